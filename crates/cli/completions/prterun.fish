@@ -1,0 +1,37 @@
+complete -c prterun -s n -l np -d 'Number of processes of this program. Without it: one per slot, or what the mapping gives' -r
+complete -c prterun -s N -d 'Processes on every node (the same as --map-by ppr:N:node)' -r
+complete -c prterun -l wdir -d 'Working directory of the processes' -r
+complete -c prterun -l path -d 'Directories in which to look for the program, separated by `:`, instead of PATH' -r
+complete -c prterun -s H -l host -d 'Hosts to use: n0, n0:4 (slots), n0:* (all slots), +n2 (third node of the allocation), +e (idle nodes)' -r
+complete -c prterun -l hostfile -d 'File with one host a line: name [slots=N] [max_slots=N] [username=U] [port=P]' -r
+complete -c prterun -l default-hostfile -d 'Hostfile that is used when nothing else names hosts; `none` = no such file' -r
+complete -c prterun -l map-by -d 'How processes are spread: slot, node, core, package, ppr:N:node ..., and qualifiers such as :OVERSUBSCRIBE' -r
+complete -c prterun -l rank-by -d 'How ranks are given to the placed processes: slot, node, fill, span' -r
+complete -c prterun -l bind-to -d 'What each process is bound to: none, core, hwthread, numa, package ...' -r
+complete -c prterun -s x -d 'Forward VAR as it is here, set it to a value, or forward all names that begin with PREFIX' -r
+complete -c prterun -l set-env -d 'Set a variable' -r
+complete -c prterun -l unset-env -d 'Remove a variable; a trailing `*` removes all names that begin so' -r
+complete -c prterun -l append-env -d 'Put VALUE behind the present one; the character in brackets stands between them, as in \'PATH[:]\'' -r
+complete -c prterun -l prepend-env -d 'Put VALUE in front of the present one' -r
+complete -c prterun -l mca -d 'Open MPI parameter of this program (it sees OMPI_MCA_KEY=VALUE)' -r
+complete -c prterun -l gmca -d 'Open MPI parameter of all programs of the job' -r
+complete -c prterun -l pmixmca -d 'Parameter of the PMIx library of all programs (they see PMIX_MCA_KEY=VALUE)' -r
+complete -c prterun -l stdin -d 'Who reads standard input: a rank (0 without this option), `all`, or `none`' -r
+complete -c prterun -l output -d 'Tags, files and order of output: tag, timestamp, rank, merge-stderr-to-stdout, dir=D, file=F, :copy, :raw ...' -r
+complete -c prterun -l display -d 'Show before the launch: map, allocation, bind; with :parseable as XML' -r
+complete -c prterun -l timeout -d 'End the job after this time: seconds, or [[dd:]hh:]mm:ss. Also: environment MPIEXEC_TIMEOUT' -r
+complete -c prterun -l spawn-timeout -d 'Give up when the processes are not all started after this time' -r
+complete -c prterun -l runtime-options -d 'Options of the job: error-nonzero-status=B, donotlaunch, recoverable, fwd-environment, timeout=T, spawn-timeout=T ...' -r
+complete -c prterun -l forward-signals -d 'Signals to pass on to the processes: `all` (default), `none`, or names and numbers' -r
+complete -c prterun -l prtemca -d 'Set a parameter of the runtime' -r
+complete -c prterun -l launch-agent -d 'Command that starts a daemon on a node; without it: the prted next to this program' -r
+complete -c prterun -l report-pid -d 'Write our process id: `-` standard output, `+` standard error, or a file (it stays)' -r
+complete -c prterun -l personality -d 'Whose command line this is: prte, or ompi and ompi5, which take deprecated options without a warning' -r
+complete -c prterun -s h -l help -d 'This text, or what is to be said of a topic' -r
+complete -c prterun -l report-state-on-timeout -d 'When a time limit strikes, show the state of every process'
+complete -c prterun -l enable-recovery -d 'The failure of a process does not end the job (the same as --runtime-options recoverable)'
+complete -c prterun -l allow-run-as-root -d 'Allow root to run programs (also: PRTE_ALLOW_RUN_AS_ROOT=1 with PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)'
+complete -c prterun -l leave-session-attached -d 'Keep the daemons attached to the command that started them, with their error output shown here'
+complete -c prterun -l debug-daemons -d 'Show what the daemons do'
+complete -c prterun -l no-ready-msg -d 'Accepted for scripts: prterun never announces that it is ready'
+complete -c prterun -s V -l version -d 'Name and version'

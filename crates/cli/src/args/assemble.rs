@@ -1,0 +1,341 @@
+//! From the options of each application to one job. Here every option meets its consumer: the structures are taken
+//! apart field by field, so that an option without one does not compile.
+
+use clap::ArgMatches;
+use ferrite_rm::hostlist;
+use ferrite_types::{AppContext, Display, EnvOp, JobSpec, OutputOptions, RuntimeOptions, StdinTarget};
+
+use super::ask::Asked;
+use super::env::{self, EnvArg, Environment};
+use super::error::UsageError;
+use super::io::{self, DisplayAsk, OutputAsk};
+use super::options::{AppOptions, ControlOptions, EnvOptions, IoOptions, Options, PlacementOptions, RuntimeArgs};
+use super::placement::{self, PlacementText};
+use super::rtos::{RuntimeAsk, time};
+use super::{App, AppPlace, ReportTo, Run, signals};
+
+/// What the line left open, for defaults that come from parameters.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Unsaid {
+    output: bool,
+    display: bool,
+    rtos: RuntimeAsk,
+    personality: Option<String>,
+    /// Remarks about deprecated options, which Open MPI's users are spared.
+    deprecations: Vec<String>,
+}
+
+/// The job as it grows from application to application.
+#[derive(Default)]
+struct Job {
+    apps: Vec<AppContext>,
+    hosts: Vec<AppPlace>,
+    placement: Vec<PlacementText>,
+    output: OutputAsk,
+    display: DisplayAsk,
+    rtos: RuntimeAsk,
+    stdin: Asked<StdinTarget>,
+    default_hostfile: Asked<String>,
+    signals: Asked<Vec<i32>>,
+    agent: Asked<String>,
+    report_pid: Asked<ReportTo>,
+    personality: Asked<String>,
+    params: Vec<(String, String)>,
+    job_env: Vec<EnvOp>,
+    allow_root: bool,
+    attached: bool,
+    debug: bool,
+    warnings: Vec<String>,
+    deprecations: Vec<String>,
+}
+
+/// Puts the applications together.
+pub(crate) fn run(apps: Vec<App>, environment: &Environment) -> Result<Run, UsageError> {
+    let mut job = Job::default();
+    for app in apps {
+        job.add(app, environment)?;
+    }
+    if let Some(limit) = environment.get("MPIEXEC_TIMEOUT").filter(|_| job.rtos.timeout.0.is_none()) {
+        job.rtos.timeout = Asked(Some(time("MPIEXEC_TIMEOUT (environment)", limit)?));
+    }
+    let yes = |name| environment.get(name).is_some_and(|v| v == "1");
+    job.allow_root |= yes("PRTE_ALLOW_RUN_AS_ROOT") && yes("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM");
+    job.finish()
+}
+
+impl Job {
+    fn add(&mut self, app: App, environment: &Environment) -> Result<(), UsageError> {
+        let App { options, matches, argv, rewritten } = app;
+        self.note_rewritten(rewritten);
+        // Help and version were answered by the walk.
+        let Options { app, placement, env, io, control, runtime, about: _ } = options;
+        let AppOptions { np, per_node, wdir, path } = app;
+        self.placement_of(placement, per_node)?;
+        let env = self.env_of(&env, &matches, environment)?;
+        self.io_of(io)?;
+        self.control_of(control)?;
+        self.runtime_of(runtime)?;
+        self.apps.push(AppContext {
+            argv,
+            np: np.as_deref().map(|n| placement::count("-n", n)).transpose()?,
+            wdir: wdir.map(|d| not_empty("--wdir", d)).transpose()?,
+            path: path.map(|d| not_empty("--path", d)).transpose()?,
+            env,
+            ..AppContext::default()
+        });
+        Ok(())
+    }
+
+    fn note_rewritten(&mut self, rewritten: Vec<(String, String)>) {
+        self.deprecations.extend(rewritten.into_iter().map(|(old, new)| match new.as_str() {
+            "" => format!("{old} is deprecated and has no effect; remove it."),
+            new => format!("{old} is deprecated; use {new} instead."),
+        }));
+    }
+
+    fn placement_of(&mut self, options: PlacementOptions, per_node: Option<String>) -> Result<(), UsageError> {
+        let PlacementOptions { host, hostfile, default_hostfile, map_by, rank_by, bind_to } = options;
+        let hosts = match host.is_empty() {
+            true => None,
+            false => Some(hostlist::parse(&host.join(",")).map_err(|e| UsageError::foreign(&e, ""))?),
+        };
+        let hostfile = hostfile.map(|f| not_empty("--hostfile", f)).transpose()?;
+        self.hosts.push(AppPlace { hostfile, hosts });
+        if let Some(file) = default_hostfile {
+            if file.contains(',') {
+                return Err(UsageError::value(
+                    "--default-hostfile",
+                    format!("{file:?} names several files"),
+                    "Give one file; it may list all hosts.",
+                ));
+            }
+            self.default_hostfile.say("--default-hostfile", "the file", not_empty("--default-hostfile", file)?)?;
+        }
+        self.placement.push(PlacementText::of(&map_by, &rank_by, &bind_to, per_node.as_deref())?);
+        Ok(())
+    }
+
+    fn env_of(
+        &mut self,
+        options: &EnvOptions,
+        matches: &ArgMatches,
+        environment: &Environment,
+    ) -> Result<Vec<EnvOp>, UsageError> {
+        let EnvOptions { x, set_env, unset_env, append_env, prepend_env, mca, gmca, pmixmca } = options;
+        for [key, value] in pairs(gmca) {
+            self.job_env.push(env::parameter("--gmca", "OMPI_MCA_", key, value)?);
+        }
+        for [key, value] in pairs(pmixmca) {
+            self.job_env.push(env::parameter("--pmixmca", "PMIX_MCA_", key, value)?);
+        }
+        let mut changes = Vec::new();
+        for [key, value] in pairs(mca) {
+            self.warnings.extend(env::runtime_parameter(key));
+            changes.push(env::parameter("--mca", "OMPI_MCA_", key, value)?);
+        }
+        let mut args: Vec<(usize, EnvArg<'_>)> = Vec::new();
+        args.extend(at(matches, "x", 1).zip(x.iter().map(|t| EnvArg::Forward(t))));
+        args.extend(at(matches, "set_env", 1).zip(set_env.iter().map(|t| EnvArg::Set(t))));
+        args.extend(at(matches, "unset_env", 1).zip(unset_env.iter().map(|t| EnvArg::Unset(t))));
+        args.extend(at(matches, "append_env", 2).zip(pairs(append_env).map(|[n, v]| EnvArg::Append(n, v))));
+        args.extend(at(matches, "prepend_env", 2).zip(pairs(prepend_env).map(|[n, v]| EnvArg::Prepend(n, v))));
+        args.sort_by_key(|(index, _)| *index);
+        for (_, arg) in &args {
+            changes.extend(env::changes(arg, environment, &mut self.warnings)?);
+        }
+        Ok(changes)
+    }
+
+    fn io_of(&mut self, options: IoOptions) -> Result<(), UsageError> {
+        let IoOptions { stdin, output, display } = options;
+        if let Some(text) = stdin {
+            self.stdin.say("--stdin", "the reader", io::stdin(&text)?)?;
+        }
+        output.iter().try_for_each(|list| self.output.add("--output", list))?;
+        display.iter().try_for_each(|list| self.display.add("--display", list))
+    }
+
+    fn control_of(&mut self, options: ControlOptions) -> Result<(), UsageError> {
+        let ControlOptions {
+            timeout,
+            spawn_timeout,
+            report_state_on_timeout,
+            enable_recovery,
+            runtime_options,
+            forward_signals,
+            allow_run_as_root,
+        } = options;
+        let rtos = &mut self.rtos;
+        runtime_options.iter().try_for_each(|list| rtos.add("--runtime-options", list))?;
+        if let Some(text) = timeout {
+            rtos.timeout.say("--timeout", "the limit", time("--timeout", &text)?)?;
+        }
+        if let Some(text) = spawn_timeout {
+            rtos.spawn_timeout.say("--spawn-timeout", "the limit", time("--spawn-timeout", &text)?)?;
+        }
+        if report_state_on_timeout {
+            rtos.report_state.say("--report-state-on-timeout", "the report", true)?;
+        }
+        if enable_recovery {
+            rtos.recoverable.say("--enable-recovery", "recoverable", true)?;
+        }
+        if let Some(list) = forward_signals {
+            let option = "--forward-signals";
+            self.signals.say(option, "the list", signals::parse(option, &list)?)?;
+        }
+        self.allow_root |= allow_run_as_root;
+        Ok(())
+    }
+
+    fn runtime_of(&mut self, options: RuntimeArgs) -> Result<(), UsageError> {
+        let RuntimeArgs {
+            prtemca,
+            launch_agent,
+            leave_session_attached,
+            debug_daemons,
+            report_pid,
+            // Only a DVM that outlives its jobs says that it is ready, so there is nothing to suppress.
+            no_ready_msg: _,
+            personality,
+        } = options;
+        for [key, value] in pairs(&prtemca) {
+            self.params.push((not_empty("--prtemca", key.clone())?, value.clone()));
+        }
+        if let Some(agent) = launch_agent {
+            self.agent.say("--launch-agent", "the command", not_empty("--launch-agent", agent)?)?;
+        }
+        if let Some(to) = report_pid {
+            self.report_pid.say("--report-pid", "the place", report_to(to)?)?;
+        }
+        if let Some(name) = personality {
+            self.personality.say("--personality", "the name", known_personality("--personality", &name)?)?;
+        }
+        self.attached |= leave_session_attached;
+        self.debug |= debug_daemons;
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Run, UsageError> {
+        let unsaid = Unsaid {
+            output: !self.output.said,
+            display: !self.display.said,
+            rtos: self.rtos.clone(),
+            personality: self.personality.0,
+            deprecations: self.deprecations,
+        };
+        let spec = JobSpec {
+            map: placement::of_job(&self.placement)?,
+            stdin: self.stdin.0.unwrap_or(JobSpec::new(Vec::new()).stdin),
+            output: self.output.finish("--output")?,
+            display: self.display.finish(),
+            options: self.rtos.finish(),
+            apps: self.apps,
+        };
+        Ok(Run {
+            spec,
+            hosts: self.hosts,
+            default_hostfile: self.default_hostfile.0,
+            params: self.params,
+            job_env: self.job_env,
+            allow_root: self.allow_root,
+            forward_signals: self.signals.0,
+            launch_agent: self.agent.0,
+            leave_session_attached: self.attached,
+            debug_daemons: self.debug,
+            report_pid: self.report_pid.0,
+            warnings: self.warnings,
+            unsaid,
+        })
+    }
+}
+
+impl Run {
+    /// Fills what the line left open from parameters without a framework: `mapby`, `rankby`, `bindto`, `output`,
+    /// `display`, `rtos`, `personality`, and `ess_base_forward_signals`. Called once, with all parameters known.
+    ///
+    /// # Errors
+    /// A default that would not be accepted on the line either.
+    pub fn apply_defaults<'p>(&mut self, param: impl Fn(&str) -> Option<&'p str>) -> Result<(), UsageError> {
+        let map = &mut self.spec.map;
+        placement::defaults(map, param("mapby"), param("rankby"), param("bindto"))?;
+        if let Some(list) = param("output").filter(|_| self.unsaid.output) {
+            self.spec.output = default_output(list)?;
+        }
+        if let Some(list) = param("display").filter(|_| self.unsaid.display) {
+            self.spec.display = default_display(list)?;
+        }
+        if let Some(list) = param("rtos") {
+            self.spec.options = default_rtos(list, &self.unsaid.rtos)?;
+        }
+        if let Some(list) = param("ess_base_forward_signals").filter(|_| self.forward_signals.is_none()) {
+            self.forward_signals = Some(signals::parse("parameter ess_base_forward_signals", list)?);
+        }
+        let name = match (&self.unsaid.personality, param("personality")) {
+            (Some(said), _) => said.clone(),
+            (None, Some(name)) => known_personality("parameter personality", name)?,
+            (None, None) => "prte".to_owned(),
+        };
+        // Open MPI's users are spared the remarks, as they are elsewhere: their documents still show the old spellings.
+        if !name.starts_with("ompi") {
+            self.warnings.append(&mut self.unsaid.deprecations);
+        }
+        Ok(())
+    }
+}
+
+fn default_output(list: &str) -> Result<OutputOptions, UsageError> {
+    let mut ask = OutputAsk::default();
+    ask.add("parameter output", list)?;
+    ask.finish("parameter output")
+}
+
+fn default_display(list: &str) -> Result<Display, UsageError> {
+    let mut ask = DisplayAsk::default();
+    ask.add("parameter display", list)?;
+    Ok(ask.finish())
+}
+
+fn default_rtos(list: &str, said: &RuntimeAsk) -> Result<RuntimeOptions, UsageError> {
+    let mut ask = RuntimeAsk::default();
+    ask.add("parameter rtos", list)?;
+    Ok(said.clone().or(ask).finish())
+}
+
+/// Where each occurrence of an option stands on the line; an option with several values is at its first.
+fn at<'m>(matches: &'m ArgMatches, id: &str, values: usize) -> impl Iterator<Item = usize> + 'm {
+    matches.indices_of(id).into_iter().flatten().step_by(values)
+}
+
+fn pairs(values: &[String]) -> impl Iterator<Item = &[String; 2]> {
+    values.as_chunks::<2>().0.iter()
+}
+
+fn not_empty(option: &str, value: String) -> Result<String, UsageError> {
+    match value.is_empty() {
+        true => Err(UsageError::value(option, "the value is empty", "Give a value, or remove the option.")),
+        false => Ok(value),
+    }
+}
+
+fn report_to(text: String) -> Result<ReportTo, UsageError> {
+    Ok(match text.as_str() {
+        "-" => ReportTo::Stdout,
+        "+" => ReportTo::Stderr,
+        // A number means an open descriptor elsewhere; here it would silently become a file of that name.
+        digits if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => {
+            return Err(UsageError::Unbuilt {
+                option: "--report-pid to a file descriptor".to_owned(),
+                instead: "Give `-`, `+`, or the name of a file.",
+            });
+        }
+        _ => ReportTo::File(not_empty("--report-pid", text)?),
+    })
+}
+
+fn known_personality(option: &str, name: &str) -> Result<String, UsageError> {
+    let lower = name.to_ascii_lowercase();
+    if lower == "prte" || lower.starts_with("ompi") {
+        return Ok(lower);
+    }
+    Err(UsageError::value(option, format!("there is no personality {name:?}"), "Give prte, or ompi."))
+}

@@ -1,0 +1,87 @@
+//! Options of older releases of the field: each is rewritten to what replaced it, with a warning.
+
+/// An option of older releases.
+pub(crate) struct Deprecated {
+    /// How it is written, without dashes (a single letter: with one dash).
+    pub(crate) names: &'static [&'static str],
+    /// What it means today.
+    pub(crate) today: Today,
+}
+
+/// What replaced a deprecated option.
+#[derive(Clone, Copy)]
+pub(crate) enum Today {
+    /// This option with this value.
+    Flag(&'static str, &'static str),
+    /// This option; the old value takes the place of `{}`.
+    Value(&'static str, &'static str),
+    /// Nothing: it has had no effect for years.
+    Nothing,
+}
+
+const fn flag(names: &'static [&'static str], option: &'static str, value: &'static str) -> Deprecated {
+    Deprecated { names, today: Today::Flag(option, value) }
+}
+const fn value(names: &'static [&'static str], option: &'static str, form: &'static str) -> Deprecated {
+    Deprecated { names, today: Today::Value(option, form) }
+}
+
+/// All of them.
+pub(crate) const DEPRECATED: &[Deprecated] = &[
+    flag(&["oversubscribe"], "--map-by", ":OVERSUBSCRIBE"),
+    flag(&["nooversubscribe", "no-oversubscribe"], "--map-by", ":NOOVERSUBSCRIBE"),
+    flag(&["nolocal"], "--map-by", ":NOLOCAL"),
+    flag(&["use-hwthread-cpus"], "--map-by", ":HWTCPUS"),
+    flag(&["bynode"], "--map-by", "node"),
+    flag(&["bycore"], "--map-by", "core"),
+    flag(&["byslot"], "--map-by", "slot"),
+    flag(&["pernode"], "--map-by", "ppr:1:node"),
+    value(&["npernode"], "--map-by", "ppr:{}:node"),
+    value(&["npersocket"], "--map-by", "ppr:{}:package"),
+    value(&["ppr"], "--map-by", "ppr:{}"),
+    value(&["cpus-per-proc", "cpus-per-rank"], "--map-by", ":PE={}"),
+    value(&["cpu-set", "cpu-list"], "--map-by", "pe-list={}"),
+    value(&["rankfile"], "--map-by", "rankfile:FILE={}"),
+    flag(&["bind-to-core"], "--bind-to", "core"),
+    flag(&["bind-to-socket"], "--bind-to", "package"),
+    flag(&["bind-to-none"], "--bind-to", "none"),
+    flag(&["report-bindings"], "--display", "bind"),
+    flag(&["display-map"], "--display", "map"),
+    flag(&["display-allocation"], "--display", "allocation"),
+    flag(&["display-devel-map"], "--display", "map-devel"),
+    flag(&["display-topo"], "--display", "topo"),
+    flag(&["display-diffable-map"], "--display", "map"),
+    flag(&["p", "parseable", "parsable"], "--display", "map:parseable"),
+    flag(&["tag-output"], "--output", "tag"),
+    flag(&["timestamp-output"], "--output", "timestamp"),
+    flag(&["merge-stderr-to-stdout"], "--output", "merge-stderr-to-stdout"),
+    flag(&["xml"], "--output", "xml"),
+    value(&["output-directory"], "--output", "dir={}"),
+    value(&["output-filename"], "--output", "file={}"),
+    flag(&["do-not-launch"], "--runtime-options", "donotlaunch"),
+    flag(&["fwd-environment"], "--runtime-options", "fwd-environment"),
+    flag(&["show-progress"], "--runtime-options", "show-progress"),
+    flag(&["report-child-jobs-separately"], "--runtime-options", "report-child-jobs-separately"),
+    flag(&["disable-recovery"], "--runtime-options", "recoverable=0"),
+    value(&["output-proctable"], "--runtime-options", "output-proctable={}"),
+    Deprecated { names: &["hetero-nodes", "debug"], today: Today::Nothing },
+];
+
+impl Deprecated {
+    /// The one with this name.
+    pub(crate) fn find(name: &str) -> Option<&'static Deprecated> {
+        DEPRECATED.iter().find(|d| d.names.contains(&name))
+    }
+    /// Number of values that it takes.
+    pub(crate) fn values(&self) -> usize {
+        usize::from(matches!(self.today, Today::Value(..)))
+    }
+    /// The option and value of today; `None` = drop it.
+    pub(crate) fn rewritten(&self, value: &str) -> Option<(&'static str, String)> {
+        match self.today {
+            Today::Flag(option, text) => Some((option, text.to_owned())),
+            Today::Value(option, form) => Some((option, form.replace("{}", value))),
+            Today::Nothing => None,
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! What is wrong with a command line: what happened, where, and what to do next. Pure text; `frame` prints it.
+
+use thiserror::Error;
+
+/// A command line that cannot be carried out.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum UsageError {
+    /// No such option.
+    #[error("unknown option {option}")]
+    UnknownOption {
+        /// As written.
+        option: String,
+        /// One that looks like it.
+        suggestion: Option<String>,
+    },
+    /// An option of the field that this version does not have.
+    #[error("{option} is not available in this version")]
+    Unbuilt {
+        /// As written.
+        option: String,
+        /// What to do without it.
+        instead: &'static str,
+    },
+    /// The line, or the next option, begins where a value should be.
+    #[error("{option} needs {} ({form})", if *.values == 1 { "a value" } else { "two values" })]
+    MissingValue {
+        /// As written.
+        option: String,
+        /// How many it takes.
+        values: usize,
+        /// How it is written.
+        form: String,
+    },
+    /// Given twice, but it has one value.
+    #[error("{option} is given more than once{place}")]
+    Repeated {
+        /// Its name.
+        option: String,
+        /// In which application, when there are several.
+        place: Place,
+    },
+    /// Nothing to run.
+    #[error("no program to run{place}")]
+    MissingExecutable {
+        /// In which application, when there are several.
+        place: Place,
+    },
+    /// A value that means nothing.
+    #[error("{option}: {why}")]
+    BadValue {
+        /// The option.
+        option: String,
+        /// What is wrong with the value; names it.
+        why: String,
+        /// What would be right.
+        next: String,
+    },
+    /// Two things that cannot both be meant.
+    #[error("{what}")]
+    Conflict {
+        /// Both of them.
+        what: String,
+        /// What to do.
+        next: String,
+    },
+    /// Refused by the crate that knows the subject; its text says what to do as well.
+    #[error("{text}")]
+    Foreign {
+        /// Its text.
+        text: String,
+        /// More to do; empty when the text says it all.
+        next: &'static str,
+    },
+    /// An argument that is no text.
+    #[error("argument {index} is not valid UTF-8: {shown}")]
+    NotText {
+        /// Counted from 1.
+        index: usize,
+        /// What can be shown of it.
+        shown: String,
+    },
+    /// `--help` with an unknown topic.
+    #[error("there is no help topic {topic:?}")]
+    UnknownTopic {
+        /// As written.
+        topic: String,
+        /// Those that exist.
+        topics: String,
+    },
+}
+
+/// The application of an MPMD line, as ` in application 2`; nothing when there is only one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place(pub Option<usize>);
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Some(app) => write!(f, " in application {app} (they are separated by `:`)"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl UsageError {
+    /// A value that means nothing.
+    pub(crate) fn value(option: &str, why: impl Into<String>, next: impl Into<String>) -> UsageError {
+        UsageError::BadValue { option: option.to_owned(), why: why.into(), next: next.into() }
+    }
+
+    /// A refusal in the words of another crate.
+    pub(crate) fn foreign(error: &dyn std::error::Error, next: &'static str) -> UsageError {
+        UsageError::Foreign { text: error.to_string(), next }
+    }
+
+    /// What the user can do about it; empty when the message says so itself.
+    #[must_use]
+    pub fn next_step(&self) -> String {
+        match self {
+            UsageError::UnknownOption { suggestion: Some(like), .. } => {
+                format!(
+                    "Did you mean {like}? `prterun --help` lists all options; those of the program go after its name."
+                )
+            }
+            UsageError::UnknownOption { suggestion: None, .. } => {
+                "`prterun --help` lists all options; those of the program go after its name.".to_owned()
+            }
+            UsageError::Unbuilt { instead, .. } => (*instead).to_owned(),
+            UsageError::MissingValue { .. } => {
+                "Give it, or remove the option. A value that begins with -- is written as --option=value.".to_owned()
+            }
+            UsageError::Repeated { .. } => "Keep one of them.".to_owned(),
+            UsageError::MissingExecutable { .. } => {
+                "Name the program after the options, for example: prterun -n 4 ./my_program".to_owned()
+            }
+            UsageError::BadValue { next, .. } | UsageError::Conflict { next, .. } => next.clone(),
+            UsageError::Foreign { next, .. } => (*next).to_owned(),
+            UsageError::NotText { .. } => "Rename the file, or pass its name by another way.".to_owned(),
+            UsageError::UnknownTopic { topics, .. } => format!("Topics: {topics}; or the name of an option."),
+        }
+    }
+}

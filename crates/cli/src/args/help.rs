@@ -1,0 +1,189 @@
+//! `--help [topic]` and `--version`.
+
+use clap::Command;
+
+use super::deprecated::{DEPRECATED, Today};
+use super::error::UsageError;
+
+/// `prterun (Ferrite) 0.1.0`.
+#[must_use]
+pub fn version(command: &str) -> String {
+    format!("{command} (Ferrite) {}\n", env!("CARGO_PKG_VERSION"))
+}
+
+/// The whole help, or what is to be said of one topic or option.
+pub(crate) fn text(command: &mut Command, topic: Option<&str>) -> Result<String, UsageError> {
+    let Some(topic) = topic else { return Ok(command.render_help().to_string()) };
+    let bare = topic.trim_start_matches('-').to_ascii_lowercase();
+    if bare == "deprecated" {
+        return Ok(deprecated());
+    }
+    if let Some((_, text)) = TOPICS.iter().find(|(names, _)| names.contains(&bare.as_str())) {
+        return Ok((*text).to_owned());
+    }
+    option(command, &bare).ok_or_else(|| UsageError::UnknownTopic {
+        topic: topic.to_owned(),
+        topics: TOPICS.iter().map(|(names, _)| names[0]).chain(["deprecated"]).collect::<Vec<_>>().join(", "),
+    })
+}
+
+fn option(command: &Command, name: &str) -> Option<String> {
+    let is = |a: &&clap::Arg| {
+        let short = a.get_short().is_some_and(|s| name.len() == 1 && name.starts_with(s.to_ascii_lowercase()));
+        a.get_long() == Some(name) || short || a.get_all_aliases().is_some_and(|all| all.contains(&name))
+    };
+    let arg = command.get_arguments().find(is)?;
+    let values = arg.get_value_names().unwrap_or_default().join(" ");
+    let names = [arg.get_short().map(|s| format!("-{s}")), arg.get_long().map(|l| format!("--{l}"))];
+    let names: Vec<_> = names.into_iter().flatten().collect();
+    Some(format!("{} {values}\n    {}\n", names.join(", "), arg.get_help()?))
+}
+
+fn deprecated() -> String {
+    let dashes = |name: &str| if name.len() == 1 { format!("-{name}") } else { format!("--{name}") };
+    let mut text = "Options of older releases, and what replaces them. They still work, with a warning.\n\n".to_owned();
+    for old in DEPRECATED {
+        let names: Vec<_> = old.names.iter().map(|n| dashes(n)).collect();
+        let today = match old.today {
+            Today::Flag(option, value) => format!("{option} {value}"),
+            Today::Value(option, form) => format!("{option} {}", form.replace("{}", "VALUE")),
+            Today::Nothing => "(no effect)".to_owned(),
+        };
+        text.push_str(&format!("  {:36} {today}\n", names.join(", ")));
+    }
+    text
+}
+
+/// Names of a topic, and its text.
+const TOPICS: &[(&[&str], &str)] = &[
+    (&["mapping", "map-by", "placement", "rank-by", "bind-to"], MAPPING),
+    (&["hosts", "host", "hostfile"], HOSTS),
+    (&["output"], OUTPUT),
+    (&["display"], DISPLAY),
+    (&["runtime-options", "rtos"], RTOS),
+    (&["environment", "env"], ENVIRONMENT),
+    (&["apps", "mpmd"], APPS),
+    (&["parameters", "mca", "prtemca"], PARAMETERS),
+    (&["exit-codes", "exit"], EXIT_CODES),
+];
+
+const MAPPING: &str = "\
+Placement has three steps: map (which node and object), rank (which number), bind (which cores).
+
+  --map-by slot             fill the slots of a node, then those of the next
+  --map-by node             one process per node in turn
+  --map-by core             one process per core in turn; other objects: see the message that
+                            lists them when a word is wrong
+  --map-by ppr:N:node       exactly N processes on every node; -N N is the same
+  --map-by ...:OVERSUBSCRIBE      allow more processes than slots
+  --map-by ...:NOOVERSUBSCRIBE    refuse more processes than slots (default)
+  --map-by ...:NOLOCAL            nothing on the node of prterun
+
+  --rank-by slot|node|fill|span
+  --bind-to none|core|...   without it: to a core; not at all when oversubscribed
+
+Words may be shortened while they are unique, in any case. --display map shows the result,
+--display map --runtime-options donotlaunch shows it without a launch.
+In a line with several programs, placement at the first one holds for the job.
+";
+
+const HOSTS: &str = "\
+Where a job may run comes from, in this order: --hostfile (filtered by --host), --host alone,
+the default hostfile, this machine.
+
+  --host n0,n1:4,n2:*       n0: one slot, or all of it when a hostfile names it; n1: four; n2: all
+  --host +n2                the third node of the allocation (they count from 0)
+  --host +e:2               two nodes on which nothing runs
+  --hostfile FILE           one host a line, `#` begins a comment:
+                              n0 slots=4 max_slots=8
+                              user@n1 port=2222
+                              ^n7                     (not this one)
+
+Without a number, a host has as many slots as it has cores. The default hostfile is
+etc/prte-default-hostfile of the installation, or --default-hostfile, or the parameter
+prte_default_hostfile; `none` disables it.
+";
+
+const OUTPUT: &str = "\
+--output takes a list; it holds for the whole job.
+
+  tag                     [job,rank]<stream>: in front of every line
+  tag-fullname            the same with the full name of the job
+  tag-detailed            the same with host and process id
+  rank                    the rank in front of every line
+  timestamp               date and time in front of every line
+  merge-stderr-to-stdout  standard error goes where standard output goes
+  dir=D                   files D/<job>/<rank>/stdout and stderr
+  file=N                  files N.<job>.<rank>.out and .err
+  copy, nocopy            with dir or file: to the terminal as well, or not (default)
+  raw                     pass output on as it comes, not line by line
+
+Each takes =0 or =1 as well. Qualifiers may be written behind a colon: dir=D:copy,raw
+";
+
+const DISPLAY: &str = "\
+--display takes a list; it holds for the whole job.
+
+  map          which process goes where, and what it is bound to
+  allocation   the nodes, and their slots
+  bind         what each process was bound to, told by its daemon
+  parseable    (as map:parseable) the map as XML
+";
+
+const RTOS: &str = "\
+--runtime-options (--rtos) takes a list; it holds for the whole job.
+
+  error-nonzero-status[=B]     a non-zero exit ends the job (default: true)
+  donotlaunch[=B]              map and show only
+  recoverable[=B]              the failure of a process leaves the others alone
+  fwd-environment[=B]          forward the whole environment
+  timeout=TIME                 as --timeout
+  spawn-timeout=TIME           as --spawn-timeout
+  report-state-on-timeout[=B]  as the option of that name
+
+B: 1, true, yes, 0, false, no; without =B it is true. TIME: seconds, or [[dd:]hh:]mm:ss.
+";
+
+const ENVIRONMENT: &str = "\
+Processes get the environment of the daemon on their node, and from here: OMPI_*, PMIX_MCA_*,
+MPICH_*, MPIR_*, and what these options say, in their order:
+
+  -x VAR, -x VAR=VALUE, -x 'PREFIX*'    forward or set
+  --set-env NAME=VALUE
+  --unset-env NAME, --unset-env 'PREFIX*'
+  --append-env 'PATH[:]' /opt/bin       put behind, with `:` between
+  --prepend-env 'PATH[:]' /opt/bin      put in front
+  --mca KEY VALUE                       OMPI_MCA_KEY=VALUE for this program
+  --gmca KEY VALUE                      the same for all programs
+  --pmixmca KEY VALUE                   PMIX_MCA_KEY=VALUE for all programs
+  --runtime-options fwd-environment     everything
+
+Variables that say who a process is (PMIX_RANK and the like) are never forwarded.
+";
+
+const APPS: &str = "\
+Several programs make one job when they are separated by `:`
+
+  prterun -n 1 ./master : -n 8 --host n1,n2 ./worker
+
+Ranks are counted across them in their order. -n, --host, --hostfile, --wdir, --path and the
+environment belong to one program. Placement stands at the first program and holds for all. Everything
+else may stand anywhere and holds for the job; two places that contradict each other are refused.
+";
+
+const PARAMETERS: &str = "\
+Parameters of the runtime are set, later ones winning, in
+
+  <prefix>/etc/prte-mca-params.conf     KEY = VALUE, one a line
+  ~/.prte/mca-params.conf
+  the environment                       PRTE_MCA_KEY=VALUE
+  the command line                      --prtemca KEY VALUE
+
+mapby, rankby, bindto, output, display, rtos and personality are defaults of the options of those names.
+";
+
+const EXIT_CODES: &str = "\
+0 when every process ended well; else the exit code of the first that did not, or 128 and the
+number of the signal that ended it. 1 when the job could not be started, was interrupted, or the
+command line is wrong.
+";

@@ -1,0 +1,199 @@
+//! The options that `prterun` honours, as clap definitions. Help, man page, completions and parsing all come from
+//! here. Values are plain text: what they mean, and what to say of a wrong one, is the business of the other files of `args`.
+
+#![allow(rustdoc::broken_intra_doc_links, reason = "comments here are help texts, whose brackets are no links")]
+
+use clap::{ArgAction, Args, Command, Parser};
+
+/// Everything in front of one executable.
+#[derive(Clone, Debug, Default, Parser)]
+#[command(
+    name = "prterun",
+    about = "Runs a parallel program: starts a private runtime on the nodes, runs one job, and cleans up.",
+    override_usage = "prterun [OPTIONS] PROGRAM [ARGS]... [: [OPTIONS] PROGRAM [ARGS]...]...",
+    after_help = "Options come before the program; everything after it belongs to the program. \
+        `:` begins the next program of the same job.\n\
+        `prterun --help TOPIC` explains an option or one of: mapping, hosts, output, display, runtime-options, environment, \
+        apps, parameters, exit-codes, deprecated.",
+    disable_help_flag = true,
+    disable_version_flag = true,
+    disable_help_subcommand = true,
+    term_width = 100
+)]
+pub struct Options {
+    #[command(flatten)]
+    pub(crate) app: AppOptions,
+    #[command(flatten)]
+    pub(crate) placement: PlacementOptions,
+    #[command(flatten)]
+    pub(crate) env: EnvOptions,
+    #[command(flatten)]
+    pub(crate) io: IoOptions,
+    #[command(flatten)]
+    pub(crate) control: ControlOptions,
+    #[command(flatten)]
+    pub(crate) runtime: RuntimeArgs,
+    #[command(flatten)]
+    pub(crate) about: AboutOptions,
+}
+
+/// Size and place of one program.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Program")]
+pub(crate) struct AppOptions {
+    /// Number of processes of this program. Without it: one per slot, or what the mapping gives
+    #[arg(short = 'n', long = "np", alias = "n", short_alias = 'c', alias = "c", value_name = "N")]
+    pub(crate) np: Option<String>,
+    /// Processes on every node (the same as --map-by ppr:N:node)
+    #[arg(short = 'N', value_name = "N")]
+    pub(crate) per_node: Option<String>,
+    /// Working directory of the processes
+    #[arg(long, alias = "wd", value_name = "DIR")]
+    pub(crate) wdir: Option<String>,
+    /// Directories in which to look for the program, separated by `:`, instead of PATH
+    #[arg(long, value_name = "DIRS")]
+    pub(crate) path: Option<String>,
+}
+
+/// Where processes go.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Hosts and placement")]
+pub(crate) struct PlacementOptions {
+    /// Hosts to use: n0, n0:4 (slots), n0:* (all slots), +n2 (third node of the allocation), +e (idle nodes)
+    #[arg(short = 'H', long, value_name = "HOST[:SLOTS],...", action = ArgAction::Append)]
+    pub(crate) host: Vec<String>,
+    /// File with one host a line: name [slots=N] [max_slots=N] [username=U] [port=P]
+    #[arg(long, alias = "machinefile", value_name = "FILE")]
+    pub(crate) hostfile: Option<String>,
+    /// Hostfile that is used when nothing else names hosts; `none` = no such file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) default_hostfile: Option<String>,
+    /// How processes are spread: slot, node, core, package, ppr:N:node ..., and qualifiers such as :OVERSUBSCRIBE
+    #[arg(long, value_name = "POLICY[:QUALIFIER,...]", action = ArgAction::Append)]
+    pub(crate) map_by: Vec<String>,
+    /// How ranks are given to the placed processes: slot, node, fill, span
+    #[arg(long, value_name = "POLICY", action = ArgAction::Append)]
+    pub(crate) rank_by: Vec<String>,
+    /// What each process is bound to: none, core, hwthread, numa, package ...
+    #[arg(long, value_name = "OBJECT[:QUALIFIER,...]", action = ArgAction::Append)]
+    pub(crate) bind_to: Vec<String>,
+}
+
+/// The environment of the processes of one program. The order among these options is kept.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Environment of the processes")]
+pub(crate) struct EnvOptions {
+    /// Forward VAR as it is here, set it to a value, or forward all names that begin with PREFIX
+    #[arg(short = 'x', value_name = "VAR|VAR=VALUE|PREFIX*", action = ArgAction::Append)]
+    pub(crate) x: Vec<String>,
+    /// Set a variable
+    #[arg(long, value_name = "NAME=VALUE", action = ArgAction::Append)]
+    pub(crate) set_env: Vec<String>,
+    /// Remove a variable; a trailing `*` removes all names that begin so
+    #[arg(long, value_name = "NAME", action = ArgAction::Append)]
+    pub(crate) unset_env: Vec<String>,
+    /// Put VALUE behind the present one; the character in brackets stands between them, as in 'PATH[:]'
+    #[arg(long, value_names = ["NAME[c]", "VALUE"], num_args = 2, action = ArgAction::Append)]
+    pub(crate) append_env: Vec<String>,
+    /// Put VALUE in front of the present one
+    #[arg(long, value_names = ["NAME[c]", "VALUE"], num_args = 2, action = ArgAction::Append)]
+    pub(crate) prepend_env: Vec<String>,
+    /// Open MPI parameter of this program (it sees OMPI_MCA_KEY=VALUE)
+    #[arg(long, alias = "omca", value_names = ["KEY", "VALUE"], num_args = 2, action = ArgAction::Append)]
+    pub(crate) mca: Vec<String>,
+    /// Open MPI parameter of all programs of the job
+    #[arg(long, alias = "gomca", value_names = ["KEY", "VALUE"], num_args = 2, action = ArgAction::Append)]
+    pub(crate) gmca: Vec<String>,
+    /// Parameter of the PMIx library of all programs (they see PMIX_MCA_KEY=VALUE)
+    #[arg(long, value_names = ["KEY", "VALUE"], num_args = 2, action = ArgAction::Append)]
+    pub(crate) pmixmca: Vec<String>,
+}
+
+/// Input and output.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Input and output")]
+pub(crate) struct IoOptions {
+    /// Who reads standard input: a rank (0 without this option), `all`, or `none`
+    #[arg(long, value_name = "RANK|all|none")]
+    pub(crate) stdin: Option<String>,
+    /// Tags, files and order of output: tag, timestamp, rank, merge-stderr-to-stdout, dir=D, file=F, :copy, :raw ...
+    #[arg(long, value_name = "DIRECTIVE,...", action = ArgAction::Append)]
+    pub(crate) output: Vec<String>,
+    /// Show before the launch: map, allocation, bind; with :parseable as XML
+    #[arg(long, value_name = "DIRECTIVE,...", action = ArgAction::Append)]
+    pub(crate) display: Vec<String>,
+}
+
+/// Life of the job.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Life of the job")]
+pub(crate) struct ControlOptions {
+    /// End the job after this time: seconds, or [[dd:]hh:]mm:ss. Also: environment MPIEXEC_TIMEOUT
+    #[arg(long, value_name = "TIME")]
+    pub(crate) timeout: Option<String>,
+    /// Give up when the processes are not all started after this time
+    #[arg(long, value_name = "TIME")]
+    pub(crate) spawn_timeout: Option<String>,
+    /// When a time limit strikes, show the state of every process
+    #[arg(long)]
+    pub(crate) report_state_on_timeout: bool,
+    /// The failure of a process does not end the job (the same as --runtime-options recoverable)
+    #[arg(long)]
+    pub(crate) enable_recovery: bool,
+    /// Options of the job: error-nonzero-status=B, donotlaunch, recoverable, fwd-environment, timeout=T, spawn-timeout=T ...
+    #[arg(long, alias = "rtos", value_name = "OPTION[=VALUE],...", action = ArgAction::Append)]
+    pub(crate) runtime_options: Vec<String>,
+    /// Signals to pass on to the processes: `all` (default), `none`, or names and numbers
+    #[arg(long, value_name = "SIGNAL,...")]
+    pub(crate) forward_signals: Option<String>,
+    /// Allow root to run programs (also: PRTE_ALLOW_RUN_AS_ROOT=1 with PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)
+    #[arg(long)]
+    pub(crate) allow_run_as_root: bool,
+}
+
+/// The runtime itself.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Runtime")]
+pub(crate) struct RuntimeArgs {
+    /// Set a parameter of the runtime
+    #[arg(long, value_names = ["KEY", "VALUE"], num_args = 2, action = ArgAction::Append)]
+    pub(crate) prtemca: Vec<String>,
+    /// Command that starts a daemon on a node; without it: the prted next to this program
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) launch_agent: Option<String>,
+    /// Keep the daemons attached to the command that started them, with their error output shown here
+    #[arg(long)]
+    pub(crate) leave_session_attached: bool,
+    /// Show what the daemons do
+    #[arg(long)]
+    pub(crate) debug_daemons: bool,
+    /// Write our process id: `-` standard output, `+` standard error, or a file (it stays)
+    #[arg(long, value_name = "-|+|FILE")]
+    pub(crate) report_pid: Option<String>,
+    /// Accepted for scripts: prterun never announces that it is ready
+    #[arg(long)]
+    pub(crate) no_ready_msg: bool,
+    /// Whose command line this is: prte, or ompi and ompi5, which take deprecated options without a warning
+    #[arg(long, value_name = "NAME")]
+    pub(crate) personality: Option<String>,
+}
+
+/// About the command. Seen before clap gets the line; defined here for help and completions.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Help")]
+pub(crate) struct AboutOptions {
+    /// This text, or what is to be said of a topic
+    #[arg(short = 'h', long, value_name = "TOPIC", num_args = 0..=1, action = ArgAction::Append)]
+    pub(crate) help: Vec<String>,
+    /// Name and version
+    #[arg(short = 'V', long)]
+    pub(crate) version: bool,
+}
+
+/// The definitions, finished: every value may begin with a hyphen, because the walk in front of clap has already
+/// told values from options.
+pub(crate) fn command() -> Command {
+    let takes_value = |a: &clap::Arg| matches!(a.get_action(), ArgAction::Set | ArgAction::Append);
+    <Options as clap::CommandFactory>::command()
+        .mut_args(|a| if takes_value(&a) { a.allow_hyphen_values(true) } else { a })
+}

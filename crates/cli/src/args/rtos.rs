@@ -1,0 +1,123 @@
+//! `--runtime-options` (`--rtos`) and the options of their own that mean the same.
+
+use ferrite_types::{Duration, RuntimeOptions};
+
+use super::ask::{Asked, Word};
+use super::error::UsageError;
+use super::words::{self, TIME_FORM};
+
+/// What was said so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RuntimeAsk {
+    pub(crate) error_nonzero_status: Asked<bool>,
+    pub(crate) do_not_launch: Asked<bool>,
+    pub(crate) recoverable: Asked<bool>,
+    pub(crate) fwd_environment: Asked<bool>,
+    pub(crate) timeout: Asked<Option<Duration>>,
+    pub(crate) spawn_timeout: Asked<Option<Duration>>,
+    pub(crate) report_state: Asked<bool>,
+}
+
+#[derive(Clone, Copy)]
+enum Opt {
+    ErrorNonzero,
+    DoNotLaunch,
+    Recoverable,
+    FwdEnvironment,
+    Timeout,
+    SpawnTimeout,
+    ReportState,
+    Unbuilt(&'static str),
+}
+
+const NO_DEBUGGER: &str = "Attach a debugger to the running processes instead.";
+
+const OPTIONS: &[(&str, Opt)] = &[
+    ("error-nonzero-status", Opt::ErrorNonzero),
+    ("donotlaunch", Opt::DoNotLaunch),
+    ("recoverable", Opt::Recoverable),
+    ("fwd-environment", Opt::FwdEnvironment),
+    ("timeout", Opt::Timeout),
+    ("spawn-timeout", Opt::SpawnTimeout),
+    ("report-state-on-timeout", Opt::ReportState),
+    ("donotspawn", Opt::Unbuilt("Use donotlaunch to see the map only, or run `true` to see the daemons start.")),
+    ("show-progress", Opt::Unbuilt("Use --prtemca state_base_verbose 5 to see every step.")),
+    ("notifyerrors", Opt::Unbuilt("Remove it: events for the processes come with a later version.")),
+    ("autorestart", Opt::Unbuilt("Processes are not restarted; restart the job.")),
+    ("max-restarts", Opt::Unbuilt("Processes are not restarted; restart the job.")),
+    ("continuous", Opt::Unbuilt("Use recoverable: the failure of a process then leaves the others alone.")),
+    ("exec-agent", Opt::Unbuilt("Put the agent in front of the program: prterun -n 4 AGENT ./program")),
+    ("default-exec-agent", Opt::Unbuilt("Remove it: there is no other agent to go back from.")),
+    ("output-proctable", Opt::Unbuilt("Use --display map: it shows every process and its node.")),
+    ("stop-on-exec", Opt::Unbuilt(NO_DEBUGGER)),
+    ("stop-in-init", Opt::Unbuilt(NO_DEBUGGER)),
+    ("stop-in-app", Opt::Unbuilt(NO_DEBUGGER)),
+    ("get-stack-traces", Opt::Unbuilt("Use report-state-on-timeout, and a debugger for the stacks.")),
+    ("report-child-jobs-separately", Opt::Unbuilt("Remove it: this version starts no child jobs.")),
+    ("aggregate-help-messages", Opt::Unbuilt("Remove it: messages are not aggregated.")),
+];
+
+impl RuntimeAsk {
+    /// Adds one list.
+    pub(crate) fn add(&mut self, option: &str, list: &str) -> Result<(), UsageError> {
+        for text in list.split(',') {
+            let (word, what) = Word::parse(option, text, OPTIONS, |o| !matches!(o, Opt::Unbuilt(_)))?;
+            let flag = match what {
+                Opt::ErrorNonzero => &mut self.error_nonzero_status,
+                Opt::DoNotLaunch => &mut self.do_not_launch,
+                Opt::Recoverable => &mut self.recoverable,
+                Opt::FwdEnvironment => &mut self.fwd_environment,
+                Opt::ReportState => &mut self.report_state,
+                Opt::Timeout => {
+                    self.timeout.say(option, word.name, time(option, &word.text("TIME")?)?)?;
+                    continue;
+                }
+                Opt::SpawnTimeout => {
+                    self.spawn_timeout.say(option, word.name, time(option, &word.text("TIME")?)?)?;
+                    continue;
+                }
+                Opt::Unbuilt(instead) => return Err(word.unbuilt(instead)),
+            };
+            flag.say(option, word.name, word.boolean()?)?;
+        }
+        Ok(())
+    }
+
+    /// What was not said is taken from `defaults`.
+    pub(crate) fn or(self, defaults: RuntimeAsk) -> RuntimeAsk {
+        RuntimeAsk {
+            error_nonzero_status: self.error_nonzero_status.or(defaults.error_nonzero_status),
+            do_not_launch: self.do_not_launch.or(defaults.do_not_launch),
+            recoverable: self.recoverable.or(defaults.recoverable),
+            fwd_environment: self.fwd_environment.or(defaults.fwd_environment),
+            timeout: self.timeout.or(defaults.timeout),
+            spawn_timeout: self.spawn_timeout.or(defaults.spawn_timeout),
+            report_state: self.report_state.or(defaults.report_state),
+        }
+    }
+
+    /// The options of the job.
+    pub(crate) fn finish(self) -> RuntimeOptions {
+        let usual = RuntimeOptions::default();
+        RuntimeOptions {
+            error_nonzero_status: self.error_nonzero_status.0.unwrap_or(usual.error_nonzero_status),
+            do_not_launch: self.do_not_launch.0.unwrap_or(usual.do_not_launch),
+            recoverable: self.recoverable.0.unwrap_or(usual.recoverable),
+            fwd_environment: self.fwd_environment.0.unwrap_or(usual.fwd_environment),
+            timeout: self.timeout.0.unwrap_or(usual.timeout),
+            spawn_timeout: self.spawn_timeout.0.unwrap_or(usual.spawn_timeout),
+            report_state_on_timeout: self.report_state.0.unwrap_or(usual.report_state_on_timeout),
+        }
+    }
+}
+
+impl<T> Asked<T> {
+    fn or(self, other: Asked<T>) -> Asked<T> {
+        Asked(self.0.or(other.0))
+    }
+}
+
+/// A time limit; `None` = no limit.
+pub(crate) fn time(option: &str, text: &str) -> Result<Option<Duration>, UsageError> {
+    words::time(text).map_err(|why| UsageError::value(option, format!("{text:?} {why}"), TIME_FORM))
+}

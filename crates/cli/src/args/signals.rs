@@ -1,0 +1,26 @@
+//! `--forward-signals`: which signals that reach prterun are passed on to the processes. The list of what can be forwarded is
+//! the driver's, which catches them.
+
+use ferrite_driver::parse_forward_signals;
+
+use super::error::UsageError;
+
+/// Parses `all`, `none`, or a list of names (with or without SIG) and numbers.
+pub(crate) fn parse(option: &str, list: &str) -> Result<Vec<i32>, UsageError> {
+    let mut signals = parse_forward_signals(&list.to_ascii_lowercase()).map_err(|error| {
+        UsageError::value(
+            option,
+            error.to_string(),
+            "Give `all`, `none`, or a list of names and numbers, as USR1,USR2.",
+        )
+    })?;
+    signals.sort_unstable();
+    signals.dedup();
+    Ok(signals)
+}
+
+/// Every signal that can be forwarded: what happens without the option.
+#[must_use]
+pub fn all() -> Vec<i32> {
+    parse_forward_signals("all").unwrap_or_default()
+}

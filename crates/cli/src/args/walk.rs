@@ -1,0 +1,324 @@
+//! The walk in front of clap. It does what an option library cannot: tell options from the program and its arguments,
+//! split at `:`, accept long names with one dash, rewrite deprecated options, refuse those that are not built.
+//! What is left for clap is canonical: one spelling per option, every value in its place.
+
+use clap::error::{ContextKind, ContextValue};
+use clap::{Arg, ArgAction, Command};
+
+use super::deprecated::Deprecated;
+use super::error::{Place, UsageError};
+use super::unbuilt;
+use super::words;
+
+/// What a command line turned out to be.
+#[derive(Debug)]
+pub(crate) enum Walked {
+    /// `--help [topic]`.
+    Help(Option<String>),
+    /// `--version`.
+    Version,
+    /// Something to run.
+    Apps(Vec<Segment>),
+}
+
+/// One application: its options for clap, and its command.
+#[derive(Debug, Default)]
+pub(crate) struct Segment {
+    /// Canonical tokens.
+    pub(crate) options: Vec<String>,
+    /// Program and arguments.
+    pub(crate) argv: Vec<String>,
+    /// What was rewritten: the old spelling and the new one (empty = dropped).
+    pub(crate) rewritten: Vec<(String, String)>,
+}
+
+/// Options of which a second one in the same application would silently win or lose.
+const ONCE: &[&str] = &["--map-by", "--rank-by", "--bind-to", "--display", "--runtime-options"];
+
+/// Walks over the arguments (without the name of the command).
+pub(crate) fn walk(command: &mut Command, args: &[String]) -> Result<Walked, UsageError> {
+    let mut walk = Walk { command, rest: args, apps: 0 };
+    let mut segments = Vec::new();
+    loop {
+        walk.apps += 1;
+        match walk.segment()? {
+            Step::App(segment) => segments.push(segment),
+            Step::Help(topic) => return Ok(Walked::Help(topic)),
+            Step::Version => return Ok(Walked::Version),
+        }
+        if !walk.take_colon() {
+            return Ok(Walked::Apps(segments));
+        }
+    }
+}
+
+struct Walk<'a> {
+    command: &'a mut Command,
+    rest: &'a [String],
+    /// Applications begun.
+    apps: usize,
+}
+
+enum Step {
+    App(Segment),
+    Help(Option<String>),
+    Version,
+}
+
+/// What stands behind an option's name.
+enum Known {
+    /// One of ours: canonical spelling, number of values, how it is written.
+    Ours {
+        canonical: String,
+        values: usize,
+        form: String,
+    },
+    /// Of older releases.
+    Old(&'static Deprecated),
+    /// Refused.
+    Unbuilt(&'static str),
+    Help,
+    Version,
+}
+
+/// An option as written: its name with dashes, and the value in the same argument.
+struct Written<'a> {
+    name: &'a str,
+    attached: Option<&'a str>,
+    known: Known,
+}
+
+impl<'a> Walk<'a> {
+    fn segment(&mut self) -> Result<Step, UsageError> {
+        let mut segment = Segment::default();
+        let mut once = Vec::new();
+        while let Some(token) = self.next_option() {
+            let written = self.look_up(token)?;
+            match &written.known {
+                Known::Help => return Ok(Step::Help(self.topic(written.attached))),
+                Known::Version => return Ok(Step::Version),
+                Known::Unbuilt(instead) => {
+                    return Err(UsageError::Unbuilt { option: written.name.to_owned(), instead });
+                }
+                Known::Old(old) => self.rewrite(&written, old, &mut segment)?,
+                Known::Ours { canonical, values, form } => {
+                    self.check_once(canonical, &mut once)?;
+                    self.pass_on(&written, canonical, *values, form, &mut segment)?;
+                }
+            }
+        }
+        self.command_of(&mut segment)?;
+        Ok(Step::App(segment))
+    }
+
+    /// The next argument if it is an option; `--` ends the options.
+    fn next_option(&mut self) -> Option<&'a str> {
+        let (first, rest) = self.rest.split_first()?;
+        if first.len() < 2 || !first.starts_with('-') {
+            return None;
+        }
+        self.rest = rest;
+        (first != "--").then_some(first.as_str())
+    }
+
+    fn command_of(&mut self, segment: &mut Segment) -> Result<(), UsageError> {
+        let end = self.rest.iter().position(|a| a == ":").unwrap_or(self.rest.len());
+        let (argv, rest) = self.rest.split_at(end);
+        if argv.first().is_none_or(String::is_empty) {
+            let several = self.apps > 1 || !rest.is_empty();
+            return Err(UsageError::MissingExecutable { place: Place(several.then_some(self.apps)) });
+        }
+        segment.argv = argv.to_vec();
+        self.rest = rest;
+        Ok(())
+    }
+
+    fn take_colon(&mut self) -> bool {
+        match self.rest.split_first() {
+            Some((_, rest)) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Tells `--name`, `--name=value`, `-name`, `-n` and `-nvalue` apart.
+    fn look_up(&mut self, token: &'a str) -> Result<Written<'a>, UsageError> {
+        let (name, attached) = match token.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (token, None),
+        };
+        let bare = name.trim_start_matches('-');
+        // A single letter with two dashes is a long name; several letters with one dash are one as well, and only
+        // if there is no such name, a letter with its value.
+        let single = name.len() == 2;
+        if let Some(known) = if single { self.short(bare) } else { self.long(bare) } {
+            return Ok(Written { name, attached, known });
+        }
+        if let Some((name, value)) = split_letter(token)
+            && let Some(known) = self.short(&name[1..])
+            && takes_value(&known)
+        {
+            return Ok(Written { name, attached: Some(value), known });
+        }
+        Err(self.unknown(name))
+    }
+
+    fn long(&self, name: &str) -> Option<Known> {
+        let is = |a: &&Arg| a.get_long() == Some(name) || a.get_all_aliases().is_some_and(|all| all.contains(&name));
+        self.command.get_arguments().find(is).map(known).or_else(|| other(name))
+    }
+
+    fn short(&self, letter: &str) -> Option<Known> {
+        let wanted = letter.chars().next()?;
+        let is = |a: &&Arg| {
+            a.get_short() == Some(wanted) || a.get_all_short_aliases().is_some_and(|all| all.contains(&wanted))
+        };
+        self.command.get_arguments().find(is).map(known).or_else(|| other(letter))
+    }
+
+    fn unknown(&mut self, name: &str) -> UsageError {
+        let asked = self.command.try_get_matches_from_mut(["prterun", name]);
+        let suggestion = asked.err().and_then(|e| match e.get(ContextKind::SuggestedArg) {
+            Some(ContextValue::String(s)) => Some(s.clone()),
+            Some(ContextValue::Strings(all)) => all.first().cloned(),
+            _ => None,
+        });
+        UsageError::UnknownOption { option: name.to_owned(), suggestion }
+    }
+
+    fn topic(&self, attached: Option<&str>) -> Option<String> {
+        let next = || self.rest.first().filter(|a| !a.starts_with('-')).cloned();
+        attached.map(str::to_owned).or_else(next)
+    }
+
+    fn check_once(&self, canonical: &str, seen: &mut Vec<String>) -> Result<(), UsageError> {
+        if ONCE.contains(&canonical) && seen.iter().any(|s| s == canonical) {
+            let place = Place((self.apps > 1).then_some(self.apps));
+            return Err(UsageError::Repeated { option: canonical.to_owned(), place });
+        }
+        seen.push(canonical.to_owned());
+        Ok(())
+    }
+
+    fn pass_on(
+        &mut self,
+        written: &Written<'a>,
+        canonical: &str,
+        values: usize,
+        form: &str,
+        segment: &mut Segment,
+    ) -> Result<(), UsageError> {
+        if values == 0 {
+            let on = written.attached.map_or(Some(true), words::boolean).ok_or_else(|| not_boolean(written))?;
+            segment.options.extend(on.then(|| canonical.to_owned()));
+            return Ok(());
+        }
+        segment.options.push(canonical.to_owned());
+        for i in 0..values {
+            let attached = written.attached.filter(|_| i == 0);
+            segment.options.push(self.value(written.name, attached, i, values, form)?);
+        }
+        Ok(())
+    }
+
+    fn rewrite(&mut self, written: &Written<'a>, old: &Deprecated, segment: &mut Segment) -> Result<(), UsageError> {
+        let value = match (old.values(), written.attached) {
+            (0, None) => String::new(),
+            (0, Some(text)) => {
+                if !words::boolean(text).ok_or_else(|| not_boolean(written))? {
+                    return Ok(());
+                }
+                String::new()
+            }
+            _ => self.value(written.name, written.attached, 0, 1, &format!("{} VALUE", written.name))?,
+        };
+        let new = old.rewritten(&value);
+        let shown = new.as_ref().map_or_else(String::new, |(option, value)| format!("{option} {value}"));
+        segment.rewritten.push((written.name.to_owned(), shown));
+        if let Some((option, value)) = new {
+            segment.options.extend([option.to_owned(), value]);
+        }
+        Ok(())
+    }
+
+    /// The next value. An option where the first value should be means that the value was forgotten.
+    fn value(
+        &mut self,
+        name: &str,
+        attached: Option<&str>,
+        index: usize,
+        values: usize,
+        form: &str,
+    ) -> Result<String, UsageError> {
+        if let Some(value) = attached {
+            return Ok(value.to_owned());
+        }
+        let missing = || UsageError::MissingValue { option: name.to_owned(), values, form: form.to_owned() };
+        let (next, rest) = self.rest.split_first().filter(|(next, _)| *next != ":").ok_or_else(missing)?;
+        if index == 0 && self.is_option(next) {
+            return Err(missing());
+        }
+        self.rest = rest;
+        Ok(next.clone())
+    }
+
+    fn is_option(&self, token: &str) -> bool {
+        let name = token.split_once('=').map_or(token, |(name, _)| name);
+        match name.as_bytes() {
+            [b'-', letter] if letter.is_ascii_alphabetic() => self.short(&name[1..]).is_some(),
+            [b'-', _, _, ..] => self.long(name.trim_start_matches('-')).is_some(),
+            _ => false,
+        }
+    }
+}
+
+/// `-n4` as `-n` and `4`.
+fn split_letter(token: &str) -> Option<(&str, &str)> {
+    let letter = token.strip_prefix('-')?.chars().next().filter(char::is_ascii_alphabetic)?;
+    Some(token.split_at(1 + letter.len_utf8())).filter(|(_, value)| !value.is_empty())
+}
+
+fn takes_value(known: &Known) -> bool {
+    match known {
+        Known::Ours { values, .. } => *values > 0,
+        Known::Old(old) => old.values() > 0,
+        Known::Unbuilt(_) => true,
+        Known::Help | Known::Version => false,
+    }
+}
+
+fn known(arg: &Arg) -> Known {
+    match arg.get_id().as_str() {
+        "help" => return Known::Help,
+        "version" => return Known::Version,
+        _ => {}
+    }
+    let canonical = match (arg.get_long(), arg.get_short()) {
+        (Some(long), _) => format!("--{long}"),
+        (None, Some(short)) => format!("-{short}"),
+        (None, None) => String::new(),
+    };
+    let values = match arg.get_action() {
+        ArgAction::Set | ArgAction::Append => arg.get_num_args().map_or(1, |n| n.min_values()),
+        _ => 0,
+    };
+    let names = arg.get_value_names().unwrap_or_default();
+    let form = names.iter().fold(canonical.clone(), |form, name| format!("{form} {name}"));
+    Known::Ours { canonical, values, form }
+}
+
+fn other(name: &str) -> Option<Known> {
+    let old = Deprecated::find(name).map(Known::Old);
+    old.or_else(|| unbuilt::advice(name).map(Known::Unbuilt))
+}
+
+fn not_boolean(written: &Written<'_>) -> UsageError {
+    let value = written.attached.unwrap_or_default();
+    UsageError::value(
+        written.name,
+        format!("{value:?} is neither true nor false"),
+        "It takes no value, or one of: 1, true, yes, 0, false, no.",
+    )
+}

@@ -1,0 +1,65 @@
+//! How messages look: a rule of 74 dashes above and below, on standard error. The only place that prints them.
+
+use std::io::Write;
+
+use crate::args::UsageError;
+
+const RULE: &str = "--------------------------------------------------------------------------";
+const WIDTH: usize = 74;
+
+/// A message between rules; each paragraph is wrapped, lines that begin with a space are left as they are.
+#[must_use]
+pub fn framed(command: &str, paragraphs: &[&str]) -> String {
+    let mut text = format!("{RULE}\n");
+    let mut prefix = format!("{command}: ");
+    let mut first = true;
+    for paragraph in paragraphs.iter().filter(|p| !p.is_empty()) {
+        if !std::mem::take(&mut first) {
+            text.push('\n');
+        }
+        let whole = std::mem::take(&mut prefix) + paragraph;
+        whole.lines().for_each(|line| wrap(line, &mut text));
+    }
+    text + RULE + "\n"
+}
+
+fn wrap(line: &str, text: &mut String) {
+    if line.starts_with(' ') {
+        text.push_str(line);
+        text.push('\n');
+        return;
+    }
+    let mut width = 0;
+    for word in line.split_whitespace() {
+        let length = word.chars().count();
+        if width > 0 && width + 1 + length > WIDTH {
+            text.push('\n');
+            width = 0;
+        }
+        if width > 0 {
+            text.push(' ');
+            width += 1;
+        }
+        text.push_str(word);
+        width += length;
+    }
+    text.push('\n');
+}
+
+/// The text of a refusal.
+#[must_use]
+pub fn refusal(command: &str, error: &UsageError) -> String {
+    framed(command, &[&error.to_string(), &error.next_step()])
+}
+
+/// Writes to standard error; a reader that went away is no reason to fail.
+pub fn print(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Remarks: one line each, without a frame, so that they do not look like a failure.
+pub fn print_warnings(command: &str, warnings: &[String]) {
+    for warning in warnings {
+        print(&format!("{command}: warning: {warning}\n"));
+    }
+}

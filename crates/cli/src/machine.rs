@@ -1,0 +1,121 @@
+//! What this process knows of itself and its machine: environment, directories, names. Read once, at the start.
+
+use std::io;
+use std::net::Ipv6Addr;
+use std::path::{Path, PathBuf};
+
+use crate::args::Environment;
+
+/// Everything that `setup` needs from the outside besides files; tests make their own.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    /// The environment; variables that are not text are left out.
+    pub environment: Environment,
+    /// The current directory, by the name that the user's shell has for it.
+    pub cwd: PathBuf,
+    /// Our own executable.
+    pub exe: PathBuf,
+    /// True when we run as root.
+    pub root: bool,
+    /// The host name of this machine.
+    pub hostname: String,
+}
+
+impl Surroundings {
+    /// Those of this process.
+    ///
+    /// # Errors
+    /// The current directory is gone, or our executable cannot be found.
+    pub fn of_process(environment: Environment) -> io::Result<Surroundings> {
+        Ok(Surroundings {
+            cwd: logical_cwd(std::env::current_dir()?, environment.get("PWD")),
+            exe: std::env::current_exe()?,
+            root: rustix::process::geteuid().is_root(),
+            hostname: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+            environment,
+        })
+    }
+
+    /// The installation that our executable belongs to: the directory above `bin`.
+    #[must_use]
+    pub fn prefix(&self) -> Option<&Path> {
+        self.exe.parent()?.parent()
+    }
+}
+
+/// `$PWD` when it means the same directory: with an automounter the physical name may not exist on other nodes.
+fn logical_cwd(physical: PathBuf, pwd: Option<&String>) -> PathBuf {
+    use std::os::unix::fs::MetadataExt;
+    let id = |path: &Path| std::fs::metadata(path).map(|m| (m.dev(), m.ino())).ok();
+    let same = |p: &PathBuf| p.is_absolute() && id(p).is_some() && id(p) == id(&physical);
+    pwd.map(PathBuf::from).filter(same).unwrap_or(physical)
+}
+
+/// The environment of this process. Names and values that are not UTF-8 cannot be forwarded and are left out.
+#[must_use]
+pub fn environment() -> Environment {
+    std::env::vars_os().filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?))).collect()
+}
+
+/// Addresses of this machine's interfaces, for users who name hosts by address.
+#[must_use]
+pub fn addresses() -> Vec<String> {
+    let read = |file| std::fs::read_to_string(file).unwrap_or_default();
+    let mut found = ipv4_of(&read("/proc/self/net/fib_trie"));
+    found.extend(ipv6_of(&read("/proc/self/net/if_inet6")));
+    found
+}
+
+/// The kernel's routing table as text: a leaf line, then a line that says it is an address of our own.
+fn ipv4_of(fib_trie: &str) -> Vec<String> {
+    let mut leaf = None;
+    let mut found = Vec::new();
+    for line in fib_trie.lines().map(str::trim) {
+        if let Some(address) = line.strip_prefix("|-- ") {
+            leaf = Some(address);
+        } else if line == "/32 host LOCAL"
+            && let Some(address) = leaf
+            && !found.iter().any(|f| f == address)
+        {
+            found.push(address.to_owned());
+        }
+    }
+    found
+}
+
+/// `fe80...01 02 40 20 80 eth0`, one interface a line.
+fn ipv6_of(if_inet6: &str) -> Vec<String> {
+    let address = |line: &str| {
+        let digits = line.split_whitespace().next().filter(|d| d.len() == 32)?;
+        let bits = u128::from_str_radix(digits, 16).ok()?;
+        Some(Ipv6Addr::from(bits).to_string())
+    };
+    if_inet6.lines().filter_map(address).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_addresses_are_found_in_the_kernels_tables() {
+        let trie = "Local:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 0.0.0.0\n        /0 universe UNICAST\n     |-- 10.1.0.7\n        /32 host LOCAL\n\
+            \x20    |-- 10.1.0.255\n        /32 link BROADCAST\n     |-- 10.1.0.7\n        /32 host LOCAL\n";
+        assert_eq!(ipv4_of(trie), ["10.1.0.7"]);
+        let six = "00000000000000000000000000000001 01 80 10 80       lo\nfe800000000000000042acfffe110002 02 40 20 80     eth0\nbad\n";
+        assert_eq!(ipv6_of(six), ["::1", "fe80::42:acff:fe11:2"]);
+    }
+
+    #[test]
+    fn the_shells_name_of_the_directory_is_kept_when_it_is_the_same_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let real = dir.path().join("real");
+        let link = dir.path().join("link");
+        std::fs::create_dir(&real).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        let shown = link.to_string_lossy().into_owned();
+        assert_eq!(logical_cwd(real.clone(), Some(&shown)), link);
+        assert_eq!(logical_cwd(real.clone(), Some(&"/".to_owned())), real);
+        assert_eq!(logical_cwd(real.clone(), None), real);
+    }
+}

@@ -1,0 +1,52 @@
+//! Man pages and shell completions are made from the definitions of the options and committed. This proves that they are up to
+//! date; `UPDATE_GENERATED=1 cargo test -p ferrite-cli --test generated` writes them.
+
+// Helpers of a test fail as tests do.
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+
+use clap::{Command, CommandFactory};
+use clap_complete::Shell;
+use ferrite_cli::args;
+use ferrite_cli::daemon_args::DaemonOptions;
+
+fn commands() -> [Command; 2] {
+    [args::definitions(), DaemonOptions::command()].map(|c| c.version(env!("CARGO_PKG_VERSION")))
+}
+
+fn check(path: &Path, text: &[u8]) {
+    if std::env::var_os("UPDATE_GENERATED").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let committed = std::fs::read(path).unwrap_or_default();
+    assert!(committed == text, "{} is out of date: see the first lines of this test", path.display());
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[test]
+fn man_pages_are_up_to_date() {
+    for command in commands() {
+        let path = root().join(format!("docs/man/{}.1", command.get_name()));
+        let mut text = Vec::new();
+        clap_mangen::Man::new(command).render(&mut text).unwrap();
+        check(&path, &text);
+    }
+}
+
+#[test]
+fn shell_completions_are_up_to_date() {
+    for (shell, suffix) in [(Shell::Bash, "bash"), (Shell::Zsh, "zsh"), (Shell::Fish, "fish")] {
+        for mut command in commands() {
+            let name = command.get_name().to_owned();
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("completions/{name}.{suffix}"));
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut command, name, &mut text);
+            check(&path, &text);
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! What lines mean: each rule of the field's command line as one case.
+
+use ferrite_cli::args::{Environment, Parsed, ReportTo, Run, parse};
+use ferrite_types::{BindTo, Duration, EnvOp, MapBy, ObjectKind, Rank, StdinTarget};
+
+fn run_in(environment: &Environment, line: &str) -> Run {
+    let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+    match parse(&args, environment) {
+        Ok(Parsed::Run(run)) => *run,
+        other => panic!("{line}: {other:?}"),
+    }
+}
+
+fn run(line: &str) -> Run {
+    run_in(&Environment::new(), line)
+}
+
+fn set(name: &str, value: &str) -> EnvOp {
+    EnvOp::Set(name.to_owned(), value.to_owned())
+}
+
+#[test]
+fn options_end_at_the_program() {
+    for line in ["-n 2 ./a -n 3 --help", "-n 2 -- ./a -n 3 --help"] {
+        let spec = run(line).spec;
+        assert_eq!(spec.apps[0].argv, ["./a", "-n", "3", "--help"]);
+        assert_eq!(spec.apps[0].np, Some(2));
+    }
+    assert_eq!(run("./a").spec.apps[0].np, None);
+    assert_eq!(run("-- -odd").spec.apps[0].argv, ["-odd"]);
+}
+
+#[test]
+fn every_spelling_of_the_number_of_processes_is_understood() {
+    for spelling in ["-n 4", "-np 4", "--np 4", "--n 4", "-c 4", "--np=4", "-np=4", "-n4", "-n=4"] {
+        assert_eq!(run(&format!("{spelling} ./a")).spec.apps[0].np, Some(4), "{spelling}");
+    }
+}
+
+#[test]
+fn long_names_with_one_dash_are_understood() {
+    let run = run("-host n0 -hostfile f -wdir /tmp -x A=1 ./a");
+    assert_eq!(run.hosts[0].hosts.as_ref().unwrap().items.len(), 1);
+    assert_eq!(run.hosts[0].hostfile.as_deref(), Some("f"));
+    assert_eq!(run.spec.apps[0].wdir.as_deref(), Some("/tmp"));
+    assert_eq!(run.spec.apps[0].env, [set("A", "1")]);
+}
+
+#[test]
+fn values_may_begin_with_a_hyphen_and_look_like_anything() {
+    let run = run("--prtemca plm_ssh_args -A --set-env OPTS=--np --launch-agent=--odd ./a");
+    assert_eq!(run.params, [("plm_ssh_args".to_owned(), "-A".to_owned())]);
+    assert_eq!(run.spec.apps[0].env, [set("OPTS", "--np")]);
+    assert_eq!(run.launch_agent.as_deref(), Some("--odd"));
+}
+
+#[test]
+fn programs_of_one_job_are_separated_by_a_colon() {
+    let run = run("-n 1 -x A=1 ./a x : -n 2 --host n1 --wdir /w ./b : ./c");
+    let spec = &run.spec;
+    assert_eq!(spec.apps.iter().map(|a| a.argv[0].as_str()).collect::<Vec<_>>(), ["./a", "./b", "./c"]);
+    assert_eq!(spec.apps.iter().map(|a| a.np).collect::<Vec<_>>(), [Some(1), Some(2), None]);
+    assert!(spec.apps[1].env.is_empty(), "-x belongs to one program");
+    assert!(run.hosts[0].hosts.is_none() && run.hosts[1].hosts.is_some());
+}
+
+#[test]
+fn options_of_the_job_may_stand_at_any_program() {
+    let run = run("-n 1 ./a : --output tag --display map --rtos recoverable --timeout 1:00 ./b");
+    assert!(run.spec.output.tag && run.spec.display.map && run.spec.options.recoverable);
+    assert_eq!(run.spec.options.timeout, Some(Duration::from_secs(60)));
+}
+
+#[test]
+fn the_environment_keeps_the_order_of_the_line() {
+    let line = "--append-env P[:] b --set-env P=x --unset-env Q* --prepend-env P[:] c -x R=1 --append-env P[;] d ./a";
+    let expected = [
+        EnvOp::Append("P".into(), ':', "b".into()),
+        set("P", "x"),
+        EnvOp::Unset("Q*".into()),
+        EnvOp::Prepend("P".into(), ':', "c".into()),
+        set("R", "1"),
+        EnvOp::Append("P".into(), ';', "d".into()),
+    ];
+    assert_eq!(run(line).spec.apps[0].env, expected);
+}
+
+#[test]
+fn forwarded_variables_come_from_here_and_identities_never_do() {
+    let here = [("PMI_A", "1"), ("PMIX_RANK", "3"), ("PX", "2"), ("PMIX_MCA_a", "4"), ("FOO", "5")];
+    let here: Environment = here.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
+    let run = run_in(&here, "-x P* -x FOO -x PMIX_RANK -x NONE ./a");
+    assert_eq!(run.spec.apps[0].env, [set("PMIX_MCA_a", "4"), set("PX", "2"), set("FOO", "5")]);
+    assert_eq!(run.warnings.len(), 2);
+}
+
+#[test]
+fn parameters_of_libraries_become_variables() {
+    let run = run("--mca btl self --gmca pml ob1 --pmixmca gds hash -n 1 ./a : ./b");
+    assert_eq!(run.spec.apps[0].env, [set("OMPI_MCA_btl", "self")]);
+    assert!(run.spec.apps[1].env.is_empty());
+    assert_eq!(run.job_env, [set("OMPI_MCA_pml", "ob1"), set("PMIX_MCA_gds", "hash")]);
+}
+
+#[test]
+fn placement_reaches_the_request_whichever_way_it_is_written() {
+    assert_eq!(run("-N 2 ./a").spec.map.by, Some(MapBy::PerNode(2)));
+    assert_eq!(run("-N 2 ./a : -N 2 ./b").spec.map.by, Some(MapBy::PerNode(2)));
+    assert_eq!(run("--map-by PPR:2:node:oversub ./a").spec.map.oversubscribe, Some(true));
+    let request = run("--map-by core --oversubscribe --nolocal --bind-to none ./a").spec.map;
+    assert_eq!(request.by, Some(MapBy::Object(ObjectKind::Core)));
+    assert_eq!((request.oversubscribe, request.nolocal), (Some(true), true));
+    assert_eq!(request.bind_to, Some(BindTo::None));
+    assert_eq!(run("--bind-to-core ./a").spec.map.bind_to, Some(BindTo::Object(ObjectKind::Core)));
+    assert_eq!(run("--bynode ./a").spec.map.by, Some(MapBy::Node));
+    assert_eq!(run("--map-by :oversubscribe ./a").spec.map.by, None);
+}
+
+#[test]
+fn input_and_output_reach_the_job() {
+    assert_eq!(run("--stdin 3 ./a").spec.stdin, StdinTarget::Rank(Rank(3)));
+    assert_eq!(run("--stdin ALL ./a").spec.stdin, StdinTarget::All);
+    assert_eq!(run("./a").spec.stdin, StdinTarget::Rank(Rank(0)));
+    let output = run("--output TAG,time,merge,dir=/tmp/x:copy,raw ./a").spec.output;
+    assert!(output.tag && output.timestamp && output.merge_stderr && output.copy && output.raw);
+    assert_eq!(output.dir.as_deref(), Some("/tmp/x"));
+    assert!(!run("--output tag=0,rank ./a").spec.output.tag);
+    let display = run("--display map:parseable,alloc,bind ./a").spec.display;
+    assert!(display.map && display.allocation && display.bind && display.parseable);
+}
+
+#[test]
+fn options_of_the_runtime_reach_the_job() {
+    let options = run("--rtos error-nonzero-status=0,donotlaunch,spawn-timeout=1:00:00 --report-state-on-timeout ./a")
+        .spec
+        .options;
+    assert!(!options.error_nonzero_status && options.do_not_launch && options.report_state_on_timeout);
+    assert_eq!(options.spawn_timeout, Some(Duration::from_secs(3600)));
+    assert!(run("--do-not-launch ./a").spec.options.do_not_launch);
+    assert!(run("--enable-recovery ./a").spec.options.recoverable);
+    assert!(run("--rtos fwd ./a").spec.options.fwd_environment);
+    let with = run(
+        "--launch-agent /x/prted --debug-daemons --leave-session-attached --report-pid - --forward-signals usr1,SIGUSR2,10 ./a",
+    );
+    assert_eq!(with.launch_agent.as_deref(), Some("/x/prted"));
+    assert!(with.debug_daemons && with.leave_session_attached);
+    assert_eq!(with.report_pid, Some(ReportTo::Stdout));
+    assert_eq!(with.forward_signals, Some(vec![10, 12]));
+}
+
+#[test]
+fn the_environment_can_limit_time_and_permit_root() {
+    let env: Environment =
+        [("MPIEXEC_TIMEOUT", "7"), ("PRTE_ALLOW_RUN_AS_ROOT", "1")].map(|(n, v)| (n.into(), v.into())).into();
+    let one = run_in(&env, "./a");
+    assert_eq!(one.spec.options.timeout, Some(Duration::from_secs(7)));
+    assert!(!one.allow_root, "one of the two is not enough");
+    assert_eq!(run_in(&env, "--timeout 9 ./a").spec.options.timeout, Some(Duration::from_secs(9)));
+    let mut both = env;
+    both.insert("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM".into(), "1".into());
+    assert!(run_in(&both, "./a").allow_root);
+    assert!(run("--allow-run-as-root ./a").allow_root);
+    assert!(!run("--allow-run-as-root=0 ./a").allow_root);
+}
+
+#[test]
+fn parameters_fill_what_the_line_leaves_open() {
+    let defaults = |name: &str| match name {
+        "mapby" => Some("node:oversubscribe"),
+        "bindto" => Some("none"),
+        "output" => Some("tag"),
+        "display" => Some("map"),
+        "rtos" => Some("recoverable,timeout=5"),
+        "ess_base_forward_signals" => Some("none"),
+        _ => None,
+    };
+    let mut open = run("./a");
+    open.apply_defaults(defaults).unwrap();
+    assert_eq!(open.spec.map.by, Some(MapBy::Node));
+    assert!(open.spec.output.tag && open.spec.display.map && open.spec.options.recoverable);
+    assert_eq!(open.forward_signals, Some(vec![]));
+    let mut said = run("--map-by core --bind-to core --output rank --rtos recoverable=0 --forward-signals usr1 ./a");
+    said.apply_defaults(defaults).unwrap();
+    assert_eq!(said.spec.map.by, Some(MapBy::Object(ObjectKind::Core)));
+    assert_eq!(said.spec.map.bind_to, Some(BindTo::Object(ObjectKind::Core)));
+    assert!(!said.spec.output.tag && !said.spec.options.recoverable);
+    assert_eq!(said.spec.options.timeout, Some(Duration::from_secs(5)));
+    assert_eq!(said.forward_signals, Some(vec![10]));
+}
+
+mod any_line {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Pieces of real lines, so that the parser is met in its depth and not only at its first token.
+    const PIECES: &[&str] = &[
+        "-n",
+        "4",
+        "-np",
+        "--np=",
+        "-N",
+        "-1",
+        ":",
+        "--",
+        "-",
+        "./a",
+        "--map-by",
+        "ppr:2:node",
+        "ppr:",
+        "ppr::",
+        ":",
+        "core:PE=2",
+        "--bind-to",
+        "none",
+        "--host",
+        "n0:4,+e:2",
+        "-x",
+        "A*",
+        "A=1",
+        "--append-env",
+        "P[:]",
+        "[",
+        "ü[é]",
+        "--output",
+        "tag,dir=d:copy",
+        "=",
+        "--rtos",
+        "timeout=1:2",
+        "--timeout",
+        "99999999999",
+        "--prtemca",
+        "a",
+        "--oversubscribe",
+        "--bynode=0",
+        "--help",
+        "-V",
+        "--dvm",
+        "--unknown",
+        "-xé",
+        "-é",
+        "--é=ü",
+        "--display",
+        "map:parseable",
+        "--stdin",
+        "all",
+        "",
+        "--mca",
+        "--forward-signals",
+        "usr1,99",
+        "-n4",
+        "--n4",
+        "-host",
+        "--default-hostfile",
+        "none",
+        "-p",
+        "--personality",
+        "ompi5",
+    ];
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(500))]
+
+        #[test]
+        fn made_of_real_pieces_gets_an_answer(picks in prop::collection::vec(0..PIECES.len(), 0..12)) {
+            let args: Vec<String> = picks.iter().map(|i| PIECES[*i].to_owned()).collect();
+            check(&args);
+        }
+
+        #[test]
+        fn made_of_anything_gets_an_answer(args in prop::collection::vec("-{0,2}\\PC{0,12}", 0..6)) {
+            check(&args);
+        }
+    }
+
+    /// An answer, and what is accepted has a program in every application.
+    fn check(args: &[String]) {
+        let Ok(Parsed::Run(run)) = parse(args, &Environment::new()) else { return };
+        assert!(!run.spec.apps.is_empty());
+        assert_eq!(run.spec.apps.len(), run.hosts.len());
+        assert!(run.spec.apps.iter().all(|a| !a.argv[0].is_empty() && a.np != Some(0)));
+    }
+}

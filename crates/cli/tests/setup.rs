@@ -1,0 +1,209 @@
+//! From a line to a job that can start, with files in a directory of the test's own.
+
+// Helpers of a test fail as tests do.
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+
+use ferrite_cli::args::{Environment, Parsed, parse};
+use ferrite_cli::frame::framed;
+use ferrite_cli::machine::Surroundings;
+use ferrite_cli::setup::{Prepared, SetupError, prepare};
+use ferrite_rm::allocation::Source;
+use ferrite_types::{EnvOp, SlotCount};
+
+struct Place {
+    dir: tempfile::TempDir,
+    around: Surroundings,
+}
+
+impl Place {
+    fn new() -> Place {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for name in ["bin", "etc", "home/.prte", "work"] {
+            std::fs::create_dir_all(at(name)).unwrap();
+        }
+        let environment = [("HOME".to_owned(), at("home").display().to_string())].into();
+        let around = Surroundings {
+            environment,
+            cwd: at("work"),
+            exe: at("bin/prterun"),
+            root: false,
+            hostname: "head.cluster".to_owned(),
+        };
+        Place { dir, around }
+    }
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+    fn set(&mut self, name: &str, value: &str) {
+        self.around.environment.insert(name.to_owned(), value.to_owned());
+    }
+    fn prepare(&self, line: &str) -> Result<Prepared, SetupError> {
+        let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        match parse(&args, &self.around.environment) {
+            Ok(Parsed::Run(run)) => prepare(*run, &self.around),
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+    /// What the user is told, with the directory of the test taken out.
+    fn told(&self, line: &str) -> String {
+        let error = self.prepare(line).expect_err(line);
+        let shown = |text: String| text.replace(&*self.dir.path().to_string_lossy(), "/DIR");
+        framed("prterun", &[&shown(error.to_string()), &shown(error.next_step())])
+    }
+}
+
+fn names(prepared: &Prepared) -> Vec<&str> {
+    prepared.allocation.nodes.iter().map(|n| n.name.as_str()).collect()
+}
+
+fn param<'p>(prepared: &'p Prepared, name: &str) -> Option<&'p str> {
+    prepared.params.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
+}
+
+#[test]
+fn without_a_word_the_job_runs_on_this_machine() {
+    let place = Place::new();
+    let prepared = place.prepare("./a").unwrap();
+    assert_eq!(names(&prepared), ["head.cluster"]);
+    assert_eq!(prepared.allocation.source, Source::ThisMachine);
+    assert_eq!(prepared.allocation.head, Some(0));
+    assert_eq!(Path::new(&prepared.prted), place.dir.path().join("bin/prted"));
+    assert_eq!(prepared.spec.apps[0].submit_dir, prepared.cwd);
+    assert!(prepared.signals.contains(&10) && !prepared.signals.contains(&15));
+}
+
+#[test]
+fn a_hostfile_defines_and_a_host_list_filters() {
+    let place = Place::new();
+    place.write("work/hosts", "n0 slots=2\nn1 slots=4\n");
+    let prepared = place.prepare("--hostfile hosts --host n1 ./a").unwrap();
+    assert_eq!(names(&prepared), ["n0", "n1"]);
+    assert_eq!(prepared.allocation.needed, [1]);
+    assert_eq!(prepared.spec.apps[0].hosts.hostfile.len(), 2);
+    assert_eq!(prepared.spec.apps[0].hosts.hosts.len(), 1);
+    assert_eq!(prepared.allocation.nodes[1].slots, SlotCount::Given(4));
+}
+
+#[test]
+fn the_default_hostfile_is_that_of_option_parameter_and_installation_in_this_order() {
+    let mut place = Place::new();
+    place.write("etc/prte-default-hostfile", "site\n");
+    let named = place.write("work/mine", "mine\n");
+    assert_eq!(names(&place.prepare("./a").unwrap()), ["site"]);
+    assert_eq!(names(&place.prepare("--default-hostfile mine ./a").unwrap()), ["mine"]);
+    assert_eq!(names(&place.prepare("--default-hostfile none ./a").unwrap()), ["head.cluster"]);
+    place.set("PRTE_MCA_prte_default_hostfile", &named.display().to_string());
+    assert_eq!(names(&place.prepare("./a").unwrap()), ["mine"]);
+    place.set("PRTE_MCA_prte_default_hostfile", "none");
+    assert_eq!(names(&place.prepare("./a").unwrap()), ["head.cluster"]);
+    assert_eq!(names(&place.prepare("--host n7 ./a").unwrap()), ["n7"]);
+}
+
+#[test]
+fn parameters_come_from_files_then_the_environment_then_the_line() {
+    let mut place = Place::new();
+    let value = |place: &Place, line| param(&place.prepare(line).unwrap(), "rml_base_radix").map(str::to_owned);
+    place.write("etc/prte-mca-params.conf", "rml_base_radix = 4\nmapby = node\n");
+    assert_eq!(value(&place, "./a").as_deref(), Some("4"));
+    place.write("home/.prte/mca-params.conf", "rml_base_radix = 8\n");
+    assert_eq!(value(&place, "./a").as_deref(), Some("8"));
+    place.set("PRTE_MCA_rml_base_radix", "16");
+    assert_eq!(value(&place, "./a").as_deref(), Some("16"));
+    assert_eq!(value(&place, "--prtemca rml_base_radix 2 ./a").as_deref(), Some("2"));
+    assert_eq!(place.prepare("./a").unwrap().spec.map.by, Some(ferrite_types::MapBy::Node));
+}
+
+#[test]
+fn libraries_variables_are_forwarded_and_everything_on_request() {
+    let mut place = Place::new();
+    for name in
+        ["OMPI_MCA_btl", "MPIR_CVAR_X", "PMIX_MCA_gds", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_FD", "FOO", "PWD"]
+    {
+        place.set(name, "v");
+    }
+    let forwarded = |line: &str| -> Vec<String> {
+        let name = |op| match op {
+            EnvOp::Set(name, _) => name,
+            other => panic!("{other:?}"),
+        };
+        place.prepare(line).unwrap().forwarded_env.into_iter().map(name).collect()
+    };
+    assert_eq!(forwarded("--gmca pml ob1 ./a"), ["MPIR_CVAR_X", "OMPI_MCA_btl", "PMIX_MCA_gds", "OMPI_MCA_pml"]);
+    assert_eq!(forwarded("--rtos fwd-environment ./a"), ["FOO", "HOME", "MPIR_CVAR_X", "OMPI_MCA_btl", "PMIX_MCA_gds"]);
+    assert_eq!(forwarded("--prtemca prte_fwd_environment 1 ./a").len(), 5);
+}
+
+#[test]
+fn the_launch_agent_is_that_of_the_option_then_of_the_parameter() {
+    let place = Place::new();
+    let agent = |line| param(&place.prepare(line).unwrap(), "prte_launch_agent").map(str::to_owned);
+    assert_eq!(agent("./a"), None);
+    assert_eq!(agent("--prtemca prte_launch_agent /p/prted ./a").as_deref(), Some("/p/prted"));
+    assert_eq!(agent("--launch-agent /o/prted --prtemca prte_launch_agent x ./a").as_deref(), Some("/o/prted"));
+}
+
+#[test]
+fn debugging_of_daemons_travels_as_parameters() {
+    let prepared = Place::new().prepare("--debug-daemons --leave-session-attached ./a").unwrap();
+    assert_eq!(param(&prepared, "prte_debug_daemons"), Some("1"));
+    assert_eq!(param(&prepared, "prte_leave_session_attached"), Some("1"));
+    assert_eq!(param(&prepared, "ferrite_log"), Some("debug"));
+    let quieter = Place::new().prepare("--debug-daemons --prtemca ferrite_log info ./a").unwrap();
+    assert_eq!(param(&quieter, "ferrite_log"), Some("info"));
+}
+
+#[test]
+fn root_needs_permission() {
+    let mut place = Place::new();
+    place.around.root = true;
+    assert!(place.prepare("--allow-run-as-root ./a").is_ok());
+    insta::assert_snapshot!(place.told("./a"));
+}
+
+#[test]
+fn each_obstacle_says_what_and_where_and_what_next() {
+    let place = Place::new();
+    place.write("work/bad", "n0\nn1 slots=four\n");
+    place.write("work/hosts", "n0\n");
+    std::fs::write(place.dir.path().join("work/binary"), b"n0\n\xff\n").unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        place.dir.path().join("work/pipe"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR,
+        0,
+    )
+    .unwrap();
+    let lines = [
+        "--hostfile missing ./a",
+        "--hostfile /DIR ./a",
+        "--hostfile pipe ./a",
+        "--hostfile bad ./a",
+        "--hostfile binary ./a",
+        "--hostfile hosts/x ./a",
+        "--default-hostfile missing ./a",
+        "--hostfile hosts --host n9 ./a",
+        "--host +n3 ./a",
+        "--prtemca rml_base_radix one ./a",
+        "--prtemca mapby nonsense ./a",
+        "--prtemca prte_allocation_required 1 ./a",
+    ];
+    let dir = place.dir.path().to_string_lossy().into_owned();
+    let all: Vec<_> =
+        lines.iter().map(|l| format!("$ prterun {l}\n{}", place.told(&l.replace("/DIR", &dir)))).collect();
+    insta::assert_snapshot!(all.join("\n"));
+}
+
+#[test]
+fn a_bad_parameter_file_is_named_with_its_line() {
+    let place = Place::new();
+    place.write("home/.prte/mca-params.conf", "# mine\nrml_base_radix 8\n");
+    insta::assert_snapshot!(place.told("./a"));
+    let environment = Environment::new();
+    assert!(parse(&["./a".to_owned()], &environment).is_ok(), "parsing reads no file");
+}

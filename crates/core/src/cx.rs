@@ -1,0 +1,83 @@
+//! What a machine has at hand while it handles one input: the time, the tree, and where to put what it wants.
+
+use std::collections::VecDeque;
+
+use ferrite_router::Tree;
+use ferrite_types::{DaemonRank, JobId, JobState, ProcId, ProcState, Timestamp};
+use ferrite_wire::control::Reply;
+use ferrite_wire::{Dest, Message};
+
+use crate::{Effect, Effects, RequestId, Timer, Transition};
+
+/// A message on its way out of a machine.
+#[derive(Debug)]
+pub(crate) enum Outgoing {
+    /// Along the tree; may end at the other machine of the same node.
+    Send(Dest, Message),
+    /// Over the direct link to this daemon, which need not be a neighbour in the tree (bootstrap).
+    Direct(DaemonRank, Message),
+    /// To every daemon, acknowledged.
+    Xcast(Message),
+    /// No message: close the link to this daemon once everything before is sent.
+    Close(DaemonRank),
+}
+
+/// The context of one call.
+pub(crate) struct Cx<'a> {
+    /// The time of the input.
+    pub(crate) now: Timestamp,
+    /// The routing tree.
+    pub(crate) tree: &'a mut Tree,
+    /// Effects for the driver.
+    pub(crate) fx: &'a mut Effects,
+    /// Messages, routed when the machine returns.
+    pub(crate) out: &'a mut VecDeque<Outgoing>,
+}
+
+impl Cx<'_> {
+    pub(crate) fn send(&mut self, to: DaemonRank, message: Message) {
+        self.out.push_back(Outgoing::Send(Dest::One(to), message));
+    }
+
+    pub(crate) fn send_head(&mut self, message: Message) {
+        self.send(DaemonRank::HEAD, message);
+    }
+
+    pub(crate) fn multicast(&mut self, to: Dest, message: Message) {
+        self.out.push_back(Outgoing::Send(to, message));
+    }
+
+    pub(crate) fn effect(&mut self, effect: Effect) {
+        self.fx.push(effect);
+    }
+
+    /// For whoever runs this process.
+    pub(crate) fn notice(&mut self, text: String) {
+        self.fx.push(Effect::Notice { to: None, text });
+    }
+
+    /// For the submitter of this request.
+    pub(crate) fn notice_to(&mut self, request: RequestId, text: String) {
+        self.fx.push(Effect::Notice { to: Some(request), text });
+    }
+
+    pub(crate) fn reply(&mut self, request: RequestId, reply: Reply) {
+        self.fx.push(Effect::Reply { request, reply });
+    }
+
+    pub(crate) fn set_timer(&mut self, timer: Timer, at: Timestamp) {
+        self.fx.push(Effect::SetTimer { timer, at });
+    }
+
+    pub(crate) fn cancel_timer(&mut self, timer: Timer) {
+        self.fx.push(Effect::CancelTimer(timer));
+    }
+
+    pub(crate) fn trace_job(&mut self, job: JobId, from: Option<JobState>, to: JobState) {
+        self.fx.push(Effect::Trace(Transition::Job { job, from, to }));
+    }
+
+    pub(crate) fn trace_proc(&mut self, proc: ProcId, from: ProcState, to: ProcState) {
+        self.fx.push(Effect::Trace(Transition::Proc { proc, from, to }));
+    }
+}

@@ -1,0 +1,143 @@
+//! How a daemon comes into the DVM: call home, link to the tree parent, start the own subtree, report, be wired up
+//! (seed 1, step 7). Losing the parent at any time ends the daemon: it is the lifeline.
+
+use ferrite_types::{DaemonRank, ExitStatus, RankSet};
+use ferrite_wire::{Contact, DaemonReport, Message, Ticket, Wireup};
+
+use super::{Daemon, after};
+use crate::cx::{Cx, Outgoing};
+use crate::launches::TicketBase;
+use crate::{Effect, Timer};
+
+/// Where a daemon is in its life.
+pub(super) enum Phase {
+    /// Calls the daemon that its ticket names.
+    Homing(Box<Ticket>),
+    /// Has called the head and waits to hear who its tree parent is, or calls that one.
+    Rehoming(Box<Ticket>),
+    /// Linked to its parent; has reported or is about to.
+    Member,
+    /// Ends its processes and waits for those below to go.
+    Leaving {
+        /// True when nobody waits for this daemon any more: links below no longer hold it.
+        alone: bool,
+    },
+    /// Gone; only the process is still to end.
+    Left,
+}
+
+/// A daemon that is linked but not wired up after this time has been forgotten (milliseconds).
+const WIREUP_GRACE_MS: u64 = 600_000;
+
+impl Daemon {
+    pub(super) fn on_start(&mut self, cx: &mut Cx) {
+        let Phase::Homing(ticket) = &self.phase else {
+            return;
+        };
+        let deadline = after(cx.now, ticket.connect_ms);
+        cx.set_timer(Timer::Wireup, after(deadline, WIREUP_GRACE_MS));
+        cx.effect(Effect::Connect { peer: ticket.home, contact: ticket.contact.clone(), deadline });
+    }
+
+    pub(crate) fn on_link_up(&mut self, peer: DaemonRank, cx: &mut Cx) {
+        self.launches.on_linked(peer);
+        let parent = cx.tree.parent(self.me);
+        match std::mem::replace(&mut self.phase, Phase::Member) {
+            Phase::Homing(ticket) | Phase::Rehoming(ticket) if parent == Some(peer) => self.join(*ticket, cx),
+            Phase::Homing(ticket) => {
+                cx.out.push_back(Outgoing::Direct(peer, Message::Announce(self.local.contact.clone())));
+                self.phase = Phase::Rehoming(ticket);
+            }
+            phase @ (Phase::Leaving { .. } | Phase::Left) => {
+                // Started before the order to leave, linked after it: it has not heard the order.
+                cx.out.push_back(Outgoing::Direct(peer, Message::Exit));
+                self.phase = phase;
+            }
+            phase @ (Phase::Rehoming(_) | Phase::Member) => self.phase = phase,
+        }
+    }
+
+    /// The link to the parent is up: this daemon can speak for itself from here on.
+    fn join(&mut self, ticket: Ticket, cx: &mut Cx) {
+        self.phase = Phase::Member;
+        cx.effect(Effect::Detach);
+        if Some(ticket.home) != cx.tree.parent(self.me) {
+            cx.out.push_back(Outgoing::Close(ticket.home));
+        }
+        // Children first: their launchers take long, and the report is not urgent before they are up.
+        if !ticket.subtree.is_empty() {
+            let targets = ticket.subtree.clone();
+            match TicketBase::of_daemon(ticket) {
+                Ok(base) => self.launches.start(&base, self.me, &targets, &self.local, cx),
+                // The head has checked the same parameters before it started anything.
+                Err(error) => cx.notice(error.to_string()),
+            }
+        }
+        let report = DaemonReport {
+            rank: self.me,
+            hostname: self.local.hostname.clone(),
+            contact: self.local.contact.clone(),
+            topology: self.local.topology.clone(),
+            pid: self.local.pid,
+        };
+        cx.send_head(Message::Report(Box::new(report)));
+    }
+
+    pub(super) fn on_rehome(&mut self, parent: DaemonRank, contact: Contact, cx: &mut Cx) {
+        let Phase::Rehoming(ticket) = &self.phase else {
+            return;
+        };
+        let deadline = after(cx.now, ticket.connect_ms);
+        cx.effect(Effect::Connect { peer: parent, contact, deadline });
+    }
+
+    pub(super) fn on_connect_failed(&mut self, peer: DaemonRank, cause: &str, cx: &mut Cx) {
+        if let Phase::Homing(ticket) | Phase::Rehoming(ticket) = &self.phase {
+            cx.notice(format!(
+                "The daemon on node {} cannot reach daemon {peer} of DVM {}: {cause}.\n\
+                 Check that a firewall lets the nodes of the allocation connect to each other.",
+                ticket.node, ticket.dvm
+            ));
+            self.phase = Phase::Left;
+            cx.effect(Effect::Exit { code: 1 });
+        }
+    }
+
+    pub(super) fn on_launcher_ended(
+        &mut self,
+        rank: DaemonRank,
+        status: Option<ExitStatus>,
+        message: &str,
+        cx: &mut Cx,
+    ) {
+        let succeeded = status.is_some_and(ExitStatus::is_success);
+        if let Some(failure) = self.launches.on_ended(rank, succeeded, message, &describe(status)) {
+            cx.send_head(Message::LaunchFailed(failure));
+        }
+    }
+
+    pub(super) fn on_wireup(&mut self, wireup: &Wireup, cx: &mut Cx) {
+        cx.cancel_timer(Timer::Wireup);
+        if self.me == DaemonRank::HEAD {
+            return;
+        }
+        cx.tree.grow(wireup.size);
+        let news: RankSet = wireup.dead.iter().filter(|r| !cx.tree.dead().contains(*r)).collect();
+        cx.tree.repair(&news);
+    }
+
+    pub(super) fn on_wireup_deadline(&mut self, cx: &mut Cx) {
+        if matches!(self.phase, Phase::Homing(_) | Phase::Rehoming(_) | Phase::Member) {
+            self.depart_alone(cx);
+        }
+    }
+}
+
+/// How a launcher ended, for people.
+pub(crate) fn describe(status: Option<ExitStatus>) -> String {
+    match status {
+        None => "it could not be started".to_owned(),
+        Some(ExitStatus::Exited(code)) => format!("exit code {code}"),
+        Some(ExitStatus::Signaled(signal)) => format!("ended by signal {signal}"),
+    }
+}

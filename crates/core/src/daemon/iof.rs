@@ -1,0 +1,240 @@
+//! Forwarding of local processes' input and output, with a window: what has left a process and not yet left the head
+//! is bounded, so a slow reader slows writers and eats no memory.
+
+use std::collections::BTreeSet;
+
+use bytes::{Bytes, BytesMut};
+use ferrite_types::{JobId, ProcId};
+use ferrite_wire::{Message, StdinDest, Stream};
+
+use super::{Daemon, after};
+use crate::cx::Cx;
+use crate::{Effect, Timer};
+
+/// One read of a stream (bytes).
+const READ_LIMIT: usize = 128 * 1024;
+/// An unfinished line is passed on when it is longer than this (bytes) ...
+const LINE_LIMIT: usize = 64 * 1024;
+/// ... or has waited so long (milliseconds): a prompt must appear.
+const LINE_WAIT_MS: u64 = 100;
+/// Output on its way to the head, for all daemons together (bytes); the head holds about this at most.
+const WINDOW_OF_DVM: usize = 64 << 20;
+/// Bounds of one job's share on one daemon (bytes). Each job has its own: a client that does not read stops nobody else.
+const WINDOW_MAX: usize = 4 << 20;
+const WINDOW_MIN: usize = 128 * 1024;
+
+/// One output stream of a process.
+#[derive(Default)]
+pub(super) struct OutStream {
+    pub(super) closed: bool,
+    /// The beginning of a line whose end has not come.
+    line: BytesMut,
+}
+
+/// How much output of a job may be on its way, and who waits because it is too much.
+pub(super) struct Window {
+    size: usize,
+    on_the_way: usize,
+    starved: BTreeSet<(ProcId, Stream)>,
+}
+
+impl Window {
+    /// Many daemons, or many jobs here, get less each, so that the head's memory stays bounded.
+    pub(super) fn shared_between(daemons: u32, jobs: usize) -> Window {
+        let sharers = (daemons.max(1) as usize).saturating_mul(jobs.max(1));
+        let size = (WINDOW_OF_DVM / sharers).clamp(WINDOW_MIN, WINDOW_MAX);
+        Window { size, on_the_way: 0, starved: BTreeSet::new() }
+    }
+
+    fn is_full(&self) -> bool {
+        self.on_the_way >= self.size
+    }
+}
+
+impl Daemon {
+    /// Asks for the next piece of a stream, or queues for it when too much is on its way.
+    pub(super) fn read_more(&mut self, proc: ProcId, stream: Stream, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&proc.job) else {
+            return;
+        };
+        if job.window.is_full() {
+            job.window.starved.insert((proc, stream));
+        } else {
+            cx.effect(Effect::ReadOutput { proc, stream, limit: READ_LIMIT });
+        }
+    }
+
+    pub(super) fn on_output(&mut self, proc: ProcId, stream: Stream, data: Bytes, cx: &mut Cx) {
+        let raw = self.jobs.get(&proc.job).is_some_and(|job| job.order.spec.output.raw);
+        let Some(local) = self.proc_mut(proc) else {
+            return;
+        };
+        let out = local.stream_mut(stream);
+        let waited = !out.line.is_empty();
+        let ready = if raw { data } else { whole_lines(&mut out.line, data) };
+        let waits = !out.line.is_empty();
+        match (waited, waits) {
+            (_, true) => cx.set_timer(Timer::PartialLine(proc, stream), after(cx.now, LINE_WAIT_MS)),
+            (true, false) => cx.cancel_timer(Timer::PartialLine(proc, stream)),
+            (false, false) => {}
+        }
+        self.forward(proc, stream, ready, cx);
+        self.read_more(proc, stream, cx);
+    }
+
+    pub(super) fn on_output_closed(&mut self, proc: ProcId, stream: Stream, cx: &mut Cx) {
+        self.flush_line(proc, stream, cx);
+        if let Some(local) = self.proc_mut(proc) {
+            local.stream_mut(stream).closed = true;
+            if local.output_is_through() && local.exit.is_none() && !local.state.has_ended() {
+                super::proc::set_state(local, proc, ferrite_types::ProcState::IofComplete, cx);
+            }
+        }
+        self.try_complete(proc, cx);
+    }
+
+    pub(super) fn on_partial_line(&mut self, proc: ProcId, stream: Stream, cx: &mut Cx) {
+        if self.jobs.get(&proc.job).is_some_and(|job| job.window.starved.contains(&(proc, stream))) {
+            // Its rest may be in the pipe already: we do not read, so we cannot say that the writer pauses.
+            return cx.set_timer(Timer::PartialLine(proc, stream), after(cx.now, LINE_WAIT_MS));
+        }
+        if let Some(line) = self.take_line(proc, stream) {
+            self.forward(proc, stream, line, cx);
+        }
+    }
+
+    fn flush_line(&mut self, proc: ProcId, stream: Stream, cx: &mut Cx) {
+        if let Some(line) = self.take_line(proc, stream) {
+            cx.cancel_timer(Timer::PartialLine(proc, stream));
+            self.forward(proc, stream, line, cx);
+        }
+    }
+
+    fn take_line(&mut self, proc: ProcId, stream: Stream) -> Option<Bytes> {
+        let line = &mut self.proc_mut(proc)?.stream_mut(stream).line;
+        (!line.is_empty()).then(|| line.split().freeze())
+    }
+
+    fn forward(&mut self, proc: ProcId, stream: Stream, data: Bytes, cx: &mut Cx) {
+        if data.is_empty() {
+            return;
+        }
+        if let Some(job) = self.jobs.get_mut(&proc.job) {
+            job.window.on_the_way += data.len();
+        }
+        cx.send_head(Message::Output { proc, stream, data });
+    }
+
+    pub(super) fn on_output_credit(&mut self, id: JobId, bytes: u64, cx: &mut Cx) {
+        let Some(window) = self.jobs.get_mut(&id).map(|job| &mut job.window) else {
+            return;
+        };
+        window.on_the_way = window.on_the_way.saturating_sub(bytes as usize);
+        if window.is_full() {
+            return;
+        }
+        for (proc, stream) in std::mem::take(&mut window.starved) {
+            self.read_more(proc, stream, cx);
+        }
+    }
+
+    /// Standard input for local processes; empty data is its end.
+    pub(super) fn on_stdin(&mut self, id: JobId, dest: StdinDest, data: Bytes, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        let mut readers = 0;
+        for (rank, local) in &mut job.procs {
+            let addressed = dest == StdinDest::All || dest == StdinDest::Rank(*rank);
+            let Some(pending) = local.stdin_pending.as_mut().filter(|_| addressed) else {
+                continue;
+            };
+            let proc = ProcId { job: id, rank: *rank };
+            if data.is_empty() {
+                cx.effect(Effect::CloseStdin { proc });
+            } else {
+                *pending += data.len() as u64;
+                readers += 1;
+                cx.effect(Effect::WriteStdin { proc, data: data.clone() });
+            }
+        }
+        job.stdin_uncredited += data.len() as u64;
+        if readers == 0 && !data.is_empty() {
+            self.credit_stdin(id, cx);
+        }
+    }
+
+    pub(super) fn on_stdin_taken(&mut self, proc: ProcId, bytes: u64, cx: &mut Cx) {
+        if let Some(pending) = self.proc_mut(proc).and_then(|p| p.stdin_pending.as_mut()) {
+            *pending = pending.saturating_sub(bytes);
+        }
+        self.credit_stdin(proc.job, cx);
+    }
+
+    /// A process that is gone reads no more, and holds nobody up.
+    pub(super) fn on_stdin_closed(&mut self, proc: ProcId, cx: &mut Cx) {
+        if self.proc_mut(proc).is_some_and(|local| local.stdin_pending.take().is_some()) {
+            self.credit_stdin(proc.job, cx);
+        }
+    }
+
+    /// Credits what the slowest local reader has taken.
+    fn credit_stdin(&mut self, id: JobId, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        let behind = job.procs.values().filter_map(|p| p.stdin_pending).max().unwrap_or(0);
+        let bytes = job.stdin_uncredited.saturating_sub(behind);
+        if bytes > 0 {
+            job.stdin_uncredited -= bytes;
+            cx.send_head(Message::StdinCredit { job: id, bytes });
+        }
+    }
+}
+
+/// Returns what may go on: everything up to the last end of a line, or all of it when the line grows too long.
+fn whole_lines(line: &mut BytesMut, mut data: Bytes) -> Bytes {
+    let end = data.iter().rposition(|b| *b == b'\n').map(|at| at + 1);
+    match end {
+        Some(end) => {
+            let rest = data.split_off(end);
+            let ready = prepend(line, data);
+            line.extend_from_slice(&rest);
+            ready
+        }
+        None if line.len() + data.len() > LINE_LIMIT => prepend(line, data),
+        None => {
+            line.extend_from_slice(&data);
+            Bytes::new()
+        }
+    }
+}
+
+fn prepend(line: &mut BytesMut, data: Bytes) -> Bytes {
+    if line.is_empty() {
+        return data;
+    }
+    line.extend_from_slice(&data);
+    line.split().freeze()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_passed_on_whole_even_when_it_comes_in_pieces() {
+        let mut line = BytesMut::new();
+        assert_eq!(whole_lines(&mut line, Bytes::from_static(b"he")), "");
+        assert_eq!(whole_lines(&mut line, Bytes::from_static(b"llo\nwor")), "hello\n");
+        assert_eq!(whole_lines(&mut line, Bytes::from_static(b"ld\n")), "world\n");
+        assert!(line.is_empty());
+    }
+
+    #[test]
+    fn a_line_without_end_does_not_grow_without_limit() {
+        let mut line = BytesMut::new();
+        assert_eq!(whole_lines(&mut line, Bytes::from(vec![b'x'; LINE_LIMIT])), "");
+        assert_eq!(whole_lines(&mut line, Bytes::from_static(b"y")).len(), LINE_LIMIT + 1);
+    }
+}

@@ -1,0 +1,150 @@
+//! The part of a job that runs on this node.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ferrite_types::{BindTo, EnvOp, JobId, Placement, ProcId, Rank, StdinTarget};
+use ferrite_wire::{LaunchOrder, Message, ProcEnd, StartError};
+
+use super::Daemon;
+use super::iof::Window;
+use super::kill::KillStep;
+use super::pmi1::Pmi1Job;
+use super::proc::{LocalProc, proc_id};
+use crate::cx::Cx;
+use crate::{Effect, PmixEffect, Registration, SpawnRequest};
+
+/// A job with processes on this node.
+pub(super) struct LocalJob {
+    pub(super) order: Arc<LaunchOrder>,
+    pub(super) procs: BTreeMap<Rank, LocalProc>,
+    /// Results of the launch until they are reported.
+    pub(super) started: Vec<(Rank, u32)>,
+    pub(super) failed: Vec<(Rank, StartError)>,
+    launch_reported: bool,
+    pub(super) registered: bool,
+    /// Ends not reported yet.
+    pub(super) ends: Vec<ProcEnd>,
+    pub(super) kill: Option<KillStep>,
+    /// Standard input taken by all local readers and not credited yet (bytes).
+    pub(super) stdin_uncredited: u64,
+    pub(super) pmi1: Pmi1Job,
+    pub(super) window: Window,
+}
+
+impl LocalJob {
+    /// Processes that have not ended.
+    pub(super) fn living(&self) -> impl Iterator<Item = ProcId> + '_ {
+        let id = self.order.job;
+        self.procs.iter().filter(|(_, p)| !p.state.has_ended()).map(move |(rank, _)| proc_id(id, *rank))
+    }
+
+    pub(super) fn is_being_killed(&self) -> bool {
+        self.kill.is_some()
+    }
+}
+
+impl Daemon {
+    /// The head's order to start processes here.
+    pub(super) fn on_launch(&mut self, order: LaunchOrder, cx: &mut Cx) {
+        let id = order.job;
+        if self.jobs.contains_key(&id) {
+            return;
+        }
+        let order = Arc::new(order);
+        let registration = Registration {
+            order: order.clone(),
+            dvm: self.dvm.clone(),
+            daemon: self.me,
+            bind_to: order.spec.map.bind_to,
+        };
+        cx.effect(Effect::Pmix(PmixEffect::Register(Arc::new(registration))));
+        let local: Vec<(Rank, Placement)> = order.map.on_daemon(self.me).map(|(rank, p)| (rank, p.clone())).collect();
+        let job = LocalJob {
+            procs: local.iter().map(|(rank, _)| (*rank, LocalProc::new(reads_stdin(&order, *rank)))).collect(),
+            order: order.clone(),
+            started: Vec::new(),
+            failed: Vec::new(),
+            launch_reported: false,
+            registered: false,
+            ends: Vec::new(),
+            kill: None,
+            stdin_uncredited: 0,
+            pmi1: Pmi1Job::default(),
+            window: Window::shared_between(cx.tree.size(), self.jobs.len() + 1),
+        };
+        self.jobs.insert(id, job);
+        for (rank, placement) in &local {
+            let request = spawn_request(&order, *rank, placement, local.len());
+            cx.effect(Effect::Spawn { proc: proc_id(id, *rank), request: Box::new(request) });
+        }
+    }
+
+    /// Tells the head once every local process has been attempted.
+    pub(super) fn report_launch(&mut self, id: JobId, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        if job.launch_reported || job.started.len() + job.failed.len() < job.procs.len() {
+            return;
+        }
+        job.launch_reported = true;
+        let (started, failed) = (std::mem::take(&mut job.started), std::mem::take(&mut job.failed));
+        cx.send_head(Message::LocalLaunchComplete { job: id, started, failed });
+    }
+
+    /// The job is over everywhere.
+    pub(super) fn on_forget(&mut self, id: JobId, cx: &mut Cx) {
+        if self.jobs.remove(&id).is_none() {
+            return;
+        }
+        self.drop_collectives(id, cx);
+        self.drop_modexes(id, cx);
+        cx.effect(Effect::Pmix(PmixEffect::Deregister(id)));
+        cx.effect(Effect::CleanJob(id));
+    }
+}
+
+fn reads_stdin(order: &LaunchOrder, rank: Rank) -> bool {
+    match order.spec.stdin {
+        StdinTarget::All => true,
+        StdinTarget::Rank(target) => target == rank,
+        StdinTarget::None => false,
+    }
+}
+
+fn spawn_request(order: &LaunchOrder, rank: Rank, placement: &Placement, local_size: usize) -> SpawnRequest {
+    let app = &order.spec.apps[placement.app as usize];
+    let wdir = app.wdir.as_deref().map(|wdir| join(&app.submit_dir, wdir));
+    let mut env = order.env.clone();
+    env.extend(identity_env(order, rank, placement, local_size));
+    env.extend(app.env.iter().cloned());
+    SpawnRequest {
+        argv: app.argv.clone(),
+        path: app.path.clone(),
+        wdir_given: wdir.is_some(),
+        wdir: wdir.unwrap_or_else(|| app.submit_dir.clone()),
+        env,
+        cpus: placement.cpus.clone().filter(|_| order.spec.map.bind_to != Some(BindTo::None)),
+        stdin: reads_stdin(order, rank),
+        merge_stderr: order.spec.output.merge_stderr,
+    }
+}
+
+fn join(base: &str, path: &str) -> String {
+    if path.starts_with('/') { path.to_owned() } else { format!("{base}/{path}") }
+}
+
+/// What scripts around MPI programs read to know who they are, under the names that Open MPI's users know.
+fn identity_env(order: &LaunchOrder, rank: Rank, placement: &Placement, local_size: usize) -> Vec<EnvOp> {
+    [
+        ("OMPI_COMM_WORLD_RANK", rank.0.to_string()),
+        ("OMPI_COMM_WORLD_SIZE", order.map.procs.len().to_string()),
+        ("OMPI_COMM_WORLD_LOCAL_RANK", placement.local_rank.0.to_string()),
+        ("OMPI_COMM_WORLD_LOCAL_SIZE", local_size.to_string()),
+        ("OMPI_COMM_WORLD_NODE_RANK", placement.node_rank.0.to_string()),
+        ("OMPI_UNIVERSE_SIZE", order.univ_size.to_string()),
+    ]
+    .map(|(name, value)| EnvOp::Set(name.to_owned(), value))
+    .to_vec()
+}

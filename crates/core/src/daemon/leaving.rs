@@ -1,0 +1,84 @@
+//! Departure: on the head's order (children first), on the loss of the lifeline, or on SIGTERM. Whatever the cause, no
+//! process of a job is left when the daemon goes.
+
+use ferrite_types::DaemonRank;
+use ferrite_wire::Message;
+
+use super::bringup::Phase;
+use super::{Daemon, after};
+use crate::cx::Cx;
+use crate::{Effect, Timer};
+
+/// Processes that were told to end, and daemons below, get this long before this daemon goes without them (milliseconds).
+const DEPARTURE_MS: u64 = 5_000;
+
+const SIGKILL: i32 = 9;
+
+impl Daemon {
+    /// The head ends the DVM.
+    pub(super) fn on_exit_order(&mut self, cx: &mut Cx) {
+        if matches!(self.phase, Phase::Leaving { .. } | Phase::Left) {
+            return;
+        }
+        self.phase = Phase::Leaving { alone: false };
+        self.end_everything(cx);
+    }
+
+    /// SIGTERM: the guard or the user ends this daemon; the parent will see the link go.
+    pub(super) fn on_terminate(&mut self, _cause: &str, cx: &mut Cx) {
+        self.depart_alone(cx);
+    }
+
+    pub(crate) fn on_link_lost(&mut self, peer: DaemonRank, cause: String, cx: &mut Cx) {
+        self.launches.on_linked(peer);
+        // Until it is linked to its parent, a daemon hangs on the one that it called first.
+        let homeless = matches!(&self.phase, Phase::Rehoming(ticket) if ticket.home == peer);
+        if homeless || cx.tree.parent(self.me) == Some(peer) {
+            self.depart_alone(cx);
+        } else if cx.tree.parent(peer) == Some(self.me) && !matches!(self.phase, Phase::Leaving { .. } | Phase::Left) {
+            // A daemon on its way into the DVM has children already when they were faster than it.
+            cx.send_head(Message::DaemonLost { rank: peer, cause });
+        }
+    }
+
+    /// Leaves without waiting for the daemons below: they see the link go and do the same.
+    pub(super) fn depart_alone(&mut self, cx: &mut Cx) {
+        if matches!(self.phase, Phase::Left) {
+            return;
+        }
+        self.phase = Phase::Leaving { alone: true };
+        self.end_everything(cx);
+    }
+
+    fn end_everything(&mut self, cx: &mut Cx) {
+        self.launches.abandon(cx);
+        for proc in self.living() {
+            if let Some(local) = self.proc_mut(proc) {
+                local.killed = true;
+            }
+            cx.effect(Effect::Signal { proc, signal: SIGKILL });
+        }
+        cx.set_timer(Timer::Departure, after(cx.now, DEPARTURE_MS));
+    }
+
+    pub(super) fn on_departure_deadline(&mut self, _cx: &mut Cx) {
+        // What is left now does not react to SIGKILL or holds a link without a word; the guard sweeps up.
+        if matches!(self.phase, Phase::Leaving { .. }) {
+            self.phase = Phase::Leaving { alone: true };
+            self.jobs.clear();
+        }
+    }
+
+    /// True when this node is leaving and nothing holds it any more.
+    pub(crate) fn may_leave(&self, links_below: bool) -> bool {
+        match self.phase {
+            Phase::Leaving { alone } => (alone || !links_below) && self.living().is_empty(),
+            Phase::Homing(_) | Phase::Rehoming(_) | Phase::Member | Phase::Left => false,
+        }
+    }
+
+    /// The node has said that it goes.
+    pub(crate) fn on_left(&mut self) {
+        self.phase = Phase::Left;
+    }
+}

@@ -1,0 +1,147 @@
+//! PMI-1 for MPICH and its relatives, on the collectives that PMIx uses: what processes put travels with the next
+//! barrier, as one delta per daemon.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
+
+use bytes::Bytes;
+use ferrite_pmi1::{Kvs, Parser, Reply, Request, process_mapping};
+use ferrite_types::{JobId, JobMap, ProcId, Rank};
+use ferrite_wire::{CollectiveResult, LaunchOrder};
+
+use super::Daemon;
+use crate::cx::Cx;
+use crate::{Effect, PmixEffect};
+
+/// PMI-1 state of a job on this node; empty until a process speaks it.
+#[derive(Default)]
+pub(super) struct Pmi1Job {
+    kvs: Option<Kvs>,
+    parsers: BTreeMap<Rank, Parser>,
+    /// Local processes that wait at the barrier.
+    at_barrier: BTreeSet<Rank>,
+}
+
+impl Daemon {
+    /// Bytes on a process's PMI-1 socket; none means that it closed the socket.
+    pub(super) fn on_pmi1(&mut self, proc: ProcId, data: &Bytes, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&proc.job) else { return };
+        job.pmi1.parsers.entry(proc.rank).or_default().feed(data);
+        // One request at a time: each may change the job's state.
+        while let Some(next) = self.next_request(proc) {
+            match next {
+                Ok(request) => self.on_request(proc, request, cx),
+                Err(error) => {
+                    let message = format!("it does not speak PMI-1 on its PMI socket: {error}");
+                    return self.abort_from(proc, 1, message, cx);
+                }
+            }
+        }
+    }
+
+    fn next_request(&mut self, proc: ProcId) -> Option<Result<Request, ferrite_pmi1::ParseError>> {
+        self.jobs.get_mut(&proc.job)?.pmi1.parsers.get_mut(&proc.rank)?.next_request()
+    }
+
+    fn on_request(&mut self, proc: ProcId, request: Request, cx: &mut Cx) {
+        match request {
+            Request::Init { version, .. } => {
+                self.on_client_connected(proc, cx);
+                answer(proc, Reply::Init { accepted: version == 1 }, cx);
+            }
+            Request::Finalize => {
+                self.on_client_finalized(proc);
+                answer(proc, Reply::Finalized, cx);
+            }
+            Request::Abort { exit_code, message } => self.abort_from(proc, exit_code, message, cx),
+            Request::BarrierIn => self.on_barrier_in(proc, cx),
+            Request::GetMaxes => answer(proc, Reply::Maxes, cx),
+            Request::Spawn { last: false } => {}
+            Request::Spawn { last: true } => answer(proc, Reply::SpawnRefused, cx),
+            Request::PublishName => answer(proc, Reply::PublishRefused, cx),
+            Request::UnpublishName => answer(proc, Reply::UnpublishRefused, cx),
+            Request::LookupName => answer(proc, Reply::LookupRefused, cx),
+            Request::GetAppnum | Request::GetMyKvsname | Request::GetUniverseSize => {
+                self.on_question(proc, &request, cx)
+            }
+            Request::Put { kvsname, key, value } => self.on_put(proc, &kvsname, key, value, cx),
+            Request::Get { kvsname, key } => self.on_get(proc, &kvsname, &key, cx),
+        }
+    }
+
+    fn on_question(&mut self, proc: ProcId, request: &Request, cx: &mut Cx) {
+        let Some(job) = self.jobs.get(&proc.job) else { return };
+        let app = job.order.map.procs.get(proc.rank.0 as usize).map_or(0, |p| u32::from(p.app));
+        let name = proc.job.nspace(&self.dvm);
+        let reply = match request {
+            Request::GetAppnum => Reply::Appnum(app),
+            Request::GetUniverseSize => Reply::UniverseSize(job.order.univ_size),
+            _ => Reply::MyKvsname(&name),
+        };
+        answer(proc, reply, cx);
+    }
+
+    fn on_put(&mut self, proc: ProcId, kvsname: &str, key: String, value: String, cx: &mut Cx) {
+        let known = kvsname == proc.job.nspace(&self.dvm);
+        let stored = known && self.kvs(proc.job).is_some_and(|kvs| kvs.put(key, value));
+        answer(proc, if stored { Reply::Put } else { Reply::PutRefused }, cx);
+    }
+
+    fn on_get(&mut self, proc: ProcId, kvsname: &str, key: &str, cx: &mut Cx) {
+        let known = kvsname == proc.job.nspace(&self.dvm);
+        let value = self.kvs(proc.job).and_then(|kvs| kvs.get(key)).filter(|_| known);
+        answer(proc, value.map_or(Reply::NoSuchKey, Reply::Value), cx);
+    }
+
+    fn kvs(&mut self, job: JobId) -> Option<&mut Kvs> {
+        let job = self.jobs.get_mut(&job)?;
+        Some(job.pmi1.kvs.get_or_insert_with(|| fresh_kvs(&job.order)))
+    }
+
+    fn on_barrier_in(&mut self, proc: ProcId, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&proc.job) else { return };
+        job.pmi1.at_barrier.insert(proc.rank);
+        if job.pmi1.at_barrier.len() < job.procs.len() {
+            return;
+        }
+        let delta = self.kvs(proc.job).map(Kvs::take_delta).unwrap_or_default();
+        self.on_barrier(proc.job, Bytes::from(delta), cx);
+    }
+
+    pub(super) fn on_barrier_done(&mut self, id: JobId, result: &CollectiveResult, cx: &mut Cx) {
+        let merged = match (result, self.kvs(id)) {
+            (Ok(deltas), Some(kvs)) => kvs.merge(deltas).is_ok(),
+            _ => false,
+        };
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        for rank in std::mem::take(&mut job.pmi1.at_barrier) {
+            let reply = if merged { Reply::BarrierOut } else { Reply::BarrierFailed };
+            answer(ProcId { job: id, rank }, reply, cx);
+        }
+    }
+}
+
+fn answer(proc: ProcId, reply: Reply, cx: &mut Cx) {
+    cx.effect(Effect::Pmix(PmixEffect::Pmi1 { proc, data: Bytes::from(reply.to_string()) }));
+}
+
+/// The job's space, with what every daemon knows by itself.
+fn fresh_kvs(order: &LaunchOrder) -> Kvs {
+    let mut kvs = Kvs::new();
+    if let Some(mapping) = process_mapping(&ranks_by_node(&order.map)) {
+        kvs.insert("PMI_process_mapping", mapping);
+    }
+    kvs
+}
+
+fn ranks_by_node(map: &JobMap) -> Vec<Vec<RangeInclusive<u32>>> {
+    let mut nodes: Vec<Vec<RangeInclusive<u32>>> = vec![Vec::new(); map.nodes.len()];
+    for (rank, placement) in map.ranks() {
+        let ranges = &mut nodes[placement.node as usize];
+        match ranges.last_mut() {
+            Some(last) if last.end() + 1 == rank.0 => *last = *last.start()..=rank.0,
+            _ => ranges.push(rank.0..=rank.0),
+        }
+    }
+    nodes
+}

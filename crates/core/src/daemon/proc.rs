@@ -1,0 +1,207 @@
+//! One local process, from its spawn to the moment when it has ended *and* its output is through, in either order
+//! (seed 1, 7.4.4).
+
+use ferrite_types::{ExitStatus, JobId, ProcId, ProcState, Rank};
+use ferrite_wire::{Message, ProcEnd, StartError, Stream};
+
+use super::Daemon;
+use crate::cx::Cx;
+use crate::{Effect, PmixEffect, PmixToken};
+
+use super::iof::OutStream;
+
+const SIGKILL: i32 = 9;
+
+/// A process of this node.
+pub(super) struct LocalProc {
+    pub(super) state: ProcState,
+    /// What `waitpid` said, once it has.
+    pub(super) exit: Option<ExitStatus>,
+    /// Called init / called finalize.
+    pub(super) connected: bool,
+    pub(super) finalized: bool,
+    /// Asked for the end of its job.
+    pub(super) aborted: bool,
+    /// The kill sequence has been at it.
+    pub(super) killed: bool,
+    pub(super) stdout: OutStream,
+    pub(super) stderr: OutStream,
+    /// Standard input that was handed to the driver and not taken yet (bytes); `None` = it has no input.
+    pub(super) stdin_pending: Option<u64>,
+}
+
+impl LocalProc {
+    pub(super) fn new(reads_stdin: bool) -> LocalProc {
+        LocalProc {
+            state: ProcState::Init,
+            exit: None,
+            connected: false,
+            finalized: false,
+            aborted: false,
+            killed: false,
+            stdout: OutStream::default(),
+            stderr: OutStream::default(),
+            stdin_pending: reads_stdin.then_some(0),
+        }
+    }
+
+    pub(super) fn stream_mut(&mut self, stream: Stream) -> &mut OutStream {
+        match stream {
+            Stream::Stdout => &mut self.stdout,
+            Stream::Stderr => &mut self.stderr,
+        }
+    }
+
+    pub(super) fn output_is_through(&self) -> bool {
+        self.stdout.closed && self.stderr.closed
+    }
+
+    /// The final state that fits the facts, for a process that was started.
+    fn end_state(&self, status: ExitStatus, exit_without_sync_ok: bool) -> ProcState {
+        match status {
+            _ if self.aborted => ProcState::CalledAbort,
+            _ if self.killed => ProcState::KilledByCmd,
+            ExitStatus::Signaled(_) => ProcState::AbortedBySig,
+            ExitStatus::Exited(0) if self.connected && !self.finalized && !exit_without_sync_ok => {
+                ProcState::TermWoSync
+            }
+            ExitStatus::Exited(0) => ProcState::Terminated,
+            ExitStatus::Exited(_) => ProcState::TermNonZero,
+        }
+    }
+}
+
+impl Daemon {
+    pub(super) fn on_spawned(&mut self, proc: ProcId, pid: u32, cx: &mut Cx) {
+        let leaving = !matches!(self.phase, super::Phase::Member);
+        let Some(job) = self.jobs.get_mut(&proc.job) else {
+            return;
+        };
+        job.started.push((proc.rank, pid));
+        let killed = leaving || job.is_being_killed();
+        let Some(local) = job.procs.get_mut(&proc.rank) else {
+            return;
+        };
+        local.killed |= killed;
+        set_state(local, proc, ProcState::Running, cx);
+        if killed {
+            // The order to kill came while it was being started.
+            cx.effect(Effect::Signal { proc, signal: SIGKILL });
+        }
+        for stream in [Stream::Stdout, Stream::Stderr] {
+            self.read_more(proc, stream, cx);
+        }
+        self.report_launch(proc.job, cx);
+    }
+
+    pub(super) fn on_spawn_failed(&mut self, proc: ProcId, error: StartError, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&proc.job) else {
+            return;
+        };
+        job.failed.push((proc.rank, error));
+        let Some(local) = job.procs.get_mut(&proc.rank) else {
+            return;
+        };
+        set_state(local, proc, ProcState::FailedToStart, cx);
+        local.stdout.closed = true;
+        local.stderr.closed = true;
+        self.report_launch(proc.job, cx);
+        // The others may have ended while this one was being tried, and wait for it to be told together.
+        self.report_ends(proc.job, cx);
+    }
+
+    pub(super) fn on_exited(&mut self, proc: ProcId, status: ExitStatus, cx: &mut Cx) {
+        let Some(local) = self.proc_mut(proc) else {
+            return;
+        };
+        local.exit = Some(status);
+        set_state(local, proc, ProcState::WaitpidFired, cx);
+        if !local.output_is_through() && !status.is_success() {
+            // What it leaves behind holds its pipes and would hold the job: a failed process takes its children along.
+            cx.effect(Effect::Signal { proc, signal: SIGKILL });
+        }
+        self.on_stdin_closed(proc, cx);
+        self.try_complete(proc, cx);
+    }
+
+    /// Ends a process's record when it was reaped and its output is through.
+    pub(super) fn try_complete(&mut self, proc: ProcId, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&proc.job) else {
+            return;
+        };
+        let sync_ok = job.order.exit_without_sync_ok;
+        let Some(local) = job.procs.get_mut(&proc.rank) else {
+            return;
+        };
+        let Some(status) = local.exit.filter(|_| local.output_is_through()) else {
+            return;
+        };
+        if local.state.has_ended() {
+            return;
+        }
+        let state = local.end_state(status, sync_ok);
+        set_state(local, proc, state, cx);
+        job.ends.push(ProcEnd { rank: proc.rank, state, status });
+        self.report_ends(proc.job, cx);
+    }
+
+    /// Ordinary ends travel together when the last local process is gone; a failure travels at once.
+    fn report_ends(&mut self, id: JobId, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        let failure = job.ends.iter().any(|end| end.state.is_error());
+        if !job.ends.is_empty() && (failure || job.living().next().is_none()) {
+            let ends = std::mem::take(&mut job.ends);
+            cx.send_head(Message::ProcsEnded { job: id, ends });
+        }
+    }
+
+    pub(super) fn on_client_connected(&mut self, proc: ProcId, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&proc.job) else {
+            return;
+        };
+        let Some(local) = job.procs.get_mut(&proc.rank) else {
+            return;
+        };
+        local.connected = true;
+        local.finalized = false;
+        if local.state == ProcState::Running {
+            set_state(local, proc, ProcState::Registered, cx);
+        }
+        if !job.registered && job.procs.values().all(|p| p.connected) {
+            job.registered = true;
+            cx.send_head(Message::Registered(proc.job));
+        }
+    }
+
+    pub(super) fn on_client_finalized(&mut self, proc: ProcId) {
+        if let Some(local) = self.proc_mut(proc) {
+            local.finalized = true;
+        }
+    }
+
+    pub(super) fn on_abort(&mut self, proc: ProcId, code: i32, message: String, token: PmixToken, cx: &mut Cx) {
+        self.abort_from(proc, code, message, cx);
+        cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Ok(bytes::Bytes::new()) }));
+    }
+
+    /// A process asks for the end of its job, by whatever interface.
+    pub(super) fn abort_from(&mut self, proc: ProcId, code: i32, message: String, cx: &mut Cx) {
+        if let Some(local) = self.proc_mut(proc) {
+            local.aborted = true;
+        }
+        cx.send_head(Message::Abort { proc, code, message });
+    }
+}
+
+/// Every change of a process's state goes through here, so that none misses the trace.
+pub(super) fn set_state(local: &mut LocalProc, proc: ProcId, to: ProcState, cx: &mut Cx) {
+    cx.trace_proc(proc, local.state, to);
+    local.state = to;
+}
+
+/// A local process by its parts.
+pub(super) fn proc_id(job: JobId, rank: Rank) -> ProcId {
+    ProcId { job, rank }
+}

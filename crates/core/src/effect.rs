@@ -1,0 +1,290 @@
+//! Everything that the machines can ask for, as data. The driver carries it out; each completion comes back as an
+//! [`crate::Input`].
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ferrite_types::{BindTo, CpuSet, DaemonRank, EnvOp, JobId, JobState, ProcId, ProcState, Timestamp};
+use ferrite_wire::control::Reply;
+use ferrite_wire::{CollectiveResult, Contact, Frame, LaunchOrder, Stream, Ticket};
+
+use crate::input::{PmixToken, RequestId};
+use crate::timer::Timer;
+
+/// One thing to do.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    /// Send over the link to this neighbour, after what was sent before.
+    Transmit {
+        /// The neighbour.
+        peer: DaemonRank,
+        /// What.
+        frame: Frame,
+    },
+    /// Call this daemon. Answered by `LinkUp` or `ConnectFailed`.
+    Connect {
+        /// Whom.
+        peer: DaemonRank,
+        /// Where it listens.
+        contact: Contact,
+        /// Give up then.
+        deadline: Timestamp,
+    },
+    /// Flush and close a link. No `LinkLost` follows.
+    CloseLink {
+        /// The neighbour.
+        peer: DaemonRank,
+    },
+    /// Start a daemon. Answered by `LauncherEnded`.
+    LaunchDaemon {
+        /// Its rank.
+        rank: DaemonRank,
+        /// The command, argv\[0\] looked up in `PATH`.
+        command: Vec<String>,
+        /// For the command's standard input.
+        ticket: Box<Ticket>,
+    },
+    /// Kill the launcher process of this daemon, if it still runs. No `LauncherEnded` follows.
+    AbandonLaunch {
+        /// The daemon.
+        rank: DaemonRank,
+    },
+    /// Wake me then. Setting a timer again moves it.
+    SetTimer {
+        /// Which.
+        timer: Timer,
+        /// When.
+        at: Timestamp,
+    },
+    /// Forget a timer.
+    CancelTimer(Timer),
+    /// The daemon detaches from its launcher: it is linked and can speak for itself.
+    Detach,
+    /// Start a process. Answered by `Spawned` or `SpawnFailed`.
+    Spawn {
+        /// Which.
+        proc: ProcId,
+        /// How.
+        request: Box<SpawnRequest>,
+    },
+    /// Signal a local process and its descendants.
+    Signal {
+        /// Which.
+        proc: ProcId,
+        /// Signal number.
+        signal: i32,
+    },
+    /// Read once, at most so many bytes. Answered by `Output` or `OutputClosed`.
+    ReadOutput {
+        /// Which process.
+        proc: ProcId,
+        /// Which stream.
+        stream: Stream,
+        /// Limit (bytes).
+        limit: usize,
+    },
+    /// Write all of it to the process's standard input. Answered by `StdinTaken`.
+    WriteStdin {
+        /// Which process.
+        proc: ProcId,
+        /// What.
+        data: Bytes,
+    },
+    /// Close the process's standard input after what was written.
+    CloseStdin {
+        /// Which process.
+        proc: ProcId,
+    },
+    /// Read once from the submitter's standard input. Answered by `Stdin`.
+    ReadStdin {
+        /// Whose.
+        request: RequestId,
+        /// Limit (bytes).
+        limit: usize,
+    },
+    /// Write to a sink of the head, in order per sink. Answered by `OutputWritten` when `account` is given.
+    WriteOutput {
+        /// Where to.
+        sink: Sink,
+        /// What.
+        data: Bytes,
+        /// Whose window it is on; answered by `OutputWritten`.
+        account: Option<Account>,
+    },
+    /// Nothing more will be written to this file.
+    CloseFile(String),
+    /// Something for the PMIx side.
+    Pmix(PmixEffect),
+    /// A message on standard error, already worded; framed by rules of 74 dashes by who prints it.
+    Notice {
+        /// For the submitter of this request; `None` = for whoever runs this process.
+        to: Option<RequestId>,
+        /// The message.
+        text: String,
+    },
+    /// A line for those who asked for verbosity.
+    Trace(Transition),
+    /// The DVM is ready for jobs.
+    Ready,
+    /// A submission has become a job.
+    Accepted {
+        /// The submission.
+        request: RequestId,
+        /// Its job.
+        job: JobId,
+    },
+    /// The one reply to a request.
+    Reply {
+        /// Which.
+        request: RequestId,
+        /// The answer.
+        reply: Reply,
+    },
+    /// A job is over here: remove its directory and whatever it left.
+    CleanJob(JobId),
+    /// End this process after all effects before it, links flushed.
+    Exit {
+        /// With this code.
+        code: u8,
+    },
+}
+
+/// Where output of processes goes at the head.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sink {
+    /// The submitter's standard output or standard error.
+    Client(RequestId, Stream),
+    /// A file; directories on the way are made.
+    File(String),
+}
+
+/// Output that counts against the window of a job on a daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// The daemon that sent it.
+    pub daemon: DaemonRank,
+    /// The job that wrote it.
+    pub job: JobId,
+    /// Bytes as they came; tags and dates make what is written longer.
+    pub bytes: u64,
+}
+
+/// How to start a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpawnRequest {
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// Where to look for a program without a slash; `None` = `PATH` of the new environment.
+    pub path: Option<String>,
+    /// Working directory.
+    pub wdir: String,
+    /// True when the user named `wdir`: then it must exist. A submitter's directory that is missing here
+    /// is replaced by the home directory.
+    pub wdir_given: bool,
+    /// Changes to the daemon's own environment, in order.
+    pub env: Vec<EnvOp>,
+    /// Hardware threads to bind to.
+    pub cpus: Option<CpuSet>,
+    /// True when it gets a pipe on standard input; else `/dev/null`.
+    pub stdin: bool,
+    /// True when standard error goes into standard output's pipe.
+    pub merge_stderr: bool,
+}
+
+/// What the PMIx side is asked for.
+#[derive(Clone, Debug)]
+pub enum PmixEffect {
+    /// Make a job known, before any of its processes is spawned here.
+    Register(Arc<Registration>),
+    /// Forget it.
+    Deregister(JobId),
+    /// Reply to an upcall; exactly one per token.
+    Reply {
+        /// Which.
+        token: PmixToken,
+        /// Data, or a PMIx status (negative).
+        result: CollectiveResult,
+    },
+    /// Get what a local process has published. Answered by `ModexFetched`.
+    FetchModex {
+        /// Names the answer.
+        fetch: u64,
+        /// Which process.
+        proc: ProcId,
+    },
+    /// Write to the PMI-1 socket of a local process.
+    Pmi1 {
+        /// Which.
+        proc: ProcId,
+        /// What.
+        data: Bytes,
+    },
+}
+
+/// What the PMIx library must know of a job.
+#[derive(Clone, Debug)]
+pub struct Registration {
+    /// The launch order: job, map, apps.
+    pub order: Arc<LaunchOrder>,
+    /// Name of the DVM.
+    pub dvm: String,
+    /// The daemon that registers.
+    pub daemon: DaemonRank,
+    /// Binding asked for, in the field's spelling.
+    pub bind_to: Option<BindTo>,
+}
+
+/// One step of a state machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Transition {
+    /// Of a job.
+    Job {
+        /// Which.
+        job: JobId,
+        /// Its former state; `None` at its creation.
+        from: Option<JobState>,
+        /// Its new state.
+        to: JobState,
+    },
+    /// Of a process.
+    Proc {
+        /// Which.
+        proc: ProcId,
+        /// Its former state.
+        from: ProcState,
+        /// Its new state.
+        to: ProcState,
+    },
+}
+
+/// Where a machine puts what it wants done. Empty on entry; drained before the next input.
+#[derive(Debug, Default)]
+pub struct Effects {
+    list: Vec<Effect>,
+}
+
+impl Effects {
+    /// An empty list.
+    #[must_use]
+    pub fn new() -> Effects {
+        Effects::default()
+    }
+    /// Adds one.
+    pub fn push(&mut self, effect: Effect) {
+        self.list.push(effect);
+    }
+    /// Takes all, in order.
+    pub fn drain(&mut self) -> std::vec::Drain<'_, Effect> {
+        self.list.drain(..)
+    }
+    /// True when nothing is wanted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+    /// What was asked for so far.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Effect] {
+        &self.list
+    }
+}

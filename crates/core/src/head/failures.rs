@@ -1,0 +1,216 @@
+//! What a failure means: which job it ends, with which exit code and message (inventory 1.11).
+
+use ferrite_types::{DaemonRank, JobId, JobState, ProcId, ProcState, Rank, RankSet};
+use ferrite_wire::{Dest, Message, ProcEnd, StartError};
+
+use super::{Head, notices};
+use crate::Timer;
+use crate::cx::Cx;
+
+/// Exit code of a job that ran into its time limit: the same as that of timeout(1).
+const TIMEOUT_CODE: u8 = 124;
+
+impl Head {
+    /// Processes have ended and their output is through.
+    pub(super) fn on_procs_ended(&mut self, id: JobId, ends: &[ProcEnd], cx: &mut Cx) {
+        for end in ends {
+            self.on_proc_end(id, end, cx);
+        }
+        self.check_terminated(id, cx);
+    }
+
+    fn on_proc_end(&mut self, id: JobId, end: &ProcEnd, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        let Some(proc) = job.procs.get_mut(end.rank.0 as usize) else {
+            return;
+        };
+        if proc.state.has_ended() {
+            return;
+        }
+        proc.state = end.state;
+        let pid = proc.pid;
+        job.ended += 1;
+        self.close_lines(ProcId { job: id, rank: end.rank }, cx);
+        let Some(job) = self.jobs.get(&id) else {
+            return;
+        };
+        if !end.state.is_error() || !job.is_healthy() {
+            return;
+        }
+        let options = job.spec.options;
+        let tolerated = options.recoverable || (end.state == ProcState::TermNonZero && !options.error_nonzero_status);
+        let Some((state, code)) = consequence(end) else {
+            return;
+        };
+        let node = job.map.node_of(end.rank).map_or("", |n| n.name.as_str());
+        let text = notices::proc_end(id, end, node, pid);
+        if tolerated {
+            return;
+        }
+        self.fail_job(id, state, code, text, cx);
+    }
+
+    pub(super) fn on_start_failures(&mut self, id: JobId, failed: Vec<(Rank, StartError)>, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        let mut fresh = Vec::new();
+        for (rank, error) in failed {
+            let Some(proc) = job.procs.get_mut(rank.0 as usize) else {
+                continue;
+            };
+            if !proc.state.has_ended() {
+                proc.state = ProcState::FailedToStart;
+                job.ended += 1;
+                fresh.push((rank, error));
+            }
+        }
+        if let Some((rank, error)) = fresh.first() {
+            let node = job.map.node_of(*rank).map_or("", |n| n.name.as_str());
+            let program =
+                job.map.procs.get(rank.0 as usize).map_or("", |p| job.spec.apps[p.app as usize].argv[0].as_str());
+            let text = notices::start_failure(id, *rank, node, program, error, fresh.len());
+            self.fail_job(id, JobState::FailedToStart, 1, text, cx);
+        }
+        self.check_terminated(id, cx);
+    }
+
+    /// A process called abort.
+    pub(super) fn on_abort(&mut self, proc: ProcId, code: i32, message: &str, cx: &mut Cx) {
+        let Some(job) = self.jobs.get(&proc.job) else {
+            return;
+        };
+        let node = job.map.node_of(proc.rank).map_or("", |n| n.name.as_str());
+        let text = notices::abort(proc, node, code, message);
+        // What a shell would see of exit(code); an abort is never a success.
+        let code = match (code & 0xff) as u8 {
+            0 => 1,
+            code => code,
+        };
+        self.fail_job(proc.job, JobState::CalledAbort, code, text, cx);
+    }
+
+    /// A daemon is gone that was not told to go, and with it what hangs below it in the tree.
+    pub(super) fn on_daemon_lost(&mut self, rank: DaemonRank, cause: &str, cx: &mut Cx) {
+        if self.exit.begun() {
+            return;
+        }
+        let node = self.node_name(rank).to_owned();
+        if !self.bringup.ready {
+            return self.fail_bringup(notices::daemon_lost_in_bringup(&node, cause), cx);
+        }
+        let gone = cx.tree.subtree(rank);
+        for record in self.nodes.iter_mut().filter(|n| n.daemon.is_some_and(|r| gone.contains(r))) {
+            record.daemon = None;
+        }
+        let ids: Vec<JobId> = self.jobs.keys().copied().collect();
+        for id in ids {
+            self.lose_procs(id, &gone, &node, cause, cx);
+        }
+    }
+
+    fn lose_procs(&mut self, id: JobId, gone: &RankSet, node: &str, cause: &str, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        let map = job.map.clone();
+        let lost = map.ranks().filter(|(rank, _)| map.daemon_of(*rank).is_some_and(|d| gone.contains(d)));
+        let mut count = 0;
+        for (rank, _) in lost {
+            let proc = &mut job.procs[rank.0 as usize];
+            if !proc.state.has_ended() {
+                proc.state = ProcState::CommFailed;
+                job.ended += 1;
+                count += 1;
+            }
+        }
+        gone.iter().for_each(|rank| job.stdin.forget(rank));
+        if count > 0 {
+            self.fail_job(id, JobState::CommFailed, 1, notices::daemon_lost(id, node, cause, count), cx);
+        }
+        self.check_terminated(id, cx);
+    }
+
+    pub(super) fn on_job_timeout(&mut self, id: JobId, cx: &mut Cx) {
+        let Some(job) = self.jobs.get(&id) else {
+            return;
+        };
+        let seconds = job.spec.options.timeout.map_or(0, |t| t.as_micros() / 1_000_000);
+        let states = if job.spec.options.report_state_on_timeout { notices::states(job) } else { String::new() };
+        self.fail_job(id, JobState::KilledByCmd, TIMEOUT_CODE, notices::timeout(seconds, &states), cx);
+    }
+
+    pub(super) fn on_spawn_timeout(&mut self, id: JobId, cx: &mut Cx) {
+        let Some(job) = self.jobs.get(&id) else {
+            return;
+        };
+        let seconds = job.spec.options.spawn_timeout.map_or(0, |t| t.as_micros() / 1_000_000);
+        self.fail_job(id, JobState::KilledByCmd, TIMEOUT_CODE, notices::spawn_timeout(seconds), cx);
+    }
+
+    /// The first failure decides: its message, its code; what is left of the job is killed.
+    pub(super) fn fail_job(&mut self, id: JobId, state: JobState, code: u8, text: String, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        if !job.is_healthy() {
+            return;
+        }
+        job.exit_code = Some(code);
+        job.stdin.stop();
+        cx.cancel_timer(Timer::JobTimeout(id));
+        cx.cancel_timer(Timer::SpawnTimeout(id));
+        if let Some(request) = job.request {
+            cx.notice_to(request, text.clone());
+        }
+        job.cause = text;
+        let (launched, hosts) = (job.launched, job.map.daemons());
+        self.activate(id, state, cx);
+        if launched {
+            let hosts = self.reachable(&hosts);
+            cx.multicast(Dest::Many(hosts), Message::Kill(id));
+        } else {
+            self.queue.retain(|waiting| *waiting != id);
+            if let Some(job) = self.jobs.get_mut(&id) {
+                job.ended = job.procs.len();
+            }
+        }
+        self.check_terminated(id, cx);
+    }
+
+    pub(super) fn check_terminated(&mut self, id: JobId, cx: &mut Cx) {
+        let over = |state| matches!(state, JobState::Terminated | JobState::NotifyCompleted | JobState::Notified);
+        let Some(job) = self.jobs.get(&id) else {
+            return;
+        };
+        if job.all_ended() && (job.launched || !job.is_healthy()) && !over(job.state) {
+            self.activate(id, JobState::Terminated, cx);
+        }
+    }
+}
+
+/// The job state and the exit code that an abnormal end stands for.
+fn consequence(end: &ProcEnd) -> Option<(JobState, u8)> {
+    let code = end.status.code();
+    match end.state {
+        ProcState::TermNonZero => Some((JobState::NonZeroTerm, code)),
+        ProcState::AbortedBySig => Some((JobState::AbortedBySig, code)),
+        // Exit code 0 without finalize is an error all the same.
+        ProcState::TermWoSync => Some((JobState::AbortedWoSync, code.max(1))),
+        ProcState::KilledByCmd => Some((JobState::KilledByCmd, code.max(1))),
+        ProcState::CalledAbort => Some((JobState::CalledAbort, code.max(1))),
+        ProcState::CommFailed => Some((JobState::CommFailed, 1)),
+        ProcState::FailedToStart | ProcState::FailedToLaunch => Some((JobState::FailedToStart, 1)),
+        ProcState::Init
+        | ProcState::Running
+        | ProcState::Registered
+        | ProcState::IofComplete
+        | ProcState::WaitpidFired
+        | ProcState::ReadyForDebug
+        | ProcState::Unterminated
+        | ProcState::Terminated
+        | ProcState::Error => None,
+    }
+}

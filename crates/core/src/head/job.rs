@@ -1,0 +1,99 @@
+//! The head's record of one job.
+
+use std::sync::Arc;
+
+use ferrite_types::{EnvOp, JobId, JobMap, JobSpec, JobState, ProcState, Rank, RankSet, Timestamp};
+use ferrite_wire::control::Submission;
+
+use super::stdin::Pump;
+use crate::RequestId;
+
+/// A job that is not over.
+#[derive(Debug)]
+pub struct Job {
+    /// Its id.
+    pub id: JobId,
+    /// Whom to tell; `None` = it is detached, or its client is gone.
+    pub(super) request: Option<RequestId>,
+    pub(super) spec: Arc<JobSpec>,
+    /// Environment that the submitter forwards.
+    pub(super) env: Vec<EnvOp>,
+    pub(super) wait_for_slots: bool,
+    /// Its state.
+    pub state: JobState,
+    pub(super) map: Arc<JobMap>,
+    pub(super) procs: Vec<ProcRecord>,
+    /// Daemons that have not said how their part of the launch went.
+    pub(super) launching: RankSet,
+    /// Daemons whose processes have not all called init.
+    pub(super) registering: RankSet,
+    pub(super) ended: usize,
+    /// Decided by the first failure; success when nothing decided it.
+    pub(super) exit_code: Option<u8>,
+    /// Why it fails, once it does.
+    pub(super) cause: String,
+    /// True once the launch order was sent.
+    pub(super) launched: bool,
+    /// When it entered which state.
+    pub(super) states: Vec<(JobState, Timestamp)>,
+    pub(super) stdin: Pump,
+}
+
+/// What the head knows of a process.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ProcRecord {
+    pub(super) state: ProcState,
+    pub(super) pid: Option<u32>,
+}
+
+impl Job {
+    pub(super) fn new(id: JobId, request: Option<RequestId>, submission: Submission) -> Job {
+        Job {
+            id,
+            request,
+            spec: Arc::new(submission.spec),
+            env: submission.env,
+            wait_for_slots: submission.wait_for_slots,
+            state: JobState::Init,
+            map: Arc::default(),
+            procs: Vec::new(),
+            launching: RankSet::new(),
+            registering: RankSet::new(),
+            ended: 0,
+            exit_code: None,
+            cause: String::new(),
+            launched: false,
+            states: Vec::new(),
+            stdin: Pump::default(),
+        }
+    }
+
+    /// Takes a placement over.
+    pub(super) fn set_map(&mut self, map: JobMap) {
+        self.procs = vec![ProcRecord { state: ProcState::Init, pid: None }; map.procs.len()];
+        self.launching = map.daemons();
+        self.registering = map.daemons();
+        self.map = Arc::new(map);
+    }
+
+    /// True when all that is left is to say so.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.state, JobState::Terminated | JobState::NotifyCompleted | JobState::Notified)
+    }
+
+    /// Ranks that have not ended.
+    pub(super) fn living(&self) -> impl Iterator<Item = Rank> + '_ {
+        let alive = self.procs.iter().enumerate().filter(|(_, proc)| !proc.state.has_ended());
+        alive.map(|(rank, _)| Rank(rank as u32))
+    }
+
+    /// True when no process of it is left.
+    pub(super) fn all_ended(&self) -> bool {
+        self.ended == self.procs.len()
+    }
+
+    /// True until something has decided how it ends.
+    pub(super) fn is_healthy(&self) -> bool {
+        self.exit_code.is_none()
+    }
+}

@@ -1,0 +1,219 @@
+//! The head: brings the DVM up, walks jobs through their states, decides what a failure means, answers clients. It
+//! never touches a process: daemons do, its own node's included.
+
+mod bringup;
+mod collective;
+mod exit;
+mod failures;
+mod history;
+mod job;
+mod nodes;
+mod notices;
+mod output;
+mod placement;
+mod requests;
+mod states;
+mod status;
+mod stdin;
+mod waiting;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use ferrite_map::Occupancy;
+use ferrite_rm::params::Params;
+use ferrite_router::Rollups;
+use ferrite_types::{DaemonRank, JobId, JobState, NodeRecord};
+use ferrite_wire::control::Submission;
+use ferrite_wire::{CollectiveKey, Message, Part};
+
+pub use self::job::Job;
+
+use self::bringup::BringUp;
+use self::exit::Exit;
+use crate::cx::Cx;
+use crate::launches::Launches;
+use crate::{HeadConfig, Input, LocalNode, RequestId, Timer};
+
+/// The head of a DVM.
+pub struct Head {
+    config: HeadConfig,
+    params: Params,
+    local: LocalNode,
+    /// The node pool, in the order of the allocation.
+    nodes: Vec<NodeRecord>,
+    /// The first grow campaign.
+    bringup: BringUp,
+    launches: Launches,
+    /// Jobs that arrived before the DVM was ready.
+    cached: Vec<(RequestId, Submission)>,
+    jobs: BTreeMap<JobId, Job>,
+    /// The jobs of submissions whose client is there.
+    submitted: BTreeMap<RequestId, JobId>,
+    /// Jobs that wait for slots, in their order.
+    queue: VecDeque<JobId>,
+    history: history::History,
+    next_job: u32,
+    /// State of the daemons' own job.
+    dvm_state: Option<JobState>,
+    /// States that were activated and not handled yet.
+    activated: VecDeque<(JobId, JobState)>,
+    collectives: Rollups<CollectiveKey, Part>,
+    /// What running jobs use of each node.
+    occupancy: Occupancy,
+    output: output::Mux,
+    exit: Exit,
+}
+
+impl Head {
+    pub(crate) fn new(config: HeadConfig, local: &LocalNode) -> Head {
+        let mut params = Params::default();
+        config.params.iter().for_each(|(name, value)| params.set(name, value));
+        Head {
+            nodes: nodes::pool(&config, local),
+            params,
+            local: local.clone(),
+            config,
+            bringup: BringUp::default(),
+            launches: Launches::default(),
+            cached: Vec::new(),
+            jobs: BTreeMap::new(),
+            submitted: BTreeMap::new(),
+            queue: VecDeque::new(),
+            history: history::History::default(),
+            next_job: 1,
+            dvm_state: None,
+            activated: VecDeque::new(),
+            collectives: Rollups::new(),
+            occupancy: Occupancy::default(),
+            output: output::Mux::default(),
+            exit: Exit::default(),
+        }
+    }
+
+    /// Width of the tree; a bad value is reported by [`Input::Start`].
+    pub(crate) fn radix(&self) -> u32 {
+        self.params.number("rml_base_radix").unwrap_or(64).max(2)
+    }
+
+    /// Name of the DVM.
+    #[must_use]
+    pub fn dvm(&self) -> &str {
+        &self.config.dvm
+    }
+
+    /// The node pool, for status and tests.
+    #[must_use]
+    pub fn nodes(&self) -> &[NodeRecord] {
+        &self.nodes
+    }
+
+    /// The jobs that are not over, for status and tests.
+    pub fn jobs(&self) -> impl Iterator<Item = &Job> {
+        self.jobs.values()
+    }
+
+    /// True for inputs that the head takes where both machines live.
+    pub(crate) fn handles(input: &Input) -> bool {
+        match input {
+            Input::Start
+            | Input::LauncherEnded { .. }
+            | Input::Request { .. }
+            | Input::ClientGone(_)
+            | Input::Cancel(_)
+            | Input::SignalSubmitted { .. }
+            | Input::Interrupt
+            | Input::Terminate { .. }
+            | Input::ForwardSignal(_)
+            | Input::Stdin { .. }
+            | Input::OutputWritten(_) => true,
+            Input::Timer(timer) => match timer {
+                Timer::BringUp | Timer::JobTimeout(_) | Timer::SpawnTimeout(_) => true,
+                Timer::Wireup | Timer::KillStep(_) | Timer::PartialLine(..) | Timer::Departure => false,
+            },
+            Input::LinkUp { .. }
+            | Input::LinkLost { .. }
+            | Input::ConnectFailed { .. }
+            | Input::Frame { .. }
+            | Input::Spawned { .. }
+            | Input::SpawnFailed { .. }
+            | Input::Exited { .. }
+            | Input::Output { .. }
+            | Input::OutputClosed { .. }
+            | Input::StdinTaken { .. }
+            | Input::Pmix(_) => false,
+        }
+    }
+
+    /// Inputs for which [`Head::handles`] says true.
+    pub(crate) fn handle(&mut self, input: Input, cx: &mut Cx) {
+        match input {
+            Input::Start => self.on_start(cx),
+            Input::LauncherEnded { rank, status, message } => self.on_launcher_ended(rank, status, &message, cx),
+            Input::Request { id, request } => self.on_request(id, request, cx),
+            Input::ClientGone(request) => self.on_client_gone(request, cx),
+            Input::Cancel(request) => self.on_cancel(request, cx),
+            Input::SignalSubmitted { request, signal } => self.on_signal_submitted(request, signal, cx),
+            Input::Interrupt => self.on_interrupt(cx),
+            Input::Terminate { cause } => self.on_terminate(&cause, cx),
+            Input::ForwardSignal(signal) => self.on_forward_signal(signal, cx),
+            Input::Stdin { request, data } => self.on_stdin(request, data, cx),
+            Input::OutputWritten(account) => self.on_output_written(account, cx),
+            Input::Timer(Timer::BringUp) => self.on_bringup_deadline(cx),
+            Input::Timer(Timer::JobTimeout(job)) => self.on_job_timeout(job, cx),
+            Input::Timer(Timer::SpawnTimeout(job)) => self.on_spawn_timeout(job, cx),
+            other => unreachable!("not an input of the head: {other:?}"),
+        }
+        self.run_activated(cx);
+    }
+
+    /// True for messages that the head takes where both machines live.
+    pub(crate) fn receives(message: &Message) -> bool {
+        match message {
+            Message::Announce(_)
+            | Message::Report(_)
+            | Message::LaunchFailed(_)
+            | Message::DaemonLost { .. }
+            | Message::LocalLaunchComplete { .. }
+            | Message::Registered(_)
+            | Message::ProcsEnded { .. }
+            | Message::Abort { .. }
+            | Message::Output { .. }
+            | Message::StdinCredit { .. }
+            | Message::CollectiveRoot { .. } => true,
+            Message::Rehome { .. }
+            | Message::Wireup(_)
+            | Message::Exit
+            | Message::Launch(_)
+            | Message::Kill(_)
+            | Message::Signal { .. }
+            | Message::Forget(_)
+            | Message::OutputCredit { .. }
+            | Message::Stdin { .. }
+            | Message::CollectivePart { .. }
+            | Message::CollectiveDone { .. }
+            | Message::ModexRequest { .. }
+            | Message::ModexReply { .. } => false,
+        }
+    }
+
+    /// Messages for which [`Head::receives`] says true.
+    pub(crate) fn receive(&mut self, origin: DaemonRank, message: Message, cx: &mut Cx) {
+        match message {
+            Message::Announce(contact) => self.on_announce(origin, contact, cx),
+            Message::Report(report) => self.on_report(*report, cx),
+            Message::LaunchFailed(failure) => self.on_launch_failed(&failure, cx),
+            Message::DaemonLost { rank, cause } => self.on_daemon_lost(rank, &cause, cx),
+            Message::LocalLaunchComplete { job, started, failed } => {
+                self.on_local_launch(origin, job, started, failed, cx)
+            }
+            Message::Registered(job) => self.on_registered(origin, job, cx),
+            Message::ProcsEnded { job, ends } => self.on_procs_ended(job, &ends, cx),
+            Message::Abort { proc, code, message } => self.on_abort(proc, code, &message, cx),
+            Message::Output { proc, stream, data } => self.on_output(origin, proc, stream, data, cx),
+            Message::StdinCredit { job, bytes } => self.on_stdin_credit(origin, job, bytes, cx),
+            Message::CollectiveRoot { key, part } => self.on_collective_root(origin, key, part, cx),
+            other => unreachable!("not a message for the head: {}", other.kind()),
+        }
+        self.run_activated(cx);
+    }
+}

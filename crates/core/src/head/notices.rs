@@ -1,0 +1,102 @@
+//! The words for what went wrong: what happened, where, what to do next.
+
+use std::fmt::Write;
+
+use ferrite_types::{ExitStatus, JobId, ProcId, ProcState, Rank};
+use ferrite_wire::{ProcEnd, StartError, StartErrorKind};
+
+use super::Job;
+
+pub(super) fn proc_end(job: JobId, end: &ProcEnd, node: &str, pid: Option<u32>) -> String {
+    let who = format!("Process rank {} of job {job} on node {node}{}", end.rank, pid_text(pid));
+    let what = match (end.state, end.status) {
+        (ProcState::TermWoSync, _) => {
+            "ended without calling finalize (PMIx_Finalize or MPI_Finalize) after it had called init".to_owned()
+        }
+        (_, ExitStatus::Exited(code)) => format!("exited with code {code}"),
+        (_, ExitStatus::Signaled(signal)) => format!("was ended by signal {signal}{}", signal_name(signal)),
+    };
+    format!("{who} {what}.\nThe job was ended because of it.")
+}
+
+fn pid_text(pid: Option<u32>) -> String {
+    pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default()
+}
+
+fn signal_name(signal: u8) -> &'static str {
+    match signal {
+        1 => " (SIGHUP)",
+        2 => " (SIGINT)",
+        3 => " (SIGQUIT)",
+        4 => " (SIGILL)",
+        6 => " (SIGABRT)",
+        7 => " (SIGBUS)",
+        8 => " (SIGFPE)",
+        9 => " (SIGKILL)",
+        11 => " (SIGSEGV)",
+        13 => " (SIGPIPE)",
+        15 => " (SIGTERM)",
+        _ => "",
+    }
+}
+
+pub(super) fn start_failure(
+    job: JobId,
+    rank: Rank,
+    node: &str,
+    program: &str,
+    error: &StartError,
+    count: usize,
+) -> String {
+    let more = if count > 1 { format!(" ({} processes there met the same fate)", count) } else { String::new() };
+    let hint = match error.kind {
+        StartErrorKind::Executable => "Check the name, the PATH and that the file is executable on that node.",
+        StartErrorKind::Directory => "Check the working directory (--wdir): it must exist on every node of the job.",
+        StartErrorKind::System => "Check the limits of that node (ulimit -a, memory).",
+    };
+    format!(
+        "Process rank {rank} of job {job} could not be started on node {node}{more}.\n  program: {program}\n  cause:   {}\n{hint}",
+        error.detail
+    )
+}
+
+pub(super) fn abort(proc: ProcId, node: &str, code: i32, message: &str) -> String {
+    let message = match message.trim() {
+        "" => String::new(),
+        text => format!("\n  message: {text}"),
+    };
+    format!(
+        "Process rank {} of job {} on node {node} called abort with code {code}.{message}\nThe job was ended because of it.",
+        proc.rank, proc.job
+    )
+}
+
+pub(super) fn daemon_lost(job: JobId, node: &str, cause: &str, procs: usize) -> String {
+    format!(
+        "The daemon on node {node} was lost ({cause}).\nJob {job} had {procs} process(es) that are gone with it, and was ended."
+    )
+}
+
+pub(super) fn daemon_lost_in_bringup(node: &str, cause: &str) -> String {
+    format!("The daemon on node {node} was lost while the DVM was being started ({cause}).\nNothing was started.")
+}
+
+pub(super) fn timeout(seconds: u64, states: &str) -> String {
+    format!(
+        "The user-provided time limit for job execution has been reached:\n\n  Timeout: {seconds} seconds\n\n\
+         The job was ended. Allow more time with --timeout.{states}"
+    )
+}
+
+pub(super) fn spawn_timeout(seconds: u64) -> String {
+    format!("The job was not launched within its limit of {seconds} seconds (--spawn-timeout), and was ended.")
+}
+
+pub(super) fn states(job: &Job) -> String {
+    let mut text = format!("\n\nState of job {} at that time: {}", job.id, job.state);
+    for (rank, proc) in job.procs.iter().enumerate() {
+        let node = job.map.node_of(Rank(rank as u32)).map_or("", |n| n.name.as_str());
+        let _ = write!(text, "\n  rank {rank} on {node}{}: {}", pid_text(proc.pid), proc.state);
+    }
+    text
+}

@@ -1,0 +1,124 @@
+//! MAP and what follows it up to the launch: the rules are `ferrite-rm`'s and `ferrite-map`'s, the pool is the head's.
+
+use std::fmt::Write;
+
+use bytes::Bytes;
+use ferrite_map::{Occupancy, display, place};
+use ferrite_rm::select;
+use ferrite_types::{DaemonRank, JobId, JobMap, JobSpec, JobState, NodeRecord, Rank};
+use ferrite_wire::Stream;
+
+use super::{Head, Job};
+use crate::cx::Cx;
+use crate::{Effect, RequestId, Sink, Timer};
+
+impl Head {
+    /// MAP: places the job's processes and claims their slots.
+    pub(super) fn map_job(&mut self, id: JobId, cx: &mut Cx) {
+        let Some(job) = self.jobs.get(&id) else { return };
+        let spec = job.spec.clone();
+        self.show_allocation(job.request, id, &spec, cx);
+        let patient = job.wait_for_slots;
+        if patient && !self.queue.is_empty() {
+            return self.queue.push_back(id);
+        }
+        match self.placed(&spec) {
+            Ok(map) => self.take_map(id, map, cx),
+            Err(_) if patient && self.may_fit_later(&spec) => self.queue.push_back(id),
+            Err(text) => self.fail_job(id, JobState::MapFailed, 1, text, cx),
+        }
+    }
+
+    /// The job has its slots; its time limits count from here.
+    pub(super) fn take_map(&mut self, id: JobId, map: JobMap, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        job.set_map(map);
+        if let Some(limit) = job.spec.options.timeout {
+            cx.set_timer(Timer::JobTimeout(id), cx.now + limit);
+        }
+        if let Some(limit) = job.spec.options.spawn_timeout {
+            cx.set_timer(Timer::SpawnTimeout(id), cx.now + limit);
+        }
+        self.activate(id, JobState::MapComplete, cx);
+    }
+
+    /// Places a job and claims its slots.
+    pub(super) fn placed(&mut self, spec: &JobSpec) -> Result<JobMap, String> {
+        let map = self.place_among(spec, &self.nodes, &self.occupancy)?;
+        self.occupancy.claim(&mut self.nodes, &map).map_err(|e| e.to_string())?;
+        Ok(map)
+    }
+
+    pub(super) fn place_among(
+        &self,
+        spec: &JobSpec,
+        nodes: &[NodeRecord],
+        occupancy: &Occupancy,
+    ) -> Result<JobMap, String> {
+        let keep_fqdn = self.params.flag("prte_keep_fqdn_hostnames").unwrap_or(false);
+        let shares = spec.apps.iter().map(|app| select(nodes, &app.hosts, keep_fqdn).map_err(|e| e.to_string()));
+        let shares = shares.collect::<Result<Vec<_>, String>>()?;
+        place(spec, nodes, &shares, occupancy).map_err(|e| e.to_string())
+    }
+
+    pub(super) fn mapping_complete(&mut self, id: JobId, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        let spec = job.spec.clone();
+        if spec.display.map {
+            let text = if spec.display.parseable {
+                display::job_map_xml(&job.map, &self.nodes)
+            } else {
+                display::job_map(&job.id.nspace(&self.config.dvm), &job.map, &self.nodes, spec.options.do_not_launch)
+            };
+            print(job.request, text, cx);
+        }
+        if spec.options.do_not_launch {
+            job.ended = job.procs.len();
+            job.exit_code = Some(0);
+            return self.check_terminated(id, cx);
+        }
+        self.activate(id, JobState::SystemPrep, cx);
+    }
+
+    fn show_allocation(&self, to: Option<RequestId>, id: JobId, spec: &JobSpec, cx: &mut Cx) {
+        if spec.display.allocation {
+            print(to, display::allocation(&id.nspace(&self.config.dvm), 0, &self.nodes), cx);
+        }
+    }
+
+    /// `--display bind`: what each started process is bound to, in the name of its daemon.
+    pub(super) fn show_bindings(&self, id: JobId, daemon: DaemonRank, started: &[(Rank, u32)], cx: &mut Cx) {
+        let (Some(job), Some(node)) = (self.jobs.get(&id), self.nodes.iter().find(|n| n.daemon == Some(daemon))) else {
+            return;
+        };
+        let pid = self.daemon_pid(daemon);
+        let mut text = String::new();
+        for (rank, _) in started {
+            let cpus = job.map.procs.get(rank.0 as usize).and_then(|p| p.cpus.as_ref());
+            let what = match cpus {
+                Some(_) => format!("bound to {}", display::binding(&node.topology, cpus, false)),
+                None => "is not bound".to_owned(),
+            };
+            let _ = writeln!(text, "[{}:{pid}] Rank {rank} {what}", node.name);
+        }
+        if let Some(request) = job.request {
+            let sink = Sink::Client(request, Stream::Stderr);
+            cx.effect(Effect::WriteOutput { sink, data: Bytes::from(text), account: None });
+        }
+    }
+
+    /// The job is over: others may have its slots.
+    pub(super) fn release_slots(&mut self, job: &Job, cx: &mut Cx) {
+        if !job.procs.is_empty() {
+            self.occupancy.release(&mut self.nodes, &job.map);
+        }
+        self.serve_queue(cx);
+    }
+}
+
+fn print(to: Option<RequestId>, text: String, cx: &mut Cx) {
+    if let Some(request) = to {
+        let sink = Sink::Client(request, Stream::Stdout);
+        cx.effect(Effect::WriteOutput { sink, data: Bytes::from(text), account: None });
+    }
+}

@@ -1,0 +1,205 @@
+//! The walk of a job through its states: one handler per state of the table (seed 1, 7.4.3).
+
+use ferrite_types::{DaemonRank, JobId, JobState, ProcState, Rank, RankSet};
+use ferrite_wire::control::{Reply, Submission};
+use ferrite_wire::{Dest, LaunchOrder, Message, StartError};
+
+use super::{Head, Job, status};
+use crate::cx::Cx;
+use crate::{Effect, RequestId, Timer};
+
+impl Head {
+    /// Enters a state: recorded and traced at once, handled in turn.
+    pub(super) fn activate(&mut self, id: JobId, to: JobState, cx: &mut Cx) {
+        if id == JobId::DAEMONS {
+            self.set_dvm_state(to, cx);
+        } else if let Some(job) = self.jobs.get_mut(&id) {
+            let from = (job.state != to).then_some(job.state);
+            job.state = to;
+            job.states.push((to, cx.now));
+            cx.trace_job(id, from, to);
+        } else {
+            return;
+        }
+        self.activated.push_back((id, to));
+    }
+
+    pub(super) fn set_dvm_state(&mut self, to: JobState, cx: &mut Cx) {
+        cx.trace_job(JobId::DAEMONS, self.dvm_state, to);
+        self.dvm_state = Some(to);
+    }
+
+    pub(super) fn run_activated(&mut self, cx: &mut Cx) {
+        while let Some((id, state)) = self.activated.pop_front() {
+            if id == JobId::DAEMONS {
+                self.enter_dvm_state(state, cx);
+            } else {
+                self.enter_job_state(id, state, cx);
+            }
+        }
+    }
+
+    fn enter_dvm_state(&mut self, state: JobState, cx: &mut Cx) {
+        let next = match state {
+            JobState::Init => JobState::InitComplete,
+            JobState::InitComplete => JobState::Allocate,
+            JobState::Allocate => JobState::AllocationComplete,
+            JobState::AllocationComplete if self.only_maps() => return self.pretend_daemons(cx),
+            JobState::AllocationComplete => JobState::LaunchDaemons,
+            JobState::LaunchDaemons => return self.launch_daemons(cx),
+            JobState::DaemonsReported => return self.wire_up(cx),
+            JobState::VmReady => return self.vm_ready(cx),
+            JobState::AllJobsComplete => return self.shut_down(0, cx),
+            // Parked until daemons report (seed 1, step 6), or already at the end.
+            _ => return,
+        };
+        self.activate(JobId::DAEMONS, next, cx);
+    }
+
+    fn enter_job_state(&mut self, id: JobId, state: JobState, cx: &mut Cx) {
+        let next = match state {
+            JobState::Init => JobState::InitComplete,
+            JobState::InitComplete => JobState::Allocate,
+            JobState::Allocate => JobState::AllocationComplete,
+            JobState::AllocationComplete => JobState::LaunchDaemons,
+            // No new daemons are needed: the DVM is there (seed 1, step 5.2).
+            JobState::LaunchDaemons => JobState::DaemonsReported,
+            JobState::DaemonsReported => JobState::VmReady,
+            JobState::VmReady => JobState::Map,
+            JobState::Map => return self.map_job(id, cx),
+            JobState::MapComplete => return self.mapping_complete(id, cx),
+            JobState::SystemPrep => JobState::LaunchApps,
+            JobState::LaunchApps => JobState::SendLaunchMsg,
+            JobState::SendLaunchMsg => return self.send_launch(id, cx),
+            JobState::Running => return self.post_launch(id, cx),
+            JobState::Terminated => JobState::NotifyCompleted,
+            JobState::NotifyCompleted => return self.notify(id, cx),
+            JobState::Notified => return self.clean_up(id, cx),
+            _ => return,
+        };
+        self.activate(id, next, cx);
+    }
+
+    pub(super) fn dispatch_job(&mut self, request: RequestId, submission: Submission, cx: &mut Cx) {
+        let id = JobId(self.next_job);
+        self.next_job += 1;
+        let client = if submission.detach {
+            cx.reply(request, Reply::Detached(id));
+            None
+        } else {
+            cx.effect(Effect::Accepted { request, job: id });
+            self.submitted.insert(request, id);
+            Some(request)
+        };
+        self.jobs.insert(id, Job::new(id, client, submission));
+        self.activate(id, JobState::Init, cx);
+    }
+
+    /// True when all that is waited for is a map: then no daemon is started (seed 1, step 4).
+    fn only_maps(&self) -> bool {
+        !self.cached.is_empty() && self.cached.iter().all(|(_, submission)| submission.spec.options.do_not_launch)
+    }
+
+    fn pretend_daemons(&mut self, cx: &mut Cx) {
+        let here = std::sync::Arc::new(self.local.topology.clone());
+        self.nodes.iter_mut().for_each(|node| node.topology = here.clone());
+        self.activate(JobId::DAEMONS, JobState::DaemonsReported, cx);
+    }
+
+    fn send_launch(&mut self, id: JobId, cx: &mut Cx) {
+        let univ_size = self.total_slots();
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        job.launched = true;
+        let exit_without_sync_ok = self.params.flag("prte_allowed_exit_without_sync").unwrap_or(false);
+        let (spec, map, env) = ((*job.spec).clone(), (*job.map).clone(), std::mem::take(&mut job.env));
+        let order = LaunchOrder { job: id, spec, map, env, univ_size, exit_without_sync_ok };
+        let hosts = Dest::Many(job.map.daemons());
+        cx.multicast(hosts, Message::Launch(Box::new(order)));
+    }
+
+    /// A daemon has attempted its processes (seed 1, step 16).
+    pub(super) fn on_local_launch(
+        &mut self,
+        daemon: DaemonRank,
+        id: JobId,
+        started: Vec<(Rank, u32)>,
+        failed: Vec<(Rank, StartError)>,
+        cx: &mut Cx,
+    ) {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        if !job.launching.remove(daemon) {
+            return;
+        }
+        let first = job.launching.len() + 1 == job.map.daemons().len();
+        for (rank, pid) in &started {
+            if let Some(proc) = job.procs.get_mut(rank.0 as usize) {
+                proc.pid = Some(*pid);
+                if proc.state == ProcState::Init {
+                    proc.state = ProcState::Running;
+                }
+            }
+        }
+        let all = job.launching.is_empty();
+        if job.spec.display.bind {
+            self.show_bindings(id, daemon, &started, cx);
+        }
+        let Some(job) = self.jobs.get(&id) else { return };
+        let healthy = job.is_healthy() && failed.is_empty();
+        if healthy && first && !started.is_empty() {
+            self.activate(id, JobState::Started, cx);
+        }
+        if healthy && all {
+            self.activate(id, JobState::Running, cx);
+        }
+        self.on_start_failures(id, failed, cx);
+    }
+
+    fn post_launch(&mut self, id: JobId, cx: &mut Cx) {
+        cx.cancel_timer(Timer::SpawnTimeout(id));
+        self.start_stdin(id, cx);
+    }
+
+    pub(super) fn on_registered(&mut self, daemon: DaemonRank, id: JobId, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        if job.registering.remove(daemon) && job.registering.is_empty() && job.is_healthy() {
+            self.activate(id, JobState::Registered, cx);
+        }
+    }
+
+    fn notify(&mut self, id: JobId, cx: &mut Cx) {
+        self.reply_to_submitter(id, cx);
+        self.activate(id, JobState::Notified, cx);
+    }
+
+    fn clean_up(&mut self, id: JobId, cx: &mut Cx) {
+        let Some(job) = self.jobs.remove(&id) else {
+            return;
+        };
+        cx.cancel_timer(Timer::JobTimeout(id));
+        cx.cancel_timer(Timer::SpawnTimeout(id));
+        self.history.add(status::detail(self, &job));
+        for file in self.output.forget(id) {
+            cx.effect(Effect::CloseFile(file));
+        }
+        self.collectives.retain(|key| key.job != id);
+        self.release_slots(&job, cx);
+        if job.launched {
+            cx.multicast(Dest::Many(self.reachable(&job.map.daemons())), Message::Forget(id));
+        }
+        if !self.config.persistent && self.jobs.is_empty() {
+            self.set_dvm_state(JobState::AllJobsComplete, cx);
+            self.shut_down(job.exit_code.unwrap_or(0), cx);
+        }
+    }
+
+    /// Those of the daemons that still belong to a node.
+    pub(super) fn reachable(&self, daemons: &RankSet) -> RankSet {
+        self.nodes.iter().filter_map(|n| n.daemon).filter(|rank| daemons.contains(*rank)).collect()
+    }
+}

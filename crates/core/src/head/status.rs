@@ -1,0 +1,161 @@
+//! What the head says of itself, its nodes and its jobs, and what each of them waits for.
+
+use ferrite_types::{JobId, JobState, NodeRecord, Timestamp};
+use ferrite_wire::control::{DvmStatus, JobDetail, JobStatus, NodeStatus, ProcStatus};
+
+use super::{Head, Job};
+
+/// Names in a list before it is cut.
+const SHOWN: usize = 4;
+
+/// One job in a line.
+pub(super) fn line(head: &Head, job: &Job) -> JobStatus {
+    let programs: Vec<&str> = job.spec.apps.iter().map(|app| app.argv[0].as_str()).collect();
+    let entered = |state| job.states.iter().find(|(s, _)| *s == state).map(|(_, at)| at.0);
+    JobStatus {
+        job: job.id,
+        name: programs.join(" : "),
+        procs: job.procs.len() as u32,
+        nodes: job.map.nodes.len() as u32,
+        first_node: job.map.nodes.first().map(|node| node.name.clone()).unwrap_or_default(),
+        state: job.state,
+        exit_code: job.exit_code.or_else(|| job.is_over().then_some(0)),
+        waiting_for: head.waiting_for(job),
+        submitted_us: entered(JobState::Init).unwrap_or(0),
+        running_us: entered(JobState::Running),
+        ended_us: entered(JobState::Terminated),
+    }
+}
+
+/// A job that is over, as it is kept.
+pub(super) fn detail(head: &Head, job: &Job) -> JobDetail {
+    JobDetail {
+        status: line(head, job),
+        nspace: job.id.nspace(&head.config.dvm),
+        states: job.states.iter().map(|(state, at)| (*state, at.0)).collect(),
+        procs: Vec::new(),
+        cause: job.cause.clone(),
+    }
+}
+
+impl Head {
+    pub(super) fn status(&self, now: Timestamp) -> DvmStatus {
+        let up = || self.nodes.iter().filter(|node| node.daemon.is_some());
+        let queued = self.queue.len() + self.cached.len();
+        DvmStatus {
+            dvm: self.config.dvm.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            now_us: now.0,
+            state: self.dvm_state,
+            waiting_for: self.dvm_waits_for(),
+            nodes: self.nodes.len() as u32,
+            daemons: up().count() as u32,
+            slots: up().map(|node| node.slots).sum(),
+            slots_in_use: up().map(|node| node.slots_inuse).sum(),
+            jobs_running: (self.jobs.len() - self.queue.len()) as u32,
+            jobs_queued: queued as u32,
+            jobs_ended: self.history.ended,
+            jobs_failed: self.history.failed,
+            procs_running: self.jobs.values().map(|job| (job.procs.len() - job.ended) as u32).sum(),
+        }
+    }
+
+    fn dvm_waits_for(&self) -> String {
+        if self.exit.begun() {
+            return "its daemons to leave".to_owned();
+        }
+        if self.bringup.ready {
+            return String::new();
+        }
+        match self.missing_nodes() {
+            nodes if nodes.is_empty() => "all daemons to be wired up".to_owned(),
+            nodes => format!("the daemons of {} to report", listed(&nodes)),
+        }
+    }
+
+    pub(super) fn node_statuses(&self) -> Vec<NodeStatus> {
+        self.nodes.iter().map(|node| self.node_status(node)).collect()
+    }
+
+    fn node_status(&self, node: &NodeRecord) -> NodeStatus {
+        let state = match node.daemon {
+            None => "down",
+            Some(rank) if self.is_missing(rank) => "starting",
+            Some(_) => "up",
+        };
+        NodeStatus {
+            name: node.name.clone(),
+            daemon: node.daemon,
+            state: state.to_owned(),
+            slots: node.slots,
+            slots_in_use: node.slots_inuse,
+            max_slots: node.max_slots,
+            cores: node.topology.usable_cores() as u32,
+        }
+    }
+
+    pub(super) fn job_statuses(&self) -> Vec<JobStatus> {
+        let over = self.history.jobs().map(|job| job.status.clone());
+        self.jobs.values().map(|job| line(self, job)).chain(over).collect()
+    }
+
+    pub(super) fn job_detail(&self, id: JobId) -> Option<JobDetail> {
+        let Some(job) = self.jobs.get(&id) else {
+            return self.history.find(id).cloned();
+        };
+        let procs = job.map.ranks().zip(&job.procs).map(|((rank, _), proc)| ProcStatus {
+            rank,
+            node: job.map.node_of(rank).map(|node| node.name.clone()).unwrap_or_default(),
+            pid: proc.pid,
+            state: proc.state,
+        });
+        Some(JobDetail { procs: procs.collect(), ..detail(self, job) })
+    }
+
+    /// What a job waits for, in words; empty when it is over.
+    pub(super) fn waiting_for(&self, job: &Job) -> String {
+        if job.is_over() {
+            return String::new();
+        }
+        if let Some(before) = self.queue.iter().position(|id| *id == job.id) {
+            return self.slots_wanted(job, before);
+        }
+        if !job.launched {
+            return "its placement".to_owned();
+        }
+        if !job.launching.is_empty() {
+            let nodes: Vec<&str> = job.launching.iter().map(|rank| self.node_name(rank)).collect();
+            return format!("{} to start its processes", listed(&nodes));
+        }
+        let living: Vec<String> = job.living().map(|rank| rank.to_string()).collect();
+        let living: Vec<&str> = living.iter().map(String::as_str).collect();
+        let kill = if job.is_healthy() { "to end" } else { "to be killed" };
+        format!("{} of {} processes {kill} (ranks {})", living.len(), job.procs.len(), listed(&living))
+    }
+
+    fn slots_wanted(&self, job: &Job, before: usize) -> String {
+        let asked: Option<u32> = job.spec.apps.iter().map(|app| app.np).sum();
+        let asked = asked.map_or("the".to_owned(), |n| n.to_string());
+        let slots: u32 = self.nodes.iter().filter(|n| n.daemon.is_some()).map(|n| n.slots).sum();
+        let used: u32 = self.nodes.iter().filter(|n| n.daemon.is_some()).map(|n| n.slots_inuse).sum();
+        format!("{asked} slots ({} of {slots} are free, {before} jobs are before it)", slots.saturating_sub(used))
+    }
+}
+
+/// `n1, n2, n3, n4 and 12 more`.
+fn listed(names: &[&str]) -> String {
+    let shown = names[..names.len().min(SHOWN)].join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn long_lists_are_cut() {
+        assert_eq!(super::listed(&["a", "b"]), "a, b");
+        assert_eq!(super::listed(&["a", "b", "c", "d", "e", "f"]), "a, b, c, d and 2 more");
+    }
+}

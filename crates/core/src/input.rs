@@ -1,0 +1,201 @@
+//! Everything that can happen to a daemon (or the head), as data. The driver and the simulator make these;
+//! nothing else reaches the machines.
+
+use bytes::Bytes;
+use ferrite_types::{DaemonRank, ExitStatus, JobId, ProcId, Rank};
+use ferrite_wire::control::Request;
+use ferrite_wire::{CollectiveResult, Frame, StartError, Stream};
+
+use crate::effect::Account;
+use crate::timer::Timer;
+
+/// Names a request of a client until its reply. Made by the driver, never used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestId(pub u64);
+
+impl RequestId {
+    /// The job of the head's own process (`prterun`), whose input and output are that process's.
+    pub const OWN: RequestId = RequestId(0);
+}
+
+/// Names an upcall of a PMIx client until its reply; made by the driver, opaque here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PmixToken(pub u64);
+
+/// One thing that happened.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// The machine may begin. First input, once.
+    Start,
+    /// An authenticated link to this daemon is up, whoever called.
+    LinkUp {
+        /// The other side.
+        peer: DaemonRank,
+    },
+    /// A link that was up is gone.
+    LinkLost {
+        /// The other side.
+        peer: DaemonRank,
+        /// Why, in words.
+        cause: String,
+    },
+    /// [`crate::Effect::Connect`] failed for good.
+    ConnectFailed {
+        /// Whom it called.
+        peer: DaemonRank,
+        /// Why, in words.
+        cause: String,
+    },
+    /// A frame came over a link.
+    Frame {
+        /// The neighbour that sent it (not its author).
+        from: DaemonRank,
+        /// The frame.
+        frame: Frame,
+    },
+    /// The launcher process of a daemon ended (with ssh: ssh itself). Zero is fine: the daemon has detached.
+    LauncherEnded {
+        /// The daemon that it was to start.
+        rank: DaemonRank,
+        /// Its end, or `None` when it could not be started at all.
+        status: Option<ExitStatus>,
+        /// The last of what it wrote to its standard error, or why it could not be started.
+        message: String,
+    },
+    /// A timer that was set and not cancelled is due.
+    Timer(Timer),
+    /// A client asks for something. Answered by exactly one [`crate::Effect::Reply`], unless the client goes first.
+    Request {
+        /// Names it.
+        id: RequestId,
+        /// What.
+        request: Request,
+    },
+    /// The client of this request is gone: nobody reads its output or its reply, and its job ends.
+    ClientGone(RequestId),
+    /// The user wants the submitted job to end. Its reply comes when it has.
+    Cancel(RequestId),
+    /// A signal for the processes of a submitted job.
+    SignalSubmitted {
+        /// The submission.
+        request: RequestId,
+        /// Signal number.
+        signal: i32,
+    },
+    /// The user wants out (Ctrl-C): once = orderly, again = a warning, a third time = at once.
+    Interrupt,
+    /// The head was told to end (SIGTERM, its guard or parent died).
+    Terminate {
+        /// Why, in words.
+        cause: String,
+    },
+    /// A signal for the processes of every job.
+    ForwardSignal(i32),
+    /// A local process runs.
+    Spawned {
+        /// Which.
+        proc: ProcId,
+        /// Its pid.
+        pid: u32,
+    },
+    /// A local process could not be started.
+    SpawnFailed {
+        /// Which.
+        proc: ProcId,
+        /// Why.
+        error: StartError,
+    },
+    /// A local process ended and was reaped.
+    Exited {
+        /// Which.
+        proc: ProcId,
+        /// How.
+        status: ExitStatus,
+    },
+    /// A local process wrote this. Consumes the one outstanding [`crate::Effect::ReadOutput`] of the stream.
+    Output {
+        /// Which process.
+        proc: ProcId,
+        /// Where.
+        stream: Stream,
+        /// What; never empty.
+        data: Bytes,
+    },
+    /// No more will come of this stream. Comes after all of its `Output`.
+    OutputClosed {
+        /// Which process.
+        proc: ProcId,
+        /// Which stream.
+        stream: Stream,
+    },
+    /// So many bytes of a [`crate::Effect::WriteStdin`] were taken by the process (or dropped, because it reads no more).
+    StdinTaken {
+        /// Which process.
+        proc: ProcId,
+        /// Bytes.
+        bytes: u64,
+    },
+    /// Standard input of the submitter; empty = end. Answers one [`crate::Effect::ReadStdin`].
+    Stdin {
+        /// Whose.
+        request: RequestId,
+        /// What.
+        data: Bytes,
+    },
+    /// Output that a [`crate::Effect::WriteOutput`] carried has left this process, or has nowhere to go.
+    OutputWritten(Account),
+    /// A PMIx or PMI-1 client wants something, or a PMIx operation is done.
+    Pmix(PmixCall),
+}
+
+/// Calls of local MPI processes.
+#[derive(Clone, Debug)]
+pub enum PmixCall {
+    /// `PMIx_Init` of a local process.
+    ClientConnected(ProcId),
+    /// `PMIx_Finalize` of a local process.
+    ClientFinalized(ProcId),
+    /// `PMIx_Abort`. Replied to by [`crate::PmixEffect::Reply`].
+    Abort {
+        /// Who.
+        proc: ProcId,
+        /// The exit code it asks for.
+        code: i32,
+        /// What it says.
+        message: String,
+        /// For the reply.
+        token: PmixToken,
+    },
+    /// All local participants entered a fence.
+    Fence {
+        /// The job.
+        job: JobId,
+        /// Participating ranks of it, sorted; empty = all.
+        ranks: Vec<Rank>,
+        /// The local contribution.
+        data: Bytes,
+        /// For the reply, which carries the data of all.
+        token: PmixToken,
+    },
+    /// A local process wants what a remote one has published.
+    Modex {
+        /// The remote process.
+        proc: ProcId,
+        /// For the reply.
+        token: PmixToken,
+    },
+    /// Answers [`crate::PmixEffect::FetchModex`].
+    ModexFetched {
+        /// From the effect.
+        fetch: u64,
+        /// The blob, or a PMIx status.
+        result: CollectiveResult,
+    },
+    /// Bytes on the PMI-1 socket of a local process; empty = it closed the socket.
+    Pmi1 {
+        /// Which process.
+        proc: ProcId,
+        /// What came.
+        data: Bytes,
+    },
+}

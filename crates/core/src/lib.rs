@@ -1,0 +1,23 @@
+//! The thinking part: state machines without clock, sockets, threads, randomness or FFI.
+//!
+//! Read first: [`Input`] (what can happen), [`Effect`] (what can be asked for), [`Timer`]. A [`Node`] is one
+//! process of the DVM: router, daemon and, at rank 0, the head, with one entry point,
+//! [`Node::handle`]. The driver runs it against the real world, the simulator against a simulated one.
+
+mod config;
+mod cx;
+mod daemon;
+mod effect;
+mod head;
+mod input;
+mod launches;
+mod node;
+mod timer;
+mod transport;
+
+pub use config::{HeadConfig, LocalNode};
+pub use effect::{Account, Effect, Effects, PmixEffect, Registration, Sink, SpawnRequest, Transition};
+pub use head::{Head, Job};
+pub use input::{Input, PmixCall, PmixToken, RequestId};
+pub use node::Node;
+pub use timer::Timer;

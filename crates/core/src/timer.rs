@@ -1,0 +1,23 @@
+//! Timers by purpose. Setting one again moves it; one that fires is gone.
+
+use ferrite_types::{JobId, ProcId};
+use ferrite_wire::Stream;
+
+/// What a timer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Timer {
+    /// Head: the daemons of a campaign must have reported.
+    BringUp,
+    /// Daemon: a bootstrapping daemon must be wired up.
+    Wireup,
+    /// Head: `--timeout` of a job.
+    JobTimeout(JobId),
+    /// Head: `--spawn-timeout` of a job.
+    SpawnTimeout(JobId),
+    /// Daemon: the next step of a job's kill sequence.
+    KillStep(JobId),
+    /// Daemon: an unfinished line has waited long enough.
+    PartialLine(ProcId, Stream),
+    /// Both: departure takes too long; go without the laggards.
+    Departure,
+}

@@ -1,0 +1,364 @@
+//! A DVM in one test: real `Node`s, links that are queues, processes that are entries in a map. No time passes
+//! unless a test fires a timer.
+#![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use bytes::Bytes;
+use ferrite_core::{
+    Effect, Effects, HeadConfig, Input, LocalNode, Node, PmixCall, PmixEffect, PmixToken, RequestId, Sink, Timer,
+};
+use ferrite_rm::Allocation;
+use ferrite_types::*;
+use ferrite_wire::control::{Reply, Request, Submission};
+use ferrite_wire::{Contact, Message, Stream};
+
+/// See the module.
+pub struct Cluster {
+    pub nodes: BTreeMap<DaemonRank, Node>,
+    queue: VecDeque<(DaemonRank, Input)>,
+    links: BTreeSet<(DaemonRank, DaemonRank)>,
+    /// Processes that run: where, and how they were asked for.
+    pub running: BTreeMap<ProcId, (DaemonRank, ferrite_core::SpawnRequest)>,
+    /// Kinds of messages that each daemon received.
+    pub received: BTreeMap<DaemonRank, Vec<&'static str>>,
+    pub notices: Vec<String>,
+    pub written: BTreeMap<Sink, Vec<u8>>,
+    pub replies: Vec<(RequestId, Reply)>,
+    /// Jobs that submissions became.
+    pub accepted: BTreeMap<RequestId, JobId>,
+    pub closed_files: Vec<String>,
+    pub exits: BTreeMap<DaemonRank, u8>,
+    pub transitions: Vec<String>,
+    pub pmix: Vec<(DaemonRank, PmixEffect)>,
+    pub timers: BTreeSet<(DaemonRank, Timer)>,
+    pub stdin_reads: usize,
+    pub stdin_given: BTreeMap<ProcId, Vec<u8>>,
+    pub stdin_closed: BTreeSet<ProcId>,
+    /// Daemons on these nodes fail to start, with this text of the launcher.
+    pub bad_nodes: BTreeMap<String, String>,
+    /// On these nodes the launcher succeeds and no daemon ever comes.
+    pub silent_nodes: BTreeSet<String>,
+    /// Programs that cannot be started.
+    pub missing: BTreeSet<String>,
+    pub signals: Vec<(ProcId, i32)>,
+    /// When false, output credits and stdin acknowledgements are withheld.
+    pub flowing: bool,
+    pub withheld: Vec<(DaemonRank, Input)>,
+}
+
+pub fn local(name: &str) -> LocalNode {
+    LocalNode { hostname: name.to_owned(), topology: Topology::uniform(1, 4, 1), contact: Contact::default(), pid: 1 }
+}
+
+pub fn app(program: &str, np: u32) -> AppContext {
+    AppContext { argv: vec![program.to_owned()], np: Some(np), submit_dir: "/".to_owned(), ..AppContext::default() }
+}
+
+pub fn job(program: &str, np: u32) -> JobSpec {
+    let mut spec = JobSpec::new(vec![app(program, np)]);
+    spec.map.by = Some(MapBy::Node);
+    spec.map.bind_to = Some(BindTo::None);
+    spec
+}
+
+pub fn proc(rank: u32) -> ProcId {
+    ProcId { job: JobId(1), rank: Rank(rank) }
+}
+
+impl Cluster {
+    /// A head on `n0` and daemons for `n1` ... as one allocation of `count` nodes.
+    pub fn new(count: u32, params: &[(&str, &str)]) -> Cluster {
+        Cluster::build(count, params, false)
+    }
+
+    /// A DVM that stays up: it is ready when this returns.
+    pub fn persistent(count: u32) -> Cluster {
+        let mut cluster = Cluster::build(count, &[], true);
+        cluster.input(DaemonRank::HEAD, Input::Start);
+        cluster.run();
+        cluster
+    }
+
+    fn build(count: u32, params: &[(&str, &str)], persistent: bool) -> Cluster {
+        let nodes = (0..count).map(|i| HostEntry::named(&format!("n{i}"))).collect();
+        let config = HeadConfig {
+            dvm: "prterun-n0-1".to_owned(),
+            key: [7; 32],
+            params: params.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
+            allocation: Allocation::of(nodes, Some(0)),
+            prted: "prted".to_owned(),
+            cwd: "/".to_owned(),
+            local_time_at_zero_s: 0,
+            persistent,
+        };
+        let mut nodes = BTreeMap::new();
+        nodes.insert(DaemonRank::HEAD, Node::head(config, local("n0")));
+        Cluster {
+            nodes,
+            queue: VecDeque::new(),
+            links: BTreeSet::new(),
+            running: BTreeMap::new(),
+            received: BTreeMap::new(),
+            notices: Vec::new(),
+            written: BTreeMap::new(),
+            replies: Vec::new(),
+            accepted: BTreeMap::new(),
+            closed_files: Vec::new(),
+            exits: BTreeMap::new(),
+            transitions: Vec::new(),
+            pmix: Vec::new(),
+            timers: BTreeSet::new(),
+            stdin_reads: 0,
+            stdin_given: BTreeMap::new(),
+            stdin_closed: BTreeSet::new(),
+            bad_nodes: BTreeMap::new(),
+            silent_nodes: BTreeSet::new(),
+            missing: BTreeSet::new(),
+            signals: Vec::new(),
+            flowing: true,
+            withheld: Vec::new(),
+        }
+    }
+
+    /// A DVM that is starting, with a job submitted.
+    pub fn with_job(count: u32, params: &[(&str, &str)], spec: JobSpec) -> Cluster {
+        let mut cluster = Cluster::new(count, params);
+        cluster.start(spec);
+        cluster
+    }
+
+    pub fn start(&mut self, spec: JobSpec) {
+        let request = Request::Submit(Box::new(Submission::of(spec)));
+        self.input(DaemonRank::HEAD, Input::Request { id: RequestId::OWN, request });
+        self.input(DaemonRank::HEAD, Input::Start);
+        self.run();
+    }
+
+    /// A client asks; what it hears is in `replies`.
+    pub fn ask(&mut self, id: u64, request: Request) {
+        self.input(DaemonRank::HEAD, Input::Request { id: RequestId(id), request });
+        self.run();
+    }
+
+    pub fn submit(&mut self, id: u64, submission: Submission) {
+        self.ask(id, Request::Submit(Box::new(submission)));
+    }
+
+    /// The one reply to a request.
+    pub fn reply(&self, id: u64) -> &Reply {
+        let mut own = self.replies.iter().filter(|(request, _)| *request == RequestId(id));
+        let (_, reply) = own.next().expect("a reply");
+        assert!(own.next().is_none(), "exactly one reply");
+        reply
+    }
+
+    /// The exit code that the submitter of this request sees.
+    pub fn code_of(&self, id: u64) -> u8 {
+        match self.reply(id) {
+            Reply::Done(done) => done.exit_code,
+            other => panic!("not over: {other:?}"),
+        }
+    }
+
+    pub fn input(&mut self, at: DaemonRank, input: Input) {
+        self.queue.push_back((at, input));
+    }
+
+    pub fn run(&mut self) {
+        while let Some((at, input)) = self.queue.pop_front() {
+            let Some(node) = self.nodes.get_mut(&at) else { continue };
+            if let Input::Frame { frame, .. } = &input {
+                let kind = Message::decode(&frame.payload).map_or("ack", |m| m.kind());
+                self.received.entry(at).or_default().push(kind);
+            }
+            let mut fx = Effects::new();
+            node.handle(Timestamp(1), input, &mut fx);
+            for effect in fx.drain().collect::<Vec<_>>() {
+                self.execute(at, effect);
+            }
+        }
+    }
+
+    pub fn fire(&mut self, at: u32, timer: Timer) {
+        assert!(self.timers.remove(&(DaemonRank(at), timer)), "{timer:?} is not set at {at}");
+        self.input(DaemonRank(at), Input::Timer(timer));
+        self.run();
+    }
+
+    pub fn exit_proc(&mut self, rank: u32, status: ExitStatus) {
+        self.exit(proc(rank), status);
+    }
+
+    /// A process of any job ends.
+    pub fn exit(&mut self, proc: ProcId, status: ExitStatus) {
+        let (at, _) = self.running.remove(&proc).expect("it runs");
+        for stream in [Stream::Stdout, Stream::Stderr] {
+            self.input(at, Input::OutputClosed { proc, stream });
+        }
+        self.input(at, Input::Exited { proc, status });
+        self.run();
+    }
+
+    pub fn exit_all(&mut self) {
+        for id in self.running.keys().copied().collect::<Vec<_>>() {
+            self.exit(id, ExitStatus::Exited(0));
+        }
+    }
+
+    pub fn exit_job(&mut self, job: u32) {
+        for id in self.running.keys().copied().filter(|id| id.job == JobId(job)).collect::<Vec<_>>() {
+            self.exit(id, ExitStatus::Exited(0));
+        }
+    }
+
+    pub fn crash(&mut self, rank: u32) {
+        self.exits.insert(DaemonRank(rank), 137);
+        self.remove(DaemonRank(rank), "connection reset");
+        self.run();
+    }
+
+    pub fn output(&mut self, rank: u32, text: &str) {
+        let (at, _) = self.running[&proc(rank)].clone();
+        let data = Bytes::copy_from_slice(text.as_bytes());
+        self.input(at, Input::Output { proc: proc(rank), stream: Stream::Stdout, data });
+        self.run();
+    }
+
+    pub fn fence(&mut self, at: u32, token: u64, data: &'static [u8]) {
+        let call =
+            PmixCall::Fence { job: JobId(1), ranks: vec![], data: Bytes::from_static(data), token: PmixToken(token) };
+        self.input(DaemonRank(at), Input::Pmix(call));
+        self.run();
+    }
+
+    pub fn stdout(&self) -> String {
+        self.stdout_of(RequestId::OWN.0)
+    }
+
+    pub fn stdout_of(&self, id: u64) -> String {
+        let sink = Sink::Client(RequestId(id), Stream::Stdout);
+        String::from_utf8_lossy(self.written.get(&sink).map_or(&[], Vec::as_slice)).into_owned()
+    }
+
+    /// The job's exit code, as the client hears it; asserts that it hears it once.
+    pub fn exit_code(&self) -> u8 {
+        assert_eq!(self.replies.len(), 1, "exactly one reply");
+        self.code_of(RequestId::OWN.0)
+    }
+
+    /// Everything is over and nothing is left.
+    pub fn assert_gone(&self) {
+        assert!(self.nodes.is_empty(), "daemons are left: {:?}", self.nodes.keys());
+        assert!(self.running.is_empty(), "processes are left");
+        assert!(self.links.is_empty(), "links are left");
+    }
+
+    fn remove(&mut self, rank: DaemonRank, cause: &str) {
+        self.nodes.remove(&rank);
+        self.running.retain(|_, (at, _)| *at != rank);
+        let links: Vec<_> = self.links.iter().copied().filter(|(a, b)| *a == rank || *b == rank).collect();
+        for (a, b) in links {
+            self.links.remove(&(a, b));
+            let other = if a == rank { b } else { a };
+            self.input(other, Input::LinkLost { peer: rank, cause: cause.to_owned() });
+        }
+    }
+
+    fn link(&mut self, a: DaemonRank, b: DaemonRank) {
+        self.links.insert((a.min(b), a.max(b)));
+        self.input(a, Input::LinkUp { peer: b });
+        self.input(b, Input::LinkUp { peer: a });
+    }
+
+    fn acknowledge(&mut self, at: DaemonRank, input: Input) {
+        if self.flowing { self.input(at, input) } else { self.withheld.push((at, input)) }
+    }
+
+    fn execute(&mut self, at: DaemonRank, effect: Effect) {
+        match effect {
+            Effect::Transmit { peer, frame } => self.input(peer, Input::Frame { from: at, frame }),
+            Effect::Connect { peer, .. } if self.nodes.contains_key(&peer) => self.link(at, peer),
+            Effect::Connect { peer, .. } => self.input(at, Input::ConnectFailed { peer, cause: "refused".to_owned() }),
+            Effect::CloseLink { peer } => {
+                self.links.remove(&(at.min(peer), at.max(peer)));
+                self.input(peer, Input::LinkLost { peer: at, cause: "closed".to_owned() });
+            }
+            Effect::LaunchDaemon { rank, ticket, .. } if self.silent_nodes.contains(&ticket.node) => {
+                let (status, message) = (Some(ExitStatus::Exited(0)), String::new());
+                self.input(at, Input::LauncherEnded { rank, status, message });
+            }
+            Effect::LaunchDaemon { rank, ticket, .. } => match self.bad_nodes.get(&ticket.node) {
+                Some(text) => {
+                    let message = text.clone();
+                    self.input(at, Input::LauncherEnded { rank, status: Some(ExitStatus::Exited(255)), message });
+                }
+                None => {
+                    let name = ticket.node.clone();
+                    self.nodes.insert(rank, Node::daemon(*ticket, local(&name)));
+                    self.input(rank, Input::Start);
+                }
+            },
+            Effect::SetTimer { timer, .. } => {
+                self.timers.insert((at, timer));
+            }
+            Effect::CancelTimer(timer) => {
+                self.timers.remove(&(at, timer));
+            }
+            Effect::Spawn { proc, request } if self.missing.contains(&request.argv[0]) => {
+                let error = ferrite_wire::StartError {
+                    kind: ferrite_wire::StartErrorKind::Executable,
+                    detail: "not found".to_owned(),
+                };
+                self.input(at, Input::SpawnFailed { proc, error });
+            }
+            Effect::Spawn { proc, request } => {
+                self.running.insert(proc, (at, *request));
+                self.input(at, Input::Spawned { proc, pid: 1000 + proc.rank.0 });
+            }
+            Effect::Signal { proc, signal } => {
+                self.signals.push((proc, signal));
+                if matches!(signal, 9 | 15) && self.running.remove(&proc).is_some() {
+                    for stream in [Stream::Stdout, Stream::Stderr] {
+                        self.input(at, Input::OutputClosed { proc, stream });
+                    }
+                    self.input(at, Input::Exited { proc, status: ExitStatus::Signaled(signal as u8) });
+                }
+            }
+            Effect::WriteStdin { proc, data } => {
+                self.stdin_given.entry(proc).or_default().extend_from_slice(&data);
+                self.acknowledge(at, Input::StdinTaken { proc, bytes: data.len() as u64 });
+            }
+            Effect::CloseStdin { proc } => {
+                self.stdin_closed.insert(proc);
+            }
+            Effect::ReadStdin { .. } => self.stdin_reads += 1,
+            Effect::WriteOutput { sink, data, account } => {
+                self.written.entry(sink).or_default().extend_from_slice(&data);
+                if let Some(account) = account {
+                    self.acknowledge(at, Input::OutputWritten(account));
+                }
+            }
+            Effect::Pmix(effect) => self.pmix.push((at, effect)),
+            Effect::Notice { text, .. } => self.notices.push(text),
+            Effect::CloseFile(file) => self.closed_files.push(file),
+            Effect::Accepted { request, job } => {
+                self.accepted.insert(request, job);
+            }
+            Effect::Trace(ferrite_core::Transition::Job { job, to, .. }) => {
+                self.transitions.push(format!("{job} {to}"))
+            }
+            Effect::Reply { request, reply } => self.replies.push((request, reply)),
+            Effect::Exit { code } => {
+                self.exits.insert(at, code);
+                self.remove(at, "closed by the peer");
+            }
+            Effect::Trace(_)
+            | Effect::Ready
+            | Effect::Detach
+            | Effect::ReadOutput { .. }
+            | Effect::CleanJob(_)
+            | Effect::AbandonLaunch { .. } => {}
+        }
+    }
+}

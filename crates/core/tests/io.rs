@@ -1,0 +1,116 @@
+//! Forwarding of input and output: windows, tags, the slowest reader.
+
+mod common;
+
+use bytes::Bytes;
+use common::{Cluster, job, proc};
+use ferrite_core::{Input, RequestId};
+use ferrite_types::*;
+use ferrite_wire::Stream;
+
+#[test]
+fn output_of_any_node_comes_out_at_the_head_with_its_tag() {
+    let mut spec = job("a.out", 3);
+    spec.output.tag = true;
+    let mut dvm = Cluster::with_job(3, &[], spec);
+    dvm.output(2, "hello\nworld\n");
+    dvm.output(0, "hi\n");
+    assert_eq!(dvm.stdout(), "[1,2]<stdout>: hello\n[1,2]<stdout>: world\n[1,0]<stdout>: hi\n");
+}
+
+#[test]
+fn a_slow_reader_stops_reading_from_processes() {
+    let mut dvm = Cluster::with_job(2, &[], job("a.out", 2));
+    dvm.flowing = false;
+    let at = dvm.running[&proc(1)].0;
+    let chunk = Bytes::from(vec![b'\n'; 128 * 1024]);
+    for _ in 0..1000 {
+        dvm.input(at, Input::Output { proc: proc(1), stream: Stream::Stdout, data: chunk.clone() });
+    }
+    dvm.run();
+    // More than the window was pushed in by force; what matters is that nothing more was asked for ...
+    let mut fx = ferrite_core::Effects::new();
+    let node = dvm.nodes.get_mut(&at).unwrap();
+    node.handle(Timestamp(2), Input::Output { proc: proc(1), stream: Stream::Stdout, data: chunk }, &mut fx);
+    let asks =
+        |fx: &ferrite_core::Effects| fx.as_slice().iter().any(|e| matches!(e, ferrite_core::Effect::ReadOutput { .. }));
+    assert!(!asks(&fx));
+    // ... and that credit starts it again.
+    let withheld = std::mem::take(&mut dvm.withheld);
+    dvm.flowing = true;
+    for (at, input) in withheld {
+        dvm.input(at, input);
+    }
+    dvm.run();
+    let mut fx = ferrite_core::Effects::new();
+    let node = dvm.nodes.get_mut(&at).unwrap();
+    node.handle(Timestamp(2), Input::Output { proc: proc(1), stream: Stream::Stdout, data: "x\n".into() }, &mut fx);
+    assert!(asks(&fx));
+}
+
+#[test]
+fn standard_input_reaches_its_rank_and_its_end_closes_it() {
+    let mut dvm = Cluster::with_job(3, &[], job("cat", 3));
+    assert_eq!(dvm.stdin_reads, 1, "one read at a time");
+    dvm.input(DaemonRank::HEAD, Input::Stdin { request: RequestId::OWN, data: "abc".into() });
+    dvm.run();
+    assert_eq!(dvm.stdin_reads, 2);
+    dvm.input(DaemonRank::HEAD, Input::Stdin { request: RequestId::OWN, data: Bytes::new() });
+    dvm.run();
+    assert_eq!(dvm.stdin_given.get(&proc(0)).map(Vec::as_slice), Some(&b"abc"[..]));
+    assert_eq!(dvm.stdin_closed.iter().copied().collect::<Vec<_>>(), [proc(0)]);
+    assert_eq!(dvm.stdin_reads, 2, "nothing is read after the end");
+}
+
+#[test]
+fn the_slowest_of_all_readers_sets_the_pace() {
+    let mut spec = job("cat", 4);
+    spec.stdin = StdinTarget::All;
+    let mut dvm = Cluster::with_job(2, &[], spec);
+    dvm.flowing = false;
+    while dvm.stdin_reads < 100 {
+        let before = dvm.stdin_reads;
+        dvm.input(DaemonRank::HEAD, Input::Stdin { request: RequestId::OWN, data: Bytes::from(vec![0; 128 * 1024]) });
+        dvm.run();
+        if dvm.stdin_reads == before {
+            break;
+        }
+    }
+    assert!(dvm.stdin_reads < 20, "the window closed after {} reads", dvm.stdin_reads);
+    let before = dvm.stdin_reads;
+    let (withheld, slowest): (Vec<_>, Vec<_>) = std::mem::take(&mut dvm.withheld)
+        .into_iter()
+        .partition(|(_, input)| !matches!(input, Input::StdinTaken { proc: p, .. } if *p == proc(3)));
+    for (at, input) in withheld {
+        dvm.input(at, input);
+    }
+    dvm.run();
+    assert_eq!(dvm.stdin_reads, before, "rank 3 has taken nothing yet");
+    for (at, input) in slowest {
+        dvm.input(at, input);
+    }
+    dvm.run();
+    assert_eq!(dvm.stdin_reads, before + 1);
+}
+
+#[test]
+fn a_reader_that_is_gone_holds_nobody_up() {
+    let mut spec = job("cat", 2);
+    spec.stdin = StdinTarget::All;
+    let mut dvm = Cluster::with_job(2, &[], spec);
+    dvm.flowing = false;
+    for _ in 0..16 {
+        dvm.input(DaemonRank::HEAD, Input::Stdin { request: RequestId::OWN, data: Bytes::from(vec![0; 128 * 1024]) });
+        dvm.run();
+    }
+    let before = dvm.stdin_reads;
+    let own: Vec<_> = std::mem::take(&mut dvm.withheld);
+    for (at, input) in own {
+        if matches!(&input, Input::StdinTaken { proc: p, .. } if *p == proc(0)) {
+            dvm.input(at, input);
+        }
+    }
+    dvm.run();
+    dvm.exit_proc(1, ExitStatus::Exited(0));
+    assert_eq!(dvm.stdin_reads, before + 1);
+}

@@ -1,0 +1,263 @@
+//! Bring-up, launch and end of jobs, without a process or a socket.
+
+mod common;
+
+use common::{Cluster, app, job, proc};
+use ferrite_core::{Input, PmixCall, PmixEffect, PmixToken, Timer};
+use ferrite_types::*;
+
+const TREE: &[(&str, &str)] = &[("rml_base_radix", "2")];
+const FLAT: &[(&str, &str)] = &[("rml_base_radix", "2"), ("plm_ssh_no_tree_spawn", "1")];
+
+#[test]
+fn a_job_walks_the_table_of_the_seed_in_its_order() {
+    let mut dvm = Cluster::with_job(4, TREE, job("true", 4));
+    dvm.exit_all();
+    insta::assert_snapshot!(dvm.transitions.join("\n"));
+    assert_eq!(dvm.exit_code(), 0);
+    dvm.assert_gone();
+}
+
+#[test]
+fn daemons_come_up_as_a_tree_or_all_from_the_head_with_the_same_end() {
+    for params in [TREE, FLAT, &[("plm", "local")]] {
+        let mut dvm = Cluster::with_job(9, params, job("true", 9));
+        assert_eq!(dvm.running.len(), 9, "{params:?} {:?}", dvm.notices);
+        dvm.exit_all();
+        assert_eq!(dvm.exit_code(), 0);
+        dvm.assert_gone();
+        assert_eq!(dvm.notices, Vec::<String>::new());
+    }
+}
+
+#[test]
+fn launch_data_reaches_only_the_daemons_that_host_processes() {
+    let mut spec = job("true", 2);
+    spec.apps[0].hosts.hosts = vec![HostRef::Host(HostEntry::named("n2")), HostRef::Host(HostEntry::named("n6"))];
+    let mut dvm = Cluster::with_job(7, TREE, spec);
+    let launched: Vec<u32> = dvm.received.iter().filter(|(_, k)| k.contains(&"launch")).map(|(r, _)| r.0).collect();
+    // 6 hangs below 2 in the tree of radix 2: nobody else sees it pass.
+    assert_eq!(launched, [2, 6]);
+    dvm.exit_all();
+    dvm.assert_gone();
+}
+
+#[test]
+fn a_node_that_cannot_be_reached_is_named_with_command_and_cause_and_nothing_is_left() {
+    for params in [TREE, FLAT] {
+        let mut dvm = Cluster::new(7, params);
+        dvm.bad_nodes.insert("n6".to_owned(), "ssh: no route to host".to_owned());
+        dvm.start(job("true", 7));
+        assert_eq!(dvm.exit_code(), 1);
+        assert_eq!(dvm.notices.len(), 1);
+        for part in ["n6", "prted", "no route to host"] {
+            assert!(dvm.notices[0].contains(part), "{}", dvm.notices[0]);
+        }
+        assert_eq!(dvm.exits.get(&DaemonRank::HEAD), Some(&1));
+        dvm.assert_gone();
+    }
+}
+
+#[test]
+fn a_daemon_that_never_reports_is_named_when_the_time_is_up() {
+    let mut dvm = Cluster::new(3, TREE);
+    dvm.silent_nodes.insert("n2".to_owned());
+    dvm.start(job("true", 3));
+    assert!(dvm.replies.is_empty() && dvm.running.is_empty());
+    dvm.fire(0, Timer::BringUp);
+    assert_eq!(dvm.exit_code(), 1);
+    assert!(dvm.notices[0].contains("n2") && !dvm.notices[0].contains("n1"), "{}", dvm.notices[0]);
+    dvm.assert_gone();
+}
+
+#[test]
+fn the_first_failing_process_decides_the_exit_code_and_ends_the_others() {
+    let mut dvm = Cluster::with_job(3, TREE, job("a.out", 3));
+    dvm.exit_proc(1, ExitStatus::Exited(7));
+    assert_eq!(dvm.exit_code(), 7);
+    assert!(dvm.notices[0].contains("rank 1") && dvm.notices[0].contains("code 7"));
+    assert_eq!(dvm.notices.len(), 1, "the killed ones are not failures of their own");
+    dvm.assert_gone();
+}
+
+#[test]
+fn a_signal_gives_128_plus_its_number() {
+    let mut dvm = Cluster::with_job(2, TREE, job("a.out", 2));
+    dvm.exit_proc(0, ExitStatus::Signaled(9));
+    assert_eq!(dvm.exit_code(), 137);
+    dvm.assert_gone();
+}
+
+#[test]
+fn a_nonzero_code_is_no_failure_when_it_was_declared_harmless() {
+    let mut spec = job("a.out", 2);
+    spec.options.error_nonzero_status = false;
+    let mut dvm = Cluster::with_job(2, TREE, spec);
+    dvm.exit_proc(0, ExitStatus::Exited(3));
+    assert_eq!(dvm.running.len(), 1);
+    dvm.exit_all();
+    assert_eq!(dvm.exit_code(), 0);
+}
+
+#[test]
+fn leaving_without_finalize_after_init_is_a_failure() {
+    let mut dvm = Cluster::with_job(1, TREE, job("a.out", 1));
+    dvm.input(DaemonRank::HEAD, Input::Pmix(PmixCall::ClientConnected(proc(0))));
+    dvm.run();
+    dvm.exit_proc(0, ExitStatus::Exited(0));
+    assert_eq!(dvm.exit_code(), 1);
+    assert!(dvm.notices[0].contains("finalize"));
+}
+
+#[test]
+fn a_program_that_is_missing_is_named_with_its_node() {
+    let mut dvm = Cluster::new(2, TREE);
+    dvm.missing.insert("nosuch".to_owned());
+    let mut spec = JobSpec::new(vec![app("true", 1), app("nosuch", 1)]);
+    spec.map.by = Some(MapBy::Node);
+    dvm.start(spec);
+    assert_eq!(dvm.exit_code(), 1);
+    assert!(dvm.notices[0].contains("nosuch") && dvm.notices[0].contains(" n"), "{:?}", dvm.notices);
+    dvm.assert_gone();
+}
+
+#[test]
+fn more_processes_than_slots_starts_nothing_and_says_the_numbers() {
+    let mut spec = job("true", 9);
+    spec.map.oversubscribe = Some(false);
+    let dvm = Cluster::with_job(2, TREE, spec);
+    assert_eq!(dvm.exit_code(), 1);
+    assert!(dvm.notices[0].contains('9') && dvm.notices[0].contains('8'), "{:?}", dvm.notices);
+    dvm.assert_gone();
+}
+
+#[test]
+fn a_lost_daemon_ends_the_job_that_had_processes_there_and_names_the_node() {
+    let mut dvm = Cluster::with_job(4, TREE, job("a.out", 4));
+    dvm.crash(3);
+    assert_eq!(dvm.exit_code(), 1);
+    assert!(dvm.notices[0].contains("n3"), "{:?}", dvm.notices);
+    dvm.assert_gone();
+}
+
+#[test]
+fn losing_the_head_ends_every_daemon_and_process() {
+    let mut dvm = Cluster::with_job(7, TREE, job("a.out", 7));
+    dvm.crash(0);
+    dvm.assert_gone();
+}
+
+#[test]
+fn ctrl_c_ends_the_job_and_twice_more_does_not_wait() {
+    let mut dvm = Cluster::with_job(2, TREE, job("a.out", 2));
+    dvm.input(DaemonRank::HEAD, Input::Interrupt);
+    dvm.run();
+    assert_eq!(dvm.exit_code(), 1);
+    dvm.assert_gone();
+
+    let mut dvm = Cluster::with_job(2, TREE, job("a.out", 2));
+    for _ in 0..3 {
+        dvm.input(DaemonRank::HEAD, Input::Interrupt);
+    }
+    dvm.run();
+    assert_eq!(dvm.exits.get(&DaemonRank::HEAD), Some(&1));
+}
+
+#[test]
+fn a_time_limit_ends_the_job() {
+    let mut spec = job("a.out", 2);
+    spec.options.timeout = Some(Duration::from_secs(5));
+    let mut dvm = Cluster::with_job(2, TREE, spec);
+    dvm.fire(0, Timer::JobTimeout(JobId(1)));
+    assert_eq!(dvm.exit_code(), 124);
+    assert!(dvm.notices[0].contains("Timeout: 5 seconds"));
+    dvm.assert_gone();
+}
+
+#[test]
+fn an_abort_ends_the_job_with_its_code() {
+    let mut dvm = Cluster::with_job(4, TREE, job("a.out", 4));
+    let call = PmixCall::Abort { proc: proc(3), code: 42, message: "enough".to_owned(), token: PmixToken(9) };
+    dvm.input(DaemonRank(3), Input::Pmix(call));
+    dvm.run();
+    assert_eq!(dvm.exit_code(), 42);
+    assert!(dvm.notices[0].contains("enough"));
+    assert!(dvm.pmix.iter().any(|(_, e)| matches!(e, PmixEffect::Reply { token: PmixToken(9), result: Ok(_) })));
+}
+
+#[test]
+fn a_fence_gathers_every_daemons_data_once_and_gives_it_to_all() {
+    let mut dvm = Cluster::with_job(4, TREE, job("a.out", 4));
+    for (at, data) in [(3, b"3"), (1, b"1"), (0, b"0")] {
+        dvm.fence(at, 100 + u64::from(at), data);
+        assert!(!dvm.pmix.iter().any(|(_, e)| matches!(e, PmixEffect::Reply { .. })), "one is still missing");
+    }
+    dvm.fence(2, 102, b"2");
+    let mut replies: Vec<(u64, Vec<u8>)> = Vec::new();
+    for (_, effect) in &dvm.pmix {
+        if let PmixEffect::Reply { token, result: Ok(data) } = effect {
+            let mut data = data.to_vec();
+            data.sort_unstable();
+            replies.push((token.0, data));
+        }
+    }
+    replies.sort();
+    assert_eq!(replies, (100..104).map(|t| (t, b"0123".to_vec())).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_fence_whose_job_runs_nowhere_near_the_head_completes_too() {
+    let mut spec = job("a.out", 2);
+    spec.apps[0].hosts.hosts = vec![HostRef::Host(HostEntry::named("n3")), HostRef::Host(HostEntry::named("n4"))];
+    let mut dvm = Cluster::with_job(5, TREE, spec);
+    dvm.fence(3, 1, b"a");
+    dvm.fence(4, 2, b"b");
+    let replies = dvm.pmix.iter().filter(|(_, e)| matches!(e, PmixEffect::Reply { result: Ok(_), .. })).count();
+    assert_eq!(replies, 2);
+}
+
+#[test]
+fn direct_modex_asks_the_daemon_that_hosts_the_process() {
+    let mut dvm = Cluster::with_job(4, TREE, job("a.out", 4));
+    let wanted = dvm.running[&proc(3)].0;
+    dvm.input(DaemonRank(1), Input::Pmix(PmixCall::Modex { proc: proc(3), token: PmixToken(5) }));
+    dvm.run();
+    let (at, fetch) = dvm
+        .pmix
+        .iter()
+        .find_map(|(at, e)| if let PmixEffect::FetchModex { fetch, .. } = e { Some((*at, *fetch)) } else { None })
+        .unwrap();
+    assert_eq!(at, wanted);
+    dvm.input(at, Input::Pmix(PmixCall::ModexFetched { fetch, result: Ok("blob".into()) }));
+    dvm.run();
+    assert!(dvm.pmix.iter().any(
+        |(at, e)| matches!(e, PmixEffect::Reply { token: PmixToken(5), result: Ok(d) } if at.0 == 1 && d == "blob")
+    ));
+}
+
+#[test]
+fn what_mpich_processes_put_is_known_everywhere_after_the_barrier() {
+    let mut dvm = Cluster::with_job(2, TREE, job("a.out", 2));
+    let say = |dvm: &mut Cluster, rank: u32, text: &'static str| {
+        let at = dvm.running[&proc(rank)].0;
+        dvm.input(at, Input::Pmix(PmixCall::Pmi1 { proc: proc(rank), data: text.into() }));
+        dvm.run();
+    };
+    for rank in 0..2 {
+        say(&mut dvm, rank, "cmd=init pmi_version=1 pmi_subversion=1\n");
+    }
+    say(&mut dvm, 0, "cmd=put kvsname=prterun-n0-1@1 key=a value=1\ncmd=barrier_in\n");
+    say(&mut dvm, 1, "cmd=barrier_in\n");
+    say(&mut dvm, 1, "cmd=get kvsname=prterun-n0-1@1 key=a\n");
+    let said: Vec<String> = dvm
+        .pmix
+        .iter()
+        .filter_map(|(_, e)| match e {
+            PmixEffect::Pmi1 { proc: p, data } if *p == proc(1) => Some(String::from_utf8_lossy(data).into_owned()),
+            _ => None,
+        })
+        .collect();
+    assert!(said.iter().any(|line| line.starts_with("cmd=barrier_out rc=0")), "{said:?}");
+    assert!(said.last().is_some_and(|line| line.contains("value=1")), "{said:?}");
+    assert!(dvm.transitions.contains(&"1 REGISTERED".to_owned()));
+}

@@ -1,0 +1,357 @@
+//! The local processes of jobs: started, read, written to, signalled and reaped. The engine calls [`Processes`] for the
+//! effects of the machine; everything that happens to a process comes back as an [`Input`]. It decides nothing: when to signal
+//! whom, and when a job is over, is the machine's business.
+//!
+//! Each process is reaped through its own pidfd, so children that others have (the launcher's) are never touched. This process
+//! is also a subreaper: what a process of a job leaves behind becomes our child, stays within reach of signals, and is reaped here.
+
+mod orphans;
+mod tree;
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashSet};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd, RawFd};
+use std::rc::Rc;
+
+use bytes::Bytes;
+use ferrite_core::{Input, SpawnRequest};
+use ferrite_types::{ExitStatus, JobId, ProcId};
+use ferrite_wire::{StartError, StartErrorKind, Stream};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process, kill_process_group, waitid};
+use tokio::io::unix::AsyncFd;
+use tokio::task::spawn_local;
+
+use crate::Inbox;
+use crate::session::Session;
+use crate::spawn::{Spawner, Started};
+use crate::stdio::{Chunk, Progress, Reader, Writer, nonblocking, watched};
+use orphans::Orphans;
+
+/// Marks every process of a job, and what descends from it, as long as nobody clears the environment:
+/// `<pid of the daemon>.<job>.<rank>`.
+const MARK: &str = "PRTE_LOCAL_PROC";
+
+/// A process that is to die may start another while we look: look again so often.
+const KILL_PASSES: usize = 4;
+
+/// The processes that this daemon started for jobs.
+pub(crate) struct Processes {
+    inbox: Inbox,
+    session: Session,
+    spawner: Spawner,
+    table: Table,
+    running: Rc<Cell<usize>>,
+    orphans: Orphans,
+}
+
+type Table = Rc<RefCell<BTreeMap<ProcId, Local>>>;
+
+/// A process that was started. Stays until its job is cleaned: what it left behind is found by its group.
+struct Local {
+    pid: Pid,
+    /// Its process group, until the number is used anew.
+    group: Option<Pid>,
+    reaped: bool,
+    stdout: Option<Rc<Reader>>,
+    stderr: Option<Rc<Reader>>,
+    stdin: Option<Writer>,
+}
+
+impl Local {
+    fn stream(&mut self, stream: Stream) -> &mut Option<Rc<Reader>> {
+        match stream {
+            Stream::Stdout => &mut self.stdout,
+            Stream::Stderr => &mut self.stderr,
+        }
+    }
+
+    /// Nobody waits for it any more.
+    fn end(&self) {
+        if let Some(stdin) = &self.stdin {
+            stdin.abandon();
+        }
+        if !self.reaped {
+            let _ = kill_process_group(self.pid, Signal::KILL);
+        }
+    }
+}
+
+impl Processes {
+    /// Makes this process a subreaper. Needs a runtime; the environment that processes inherit is taken now.
+    pub(crate) fn new(inbox: Inbox, session: &Session) -> io::Result<Self> {
+        Ok(Processes {
+            inbox,
+            session: session.clone(),
+            spawner: Spawner::new()?,
+            orphans: Orphans::adopt()?,
+            table: Table::default(),
+            running: Rc::new(Cell::new(0)),
+        })
+    }
+
+    /// Starts a process; answered by `Spawned` or `SpawnFailed`.
+    pub(crate) fn spawn(
+        &mut self,
+        proc: ProcId,
+        request: SpawnRequest,
+        mut extra_env: Vec<(String, String)>,
+        extra_fds: Vec<(RawFd, OwnedFd)>,
+    ) {
+        extra_env.push((MARK.to_owned(), mark(proc)));
+        let started = self.spawner.start(&request, &extra_env, &extra_fds);
+        match started.and_then(|s| self.adopt(proc, s).map_err(|e| no_room(&e))) {
+            Ok(pid) => self.tell(Input::Spawned { proc, pid }),
+            Err(error) => self.tell(Input::SpawnFailed { proc, error }),
+        }
+    }
+
+    /// Signals a process and everything that descends from it, also what it left behind.
+    pub(crate) fn signal(&mut self, proc: ProcId, signal: i32) {
+        let Some(signal) = Signal::from_named_raw(signal) else {
+            return;
+        };
+        let Some((pid, reaped)) = self.table.borrow().get(&proc).map(|l| (l.pid, l.reaped)) else {
+            return;
+        };
+        let group = self.group_of(proc);
+        let outside = || {
+            let mut below = self.orphans.matching(|o| belongs_to(o, proc, group));
+            if !reaped {
+                below.extend(tree::descendants_of(pid));
+                below.retain(|p| !tree::is_in_group(*p, pid));
+            }
+            below
+        };
+        // Looked for before the group is signalled: what loses its parent is harder to find.
+        let first = outside();
+        if !reaped {
+            // Not reaped, so the number is still its own. The kernel signals a group in one step.
+            let _ = kill_process_group(pid, signal);
+        }
+        send_to_each(first, outside, signal);
+    }
+
+    /// Reads once; answered by `Output` or `OutputClosed`. A stream that does not exist is closed.
+    pub(crate) fn read_output(&mut self, proc: ProcId, stream: Stream, limit: usize) {
+        let mut table = self.table.borrow_mut();
+        let Some(reader) = table.get_mut(&proc).and_then(|l| l.stream(stream).clone()) else {
+            return self.tell(Input::OutputClosed { proc, stream });
+        };
+        drop(table);
+        let ends = OutputEnds { inbox: self.inbox.clone(), table: self.table.clone(), proc, stream };
+        match reader.try_read(limit) {
+            Some(chunk) => ends.deliver(chunk, &reader),
+            None => drop(spawn_local(async move {
+                let chunk = reader.read(limit).await;
+                ends.deliver(chunk, &reader);
+            })),
+        }
+    }
+
+    /// Writes to a standard input, after what was written before; answered by `StdinTaken`.
+    pub(crate) fn write_stdin(&mut self, proc: ProcId, data: Bytes) {
+        let writer = self.table.borrow().get(&proc).and_then(|l| l.stdin.clone());
+        match writer {
+            Some(writer) => writer.write(data),
+            None => self.tell(Input::StdinTaken { proc, bytes: data.len() as u64 }),
+        }
+    }
+
+    /// Closes a standard input after what was written.
+    pub(crate) fn close_stdin(&mut self, proc: ProcId) {
+        let writer = self.table.borrow().get(&proc).and_then(|l| l.stdin.clone());
+        if let Some(writer) = writer {
+            writer.close();
+        }
+    }
+
+    /// Ends whatever a job left behind, and removes its directory.
+    pub(crate) fn clean_job(&mut self, job: JobId) {
+        let mut gone = Vec::new();
+        self.table.borrow_mut().retain(|proc, local| {
+            if proc.job == job {
+                gone.push((*proc, local.group));
+                local.end();
+            }
+            proc.job != job
+        });
+        let left = || {
+            let of_job = |o| gone.iter().any(|(proc, group)| belongs_to(o, *proc, *group));
+            self.orphans.matching(of_job)
+        };
+        send_to_each(left(), left, Signal::KILL);
+        // Most jobs have none.
+        let _ = std::fs::remove_dir_all(self.session.path().join(job.to_string()));
+    }
+
+    /// Processes that were started and not reaped.
+    #[cfg(test)]
+    pub(crate) fn running(&self) -> usize {
+        self.running.get()
+    }
+
+    /// Takes charge of a new process. When that is impossible the process does not stay.
+    fn adopt(&mut self, proc: ProcId, started: Started) -> io::Result<u32> {
+        let pid = started.pid;
+        let result = self.enter(proc, started);
+        if result.is_err() {
+            let _ = kill_process_group(pid, Signal::KILL);
+            let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED);
+        }
+        result.map(|()| pid.as_raw_nonzero().get().unsigned_abs())
+    }
+
+    fn enter(&mut self, proc: ProcId, started: Started) -> io::Result<()> {
+        let Started { pid, pidfd, stdin, stdout, stderr } = started;
+        let pidfd = watched(pidfd)?;
+        let inbox = self.inbox.clone();
+        let tell = move |progress| {
+            // A process that reads no more is no failure: the rest was dropped and counted.
+            if let Progress::Taken(bytes) = progress {
+                let _ = inbox.send(Input::StdinTaken { proc, bytes });
+            }
+        };
+        let reader = |fd| Reader::new(fd).map(Rc::new);
+        let local = Local {
+            pid,
+            group: Some(pid),
+            reaped: false,
+            stdout: Some(reader(stdout)?),
+            stderr: stderr.map(reader).transpose()?,
+            stdin: stdin.map(nonblocking).transpose()?.map(|fd| Writer::new(fd, tell)),
+        };
+        let mut table = self.table.borrow_mut();
+        // The number is used anew: what its former owner left behind is known by its mark only from now on.
+        for other in table.values_mut().filter(|o| o.group == Some(pid)) {
+            other.group = None;
+        }
+        table.insert(proc, local);
+        self.orphans.own().borrow_mut().insert(pid);
+        self.running.set(self.running.get() + 1);
+        spawn_local(watch(Child {
+            proc,
+            pid,
+            pidfd,
+            inbox: self.inbox.clone(),
+            table: self.table.clone(),
+            own: self.orphans.own().clone(),
+            running: self.running.clone(),
+        }));
+        Ok(())
+    }
+
+    fn group_of(&self, proc: ProcId) -> Option<Pid> {
+        self.table.borrow().get(&proc).and_then(|l| l.group)
+    }
+
+    fn tell(&self, input: Input) {
+        // The machine is gone only when this process is ending.
+        let _ = self.inbox.send(input);
+    }
+}
+
+/// What the task needs that waits for the end of one process.
+struct Child {
+    proc: ProcId,
+    pid: Pid,
+    pidfd: AsyncFd<OwnedFd>,
+    inbox: Inbox,
+    table: Table,
+    own: orphans::Own,
+    running: Rc<Cell<usize>>,
+}
+
+async fn watch(child: Child) {
+    let status = wait_for_end(&child.pidfd).await;
+    let proc = child.proc;
+    // The entry may be gone with its job, or be that of another process by now.
+    if let Some(local) = child.table.borrow_mut().get_mut(&proc)
+        && local.pid == child.pid
+    {
+        local.reaped = true;
+    }
+    child.own.borrow_mut().remove(&child.pid);
+    child.running.set(child.running.get() - 1);
+    let _ = child.inbox.send(Input::Exited { proc, status });
+}
+
+async fn wait_for_end(pidfd: &AsyncFd<OwnedFd>) -> ExitStatus {
+    loop {
+        let ready = pidfd.readable().await;
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+        match (waitid(WaitId::PidFd(pidfd.get_ref().as_fd()), options), ready) {
+            (Ok(Some(status)), _) => return exit_status(&status),
+            (Ok(None) | Err(rustix::io::Errno::INTR), Ok(mut ready)) => ready.clear_ready(),
+            // Nobody else may reap it; if somebody did, its end is all that is known.
+            (Ok(None) | Err(_), _) => return ExitStatus::Exited(1),
+        }
+    }
+}
+
+fn exit_status(status: &WaitIdStatus) -> ExitStatus {
+    let byte = |n: i32| (n & 0xff) as u8;
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => ExitStatus::Exited(byte(code)),
+        (None, Some(signal)) => ExitStatus::Signaled(byte(signal)),
+        (None, None) => ExitStatus::Exited(1),
+    }
+}
+
+/// Where one stream's output goes.
+struct OutputEnds {
+    inbox: Inbox,
+    table: Table,
+    proc: ProcId,
+    stream: Stream,
+}
+
+impl OutputEnds {
+    fn deliver(self, chunk: Chunk, reader: &Rc<Reader>) {
+        let (proc, stream) = (self.proc, self.stream);
+        let input = match chunk {
+            Chunk::Data(data) => Input::Output { proc, stream, data },
+            Chunk::Closed => {
+                if let Some(local) = self.table.borrow_mut().get_mut(&proc) {
+                    local.stream(stream).take_if(|r| Rc::ptr_eq(r, reader));
+                }
+                Input::OutputClosed { proc, stream }
+            }
+        };
+        let _ = self.inbox.send(input);
+    }
+}
+
+/// True for an orphan of this process: it is in its group or carries its mark.
+fn belongs_to(orphan: Pid, proc: ProcId, group: Option<Pid>) -> bool {
+    group.is_some_and(|g| tree::is_in_group(orphan, g))
+        || tree::variable_of(orphan, MARK).is_some_and(|m| m == mark(proc))
+}
+
+fn mark(proc: ProcId) -> String {
+    let daemon = rustix::process::getpid().as_raw_nonzero();
+    format!("{daemon}.{}.{}", proc.job, proc.rank)
+}
+
+/// Signals each of `first`; when they are to die, also those that they started meanwhile.
+fn send_to_each(first: Vec<Pid>, again: impl Fn() -> Vec<Pid>, signal: Signal) {
+    let mut done = HashSet::new();
+    let mut next = first;
+    for _ in 0..KILL_PASSES {
+        next.retain(|pid| done.insert(*pid));
+        for pid in &next {
+            let _ = kill_process(*pid, signal);
+        }
+        if next.is_empty() || signal != Signal::KILL {
+            break;
+        }
+        next = again();
+    }
+}
+
+fn no_room(error: &io::Error) -> StartError {
+    StartError { kind: StartErrorKind::System, detail: format!("watching the process: {error}") }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+//! Entry point of a daemon: `prted`.
+
+use std::time::Instant;
+
+use ferrite_core::Node;
+use zeroize::Zeroizing;
+
+use crate::engine::{self, Role, Setup};
+use crate::guard::{self, Ward};
+use crate::launcher::stays_attached;
+use crate::session::{self, Session};
+use crate::{detach, host_name, notice, start_log};
+
+/// What the command line of `prted` says.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DaemonRun {
+    /// Keep the launcher waiting, and its standard streams open (`--debug-daemons`, `--leave-session-attached`).
+    pub stay_attached: bool,
+}
+
+/// Runs a daemon to its end and returns the exit code. To be called while the process has one thread: it forks.
+#[must_use]
+pub fn run_daemon(run: DaemonRun) -> i32 {
+    let began = Instant::now();
+    let ticket = match detach::read_ticket() {
+        Ok(ticket) => ticket,
+        Err(error) => {
+            notice::write_stderr(&format!("prted: {error}\n"));
+            return 1;
+        }
+    };
+    let attached = run.stay_attached || stays_attached(&ticket.params);
+    // A directory that does not exist on this node is no reason to fail: jobs have their own.
+    let _ = std::env::set_current_dir(&ticket.cwd);
+    let detach = match detach::start(attached) {
+        Ok(detach) => detach,
+        Err(error) => {
+            notice::write_stderr(&format!("prted: cannot fork: {error}\n"));
+            return 1;
+        }
+    };
+    let session = Session::planned(&session::base(&ticket.params), "prted", std::process::id());
+    let ward = Ward {
+        tool: "prted".to_owned(),
+        dvm: ticket.dvm.clone(),
+        session: session.path().to_owned(),
+        silent: !detach.is_attached(),
+    };
+    if let Err(error) = guard::enter(&ward) {
+        detach.fail(&format!("cannot fork: {error}"));
+        return 1;
+    }
+    start_log(&ticket.params);
+    let setup = Setup {
+        dvm: ticket.dvm.clone(),
+        rank: ticket.rank,
+        key: Zeroizing::new(ticket.key),
+        hostname: host_name(),
+        params: ticket.params.clone(),
+        session,
+        began,
+        role: Role::Daemon(Some(detach)),
+    };
+    match engine::run(setup, |local| Node::daemon(ticket, local)) {
+        Ok(code) => guard::exit_now(i32::from(code)),
+        Err((error, detach)) => {
+            if let Some(detach) = detach {
+                detach.fail(&error.to_string());
+            }
+            1
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! The main loop: takes what happened out of the inbox, gives it to the machine, carries out what the machine wants.
+//! One thread; whatever would block is a task that reports through the inbox.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use ferrite_core::{Effect, Effects, Input, LocalNode, Node, Transition};
+use ferrite_types::{DaemonRank, JobSpec, Timestamp};
+use thiserror::Error;
+use tokio::sync::mpsc;
+use tokio::task::{JoinHandle, LocalSet};
+use zeroize::Zeroizing;
+
+use crate::children::Processes;
+use crate::detach::Detach;
+use crate::launcher::Launcher;
+use crate::link::{Identity, Links};
+use crate::output::OutputSinks;
+use crate::pmix::PmixBridge;
+use crate::session::Session;
+use crate::stdio::OwnStdin;
+use crate::timers::Timers;
+use crate::timing::Timing;
+use crate::{Inbox, notice, params, signals, topology};
+
+/// Inputs that are handled before tasks run again: few enough for links to keep flowing.
+const BATCH: usize = 128;
+/// At the end neighbours get this long to take what was sent.
+const FLUSH_LIMIT: Duration = Duration::from_secs(2);
+/// From this value of `state_base_verbose` on each step of a state machine is shown.
+const VERBOSE_STEPS: u64 = 5;
+
+/// Everything that the engine is made from.
+pub(crate) struct Setup {
+    pub(crate) dvm: String,
+    pub(crate) rank: DaemonRank,
+    pub(crate) key: Zeroizing<[u8; 32]>,
+    pub(crate) hostname: String,
+    pub(crate) params: Vec<(String, String)>,
+    pub(crate) session: Session,
+    /// When this process began.
+    pub(crate) began: Instant,
+    pub(crate) role: Role,
+}
+
+/// What differs between head and daemon.
+pub(crate) enum Role {
+    Head {
+        /// Signals for the jobs.
+        forward: Vec<i32>,
+        /// The first job.
+        submit: Option<Box<JobSpec>>,
+    },
+    Daemon(Option<Detach>),
+}
+
+/// Why the engine could not start.
+#[derive(Debug, Error)]
+#[error("{what}: {cause}")]
+pub(crate) struct StartError {
+    what: &'static str,
+    cause: io::Error,
+}
+
+fn failed<E: Into<io::Error>>(what: &'static str) -> impl FnOnce(E) -> StartError {
+    move |cause| StartError { what, cause: cause.into() }
+}
+
+/// Runs a machine to its end; the exit code.
+///
+/// # Errors
+/// When this machine lacks something that is needed to begin. An unfinished [`Detach`] comes back, to say so.
+pub(crate) fn run(mut setup: Setup, make: impl FnOnce(LocalNode) -> Node) -> Result<u8, (StartError, Option<Detach>)> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(failed("no runtime")).map_err(|e| (e, setup.take_detach()))?;
+    let outcome = LocalSet::new().block_on(&runtime, async {
+        match Engine::new(&mut setup, make) {
+            Ok(engine) => Ok(engine.run().await),
+            Err(error) => Err((error, setup.take_detach())),
+        }
+    });
+    // What tasks still hold dies with the process; waiting for blocking ones (a read from a terminal) would hang.
+    runtime.shutdown_background();
+    outcome
+}
+
+impl Setup {
+    fn take_detach(&mut self) -> Option<Detach> {
+        match &mut self.role {
+            Role::Head { .. } => None,
+            Role::Daemon(detach) => detach.take(),
+        }
+    }
+}
+
+struct Engine {
+    clock: Clock,
+    node: Node,
+    effects: Effects,
+    inbox: Inbox,
+    outbox: mpsc::UnboundedReceiver<Input>,
+    timers: Timers,
+    links: Links,
+    launcher: Launcher,
+    processes: Processes,
+    sinks: OutputSinks,
+    stdin: OwnStdin,
+    pmix: PmixBridge,
+    session: Session,
+    detach: Option<Detach>,
+    /// Waits for the end of the process that the launcher started.
+    launcher_watch: Option<JoinHandle<()>>,
+    verbose: bool,
+    timing: Option<Timing>,
+    exit: Option<u8>,
+}
+
+/// The machine's time: microseconds since the start of the process.
+struct Clock(Instant);
+
+impl Clock {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.elapsed().as_micros() as u64)
+    }
+    fn instant(&self, at: Timestamp) -> tokio::time::Instant {
+        (self.0 + Duration::from_micros(at.0)).into()
+    }
+}
+
+impl Engine {
+    fn new(setup: &mut Setup, make: impl FnOnce(LocalNode) -> Node) -> Result<Engine, StartError> {
+        let (inbox, outbox) = mpsc::unbounded_channel();
+        let identity = Identity { dvm: setup.dvm.clone(), rank: setup.rank, key: setup.key.clone() };
+        let links = Links::listen(identity, inbox.clone());
+        let links = links.map_err(failed("cannot listen for other daemons"))?;
+        let topology = topology::discover().map_err(failed("cannot read the topology"))?;
+        let processes = Processes::new(inbox.clone(), &setup.session);
+        let processes = processes.map_err(failed("cannot look after processes"))?;
+        let launcher_watch = setup.watch_signals(&inbox).map_err(failed("cannot watch signals"))?;
+        let pmix =
+            PmixBridge::new(inbox.clone(), &setup.dvm, setup.rank, &setup.hostname, &setup.session, &setup.params);
+        let node = make(LocalNode {
+            hostname: setup.hostname.clone(),
+            topology,
+            contact: links.contact().clone(),
+            pid: std::process::id(),
+        });
+        let clock = Clock(setup.began);
+        let is_timed = params::is_on(&setup.params, "ferrite_timing");
+        Ok(Engine {
+            node,
+            effects: Effects::new(),
+            timers: Timers::default(),
+            links,
+            launcher: Launcher::new(inbox.clone(), &setup.params),
+            processes,
+            sinks: OutputSinks::new(inbox.clone()),
+            stdin: OwnStdin::new(inbox.clone()),
+            pmix,
+            session: setup.session.clone(),
+            detach: setup.take_detach(),
+            launcher_watch,
+            verbose: params::number(&setup.params, "state_base_verbose").is_some_and(|v| v >= VERBOSE_STEPS),
+            timing: is_timed.then(|| Timing::new(clock.now())),
+            exit: None,
+            clock,
+            inbox,
+            outbox,
+        })
+        .inspect(|engine| engine.queue_first_inputs(&mut setup.role))
+    }
+
+    fn queue_first_inputs(&self, role: &mut Role) {
+        let _ = self.inbox.send(Input::Start);
+        if let Role::Head { submit, .. } = role {
+            if let Some(spec) = submit.take() {
+                let request = ferrite_core::RequestId(1);
+                let spec = *spec;
+                let _ = self.inbox.send(Input::Submit { request, spec });
+            }
+            if self.verbose {
+                notice::print_table();
+            }
+        }
+    }
+
+    async fn run(mut self) -> u8 {
+        let mut batch = Vec::with_capacity(BATCH);
+        loop {
+            self.fire_timers();
+            for input in batch.drain(..) {
+                if self.exit.is_none() {
+                    self.handle(input);
+                }
+            }
+            if let Some(code) = self.exit {
+                self.finish().await;
+                return code;
+            }
+            self.wait(&mut batch).await;
+        }
+    }
+
+    /// Until something is in the inbox or a timer is due.
+    async fn wait(&mut self, batch: &mut Vec<Input>) {
+        let arrival = self.outbox.recv_many(batch, BATCH);
+        match self.timers.next() {
+            None => {
+                arrival.await;
+            }
+            Some(at) => {
+                let _ = tokio::time::timeout_at(self.clock.instant(at), arrival).await;
+            }
+        }
+    }
+
+    fn fire_timers(&mut self) {
+        while self.exit.is_none() {
+            let Some(timer) = self.timers.take_due(self.clock.now()) else {
+                return;
+            };
+            self.handle(Input::Timer(timer));
+        }
+    }
+
+    fn handle(&mut self, input: Input) {
+        let mut effects = std::mem::take(&mut self.effects);
+        self.node.handle(self.clock.now(), input, &mut effects);
+        for effect in effects.drain() {
+            self.execute(effect);
+        }
+        self.effects = effects;
+    }
+
+    fn execute(&mut self, effect: Effect) {
+        match effect {
+            Effect::Transmit { peer, frame } => self.links.transmit(peer, frame),
+            Effect::Connect { peer, contact, deadline } => {
+                self.links.connect(peer, contact, self.clock.instant(deadline))
+            }
+            Effect::CloseLink { peer } => self.links.close(peer),
+            Effect::LaunchDaemon { rank, command, ticket } => self.launcher.launch(rank, command, ticket),
+            Effect::AbandonLaunch { rank } => self.launcher.abandon(rank),
+            Effect::SetTimer { timer, at } => self.timers.set(timer, at),
+            Effect::CancelTimer(timer) => self.timers.cancel(timer),
+            Effect::Detach => self.let_go_of_launcher(),
+            Effect::Spawn { proc, request } => {
+                let (env, fds) = self.pmix.child_env(proc);
+                self.processes.spawn(proc, *request, env, fds);
+            }
+            Effect::Signal { proc, signal } => self.processes.signal(proc, signal),
+            Effect::ReadOutput { proc, stream, limit } => self.processes.read_output(proc, stream, limit),
+            Effect::WriteStdin { proc, data } => self.processes.write_stdin(proc, data),
+            Effect::CloseStdin { proc } => self.processes.close_stdin(proc),
+            Effect::ReadStdin { limit } => self.stdin.read(limit),
+            Effect::WriteOutput { sink, data, account } => self.sinks.write(sink, data, account),
+            Effect::Pmix(effect) => self.pmix.apply(effect),
+            Effect::Notice(text) => notice::print(&text),
+            Effect::Trace(step) => self.trace(&step),
+            Effect::Ready => notice::write_stdout("DVM ready\n"),
+            // The one who waits for it is this process itself: the code comes again with the exit.
+            Effect::Reply { request, exit_code } => {
+                tracing::debug!(request = request.0, exit_code, "replied");
+            }
+            Effect::CleanJob(job) => self.processes.clean_job(job),
+            Effect::Exit { code } => self.exit = Some(code),
+        }
+    }
+
+    /// From here on the end of the launcher is nothing to worry about, unless it is to stay.
+    fn let_go_of_launcher(&mut self) {
+        self.detach = self.detach.take().and_then(Detach::complete);
+        if self.detach.is_none()
+            && let Some(watch) = self.launcher_watch.take()
+        {
+            watch.abort();
+        }
+    }
+
+    fn trace(&mut self, step: &Transition) {
+        let now = self.clock.now();
+        if let Some(timing) = &mut self.timing {
+            timing.note(now, step);
+        }
+        if self.verbose {
+            notice::print_transition(now.0, step);
+        }
+    }
+
+    /// Output waits for its reader as long as it takes, unless the user has had enough.
+    async fn flush_output(&mut self) {
+        let flushed = self.sinks.flush();
+        tokio::pin!(flushed);
+        loop {
+            tokio::select! {
+                () = &mut flushed => return,
+                input = self.outbox.recv() => {
+                    if matches!(input, None | Some(Input::Interrupt | Input::Terminate { .. })) {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Everything that was asked for before the end is done before the end.
+    async fn finish(&mut self) {
+        self.flush_output().await;
+        self.launcher.abandon_all();
+        self.links.flush(FLUSH_LIMIT).await;
+        self.pmix.shutdown();
+        self.session.remove();
+        if let Some(timing) = &self.timing {
+            notice::write_stderr(&timing.report(self.clock.now()));
+        }
+    }
+}
+
+impl Setup {
+    /// The task, if there is one, ends with the process that the launcher started.
+    fn watch_signals(&self, inbox: &Inbox) -> io::Result<Option<JoinHandle<()>>> {
+        match &self.role {
+            Role::Head { forward, .. } => signals::watch_head(inbox, forward).map(|()| None),
+            Role::Daemon(detach) => {
+                signals::watch_daemon(inbox)?;
+                detach.as_ref().map(|detach| watch_launcher(detach, inbox)).transpose()
+            }
+        }
+    }
+}
+
+fn watch_launcher(detach: &Detach, inbox: &Inbox) -> io::Result<JoinHandle<()>> {
+    let gone = detach.launcher_gone()?;
+    let inbox = inbox.clone();
+    Ok(tokio::task::spawn_local(async move {
+        gone.await;
+        let _ = inbox.send(Input::Terminate { cause: "its launcher is gone".to_owned() });
+    }))
+}

@@ -1,0 +1,278 @@
+//! The guard: the process that the user (or the launcher) started, once it has forked the real head or daemon.
+//!
+//! It does nothing but wait. Signals that it gets it passes on; when the real process is dead, however it died, the
+//! guard ends everything that is left below it, removes what is left on disk, and exits with the real one's status.
+//! It can do so because it is a subreaper: whatever loses its parent becomes the guard's child. The real process in
+//! turn is told by the kernel (parent-death signal) when somebody kills the guard, and leaves in order.
+//!
+//! Ctrl-Z: the terminal stops nobody but the guard, which is what the shell waits for. The head has the signal as well and
+//! forwards it to the job; it goes on listening, so that the DVM stays whole while the job sleeps. `fg` wakes both.
+//!
+//! All of this happens before any thread or runtime exists: `fork` is safe only then.
+#![allow(unsafe_code)]
+
+mod leftovers;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant, SystemTime};
+
+use rustix::process::{Pid, Signal};
+
+use leftovers::Leftovers;
+
+/// What is left behind by the real process is ended within this time, or given up.
+const SWEEP_LIMIT: Duration = Duration::from_secs(10);
+/// Daemons and heads below get this long to clean up after themselves.
+const ORDERLY_LIMIT: Duration = Duration::from_secs(3);
+
+/// What the guard must know beforehand.
+pub(crate) struct Ward {
+    /// The command's name, for messages.
+    pub(crate) tool: String,
+    /// Name of the DVM: part of the names of files that belong to it.
+    pub(crate) dvm: String,
+    /// The session directory; it need not exist.
+    pub(crate) session: PathBuf,
+    /// True when the guard must hold on to none of the three standard streams.
+    pub(crate) silent: bool,
+}
+
+/// Splits into guard and real process. Returns in the real process only.
+///
+/// # Errors
+/// When no process can be made.
+pub(crate) fn enter(ward: &Ward) -> io::Result<()> {
+    let guard = rustix::process::getpid();
+    let born = SystemTime::now();
+    rustix::process::set_child_subreaper(Some(guard))?;
+    let watched = watched_signals();
+    let before = block(&watched);
+    match fork()? {
+        Some(child) => watch(child, ward, &watched, born),
+        None => {
+            rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
+            rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+            set_mask(&before);
+            // The guard may have died before the kernel was told to tell us.
+            if rustix::process::getppid() != Some(guard) {
+                exit_now(1);
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Forks; the child's id in the parent, `None` in the child. Only while the process has one thread.
+pub(crate) fn fork() -> io::Result<Option<Pid>> {
+    // SAFETY: called before any other thread exists (module doc), so the child owns every lock of the parent.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => Ok(None),
+        child => Ok(Pid::from_raw(child)),
+    }
+}
+
+/// Ends the process without running exit handlers: foreign libraries have registered some that take their time.
+pub(crate) fn exit_now(code: i32) -> ! {
+    // SAFETY: `_exit` has no preconditions; nothing of ours is buffered.
+    unsafe { libc::_exit(code) }
+}
+
+/// True when whoever started us wants this signal ignored (`nohup`).
+pub(crate) fn is_ignored(signal: i32) -> bool {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: with no new action the call only fills in `action`, which is large enough; zeros are a valid value.
+    unsafe {
+        libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) == 0
+            && action.assume_init().sa_sigaction == libc::SIG_IGN
+    }
+}
+
+/// Ignores a signal in this process.
+pub(crate) fn ignore(signal: i32) {
+    // SAFETY: `SIG_IGN` installs no handler that could run our code.
+    unsafe { libc::signal(signal, libc::SIG_IGN) };
+}
+
+/// Lets a helper process die with us, keeps the terminal's signals away from it and gives it a group of its own.
+pub(crate) fn tie(command: &mut Command) {
+    let parent = rustix::process::getpid();
+    let child_side = move || {
+        rustix::process::setsid()?;
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+        if rustix::process::getppid() != Some(parent) {
+            return Err(io::Error::other("the parent is gone"));
+        }
+        for signal in [libc::SIGTTIN, libc::SIGTTOU, libc::SIGHUP, libc::SIGINT] {
+            // SAFETY: `signal` is async-signal-safe and `SIG_DFL` installs no handler.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec the closure makes system calls only; it neither allocates nor locks (the error
+    // of a vanished parent allocates, which a process with one thread may do).
+    unsafe { command.pre_exec(child_side) };
+}
+
+fn watched_signals() -> libc::sigset_t {
+    let mut numbers = vec![libc::SIGTERM, libc::SIGQUIT, libc::SIGINT, libc::SIGTSTP, libc::SIGCONT];
+    numbers.extend(crate::signals::FORWARDABLE.iter().map(|(_, n)| *n));
+    // After `nohup` it stays ignored: a blocked signal would wait for us instead.
+    numbers.extend([libc::SIGHUP].into_iter().filter(|s| !is_ignored(*s)));
+    numbers.push(libc::SIGCHLD);
+    let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: `sigemptyset` initialises the set before the first `sigaddset`; the numbers are valid signals.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        for number in numbers {
+            libc::sigaddset(set.as_mut_ptr(), number);
+        }
+        set.assume_init()
+    }
+}
+
+/// Blocks these signals; returns the mask before.
+fn block(set: &libc::sigset_t) -> libc::sigset_t {
+    let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: both sets are valid for the call; zeros are a valid set should it fail.
+    unsafe {
+        libc::sigprocmask(libc::SIG_BLOCK, set, before.as_mut_ptr());
+        before.assume_init()
+    }
+}
+
+fn set_mask(set: &libc::sigset_t) {
+    // SAFETY: the set came from `block`.
+    unsafe { libc::sigprocmask(libc::SIG_SETMASK, set, std::ptr::null_mut()) };
+}
+
+/// The guard's life.
+fn watch(child: Pid, ward: &Ward, watched: &libc::sigset_t, born: SystemTime) -> ! {
+    let_go_of_stdio(ward.silent);
+    loop {
+        let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+        // SAFETY: set and info are valid for the call; the fields read below are set for every signal.
+        let (signal, code) = unsafe {
+            let signal = libc::sigwaitinfo(watched, info.as_mut_ptr());
+            (signal, info.assume_init().si_code)
+        };
+        match signal {
+            libc::SIGCHLD => {
+                if let Some(status) = reap(child) {
+                    finish(status, ward, born);
+                }
+            }
+            libc::SIGTSTP => {
+                pass_on(child, signal, code);
+                // SAFETY: stops this process until somebody continues it.
+                unsafe { libc::raise(libc::SIGSTOP) };
+            }
+            signal if signal > 0 => pass_on(child, signal, code),
+            _ => {}
+        }
+    }
+}
+
+/// What the terminal sends goes to the whole foreground group: the child has it already, and must not count Ctrl-C twice.
+fn pass_on(child: Pid, signal: i32, code: i32) {
+    const FROM_KERNEL: i32 = 0x80;
+    let harmless_twice = [libc::SIGTERM, libc::SIGHUP].contains(&signal);
+    if code == FROM_KERNEL && !harmless_twice {
+        return;
+    }
+    if let Some(signal) = Signal::from_named_raw(signal) {
+        let _ = rustix::process::kill_process(child, signal);
+    }
+}
+
+/// Waits for all that have ended; the exit code when `child` was among them, negative for a signal.
+fn reap(child: Pid) -> Option<i32> {
+    let mut found = None;
+    while let Ok(Some((pid, status))) = rustix::process::wait(rustix::process::WaitOptions::NOHANG) {
+        if pid == child {
+            found = status.exit_status().or_else(|| status.terminating_signal().map(|s| -s));
+        }
+    }
+    found
+}
+
+fn finish(status: i32, ward: &Ward, born: SystemTime) -> ! {
+    let mut leftovers = Leftovers::new(ward, born);
+    sweep(&mut leftovers);
+    leftovers.remove();
+    if status >= 0 {
+        exit_now(status);
+    }
+    let signal = -status;
+    let text = format!(
+        "{} was killed by signal {signal}. Its processes on this node have been ended and its files removed.",
+        ward.tool
+    );
+    crate::notice::print(&text);
+    exit_now(128 + signal)
+}
+
+/// Ends every process below this one.
+fn sweep(leftovers: &mut Leftovers) {
+    let began = Instant::now();
+    let mut asked = Vec::new();
+    loop {
+        match rustix::process::wait(rustix::process::WaitOptions::NOHANG) {
+            Ok(Some(_)) => continue,
+            Ok(None) => {}
+            Err(_) => return,
+        }
+        if began.elapsed() > SWEEP_LIMIT {
+            return;
+        }
+        for child in leftovers::children(rustix::process::getpid()) {
+            let orderly = began.elapsed() < ORDERLY_LIMIT && leftovers::cleans_up_itself(child);
+            if !orderly {
+                end_tree(child, leftovers);
+            } else if !asked.contains(&child) {
+                let _ = rustix::process::kill_process(child, Signal::TERM);
+                asked.push(child);
+            }
+        }
+        wait_for_a_child(Duration::from_millis(5));
+    }
+}
+
+/// Parents first: a parent that sees its child die may start another.
+fn end_tree(pid: Pid, leftovers: &mut Leftovers) {
+    leftovers.note_mappings(pid);
+    let children = leftovers::children(pid);
+    let _ = rustix::process::kill_process(pid, Signal::KILL);
+    for child in children {
+        end_tree(child, leftovers);
+    }
+}
+
+fn wait_for_a_child(limit: Duration) {
+    let limit = libc::timespec { tv_sec: 0, tv_nsec: i64::from(limit.subsec_nanos()) };
+    let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: the set is initialised before its use; SIGCHLD is blocked since `enter`, so it is waited for, not handled.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        libc::sigaddset(set.as_mut_ptr(), libc::SIGCHLD);
+        libc::sigtimedwait(set.as_ptr(), std::ptr::null_mut(), &limit);
+    }
+}
+
+/// Whoever writes to our standard input must see when the real process stops reading.
+fn let_go_of_stdio(all: bool) {
+    let Ok(null) = std::fs::File::options().read(true).write(true).open("/dev/null") else {
+        return;
+    };
+    let _ = rustix::stdio::dup2_stdin(&null);
+    if all {
+        let _ = rustix::stdio::dup2_stdout(&null);
+        let _ = rustix::stdio::dup2_stderr(&null);
+    }
+}

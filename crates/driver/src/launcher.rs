@@ -1,0 +1,400 @@
+//! Launcher processes: `ssh` or another agent, or `prted` itself, each of which is to start one daemon. The ticket goes to its
+//! standard input, the end of what it writes is kept for the error message, and it dies with us.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Stdio};
+use std::rc::Rc;
+
+use ferrite_core::Input;
+use ferrite_types::{DaemonRank, ExitStatus};
+use ferrite_wire::Ticket;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
+use tokio::io::unix::AsyncFd;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::pipe;
+use zeroize::Zeroizing;
+
+use crate::stdio::watched;
+use crate::{Inbox, guard, notice, params};
+
+/// How much of a launcher's output is kept (bytes).
+const TAIL: usize = 4096;
+const DEFAULT_CONCURRENT: u64 = 128;
+
+/// All launcher processes. Within a `LocalSet`.
+pub(crate) struct Launcher {
+    shared: Rc<Shared>,
+}
+
+struct Shared {
+    inbox: Inbox,
+    /// Processes at a time; the others wait.
+    limit: usize,
+    /// Their output is shown as it comes (`--debug-daemons`).
+    echo: bool,
+    state: RefCell<State>,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Launch>,
+    running: BTreeMap<DaemonRank, Pid>,
+}
+
+struct Launch {
+    rank: DaemonRank,
+    command: Vec<String>,
+    ticket: Box<Ticket>,
+}
+
+impl Launcher {
+    pub(crate) fn new(inbox: Inbox, parameters: &[(String, String)]) -> Launcher {
+        let limit = params::number(parameters, "plm_ssh_num_concurrent");
+        let limit = limit.filter(|n| *n > 0).unwrap_or(DEFAULT_CONCURRENT);
+        Launcher {
+            shared: Rc::new(Shared {
+                inbox,
+                limit: usize::try_from(limit).unwrap_or(usize::MAX),
+                echo: stays_attached(parameters),
+                state: RefCell::default(),
+            }),
+        }
+    }
+
+    /// Starts a launcher, or queues it; `LauncherEnded` follows.
+    pub(crate) fn launch(&mut self, rank: DaemonRank, command: Vec<String>, ticket: Box<Ticket>) {
+        self.shared.state.borrow_mut().waiting.push_back(Launch { rank, command, ticket });
+        self.shared.start_waiting();
+    }
+
+    /// Ends the launcher of this daemon; nothing more is heard of it.
+    pub(crate) fn abandon(&mut self, rank: DaemonRank) {
+        let mut state = self.shared.state.borrow_mut();
+        state.waiting.retain(|launch| launch.rank != rank);
+        if let Some(pid) = state.running.remove(&rank) {
+            kill(pid);
+        }
+        drop(state);
+        self.shared.start_waiting();
+    }
+
+    /// Ends all.
+    pub(crate) fn abandon_all(&mut self) {
+        let state = self.shared.state.take();
+        state.running.into_values().for_each(kill);
+    }
+}
+
+/// True when daemons keep their standard streams, and with them the launcher's.
+pub(crate) fn stays_attached(parameters: &[(String, String)]) -> bool {
+    ["prte_debug_daemons", "prte_leave_session_attached"].iter().any(|name| params::is_on(parameters, name))
+}
+
+fn kill(leader: Pid) {
+    // The whole group: agents are often scripts around the real one.
+    let _ = rustix::process::kill_process_group(leader, Signal::KILL);
+}
+
+impl Shared {
+    fn start_waiting(self: &Rc<Self>) {
+        loop {
+            let mut state = self.state.borrow_mut();
+            if state.running.len() >= self.limit {
+                return;
+            }
+            let Some(launch) = state.waiting.pop_front() else {
+                return;
+            };
+            drop(state);
+            self.start(launch);
+        }
+    }
+
+    fn start(self: &Rc<Self>, launch: Launch) {
+        let Launch { rank, command, ticket } = launch;
+        match Running::start(&command) {
+            Ok(running) => {
+                let pid = running.pid;
+                self.state.borrow_mut().running.insert(rank, pid);
+                let shared = Rc::clone(self);
+                tokio::task::spawn_local(async move {
+                    let (status, message) = running.finish(&ticket, shared.echo).await;
+                    shared.ended(rank, pid, status, message);
+                });
+            }
+            Err(error) => self.report(rank, None, not_started(&command, &error)),
+        }
+    }
+
+    fn ended(self: &Rc<Self>, rank: DaemonRank, pid: Pid, status: ExitStatus, message: String) {
+        let mut state = self.state.borrow_mut();
+        // Not there any more: abandoned.
+        if state.running.get(&rank) == Some(&pid) {
+            state.running.remove(&rank);
+            drop(state);
+            self.report(rank, Some(status), message);
+        } else {
+            drop(state);
+        }
+        self.start_waiting();
+    }
+
+    fn report(&self, rank: DaemonRank, status: Option<ExitStatus>, message: String) {
+        let _ = self.inbox.send(Input::LauncherEnded { rank, status, message });
+    }
+}
+
+fn not_started(command: &[String], error: &io::Error) -> String {
+    let program = command.first().map_or("", String::as_str);
+    match error.kind() {
+        io::ErrorKind::NotFound => format!("{program:?} was not found"),
+        _ => format!("{program:?} could not be started: {error}"),
+    }
+}
+
+/// One launcher process.
+struct Running {
+    pid: Pid,
+    child: Child,
+    ended: AsyncFd<OwnedFd>,
+    output: pipe::Receiver,
+}
+
+impl Running {
+    fn start(command: &[String]) -> io::Result<Running> {
+        let (program, arguments) =
+            command.split_first().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "no command"))?;
+        // One pipe for both streams: some shells complain on standard output.
+        let (output, theirs) = io::pipe()?;
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::piped()).stdout(theirs.try_clone()?).stderr(theirs);
+        guard::tie(&mut command);
+        let child = command.spawn()?;
+        let pid = Pid::from_child(&child);
+        let ended = pidfd_open(pid, PidfdFlags::NONBLOCK)?;
+        Ok(Running { pid, child, ended: watched(ended)?, output: pipe::Receiver::from_owned_fd(output.into())? })
+    }
+
+    /// Feeds it, listens to it, waits for its end.
+    async fn finish(mut self, ticket: &Ticket, echo: bool) -> (ExitStatus, String) {
+        let input = self.child.stdin.take();
+        let feeding = feed(input, ticket);
+        tokio::pin!(feeding);
+        let (mut fed, mut open) = (false, true);
+        let mut tail = Tail::new(echo);
+        let mut buffer = [0; TAIL];
+        loop {
+            tokio::select! {
+                biased;
+                _ = self.ended.readable() => break,
+                () = &mut feeding, if !fed => fed = true,
+                read = self.output.read(&mut buffer), if open => match read {
+                    Ok(n) if n > 0 => tail.push(&buffer[..n]),
+                    _ => open = false,
+                },
+            }
+        }
+        // What it wrote before its end is in the pipe; what it left running may keep the pipe open for ever.
+        while let Ok(n @ 1..) = self.output.try_read(&mut buffer) {
+            tail.push(&buffer[..n]);
+        }
+        (self.reap(), tail.into_text())
+    }
+
+    fn reap(&mut self) -> ExitStatus {
+        // Does not block: the pidfd said that it has ended.
+        match self.child.wait() {
+            Ok(status) => match (status.code(), status.signal()) {
+                (Some(code), _) => ExitStatus::Exited(code as u8),
+                (None, signal) => ExitStatus::Signaled(signal.unwrap_or(9) as u8),
+            },
+            // Somebody else has reaped it; how it ended is not known, but it was not in order.
+            Err(_) => ExitStatus::Exited(255),
+        }
+    }
+}
+
+/// Writes the ticket and closes the pipe. An error needs no report: a launcher that does not read fails by itself.
+async fn feed(input: Option<std::process::ChildStdin>, ticket: &Ticket) {
+    let Some(Ok(mut pipe)) = input.map(|i| pipe::Sender::from_owned_fd(i.into())) else {
+        return;
+    };
+    let bytes = Zeroizing::new(ticket.encode());
+    if let Err(error) = pipe.write_all(&bytes).await {
+        tracing::debug!(rank = %ticket.rank, %error, "the launcher did not take its ticket");
+    }
+}
+
+/// The end of a stream.
+struct Tail {
+    bytes: VecDeque<u8>,
+    cut: bool,
+    echo: bool,
+}
+
+impl Tail {
+    fn new(echo: bool) -> Tail {
+        let (bytes, cut) = (VecDeque::new(), false);
+        Tail { bytes, cut, echo }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        if self.echo {
+            notice::write_stderr(&String::from_utf8_lossy(bytes));
+        }
+        self.bytes.extend(bytes);
+        let surplus = self.bytes.len().saturating_sub(TAIL);
+        self.cut |= surplus > 0;
+        self.bytes.drain(..surplus);
+    }
+
+    fn into_text(self) -> String {
+        let bytes: Vec<u8> = self.bytes.into();
+        let text = String::from_utf8_lossy(&bytes);
+        let text = text.trim_end();
+        // Begin with a whole line.
+        match text.split_once('\n') {
+            Some((_, rest)) if self.cut => rest.to_owned(),
+            _ => text.to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use ferrite_types::RankSet;
+    use ferrite_wire::Contact;
+    use tokio::sync::mpsc;
+    use tokio::task::LocalSet;
+
+    use super::*;
+
+    fn ticket(padding: usize) -> Box<Ticket> {
+        Box::new(Ticket {
+            dvm: "x".repeat(padding),
+            key: [3; 32],
+            rank: DaemonRank(1),
+            node: "n1".to_owned(),
+            size: 2,
+            dead: RankSet::new(),
+            radix: 64,
+            home: DaemonRank(0),
+            contact: Contact(Vec::new()),
+            params: Vec::new(),
+            program: Vec::new(),
+            subtree: Vec::new(),
+            cwd: String::new(),
+            connect_ms: 1000,
+        })
+    }
+
+    fn shell(script: &str) -> Vec<String> {
+        ["sh", "-c", script].map(String::from).to_vec()
+    }
+
+    fn run(limit: &str, test: impl AsyncFnOnce(&mut Launcher, &mut mpsc::UnboundedReceiver<Input>)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let (inbox, mut outbox) = mpsc::unbounded_channel();
+        LocalSet::new().block_on(&runtime, async {
+            let params = [("plm_ssh_num_concurrent".to_owned(), limit.to_owned())];
+            let mut launcher = Launcher::new(inbox, &params);
+            test(&mut launcher, &mut outbox).await;
+        });
+    }
+
+    async fn ended(outbox: &mut mpsc::UnboundedReceiver<Input>) -> (DaemonRank, Option<ExitStatus>, String) {
+        let input = tokio::time::timeout(Duration::from_secs(20), outbox.recv()).await;
+        match input {
+            Ok(Some(Input::LauncherEnded { rank, status, message })) => (rank, status, message),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn status_and_end_of_the_output_are_reported() {
+        run("8", async |launcher, outbox| {
+            let script = "seq 1 5000; echo 'Permission denied (publickey).' >&2; exit 255";
+            launcher.launch(DaemonRank(1), shell(script), ticket(1));
+            let (_, status, message) = ended(outbox).await;
+            assert_eq!(status, Some(ExitStatus::Exited(255)));
+            assert!(message.ends_with("Permission denied (publickey)."));
+            assert!(message.len() <= TAIL && message.starts_with("4"));
+        });
+    }
+
+    #[test]
+    fn a_ticket_larger_than_a_pipe_arrives_whole() {
+        run("8", async |launcher, outbox| {
+            launcher.launch(DaemonRank(1), shell("wc -c"), ticket(3_000_000));
+            let (_, status, message) = ended(outbox).await;
+            assert_eq!(status, Some(ExitStatus::Exited(0)));
+            assert_eq!(message, ticket(3_000_000).encode().len().to_string());
+        });
+    }
+
+    #[test]
+    fn a_missing_agent_is_reported_and_not_started() {
+        run("8", async |launcher, outbox| {
+            let command = vec!["no-such-agent".to_owned()];
+            launcher.launch(DaemonRank(4), command, ticket(1));
+            let (rank, status, message) = ended(outbox).await;
+            assert_eq!((rank, status), (DaemonRank(4), None));
+            assert_eq!(message, "\"no-such-agent\" was not found");
+        });
+    }
+
+    #[test]
+    fn no_more_run_at_a_time_than_allowed() {
+        run("2", async |launcher, outbox| {
+            let began = Instant::now();
+            for rank in 1..=4 {
+                launcher.launch(DaemonRank(rank), shell("sleep 0.2"), ticket(1));
+            }
+            for _ in 1..=4 {
+                ended(outbox).await;
+            }
+            assert!(began.elapsed() >= Duration::from_millis(400));
+        });
+    }
+
+    #[test]
+    fn an_abandoned_launcher_dies_with_its_children_in_silence() {
+        run("1", async |launcher, outbox| {
+            let dir = tempfile::tempdir().unwrap();
+            let file = dir.path().join("pid");
+            let script = format!("sleep 100 & echo $! > {}; wait", file.display());
+            launcher.launch(DaemonRank(1), shell(&script), ticket(1));
+            launcher.launch(DaemonRank(2), shell("exit 3"), ticket(1));
+            let pid = loop {
+                match std::fs::read_to_string(&file) {
+                    Ok(text) if text.ends_with('\n') => break text.trim().to_owned(),
+                    _ => tokio::time::sleep(Duration::from_millis(5)).await,
+                }
+            };
+            launcher.abandon(DaemonRank(1));
+            let (rank, ..) = ended(outbox).await;
+            assert_eq!(rank, DaemonRank(2));
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+            assert!(stat.is_err() || stat.is_ok_and(|s| s.contains(") Z ")));
+            assert!(outbox.try_recv().is_err());
+        });
+    }
+
+    #[test]
+    fn what_a_launcher_leaves_running_does_not_hold_up_its_end() {
+        run("8", async |launcher, outbox| {
+            let began = Instant::now();
+            launcher.launch(DaemonRank(1), shell("sleep 3 & exit 0"), ticket(1));
+            let (_, status, _) = ended(outbox).await;
+            assert_eq!(status, Some(ExitStatus::Exited(0)));
+            assert!(began.elapsed() < Duration::from_secs(2));
+        });
+    }
+}

@@ -1,0 +1,54 @@
+//! The real world behind the machines of `ferrite-core`: sockets, processes, timers, signals, libpmix. It carries out
+//! every [`ferrite_core::Effect`] and turns what happens into [`ferrite_core::Input`]s; it decides nothing.
+//!
+//! Everything runs on one thread. Part by part: `engine` is the main loop, `head` and `daemon` the entry points,
+//! `link` what daemons are connected by, `launcher` starts daemons, `guard` and `detach` are the processes around the real one;
+//! `children`, `spawn`, `stdio` and `output` are the processes of jobs, `pmix` their MPI side.
+
+mod children;
+mod daemon;
+mod detach;
+mod engine;
+mod guard;
+mod head;
+mod launcher;
+mod link;
+mod local_time;
+mod notice;
+mod output;
+mod params;
+mod pmix;
+mod session;
+mod signals;
+mod spawn;
+mod stdio;
+mod timers;
+mod timing;
+mod topology;
+
+use ferrite_core::Input;
+
+pub use daemon::{DaemonRun, run_daemon};
+pub use head::{HeadRun, run_head};
+pub use signals::{ForwardSignalsError, parse_forward_signals};
+
+/// How everything reaches the machine. Unbounded as a queue; what can be in it is bounded by the core's credits.
+pub(crate) type Inbox = tokio::sync::mpsc::UnboundedSender<Input>;
+
+/// This machine's own name for itself.
+#[must_use]
+pub fn host_name() -> String {
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    if name.is_empty() { "localhost".to_owned() } else { name }
+}
+
+/// Logs go to standard error for those who ask with `FERRITE_LOG` or the parameter `ferrite_log`; else there is no logger at all.
+fn start_log(parameters: &[(String, String)]) {
+    let from_environment = std::env::var("FERRITE_LOG").ok();
+    let asked = from_environment.as_deref().or_else(|| params::value(parameters, "ferrite_log"));
+    if let Some(filter) = asked.filter(|f| !f.is_empty()) {
+        let filter = tracing_subscriber::EnvFilter::new(filter);
+        // Fails when a test has installed one already.
+        let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
+    }
+}

@@ -1,0 +1,118 @@
+//! Calling a daemon: all addresses of its contact, staggered, until one of them answers with the DVM's key.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use ferrite_types::DaemonRank;
+use ferrite_wire::Contact;
+use snow::StatelessTransportState;
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
+
+use super::handshake::{self, HandshakeError, Identity};
+use super::{HANDSHAKE_LIMIT, tune};
+
+/// Head start of an address over the next one of the same contact.
+const STAGGER: Duration = Duration::from_millis(40);
+const FIRST_RETRY: Duration = Duration::from_millis(10);
+const LAST_RETRY: Duration = Duration::from_millis(500);
+
+/// How the attempts at one address ended.
+struct Failure {
+    address: SocketAddr,
+    cause: String,
+}
+
+/// A confirmed connection to `peer`, or in words why there is none.
+pub(super) async fn call(
+    me: &Identity,
+    peer: DaemonRank,
+    contact: &Contact,
+    deadline: Instant,
+) -> Result<(TcpStream, StatelessTransportState), String> {
+    let mut failures = Vec::new();
+    let mut attempts = JoinSet::new();
+    for (index, address) in contact.0.iter().enumerate() {
+        let me = Identity { dvm: me.dvm.clone(), rank: me.rank, key: me.key.clone() };
+        let (address, delay) = (*address, STAGGER * index as u32);
+        attempts.spawn_local(async move {
+            tokio::time::sleep(delay).await;
+            try_address(&me, peer, address, deadline).await
+        });
+    }
+    while let Some(attempt) = attempts.join_next().await {
+        let (mut stream, noise) = match attempt {
+            Ok(Ok(answered)) => answered,
+            Ok(Err(failure)) => {
+                failures.push(failure);
+                continue;
+            }
+            Err(_) => continue,
+        };
+        // From here on the other attempts are not wanted: they were never confirmed and end without a trace.
+        let address = stream.peer_addr();
+        match handshake::confirm(&mut stream, &noise).await {
+            Ok(()) => return Ok((stream, noise)),
+            Err(error) => failures.extend(address.ok().map(|address| Failure { address, cause: error.to_string() })),
+        }
+    }
+    Err(describe(peer, &failures))
+}
+
+/// Tries one address again and again, while trying again can help.
+async fn try_address(
+    me: &Identity,
+    peer: DaemonRank,
+    address: SocketAddr,
+    deadline: Instant,
+) -> Result<(TcpStream, StatelessTransportState), Failure> {
+    let mut pause = FIRST_RETRY;
+    let mut last: Option<HandshakeError> = None;
+    loop {
+        let attempt = timeout_at(deadline, try_once(me, peer, address)).await;
+        match attempt {
+            Ok(Ok(answered)) => return Ok(answered),
+            // Whoever listens there is not the one that we want: it will not become so.
+            Ok(Err(error)) if !matches!(error, HandshakeError::Io(_)) => {
+                let cause = error.to_string();
+                return Err(Failure { address, cause });
+            }
+            Ok(Err(error)) => last = Some(error),
+            Err(_) => {
+                let cause = last.map_or_else(|| "no answer".to_owned(), |e| e.to_string());
+                return Err(Failure { address, cause });
+            }
+        }
+        if timeout_at(deadline, tokio::time::sleep(pause)).await.is_ok() {
+            pause = (pause * 2).min(LAST_RETRY);
+        }
+    }
+}
+
+async fn try_once(
+    me: &Identity,
+    peer: DaemonRank,
+    address: SocketAddr,
+) -> Result<(TcpStream, StatelessTransportState), HandshakeError> {
+    let mut stream = TcpStream::connect(address).await?;
+    tune(&stream);
+    let handshake = handshake::call(&mut stream, me, peer);
+    let noise = tokio::time::timeout(HANDSHAKE_LIMIT, handshake)
+        .await
+        .map_err(|_| io::Error::new(io::ErrorKind::TimedOut, "no answer to the handshake"))??;
+    Ok((stream, noise))
+}
+
+fn describe(peer: DaemonRank, failures: &[Failure]) -> String {
+    if failures.is_empty() {
+        return format!("daemon {peer} has no address to be called at");
+    }
+    let each: Vec<String> = failures.iter().map(|f| format!("{}: {}", f.address, f.cause)).collect();
+    format!(
+        "daemon {peer} cannot be connected to ({}). Check that a firewall lets TCP connections through between the \
+         nodes, and that the same build is installed on each",
+        each.join("; ")
+    )
+}

@@ -1,0 +1,155 @@
+//! How two daemons get from a fresh TCP connection to a link: preambles, then Noise with the DVM's key.
+//!
+//! Caller and answerer both begin with their preamble. The caller adds the first Noise message at once, the answerer
+//! replies with the second, and the caller confirms with an empty message. Only the confirmation makes the link:
+//! before it the answerer might be talking to a recording, and a caller that tries several addresses of one daemon
+//! at the same time confirms on one of them only.
+
+use std::io;
+
+use ferrite_types::DaemonRank;
+use ferrite_wire::{Hello, PREAMBLE_LEN, PreambleError, check_preamble, preamble};
+use snow::{Builder, HandshakeState, StatelessTransportState};
+use thiserror::Error;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use zeroize::Zeroizing;
+
+const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
+
+/// Length of the largest handshake message: a DVM's name and a rank, with room (bytes).
+const MAX_HELLO: usize = 4096;
+
+/// Length of the authentication tag of a Noise message (bytes).
+pub(super) const TAG: usize = 16;
+
+/// Who we are to the other side, and the key that all daemons of the DVM share.
+pub(crate) struct Identity {
+    pub(crate) dvm: String,
+    pub(crate) rank: DaemonRank,
+    pub(crate) key: Zeroizing<[u8; 32]>,
+}
+
+/// Why a connection did not become a link.
+#[derive(Debug, Error)]
+pub(crate) enum HandshakeError {
+    /// The other side speaks something else, or another version.
+    #[error(transparent)]
+    Preamble(#[from] PreambleError),
+    /// Its key is not ours. The name of the DVM is part of what is authenticated, so it may be that as well.
+    #[error("the other side does not have this DVM's key")]
+    Key,
+    /// It hung up on our first message, which is what a daemon of another DVM does.
+    #[error("the other side hung up during the handshake: it may belong to another DVM")]
+    HungUp,
+    /// It has the key but is not whom we called.
+    #[error("daemon {theirs} answered instead of daemon {called}")]
+    OtherRank {
+        /// Whom we called.
+        called: DaemonRank,
+        /// Who answered.
+        theirs: DaemonRank,
+    },
+    /// Garbage from somebody who has the key.
+    #[error("the other side sent a damaged greeting")]
+    Greeting,
+    /// The connection failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// The caller's half. The link is not made yet: see [`confirm`].
+pub(super) async fn call(
+    stream: &mut TcpStream,
+    me: &Identity,
+    called: DaemonRank,
+) -> Result<StatelessTransportState, HandshakeError> {
+    let mut noise = start(me, true)?;
+    let mut first = preamble().to_vec();
+    first.extend_from_slice(&greeting(&mut noise, me)?);
+    stream.write_all(&first).await?;
+    read_preamble(stream).await?;
+    let theirs = read_greeting(stream, &mut noise).await?;
+    if theirs.rank != called {
+        return Err(HandshakeError::OtherRank { called, theirs: theirs.rank });
+    }
+    into_transport(noise)
+}
+
+/// The caller's last word, which makes the link. Uses up nonce 0 of the caller.
+pub(super) async fn confirm(stream: &mut TcpStream, noise: &StatelessTransportState) -> Result<(), HandshakeError> {
+    let mut message = [0; TAG];
+    noise.write_message(0, &[], &mut message).map_err(|_| HandshakeError::Key)?;
+    Ok(stream.write_all(&message).await?)
+}
+
+/// The answerer's half: who called, after the confirmation.
+pub(super) async fn answer(
+    stream: &mut TcpStream,
+    me: &Identity,
+) -> Result<(DaemonRank, StatelessTransportState), HandshakeError> {
+    stream.write_all(&preamble()).await?;
+    read_preamble(stream).await?;
+    let mut noise = start(me, false)?;
+    let theirs = read_greeting(stream, &mut noise).await?;
+    let reply = greeting(&mut noise, me)?;
+    stream.write_all(&reply).await?;
+    let noise = into_transport(noise)?;
+    let mut confirmation = [0; TAG];
+    read_exact(stream, &mut confirmation).await?;
+    noise.read_message(0, &confirmation, &mut [0; TAG]).map_err(|_| HandshakeError::Key)?;
+    Ok((theirs.rank, noise))
+}
+
+fn start(me: &Identity, calling: bool) -> Result<HandshakeState, HandshakeError> {
+    let mut prologue = preamble().to_vec();
+    prologue.extend_from_slice(me.dvm.as_bytes());
+    let pattern = PATTERN.parse().expect("the pattern is one that snow knows");
+    let builder = Builder::new(pattern).psk(0, &me.key).and_then(|b| b.prologue(&prologue)).expect("each is set once");
+    let built = if calling { builder.build_initiator() } else { builder.build_responder() };
+    // The only thing that can fail is the system's source of randomness.
+    built.map_err(|e| io::Error::other(e).into())
+}
+
+fn greeting(noise: &mut HandshakeState, me: &Identity) -> Result<Vec<u8>, HandshakeError> {
+    let hello = Hello { dvm: me.dvm.clone(), rank: me.rank };
+    let mut message = vec![0; MAX_HELLO];
+    let length = noise.write_message(&hello.encode(), &mut message[2..]).map_err(io::Error::other)?;
+    message[..2].copy_from_slice(&(length as u16).to_le_bytes());
+    message.truncate(2 + length);
+    Ok(message)
+}
+
+async fn read_greeting(stream: &mut TcpStream, noise: &mut HandshakeState) -> Result<Hello, HandshakeError> {
+    let mut length = [0; 2];
+    read_exact(stream, &mut length).await?;
+    let length = usize::from(u16::from_le_bytes(length));
+    if length > MAX_HELLO {
+        return Err(HandshakeError::Key);
+    }
+    let mut message = vec![0; length];
+    read_exact(stream, &mut message).await?;
+    let mut payload = [0; MAX_HELLO];
+    let n = noise.read_message(&message, &mut payload).map_err(|_| HandshakeError::Key)?;
+    Hello::decode(&payload[..n]).ok_or(HandshakeError::Greeting)
+}
+
+async fn read_preamble(stream: &mut TcpStream) -> Result<(), HandshakeError> {
+    let mut theirs = [0; PREAMBLE_LEN];
+    read_exact(stream, &mut theirs).await?;
+    Ok(check_preamble(&theirs)?)
+}
+
+async fn read_exact(stream: &mut TcpStream, bytes: &mut [u8]) -> Result<(), HandshakeError> {
+    match stream.read_exact(bytes).await {
+        Ok(_) => Ok(()),
+        Err(e) if matches!(e.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset) => {
+            Err(HandshakeError::HungUp)
+        }
+        Err(e) => Err(e.into()),
+    }
+}
+
+fn into_transport(noise: HandshakeState) -> Result<StatelessTransportState, HandshakeError> {
+    noise.into_stateless_transport_mode().map_err(|_| HandshakeError::Key)
+}

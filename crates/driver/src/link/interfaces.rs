@@ -1,0 +1,142 @@
+//! The addresses of this machine, asked of the kernel over netlink.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use rustix::net::netlink::SocketAddrNetlink;
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket, socket_with};
+
+const RTM_NEWADDR: u16 = 20;
+const RTM_GETADDR: u16 = 22;
+const NLMSG_ERROR: u16 = 2;
+const NLMSG_DONE: u16 = 3;
+const REQUEST_DUMP: u16 = 0x301;
+const IFA_ADDRESS: u16 = 1;
+const IFA_LOCAL: u16 = 2;
+
+/// Addresses of all interfaces that are up: first those that other machines may reach, then loopback. Link-local
+/// IPv6 addresses are left out: they mean nothing without the name of the caller's interface.
+pub(crate) fn addresses() -> io::Result<Vec<IpAddr>> {
+    let mut found = dump()?;
+    found.retain(|(interface, address)| is_usable(address) && is_up(*interface));
+    // IPv4 first within each group: on many clusters IPv6 exists but is not routed.
+    found.sort_by_key(|(_, a)| (a.is_loopback(), a.is_ipv6()));
+    Ok(found.into_iter().map(|(_, a)| a).collect())
+}
+
+fn is_usable(address: &IpAddr) -> bool {
+    match address {
+        IpAddr::V4(a) => !a.is_unspecified(),
+        IpAddr::V6(a) => !a.is_unspecified() && !a.is_unicast_link_local(),
+    }
+}
+
+/// False only for an interface that is known to be down.
+fn is_up(index: u32) -> bool {
+    let Ok(any) = socket(AddressFamily::INET, SocketType::DGRAM, None) else {
+        return true;
+    };
+    let Ok(name) = rustix::net::netdevice::index_to_name(&any, index) else {
+        return true;
+    };
+    let flags = std::fs::read_to_string(format!("/sys/class/net/{name}/flags"));
+    let flags = flags.ok().and_then(|text| u32::from_str_radix(text.trim().trim_start_matches("0x"), 16).ok());
+    flags.is_none_or(|flags| flags & 1 == 1)
+}
+
+fn dump() -> io::Result<Vec<(u32, IpAddr)>> {
+    let socket = socket_with(
+        AddressFamily::NETLINK,
+        SocketType::RAW,
+        SocketFlags::CLOEXEC,
+        None, // NETLINK_ROUTE is protocol 0
+    )?;
+    let mut request = Vec::with_capacity(24);
+    request.extend_from_slice(&24u32.to_ne_bytes());
+    request.extend_from_slice(&RTM_GETADDR.to_ne_bytes());
+    request.extend_from_slice(&REQUEST_DUMP.to_ne_bytes());
+    // Sequence, port, and an address message of zeros: every family, every interface.
+    request.resize(24, 0);
+    sendto(&socket, &request, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
+    let mut found = Vec::new();
+    let mut buffer = vec![0u8; 32 * 1024];
+    loop {
+        let (n, _) = recv(&socket, &mut buffer[..], RecvFlags::empty())?;
+        if n == 0 || !parse_messages(&buffer[..n], &mut found)? {
+            return Ok(found);
+        }
+    }
+}
+
+/// Reads one datagram of answers; false after the last.
+fn parse_messages(mut bytes: &[u8], found: &mut Vec<(u32, IpAddr)>) -> io::Result<bool> {
+    while let Some((length, kind)) = message_header(bytes) {
+        let message = bytes.get(16..length).ok_or(io::ErrorKind::InvalidData)?;
+        match kind {
+            NLMSG_DONE => return Ok(false),
+            NLMSG_ERROR => return Err(io::Error::other("the kernel lists no addresses")),
+            RTM_NEWADDR => found.extend(parse_address(message)),
+            _ => {}
+        }
+        bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
+    }
+    Ok(true)
+}
+
+fn message_header(bytes: &[u8]) -> Option<(usize, u16)> {
+    let length = u32::from_ne_bytes(bytes.get(..4)?.try_into().ok()?) as usize;
+    let kind = u16::from_ne_bytes(bytes.get(4..6)?.try_into().ok()?);
+    (length >= 16).then_some((length, kind))
+}
+
+/// An `ifaddrmsg` and its attributes. On point-to-point links `IFA_ADDRESS` is the other end, so `IFA_LOCAL` wins.
+fn parse_address(message: &[u8]) -> Option<(u32, IpAddr)> {
+    let index = u32::from_ne_bytes(message.get(4..8)?.try_into().ok()?);
+    let mut attributes = message.get(8..)?;
+    let (mut address, mut local) = (None, None);
+    while attributes.len() >= 4 {
+        let length = usize::from(u16::from_ne_bytes([attributes[0], attributes[1]]));
+        let kind = u16::from_ne_bytes([attributes[2], attributes[3]]);
+        let value = attributes.get(4..length)?;
+        match kind {
+            IFA_ADDRESS => address = parse_ip(value),
+            IFA_LOCAL => local = parse_ip(value),
+            _ => {}
+        }
+        attributes = attributes.get(length.next_multiple_of(4)..).unwrap_or_default();
+    }
+    Some((index, local.or(address)?))
+}
+
+fn parse_ip(bytes: &[u8]) -> Option<IpAddr> {
+    if let Ok(four) = <[u8; 4]>::try_from(bytes) {
+        return Some(IpAddr::V4(Ipv4Addr::from(four)));
+    }
+    let sixteen = <[u8; 16]>::try_from(bytes).ok()?;
+    Some(IpAddr::V6(Ipv6Addr::from(sixteen)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_comes_last_and_is_there() {
+        let found = addresses().unwrap();
+        let first_loopback = found.iter().position(IpAddr::is_loopback);
+        let first_loopback = first_loopback.expect("every machine has a loopback interface");
+        assert!(found[first_loopback..].iter().all(IpAddr::is_loopback));
+    }
+
+    #[test]
+    fn cut_off_answers_are_no_panic() {
+        for n in 0..40 {
+            let mut bytes = vec![20u8; n];
+            if n >= 6 {
+                bytes[..4].copy_from_slice(&(n as u32).to_ne_bytes());
+                bytes[4..6].copy_from_slice(&RTM_NEWADDR.to_ne_bytes());
+            }
+            let _ = parse_messages(&bytes, &mut Vec::new());
+        }
+    }
+}

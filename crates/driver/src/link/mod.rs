@@ -1,0 +1,267 @@
+//! Links between daemons: authenticated, encrypted TCP connections, at most one per neighbour.
+//!
+//! The engine calls [`Links`]; each connection is a task of its own that reports through the inbox. Whoever cannot prove
+//! that it belongs to the DVM is hung up on, with one line to the log, and disturbs nobody.
+
+mod call;
+mod handshake;
+mod interfaces;
+mod listener;
+mod seal;
+
+#[cfg(test)]
+mod tests;
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use ferrite_core::Input;
+use ferrite_types::DaemonRank;
+use ferrite_wire::{Contact, Frame};
+use snow::StatelessTransportState;
+use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, JoinHandle};
+use tokio::time::Instant;
+
+pub(crate) use handshake::Identity;
+use seal::{Opener, SealError, Sealer};
+
+use crate::Inbox;
+
+/// An unfinished handshake is hung up on after this time.
+const HANDSHAKE_LIMIT: Duration = Duration::from_secs(5);
+/// A closed link waits this long for the other side to close as well; until then the kernel may still owe it data.
+const LINGER: Duration = Duration::from_millis(500);
+
+/// All links of this daemon.
+pub(crate) struct Links {
+    shared: Rc<Shared>,
+    contact: Contact,
+    calls: BTreeMap<DaemonRank, AbortHandle>,
+    listener: AbortHandle,
+}
+
+/// What the tasks of connections see.
+struct Shared {
+    me: Identity,
+    inbox: Inbox,
+    table: RefCell<BTreeMap<DaemonRank, Link>>,
+    /// Every connection's task, until it is over.
+    tasks: RefCell<Vec<JoinHandle<()>>>,
+}
+
+/// The engine's end of one connection.
+struct Link {
+    queue: mpsc::UnboundedSender<Frame>,
+    /// The rank that called.
+    caller: DaemonRank,
+    /// Set when the machine must hear no more of this connection.
+    muted: Rc<Cell<bool>>,
+}
+
+impl Links {
+    /// Listens on a port of the kernel's choice, on all interfaces. Within a `LocalSet`.
+    pub(crate) fn listen(me: Identity, inbox: Inbox) -> io::Result<Links> {
+        let (socket, port) = listener::bind()?;
+        let addresses = interfaces::addresses().unwrap_or_else(|error| {
+            tracing::warn!(%error, "cannot list this machine's addresses");
+            vec![std::net::Ipv4Addr::LOCALHOST.into()]
+        });
+        let contact = Contact(addresses.into_iter().map(|ip| SocketAddr::new(ip, port)).collect());
+        let shared = Rc::new(Shared { me, inbox, table: RefCell::default(), tasks: RefCell::default() });
+        let accepting = tokio::task::spawn_local(listener::accept(socket, Rc::clone(&shared)));
+        Ok(Links { shared, contact, calls: BTreeMap::new(), listener: accepting.abort_handle() })
+    }
+
+    /// Where this daemon listens.
+    pub(crate) fn contact(&self) -> &Contact {
+        &self.contact
+    }
+
+    /// Sends after what was sent before. A frame for a link that is gone is dropped: the machine has been told, or will be.
+    pub(crate) fn transmit(&self, peer: DaemonRank, frame: Frame) {
+        match self.shared.table.borrow().get(&peer) {
+            Some(link) => {
+                let _ = link.queue.send(frame);
+            }
+            None => tracing::debug!(%peer, "no link for a frame"),
+        }
+    }
+
+    /// Calls a daemon until the deadline; `LinkUp` or `ConnectFailed` follows.
+    pub(crate) fn connect(&mut self, peer: DaemonRank, contact: Contact, deadline: Instant) {
+        let shared = Rc::clone(&self.shared);
+        let task = tokio::task::spawn_local(async move {
+            match call::call(&shared.me, peer, &contact, deadline).await {
+                Ok((stream, noise)) => {
+                    shared.establish(stream, peer, noise, shared.me.rank);
+                }
+                // It has called us in the meantime: there is a link, and the machine knows.
+                Err(_) if shared.table.borrow().contains_key(&peer) => {}
+                Err(cause) => shared.report(Input::ConnectFailed { peer, cause }),
+            }
+        });
+        if let Some(earlier) = self.calls.insert(peer, task.abort_handle()) {
+            earlier.abort();
+        }
+    }
+
+    /// Sends what is queued and closes; the machine hears nothing more of this link.
+    pub(crate) fn close(&mut self, peer: DaemonRank) {
+        if let Some(call) = self.calls.remove(&peer) {
+            call.abort();
+        }
+        if let Some(link) = self.shared.table.borrow_mut().remove(&peer) {
+            link.muted.set(true);
+        }
+    }
+
+    /// Closes everything and waits until what was sent is on its way, but not longer than the limit.
+    pub(crate) async fn flush(&mut self, limit: Duration) {
+        self.listener.abort();
+        for call in self.calls.values() {
+            call.abort();
+        }
+        for link in self.shared.table.take().into_values() {
+            link.muted.set(true);
+        }
+        let tasks = self.shared.tasks.take();
+        let all = async {
+            for task in tasks {
+                let _ = task.await;
+            }
+        };
+        if tokio::time::timeout(limit, all).await.is_err() {
+            tracing::warn!("a neighbour did not take everything in time");
+        }
+    }
+}
+
+impl Shared {
+    /// Makes an authenticated connection the link to `peer`; false when the one that exists stays.
+    fn establish(
+        self: &Rc<Self>,
+        stream: TcpStream,
+        peer: DaemonRank,
+        noise: StatelessTransportState,
+        caller: DaemonRank,
+    ) -> bool {
+        if let Some(old) = self.table.borrow_mut().remove(&peer) {
+            // Two daemons that call each other at once must drop the same one of the two connections: the higher
+            // rank's call stays, as daemons call towards the root. A second call by the same side replaces the first.
+            if old.caller != caller && old.caller > caller {
+                self.table.borrow_mut().insert(peer, old);
+                return false;
+            }
+            old.muted.set(true);
+            self.report(Input::LinkLost { peer, cause: "it called again".to_owned() });
+        }
+        let (queue, frames) = mpsc::unbounded_channel();
+        let muted = Rc::new(Cell::new(false));
+        let connection = Connection { shared: Rc::clone(self), peer, muted: Rc::clone(&muted) };
+        let calling = caller == self.me.rank;
+        let task = tokio::task::spawn_local(connection.run(stream, noise, calling, frames));
+        self.table.borrow_mut().insert(peer, Link { queue, caller, muted });
+        let mut tasks = self.tasks.borrow_mut();
+        tasks.retain(|task| !task.is_finished());
+        tasks.push(task);
+        self.report(Input::LinkUp { peer });
+        true
+    }
+
+    fn report(&self, input: Input) {
+        // The engine is gone when this fails, and with it the reason to report.
+        let _ = self.inbox.send(input);
+    }
+}
+
+/// One connection's task.
+struct Connection {
+    shared: Rc<Shared>,
+    peer: DaemonRank,
+    muted: Rc<Cell<bool>>,
+}
+
+impl Connection {
+    async fn run(
+        self,
+        stream: TcpStream,
+        noise: StatelessTransportState,
+        calling: bool,
+        frames: mpsc::UnboundedReceiver<Frame>,
+    ) {
+        let (input, output) = stream.into_split();
+        let noise = Rc::new(noise);
+        // The caller's first message was its confirmation.
+        let opener = Opener::new(Rc::clone(&noise), u64::from(!calling), input);
+        let sealer = Sealer::new(noise, u64::from(calling), output);
+        let reading = self.read(opener);
+        tokio::pin!(reading);
+        let cause = tokio::select! {
+            cause = &mut reading => cause,
+            written = write(sealer, frames) => match written {
+                // Closed by us. Data that nobody reads any more would make the kernel throw away what we sent last.
+                Ok(()) => {
+                    let _ = tokio::time::timeout(LINGER, reading).await;
+                    return;
+                }
+                Err(error) => error.to_string(),
+            },
+        };
+        if !self.muted.get() {
+            self.shared.table.borrow_mut().remove(&self.peer);
+            let peer = self.peer;
+            self.shared.report(Input::LinkLost { peer, cause });
+        }
+    }
+
+    /// Passes frames on until the connection ends; says why it did.
+    async fn read(&self, mut opener: Opener<OwnedReadHalf>) -> String {
+        let mut frames = Vec::new();
+        loop {
+            let more = opener.receive(&mut frames).await;
+            for frame in frames.drain(..).filter(|_| !self.muted.get()) {
+                let from = self.peer;
+                self.shared.report(Input::Frame { from, frame });
+            }
+            match more {
+                Ok(true) => {}
+                Ok(false) => return "it closed the connection".to_owned(),
+                Err(error) => return error.to_string(),
+            }
+        }
+    }
+}
+
+/// Sends what is queued, as much as there is with few writes, until the queue is closed.
+async fn write(
+    mut sealer: Sealer<OwnedWriteHalf>,
+    mut frames: mpsc::UnboundedReceiver<Frame>,
+) -> Result<(), SealError> {
+    while let Some(frame) = frames.recv().await {
+        sealer.send(frame).await?;
+        while let Ok(frame) = frames.try_recv() {
+            sealer.send(frame).await?;
+        }
+        sealer.flush().await?;
+    }
+    sealer.shutdown().await
+}
+
+/// No waiting to fill packets, and a machine that vanished is noticed within 15 seconds.
+fn tune(stream: &TcpStream) {
+    use rustix::net::sockopt;
+    // None of these can fail on a TCP socket; a link works without them, only worse.
+    let _ = sockopt::set_tcp_nodelay(stream, true);
+    let _ = sockopt::set_socket_keepalive(stream, true);
+    let _ = sockopt::set_tcp_keepidle(stream, Duration::from_secs(5));
+    let _ = sockopt::set_tcp_keepintvl(stream, Duration::from_secs(3));
+    let _ = sockopt::set_tcp_keepcnt(stream, 3);
+    let _ = sockopt::set_tcp_user_timeout(stream, 15_000);
+}

@@ -1,0 +1,253 @@
+use bytes::Bytes;
+use ferrite_wire::{Dest, FrameKind, PREAMBLE_LEN, preamble};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::task::LocalSet;
+use zeroize::Zeroizing;
+
+use super::*;
+
+type Outbox = mpsc::UnboundedReceiver<Input>;
+
+fn daemon(rank: u32, key: u8) -> (Links, Outbox) {
+    let (inbox, outbox) = mpsc::unbounded_channel();
+    let me = Identity { dvm: "prterun-host-1".to_owned(), rank: DaemonRank(rank), key: Zeroizing::new([key; 32]) };
+    (Links::listen(me, inbox).unwrap(), outbox)
+}
+
+fn frame(payload: Bytes) -> Frame {
+    Frame { dest: Dest::One(DaemonRank(0)), origin: DaemonRank(1), kind: FrameKind::Message, payload }
+}
+
+fn soon() -> Instant {
+    Instant::now() + Duration::from_secs(3)
+}
+
+async fn next(outbox: &mut Outbox) -> Input {
+    tokio::time::timeout(Duration::from_secs(60), outbox.recv())
+        .await
+        .expect("something happens")
+        .expect("the daemon lives")
+}
+
+fn run(test: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    LocalSet::new().block_on(&runtime, test);
+}
+
+/// Two linked daemons, 0 and 1; 1 called.
+async fn pair() -> (Links, Outbox, Links, Outbox) {
+    let (head, mut head_out) = daemon(0, 7);
+    let (mut child, mut child_out) = daemon(1, 7);
+    child.connect(DaemonRank(0), head.contact().clone(), soon());
+    assert!(matches!(next(&mut child_out).await, Input::LinkUp { peer: DaemonRank(0) }));
+    assert!(matches!(next(&mut head_out).await, Input::LinkUp { peer: DaemonRank(1) }));
+    (head, head_out, child, child_out)
+}
+
+#[test]
+fn daemons_of_one_dvm_link_up_and_frames_keep_their_order_both_ways() {
+    run(async {
+        let (head, mut head_out, child, mut child_out) = pair().await;
+        for i in 0..1000u32 {
+            child.transmit(DaemonRank(0), frame(Bytes::copy_from_slice(&i.to_le_bytes())));
+            head.transmit(DaemonRank(1), frame(Bytes::copy_from_slice(&i.to_le_bytes())));
+        }
+        for out in [&mut head_out, &mut child_out] {
+            for i in 0..1000u32 {
+                let Input::Frame { frame, .. } = next(out).await else { panic!("a frame") };
+                assert_eq!(frame.payload[..], i.to_le_bytes());
+            }
+        }
+    });
+}
+
+#[test]
+fn a_frame_of_a_hundred_megabytes_comes_back_as_it_went() {
+    run(async {
+        let (_head, mut head_out, child, _child_out) = pair().await;
+        let payload: Vec<u8> = (0..100_000_000u32).map(|i| (i ^ (i >> 13)) as u8).collect();
+        let payload = Bytes::from(payload);
+        let began = std::time::Instant::now();
+        child.transmit(DaemonRank(0), frame(Bytes::from_static(b"before")));
+        child.transmit(DaemonRank(0), frame(payload.clone()));
+        child.transmit(DaemonRank(0), frame(Bytes::from_static(b"after")));
+        for expected in [Bytes::from_static(b"before"), payload, Bytes::from_static(b"after")] {
+            let Input::Frame { frame, .. } = next(&mut head_out).await else { panic!("a frame") };
+            assert!(frame.payload == expected);
+        }
+        eprintln!("100 MB in one frame: {:?}", began.elapsed());
+    });
+}
+
+/// Not a test of time: prints what a link carries, for `docs/benchmarks.md`.
+#[test]
+fn a_gigabyte_in_many_frames_arrives_complete() {
+    run(async {
+        let (_head, mut head_out, child, _child_out) = pair().await;
+        let total = 1usize << 30;
+        let chunk = Bytes::from(vec![42u8; 64 * 1024]);
+        let began = std::time::Instant::now();
+        let (mut sent, mut received) = (0, 0);
+        while received < total {
+            while sent < total && sent - received < (4 << 20) {
+                child.transmit(DaemonRank(0), frame(chunk.clone()));
+                sent += chunk.len();
+            }
+            let Input::Frame { frame, .. } = next(&mut head_out).await else { panic!("a frame") };
+            received += frame.payload.len();
+        }
+        let seconds = began.elapsed().as_secs_f64();
+        eprintln!("{total} bytes in frames of 64 KB: {:.0} MB/s", total as f64 / 1e6 / seconds);
+    });
+}
+
+#[test]
+fn a_daemon_with_another_key_is_refused_and_told() {
+    run(async {
+        let (head, mut head_out) = daemon(0, 7);
+        let (mut child, mut child_out) = daemon(1, 8);
+        child.connect(DaemonRank(0), head.contact().clone(), soon());
+        let Input::ConnectFailed { cause, .. } = next(&mut child_out).await else { panic!("a refusal") };
+        assert!(cause.contains("it may belong to another DVM"), "{cause}");
+        assert!(head_out.try_recv().is_err());
+    });
+}
+
+#[test]
+fn another_version_is_named_to_the_caller() {
+    run(async {
+        let (_head, mut head_out) = daemon(0, 7);
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let contact = Contact(vec![listener.local_addr().unwrap()]);
+        tokio::task::spawn_local(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut other = preamble();
+            other[8] ^= 1;
+            other[16..21].copy_from_slice(b"9.8.7");
+            stream.write_all(&other).await.unwrap();
+            let mut rest = Vec::new();
+            let _ = stream.read_to_end(&mut rest).await;
+        });
+        let (mut child, mut child_out) = daemon(1, 7);
+        child.connect(DaemonRank(0), contact, soon());
+        let Input::ConnectFailed { cause, .. } = next(&mut child_out).await else { panic!("a refusal") };
+        assert!(cause.contains("version 9.8.7"), "{cause}");
+        assert!(head_out.try_recv().is_err());
+    });
+}
+
+#[test]
+fn a_caller_of_another_version_still_gets_our_preamble() {
+    run(async {
+        let (head, mut head_out) = daemon(0, 7);
+        let mut stream = TcpStream::connect(head.contact().0[0]).await.unwrap();
+        let mut other = preamble();
+        other[8] ^= 1;
+        stream.write_all(&other).await.unwrap();
+        stream.write_all(&[0; 300]).await.unwrap();
+        let mut theirs = Vec::new();
+        stream.read_to_end(&mut theirs).await.unwrap();
+        assert_eq!(theirs, preamble());
+        assert!(head_out.try_recv().is_err());
+    });
+}
+
+#[test]
+fn garbage_strangers_and_silence_disturb_no_link() {
+    run(async {
+        let (head, mut head_out, child, _child_out) = pair().await;
+        let address = head.contact().0[0];
+        let mut open = Vec::new();
+        for i in 0..40usize {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            let mut bytes = vec![0xa5u8; i * 37];
+            if i % 2 == 0 && bytes.len() > PREAMBLE_LEN {
+                bytes[..PREAMBLE_LEN].copy_from_slice(&preamble());
+            }
+            stream.write_all(&bytes).await.unwrap();
+            open.push(stream);
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        child.transmit(DaemonRank(0), frame(Bytes::from_static(b"still here")));
+        let Input::Frame { frame, .. } = next(&mut head_out).await else { panic!("a frame") };
+        assert_eq!(&frame.payload[..], b"still here");
+        assert!(head_out.try_recv().is_err());
+    });
+}
+
+#[test]
+fn a_recorded_call_makes_no_link() {
+    run(async {
+        let (head, mut head_out) = daemon(0, 7);
+        // Between caller and head: writes down what the caller sends first, and plays it again later.
+        let middle = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let contact = Contact(vec![middle.local_addr().unwrap()]);
+        let (mut child, _child_out) = daemon(1, 7);
+        child.connect(DaemonRank(0), contact, soon());
+        let (mut stream, _) = middle.accept().await.unwrap();
+        let mut recording = vec![0; 1000];
+        let n = stream.read(&mut recording).await.unwrap();
+        assert!(n > PREAMBLE_LEN);
+        let mut replay = TcpStream::connect(head.contact().0[0]).await.unwrap();
+        replay.write_all(&recording[..n]).await.unwrap();
+        replay.write_all(&[0; TAG_GUESS]).await.unwrap();
+        let mut answer = Vec::new();
+        let _ = replay.read_to_end(&mut answer).await;
+        assert!(answer.len() > PREAMBLE_LEN);
+        assert!(head_out.try_recv().is_err());
+    });
+}
+
+const TAG_GUESS: usize = handshake::TAG;
+
+#[test]
+fn a_port_that_opens_late_is_still_reached() {
+    run(async {
+        let reserve = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = reserve.local_addr().unwrap();
+        drop(reserve);
+        let (mut child, mut child_out) = daemon(1, 7);
+        child.connect(DaemonRank(0), Contact(vec![address]), soon());
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let (inbox, _out) = mpsc::unbounded_channel();
+        let shared = Rc::new(Shared {
+            me: Identity { dvm: "prterun-host-1".to_owned(), rank: DaemonRank(0), key: Zeroizing::new([7; 32]) },
+            inbox,
+            table: RefCell::default(),
+            tasks: RefCell::default(),
+        });
+        let late = tokio::net::TcpListener::bind(address).await.unwrap();
+        tokio::task::spawn_local(listener::accept(late, shared));
+        assert!(matches!(next(&mut child_out).await, Input::LinkUp { .. }));
+    });
+}
+
+#[test]
+fn nobody_there_is_an_error_that_names_the_address() {
+    run(async {
+        let reserve = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = reserve.local_addr().unwrap();
+        drop(reserve);
+        let (mut child, mut child_out) = daemon(1, 7);
+        let deadline = Instant::now() + Duration::from_millis(200);
+        child.connect(DaemonRank(0), Contact(vec![address]), deadline);
+        let Input::ConnectFailed { cause, .. } = next(&mut child_out).await else { panic!("a failure") };
+        assert!(cause.contains(&address.to_string()) && cause.contains("refused"), "{cause}");
+    });
+}
+
+#[test]
+fn closing_flushes_and_only_the_other_side_hears_of_it() {
+    run(async {
+        let (_head, mut head_out, mut child, mut child_out) = pair().await;
+        for _ in 0..100 {
+            child.transmit(DaemonRank(0), frame(Bytes::from(vec![1; 10_000])));
+        }
+        child.flush(Duration::from_secs(5)).await;
+        for _ in 0..100 {
+            assert!(matches!(next(&mut head_out).await, Input::Frame { .. }));
+        }
+        assert!(matches!(next(&mut head_out).await, Input::LinkLost { peer: DaemonRank(1), .. }));
+        assert!(child_out.try_recv().is_err());
+    });
+}

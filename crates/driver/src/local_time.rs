@@ -1,0 +1,21 @@
+//! The time of day where the user is, for dates in front of output.
+#![allow(unsafe_code)]
+
+use std::mem::MaybeUninit;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Seconds since 1970 as the clock on the wall shows them: the offset from UTC is added.
+pub(crate) fn now_s() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let seconds = since.map_or(0, |d| d.as_secs() as i64);
+    seconds + offset_s(seconds)
+}
+
+fn offset_s(at: libc::time_t) -> i64 {
+    let mut broken_down = MaybeUninit::<libc::tm>::zeroed();
+    // SAFETY: both pointers are valid for the call; zeros are a valid `tm` should it fail, with an offset of zero.
+    unsafe {
+        libc::localtime_r(&at, broken_down.as_mut_ptr());
+        broken_down.assume_init().tm_gmtoff
+    }
+}

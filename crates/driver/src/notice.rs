@@ -1,0 +1,63 @@
+//! What the driver itself says to the user: messages between rules, and the lines of `state_base_verbose`.
+
+use std::fmt::Write as _;
+
+use ferrite_core::Transition;
+
+/// Above and below each message, as in the field.
+const RULE: &str = "--------------------------------------------------------------------------";
+
+/// Writes a message to standard error, between rules, in one piece.
+pub(crate) fn print(text: &str) {
+    write_stderr(&format!("{RULE}\n{}\n{RULE}\n", text.trim_end()));
+}
+
+/// The table of states, as `state_base_verbose 5` shows it at start.
+pub(crate) fn print_table() {
+    let mut text = String::from("ORDERED JOB STATES:\n");
+    for (state, handler) in ferrite_types::launch_table() {
+        let _ = writeln!(text, "    {:>2} {:<24} {handler}", state.number(), state.name());
+    }
+    write_stderr(&text);
+}
+
+/// One step, one line.
+pub(crate) fn print_transition(at_us: u64, step: &Transition) {
+    let line = match step {
+        Transition::Job { job, from, to } => {
+            let from = from.map_or("-", |s| s.name());
+            format!("job {job}: {from} -> {to} ({})", to.number())
+        }
+        Transition::Proc { proc, from, to } => {
+            format!("proc {proc}: {from} -> {to} ({})", to.number())
+        }
+    };
+    write_stderr(&format!("[{}.{:06}] {line}\n", at_us / 1_000_000, at_us % 1_000_000));
+}
+
+/// Unbuffered, and never an error: nobody can be told that there is no standard error.
+pub(crate) fn write_stderr(text: &str) {
+    write_all(rustix::stdio::stderr(), text.as_bytes());
+}
+
+/// To standard output, unbuffered.
+pub(crate) fn write_stdout(text: &str) {
+    write_all(rustix::stdio::stdout(), text.as_bytes());
+}
+
+fn write_all(to: rustix::fd::BorrowedFd<'_>, mut bytes: &[u8]) {
+    while !bytes.is_empty() {
+        match rustix::io::write(to, bytes) {
+            Ok(n) => bytes = &bytes[n..],
+            Err(rustix::io::Errno::INTR) => {}
+            // Somebody made the terminal non-blocking; a message is worth the wait.
+            Err(rustix::io::Errno::AGAIN) => {
+                let mut poll = [rustix::event::PollFd::from_borrowed_fd(to, rustix::event::PollFlags::OUT)];
+                if rustix::event::poll(&mut poll, None).is_err() {
+                    return;
+                }
+            }
+            Err(_) => return,
+        }
+    }
+}

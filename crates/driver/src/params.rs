@@ -1,0 +1,31 @@
+//! Parameters (`--prtemca`) that the driver itself obeys.
+
+/// The value of a parameter; the last one wins.
+pub(crate) fn value<'a>(params: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    let found = params.iter().rev().find(|(n, _)| n == name);
+    found.map(|(_, value)| value.as_str())
+}
+
+/// A number; what is none counts as not given: the machine has complained already.
+pub(crate) fn number(params: &[(String, String)], name: &str) -> Option<u64> {
+    value(params, name)?.trim().parse().ok()
+}
+
+/// True when a parameter is switched on.
+pub(crate) fn is_on(params: &[(String, String)], name: &str) -> bool {
+    let on = ["1", "true", "yes", "on", "enabled", "t", "y"];
+    value(params, name).is_some_and(|v| on.contains(&v.trim().to_ascii_lowercase().as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_value_wins() {
+        let params = [("a", "1"), ("b", "no"), ("a", "2")].map(|(n, v)| (n.into(), v.into()));
+        assert_eq!(value(&params, "a"), Some("2"));
+        assert_eq!(number(&params, "b"), None);
+        assert!(!is_on(&params, "b") && !is_on(&params, "c"));
+    }
+}

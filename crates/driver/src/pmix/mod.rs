@@ -1,0 +1,298 @@
+//! The MPI side of local processes: libpmix, and the PMI-1 sockets. The engine calls [`PmixBridge`] for the machine's
+//! [`PmixEffect`]s, and for what a new process needs to find its server; calls of processes come back as [`PmixCall`]s.
+//!
+//! The library is started when the first process knocks at the front door, or beside the launch of a program that is seen
+//! to use it; a job that never calls PMIx does not pay for it. It decides nothing about jobs.
+
+mod calls;
+mod door;
+mod hint;
+mod job;
+mod pmi1;
+mod worker;
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{OwnedFd, RawFd};
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ferrite_core::{Input, PmixCall, PmixEffect, Registration};
+use ferrite_pmi1::{ClientPlace, client_env};
+use ferrite_pmix::{FrontDoor, Proc, ServerConfig, Status, compat_env};
+use ferrite_types::{DaemonRank, JobId, ProcId};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::spawn_local;
+
+use crate::Inbox;
+use crate::session::Session;
+use calls::{Calls, Known, Names};
+use door::Door;
+use pmi1::Pmi1;
+use worker::{Event, Worker};
+
+/// The number that the PMI-1 socket has in a process.
+const PMI_FD: RawFd = 3;
+
+/// Variables of a process.
+pub(crate) type ChildEnv = Vec<(String, String)>;
+/// Descriptors of a process, with the numbers that they have there.
+pub(crate) type ChildFds = Vec<(RawFd, OwnedFd)>;
+
+/// The bridge between the machine and libpmix.
+pub(crate) struct PmixBridge {
+    shared: Rc<Shared>,
+    pmi1: Pmi1,
+    door: Option<Door>,
+}
+
+/// What the tasks of the bridge share with it.
+struct Shared {
+    inbox: Inbox,
+    dvm: String,
+    daemon: DaemonRank,
+    hostname: String,
+    session: Session,
+    jobs: RefCell<BTreeMap<JobId, Job>>,
+    names: RefCell<Names>,
+    calls: RefCell<Calls>,
+    worker: OnceCell<Worker>,
+    port: OnceCell<u16>,
+}
+
+struct Job {
+    registration: Arc<Registration>,
+    local_size: u32,
+    /// The library knows it.
+    is_ready: bool,
+}
+
+impl PmixBridge {
+    pub(crate) fn new(
+        inbox: Inbox,
+        dvm: &str,
+        daemon: DaemonRank,
+        hostname: &str,
+        session: &Session,
+        _params: &[(String, String)],
+    ) -> Self {
+        let shared = Shared {
+            dvm: dvm.to_owned(),
+            daemon,
+            hostname: hostname.to_owned(),
+            session: session.clone(),
+            jobs: RefCell::default(),
+            names: RefCell::default(),
+            calls: RefCell::new(Calls::new(inbox.clone())),
+            worker: OnceCell::new(),
+            port: OnceCell::new(),
+            inbox: inbox.clone(),
+        };
+        PmixBridge { shared: Rc::new(shared), pmi1: Pmi1::new(inbox), door: None }
+    }
+
+    /// Carries out an effect of the machine.
+    pub(crate) fn apply(&mut self, effect: PmixEffect) {
+        match effect {
+            PmixEffect::Register(registration) => self.shared.register(registration),
+            PmixEffect::Deregister(job) => {
+                self.pmi1.close(job);
+                self.shared.deregister(job);
+            }
+            PmixEffect::Reply { token, result } => self.shared.calls.borrow_mut().reply(token, result),
+            PmixEffect::FetchModex { fetch, proc } => self.shared.fetch(fetch, proc),
+            PmixEffect::Pmi1 { proc, data } => self.pmi1.write(proc, data),
+        }
+    }
+
+    /// What a process of a registered job needs: variables, and descriptors with their numbers there.
+    pub(crate) fn child_env(&mut self, proc: ProcId) -> (ChildEnv, ChildFds) {
+        let mut env = compat_env(std::env::var_os("HOME").is_some(), Path::new("/"));
+        let mut fds = Vec::new();
+        match self.port_for(proc.job) {
+            Ok(port) => env.extend(self.shared.pmix_env(proc, port)),
+            Err(error) => tracing::warn!(%proc, %error, "no PMIx for this process: its port cannot be opened"),
+        }
+        if let Some(place) = self.shared.place(proc) {
+            match self.pmi1.open(proc) {
+                Ok(theirs) => {
+                    env.extend(client_env(place));
+                    fds.push((PMI_FD, theirs));
+                }
+                Err(error) => tracing::warn!(%proc, %error, "no PMI-1 for this process: no socket"),
+            }
+        }
+        (env, fds)
+    }
+
+    /// This process is about to exit: everyone who waits gets an error.
+    pub(crate) fn shutdown(&mut self) {
+        self.door = None;
+        self.shared.calls.borrow_mut().fail(None, Status::LOST_CONNECTION);
+        if let Some(worker) = self.shared.worker.get() {
+            worker.abandon();
+        }
+    }
+
+    /// The library's own port when it knows the job already; else the front door's.
+    fn port_for(&mut self, job: JobId) -> io::Result<u16> {
+        let is_ready = self.shared.jobs.borrow().get(&job).is_some_and(|j| j.is_ready);
+        if let (true, Some(port)) = (is_ready, self.shared.port.get()) {
+            return Ok(*port);
+        }
+        if self.door.is_none() {
+            let shared = self.shared.clone();
+            self.door = Some(Door::open(move || shared.clone().library_port())?);
+        }
+        Ok(self.door.as_ref().map_or(0, Door::port))
+    }
+}
+
+impl Shared {
+    fn register(self: &Rc<Self>, registration: Arc<Registration>) {
+        let order = &registration.order;
+        let id = order.job;
+        let known = Known { job: id, size: order.map.procs.len() as u32 };
+        self.names.borrow_mut().insert(id.nspace(&self.dvm), known);
+        let wanted = self.worker.get().is_none()
+            && order.spec.apps.iter().any(|app| {
+                let wdir = app.wdir.as_ref().unwrap_or(&app.submit_dir);
+                app.argv.first().is_some_and(|program| hint::wants_pmix(program, Path::new(wdir)))
+            });
+        let local_size = order.map.on_daemon(self.daemon).count() as u32;
+        let job = Job { registration, local_size, is_ready: false };
+        if let Some(worker) = self.worker.get() {
+            self.present(worker, id, &job);
+        }
+        self.jobs.borrow_mut().insert(id, job);
+        if wanted {
+            self.worker();
+        }
+    }
+
+    fn deregister(&self, id: JobId) {
+        let nspace = id.nspace(&self.dvm);
+        self.jobs.borrow_mut().remove(&id);
+        self.names.borrow_mut().remove(&nspace);
+        self.calls.borrow_mut().fail(Some(id), Status::NOT_FOUND);
+        if let Some(worker) = self.worker.get() {
+            worker.deregister(nspace);
+        }
+    }
+
+    fn fetch(self: &Rc<Self>, fetch: u64, proc: ProcId) {
+        let inbox = self.inbox.clone();
+        let done = move |result: Result<Vec<u8>, Status>| {
+            let result = result.map(Bytes::from).map_err(|status| status.0);
+            let _ = inbox.send(Input::Pmix(PmixCall::ModexFetched { fetch, result }));
+        };
+        if !self.jobs.borrow().contains_key(&proc.job) {
+            return done(Err(Status::NOT_FOUND));
+        }
+        match self.worker() {
+            Some(worker) => worker.fetch(Proc::new(proc.job.nspace(&self.dvm), proc.rank.0), done),
+            None => done(Err(Status::NOT_RUNNING)),
+        }
+    }
+
+    /// The library's port, once it runs and knows every job that is known now.
+    async fn library_port(self: Rc<Self>) -> Option<u16> {
+        let port = self.worker()?.port().await?;
+        Some(*self.port.get_or_init(|| port))
+    }
+
+    /// The library's thread, started when it is not running. It learns of all jobs before anything else.
+    fn worker(self: &Rc<Self>) -> Option<&Worker> {
+        if let Some(worker) = self.worker.get() {
+            return Some(worker);
+        }
+        let (events, happened) = unbounded_channel();
+        match self.start(events) {
+            Ok(worker) => {
+                for (id, job) in self.jobs.borrow().iter() {
+                    self.present(&worker, *id, job);
+                }
+                spawn_local(self.clone().listen(happened));
+                Some(self.worker.get_or_init(|| worker))
+            }
+            Err(error) => {
+                self.give_up(&error.to_string());
+                None
+            }
+        }
+    }
+
+    fn start(&self, events: UnboundedSender<Event>) -> io::Result<Worker> {
+        let dir = self.session.dir()?.to_owned();
+        let config = ServerConfig {
+            system_tmpdir: dir.clone(),
+            tmpdir: dir,
+            nspace: JobId::DAEMONS.nspace(&self.dvm),
+            rank: self.daemon.0,
+            hostname: self.hostname.clone(),
+            tool_support: false,
+            share_topology: false,
+        };
+        Worker::start(config, events)
+    }
+
+    fn present(&self, worker: &Worker, id: JobId, job: &Job) {
+        worker.register(id, job::job_info(&job.registration, self.session.path()));
+    }
+
+    async fn listen(self: Rc<Self>, mut happened: UnboundedReceiver<Event>) {
+        while let Some(event) = happened.recv().await {
+            match event {
+                Event::Upcall(upcall) => self.calls.borrow_mut().receive(upcall, &self.names.borrow()),
+                Event::Registered(id) => {
+                    if let Some(job) = self.jobs.borrow_mut().get_mut(&id) {
+                        job.is_ready = true;
+                    }
+                }
+                Event::Failed(text) => self.give_up(&text),
+            }
+        }
+    }
+
+    /// Without the library the processes that asked for it cannot go on: their jobs are ended, with the reason.
+    fn give_up(&self, cause: &str) {
+        let message = format!("node {}: the PMIx server cannot serve this job: {cause}", self.hostname);
+        for (id, job) in self.jobs.borrow().iter() {
+            if let Some((rank, _)) = job.registration.order.map.on_daemon(self.daemon).next() {
+                self.calls.borrow_mut().give_up(ProcId { job: *id, rank }, message.clone());
+            }
+        }
+    }
+
+    fn pmix_env(&self, proc: ProcId, port: u16) -> Vec<(String, String)> {
+        let door = FrontDoor {
+            port,
+            server_nspace: &JobId::DAEMONS.nspace(&self.dvm),
+            server_rank: self.daemon.0,
+            hostname: &self.hostname,
+            tmpdir: self.session.path(),
+            system_tmpdir: self.session.path(),
+        };
+        door.child_env(&proc.job.nspace(&self.dvm), proc.rank.0)
+    }
+
+    fn place(&self, proc: ProcId) -> Option<ClientPlace> {
+        let jobs = self.jobs.borrow();
+        let job = jobs.get(&proc.job)?;
+        let map = &job.registration.order.map;
+        let placement = map.procs.get(proc.rank.0 as usize)?;
+        Some(ClientPlace {
+            fd: PMI_FD,
+            rank: proc.rank.0,
+            size: map.procs.len() as u32,
+            local_rank: u32::from(placement.local_rank.0),
+            local_size: job.local_size,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! The PMI-1 sockets of local processes: bytes in, bytes out. What they mean is the machine's business.
+//! Only [`super::PmixBridge`] uses it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use ferrite_core::{Input, PmixCall};
+use ferrite_types::{JobId, ProcId};
+use tokio::task::{JoinHandle, spawn_local};
+
+use crate::Inbox;
+use crate::stdio::{Chunk, Reader, Writer, nonblocking};
+
+/// A request is a line of text.
+const READ_LIMIT: usize = 8 * 1024;
+
+/// Our ends of the sockets.
+pub(super) struct Pmi1 {
+    inbox: Inbox,
+    sockets: BTreeMap<ProcId, Socket>,
+}
+
+struct Socket {
+    writer: Writer,
+    reading: JoinHandle<()>,
+}
+
+impl Pmi1 {
+    pub(super) fn new(inbox: Inbox) -> Pmi1 {
+        Pmi1 { inbox, sockets: BTreeMap::new() }
+    }
+
+    /// Makes the socket of a process; the other end is for the process.
+    pub(super) fn open(&mut self, proc: ProcId) -> io::Result<OwnedFd> {
+        let (ours, theirs) = UnixStream::pair()?;
+        let reader = Reader::new(ours.try_clone()?.into())?;
+        let writer = Writer::new(nonblocking(ours.into())?, |_| {});
+        let reading = spawn_local(listen(reader, proc, self.inbox.clone()));
+        self.sockets.insert(proc, Socket { writer, reading });
+        Ok(theirs.into())
+    }
+
+    pub(super) fn write(&self, proc: ProcId, data: Bytes) {
+        if let Some(socket) = self.sockets.get(&proc) {
+            socket.writer.write(data);
+        }
+    }
+
+    pub(super) fn close(&mut self, job: JobId) {
+        self.sockets.retain(|proc, socket| {
+            if proc.job == job {
+                socket.reading.abort();
+            }
+            proc.job != job
+        });
+    }
+}
+
+async fn listen(reader: Reader, proc: ProcId, inbox: Inbox) {
+    let reader = Rc::new(reader);
+    let mut spoken = false;
+    loop {
+        let data = match reader.read(READ_LIMIT).await {
+            Chunk::Data(data) => data,
+            Chunk::Closed => Bytes::new(),
+        };
+        let closed = data.is_empty();
+        // Most processes never say a word: their end is not news.
+        if spoken || !closed {
+            let _ = inbox.send(Input::Pmix(PmixCall::Pmi1 { proc, data }));
+        }
+        spoken = true;
+        if closed {
+            return;
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Real processes, and the real library where it is installed.
+
+use std::time::Duration;
+
+use ferrite_core::SpawnRequest;
+use ferrite_types::Rank;
+use ferrite_wire::Stream;
+
+use super::*;
+use crate::children::Processes;
+
+struct World {
+    bridge: PmixBridge,
+    processes: Processes,
+    inputs: UnboundedReceiver<Input>,
+}
+
+fn world<F: Future<Output = ()>>(dir: &Path, story: impl FnOnce(World) -> F) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let local = tokio::task::LocalSet::new();
+    local.block_on(&runtime, async {
+        let (inbox, inputs) = unbounded_channel();
+        let session = Session::planned(dir, "test", std::process::id());
+        let processes = Processes::new(inbox.clone(), &session).unwrap();
+        let bridge = PmixBridge::new(inbox, "dvm", DaemonRank(0), "n0", &session, &[]);
+        let story = story(World { bridge, processes, inputs });
+        tokio::time::timeout(Duration::from_secs(30), story).await.expect("the scenario ends in time");
+    });
+    runtime.shutdown_background();
+}
+
+fn proc(rank: u32) -> ProcId {
+    ProcId { job: JobId(1), rank: Rank(rank) }
+}
+
+impl World {
+    fn spawn(&mut self, rank: u32, argv: &[&str]) {
+        let (env, fds) = self.bridge.child_env(proc(rank));
+        let request = SpawnRequest {
+            argv: argv.iter().map(|a| (*a).to_owned()).collect(),
+            path: None,
+            wdir: "/".to_owned(),
+            wdir_given: true,
+            env: Vec::new(),
+            cpus: None,
+            stdin: false,
+            merge_stderr: true,
+        };
+        self.processes.spawn(proc(rank), request, env, fds);
+    }
+}
+
+#[test]
+fn a_process_that_asks_for_nothing_starts_no_library() {
+    let dir = tempfile::tempdir().unwrap();
+    world(dir.path(), |mut w| async move {
+        w.bridge.apply(PmixEffect::Register(Arc::new(job::tests::registration(0, "true"))));
+        w.spawn(0, &["sh", "-c", "test -n \"$PMIX_SERVER_URI41\" && test \"$PMIX_NAMESPACE\" = dvm@1"]);
+        while !matches!(w.inputs.recv().await.unwrap(), Input::Exited { status, .. } if status.is_success()) {}
+        assert!(w.bridge.shared.worker.get().is_none());
+        assert!(!w.bridge.shared.session.path().exists());
+        w.bridge.apply(PmixEffect::Deregister(JobId(1)));
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        assert!(w.inputs.try_recv().is_err());
+    });
+}
+
+#[test]
+fn pmi1_bytes_pass_in_both_directions_and_the_end_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    world(dir.path(), |mut w| async move {
+        w.bridge.apply(PmixEffect::Register(Arc::new(job::tests::registration(0, "true"))));
+        w.spawn(0, &["sh", "-c", "echo hello $PMI_RANK of $PMI_SIZE >&$PMI_FD; read answer <&3; test $answer = fine"]);
+        let (mut told, mut success) = (Vec::new(), false);
+        while !(success && told.last().is_some_and(Bytes::is_empty)) {
+            match w.inputs.recv().await.unwrap() {
+                Input::Pmix(PmixCall::Pmi1 { proc, data }) => {
+                    if told.is_empty() {
+                        w.bridge.apply(PmixEffect::Pmi1 { proc, data: Bytes::from_static(b"fine\n") });
+                    }
+                    told.push(data);
+                }
+                Input::Exited { status, .. } => success = status.is_success(),
+                _ => {}
+            }
+        }
+        assert_eq!(told[0], "hello 0 of 3\n");
+    });
+}
+
+/// A PMIx client without a compiler: init, modex within the node, finalize.
+const CLIENT: &str = r#"
+import ctypes, sys
+try:
+    pmix = ctypes.CDLL("libpmix.so.2")
+except OSError:
+    print("skip"); sys.exit(0)
+me = ctypes.create_string_buffer(260)
+status = pmix.PMIx_Init(me, None, ctypes.c_size_t(0))
+print("init", status, flush=True)
+if status == 0:
+    print("fence", pmix.PMIx_Fence(None, ctypes.c_size_t(0), None, ctypes.c_size_t(0)), flush=True)
+    print("finalize", pmix.PMIx_Finalize(None, ctypes.c_size_t(0)), flush=True)
+"#;
+
+#[test]
+fn a_client_of_libpmix_comes_in_by_the_front_door() {
+    let dir = tempfile::tempdir().unwrap();
+    world(dir.path(), |mut w| async move {
+        w.bridge.apply(PmixEffect::Register(Arc::new(job::tests::registration(0, "python3"))));
+        for rank in [0, 1] {
+            w.spawn(rank, &["python3", "-c", CLIENT]);
+            w.processes.read_output(proc(rank), Stream::Stdout, 4096);
+        }
+        let (mut text, mut connected, mut finalized, mut open, mut fences) = (String::new(), 0, 0, 2, 0);
+        while open > 0 {
+            match w.inputs.recv().await.unwrap() {
+                Input::Output { proc, data, .. } => {
+                    text.push_str(&String::from_utf8_lossy(&data));
+                    w.processes.read_output(proc, Stream::Stdout, 4096);
+                }
+                Input::OutputClosed { .. } => open -= 1,
+                Input::Pmix(PmixCall::ClientConnected(_)) => connected += 1,
+                Input::Pmix(PmixCall::ClientFinalized(_)) => finalized += 1,
+                Input::Pmix(PmixCall::Fence { ranks, data, token, .. }) => {
+                    assert!(ranks.is_empty(), "everyone takes part");
+                    fences += 1;
+                    w.bridge.apply(PmixEffect::Reply { token, result: Ok(data) });
+                }
+                _ => {}
+            }
+        }
+        if text.contains("skip") {
+            return;
+        }
+        assert_eq!(text.matches("init 0").count(), 2, "{text}");
+        assert_eq!(text.matches("fence 0").count(), 2, "{text}");
+        assert_eq!(text.matches("finalize 0").count(), 2, "{text}");
+        assert_eq!((connected, finalized, fences), (2, 2, 1));
+        // What nobody has published yet stays open until its job goes.
+        w.bridge.apply(PmixEffect::FetchModex { fetch: 7, proc: proc(1) });
+        w.bridge.apply(PmixEffect::FetchModex { fetch: 8, proc: ProcId { job: JobId(9), rank: Rank(0) } });
+        w.bridge.apply(PmixEffect::Deregister(JobId(1)));
+        let mut answered = Vec::new();
+        while answered.len() < 2 {
+            if let Input::Pmix(PmixCall::ModexFetched { fetch, .. }) = w.inputs.recv().await.unwrap() {
+                answered.push(fetch);
+            }
+        }
+        answered.sort_unstable();
+        assert_eq!(answered, [7, 8]);
+        w.bridge.shutdown();
+    });
+}

@@ -1,0 +1,131 @@
+//! The session directory: `<tmpdir>/<prefix>.<pid>`, mode 0700, made when something first needs it and removed at the end.
+
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use crate::params;
+
+/// The session directory of this process. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Session {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    path: PathBuf,
+    made: OnceLock<Result<(), String>>,
+}
+
+/// The directory in which session directories are made.
+pub(crate) fn base(parameters: &[(String, String)]) -> PathBuf {
+    if let Some(dir) = params::value(parameters, "prte_tmpdir_base") {
+        return PathBuf::from(dir);
+    }
+    let from_environment = std::env::var_os("TMPDIR").filter(|dir| !dir.is_empty());
+    from_environment.map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
+}
+
+impl Session {
+    /// Plans `<base>/<prefix>.<pid>`; nothing is made yet.
+    pub(crate) fn planned(base: &Path, prefix: &str, pid: u32) -> Session {
+        let path = base.join(format!("{prefix}.{pid}"));
+        let made = OnceLock::new();
+        Session { inner: Arc::new(Inner { path, made }) }
+    }
+
+    /// Where it is, or would be.
+    pub(crate) fn path(&self) -> &Path {
+        &self.inner.path
+    }
+
+    /// Its path, after making it.
+    ///
+    /// # Errors
+    /// When it cannot be made, or something that is not ours is in its place.
+    pub(crate) fn dir(&self) -> io::Result<&Path> {
+        match self.inner.made.get_or_init(|| make(&self.inner.path)) {
+            Ok(()) => Ok(&self.inner.path),
+            Err(cause) => Err(io::Error::other(cause.clone())),
+        }
+    }
+
+    /// Removes it, if it was made.
+    pub(crate) fn remove(&self) {
+        if !matches!(self.inner.made.get(), Some(Ok(()))) {
+            return;
+        }
+        if let Err(error) = std::fs::remove_dir_all(&self.inner.path) {
+            tracing::warn!(%error, path = %self.inner.path.display(), "the session directory stays");
+        }
+    }
+}
+
+fn make(path: &Path) -> Result<(), String> {
+    let explain = |error: io::Error| {
+        format!(
+            "the session directory {} cannot be made: {error}. Name another place with TMPDIR or \
+             --prtemca prte_tmpdir_base <directory>",
+            path.display()
+        )
+    };
+    match create(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            remove_stale(path).map_err(explain)?;
+            create(path).map_err(explain)
+        }
+        other => other.map_err(explain),
+    }
+}
+
+fn create(path: &Path) -> io::Result<()> {
+    std::fs::DirBuilder::new().mode(0o700).create(path)
+}
+
+/// An earlier process with our pid may have left one, before a reboot say. Anything else in this place was put there on purpose.
+fn remove_stale(path: &Path) -> io::Result<()> {
+    let there = std::fs::symlink_metadata(path)?;
+    if !there.is_dir() || there.uid() != rustix::process::getuid().as_raw() {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "something that is not ours has this name"));
+    }
+    std::fs::remove_dir_all(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_private_made_on_demand_and_removed() {
+        let base = tempfile::tempdir().unwrap();
+        let session = Session::planned(base.path(), "prtrn", 1);
+        assert!(!session.path().exists());
+        let mode = session.dir().unwrap().metadata().unwrap().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        session.remove();
+        assert!(!session.path().exists());
+    }
+
+    #[test]
+    fn a_symbolic_link_in_its_place_is_refused() {
+        let base = tempfile::tempdir().unwrap();
+        let elsewhere = base.path().join("elsewhere");
+        std::fs::create_dir(&elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, base.path().join("prtrn.1")).unwrap();
+        let session = Session::planned(base.path(), "prtrn", 1);
+        let error = session.dir().unwrap_err().to_string();
+        assert!(error.contains("not ours"), "{error}");
+        assert!(elsewhere.exists());
+    }
+
+    #[test]
+    fn what_an_earlier_process_left_is_replaced() {
+        let base = tempfile::tempdir().unwrap();
+        std::fs::create_dir(base.path().join("prtrn.1")).unwrap();
+        std::fs::write(base.path().join("prtrn.1/old"), "").unwrap();
+        let session = Session::planned(base.path(), "prtrn", 1);
+        assert_eq!(session.dir().unwrap().read_dir().unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,144 @@
+//! Signals that this process gets, and which of them are for the job.
+//!
+//! The head has them twice at times: a command like `timeout` signals the guard (which passes the signal on) and then the
+//! whole process group. What comes again within a moment is therefore one signal.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use ferrite_core::Input;
+use thiserror::Error;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::{Inbox, guard};
+
+/// Signals that can be passed on to a job.
+pub(crate) const FORWARDABLE: &[(&str, i32)] = &[
+    ("TRAP", libc::SIGTRAP),
+    ("TSTP", libc::SIGTSTP),
+    ("ABRT", libc::SIGABRT),
+    ("CONT", libc::SIGCONT),
+    ("SYS", libc::SIGSYS),
+    ("XCPU", libc::SIGXCPU),
+    ("XFSZ", libc::SIGXFSZ),
+    ("ALRM", libc::SIGALRM),
+    ("VTALRM", libc::SIGVTALRM),
+    ("PROF", libc::SIGPROF),
+    ("PWR", libc::SIGPWR),
+    ("URG", libc::SIGURG),
+    ("USR1", libc::SIGUSR1),
+    ("USR2", libc::SIGUSR2),
+];
+
+const SAME_SIGNAL_WITHIN: Duration = Duration::from_millis(20);
+
+/// Why a list of signals is no good.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum ForwardSignalsError {
+    /// No such signal.
+    #[error("{0:?} is not the name or number of a signal")]
+    Unknown(String),
+    /// A signal that means something to the launcher itself.
+    #[error("signal {0} cannot be forwarded (possible are: {list})", list = names())]
+    NotForwardable(String),
+}
+
+fn names() -> String {
+    let names: Vec<&str> = FORWARDABLE.iter().map(|(name, _)| *name).collect();
+    names.join(", ")
+}
+
+/// Reads `--forward-signals`: `all`, `none`, or names and numbers with commas between.
+///
+/// # Errors
+/// When a word is no signal, or one that is never forwarded.
+pub fn parse_forward_signals(list: &str) -> Result<Vec<i32>, ForwardSignalsError> {
+    match list.trim() {
+        "all" => return Ok(FORWARDABLE.iter().map(|(_, number)| *number).collect()),
+        "none" | "" => return Ok(Vec::new()),
+        _ => {}
+    }
+    list.split(',').map(|word| parse_one(word.trim())).collect()
+}
+
+fn parse_one(word: &str) -> Result<i32, ForwardSignalsError> {
+    let upper = word.to_ascii_uppercase();
+    let name = upper.strip_prefix("SIG").unwrap_or(&upper);
+    let number = name.parse::<i32>().ok();
+    let found = FORWARDABLE.iter().find(|(n, value)| *n == name || Some(*value) == number);
+    if let Some((_, value)) = found {
+        return Ok(*value);
+    }
+    let refused = ["TERM", "HUP", "INT", "KILL", "PIPE", "QUIT"].contains(&name);
+    if refused || number.is_some_and(|n| (1..=64).contains(&n)) {
+        return Err(ForwardSignalsError::NotForwardable(word.to_owned()));
+    }
+    Err(ForwardSignalsError::Unknown(word.to_owned()))
+}
+
+/// The head's signals. Within a `LocalSet`.
+pub(crate) fn watch_head(inbox: &Inbox, forward: &[i32]) -> io::Result<()> {
+    watch(libc::SIGINT, inbox, |_| Input::Interrupt)?;
+    watch_end(inbox)?;
+    for number in forward {
+        watch(*number, inbox, Input::ForwardSignal)?;
+    }
+    // Reading from the terminal in the background must fail, not stop the whole DVM; and so with writing.
+    guard::ignore(libc::SIGTTIN);
+    guard::ignore(libc::SIGTTOU);
+    Ok(())
+}
+
+/// A daemon's signals: it forwards nothing that it gets itself.
+pub(crate) fn watch_daemon(inbox: &Inbox) -> io::Result<()> {
+    guard::ignore(libc::SIGTTOU);
+    guard::ignore(libc::SIGHUP);
+    watch_end(inbox)
+}
+
+fn watch_end(inbox: &Inbox) -> io::Result<()> {
+    for (number, name) in [(libc::SIGTERM, "SIGTERM"), (libc::SIGHUP, "SIGHUP")] {
+        watch(number, inbox, move |_| Input::Terminate { cause: format!("{name} was received") })?;
+    }
+    Ok(())
+}
+
+fn watch(number: i32, inbox: &Inbox, make: impl Fn(i32) -> Input + 'static) -> io::Result<()> {
+    // `nohup`. Scripts start background jobs with SIGINT ignored as well, but Ctrl-C must end those with the script.
+    if number == libc::SIGHUP && guard::is_ignored(number) {
+        return Ok(());
+    }
+    let mut arrivals = signal(SignalKind::from_raw(number))?;
+    let inbox = inbox.clone();
+    tokio::task::spawn_local(async move {
+        let mut last: Option<Instant> = None;
+        while arrivals.recv().await.is_some() {
+            let now = Instant::now();
+            if last.is_none_or(|at| now - at >= SAME_SIGNAL_WITHIN) {
+                let _ = inbox.send(make(number));
+            }
+            last = Some(now);
+        }
+    });
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_signals_are_names_numbers_or_all_or_none() {
+        assert_eq!(parse_forward_signals("none"), Ok(vec![]));
+        assert_eq!(parse_forward_signals("SIGUSR1,usr2, 23"), Ok(vec![libc::SIGUSR1, libc::SIGUSR2, libc::SIGURG]));
+        assert_eq!(parse_forward_signals("all").map(|l| l.len()), Ok(FORWARDABLE.len()));
+    }
+
+    #[test]
+    fn signals_with_a_meaning_for_us_are_refused() {
+        for word in ["TERM", "sigint", "9", "KILL"] {
+            assert!(matches!(parse_forward_signals(word), Err(ForwardSignalsError::NotForwardable(_))));
+        }
+        assert!(matches!(parse_forward_signals("USR3"), Err(ForwardSignalsError::Unknown(_))));
+    }
+}

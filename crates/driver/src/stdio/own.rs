@@ -1,0 +1,144 @@
+//! The head's own standard input. It belongs to whoever started us and may be shared with others: its open file is never
+//! made nonblocking, nothing is read that was not asked for, and a background process leaves the terminal alone.
+
+use std::cell::{Cell, OnceCell};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use ferrite_core::Input;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use rustix::io::Errno;
+use rustix::process::getpgrp;
+use rustix::stdio::stdin;
+use rustix::termios::{isatty, tcgetpgrp};
+use tokio::io::unix::AsyncFd;
+use tokio::task::spawn_local;
+
+use crate::Inbox;
+
+/// How often a background process looks whether the terminal is its own by now.
+const BACKGROUND_PAUSE: Duration = Duration::from_millis(300);
+
+/// The head's own standard input. Opened when first asked for.
+pub(crate) struct OwnStdin {
+    inbox: Inbox,
+    source: Rc<OnceCell<Source>>,
+    asked: Rc<Cell<bool>>,
+}
+
+enum Source {
+    /// Files and devices that answer at once.
+    Direct,
+    /// Pipes, terminals and sockets.
+    Waited { fd: AsyncFd<OwnedFd>, terminal: bool },
+    /// Nothing to read from.
+    Closed,
+}
+
+impl OwnStdin {
+    pub(crate) fn new(inbox: Inbox) -> Self {
+        OwnStdin { inbox, source: Rc::new(OnceCell::new()), asked: Rc::new(Cell::new(false)) }
+    }
+
+    /// Reads once; answered by one [`Input::Stdin`].
+    pub(crate) fn read(&mut self, limit: usize) {
+        if self.asked.replace(true) {
+            return;
+        }
+        let (inbox, source, asked) = (self.inbox.clone(), self.source.clone(), self.asked.clone());
+        spawn_local(async move {
+            let data = source.get_or_init(Source::find).read(limit).await;
+            asked.set(false);
+            // The machine is gone only when this process is ending.
+            let _ = inbox.send(Input::Stdin(data));
+        });
+    }
+}
+
+impl Source {
+    fn find() -> Source {
+        let kind = match fstat(stdin()) {
+            Ok(stat) => FileType::from_raw_mode(stat.st_mode),
+            Err(_) => return Source::Closed,
+        };
+        let terminal = isatty(stdin());
+        match kind {
+            FileType::Fifo | FileType::Socket => {}
+            FileType::CharacterDevice if terminal => {}
+            _ => return Source::Direct,
+        }
+        match own_description().and_then(super::watched) {
+            Ok(fd) => Source::Waited { fd, terminal },
+            Err(_) => Source::Direct,
+        }
+    }
+
+    async fn read(&self, limit: usize) -> Bytes {
+        let mut buffer = vec![0; limit.max(1)];
+        let count = match self {
+            Source::Direct => read_retrying(&mut buffer),
+            Source::Waited { fd, terminal } => wait_and_read(fd, *terminal, &mut buffer).await,
+            Source::Closed => 0,
+        };
+        buffer.truncate(count);
+        Bytes::from(buffer)
+    }
+}
+
+/// Standard input as an open file of our own, so that its nonblocking mode is not everybody's. A socket, or somebody else's
+/// pipe, cannot be opened again: then it is the shared one, and readiness is asked for before each read.
+fn own_description() -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    match open("/proc/self/fd/0", flags, Mode::empty()) {
+        Ok(fd) => Ok(fd),
+        Err(_) => Ok(rustix::io::fcntl_dupfd_cloexec(stdin(), 3)?),
+    }
+}
+
+async fn wait_and_read(fd: &AsyncFd<OwnedFd>, terminal: bool, buffer: &mut [u8]) -> usize {
+    loop {
+        while terminal && is_background(fd.get_ref()) {
+            tokio::time::sleep(BACKGROUND_PAUSE).await;
+        }
+        let Ok(mut ready) = fd.readable().await else {
+            return 0;
+        };
+        if terminal && is_background(fd.get_ref()) {
+            continue;
+        }
+        if !is_ready(fd.get_ref()) {
+            ready.clear_ready();
+            continue;
+        }
+        match rustix::io::read(fd.get_ref(), &mut *buffer) {
+            Ok(count) => return count,
+            Err(Errno::AGAIN | Errno::INTR) => ready.clear_ready(),
+            // A terminal refuses a reader in the background this way when it cannot be stopped.
+            Err(Errno::IO) if terminal => tokio::time::sleep(BACKGROUND_PAUSE).await,
+            Err(_) => return 0,
+        }
+    }
+}
+
+fn is_background(terminal: &OwnedFd) -> bool {
+    tcgetpgrp(terminal).is_ok_and(|foreground| foreground != getpgrp())
+}
+
+/// Somebody who shares the open file may have been faster than we since the event.
+fn is_ready(fd: &OwnedFd) -> bool {
+    let now = rustix::time::Timespec::default();
+    poll(&mut [PollFd::new(fd, PollFlags::IN)], Some(&now)).is_ok_and(|n| n > 0)
+}
+
+fn read_retrying(buffer: &mut [u8]) -> usize {
+    loop {
+        match rustix::io::read(stdin(), &mut *buffer) {
+            Err(Errno::INTR) => {}
+            other => return other.unwrap_or(0),
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! What this machine is made of, read from `/sys`; the engine asks once at its start.
+//!
+//! The numbers are those that hwloc shows on Linux, where it reads the same files. The library itself is not used: with the plug-ins and
+//! devices that it looks at by default its start takes more than ten milliseconds, and its libraries must be loaded before; this
+//! takes half a millisecond on two processors, and a daemon needs nothing else from it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ferrite_types::{CpuSet, ObjectKind, Topology, TopologyObject};
+use rustix::thread::sched_getaffinity;
+
+/// Where Linux describes the machine.
+const SYSTEM: &str = "/sys/devices/system";
+
+/// Reads this machine's topology. What `/sys` does not say is made up the way hwloc does: one package, one NUMA domain,
+/// each hardware thread a core.
+///
+/// # Errors
+/// When the system does not even say where this process may run.
+pub(crate) fn discover() -> io::Result<Topology> {
+    Ok(read(Path::new(SYSTEM), own_affinity()?))
+}
+
+/// Where this process may run: its affinity, which the kernel keeps within its cgroup.
+fn own_affinity() -> io::Result<CpuSet> {
+    let mask = sched_getaffinity(None)?;
+    let cpus = 0..rustix::thread::CpuSet::MAX_CPU;
+    Ok(cpus.filter(|c| mask.is_set(*c)).map(|c| c as u32).collect())
+}
+
+fn read(system: &Path, allowed: CpuSet) -> Topology {
+    let online = list(&system.join("cpu/online")).unwrap_or_else(|| allowed.clone());
+    let machine = Machine { cpus: system.join("cpu"), nodes: system.join("node"), online };
+    let mut found: Vec<(ObjectKind, Objects)> = vec![
+        (ObjectKind::Package, machine.packages()),
+        (ObjectKind::Numa, machine.numa_domains()),
+        (ObjectKind::L3Cache, machine.caches(3)),
+        (ObjectKind::L2Cache, machine.caches(2)),
+        (ObjectKind::L1Cache, machine.caches(1)),
+        (ObjectKind::Core, machine.cores()),
+        (ObjectKind::HwThread, machine.hardware_threads()),
+    ];
+    found.retain(|(_, objects)| !objects.is_empty());
+    let order = Order::of(&machine.online, &found);
+    let objects = found.into_iter().map(|(kind, objects)| (kind, order.sort(objects))).collect();
+    Topology { objects, allowed }
+}
+
+type Objects = Vec<TopologyObject>;
+
+struct Machine {
+    cpus: PathBuf,
+    nodes: PathBuf,
+    online: CpuSet,
+}
+
+impl Machine {
+    fn packages(&self) -> Objects {
+        let names = ["topology/package_cpus_list", "topology/core_siblings_list"];
+        let packages = self.partition(&names, "topology/physical_package_id");
+        self.or_whole(packages)
+    }
+
+    fn cores(&self) -> Objects {
+        let names = ["topology/core_cpus_list", "topology/thread_siblings_list"];
+        let cores = self.partition(&names, "topology/core_id");
+        if cores.is_empty() { self.hardware_threads() } else { cores }
+    }
+
+    fn hardware_threads(&self) -> Objects {
+        self.online.iter().map(|cpu| object(cpu, [cpu].into_iter().collect())).collect()
+    }
+
+    fn numa_domains(&self) -> Objects {
+        let domain = |node: u32| {
+            let cpus = list(&self.nodes.join(format!("node{node}/cpulist")))?;
+            let cpus = cpus.intersection(&self.online);
+            // A domain without processors (memory only) holds no process.
+            (!cpus.is_empty()).then(|| object(node, cpus))
+        };
+        let nodes = list(&self.nodes.join("online")).unwrap_or_default();
+        self.or_whole(nodes.iter().filter_map(domain).collect())
+    }
+
+    /// Caches that hold data. All processors of a machine number their caches alike, or the ones that differ are found by
+    /// looking at each.
+    fn caches(&self, level: u32) -> Objects {
+        let mut indexes = BTreeMap::new();
+        let mut found = Vec::new();
+        let mut covered = CpuSet::new();
+        for cpu in self.online.iter() {
+            if covered.contains(cpu) {
+                continue;
+            }
+            let dir = self.cpus.join(format!("cpu{cpu}/cache"));
+            let guess = indexes.get(&level).copied();
+            let Some(index) = guess.filter(|i| is_cache(&dir, *i, level)).or_else(|| find_cache(&dir, level)) else {
+                continue;
+            };
+            indexes.insert(level, index);
+            let dir = dir.join(format!("index{index}"));
+            let Some(cpus) = list(&dir.join("shared_cpu_list")) else {
+                continue;
+            };
+            covered.union_with(&cpus);
+            found.push(object(number(&dir.join("id")).unwrap_or(cpu), cpus.intersection(&self.online)));
+        }
+        found
+    }
+
+    /// Disjoint sets that cover the machine; a file is read once per set and not once per processor.
+    fn partition(&self, lists: &[&str], id: &str) -> Objects {
+        let mut found = Vec::new();
+        let mut covered = CpuSet::new();
+        for cpu in self.online.iter() {
+            if covered.contains(cpu) {
+                continue;
+            }
+            let dir = self.cpus.join(format!("cpu{cpu}"));
+            let Some(cpus) = lists.iter().find_map(|name| list(&dir.join(name))) else {
+                continue;
+            };
+            covered.union_with(&cpus);
+            found.push(object(number(&dir.join(id)).unwrap_or(0), cpus.intersection(&self.online)));
+        }
+        found
+    }
+
+    fn or_whole(&self, objects: Objects) -> Objects {
+        if objects.is_empty() { vec![object(0, self.online.clone())] } else { objects }
+    }
+}
+
+/// Logical order: an object's children stay together, and siblings go by their first processor. So a processor is placed by
+/// the first processors of all that it is in, the largest first.
+struct Order {
+    rank: BTreeMap<u32, usize>,
+}
+
+impl Order {
+    fn of(online: &CpuSet, found: &[(ObjectKind, Objects)]) -> Order {
+        let mut containers: Vec<&CpuSet> = found.iter().flat_map(|(_, list)| list).map(|o| &o.cpus).collect();
+        containers.sort_by_key(|c| std::cmp::Reverse(c.len()));
+        let mut path: BTreeMap<u32, Vec<u32>> = online.iter().map(|cpu| (cpu, Vec::new())).collect();
+        for container in containers {
+            let first = container.iter().next().unwrap_or(0);
+            for cpu in container.iter() {
+                path.entry(cpu).or_default().push(first);
+            }
+        }
+        let mut cpus: Vec<u32> = online.iter().collect();
+        cpus.sort_by(|a, b| path[a].cmp(&path[b]).then(a.cmp(b)));
+        Order { rank: cpus.into_iter().enumerate().map(|(rank, cpu)| (cpu, rank)).collect() }
+    }
+
+    fn sort(&self, mut objects: Objects) -> Objects {
+        objects.sort_by_key(|o| o.cpus.iter().filter_map(|cpu| self.rank.get(&cpu)).min().copied());
+        objects
+    }
+}
+
+fn object(os_index: u32, cpus: CpuSet) -> TopologyObject {
+    TopologyObject { os_index, cpus }
+}
+
+fn find_cache(dir: &Path, level: u32) -> Option<u32> {
+    (0..8).find(|index| is_cache(dir, *index, level))
+}
+
+fn is_cache(dir: &Path, index: u32, level: u32) -> bool {
+    let dir = dir.join(format!("index{index}"));
+    number(&dir.join("level")) == Some(level)
+        && fs::read_to_string(dir.join("type")).is_ok_and(|t| t.trim() != "Instruction")
+}
+
+fn number(file: &Path) -> Option<u32> {
+    fs::read_to_string(file).ok()?.trim().parse().ok()
+}
+
+/// A list such as `0-3,8`.
+fn list(file: &Path) -> Option<CpuSet> {
+    let text = fs::read_to_string(file).ok()?;
+    let mut set = CpuSet::new();
+    for range in text.trim().split(',').filter(|r| !r.is_empty()) {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        for cpu in first.parse().ok()?..=last.parse().ok()? {
+            set.insert(cpu);
+        }
+    }
+    Some(set)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(dir: &Path, name: &str, text: &str) {
+        let file = dir.join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, format!("{text}\n")).unwrap();
+    }
+
+    /// Two packages of two cores of two threads, numbered as many servers do: packages alternate, and the second threads
+    /// come after all first ones.
+    fn alternating(dir: &Path) {
+        write(dir, "cpu/online", "0-7");
+        for cpu in 0..8u32 {
+            let (package, core) = (cpu % 2, cpu / 2 % 2);
+            let own = format!("cpu/cpu{cpu}");
+            let first = package + core * 2;
+            let siblings = format!("{first},{}", first + 4);
+            let all = if package == 0 { "0,2,4,6" } else { "1,3,5,7" };
+            write(dir, &format!("{own}/topology/package_cpus_list"), all);
+            write(dir, &format!("{own}/topology/physical_package_id"), &package.to_string());
+            write(dir, &format!("{own}/topology/core_cpus_list"), &siblings);
+            write(dir, &format!("{own}/topology/core_id"), &core.to_string());
+            for (index, level, kind, cpus) in [
+                (0, 1, "Data", siblings.as_str()),
+                (1, 1, "Instruction", &siblings),
+                (2, 2, "Unified", &siblings),
+                (3, 3, "Unified", all),
+            ] {
+                let cache = format!("{own}/cache/index{index}");
+                write(dir, &format!("{cache}/level"), &level.to_string());
+                write(dir, &format!("{cache}/type"), kind);
+                write(dir, &format!("{cache}/shared_cpu_list"), cpus);
+            }
+        }
+        write(dir, "node/online", "0-2");
+        write(dir, "node/node0/cpulist", "0,2,4,6");
+        write(dir, "node/node1/cpulist", "1,3,5,7");
+        write(dir, "node/node2/cpulist", "");
+    }
+
+    fn shown(topology: &Topology, kind: ObjectKind) -> Vec<String> {
+        topology.of_kind(kind).iter().map(|o| o.cpus.to_string()).collect()
+    }
+
+    #[test]
+    fn cores_of_a_package_are_neighbours_whatever_the_system_calls_them() {
+        let dir = tempfile::tempdir().unwrap();
+        alternating(dir.path());
+        let topology = read(dir.path(), (0..4).collect());
+        assert_eq!(shown(&topology, ObjectKind::Package), ["0,2,4,6", "1,3,5,7"]);
+        assert_eq!(shown(&topology, ObjectKind::Core), ["0,4", "2,6", "1,5", "3,7"]);
+        assert_eq!(shown(&topology, ObjectKind::HwThread), ["0", "4", "2", "6", "1", "5", "3", "7"]);
+        assert_eq!(shown(&topology, ObjectKind::L3Cache), ["0,2,4,6", "1,3,5,7"]);
+        assert_eq!(shown(&topology, ObjectKind::L1Cache).len(), 4);
+        assert_eq!(topology.allowed.to_string(), "0-3");
+    }
+
+    #[test]
+    fn memory_without_processors_is_no_domain_for_processes() {
+        let dir = tempfile::tempdir().unwrap();
+        alternating(dir.path());
+        let topology = read(dir.path(), (0..8).collect());
+        assert_eq!(shown(&topology, ObjectKind::Numa), ["0,2,4,6", "1,3,5,7"]);
+    }
+
+    #[test]
+    fn a_machine_that_says_nothing_is_one_package_of_cores() {
+        let dir = tempfile::tempdir().unwrap();
+        let topology = read(dir.path(), (0..2).collect());
+        assert_eq!(shown(&topology, ObjectKind::Package), ["0-1"]);
+        assert_eq!(shown(&topology, ObjectKind::Numa), ["0-1"]);
+        assert_eq!(shown(&topology, ObjectKind::Core), ["0", "1"]);
+        assert_eq!(topology.of_kind(ObjectKind::L3Cache), []);
+        assert_eq!(topology.usable_cores(), 2);
+    }
+
+    #[test]
+    fn this_machine_has_what_every_machine_has() {
+        let start = std::time::Instant::now();
+        let topology = discover().unwrap();
+        println!("{:?}: {topology:?}", start.elapsed());
+        assert!(topology.usable_cores() > 0);
+        assert!(!topology.of_kind(ObjectKind::Package).is_empty());
+        let threads: CpuSet = topology.of_kind(ObjectKind::HwThread).iter().flat_map(|t| t.cpus.iter()).collect();
+        assert_eq!(topology.allowed.intersection(&threads), topology.allowed);
+    }
+}

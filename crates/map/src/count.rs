@@ -1,0 +1,173 @@
+//! How many processes of an app each of its nodes gets.
+
+use ferrite_types::MapBy;
+
+/// What a node can take for the app at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limit {
+    /// Free slots, after caps.
+    pub(crate) free: u32,
+    /// Processes up to `max_slots`; at least `free`.
+    pub(crate) room: u32,
+    /// Objects that `ppr` counts; 1 for the node itself.
+    pub(crate) objects: u32,
+}
+
+/// Why the processes do not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TooMany {
+    /// For the slots.
+    Slots,
+    /// For `max_slots`, with oversubscription.
+    Room,
+    /// For `ppr`, which gives this many in total.
+    Ppr(u32),
+}
+
+/// Processes per node. `np = None`: all free slots, or what `ppr` gives.
+pub(crate) fn plan(map: MapBy, np: Option<u32>, oversubscribe: bool, limits: &[Limit]) -> Result<Vec<u32>, TooMany> {
+    match map {
+        MapBy::PerNode(per) | MapBy::PerObject(per, _) => plan_ppr(per, np, oversubscribe, limits),
+        MapBy::Slot | MapBy::Object(_) => plan_total(np, oversubscribe, limits, fill),
+        MapBy::Node => plan_total(np, oversubscribe, limits, level),
+    }
+}
+
+/// Node after node until all are placed; `ppr` is the limit of each.
+fn plan_ppr(per: u32, np: Option<u32>, oversubscribe: bool, limits: &[Limit]) -> Result<Vec<u32>, TooMany> {
+    let wanted: Vec<u32> = limits.iter().map(|l| per.saturating_mul(l.objects)).collect();
+    let total = sum(&wanted);
+    if np.is_some_and(|np| u64::from(np) > total) {
+        return Err(TooMany::Ppr(clamp(total)));
+    }
+    let counts = fill(np.unwrap_or(clamp(total)), &wanted);
+    let over = |limit: fn(&Limit) -> u32| counts.iter().zip(limits).any(|(n, l)| *n > limit(l));
+    if over(|l| l.room) {
+        return Err(if oversubscribe { TooMany::Room } else { TooMany::Slots });
+    }
+    if !oversubscribe && over(|l| l.free) {
+        return Err(TooMany::Slots);
+    }
+    Ok(counts)
+}
+
+fn plan_total(
+    np: Option<u32>,
+    oversubscribe: bool,
+    limits: &[Limit],
+    share: fn(u32, &[u32]) -> Vec<u32>,
+) -> Result<Vec<u32>, TooMany> {
+    let free: Vec<u32> = limits.iter().map(|l| l.free).collect();
+    let slots = clamp(sum(&free));
+    let np = np.unwrap_or(slots);
+    if np == 0 {
+        return Err(TooMany::Slots);
+    }
+    if np <= slots {
+        return Ok(share(np, &free));
+    }
+    if !oversubscribe {
+        return Err(TooMany::Slots);
+    }
+    // Every slot is taken; what is left over spreads evenly, as far as max_slots permits.
+    let beyond: Vec<u32> = limits.iter().map(|l| l.room - l.free).collect();
+    if u64::from(np - slots) > sum(&beyond) {
+        return Err(TooMany::Room);
+    }
+    let extra = level(np - slots, &beyond);
+    Ok(free.iter().zip(extra).map(|(a, b)| a + b).collect())
+}
+
+/// Fills each node to its limit before the next.
+fn fill(total: u32, limits: &[u32]) -> Vec<u32> {
+    let mut left = total;
+    let take = |limit: &u32| {
+        let n = left.min(*limit);
+        left -= n;
+        n
+    };
+    limits.iter().map(take).collect()
+}
+
+/// As if dealt one by one, round after round, over the nodes that still take one: all reach the
+/// same level, except those at their limit, and the first get the rest. Needs `total` <= the sum.
+fn level(total: u32, limits: &[u32]) -> Vec<u32> {
+    let at = |level: u32| limits.iter().map(|l| u64::from(level.min(*l))).sum::<u64>();
+    let (mut low, mut high) = (0, total);
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        if at(middle) <= u64::from(total) { low = middle } else { high = middle - 1 }
+    }
+    let mut rest = u64::from(total) - at(low);
+    let take = |limit: &u32| {
+        let one_more = u32::from(rest > 0 && *limit > low);
+        rest -= u64::from(one_more);
+        low.min(*limit) + one_more
+    };
+    limits.iter().map(take).collect()
+}
+
+fn sum(numbers: &[u32]) -> u64 {
+    numbers.iter().map(|n| u64::from(*n)).sum()
+}
+
+fn clamp(n: u64) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nodes(free_room: &[(u32, u32)]) -> Vec<Limit> {
+        free_room.iter().map(|&(free, room)| Limit { free, room, objects: 1 }).collect()
+    }
+
+    #[test]
+    fn by_slot_fills_a_node_before_the_next_and_by_node_deals_in_turn() {
+        let limits = nodes(&[(4, 9), (4, 9), (4, 9)]);
+        assert_eq!(plan(MapBy::Slot, Some(6), false, &limits), Ok(vec![4, 2, 0]));
+        assert_eq!(plan(MapBy::Node, Some(7), false, &limits), Ok(vec![3, 2, 2]));
+        assert_eq!(plan(MapBy::Slot, None, false, &limits), Ok(vec![4, 4, 4]));
+    }
+
+    #[test]
+    fn dealing_in_turn_passes_over_full_nodes() {
+        assert_eq!(level(9, &[1, 9, 2, 9]), [1, 3, 2, 3]);
+        assert_eq!(level(10, &[1, 9, 2, 9]), [1, 4, 2, 3]);
+        assert_eq!(level(0, &[1, 2]), [0, 0]);
+    }
+
+    #[test]
+    fn what_exceeds_the_slots_spreads_evenly_up_to_max_slots() {
+        let limits = nodes(&[(2, 3), (2, 100), (2, 100)]);
+        assert_eq!(plan(MapBy::Slot, Some(12), true, &limits), Ok(vec![3, 5, 4]));
+        assert_eq!(plan(MapBy::Slot, Some(7), false, &limits), Err(TooMany::Slots));
+        assert_eq!(plan(MapBy::Slot, Some(204), true, &limits), Err(TooMany::Room));
+    }
+
+    #[test]
+    fn ppr_is_a_limit_per_node_and_np_may_be_less_but_not_more() {
+        let limits = nodes(&[(4, 9), (4, 9)]);
+        assert_eq!(plan(MapBy::PerNode(2), None, false, &limits), Ok(vec![2, 2]));
+        assert_eq!(plan(MapBy::PerNode(2), Some(3), false, &limits), Ok(vec![2, 1]));
+        assert_eq!(plan(MapBy::PerNode(2), Some(5), false, &limits), Err(TooMany::Ppr(4)));
+        assert_eq!(plan(MapBy::PerNode(5), None, false, &limits), Err(TooMany::Slots));
+        assert_eq!(plan(MapBy::PerNode(5), None, true, &limits), Ok(vec![5, 5]));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn level_deals_as_one_by_one_would(limits in proptest::collection::vec(0u32..9, 1..8), part in 0u32..64) {
+            let total = part.min(limits.iter().sum());
+            let mut dealt = vec![0; limits.len()];
+            let mut left = total;
+            while left > 0 {
+                for (n, limit) in dealt.iter_mut().zip(&limits) {
+                    if left > 0 && *n < *limit { *n += 1; left -= 1; }
+                }
+            }
+            proptest::prop_assert_eq!(level(total, &limits), dealt);
+        }
+    }
+}

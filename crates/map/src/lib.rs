@@ -1,0 +1,25 @@
+//! Placement: map (how many processes on which node, on which object), rank (in which order),
+//! bind (to which hardware threads). Pure functions from a job and the nodes that it may use to a
+//! job map; called by the head when a job is mapped, and by the command line for directives.
+//! Nothing here knows daemons' states, starts anything or remembers a job ([`Occupancy`] is the
+//! head's memory of what mapped jobs use, and is passed in).
+//!
+//! Read `place.rs` first: it calls the steps in their order.
+
+mod bind;
+mod count;
+pub mod directive;
+pub mod display;
+mod error;
+mod occupancy;
+mod place;
+mod policy;
+mod rank;
+mod shape;
+mod slots;
+
+pub use directive::DirectiveError;
+pub use error::{MapError, NodeSlots};
+pub use occupancy::{Occupancy, Overcommitted};
+pub use place::place;
+pub use slots::{DefaultSlots, DefaultSlotsError};

@@ -1,0 +1,128 @@
+//! What running jobs use of each node: slots, hardware threads, node ranks. The head claims a job
+//! map when it accepts it and releases it when the job is gone; placement looks here so that two
+//! jobs are not bound to one core.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ferrite_types::{CpuSet, JobMap, LocalRank, NodeId, NodeRecord};
+use thiserror::Error;
+
+use crate::policy::OVERSUBSCRIBE;
+
+/// See the module.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Occupancy {
+    nodes: BTreeMap<NodeId, NodeUse>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct NodeUse {
+    /// Processes bound to each hardware thread; several when overload was allowed.
+    cpus: BTreeMap<u32, u32>,
+    ranks: BTreeSet<u16>,
+}
+
+/// A claim that would exceed a node: the map was made from older records than those it is claimed in.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("node {node} would have {wanted} processes, more than its {limit}")]
+pub struct Overcommitted {
+    /// The node.
+    pub node: String,
+    /// Processes that it would have.
+    pub wanted: u32,
+    /// Its slots, or its `max_slots`.
+    pub limit: u32,
+}
+
+impl Occupancy {
+    /// Takes what the job uses. All or nothing.
+    ///
+    /// # Errors
+    /// A node would get more processes than its slots (without oversubscription) or its `max_slots`.
+    pub fn claim(&mut self, nodes: &mut [NodeRecord], map: &JobMap) -> Result<(), Overcommitted> {
+        let counts = per_node(map);
+        let oversubscribe = map.map_by.contains(OVERSUBSCRIBE);
+        for node in nodes.iter() {
+            let wanted = node.slots_inuse + counts.get(&node.id).copied().unwrap_or(0);
+            let limit = hard_limit(node, oversubscribe);
+            if wanted > limit && counts.contains_key(&node.id) {
+                return Err(Overcommitted { node: node.name.clone(), wanted, limit });
+            }
+        }
+        for node in nodes {
+            node.slots_inuse += counts.get(&node.id).copied().unwrap_or(0);
+        }
+        for (id, placement) in placements(map) {
+            let node = self.nodes.entry(id).or_default();
+            node.ranks.insert(placement.node_rank.0);
+            for cpu in exclusive(map, placement) {
+                *node.cpus.entry(cpu).or_default() += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives back what the job used. Nodes that have left the pool in between are passed over.
+    pub fn release(&mut self, nodes: &mut [NodeRecord], map: &JobMap) {
+        let counts = per_node(map);
+        for node in nodes {
+            let count = counts.get(&node.id).copied().unwrap_or(0);
+            debug_assert!(node.slots_inuse >= count, "released more than was claimed");
+            node.slots_inuse = node.slots_inuse.saturating_sub(count);
+        }
+        for (id, placement) in placements(map) {
+            let Some(node) = self.nodes.get_mut(&id) else {
+                continue;
+            };
+            node.ranks.remove(&placement.node_rank.0);
+            for cpu in exclusive(map, placement) {
+                if let Some(count) = node.cpus.get_mut(&cpu) {
+                    *count -= 1;
+                    if *count == 0 {
+                        node.cpus.remove(&cpu);
+                    }
+                }
+            }
+        }
+        self.nodes.retain(|_, node| !node.ranks.is_empty());
+    }
+
+    /// Forgets a node that left the DVM with everything on it.
+    pub fn forget(&mut self, node: NodeId) {
+        self.nodes.remove(&node);
+    }
+
+    /// Hardware threads of a node that processes of running jobs are bound to.
+    #[must_use]
+    pub fn busy(&self, node: NodeId) -> CpuSet {
+        self.nodes.get(&node).map(|n| n.cpus.keys().copied().collect()).unwrap_or_default()
+    }
+
+    /// The node ranks that are free, lowest first.
+    pub(crate) fn free_ranks(&self, node: NodeId) -> impl Iterator<Item = LocalRank> + '_ {
+        let taken = self.nodes.get(&node).map(|n| &n.ranks);
+        (0..=u16::MAX).filter(move |r| taken.is_none_or(|t| !t.contains(r))).map(LocalRank)
+    }
+}
+
+/// `max_slots`, or the slots where they are the limit.
+fn hard_limit(node: &NodeRecord, oversubscribe: bool) -> u32 {
+    let max = if node.max_slots == 0 { u32::MAX } else { node.max_slots };
+    if oversubscribe { max } else { node.slots.min(max) }
+}
+
+fn per_node(map: &JobMap) -> BTreeMap<NodeId, u32> {
+    let mut counts = vec![0; map.nodes.len()];
+    map.procs.iter().for_each(|p| counts[p.node as usize] += 1);
+    map.nodes.iter().map(|n| n.id).zip(counts).collect()
+}
+
+fn placements(map: &JobMap) -> impl Iterator<Item = (NodeId, &ferrite_types::Placement)> {
+    map.procs.iter().map(|p| (map.nodes[p.node as usize].id, p))
+}
+
+/// Only cores and hardware threads are one process's own; a package is shared by many.
+fn exclusive<'a>(map: &JobMap, placement: &'a ferrite_types::Placement) -> impl Iterator<Item = u32> + 'a {
+    let own = map.bind_to.starts_with("CORE") || map.bind_to.starts_with("HWTHREAD");
+    placement.cpus.iter().filter(move |_| own).flat_map(CpuSet::iter)
+}

@@ -1,0 +1,44 @@
+//! What a client finds in its environment.
+
+/// A process and its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientPlace {
+    /// The number of the client's end of the socket pair, open in the client.
+    pub fd: i32,
+    /// Its rank in the job.
+    pub rank: u32,
+    /// Processes in the job.
+    pub size: u32,
+    /// Its rank among the job's processes on its node.
+    pub local_rank: u32,
+    /// The job's processes on its node.
+    pub local_size: u32,
+}
+
+/// The variables for one process.
+pub fn client_env(place: ClientPlace) -> Vec<(String, String)> {
+    let ClientPlace { fd, rank, size, local_rank, local_size } = place;
+    let numbers = [
+        ("PMI_FD", i64::from(fd)),
+        ("PMI_RANK", rank.into()),
+        ("PMI_SIZE", size.into()),
+        ("MPI_LOCALRANKID", local_rank.into()),
+        ("MPI_LOCALNRANKS", local_size.into()),
+        // MPICH 5 would take the variables of PMIx for an offer, and aborts when it was built without it.
+        ("MPIR_CVAR_PMI_VERSION", 1),
+    ];
+    numbers.map(|(name, number)| (name.to_owned(), number.to_string())).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_learns_its_socket_and_its_rank() {
+        let env = client_env(ClientPlace { fd: 7, rank: 3, size: 4, local_rank: 1, local_size: 2 });
+        for pair in [("PMI_FD", "7"), ("PMI_RANK", "3"), ("PMI_SIZE", "4"), ("MPIR_CVAR_PMI_VERSION", "1")] {
+            assert!(env.contains(&(pair.0.into(), pair.1.into())), "{pair:?}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Replies to a client: one line each.
+
+use std::fmt;
+
+use crate::{MAX_KEY, MAX_KVSNAME, MAX_VALUE};
+
+/// An answer. `to_string()` is the line that goes to the client, its newline included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reply<'a> {
+    /// To `Init`: whether the version is spoken here.
+    Init {
+        /// False for another version than 1.
+        accepted: bool,
+    },
+    /// To `GetMaxes`.
+    Maxes,
+    /// To `GetAppnum`.
+    Appnum(u32),
+    /// To `GetMyKvsname`. No spaces in it.
+    MyKvsname(&'a str),
+    /// To `GetUniverseSize`.
+    UniverseSize(u32),
+    /// To `Put` that was done.
+    Put,
+    /// To `Put` that was refused: another space than the job's own.
+    PutRefused,
+    /// To `Get`.
+    Value(&'a str),
+    /// To `Get` of what nobody put.
+    NoSuchKey,
+    /// To `BarrierIn`, when everyone is in.
+    BarrierOut,
+    /// To `BarrierIn`, when someone never will be.
+    BarrierFailed,
+    /// To `Finalize`.
+    Finalized,
+    /// To the last part of `Spawn`.
+    SpawnRefused,
+    /// To `PublishName`.
+    PublishRefused,
+    /// To `UnpublishName`.
+    UnpublishRefused,
+    /// To `LookupName`.
+    LookupRefused,
+}
+
+impl fmt::Display for Reply<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Init { accepted } => {
+                let rc = if accepted { 0 } else { -1 };
+                writeln!(f, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc={rc}")
+            }
+            Self::Maxes => {
+                writeln!(f, "cmd=maxes kvsname_max={MAX_KVSNAME} keylen_max={MAX_KEY} vallen_max={MAX_VALUE} rc=0")
+            }
+            Self::Appnum(number) => writeln!(f, "cmd=appnum appnum={number} rc=0"),
+            Self::MyKvsname(name) => writeln!(f, "cmd=my_kvsname kvsname={name} rc=0"),
+            Self::UniverseSize(size) => writeln!(f, "cmd=universe_size size={size} rc=0"),
+            Self::Put => writeln!(f, "cmd=put_result rc=0 msg=success"),
+            Self::PutRefused => writeln!(f, "cmd=put_result rc=-1 msg=unknown_kvsname"),
+            Self::Value(value) => writeln!(f, "cmd=get_result rc=0 msg=success value={value}"),
+            Self::NoSuchKey => writeln!(f, "cmd=get_result rc=-1 msg=key_not_found value=unknown"),
+            Self::BarrierOut => writeln!(f, "cmd=barrier_out rc=0"),
+            Self::BarrierFailed => writeln!(f, "cmd=barrier_out rc=-1 msg=a_participant_is_lost"),
+            Self::Finalized => writeln!(f, "cmd=finalize_ack rc=0"),
+            Self::SpawnRefused => writeln!(f, "cmd=spawn_result rc=-1 msg=not_supported"),
+            Self::PublishRefused => writeln!(f, "cmd=publish_result rc=-1 msg=not_supported"),
+            Self::UnpublishRefused => writeln!(f, "cmd=unpublish_result rc=-1 msg=not_supported"),
+            Self::LookupRefused => writeln!(f, "cmd=lookup_result rc=-1 msg=not_supported"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reply_is_one_line() {
+        let replies = [
+            Reply::Init { accepted: true },
+            Reply::Maxes,
+            Reply::Appnum(1),
+            Reply::MyKvsname("kvs_1"),
+            Reply::UniverseSize(8),
+            Reply::Put,
+            Reply::PutRefused,
+            Reply::Value("x y"),
+            Reply::NoSuchKey,
+            Reply::BarrierOut,
+            Reply::BarrierFailed,
+            Reply::Finalized,
+            Reply::SpawnRefused,
+            Reply::PublishRefused,
+            Reply::UnpublishRefused,
+            Reply::LookupRefused,
+        ];
+        for reply in replies {
+            let line = reply.to_string();
+            assert!(line.starts_with("cmd=") && line.ends_with('\n') && line.matches('\n').count() == 1, "{line}");
+        }
+    }
+}

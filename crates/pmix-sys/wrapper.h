@@ -1,0 +1,3 @@
+/* What regenerate.sh feeds to bindgen. */
+#include <pmix.h>
+#include <pmix_server.h>

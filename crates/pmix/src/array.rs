@@ -1,0 +1,202 @@
+//! Arrays of infos in the library's own layout, for arguments and answers. All memory is ours and lives
+//! as long as the [`InfoArray`]; the library copies what it keeps.
+
+use std::ffi::CString;
+
+use ferrite_pmix_sys as sys;
+
+use crate::{Info, Proc, Value};
+
+/// Owns the infos and everything they point to.
+pub(crate) struct InfoArray {
+    infos: Box<[sys::pmix_info_t]>,
+}
+
+// SAFETY: every pointer inside is to memory that this value alone owns.
+unsafe impl Send for InfoArray {}
+
+impl InfoArray {
+    /// Text with NUL bytes is cut there, keys and names that are too long are cut at their limit: both can come
+    /// from users, and neither is worth a failed launch.
+    pub(crate) fn new(infos: &[Info]) -> Self {
+        Self { infos: infos.iter().map(encode_info).collect() }
+    }
+
+    /// Null when empty, as the library expects.
+    pub(crate) fn as_mut_ptr(&mut self) -> *mut sys::pmix_info_t {
+        if self.infos.is_empty() { std::ptr::null_mut() } else { self.infos.as_mut_ptr() }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.infos.len()
+    }
+
+    /// Gives up ownership: pointer and length.
+    fn into_raw(mut self) -> (*mut sys::pmix_info_t, usize) {
+        let infos = std::mem::take(&mut self.infos);
+        let len = infos.len();
+        (Box::into_raw(infos).cast(), len)
+    }
+}
+
+impl Drop for InfoArray {
+    fn drop(&mut self) {
+        for info in &mut self.infos {
+            // SAFETY: `encode` made the value and nobody else frees it.
+            unsafe { free_value(&mut info.value) };
+        }
+    }
+}
+
+fn encode_info(info: &Info) -> sys::pmix_info_t {
+    let mut raw = sys::pmix_info_t { key: [0; 512], flags: 0, value: encode(&info.value) };
+    let bytes = info.key.bytes().take_while(|&c| c != 0).take(sys::PMIX_MAX_KEYLEN as usize);
+    for (to, from) in raw.key.iter_mut().zip(bytes) {
+        *to = from as std::os::raw::c_char;
+    }
+    raw
+}
+
+fn c_text(text: &str) -> *mut std::os::raw::c_char {
+    let bytes: Vec<u8> = text.bytes().take_while(|&c| c != 0).collect();
+    CString::new(bytes).map_or(std::ptr::null_mut(), CString::into_raw)
+}
+
+fn c_proc(proc: &Proc) -> sys::pmix_proc_t {
+    let cut = |nspace: &str| nspace.chars().filter(|&c| c != '\0').take(63).collect::<String>();
+    proc.to_raw().unwrap_or_else(|| {
+        // 63 characters are at most 252 bytes: the cut name always fits.
+        Proc::new(cut(&proc.nspace), proc.rank).to_raw().expect("a short name without NUL fits")
+    })
+}
+
+/// Every pointer in the result comes from `into_raw` of a `CString` or `Box`, or is null.
+fn encode(value: &Value) -> sys::pmix_value_t {
+    type Data = sys::pmix_value__bindgen_ty_1;
+    let (type_, data) = match value {
+        Value::Bool(flag) => (sys::PMIX_BOOL, Data { flag: *flag }),
+        Value::Byte(byte) => (sys::PMIX_BYTE, Data { byte: *byte }),
+        Value::String(text) => (sys::PMIX_STRING, Data { string: c_text(text) }),
+        Value::Size(size) => (sys::PMIX_SIZE, Data { size: *size as usize }),
+        Value::Pid(pid) => (sys::PMIX_PID, Data { pid: *pid }),
+        Value::Int(integer) => (sys::PMIX_INT, Data { integer: *integer }),
+        Value::I8(int8) => (sys::PMIX_INT8, Data { int8: *int8 }),
+        Value::I16(int16) => (sys::PMIX_INT16, Data { int16: *int16 }),
+        Value::I32(int32) => (sys::PMIX_INT32, Data { int32: *int32 }),
+        Value::I64(int64) => (sys::PMIX_INT64, Data { int64: *int64 }),
+        Value::Uint(uint) => (sys::PMIX_UINT, Data { uint: *uint }),
+        Value::U8(uint8) => (sys::PMIX_UINT8, Data { uint8: *uint8 }),
+        Value::U16(uint16) => (sys::PMIX_UINT16, Data { uint16: *uint16 }),
+        Value::U32(uint32) => (sys::PMIX_UINT32, Data { uint32: *uint32 }),
+        Value::U64(uint64) => (sys::PMIX_UINT64, Data { uint64: *uint64 }),
+        Value::Float(fval) => (sys::PMIX_FLOAT, Data { fval: *fval }),
+        Value::Double(dval) => (sys::PMIX_DOUBLE, Data { dval: *dval }),
+        Value::Status(status) => (sys::PMIX_STATUS, Data { status: status.0 }),
+        Value::Rank(rank) => (sys::PMIX_PROC_RANK, Data { rank: *rank }),
+        Value::Range(range) => (sys::PMIX_DATA_RANGE, Data { range: *range }),
+        Value::Proc(proc) => (sys::PMIX_PROC, Data { proc_: Box::into_raw(Box::new(c_proc(proc))) }),
+        Value::Bytes(bytes) => (sys::PMIX_BYTE_OBJECT, Data { bo: encode_bytes(bytes) }),
+        Value::Regex(bytes) => (sys::PMIX_REGEX, Data { bo: encode_bytes(bytes) }),
+        Value::Infos(infos) => {
+            let (array, size) = InfoArray::new(infos).into_raw();
+            (sys::PMIX_DATA_ARRAY, encode_array(sys::PMIX_INFO, array.cast(), size))
+        }
+        Value::Procs(procs) => {
+            let raw: Box<[_]> = procs.iter().map(c_proc).collect();
+            let size = raw.len();
+            (sys::PMIX_DATA_ARRAY, encode_array(sys::PMIX_PROC, Box::into_raw(raw).cast(), size))
+        }
+        // What could not be decoded cannot be passed on.
+        Value::Other(_) => (sys::PMIX_UNDEF, Data { uint64: 0 }),
+    };
+    sys::pmix_value_t { type_: type_ as u16, data }
+}
+
+fn encode_bytes(bytes: &[u8]) -> sys::pmix_byte_object_t {
+    let copy: Box<[u8]> = bytes.into();
+    sys::pmix_byte_object_t { size: copy.len(), bytes: Box::into_raw(copy).cast() }
+}
+
+fn encode_array(element: u32, array: *mut std::os::raw::c_void, size: usize) -> sys::pmix_value__bindgen_ty_1 {
+    let array = sys::pmix_data_array_t { type_: element as u16, size, array };
+    sys::pmix_value__bindgen_ty_1 { darray: Box::into_raw(Box::new(array)) }
+}
+
+/// # Safety
+/// `encode` made the value, it was not freed before, and it is not used again.
+unsafe fn free_value(value: &mut sys::pmix_value_t) {
+    // SAFETY: each arm frees, in the way in which `encode` allocated, the member that the type names.
+    unsafe {
+        match u32::from(value.type_) {
+            sys::PMIX_STRING if !value.data.string.is_null() => drop(CString::from_raw(value.data.string)),
+            sys::PMIX_PROC => drop(Box::from_raw(value.data.proc_)),
+            sys::PMIX_BYTE_OBJECT | sys::PMIX_REGEX => free_slice::<u8>(value.data.bo.bytes.cast(), value.data.bo.size),
+            sys::PMIX_DATA_ARRAY => {
+                let array = Box::from_raw(value.data.darray);
+                if u32::from(array.type_) == sys::PMIX_INFO {
+                    let infos = Box::from_raw(std::ptr::slice_from_raw_parts_mut(array.array.cast(), array.size));
+                    drop(InfoArray { infos });
+                } else {
+                    free_slice::<sys::pmix_proc_t>(array.array.cast(), array.size);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// # Safety
+/// Pointer and length come from `Box::into_raw` of a boxed slice.
+unsafe fn free_slice<T>(pointer: *mut T, len: usize) {
+    // SAFETY: the caller's promise.
+    drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(pointer, len)) });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Status;
+
+    #[test]
+    fn values_come_back_as_they_went_in() {
+        let infos = vec![
+            Info::new(c"a", true),
+            Info::new(c"b", "text"),
+            Info::new(c"c", 7u32),
+            Info::new(c"d", Status(-8)),
+            Info::new(c"e", Proc::new("job@1", 3)),
+            Info::new(c"f", Value::Bytes(vec![0, 1, 0])),
+            Info::new(c"g", Value::Regex(b"blob:\0x".to_vec())),
+            Info::new(c"h", vec![Info::new(c"inner", vec![Info::new(c"leaf", 1u16)])]),
+            Info::new(c"i", Value::Procs(vec![Proc::new("x", Proc::WILDCARD)])),
+            Info::new(c"j", Value::Infos(Vec::new())),
+            Info::new(c"k", Value::Double(0.5)),
+        ];
+        let mut array = InfoArray::new(&infos);
+        // SAFETY: the array was just made.
+        let back = unsafe { Info::from_array(array.as_mut_ptr(), array.len()) };
+        assert_eq!(back, infos);
+    }
+
+    #[test]
+    fn names_that_are_too_long_are_cut_and_do_not_overflow() {
+        let infos = vec![Info { key: "k".repeat(900), value: Proc::new("n".repeat(900), 1).into() }];
+        let mut array = InfoArray::new(&infos);
+        // SAFETY: the array was just made.
+        let back = unsafe { Info::from_array(array.as_mut_ptr(), array.len()) };
+        assert_eq!(back[0].key.len(), 511);
+        assert!(matches!(&back[0].value, Value::Proc(p) if p.nspace.len() == 63));
+    }
+
+    #[test]
+    fn nesting_beyond_the_limit_is_not_decoded() {
+        let mut value = Value::Bool(true);
+        for _ in 0..20 {
+            value = Value::Infos(vec![Info { key: "x".into(), value }]);
+        }
+        let mut array = InfoArray::new(&[Info { key: "x".into(), value }]);
+        // SAFETY: the array was just made.
+        let back = unsafe { Info::from_array(array.as_mut_ptr(), array.len()) };
+        assert!(format!("{back:?}").contains("Other(39)"));
+    }
+}

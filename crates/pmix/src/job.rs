@@ -1,0 +1,344 @@
+//! What a daemon tells the library about a job, and the infos that say it in PMIx's words. Pure: the library is
+//! needed only to compress two lists, and the caller passes that in.
+
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+use ferrite_pmix_sys as sys;
+
+use crate::{Info, Proc, Value};
+
+/// A job as one node sees it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct JobInfo {
+    /// The namespace.
+    pub nspace: String,
+    /// The PMIx session that the job runs in.
+    pub session_id: u32,
+    /// The scheduler's name of the job; the namespace when there is no scheduler.
+    pub job_id: String,
+    /// Processes that the session has room for.
+    pub universe_size: u32,
+    /// Processes in the job; ranks are 0 up to this.
+    pub size: u32,
+    /// Processes that the job may grow to.
+    pub max_procs: u32,
+    /// Added to a rank to make it unique in the session.
+    pub rank_offset: u32,
+    /// The mapping policy in effect.
+    pub map_by: String,
+    /// The ranking policy in effect.
+    pub rank_by: String,
+    /// The binding policy in effect.
+    pub bind_to: String,
+    /// The session directory; must exist.
+    pub tmpdir: PathBuf,
+    /// The job's directory; must exist.
+    pub nsdir: PathBuf,
+    /// Every node that hosts processes of the job, in the order of the job map.
+    pub nodes: Vec<NodeInfo>,
+    /// This machine in `nodes`. `None` when it hosts no process of the job.
+    pub local_node: Option<usize>,
+    /// Every application of the job.
+    pub apps: Vec<AppInfo>,
+    /// The processes on this machine.
+    pub local: Vec<LocalProc>,
+    /// Who spawned the job by PMIx_Spawn.
+    pub parent: Option<Proc>,
+    /// The user that the processes run as.
+    pub uid: u32,
+    /// The group that the processes run as.
+    pub gid: u32,
+    /// Whatever else processes should find.
+    pub extra: Vec<Info>,
+}
+
+/// A node of a job.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NodeInfo {
+    /// Its name; no comma in it.
+    pub hostname: String,
+    /// Its number in the DVM.
+    pub node_id: u32,
+    /// The ranks of the job that it hosts, ascending.
+    pub ranks: Vec<RangeInclusive<u32>>,
+}
+
+impl NodeInfo {
+    fn expand(&self) -> impl Iterator<Item = u32> {
+        self.ranks.iter().cloned().flatten()
+    }
+
+    fn size(&self) -> u32 {
+        self.ranks.iter().map(|r| r.end().saturating_sub(*r.start()) + 1).sum()
+    }
+
+    /// `0,1,2,3,7`: the library and its clients split at commas only, whatever its header says of ranges.
+    fn rank_text(&self) -> String {
+        self.expand().map(|rank| rank.to_string()).collect::<Vec<_>>().join(",")
+    }
+}
+
+/// An application of a job.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AppInfo {
+    /// Its place on the command line, from zero.
+    pub number: u32,
+    /// Its processes.
+    pub size: u32,
+    /// Its lowest rank in the job.
+    pub leader: u32,
+    /// Its working directory.
+    pub wdir: PathBuf,
+    /// Its command.
+    pub argv: Vec<String>,
+}
+
+/// A process on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LocalProc {
+    /// Its rank in the job.
+    pub rank: u32,
+    /// The number of its application.
+    pub app: u32,
+    /// Its rank in the application.
+    pub app_rank: u32,
+    /// Its rank among the job's processes on this machine.
+    pub local_rank: u16,
+    /// Its rank among all processes on this machine.
+    pub node_rank: u16,
+    /// How often it was restarted.
+    pub reincarnation: u32,
+    /// Its directory; must exist.
+    pub proc_dir: PathBuf,
+    /// Where it is bound, in the library's form (`hwloc:0x0000000f`), when it is bound.
+    pub cpuset: Option<String>,
+}
+
+/// The library's way to shorten lists: the node names (comma between) and the ranks per node (semicolon between).
+pub(crate) trait Compress {
+    /// Of `n0,n1,n2`.
+    fn nodes(&self, list: &str) -> Value;
+    /// Of `0,1;2,3`.
+    fn ranks(&self, list: &str) -> Value;
+}
+
+/// Up to this size of a job every process and node is described in full. In a larger one those elsewhere are known by the two
+/// maps only: their host names and peers, which is what MPI libraries ask for. Each full description costs
+/// the daemon about 10 microseconds and 8 kB, whether or not anyone asks.
+const FULL_UP_TO: u32 = 256;
+
+/// The infos for `PMIx_server_register_nspace`. The cost grows with the processes *here* and with the number of
+/// nodes; what the others are is derived by the library from the two lists when someone asks.
+pub(crate) fn describe(job: &JobInfo, compress: &dyn Compress) -> Vec<Info> {
+    let mut infos = job_level(job, compress);
+    infos.extend(job.apps.iter().map(app_array));
+    infos.extend(job.local.iter().map(|proc| local_array(job, proc)));
+    if job.size <= FULL_UP_TO {
+        infos.extend(job.nodes.iter().map(node_array));
+        let elsewhere = job.nodes.iter().enumerate().filter(|(at, _)| Some(*at) != job.local_node);
+        infos.extend(elsewhere.flat_map(|(_, node)| remote_arrays(job, node)));
+    } else {
+        infos.extend(job.local_node.and_then(|at| job.nodes.get(at)).map(node_array));
+    }
+    infos.extend(job.extra.iter().cloned());
+    infos
+}
+
+fn job_level(job: &JobInfo, compress: &dyn Compress) -> Vec<Info> {
+    let names: Vec<_> = job.nodes.iter().map(|node| node.hostname.as_str()).collect();
+    let ranks: Vec<_> = job.nodes.iter().map(NodeInfo::rank_text).collect();
+    let local = job.local.iter().map(|proc| Proc::new(&job.nspace, proc.rank)).collect();
+    vec![
+        Info::new(sys::PMIX_SESSION_ID, job.session_id),
+        Info::new(sys::PMIX_JOBID, job.job_id.as_str()),
+        Info::new(sys::PMIX_NPROC_OFFSET, job.rank_offset),
+        Info::new(sys::PMIX_NODE_MAP, compress.nodes(&names.join(","))),
+        Info::new(sys::PMIX_PROC_MAP, compress.ranks(&ranks.join(";"))),
+        Info::new(sys::PMIX_NUM_NODES, job.nodes.len() as u32),
+        Info::new(sys::PMIX_UNIV_SIZE, job.universe_size),
+        Info::new(sys::PMIX_JOB_SIZE, job.size),
+        Info::new(sys::PMIX_JOB_NUM_APPS, job.apps.len() as u32),
+        Info::new(sys::PMIX_MAX_PROCS, job.max_procs),
+        Info::new(sys::PMIX_MAPBY, job.map_by.as_str()),
+        Info::new(sys::PMIX_RANKBY, job.rank_by.as_str()),
+        Info::new(sys::PMIX_BINDTO, job.bind_to.as_str()),
+        Info::new(sys::PMIX_TMPDIR, path(&job.tmpdir)),
+        Info::new(sys::PMIX_NSDIR, path(&job.nsdir)),
+        Info::new(sys::PMIX_LOCAL_PROCS, Value::Procs(local)),
+    ]
+}
+
+fn node_array(node: &NodeInfo) -> Info {
+    let size = node.size();
+    // Without the name first the library reads through a null pointer.
+    let mut infos = vec![
+        Info::new(sys::PMIX_HOSTNAME, node.hostname.as_str()),
+        Info::new(sys::PMIX_NODEID, node.node_id),
+        Info::new(sys::PMIX_NODE_SIZE, size),
+        Info::new(sys::PMIX_LOCAL_SIZE, size),
+        Info::new(sys::PMIX_LOCAL_PEERS, node.rank_text()),
+    ];
+    infos.extend(node.expand().next().map(|leader| Info::new(sys::PMIX_LOCALLDR, Value::Rank(leader))));
+    Info::new(sys::PMIX_NODE_INFO_ARRAY, infos)
+}
+
+fn app_array(app: &AppInfo) -> Info {
+    let infos = vec![
+        Info::new(sys::PMIX_APPNUM, app.number),
+        Info::new(sys::PMIX_APP_SIZE, app.size),
+        Info::new(sys::PMIX_APPLDR, Value::Rank(app.leader)),
+        Info::new(sys::PMIX_WDIR, path(&app.wdir)),
+        Info::new(sys::PMIX_APP_ARGV, app.argv.join(" ")),
+    ];
+    Info::new(sys::PMIX_APP_INFO_ARRAY, infos)
+}
+
+fn local_array(job: &JobInfo, proc: &LocalProc) -> Info {
+    let node = job.local_node.and_then(|at| job.nodes.get(at));
+    let mut infos = place(job, proc, node);
+    infos.push(Info::new(sys::PMIX_REINCARNATION, proc.reincarnation));
+    infos.push(Info::new(sys::PMIX_PROCDIR, path(&proc.proc_dir)));
+    if let Some(cpuset) = &proc.cpuset {
+        infos.push(Info::new(sys::PMIX_CPUSET, cpuset.as_str()));
+    }
+    if let Some(parent) = &job.parent {
+        infos.push(Info::new(sys::PMIX_SPAWNED, true));
+        infos.push(Info::new(sys::PMIX_PARENT_ID, parent.clone()));
+    }
+    Info::new(sys::PMIX_PROC_DATA, infos)
+}
+
+/// The processes of another node. Where they are follows from the maps, and an application's ranks are contiguous.
+fn remote_arrays<'a>(job: &'a JobInfo, node: &'a NodeInfo) -> impl Iterator<Item = Info> + 'a {
+    node.expand().zip(0u16..).map(move |(rank, local_rank)| {
+        let app = job.apps.iter().find(|app| rank.checked_sub(app.leader).is_some_and(|at| at < app.size));
+        let proc = LocalProc {
+            rank,
+            app: app.map_or(0, |app| app.number),
+            app_rank: app.map_or(rank, |app| rank - app.leader),
+            local_rank,
+            // Other jobs on that node are not known here; alone, the two are the same.
+            node_rank: local_rank,
+            ..LocalProc::default()
+        };
+        Info::new(sys::PMIX_PROC_DATA, place(job, &proc, Some(node)))
+    })
+}
+
+/// Where a process is in the job and on the machines; the library wants the rank first.
+fn place(job: &JobInfo, proc: &LocalProc, node: Option<&NodeInfo>) -> Vec<Info> {
+    let mut infos = vec![
+        Info::new(sys::PMIX_RANK, Value::Rank(proc.rank)),
+        Info::new(sys::PMIX_GLOBAL_RANK, Value::Rank(job.rank_offset.saturating_add(proc.rank))),
+        Info::new(sys::PMIX_APPNUM, proc.app),
+        Info::new(sys::PMIX_APP_RANK, Value::Rank(proc.app_rank)),
+        Info::new(sys::PMIX_LOCAL_RANK, proc.local_rank),
+        Info::new(sys::PMIX_NODE_RANK, proc.node_rank),
+    ];
+    if let Some(node) = node {
+        infos.push(Info::new(sys::PMIX_NODEID, node.node_id));
+        infos.push(Info::new(sys::PMIX_HOSTNAME, node.hostname.as_str()));
+    }
+    infos
+}
+
+fn path(path: &std::path::Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Plain;
+
+    impl Compress for Plain {
+        fn nodes(&self, list: &str) -> Value {
+            list.into()
+        }
+        fn ranks(&self, list: &str) -> Value {
+            list.into()
+        }
+    }
+
+    fn two_nodes() -> JobInfo {
+        JobInfo {
+            nspace: "f@1".into(),
+            size: 5,
+            nodes: vec![
+                NodeInfo { hostname: "n0".into(), node_id: 0, ranks: vec![0..=2] },
+                NodeInfo { hostname: "n1".into(), node_id: 1, ranks: vec![3..=3, 4..=4] },
+            ],
+            local_node: Some(1),
+            local: vec![LocalProc { rank: 3, ..LocalProc::default() }, LocalProc { rank: 4, ..LocalProc::default() }],
+            ..JobInfo::default()
+        }
+    }
+
+    fn find<'a>(infos: &'a [Info], key: &std::ffi::CStr) -> &'a Value {
+        &infos.iter().find(|info| info.is(key)).expect("the key is there").value
+    }
+
+    #[test]
+    fn the_maps_name_every_node_and_rank() {
+        let infos = describe(&two_nodes(), &Plain);
+        assert_eq!(find(&infos, sys::PMIX_NODE_MAP), &Value::from("n0,n1"));
+        assert_eq!(find(&infos, sys::PMIX_PROC_MAP), &Value::from("0,1,2;3,4"));
+        assert_eq!(find(&infos, sys::PMIX_NUM_NODES), &Value::from(2u32));
+    }
+
+    fn node_arrays(infos: &[Info]) -> Vec<&Value> {
+        infos.iter().filter(|i| i.is(sys::PMIX_NODE_INFO_ARRAY)).map(|i| &i.value).collect()
+    }
+
+    #[test]
+    fn every_node_of_a_small_job_is_described_with_its_name_first() {
+        let infos = describe(&two_nodes(), &Plain);
+        let [_, Value::Infos(second)] = node_arrays(&infos)[..] else { panic!("two arrays") };
+        assert!(second[0].is(sys::PMIX_HOSTNAME), "the library reads the name first");
+        assert_eq!(find(second, sys::PMIX_LOCAL_PEERS), &Value::from("3,4"));
+        assert_eq!(find(second, sys::PMIX_LOCALLDR), &Value::Rank(3));
+    }
+
+    fn described_ranks(infos: &[Info]) -> Vec<u32> {
+        let procs = infos.iter().filter(|info| info.is(sys::PMIX_PROC_DATA));
+        let rank = |info: &Info| match &info.value {
+            Value::Infos(proc) if matches!(proc[0].value, Value::Rank(_)) => {
+                proc[0].value.as_i64().expect("a number") as u32
+            }
+            _ => panic!("an array that begins with the rank"),
+        };
+        procs.map(rank).collect()
+    }
+
+    #[test]
+    fn every_process_of_a_small_job_is_described_once() {
+        assert_eq!(described_ranks(&describe(&two_nodes(), &Plain)), [3, 4, 0, 1, 2]);
+    }
+
+    #[test]
+    fn of_a_huge_job_only_what_is_here_is_described() {
+        let job = JobInfo { size: FULL_UP_TO + 1, ..two_nodes() };
+        let infos = describe(&job, &Plain);
+        assert_eq!(described_ranks(&infos), [3, 4]);
+        assert_eq!(node_arrays(&infos).len(), 1);
+    }
+
+    #[test]
+    fn the_application_of_a_remote_process_follows_from_its_rank() {
+        let app = |number, leader, size| AppInfo { number, leader, size, ..AppInfo::default() };
+        let job = JobInfo { apps: vec![app(0, 0, 2), app(1, 2, 3)], ..two_nodes() };
+        let remote: Vec<_> = remote_arrays(&job, &job.nodes[0]).collect();
+        let Value::Infos(third) = &remote[2].value else { panic!("an array") };
+        assert_eq!(find(third, sys::PMIX_APPNUM), &Value::from(1u32));
+        assert_eq!(find(third, sys::PMIX_APP_RANK), &Value::Rank(0));
+    }
+
+    #[test]
+    fn a_node_without_processes_describes_none() {
+        let job = JobInfo { local_node: None, local: Vec::new(), size: FULL_UP_TO + 1, ..two_nodes() };
+        let infos = describe(&job, &Plain);
+        assert!(!infos.iter().any(|i| i.is(sys::PMIX_NODE_INFO_ARRAY) || i.is(sys::PMIX_PROC_DATA)));
+    }
+}

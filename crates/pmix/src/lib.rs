@@ -1,0 +1,34 @@
+//! A safe PMIx server: libpmix opened at run time, its upcalls as owned values, its answers given where they are safe.
+//!
+//! The driver uses it; it knows no DVM type and no async runtime, and it decides nothing. Three rules of the library
+//! shape it (README.md says how they were found):
+//!
+//! 1. Upcalls come on the library's thread and must return at once: arguments are copied, the receiver passes them on.
+//! 2. Answers must be given on that thread: [`Completer`] may be used anywhere and hops there by itself.
+//! 3. A client that gets no answer hangs: a [`Completer`] that is dropped answers with an error.
+//!
+//! Starting the library takes milliseconds that most jobs need not pay. A child can be given [`FrontDoor::child_env`]
+//! before any of this runs; the first connection to the driver's port is then the reason to call [`Server::start`].
+
+mod array;
+mod completer;
+mod environment;
+mod gate;
+mod job;
+mod listener;
+mod module;
+mod progress;
+mod server;
+mod status;
+mod upcall;
+mod value;
+
+pub use completer::Completer;
+pub use environment::{FrontDoor, PROCESS_ENV, compat_env, prepare_process};
+pub use ferrite_pmix_sys::{OpenError, Version};
+pub use gate::FirstMessage;
+pub use job::{AppInfo, JobInfo, LocalProc, NodeInfo};
+pub use server::{Audience, Error, Notice, Server, ServerConfig};
+pub use status::Status;
+pub use upcall::{LogChannel, LogEntry, Question, Upcall};
+pub use value::{Info, Proc, Value};

@@ -1,0 +1,541 @@
+//! The functions that the library calls. Each copies its arguments, hands an [`Upcall`] to the one receiver, and
+//! returns; none of them decides anything, and none of them blocks.
+
+use std::os::raw::{c_char, c_void};
+use std::sync::Arc;
+
+use ferrite_pmix_sys as sys;
+
+use crate::array::InfoArray;
+use crate::progress::Progress;
+use crate::server::{Inner, active};
+use crate::value::{flag, slice, text, timeout_s};
+use crate::{Completer, Info, LogChannel, LogEntry, Proc, Question, Status, Upcall};
+
+const ACCEPTED: sys::pmix_status_t = sys::PMIX_SUCCESS as sys::pmix_status_t;
+const DONE: sys::pmix_status_t = sys::PMIX_OPERATION_SUCCEEDED;
+
+/// The table for `PMIx_server_init`. Entries left null are refused by the library itself.
+pub(crate) fn table() -> sys::PaddedModule {
+    // SAFETY: the module is a struct of optional function pointers, for which zero is `None`.
+    let mut padded: sys::PaddedModule = unsafe { std::mem::zeroed() };
+    let module = &mut padded.module;
+    module.client_connected2 = Some(client_connected);
+    module.client_finalized = Some(client_finalized);
+    module.abort = Some(abort);
+    module.fence_nb = Some(fence);
+    module.direct_modex = Some(direct_modex);
+    module.publish = Some(publish);
+    module.lookup = Some(lookup);
+    module.unpublish = Some(unpublish);
+    module.spawn = Some(spawn);
+    module.connect = Some(connect);
+    module.disconnect = Some(disconnect);
+    module.register_events = Some(register_events);
+    module.deregister_events = Some(deregister_events);
+    module.notify_event = Some(notify_event);
+    module.query = Some(query);
+    module.tool_connected = Some(tool_connected);
+    module.log = Some(log);
+    module.allocate = Some(allocate);
+    module.job_control = Some(job_control);
+    module.monitor = Some(monitor);
+    module.iof_pull = Some(iof_pull);
+    module.push_stdin = Some(push_stdin);
+    module.group = Some(group);
+    padded
+}
+
+/// A callback of the library with its argument: what an answer needs.
+struct Token<F> {
+    callback: F,
+    data: *mut c_void,
+}
+
+// SAFETY: the data pointer is only handed back to the library, on the library's own thread.
+unsafe impl<F: Send> Send for Token<F> {}
+
+impl<F> Token<F> {
+    fn open(self) -> (F, *mut c_void) {
+        (self.callback, self.data)
+    }
+}
+
+fn answer<T: Send + 'static, F: Send + 'static>(
+    progress: Arc<Progress>,
+    callback: Option<F>,
+    data: *mut c_void,
+    deliver: impl FnOnce(F, *mut c_void, Result<T, Status>) + Send + 'static,
+) -> Completer<T> {
+    let token = Token { callback, data };
+    Completer::new(move |result| {
+        let hop = Arc::clone(&progress);
+        hop.run(Box::new(move || {
+            let (callback, data) = token.open();
+            if let Some(callback) = callback {
+                deliver(callback, data, result);
+                progress.answered();
+            }
+        }));
+    })
+}
+
+fn status_of<T>(result: &Result<T, Status>) -> sys::pmix_status_t {
+    match result {
+        Ok(_) => ACCEPTED,
+        Err(status) => status.0,
+    }
+}
+
+fn op_reply(inner: &Inner, callback: sys::pmix_op_cbfunc_t, data: *mut c_void) -> Completer<()> {
+    answer(inner.progress(), callback, data, |callback, data, result: Result<(), Status>| {
+        // SAFETY: the library gave the pair for one call, which this is.
+        unsafe { callback(status_of(&result), data) };
+    })
+}
+
+fn blob_reply(inner: &Inner, callback: sys::pmix_modex_cbfunc_t, data: *mut c_void) -> Completer<Vec<u8>> {
+    answer(inner.progress(), callback, data, |callback, data, result: Result<Vec<u8>, Status>| {
+        let status = status_of(&result);
+        let blob = Box::new(result.unwrap_or_default());
+        let (bytes, len) = (blob.as_ptr(), blob.len());
+        let blob = Box::into_raw(blob);
+        // SAFETY: the library gave the pair for one call; the blob lives until the library calls `release_blob`.
+        unsafe { callback(status, bytes.cast(), len, data, Some(release_blob), blob.cast()) };
+    })
+}
+
+unsafe extern "C" fn release_blob(blob: *mut c_void) {
+    // SAFETY: `blob_reply` passed it, and the library releases once.
+    drop(unsafe { Box::from_raw(blob.cast::<Vec<u8>>()) });
+}
+
+fn info_reply(inner: &Inner, callback: sys::pmix_info_cbfunc_t, data: *mut c_void) -> Completer<Vec<Info>> {
+    answer(inner.progress(), callback, data, |callback, data, result: Result<Vec<Info>, Status>| {
+        let status = status_of(&result);
+        let mut array = Box::new(InfoArray::new(&result.unwrap_or_default()));
+        let (infos, len) = (array.as_mut_ptr(), array.len());
+        let array = Box::into_raw(array);
+        // SAFETY: the library gave the pair for one call; the array lives until the library calls `release_infos`.
+        unsafe { callback(status, infos, len, data, Some(release_infos), array.cast()) };
+    })
+}
+
+unsafe extern "C" fn release_infos(array: *mut c_void) {
+    // SAFETY: `info_reply` passed it, and the library releases once.
+    drop(unsafe { Box::from_raw(array.cast::<InfoArray>()) });
+}
+
+/// Hands over what `make` builds. Without a running server (it is being stopped) the library answers by itself.
+fn raise(make: impl FnOnce(&Inner) -> Option<Upcall>) -> sys::pmix_status_t {
+    let Some(inner) = active() else {
+        return Status::NOT_RUNNING.0;
+    };
+    match make(&inner) {
+        Some(upcall) => {
+            inner.receive(upcall);
+            ACCEPTED
+        }
+        None => Status::BAD_PARAM.0,
+    }
+}
+
+/// Answers "not supported" and tells the receiver, so that a log can say why a program failed.
+///
+/// # Safety
+/// `proc` is null or points to a process name.
+unsafe fn refuse(service: &'static str, proc: *const sys::pmix_proc_t) -> sys::pmix_status_t {
+    if let Some(inner) = active() {
+        // SAFETY: the caller's promise.
+        let proc = unsafe { Proc::from_raw(proc) };
+        inner.receive(Upcall::Refused { proc, service });
+    }
+    Status::NOT_SUPPORTED.0
+}
+
+unsafe extern "C" fn client_connected(
+    proc: *const sys::pmix_proc_t,
+    _object: *mut c_void,
+    _info: *mut sys::pmix_info_t,
+    _ninfo: usize,
+    callback: sys::pmix_op_cbfunc_t,
+    data: *mut c_void,
+) -> sys::pmix_status_t {
+    // SAFETY: arguments of the library are valid during the call; so in every function below.
+    let proc = unsafe { Proc::from_raw(proc) };
+    raise(|inner| Some(Upcall::ClientConnected { proc: proc?, reply: op_reply(inner, callback, data) }))
+}
+
+unsafe extern "C" fn client_finalized(
+    proc: *const sys::pmix_proc_t,
+    _object: *mut c_void,
+    callback: sys::pmix_op_cbfunc_t,
+    data: *mut c_void,
+) -> sys::pmix_status_t {
+    // SAFETY: see `client_connected`.
+    let proc = unsafe { Proc::from_raw(proc) };
+    raise(|inner| Some(Upcall::ClientFinalized { proc: proc?, reply: op_reply(inner, callback, data) }))
+}
+
+unsafe extern "C" fn abort(
+    proc: *const sys::pmix_proc_t,
+    _object: *mut c_void,
+    status: std::os::raw::c_int,
+    message: *const c_char,
+    procs: *mut sys::pmix_proc_t,
+    nprocs: usize,
+    callback: sys::pmix_op_cbfunc_t,
+    data: *mut c_void,
+) -> sys::pmix_status_t {
+    // SAFETY: see `client_connected`.
+    let (proc, message, targets) = unsafe { (Proc::from_raw(proc), text(message), Proc::from_array(procs, nprocs)) };
+    raise(|inner| Some(Upcall::Abort { proc: proc?, status, message, targets, reply: op_reply(inner, callback, data) }))
+}
+
+unsafe extern "C" fn fence(
+    procs: *const sys::pmix_proc_t,
+    nprocs: usize,
+    info: *const sys::pmix_info_t,
+    ninfo: usize,
+    blob: *mut c_char,
+    blob_len: usize,
+    callback: sys::pmix_modex_cbfunc_t,
+    data: *mut c_void,
+) -> sys::pmix_status_t {
+    // SAFETY: see `client_connected`.
+    let (procs, info, bytes) = unsafe {
+        (Proc::from_array(procs, nprocs), Info::from_array(info, ninfo), slice(blob.cast::<u8>(), blob_len).to_vec())
+    };
+    // SAFETY: the blob, alone of all arguments, is given away by the library, which allocated it with malloc.
+    unsafe { libc::free(blob.cast()) };
+    raise(|inner| {
+        Some(Upcall::Fence {
+            procs,
+            data: bytes,
+            collect: flag(&info, sys::PMIX_COLLECT_DATA),
+            timeout_s: timeout_s(&info),
+            local_status: local_status(&info),
+            reply: blob_reply(inner, callback, data),
+        })
+    })
+}
+
+fn local_status(info: &[Info]) -> Status {
+    match info.iter().find(|info| info.is(sys::PMIX_LOCAL_COLLECTIVE_STATUS)).map(|info| &info.value) {
+        Some(crate::Value::Status(status)) => *status,
+        _ => Status::SUCCESS,
+    }
+}
+
+unsafe extern "C" fn direct_modex(
+    proc: *const sys::pmix_proc_t,
+    info: *const sys::pmix_info_t,
+    ninfo: usize,
+    callback: sys::pmix_modex_cbfunc_t,
+    data: *mut c_void,
+) -> sys::pmix_status_t {
+    // SAFETY: see `client_connected`.
+    let (proc, info) = unsafe { (Proc::from_raw(proc), Info::from_array(info, ninfo)) };
+    let key = info.iter().find(|info| info.is(sys::PMIX_REQUIRED_KEY));
+    let required_key = key.and_then(|info| info.value.as_str()).map(str::to_owned);
+    raise(|inner| {
+        let reply = blob_reply(inner, callback, data);
+        Some(Upcall::DirectModex { proc: proc?, required_key, timeout_s: timeout_s(&info), reply })
+    })
+}
+
+unsafe extern "C" fn connect(
+    procs: *const sys::pmix_proc_t,
+    nprocs: usize,
+    info: *const sys::pmix_info_t,
+    ninfo: usize,
+    callback: sys::pmix_op_cbfunc_t,
+    data: *mut c_void,
+) -> sys::pmix_status_t {
+    // SAFETY: see `client_connected`.
+    let (procs, info) = unsafe { (Proc::from_array(procs, nprocs), Info::from_array(info, ninfo)) };
+    raise(|inner| {
+        let reply = op_reply(inner, callback, data);
+        Some(Upcall::Connect { procs, timeout_s: timeout_s(&info), reply })
+    })
+}
+
+unsafe extern "C" fn disconnect(
+    procs: *const sys::pmix_proc_t,
+    nprocs: usize,
+    info: *const sys::pmix_info_t,
+    ninfo: usize,
+    callback: sys::pmix_op_cbfunc_t,
+    data: *mut c_void,
+) -> sys::pmix_status_t {
+    // SAFETY: see `client_connected`.
+    let (procs, info) = unsafe { (Proc::from_array(procs, nprocs), Info::from_array(info, ninfo)) };
+    raise(|inner| {
+        let reply = op_reply(inner, callback, data);
+        Some(Upcall::Disconnect { procs, timeout_s: timeout_s(&info), reply })
+    })
+}
+
+// The DVM tells the library of every event of the namespaces it runs; there is nothing to switch on or off.
+unsafe extern "C" fn register_events(
+    _codes: *mut sys::pmix_status_t,
+    _ncodes: usize,
+    _info: *const sys::pmix_info_t,
+    _ninfo: usize,
+    _callback: sys::pmix_op_cbfunc_t,
+    _data: *mut c_void,
+) -> sys::pmix_status_t {
+    DONE
+}
+
+unsafe extern "C" fn deregister_events(
+    _codes: *mut sys::pmix_status_t,
+    _ncodes: usize,
+    _callback: sys::pmix_op_cbfunc_t,
+    _data: *mut c_void,
+) -> sys::pmix_status_t {
+    DONE
+}
+
+// Answered at once: with a later answer the library uses the request after it freed it.
+unsafe extern "C" fn notify_event(
+    code: sys::pmix_status_t,
+    source: *const sys::pmix_proc_t,
+    range: sys::pmix_data_range_t,
+    info: *mut sys::pmix_info_t,
+    ninfo: usize,
+    _callback: sys::pmix_op_cbfunc_t,
+    _data: *mut c_void,
+) -> sys::pmix_status_t {
+    // SAFETY: see `client_connected`.
+    let (source, info) = unsafe { (Proc::from_raw(source), Info::from_array(info, ninfo)) };
+    if let (Some(inner), Some(source)) = (active(), source) {
+        // The library passes our own notices to us first.
+        if !inner.is_self(&source) {
+            inner.receive(Upcall::Event { code: Status(code), source, range, info });
+        }
+    }
+    DONE
+}
+
+unsafe extern "C" fn query(
+    proc: *mut sys::pmix_proc_t,
+    queries: *mut sys::pmix_query_t,
+    nqueries: usize,
+    callback: sys::pmix_info_cbfunc_t,
+    data: *mut c_void,
+) -> sys::pmix_status_t {
+    // SAFETY: see `client_connected`.
+    let (proc, raw) = unsafe { (Proc::from_raw(proc), slice(queries, nqueries)) };
+    let questions = raw
+        .iter()
+        .map(|query| Question {
+            // SAFETY: see `client_connected`; keys are a list that a null ends.
+            keys: unsafe { argv(query.keys) },
+            // SAFETY: see `client_connected`.
+            qualifiers: unsafe { Info::from_array(query.qualifiers, query.nqual) },
+        })
+        .collect();
+    raise(|inner| Some(Upcall::Query { proc: proc?, questions, reply: info_reply(inner, callback, data) }))
+}
+
+/// # Safety
+/// `list` is null or a list of C strings that a null ends.
+pub(crate) unsafe fn argv(list: *mut *mut c_char) -> Vec<String> {
+    let mut words = Vec::new();
+    if !list.is_null() {
+        // SAFETY: the caller's promise; the loop stops at the null.
+        unsafe {
+            let mut next = list;
+            while !(*next).is_null() {
+                words.push(text(*next));
+                next = next.add(1);
+            }
+        }
+    }
+    words
+}
+
+// Tools are let in by an issue of their own; until then a clear refusal.
+unsafe extern "C" fn tool_connected(
+    _info: *mut sys::pmix_info_t,
+    _ninfo: usize,
+    callback: sys::pmix_tool_connection_cbfunc_t,
+    data: *mut c_void,
+) {
+    // SAFETY: null is allowed.
+    unsafe { refuse("tool connection", std::ptr::null()) };
+    if let Some(callback) = callback {
+        let mut nobody = sys::pmix_proc_t { nspace: [0; 256], rank: 0 };
+        // SAFETY: the library gave the pair for one call, and we are on its thread.
+        unsafe { callback(Status::NOT_SUPPORTED.0, &mut nobody, data) };
+    }
+}
+
+unsafe extern "C" fn log(
+    proc: *const sys::pmix_proc_t,
+    entries: *const sys::pmix_info_t,
+    nentries: usize,
+    _directives: *const sys::pmix_info_t,
+    _ndirectives: usize,
+    callback: sys::pmix_op_cbfunc_t,
+    data: *mut c_void,
+) {
+    // SAFETY: see `client_connected`.
+    let (proc, infos) = unsafe { (Proc::from_raw(proc), Info::from_array(entries, nentries)) };
+    let entries: Vec<_> = infos.iter().filter_map(log_entry).collect();
+    let Some(inner) = active() else { return };
+    let reply = op_reply(&inner, callback, data);
+    match proc {
+        Some(proc) if !entries.is_empty() => inner.receive(Upcall::Log { proc, entries, reply }),
+        proc => {
+            reply.refuse();
+            inner.receive(Upcall::Refused { proc, service: "log to a channel other than stdout and stderr" });
+        }
+    }
+}
+
+fn log_entry(info: &Info) -> Option<LogEntry> {
+    let channel = if info.is(sys::PMIX_LOG_STDERR) {
+        LogChannel::Stderr
+    } else if info.is(sys::PMIX_LOG_STDOUT) {
+        LogChannel::Stdout
+    } else {
+        return None;
+    };
+    Some(LogEntry { channel, text: info.value.as_str()?.to_owned() })
+}
+
+unsafe extern "C" fn job_control(
+    proc: *const sys::pmix_proc_t,
+    targets: *const sys::pmix_proc_t,
+    ntargets: usize,
+    directives: *const sys::pmix_info_t,
+    ndirectives: usize,
+    callback: sys::pmix_info_cbfunc_t,
+    data: *mut c_void,
+) -> sys::pmix_status_t {
+    // SAFETY: see `client_connected`.
+    let (proc, targets, directives) = unsafe {
+        (Proc::from_raw(proc), Proc::from_array(targets, ntargets), Info::from_array(directives, ndirectives))
+    };
+    raise(|inner| {
+        let reply = info_reply(inner, callback, data);
+        Some(Upcall::JobControl { proc: proc?, targets, directives, reply })
+    })
+}
+
+// Nothing is forwarded through the library in answer to a pull yet, but a refusal after the fact makes it use freed memory.
+unsafe extern "C" fn iof_pull(
+    _procs: *const sys::pmix_proc_t,
+    _nprocs: usize,
+    _directives: *const sys::pmix_info_t,
+    _ndirectives: usize,
+    _channels: sys::pmix_iof_channel_t,
+    _callback: sys::pmix_op_cbfunc_t,
+    _data: *mut c_void,
+) -> sys::pmix_status_t {
+    DONE
+}
+
+unsafe extern "C" fn publish(
+    proc: *const sys::pmix_proc_t,
+    _info: *const sys::pmix_info_t,
+    _ninfo: usize,
+    _callback: sys::pmix_op_cbfunc_t,
+    _data: *mut c_void,
+) -> sys::pmix_status_t {
+    // SAFETY: see `client_connected`; so in every refusal below.
+    unsafe { refuse("publish", proc) }
+}
+
+unsafe extern "C" fn lookup(
+    proc: *const sys::pmix_proc_t,
+    _keys: *mut *mut c_char,
+    _info: *const sys::pmix_info_t,
+    _ninfo: usize,
+    _callback: sys::pmix_lookup_cbfunc_t,
+    _data: *mut c_void,
+) -> sys::pmix_status_t {
+    // SAFETY: see `publish`.
+    unsafe { refuse("lookup", proc) }
+}
+
+unsafe extern "C" fn unpublish(
+    proc: *const sys::pmix_proc_t,
+    _keys: *mut *mut c_char,
+    _info: *const sys::pmix_info_t,
+    _ninfo: usize,
+    _callback: sys::pmix_op_cbfunc_t,
+    _data: *mut c_void,
+) -> sys::pmix_status_t {
+    // SAFETY: see `publish`.
+    unsafe { refuse("unpublish", proc) }
+}
+
+unsafe extern "C" fn spawn(
+    proc: *const sys::pmix_proc_t,
+    _info: *const sys::pmix_info_t,
+    _ninfo: usize,
+    _apps: *const sys::pmix_app_t,
+    _napps: usize,
+    _callback: sys::pmix_spawn_cbfunc_t,
+    _data: *mut c_void,
+) -> sys::pmix_status_t {
+    // SAFETY: see `publish`.
+    unsafe { refuse("spawn", proc) }
+}
+
+unsafe extern "C" fn allocate(
+    proc: *const sys::pmix_proc_t,
+    _directive: sys::pmix_alloc_directive_t,
+    _info: *const sys::pmix_info_t,
+    _ninfo: usize,
+    _callback: sys::pmix_info_cbfunc_t,
+    _data: *mut c_void,
+) -> sys::pmix_status_t {
+    // SAFETY: see `publish`.
+    unsafe { refuse("allocation", proc) }
+}
+
+unsafe extern "C" fn monitor(
+    proc: *const sys::pmix_proc_t,
+    _monitor: *const sys::pmix_info_t,
+    _error: sys::pmix_status_t,
+    _directives: *const sys::pmix_info_t,
+    _ndirectives: usize,
+    _callback: sys::pmix_info_cbfunc_t,
+    _data: *mut c_void,
+) -> sys::pmix_status_t {
+    // SAFETY: see `publish`.
+    unsafe { refuse("monitoring", proc) }
+}
+
+unsafe extern "C" fn push_stdin(
+    proc: *const sys::pmix_proc_t,
+    _targets: *const sys::pmix_proc_t,
+    _ntargets: usize,
+    _directives: *const sys::pmix_info_t,
+    _ndirectives: usize,
+    _bytes: *const sys::pmix_byte_object_t,
+    _callback: sys::pmix_op_cbfunc_t,
+    _data: *mut c_void,
+) -> sys::pmix_status_t {
+    // SAFETY: see `publish`.
+    unsafe { refuse("push of stdin", proc) }
+}
+
+unsafe extern "C" fn group(
+    _operation: sys::pmix_group_operation_t,
+    _name: *mut c_char,
+    procs: *const sys::pmix_proc_t,
+    nprocs: usize,
+    _directives: *const sys::pmix_info_t,
+    _ndirectives: usize,
+    _callback: sys::pmix_info_cbfunc_t,
+    _data: *mut c_void,
+) -> sys::pmix_status_t {
+    let first = if nprocs == 0 { std::ptr::null() } else { procs };
+    // SAFETY: see `publish`; the first of the members stands for all.
+    unsafe { refuse("group", first) }
+}

@@ -1,0 +1,83 @@
+//! Status codes of PMIx, which are also its event codes.
+
+use ferrite_pmix_sys as sys;
+
+/// A status or event code. Negative values are errors or events; zero is success.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Status(pub i32);
+
+impl Status {
+    /// Done.
+    pub const SUCCESS: Self = Self(sys::PMIX_SUCCESS as i32);
+    /// Done at once; no callback will follow.
+    pub const OPERATION_SUCCEEDED: Self = Self(sys::PMIX_OPERATION_SUCCEEDED);
+    /// Something failed and nobody can say what.
+    pub const ERROR: Self = Self(sys::PMIX_ERROR);
+    /// This environment does not offer the service.
+    pub const NOT_SUPPORTED: Self = Self(sys::PMIX_ERR_NOT_SUPPORTED);
+    /// No such key, process or namespace.
+    pub const NOT_FOUND: Self = Self(sys::PMIX_ERR_NOT_FOUND);
+    /// The caller's own deadline passed.
+    pub const TIMEOUT: Self = Self(sys::PMIX_ERR_TIMEOUT);
+    /// A participant is gone.
+    pub const LOST_CONNECTION: Self = Self(sys::PMIX_ERR_LOST_CONNECTION);
+    /// The peer cannot be reached.
+    pub const UNREACHABLE: Self = Self(sys::PMIX_ERR_UNREACH);
+    /// An argument makes no sense.
+    pub const BAD_PARAM: Self = Self(sys::PMIX_ERR_BAD_PARAM);
+    /// The library is not running (any more).
+    pub const NOT_RUNNING: Self = Self(sys::PMIX_ERR_INIT);
+    /// Event: a process died by a signal or an abort.
+    pub const PROC_ABORTED: Self = Self(sys::PMIX_ERR_PROC_ABORTED);
+    /// Event: a process asked for an abort.
+    pub const PROC_REQUESTED_ABORT: Self = Self(sys::PMIX_ERR_PROC_REQUESTED_ABORT);
+    /// Event: a process ended without PMIx_Finalize.
+    pub const PROC_TERM_WO_SYNC: Self = Self(sys::PMIX_ERR_PROC_TERM_WO_SYNC);
+    /// Event: a job has ended.
+    pub const EVENT_JOB_END: Self = Self(sys::PMIX_EVENT_JOB_END);
+
+    /// `Ok` for success in either of its two forms.
+    ///
+    /// # Errors
+    /// The status itself when it is none of them.
+    pub fn into_result(self) -> Result<(), Self> {
+        if self == Self::SUCCESS || self == Self::OPERATION_SUCCEEDED { Ok(()) } else { Err(self) }
+    }
+
+    fn name(self) -> Option<&'static str> {
+        Some(match self {
+            Self::SUCCESS => "SUCCESS",
+            Self::OPERATION_SUCCEEDED => "OPERATION_SUCCEEDED",
+            Self::ERROR => "ERROR",
+            Self::NOT_SUPPORTED => "ERR_NOT_SUPPORTED",
+            Self::NOT_FOUND => "ERR_NOT_FOUND",
+            Self::TIMEOUT => "ERR_TIMEOUT",
+            Self::LOST_CONNECTION => "ERR_LOST_CONNECTION",
+            Self::UNREACHABLE => "ERR_UNREACH",
+            Self::BAD_PARAM => "ERR_BAD_PARAM",
+            Self::NOT_RUNNING => "ERR_INIT",
+            Self::PROC_ABORTED => "ERR_PROC_ABORTED",
+            Self::PROC_REQUESTED_ABORT => "ERR_PROC_REQUESTED_ABORT",
+            Self::PROC_TERM_WO_SYNC => "ERR_PROC_TERM_WO_SYNC",
+            Self::EVENT_JOB_END => "EVENT_JOB_END",
+            _ => return None,
+        })
+    }
+}
+
+impl std::fmt::Display for Status {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.name() {
+            Some(name) => write!(f, "PMIX_{name} ({})", self.0),
+            None => write!(f, "PMIx status {}", self.0),
+        }
+    }
+}
+
+impl std::fmt::Debug for Status {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Status {}

@@ -1,0 +1,155 @@
+//! What clients and the library ask of the DVM, as owned values.
+
+use crate::{Completer, Info, Proc, Status};
+
+/// One request or note. It arrives on the library's thread: the receiver passes it on and returns at once.
+#[derive(Debug)]
+pub enum Upcall {
+    /// A local process called PMIx_Init; it waits for the answer.
+    ClientConnected {
+        /// Who.
+        proc: Proc,
+        /// Lets it go on.
+        reply: Completer<()>,
+    },
+    /// A local process called PMIx_Finalize. One that dies without it makes no upcall at all: only its exit tells.
+    ClientFinalized {
+        /// Who.
+        proc: Proc,
+        /// Lets it go on.
+        reply: Completer<()>,
+    },
+    /// A local process called PMIx_Abort.
+    Abort {
+        /// Who asks.
+        proc: Proc,
+        /// The exit status that it wants.
+        status: i32,
+        /// Its reason, for the user.
+        message: String,
+        /// Who is to end; empty means the whole namespace of `proc`.
+        targets: Vec<Proc>,
+        /// Lets it go on (to its own exit).
+        reply: Completer<()>,
+    },
+    /// All local participants entered a fence that has participants elsewhere. (A fence among local
+    /// processes is completed by the library and makes no upcall.)
+    Fence {
+        /// Everyone who takes part; a rank may be [`Proc::WILDCARD`]. The order is the client's: sort before comparing.
+        procs: Vec<Proc>,
+        /// What the local participants contribute.
+        data: Vec<u8>,
+        /// The data of all is to be returned, concatenated; otherwise the answer is empty.
+        collect: bool,
+        /// The clients' deadline in seconds.
+        timeout_s: Option<u32>,
+        /// An error when a local participant is lost; the DVM should then fail the fence.
+        local_status: Status,
+        /// Takes the concatenation of every daemon's data.
+        reply: Completer<Vec<u8>>,
+    },
+    /// A local process wants the data of one on another node.
+    DirectModex {
+        /// Whose data.
+        proc: Proc,
+        /// The answer may wait until this key is there.
+        required_key: Option<String>,
+        /// The client's deadline in seconds.
+        timeout_s: Option<u32>,
+        /// Takes what [`crate::Server::dmodex_get`] gave on that node.
+        reply: Completer<Vec<u8>>,
+    },
+    /// All local participants called PMIx_Connect.
+    Connect {
+        /// Everyone who takes part.
+        procs: Vec<Proc>,
+        /// The clients' deadline in seconds.
+        timeout_s: Option<u32>,
+        /// Lets them go on.
+        reply: Completer<()>,
+    },
+    /// All local participants called PMIx_Disconnect.
+    Disconnect {
+        /// Everyone who takes part.
+        procs: Vec<Proc>,
+        /// The clients' deadline in seconds.
+        timeout_s: Option<u32>,
+        /// Lets them go on.
+        reply: Completer<()>,
+    },
+    /// A local process raised an event whose range reaches beyond this node. Already answered.
+    Event {
+        /// The event.
+        code: Status,
+        /// Who raised it.
+        source: Proc,
+        /// How far it is to go: a `PMIX_RANGE_*` number.
+        range: u8,
+        /// What comes with it.
+        info: Vec<Info>,
+    },
+    /// A local process wants text printed by the launcher.
+    Log {
+        /// Who.
+        proc: Proc,
+        /// The text, in order; never empty.
+        entries: Vec<LogEntry>,
+        /// Lets it go on.
+        reply: Completer<()>,
+    },
+    /// A local process asks for information about the DVM.
+    Query {
+        /// Who.
+        proc: Proc,
+        /// The questions.
+        questions: Vec<Question>,
+        /// Takes one info per answer.
+        reply: Completer<Vec<Info>>,
+    },
+    /// A local process wants processes signalled, ended, ...
+    JobControl {
+        /// Who asks.
+        proc: Proc,
+        /// Whom it is about; empty means everything it may control.
+        targets: Vec<Proc>,
+        /// What to do.
+        directives: Vec<Info>,
+        /// Takes details, usually none.
+        reply: Completer<Vec<Info>>,
+    },
+    /// A local process asked for something this wrapper does not pass on. Already answered with
+    /// [`Status::NOT_SUPPORTED`]; for the log only.
+    Refused {
+        /// Who, where the library says so.
+        proc: Option<Proc>,
+        /// The service: `publish`, `spawn`, ...
+        service: &'static str,
+    },
+}
+
+/// One text of a log request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogEntry {
+    /// Where it is to appear.
+    pub channel: LogChannel,
+    /// The text, as given: with or without a newline.
+    pub text: String,
+}
+
+/// Where logged text is to appear.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogChannel {
+    /// The launcher's stdout.
+    Stdout,
+    /// The launcher's stderr.
+    Stderr,
+}
+
+/// One element of a query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// What is wanted.
+    pub keys: Vec<String>,
+    /// Of what: a namespace, a host, ...
+    pub qualifiers: Vec<Info>,
+}

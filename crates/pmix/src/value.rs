@@ -1,0 +1,270 @@
+//! Keys and values as PMIx exchanges them, owned. Decoding copies everything that the library owns, so
+//! that nothing here points into its memory.
+
+use std::ffi::CStr;
+
+use ferrite_pmix_sys as sys;
+
+use crate::Status;
+
+/// The deepest nesting of arrays that is decoded. Clients choose the depth; the stack is ours.
+const MAX_DEPTH: usize = 8;
+
+/// A process in a namespace, or all of them.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Proc {
+    /// The namespace; at most 255 bytes.
+    pub nspace: String,
+    /// The rank, or [`Proc::WILDCARD`].
+    pub rank: u32,
+}
+
+impl Proc {
+    /// The rank that stands for every process of the namespace.
+    pub const WILDCARD: u32 = sys::PMIX_RANK_WILDCARD;
+
+    /// Names a process.
+    pub fn new(nspace: impl Into<String>, rank: u32) -> Self {
+        Self { nspace: nspace.into(), rank }
+    }
+
+    /// `None` when the namespace is too long for the library or contains a NUL.
+    pub(crate) fn to_raw(&self) -> Option<sys::pmix_proc_t> {
+        let bytes = self.nspace.as_bytes();
+        if bytes.len() > sys::PMIX_MAX_NSLEN as usize || bytes.contains(&0) {
+            return None;
+        }
+        let mut raw = sys::pmix_proc_t { nspace: [0; 256], rank: self.rank };
+        for (to, from) in raw.nspace.iter_mut().zip(bytes) {
+            *to = *from as std::os::raw::c_char;
+        }
+        Some(raw)
+    }
+
+    /// # Safety
+    /// `raw` is null or points to a process name.
+    pub(crate) unsafe fn from_raw(raw: *const sys::pmix_proc_t) -> Option<Self> {
+        // SAFETY: the caller's promise.
+        let raw = unsafe { raw.as_ref() }?;
+        Some(Self { nspace: bounded_text(&raw.nspace), rank: raw.rank })
+    }
+
+    /// # Safety
+    /// `raw` is null or points to `count` process names.
+    pub(crate) unsafe fn from_array(raw: *const sys::pmix_proc_t, count: usize) -> Vec<Self> {
+        // SAFETY: the caller's promise.
+        let raw = unsafe { slice(raw, count) };
+        raw.iter().map(|p| Self { nspace: bounded_text(&p.nspace), rank: p.rank }).collect()
+    }
+}
+
+/// A key with its value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Info {
+    /// A key of the PMIx standard (`pmix.job.size`) or anyone's own; at most 511 bytes.
+    pub key: String,
+    /// The value.
+    pub value: Value,
+}
+
+impl Info {
+    /// Pairs a key of the bindings with a value.
+    pub fn new(key: &CStr, value: impl Into<Value>) -> Self {
+        Self { key: key.to_string_lossy().into_owned(), value: value.into() }
+    }
+
+    /// True for that key.
+    pub fn is(&self, key: &CStr) -> bool {
+        self.key.as_bytes() == key.to_bytes()
+    }
+
+    /// # Safety
+    /// `raw` is null or points to `count` infos that the library filled.
+    pub(crate) unsafe fn from_array(raw: *const sys::pmix_info_t, count: usize) -> Vec<Self> {
+        // SAFETY: the caller's promise.
+        unsafe { infos_at_depth(raw, count, 0) }
+    }
+}
+
+/// A value. Types that no part of Ferrite reads yet come as [`Value::Other`].
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "the names are PMIx's")]
+pub enum Value {
+    Bool(bool),
+    Byte(u8),
+    String(String),
+    Size(u64),
+    Pid(i32),
+    Int(i32),
+    I8(i8),
+    I16(i16),
+    I32(i32),
+    I64(i64),
+    Uint(u32),
+    U8(u8),
+    U16(u16),
+    U32(u32),
+    U64(u64),
+    Float(f32),
+    Double(f64),
+    Status(Status),
+    Proc(Proc),
+    Rank(u32),
+    Range(u8),
+    Bytes(Vec<u8>),
+    /// A list of names or ranks in the library's own compressed form.
+    Regex(Vec<u8>),
+    /// An array of infos.
+    Infos(Vec<Info>),
+    /// An array of process names.
+    Procs(Vec<Proc>),
+    /// A type that is not decoded: its number in the PMIx standard.
+    Other(u16),
+}
+
+impl Value {
+    /// Any integer type as a number, where it fits.
+    pub fn as_i64(&self) -> Option<i64> {
+        Some(match *self {
+            Self::Byte(n) | Self::U8(n) => n.into(),
+            Self::Size(n) | Self::U64(n) => n.try_into().ok()?,
+            Self::Pid(n) | Self::Int(n) | Self::I32(n) => n.into(),
+            Self::I8(n) => n.into(),
+            Self::I16(n) => n.into(),
+            Self::I64(n) => n,
+            Self::Uint(n) | Self::U32(n) | Self::Rank(n) => n.into(),
+            Self::U16(n) => n.into(),
+            _ => return None,
+        })
+    }
+
+    /// The text of a string.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::String(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+macro_rules! from {
+    ($($source:ty => $variant:ident),* $(,)?) => {
+        $(impl From<$source> for Value {
+            fn from(value: $source) -> Self {
+                Self::$variant(value)
+            }
+        })*
+    };
+}
+
+from!(bool => Bool, String => String, u16 => U16, u32 => U32, u64 => U64, Status => Status, Proc => Proc, Vec<Info> => Infos);
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::String(text.into())
+    }
+}
+
+/// True when the list says so: a key without value counts as `true`, as the standard has it.
+pub(crate) fn flag(infos: &[Info], key: &CStr) -> bool {
+    infos.iter().any(|info| info.is(key) && !matches!(info.value, Value::Bool(false)))
+}
+
+/// `PMIX_TIMEOUT` in seconds; zero means none.
+pub(crate) fn timeout_s(infos: &[Info]) -> Option<u32> {
+    let info = infos.iter().find(|info| info.is(sys::PMIX_TIMEOUT))?;
+    u32::try_from(info.value.as_i64()?).ok().filter(|&seconds| seconds > 0)
+}
+
+/// # Safety
+/// `raw` is null or points to `count` elements that live for `'a`.
+pub(crate) unsafe fn slice<'a, T>(raw: *const T, count: usize) -> &'a [T] {
+    if raw.is_null() || count == 0 {
+        return &[];
+    }
+    // SAFETY: the caller's promise; null was handled.
+    unsafe { std::slice::from_raw_parts(raw, count) }
+}
+
+/// # Safety
+/// `raw` is null or a C string.
+pub(crate) unsafe fn text(raw: *const std::os::raw::c_char) -> String {
+    if raw.is_null() {
+        return String::new();
+    }
+    // SAFETY: the caller's promise; null was handled.
+    unsafe { CStr::from_ptr(raw) }.to_string_lossy().into_owned()
+}
+
+/// Reads a fixed array up to its NUL, or to its end when a client sent none.
+pub(crate) fn bounded_text(raw: &[std::os::raw::c_char]) -> String {
+    let bytes: Vec<u8> = raw.iter().map(|&c| c as u8).take_while(|&c| c != 0).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+unsafe fn infos_at_depth(raw: *const sys::pmix_info_t, count: usize, depth: usize) -> Vec<Info> {
+    // SAFETY: the caller's promise.
+    let raw = unsafe { slice(raw, count) };
+    raw.iter()
+        .map(|info| Info {
+            key: bounded_text(&info.key),
+            // SAFETY: the library filled the value, so that its type names the union's live member.
+            value: unsafe { decode(&info.value, depth) },
+        })
+        .collect()
+}
+
+/// # Safety
+/// The type of `raw` names the live member of its union, and pointers in it are valid or null.
+unsafe fn decode(raw: &sys::pmix_value_t, depth: usize) -> Value {
+    let data = &raw.data;
+    // SAFETY: each arm reads the member that the type names.
+    unsafe {
+        match u32::from(raw.type_) {
+            sys::PMIX_BOOL => Value::Bool(data.byte != 0),
+            sys::PMIX_BYTE => Value::Byte(data.byte),
+            sys::PMIX_STRING => Value::String(text(data.string)),
+            sys::PMIX_SIZE => Value::Size(data.size as u64),
+            sys::PMIX_PID => Value::Pid(data.pid),
+            sys::PMIX_INT => Value::Int(data.integer),
+            sys::PMIX_INT8 => Value::I8(data.int8),
+            sys::PMIX_INT16 => Value::I16(data.int16),
+            sys::PMIX_INT32 => Value::I32(data.int32),
+            sys::PMIX_INT64 => Value::I64(data.int64),
+            sys::PMIX_UINT => Value::Uint(data.uint),
+            sys::PMIX_UINT8 => Value::U8(data.uint8),
+            sys::PMIX_UINT16 => Value::U16(data.uint16),
+            sys::PMIX_UINT32 => Value::U32(data.uint32),
+            sys::PMIX_UINT64 => Value::U64(data.uint64),
+            sys::PMIX_FLOAT => Value::Float(data.fval),
+            sys::PMIX_DOUBLE => Value::Double(data.dval),
+            sys::PMIX_STATUS => Value::Status(Status(data.status)),
+            sys::PMIX_PROC_RANK => Value::Rank(data.rank),
+            sys::PMIX_DATA_RANGE => Value::Range(data.range),
+            sys::PMIX_PROC => Proc::from_raw(data.proc_).map_or(Value::Other(raw.type_), Value::Proc),
+            sys::PMIX_BYTE_OBJECT => Value::Bytes(slice(data.bo.bytes.cast(), data.bo.size).to_vec()),
+            sys::PMIX_REGEX => Value::Regex(slice(data.bo.bytes.cast(), data.bo.size).to_vec()),
+            sys::PMIX_DATA_ARRAY => decode_array(data.darray, depth + 1),
+            _ => Value::Other(raw.type_),
+        }
+    }
+}
+
+unsafe fn decode_array(raw: *const sys::pmix_data_array_t, depth: usize) -> Value {
+    let other = Value::Other(sys::PMIX_DATA_ARRAY as u16);
+    // SAFETY: the caller's promise.
+    let Some(array) = (unsafe { raw.as_ref() }) else {
+        return other;
+    };
+    if depth > MAX_DEPTH {
+        return other;
+    }
+    // SAFETY: the type of the array names the type of its elements.
+    unsafe {
+        match u32::from(array.type_) {
+            sys::PMIX_INFO => Value::Infos(infos_at_depth(array.array.cast(), array.size, depth)),
+            sys::PMIX_PROC => Value::Procs(Proc::from_array(array.array.cast(), array.size)),
+            _ => other,
+        }
+    }
+}

@@ -1,0 +1,461 @@
+//! Which machines a DVM may use when no scheduler says so: hostfile, `--host`, default hostfile, or
+//! this machine alone. A hostfile defines, `--host` filters; alone, `--host` defines.
+//! Called once, by the command line, before anything is launched.
+
+use std::collections::BTreeSet;
+
+use ferrite_types::{HostEntry, HostRef, SlotCount};
+use thiserror::Error;
+
+use crate::hostfile::{Hostfile, LARGEST};
+use crate::hostlist::{HostItem, HostList, ItemSlots};
+use crate::name::{NameIndex, ThisMachine, is_loopback};
+
+/// Where an allocation comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// `--hostfile`, by file name; several when several apps name one each.
+    Hostfile(Vec<String>),
+    /// `--host`.
+    Hosts,
+    /// `prte_default_hostfile`, by file name.
+    DefaultHostfile(String),
+    /// Nothing was said.
+    ThisMachine,
+}
+
+/// The nodes that a DVM may use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allocation {
+    /// All of them; `+nK` counts in this order.
+    pub nodes: Vec<HostEntry>,
+    /// Positions in `nodes` that the apps' `--host` lists leave over: where daemons are wanted.
+    /// Every position when an app does not restrict itself.
+    pub needed: Vec<usize>,
+    /// Position of the machine that the head runs on, if it is part of the allocation: it is
+    /// never launched by ssh.
+    pub head: Option<usize>,
+    /// Where it comes from.
+    pub source: Source,
+}
+
+impl Allocation {
+    /// Nodes that were decided elsewhere: a daemon is wanted on each.
+    #[must_use]
+    pub fn of(nodes: Vec<HostEntry>, head: Option<usize>) -> Allocation {
+        Allocation { needed: (0..nodes.len()).collect(), nodes, head, source: Source::Hosts }
+    }
+}
+
+/// What one app context, or the DVM's own command line, says of hosts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AppHosts<'a> {
+    /// `--hostfile`.
+    pub hostfile: Option<&'a Hostfile>,
+    /// `--host`.
+    pub hosts: Option<&'a HostList>,
+}
+
+/// All that an unmanaged allocation is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Sources<'a> {
+    /// One per app context; one alone for a DVM without a job.
+    pub apps: &'a [AppHosts<'a>],
+    /// The default hostfile, if there is one.
+    pub default_hostfile: Option<&'a Hostfile>,
+    /// The head's machine.
+    pub this: &'a ThisMachine,
+    /// `prte_keep_fqdn_hostnames`.
+    pub keep_fqdn: bool,
+    /// `prte_allocation_required`: this machine alone is not good enough.
+    pub required: bool,
+}
+
+/// Why there is no allocation.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum AllocationError {
+    /// `--host` names a machine that the hostfile does not have.
+    #[error("host {host} of --host is not in {place}; add it there, or leave out --host {host} ({place} has: {known})")]
+    NotInHostfile {
+        /// The host.
+        host: String,
+        /// `hostfile x`.
+        place: String,
+        /// What is there.
+        known: String,
+    },
+    /// `^x` removed everything.
+    #[error("no host is left of {place}: every host is excluded by ^name")]
+    AllExcluded {
+        /// `hostfile x` or `--host`.
+        place: String,
+    },
+    /// `+nK` beyond the end.
+    #[error("+n{index} names a node beyond the end of the allocation, which has {count} (+n0 to +n{})", count.saturating_sub(1))]
+    RelativeBeyondEnd {
+        /// K.
+        index: u32,
+        /// Nodes in the allocation.
+        count: usize,
+    },
+    /// `n0:+2` on a host without stated slots, or below zero.
+    #[error("--host {host}:{adjust:+} changes the slots of {host}, but {why}; write {host}:N instead")]
+    CannotAdjust {
+        /// The host.
+        host: String,
+        /// By how much.
+        adjust: i32,
+        /// The obstacle.
+        why: &'static str,
+    },
+    /// `prte_allocation_required`.
+    #[error("an allocation is required (prte_allocation_required), but no hosts are given; use --hostfile or --host")]
+    Required,
+}
+
+/// Decides the allocation.
+///
+/// # Errors
+/// A host that is asked for and is not there, or nothing being left.
+pub fn allocate(from: &Sources<'_>) -> Result<Allocation, AllocationError> {
+    let (mut pool, source) = define(from)?;
+    for hosts in from.apps.iter().filter_map(|app| app.hosts) {
+        pool.adjust(hosts)?;
+    }
+    let needed = needed(&pool, from, &source)?;
+    Ok(Allocation { nodes: pool.nodes, needed, head: pool.head, source })
+}
+
+/// The first source that names hosts wins.
+fn define<'a>(from: &Sources<'a>) -> Result<(Pool<'a>, Source), AllocationError> {
+    let mut pool = Pool::new(from);
+    let mut files: Vec<&Hostfile> = Vec::new();
+    for file in from.apps.iter().filter_map(|app| app.hostfile) {
+        // One file named by several apps is one description, not several.
+        if file.defines_hosts() && !files.contains(&file) {
+            files.push(file);
+        }
+    }
+    if !files.is_empty() {
+        for file in &files {
+            pool.add_hostfile(file)?;
+        }
+        return Ok((pool, Source::Hostfile(files.iter().map(|f| f.file.clone()).collect())));
+    }
+    let lists = || from.apps.iter().filter_map(|app| app.hosts);
+    if lists().any(HostList::defines_hosts) {
+        lists().for_each(|list| pool.add_hosts(list));
+        return Ok((pool, Source::Hosts));
+    }
+    if let Some(file) = from.default_hostfile.filter(|f| f.defines_hosts()) {
+        pool.add_hostfile(file)?;
+        return Ok((pool, Source::DefaultHostfile(file.file.clone())));
+    }
+    if from.required {
+        return Err(AllocationError::Required);
+    }
+    pool.push(HostEntry::named(&from.this.name));
+    Ok((pool, Source::ThisMachine))
+}
+
+struct Pool<'a> {
+    nodes: Vec<HostEntry>,
+    index: NameIndex,
+    /// Position of the head's machine.
+    head: Option<usize>,
+    this: &'a ThisMachine,
+    keep_fqdn: bool,
+}
+
+impl Pool<'_> {
+    fn new<'a>(from: &Sources<'a>) -> Pool<'a> {
+        Pool {
+            nodes: Vec::new(),
+            index: NameIndex::new(from.keep_fqdn),
+            head: None,
+            this: from.this,
+            keep_fqdn: from.keep_fqdn,
+        }
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        let head = || self.head.filter(|_| self.this.is(name, self.keep_fqdn));
+        self.index.find(name).or_else(head)
+    }
+
+    fn push(&mut self, entry: HostEntry) {
+        let at = self.nodes.len();
+        self.index.add(&entry.name, at);
+        if self.head.is_none() && self.this.is(&entry.name, self.keep_fqdn) {
+            self.head = Some(at);
+        }
+        self.nodes.push(entry);
+    }
+
+    /// Removes the nodes at these positions; all positions are new afterwards.
+    fn remove(&mut self, gone: &BTreeSet<usize>) {
+        self.index = NameIndex::new(self.keep_fqdn);
+        self.head = None;
+        for (at, entry) in std::mem::take(&mut self.nodes).into_iter().enumerate() {
+            if !gone.contains(&at) {
+                self.push(entry);
+            }
+        }
+    }
+
+    /// `localhost` in a job map says nothing; the machine's own name does.
+    fn own_name(&self, name: &str) -> String {
+        if is_loopback(name) { self.this.name.clone() } else { name.to_owned() }
+    }
+
+    fn add_hostfile(&mut self, file: &Hostfile) -> Result<(), AllocationError> {
+        for entry in file.hosts() {
+            match self.position(&entry.name) {
+                // Two hostfiles (or two names of one machine) agree or the larger one counts.
+                Some(at) => self.nodes[at].slots = larger(self.nodes[at].slots, entry.slots),
+                None => {
+                    let name = self.own_name(&entry.name);
+                    self.push(HostEntry { name, ..entry.clone() });
+                }
+            }
+        }
+        let excluded = |item: &HostRef| match item {
+            HostRef::Exclude(name) => self.position(name),
+            HostRef::Host(_) | HostRef::Relative(..) | HostRef::Empty(_) => None,
+        };
+        let gone: BTreeSet<usize> = file.items.iter().filter_map(excluded).collect();
+        if !gone.is_empty() {
+            self.remove(&gone);
+        }
+        if self.nodes.is_empty() {
+            return Err(AllocationError::AllExcluded { place: format!("hostfile {}", file.file) });
+        }
+        Ok(())
+    }
+
+    /// `--host` as the definition: a bare name is one slot, and the apps' lists add up.
+    fn add_hosts(&mut self, list: &HostList) {
+        for item in &list.items {
+            let HostItem::Host { user, name, slots } = item else {
+                continue;
+            };
+            let slots = match slots {
+                ItemSlots::Unstated => SlotCount::Given(1),
+                ItemSlots::All => SlotCount::FromCores,
+                ItemSlots::Given(n) => SlotCount::Given(*n),
+                // Handled by `adjust`, which finds the host at zero.
+                ItemSlots::Adjust(_) => SlotCount::Given(0),
+            };
+            match self.position(name) {
+                Some(at) => self.nodes[at].slots = added(self.nodes[at].slots, slots),
+                None => {
+                    let name = self.own_name(name);
+                    self.push(HostEntry { slots, user: user.clone(), ..HostEntry::named(&name) });
+                }
+            }
+        }
+    }
+
+    fn adjust(&mut self, list: &HostList) -> Result<(), AllocationError> {
+        for item in &list.items {
+            let HostItem::Host { name, slots: ItemSlots::Adjust(by), .. } = item else {
+                continue;
+            };
+            let Some(at) = self.position(name) else {
+                continue;
+            };
+            let refuse = |why| AllocationError::CannotAdjust { host: name.clone(), adjust: *by, why };
+            let SlotCount::Given(have) = self.nodes[at].slots else {
+                return Err(refuse("its slots are not stated"));
+            };
+            let slots = have.checked_add_signed(*by).ok_or_else(|| refuse("it has not so many"))?;
+            self.nodes[at].slots = SlotCount::Given(slots.min(LARGEST));
+        }
+        Ok(())
+    }
+
+    fn names(&self) -> String {
+        let mut names: Vec<&str> = self.nodes.iter().take(8).map(|n| n.name.as_str()).collect();
+        if self.nodes.len() > names.len() {
+            names.push("...");
+        }
+        names.join(", ")
+    }
+}
+
+fn larger(a: SlotCount, b: SlotCount) -> SlotCount {
+    match (a, b) {
+        (SlotCount::Given(x), SlotCount::Given(y)) => SlotCount::Given(x.max(y)),
+        (SlotCount::FromCores, stated) | (stated, SlotCount::FromCores) => stated,
+    }
+}
+
+fn added(a: SlotCount, b: SlotCount) -> SlotCount {
+    match (a, b) {
+        (SlotCount::Given(x), SlotCount::Given(y)) => SlotCount::Given(x.saturating_add(y).min(LARGEST)),
+        _ => SlotCount::FromCores,
+    }
+}
+
+/// Where the apps' `--host` lists can put processes at all. Checks every name on the way.
+fn needed(pool: &Pool<'_>, from: &Sources<'_>, source: &Source) -> Result<Vec<usize>, AllocationError> {
+    let place = match source {
+        Source::Hostfile(files) => format!("hostfile {}", files.join(", ")),
+        Source::Hosts => "--host".to_owned(),
+        Source::DefaultHostfile(file) => format!("the default hostfile {file}"),
+        Source::ThisMachine => "the allocation".to_owned(),
+    };
+    let mut wanted = vec![false; pool.nodes.len()];
+    let mut everything = from.apps.is_empty();
+    for app in from.apps {
+        match app.hosts {
+            Some(list) => everything |= !mark(pool, list, &place, &mut wanted)?,
+            None => everything = true,
+        }
+    }
+    let needed: Vec<usize> = (0..wanted.len()).filter(|&i| everything || wanted[i]).collect();
+    if needed.is_empty() {
+        return Err(AllocationError::AllExcluded { place });
+    }
+    Ok(needed)
+}
+
+/// Marks what one list names; false when it cannot be known yet and so may be everything.
+fn mark(pool: &Pool<'_>, list: &HostList, place: &str, wanted: &mut [bool]) -> Result<bool, AllocationError> {
+    let mut known = true;
+    let mut named = vec![false; wanted.len()];
+    let positive = list.items.iter().any(|i| !matches!(i, HostItem::Exclude(_)));
+    named.fill(!positive);
+    for item in &list.items {
+        match item {
+            HostItem::Host { name, .. } => match pool.position(name) {
+                Some(at) => named[at] = true,
+                None => {
+                    return Err(AllocationError::NotInHostfile {
+                        host: name.clone(),
+                        place: place.to_owned(),
+                        known: pool.names(),
+                    });
+                }
+            },
+            HostItem::Relative(index, _) => {
+                let count = wanted.len();
+                *named.get_mut(*index as usize).ok_or(AllocationError::RelativeBeyondEnd { index: *index, count })? =
+                    true;
+            }
+            HostItem::Empty(_) => known = false,
+            HostItem::Exclude(_) => {}
+        }
+    }
+    for item in &list.items {
+        if let HostItem::Exclude(name) = item
+            && let Some(at) = pool.position(name)
+        {
+            named[at] = false;
+        }
+    }
+    wanted.iter_mut().zip(named).for_each(|(all, this)| *all |= this);
+    Ok(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{hostfile, hostlist};
+
+    fn this() -> ThisMachine {
+        ThisMachine { name: "n0".into(), aliases: vec!["10.1.0.1".into()] }
+    }
+
+    /// One app with this hostfile and this `--host`.
+    fn one(file: Option<&str>, hosts: Option<&str>, default: Option<&str>) -> Result<Allocation, AllocationError> {
+        let parse = |name, text: &str| hostfile::parse(name, text).unwrap();
+        let file = file.map(|t| parse("hosts", t));
+        let default = default.map(|t| parse("default", t));
+        let hosts = hosts.map(|t| hostlist::parse(t).unwrap());
+        let apps = [AppHosts { hostfile: file.as_ref(), hosts: hosts.as_ref() }];
+        allocate(&Sources {
+            apps: &apps,
+            default_hostfile: default.as_ref(),
+            this: &this(),
+            keep_fqdn: false,
+            required: false,
+        })
+    }
+
+    fn show(allocation: &Allocation) -> String {
+        let slots = |s| match s {
+            SlotCount::FromCores => "cores".to_owned(),
+            SlotCount::Given(n) => n.to_string(),
+        };
+        allocation.nodes.iter().map(|n| format!("{}:{}", n.name, slots(n.slots))).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn the_first_source_that_names_hosts_wins() {
+        let all = one(Some("n1 slots=2"), None, Some("n9")).unwrap();
+        assert_eq!((show(&all).as_str(), all.source), ("n1:2", Source::Hostfile(vec!["hosts".into()])));
+        let all = one(None, Some("n1,n2:3,n3:*"), Some("n9")).unwrap();
+        assert_eq!((show(&all).as_str(), all.source), ("n1:1 n2:3 n3:cores", Source::Hosts));
+        let all = one(None, None, Some("n9")).unwrap();
+        assert_eq!((show(&all).as_str(), all.source), ("n9:cores", Source::DefaultHostfile("default".into())));
+        let all = one(None, None, None).unwrap();
+        assert_eq!((show(&all).as_str(), all.source), ("n0:cores", Source::ThisMachine));
+        assert_eq!(all.head, Some(0));
+    }
+
+    #[test]
+    fn a_hostfile_defines_and_host_filters() {
+        let all = one(Some("n0 slots=4\nn1 slots=4\nn2 slots=4"), Some("n2,n0:2"), None).unwrap();
+        assert_eq!(show(&all), "n0:4 n1:4 n2:4");
+        assert_eq!(all.needed, [0, 2]);
+        let error = one(Some("n0\nn1"), Some("n7"), None).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "host n7 of --host is not in hostfile hosts; add it there, or leave out --host n7 (hostfile hosts has: n0, n1)"
+        );
+    }
+
+    #[test]
+    fn relative_nodes_count_in_the_allocation_from_zero() {
+        let file = Some("n0\nn1\nn2");
+        assert_eq!(one(file, Some("+n2"), None).unwrap().needed, [2]);
+        assert_eq!(one(file, Some("+e:1"), None).unwrap().needed, [0, 1, 2]);
+        assert_eq!(one(file, Some("^n1"), None).unwrap().needed, [0, 2]);
+        let error = one(file, Some("+n3"), None).unwrap_err();
+        assert_eq!(error.to_string(), "+n3 names a node beyond the end of the allocation, which has 3 (+n0 to +n2)");
+    }
+
+    #[test]
+    fn excluded_hosts_are_gone_and_an_empty_rest_is_refused() {
+        assert_eq!(show(&one(Some("n0\nn1\n^n0"), None, None).unwrap()), "n1:cores");
+        assert!(matches!(one(Some("n0\n^n0"), None, None), Err(AllocationError::AllExcluded { .. })));
+        assert!(matches!(one(Some("n0\nn1"), Some("^n0,^n1"), None), Err(AllocationError::AllExcluded { .. })));
+    }
+
+    #[test]
+    fn this_machine_is_found_under_each_of_its_names_and_only_once() {
+        let all = one(Some("n3\nlocalhost slots=4"), None, None).unwrap();
+        assert_eq!((show(&all).as_str(), all.head), ("n3:cores n0:4", Some(1)));
+        assert_eq!(one(Some("10.1.0.1"), None, None).unwrap().head, Some(0));
+        assert_eq!(one(Some("n0.x.org\nlocalhost"), None, None).unwrap().nodes.len(), 1);
+        assert_eq!(one(Some("n1"), None, None).unwrap().head, None);
+    }
+
+    #[test]
+    fn slots_of_the_hostfile_can_be_adjusted_where_they_are_stated() {
+        assert_eq!(show(&one(Some("n0 slots=4"), Some("n0:-3"), None).unwrap()), "n0:1");
+        assert_eq!(show(&one(None, Some("n0:+2"), None).unwrap()), "n0:2");
+        assert!(one(Some("n0"), Some("n0:+2"), None).is_err());
+        assert!(one(Some("n0 slots=1"), Some("n0:-2"), None).is_err());
+    }
+
+    #[test]
+    fn host_lists_of_several_apps_add_up() {
+        let (a, b) = (hostlist::parse("n1").unwrap(), hostlist::parse("n1,n2:3").unwrap());
+        let apps = [a, b];
+        let apps: Vec<_> = apps.iter().map(|l| AppHosts { hostfile: None, hosts: Some(l) }).collect();
+        let from = Sources { apps: &apps, default_hostfile: None, this: &this(), keep_fqdn: false, required: false };
+        assert_eq!(show(&allocate(&from).unwrap()), "n1:2 n2:3");
+    }
+}

@@ -1,0 +1,474 @@
+//! The hostfile: one host a line, with what its user says of slots, login name and port.
+//! Called by the command line on text that it read. It never resolves a name.
+//!
+//! Source of the grammar: reference inventory 1.5.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use ferrite_types::{HostEntry, HostRef, SlotCount};
+use thiserror::Error;
+
+use crate::name::{self, BadName};
+
+/// A parsed hostfile: its items in order, repeats of a host merged into the first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hostfile {
+    /// The file's name, for messages.
+    pub file: String,
+    /// What it says.
+    pub items: Vec<HostRef>,
+}
+
+/// What is wrong with a hostfile, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("hostfile {file}, line {line}: {problem}")]
+pub struct HostfileError {
+    /// Name of the file.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub problem: Problem,
+}
+
+/// What is wrong with a line.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Problem {
+    /// `/*` without its end.
+    #[error("the comment that begins here with /* has no */")]
+    OpenComment,
+    /// A name with a bad character.
+    #[error("{0}; write a host as: node1 slots=4")]
+    Name(#[from] BadName),
+    /// `n0 n1`.
+    #[error("{0:?} is not expected here; write one host a line, then settings like slots=4")]
+    Stray(String),
+    /// A key that nobody knows.
+    #[error("{0:?} is not a setting of a host; the settings are slots, max_slots, username and port")]
+    UnknownKey(String),
+    /// A key that does not fit a relative entry or an exclusion.
+    #[error("{0:?} cannot be said of {1:?}; only a host by name has that setting")]
+    KeyNotHere(String, String),
+    /// `slots` without `=value`.
+    #[error("{0:?} has no value; write {0}=4")]
+    NoValue(String),
+    /// Not a number, or out of range.
+    #[error("{0}={1:?} is not a whole number from {2} to {3}")]
+    Number(String, String, u32, u32),
+    /// Twice on one line.
+    #[error("{0:?} is given a second time on this line; remove one of them")]
+    Repeated(String),
+    /// `max_slots` below `slots`.
+    #[error("{host} has max_slots={max} but slots={slots}; the limit must not be below the slots")]
+    LimitBelowSlots {
+        /// The host.
+        host: String,
+        /// Slots, of all its lines.
+        slots: u32,
+        /// Limit, of all its lines.
+        max: u32,
+    },
+    /// `user@host username=`.
+    #[error("the login name is given twice, as {0:?} and as {1:?}; remove one of them")]
+    TwoUsers(String, String),
+    /// `+x`.
+    #[error(
+        "{0:?} is not a relative node; write +n0 for the first node, +e for all empty nodes, or +e:2 for two of them"
+    )]
+    Relative(String),
+    /// `rank 0=n1`.
+    #[error(
+        "this is a line of a rankfile; a hostfile has one host a line, as: node1 slots=4 (a rankfile is given by --map-by rankfile:FILE=...)"
+    )]
+    Rankfile,
+    /// Total out of range.
+    #[error("the slots of {0} add up to more than {LARGEST}", LARGEST = LARGEST)]
+    TooManySlots(String),
+}
+
+/// More slots on one node than this is a slip of the finger: a local rank has 16 bits.
+pub(crate) const LARGEST: u32 = 65_535;
+
+/// Parses the text of a hostfile; `file` is for messages only.
+///
+/// # Errors
+/// The first thing that is wrong, with file and line.
+pub fn parse(file: &str, text: &str) -> Result<Hostfile, HostfileError> {
+    let at = |line: usize| move |problem| HostfileError { file: file.to_owned(), line, problem };
+    let mut items = Items::default();
+    for (line, content) in without_comments(text).map_err(|line| at(line)(Problem::OpenComment))? {
+        if let Some(parsed) = parse_line(&content).map_err(at(line))? {
+            items.merge(parsed).map_err(at(line))?;
+        }
+    }
+    Ok(Hostfile { file: file.to_owned(), items: items.list })
+}
+
+impl Hostfile {
+    /// The items, as a filter for an app context.
+    #[must_use]
+    pub fn refs(&self) -> Vec<HostRef> {
+        self.items.clone()
+    }
+    /// The hosts that it names (no relative entries, no exclusions).
+    pub fn hosts(&self) -> impl Iterator<Item = &HostEntry> {
+        self.items.iter().filter_map(|item| match item {
+            HostRef::Host(entry) => Some(entry),
+            _ => None,
+        })
+    }
+    /// True when it names hosts, and so says what the allocation is.
+    #[must_use]
+    pub fn defines_hosts(&self) -> bool {
+        self.hosts().next().is_some()
+    }
+}
+
+/// Lines without their comments; `Err(line)` = a block comment begins there and never ends.
+fn without_comments(text: &str) -> Result<Vec<(usize, String)>, usize> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut lines = Vec::new();
+    let mut open = None;
+    for (index, raw) in text.lines().enumerate() {
+        let mut kept = String::new();
+        let mut rest = raw;
+        loop {
+            if open.is_some() {
+                let Some((_, after)) = rest.split_once("*/") else {
+                    break;
+                };
+                open = None;
+                kept.push(' ');
+                rest = after;
+            }
+            let Some(start) = rest.find(['#', '/']) else {
+                kept.push_str(rest);
+                break;
+            };
+            kept.push_str(&rest[..start]);
+            rest = &rest[start..];
+            if rest.starts_with("/*") {
+                open = Some(index + 1);
+                rest = &rest[2..];
+            } else if rest.starts_with('#') || rest.starts_with("//") {
+                break;
+            } else {
+                kept.push('/');
+                rest = &rest[1..];
+            }
+        }
+        lines.push((index + 1, kept));
+    }
+    open.map_or(Ok(lines), Err)
+}
+
+fn parse_line(line: &str) -> Result<Option<HostRef>, Problem> {
+    let spaced = line.replace('=', " = ");
+    let mut words = spaced.split_whitespace().peekable();
+    let Some(subject) = words.next() else {
+        return Ok(None);
+    };
+    let numbered = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit() || c == '*');
+    if subject.eq_ignore_ascii_case("rank") && words.peek().is_some_and(numbered) {
+        return Err(Problem::Rankfile);
+    }
+    let mut settings = Settings::default();
+    while let Some(key) = words.next() {
+        if key == "=" {
+            return Err(Problem::Stray(key.to_owned()));
+        }
+        if words.next_if_eq(&"=").is_none() {
+            return Err(match Key::of(key) {
+                Some(_) => Problem::NoValue(key.to_owned()),
+                None => Problem::Stray(key.to_owned()),
+            });
+        }
+        let value = words.next().filter(|v| *v != "=");
+        settings.set(key, value.ok_or_else(|| Problem::NoValue(key.to_owned()))?)?;
+    }
+    settings.apply_to(subject).map(Some)
+}
+
+#[derive(Clone, Copy)]
+enum Key {
+    Slots,
+    MaxSlots,
+    User,
+    Port,
+}
+
+impl Key {
+    /// Every spelling that the field knows.
+    fn of(word: &str) -> Option<Key> {
+        Some(match word.to_ascii_lowercase().replace('-', "_").as_str() {
+            "slots" | "slot" | "cpu" | "cpus" | "count" => Key::Slots,
+            "max_slots" | "slots_max" | "max_slot" | "cpu_max" | "cpus_max" | "max_cpu" | "max_cpus" | "count_max"
+            | "max_count" => Key::MaxSlots,
+            "username" | "user_name" | "user" => Key::User,
+            "port" => Key::Port,
+            _ => return None,
+        })
+    }
+}
+
+#[derive(Default)]
+struct Settings {
+    slots: Option<u32>,
+    max_slots: Option<u32>,
+    user: Option<String>,
+    port: Option<u32>,
+}
+
+impl Settings {
+    fn set(&mut self, word: &str, value: &str) -> Result<(), Problem> {
+        let key = Key::of(word).ok_or_else(|| Problem::UnknownKey(word.to_owned()))?;
+        let value = value.strip_prefix('"').and_then(|v| v.strip_suffix('"')).unwrap_or(value);
+        let number = |least: u32| {
+            parse_number(value, least, LARGEST)
+                .ok_or_else(|| Problem::Number(word.to_owned(), value.to_owned(), least, LARGEST))
+        };
+        let twice = match key {
+            Key::Slots => self.slots.replace(number(0)?).is_some(),
+            Key::MaxSlots => self.max_slots.replace(number(1)?).is_some(),
+            Key::Port => self.port.replace(number(1)?).is_some(),
+            Key::User => self.user.replace(name::check_user(value)?.to_owned()).is_some(),
+        };
+        if twice { Err(Problem::Repeated(word.to_owned())) } else { Ok(()) }
+    }
+
+    fn apply_to(self, subject: &str) -> Result<HostRef, Problem> {
+        if let Some(host) = subject.strip_prefix('^') {
+            self.refuse_all_but_slots(subject, true)?;
+            return Ok(HostRef::Exclude(name::check_host(host)?.to_owned()));
+        }
+        if let Some(item) = parse_relative(subject, self.slots.map_or(SlotCount::FromCores, SlotCount::Given)) {
+            let item = item.map_err(|()| Problem::Relative(subject.to_owned()))?;
+            self.refuse_all_but_slots(subject, matches!(item, HostRef::Empty(_)))?;
+            return Ok(item);
+        }
+        let (user, host) = match subject.split_once('@') {
+            Some((user, host)) => (Some(name::check_user(user)?.to_owned()), host),
+            None => (None, subject),
+        };
+        if let (Some(a), Some(b)) = (&user, &self.user) {
+            return Err(Problem::TwoUsers(a.clone(), b.clone()));
+        }
+        Ok(HostRef::Host(HostEntry {
+            name: name::check_host(host)?.to_owned(),
+            slots: self.slots.map_or(SlotCount::FromCores, SlotCount::Given),
+            max_slots: self.max_slots,
+            user: user.or(self.user),
+            port: self.port.and_then(|p| u16::try_from(p).ok()),
+        }))
+    }
+
+    /// Exclusions and relative entries speak of nodes that are described elsewhere.
+    fn refuse_all_but_slots(&self, subject: &str, slots_too: bool) -> Result<(), Problem> {
+        let given = [
+            ("slots", slots_too && self.slots.is_some()),
+            ("max_slots", self.max_slots.is_some()),
+            ("username", self.user.is_some()),
+            ("port", self.port.is_some()),
+        ];
+        match given.iter().find(|(_, set)| *set) {
+            Some((key, _)) => Err(Problem::KeyNotHere((*key).to_owned(), subject.to_owned())),
+            None => Ok(()),
+        }
+    }
+}
+
+/// `+nK`, `+e`, `+e:N`; `None` = the text does not begin with `+`.
+pub(crate) fn parse_relative(text: &str, slots: SlotCount) -> Option<Result<HostRef, ()>> {
+    let body = text.strip_prefix('+')?;
+    let parsed = match body.split_at_checked(1) {
+        Some(("n" | "N", index)) => parse_number(index, 0, u32::MAX).map(|k| HostRef::Relative(k, slots)),
+        Some(("e" | "E", "")) => Some(HostRef::Empty(None)),
+        Some(("e" | "E", count)) => {
+            count.strip_prefix(':').and_then(|n| parse_number(n, 1, u32::MAX)).map(|n| HostRef::Empty(Some(n)))
+        }
+        _ => None,
+    };
+    Some(parsed.ok_or(()))
+}
+
+/// Digits only: `+4` and ` 4` are not numbers here, which `str::parse` would let pass.
+pub(crate) fn parse_number(text: &str, least: u32, most: u32) -> Option<u32> {
+    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let value = text.parse::<u32>().ok().filter(|_| digits)?;
+    (least..=most).contains(&value).then_some(value)
+}
+
+/// The items so far, with the hosts among them by name.
+#[derive(Default)]
+struct Items {
+    list: Vec<HostRef>,
+    hosts: BTreeMap<String, usize>,
+}
+
+impl Items {
+    /// A repeat of a host adds to its slots: a bare line counts as one more.
+    fn merge(&mut self, item: HostRef) -> Result<(), Problem> {
+        let HostRef::Host(new) = &item else {
+            self.list.push(item);
+            return Ok(());
+        };
+        let known = self.hosts.get(&new.name.to_ascii_lowercase());
+        let Some(HostRef::Host(entry)) = known.and_then(|at| self.list.get_mut(*at)) else {
+            check_limit(new)?;
+            self.hosts.insert(new.name.to_ascii_lowercase(), self.list.len());
+            self.list.push(item);
+            return Ok(());
+        };
+        let slots = add(entry.slots, new.slots);
+        entry.slots = SlotCount::Given(slots.ok_or_else(|| Problem::TooManySlots(new.name.clone()))?);
+        entry.max_slots = match (entry.max_slots, new.max_slots) {
+            (Some(a), Some(b)) => Some(a.saturating_add(b)),
+            (a, b) => a.or(b),
+        };
+        entry.user = entry.user.take().or_else(|| new.user.clone());
+        entry.port = entry.port.or(new.port);
+        check_limit(entry)
+    }
+}
+
+fn add(a: SlotCount, b: SlotCount) -> Option<u32> {
+    let count = |s| match s {
+        SlotCount::FromCores => 1,
+        SlotCount::Given(n) => n,
+    };
+    Some(count(a) + count(b)).filter(|sum| *sum <= LARGEST)
+}
+
+fn check_limit(entry: &HostEntry) -> Result<(), Problem> {
+    match (entry.slots, entry.max_slots) {
+        (SlotCount::Given(slots), Some(max)) if max < slots => {
+            Err(Problem::LimitBelowSlots { host: entry.name.clone(), slots, max })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The hostfile in one canonical spelling; parsing it again gives the same items.
+impl fmt::Display for Hostfile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for item in &self.items {
+            match item {
+                HostRef::Host(entry) => {
+                    write!(f, "{}", entry.name)?;
+                    write_slots(f, entry.slots)?;
+                    if let Some(max) = entry.max_slots {
+                        write!(f, " max_slots={max}")?;
+                    }
+                    if let Some(user) = &entry.user {
+                        write!(f, " username={user}")?;
+                    }
+                    if let Some(port) = entry.port {
+                        write!(f, " port={port}")?;
+                    }
+                }
+                HostRef::Relative(k, slots) => {
+                    write!(f, "+n{k}")?;
+                    write_slots(f, *slots)?;
+                }
+                HostRef::Empty(None) => write!(f, "+e")?,
+                HostRef::Empty(Some(n)) => write!(f, "+e:{n}")?,
+                HostRef::Exclude(name) => write!(f, "^{name}")?,
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}
+
+fn write_slots(f: &mut fmt::Formatter<'_>, slots: SlotCount) -> fmt::Result {
+    match slots {
+        SlotCount::Given(n) => write!(f, " slots={n}"),
+        SlotCount::FromCores => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(input: &str) -> String {
+        match parse("hosts", input) {
+            Ok(file) => file.to_string(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn every_form_of_the_grammar_is_understood() {
+        let input = "# cluster\n\
+            n0 slots=4 max_slots=8  // the big one\n\
+            alice@n1 cpu = 2 port=2222\n\
+            n2 count=3 slots-max=6 username=\"bob\" /* old */\n\
+            /* n3 is down\n   since May */ n4\n\
+            10.0.0.7 slots=1\n\
+            fe80::1%eth0\n\
+            [2001:db8::2] slots=2\n\
+            ^n5\n\
+            +n2 slots=3\n\
+            +e\n+e:4\n";
+        insta::assert_snapshot!(text(input));
+    }
+
+    #[test]
+    fn repeats_of_a_host_add_slots() {
+        assert_eq!(text("n0\nn0\nn0"), "n0 slots=3\n");
+        assert_eq!(text("n0 slots=2\nn1\nN0 slots=3"), "n0 slots=5\nn1\n");
+    }
+
+    #[test]
+    fn each_refusal_names_file_and_line_and_what_would_be_right() {
+        let bad = [
+            "n0\n\nn1 slots=four",
+            "n0 slots=2 slots=3",
+            "n0 slots=2 cpu=3",
+            "n0 slots",
+            "n0 slots=",
+            "n0 =4",
+            "n0 n1",
+            "n0 slts=4",
+            "n0 slots=-1",
+            "n0 slots=70000",
+            "n0 slots=4 max_slots=2",
+            "n0 slots=2 max_slots=3\nn0 slots=2",
+            "n0 port=0",
+            "n0:4",
+            "-oProxyCommand=id",
+            "$(id)",
+            "a@b username=c",
+            "^n0 slots=2",
+            "+n1 port=3",
+            "+x1",
+            "+e:0",
+            "rank 0=n1 slot=0",
+            "n0\n/* open\nn1",
+        ];
+        let all: Vec<String> = bad.iter().map(|b| format!("{b:?}\n  {}", text(b))).collect();
+        insta::assert_snapshot!(all.join("\n"));
+    }
+
+    #[test]
+    fn an_empty_file_has_no_hosts() {
+        assert!(!parse("hosts", "\r\n # nothing\r\n").unwrap().defines_hosts());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_the_parser_panic_and_what_it_accepts_prints_and_parses_back(
+            input in "([a-c0-9 =@+^#/*:\\[\\]\\n-]|slots|max_slots|rank|\\+e|\\+n|user|port|::1){0,40}"
+        ) {
+            if let Ok(first) = parse("f", &input) {
+                proptest::prop_assert_eq!(parse("f", &first.to_string()), Ok(first));
+            }
+        }
+        #[test]
+        fn arbitrary_characters_do_not_make_it_panic(input in "\\PC{0,60}") {
+            let _ = parse("f", &input);
+        }
+    }
+}

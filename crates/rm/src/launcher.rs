@@ -1,0 +1,278 @@
+//! Launchers as text: for each node, the argv that starts its daemon. The driver runs it and writes
+//! the launch ticket to its standard input: no key and no secret is ever in an argv made here.
+
+use ferrite_types::HostEntry;
+use thiserror::Error;
+
+use crate::name::{self, BadName};
+use crate::params::{ParamError, Params};
+
+/// How daemons are started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Launcher {
+    /// By a remote shell.
+    Ssh(SshOptions),
+    /// As a process on this machine, whatever the node is called.
+    Local,
+}
+
+/// Options of the remote shell (`plm_ssh_*`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SshOptions {
+    /// Candidates, each an argv prefix; the first whose program exists is used. The driver looks,
+    /// and leaves only that one.
+    pub agents: Vec<Vec<String>>,
+    /// More arguments for it.
+    pub args: Vec<String>,
+    /// Agents that run at the same time.
+    pub num_concurrent: u32,
+    /// The head starts every daemon itself, instead of each daemon its children.
+    pub no_tree_spawn: bool,
+    /// Directory in which the daemon starts.
+    pub chdir: Option<String>,
+}
+
+/// What is to be run on the node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DaemonCommand {
+    /// The daemon's program, with words in front when the launch agent has some.
+    pub program: Vec<String>,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Directories put in front of the remote `PATH`.
+    pub path: Vec<String>,
+    /// Directories put in front of the remote `LD_LIBRARY_PATH`.
+    pub library_path: Vec<String>,
+}
+
+/// Why no command can be made for a node.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum LaunchError {
+    /// A name that must not get into an argv.
+    #[error("cannot start a daemon on {host:?}: {source}")]
+    Name {
+        /// The node.
+        host: String,
+        /// Why.
+        source: BadName,
+    },
+    /// An empty agent list.
+    #[error("no program for the remote shell is left to start a daemon on {host}; set plm_ssh_agent")]
+    NoAgent {
+        /// The node.
+        host: String,
+    },
+    /// Only ssh is known to take a port.
+    #[error("{host} has port={port}, but the remote shell {agent} takes no port; put it into plm_ssh_args")]
+    Port {
+        /// The node.
+        host: String,
+        /// Its port.
+        port: u16,
+        /// The agent.
+        agent: String,
+    },
+}
+
+impl Launcher {
+    /// The launcher that the parameters ask for.
+    ///
+    /// # Errors
+    /// A parameter with a bad value.
+    pub fn from_params(params: &Params) -> Result<Launcher, ParamError> {
+        if params.text("plm")? == Some("local") {
+            return Ok(Launcher::Local);
+        }
+        let agents = params.text("plm_ssh_agent")?.unwrap_or_default();
+        Ok(Launcher::Ssh(SshOptions {
+            agents: agents.split(':').map(words).filter(|a| !a.is_empty()).collect(),
+            args: words(params.text("plm_ssh_args")?.unwrap_or_default()),
+            num_concurrent: params.number("plm_ssh_num_concurrent")?,
+            no_tree_spawn: params.flag("plm_ssh_no_tree_spawn")?,
+            chdir: params.text("plm_ssh_chdir")?.map(str::to_owned),
+        }))
+    }
+}
+
+/// The daemon's program: `prte_launch_agent` when it is set, else the path that the driver knows.
+///
+/// # Errors
+/// None at present; the signature is that of the other getters.
+pub fn daemon_program(params: &Params, prted: &str) -> Result<Vec<String>, ParamError> {
+    Ok(match params.text("prte_launch_agent")? {
+        Some(agent) if params.is_set("prte_launch_agent") => words(agent),
+        _ => vec![prted.to_owned()],
+    })
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+/// The argv that starts a daemon on a node.
+///
+/// # Errors
+/// A name or port that this launcher cannot take.
+pub fn daemon_command(
+    launcher: &Launcher,
+    host: &HostEntry,
+    command: &DaemonCommand,
+) -> Result<Vec<String>, LaunchError> {
+    match launcher {
+        Launcher::Local => Ok(command.program.iter().chain(&command.args).cloned().collect()),
+        Launcher::Ssh(options) => remote_command(options, host, command),
+    }
+}
+
+/// No `--` in front of the host: names are checked to begin with no `-`, and agents that are no
+/// ssh (scripts of sites and of tests) expect `agent args host command`.
+fn remote_command(options: &SshOptions, host: &HostEntry, command: &DaemonCommand) -> Result<Vec<String>, LaunchError> {
+    let bad_name = |source| LaunchError::Name { host: host.name.clone(), source };
+    name::check_host(&host.name).map_err(bad_name)?;
+    let agent = options.agents.first().and_then(|a| Some((a, a.first()?)));
+    let (agent, program) = agent.ok_or_else(|| LaunchError::NoAgent { host: host.name.clone() })?;
+    let kind = program.rsplit('/').next().unwrap_or(program);
+    let mut argv = agent.clone();
+    if kind == "ssh" {
+        // No window of a daemon is wanted, and setting up X11 forwarding costs a round trip.
+        argv.push("-x".to_owned());
+    }
+    argv.extend(options.args.iter().cloned());
+    match host.port {
+        Some(port) if kind == "ssh" => argv.extend(["-p".to_owned(), port.to_string()]),
+        Some(port) => {
+            return Err(LaunchError::Port { host: host.name.clone(), port, agent: program.clone() });
+        }
+        None => {}
+    }
+    match &host.user {
+        Some(user) => {
+            name::check_user(user).map_err(bad_name)?;
+            if matches!(kind, "rsh" | "remsh") {
+                argv.extend([host.name.clone(), "-l".to_owned(), user.clone()]);
+            } else {
+                argv.push(format!("{user}@{}", host.name));
+            }
+        }
+        None => argv.push(host.name.clone()),
+    }
+    argv.push(remote_line(options.chdir.as_deref(), command));
+    Ok(argv)
+}
+
+/// One line for the user's login shell on the node, whatever shell that is: words in single quotes
+/// mean the same to all of them; anything that needs a POSIX shell is given to `/bin/sh`.
+fn remote_line(chdir: Option<&str>, command: &DaemonCommand) -> String {
+    let daemon = command.program.iter().chain(&command.args).map(|w| shell_quote(w)).collect::<Vec<_>>().join(" ");
+    let mut script = String::new();
+    for (variable, dirs) in [("PATH", &command.path), ("LD_LIBRARY_PATH", &command.library_path)] {
+        if !dirs.is_empty() {
+            let dirs = shell_quote(&dirs.join(":"));
+            script.push_str(&format!("{variable}={dirs}${{{variable}:+:${variable}}}; export {variable}; "));
+        }
+    }
+    if let Some(dir) = chdir {
+        script.push_str(&format!("cd {} || exit 1; ", shell_quote(dir)));
+    }
+    if script.is_empty() {
+        return daemon;
+    }
+    format!("exec /bin/sh -c {}", shell_quote(&format!("{script}exec {daemon}")))
+}
+
+/// The text as one word for a shell. Plain words stay readable.
+#[must_use]
+pub fn shell_quote(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '/' | ':' | ',' | '+' | '@' | '%');
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn params(pairs: &[(&str, &str)]) -> Params {
+        let mut params = Params::default();
+        pairs.iter().for_each(|(name, value)| params.set(name, value));
+        params
+    }
+
+    fn command() -> DaemonCommand {
+        DaemonCommand {
+            program: vec!["/opt/my house/prted".into()],
+            args: vec!["--name".into(), "it's $HOME; rm -rf *".into()],
+            ..DaemonCommand::default()
+        }
+    }
+
+    fn argv(pairs: &[(&str, &str)], host: &HostEntry, command: &DaemonCommand) -> String {
+        let launcher = Launcher::from_params(&params(pairs)).unwrap();
+        match daemon_command(&launcher, host, command) {
+            Ok(argv) => argv.iter().map(|w| format!("<{w}>")).collect::<Vec<_>>().join(" "),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn the_commands_of_every_launcher() {
+        let plain = HostEntry::named("n1");
+        let full = HostEntry { user: Some("me".into()), port: Some(2222), ..plain.clone() };
+        let user = HostEntry { port: None, ..full.clone() };
+        let paths = DaemonCommand {
+            path: vec!["/opt/f/bin".into()],
+            library_path: vec!["/opt/my libs".into(), "/opt/l2".into()],
+            ..command()
+        };
+        let shown = [
+            argv(&[], &plain, &command()),
+            argv(&[], &full, &command()),
+            argv(&[("plm_ssh_args", "-o ConnectTimeout=5")], &plain, &paths),
+            argv(&[("plm_ssh_chdir", "/tmp/a b")], &plain, &command()),
+            argv(&[("plm_ssh_agent", "/usr/bin/rsh -n : ssh")], &user, &command()),
+            argv(&[("plm_ssh_agent", "/site/reach")], &plain, &command()),
+            argv(&[("plm_ssh_agent", "/site/reach")], &full, &command()),
+            argv(&[("plm_ssh_agent", ":")], &plain, &command()),
+            argv(&[("plm", "local")], &plain, &command()),
+            argv(&[], &HostEntry::named("-oProxyCommand=id"), &command()),
+        ];
+        insta::assert_snapshot!(shown.join("\n"));
+    }
+
+    #[test]
+    fn the_default_agents_are_ssh_then_rsh() {
+        let Launcher::Ssh(options) = Launcher::from_params(&params(&[])).unwrap() else {
+            panic!("ssh is the default");
+        };
+        assert_eq!(options.agents, [["ssh"], ["rsh"]]);
+        assert_eq!((options.num_concurrent, options.no_tree_spawn), (128, false));
+    }
+
+    #[test]
+    fn the_launch_agent_replaces_the_daemons_program() {
+        assert_eq!(daemon_program(&params(&[]), "/x y/prted").unwrap(), ["/x y/prted"]);
+        let agent = params(&[("prte_launch_agent", "valgrind prted")]);
+        assert_eq!(daemon_program(&agent, "/x/prted").unwrap(), ["valgrind", "prted"]);
+    }
+
+    proptest::proptest! {
+        /// The reading side of POSIX quoting, in its smallest form.
+        #[test]
+        fn a_quoted_word_reads_back_as_itself(text in "\\PC{0,30}") {
+            let mut read = String::new();
+            let quoted = shell_quote(&text);
+            let mut chars = quoted.chars();
+            let mut inside = false;
+            while let Some(c) = chars.next() {
+                match (inside, c) {
+                    (_, '\'') => inside = !inside,
+                    (false, '\\') => read.extend(chars.next()),
+                    (_, other) => read.push(other),
+                }
+            }
+            proptest::prop_assert_eq!(read, text);
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Allocations and launchers as text: hostfile and `--host` to nodes, nodes to the argv that starts
+//! daemons, `name = value` to parameters. Called by `cli` and `driver` (which read files and the
+//! environment) and by `core` (which selects nodes for a job). Nothing runs here and nothing is read.
+
+pub mod allocation;
+pub mod hostfile;
+pub mod hostlist;
+pub mod launcher;
+pub mod name;
+pub mod params;
+mod select;
+
+pub use allocation::{Allocation, AllocationError, AppHosts, Source, Sources, allocate};
+pub use hostfile::{Hostfile, HostfileError};
+pub use hostlist::{HostList, HostListError};
+pub use launcher::{DaemonCommand, LaunchError, Launcher, SshOptions, daemon_command};
+pub use name::ThisMachine;
+pub use params::{ParamError, Params};
+pub use select::{SelectError, select};

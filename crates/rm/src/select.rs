@@ -1,0 +1,303 @@
+//! Which nodes of the pool an app context may use: its hostfile, then its `--host`, as filters.
+//! Called when a job is mapped. Caps on slots that are said here hold for that job only.
+
+use ferrite_types::{DaemonRank, HostEntry, HostRef, HostSelection, NodeRecord, NodeShare, SlotCount};
+use thiserror::Error;
+
+use crate::name::{NameIndex, is_loopback};
+
+/// Why an app context has no nodes.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SelectError {
+    /// A name that is not in the pool, or not in the app's hostfile.
+    #[error("host {host} is not among the nodes that this application may use: {known}")]
+    UnknownHost {
+        /// The host.
+        host: String,
+        /// What there is.
+        known: String,
+    },
+    /// A node that has no daemon.
+    #[error("host {host} has no daemon, so nothing can be started there; activate it first")]
+    NoDaemon {
+        /// The host.
+        host: String,
+    },
+    /// `+nK` beyond the end.
+    #[error("+n{index} names a node beyond the end of the allocation, which has {count} (+n0 to +n{})", count.saturating_sub(1))]
+    RelativeBeyondEnd {
+        /// K.
+        index: u32,
+        /// Nodes in the allocation.
+        count: usize,
+    },
+    /// `+e:N` with fewer empty nodes.
+    #[error("+e:{asked} asks for {asked} empty nodes, but on all but {found} of the {count} nodes something runs")]
+    TooFewEmpty {
+        /// N.
+        asked: u32,
+        /// Empty nodes.
+        found: usize,
+        /// Nodes in the allocation.
+        count: usize,
+    },
+    /// Hostfile and `--host` have no node in common, or all is excluded.
+    #[error("no node of the allocation is left by {by}; the allocation has: {known}")]
+    NothingLeft {
+        /// `--host` or `the hostfile`.
+        by: &'static str,
+        /// What there is.
+        known: String,
+    },
+}
+
+/// Resolves a selection against the nodes of the allocation, in the order in which the user named
+/// them. Without a selection: every node that has a daemon.
+///
+/// `nodes` are the nodes of the job's allocation in its order, and only those: `+nK` counts in it.
+///
+/// # Errors
+/// Names what is asked for and not there.
+pub fn select(nodes: &[NodeRecord], selection: &HostSelection, keep_fqdn: bool) -> Result<Vec<NodeShare>, SelectError> {
+    // The usual case costs no index of names: a one-process job in a large DVM is to be cheap.
+    if selection.hostfile.is_empty() && selection.hosts.is_empty() {
+        let ready = nodes.iter().filter(|node| node.daemon.is_some());
+        return Ok(ready.map(|node| NodeShare { node: node.id, cap: None }).collect());
+    }
+    let pool = Pool::new(nodes, keep_fqdn);
+    let mut chosen: Vec<Choice> = (0..nodes.len()).map(Choice::whole).collect();
+    for (by, refs) in [("the hostfile", &selection.hostfile), ("--host", &selection.hosts)] {
+        if !refs.is_empty() {
+            chosen = pool.filter(&chosen, refs)?;
+            if chosen.is_empty() {
+                return Err(SelectError::NothingLeft { by, known: some_of(nodes.iter().map(|n| n.name.as_str())) });
+            }
+        }
+    }
+    Ok(chosen.iter().map(|c| NodeShare { node: nodes[c.at].id, cap: c.cap }).collect())
+}
+
+/// A node by its position, and how many of its slots may be used.
+#[derive(Clone, Copy)]
+struct Choice {
+    at: usize,
+    cap: Option<u32>,
+}
+
+impl Choice {
+    fn whole(at: usize) -> Choice {
+        Choice { at, cap: None }
+    }
+}
+
+struct Pool<'a> {
+    nodes: &'a [NodeRecord],
+    index: NameIndex,
+    /// Position of the head's node: it answers to the loopback names, as on its own command line.
+    head: Option<usize>,
+}
+
+impl<'a> Pool<'a> {
+    fn new(nodes: &'a [NodeRecord], keep_fqdn: bool) -> Pool<'a> {
+        let mut index = NameIndex::new(keep_fqdn);
+        for (at, node) in nodes.iter().enumerate() {
+            index.add(&node.name, at);
+            node.aliases.iter().for_each(|alias| index.add(alias, at));
+        }
+        let head = nodes.iter().position(|n| n.daemon == Some(DaemonRank::HEAD));
+        Pool { nodes, index, head }
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        let head = || self.head.filter(|_| is_loopback(name));
+        self.index.find(name).or_else(head)
+    }
+
+    fn filter(&self, from: &[Choice], refs: &[HostRef]) -> Result<Vec<Choice>, SelectError> {
+        let mut picked = Picked { kept: Vec::new(), place: vec![None; self.nodes.len()] };
+        let mut left = vec![None; self.nodes.len()];
+        for choice in from {
+            left[choice.at] = Some(*choice);
+        }
+        for item in refs {
+            match item {
+                HostRef::Host(entry) => {
+                    picked.add(self.host(entry, &left)?, entry.slots);
+                }
+                HostRef::Relative(index, slots) => {
+                    let at = *index as usize;
+                    let count = self.nodes.len();
+                    let beyond = SelectError::RelativeBeyondEnd { index: *index, count };
+                    let choice =
+                        left.get(at).ok_or(beyond)?.ok_or_else(|| self.unknown(&self.nodes[at].name, &left))?;
+                    picked.add(choice, *slots);
+                }
+                HostRef::Empty(limit) => self.empty(*limit, &left, &mut picked)?,
+                HostRef::Exclude(_) => {}
+            }
+        }
+        if refs.iter().all(|item| matches!(item, HostRef::Exclude(_))) {
+            from.iter().for_each(|choice| picked.add(*choice, SlotCount::FromCores));
+        }
+        for item in refs {
+            if let HostRef::Exclude(name) = item
+                && let Some(at) = self.position(name)
+            {
+                left[at] = None;
+            }
+        }
+        picked.kept.retain(|choice| left[choice.at].is_some());
+        Ok(picked.kept)
+    }
+
+    fn host(&self, entry: &HostEntry, left: &[Option<Choice>]) -> Result<Choice, SelectError> {
+        let at = self.position(&entry.name);
+        let choice = at.and_then(|at| left[at]).ok_or_else(|| self.unknown(&entry.name, left))?;
+        if self.nodes[choice.at].daemon.is_none() {
+            return Err(SelectError::NoDaemon { host: entry.name.clone() });
+        }
+        Ok(choice)
+    }
+
+    fn empty(&self, limit: Option<u32>, left: &[Option<Choice>], picked: &mut Picked) -> Result<(), SelectError> {
+        let empty: Vec<Choice> = left
+            .iter()
+            .flatten()
+            .filter(|c| self.nodes[c.at].slots_inuse == 0 && self.nodes[c.at].daemon.is_some())
+            .filter(|c| picked.place[c.at].is_none())
+            .copied()
+            .collect();
+        let take = limit.map_or(empty.len(), |n| n as usize);
+        if take > empty.len() {
+            return Err(SelectError::TooFewEmpty {
+                asked: limit.unwrap_or_default(),
+                found: empty.len(),
+                count: self.nodes.len(),
+            });
+        }
+        empty[..take].iter().for_each(|choice| picked.add(*choice, SlotCount::FromCores));
+        Ok(())
+    }
+
+    fn unknown(&self, host: &str, left: &[Option<Choice>]) -> SelectError {
+        let left = left.iter().flatten().map(|choice| self.nodes[choice.at].name.as_str());
+        SelectError::UnknownHost { host: host.to_owned(), known: some_of(left) }
+    }
+}
+
+/// The first few names: a list of ten thousand helps nobody.
+fn some_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let mut names: Vec<&str> = names.take(9).collect();
+    if names.len() == 9 {
+        names[8] = "...";
+    }
+    names.join(", ")
+}
+
+/// What was picked, in the user's order; a node that comes again (by another name) adds up.
+struct Picked {
+    kept: Vec<Choice>,
+    place: Vec<Option<usize>>,
+}
+
+impl Picked {
+    fn add(&mut self, choice: Choice, slots: SlotCount) {
+        let asked = match slots {
+            SlotCount::FromCores => None,
+            SlotCount::Given(n) => Some(n),
+        };
+        match self.place[choice.at] {
+            Some(place) => {
+                let kept = &mut self.kept[place];
+                kept.cap = kept.cap.zip(asked).map(|(a, b)| a.saturating_add(b));
+            }
+            None => {
+                let cap = choice.cap.into_iter().chain(asked).min();
+                self.place[choice.at] = Some(self.kept.len());
+                self.kept.push(Choice { at: choice.at, cap });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use ferrite_types::{NodeId, Topology};
+
+    use super::*;
+    use crate::{hostfile, hostlist};
+
+    fn node(index: u32, inuse: u32) -> NodeRecord {
+        NodeRecord {
+            id: NodeId(index + 10),
+            name: format!("n{index}"),
+            aliases: vec![format!("10.0.0.{index}")],
+            daemon: (index < 4).then_some(DaemonRank(index)),
+            slots: 4,
+            slots_given: true,
+            max_slots: 0,
+            slots_inuse: inuse,
+            topology: Arc::new(Topology::default()),
+        }
+    }
+
+    /// n0 to n3 with daemons, n4 without; something runs on n1.
+    fn chosen(file: &str, hosts: &str) -> String {
+        let nodes: Vec<_> = (0..5).map(|i| node(i, u32::from(i == 1))).collect();
+        let selection = HostSelection {
+            hostfile: hostfile::parse("f", file).unwrap().refs(),
+            hosts: if hosts.is_empty() { vec![] } else { hostlist::parse(hosts).unwrap().refs() },
+        };
+        match select(&nodes, &selection, false) {
+            Ok(shares) => shares
+                .iter()
+                .map(|s| match s.cap {
+                    None => format!("n{}", s.node.0 - 10),
+                    Some(cap) => format!("n{}:{cap}", s.node.0 - 10),
+                })
+                .collect::<Vec<_>>()
+                .join(" "),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn without_a_selection_every_node_with_a_daemon_is_used() {
+        assert_eq!(chosen("", ""), "n0 n1 n2 n3");
+    }
+
+    #[test]
+    fn the_users_order_is_kept_and_counts_are_caps() {
+        assert_eq!(chosen("", "n3,n1:2"), "n3 n1:2");
+        assert_eq!(chosen("n0 slots=3\nn2 slots=2", "n2:4,n0"), "n2:2 n0:3");
+    }
+
+    #[test]
+    fn a_node_that_is_named_in_two_ways_adds_up() {
+        assert_eq!(chosen("", "n1:1,10.0.0.1:2"), "n1:3");
+        assert_eq!(chosen("", "localhost"), "n0");
+    }
+
+    #[test]
+    fn relative_empty_and_excluded_nodes_are_resolved_in_the_allocation() {
+        assert_eq!(chosen("", "+n2,+n0:1"), "n2 n0:1");
+        assert_eq!(chosen("", "+e"), "n0 n2 n3");
+        assert_eq!(chosen("", "n2,+e:2"), "n2 n0 n3");
+        assert_eq!(chosen("^n0\n^n4", ""), "n1 n2 n3");
+    }
+
+    #[test]
+    fn each_refusal_names_what_is_not_there() {
+        let all = [
+            chosen("", "n7"),
+            chosen("n0\nn1", "n2"),
+            chosen("", "n4"),
+            chosen("", "+n5"),
+            chosen("", "+e:4"),
+            chosen("n0\n^n0", ""),
+        ];
+        insta::assert_snapshot!(all.join("\n"));
+    }
+}

@@ -1,0 +1,56 @@
+//! Who speaks to whom: the radix tree over daemons, and the two conversations that walk it.
+//!
+//! * [`Tree`]: parent, children, next hop and sub-trees from (radix, size, dead set) alone, so that
+//!   every daemon that holds the same three values holds the same tree.
+//! * [`Xcasts`]: acknowledged broadcasts, from the head down, acknowledgements merged on the way up.
+//! * [`Rollups`]: collectives gathered up the tree of their participants.
+//!
+//! Called by `core`. Nothing here sends, waits or knows what a payload means: methods say what is
+//! to be done next and the caller does it.
+//!
+//! # Signatures
+//! ```text
+//! Tree::new(radix: u32, size: u32) -> Tree             Tree::with_dead(radix, size, dead: RankSet) -> Tree
+//! tree.radix() -> u32   tree.size() -> u32             tree.dead() -> &RankSet
+//! tree.grow(&mut, size: u32)                           tree.repair(&mut, dead: &RankSet)
+//! tree.contains(rank) -> bool                          tree.living() -> RankSet
+//! tree.parent(rank) -> Option<DaemonRank>              tree.children(rank) -> Vec<DaemonRank>
+//! tree.is_ancestor(ancestor, rank) -> bool             tree.next_hop(me, dest) -> Option<DaemonRank>
+//! tree.depth(rank) -> u32                              tree.ancestors(rank) -> impl Iterator<Item = DaemonRank>
+//! tree.subtree(rank) -> RankSet                        tree.subtree_size(rank) -> usize
+//! tree.split(me, dests: &RankSet) -> Split { here: bool, down: Vec<(DaemonRank, RankSet)>, up: RankSet }
+//! tree.participant_parent(me, set: &RankSet) -> Option<DaemonRank>
+//! tree.participant_children(me, set: &RankSet) -> RankSet
+//!
+//! Xcasts::new()
+//! xcasts.start(&mut, &Tree) -> u64                     // head: children are the tree's, `forward_to(seq)` names them
+//! xcasts.receive(&mut, seq: u64, from: DaemonRank, children: Vec<DaemonRank>) -> Receipt
+//! xcasts.processed_here(&mut, seq) -> Option<Progress> xcasts.acked_by(&mut, seq, child) -> Option<Progress>
+//! xcasts.child_lost(&mut, child) -> Vec<(u64, Progress)>
+//! xcasts.child_adopted(&mut, child) -> Vec<u64>        // to be replayed to it; call before `child_lost`
+//! xcasts.in_flight() -> impl Iterator<Item = u64>      xcasts.waiting_for(seq) -> Option<&RankSet>
+//! enum Receipt { New { forward_to: Vec<DaemonRank> }, Duplicate { ack_again: bool } }
+//! enum Progress { AckParent, Complete }
+//!
+//! Rollups::<K, V>::new()
+//! rollups.begin(&mut, key, local: usize, children: RankSet) -> Option<Gathered<V>>
+//! rollups.contribute_local(&mut, &K, V) -> Option<Gathered<V>>
+//! rollups.contribute(&mut, key: K, child, V) -> Option<Gathered<V>>
+//! rollups.child_lost(&mut, child) -> Vec<K>            // still waiting for it; the caller cancels with an error
+//! rollups.cancel(&mut, &K) -> bool                     rollups.retain(&mut, |&K| -> bool)
+//! rollups.is_open(&K) -> bool   rollups.waiting_for(&K) -> Option<&RankSet>   rollups.refused() -> u64
+//! struct Gathered<V> { local: Vec<V>, remote: Vec<(DaemonRank, V)> }
+//! ```
+
+mod participants;
+mod ranges;
+mod rollup;
+mod seqset;
+mod split;
+mod tree;
+mod xcast;
+
+pub use rollup::{Gathered, Rollups};
+pub use split::Split;
+pub use tree::Tree;
+pub use xcast::{Progress, Receipt, Xcasts};

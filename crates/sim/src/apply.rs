@@ -1,0 +1,234 @@
+//! Carries out what a daemon asked for, the way the driver and the operating system would.
+
+use bytes::Bytes;
+use ferrite_core::{Account, Effect, Input, PmixEffect, RequestId, SpawnRequest, Transition};
+use ferrite_types::{DaemonRank, ExitStatus, ProcId};
+use ferrite_wire::control::Reply;
+use ferrite_wire::{Frame, FrameKind, Message, StartError, StartErrorKind, Ticket};
+
+use crate::count::Phase;
+use crate::invariants::Observation;
+use crate::pmix::Waiting;
+use crate::process::Process;
+use crate::queue::Time;
+use crate::scenario::{Ending, Fate};
+use crate::world::{Event, Launch, World};
+
+/// Length prefix of a frame on the wire (bytes).
+const PREFIX: usize = 4;
+
+impl World {
+    pub(crate) fn apply(&mut self, rank: DaemonRank, effect: Effect, message: Option<&Message>) {
+        match effect {
+            Effect::Transmit { peer, frame } => self.transmit(rank, peer, frame, message),
+            Effect::Connect { peer, contact, deadline } => {
+                let until = self.hosts.get(&rank).map_or(0, |h| h.world_time(deadline));
+                let delay = self.network.delay();
+                self.queue.after(delay, Event::Call { from: rank, peer, contact, until });
+            }
+            Effect::CloseLink { peer } => {
+                if let Some(id) = self.hosts.get_mut(&rank).and_then(|h| h.links.remove(&peer)) {
+                    self.close_end(rank, peer, id, "connection closed by peer");
+                }
+            }
+            Effect::LaunchDaemon { rank: child, ticket, .. } => self.launch(rank, child, *ticket),
+            Effect::AbandonLaunch { rank: child } => {
+                if let Some(launch) = self.launches.get_mut(&child) {
+                    launch.abandoned = true;
+                }
+            }
+            Effect::SetTimer { timer, at } => {
+                self.next_id += 1;
+                let setting = self.next_id;
+                if let Some(host) = self.hosts.get_mut(&rank) {
+                    host.timers.insert(timer, setting);
+                    let due = host.world_time(at);
+                    self.queue.at(due, Event::Timer { rank, timer, setting });
+                }
+            }
+            Effect::CancelTimer(timer) => {
+                if let Some(host) = self.hosts.get_mut(&rank) {
+                    host.timers.remove(&timer);
+                }
+            }
+            Effect::Detach => self.detach(rank),
+            Effect::Spawn { proc, request } => self.spawn(rank, proc, &request),
+            Effect::Signal { proc, signal } => self.signal(rank, proc, signal),
+            Effect::ReadOutput { proc, stream, limit } => self.read_output(rank, proc, stream, limit),
+            Effect::WriteStdin { proc, data } => self.write_stdin(rank, proc, data.len()),
+            Effect::CloseStdin { proc } => self.close_stdin(rank, proc),
+            Effect::ReadStdin { request, limit } => self.read_stdin(rank, request, limit),
+            Effect::WriteOutput { account, .. } => self.write_output(rank, account),
+            Effect::Pmix(effect) => self.pmix(rank, effect),
+            Effect::Notice { text, .. } => self.report.notices.push(text),
+            Effect::Accepted { .. } | Effect::CloseFile(_) => {}
+            Effect::Trace(Transition::Job { job, to, .. }) => {
+                self.bill.job_state(self.queue.now(), job, to);
+            }
+            Effect::Trace(Transition::Proc { .. }) => {}
+            Effect::Ready => {
+                self.ready = true;
+                self.finish_when_done();
+            }
+            Effect::Reply { request, reply } => {
+                if let Reply::Done(done) = reply {
+                    self.report.replies.insert(request, done.exit_code);
+                }
+                self.settle(request);
+            }
+            Effect::CleanJob(job) => {
+                if let Some(host) = self.hosts.get_mut(&rank) {
+                    host.procs.retain(|id, p| id.job != job || p.ended.is_none());
+                }
+            }
+            Effect::Exit { code } => {
+                if let Some(host) = self.hosts.get_mut(&rank) {
+                    host.exiting = Some(code);
+                }
+            }
+        }
+    }
+
+    fn transmit(&mut self, rank: DaemonRank, peer: DaemonRank, frame: Frame, message: Option<&Message>) {
+        let Some(id) = self.hosts.get(&rank).and_then(|h| h.links.get(&peer).copied()) else {
+            return;
+        };
+        let header = Frame { payload: Bytes::new(), ..frame.clone() }.encode().len();
+        let kind = match (frame.kind, message) {
+            (FrameKind::XcastAck { .. }, _) => "xcast-ack",
+            (FrameKind::Message | FrameKind::Xcast { .. }, message) => message.map_or("damaged", Message::kind),
+        };
+        let bytes = (PREFIX + header + frame.payload.len()) as u64;
+        self.bill.frame(rank, peer, kind, bytes);
+        if let Some(at) = self.network.send(self.queue.now(), id, rank) {
+            self.queue.at(at, Event::Arrive { from: rank, to: peer, id, frame });
+        }
+    }
+
+    /// A launcher process begins to start a daemon, with the end that the scenario has in store.
+    fn launch(&mut self, by: DaemonRank, rank: DaemonRank, ticket: Ticket) {
+        let slowest = self.scenario.slowest_start;
+        let delay = self.rng.between(slowest / 10, slowest);
+        let fate = self.scenario.fates.iter().find(|(r, _)| *r == rank).map(|(_, f)| f.clone());
+        self.launches.insert(rank, Launch { by, ticket: Some(ticket), abandoned: false });
+        let crash = Some(ExitStatus::Signaled(11));
+        match fate {
+            None => self.queue.after(delay, Event::DaemonStarts(rank)),
+            Some(Fate::Late(more)) => self.queue.after(delay + more, Event::DaemonStarts(rank)),
+            Some(Fate::NoLauncher) => self.launcher_ends(rank, None, "ssh: No such file or directory".to_owned(), 100),
+            Some(Fate::Fails(code, text)) => {
+                self.launcher_ends(rank, Some(ExitStatus::Exited(code)), text.to_owned(), delay);
+            }
+            Some(Fate::DiesEarly) => self.launcher_ends(rank, crash, String::new(), delay),
+            Some(Fate::Silent) => {}
+        }
+    }
+
+    fn detach(&mut self, rank: DaemonRank) {
+        let first = self.hosts.get_mut(&rank).is_some_and(|h| !std::mem::replace(&mut h.detached, true));
+        if first {
+            let delay = self.small_delay();
+            self.launcher_ends(rank, Some(ExitStatus::Exited(0)), String::new(), delay);
+        }
+    }
+
+    fn spawn(&mut self, rank: DaemonRank, proc: ProcId, request: &SpawnRequest) {
+        let trouble = self.scenario.spawn_trouble;
+        let refused = trouble > 0 && self.rng.permille(trouble);
+        let started = if refused {
+            let detail = "Resource temporarily unavailable".to_owned();
+            Err(StartError { kind: StartErrorKind::System, detail })
+        } else {
+            Process::start(request)
+        };
+        let delay = self.small_delay();
+        match started {
+            Err(error) => self.queue.after(delay, Event::Input(rank, Input::SpawnFailed { proc, error })),
+            Ok(mut process) => {
+                self.next_id += 1;
+                let pid = self.next_id as u32;
+                // It does nothing before its daemon knows of it.
+                process.waiting = true;
+                if let Some(host) = self.hosts.get_mut(&rank) {
+                    host.procs.insert(proc, process);
+                }
+                self.observe(&Observation::ProcBorn { rank, proc });
+                // It lives before its daemon hears of it: what the daemon does then reaches it.
+                self.queue.after(delay, Event::Wake(rank, proc));
+                self.queue.after(delay, Event::Input(rank, Input::Spawned { proc, pid }));
+            }
+        }
+    }
+
+    fn read_stdin(&mut self, rank: DaemonRank, request: RequestId, limit: usize) {
+        let n = self.stdin_left.min(limit);
+        self.stdin_left -= n;
+        let delay = self.small_delay();
+        self.queue.after(delay, Event::Input(rank, Input::Stdin { request, data: Bytes::from(vec![b'i'; n]) }));
+    }
+
+    fn write_output(&mut self, rank: DaemonRank, account: Option<Account>) {
+        let Some(account) = account else { return };
+        let due = self.queue.now() + self.small_delay();
+        let Some(host) = self.hosts.get_mut(&rank) else { return };
+        host.sink_last = host.sink_last.max(due);
+        let at = host.sink_last;
+        self.queue.at(at, Event::Input(rank, Input::OutputWritten(account)));
+    }
+
+    fn pmix(&mut self, rank: DaemonRank, effect: PmixEffect) {
+        match effect {
+            PmixEffect::Register(registration) => {
+                if let Some(host) = self.hosts.get_mut(&rank) {
+                    host.pmix.register(&registration);
+                }
+            }
+            PmixEffect::Deregister(job) => {
+                if let Some(host) = self.hosts.get_mut(&rank) {
+                    host.pmix.deregister(job);
+                }
+            }
+            PmixEffect::Reply { token, result } => {
+                let waiting = self.hosts.get_mut(&rank).and_then(|h| h.pmix.answer(token));
+                let (procs, whole) = match waiting {
+                    Some(Waiting::Fence(procs, daemons)) => (procs, daemons * crate::pmix::FENCE_BYTES),
+                    Some(Waiting::Abort(proc)) => (vec![proc], 0),
+                    None => return,
+                };
+                let gathered = result.as_ref().map(Bytes::len);
+                self.observe(&Observation::PmixAnswered { rank, whole, gathered });
+                self.answered(rank, &procs, result.is_ok());
+            }
+            PmixEffect::FetchModex { fetch, .. } => {
+                let input = Input::Pmix(ferrite_core::PmixCall::ModexFetched {
+                    fetch,
+                    result: Ok(Bytes::from_static(b"modex")),
+                });
+                self.upcall(rank, input);
+            }
+            PmixEffect::Pmi1 { .. } => {}
+        }
+    }
+
+    /// A submission has had its reply, or nobody waits for it any more.
+    pub(crate) fn settle(&mut self, request: RequestId) {
+        let submissions = self.scenario.jobs.len();
+        if (request.0 as usize) < submissions && self.settled.insert(request) && self.settled.len() == submissions {
+            self.bill.enter(self.queue.now(), Phase::Shutdown);
+            self.finish_when_done();
+        }
+    }
+
+    /// A persistent DVM is told to end when every job was answered.
+    fn finish_when_done(&mut self) {
+        let done = self.ready && self.settled.len() == self.scenario.jobs.len();
+        if done && self.scenario.persistent && self.scenario.ending == Ending::Natural {
+            self.queue.after(1000, Event::Finish);
+        }
+    }
+
+    /// How long the operating system takes for something small.
+    pub(crate) fn small_delay(&mut self) -> Time {
+        self.rng.between(1, 200)
+    }
+}

@@ -1,0 +1,107 @@
+//! Frames and bytes by phase of a run: what a rule like "a one-process job costs the same on a thousand
+//! nodes" is checked against.
+
+use std::collections::BTreeMap;
+
+use ferrite_types::{DaemonRank, JobId, JobState};
+
+use crate::queue::Time;
+
+/// A part of a run, in this order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// Until every daemon has acknowledged the wireup.
+    #[default]
+    BringUp,
+    /// Until all processes of the job run.
+    Launch,
+    /// Until the client has its answer.
+    End,
+    /// Until every daemon is gone.
+    Shutdown,
+}
+
+impl Phase {
+    /// All of them.
+    pub const ALL: [Phase; 4] = [Phase::BringUp, Phase::Launch, Phase::End, Phase::Shutdown];
+
+    /// For tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::BringUp => "bring-up",
+            Phase::Launch => "launch",
+            Phase::End => "end",
+            Phase::Shutdown => "shutdown",
+        }
+    }
+}
+
+/// What one phase cost.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Frames over links, each hop counted.
+    pub frames: u64,
+    /// Bytes over links with length prefixes, each hop counted, before encryption.
+    pub bytes: u64,
+    /// Frames that the head sent.
+    pub head_sent: u64,
+    /// Frames that the head received.
+    pub head_received: u64,
+    /// Bytes that the head sent or received.
+    pub head_bytes: u64,
+    /// When it ended (virtual time).
+    pub until: Time,
+    /// Frames by kind of message.
+    pub kinds: BTreeMap<&'static str, u64>,
+}
+
+/// The bill of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Bill {
+    phase: Phase,
+    phases: BTreeMap<Phase, Cost>,
+}
+
+impl Bill {
+    /// A frame was sent.
+    pub fn frame(&mut self, from: DaemonRank, to: DaemonRank, kind: &'static str, bytes: u64) {
+        let cost = self.phases.entry(self.phase).or_default();
+        cost.frames += 1;
+        cost.bytes += bytes;
+        cost.head_sent += u64::from(from == DaemonRank::HEAD);
+        cost.head_received += u64::from(to == DaemonRank::HEAD);
+        if from == DaemonRank::HEAD || to == DaemonRank::HEAD {
+            cost.head_bytes += bytes;
+        }
+        *cost.kinds.entry(kind).or_default() += 1;
+    }
+
+    /// A job changed its state; some changes begin a phase.
+    pub fn job_state(&mut self, now: Time, job: JobId, to: JobState) {
+        match (job, to) {
+            (JobId::DAEMONS, JobState::VmReady) => self.enter(now, Phase::Launch),
+            (JobId(1), JobState::Running) => self.enter(now, Phase::End),
+            _ => {}
+        }
+    }
+
+    /// A phase begins; never an earlier one than the present.
+    pub fn enter(&mut self, now: Time, phase: Phase) {
+        if phase > self.phase {
+            self.phases.entry(self.phase).or_default().until = now;
+            self.phase = phase;
+        }
+    }
+
+    /// The run is over.
+    pub fn close(&mut self, now: Time) {
+        self.phases.entry(self.phase).or_default().until = now;
+    }
+
+    /// What a phase cost.
+    #[must_use]
+    pub fn of(&self, phase: Phase) -> Cost {
+        self.phases.get(&phase).cloned().unwrap_or_default()
+    }
+}

@@ -1,0 +1,74 @@
+//! Inputs and effects as short lines for the trace: what matters to tell two runs apart, without bulk.
+
+use ferrite_core::{Effect, Input, PmixCall, PmixEffect, Transition};
+use ferrite_wire::control::Request;
+use ferrite_wire::{Frame, FrameKind, Message};
+
+/// A frame in a few words.
+#[must_use]
+pub(crate) fn frame(frame: &Frame, message: Option<&Message>) -> String {
+    let what = match frame.kind {
+        FrameKind::Message => String::new(),
+        FrameKind::Xcast { seq } => format!(" xcast {seq}"),
+        FrameKind::XcastAck { seq } => format!(" ack {seq}"),
+    };
+    let dest = match &frame.dest {
+        ferrite_wire::Dest::One(rank) => rank.to_string(),
+        ferrite_wire::Dest::Many(ranks) => ranks.to_string(),
+        ferrite_wire::Dest::All => "all".to_owned(),
+    };
+    let kind = message.map_or("-", Message::kind);
+    format!("{kind}{what} {}->{dest} ({} B)", frame.origin, frame.payload.len())
+}
+
+/// An input in a few words.
+#[must_use]
+pub(crate) fn input(input: &Input, message: Option<&Message>) -> String {
+    match input {
+        Input::Frame { from, frame: f } => format!("got from {from}: {}", frame(f, message)),
+        Input::Request { id, request: Request::Submit(submission) } => {
+            format!("submit {}: {:?}", id.0, submission.spec.apps.first().map(|a| &a.argv))
+        }
+        Input::Output { proc, stream, data } => format!("output {proc} {} {} B", stream.name(), data.len()),
+        Input::Stdin { request, data } => format!("stdin of {}: {} B", request.0, data.len()),
+        Input::Pmix(call) => pmix_call(call),
+        other => format!("{other:?}"),
+    }
+}
+
+fn pmix_call(call: &PmixCall) -> String {
+    match call {
+        PmixCall::Fence { job, ranks, data, token } => {
+            format!("pmix fence job {job} {} ranks {} B token {}", ranks.len(), data.len(), token.0)
+        }
+        other => format!("pmix {other:?}"),
+    }
+}
+
+/// An effect in a few words.
+#[must_use]
+pub(crate) fn effect(effect: &Effect, message: Option<&Message>) -> String {
+    match effect {
+        Effect::Transmit { peer, frame: f } => format!("send to {peer}: {}", frame(f, message)),
+        Effect::LaunchDaemon { rank, command, ticket } => {
+            format!(
+                "launch daemon {rank} on {} by {} (subtree of {})",
+                ticket.node,
+                command.join(" "),
+                ticket.subtree.len()
+            )
+        }
+        Effect::Spawn { proc, request } => format!("spawn {proc} {:?}", request.argv),
+        Effect::WriteStdin { proc, data } => format!("write stdin {proc} {} B", data.len()),
+        Effect::WriteOutput { sink, data, account } => format!("write {sink:?} {} B {account:?}", data.len()),
+        Effect::Trace(Transition::Job { job, from, to }) => {
+            format!("job {job}: {} -> {to}", from.map_or("-", |s| s.name()))
+        }
+        Effect::Trace(Transition::Proc { proc, from, to }) => format!("proc {proc}: {from} -> {to}"),
+        Effect::Pmix(PmixEffect::Register(r)) => format!("pmix register job {} on {}", r.order.job, r.daemon),
+        Effect::Pmix(PmixEffect::Reply { token, result }) => {
+            format!("pmix reply token {} {:?}", token.0, result.as_ref().map(bytes::Bytes::len))
+        }
+        other => format!("{other:?}"),
+    }
+}

@@ -1,0 +1,68 @@
+//! One virtual machine with a daemon on it: the real state machine and what surrounds it.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use ferrite_core::{Node, Timer};
+use ferrite_types::{DaemonRank, ProcId, Timestamp};
+
+use crate::network::LinkId;
+use crate::pmix::PmixSide;
+use crate::process::Process;
+use crate::queue::Time;
+use crate::world::Event;
+
+/// A living daemon.
+pub(crate) struct Host {
+    pub(crate) node: Node,
+    /// What its clock shows at the world's time zero: no two daemons agree.
+    pub(crate) skew: Time,
+    /// Links as the daemon knows them.
+    pub(crate) links: BTreeMap<DaemonRank, LinkId>,
+    /// Timers that are set, each with the number of its setting.
+    pub(crate) timers: BTreeMap<Timer, u64>,
+    pub(crate) procs: BTreeMap<ProcId, Process>,
+    pub(crate) pmix: PmixSide,
+    /// PMIx upcalls come in order: none before this time.
+    pub(crate) pmix_last: Time,
+    /// Output leaves in order likewise.
+    pub(crate) sink_last: Time,
+    /// What came while it stands still.
+    pub(crate) stopped: Option<VecDeque<Event>>,
+    /// It no longer hangs on its launcher.
+    pub(crate) detached: bool,
+    /// It asked to end; nothing reaches it any more.
+    pub(crate) exiting: Option<u8>,
+}
+
+impl Host {
+    pub(crate) fn new(node: Node, skew: Time) -> Host {
+        Host {
+            node,
+            skew,
+            links: BTreeMap::new(),
+            timers: BTreeMap::new(),
+            procs: BTreeMap::new(),
+            pmix: PmixSide::default(),
+            pmix_last: 0,
+            sink_last: 0,
+            stopped: None,
+            detached: false,
+            exiting: None,
+        }
+    }
+
+    /// The daemon's clock.
+    pub(crate) fn clock(&self, now: Time) -> Timestamp {
+        Timestamp(now + self.skew)
+    }
+
+    /// The world's time of a point on the daemon's clock.
+    pub(crate) fn world_time(&self, at: Timestamp) -> Time {
+        at.0.saturating_sub(self.skew)
+    }
+
+    /// Processes that have not ended.
+    pub(crate) fn running(&self) -> usize {
+        self.procs.values().filter(|p| p.ended.is_none()).count()
+    }
+}

@@ -1,0 +1,197 @@
+//! The referee: what must hold in every run, one file per guarantee, checked at every event.
+//!
+//! A guarantee sees what goes into the daemons and what comes out of them, never their inside: it
+//! judges the program that runs on real machines as well as this one.
+
+mod exit_codes;
+mod job_states;
+mod launch_data;
+mod links;
+mod nothing_left;
+mod one_reply;
+mod order;
+mod output;
+mod pmix;
+mod proc_states;
+mod slots;
+mod wireup;
+mod xcast;
+
+use std::fmt;
+
+use ferrite_core::{Effect, Input};
+use ferrite_types::{DaemonRank, ProcId};
+use ferrite_wire::Message;
+
+use crate::queue::Time;
+use crate::scenario::Scenario;
+use crate::world::Gone;
+
+/// Something that the referee sees.
+#[derive(Debug)]
+pub enum Observation<'a> {
+    /// A daemon begins to live.
+    Born {
+        /// Which.
+        rank: DaemonRank,
+    },
+    /// A daemon is gone.
+    Gone {
+        /// Which.
+        rank: DaemonRank,
+        /// How.
+        how: Gone,
+        /// Processes that it left running.
+        running: usize,
+    },
+    /// A daemon is about to handle this.
+    Input {
+        /// Which.
+        rank: DaemonRank,
+        /// What.
+        input: &'a Input,
+        /// The message of a frame.
+        message: Option<&'a Message>,
+    },
+    /// A daemon wants this done.
+    Effect {
+        /// Which.
+        rank: DaemonRank,
+        /// What.
+        effect: &'a Effect,
+        /// The message of a frame.
+        message: Option<&'a Message>,
+    },
+    /// The network lost the link between these.
+    Cut {
+        /// Its ends.
+        ends: [DaemonRank; 2],
+    },
+    /// A process runs.
+    ProcBorn {
+        /// Its daemon.
+        rank: DaemonRank,
+        /// Which.
+        proc: ProcId,
+    },
+    /// A process calls `PMIx_Init`.
+    Init {
+        /// Its daemon.
+        rank: DaemonRank,
+        /// Which.
+        proc: ProcId,
+        /// Its job is registered there.
+        known: bool,
+    },
+    /// A process ended.
+    ProcEnded {
+        /// Its daemon.
+        rank: DaemonRank,
+        /// Which.
+        proc: ProcId,
+        /// Lines it wrote, by stream.
+        lines: [u64; 2],
+    },
+    /// A PMIx upcall was answered.
+    PmixAnswered {
+        /// The daemon.
+        rank: DaemonRank,
+        /// Bytes that all participants gave together.
+        whole: usize,
+        /// Bytes that came back, or a PMIx status.
+        gathered: Result<usize, &'a i32>,
+    },
+}
+
+/// A guarantee. `Err` says in words what broke it.
+pub trait Invariant {
+    /// Name of the guarantee.
+    fn name(&self) -> &'static str;
+    /// Something happened.
+    ///
+    /// # Errors
+    /// When that breaks the guarantee.
+    fn observe(&mut self, what: &Observation<'_>) -> Result<(), String>;
+    /// The run is over; these daemons are alive.
+    ///
+    /// # Errors
+    /// When something is left open.
+    fn at_end(&mut self, left: &[DaemonRank]) -> Result<(), String> {
+        let _ = left;
+        Ok(())
+    }
+}
+
+/// A broken guarantee.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Which.
+    pub invariant: &'static str,
+    /// When (virtual time).
+    pub at: Time,
+    /// How.
+    pub text: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {} us: {}", self.invariant, self.at, self.text)
+    }
+}
+
+/// All guarantees of a run.
+#[derive(Default)]
+pub struct Referee {
+    invariants: Vec<Box<dyn Invariant>>,
+}
+
+impl Referee {
+    /// One who looks away: for counting at a scale where looking costs more than playing.
+    #[must_use]
+    pub fn blind() -> Referee {
+        Referee::default()
+    }
+
+    /// One who knows all guarantees.
+    #[must_use]
+    pub fn strict(scenario: &Scenario) -> Referee {
+        Referee {
+            invariants: vec![
+                Box::new(one_reply::OneReply::default()),
+                Box::new(exit_codes::ExitCodes::new(scenario)),
+                Box::new(slots::Slots::new(scenario)),
+                Box::new(launch_data::LaunchData::default()),
+                Box::new(links::Links::default()),
+                Box::new(job_states::JobStates::default()),
+                Box::new(proc_states::ProcStates::default()),
+                Box::new(xcast::Xcast::new(scenario)),
+                Box::new(wireup::WiredUp::default()),
+                Box::new(pmix::PmixAnswers::default()),
+                Box::new(order::Order::default()),
+                Box::new(output::Output::new(scenario)),
+                Box::new(nothing_left::NothingLeft::new(scenario)),
+            ],
+        }
+    }
+
+    /// Shows everybody what happened; the first to object is heard.
+    pub fn observe(&mut self, at: Time, what: &Observation<'_>) -> Option<Violation> {
+        self.invariants.iter_mut().find_map(|i| {
+            let text = i.observe(what).err()?;
+            Some(Violation { invariant: i.name(), at, text })
+        })
+    }
+
+    /// Asks everybody at the end.
+    pub fn at_end(&mut self, at: Time, left: &[DaemonRank]) -> Option<Violation> {
+        self.invariants.iter_mut().find_map(|i| {
+            let text = i.at_end(left).err()?;
+            Some(Violation { invariant: i.name(), at, text })
+        })
+    }
+}
+
+/// `Err` with a text, unless the condition holds.
+fn require(holds: bool, text: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(text()) }
+}

@@ -1,0 +1,48 @@
+//! At the end every daemon is gone, and none left a process behind. When nothing went wrong nobody had
+//! to be waited for in vain.
+
+use ferrite_core::{Input, Timer};
+use ferrite_types::DaemonRank;
+
+use super::{Invariant, Observation, require};
+use crate::scenario::Scenario;
+use crate::world::Gone;
+
+pub(super) struct NothingLeft {
+    /// Nothing in the scenario slows a daemon's departure.
+    smooth: bool,
+    /// The user asked three times, or the head was killed: then the operating system cleans up.
+    forced: bool,
+}
+
+impl NothingLeft {
+    pub(super) fn new(scenario: &Scenario) -> NothingLeft {
+        NothingLeft { smooth: scenario.is_kind() && scenario.faults.is_empty(), forced: false }
+    }
+}
+
+impl Invariant for NothingLeft {
+    fn name(&self) -> &'static str {
+        "nothing is left at the end"
+    }
+
+    fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
+        match what {
+            Observation::Input { input: Input::Interrupt, .. } => self.forced = true,
+            Observation::Input { rank, input: Input::Timer(Timer::Departure), .. } => {
+                return require(!self.smooth, || format!("daemon {rank} waited in vain for others to go"));
+            }
+            Observation::Gone { rank, how: Gone::Exit(code), running } => {
+                return require(*running == 0 || self.forced, || {
+                    format!("daemon {rank} ends with code {code} while {running} of its processes run")
+                });
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn at_end(&mut self, left: &[DaemonRank]) -> Result<(), String> {
+        require(left.is_empty(), || format!("{} daemons are still there, first {:?}", left.len(), left.first()))
+    }
+}

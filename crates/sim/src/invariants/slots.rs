@@ -1,0 +1,57 @@
+//! Slots of a node are never over-committed by jobs that did not allow it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ferrite_core::Effect;
+use ferrite_types::{DaemonRank, JobId};
+use ferrite_wire::Message;
+
+use super::{Invariant, Observation, require};
+use crate::scenario::Scenario;
+
+pub(super) struct Slots {
+    slots: usize,
+    /// Jobs that may take more.
+    generous: BTreeSet<JobId>,
+    running: BTreeMap<DaemonRank, usize>,
+}
+
+impl Slots {
+    pub(super) fn new(scenario: &Scenario) -> Slots {
+        Slots { slots: scenario.slots as usize, generous: BTreeSet::new(), running: BTreeMap::new() }
+    }
+}
+
+impl Invariant for Slots {
+    fn name(&self) -> &'static str {
+        "slots are never over-committed"
+    }
+
+    fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
+        match what {
+            Observation::Effect { effect: Effect::Transmit { .. }, message: Some(Message::Launch(order)), .. }
+                if order.spec.map.oversubscribe == Some(true) =>
+            {
+                self.generous.insert(order.job);
+            }
+            Observation::ProcBorn { rank, proc } if !self.generous.contains(&proc.job) => {
+                let running = self.running.entry(*rank).or_default();
+                *running += 1;
+                let count = *running;
+                return require(count <= self.slots, || {
+                    format!("{count} processes on daemon {rank} with {} slots", self.slots)
+                });
+            }
+            Observation::ProcEnded { rank, proc, .. } if !self.generous.contains(&proc.job) => {
+                if let Some(running) = self.running.get_mut(rank) {
+                    *running -= 1;
+                }
+            }
+            Observation::Gone { rank, .. } => {
+                self.running.remove(rank);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,64 @@
+//! The DVM is ready only when every daemon has been wired up, and no daemon gets a job before.
+
+use std::collections::BTreeSet;
+
+use ferrite_core::{Effect, Input, Transition};
+use ferrite_types::{DaemonRank, JobId, JobState};
+use ferrite_wire::Message;
+
+use super::{Invariant, Observation, require};
+
+#[derive(Default)]
+pub(super) struct WiredUp {
+    alive: BTreeSet<DaemonRank>,
+    wired: BTreeSet<DaemonRank>,
+    reported: BTreeSet<DaemonRank>,
+}
+
+impl WiredUp {
+    fn all(&self, what: &str) -> Result<(), String> {
+        // Alive is not enough: who starts late after its campaign failed was never a member.
+        let missing = self.reported.iter().find(|r| self.alive.contains(r) && !self.wired.contains(r));
+        require(missing.is_none(), || format!("{what}, but daemon {missing:?} is not wired up"))
+    }
+}
+
+impl Invariant for WiredUp {
+    fn name(&self) -> &'static str {
+        "ready means that every daemon is wired up"
+    }
+
+    fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
+        match what {
+            Observation::Born { rank } => {
+                self.alive.insert(*rank);
+            }
+            Observation::Gone { rank, .. } => {
+                self.alive.remove(rank);
+            }
+            Observation::Input { rank, input: Input::Frame { .. }, message: Some(message) } => match message {
+                Message::Wireup(_) => {
+                    self.wired.insert(*rank);
+                }
+                Message::Report(report) if *rank == DaemonRank::HEAD => {
+                    self.reported.insert(report.rank);
+                }
+                _ => {}
+            },
+            Observation::Effect { effect: Effect::Ready, .. } => return self.all("the DVM is ready"),
+            Observation::Effect {
+                effect: Effect::Trace(Transition::Job { job: JobId::DAEMONS, to: JobState::VmReady, .. }),
+                ..
+            } => {
+                // The state is entered to send the wireup (seed 1, step 9); `Ready` is its end.
+            }
+            Observation::Effect { rank, effect: Effect::Spawn { proc, .. }, .. } if *rank != DaemonRank::HEAD => {
+                return require(self.wired.contains(rank), || {
+                    format!("daemon {rank} starts {proc} before it is wired up")
+                });
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,51 @@
+//! The simulated world: thousands of daemons in one process, with a virtual clock, network, launcher
+//! and processes. It runs the real state machines of `core` and referees them.
+//!
+//! * [`Scenario`]: what a run is made of, drawn from a seed or written by hand.
+//! * [`run`]: acts it out; [`check`] acts it out twice and compares.
+//! * [`invariants`]: what must hold, one file per guarantee.
+//!
+//! Nothing here reads a clock, a file or the environment: a seed is all that a run depends on.
+
+mod apply;
+mod count;
+mod describe;
+mod host;
+pub mod invariants;
+mod local;
+mod messages;
+mod mutation;
+mod network;
+mod pmix;
+pub mod process;
+mod queue;
+mod rng;
+mod scale;
+mod scenario;
+mod trace;
+mod world;
+
+pub use count::{Bill, Cost, Phase};
+pub use invariants::{Referee, Violation};
+pub use mutation::Mutation;
+pub use network::Weather;
+pub use rng::Rng;
+pub use scale::{ScaleRow, scale, scale_table};
+pub use scenario::{Ending, Expect, Fate, Fault, JobPlan, Scenario, job};
+pub use trace::Keep;
+pub use world::{Gone, Report, run};
+
+/// Acts out a scenario twice under all guarantees. A difference between the two is a violation too.
+#[must_use]
+pub fn check(scenario: &Scenario) -> Report {
+    let once = || run(scenario, Keep::Last(40, Default::default()), Referee::strict(scenario));
+    let (mut first, second) = (once(), once());
+    if first.violation.is_none() && first.fingerprint != second.fingerprint {
+        first.violation = Some(Violation {
+            invariant: "equal seeds give equal runs",
+            at: first.end,
+            text: format!("{:?} and {:?}", first.fingerprint, second.fingerprint),
+        });
+    }
+    first
+}

@@ -1,0 +1,248 @@
+//! What virtual processes do, and how their daemon gets to know it.
+
+use bytes::Bytes;
+use ferrite_core::{Input, PmixCall, PmixToken};
+use ferrite_types::{DaemonRank, ExitStatus, ProcId};
+use ferrite_wire::Stream;
+
+use crate::invariants::Observation;
+use crate::pmix::{FENCE_BYTES, Waiting};
+use crate::process::{Process, Step};
+use crate::queue::Time;
+use crate::world::{Event, World};
+
+const STREAMS: [Stream; 2] = [Stream::Stdout, Stream::Stderr];
+
+/// What stops a process for now.
+enum Stop {
+    /// Something outside must happen first.
+    Blocked,
+    /// Time must pass.
+    For(Time),
+    /// It is over.
+    End(ExitStatus),
+}
+
+impl World {
+    fn process(&mut self, rank: DaemonRank, proc: ProcId) -> Option<&mut Process> {
+        self.hosts.get_mut(&rank)?.procs.get_mut(&proc).filter(|p| p.ended.is_none())
+    }
+
+    pub(crate) fn wake(&mut self, rank: DaemonRank, proc: ProcId) {
+        if let Some(process) = self.process(rank, proc) {
+            process.waiting = false;
+            process.unborn = false;
+            self.advance(rank, proc);
+        }
+    }
+
+    /// Lets a process do what it can do now.
+    fn advance(&mut self, rank: DaemonRank, proc: ProcId) {
+        while let Some(process) = self.process(rank, proc).filter(|p| !p.waiting) {
+            let step = process.steps.pop_front();
+            match self.step(rank, proc, step) {
+                None => {}
+                Some(Stop::Blocked) => return,
+                Some(Stop::For(time)) => {
+                    if let Some(process) = self.process(rank, proc) {
+                        process.waiting = true;
+                    }
+                    return self.queue.after(time, Event::Wake(rank, proc));
+                }
+                Some(Stop::End(status)) => return self.end_process(rank, proc, status),
+            }
+        }
+    }
+
+    /// One step; `None` when it is done and the next may follow.
+    fn step(&mut self, rank: DaemonRank, proc: ProcId, step: Option<Step>) -> Option<Stop> {
+        match step {
+            None => Some(Stop::End(ExitStatus::Exited(0))),
+            Some(Step::Pause(time)) => Some(Stop::For(time)),
+            Some(Step::Lines(stream, count)) => self.write_lines(rank, proc, stream, count),
+            Some(Step::ReadStdin) => self.consume_stdin(rank, proc),
+            Some(Step::Init) => {
+                self.observe(&Observation::Init {
+                    rank,
+                    proc,
+                    known: self.hosts.get(&rank).is_some_and(|h| h.pmix.knows(proc.job)),
+                });
+                Some(Stop::For(self.upcall(rank, Input::Pmix(PmixCall::ClientConnected(proc)))))
+            }
+            Some(Step::Finalize) => {
+                // The call returns when the daemon has heard of it: nobody ends before that.
+                Some(Stop::For(self.upcall(rank, Input::Pmix(PmixCall::ClientFinalized(proc)))))
+            }
+            Some(Step::Fence) => {
+                self.process(rank, proc)?.waiting = true;
+                if let Some(all) = self.hosts.get_mut(&rank).and_then(|h| h.pmix.enter_fence(proc)) {
+                    let token = self.ask(rank, all);
+                    let data = Bytes::from(vec![b'f'; FENCE_BYTES]);
+                    let fence = PmixCall::Fence { job: proc.job, ranks: Vec::new(), data, token };
+                    self.upcall(rank, Input::Pmix(fence));
+                }
+                Some(Stop::Blocked)
+            }
+            Some(Step::Abort(code)) => {
+                self.process(rank, proc)?.waiting = true;
+                let token = self.ask(rank, Waiting::Abort(proc));
+                let message = "gives up".to_owned();
+                self.upcall(rank, Input::Pmix(PmixCall::Abort { proc, code, message, token }));
+                Some(Stop::Blocked)
+            }
+            Some(Step::Exit(code)) => Some(Stop::End(ExitStatus::Exited(code))),
+            Some(Step::Die(signal)) => Some(Stop::End(ExitStatus::Signaled(signal))),
+            Some(Step::Forever) => {
+                self.process(rank, proc)?.steps.push_front(Step::Forever);
+                Some(Stop::Blocked)
+            }
+        }
+    }
+
+    fn write_lines(&mut self, rank: DaemonRank, proc: ProcId, stream: Stream, count: u64) -> Option<Stop> {
+        let process = self.process(rank, proc)?;
+        let left = process.write_lines(proc, stream, count);
+        if left > 0 {
+            process.steps.push_front(Step::Lines(stream, left));
+        }
+        let served = self.serve(rank, proc);
+        (left > 0 && !served).then_some(Stop::Blocked)
+    }
+
+    fn consume_stdin(&mut self, rank: DaemonRank, proc: ProcId) -> Option<Stop> {
+        let process = self.process(rank, proc)?;
+        let taken = process.stdin.flow(true, false);
+        let more = !process.stdin.closed;
+        if more {
+            process.steps.push_front(Step::ReadStdin);
+        }
+        self.stdin_taken(rank, proc, taken);
+        more.then_some(Stop::Blocked)
+    }
+
+    fn stdin_taken(&mut self, rank: DaemonRank, proc: ProcId, bytes: usize) {
+        if bytes > 0 {
+            let delay = self.small_delay();
+            let taken = Input::StdinTaken { proc, bytes: bytes as u64 };
+            self.queue.after(delay, Event::Input(rank, taken));
+        }
+    }
+
+    /// Gives waiting readers what there is; true when one got something.
+    fn serve(&mut self, rank: DaemonRank, proc: ProcId) -> bool {
+        let mut served = false;
+        for stream in STREAMS {
+            let process = self.hosts.get_mut(&rank).and_then(|h| h.procs.get_mut(&proc));
+            let Some(data) = process.and_then(|p| p.pipes[stream as usize].read()) else {
+                continue;
+            };
+            served = true;
+            let input = if data.is_empty() {
+                Input::OutputClosed { proc, stream }
+            } else {
+                Input::Output { proc, stream, data }
+            };
+            let delay = self.small_delay();
+            self.queue.after(delay, Event::Input(rank, input));
+        }
+        served
+    }
+
+    fn end_process(&mut self, rank: DaemonRank, proc: ProcId, status: ExitStatus) {
+        let Some(process) = self.process(rank, proc) else { return };
+        process.ended = Some(status);
+        let orphan = process.orphan;
+        if orphan == 0 {
+            process.close_pipes();
+        }
+        let taken = process.stdin.flow(false, true);
+        let lines = STREAMS.map(|s| process.lines(s));
+        self.observe(&Observation::ProcEnded { rank, proc, lines });
+        let delay = self.small_delay();
+        self.queue.after(delay, Event::Input(rank, Input::Exited { proc, status }));
+        self.stdin_taken(rank, proc, taken);
+        self.serve(rank, proc);
+        if orphan > 0 {
+            self.queue.after(orphan, Event::OrphanEnds(rank, proc));
+        }
+    }
+
+    /// The last holder of a process's pipes is gone.
+    pub(crate) fn orphan_ends(&mut self, rank: DaemonRank, proc: ProcId) {
+        if let Some(process) = self.hosts.get_mut(&rank).and_then(|h| h.procs.get_mut(&proc)) {
+            process.close_pipes();
+            self.serve(rank, proc);
+        }
+    }
+
+    pub(crate) fn signal(&mut self, rank: DaemonRank, proc: ProcId, signal: i32) {
+        if let Some(status) = self.process(rank, proc).filter(|p| !p.unborn).and_then(|p| p.end_by(signal)) {
+            self.end_process(rank, proc, status);
+        }
+        // The whole group gets it, and only the process itself is ever deaf.
+        let group = self.hosts.get_mut(&rank).and_then(|h| h.procs.get_mut(&proc));
+        if group.is_some_and(|p| p.ended.is_some() && (signal == 9 || signal == 15)) {
+            self.orphan_ends(rank, proc);
+        }
+    }
+
+    pub(crate) fn read_output(&mut self, rank: DaemonRank, proc: ProcId, stream: Stream, limit: usize) {
+        let process = self.hosts.get_mut(&rank).and_then(|h| h.procs.get_mut(&proc));
+        if let Some(process) = process {
+            process.pipes[stream as usize].reader = Some(limit);
+            if self.serve(rank, proc) {
+                self.advance(rank, proc);
+            }
+        }
+    }
+
+    pub(crate) fn write_stdin(&mut self, rank: DaemonRank, proc: ProcId, bytes: usize) {
+        let Some(process) = self.process(rank, proc) else {
+            return self.stdin_taken(rank, proc, bytes);
+        };
+        process.stdin.pending += bytes;
+        let taken = process.stdin.flow(false, false);
+        self.stdin_taken(rank, proc, taken);
+        self.advance(rank, proc);
+    }
+
+    pub(crate) fn close_stdin(&mut self, rank: DaemonRank, proc: ProcId) {
+        if let Some(process) = self.process(rank, proc) {
+            process.stdin.closed = true;
+            self.advance(rank, proc);
+        }
+    }
+
+    /// The PMIx library tells its daemon something; such calls stay in order. Returns how long it takes.
+    pub(crate) fn upcall(&mut self, rank: DaemonRank, input: Input) -> Time {
+        let now = self.queue.now();
+        let due = now + self.small_delay();
+        let Some(host) = self.hosts.get_mut(&rank) else { return 0 };
+        host.pmix_last = host.pmix_last.max(due);
+        let at = host.pmix_last;
+        self.queue.at(at, Event::Input(rank, input));
+        at - now
+    }
+
+    fn ask(&mut self, rank: DaemonRank, waiting: Waiting) -> PmixToken {
+        self.next_id += 1;
+        let token = PmixToken(self.next_id);
+        if let Some(host) = self.hosts.get_mut(&rank) {
+            host.pmix.ask(token, waiting);
+        }
+        token
+    }
+
+    /// An upcall was answered: those who waited go on, or fail like an MPI program would.
+    pub(crate) fn answered(&mut self, rank: DaemonRank, procs: &[ProcId], well: bool) {
+        for proc in procs {
+            let Some(process) = self.process(rank, *proc) else { continue };
+            if !well {
+                process.steps.clear();
+                process.steps.push_front(Step::Exit(1));
+            }
+            let delay = self.small_delay();
+            self.queue.after(delay, Event::Wake(rank, *proc));
+        }
+    }
+}

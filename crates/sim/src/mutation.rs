@@ -1,0 +1,186 @@
+//! Faults planted on purpose. A referee that never objects may be blind: with each of these, it must.
+//!
+//! They change what a daemon asks for before anybody sees it, as a bug in it would; the state machines
+//! need no test-only switch.
+
+use bytes::Bytes;
+use ferrite_core::{Effect, PmixEffect, Sink, Transition};
+use ferrite_types::{DaemonRank, JobId, JobState};
+use ferrite_wire::control::Reply;
+use ferrite_wire::{Dest, Frame, FrameKind, Message, Stream};
+
+/// A planted fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mutation {
+    /// The head forgets to answer.
+    NoReply,
+    /// The head answers twice.
+    TwoReplies,
+    /// The head answers with another exit code.
+    OtherCode,
+    /// Launch data goes to everybody.
+    LaunchToAll,
+    /// Each process is started twice.
+    SpawnTwice,
+    /// The head believes in more slots than there are.
+    MoreSlots,
+    /// Nobody is ever killed.
+    NoKill,
+    /// A daemon does not pass broadcasts on to its last child.
+    ForgottenChild,
+    /// A daemon acknowledges a broadcast as soon as it has it.
+    EarlyAck,
+    /// A daemon acknowledges twice.
+    TwoAcks,
+    /// Every piece of output that begins a job's second hundred lines is lost.
+    LostOutput,
+    /// Output is written in pieces of ten bytes, turned around.
+    MixedOutput,
+    /// Jobs are not registered with the PMIx library.
+    NoRegistration,
+    /// Fences are not answered.
+    NoFenceAnswer,
+    /// Fences give only what this node gave.
+    PoorFence,
+    /// A daemon forgets to go.
+    NoExit,
+    /// Daemons go at once when told to, leaving their processes.
+    HastyExit,
+    /// A job leaves out a state.
+    SkippedState,
+    /// Daemons other than the head never hear that the DVM ends.
+    NoExitOrder,
+    /// The head is ready before the wireup is acknowledged.
+    EarlyReady,
+}
+
+impl Mutation {
+    /// All of them.
+    pub const ALL: [Mutation; 20] = [
+        Mutation::NoReply,
+        Mutation::TwoReplies,
+        Mutation::OtherCode,
+        Mutation::LaunchToAll,
+        Mutation::SpawnTwice,
+        Mutation::MoreSlots,
+        Mutation::NoKill,
+        Mutation::ForgottenChild,
+        Mutation::EarlyAck,
+        Mutation::TwoAcks,
+        Mutation::LostOutput,
+        Mutation::MixedOutput,
+        Mutation::NoRegistration,
+        Mutation::NoFenceAnswer,
+        Mutation::PoorFence,
+        Mutation::NoExit,
+        Mutation::HastyExit,
+        Mutation::SkippedState,
+        Mutation::NoExitOrder,
+        Mutation::EarlyReady,
+    ];
+
+    /// Changes what a daemon asked for.
+    pub(crate) fn tamper(self, rank: DaemonRank, wanted: &mut Vec<Effect>) {
+        let head = rank == DaemonRank::HEAD;
+        match self {
+            Mutation::NoReply => wanted.retain(|e| !matches!(e, Effect::Reply { .. })),
+            Mutation::TwoReplies => double(wanted, |e| matches!(e, Effect::Reply { .. })),
+            Mutation::OtherCode => change(wanted, |e| {
+                if let Effect::Reply { reply: Reply::Done(done), .. } = e {
+                    done.exit_code = done.exit_code.wrapping_add(1);
+                }
+            }),
+            Mutation::LaunchToAll => change(wanted, |e| {
+                if let Effect::Transmit { frame, .. } = e
+                    && says(frame, |m| matches!(m, Message::Launch(_)))
+                {
+                    frame.dest = Dest::All;
+                }
+            }),
+            Mutation::SpawnTwice => double(wanted, |e| matches!(e, Effect::Spawn { .. })),
+            // Told to the head at its birth.
+            Mutation::MoreSlots => {}
+            Mutation::NoKill => wanted.retain(|e| !matches!(e, Effect::Signal { .. })),
+            Mutation::ForgottenChild => {
+                let passes_on = |e: &Effect| matches!(e, Effect::Transmit { frame, .. } if matches!(frame.kind, FrameKind::Xcast { .. }));
+                if let Some(last) = wanted.iter().rposition(passes_on) {
+                    wanted.remove(last);
+                }
+            }
+            Mutation::EarlyAck => acknowledge_early(wanted),
+            Mutation::TwoAcks => double(wanted, is_ack),
+            Mutation::LostOutput => wanted.retain(|e| !matches!(e, Effect::WriteOutput { data, .. } if data.starts_with(b"1 0 stdout"))),
+            Mutation::MixedOutput => change(wanted, |e| {
+                if let Effect::WriteOutput { sink: Sink::Client(_, Stream::Stdout), data, .. } = e {
+                    *data = data.chunks(10).rev().flatten().copied().collect::<Vec<u8>>().into();
+                }
+            }),
+            Mutation::NoRegistration => wanted.retain(|e| !matches!(e, Effect::Pmix(PmixEffect::Register(_)))),
+            Mutation::NoFenceAnswer => wanted.retain(|e| !is_fence_answer(e)),
+            Mutation::PoorFence => change(wanted, |e| {
+                if let Effect::Pmix(PmixEffect::Reply { result: Ok(data), .. }) = e {
+                    data.truncate(crate::pmix::FENCE_BYTES);
+                }
+            }),
+            Mutation::NoExit => {
+                if rank == DaemonRank(1) {
+                    wanted.retain(|e| !matches!(e, Effect::Exit { .. }));
+                }
+            }
+            Mutation::HastyExit => {
+                if !head && wanted.iter().any(|e| matches!(e, Effect::Signal { signal: 9, .. })) {
+                    wanted.clear();
+                    wanted.push(Effect::Exit { code: 0 });
+                }
+            }
+            Mutation::SkippedState => wanted.retain(|e| {
+                !matches!(e, Effect::Trace(Transition::Job { job, to: JobState::SystemPrep, .. }) if *job != JobId::DAEMONS)
+            }),
+            Mutation::NoExitOrder => wanted.retain(|e| {
+                !matches!(e, Effect::Transmit { frame, .. } if says(frame, |m| matches!(m, Message::Exit)))
+            }),
+            Mutation::EarlyReady => {
+                if head && wanted.iter().any(|e| matches!(e, Effect::Transmit { frame, .. } if matches!(frame.kind, FrameKind::Xcast { .. }))) {
+                    wanted.push(Effect::Ready);
+                }
+            }
+        }
+    }
+}
+
+fn change(wanted: &mut [Effect], with: impl FnMut(&mut Effect)) {
+    wanted.iter_mut().for_each(with);
+}
+
+fn double(wanted: &mut Vec<Effect>, which: impl Fn(&Effect) -> bool) {
+    *wanted =
+        std::mem::take(wanted).into_iter().flat_map(|e| if which(&e) { vec![e.clone(), e] } else { vec![e] }).collect();
+}
+
+fn is_ack(effect: &Effect) -> bool {
+    matches!(effect, Effect::Transmit { frame, .. } if matches!(frame.kind, FrameKind::XcastAck { .. }))
+}
+
+fn is_fence_answer(effect: &Effect) -> bool {
+    matches!(effect, Effect::Pmix(PmixEffect::Reply { result, .. }) if result.as_ref().is_ok_and(|data| !data.is_empty()))
+}
+
+fn says(frame: &Frame, what: impl Fn(&Message) -> bool) -> bool {
+    Message::decode(&frame.payload).is_ok_and(|m| what(&m))
+}
+
+/// Whoever passes a broadcast on acknowledges it in the same breath.
+fn acknowledge_early(wanted: &mut Vec<Effect>) {
+    let passed_on = wanted.iter().find_map(|e| match e {
+        Effect::Transmit { frame, .. } => match frame.kind {
+            FrameKind::Xcast { seq } => Some(seq),
+            FrameKind::Message | FrameKind::XcastAck { .. } => None,
+        },
+        _ => None,
+    });
+    if let Some(seq) = passed_on {
+        let kind = FrameKind::XcastAck { seq };
+        let frame = Frame { dest: Dest::One(DaemonRank::HEAD), origin: DaemonRank::HEAD, kind, payload: Bytes::new() };
+        wanted.push(Effect::Transmit { peer: DaemonRank::HEAD, frame });
+    }
+}

@@ -1,0 +1,189 @@
+//! Links between daemons: each direction delivers in order, links are independent of each other, and a
+//! link can be closed (what was sent arrives) or cut (what is on the way is lost).
+//!
+//! Says when and whether something arrives; the world delivers it.
+
+use std::collections::BTreeMap;
+
+use ferrite_types::DaemonRank;
+
+use crate::queue::Time;
+use crate::rng::Rng;
+
+/// One connection; a new one between the same two is another link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct LinkId(pub u64);
+
+/// How fast the network is (microseconds).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weather {
+    /// Shortest delay of a frame.
+    pub fastest: Time,
+    /// Longest delay, when nothing special happens.
+    pub slowest: Time,
+    /// In so many of a thousand frames, a delay ten times as long as the longest.
+    pub hiccups: u64,
+}
+
+impl Weather {
+    /// Always the same short delay: for counting.
+    pub const CALM: Weather = Weather { fastest: 50, slowest: 50, hiccups: 0 };
+}
+
+#[derive(Debug)]
+struct Link {
+    ends: [DaemonRank; 2],
+    /// Per end: when the last thing sent to it arrives. Nothing overtakes it.
+    last: [Time; 2],
+    /// Per end: whether what is sent to it still arrives.
+    open: [bool; 2],
+}
+
+/// All links of a world.
+#[derive(Debug)]
+pub(crate) struct Network {
+    rng: Rng,
+    weather: Weather,
+    next: u64,
+    links: BTreeMap<LinkId, Link>,
+}
+
+impl Network {
+    /// A network without links.
+    #[must_use]
+    pub(crate) fn new(rng: Rng, weather: Weather) -> Network {
+        Network { rng, weather, next: 0, links: BTreeMap::new() }
+    }
+
+    /// A delay of one trip.
+    pub(crate) fn delay(&mut self) -> Time {
+        let usual = self.rng.between(self.weather.fastest, self.weather.slowest);
+        if self.weather.hiccups > 0 && self.rng.permille(self.weather.hiccups) {
+            usual + 10 * self.weather.slowest
+        } else {
+            usual
+        }
+    }
+
+    /// A call at `now` is accepted: when the acceptor and when the caller see the link.
+    pub(crate) fn open(&mut self, now: Time, caller: DaemonRank, acceptor: DaemonRank) -> (LinkId, Time, Time) {
+        let id = LinkId(self.next);
+        self.next += 1;
+        let accepted = now + self.delay();
+        let connected = accepted + self.delay();
+        let link = Link { ends: [caller, acceptor], last: [connected, accepted], open: [true; 2] };
+        self.links.insert(id, link);
+        (id, accepted, connected)
+    }
+
+    /// When something sent now by `from` arrives at the other end; `None` when it is lost.
+    pub(crate) fn send(&mut self, now: Time, id: LinkId, from: DaemonRank) -> Option<Time> {
+        let due = now + self.delay();
+        let link = self.links.get_mut(&id)?;
+        let to = 1 - link.side(from);
+        link.last[to] = link.last[to].max(due);
+        link.open[to].then_some(link.last[to])
+    }
+
+    /// True when what was sent to `to` over this link is to be delivered.
+    #[must_use]
+    pub(crate) fn delivers(&self, id: LinkId, to: DaemonRank) -> bool {
+        self.links.get(&id).is_some_and(|link| link.open[link.side(to)])
+    }
+
+    /// `by` closes its end: nothing arrives there any more; the other end learns it after all that was
+    /// sent to it, at the returned time. `None` when the link is gone or the other end has closed too.
+    pub(crate) fn close(&mut self, now: Time, id: LinkId, by: DaemonRank) -> Option<Time> {
+        let due = now + self.delay();
+        let link = self.links.get_mut(&id)?;
+        let mine = link.side(by);
+        link.open[mine] = false;
+        if !link.open[1 - mine] {
+            self.links.remove(&id);
+            return None;
+        }
+        link.last[1 - mine] = link.last[1 - mine].max(due);
+        Some(link.last[1 - mine])
+    }
+
+    /// Cuts a link: what is on the way is lost. Returns when each end learns it.
+    pub(crate) fn cut(&mut self, now: Time, id: LinkId) -> Vec<(DaemonRank, Time)> {
+        let delays = [self.delay(), self.delay()];
+        let Some(link) = self.links.get_mut(&id) else {
+            return Vec::new();
+        };
+        let ends = (0..2).filter(|i| link.open[*i]);
+        // Not before the link was seen to be up.
+        let told = ends.map(|i| (link.ends[i], link.last[i].max(now + delays[i]))).collect();
+        link.open = [false; 2];
+        told
+    }
+
+    /// An end was told that the link is gone.
+    pub(crate) fn forget(&mut self, id: LinkId, end: DaemonRank) {
+        if let Some(link) = self.links.get_mut(&id) {
+            let side = link.side(end);
+            link.open[side] = false;
+            if link.open == [false; 2] {
+                self.links.remove(&id);
+            }
+        }
+    }
+
+    /// All links that carry something in at least one direction.
+    pub(crate) fn live(&self) -> impl Iterator<Item = (LinkId, [DaemonRank; 2])> + '_ {
+        let lives = |link: &Link| link.open == [true; 2];
+        self.links.iter().filter(move |(_, l)| lives(l)).map(|(id, l)| (*id, l.ends))
+    }
+}
+
+impl Link {
+    fn side(&self, end: DaemonRank) -> usize {
+        debug_assert!(self.ends.contains(&end), "{end} is no end of this link");
+        usize::from(self.ends[1] == end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: DaemonRank = DaemonRank(1);
+    const B: DaemonRank = DaemonRank(2);
+
+    fn network() -> Network {
+        Network::new(Rng::new(3), Weather { fastest: 10, slowest: 1000, hiccups: 200 })
+    }
+
+    #[test]
+    fn nothing_overtakes_on_a_link_and_the_link_is_up_before_anything_arrives() {
+        let mut net = network();
+        let (id, accepted, connected) = net.open(0, A, B);
+        assert!(accepted < connected);
+        let times: Vec<Time> = (0..50).filter_map(|_| net.send(accepted, id, B)).collect();
+        assert!(times.is_sorted() && times.len() == 50 && times[0] >= connected);
+    }
+
+    #[test]
+    fn a_closed_link_still_delivers_what_was_sent_before() {
+        let mut net = network();
+        let (id, _, up) = net.open(0, A, B);
+        let sent = net.send(up, id, A).unwrap();
+        let told = net.close(up, id, A).unwrap();
+        assert!(told >= sent && net.delivers(id, B) && !net.delivers(id, A));
+        assert_eq!(net.send(up, id, B), None, "nothing goes back");
+        net.forget(id, B);
+        assert_eq!(net.close(up, id, B), None);
+    }
+
+    #[test]
+    fn a_cut_link_delivers_nothing_and_both_ends_learn_it() {
+        let mut net = network();
+        let (id, _, up) = net.open(0, A, B);
+        net.send(up, id, A);
+        let told = net.cut(up, id);
+        assert_eq!(told.iter().map(|(end, _)| *end).collect::<Vec<_>>(), [A, B]);
+        assert!(!net.delivers(id, A) && !net.delivers(id, B));
+        assert_eq!(net.live().count(), 0);
+    }
+}

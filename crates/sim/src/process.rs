@@ -1,0 +1,276 @@
+//! Virtual processes: little programs written as words on their command line, with pipes of limited
+//! size and a will of their own about signals.
+//!
+//! Knows what a process does next; the world knows when, and tells the daemon.
+
+use std::collections::VecDeque;
+
+use bytes::{Bytes, BytesMut};
+use ferrite_core::SpawnRequest;
+use ferrite_types::{ExitStatus, ProcId};
+use ferrite_wire::{StartError, StartErrorKind, Stream};
+
+use crate::queue::Time;
+
+/// Capacity of a pipe (bytes).
+pub const PIPE: usize = 65_536;
+
+/// What a program does, one word each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// `pause:N`: nothing for N microseconds.
+    Pause(Time),
+    /// `out:N`, `err:N`: N numbered lines.
+    Lines(Stream, u64),
+    /// `stdin`: reads to the end of input.
+    ReadStdin,
+    /// `init`: `PMIx_Init`.
+    Init,
+    /// `fence`: all ranks of the job.
+    Fence,
+    /// `finalize`: `PMIx_Finalize`.
+    Finalize,
+    /// `abort:N`: `PMIx_Abort`.
+    Abort(i32),
+    /// `exit:N`.
+    Exit(u8),
+    /// `die:N`: ends by this signal.
+    Die(u8),
+    /// `forever`: until a signal ends it.
+    Forever,
+}
+
+/// A running process.
+#[derive(Debug)]
+pub struct Process {
+    /// What it will do; the front is what it does now.
+    pub steps: VecDeque<Step>,
+    /// True when it ignores all signals that can be ignored.
+    deaf: bool,
+    /// How long a child of it outlives it, holding its output open.
+    pub orphan: Time,
+    /// Its output pipes, by stream.
+    pub pipes: [Pipe; 2],
+    /// Its standard input.
+    pub stdin: StdinPipe,
+    /// Lines written so far, by stream.
+    written: [u64; 2],
+    merge_stderr: bool,
+    /// It waits for an answer of the PMIx side.
+    pub waiting: bool,
+    /// Its daemon does not know of it yet, so nobody can signal it.
+    pub unborn: bool,
+    /// How it ended.
+    pub ended: Option<ExitStatus>,
+}
+
+/// One output stream.
+#[derive(Debug, Default)]
+pub struct Pipe {
+    buffer: BytesMut,
+    /// No writer is left.
+    pub closed: bool,
+    /// The daemon waits to read, at most so many bytes.
+    pub reader: Option<usize>,
+    /// The daemon was told of the end.
+    pub told: bool,
+}
+
+/// Standard input as the process has it.
+#[derive(Debug, Default)]
+pub struct StdinPipe {
+    /// Written by the daemon, not taken yet.
+    pub pending: usize,
+    /// In the pipe, not read by the process yet.
+    buffered: usize,
+    /// Read by the process.
+    pub read: usize,
+    /// The writer has closed it (or it was `/dev/null`).
+    pub closed: bool,
+}
+
+impl Process {
+    /// Starts a program.
+    ///
+    /// # Errors
+    /// As the system would say, when it cannot be started.
+    pub fn start(request: &SpawnRequest) -> Result<Process, StartError> {
+        let refuse = |kind, detail: &str| Err(StartError { kind, detail: detail.to_owned() });
+        if request.wdir_given && request.wdir.contains("missing") {
+            return refuse(StartErrorKind::Directory, "No such file or directory");
+        }
+        let words = request.argv.iter().skip(1);
+        if words.clone().any(|w| w == "missing") {
+            return refuse(StartErrorKind::Executable, "No such file or directory");
+        }
+        Ok(Process {
+            orphan: words.clone().find_map(|w| w.strip_prefix("orphan:")?.parse().ok()).unwrap_or(0),
+            deaf: words.clone().any(|w| w == "deaf"),
+            steps: words.filter_map(|w| Step::parse(w)).collect(),
+            pipes: [Pipe::default(), Pipe { closed: request.merge_stderr, ..Pipe::default() }],
+            stdin: StdinPipe { closed: !request.stdin, ..StdinPipe::default() },
+            written: [0, 0],
+            merge_stderr: request.merge_stderr,
+            waiting: false,
+            unborn: true,
+            ended: None,
+        })
+    }
+
+    /// Writes as many of `count` lines as the pipe takes; returns how many are left.
+    pub fn write_lines(&mut self, id: ProcId, stream: Stream, count: u64) -> u64 {
+        let pipe = if self.merge_stderr { 0 } else { stream as usize };
+        for done in 0..count {
+            let seq = self.written[stream as usize];
+            let line = format!("{} {} {} {seq} some text\n", id.job, id.rank, stream.name());
+            if self.pipes[pipe].buffer.len() + line.len() > PIPE {
+                return count - done;
+            }
+            self.pipes[pipe].buffer.extend_from_slice(line.as_bytes());
+            self.written[stream as usize] += 1;
+        }
+        0
+    }
+
+    /// Lines written to a stream so far.
+    #[must_use]
+    pub fn lines(&self, stream: Stream) -> u64 {
+        self.written[stream as usize]
+    }
+
+    /// Nobody writes to its pipes any more.
+    pub fn close_pipes(&mut self) {
+        self.pipes.iter_mut().for_each(|pipe| pipe.closed = true);
+    }
+
+    /// The end of this process when it gets a signal; `None` when it goes on.
+    #[must_use]
+    pub fn end_by(&self, signal: i32) -> Option<ExitStatus> {
+        const HARMLESS: [i32; 6] = [0, 17, 18, 19, 20, 28];
+        let deadly = signal == 9 || !(self.deaf || HARMLESS.contains(&signal));
+        deadly.then_some(ExitStatus::Signaled(signal as u8))
+    }
+}
+
+impl Pipe {
+    /// What a reader gets now; `None` when there is nothing yet. Empty means the end.
+    pub fn read(&mut self) -> Option<Bytes> {
+        let limit = self.reader?;
+        if self.buffer.is_empty() && !self.closed {
+            return None;
+        }
+        self.reader = None;
+        let n = self.buffer.len().min(limit);
+        Some(self.buffer.split_to(n).freeze())
+    }
+}
+
+impl StdinPipe {
+    /// Moves bytes along; returns how many the pipe took from the daemon.
+    pub fn flow(&mut self, reading: bool, dead: bool) -> usize {
+        let before = self.pending;
+        if reading {
+            self.read += self.buffered + self.pending;
+            (self.buffered, self.pending) = (0, 0);
+        } else if dead {
+            self.pending = 0;
+        } else {
+            let moved = self.pending.min(PIPE - self.buffered);
+            self.buffered += moved;
+            self.pending -= moved;
+        }
+        before - self.pending
+    }
+}
+
+impl Step {
+    fn parse(word: &str) -> Option<Step> {
+        let (name, number) = word.split_once(':').unwrap_or((word, "0"));
+        let number: u64 = number.parse().ok()?;
+        Some(match name {
+            "pause" => Step::Pause(number),
+            "out" => Step::Lines(Stream::Stdout, number),
+            "err" => Step::Lines(Stream::Stderr, number),
+            "stdin" => Step::ReadStdin,
+            "init" => Step::Init,
+            "fence" => Step::Fence,
+            "finalize" => Step::Finalize,
+            "abort" => Step::Abort(number as i32),
+            "exit" => Step::Exit(number as u8),
+            "die" => Step::Die(number as u8),
+            "forever" => Step::Forever,
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ferrite_types::{JobId, Rank};
+
+    const ID: ProcId = ProcId { job: JobId(1), rank: Rank(0) };
+
+    fn start(program: &str) -> Result<Process, StartError> {
+        let argv = ["vp"].into_iter().chain(program.split(' ')).map(str::to_owned).collect();
+        Process::start(&SpawnRequest {
+            argv,
+            path: None,
+            wdir: "/".into(),
+            wdir_given: false,
+            env: vec![],
+            cpus: None,
+            stdin: false,
+            merge_stderr: false,
+        })
+    }
+
+    #[test]
+    fn a_program_is_read_from_its_words() {
+        let process = start("out:2 pause:7 exit:3").unwrap();
+        let steps = [Step::Lines(Stream::Stdout, 2), Step::Pause(7), Step::Exit(3)];
+        assert_eq!(process.steps, steps);
+        assert_eq!(start("missing").unwrap_err().kind, StartErrorKind::Executable);
+    }
+
+    #[test]
+    fn a_full_pipe_stops_the_writer_until_somebody_reads() {
+        let mut process = start("").unwrap();
+        let left = process.write_lines(ID, Stream::Stdout, 10_000);
+        assert!(left > 0);
+        process.pipes[0].reader = Some(PIPE);
+        assert!(process.pipes[0].read().unwrap().ends_with(b"\n"));
+        assert!(process.write_lines(ID, Stream::Stdout, left) < left);
+        assert_eq!(process.pipes[1].read(), None);
+    }
+
+    #[test]
+    fn the_end_of_a_stream_is_an_empty_read_after_all_data() {
+        let mut pipe = Pipe { closed: true, reader: Some(2), ..Pipe::default() };
+        pipe.buffer.extend_from_slice(b"abc");
+        assert_eq!(pipe.read().as_deref(), Some(&b"ab"[..]));
+        assert_eq!(pipe.read(), None, "nobody reads");
+        pipe.reader = Some(9);
+        assert_eq!(pipe.read().as_deref(), Some(&b"c"[..]));
+        pipe.reader = Some(9);
+        assert_eq!(pipe.read().as_deref(), Some(&b""[..]));
+    }
+
+    #[test]
+    fn a_deaf_process_ends_by_sigkill_only() {
+        assert_eq!(start("deaf").unwrap().end_by(15), None);
+        assert_eq!(start("deaf").unwrap().end_by(9), Some(ExitStatus::Signaled(9)));
+        assert_eq!(start("x").unwrap().end_by(15), Some(ExitStatus::Signaled(15)));
+        assert_eq!(start("x").unwrap().end_by(18), None);
+    }
+
+    #[test]
+    fn standard_input_is_taken_as_far_as_the_pipe_goes() {
+        let mut stdin = StdinPipe { pending: PIPE + 10, ..StdinPipe::default() };
+        assert_eq!(stdin.flow(false, false), PIPE);
+        assert_eq!(stdin.flow(true, false), 10);
+        assert_eq!(stdin.read, PIPE + 10);
+        stdin.pending = 5;
+        assert_eq!(stdin.flow(false, true), 5, "the dead take everything");
+    }
+}

@@ -1,0 +1,96 @@
+//! What happened, as lines. Two runs of one seed must write the same lines; a running hash tells
+//! without keeping them.
+
+use std::fmt::{Arguments, Write};
+
+/// The story of a run.
+#[derive(Debug)]
+pub(crate) struct Trace {
+    hash: u64,
+    count: u64,
+    line: String,
+    keep: Keep,
+}
+
+/// What becomes of a trace's lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// Hashed only.
+    Nothing,
+    /// The last so many, for the report of a failure.
+    Last(usize, std::collections::VecDeque<String>),
+    /// All of them.
+    All(Vec<String>),
+}
+
+const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+const PRIME: u64 = 0x0000_0100_0000_01b3;
+
+impl Trace {
+    /// An empty trace.
+    #[must_use]
+    pub(crate) fn new(keep: Keep) -> Trace {
+        Trace { hash: OFFSET, count: 0, line: String::new(), keep }
+    }
+
+    /// Writes one line.
+    pub(crate) fn record(&mut self, text: Arguments<'_>) {
+        self.line.clear();
+        // Writing to a string cannot fail.
+        let _ = self.line.write_fmt(text);
+        for byte in self.line.bytes().chain([b'\n']) {
+            self.hash = (self.hash ^ u64::from(byte)).wrapping_mul(PRIME);
+        }
+        self.count += 1;
+        match &mut self.keep {
+            Keep::Nothing => {}
+            Keep::All(lines) => lines.push(self.line.clone()),
+            Keep::Last(limit, lines) => {
+                if lines.len() == *limit {
+                    lines.pop_front();
+                }
+                lines.push_back(self.line.clone());
+            }
+        }
+    }
+
+    /// Equal for equal traces.
+    #[must_use]
+    pub(crate) fn fingerprint(&self) -> (u64, u64) {
+        (self.hash, self.count)
+    }
+
+    /// The lines that were kept.
+    #[must_use]
+    pub(crate) fn into_lines(self) -> Vec<String> {
+        match self.keep {
+            Keep::Nothing => Vec::new(),
+            Keep::All(lines) => lines,
+            Keep::Last(_, lines) => lines.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fingerprint_tells_traces_apart_by_content_and_by_line_breaks() {
+        let run = |lines: &[&str]| {
+            let mut trace = Trace::new(Keep::Nothing);
+            lines.iter().for_each(|l| trace.record(format_args!("{l}")));
+            trace.fingerprint()
+        };
+        assert_eq!(run(&["a", "b"]), run(&["a", "b"]));
+        assert_ne!(run(&["a", "b"]), run(&["ab"]));
+        assert_ne!(run(&["a", "b"]), run(&["b", "a"]));
+    }
+
+    #[test]
+    fn the_last_lines_are_kept_for_the_report() {
+        let mut trace = Trace::new(Keep::Last(2, Default::default()));
+        (0..5).for_each(|i| trace.record(format_args!("{i}")));
+        assert_eq!(trace.into_lines(), ["3", "4"]);
+    }
+}

@@ -1,0 +1,542 @@
+//! The simulated world: the real state machines over a virtual network, launcher, processes and clock.
+//!
+//! One event happens at a time; what a daemon wants done becomes further events. Chance comes from the
+//! scenario's seed only, so a run can be repeated exactly.
+
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use ferrite_core::{Effect, Effects, HeadConfig, Input, LocalNode, Node, RequestId, Timer};
+use ferrite_rm::Allocation;
+use ferrite_types::{DaemonRank, ExitStatus, HostEntry, ProcId, Topology};
+use ferrite_wire::control::Request;
+use ferrite_wire::{Contact, Frame, Ticket};
+
+use crate::count::Bill;
+use crate::describe;
+use crate::host::Host;
+use crate::invariants::{Observation, Referee, Violation};
+use crate::messages::Messages;
+use crate::network::{LinkId, Network};
+use crate::queue::{Queue, Time};
+use crate::rng::Rng;
+use crate::scenario::{Ending, Fault, Scenario};
+use crate::trace::{Keep, Trace};
+
+/// Virtual time after the last planned thing by which everything must have come to its end.
+const PATIENCE: Time = 1_200_000_000;
+/// More events than this is no work but a machine that runs in circles.
+const MOST_EVENTS: u64 = 50_000_000;
+const PORT: u16 = 7000;
+
+/// Something that is going to happen.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// A daemon gets an input.
+    Input(DaemonRank, Input),
+    /// A link comes up at one end.
+    LinkUp {
+        at: DaemonRank,
+        peer: DaemonRank,
+        id: LinkId,
+    },
+    /// One end learns that a link is gone.
+    LinkDown {
+        at: DaemonRank,
+        peer: DaemonRank,
+        id: LinkId,
+        cause: &'static str,
+    },
+    /// A frame arrives.
+    Arrive {
+        from: DaemonRank,
+        to: DaemonRank,
+        id: LinkId,
+        frame: Frame,
+    },
+    /// A daemon tries to reach another.
+    Call {
+        from: DaemonRank,
+        peer: DaemonRank,
+        contact: Contact,
+        until: Time,
+    },
+    /// A timer is due, unless it was set again or cancelled.
+    Timer {
+        rank: DaemonRank,
+        timer: Timer,
+        setting: u64,
+    },
+    /// A daemon that was launched begins to live.
+    DaemonStarts(DaemonRank),
+    /// A process goes on after a pause.
+    Wake(DaemonRank, ProcId),
+    /// The last descendant of a process that is gone ends.
+    OrphanEnds(DaemonRank, ProcId),
+    /// Something goes wrong.
+    Fault(Fault),
+    /// A daemon that stood still goes on.
+    Resume(DaemonRank),
+    /// Somebody told the head to end.
+    Finish,
+    ClientLeaves(RequestId),
+}
+
+/// A daemon's start.
+pub(crate) struct Launch {
+    /// The daemon whose launcher process it is.
+    pub(crate) by: DaemonRank,
+    pub(crate) ticket: Option<Ticket>,
+    pub(crate) abandoned: bool,
+}
+
+/// A run in progress.
+pub(crate) struct World {
+    pub(crate) scenario: Scenario,
+    pub(crate) queue: Queue<Event>,
+    pub(crate) network: Network,
+    pub(crate) rng: Rng,
+    pub(crate) hosts: BTreeMap<DaemonRank, Host>,
+    pub(crate) launches: BTreeMap<DaemonRank, Launch>,
+    pub(crate) messages: Messages,
+    pub(crate) referee: Referee,
+    pub(crate) bill: Bill,
+    pub(crate) next_id: u64,
+    pub(crate) stdin_left: usize,
+    pub(crate) ready: bool,
+    /// Submissions whose client has its reply, or is gone.
+    pub(crate) settled: BTreeSet<RequestId>,
+    pub(crate) report: Report,
+    trace: Trace,
+    violation: Option<Violation>,
+    events: u64,
+}
+
+/// What came out of a run.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// The first broken rule.
+    pub violation: Option<Violation>,
+    /// Exit codes that clients got, by request.
+    pub replies: BTreeMap<RequestId, u8>,
+    /// Exit code of the head.
+    pub head_exit: Option<u8>,
+    /// Messages for the user.
+    pub notices: Vec<String>,
+    /// Equal for equal runs.
+    pub fingerprint: (u64, u64),
+    /// Lines of the trace that were kept.
+    pub lines: Vec<String>,
+    /// Events that happened.
+    pub events: u64,
+    /// Virtual time when the last daemon went.
+    pub end: Time,
+    /// What it cost.
+    pub bill: Bill,
+    /// Daemons that were alive at the end.
+    pub left: Vec<DaemonRank>,
+}
+
+/// How a daemon came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gone {
+    /// It asked to, with this exit code.
+    Exit(u8),
+    /// It was killed.
+    Crash,
+}
+
+/// Acts out a scenario from beginning to end.
+#[must_use]
+pub fn run(scenario: &Scenario, keep: Keep, referee: Referee) -> Report {
+    let mut world = World::new(scenario.clone(), keep, referee);
+    world.begin();
+    world.play();
+    world.finish()
+}
+
+impl World {
+    fn new(scenario: Scenario, keep: Keep, referee: Referee) -> World {
+        let mut rng = Rng::new(scenario.seed ^ 0x0005_1a7e_d000_77d5);
+        let network = Network::new(rng.fork(), scenario.weather);
+        World {
+            network,
+            rng,
+            queue: Queue::default(),
+            hosts: BTreeMap::new(),
+            launches: BTreeMap::new(),
+            messages: Messages::default(),
+            referee,
+            bill: Bill::default(),
+            next_id: 1,
+            stdin_left: scenario.stdin_bytes,
+            ready: false,
+            settled: BTreeSet::new(),
+            report: Report::default(),
+            trace: Trace::new(keep),
+            violation: None,
+            events: 0,
+            scenario,
+        }
+    }
+
+    /// The head is born; everything that is planned goes into the queue.
+    fn begin(&mut self) {
+        let config = head_config(&self.scenario);
+        let local = self.local_node(DaemonRank::HEAD, "n0");
+        self.give_birth(DaemonRank::HEAD, Node::head(config, local));
+        for (i, job) in self.scenario.jobs.clone().into_iter().enumerate() {
+            let id = RequestId(i as u64);
+            self.request(job.at, id, job.request());
+            if let Some(at) = job.client.cancels {
+                self.queue.at(at, Event::Input(DaemonRank::HEAD, Input::Cancel(id)));
+            }
+            if let Some(at) = job.client.leaves {
+                self.queue.at(at, Event::ClientLeaves(id));
+            }
+        }
+        for (i, (at, question)) in self.scenario.questions.clone().into_iter().enumerate() {
+            self.request(at, RequestId((self.scenario.jobs.len() + i) as u64), question);
+        }
+        for (at, fault) in self.scenario.faults.clone() {
+            self.queue.at(at, Event::Fault(fault));
+        }
+        match self.scenario.ending {
+            Ending::Natural => {}
+            Ending::Terminate(at) => self.queue.at(at, Event::Finish),
+            Ending::Interrupts(at, times, apart) => {
+                for i in 0..u64::from(times) {
+                    self.queue.at(at + i * apart, Event::Input(DaemonRank::HEAD, Input::Interrupt));
+                }
+                // Who only warns after the second Ctrl-C still has to end some time.
+                self.queue.at(at + 60_000_000, Event::Finish);
+            }
+        }
+    }
+
+    fn request(&mut self, at: Time, id: RequestId, request: Request) {
+        self.queue.at(at, Event::Input(DaemonRank::HEAD, Input::Request { id, request }));
+    }
+
+    /// A client that was not answered yet goes away.
+    fn client_leaves(&mut self, id: RequestId) {
+        if !self.settled.contains(&id) {
+            self.deliver(DaemonRank::HEAD, Input::ClientGone(id));
+            self.settle(id);
+        }
+    }
+
+    fn play(&mut self) {
+        let limit = self.planned_end() + PATIENCE;
+        while self.violation.is_none() {
+            let Some(event) = self.queue.pop() else { break };
+            self.events += 1;
+            if self.queue.now() > limit || self.events > MOST_EVENTS {
+                break;
+            }
+            self.happen(event);
+        }
+    }
+
+    fn finish(mut self) -> Report {
+        let now = self.queue.now();
+        let left: Vec<DaemonRank> = self.hosts.keys().copied().collect();
+        if self.violation.is_none() {
+            self.violation = self.referee.at_end(now, &left);
+        }
+        Report {
+            violation: self.violation,
+            fingerprint: self.trace.fingerprint(),
+            lines: self.trace.into_lines(),
+            events: self.events,
+            bill: self.bill,
+            left,
+            ..self.report
+        }
+    }
+
+    fn planned_end(&self) -> Time {
+        let faults = self.scenario.faults.iter().map(|(at, _)| *at);
+        let jobs = self.scenario.jobs.iter().map(|j| j.at);
+        faults.chain(jobs).max().unwrap_or(0)
+    }
+
+    fn happen(&mut self, event: Event) {
+        if let Some(rank) = event.whose()
+            && let Some(host) = self.hosts.get_mut(&rank)
+            && let Some(waiting) = &mut host.stopped
+        {
+            waiting.push_back(event);
+            return;
+        }
+        match event {
+            Event::Input(rank, input) => self.deliver(rank, input),
+            Event::LinkUp { at, peer, id } => self.link_up(at, peer, id),
+            Event::LinkDown { at, peer, id, cause } => self.link_down(at, peer, id, cause),
+            Event::Arrive { from, to, id, frame } => self.arrive(from, to, id, frame),
+            Event::Call { from, peer, contact, until } => self.call(from, peer, contact, until),
+            Event::Timer { rank, timer, setting } => self.timer_due(rank, timer, setting),
+            Event::DaemonStarts(rank) => self.daemon_starts(rank),
+            Event::Wake(rank, proc) => self.wake(rank, proc),
+            Event::OrphanEnds(rank, proc) => self.orphan_ends(rank, proc),
+            Event::Fault(fault) => self.on_fault(fault),
+            Event::Resume(rank) => self.resume(rank),
+            Event::ClientLeaves(id) => self.client_leaves(id),
+            Event::Finish => self.deliver(DaemonRank::HEAD, Input::Terminate { cause: "told to end".to_owned() }),
+        }
+    }
+
+    /// Gives an input to a daemon and carries out what it wants.
+    pub(crate) fn deliver(&mut self, rank: DaemonRank, input: Input) {
+        let now = self.queue.now();
+        if !self.hosts.contains_key(&rank) {
+            return;
+        }
+        let message = match &input {
+            Input::Frame { frame, .. } => self.messages.look(&frame.payload),
+            _ => None,
+        };
+        self.trace.record(format_args!("{now} {rank} < {}", describe::input(&input, message.as_deref())));
+        self.observe(&Observation::Input { rank, input: &input, message: message.as_deref() });
+        let mut fx = Effects::new();
+        if let Some(host) = self.hosts.get_mut(&rank) {
+            let clock = host.clock(now);
+            host.node.handle(clock, input, &mut fx);
+        }
+        let mut wanted: Vec<Effect> = fx.drain().collect();
+        if let Some(mutation) = self.scenario.mutation {
+            mutation.tamper(rank, &mut wanted);
+        }
+        for effect in wanted {
+            let message = match &effect {
+                Effect::Transmit { frame, .. } => self.messages.look(&frame.payload),
+                _ => None,
+            };
+            self.trace.record(format_args!("{now} {rank} > {}", describe::effect(&effect, message.as_deref())));
+            self.observe(&Observation::Effect { rank, effect: &effect, message: message.as_deref() });
+            self.apply(rank, effect, message.as_deref());
+        }
+        if let Some(code) = self.hosts.get(&rank).and_then(|h| h.exiting) {
+            self.bury(rank, Gone::Exit(code));
+        }
+    }
+
+    pub(crate) fn observe(&mut self, what: &Observation<'_>) {
+        if self.violation.is_none() {
+            self.violation = self.referee.observe(self.queue.now(), what);
+        }
+    }
+
+    fn give_birth(&mut self, rank: DaemonRank, node: Node) {
+        let skew = self.rng.between(0, 1_000_000_000_000);
+        self.hosts.insert(rank, Host::new(node, skew));
+        self.observe(&Observation::Born { rank });
+        self.deliver(rank, Input::Start);
+    }
+
+    /// A daemon's process is gone: its links close, its processes die with it.
+    pub(crate) fn bury(&mut self, rank: DaemonRank, how: Gone) {
+        let now = self.queue.now();
+        let Some(host) = self.hosts.remove(&rank) else { return };
+        self.trace.record(format_args!("{now} {rank} gone: {how:?}"));
+        self.observe(&Observation::Gone { rank, how, running: host.running() });
+        for (peer, id) in &host.links {
+            self.close_end(rank, *peer, *id, "connection closed by peer");
+        }
+        // Timers of the dead may still be in the queue: the story ends with the last burial.
+        self.report.end = now;
+        self.bill.close(now);
+        if rank == DaemonRank::HEAD
+            && let Gone::Exit(code) = how
+        {
+            self.report.head_exit = Some(code);
+        }
+        if !host.detached && rank != DaemonRank::HEAD {
+            let status = match how {
+                Gone::Exit(code) => ExitStatus::Exited(code),
+                Gone::Crash => ExitStatus::Signaled(9),
+            };
+            self.launcher_ends(rank, Some(status), String::new(), 500);
+        }
+    }
+
+    pub(crate) fn close_end(&mut self, by: DaemonRank, peer: DaemonRank, id: LinkId, cause: &'static str) {
+        if let Some(at) = self.network.close(self.queue.now(), id, by) {
+            self.queue.at(at, Event::LinkDown { at: peer, peer: by, id, cause });
+        }
+    }
+
+    /// Tells the daemon whose launcher started `rank` that the launcher's process ended.
+    pub(crate) fn launcher_ends(&mut self, rank: DaemonRank, status: Option<ExitStatus>, message: String, delay: Time) {
+        let Some(launch) = self.launches.get(&rank).filter(|l| !l.abandoned) else { return };
+        let by = launch.by;
+        self.queue.after(delay, Event::Input(by, Input::LauncherEnded { rank, status, message }));
+    }
+
+    fn link_up(&mut self, at: DaemonRank, peer: DaemonRank, id: LinkId) {
+        let Some(host) = self.hosts.get_mut(&at) else {
+            // It died while the link came up.
+            return self.close_end(at, peer, id, "connection reset by peer");
+        };
+        if let Some(old) = host.links.insert(peer, id) {
+            self.close_end(at, peer, old, "replaced by a new connection");
+            self.deliver(at, Input::LinkLost { peer, cause: "replaced by a new connection".to_owned() });
+        }
+        self.deliver(at, Input::LinkUp { peer });
+    }
+
+    fn link_down(&mut self, at: DaemonRank, peer: DaemonRank, id: LinkId, cause: &str) {
+        self.network.forget(id, at);
+        let Some(host) = self.hosts.get_mut(&at) else { return };
+        if host.links.get(&peer) == Some(&id) {
+            host.links.remove(&peer);
+            self.deliver(at, Input::LinkLost { peer, cause: cause.to_owned() });
+        }
+    }
+
+    fn arrive(&mut self, from: DaemonRank, to: DaemonRank, id: LinkId, frame: Frame) {
+        let known = self.hosts.get(&to).and_then(|h| h.links.get(&from)) == Some(&id);
+        if known && self.network.delivers(id, to) {
+            self.deliver(to, Input::Frame { from, frame });
+        }
+    }
+
+    /// Tries once; tries again until the deadline as long as nobody answers there.
+    fn call(&mut self, from: DaemonRank, peer: DaemonRank, contact: Contact, until: Time) {
+        const AGAIN: Time = 50_000;
+        if !self.hosts.contains_key(&from) {
+            return;
+        }
+        let now = self.queue.now();
+        let there = contact.0.iter().find_map(|a| rank_at(*a));
+        let answers = there == Some(peer) && self.hosts.get(&peer).is_some_and(|h| h.stopped.is_none());
+        if answers {
+            let (id, accepted, connected) = self.network.open(now, from, peer);
+            self.queue.at(accepted, Event::LinkUp { at: peer, peer: from, id });
+            self.queue.at(connected, Event::LinkUp { at: from, peer, id });
+        } else if now + AGAIN < until {
+            self.queue.after(AGAIN, Event::Call { from, peer, contact, until });
+        } else {
+            let failed = Input::ConnectFailed { peer, cause: "connection refused".to_owned() };
+            self.queue.at(until, Event::Input(from, failed));
+        }
+    }
+
+    fn timer_due(&mut self, rank: DaemonRank, timer: Timer, setting: u64) {
+        let Some(host) = self.hosts.get_mut(&rank) else { return };
+        if host.timers.get(&timer) == Some(&setting) {
+            host.timers.remove(&timer);
+            self.deliver(rank, Input::Timer(timer));
+        }
+    }
+
+    fn daemon_starts(&mut self, rank: DaemonRank) {
+        let Some(launch) = self.launches.get_mut(&rank) else { return };
+        let orphaned = launch.abandoned || !self.hosts.contains_key(&launch.by);
+        let Some(ticket) = launch.ticket.take() else { return };
+        // A launcher that was killed may have got far enough.
+        if orphaned && self.rng.permille(500) {
+            return;
+        }
+        let ticket = Ticket::decode(&ticket.encode()).expect("a ticket survives the launcher's pipe");
+        let local = self.local_node(rank, &ticket.node);
+        self.give_birth(rank, Node::daemon(ticket, local));
+    }
+
+    fn on_fault(&mut self, fault: Fault) {
+        let now = self.queue.now();
+        self.trace.record(format_args!("{now} fault: {fault:?}"));
+        match fault {
+            Fault::CutLink => {
+                let live: Vec<_> = self.network.live().collect();
+                if !live.is_empty() {
+                    let (id, [a, b]) = *self.rng.pick(&live);
+                    self.trace.record(format_args!("{now} cut: {a} - {b}"));
+                    self.observe(&Observation::Cut { ends: [a, b] });
+                    for (end, at) in self.network.cut(now, id) {
+                        let peer = if end == a { b } else { a };
+                        self.queue.at(at, Event::LinkDown { at: end, peer, id, cause: "connection timed out" });
+                    }
+                }
+            }
+            Fault::Crash(rank) => self.bury(rank, Gone::Crash),
+            Fault::Pause(rank, time) => {
+                if let Some(host) = self.hosts.get_mut(&rank)
+                    && host.stopped.is_none()
+                {
+                    host.stopped = Some(VecDeque::new());
+                    self.queue.after(time, Event::Resume(rank));
+                }
+            }
+        }
+    }
+
+    fn resume(&mut self, rank: DaemonRank) {
+        let waiting = self.hosts.get_mut(&rank).and_then(|h| h.stopped.take());
+        for event in waiting.unwrap_or_default() {
+            self.happen(event);
+        }
+    }
+
+    fn local_node(&mut self, rank: DaemonRank, name: &str) -> LocalNode {
+        self.next_id += 1;
+        LocalNode {
+            hostname: name.to_owned(),
+            topology: Topology::uniform(1, 8, 1),
+            contact: Contact(vec![address(rank)]),
+            pid: self.next_id as u32,
+        }
+    }
+}
+
+impl Event {
+    /// The daemon that takes part in it actively, and so cannot while it stands still.
+    fn whose(&self) -> Option<DaemonRank> {
+        match self {
+            Event::Input(rank, _) | Event::Timer { rank, .. } => Some(*rank),
+            Event::LinkUp { at, .. } | Event::LinkDown { at, .. } => Some(*at),
+            Event::Arrive { to, .. } => Some(*to),
+            Event::Call { from, .. } => Some(*from),
+            Event::Finish | Event::ClientLeaves(_) => Some(DaemonRank::HEAD),
+            Event::DaemonStarts(_) | Event::Wake(..) | Event::OrphanEnds(..) | Event::Fault(_) | Event::Resume(_) => {
+                None
+            }
+        }
+    }
+}
+
+fn head_config(scenario: &Scenario) -> HeadConfig {
+    let host = |i| HostEntry { slots: scenario.slot_count(), ..HostEntry::named(&format!("n{i}")) };
+    let params = [
+        ("prte_rml_base_radix", scenario.radix.to_string()),
+        ("rml_base_radix", scenario.radix.to_string()),
+        ("plm_ssh_no_tree_spawn", (!scenario.tree_spawn).to_string()),
+        ("state_base_verbose", "5".to_owned()),
+    ];
+    HeadConfig {
+        dvm: "prterun-n0-1".to_owned(),
+        key: [7; 32],
+        params: params.map(|(k, v)| (k.to_owned(), v)).to_vec(),
+        allocation: Allocation::of((0..scenario.daemons).map(host).collect(), Some(0)),
+        prted: "/opt/ferrite/bin/prted".to_owned(),
+        cwd: "/home/user".to_owned(),
+        persistent: scenario.persistent,
+        local_time_at_zero_s: 0,
+    }
+}
+
+/// Where a daemon listens: its rank as an address.
+fn address(rank: DaemonRank) -> SocketAddr {
+    let [_, a, b, c] = rank.0.to_be_bytes();
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, a, b, c)), PORT)
+}
+
+fn rank_at(address: SocketAddr) -> Option<DaemonRank> {
+    match address.ip() {
+        IpAddr::V4(ip) => {
+            let [_, a, b, c] = ip.octets();
+            Some(DaemonRank(u32::from_be_bytes([0, a, b, c])))
+        }
+        IpAddr::V6(_) => None,
+    }
+}

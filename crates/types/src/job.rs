@@ -1,0 +1,207 @@
+//! What a user asks for: a job of one or more app contexts, as parsed from a command line or a PMIx spawn.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Duration, HostSelection, ObjectKind, Rank};
+
+/// A job request. Nothing in it was looked up yet: paths, hosts and slots are as the user wrote them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobSpec {
+    /// The executables (MPMD: several), ranks counted across them in order.
+    pub apps: Vec<AppContext>,
+    /// Placement.
+    pub map: MapRequest,
+    /// Who reads standard input.
+    pub stdin: StdinTarget,
+    /// What happens to output.
+    pub output: OutputOptions,
+    /// What to show before the launch.
+    pub display: Display,
+    /// The rest.
+    pub options: RuntimeOptions,
+}
+
+/// One executable of a job.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AppContext {
+    /// Program and arguments; never empty.
+    pub argv: Vec<String>,
+    /// Number of processes; `None` = as many as the mapping gives (all slots, or `ppr`).
+    pub np: Option<u32>,
+    /// Nodes that it may use.
+    pub hosts: HostSelection,
+    /// Working directory; `None` = the submitter's.
+    pub wdir: Option<String>,
+    /// Directory of the submitter, used when `wdir` is not given or is relative.
+    pub submit_dir: String,
+    /// Where to look for `argv[0]` when it has no slash; `None` = `PATH` of the process's environment.
+    pub path: Option<String>,
+    /// Changes to the environment, in the order given.
+    pub env: Vec<EnvOp>,
+}
+
+/// One change to a process's environment (reference inventory 1.4); applied by the daemon that forks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum EnvOp {
+    /// Set to this value.
+    Set(String, String),
+    /// Remove; a trailing `*` removes every name with that prefix.
+    Unset(String),
+    /// Append the value after the separator.
+    Append(String, char, String),
+    /// Put the value and the separator in front.
+    Prepend(String, char, String),
+}
+
+/// Placement as asked for; what is `None` has the field's default.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MapRequest {
+    /// `--map-by`.
+    pub by: Option<MapBy>,
+    /// `:OVERSUBSCRIBE` / `:NOOVERSUBSCRIBE`.
+    pub oversubscribe: Option<bool>,
+    /// `:NOLOCAL`: not on the head's node.
+    pub nolocal: bool,
+    /// `--rank-by`.
+    pub rank_by: Option<RankBy>,
+    /// `--bind-to`.
+    pub bind_to: Option<BindTo>,
+    /// `--bind-to ...:overload-allowed`: more processes on an object than it has cores.
+    pub overload_allowed: bool,
+    /// `--bind-to ...:if-supported`: where it cannot be done, the process stays unbound.
+    pub bind_if_supported: bool,
+}
+
+/// Mapping policies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MapBy {
+    /// Fill the slots of a node, then the next node.
+    Slot,
+    /// One process per node in turn.
+    Node,
+    /// Round robin over objects of a kind within a node, node after node.
+    Object(ObjectKind),
+    /// `ppr:N:node`: N processes on every node.
+    PerNode(u32),
+    /// `ppr:N:<object>`: N processes on every object of a kind.
+    PerObject(u32, ObjectKind),
+}
+
+/// Ranking policies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RankBy {
+    /// In the order of mapping, node by node.
+    Slot,
+    /// Round robin over nodes.
+    Node,
+    /// Fill an object of the mapping before the next.
+    Fill,
+    /// Round robin over objects across nodes.
+    Span,
+}
+
+/// Binding policies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BindTo {
+    /// Not bound.
+    None,
+    /// To an object of this kind.
+    Object(ObjectKind),
+}
+
+/// Who reads the job's standard input (`--stdin`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StdinTarget {
+    /// One rank (default: 0).
+    Rank(Rank),
+    /// Every rank gets a copy.
+    All,
+    /// Nobody.
+    None,
+}
+
+/// What happens to the job's output (`--output`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputOptions {
+    /// `[job,rank]<stream>: ` in front of each line.
+    pub tag: bool,
+    /// `[namespace,rank][host:pid]<stream>: ` in front of each line.
+    pub tag_detailed: bool,
+    /// `[namespace,rank]<stream>: ` in front of each line.
+    pub tag_fullname: bool,
+    /// `[rank]` in front of each line.
+    pub rank: bool,
+    /// Date and time in front of each line.
+    pub timestamp: bool,
+    /// Standard error goes where standard output goes.
+    pub merge_stderr: bool,
+    /// Unbuffered: chunks are passed on as they come, without waiting for the end of a line.
+    pub raw: bool,
+    /// `dir=D`: `D/<job>/<rank>/stdout` and `stderr`.
+    pub dir: Option<String>,
+    /// `file=N`: `N.<job>.<rank>.out` and `.err`.
+    pub file: Option<String>,
+    /// With `dir` or `file`: to the terminal as well.
+    pub copy: bool,
+}
+
+/// What `--display` asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Display {
+    /// The job map.
+    pub map: bool,
+    /// The allocation.
+    pub allocation: bool,
+    /// Bindings, reported by each daemon.
+    pub bind: bool,
+    /// In the machine-readable form.
+    pub parseable: bool,
+}
+
+/// Runtime options (`--rtos` and options of their own).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuntimeOptions {
+    /// A non-zero exit ends the job (default).
+    pub error_nonzero_status: bool,
+    /// Map and show only.
+    pub do_not_launch: bool,
+    /// The failure of a process does not end the job.
+    pub recoverable: bool,
+    /// Forward the submitter's whole environment.
+    pub fwd_environment: bool,
+    /// Limit for the whole job.
+    pub timeout: Option<Duration>,
+    /// Limit until all processes are started.
+    pub spawn_timeout: Option<Duration>,
+    /// Show the processes' states when a timeout strikes.
+    pub report_state_on_timeout: bool,
+}
+
+impl Default for RuntimeOptions {
+    fn default() -> Self {
+        RuntimeOptions {
+            error_nonzero_status: true,
+            do_not_launch: false,
+            recoverable: false,
+            fwd_environment: false,
+            timeout: None,
+            spawn_timeout: None,
+            report_state_on_timeout: false,
+        }
+    }
+}
+
+impl JobSpec {
+    /// A job of these app contexts with every option at its default.
+    #[must_use]
+    pub fn new(apps: Vec<AppContext>) -> JobSpec {
+        JobSpec {
+            apps,
+            map: MapRequest::default(),
+            stdin: StdinTarget::Rank(Rank(0)),
+            output: OutputOptions::default(),
+            display: Display::default(),
+            options: RuntimeOptions::default(),
+        }
+    }
+}

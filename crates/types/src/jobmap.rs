@@ -1,0 +1,82 @@
+//! The result of placement: which process runs where, bound to what.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{CpuSet, DaemonRank, LocalRank, NodeId, Rank, RankSet};
+
+/// One node of a job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobNode {
+    /// Its record in the head's pool.
+    pub id: NodeId,
+    /// Its daemon.
+    pub daemon: DaemonRank,
+    /// Its name.
+    pub name: String,
+}
+
+/// Where one process runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placement {
+    /// Index into [`JobMap::nodes`].
+    pub node: u32,
+    /// Index of its app context.
+    pub app: u16,
+    /// Rank among the processes of this job on the node.
+    pub local_rank: LocalRank,
+    /// Rank among all processes of the DVM on the node.
+    pub node_rank: LocalRank,
+    /// Hardware threads that it is bound to; `None` = not bound.
+    pub cpus: Option<CpuSet>,
+}
+
+/// A mapped job. Position in `procs` is the rank.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobMap {
+    /// The nodes that host at least one process, in the order of mapping.
+    pub nodes: Vec<JobNode>,
+    /// One entry per rank.
+    pub procs: Vec<Placement>,
+    /// Mapping policy in the field's spelling, e.g. `BYCORE:NOOVERSUBSCRIBE`.
+    pub map_by: String,
+    /// Ranking policy, e.g. `SLOT`.
+    pub rank_by: String,
+    /// Binding policy, e.g. `CORE:IF-SUPPORTED`.
+    pub bind_to: String,
+    /// `2:node` when mapped by `ppr`.
+    pub ppr: Option<String>,
+    /// Slots of the allocation that this job was mapped onto.
+    pub total_slots: u32,
+}
+
+impl JobMap {
+    /// Daemons that host a process of this job.
+    #[must_use]
+    pub fn daemons(&self) -> RankSet {
+        self.nodes.iter().map(|n| n.daemon).collect()
+    }
+
+    /// The ranks that a daemon hosts, ascending, with their placements.
+    pub fn on_daemon(&self, daemon: DaemonRank) -> impl Iterator<Item = (Rank, &Placement)> {
+        let at = self.nodes.iter().position(|n| n.daemon == daemon).map(|i| i as u32);
+        self.ranks().filter(move |(_, p)| Some(p.node) == at)
+    }
+
+    /// All ranks, ascending, with their placements.
+    pub fn ranks(&self) -> impl Iterator<Item = (Rank, &Placement)> {
+        self.procs.iter().enumerate().map(|(rank, p)| (Rank(rank as u32), p))
+    }
+
+    /// The daemon that hosts a rank.
+    #[must_use]
+    pub fn daemon_of(&self, rank: Rank) -> Option<DaemonRank> {
+        self.node_of(rank).map(|n| n.daemon)
+    }
+
+    /// The node that hosts a rank.
+    #[must_use]
+    pub fn node_of(&self, rank: Rank) -> Option<&JobNode> {
+        let placement = self.procs.get(rank.0 as usize)?;
+        self.nodes.get(placement.node as usize)
+    }
+}

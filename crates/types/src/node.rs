@@ -1,0 +1,94 @@
+//! Machines: what a user wrote about them, and what the head's pool keeps.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{DaemonRank, NodeId, Topology};
+
+/// How many processes a node takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SlotCount {
+    /// Not stated: as many as the node has cores (`prte_set_default_slots`).
+    #[default]
+    FromCores,
+    /// Stated.
+    Given(u32),
+}
+
+/// One machine of an allocation as named by hostfile, `--host` or resource manager.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostEntry {
+    /// Name or address.
+    pub name: String,
+    /// Slots.
+    pub slots: SlotCount,
+    /// Upper limit with oversubscription; `None` = no limit.
+    pub max_slots: Option<u32>,
+    /// Login name for the launcher.
+    pub user: Option<String>,
+    /// Port for the launcher.
+    pub port: Option<u16>,
+}
+
+impl HostEntry {
+    /// A host of that name with nothing else said of it.
+    #[must_use]
+    pub fn named(name: &str) -> HostEntry {
+        HostEntry { name: name.to_owned(), slots: SlotCount::FromCores, max_slots: None, user: None, port: None }
+    }
+}
+
+/// One item of `--host` or of a hostfile used as a filter on an allocation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HostRef {
+    /// A host by name, with what was said of its slots.
+    Host(HostEntry),
+    /// `+nK`: the K-th node of the allocation, from 0.
+    Relative(u32, SlotCount),
+    /// `+e` or `+e:N`: all, or N, nodes on which nothing runs.
+    Empty(Option<u32>),
+    /// `^name`: not this one.
+    Exclude(String),
+}
+
+/// What one app context says about where it may run. Empty = everywhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostSelection {
+    /// From the app's own hostfile, already read and parsed.
+    pub hostfile: Vec<HostRef>,
+    /// From the app's `--host`.
+    pub hosts: Vec<HostRef>,
+}
+
+/// A node that an app context may use: a [`HostSelection`] after it met the pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeShare {
+    /// The node.
+    pub node: NodeId,
+    /// At most so many of its slots, for this job only; `None` = all of them.
+    pub cap: Option<u32>,
+}
+
+/// A machine in the head's pool. It exists without a daemon.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeRecord {
+    /// Its index in the pool.
+    pub id: NodeId,
+    /// Its name as the user knows it.
+    pub name: String,
+    /// Other names under which it may be asked for (its own host name, addresses).
+    pub aliases: Vec<String>,
+    /// Its daemon, once a campaign has given it one.
+    pub daemon: Option<DaemonRank>,
+    /// Slots; decided at the latest when its daemon reported its cores.
+    pub slots: u32,
+    /// True when slots were stated and not derived from cores.
+    pub slots_given: bool,
+    /// Upper limit with oversubscription; 0 = no limit.
+    pub max_slots: u32,
+    /// Slots in use by running jobs.
+    pub slots_inuse: u32,
+    /// What its daemon reported; shared between equal nodes.
+    pub topology: Arc<Topology>,
+}

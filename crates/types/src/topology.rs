@@ -1,0 +1,77 @@
+//! What a node is made of, reduced to what placement needs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::CpuSet;
+
+/// Kinds of objects that processes can be mapped by or bound to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum ObjectKind {
+    /// A processor package (socket).
+    Package,
+    /// A NUMA domain.
+    Numa,
+    /// Third-level cache.
+    L3Cache,
+    /// Second-level cache.
+    L2Cache,
+    /// First-level (data) cache.
+    L1Cache,
+    /// A core.
+    Core,
+    /// A hardware thread.
+    HwThread,
+}
+
+/// One object; its logical index is its position among the objects of its kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TopologyObject {
+    /// The operating system's number of it.
+    pub os_index: u32,
+    /// The hardware threads it consists of.
+    pub cpus: CpuSet,
+}
+
+/// The machine as hwloc sees it, without the objects that placement does not use.
+/// Equal nodes have equal topologies, so a DVM keeps one copy for all of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Topology {
+    /// Objects by kind, each list in logical order.
+    pub objects: Vec<(ObjectKind, Vec<TopologyObject>)>,
+    /// Hardware threads that this process may use (cgroup, affinity of the daemon).
+    pub allowed: CpuSet,
+}
+
+impl Topology {
+    /// The objects of a kind in logical order; empty when the machine has none.
+    #[must_use]
+    pub fn of_kind(&self, kind: ObjectKind) -> &[TopologyObject] {
+        self.objects.iter().find(|(k, _)| *k == kind).map_or(&[], |(_, list)| list)
+    }
+
+    /// Number of cores with at least one allowed hardware thread.
+    #[must_use]
+    pub fn usable_cores(&self) -> usize {
+        self.of_kind(ObjectKind::Core).iter().filter(|c| c.cpus.intersects(&self.allowed)).count()
+    }
+
+    /// A machine of equal packages, for tests and simulations:
+    /// `packages` x `cores` x `threads`, units numbered core by core.
+    #[must_use]
+    pub fn uniform(packages: u32, cores: u32, threads: u32) -> Topology {
+        let units = |first: u32, n: u32| (first..first + n).collect::<CpuSet>();
+        let list = |count: u32, width: u32| {
+            (0..count).map(|i| TopologyObject { os_index: i, cpus: units(i * width, width) }).collect::<Vec<_>>()
+        };
+        let total = packages * cores;
+        Topology {
+            objects: vec![
+                (ObjectKind::Package, list(packages, cores * threads)),
+                (ObjectKind::Numa, list(packages, cores * threads)),
+                (ObjectKind::Core, list(total, threads)),
+                (ObjectKind::HwThread, list(total * threads, 1)),
+            ],
+            allowed: units(0, total * threads),
+        }
+    }
+}

@@ -1,0 +1,426 @@
+//! What clients (`prun`, `pterm`, `pdvm`) and a DVM say to each other, over the control socket or TCP.
+//!
+//! The client greets first; both greetings have the same form in every version, so that a client of another release
+//! gets a clear refusal. Then frames follow: a length (4 bytes, little-endian) and that many bytes of postcard. The
+//! client numbers its requests; everything that belongs to one carries its number, and each gets exactly one [`Reply`].
+
+use bytes::Bytes;
+use ferrite_types::{DaemonRank, EnvOp, JobId, JobSpec, JobState, ProcState, Rank};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::{CodecError, Stream};
+
+/// Version of this conversation: bumped with every change of a type in it.
+pub const CONTROL_VERSION: u16 = 1;
+
+/// Length of a greeting (bytes).
+pub const GREETING_LEN: usize = 10;
+
+/// Largest body of a frame (bytes).
+pub const MAX_CONTROL_FRAME: usize = 64 << 20;
+
+const MAGIC: &[u8; 8] = b"FERRCTL\n";
+
+/// The greeting of this build: magic, version.
+#[must_use]
+pub fn greeting() -> [u8; GREETING_LEN] {
+    let mut out = [0; GREETING_LEN];
+    out[..8].copy_from_slice(MAGIC);
+    out[8..].copy_from_slice(&CONTROL_VERSION.to_le_bytes());
+    out
+}
+
+/// Why the other side of a control connection cannot be talked to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum GreetingError {
+    /// Not one of us.
+    #[error("the other side does not speak Ferrite's control protocol")]
+    Stranger,
+    /// One of us, of another version.
+    #[error(
+        "the other side speaks version {0} of the control protocol, this is version {CONTROL_VERSION}: use the commands of the release that the DVM was started with"
+    )]
+    OtherVersion(u16),
+}
+
+/// Checks the other side's greeting.
+///
+/// # Errors
+/// When it is not of this version.
+pub fn check_greeting(theirs: &[u8; GREETING_LEN]) -> Result<(), GreetingError> {
+    if &theirs[..8] != MAGIC {
+        return Err(GreetingError::Stranger);
+    }
+    match u16::from_le_bytes([theirs[8], theirs[9]]) {
+        CONTROL_VERSION => Ok(()),
+        other => Err(GreetingError::OtherVersion(other)),
+    }
+}
+
+/// From a client.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ClientMessage {
+    /// A new request.
+    Open {
+        /// Chosen by the client, not in use by an open request of this connection.
+        id: u32,
+        /// What it wants.
+        request: Request,
+    },
+    /// Standard input of a submitted job; answers one [`DvmMessage::ReadStdin`]. Empty = its end.
+    Stdin {
+        /// The submission.
+        id: u32,
+        /// What was read.
+        data: Bytes,
+    },
+    /// The user wants a submitted job to end (Ctrl-C). The reply comes when it has.
+    Cancel {
+        /// The submission.
+        id: u32,
+    },
+    /// A signal for the processes of a submitted job.
+    Signal {
+        /// The submission.
+        id: u32,
+        /// Signal number.
+        signal: i32,
+    },
+    /// From now on tell me every step of every job, with this number.
+    Follow {
+        /// Chosen by the client.
+        id: u32,
+    },
+}
+
+/// What a client can ask for. Each gets one [`Reply`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Request {
+    /// Run a job; answered by [`Reply::Done`], or [`Reply::Detached`].
+    Submit(Box<Submission>),
+    /// How is the DVM? [`Reply::Status`]
+    Status,
+    /// Its nodes. [`Reply::Nodes`]
+    Nodes,
+    /// Jobs that are not over, then those of the history, latest last. [`Reply::Jobs`]
+    Jobs,
+    /// One job in detail. [`Reply::Job`]
+    Job(JobId),
+    /// End a job. [`Reply::Ordered`]
+    Kill(JobId),
+    /// Signal a job's processes. [`Reply::Ordered`]
+    Signal {
+        /// The job.
+        job: JobId,
+        /// Signal number.
+        signal: i32,
+    },
+    /// End the DVM. [`Reply::Ordered`]; the connection closes when it is gone.
+    Terminate,
+}
+
+/// A job, and what its submitter brings along.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Submission {
+    /// What to run.
+    pub spec: JobSpec,
+    /// Environment of the submitter that is forwarded to every process.
+    pub env: Vec<EnvOp>,
+    /// The job outlives its submitter: it is replied to at once, has no standard input, and its output goes to files or nowhere.
+    pub detach: bool,
+    /// When the slots are taken: wait for them. Else the job is refused.
+    pub wait_for_slots: bool,
+}
+
+impl Submission {
+    /// A job without anything else.
+    #[must_use]
+    pub fn of(spec: JobSpec) -> Submission {
+        Submission { spec, env: Vec::new(), detach: false, wait_for_slots: false }
+    }
+}
+
+/// From the DVM.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DvmMessage {
+    /// A submission has become a job.
+    Accepted {
+        /// The submission.
+        id: u32,
+        /// Its job.
+        job: JobId,
+        /// Its namespace.
+        nspace: String,
+    },
+    /// Output of its processes, or of the DVM about it (`--display`).
+    Output {
+        /// The submission.
+        id: u32,
+        /// Where to.
+        stream: Stream,
+        /// What.
+        data: Bytes,
+    },
+    /// A message for the user about a submission, to be framed and written to standard error.
+    Notice {
+        /// The submission.
+        id: u32,
+        /// Already worded.
+        text: String,
+    },
+    /// Read once from your standard input. Answered by [`ClientMessage::Stdin`].
+    ReadStdin {
+        /// The submission.
+        id: u32,
+        /// At most so much (bytes).
+        limit: u32,
+    },
+    /// The one reply to a request.
+    Reply {
+        /// The request.
+        id: u32,
+        /// The answer.
+        reply: Reply,
+    },
+    /// Something happened; to those who follow.
+    Event {
+        /// From [`ClientMessage::Follow`].
+        id: u32,
+        /// What.
+        event: Event,
+    },
+    /// Events were left out because this client reads too slowly.
+    EventsLost {
+        /// From [`ClientMessage::Follow`].
+        id: u32,
+        /// How many.
+        count: u64,
+    },
+}
+
+/// Answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reply {
+    /// The job is over.
+    Done(Done),
+    /// The job was accepted and goes its own way.
+    Detached(JobId),
+    /// It is being done.
+    Ordered,
+    /// It cannot be done, and why.
+    Refused(String),
+    /// Of [`Request::Status`].
+    Status(Box<DvmStatus>),
+    /// Of [`Request::Nodes`].
+    Nodes(Vec<NodeStatus>),
+    /// Of [`Request::Jobs`].
+    Jobs(Vec<JobStatus>),
+    /// Of [`Request::Job`].
+    Job(Box<JobDetail>),
+}
+
+/// How a submitted job ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Done {
+    /// What the submitter exits with.
+    pub exit_code: u8,
+    /// The job's last word; `None` when it never became one.
+    pub job: Option<JobStatus>,
+}
+
+/// A step of a state machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// When (microseconds since the DVM began).
+    pub at_us: u64,
+    /// What.
+    pub what: EventKind,
+}
+
+/// Kinds of events.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum EventKind {
+    /// A job has entered a state.
+    Job {
+        /// Which; 0 = the DVM itself.
+        job: JobId,
+        /// The state.
+        state: JobState,
+    },
+    /// A process of the head's own node has entered a state.
+    Proc {
+        /// Its job.
+        job: JobId,
+        /// Its rank.
+        rank: Rank,
+        /// The state.
+        state: ProcState,
+    },
+}
+
+/// The DVM as a whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DvmStatus {
+    /// Its name.
+    pub dvm: String,
+    /// Version of the software.
+    pub version: String,
+    /// The time of this status (microseconds since the DVM began).
+    pub now_us: u64,
+    /// State of the daemons' own job.
+    pub state: Option<JobState>,
+    /// What the DVM itself waits for; empty = nothing.
+    pub waiting_for: String,
+    /// Nodes of the pool.
+    pub nodes: u32,
+    /// Nodes with a daemon.
+    pub daemons: u32,
+    /// Slots of the nodes with a daemon.
+    pub slots: u32,
+    /// Slots in use.
+    pub slots_in_use: u32,
+    /// Jobs that are not over and not queued.
+    pub jobs_running: u32,
+    /// Jobs that wait for slots, or for the DVM to be ready.
+    pub jobs_queued: u32,
+    /// Jobs that are over, ever.
+    pub jobs_ended: u64,
+    /// Those of them that failed.
+    pub jobs_failed: u64,
+    /// Processes that run.
+    pub procs_running: u32,
+}
+
+/// One node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeStatus {
+    /// Its name.
+    pub name: String,
+    /// Its daemon's rank, if it has one.
+    pub daemon: Option<DaemonRank>,
+    /// `up`, `starting`, or `down`.
+    pub state: String,
+    /// Slots.
+    pub slots: u32,
+    /// Slots in use.
+    pub slots_in_use: u32,
+    /// Upper limit with oversubscription; 0 = none.
+    pub max_slots: u32,
+    /// Cores.
+    pub cores: u32,
+}
+
+/// One job in a line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobStatus {
+    /// Its number.
+    pub job: JobId,
+    /// Its programs, separated by ` : `.
+    pub name: String,
+    /// Its processes; 0 before they are mapped.
+    pub procs: u32,
+    /// Its nodes; 0 before they are mapped.
+    pub nodes: u32,
+    /// Name of its first node; empty before it is mapped.
+    pub first_node: String,
+    /// Its state.
+    pub state: JobState,
+    /// The exit code; `None` while nothing has decided it.
+    pub exit_code: Option<u8>,
+    /// What it waits for; empty when it is over.
+    pub waiting_for: String,
+    /// When it was submitted (microseconds since the DVM began).
+    pub submitted_us: u64,
+    /// When its processes were all started.
+    pub running_us: Option<u64>,
+    /// When it was over.
+    pub ended_us: Option<u64>,
+}
+
+/// One job in detail.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobDetail {
+    /// The line of it.
+    pub status: JobStatus,
+    /// Its namespace.
+    pub nspace: String,
+    /// When it entered which state (microseconds since the DVM began), in order.
+    pub states: Vec<(JobState, u64)>,
+    /// Its processes; empty when it is over.
+    pub procs: Vec<ProcStatus>,
+    /// Why it failed; empty when it did not.
+    pub cause: String,
+}
+
+/// One process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcStatus {
+    /// Its rank.
+    pub rank: Rank,
+    /// Its node.
+    pub node: String,
+    /// Its pid there, once it runs.
+    pub pid: Option<u32>,
+    /// Its state.
+    pub state: ProcState,
+}
+
+macro_rules! framed {
+    ($type:ident) => {
+        impl $type {
+            /// A whole frame: length and body.
+            #[must_use]
+            pub fn encode_frame(&self) -> Bytes {
+                let frame =
+                    postcard::to_extend(self, vec![0; 4]).expect("control messages hold no type that postcard refuses");
+                sealed(frame)
+            }
+
+            /// Decodes the body of a frame.
+            ///
+            /// # Errors
+            /// When it is no message of this version, or is followed by other bytes.
+            pub fn decode(body: &[u8]) -> Result<$type, CodecError> {
+                match postcard::take_from_bytes(body) {
+                    Ok((message, [])) => Ok(message),
+                    Ok((_, rest)) => Err(CodecError::Trailing(rest.len())),
+                    Err(_) => Err(CodecError::Payload),
+                }
+            }
+        }
+    };
+}
+
+framed!(ClientMessage);
+framed!(DvmMessage);
+
+fn sealed(mut frame: Vec<u8>) -> Bytes {
+    let length = (frame.len() - 4) as u32;
+    frame[..4].copy_from_slice(&length.to_le_bytes());
+    Bytes::from(frame)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_is_its_length_and_a_message() {
+        let message = ClientMessage::Stdin { id: 7, data: Bytes::from_static(b"abc") };
+        let frame = message.encode_frame();
+        let (length, body) = frame.split_at(4);
+        assert_eq!(u32::from_le_bytes(length.try_into().unwrap()) as usize, body.len());
+        assert_eq!(ClientMessage::decode(body).unwrap(), message);
+        assert!(ClientMessage::decode(&body[1..]).is_err() || body.len() == 1);
+    }
+
+    #[test]
+    fn another_version_is_named_and_a_stranger_is_called_one() {
+        assert_eq!(check_greeting(&greeting()), Ok(()));
+        assert_eq!(check_greeting(b"GET / HTTP"), Err(GreetingError::Stranger));
+        let mut newer = greeting();
+        newer[8] += 1;
+        assert_eq!(check_greeting(&newer), Err(GreetingError::OtherVersion(CONTROL_VERSION + 1)));
+    }
+}

@@ -1,0 +1,52 @@
+//! Launching a job, and how its processes ended.
+
+use ferrite_types::{EnvOp, ExitStatus, JobId, JobMap, JobSpec, ProcState, Rank};
+use serde::{Deserialize, Serialize};
+
+/// What a daemon needs to start its processes of a job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaunchOrder {
+    /// The job.
+    pub job: JobId,
+    /// What was asked for.
+    pub spec: JobSpec,
+    /// Where everything runs.
+    pub map: JobMap,
+    /// Environment that the submitter forwards to every process, before each app's own changes.
+    pub env: Vec<EnvOp>,
+    /// Slots of the whole DVM (`PMIX_UNIV_SIZE`).
+    pub univ_size: u32,
+    /// True when leaving without finalize is no failure (`prte_allowed_exit_without_sync`).
+    pub exit_without_sync_ok: bool,
+}
+
+/// Why a process could not be started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StartError {
+    /// What kind.
+    pub kind: StartErrorKind,
+    /// What exactly, in words.
+    pub detail: String,
+}
+
+/// Kinds of start errors, each with its own message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StartErrorKind {
+    /// No such executable, or not executable.
+    Executable,
+    /// The working directory does not exist or may not be entered.
+    Directory,
+    /// The system refused (limits, memory).
+    System,
+}
+
+/// The end of one process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcEnd {
+    /// Which rank.
+    pub rank: Rank,
+    /// `TERMINATED`, or the error state that fits.
+    pub state: ProcState,
+    /// What `waitpid` said.
+    pub status: ExitStatus,
+}

@@ -1,0 +1,240 @@
+//! What daemons say to each other: one file per conversation, and the frame codec. Pure: bytes in, values out.
+//!
+//! A payload is encoded once by its author and decoded once by each addressee; relays look at the
+//! frame's header only and pass the payload on unchanged.
+
+mod bringup;
+mod collective;
+pub mod control;
+mod frame;
+mod handshake;
+mod iof;
+mod launch;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+pub use bringup::{Contact, DaemonReport, LaunchFailure, NodeLaunch, Ticket, TicketError, Wireup, WireupNode};
+pub use collective::{CollectiveKey, CollectiveKind, CollectiveResult, Part};
+pub use frame::{CodecError, Dest, Frame, FrameKind, MAX_FRAME};
+pub use handshake::{Hello, PREAMBLE_LEN, PreambleError, check_preamble, preamble};
+pub use iof::{StdinDest, Stream};
+pub use launch::{LaunchOrder, ProcEnd, StartError, StartErrorKind};
+
+use ferrite_types::{DaemonRank, JobId, ProcId, Rank};
+
+/// Everything that travels as a frame's payload.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Message {
+    // --- bring-up
+    /// Head to a daemon on its bootstrap link: your tree parent is there; link to it, then report.
+    Rehome {
+        /// The tree parent's rank.
+        parent: DaemonRank,
+        /// Where it listens.
+        contact: Contact,
+    },
+    /// Daemon to head on its bootstrap link: this is where I listen.
+    Announce(Contact),
+    /// Daemon to head over its tree link: I am up.
+    Report(Box<DaemonReport>),
+    /// A daemon that spawns its subtree to head: this one did not start.
+    LaunchFailed(LaunchFailure),
+    /// A daemon to head: the link to this child broke and the child did not leave by order.
+    DaemonLost {
+        /// The child.
+        rank: DaemonRank,
+        /// Why, in words.
+        cause: String,
+    },
+    /// Head to all, acknowledged: the whole DVM.
+    Wireup(Wireup),
+    /// Head to all: end your processes and leave, children first.
+    Exit,
+
+    // --- jobs
+    /// Head to the daemons that host processes of the job.
+    Launch(Box<LaunchOrder>),
+    /// Daemon to head: all local processes have been attempted.
+    LocalLaunchComplete {
+        /// The job.
+        job: JobId,
+        /// Started ranks with their pids.
+        started: Vec<(Rank, u32)>,
+        /// Ranks that could not be started.
+        failed: Vec<(Rank, StartError)>,
+    },
+    /// Daemon to head: all local processes called init.
+    Registered(JobId),
+    /// Daemon to head: these processes are gone and all their output was sent before this.
+    ProcsEnded {
+        /// The job.
+        job: JobId,
+        /// How each ended.
+        ends: Vec<ProcEnd>,
+    },
+    /// Daemon to head: a process asks to abort its job.
+    Abort {
+        /// Who.
+        proc: ProcId,
+        /// The exit code it asks for.
+        code: i32,
+        /// What it says.
+        message: String,
+    },
+    /// Head to hosting daemons: run the kill sequence on what is left of the job.
+    Kill(JobId),
+    /// Head to hosting daemons: pass this signal on.
+    Signal {
+        /// The job.
+        job: JobId,
+        /// Signal number.
+        signal: i32,
+    },
+    /// Head to hosting daemons: the job is over everywhere; forget it.
+    Forget(JobId),
+
+    // --- I/O forwarding
+    /// Daemon to head.
+    Output {
+        /// Who wrote it.
+        proc: ProcId,
+        /// Where to.
+        stream: Stream,
+        /// What.
+        data: Bytes,
+    },
+    /// Head to daemon: so many bytes of a job's output have left the head.
+    OutputCredit {
+        /// The job.
+        job: JobId,
+        /// Bytes.
+        bytes: u64,
+    },
+    /// Head to hosting daemons.
+    Stdin {
+        /// The job.
+        job: JobId,
+        /// Which of its ranks.
+        dest: StdinDest,
+        /// What; empty = end of input.
+        data: Bytes,
+    },
+    /// Daemon to head: so many bytes of standard input have been taken.
+    StdinCredit {
+        /// The job.
+        job: JobId,
+        /// Bytes.
+        bytes: u64,
+    },
+
+    // --- collectives and modex
+    /// To the participant parent: the merged part of my participant subtree.
+    CollectivePart {
+        /// Which one.
+        key: CollectiveKey,
+        /// The merged contribution, or why it failed below.
+        part: Part,
+    },
+    /// To the head, from a participant without a participating ancestor.
+    CollectiveRoot {
+        /// Which one.
+        key: CollectiveKey,
+        /// The merged contribution, or why it failed below.
+        part: Part,
+    },
+    /// Head to all participants.
+    CollectiveDone {
+        /// Which one.
+        key: CollectiveKey,
+        /// The merged data, or a PMIx status.
+        result: CollectiveResult,
+    },
+    /// Daemon to daemon: what has this process published?
+    ModexRequest {
+        /// Echoed in the reply; unique at the asker.
+        id: u64,
+        /// Whom it is about.
+        proc: ProcId,
+    },
+    /// The answer.
+    ModexReply {
+        /// From the request.
+        id: u64,
+        /// The process's blob, or a PMIx status.
+        result: CollectiveResult,
+    },
+}
+
+impl Message {
+    /// Encodes for a frame's payload.
+    #[must_use]
+    pub fn encode(&self) -> Bytes {
+        Bytes::from(postcard::to_stdvec(self).expect("messages hold no type that postcard refuses"))
+    }
+
+    /// Decodes a frame's payload.
+    ///
+    /// # Errors
+    /// When the bytes are no message of this build, or are followed by others.
+    pub fn decode(payload: &[u8]) -> Result<Message, CodecError> {
+        match postcard::take_from_bytes(payload) {
+            Ok((message, [])) => Ok(message),
+            Ok((_, rest)) => Err(CodecError::Trailing(rest.len())),
+            Err(_) => Err(CodecError::Payload),
+        }
+    }
+
+    /// The name of the kind, for logs and counters.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Message::Rehome { .. } => "rehome",
+            Message::Announce(_) => "announce",
+            Message::Report(_) => "report",
+            Message::LaunchFailed(_) => "launch-failed",
+            Message::DaemonLost { .. } => "daemon-lost",
+            Message::Wireup(_) => "wireup",
+            Message::Exit => "exit",
+            Message::Launch(_) => "launch",
+            Message::LocalLaunchComplete { .. } => "local-launch-complete",
+            Message::Registered(_) => "registered",
+            Message::ProcsEnded { .. } => "procs-ended",
+            Message::Abort { .. } => "abort",
+            Message::Kill(_) => "kill",
+            Message::Signal { .. } => "signal",
+            Message::Forget(_) => "forget",
+            Message::Output { .. } => "output",
+            Message::OutputCredit { .. } => "output-credit",
+            Message::Stdin { .. } => "stdin",
+            Message::StdinCredit { .. } => "stdin-credit",
+            Message::CollectivePart { .. } => "collective-part",
+            Message::CollectiveRoot { .. } => "collective-root",
+            Message::CollectiveDone { .. } => "collective-done",
+            Message::ModexRequest { .. } => "modex-request",
+            Message::ModexReply { .. } => "modex-reply",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_comes_back_as_it_went() {
+        let message = Message::Output {
+            proc: ProcId { job: JobId(1), rank: Rank(3) },
+            stream: Stream::Stderr,
+            data: Bytes::from_static(b"hello\n"),
+        };
+        assert_eq!(Message::decode(&message.encode()).unwrap(), message);
+    }
+
+    #[test]
+    fn bytes_after_a_message_are_an_error_and_not_ignored() {
+        let mut bytes = Message::Exit.encode().to_vec();
+        bytes.push(0);
+        assert!(matches!(Message::decode(&bytes), Err(CodecError::Trailing(1))));
+    }
+}

@@ -1,0 +1,26 @@
+//! What a reader of a table has to know about the machine.
+
+use std::fs;
+
+/// Machine, load and number of runs as lines of Markdown.
+pub(super) fn describe(runs: usize) -> String {
+    let first =
+        |path: &str| fs::read_to_string(path).unwrap_or_default().lines().next().unwrap_or_default().trim().to_owned();
+    let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpu
+        .lines()
+        .find_map(|l| l.strip_prefix("model name"))
+        .map_or("unknown CPU", |m| m.trim_start_matches([':', ' ', '\t']));
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let memory =
+        first("/proc/meminfo").split_whitespace().nth(1).and_then(|kb| kb.parse::<u64>().ok()).unwrap_or(0) >> 20;
+    let load = first("/proc/loadavg").split(' ').take(3).collect::<Vec<_>>().join(" ");
+    format!(
+        "Machine: {cores} x {model}, {memory} GB, Linux {}, Debian {}. Load before (1, 5, 15 min): {load}. \
+         Runs: {runs} for what is cheap, a half or a quarter of it for what is dear, all contenders in turns; one \
+         run each before that is not counted. A run that takes 10 s is a hang: killed, counted, not timed; neither \
+         are failures.\n",
+        first("/proc/sys/kernel/osrelease"),
+        first("/etc/debian_version"),
+    )
+}

@@ -1,0 +1,24 @@
+//! `cargo xtask bench ...`: measurements side by side with the peers, in one run on one machine.
+
+mod agent;
+pub(crate) mod launch;
+mod machine;
+mod report;
+mod sample;
+
+use anyhow::{Result, bail};
+
+use crate::args::Args;
+
+pub(crate) use agent::{call as agent_main, serve_main as agentd_main};
+
+const USAGE: &str = "cargo xtask bench launch [--runs N] [--only TEXT] [--write] [--no-build]";
+
+/// Chooses the benchmark.
+pub(crate) fn main(mut args: Args) -> Result<()> {
+    match args.optional()?.as_deref() {
+        Some("launch") => launch::main(args),
+        Some(other) => bail!("unknown benchmark '{other}'\n\n{USAGE}"),
+        None => bail!("which one?\n\n{USAGE}"),
+    }
+}

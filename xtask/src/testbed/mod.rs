@@ -1,0 +1,44 @@
+//! Virtual nodes on one machine, reached from each other by a real ssh.
+//!
+//! A bed is one process tree inside an outer PID namespace (the *head*, which holds the bridge) with a further set
+//! of namespaces (PID, network, host name, mounts, IPC) for each node `n0`, `n1`, ... Killing the head's first
+//! process removes every process, mount and network device of the bed; nothing else of the machine is changed.
+//!
+//! * [`bed`]: what the other commands use: bring a bed up, run commands on its nodes, cut links, crash nodes.
+//! * [`head`], [`node`]: the first process of the outer namespace and of a node (hidden commands of xtask).
+//! * [`state`]: the directory by which `exec` and `down` find a bed that `up` left running.
+//! * [`residue`]: what a job left behind on the nodes.
+//! * [`cli`]: `cargo xtask testbed ...`.
+
+mod bed;
+pub(crate) mod cli;
+mod head;
+mod keys;
+mod node;
+mod procs;
+mod residue;
+mod state;
+
+pub(crate) use bed::{Bed, NotPermitted, permitted};
+pub(crate) use head::main as head_main;
+pub(crate) use node::main as node_main;
+pub(crate) use procs::{NodeProcess, sweep_own_namespace};
+
+/// Exit code of xtask where the right to make nodes is missing: tests tell it from a failure by this.
+pub(crate) const EXIT_NOT_PERMITTED: u8 = 77;
+
+/// The first three bytes of the nodes' addresses. They exist only inside the bed's own network namespaces.
+const NETWORK: &str = "10.77.0";
+
+/// The address of node `index`.
+fn address(index: usize) -> String {
+    format!("{NETWORK}.{}", index + 1)
+}
+
+/// The name of node `index`.
+pub(crate) fn node_name(index: usize) -> String {
+    format!("n{index}")
+}
+
+/// More would not fit into the last byte of an address.
+const MAX_NODES: usize = 250;
