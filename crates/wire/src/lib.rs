@@ -6,6 +6,7 @@
 mod bringup;
 mod collective;
 pub mod control;
+pub mod dvm_contact;
 mod frame;
 mod handshake;
 mod iof;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use bringup::{Contact, DaemonReport, LaunchFailure, NodeLaunch, Ticket, TicketError, Wireup, WireupNode};
 pub use collective::{CollectiveKey, CollectiveKind, CollectiveResult, Part};
+pub use dvm_contact::{ContactError, DvmContact};
 pub use frame::{CodecError, Dest, Frame, FrameKind, MAX_FRAME};
 pub use handshake::{Hello, PREAMBLE_LEN, PreambleError, check_preamble, preamble};
 pub use iof::{StdinDest, Stream};

@@ -1,0 +1,271 @@
+//! The contact file of a persistent DVM: `prte` writes it, clients find the DVM by it. It is meant to be read by people as
+//! well: a first line in the form of the PMIx rendezvous URI, then one `name value` a line. Pure: files are the
+//! business of others.
+//!
+//! A reader skips lines that it does not know, so that a file of a newer release still says where and what its DVM is; whether
+//! one can talk to it is decided by `control`.
+
+use std::fmt::Write as _;
+
+use thiserror::Error;
+
+/// Name of the file in the session directory of the DVM. To be made with mode 0600, whole: written beside and renamed.
+pub const CONTACT_FILE: &str = "contact";
+
+/// What the name of the session directory of a persistent DVM begins with: `<base>/prte.<pid>`.
+pub const SESSION_PREFIX: &str = "prte.";
+
+/// Where a DVM is, and whose it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DvmContact {
+    /// Name of the DVM: `<tool>-<host>-<pid>`.
+    pub dvm: String,
+    /// Where it listens for clients of other hosts: `tcp4://host:port`; empty = nowhere.
+    pub endpoints: Vec<String>,
+    /// Process id of the head, as its user sees it.
+    pub pid: u32,
+    /// The head's host.
+    pub host: String,
+    /// When it began (seconds since 1970).
+    pub started_s: u64,
+    /// The batch job in whose allocation it runs, as `SLURM_JOB_ID` and its kin have it.
+    pub batch: Option<String>,
+    /// True when it is the system's server (`--system-server`).
+    pub system: bool,
+    /// Path of the control socket.
+    pub socket: String,
+    /// Version of the control protocol that it speaks; [`crate::control::CONTROL_VERSION`].
+    pub control: u16,
+    /// Path of the key file for clients of other hosts.
+    pub key: Option<String>,
+}
+
+/// Why a text is no contact file. Lines count from 1.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ContactError {
+    /// The first line is no rendezvous URI.
+    #[error("line 1: {text:?} does not begin with the name of a DVM, as prte-host-123@0.0")]
+    Uri {
+        /// The line.
+        text: String,
+    },
+    /// A line that every contact file has is missing.
+    #[error("there is no line {name:?}")]
+    Missing {
+        /// What it begins with.
+        name: &'static str,
+    },
+    /// A line whose value cannot be understood.
+    #[error("line {line}: {value:?} is no value of {name:?}")]
+    Value {
+        /// Its number.
+        line: usize,
+        /// What it begins with.
+        name: &'static str,
+        /// What follows.
+        value: String,
+    },
+    /// Two lines say the same thing, so neither can be trusted.
+    #[error("line {line}: a second {name:?}")]
+    Twice {
+        /// The number of the second one.
+        line: usize,
+        /// What both begin with.
+        name: &'static str,
+    },
+}
+
+/// The names of lines. What must be there is decided in `parse`.
+const NAMES: [&str; 8] = ["pid", "host", "started", "batch", "system", "socket", "control", "key"];
+
+impl DvmContact {
+    /// `<dvm>@0.0[;tcp4://host:port...]`: what `--report-uri` writes and `--dvm-uri` takes.
+    #[must_use]
+    pub fn uri(&self) -> String {
+        let mut uri = format!("{}@0.0", self.dvm);
+        self.endpoints.iter().for_each(|endpoint| {
+            uri.push(';');
+            uri.push_str(endpoint);
+        });
+        uri
+    }
+
+    /// The text of the file. Names without line breaks come back from [`DvmContact::parse`] as they are; so do paths with any.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut text = self.uri() + "\n";
+        let mut line = |name: &str, value: &str| {
+            // Never fails: the text is in memory.
+            let _ = writeln!(text, "{name} {}", escaped(value));
+        };
+        line("pid", &self.pid.to_string());
+        line("host", &self.host);
+        line("started", &self.started_s.to_string());
+        self.batch.iter().for_each(|id| line("batch", id));
+        line("system", if self.system { "yes" } else { "no" });
+        line("socket", &self.socket);
+        line("control", &self.control.to_string());
+        self.key.iter().for_each(|path| line("key", path));
+        text
+    }
+
+    /// Reads the text of a contact file.
+    ///
+    /// # Errors
+    /// The first line that is wrong, or what is missing.
+    pub fn parse(text: &str) -> Result<DvmContact, ContactError> {
+        let first = text.lines().next().unwrap_or_default();
+        let (dvm, endpoints) = parse_uri(first).ok_or_else(|| ContactError::Uri { text: first.to_owned() })?;
+        let lines = Lines::of(text)?;
+        Ok(DvmContact {
+            dvm,
+            endpoints,
+            pid: lines.value("pid", |v| v.parse().ok().filter(|pid| *pid > 0))?,
+            host: lines.value("host", not_empty)?,
+            started_s: lines.value("started", |v| v.parse().ok())?,
+            batch: lines.optional("batch", not_empty)?,
+            system: lines.optional("system", yes_or_no)?.unwrap_or(false),
+            socket: lines.value("socket", not_empty)?,
+            control: lines.value("control", |v| v.parse().ok())?,
+            key: lines.optional("key", not_empty)?,
+        })
+    }
+}
+
+/// The name of the DVM and its endpoints out of a rendezvous URI; `None` when it is none.
+#[must_use]
+pub fn parse_uri(uri: &str) -> Option<(String, Vec<String>)> {
+    let mut parts = uri.trim_end().split(';');
+    let dvm = parts.next()?.strip_suffix("@0.0").filter(|name| !name.is_empty())?;
+    let named = !dvm.contains(|c: char| c.is_whitespace() || c.is_control());
+    let endpoints: Vec<String> = parts.filter(|part| !part.is_empty()).map(str::to_owned).collect();
+    named.then(|| (dvm.to_owned(), endpoints))
+}
+
+/// The lines behind the first one, by name: number and value of each.
+#[derive(Default)]
+struct Lines([Option<(usize, String)>; NAMES.len()]);
+
+impl Lines {
+    fn of(text: &str) -> Result<Lines, ContactError> {
+        let mut found = Lines::default();
+        for (index, line) in text.lines().enumerate().skip(1) {
+            let (name, value) = line.split_once(' ').unwrap_or((line, ""));
+            let Some(at) = NAMES.iter().position(|known| *known == name) else { continue };
+            if found.0[at].is_some() {
+                return Err(ContactError::Twice { line: index + 1, name: NAMES[at] });
+            }
+            found.0[at] = Some((index + 1, unescaped(value)));
+        }
+        Ok(found)
+    }
+
+    fn optional<T>(&self, name: &'static str, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>, ContactError> {
+        let at = NAMES.iter().position(|known| *known == name);
+        let Some((line, value)) = at.and_then(|at| self.0[at].as_ref()) else { return Ok(None) };
+        let wrong = || ContactError::Value { line: *line, name, value: value.clone() };
+        read(value).ok_or_else(wrong).map(Some)
+    }
+
+    fn value<T>(&self, name: &'static str, read: impl Fn(&str) -> Option<T>) -> Result<T, ContactError> {
+        self.optional(name, read)?.ok_or(ContactError::Missing { name })
+    }
+}
+
+fn not_empty(value: &str) -> Option<String> {
+    Some(value).filter(|v| !v.is_empty()).map(str::to_owned)
+}
+
+fn yes_or_no(value: &str) -> Option<bool> {
+    match value {
+        "yes" => Some(true),
+        "no" => Some(false),
+        _ => None,
+    }
+}
+
+/// A path may contain a line break, which must not begin a line of the file.
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r")
+}
+
+fn unescaped(value: &str) -> String {
+    let mut plain = String::with_capacity(value.len());
+    let mut chars = value.chars();
+    while let Some(c) = chars.next() {
+        match (c, if c == '\\' { chars.next() } else { None }) {
+            ('\\', Some('n')) => plain.push('\n'),
+            ('\\', Some('r')) => plain.push('\r'),
+            ('\\', Some(other)) => plain.push(other),
+            (c, _) => plain.push(c),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::CONTROL_VERSION;
+
+    fn contact() -> DvmContact {
+        DvmContact {
+            dvm: "prte-n0-4711".to_owned(),
+            endpoints: vec!["tcp4://10.0.0.1:4000".to_owned(), "tcp6://[::1]:4000".to_owned()],
+            pid: 4711,
+            host: "n0".to_owned(),
+            started_s: 1_790_000_000,
+            batch: Some("88".to_owned()),
+            system: true,
+            socket: "/tmp/prte.4711/control".to_owned(),
+            control: CONTROL_VERSION,
+            key: Some("/home/u/.prte/key".to_owned()),
+        }
+    }
+
+    #[test]
+    fn the_text_can_be_read_by_people() {
+        assert_eq!(
+            contact().to_text(),
+            "prte-n0-4711@0.0;tcp4://10.0.0.1:4000;tcp6://[::1]:4000\npid 4711\nhost n0\nstarted 1790000000\nbatch 88\n\
+             system yes\nsocket /tmp/prte.4711/control\ncontrol 1\nkey /home/u/.prte/key\n"
+        );
+    }
+
+    #[test]
+    fn a_contact_comes_back_as_it_went() {
+        let mut least = contact();
+        (least.endpoints, least.batch, least.system, least.key) = (Vec::new(), None, false, None);
+        let mut odd = contact();
+        odd.socket = "/tmp/a \\n b\n\r\\/prte.1/control ".to_owned();
+        for contact in [contact(), least, odd] {
+            assert_eq!(DvmContact::parse(&contact.to_text()).as_ref(), Ok(&contact));
+        }
+    }
+
+    #[test]
+    fn lines_of_a_newer_release_are_skipped() {
+        let text = contact().to_text() + "colour blue\n\nflag\n";
+        assert_eq!(DvmContact::parse(&text), Ok(contact()));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        let text = contact().to_text();
+        let told = |text: &str| DvmContact::parse(text).expect_err(text).to_string();
+        assert_eq!(told(""), "line 1: \"\" does not begin with the name of a DVM, as prte-host-123@0.0");
+        assert_eq!(told(&text.replace("pid 4711", "pid 0")), "line 2: \"0\" is no value of \"pid\"");
+        assert_eq!(told(&text.replace("system yes", "system maybe")), "line 6: \"maybe\" is no value of \"system\"");
+        assert_eq!(told(&text.replace("socket /", "plug /")), "there is no line \"socket\"");
+        assert_eq!(told(&(text + "host n1\n")), "line 10: a second \"host\"");
+    }
+
+    #[test]
+    fn a_rendezvous_uri_is_a_name_and_endpoints() {
+        assert_eq!(parse_uri("d@0.0"), Some(("d".to_owned(), Vec::new())));
+        assert_eq!(parse_uri("d@0.0;tcp4://h:1\n"), Some(("d".to_owned(), vec!["tcp4://h:1".to_owned()])));
+        for bad in ["", "@0.0", "d", "d@1.0", "a b@0.0", ";tcp4://h:1"] {
+            assert_eq!(parse_uri(bad), None, "{bad}");
+        }
+    }
+}
