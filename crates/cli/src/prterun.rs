@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use ferrite_driver::{HeadRun, run_head};
+use ferrite_wire::control::Submission;
 
 use crate::args::{self, Parsed, ReportTo, Run, UsageError};
 use crate::frame;
@@ -99,9 +100,8 @@ fn hand_over(prepared: Prepared) -> i32 {
         allocation: prepared.allocation,
         prted: prepared.prted,
         cwd: prepared.cwd,
-        forwarded_env: prepared.forwarded_env,
-        persistent: false,
-        submit: Some(prepared.spec),
+        submit: Some(Submission { env: prepared.forwarded_env, ..Submission::of(prepared.spec) }),
+        serve: None,
         forward_signals: prepared.signals,
     })
 }

@@ -4,14 +4,18 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use ferrite_core::{Effect, Effects, Input, LocalNode, Node, Transition};
-use ferrite_types::{DaemonRank, JobSpec, Timestamp};
+use bytes::Bytes;
+use ferrite_core::{Account, Effect, Effects, Input, LocalNode, Node, RequestId, Sink, Transition};
+use ferrite_types::{DaemonRank, Timestamp};
+use ferrite_wire::DvmContact;
+use ferrite_wire::control::{CONTROL_VERSION, Request, Submission};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, LocalSet};
 use zeroize::Zeroizing;
 
 use crate::children::Processes;
+use crate::control::{self, Control, Published};
 use crate::detach::Detach;
 use crate::launcher::Launcher;
 use crate::link::{Identity, Links};
@@ -21,7 +25,7 @@ use crate::session::Session;
 use crate::stdio::OwnStdin;
 use crate::timers::Timers;
 use crate::timing::Timing;
-use crate::{Inbox, notice, params, signals, topology};
+use crate::{Inbox, Serve, notice, params, signals, topology};
 
 /// Inputs that are handled before tasks run again: few enough for links to keep flowing.
 const BATCH: usize = 128;
@@ -48,10 +52,23 @@ pub(crate) enum Role {
     Head {
         /// Signals for the jobs.
         forward: Vec<i32>,
-        /// The first job.
-        submit: Option<Box<JobSpec>>,
+        /// The job of this process itself.
+        submit: Option<Box<Submission>>,
+        /// The DVM lives for clients.
+        serve: Option<Box<Serving>>,
     },
     Daemon(Option<Detach>),
+}
+
+/// What a head needs to be found by clients, and to come loose from its user.
+pub(crate) struct Serving {
+    pub(crate) serve: Serve,
+    /// Its process, as its user sees it.
+    pub(crate) pid: u32,
+    /// When it began (seconds since 1970).
+    pub(crate) started_s: u64,
+    /// With `--daemonize`.
+    pub(crate) detach: Option<Detach>,
 }
 
 /// Why the engine could not start.
@@ -87,7 +104,7 @@ pub(crate) fn run(mut setup: Setup, make: impl FnOnce(LocalNode) -> Node) -> Res
 impl Setup {
     fn take_detach(&mut self) -> Option<Detach> {
         match &mut self.role {
-            Role::Head { .. } => None,
+            Role::Head { serve, .. } => serve.as_mut().and_then(|serving| serving.detach.take()),
             Role::Daemon(detach) => detach.take(),
         }
     }
@@ -106,6 +123,10 @@ struct Engine {
     sinks: OutputSinks,
     stdin: OwnStdin,
     pmix: PmixBridge,
+    /// Clients, if there can be any.
+    control: Option<Control>,
+    ready_message: bool,
+    published: Published,
     session: Session,
     detach: Option<Detach>,
     /// Waits for the end of the process that the launcher started.
@@ -146,6 +167,7 @@ impl Engine {
             pid: std::process::id(),
         });
         let clock = Clock(setup.began);
+        let (control, published) = setup.open_door(&inbox).map_err(failed("the DVM cannot be reached by clients"))?;
         let is_timed = params::is_on(&setup.params, "ferrite_timing");
         Ok(Engine {
             node,
@@ -157,6 +179,9 @@ impl Engine {
             sinks: OutputSinks::new(inbox.clone()),
             stdin: OwnStdin::new(inbox.clone()),
             pmix,
+            control,
+            ready_message: setup.serve().is_some_and(|serve| serve.ready_message),
+            published,
             session: setup.session.clone(),
             detach: setup.take_detach(),
             launcher_watch,
@@ -173,10 +198,9 @@ impl Engine {
     fn queue_first_inputs(&self, role: &mut Role) {
         let _ = self.inbox.send(Input::Start);
         if let Role::Head { submit, .. } = role {
-            if let Some(spec) = submit.take() {
-                let request = ferrite_core::RequestId(1);
-                let spec = *spec;
-                let _ = self.inbox.send(Input::Submit { request, spec });
+            if let Some(submission) = submit.take() {
+                let request = Request::Submit(submission);
+                let _ = self.inbox.send(Input::Request { id: RequestId::OWN, request });
             }
             if self.verbose {
                 notice::print_table();
@@ -252,18 +276,57 @@ impl Engine {
             Effect::ReadOutput { proc, stream, limit } => self.processes.read_output(proc, stream, limit),
             Effect::WriteStdin { proc, data } => self.processes.write_stdin(proc, data),
             Effect::CloseStdin { proc } => self.processes.close_stdin(proc),
-            Effect::ReadStdin { limit } => self.stdin.read(limit),
-            Effect::WriteOutput { sink, data, account } => self.sinks.write(sink, data, account),
+            Effect::ReadStdin { request: RequestId::OWN, limit } => self.stdin.read(limit),
+            Effect::WriteOutput { sink, data, account } => self.write_output(sink, data, account),
+            Effect::CloseFile(path) => self.sinks.close_file(&path),
             Effect::Pmix(effect) => self.pmix.apply(effect),
-            Effect::Notice(text) => notice::print(&text),
+            Effect::Notice { to: None | Some(RequestId::OWN), text } => notice::print(&text),
             Effect::Trace(step) => self.trace(&step),
-            Effect::Ready => notice::write_stdout("DVM ready\n"),
+            Effect::Ready => self.say_ready(),
             // The one who waits for it is this process itself: the code comes again with the exit.
-            Effect::Reply { request, exit_code } => {
-                tracing::debug!(request = request.0, exit_code, "replied");
+            Effect::Accepted { request: RequestId::OWN, .. } | Effect::Reply { request: RequestId::OWN, .. } => {}
+            Effect::ReadStdin { .. } | Effect::Notice { .. } | Effect::Accepted { .. } | Effect::Reply { .. } => {
+                self.tell_client(effect);
             }
             Effect::CleanJob(job) => self.processes.clean_job(job),
             Effect::Exit { code } => self.exit = Some(code),
+        }
+    }
+
+    fn tell_client(&self, effect: Effect) {
+        let Some(control) = &self.control else {
+            return;
+        };
+        match effect {
+            Effect::ReadStdin { request, limit } => control.read_stdin(request, limit),
+            Effect::Notice { to: Some(request), text } => control.notice(request, text),
+            Effect::Accepted { request, job } => control.accepted(request, job),
+            Effect::Reply { request, reply } => control.reply(request, reply),
+            _ => {}
+        }
+    }
+
+    fn write_output(&mut self, sink: Sink, data: Bytes, account: Option<Account>) {
+        match (sink, &self.control) {
+            (Sink::File(path), _) => {
+                if let Some(complaint) = self.sinks.write_file(&path, &data, account) {
+                    notice::print(&complaint);
+                }
+            }
+            (Sink::Client(RequestId::OWN, stream), _) | (Sink::Client(_, stream), None) => {
+                self.sinks.write(stream, data, account);
+            }
+            (Sink::Client(request, stream), Some(control)) => control.output(request, stream, data, account),
+        }
+    }
+
+    /// Jobs are started from now on. Whoever waits for `--daemonize` goes on.
+    fn say_ready(&mut self) {
+        if self.ready_message {
+            notice::write_stdout("DVM ready\n");
+        }
+        if self.control.is_some() {
+            self.detach = self.detach.take().and_then(Detach::complete);
         }
     }
 
@@ -284,6 +347,9 @@ impl Engine {
         }
         if self.verbose {
             notice::print_transition(now.0, step);
+        }
+        if let Some(control) = &self.control {
+            control.event(now, step);
         }
     }
 
@@ -306,9 +372,14 @@ impl Engine {
     /// Everything that was asked for before the end is done before the end.
     async fn finish(&mut self) {
         self.flush_output().await;
+        if let Some(control) = &self.control {
+            control.flush(FLUSH_LIMIT).await;
+        }
         self.launcher.abandon_all();
         self.links.flush(FLUSH_LIMIT).await;
         self.pmix.shutdown();
+        // Clients take the end of their connection for the end of the DVM: nothing may be left by then.
+        self.published = Published::default();
         self.session.remove();
         if let Some(timing) = &self.timing {
             notice::write_stderr(&timing.report(self.clock.now()));
@@ -317,10 +388,50 @@ impl Engine {
 }
 
 impl Setup {
+    fn serving(&self) -> Option<&Serving> {
+        match &self.role {
+            Role::Head { serve, .. } => serve.as_deref(),
+            Role::Daemon(_) => None,
+        }
+    }
+
+    fn serve(&self) -> Option<&Serve> {
+        self.serving().map(|serving| &serving.serve)
+    }
+
+    /// Clients may come, and can know where to.
+    fn open_door(&self, inbox: &Inbox) -> io::Result<(Option<Control>, Published)> {
+        let mut published = Published::default();
+        let Some(Serving { serve, pid, started_s, .. }) = self.serving() else {
+            return Ok((None, published));
+        };
+        let control = Control::new(inbox.clone(), &self.dvm);
+        let socket = control::listen(&control, &self.session)?;
+        let contact = DvmContact {
+            dvm: self.dvm.clone(),
+            endpoints: Vec::new(),
+            pid: *pid,
+            host: self.hostname.clone(),
+            started_s: *started_s,
+            batch: serve.batch.clone(),
+            system: serve.system_server,
+            socket: socket.to_string_lossy().into_owned(),
+            control: CONTROL_VERSION,
+            key: None,
+        };
+        published.contact(&contact, self.session.dir()?, serve.report_uri.as_ref())?;
+        published.report(serve.report_pid.as_ref(), &format!("{pid}\n"))?;
+        Ok((Some(control), published))
+    }
+
     /// The task, if there is one, ends with the process that the launcher started.
     fn watch_signals(&self, inbox: &Inbox) -> io::Result<Option<JoinHandle<()>>> {
         match &self.role {
-            Role::Head { forward, .. } => signals::watch_head(inbox, forward).map(|()| None),
+            Role::Head { forward, serve, .. } => {
+                let lifeline = serve.as_ref().and_then(|serving| serving.serve.keepalive);
+                lifeline.map_or(Ok(()), |fd| signals::watch_lifeline(inbox, fd))?;
+                signals::watch_head(inbox, forward).map(|()| None)
+            }
             Role::Daemon(detach) => {
                 signals::watch_daemon(inbox)?;
                 detach.as_ref().map(|detach| watch_launcher(detach, inbox)).transpose()

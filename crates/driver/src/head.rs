@@ -1,15 +1,18 @@
 //! Entry point of the head: `prterun`, and `prte`.
 
 use std::io;
-use std::time::Instant;
+use std::path::PathBuf;
+use std::time::{Instant, SystemTime};
 
 use ferrite_core::{HeadConfig, Node};
 use ferrite_rm::Allocation;
-use ferrite_types::{DaemonRank, EnvOp, JobSpec};
+use ferrite_types::DaemonRank;
+use ferrite_wire::control::Submission;
 use rustix::rand::{GetRandomFlags, getrandom};
 use zeroize::Zeroizing;
 
-use crate::engine::{self, Role, Setup};
+use crate::detach::{self, Detach};
+use crate::engine::{self, Role, Serving, Setup};
 use crate::guard::{self, Ward};
 use crate::session::{self, Session};
 use crate::{host_name, local_time, notice, start_log};
@@ -27,14 +30,44 @@ pub struct HeadRun {
     pub prted: String,
     /// Directory of the user.
     pub cwd: String,
-    /// Environment that is forwarded to every process of every job.
-    pub forwarded_env: Vec<EnvOp>,
-    /// True when the DVM outlives its jobs.
-    pub persistent: bool,
-    /// The first job.
-    pub submit: Option<JobSpec>,
+    /// The one job of this process itself (`prterun`).
+    pub submit: Option<Submission>,
+    /// The DVM lives for clients (`prte`). Exactly one of the two is given.
+    pub serve: Option<Serve>,
     /// Signals that are passed on to jobs; see [`crate::parse_forward_signals`].
     pub forward_signals: Vec<i32>,
+}
+
+/// How a DVM lives for clients.
+#[derive(Debug, Default)]
+pub struct Serve {
+    /// `DVM ready` on standard output when it is.
+    pub ready_message: bool,
+    /// Come loose from the caller, which is told to go on when the DVM is ready.
+    pub daemonize: bool,
+    /// Where to write how to find it.
+    pub report_uri: Option<Report>,
+    /// Where to write the process id.
+    pub report_pid: Option<Report>,
+    /// A pipe; the DVM ends when nobody can write to it any more.
+    pub keepalive: Option<i32>,
+    /// In a session of its own.
+    pub set_sid: bool,
+    /// It is the system's DVM.
+    pub system_server: bool,
+    /// The batch job that it runs in.
+    pub batch: Option<String>,
+}
+
+/// Where something is reported to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+    /// A file, removed at the end of the DVM.
+    File(PathBuf),
 }
 
 /// Runs a head to its end and returns the exit code. To be called while the process has one thread: it forks.
@@ -51,17 +84,22 @@ pub fn run_head(run: HeadRun) -> i32 {
     }
 }
 
-fn start(run: HeadRun, began: Instant) -> Result<u8, String> {
+fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
     let hostname = host_name();
+    let detach = run.serve.as_ref().map_or(Ok(None), come_loose)?;
     // Names carry the process that the user sees.
     let pid = std::process::id();
     let dvm = format!("{}-{hostname}-{pid}", run.tool);
-    let prefix = if run.tool == "prterun" { "prtrn" } else { "prte" };
+    let prefix = if run.serve.is_none() { "prtrn" } else { "prte" };
     let session = Session::planned(&session::base(&run.params), prefix, pid);
-    guard::enter(&Ward { tool: run.tool.clone(), dvm: dvm.clone(), session: session.path().to_owned(), silent: false })
-        .map_err(|e| format!("{} cannot fork: {e}", run.tool))?;
+    let ward =
+        Ward { tool: run.tool.clone(), dvm: dvm.clone(), session: session.path().to_owned(), silent: detach.is_some() };
+    guard::enter(&ward).map_err(|e| format!("{} cannot fork: {e}", run.tool))?;
     start_log(&run.params);
     let key = new_key().map_err(|e| format!("no random key for the DVM: {e}"))?;
+    let persistent = run.serve.is_some();
+    let started_s = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    let serve = run.serve.take().map(|serve| Box::new(Serving { serve, pid, started_s, detach }));
     let setup = Setup {
         dvm: dvm.clone(),
         rank: DaemonRank::HEAD,
@@ -70,7 +108,7 @@ fn start(run: HeadRun, began: Instant) -> Result<u8, String> {
         params: run.params.clone(),
         session,
         began,
-        role: Role::Head { forward: run.forward_signals, submit: run.submit.map(Box::new) },
+        role: Role::Head { forward: run.forward_signals, submit: run.submit.map(Box::new), serve },
     };
     let config = HeadConfig {
         dvm,
@@ -79,11 +117,22 @@ fn start(run: HeadRun, began: Instant) -> Result<u8, String> {
         allocation: run.allocation,
         prted: run.prted,
         cwd: run.cwd,
-        forwarded_env: run.forwarded_env,
         local_time_at_zero_s: local_time::now_s() - began.elapsed().as_secs() as i64,
-        persistent: run.persistent,
+        persistent,
     };
     engine::run(setup, |local| Node::head(config, local)).map_err(|(error, _)| error.to_string())
+}
+
+/// Into the background, or at least out of the caller's session.
+fn come_loose(serve: &Serve) -> Result<Option<Detach>, String> {
+    if serve.daemonize {
+        return detach::start(false).map(Some).map_err(|e| format!("prte cannot fork: {e}"));
+    }
+    if serve.set_sid {
+        // The leader of a process group cannot; whoever is one already has what it asks for.
+        let _ = rustix::process::setsid();
+    }
+    Ok(None)
 }
 
 fn new_key() -> io::Result<Zeroizing<[u8; 32]>> {

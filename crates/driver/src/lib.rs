@@ -3,9 +3,11 @@
 //!
 //! Everything runs on one thread. Part by part: `engine` is the main loop, `head` and `daemon` the entry points,
 //! `link` what daemons are connected by, `launcher` starts daemons, `guard` and `detach` are the processes around the real one;
-//! `children`, `spawn`, `stdio` and `output` are the processes of jobs, `pmix` their MPI side.
+//! `children`, `spawn`, `stdio` and `output` are the processes of jobs, `pmix` their MPI side, `control` the clients of a
+//! persistent DVM.
 
 mod children;
+mod control;
 mod daemon;
 mod detach;
 mod engine;
@@ -29,7 +31,7 @@ mod topology;
 use ferrite_core::Input;
 
 pub use daemon::{DaemonRun, run_daemon};
-pub use head::{HeadRun, run_head};
+pub use head::{HeadRun, Report, Serve, run_head};
 pub use signals::{ForwardSignalsError, parse_forward_signals};
 
 /// How everything reaches the machine. Unbounded as a queue; what can be in it is bounded by the core's credits.

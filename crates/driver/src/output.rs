@@ -1,5 +1,5 @@
-//! Where output goes at the head: standard output and error, and files. The engine calls [`OutputSinks`]; credit comes back as
-//! [`Input::OutputWritten`] only after the bytes have left this process, which is what slows writers down to the reader's pace.
+//! Where output goes that this process writes itself: its standard output and error, and files. (What is for a client goes
+//! through [`crate::control`].) The engine calls [`OutputSinks`]; credit comes back as [`Input::OutputWritten`] only after the bytes have left this process, which is what slows writers down to the reader's pace.
 //!
 //! Standard output belongs to whoever started us: its open file is never made nonblocking. A pipe or terminal is opened
 //! anew, with a mode of our own; what cannot be opened anew is written by a helper thread.
@@ -13,8 +13,8 @@ use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use ferrite_core::{Input, Sink};
-use ferrite_types::DaemonRank;
+use ferrite_core::{Account, Input};
+use ferrite_wire::Stream;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use rustix::io::Errno;
@@ -24,11 +24,10 @@ use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::spawn_local;
 
 use crate::Inbox;
-use crate::notice;
 use crate::stdio::{Progress, Writer, watched};
 use files::Files;
 
-/// The head's sinks.
+/// The sinks of this process.
 pub(crate) struct OutputSinks {
     inbox: Inbox,
     stdout: Option<Standard>,
@@ -36,36 +35,35 @@ pub(crate) struct OutputSinks {
     files: Files,
 }
 
-type Account = Option<(DaemonRank, u64)>;
-
 impl OutputSinks {
     /// Nothing is opened before something is written.
     pub(crate) fn new(inbox: Inbox) -> Self {
         OutputSinks { inbox, stdout: None, stderr: None, files: Files::default() }
     }
 
-    /// Writes all of it, after what was written to the same sink before.
-    pub(crate) fn write(&mut self, sink: Sink, data: Bytes, account: Account) {
-        match sink {
-            Sink::Stdout => {
-                let inbox = &self.inbox;
-                let stdout = self.stdout.get_or_insert_with(|| Standard::open(1, inbox));
-                stdout.write(data, account);
-            }
-            Sink::Stderr => {
-                let inbox = &self.inbox;
-                let stderr = self.stderr.get_or_insert_with(|| Standard::open(2, inbox));
-                stderr.write(data, account);
-            }
-            Sink::File(path) => {
-                if let Err(error) = self.files.write(&path, &data) {
-                    notice::print(&format!(
-                        "The output file {path} cannot be written: {error}.\nWhat would go there is dropped; the job goes on."
-                    ));
-                }
-                credit(&self.inbox, account);
-            }
-        }
+    /// Writes all of it to a standard stream, after what was written there before.
+    pub(crate) fn write(&mut self, stream: Stream, data: Bytes, account: Option<Account>) {
+        let inbox = &self.inbox;
+        let (standard, number) = match stream {
+            Stream::Stdout => (&mut self.stdout, 1),
+            Stream::Stderr => (&mut self.stderr, 2),
+        };
+        standard.get_or_insert_with(|| Standard::open(number, inbox)).write(data, account);
+    }
+
+    /// Writes all of it to a file. When that cannot be done, the message for the user; it comes once per file.
+    pub(crate) fn write_file(&mut self, path: &str, data: &[u8], account: Option<Account>) -> Option<String> {
+        let result = self.files.write(path, data);
+        credit(&self.inbox, account);
+        let error = result.err()?;
+        Some(format!(
+            "The output file {path} cannot be written: {error}.\nWhat would go there is dropped; the job goes on."
+        ))
+    }
+
+    /// Nothing more will be written to this file.
+    pub(crate) fn close_file(&mut self, path: &str) {
+        self.files.close(path);
     }
 
     /// Waits until everything has left this process. As long as a reader pauses, this waits.
@@ -76,10 +74,11 @@ impl OutputSinks {
     }
 }
 
-fn credit(inbox: &Inbox, account: Account) {
-    if let Some((daemon, bytes)) = account {
+/// The window that this was on is open again by as much.
+pub(crate) fn credit(inbox: &Inbox, account: Option<Account>) {
+    if let Some(account) = account {
         // The machine is gone only when this process is ending.
-        let _ = inbox.send(Input::OutputWritten { daemon, bytes });
+        let _ = inbox.send(Input::OutputWritten(account));
     }
 }
 
@@ -108,7 +107,7 @@ impl Standard {
         Standard { number, way: Way::find(number, &ledger), ledger }
     }
 
-    fn write(&mut self, data: Bytes, account: Account) {
+    fn write(&mut self, data: Bytes, account: Option<Account>) {
         self.ledger.enter(data.len() as u64, account);
         let length = data.len() as u64;
         match &self.way {
@@ -210,12 +209,12 @@ fn write_all(number: i32, mut data: &[u8]) -> Result<(), Errno> {
 struct Ledger {
     inbox: Inbox,
     number: i32,
-    open: RefCell<VecDeque<(u64, Account)>>,
+    open: RefCell<VecDeque<(u64, Option<Account>)>>,
     settled: Notify,
 }
 
 impl Ledger {
-    fn enter(&self, bytes: u64, account: Account) {
+    fn enter(&self, bytes: u64, account: Option<Account>) {
         self.open.borrow_mut().push_back((bytes, account));
     }
 

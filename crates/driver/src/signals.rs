@@ -103,6 +103,31 @@ fn watch_end(inbox: &Inbox) -> io::Result<()> {
     Ok(())
 }
 
+/// Ends the head when everybody who could write to this descriptor is gone (`--keepalive`). Within a `LocalSet`.
+///
+/// # Errors
+/// When the descriptor is not the reading end of a pipe.
+pub(crate) fn watch_lifeline(inbox: &Inbox, fd: i32) -> io::Result<()> {
+    let explain = |error: io::Error| io::Error::new(error.kind(), format!("--keepalive {fd} is no pipe: {error}"));
+    // An open file of our own: the mode of the other one is not ours to change.
+    let pipe = tokio::net::unix::pipe::OpenOptions::new().open_receiver(format!("/proc/self/fd/{fd}"));
+    let pipe = pipe.map_err(explain)?;
+    let inbox = inbox.clone();
+    tokio::task::spawn_local(async move {
+        let mut ignored = [0; 256];
+        loop {
+            let _ = pipe.readable().await;
+            match pipe.try_read(&mut ignored) {
+                Ok(0) => break,
+                Err(error) if error.kind() != io::ErrorKind::WouldBlock => break,
+                _ => {}
+            }
+        }
+        let _ = inbox.send(Input::Terminate { cause: "whoever kept it alive (--keepalive) is gone".to_owned() });
+    });
+    Ok(())
+}
+
 fn watch(number: i32, inbox: &Inbox, make: impl Fn(i32) -> Input + 'static) -> io::Result<()> {
     // `nohup`. Scripts start background jobs with SIGINT ignored as well, but Ctrl-C must end those with the script.
     if number == libc::SIGHUP && guard::is_ignored(number) {

@@ -49,6 +49,12 @@ impl Files {
         result
     }
 
+    /// Forgets a file. If it is written to again, what is there is replaced.
+    pub(super) fn close(&mut self, path: &str) {
+        let entry = self.files.remove(path);
+        self.open -= usize::from(entry.is_some_and(|entry| entry.file.is_some()));
+    }
+
     fn close_oldest(&mut self) {
         let open = self.files.values_mut().filter(|e| e.file.is_some());
         if let Some(oldest) = open.min_by_key(|e| e.last_use) {

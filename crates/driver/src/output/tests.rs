@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use ferrite_types::{DaemonRank, JobId};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::*;
@@ -100,7 +101,8 @@ fn scenes() {
         let (inbox, mut inputs) = unbounded_channel();
         let mut sinks = OutputSinks::new(inbox);
         for _ in 0..PIECES {
-            sinks.write(Sink::Stdout, Bytes::from(vec![b'x'; PIECE]), Some((DaemonRank(0), PIECE as u64)));
+            let account = Account { daemon: DaemonRank(0), job: JobId(1), bytes: PIECE as u64 };
+            sinks.write(Stream::Stdout, Bytes::from(vec![b'x'; PIECE]), Some(account));
         }
         let (early, mut ends) = count(&mut inputs);
         sinks.flush().await;
@@ -115,7 +117,7 @@ fn count(inputs: &mut UnboundedReceiver<Input>) -> (usize, usize) {
     let (mut credits, mut ends) = (0, 0);
     while let Ok(input) = inputs.try_recv() {
         match input {
-            Input::OutputWritten { .. } => credits += 1,
+            Input::OutputWritten(_) => credits += 1,
             Input::Terminate { .. } => ends += 1,
             other => panic!("unexpected {other:?}"),
         }

@@ -1,0 +1,154 @@
+//! The door of a persistent DVM for `prun`, `pterm` and `pdvm`: a Unix socket in the session directory, one connection per
+//! client, any number of requests on each. The engine hands over what the machine has for a client; what clients ask
+//! arrives as [`Input`]s. Nothing is decided here.
+//!
+//! A client that does not read stops nobody but itself: output waits in its queue on the window of its own job, events are left
+//! out and counted, and it can ask nothing more while its replies pile up.
+
+mod client;
+mod contact;
+mod listener;
+#[cfg(test)]
+mod tests;
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::io;
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use ferrite_core::{Account, Input, RequestId, Transition};
+use ferrite_types::{JobId, Timestamp};
+use ferrite_wire::Stream;
+use ferrite_wire::control::{DvmMessage, Event, EventKind, Reply};
+
+use crate::Inbox;
+use crate::output::credit;
+use client::Client;
+
+pub(crate) use contact::Published;
+pub(crate) use listener::listen;
+
+/// The engine's side of all connections.
+pub(crate) struct Control {
+    dvm: String,
+    hub: Rc<Hub>,
+}
+
+/// What all connections share.
+struct Hub {
+    inbox: Inbox,
+    /// The next request's number; zero is the head's own.
+    next: Cell<u64>,
+    /// Open requests: whose, and what the client calls it.
+    open: RefCell<BTreeMap<RequestId, (Rc<Client>, u32)>>,
+    clients: RefCell<Vec<Rc<Client>>>,
+}
+
+impl Control {
+    /// Nobody is let in before [`listen`].
+    pub(crate) fn new(inbox: Inbox, dvm: &str) -> Control {
+        let hub =
+            Hub { inbox, next: Cell::new(RequestId::OWN.0 + 1), open: RefCell::default(), clients: RefCell::default() };
+        Control { dvm: dvm.to_owned(), hub: Rc::new(hub) }
+    }
+
+    pub(crate) fn accepted(&self, request: RequestId, job: JobId) {
+        let nspace = job.nspace(&self.dvm);
+        self.tell(request, |id| DvmMessage::Accepted { id, job, nspace });
+    }
+
+    /// The one reply; after it the request is no more.
+    pub(crate) fn reply(&self, request: RequestId, reply: Reply) {
+        if let Some((client, id)) = self.hub.open.borrow_mut().remove(&request) {
+            client.close_request(id);
+            client.send_reply(DvmMessage::Reply { id, reply }.encode_frame());
+        }
+    }
+
+    pub(crate) fn notice(&self, request: RequestId, text: String) {
+        self.tell(request, |id| DvmMessage::Notice { id, text });
+    }
+
+    pub(crate) fn read_stdin(&self, request: RequestId, limit: usize) {
+        let limit = u32::try_from(limit).unwrap_or(u32::MAX);
+        self.tell(request, |id| DvmMessage::ReadStdin { id, limit });
+    }
+
+    /// Output for a submitter; when it is gone, the window is open again at once.
+    pub(crate) fn output(&self, request: RequestId, stream: Stream, data: Bytes, account: Option<Account>) {
+        match self.hub.open.borrow().get(&request) {
+            Some((client, id)) => {
+                let frame = DvmMessage::Output { id: *id, stream, data }.encode_frame();
+                client.send(frame, account);
+            }
+            None => credit(&self.hub.inbox, account),
+        }
+    }
+
+    /// Tells those who follow.
+    pub(crate) fn event(&self, now: Timestamp, step: &Transition) {
+        for client in self.hub.clients.borrow().iter() {
+            if let Some(id) = client.follows() {
+                client.send_event(id, &Event { at_us: now.0, what: kind_of(step) });
+            }
+        }
+    }
+
+    /// Waits until clients have what is for them, but not for ever: a client may have stopped.
+    pub(crate) async fn flush(&self, limit: Duration) {
+        let clients = self.hub.clients.borrow().clone();
+        let all = async {
+            for client in &clients {
+                client.flushed().await;
+            }
+        };
+        let _ = tokio::time::timeout(limit, all).await;
+    }
+
+    fn tell(&self, request: RequestId, make: impl FnOnce(u32) -> DvmMessage) {
+        if let Some((client, id)) = self.hub.open.borrow().get(&request) {
+            client.send(make(*id).encode_frame(), None);
+        }
+    }
+}
+
+impl Hub {
+    fn new_request(&self, client: &Rc<Client>, id: u32) -> RequestId {
+        let request = RequestId(self.next.replace(self.next.get() + 1));
+        self.open.borrow_mut().insert(request, (client.clone(), id));
+        request
+    }
+
+    fn send(&self, input: Input) {
+        // The machine is gone only when this process is ending.
+        let _ = self.inbox.send(input);
+    }
+
+    /// Everything that this client had open ends.
+    fn forget(&self, client: &Rc<Client>) {
+        self.clients.borrow_mut().retain(|other| !Rc::ptr_eq(other, client));
+        for account in client.close() {
+            credit(&self.inbox, Some(account));
+        }
+        let theirs =
+            self.open.borrow_mut().extract_if(.., |_, (owner, _)| Rc::ptr_eq(owner, client)).collect::<Vec<_>>();
+        for (request, _) in theirs {
+            self.send(Input::ClientGone(request));
+        }
+    }
+}
+
+fn kind_of(step: &Transition) -> EventKind {
+    match step {
+        Transition::Job { job, to, .. } => EventKind::Job { job: *job, state: *to },
+        Transition::Proc { proc, to, .. } => EventKind::Proc { job: proc.job, rank: proc.rank, state: *to },
+    }
+}
+
+/// Whose file or socket this is; messages name what could not be made.
+fn explain(what: &str, path: &std::path::Path) -> impl FnOnce(io::Error) -> io::Error {
+    let text = format!("{what} {}", path.display());
+    move |error| io::Error::new(error.kind(), format!("{text}: {error}"))
+}

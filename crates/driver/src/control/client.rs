@@ -1,0 +1,270 @@
+//! One client's connection: what it says becomes inputs, what is for it waits in a queue. Used by the listener (which
+//! serves it) and by [`super::Control`] (which fills the queue).
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use ferrite_core::{Account, Input, RequestId};
+use ferrite_wire::control::{
+    ClientMessage, DvmMessage, Event, GREETING_LEN, MAX_CONTROL_FRAME, Reply, Request, check_greeting, greeting,
+};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::Notify;
+
+use super::Hub;
+use crate::output::credit;
+
+/// Who connects and says nothing is hung up on after this time.
+const GREETING_LIMIT: Duration = Duration::from_secs(10);
+/// Open requests of one client.
+const MOST_OPEN: usize = 16_384;
+/// Replies that wait for a client (bytes); beyond it nothing more is read from it.
+const MOST_REPLIES: usize = 8 << 20;
+/// Everything that waits for a client (bytes); beyond it events are left out.
+const MOST_BEFORE_EVENTS: usize = 1 << 20;
+/// Written at a time (bytes): small frames are put together.
+const WRITE_SIZE: usize = 128 * 1024;
+
+/// The state of one connection.
+#[derive(Default)]
+pub(super) struct Client {
+    queue: RefCell<VecDeque<Waiting>>,
+    /// Bytes in the queue, and those of them that are replies.
+    queued: Cell<usize>,
+    replies: Cell<usize>,
+    /// True while the writer holds what it took from the queue.
+    writing: Cell<bool>,
+    /// There is something to write.
+    filled: Notify,
+    /// Something was written.
+    drained: Notify,
+    requests: RefCell<BTreeMap<u32, RequestId>>,
+    follow: Cell<Option<u32>>,
+    events_lost: Cell<u64>,
+    closed: Cell<bool>,
+    /// There are more clients than can be served: this one is told so.
+    surplus: bool,
+}
+
+struct Waiting {
+    frame: Bytes,
+    account: Option<Account>,
+    reply: bool,
+}
+
+/// Why a connection ended, for the log.
+#[derive(Debug, thiserror::Error)]
+enum Ended {
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Greeting(#[from] ferrite_wire::control::GreetingError),
+    #[error("it did not greet in time")]
+    Silent,
+    #[error("a frame of {0} bytes is too large")]
+    TooLarge(usize),
+    #[error("a frame cannot be understood: {0}")]
+    Garbled(#[from] ferrite_wire::CodecError),
+    #[error("it used the number {0} for two requests at a time")]
+    NumberInUse(u32),
+}
+
+/// Serves a client until it goes.
+pub(super) async fn serve(
+    reader: impl AsyncRead + Unpin,
+    writer: impl AsyncWrite + Unpin,
+    hub: Rc<Hub>,
+    surplus: bool,
+) {
+    let client = Rc::new(Client { surplus, ..Client::default() });
+    hub.clients.borrow_mut().push(client.clone());
+    let ended = tokio::select! {
+        ended = read_from(reader, &client, &hub) => ended.err(),
+        ended = write_to(writer, &client, &hub) => ended.err().map(Ended::Io),
+    };
+    if let Some(cause) = ended {
+        tracing::debug!(%cause, "a client is gone");
+    }
+    hub.forget(&client);
+}
+
+async fn read_from(reader: impl AsyncRead + Unpin, client: &Rc<Client>, hub: &Hub) -> Result<(), Ended> {
+    let mut reader = BufReader::with_capacity(64 * 1024, reader);
+    let mut theirs = [0; GREETING_LEN];
+    let greeted = tokio::time::timeout(GREETING_LIMIT, reader.read_exact(&mut theirs)).await;
+    greeted.map_err(|_| Ended::Silent)??;
+    check_greeting(&theirs)?;
+    loop {
+        while client.replies.get() > MOST_REPLIES {
+            client.drained.notified().await;
+        }
+        let length = match reader.read_u32_le().await {
+            Ok(length) => length as usize,
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        if length > MAX_CONTROL_FRAME {
+            return Err(Ended::TooLarge(length));
+        }
+        // Grows with what really comes: a length is only a promise.
+        let mut body = Vec::with_capacity(length.min(64 * 1024));
+        if (&mut reader).take(length as u64).read_to_end(&mut body).await? < length {
+            return Ok(());
+        }
+        on_message(ClientMessage::decode(&body)?, client, hub)?;
+    }
+}
+
+fn on_message(message: ClientMessage, client: &Rc<Client>, hub: &Hub) -> Result<(), Ended> {
+    // What concerns a request that has just been replied to crossed the reply on its way.
+    let known = |id: u32| client.requests.borrow().get(&id).copied();
+    match message {
+        ClientMessage::Open { id, request } => return open(id, request, client, hub),
+        ClientMessage::Stdin { id, data } => {
+            if let Some(request) = known(id) {
+                hub.send(Input::Stdin { request, data });
+            }
+        }
+        ClientMessage::Cancel { id } => {
+            if let Some(request) = known(id) {
+                hub.send(Input::Cancel(request));
+            }
+        }
+        ClientMessage::Signal { id, signal } => {
+            if let Some(request) = known(id) {
+                hub.send(Input::SignalSubmitted { request, signal });
+            }
+        }
+        ClientMessage::Follow { id } => client.follow.set(Some(id)),
+    }
+    Ok(())
+}
+
+fn open(id: u32, request: Request, client: &Rc<Client>, hub: &Hub) -> Result<(), Ended> {
+    if client.requests.borrow().contains_key(&id) {
+        return Err(Ended::NumberInUse(id));
+    }
+    let refusal = if client.surplus {
+        Some(
+            "The DVM has as many clients as its limit of open files allows. Try again when some have ended, or raise \
+            the limit (ulimit -n) before prte is started.",
+        )
+    } else if client.requests.borrow().len() >= MOST_OPEN {
+        Some("This client has more open requests than a DVM takes. Wait for some of the replies first.")
+    } else {
+        None
+    };
+    if let Some(text) = refusal {
+        let reply = Reply::Refused(text.to_owned());
+        client.send_reply(DvmMessage::Reply { id, reply }.encode_frame());
+        return Ok(());
+    }
+    let number = hub.new_request(client, id);
+    client.requests.borrow_mut().insert(id, number);
+    hub.send(Input::Request { id: number, request });
+    Ok(())
+}
+
+/// Writes what is in the queue, until the connection breaks.
+async fn write_to(mut writer: impl AsyncWrite + Unpin, client: &Client, hub: &Hub) -> io::Result<()> {
+    writer.write_all(&greeting()).await?;
+    let mut together = Vec::new();
+    loop {
+        let batch = client.take();
+        if batch.is_empty() {
+            writer.flush().await?;
+            client.filled.notified().await;
+            continue;
+        }
+        let result = match &batch[..] {
+            [only] => writer.write_all(&only.frame).await,
+            many => {
+                together.clear();
+                many.iter().for_each(|waiting| together.extend_from_slice(&waiting.frame));
+                writer.write_all(&together).await
+            }
+        };
+        batch.iter().for_each(|waiting| credit(&hub.inbox, waiting.account));
+        client.writing.set(false);
+        client.drained.notify_waiters();
+        result?;
+    }
+}
+
+impl Client {
+    /// For the client; on this account until it is written.
+    pub(super) fn send(&self, frame: Bytes, account: Option<Account>) {
+        self.enqueue(Waiting { frame, account, reply: false });
+    }
+
+    pub(super) fn send_reply(&self, frame: Bytes) {
+        self.replies.set(self.replies.get() + frame.len());
+        self.enqueue(Waiting { frame, account: None, reply: true });
+    }
+
+    /// The number under which it wants events.
+    pub(super) fn follows(&self) -> Option<u32> {
+        self.follow.get()
+    }
+
+    /// An event, unless too much waits already. What was left out is said before the next one that is sent.
+    pub(super) fn send_event(&self, id: u32, event: &Event) {
+        if self.queued.get() > MOST_BEFORE_EVENTS {
+            self.events_lost.set(self.events_lost.get() + 1);
+            return;
+        }
+        let count = self.events_lost.take();
+        if count > 0 {
+            self.send(DvmMessage::EventsLost { id, count }.encode_frame(), None);
+        }
+        self.send(DvmMessage::Event { id, event: event.clone() }.encode_frame(), None);
+    }
+
+    /// The request has its reply.
+    pub(super) fn close_request(&self, id: u32) {
+        self.requests.borrow_mut().remove(&id);
+    }
+
+    /// Nothing more is written; what waited comes back.
+    pub(super) fn close(&self) -> Vec<Account> {
+        self.closed.set(true);
+        self.drained.notify_waiters();
+        self.queue.borrow_mut().drain(..).filter_map(|waiting| waiting.account).collect()
+    }
+
+    /// Until nothing waits, or nobody is there to take it.
+    pub(super) async fn flushed(&self) {
+        while !self.closed.get() && (self.writing.get() || !self.queue.borrow().is_empty()) {
+            self.drained.notified().await;
+        }
+    }
+
+    fn enqueue(&self, waiting: Waiting) {
+        self.queued.set(self.queued.get() + waiting.frame.len());
+        self.queue.borrow_mut().push_back(waiting);
+        self.filled.notify_one();
+    }
+
+    /// The next frames to write, in one piece.
+    fn take(&self) -> Vec<Waiting> {
+        let mut queue = self.queue.borrow_mut();
+        let (mut count, mut bytes) = (0, 0);
+        while let Some(next) = queue.get(count) {
+            if count > 0 && bytes + next.frame.len() > WRITE_SIZE {
+                break;
+            }
+            bytes += next.frame.len();
+            count += 1;
+        }
+        let batch: Vec<Waiting> = queue.drain(..count).collect();
+        self.queued.set(self.queued.get() - bytes);
+        let replies: usize = batch.iter().filter(|w| w.reply).map(|w| w.frame.len()).sum();
+        self.replies.set(self.replies.get() - replies);
+        self.writing.set(!batch.is_empty());
+        batch
+    }
+}

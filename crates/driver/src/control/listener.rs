@@ -1,0 +1,58 @@
+//! The control socket. Only its owner (and root) gets in: the directory is closed to others, and the kernel says whose each
+//! connection is.
+
+use std::io;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+use rustix::process::{Resource, getrlimit, getuid};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::task::spawn_local;
+
+use super::client::serve;
+use super::{Control, Hub, explain};
+use crate::session::Session;
+
+/// Name of the socket in the session directory.
+const SOCKET: &str = "control";
+/// A quarter of the open files is for clients; the rest is for the pipes of processes.
+const SHARE_OF_FILES: u64 = 4;
+
+/// Opens the door; the path of the socket. Within a `LocalSet`.
+///
+/// # Errors
+/// When the socket cannot be made.
+pub(crate) fn listen(control: &Control, session: &Session) -> io::Result<PathBuf> {
+    let path = session.dir()?.join(SOCKET);
+    let listener = UnixListener::bind(&path).map_err(explain("the control socket", &path))?;
+    spawn_local(accept(listener, control.hub.clone()));
+    Ok(path)
+}
+
+async fn accept(listener: UnixListener, hub: Rc<Hub>) {
+    let most = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX) / SHARE_OF_FILES;
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => admit(stream, &hub, most),
+            Err(error) => {
+                // Out of file descriptors: they may come back from anywhere, so there is no one event to wait for.
+                tracing::warn!(%error, "a client could not be accepted");
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+    }
+}
+
+fn admit(stream: UnixStream, hub: &Rc<Hub>, most: u64) {
+    let Ok(theirs) = stream.peer_cred() else {
+        return;
+    };
+    if theirs.uid() != getuid().as_raw() && theirs.uid() != 0 {
+        tracing::warn!(uid = theirs.uid(), "a stranger was turned away from the control socket");
+        return;
+    }
+    let surplus = hub.clients.borrow().len() as u64 >= most;
+    let (reader, writer) = stream.into_split();
+    spawn_local(serve(reader, writer, hub.clone(), surplus));
+}

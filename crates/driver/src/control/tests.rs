@@ -1,0 +1,208 @@
+//! Clients at the real socket; the machine behind it is played by the test.
+
+use std::os::unix::fs::PermissionsExt;
+
+use ferrite_types::{DaemonRank, JobSpec, JobState};
+use ferrite_wire::control::{ClientMessage, Done, GREETING_LEN, Request, Submission, greeting};
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::LocalSet;
+
+use super::*;
+use crate::session::Session;
+
+struct Door {
+    _base: TempDir,
+    socket: std::path::PathBuf,
+    control: Control,
+    inputs: UnboundedReceiver<Input>,
+}
+
+impl Door {
+    fn new() -> Door {
+        let base = tempfile::tempdir().unwrap();
+        let (inbox, inputs) = tokio::sync::mpsc::unbounded_channel();
+        let control = Control::new(inbox, "prte-here-1");
+        let socket = listen(&control, &Session::planned(base.path(), "prte", 1)).unwrap();
+        Door { _base: base, socket, control, inputs }
+    }
+
+    async fn client(&self) -> UnixStream {
+        let mut stream = UnixStream::connect(&self.socket).await.unwrap();
+        stream.write_all(&greeting()).await.unwrap();
+        let mut theirs = [0; GREETING_LEN];
+        stream.read_exact(&mut theirs).await.unwrap();
+        assert_eq!(theirs, greeting());
+        stream
+    }
+
+    async fn request(&mut self) -> (RequestId, Request) {
+        match self.inputs.recv().await.unwrap() {
+            Input::Request { id, request } => (id, request),
+            other => panic!("{other:?} is no request"),
+        }
+    }
+}
+
+async fn say(stream: &mut UnixStream, message: ClientMessage) {
+    stream.write_all(&message.encode_frame()).await.unwrap();
+}
+
+async fn hear(stream: &mut UnixStream) -> DvmMessage {
+    let length = stream.read_u32_le().await.unwrap();
+    let mut body = vec![0; length as usize];
+    stream.read_exact(&mut body).await.unwrap();
+    DvmMessage::decode(&body).unwrap()
+}
+
+fn submit(id: u32) -> ClientMessage {
+    ClientMessage::Open { id, request: Request::Submit(Box::new(Submission::of(JobSpec::new(Vec::new())))) }
+}
+
+fn play(scene: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    LocalSet::new().block_on(&runtime, scene);
+}
+
+#[test]
+fn what_concerns_a_submission_reaches_its_client_under_its_own_number() {
+    play(async {
+        let mut door = Door::new();
+        let (mut one, mut other) = (door.client().await, door.client().await);
+        say(&mut one, submit(7)).await;
+        let (first, _) = door.request().await;
+        say(&mut other, submit(7)).await;
+        let (second, _) = door.request().await;
+        assert_ne!(first, second);
+        door.control.accepted(second, JobId(3));
+        let account = Account { daemon: DaemonRank(1), job: JobId(3), bytes: 2 };
+        door.control.output(second, Stream::Stdout, Bytes::from_static(b"hi"), Some(account));
+        door.control.reply(second, Reply::Done(Done { exit_code: 0, job: None }));
+        let nspace = "prte-here-1@3".to_owned();
+        assert_eq!(hear(&mut other).await, DvmMessage::Accepted { id: 7, job: JobId(3), nspace });
+        let data = Bytes::from_static(b"hi");
+        assert_eq!(hear(&mut other).await, DvmMessage::Output { id: 7, stream: Stream::Stdout, data });
+        let reply = Reply::Done(Done { exit_code: 0, job: None });
+        assert_eq!(hear(&mut other).await, DvmMessage::Reply { id: 7, reply });
+        let Some(Input::OutputWritten(written)) = door.inputs.recv().await else { panic!("no credit") };
+        assert_eq!(written, account);
+        assert!(one.try_read(&mut [0]).is_err(), "the first client heard of the second one's job");
+    });
+}
+
+#[test]
+fn a_client_that_goes_leaves_its_requests_and_its_windows_behind() {
+    play(async {
+        let mut door = Door::new();
+        let mut client = door.client().await;
+        say(&mut client, submit(1)).await;
+        let (request, _) = door.request().await;
+        let account = Account { daemon: DaemonRank(1), job: JobId(3), bytes: 32 << 20 };
+        // More than a socket holds, so that most of it waits.
+        door.control.output(request, Stream::Stdout, vec![b'x'; 32 << 20].into(), Some(account));
+        tokio::task::yield_now().await;
+        door.control.output(request, Stream::Stdout, Bytes::from_static(b"x"), Some(Account { bytes: 1, ..account }));
+        drop(client);
+        let (mut credited, mut gone) = (0, 0);
+        while gone == 0 {
+            match door.inputs.recv().await.unwrap() {
+                Input::OutputWritten(account) => credited += account.bytes,
+                Input::ClientGone(id) => {
+                    assert_eq!(id, request);
+                    gone += 1;
+                }
+                other => panic!("unexpected {other:?}"),
+            }
+        }
+        assert_eq!(credited, (32 << 20) + 1);
+        // What comes later is for nobody, and holds nobody up.
+        door.control.output(request, Stream::Stdout, Bytes::from_static(b"y"), Some(Account { bytes: 5, ..account }));
+        let Some(Input::OutputWritten(late)) = door.inputs.recv().await else { panic!("no credit") };
+        assert_eq!(late.bytes, 5);
+    });
+}
+
+#[test]
+fn strangers_garbage_and_a_number_used_twice_end_one_connection_only() {
+    play(async {
+        let mut door = Door::new();
+        let mut bystander = door.client().await;
+        let mut stranger = UnixStream::connect(&door.socket).await.unwrap();
+        stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+        let mut all = Vec::new();
+        stranger.read_to_end(&mut all).await.ok();
+        assert_eq!(all, greeting(), "a stranger is told what this is, and no more");
+        for garbage in [&[0xff, 0xff, 0xff, 0xff][..], &[3, 0, 0, 0, 0xee, 0xee, 0xee]] {
+            let mut client = door.client().await;
+            client.write_all(garbage).await.unwrap();
+            assert!(client.read_u8().await.is_err());
+        }
+        let mut twice = door.client().await;
+        say(&mut twice, submit(1)).await;
+        let (request, _) = door.request().await;
+        say(&mut twice, submit(1)).await;
+        assert!(twice.read_u8().await.is_err());
+        assert!(matches!(door.inputs.recv().await, Some(Input::ClientGone(id)) if id == request));
+        say(&mut bystander, ClientMessage::Open { id: 2, request: Request::Status }).await;
+        assert!(matches!(door.request().await, (_, Request::Status)));
+    });
+}
+
+#[test]
+fn who_follows_and_does_not_read_loses_events_and_is_told_how_many() {
+    play(async {
+        let door = Door::new();
+        let mut client = door.client().await;
+        say(&mut client, ClientMessage::Follow { id: 9 }).await;
+        while door.control.hub.clients.borrow().iter().all(|c| c.follows().is_none()) {
+            tokio::task::yield_now().await;
+        }
+        let step = Transition::Job { job: JobId(1), from: None, to: JobState::Init };
+        const STEPS: u64 = 400_000;
+        for at in 0..STEPS {
+            door.control.event(Timestamp(at), &step);
+        }
+        let mut heard = 0;
+        let mut lost = 0;
+        while heard + lost < STEPS - 1 {
+            match hear(&mut client).await {
+                DvmMessage::Event { id: 9, .. } => heard += 1,
+                DvmMessage::EventsLost { id: 9, count } => lost += count,
+                other => panic!("unexpected {other:?}"),
+            }
+            if heard % 1000 == 0 && lost == 0 {
+                // One more, once there is room, says what was left out.
+                door.control.event(Timestamp(STEPS), &step);
+            }
+        }
+        assert!(lost > 0 && heard > 0, "heard {heard}, lost {lost}");
+    });
+}
+
+#[test]
+fn the_contact_file_is_private_and_reports_go_with_the_dvm() {
+    let base = tempfile::tempdir().unwrap();
+    let contact = ferrite_wire::DvmContact {
+        dvm: "prte-here-1".to_owned(),
+        endpoints: Vec::new(),
+        pid: 1,
+        host: "here".to_owned(),
+        started_s: 1,
+        batch: None,
+        system: false,
+        socket: "/nowhere".to_owned(),
+        control: 1,
+        key: None,
+    };
+    let report = crate::Report::File(base.path().join("uri"));
+    let mut published = Published::default();
+    published.contact(&contact, base.path(), Some(&report)).unwrap();
+    let file = base.path().join("contact");
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(ferrite_wire::DvmContact::parse(&std::fs::read_to_string(file).unwrap()), Ok(contact));
+    assert!(base.path().join("uri").exists());
+    drop(published);
+    assert!(!base.path().join("uri").exists());
+}
