@@ -142,6 +142,14 @@ pub fn parse_uri(uri: &str) -> Option<(String, Vec<String>)> {
     named.then(|| (dvm.to_owned(), endpoints))
 }
 
+/// The batch job that a process belongs to, by the variables that the schedulers of the field set.
+#[must_use]
+pub fn batch_job(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
+    const NAMES: [&str; 7] =
+        ["SLURM_JOB_ID", "SLURM_JOBID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID", "PALS_APID"];
+    NAMES.iter().find_map(|name| variable(name).filter(|id| !id.is_empty()))
+}
+
 /// The lines behind the first one, by name: number and value of each.
 #[derive(Default)]
 struct Lines([Option<(usize, String)>; NAMES.len()]);
@@ -258,6 +266,13 @@ mod tests {
         assert_eq!(told(&text.replace("system yes", "system maybe")), "line 6: \"maybe\" is no value of \"system\"");
         assert_eq!(told(&text.replace("socket /", "plug /")), "there is no line \"socket\"");
         assert_eq!(told(&(text + "host n1\n")), "line 10: a second \"host\"");
+    }
+
+    #[test]
+    fn the_batch_job_is_the_first_that_any_scheduler_names() {
+        let here = |name: &str| ["", "7"].get(["SLURM_JOB_ID", "PBS_JOBID"].iter().position(|n| *n == name)?).copied();
+        assert_eq!(batch_job(|name| here(name).map(str::to_owned)), Some("7".to_owned()));
+        assert_eq!(batch_job(|_| None), None);
     }
 
     #[test]

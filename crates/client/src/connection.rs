@@ -1,0 +1,206 @@
+//! A connection to a DVM's control socket, for one request at a time. Everything here waits for the DVM; a client that has
+//! anything else to do meanwhile makes a [`crate::Session`] of it.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ferrite_wire::DvmContact;
+use ferrite_wire::control::{
+    ClientMessage, DvmMessage, GREETING_LEN, GreetingError, Reply, Request, check_greeting, greeting,
+};
+use rustix::fs::{Mode, OFlags};
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+use thiserror::Error;
+
+use crate::frames::{FrameError, Frames};
+
+/// Why a DVM cannot be talked to, or not any more.
+#[derive(Debug, Error)]
+pub enum ConnectionError {
+    /// Nobody is behind the socket.
+    #[error("the control socket {path} cannot be reached: {cause}")]
+    Unreachable {
+        /// Its path.
+        path: PathBuf,
+        /// Why not.
+        cause: io::Error,
+    },
+    /// Somebody is, but says nothing.
+    #[error("the DVM {dvm} does not answer")]
+    Silent {
+        /// Its name.
+        dvm: String,
+    },
+    /// Another version, or no DVM at all.
+    #[error("the DVM {dvm} cannot be talked to: {cause}")]
+    Greeting {
+        /// Its name.
+        dvm: String,
+        /// Why not.
+        cause: GreetingError,
+    },
+    /// It went away.
+    #[error("the connection to the DVM {dvm} was lost{cause}")]
+    Lost {
+        /// Its name.
+        dvm: String,
+        /// What is known of it, as `: broken pipe`; empty = it closed the connection.
+        cause: String,
+    },
+    /// It says what cannot be understood.
+    #[error("the DVM {dvm} cannot be understood: {cause}")]
+    Nonsense {
+        /// Its name.
+        dvm: String,
+        /// What it said.
+        cause: FrameError,
+    },
+}
+
+impl ConnectionError {
+    /// What the user can do about it.
+    #[must_use]
+    pub fn next_step(&self) -> &'static str {
+        match self {
+            ConnectionError::Unreachable { .. } => {
+                "If its process is gone, remove its session directory and start it anew."
+            }
+            ConnectionError::Silent { .. } => {
+                "It may be stopped or very busy: look at its process, and try again. End it with SIGTERM if nothing helps."
+            }
+            ConnectionError::Greeting { .. } => "",
+            ConnectionError::Lost { .. } => {
+                "It was ended, or its process died: what it printed may say why. Start a new one with prte."
+            }
+            ConnectionError::Nonsense { .. } => "This is a fault of the software: please report it.",
+        }
+    }
+}
+
+/// A connection whose greetings were exchanged.
+#[derive(Debug)]
+pub struct Connection {
+    pub(crate) dvm: String,
+    pub(crate) stream: UnixStream,
+    pub(crate) frames: Frames,
+    next_id: u32,
+}
+
+/// Within this a DVM greets, unless something is wrong with it.
+const GREETING_LIMIT: Duration = Duration::from_secs(10);
+
+impl Connection {
+    /// Connects to the DVM of this contact.
+    ///
+    /// # Errors
+    /// Nobody there, or nobody that can be understood.
+    pub fn open(contact: &DvmContact) -> Result<Connection, ConnectionError> {
+        let path = PathBuf::from(&contact.socket);
+        let stream =
+            reach(&path, SocketFlags::empty()).map_err(|cause| ConnectionError::Unreachable { path, cause })?;
+        Connection::greet(&contact.dvm, stream)
+    }
+
+    fn greet(dvm: &str, mut stream: UnixStream) -> Result<Connection, ConnectionError> {
+        let dvm = dvm.to_owned();
+        let mut theirs = [0; GREETING_LEN];
+        let exchanged = stream
+            .set_read_timeout(Some(GREETING_LIMIT))
+            .and_then(|()| stream.write_all(&greeting()))
+            .and_then(|()| stream.read_exact(&mut theirs))
+            .and_then(|()| stream.set_read_timeout(None))
+            .and_then(|()| stream.set_write_timeout(None));
+        match exchanged {
+            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                return Err(ConnectionError::Silent { dvm });
+            }
+            Err(cause) => return Err(lost(&dvm, &cause)),
+            Ok(()) => {}
+        }
+        match check_greeting(&theirs) {
+            Ok(()) => Ok(Connection { dvm, stream, frames: Frames::default(), next_id: 1 }),
+            Err(cause) => Err(ConnectionError::Greeting { dvm, cause }),
+        }
+    }
+
+    /// The name of the DVM.
+    #[must_use]
+    pub fn dvm(&self) -> &str {
+        &self.dvm
+    }
+
+    /// Asks, and waits for the reply.
+    ///
+    /// # Errors
+    /// The DVM goes away, or cannot be understood.
+    pub fn ask(&mut self, request: Request) -> Result<Reply, ConnectionError> {
+        let id = self.next_id;
+        self.next_id += 1;
+        let frame = ClientMessage::Open { id, request }.encode_frame();
+        self.stream.write_all(&frame).map_err(|e| lost(&self.dvm, &e))?;
+        loop {
+            match self.receive()? {
+                DvmMessage::Reply { id: of, reply } if of == id => return Ok(reply),
+                // What belongs to no simple request is nothing that we asked for.
+                _ => {}
+            }
+        }
+    }
+
+    /// Waits until the DVM closes the connection, which it does when it is gone.
+    pub fn wait_for_the_end(&mut self) {
+        while self.receive().is_ok() {}
+    }
+
+    fn receive(&mut self) -> Result<DvmMessage, ConnectionError> {
+        let mut buffer = [0; 16 * 1024];
+        loop {
+            let next = self.frames.next_message();
+            if let Some(message) = next.map_err(|cause| ConnectionError::Nonsense { dvm: self.dvm.clone(), cause })? {
+                return Ok(message);
+            }
+            match self.stream.read(&mut buffer) {
+                Ok(0) => return Err(ConnectionError::Lost { dvm: self.dvm.clone(), cause: String::new() }),
+                Ok(count) => self.frames.feed(&buffer[..count]),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(lost(&self.dvm, &e)),
+            }
+        }
+    }
+}
+
+pub(crate) fn lost(dvm: &str, cause: &io::Error) -> ConnectionError {
+    let cause = match cause.kind() {
+        io::ErrorKind::UnexpectedEof => String::new(),
+        _ => format!(": {cause}"),
+    };
+    ConnectionError::Lost { dvm: dvm.to_owned(), cause }
+}
+
+/// Connects to a socket by its path, of whatever length.
+pub(crate) fn reach(path: &Path, flags: SocketFlags) -> io::Result<UnixStream> {
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags | SocketFlags::CLOEXEC, None)?;
+    // A DVM that hangs leaves its queue of clients full; connecting would wait for ever.
+    set_socket_timeout(&socket, Timeout::Send, Some(GREETING_LIMIT))?;
+    match SocketAddrUnix::new(path) {
+        Ok(address) => connect(&socket, &address)?,
+        Err(_) => connect_through_directory(path, &socket)?,
+    }
+    Ok(UnixStream::from(socket))
+}
+
+/// An address holds 107 bytes, and session directories may be deep: the directory is opened and named by its descriptor.
+fn connect_through_directory(path: &Path, socket: &rustix::fd::OwnedFd) -> io::Result<()> {
+    let invalid = || io::Error::from(io::ErrorKind::InvalidInput);
+    let (parent, name) = path.parent().zip(path.file_name()).ok_or_else(invalid)?;
+    let directory =
+        File::from(rustix::fs::open(parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?);
+    let short = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd())).join(name);
+    connect(socket, &SocketAddrUnix::new(&short)?)?;
+    Ok(())
+}

@@ -1,0 +1,181 @@
+//! DVMs that are no more than a contact file and a socket.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixListener;
+
+use ferrite_wire::control::{CONTROL_VERSION, GREETING_LEN, greeting};
+
+use super::*;
+
+struct Place {
+    dir: tempfile::TempDir,
+    listeners: Vec<UnixListener>,
+}
+
+impl Place {
+    fn new() -> Place {
+        Place { dir: tempfile::tempdir().unwrap(), listeners: Vec::new() }
+    }
+
+    fn here(&self) -> Here {
+        Here { bases: vec![self.dir.path().to_owned()], host: "n0".to_owned(), batch: None }
+    }
+
+    fn contact(&self, pid: u32) -> DvmContact {
+        let socket = self.dir.path().join(format!("prte.{pid}/control"));
+        DvmContact {
+            dvm: format!("prte-n0-{pid}"),
+            endpoints: Vec::new(),
+            pid,
+            host: "n0".to_owned(),
+            started_s: u64::from(pid),
+            batch: None,
+            system: false,
+            socket: socket.display().to_string(),
+            control: CONTROL_VERSION,
+            key: None,
+        }
+    }
+
+    fn write(&self, contact: &DvmContact) {
+        let session = self.dir.path().join(format!("prte.{}", contact.pid));
+        std::fs::create_dir_all(&session).unwrap();
+        std::fs::write(session.join("contact"), contact.to_text()).unwrap();
+    }
+
+    fn listen(&mut self, contact: &DvmContact) {
+        self.write(contact);
+        self.listeners.push(UnixListener::bind(&contact.socket).unwrap());
+    }
+
+    fn run(&mut self, pid: u32) -> DvmContact {
+        let contact = self.contact(pid);
+        self.listen(&contact);
+        contact
+    }
+}
+
+fn pid_of(chosen: Result<DvmContact, FindError>) -> Result<u32, String> {
+    chosen.map(|c| c.pid).map_err(|e| e.to_string())
+}
+
+#[test]
+fn a_dvm_whose_socket_nobody_listens_to_is_not_there() {
+    let mut place = Place::new();
+    place.run(1);
+    let dead = place.run(2);
+    place.listeners.pop();
+    place.write(&place.contact(3));
+    std::fs::create_dir(place.dir.path().join("prte.4")).unwrap();
+    std::fs::write(place.dir.path().join("prte.5"), "no directory").unwrap();
+    assert_eq!(live(&place.here()).iter().map(|c| c.pid).collect::<Vec<_>>(), [1]);
+    let told = choose(&Selector::Pid(dead.pid), &place.here()).unwrap_err();
+    assert!(told.to_string().contains("is the one of --pid 2\n  prte-n0-1  --pid 1, started"), "{told}");
+}
+
+#[test]
+fn a_contact_behind_a_link_is_not_believed() {
+    let mut place = Place::new();
+    place.run(1);
+    let elsewhere = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(place.dir.path().join("prte.1"), elsewhere.path().join("prte.1")).unwrap();
+    let here = Here { bases: vec![elsewhere.path().to_owned()], ..place.here() };
+    assert!(live(&here).is_empty());
+}
+
+#[test]
+fn the_only_one_is_meant_and_of_several_the_one_of_the_same_batch_job() {
+    let mut place = Place::new();
+    let mut here = place.here();
+    assert!(matches!(choose(&Selector::Any, &here), Err(FindError::None { .. })));
+    place.run(1);
+    here.batch = Some("7".to_owned());
+    assert_eq!(pid_of(choose(&Selector::Any, &here)), Ok(1));
+    let mine = DvmContact { batch: Some("7".to_owned()), ..place.contact(2) };
+    place.listen(&mine);
+    assert_eq!(pid_of(choose(&Selector::Any, &here)), Ok(2));
+    here.batch = None;
+    let told = pid_of(choose(&Selector::Any, &here)).unwrap_err();
+    assert!(told.contains("prte-n0-1 ") && told.contains("prte-n0-2 ") && told.contains("batch job 7"), "{told}");
+}
+
+#[test]
+fn each_way_to_name_a_dvm_finds_it() {
+    let mut place = Place::new();
+    place.run(1);
+    let system = DvmContact { system: true, ..place.contact(2) };
+    place.listen(&system);
+    let file = |name: &str, text: &str| {
+        let path = place.dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let selectors = [
+        (Selector::Pid(2), 2),
+        (Selector::PidFile(file("pid", "1\n")), 1),
+        (Selector::Namespace("prte-n0-1@0".to_owned()), 1),
+        (Selector::Uri("prte-n0-2@0.0;tcp4://n0:1".to_owned()), 2),
+        (Selector::UriFile(file("uri", "prte-n0-1@0.0\n")), 1),
+        (Selector::UriFile(file("contact", &system.to_text())), 2),
+        (Selector::SystemOnly, 2),
+        (Selector::SystemFirst, 2),
+    ];
+    for (selector, pid) in selectors {
+        assert_eq!(pid_of(choose(&selector, &place.here())), Ok(pid), "{selector:?}");
+    }
+    place.listeners.pop();
+    assert_eq!(pid_of(choose(&Selector::SystemFirst, &place.here())), Ok(1));
+    assert!(matches!(choose(&Selector::SystemOnly, &place.here()), Err(FindError::NotThere { .. })));
+    let away = DvmContact { host: "n1".to_owned(), ..system };
+    let selector = Selector::UriFile(file("away", &away.to_text()));
+    assert!(matches!(choose(&selector, &place.here()), Err(FindError::Elsewhere { .. })));
+    assert!(matches!(choose(&Selector::UriFile(file("x", "x")), &place.here()), Err(FindError::Content { .. })));
+    assert!(matches!(choose(&Selector::UriFile("/no/file".into()), &place.here()), Err(FindError::File { .. })));
+}
+
+#[test]
+fn patience_waits_for_a_dvm_that_is_being_started() {
+    let place = Place::new();
+    let contact = place.contact(1);
+    place.write(&contact);
+    let here = place.here();
+    let socket = contact.socket.clone();
+    let starter = std::thread::spawn(move || {
+        let listener = UnixListener::bind(socket).unwrap();
+        // Whoever only looks says nothing.
+        loop {
+            let (mut client, _) = listener.accept().unwrap();
+            let mut theirs = [0; GREETING_LEN];
+            if client.read_exact(&mut theirs).is_ok() {
+                client.write_all(&greeting()).unwrap();
+                return;
+            }
+        }
+    });
+    let patience = Patience { wait: Some(Duration::from_secs(60)), retries: None };
+    assert_eq!(connect(&Selector::Any, patience, &here).unwrap().dvm(), "prte-n0-1");
+    starter.join().unwrap();
+}
+
+#[test]
+fn a_socket_deeper_than_an_address_holds_is_reached() {
+    let mut place = Place::new();
+    let deep = place.dir.path().join("d".repeat(150));
+    std::fs::create_dir_all(deep.join("prte.1")).unwrap();
+    // Bound by a short name, as whoever listens there had to.
+    let short = place.dir.path().join("s");
+    std::os::unix::fs::symlink(&deep, &short).unwrap();
+    place.listeners.push(UnixListener::bind(short.join("prte.1/control")).unwrap());
+    let contact = DvmContact { socket: deep.join("prte.1/control").display().to_string(), ..place.contact(1) };
+    std::fs::write(deep.join("prte.1/contact"), contact.to_text()).unwrap();
+    let here = Here { bases: vec![deep], ..place.here() };
+    assert_eq!(live(&here).len(), 1);
+}
+
+#[test]
+fn places_to_look_are_the_parameter_the_environment_and_the_common_one() {
+    let variable = |name: &str| (name == "TMPDIR").then(|| "/scratch".to_owned());
+    let bases = |base| Here::of("n0".to_owned(), base, variable).bases;
+    assert_eq!(bases(Some("/p")), ["/p", "/scratch", "/tmp"].map(PathBuf::from));
+    assert_eq!(bases(Some("/tmp")), ["/tmp", "/scratch"].map(PathBuf::from));
+}

@@ -1,0 +1,23 @@
+//! What `prun`, `pterm` and `pdvm` have in common: finding the DVM that is meant, talking to it, and sitting between a job and
+//! its user. It knows no command lines, prints nothing of its own, and starts without an event loop library or libpmix: a
+//! client is up in about a millisecond.
+//!
+//! Read in this order: `selector` (which DVM is meant), `find` (which ones there are), `connection` (one request, one reply),
+//! `session` (everything at once while a job runs).
+
+mod connection;
+mod find;
+mod frames;
+mod selector;
+mod session;
+mod signals;
+mod sink;
+mod source;
+
+pub use connection::{Connection, ConnectionError};
+pub use find::{FindError, Here, connect, live};
+pub use frames::{FrameError, Frames};
+pub use selector::{Patience, Selector, SelectorError};
+pub use session::{Happening, Session};
+pub use signals::is_ignored;
+pub use source::Source;

@@ -1,0 +1,53 @@
+//! Signals of this process as something that can be polled. Nothing is done in a handler but to write a byte.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use signal_hook::iterator::backend::SignalDelivery;
+use signal_hook::iterator::exfiltrator::SignalOnly;
+
+/// A command like `timeout` signals its child and then the whole process group: what comes again within a moment is one signal.
+const SAME_SIGNAL_WITHIN: Duration = Duration::from_millis(20);
+
+/// Signals that were asked for.
+pub(crate) struct Signals {
+    delivery: SignalDelivery<UnixStream, SignalOnly>,
+    last: Option<(i32, Instant)>,
+}
+
+impl Signals {
+    /// Catches these from now on, for as long as the process lives.
+    pub(crate) fn catch(signals: &[i32]) -> io::Result<Signals> {
+        let (read, write) = UnixStream::pair()?;
+        let delivery = SignalDelivery::with_pipe(read, write, SignalOnly, signals)?;
+        Ok(Signals { delivery, last: None })
+    }
+
+    /// Readable when there is one.
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.delivery.get_read().as_fd()
+    }
+
+    /// Those that came since the last call.
+    pub(crate) fn take(&mut self) -> Vec<i32> {
+        let now = Instant::now();
+        let mut came: Vec<i32> = self.delivery.pending().collect();
+        came.retain(|signal| {
+            let again = self.last.is_some_and(|(last, at)| last == *signal && now - at < SAME_SIGNAL_WITHIN);
+            self.last = Some((*signal, now));
+            !again
+        });
+        came
+    }
+}
+
+/// True when this process was started with the signal ignored, as `nohup` does it with SIGHUP.
+#[must_use]
+pub fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    (1..=64).contains(&signal) && mask & (1 << (signal - 1)) != 0
+}

@@ -1,0 +1,90 @@
+//! Where input comes from: our standard input, or a file. It may be shared with others: its mode is never changed, nothing is
+//! read that was not asked for, and a background process leaves the terminal alone.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use bytes::Bytes;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use rustix::io::Errno;
+use rustix::process::getpgrp;
+use rustix::termios::{isatty, tcgetpgrp};
+use rustix::time::Timespec;
+
+/// An input that is read when somebody wants to.
+#[derive(Debug)]
+pub struct Source {
+    /// `None` = nothing to read from, or its end was reached.
+    fd: Option<OwnedFd>,
+    terminal: bool,
+}
+
+impl Source {
+    /// Standard input.
+    #[must_use]
+    pub fn stdin() -> Source {
+        let shared = rustix::stdio::stdin();
+        if fstat(shared).is_err() {
+            return Source { fd: None, terminal: false };
+        }
+        let terminal = isatty(shared);
+        let waits = terminal || fstat(shared).is_ok_and(|s| FileType::from_raw_mode(s.st_mode) == FileType::Fifo);
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+        // Somebody who shares it could read faster than we after a poll; an open file of our own does not wait then.
+        let own = waits.then(|| open("/proc/self/fd/0", flags, Mode::empty()).ok()).flatten();
+        Source { fd: own.or_else(|| rustix::io::fcntl_dupfd_cloexec(shared, 3).ok()), terminal }
+    }
+
+    /// A file that nobody else reads.
+    #[must_use]
+    pub fn file(file: File) -> Source {
+        Source { fd: Some(file.into()), terminal: false }
+    }
+
+    /// Nothing.
+    #[must_use]
+    pub fn empty() -> Source {
+        Source { fd: None, terminal: false }
+    }
+
+    /// What to poll for reading; `None` = its end can be read at once.
+    pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.fd.as_ref().map(AsFd::as_fd)
+    }
+
+    /// True while a terminal belongs to somebody else: reading would stop us.
+    pub(crate) fn is_background(&self) -> bool {
+        let terminal = self.fd.as_ref().filter(|_| self.terminal);
+        terminal.is_some_and(|fd| tcgetpgrp(fd).is_ok_and(|foreground| foreground != getpgrp()))
+    }
+
+    /// Reads once; `None` = nothing there yet, empty = the end.
+    ///
+    /// # Errors
+    /// It cannot be read. Nothing more comes then.
+    pub(crate) fn read(&mut self, limit: usize) -> io::Result<Option<Bytes>> {
+        let Some(fd) = &self.fd else { return Ok(Some(Bytes::new())) };
+        let mut polled = [PollFd::new(fd, PollFlags::IN)];
+        if self.is_background() || poll(&mut polled, Some(&Timespec::default()))? == 0 {
+            return Ok(None);
+        }
+        let mut buffer = vec![0; limit.max(1)];
+        match rustix::io::read(fd, &mut buffer[..]) {
+            Ok(0) => self.fd = None,
+            Ok(count) => {
+                buffer.truncate(count);
+                return Ok(Some(Bytes::from(buffer)));
+            }
+            Err(Errno::AGAIN | Errno::INTR) => return Ok(None),
+            // A terminal refuses a reader in the background this way when it cannot be stopped.
+            Err(Errno::IO) if self.terminal => return Ok(None),
+            Err(error) => {
+                self.fd = None;
+                return Err(error.into());
+            }
+        }
+        Ok(Some(Bytes::new()))
+    }
+}
