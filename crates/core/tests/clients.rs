@@ -217,3 +217,20 @@ fn status_counts_what_is_there_and_a_job_tells_its_story() {
     let Reply::Job(detail) = dvm.reply(7) else { panic!() };
     assert!(detail.cause.contains("pdvm kill") && detail.status.waiting_for.is_empty());
 }
+
+#[test]
+fn what_is_counted_grows_with_what_happens() {
+    let mut dvm = Cluster::persistent(2);
+    dvm.submit(1, Submission::of(job("a", 2)));
+    dvm.submit(2, Submission::of(job("b", 100)));
+    dvm.input(DaemonRank::HEAD, Input::Output { proc: rank(1, 0), stream: Stream::Stdout, data: "four".into() });
+    dvm.run();
+    dvm.exit_job(1);
+    dvm.ask(3, Request::Metrics);
+    let Reply::Metrics(metrics) = dvm.reply(3) else { panic!() };
+    // The second job was refused: it wants more slots than there are.
+    assert_eq!((metrics.jobs_submitted, metrics.jobs_started, metrics.procs_started), (2, 1, 2));
+    assert_eq!((metrics.output_bytes, metrics.xcasts), (4, 1));
+    let launches = metrics.launch.buckets.iter().map(|(_, count)| count).sum::<u64>() + metrics.launch.above;
+    assert_eq!((launches, metrics.status.jobs_ended, metrics.status.jobs_failed), (1, 2, 1));
+}

@@ -8,6 +8,7 @@
 mod client;
 mod contact;
 mod listener;
+pub(crate) mod metrics;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +23,7 @@ use ferrite_core::{Account, Input, RequestId, Transition};
 use ferrite_types::{JobId, Timestamp};
 use ferrite_wire::Stream;
 use ferrite_wire::control::{DvmMessage, Event, EventKind, Reply};
+use tokio::sync::oneshot;
 
 use crate::Inbox;
 use crate::output::credit;
@@ -41,9 +43,17 @@ struct Hub {
     inbox: Inbox,
     /// The next request's number; zero is the head's own.
     next: Cell<u64>,
-    /// Open requests: whose, and what the client calls it.
-    open: RefCell<BTreeMap<RequestId, (Rc<Client>, u32)>>,
+    /// Open requests: who waits for the reply.
+    open: RefCell<BTreeMap<RequestId, Asker>>,
     clients: RefCell<Vec<Rc<Client>>>,
+}
+
+/// Who waits for a reply.
+enum Asker {
+    /// A client, and what it calls the request.
+    Client(Rc<Client>, u32),
+    /// Somebody who asks but once.
+    Once(oneshot::Sender<Reply>),
 }
 
 impl Control {
@@ -61,9 +71,14 @@ impl Control {
 
     /// The one reply; after it the request is no more.
     pub(crate) fn reply(&self, request: RequestId, reply: Reply) {
-        if let Some((client, id)) = self.hub.open.borrow_mut().remove(&request) {
-            client.close_request(id);
-            client.send_reply(DvmMessage::Reply { id, reply }.encode_frame());
+        match self.hub.open.borrow_mut().remove(&request) {
+            Some(Asker::Client(client, id)) => {
+                client.close_request(id);
+                client.send_reply(DvmMessage::Reply { id, reply }.encode_frame());
+            }
+            // It may have given up.
+            Some(Asker::Once(answer)) => drop(answer.send(reply)),
+            None => {}
         }
     }
 
@@ -79,11 +94,11 @@ impl Control {
     /// Output for a submitter; when it is gone, the window is open again at once.
     pub(crate) fn output(&self, request: RequestId, stream: Stream, data: Bytes, account: Option<Account>) {
         match self.hub.open.borrow().get(&request) {
-            Some((client, id)) => {
+            Some(Asker::Client(client, id)) => {
                 let frame = DvmMessage::Output { id: *id, stream, data }.encode_frame();
                 client.send(frame, account);
             }
-            None => credit(&self.hub.inbox, account),
+            Some(Asker::Once(_)) | None => credit(&self.hub.inbox, account),
         }
     }
 
@@ -108,16 +123,16 @@ impl Control {
     }
 
     fn tell(&self, request: RequestId, make: impl FnOnce(u32) -> DvmMessage) {
-        if let Some((client, id)) = self.hub.open.borrow().get(&request) {
+        if let Some(Asker::Client(client, id)) = self.hub.open.borrow().get(&request) {
             client.send(make(*id).encode_frame(), None);
         }
     }
 }
 
 impl Hub {
-    fn new_request(&self, client: &Rc<Client>, id: u32) -> RequestId {
+    fn new_request(&self, asker: Asker) -> RequestId {
         let request = RequestId(self.next.replace(self.next.get() + 1));
-        self.open.borrow_mut().insert(request, (client.clone(), id));
+        self.open.borrow_mut().insert(request, asker);
         request
     }
 
@@ -132,8 +147,8 @@ impl Hub {
         for account in client.close() {
             credit(&self.inbox, Some(account));
         }
-        let theirs =
-            self.open.borrow_mut().extract_if(.., |_, (owner, _)| Rc::ptr_eq(owner, client)).collect::<Vec<_>>();
+        let is_theirs = |asker: &Asker| matches!(asker, Asker::Client(owner, _) if Rc::ptr_eq(owner, client));
+        let theirs: Vec<_> = self.open.borrow_mut().extract_if(.., |_, asker| is_theirs(asker)).collect();
         for (request, _) in theirs {
             self.send(Input::ClientGone(request));
         }

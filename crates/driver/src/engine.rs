@@ -407,6 +407,9 @@ impl Setup {
         };
         let control = Control::new(inbox.clone(), &self.dvm);
         let socket = control::listen(&control, &self.session)?;
+        if let Some(place) = params::value(&self.params, "ferrite_metrics") {
+            published.remember(control::metrics::listen(&control, place)?);
+        }
         let contact = DvmContact {
             dvm: self.dvm.clone(),
             endpoints: Vec::new(),

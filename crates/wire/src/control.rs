@@ -107,6 +107,8 @@ pub enum Request {
     Jobs,
     /// One job in detail. [`Reply::Job`]
     Job(JobId),
+    /// What the DVM has counted. [`Reply::Metrics`]
+    Metrics,
     /// End a job. [`Reply::Ordered`]
     Kill(JobId),
     /// Signal a job's processes. [`Reply::Ordered`]
@@ -218,6 +220,8 @@ pub enum Reply {
     Jobs(Vec<JobStatus>),
     /// Of [`Request::Job`].
     Job(Box<JobDetail>),
+    /// Of [`Request::Metrics`].
+    Metrics(Box<Metrics>),
 }
 
 /// How a submitted job ended.
@@ -290,6 +294,38 @@ pub struct DvmStatus {
     pub jobs_failed: u64,
     /// Processes that run.
     pub procs_running: u32,
+}
+
+/// What a DVM has counted since it began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Metrics {
+    /// How it is now.
+    pub status: DvmStatus,
+    /// Jobs that it has taken.
+    pub jobs_submitted: u64,
+    /// Jobs all of whose processes were started.
+    pub jobs_started: u64,
+    /// Processes that were started.
+    pub procs_started: u64,
+    /// From a job's submission to the start of its last process.
+    pub launch: Histogram,
+    /// Output of processes that came to the head (bytes).
+    pub output_bytes: u64,
+    /// Standard input that was passed on to processes (bytes).
+    pub stdin_bytes: u64,
+    /// Broadcasts to all daemons.
+    pub xcasts: u64,
+}
+
+/// How many values were at most so large.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Histogram {
+    /// Upper limits (microseconds), ascending, and how many values are within one and above the one before.
+    pub buckets: Vec<(u64, u64)>,
+    /// Values above the last limit.
+    pub above: u64,
+    /// Sum of all values (microseconds).
+    pub sum_us: u64,
 }
 
 /// One node.

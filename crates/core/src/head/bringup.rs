@@ -151,6 +151,7 @@ impl Head {
         let mut nodes: Vec<_> = nodes.collect();
         nodes.sort_by_key(|n| n.rank);
         let wireup = Wireup { size: cx.tree.size(), radix: cx.tree.radix(), dead: cx.tree.dead().clone(), nodes };
+        self.counters.xcasts += 1;
         cx.out.push_back(Outgoing::Xcast(Message::Wireup(wireup)));
     }
 

@@ -7,6 +7,7 @@ mod exit;
 mod failures;
 mod history;
 mod job;
+mod metrics;
 mod nodes;
 mod notices;
 mod output;
@@ -52,6 +53,7 @@ pub struct Head {
     /// Jobs that wait for slots, in their order.
     queue: VecDeque<JobId>,
     history: history::History,
+    counters: metrics::Counters,
     next_job: u32,
     /// State of the daemons' own job.
     dvm_state: Option<JobState>,
@@ -80,6 +82,7 @@ impl Head {
             submitted: BTreeMap::new(),
             queue: VecDeque::new(),
             history: history::History::default(),
+            counters: metrics::Counters::default(),
             next_job: 1,
             dvm_state: None,
             activated: VecDeque::new(),

@@ -34,6 +34,7 @@ impl Mux {
 impl Head {
     pub(super) fn on_output(&mut self, daemon: DaemonRank, proc: ProcId, stream: Stream, data: Bytes, cx: &mut Cx) {
         let account = data.len() as u64;
+        self.counters.output_bytes += account;
         let Some(job) = self.jobs.get(&proc.job) else {
             return;
         };

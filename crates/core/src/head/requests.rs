@@ -20,6 +20,7 @@ impl Head {
                 return self.stop_all("The DVM was ended by request (pterm).", 0, cx);
             }
             Request::Status => Reply::Status(Box::new(self.status(cx.now))),
+            Request::Metrics => Reply::Metrics(Box::new(self.metrics(cx.now))),
             Request::Nodes => Reply::Nodes(self.node_statuses()),
             Request::Jobs => Reply::Jobs(self.job_statuses()),
             Request::Job(job) => match self.job_detail(job) {

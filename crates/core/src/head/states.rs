@@ -83,6 +83,7 @@ impl Head {
     pub(super) fn dispatch_job(&mut self, request: RequestId, submission: Submission, cx: &mut Cx) {
         let id = JobId(self.next_job);
         self.next_job += 1;
+        self.counters.jobs_submitted += 1;
         let client = if submission.detach {
             cx.reply(request, Reply::Detached(id));
             None
@@ -160,6 +161,9 @@ impl Head {
 
     fn post_launch(&mut self, id: JobId, cx: &mut Cx) {
         cx.cancel_timer(Timer::SpawnTimeout(id));
+        if let Some(job) = self.jobs.get(&id) {
+            self.counters.on_running(job, cx.now);
+        }
         self.start_stdin(id, cx);
     }
 

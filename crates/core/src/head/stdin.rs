@@ -88,6 +88,7 @@ impl Head {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
         };
+        self.counters.stdin_bytes += data.len() as u64;
         job.stdin.reading = false;
         let dest = match job.spec.stdin {
             StdinTarget::Rank(rank) => StdinDest::Rank(rank),

@@ -15,7 +15,7 @@ use ferrite_wire::control::{
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::Notify;
 
-use super::Hub;
+use super::{Asker, Hub};
 use crate::output::credit;
 
 /// Who connects and says nothing is hung up on after this time.
@@ -82,14 +82,28 @@ pub(super) async fn serve(
 ) {
     let client = Rc::new(Client { surplus, ..Client::default() });
     hub.clients.borrow_mut().push(client.clone());
-    let ended = tokio::select! {
-        ended = read_from(reader, &client, &hub) => ended.err(),
-        ended = write_to(writer, &client, &hub) => ended.err().map(Ended::Io),
-    };
+    let ended = converse(reader, writer, &client, &hub).await;
     if let Some(cause) = ended {
         tracing::debug!(%cause, "a client is gone");
     }
     hub.forget(&client);
+}
+
+/// Why it is over; `None` when the client has just gone.
+async fn converse(
+    reader: impl AsyncRead + Unpin,
+    mut writer: impl AsyncWrite + Unpin,
+    client: &Rc<Client>,
+    hub: &Hub,
+) -> Option<Ended> {
+    // First of all, so that whoever does not speak this version learns it from us.
+    if let Err(error) = writer.write_all(&greeting()).await {
+        return Some(error.into());
+    }
+    tokio::select! {
+        ended = read_from(reader, client, hub) => ended.err(),
+        ended = write_to(writer, client, hub) => ended.err().map(Ended::Io),
+    }
 }
 
 async fn read_from(reader: impl AsyncRead + Unpin, client: &Rc<Client>, hub: &Hub) -> Result<(), Ended> {
@@ -163,7 +177,7 @@ fn open(id: u32, request: Request, client: &Rc<Client>, hub: &Hub) -> Result<(),
         client.send_reply(DvmMessage::Reply { id, reply }.encode_frame());
         return Ok(());
     }
-    let number = hub.new_request(client, id);
+    let number = hub.new_request(Asker::Client(client.clone(), id));
     client.requests.borrow_mut().insert(id, number);
     hub.send(Input::Request { id: number, request });
     Ok(())
@@ -171,7 +185,6 @@ fn open(id: u32, request: Request, client: &Rc<Client>, hub: &Hub) -> Result<(),
 
 /// Writes what is in the queue, until the connection breaks.
 async fn write_to(mut writer: impl AsyncWrite + Unpin, client: &Client, hub: &Hub) -> io::Result<()> {
-    writer.write_all(&greeting()).await?;
     let mut together = Vec::new();
     loop {
         let batch = client.take();

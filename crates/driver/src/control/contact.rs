@@ -36,6 +36,11 @@ impl Published {
         }
     }
 
+    /// This file goes with the DVM too.
+    pub(crate) fn remember(&mut self, file: Option<PathBuf>) {
+        self.files.extend(file);
+    }
+
     /// Writes a line where the user wants it.
     ///
     /// # Errors

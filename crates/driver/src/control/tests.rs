@@ -3,7 +3,9 @@
 use std::os::unix::fs::PermissionsExt;
 
 use ferrite_types::{DaemonRank, JobSpec, JobState};
-use ferrite_wire::control::{ClientMessage, Done, GREETING_LEN, Request, Submission, greeting};
+use ferrite_wire::control::{
+    ClientMessage, Done, DvmStatus, GREETING_LEN, Histogram, Metrics, Request, Submission, greeting,
+};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
@@ -205,4 +207,63 @@ fn the_contact_file_is_private_and_reports_go_with_the_dvm() {
     assert!(base.path().join("uri").exists());
     drop(published);
     assert!(!base.path().join("uri").exists());
+}
+
+#[test]
+fn a_prometheus_that_asks_is_answered_and_others_are_told_how_to() {
+    play(async {
+        let mut door = Door::new();
+        let path = door.socket.with_file_name("metrics");
+        metrics::listen(&door.control, path.to_str().unwrap()).unwrap();
+        let mut caller = UnixStream::connect(&path).await.unwrap();
+        caller.write_all(b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n").await.unwrap();
+        let (id, request) = door.request().await;
+        assert_eq!(request, Request::Metrics);
+        door.control.reply(id, Reply::Metrics(Box::new(counted())));
+        let mut text = String::new();
+        caller.read_to_string(&mut text).await.unwrap();
+        for line in [
+            "HTTP/1.1 200 OK\r\n",
+            "\nferrite_jobs_started_total 5\n",
+            "\nferrite_slots_in_use 3\n",
+            "\nferrite_launch_seconds_bucket{le=\"0.002\"} 4\n",
+            "\nferrite_launch_seconds_bucket{le=\"+Inf\"} 5\nferrite_launch_seconds_sum 0.0095\n",
+        ] {
+            assert!(text.contains(line), "no {line:?} in {text}");
+        }
+        let mut other = UnixStream::connect(&path).await.unwrap();
+        other.write_all(b"POST / HTTP/1.1\r\n\r\n").await.unwrap();
+        let mut text = String::new();
+        other.read_to_string(&mut text).await.unwrap();
+        assert!(text.starts_with("HTTP/1.1 405 "), "{text}");
+    });
+}
+
+fn counted() -> Metrics {
+    let status = DvmStatus {
+        dvm: "prte-here-1".to_owned(),
+        version: "1".to_owned(),
+        now_us: 0,
+        state: None,
+        waiting_for: String::new(),
+        nodes: 2,
+        daemons: 2,
+        slots: 8,
+        slots_in_use: 3,
+        jobs_running: 1,
+        jobs_queued: 0,
+        jobs_ended: 4,
+        jobs_failed: 1,
+        procs_running: 3,
+    };
+    Metrics {
+        status,
+        jobs_submitted: 5,
+        jobs_started: 5,
+        procs_started: 9,
+        launch: Histogram { buckets: vec![(1_000, 2), (2_000, 2)], above: 1, sum_us: 9_500 },
+        output_bytes: 6,
+        stdin_bytes: 7,
+        xcasts: 1,
+    }
 }

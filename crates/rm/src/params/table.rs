@@ -98,6 +98,12 @@ pub const KNOWN: &[Known] = &[
         Some("60"),
         "seconds that a daemon has to report after its launcher was started; 0 = the default",
     ),
+    known(
+        "ferrite_metrics",
+        Kind::Text,
+        None,
+        "prte answers there with what it has counted, as Prometheus reads it: the path of a Unix socket, or a port of this host",
+    ),
     known("ferrite_timing", Kind::Flag, Some("false"), "say at the end where the time went"),
     known("filem_base_verbose", VERBOSITY, Some("0"), "how much is told of the staging of files"),
     known("grpcomm_base_verbose", VERBOSITY, Some("0"), "how much is told of collectives"),

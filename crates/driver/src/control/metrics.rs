@@ -1,0 +1,142 @@
+//! What the DVM has counted, for a Prometheus that asks: plain HTTP on a Unix socket or a port of the loopback interface. One
+//! question a connection. Nothing is kept here; the machine is asked each time.
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+use ferrite_core::Input;
+use ferrite_wire::control::{Histogram, Metrics, Reply, Request};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::oneshot;
+use tokio::task::spawn_local;
+
+use super::{Asker, Control, Hub, explain};
+
+/// Whoever asks says so, and takes the answer, within this time.
+const LIMIT: Duration = Duration::from_secs(10);
+/// A request of a browser has a few hundred bytes.
+const LONGEST_REQUEST: usize = 16 * 1024;
+const CANNOT_ACCEPT_PAUSE: Duration = Duration::from_millis(20);
+
+/// Answers there (parameter `ferrite_metrics`): a port, or the path of a socket. Returns the file to remove at the end.
+///
+/// # Errors
+/// When nothing can listen there.
+pub(crate) fn listen(control: &Control, place: &str) -> io::Result<Option<PathBuf>> {
+    let hub = control.hub.clone();
+    if let Ok(port) = place.parse::<u16>() {
+        let name = |error: io::Error| io::Error::new(error.kind(), format!("port {port} for metrics: {error}"));
+        let listener = std::net::TcpListener::bind(("127.0.0.1", port)).map_err(name)?;
+        listener.set_nonblocking(true)?;
+        let listener = TcpListener::from_std(listener)?;
+        spawn_local(async move {
+            loop {
+                match listener.accept().await {
+                    Ok((stream, _)) => drop(spawn_local(answer(stream, hub.clone()))),
+                    Err(_) => tokio::time::sleep(CANNOT_ACCEPT_PAUSE).await,
+                }
+            }
+        });
+        return Ok(None);
+    }
+    let path = PathBuf::from(place);
+    let listener = UnixListener::bind(&path).map_err(explain("the socket for metrics", &path))?;
+    spawn_local(async move {
+        loop {
+            match listener.accept().await {
+                Ok((stream, _)) => drop(spawn_local(answer(stream, hub.clone()))),
+                Err(_) => tokio::time::sleep(CANNOT_ACCEPT_PAUSE).await,
+            }
+        }
+    });
+    Ok(Some(path))
+}
+
+async fn answer(mut stream: impl AsyncRead + AsyncWrite + Unpin, hub: Rc<Hub>) {
+    let exchange = async {
+        let line = read_request(&mut stream).await?;
+        let (status, body) = match line.split(' ').collect::<Vec<_>>()[..] {
+            ["GET", "/" | "/metrics", ..] => match ask(&hub).await {
+                Some(metrics) => ("200 OK", text(&metrics)),
+                None => ("503 Service Unavailable", "The DVM is ending.\n".to_owned()),
+            },
+            ["GET", ..] => ("404 Not Found", "Ask for /metrics.\n".to_owned()),
+            _ => ("405 Method Not Allowed", "Ask with GET for /metrics.\n".to_owned()),
+        };
+        let head = format!(
+            "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+            body.len()
+        );
+        stream.write_all((head + &body).as_bytes()).await?;
+        stream.shutdown().await
+    };
+    // Whoever asked sees how it went; nobody else needs to know.
+    let _ = tokio::time::timeout(LIMIT, exchange).await;
+}
+
+/// The first line of a request, after all of its head has come.
+async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<String> {
+    let mut head = Vec::new();
+    while !head.windows(4).any(|end| end == b"\r\n\r\n") && head.len() < LONGEST_REQUEST {
+        if stream.read_buf(&mut head).await? == 0 {
+            break;
+        }
+    }
+    let text = String::from_utf8_lossy(&head);
+    Ok(text.lines().next().unwrap_or_default().to_owned())
+}
+
+async fn ask(hub: &Hub) -> Option<Metrics> {
+    let (answer, answered) = oneshot::channel();
+    let id = hub.new_request(Asker::Once(answer));
+    hub.send(Input::Request { id, request: Request::Metrics });
+    match answered.await {
+        Ok(Reply::Metrics(metrics)) => Some(*metrics),
+        _ => None,
+    }
+}
+
+/// The exposition format, version 0.0.4.
+fn text(metrics: &Metrics) -> String {
+    let status = &metrics.status;
+    let mut out = String::new();
+    let mut one = |name: &str, kind: &str, help: &str, value: u64| {
+        let _ = writeln!(out, "# HELP ferrite_{name} {help}\n# TYPE ferrite_{name} {kind}\nferrite_{name} {value}");
+    };
+    one("jobs_submitted_total", "counter", "Jobs that were taken.", metrics.jobs_submitted);
+    one("jobs_started_total", "counter", "Jobs all of whose processes were started.", metrics.jobs_started);
+    one("jobs_ended_total", "counter", "Jobs that are over.", status.jobs_ended);
+    one("jobs_failed_total", "counter", "Jobs that ended with an exit code other than zero.", status.jobs_failed);
+    one("procs_started_total", "counter", "Processes that were started.", metrics.procs_started);
+    one("output_bytes_total", "counter", "Output of processes that came to the head.", metrics.output_bytes);
+    one("stdin_bytes_total", "counter", "Standard input that was passed on to processes.", metrics.stdin_bytes);
+    one("xcasts_total", "counter", "Broadcasts to all daemons.", metrics.xcasts);
+    one("jobs_running", "gauge", "Jobs that are not over and do not wait.", status.jobs_running.into());
+    one("jobs_queued", "gauge", "Jobs that wait for slots.", status.jobs_queued.into());
+    one("procs_running", "gauge", "Processes that run.", status.procs_running.into());
+    one("nodes", "gauge", "Nodes of the pool.", status.nodes.into());
+    one("daemons", "gauge", "Nodes with a daemon.", status.daemons.into());
+    one("slots", "gauge", "Slots of the nodes with a daemon.", status.slots.into());
+    one("slots_in_use", "gauge", "Slots in use.", status.slots_in_use.into());
+    histogram(&mut out, &metrics.launch);
+    out
+}
+
+fn histogram(out: &mut String, launch: &Histogram) {
+    const NAME: &str = "ferrite_launch_seconds";
+    let _ = writeln!(out, "# HELP {NAME} From the submission of a job to the start of its last process.");
+    let _ = writeln!(out, "# TYPE {NAME} histogram");
+    let seconds = |us: u64| us as f64 / 1e6;
+    let mut so_far = 0;
+    for (limit, count) in &launch.buckets {
+        so_far += count;
+        let _ = writeln!(out, "{NAME}_bucket{{le=\"{}\"}} {so_far}", seconds(*limit));
+    }
+    so_far += launch.above;
+    let _ = writeln!(out, "{NAME}_bucket{{le=\"+Inf\"}} {so_far}");
+    let _ = writeln!(out, "{NAME}_sum {}\n{NAME}_count {so_far}", seconds(launch.sum_us));
+}
