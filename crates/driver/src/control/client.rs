@@ -36,8 +36,10 @@ pub(super) struct Client {
     /// Bytes in the queue, and those of them that are replies.
     queued: Cell<usize>,
     replies: Cell<usize>,
-    /// True while the writer holds what it took from the queue.
+    /// True while the writer holds what it took from the queue, and whose windows that is on. Kept here because the writer
+    /// may be dropped in the middle of it.
     writing: Cell<bool>,
+    held: RefCell<Vec<Account>>,
     /// There is something to write.
     filled: Notify,
     /// Something was written.
@@ -194,17 +196,15 @@ async fn write_to(mut writer: impl AsyncWrite + Unpin, client: &Client, hub: &Hu
             continue;
         }
         let result = match &batch[..] {
-            [only] => writer.write_all(&only.frame).await,
+            [only] => writer.write_all(only).await,
             many => {
                 together.clear();
-                many.iter().for_each(|waiting| together.extend_from_slice(&waiting.frame));
+                many.iter().for_each(|frame| together.extend_from_slice(frame));
                 writer.write_all(&together).await
             }
         };
-        batch.iter().for_each(|waiting| credit(&hub.inbox, waiting.account));
-        client.writing.set(false);
-        client.drained.notify_waiters();
         result?;
+        client.written().for_each(|account| credit(&hub.inbox, Some(account)));
     }
 }
 
@@ -246,7 +246,15 @@ impl Client {
     pub(super) fn close(&self) -> Vec<Account> {
         self.closed.set(true);
         self.drained.notify_waiters();
-        self.queue.borrow_mut().drain(..).filter_map(|waiting| waiting.account).collect()
+        let queued = std::mem::take(&mut *self.queue.borrow_mut());
+        self.held.take().into_iter().chain(queued.into_iter().filter_map(|waiting| waiting.account)).collect()
+    }
+
+    /// The writer is rid of what it took.
+    fn written(&self) -> impl Iterator<Item = Account> {
+        self.writing.set(false);
+        self.drained.notify_waiters();
+        self.held.take().into_iter()
     }
 
     /// Until nothing waits, or nobody is there to take it.
@@ -263,7 +271,7 @@ impl Client {
     }
 
     /// The next frames to write, in one piece.
-    fn take(&self) -> Vec<Waiting> {
+    fn take(&self) -> Vec<Bytes> {
         let mut queue = self.queue.borrow_mut();
         let (mut count, mut bytes) = (0, 0);
         while let Some(next) = queue.get(count) {
@@ -273,11 +281,16 @@ impl Client {
             bytes += next.frame.len();
             count += 1;
         }
-        let batch: Vec<Waiting> = queue.drain(..count).collect();
+        let mut frames = Vec::with_capacity(count);
+        for waiting in queue.drain(..count) {
+            if waiting.reply {
+                self.replies.set(self.replies.get() - waiting.frame.len());
+            }
+            self.held.borrow_mut().extend(waiting.account);
+            frames.push(waiting.frame);
+        }
         self.queued.set(self.queued.get() - bytes);
-        let replies: usize = batch.iter().filter(|w| w.reply).map(|w| w.frame.len()).sum();
-        self.replies.set(self.replies.get() - replies);
-        self.writing.set(!batch.is_empty());
-        batch
+        self.writing.set(count > 0);
+        frames
     }
 }
