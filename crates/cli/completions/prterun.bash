@@ -23,7 +23,7 @@ _prterun() {
 
     case "${cmd}" in
         prterun)
-            opts="-n -N -H -x -h -V --np --wdir --path --host --hostfile --default-hostfile --map-by --rank-by --bind-to --set-env --unset-env --append-env --prepend-env --mca --gmca --pmixmca --stdin --output --display --timeout --spawn-timeout --report-state-on-timeout --enable-recovery --runtime-options --forward-signals --allow-run-as-root --prtemca --launch-agent --leave-session-attached --debug-daemons --report-pid --no-ready-msg --personality --help --version"
+            opts="-n -N -H -x -h -V --np --wdir --path --host --hostfile --map-by --rank-by --bind-to --set-env --unset-env --append-env --prepend-env --mca --gmca --pmixmca --stdin --output --display --timeout --spawn-timeout --report-state-on-timeout --enable-recovery --runtime-options --forward-signals --allow-run-as-root --prtemca --report-pid --personality --default-hostfile --launch-agent --leave-session-attached --debug-daemons --no-ready-msg --dvm --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -58,10 +58,6 @@ _prterun() {
                     return 0
                     ;;
                 --hostfile)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --default-hostfile)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -141,15 +137,23 @@ _prterun() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --launch-agent)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --report-pid)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --personality)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --default-hostfile)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --launch-agent)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dvm)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -4,7 +4,6 @@ complete -c prterun -l wdir -d 'Working directory of the processes' -r
 complete -c prterun -l path -d 'Directories in which to look for the program, separated by `:`, instead of PATH' -r
 complete -c prterun -s H -l host -d 'Hosts to use: n0, n0:4 (slots), n0:* (all slots), +n2 (third node of the allocation), +e (idle nodes)' -r
 complete -c prterun -l hostfile -d 'File with one host a line: name [slots=N] [max_slots=N] [username=U] [port=P]' -r
-complete -c prterun -l default-hostfile -d 'Hostfile that is used when nothing else names hosts; `none` = no such file' -r
 complete -c prterun -l map-by -d 'How processes are spread: slot, node, core, package, ppr:N:node ..., and qualifiers such as :OVERSUBSCRIBE' -r
 complete -c prterun -l rank-by -d 'How ranks are given to the placed processes: slot, node, fill, span' -r
 complete -c prterun -l bind-to -d 'What each process is bound to: none, core, hwthread, numa, package ...' -r
@@ -24,9 +23,11 @@ complete -c prterun -l spawn-timeout -d 'Give up when the processes are not all 
 complete -c prterun -l runtime-options -d 'Options of the job: error-nonzero-status=B, donotlaunch, recoverable, fwd-environment, timeout=T, spawn-timeout=T ...' -r
 complete -c prterun -l forward-signals -d 'Signals to pass on to the processes: `all` (default), `none`, or names and numbers' -r
 complete -c prterun -l prtemca -d 'Set a parameter of the runtime' -r
-complete -c prterun -l launch-agent -d 'Command that starts a daemon on a node; without it: the prted next to this program' -r
 complete -c prterun -l report-pid -d 'Write our process id: `-` standard output, `+` standard error, or a file (it stays)' -r
 complete -c prterun -l personality -d 'Whose command line this is: prte, or ompi and ompi5, which take deprecated options without a warning' -r
+complete -c prterun -l default-hostfile -d 'Hostfile that is used when nothing else names hosts; `none` = no such file' -r
+complete -c prterun -l launch-agent -d 'Command that starts a daemon on a node; without it: the prted next to this program' -r
+complete -c prterun -l dvm -d 'Run in a DVM that is running already: search, pid:N, pid:file:PATH, uri:URI, file:PATH, ns:NAME, system, system-first. Also: environment PRTEPROXY_USE_DVM' -r
 complete -c prterun -s h -l help -d 'This text, or what is to be said of a topic' -r
 complete -c prterun -l report-state-on-timeout -d 'When a time limit strikes, show the state of every process'
 complete -c prterun -l enable-recovery -d 'The failure of a process does not end the job (the same as --runtime-options recoverable)'

@@ -23,7 +23,6 @@ _prterun() {
 '*-H+[Hosts to use\: n0, n0\:4 (slots), n0\:* (all slots), +n2 (third node of the allocation), +e (idle nodes)]:HOST[:SLOTS],...:_default' \
 '*--host=[Hosts to use\: n0, n0\:4 (slots), n0\:* (all slots), +n2 (third node of the allocation), +e (idle nodes)]:HOST[:SLOTS],...:_default' \
 '--hostfile=[File with one host a line\: name \[slots=N\] \[max_slots=N\] \[username=U\] \[port=P\]]:FILE:_default' \
-'--default-hostfile=[Hostfile that is used when nothing else names hosts; \`none\` = no such file]:FILE:_default' \
 '*--map-by=[How processes are spread\: slot, node, core, package, ppr\:N\:node ..., and qualifiers such as \:OVERSUBSCRIBE]:POLICY[:QUALIFIER,...]:_default' \
 '*--rank-by=[How ranks are given to the placed processes\: slot, node, fill, span]:POLICY:_default' \
 '*--bind-to=[What each process is bound to\: none, core, hwthread, numa, package ...]:OBJECT[:QUALIFIER,...]:_default' \
@@ -43,9 +42,11 @@ _prterun() {
 '*--runtime-options=[Options of the job\: error-nonzero-status=B, donotlaunch, recoverable, fwd-environment, timeout=T, spawn-timeout=T ...]:OPTION[=VALUE],...:_default' \
 '--forward-signals=[Signals to pass on to the processes\: \`all\` (default), \`none\`, or names and numbers]:SIGNAL,...:_default' \
 '*--prtemca=[Set a parameter of the runtime]:KEY:_default:KEY:_default' \
-'--launch-agent=[Command that starts a daemon on a node; without it\: the prted next to this program]:COMMAND:_default' \
 '--report-pid=[Write our process id\: \`-\` standard output, \`+\` standard error, or a file (it stays)]:-|+|FILE:_default' \
 '--personality=[Whose command line this is\: prte, or ompi and ompi5, which take deprecated options without a warning]:NAME:_default' \
+'--default-hostfile=[Hostfile that is used when nothing else names hosts; \`none\` = no such file]:FILE:_default' \
+'--launch-agent=[Command that starts a daemon on a node; without it\: the prted next to this program]:COMMAND:_default' \
+'--dvm=[Run in a DVM that is running already\: search, pid\:N, pid\:file\:PATH, uri\:URI, file\:PATH, ns\:NAME, system, system-first. Also\: environment PRTEPROXY_USE_DVM]:WHICH:_default' \
 '*-h+[This text, or what is to be said of a topic]::TOPIC:_default' \
 '*--help=[This text, or what is to be said of a topic]::TOPIC:_default' \
 '--report-state-on-timeout[When a time limit strikes, show the state of every process]' \

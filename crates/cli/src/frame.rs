@@ -46,10 +46,20 @@ fn wrap(line: &str, text: &mut String) {
     text.push('\n');
 }
 
-/// The text of a refusal.
+/// The text of a refusal. Advice that names a command is about the one that was called.
 #[must_use]
 pub fn refusal(command: &str, error: &UsageError) -> String {
-    framed(command, &[&error.to_string(), &error.next_step()])
+    let next = error.next_step();
+    let next = ["`prterun --help", "prterun -n 4"]
+        .iter()
+        .fold(next, |next, form| next.replace(form, &form.replace("prterun", command)));
+    framed(command, &[&error.to_string(), &next])
+}
+
+/// A message of the DVM, already worded, between rules.
+#[must_use]
+pub fn notice(text: &str) -> String {
+    format!("{RULE}\n{}\n{RULE}\n", text.trim_end())
 }
 
 /// Writes to standard error; a reader that went away is no reason to fail.

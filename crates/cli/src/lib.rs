@@ -1,11 +1,16 @@
-//! The commands: what the user typed becomes a request to the driver. `args` is pure parsing, `setup` reads files and
-//! `machine` what this host is, `frame` is how messages look; `prterun` and `prted` put them together, and the binaries are
-//! one line each.
+//! The commands: what the user typed becomes a request to the driver, or to a DVM that is running. `args` is pure parsing, `setup`
+//! reads files and `machine` what this host is, `frame` is how messages look and `command` what all commands do alike;
+//! `prterun`, `prte`, `prted`, `prun` (with `batch`) and `pterm` put them together, and the binaries are one line each.
 
 pub mod args;
+pub mod batch;
+pub mod command;
 pub mod daemon_args;
 pub mod frame;
 pub mod machine;
+pub mod prte;
 pub mod prted;
 pub mod prterun;
+pub mod prun;
+pub mod pterm;
 pub mod setup;

@@ -57,6 +57,13 @@ pub fn environment() -> Environment {
     std::env::vars_os().filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?))).collect()
 }
 
+/// True when the environment says, twice, that root may run programs.
+#[must_use]
+pub fn root_by_environment(environment: &Environment) -> bool {
+    let yes = |name| environment.get(name).is_some_and(|v| v == "1");
+    yes("PRTE_ALLOW_RUN_AS_ROOT") && yes("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM")
+}
+
 /// Addresses of this machine's interfaces, for users who name hosts by address.
 #[must_use]
 pub fn addresses() -> Vec<String> {

@@ -5,9 +5,9 @@ use std::io::IsTerminal;
 
 use ferrite_driver::{DaemonRun, run_daemon};
 
+use crate::command::{as_text, print};
 use crate::daemon_args::{self, DaemonOptions, DaemonParsed};
 use crate::frame;
-use crate::prterun::{as_text, print};
 
 const NAME: &str = "prted";
 

@@ -1,5 +1,5 @@
 //! From a parsed line to a job that can start: reads parameter files and hostfiles, decides the allocation, collects what is
-//! forwarded. Called once by `prterun`; starts nothing.
+//! forwarded. Called once by each command; starts nothing.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -11,8 +11,9 @@ use ferrite_rm::{
 use ferrite_types::{EnvOp, HostSelection, JobSpec};
 use thiserror::Error;
 
-use crate::args::{Environment, Run, UsageError, forwardable_signals, is_launch_identity};
+use crate::args::{AppPlace, Environment, Run, UsageError, forwardable_signals, is_launch_identity, parse_signals};
 use crate::machine::{Surroundings, addresses};
+use crate::prte::PrteRun;
 
 /// Everything that is known before the first daemon starts.
 #[derive(Clone, Debug)]
@@ -33,6 +34,34 @@ pub struct Prepared {
     pub signals: Vec<i32>,
     /// Remarks.
     pub warnings: Vec<String>,
+}
+
+/// Everything that a client needs before it looks for its DVM.
+#[derive(Clone, Debug)]
+pub struct ClientSetup {
+    /// What the parsed line asks for; its parameters are applied, and hosts are in the apps.
+    pub run: Run,
+    /// For every process of every app.
+    pub forwarded_env: Vec<EnvOp>,
+    /// Signals to pass on.
+    pub signals: Vec<i32>,
+    /// Parameter `prte_tmpdir_base`.
+    pub tmpdir_base: Option<String>,
+}
+
+/// The nodes of a DVM that outlives its jobs, and all parameters.
+#[derive(Clone, Debug)]
+pub struct DvmSetup {
+    /// All parameters, in the order of their names.
+    pub params: Vec<(String, String)>,
+    /// The nodes.
+    pub allocation: Allocation,
+    /// The daemon of our own installation.
+    pub prted: String,
+    /// Directory of the user.
+    pub cwd: String,
+    /// Signals to pass on to jobs.
+    pub signals: Vec<i32>,
 }
 
 /// Why a job cannot be set up.
@@ -86,47 +115,144 @@ impl SetupError {
     }
 }
 
-/// Sets the job up.
+/// Sets the job of `prterun` up.
 ///
 /// # Errors
 /// The first obstacle.
 pub fn prepare(mut run: Run, around: &Surroundings) -> Result<Prepared, SetupError> {
-    if around.root && !run.allow_root {
-        return Err(SetupError::Root);
-    }
-    let mut params = load_params(&run.params, around)?;
-    run.apply_defaults(|name| params.text(name).ok().flatten())?;
-    run.spec.options.fwd_environment |= params.flag("prte_fwd_environment")?;
-    let this = this_machine(&run, around);
-    let allocation = read_hosts(&mut run, &params, around, &this)?;
-    let cwd = around.cwd.to_string_lossy().into_owned();
-    for app in &mut run.spec.apps {
-        app.submit_dir.clone_from(&cwd);
-    }
-    // Daemons learn these from their parameters, wherever they were said.
-    let on = |yes: bool| yes.then(|| "1".to_owned());
-    let spoken = [
-        ("prte_debug_daemons", on(run.debug_daemons)),
-        ("prte_leave_session_attached", on(run.leave_session_attached)),
-        ("prte_launch_agent", run.launch_agent),
-    ];
-    for (name, value) in spoken {
-        value.iter().for_each(|value| params.set(name, value));
-    }
-    // To stay attached shows only what goes wrong; what daemons do is in their log.
-    if run.debug_daemons && !params.is_set("ferrite_log") {
-        params.set("ferrite_log", "debug");
-    }
+    check_root(run.allow_root, around)?;
+    let mut params = apply_params(&mut run, around)?;
+    let hostfiles = read_hosts(&mut run, around)?;
+    let places = Places { run: &run.hosts, hostfiles: &hostfiles, default_hostfile: run.default_hostfile.as_deref() };
+    let allocation = places.allocate(&params, around)?;
+    let cwd = set_submit_dir(&mut run, around);
+    let daemons =
+        DaemonWords { debug: run.debug_daemons, attached: run.leave_session_attached, agent: run.launch_agent.take() };
+    daemons.speak(&mut params);
     Ok(Prepared {
         forwarded_env: forwarded(&around.environment, run.spec.options.fwd_environment, run.job_env),
         prted: own_prted(around),
         signals: run.forward_signals.unwrap_or_else(forwardable_signals),
-        params: params.iter().map(|(n, v)| (n.to_owned(), v.to_owned())).collect(),
+        params: list(&params),
         spec: run.spec,
         allocation,
         cwd,
         warnings: run.warnings,
     })
+}
+
+/// Sets up what `prun` (or `prterun --dvm`) submits. Hosts filter the nodes of the DVM; there is no allocation to make.
+///
+/// # Errors
+/// The first obstacle.
+pub fn prepare_client(mut run: Run, around: &Surroundings) -> Result<ClientSetup, SetupError> {
+    check_root(run.allow_root, around)?;
+    let params = apply_params(&mut run, around)?;
+    read_hosts(&mut run, around)?;
+    set_submit_dir(&mut run, around);
+    let job_env = std::mem::take(&mut run.job_env);
+    Ok(ClientSetup {
+        forwarded_env: forwarded(&around.environment, run.spec.options.fwd_environment, job_env),
+        signals: run.forward_signals.clone().unwrap_or_else(forwardable_signals),
+        tmpdir_base: tmpdir_base(&params)?,
+        run,
+    })
+}
+
+/// Where a command that has no job looks for DVMs.
+///
+/// # Errors
+/// Parameters that cannot be read.
+pub fn tmpdir_base_here(around: &Surroundings) -> Result<Option<String>, SetupError> {
+    tmpdir_base(&load_params(&[], around)?)
+}
+
+/// Sets the DVM of `prte` up.
+///
+/// # Errors
+/// The first obstacle.
+pub fn prepare_dvm(run: &PrteRun, around: &Surroundings) -> Result<DvmSetup, SetupError> {
+    check_root(run.allow_root, around)?;
+    let mut params = load_params(&run.params, around)?;
+    let hostfile = run.place.hostfile.as_ref().map(|name| read_hostfile(name, around)).transpose()?;
+    let places = Places {
+        run: std::slice::from_ref(&run.place),
+        hostfiles: &[hostfile],
+        default_hostfile: run.default_hostfile.as_deref(),
+    };
+    let allocation = places.allocate(&params, around)?;
+    run.daemons.speak(&mut params);
+    let parameter = params.text("ess_base_forward_signals")?.filter(|_| run.forward_signals.is_none());
+    let from_parameter = parameter.map(|list| parse_signals("parameter ess_base_forward_signals", list)).transpose()?;
+    Ok(DvmSetup {
+        signals: run.forward_signals.clone().or(from_parameter).unwrap_or_else(forwardable_signals),
+        params: list(&params),
+        allocation,
+        prted: own_prted(around),
+        cwd: around.cwd.to_string_lossy().into_owned(),
+    })
+}
+
+fn check_root(allowed: bool, around: &Surroundings) -> Result<(), SetupError> {
+    match around.root && !allowed {
+        true => Err(SetupError::Root),
+        false => Ok(()),
+    }
+}
+
+/// What parameters say of the job.
+fn apply_params(run: &mut Run, around: &Surroundings) -> Result<Params, SetupError> {
+    let params = load_params(&run.params, around)?;
+    run.apply_defaults(|name| params.text(name).ok().flatten())?;
+    run.spec.options.fwd_environment |= params.flag("prte_fwd_environment")?;
+    Ok(params)
+}
+
+fn set_submit_dir(run: &mut Run, around: &Surroundings) -> String {
+    let cwd = around.cwd.to_string_lossy().into_owned();
+    for app in &mut run.spec.apps {
+        app.submit_dir.clone_from(&cwd);
+    }
+    cwd
+}
+
+fn tmpdir_base(params: &Params) -> Result<Option<String>, SetupError> {
+    let text = params.text("prte_tmpdir_base")?;
+    Ok(text.filter(|dir| !dir.is_empty()).map(str::to_owned))
+}
+
+fn list(params: &Params) -> Vec<(String, String)> {
+    params.iter().map(|(n, v)| (n.to_owned(), v.to_owned())).collect()
+}
+
+/// What a line says of daemons.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DaemonWords {
+    /// `--debug-daemons`.
+    pub debug: bool,
+    /// `--leave-session-attached`.
+    pub attached: bool,
+    /// `--launch-agent`.
+    pub agent: Option<String>,
+}
+
+impl DaemonWords {
+    /// Daemons learn these from their parameters, wherever they were said.
+    fn speak(&self, params: &mut Params) {
+        let on = |yes: bool| yes.then(|| "1".to_owned());
+        let spoken = [
+            ("prte_debug_daemons", on(self.debug)),
+            ("prte_leave_session_attached", on(self.attached)),
+            ("prte_launch_agent", self.agent.clone()),
+        ];
+        for (name, value) in spoken {
+            value.iter().for_each(|value| params.set(name, value));
+        }
+        // To stay attached shows only what goes wrong; what daemons do is in their log.
+        if self.debug && !params.is_set("ferrite_log") {
+            params.set("ferrite_log", "debug");
+        }
+    }
 }
 
 /// Files, then the environment, then the line; a bad value is found now and not at its first use.
@@ -147,15 +273,9 @@ fn load_params(given: &[(String, String)], around: &Surroundings) -> Result<Para
     Ok(params)
 }
 
-fn read_hosts(
-    run: &mut Run,
-    params: &Params,
-    around: &Surroundings,
-    this: &ThisMachine,
-) -> Result<Allocation, SetupError> {
+/// The hostfiles of the apps, whose selections are filled in.
+fn read_hosts(run: &mut Run, around: &Surroundings) -> Result<Vec<Option<Hostfile>>, SetupError> {
     let mut files = Vec::new();
-    let silent = run.hosts.iter().all(|app| app.hostfile.is_none() && app.hosts.is_none());
-    let default_hosts = default_dash_host(params, silent)?;
     for (place, app) in run.hosts.iter().zip(&mut run.spec.apps) {
         let file = place.hostfile.as_ref().map(|name| read_hostfile(name, around)).transpose()?;
         app.hosts = HostSelection {
@@ -164,22 +284,38 @@ fn read_hosts(
         };
         files.push(file);
     }
-    let apps: Vec<AppHosts<'_>> = files
-        .iter()
-        .zip(&run.hosts)
-        .map(|(file, place)| AppHosts {
-            hostfile: file.as_ref(),
-            hosts: place.hosts.as_ref().or(default_hosts.as_ref()),
-        })
-        .collect();
-    let default_hostfile = default_hostfile(run.default_hostfile.as_deref(), params, around)?;
-    Ok(allocate(&Sources {
-        apps: &apps,
-        default_hostfile: default_hostfile.as_ref(),
-        this,
-        keep_fqdn: params.flag("prte_keep_fqdn_hostnames")?,
-        required: params.flag("prte_allocation_required")?,
-    })?)
+    Ok(files)
+}
+
+/// All that is said of hosts.
+struct Places<'a> {
+    run: &'a [AppPlace],
+    hostfiles: &'a [Option<Hostfile>],
+    default_hostfile: Option<&'a str>,
+}
+
+impl Places<'_> {
+    fn allocate(&self, params: &Params, around: &Surroundings) -> Result<Allocation, SetupError> {
+        let silent = self.run.iter().all(|app| app.hostfile.is_none() && app.hosts.is_none());
+        let default_hosts = default_dash_host(params, silent)?;
+        let apps: Vec<AppHosts<'_>> = self
+            .hostfiles
+            .iter()
+            .zip(self.run)
+            .map(|(file, place)| AppHosts {
+                hostfile: file.as_ref(),
+                hosts: place.hosts.as_ref().or(default_hosts.as_ref()),
+            })
+            .collect();
+        let default_hostfile = default_hostfile(self.default_hostfile, params, around)?;
+        Ok(allocate(&Sources {
+            apps: &apps,
+            default_hostfile: default_hostfile.as_ref(),
+            this: &this_machine(silent, around),
+            keep_fqdn: params.flag("prte_keep_fqdn_hostnames")?,
+            required: params.flag("prte_allocation_required")?,
+        })?)
+    }
 }
 
 fn default_dash_host(params: &Params, silent: bool) -> Result<Option<HostList>, SetupError> {
@@ -213,14 +349,13 @@ fn default_hostfile(
 }
 
 /// Addresses are read only when somebody named a host by one, which is seldom.
-fn this_machine(run: &Run, around: &Surroundings) -> ThisMachine {
-    let named_by_address = || run.hosts.iter().any(|app| app.hostfile.is_some() || app.hosts.is_some());
+fn this_machine(silent: bool, around: &Surroundings) -> ThisMachine {
     let mut aliases = Vec::new();
     if let Some((short, _)) = around.hostname.split_once('.') {
         aliases.push(short.to_owned());
     }
     aliases.push("localhost".to_owned());
-    if named_by_address() {
+    if !silent {
         aliases.extend(addresses());
     }
     ThisMachine { name: around.hostname.clone(), aliases }

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
-use ferrite_cli::args;
+use ferrite_cli::args::Tool;
 use ferrite_cli::daemon_args::DaemonOptions;
 
-fn commands() -> [Command; 2] {
-    [args::definitions(), DaemonOptions::command()].map(|c| c.version(env!("CARGO_PKG_VERSION")))
+fn commands() -> Vec<Command> {
+    let ours = Tool::ALL.into_iter().map(Tool::definitions).chain([DaemonOptions::command()]);
+    ours.map(|c| c.version(env!("CARGO_PKG_VERSION"))).collect()
 }
 
 fn check(path: &Path, text: &[u8]) {

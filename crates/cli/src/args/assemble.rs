@@ -5,14 +5,21 @@ use clap::ArgMatches;
 use ferrite_rm::hostlist;
 use ferrite_types::{AppContext, Display, EnvOp, JobSpec, OutputOptions, RuntimeOptions, StdinTarget};
 
+use crate::machine::root_by_environment;
+
 use super::ask::Asked;
+use super::connect::{self, ConnectAsk};
 use super::env::{self, EnvArg, Environment};
 use super::error::UsageError;
 use super::io::{self, DisplayAsk, OutputAsk};
-use super::options::{AppOptions, ControlOptions, EnvOptions, IoOptions, Options, PlacementOptions, RuntimeArgs};
+use super::options::{
+    AppOptions, BatchOptions, ControlOptions, EnvOptions, IoOptions, PlacementOptions, PrivateDvm, RuntimeArgs,
+    SubmitOptions,
+};
 use super::placement::{self, PlacementText};
 use super::rtos::{RuntimeAsk, time};
-use super::{App, AppPlace, ReportTo, Run, signals};
+use super::tool::{JobOptions, Tool};
+use super::{App, AppPlace, BatchRun, Connect, ReportTo, Run, signals};
 
 /// What the line left open, for defaults that come from parameters.
 #[derive(Clone, Debug, Default)]
@@ -45,12 +52,16 @@ struct Job {
     allow_root: bool,
     attached: bool,
     debug: bool,
+    connect: ConnectAsk,
+    detach: bool,
+    wait_for_slots: bool,
+    batch: Option<BatchRun>,
     warnings: Vec<String>,
     deprecations: Vec<String>,
 }
 
 /// Puts the applications together.
-pub(crate) fn run(apps: Vec<App>, environment: &Environment) -> Result<Run, UsageError> {
+pub(crate) fn run(tool: Tool, apps: Vec<App>, environment: &Environment) -> Result<Run, UsageError> {
     let mut job = Job::default();
     for app in apps {
         job.add(app, environment)?;
@@ -58,23 +69,34 @@ pub(crate) fn run(apps: Vec<App>, environment: &Environment) -> Result<Run, Usag
     if let Some(limit) = environment.get("MPIEXEC_TIMEOUT").filter(|_| job.rtos.timeout.0.is_none()) {
         job.rtos.timeout = Asked(Some(time("MPIEXEC_TIMEOUT (environment)", limit)?));
     }
-    let yes = |name| environment.get(name).is_some_and(|v| v == "1");
-    job.allow_root |= yes("PRTE_ALLOW_RUN_AS_ROOT") && yes("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM");
-    job.finish()
+    job.allow_root |= root_by_environment(environment);
+    let connect = std::mem::take(&mut job.connect).finish(tool, environment)?;
+    if tool == Tool::Prterun && connect.is_some() {
+        job.check_proxy()?;
+    }
+    job.finish(connect)
 }
 
 impl Job {
     fn add(&mut self, app: App, environment: &Environment) -> Result<(), UsageError> {
         let App { options, matches, argv, rewritten } = app;
         self.note_rewritten(rewritten);
-        // Help and version were answered by the walk.
-        let Options { app, placement, env, io, control, runtime, about: _ } = options;
+        let JobOptions { app, placement, env, io, control, runtime, private, dvm, connection, submit, batch } = options;
+        self.submit_of(submit);
+        self.connect.add(dvm, connection)?;
+        self.runtime_of(runtime)?;
+        self.private_of(private)?;
+        if batch.batch.is_some() {
+            check_batch(&app, &placement, &env, &io)?;
+            self.control_of(control)?;
+            return self.batch_of(batch);
+        }
+        self.batch_of(batch)?;
         let AppOptions { np, per_node, wdir, path } = app;
         self.placement_of(placement, per_node)?;
         let env = self.env_of(&env, &matches, environment)?;
         self.io_of(io)?;
         self.control_of(control)?;
-        self.runtime_of(runtime)?;
         self.apps.push(AppContext {
             argv,
             np: np.as_deref().map(|n| placement::count("-n", n)).transpose()?,
@@ -94,23 +116,13 @@ impl Job {
     }
 
     fn placement_of(&mut self, options: PlacementOptions, per_node: Option<String>) -> Result<(), UsageError> {
-        let PlacementOptions { host, hostfile, default_hostfile, map_by, rank_by, bind_to } = options;
+        let PlacementOptions { host, hostfile, map_by, rank_by, bind_to } = options;
         let hosts = match host.is_empty() {
             true => None,
             false => Some(hostlist::parse(&host.join(",")).map_err(|e| UsageError::foreign(&e, ""))?),
         };
         let hostfile = hostfile.map(|f| not_empty("--hostfile", f)).transpose()?;
         self.hosts.push(AppPlace { hostfile, hosts });
-        if let Some(file) = default_hostfile {
-            if file.contains(',') {
-                return Err(UsageError::value(
-                    "--default-hostfile",
-                    format!("{file:?} names several files"),
-                    "Give one file; it may list all hosts.",
-                ));
-            }
-            self.default_hostfile.say("--default-hostfile", "the file", not_empty("--default-hostfile", file)?)?;
-        }
         self.placement.push(PlacementText::of(&map_by, &rank_by, &bind_to, per_node.as_deref())?);
         Ok(())
     }
@@ -188,34 +200,84 @@ impl Job {
     }
 
     fn runtime_of(&mut self, options: RuntimeArgs) -> Result<(), UsageError> {
-        let RuntimeArgs {
-            prtemca,
-            launch_agent,
-            leave_session_attached,
-            debug_daemons,
-            report_pid,
-            // Only a DVM that outlives its jobs says that it is ready, so there is nothing to suppress.
-            no_ready_msg: _,
-            personality,
-        } = options;
+        let RuntimeArgs { prtemca, report_pid, personality } = options;
         for [key, value] in pairs(&prtemca) {
             self.params.push((not_empty("--prtemca", key.clone())?, value.clone()));
         }
-        if let Some(agent) = launch_agent {
-            self.agent.say("--launch-agent", "the command", not_empty("--launch-agent", agent)?)?;
-        }
         if let Some(to) = report_pid {
-            self.report_pid.say("--report-pid", "the place", report_to(to)?)?;
+            self.report_pid.say("--report-pid", "the place", report_to("--report-pid", to)?)?;
         }
         if let Some(name) = personality {
             self.personality.say("--personality", "the name", known_personality("--personality", &name)?)?;
+        }
+        Ok(())
+    }
+
+    fn private_of(&mut self, options: PrivateDvm) -> Result<(), UsageError> {
+        let PrivateDvm {
+            default_hostfile,
+            launch_agent,
+            leave_session_attached,
+            debug_daemons,
+            // Only a DVM that outlives its jobs says that it is ready, so there is nothing to suppress.
+            no_ready_msg: _,
+        } = options;
+        if let Some(file) = default_hostfile {
+            if file.contains(',') {
+                return Err(UsageError::value(
+                    "--default-hostfile",
+                    format!("{file:?} names several files"),
+                    "Give one file; it may list all hosts.",
+                ));
+            }
+            self.default_hostfile.say("--default-hostfile", "the file", not_empty("--default-hostfile", file)?)?;
+        }
+        if let Some(agent) = launch_agent {
+            self.agent.say("--launch-agent", "the command", not_empty("--launch-agent", agent)?)?;
         }
         self.attached |= leave_session_attached;
         self.debug |= debug_daemons;
         Ok(())
     }
 
-    fn finish(self) -> Result<Run, UsageError> {
+    fn submit_of(&mut self, options: SubmitOptions) {
+        let SubmitOptions { detach, wait_for_slots } = options;
+        self.detach |= detach;
+        self.wait_for_slots |= wait_for_slots;
+    }
+
+    fn batch_of(&mut self, options: BatchOptions) -> Result<(), UsageError> {
+        self.batch = connect::batch(options)?;
+        match self.batch.is_some() && self.detach {
+            false => Ok(()),
+            true => Err(UsageError::Conflict {
+                what: "--detach and --batch are both given".to_owned(),
+                next: "Results come from jobs that are waited for: remove --detach, and put `&` behind the command."
+                    .to_owned(),
+            }),
+        }
+    }
+
+    /// What shapes the private DVM of `prterun` would be ignored by one that is running.
+    fn check_proxy(&self) -> Result<(), UsageError> {
+        let said = [
+            ("--launch-agent", self.agent.0.is_some()),
+            ("--leave-session-attached", self.attached),
+            ("--debug-daemons", self.debug),
+            ("--default-hostfile", self.default_hostfile.0.is_some()),
+        ];
+        match said.iter().find(|(_, said)| *said) {
+            None => Ok(()),
+            Some((option, _)) => Err(UsageError::Conflict {
+                what: format!(
+                    "{option} shapes a DVM that is started, and --dvm (or PRTEPROXY_USE_DVM) names one that is running"
+                ),
+                next: "Keep one of them, or give the option to prte when it starts the DVM.".to_owned(),
+            }),
+        }
+    }
+
+    fn finish(self, connect: Option<Connect>) -> Result<Run, UsageError> {
         let unsaid = Unsaid {
             output: !self.output.said,
             display: !self.display.said,
@@ -243,6 +305,10 @@ impl Job {
             leave_session_attached: self.attached,
             debug_daemons: self.debug,
             report_pid: self.report_pid.0,
+            connect,
+            detach: self.detach,
+            wait_for_slots: self.wait_for_slots,
+            batch: self.batch,
             warnings: self.warnings,
             unsaid,
         })
@@ -317,19 +383,42 @@ fn not_empty(option: &str, value: String) -> Result<String, UsageError> {
     }
 }
 
-fn report_to(text: String) -> Result<ReportTo, UsageError> {
+/// A place for a line that is reported.
+pub(crate) fn report_to(option: &str, text: String) -> Result<ReportTo, UsageError> {
     Ok(match text.as_str() {
         "-" => ReportTo::Stdout,
         "+" => ReportTo::Stderr,
         // A number means an open descriptor elsewhere; here it would silently become a file of that name.
         digits if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => {
             return Err(UsageError::Unbuilt {
-                option: "--report-pid to a file descriptor".to_owned(),
+                option: format!("{option} to a file descriptor"),
                 instead: "Give `-`, `+`, or the name of a file.",
             });
         }
-        _ => ReportTo::File(not_empty("--report-pid", text)?),
+        _ => ReportTo::File(not_empty(option, text)?),
     })
+}
+
+/// With `--batch` every line has its own options; one that stood for all of them would be read as one that does.
+fn check_batch(
+    app: &AppOptions,
+    placement: &PlacementOptions,
+    env: &EnvOptions,
+    io: &IoOptions,
+) -> Result<(), UsageError> {
+    let said = *app != AppOptions::default()
+        || *placement != PlacementOptions::default()
+        || *env != EnvOptions::default()
+        || *io != IoOptions::default();
+    match said {
+        false => Ok(()),
+        true => Err(UsageError::Conflict {
+            what: "--batch is given together with options of a single job".to_owned(),
+            next: "Put them into the lines of the file, in front of each program. What holds for all jobs can be set by parameters: \
+                --prtemca mapby, rankby, bindto, output, rtos."
+                .to_owned(),
+        }),
+    }
 }
 
 fn known_personality(option: &str, name: &str) -> Result<String, UsageError> {

@@ -4,6 +4,7 @@ use clap::Command;
 
 use super::deprecated::{DEPRECATED, Today};
 use super::error::UsageError;
+use super::tool::Tool;
 
 /// `prterun (Ferrite) 0.1.0`.
 #[must_use]
@@ -12,18 +13,20 @@ pub fn version(command: &str) -> String {
 }
 
 /// The whole help, or what is to be said of one topic or option.
-pub(crate) fn text(command: &mut Command, topic: Option<&str>) -> Result<String, UsageError> {
+pub(crate) fn text(tool: Tool, command: &mut Command, topic: Option<&str>) -> Result<String, UsageError> {
     let Some(topic) = topic else { return Ok(command.render_help().to_string()) };
     let bare = topic.trim_start_matches('-').to_ascii_lowercase();
-    if bare == "deprecated" {
+    if bare == "deprecated" && tool.has_jobs() {
         return Ok(deprecated());
     }
-    if let Some((_, text)) = TOPICS.iter().find(|(names, _)| names.contains(&bare.as_str())) {
+    let topics = topics(tool);
+    if let Some((_, text)) = topics.iter().find(|(names, _)| names.contains(&bare.as_str())) {
         return Ok((*text).to_owned());
     }
+    let last = tool.has_jobs().then_some("deprecated");
     option(command, &bare).ok_or_else(|| UsageError::UnknownTopic {
         topic: topic.to_owned(),
-        topics: TOPICS.iter().map(|(names, _)| names[0]).chain(["deprecated"]).collect::<Vec<_>>().join(", "),
+        topics: topics.iter().map(|(names, _)| names[0]).chain(last).collect::<Vec<_>>().join(", "),
     })
 }
 
@@ -55,7 +58,20 @@ fn deprecated() -> String {
 }
 
 /// Names of a topic, and its text.
-const TOPICS: &[(&[&str], &str)] = &[
+type Topic = (&'static [&'static str], &'static str);
+
+fn topics(tool: Tool) -> Vec<Topic> {
+    let batch: Topic = (&["batch"], BATCH);
+    let dvm: Topic = (&["dvm"], DVM);
+    match tool {
+        Tool::Prterun => TOPICS.iter().copied().chain([dvm]).collect(),
+        Tool::Prun => TOPICS.iter().copied().chain([batch, dvm]).collect(),
+        Tool::Prte => TOPICS.iter().copied().filter(|(names, _)| matches!(names[0], "hosts" | "parameters")).collect(),
+        Tool::Pterm => vec![dvm],
+    }
+}
+
+const TOPICS: &[Topic] = &[
     (&["mapping", "map-by", "placement", "rank-by", "bind-to"], MAPPING),
     (&["hosts", "host", "hostfile"], HOSTS),
     (&["output"], OUTPUT),
@@ -186,4 +202,49 @@ const EXIT_CODES: &str = "\
 0 when every process ended well; else the exit code of the first that did not, or 128 and the
 number of the signal that ended it. 1 when the job could not be started, was interrupted, or the
 command line is wrong.
+";
+
+const DVM: &str = "\
+A DVM is started once, by prte, and runs any number of jobs. prun and pterm find it by what it leaves
+in its session directory (prte.<pid> under TMPDIR, or /tmp). With several of them around it is
+
+  the one that is named          --pid N, --namespace NAME, --dvm-uri URI, or a file with one of them:
+                                 --pid file:PATH, --dvm-uri file:PATH (prte --report-pid, --report-uri)
+  the system's                   --system-server-first, --system-server-only
+  the one of this batch job      SLURM_JOB_ID, PBS_JOBID, LSB_JOBID ... is the same
+  the only one
+
+--dvm says the same in one word, for prterun as well: search, pid:N, pid:file:PATH, uri:URI, file:PATH,
+ns:NAME, system, system-first. --wait-to-connect 10 looks for it for ten seconds.
+Clients run on the host of prte.
+";
+
+const BATCH: &str = "\
+prun --batch FILE runs one job for each line; with `-` lines are read from standard input as they come.
+Empty lines and those that begin with `#` are skipped. A line is either words, as for a shell, without its
+expansions: options of prun, the program, its arguments
+
+  -n 4 --host n1 --output file=run1 ./solve 'case 1'
+
+or a JSON object with one of argv and cmd, and any of the others:
+
+  {\"id\": \"a\", \"argv\": [\"./solve\", \"case 1\"], \"np\": 4, \"host\": \"n1\", \"env\": {\"A\": \"1\"},
+   \"cwd\": \"/data\", \"stdout\": \"a.out\", \"stderr\": \"a.err\", \"retries\": 2}
+  {\"cmd\": \"./solve < in | sort\", \"output\": \"b.log\"}    cmd is for /bin/sh; output is both in one file
+
+A job without -n (or -N, --map-by ppr) is one process. Jobs wait for slots, read no standard input, and at most
+--max-running of them are open at a time. A file with a bad line is refused before anything is started.
+
+Results are JSON Lines, one object for each job when it is over.
+
+  {\"schema\":1,\"index\":0,\"line\":1,\"id\":\"a\",\"job\":7,\"exit_code\":0,\"attempts\":1,\"queued\":T,
+   \"started\":T,\"ended\":T,\"node\":\"n1\",\"error\":null}
+
+T: seconds since 1970; the times, job and node are those of the last attempt, null when there is none.
+With --results FILE they go there, and the output of the jobs goes to standard output and error. Without it they go
+to standard output, and all output of the jobs goes to standard error. --output file=F or dir=D in a line gives a
+job files of its own.
+
+After the first failure no more jobs are submitted, those that run are waited for; --keep-going goes on.
+The exit code is 0 when all jobs ended well, else 1.
 ";

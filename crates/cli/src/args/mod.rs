@@ -6,6 +6,7 @@
 
 mod ask;
 mod assemble;
+mod connect;
 mod deprecated;
 mod env;
 mod error;
@@ -15,22 +16,28 @@ mod options;
 mod placement;
 mod rtos;
 mod signals;
+mod tool;
 mod unbuilt;
 mod walk;
 mod words;
 
-use clap::{CommandFactory, FromArgMatches};
 use ferrite_rm::HostList;
 use ferrite_types::{EnvOp, JobSpec};
 
+pub use connect::{BatchRun, Connect};
 pub use env::{Environment, is_launch_identity};
 pub use error::{Place, UsageError};
 pub use help::version;
-pub use options::Options;
+pub use options::{Options, PrunOptions};
 pub use signals::all as forwardable_signals;
+pub use tool::Tool;
 
-use options::command;
-use walk::{Segment, Walked};
+pub(crate) use assemble::report_to;
+pub(crate) use connect::of as connect_of;
+pub(crate) use options::{AboutOptions, ConnectionOptions};
+pub(crate) use signals::parse as parse_signals;
+use tool::JobOptions;
+pub(crate) use walk::{Segment, Walked};
 
 /// What the user asked for.
 #[derive(Clone, Debug)]
@@ -67,6 +74,14 @@ pub struct Run {
     pub debug_daemons: bool,
     /// `--report-pid`.
     pub report_pid: Option<ReportTo>,
+    /// The DVM to run in; `None` = a private one.
+    pub connect: Option<Connect>,
+    /// `--detach`.
+    pub detach: bool,
+    /// `--wait-for-slots`.
+    pub wait_for_slots: bool,
+    /// `--batch`; then there are no apps.
+    pub batch: Option<BatchRun>,
     /// What deserves a remark but stops nothing: one line each.
     pub warnings: Vec<String>,
     unsaid: assemble::Unsaid,
@@ -81,7 +96,7 @@ pub struct AppPlace {
     pub hosts: Option<HostList>,
 }
 
-/// Where `--report-pid` goes.
+/// Where `--report-pid` (and `--report-uri`) goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReportTo {
     /// `-`.
@@ -92,25 +107,32 @@ pub enum ReportTo {
     File(String),
 }
 
-/// Parses what stands behind the name of the command.
+/// Parses what stands behind `prterun`.
 ///
 /// # Errors
 /// The first thing that is wrong with it.
 pub fn parse(args: &[String], environment: &Environment) -> Result<Parsed, UsageError> {
-    let mut command = command();
-    // clap sorts out positions and derived names only now; the walk reads the finished definitions.
-    command.build();
-    match walk::walk(&mut command, args)? {
-        Walked::Help(topic) => help::text(&mut command, topic.as_deref()).map(Parsed::Print),
-        Walked::Version => Ok(Parsed::Print(version("prterun"))),
+    parse_for(Tool::Prterun, args, environment)
+}
+
+/// Parses what stands behind the name of `prterun` or `prun`.
+///
+/// # Errors
+/// The first thing that is wrong with it.
+pub fn parse_for(tool: Tool, args: &[String], environment: &Environment) -> Result<Parsed, UsageError> {
+    let mut command = tool.command();
+    match walk::walk(tool, &mut command, args)? {
+        Walked::Help(topic) => help::text(tool, &mut command, topic.as_deref()).map(Parsed::Print),
+        Walked::Version => Ok(Parsed::Print(version(tool.name()))),
         Walked::Apps(segments) => {
             let count = segments.len();
+            let place = |i: usize| Place((count > 1).then_some(i + 1));
             let apps = segments
                 .into_iter()
                 .enumerate()
-                .map(|(i, segment)| options_of(&mut command, segment, Place((count > 1).then_some(i + 1))))
+                .map(|(i, segment)| options_of(tool, &mut command, segment, place(i)))
                 .collect::<Result<Vec<_>, _>>()?;
-            assemble::run(apps, environment).map(|run| Parsed::Run(Box::new(run)))
+            assemble::run(tool, apps, environment).map(|run| Parsed::Run(Box::new(run)))
         }
     }
 }
@@ -118,22 +140,36 @@ pub fn parse(args: &[String], environment: &Environment) -> Result<Parsed, Usage
 /// The definitions of `prterun`'s options, for man page and completions.
 #[must_use]
 pub fn definitions() -> clap::Command {
-    Options::command()
+    Tool::Prterun.definitions()
+}
+
+/// The line of a command that has options and no program: `Err` of the text to print when that is what it asks for.
+pub(crate) fn matches_of(tool: Tool, args: &[String]) -> Result<Result<clap::ArgMatches, String>, UsageError> {
+    let mut command = tool.command();
+    match walk::walk(tool, &mut command, args)? {
+        Walked::Help(topic) => help::text(tool, &mut command, topic.as_deref()).map(Err),
+        Walked::Version => Ok(Err(version(tool.name()))),
+        Walked::Apps(segments) => {
+            let options = segments.into_iter().flat_map(|segment| segment.options);
+            let tokens = std::iter::once(tool.name().to_owned()).chain(options);
+            command.try_get_matches_from_mut(tokens).map(Ok).map_err(|error| refused_by_clap(&error, Place::default()))
+        }
+    }
 }
 
 /// One application after clap: its options with types, their order, its command.
 pub(crate) struct App {
-    pub(crate) options: Options,
+    pub(crate) options: JobOptions,
     pub(crate) matches: clap::ArgMatches,
     pub(crate) argv: Vec<String>,
     pub(crate) rewritten: Vec<(String, String)>,
 }
 
-fn options_of(command: &mut clap::Command, segment: Segment, place: Place) -> Result<App, UsageError> {
-    let tokens = std::iter::once("prterun".to_owned()).chain(segment.options);
+fn options_of(tool: Tool, command: &mut clap::Command, segment: Segment, place: Place) -> Result<App, UsageError> {
+    let tokens = std::iter::once(tool.name().to_owned()).chain(segment.options);
     let failed = |error: clap::Error| refused_by_clap(&error, place);
     let matches = command.try_get_matches_from_mut(tokens).map_err(failed)?;
-    let options = Options::from_arg_matches(&matches).map_err(failed)?;
+    let options = JobOptions::of(tool, &matches).map_err(failed)?;
     Ok(App { options, matches, argv: segment.argv, rewritten: segment.rewritten })
 }
 

@@ -1,11 +1,11 @@
-//! The options that `prterun` honours, as clap definitions. Help, man page, completions and parsing all come from
+//! The options that `prterun` and `prun` honour, as clap definitions. Help, man page, completions and parsing all come from
 //! here. Values are plain text: what they mean, and what to say of a wrong one, is the business of the other files of `args`.
 
 #![allow(rustdoc::broken_intra_doc_links, reason = "comments here are help texts, whose brackets are no links")]
 
-use clap::{ArgAction, Args, Command, Parser};
+use clap::{ArgAction, Args, Parser};
 
-/// Everything in front of one executable.
+/// Everything in front of one executable of `prterun`.
 #[derive(Clone, Debug, Default, Parser)]
 #[command(
     name = "prterun",
@@ -34,11 +34,57 @@ pub struct Options {
     #[command(flatten)]
     pub(crate) runtime: RuntimeArgs,
     #[command(flatten)]
+    pub(crate) private: PrivateDvm,
+    #[command(flatten)]
+    pub(crate) dvm: DvmChoice,
+    #[command(flatten)]
+    pub(crate) about: AboutOptions,
+}
+
+/// Everything in front of one executable of `prun`.
+#[derive(Clone, Debug, Default, Parser)]
+#[command(
+    name = "prun",
+    about = "Runs a parallel program in a DVM that is running already (started by prte), and waits for its end.",
+    override_usage = "prun [OPTIONS] PROGRAM [ARGS]... [: [OPTIONS] PROGRAM [ARGS]...]...\n       prun --batch FILE|- [OPTIONS]",
+    after_help = "Options come before the program; everything after it belongs to the program. \
+        `:` begins the next program of the same job. Options that shape a DVM (such as --launch-agent) are refused: give them \
+        to prte.\n\
+        Without a word about the DVM it is the one of the same batch job, else the only one that is running here.\n\
+        `prun --help TOPIC` explains an option or one of: batch, dvm, mapping, hosts, output, display, runtime-options, \
+        environment, apps, parameters, exit-codes, deprecated.",
+    disable_help_flag = true,
+    disable_version_flag = true,
+    disable_help_subcommand = true,
+    term_width = 100
+)]
+pub struct PrunOptions {
+    #[command(flatten)]
+    pub(crate) app: AppOptions,
+    #[command(flatten)]
+    pub(crate) placement: PlacementOptions,
+    #[command(flatten)]
+    pub(crate) env: EnvOptions,
+    #[command(flatten)]
+    pub(crate) io: IoOptions,
+    #[command(flatten)]
+    pub(crate) control: ControlOptions,
+    #[command(flatten)]
+    pub(crate) submit: SubmitOptions,
+    #[command(flatten)]
+    pub(crate) batch: BatchOptions,
+    #[command(flatten)]
+    pub(crate) dvm: DvmChoice,
+    #[command(flatten)]
+    pub(crate) connection: ConnectionOptions,
+    #[command(flatten)]
+    pub(crate) runtime: RuntimeArgs,
+    #[command(flatten)]
     pub(crate) about: AboutOptions,
 }
 
 /// Size and place of one program.
-#[derive(Clone, Debug, Default, Args)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Program")]
 pub(crate) struct AppOptions {
     /// Number of processes of this program. Without it: one per slot, or what the mapping gives
@@ -56,7 +102,7 @@ pub(crate) struct AppOptions {
 }
 
 /// Where processes go.
-#[derive(Clone, Debug, Default, Args)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Hosts and placement")]
 pub(crate) struct PlacementOptions {
     /// Hosts to use: n0, n0:4 (slots), n0:* (all slots), +n2 (third node of the allocation), +e (idle nodes)
@@ -65,9 +111,6 @@ pub(crate) struct PlacementOptions {
     /// File with one host a line: name [slots=N] [max_slots=N] [username=U] [port=P]
     #[arg(long, alias = "machinefile", value_name = "FILE")]
     pub(crate) hostfile: Option<String>,
-    /// Hostfile that is used when nothing else names hosts; `none` = no such file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) default_hostfile: Option<String>,
     /// How processes are spread: slot, node, core, package, ppr:N:node ..., and qualifiers such as :OVERSUBSCRIBE
     #[arg(long, value_name = "POLICY[:QUALIFIER,...]", action = ArgAction::Append)]
     pub(crate) map_by: Vec<String>,
@@ -80,7 +123,7 @@ pub(crate) struct PlacementOptions {
 }
 
 /// The environment of the processes of one program. The order among these options is kept.
-#[derive(Clone, Debug, Default, Args)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Environment of the processes")]
 pub(crate) struct EnvOptions {
     /// Forward VAR as it is here, set it to a value, or forward all names that begin with PREFIX
@@ -110,7 +153,7 @@ pub(crate) struct EnvOptions {
 }
 
 /// Input and output.
-#[derive(Clone, Debug, Default, Args)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Input and output")]
 pub(crate) struct IoOptions {
     /// Who reads standard input: a rank (0 without this option), `all`, or `none`
@@ -158,6 +201,21 @@ pub(crate) struct RuntimeArgs {
     /// Set a parameter of the runtime
     #[arg(long, value_names = ["KEY", "VALUE"], num_args = 2, action = ArgAction::Append)]
     pub(crate) prtemca: Vec<String>,
+    /// Write our process id: `-` standard output, `+` standard error, or a file (it stays)
+    #[arg(long, value_name = "-|+|FILE")]
+    pub(crate) report_pid: Option<String>,
+    /// Whose command line this is: prte, or ompi and ompi5, which take deprecated options without a warning
+    #[arg(long, value_name = "NAME")]
+    pub(crate) personality: Option<String>,
+}
+
+/// The private DVM of `prterun`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Runtime")]
+pub(crate) struct PrivateDvm {
+    /// Hostfile that is used when nothing else names hosts; `none` = no such file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) default_hostfile: Option<String>,
     /// Command that starts a daemon on a node; without it: the prted next to this program
     #[arg(long, value_name = "COMMAND")]
     pub(crate) launch_agent: Option<String>,
@@ -167,15 +225,84 @@ pub(crate) struct RuntimeArgs {
     /// Show what the daemons do
     #[arg(long)]
     pub(crate) debug_daemons: bool,
-    /// Write our process id: `-` standard output, `+` standard error, or a file (it stays)
-    #[arg(long, value_name = "-|+|FILE")]
-    pub(crate) report_pid: Option<String>,
     /// Accepted for scripts: prterun never announces that it is ready
     #[arg(long)]
     pub(crate) no_ready_msg: bool,
-    /// Whose command line this is: prte, or ompi and ompi5, which take deprecated options without a warning
+}
+
+/// Which DVM.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "The DVM to run in")]
+pub(crate) struct DvmChoice {
+    /// Run in a DVM that is running already: search, pid:N, pid:file:PATH, uri:URI, file:PATH, ns:NAME, system, system-first.
+    /// Also: environment PRTEPROXY_USE_DVM
+    #[arg(long, value_name = "WHICH")]
+    pub(crate) dvm: Option<String>,
+}
+
+/// Which DVM, in the words of `prun` and `pterm`, and how long to look for it.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "The DVM to run in")]
+pub(crate) struct ConnectionOptions {
+    /// The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file
+    #[arg(long, value_name = "URI|file:PATH")]
+    pub(crate) dvm_uri: Option<String>,
+    /// The DVM with this process id, or the one whose process id is in a file
+    #[arg(long, value_name = "N|file:PATH")]
+    pub(crate) pid: Option<String>,
+    /// The DVM with this name or namespace
     #[arg(long, value_name = "NAME")]
-    pub(crate) personality: Option<String>,
+    pub(crate) namespace: Option<String>,
+    /// The system's DVM (prte --system-server) if there is one, else another
+    #[arg(long)]
+    pub(crate) system_server_first: bool,
+    /// The system's DVM (prte --system-server), or none
+    #[arg(long)]
+    pub(crate) system_server_only: bool,
+    /// Connect to no DVM; there is nothing that could be done then, so the command fails
+    #[arg(long)]
+    pub(crate) do_not_connect: bool,
+    /// Look for the DVM for so long; with --num-connect-retries: the time between two attempts
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) wait_to_connect: Option<String>,
+    /// Look for the DVM so often again, every second or as --wait-to-connect says
+    #[arg(long, value_name = "N")]
+    pub(crate) num_connect_retries: Option<String>,
+}
+
+/// How a job is handed over.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Submission")]
+pub(crate) struct SubmitOptions {
+    /// Print the namespace of the job and end; the job goes on. It has no standard input, and its output goes to files
+    /// (--output dir=D) or nowhere
+    #[arg(long)]
+    pub(crate) detach: bool,
+    /// When the slots are taken, wait for them; without it the job is refused then
+    #[arg(long)]
+    pub(crate) wait_for_slots: bool,
+}
+
+/// Many jobs from a list.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Many jobs (see --help batch)")]
+pub(crate) struct BatchOptions {
+    /// Run one job for each line of a file, or of standard input
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) batch: Option<String>,
+    /// Write results to this file, and the output of the jobs where it belongs. Without it results go to standard output,
+    /// and all output of jobs to standard error
+    #[arg(long, value_name = "FILE")]
+    pub(crate) results: Option<String>,
+    /// Go on after a job that failed; without it no more jobs are submitted then
+    #[arg(long)]
+    pub(crate) keep_going: bool,
+    /// Run a job that failed so often again
+    #[arg(long, value_name = "N")]
+    pub(crate) retries: Option<String>,
+    /// Have at most so many jobs open at a time (256 without it)
+    #[arg(long, value_name = "N")]
+    pub(crate) max_running: Option<String>,
 }
 
 /// About the command. Seen before clap gets the line; defined here for help and completions.
@@ -188,12 +315,4 @@ pub(crate) struct AboutOptions {
     /// Name and version
     #[arg(short = 'V', long)]
     pub(crate) version: bool,
-}
-
-/// The definitions, finished: every value may begin with a hyphen, because the walk in front of clap has already
-/// told values from options.
-pub(crate) fn command() -> Command {
-    let takes_value = |a: &clap::Arg| matches!(a.get_action(), ArgAction::Set | ArgAction::Append);
-    <Options as clap::CommandFactory>::command()
-        .mut_args(|a| if takes_value(&a) { a.allow_hyphen_values(true) } else { a })
 }

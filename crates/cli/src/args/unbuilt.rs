@@ -1,18 +1,21 @@
 //! Options of the field that this version does not have. They are refused by name, with what to do instead:
 //! an option that is accepted and ignored would be a lie.
 
+use super::tool::Tool;
+
 /// Names (without dashes) and advice.
 type Refusal = (&'static [&'static str], &'static str);
 
-const NO_DVM: &str = "This version runs one job with a private runtime: remove the option.";
+const OF_PRTE: &str = "It belongs to a DVM that outlives its jobs: give it to prte, and run the program with prun.";
+const WHICH_DVM: &str = "prterun has a DVM of its own; use --dvm to run in one that is running, or prun.";
+const OF_THE_DVM: &str = "It shapes a DVM that is started: give it to prte. prun runs in one that is running.";
 const NO_RESIZE: &str = "Name all hosts at the start, with --host or --hostfile.";
 const NO_STAGING: &str = "Put the files on a file system that all nodes share, or copy them before the run.";
 const NO_DEBUGGER: &str = "Attach a debugger to the running processes instead (--display map shows where they are).";
 const NO_SESSIONS: &str = "Remove it: the job runs in the allocation that --host, --hostfile or this machine defines.";
 
-const UNBUILT: &[Refusal] = &[
-    (&["dvm", "system-server", "system-server-first", "system-server-only", "keepalive", "singleton"], NO_DVM),
-    (&["daemonize", "set-sid"], "Start it with `setsid prterun ... &` instead."),
+/// Of every command that runs jobs.
+const OF_JOBS: &[Refusal] = &[
     (&["add-host", "add-hostfile", "activate"], NO_RESIZE),
     (&["preload-binary", "s", "preload-files"], NO_STAGING),
     (&["stop-on-exec", "stop-in-init", "stop-in-app", "get-stack-traces", "xterm", "tv"], NO_DEBUGGER),
@@ -28,8 +31,6 @@ const UNBUILT: &[Refusal] = &[
     (&["exec-agent"], "Put the agent in front of the program: prterun -n 4 AGENT ./program"),
     (&["memory-alloc-kinds", "gpu-support"], "Set it by the MPI library's own parameters (--mca KEY VALUE)."),
     (&["continuous", "max-restarts"], "Use --runtime-options recoverable to keep the other processes running."),
-    (&["report-uri"], "Use --report-pid to find the process; there is no server to connect to."),
-    (&["max-vm-size"], "Limit the hosts with --host or --hostfile."),
     (&["uniform-nodes"], "Remove it: equal topologies are noticed by themselves."),
     (&["debug-daemons-file"], "Use --debug-daemons with --leave-session-attached, and redirect standard error."),
     (&["no-aggregate-help"], "Remove it: messages are not aggregated."),
@@ -38,30 +39,91 @@ const UNBUILT: &[Refusal] = &[
         "Use --prtemca state_base_verbose 5 to see what happens, or redirect standard error.",
     ),
     (&["bootstrap", "tree-spawn"], "This is an option of prted."),
+    (&["singleton"], "Start the program itself with prterun or prun."),
 ];
 
+const OF_PRTERUN: &[Refusal] = &[
+    (&["daemonize", "set-sid"], "Start it with `setsid prterun ... &` instead."),
+    (&["system-server", "keepalive", "report-uri"], OF_PRTE),
+    (&["dvm-uri", "pid", "namespace", "system-server-first", "system-server-only"], WHICH_DVM),
+    (&["do-not-connect", "wait-to-connect", "num-connect-retries"], WHICH_DVM),
+    (
+        &["batch", "detach", "wait-for-slots"],
+        "It needs a DVM that outlives its jobs: start one with prte, and use prun.",
+    ),
+    (&["max-vm-size"], "Limit the hosts with --host or --hostfile."),
+];
+
+const OF_PRUN: &[Refusal] = &[
+    (&["launch-agent", "leave-session-attached", "debug-daemons", "default-hostfile", "system-server"], OF_THE_DVM),
+    (&["daemonize", "set-sid", "keepalive", "no-ready-msg", "max-vm-size"], OF_THE_DVM),
+    (&["report-uri"], "Use --report-pid to find the process: prun is no server that one could connect to."),
+];
+
+const OF_A_DVM: &[Refusal] = &[
+    (&["add-host", "add-hostfile", "activate"], NO_RESIZE),
+    (&["prefix", "pmix-prefix", "noprefix"], "Use --launch-agent DIR/bin/prted for the daemons."),
+    (&["tune", "am"], "Put the parameters into ~/.prte/mca-params.conf, or give them with --prtemca KEY VALUE."),
+    (&["uniform-nodes"], "Remove it: equal topologies are noticed by themselves."),
+    (&["debug-daemons-file"], "Use --debug-daemons with --leave-session-attached, and redirect standard error."),
+    (&["no-aggregate-help"], "Remove it: messages are not aggregated."),
+    (&["verbose", "v"], "Use --prtemca state_base_verbose 5 to see what happens."),
+    (&["singleton"], "Start the program itself with prterun or prun."),
+    (&["bootstrap"], "This is an option of prted."),
+    (
+        &[
+            "timeout",
+            "x",
+            "exec-agent",
+            "runtime-options",
+            "rtos",
+            "display",
+            "output",
+            "map-by",
+            "rank-by",
+            "bind-to",
+            "np",
+            "n",
+        ],
+        "It belongs to a job: give it to prun.",
+    ),
+    (&["pmixmca"], "Set it in the environment of prte (PMIX_MCA_KEY=VALUE), or give it to prun."),
+];
+
+fn tables(tool: Tool) -> [&'static [Refusal]; 2] {
+    match tool {
+        Tool::Prterun => [OF_PRTERUN, OF_JOBS],
+        Tool::Prun => [OF_PRUN, OF_JOBS],
+        Tool::Prte => [OF_A_DVM, &[]],
+        Tool::Pterm => [&[], &[]],
+    }
+}
+
 /// The advice for an option of this name (without dashes).
-pub(crate) fn advice(name: &str) -> Option<&'static str> {
-    UNBUILT.iter().find(|(names, _)| names.contains(&name)).map(|(_, advice)| *advice)
+pub(crate) fn advice(tool: Tool, name: &str) -> Option<&'static str> {
+    let all = tables(tool).into_iter().flatten();
+    all.filter(|(names, _)| names.contains(&name)).map(|(_, advice)| *advice).next()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::args::deprecated::DEPRECATED;
-    use crate::args::options::command;
 
     #[test]
     fn a_name_is_honoured_or_deprecated_or_refused_and_never_two_of_them() {
-        let mut seen = std::collections::BTreeSet::new();
-        for arg in command().get_arguments() {
-            seen.extend(arg.get_long_and_visible_aliases().unwrap_or_default().iter().map(ToString::to_string));
-            seen.extend(arg.get_all_aliases().unwrap_or_default().iter().map(ToString::to_string));
-            seen.extend(arg.get_short().map(String::from));
-        }
-        let refused = UNBUILT.iter().flat_map(|(names, _)| names.iter());
-        for name in DEPRECATED.iter().flat_map(|d| d.names).chain(refused) {
-            assert!(seen.insert((*name).to_owned()), "{name} has two meanings");
+        for tool in Tool::ALL {
+            let mut seen = std::collections::BTreeSet::new();
+            for arg in tool.command().get_arguments() {
+                seen.extend(arg.get_long_and_visible_aliases().unwrap_or_default().iter().map(ToString::to_string));
+                seen.extend(arg.get_all_aliases().unwrap_or_default().iter().map(ToString::to_string));
+                seen.extend(arg.get_short().map(String::from));
+            }
+            let refused = tables(tool).into_iter().flatten().flat_map(|(names, _)| names.iter());
+            let old = DEPRECATED.iter().filter(|_| tool.has_jobs()).flat_map(|d| d.names);
+            for name in old.chain(refused) {
+                assert!(seen.insert((*name).to_owned()), "{name} has two meanings for {}", tool.name());
+            }
         }
     }
 }

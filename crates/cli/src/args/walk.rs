@@ -7,6 +7,7 @@ use clap::{Arg, ArgAction, Command};
 
 use super::deprecated::Deprecated;
 use super::error::{Place, UsageError};
+use super::tool::{Program, Tool};
 use super::unbuilt;
 use super::words;
 
@@ -36,8 +37,8 @@ pub(crate) struct Segment {
 const ONCE: &[&str] = &["--map-by", "--rank-by", "--bind-to", "--display", "--runtime-options"];
 
 /// Walks over the arguments (without the name of the command).
-pub(crate) fn walk(command: &mut Command, args: &[String]) -> Result<Walked, UsageError> {
-    let mut walk = Walk { command, rest: args, apps: 0 };
+pub(crate) fn walk(tool: Tool, command: &mut Command, args: &[String]) -> Result<Walked, UsageError> {
+    let mut walk = Walk { tool, command, rest: args, apps: 0 };
     let mut segments = Vec::new();
     loop {
         walk.apps += 1;
@@ -53,6 +54,7 @@ pub(crate) fn walk(command: &mut Command, args: &[String]) -> Result<Walked, Usa
 }
 
 struct Walk<'a> {
+    tool: Tool,
     command: &'a mut Command,
     rest: &'a [String],
     /// Applications begun.
@@ -124,13 +126,33 @@ impl<'a> Walk<'a> {
     fn command_of(&mut self, segment: &mut Segment) -> Result<(), UsageError> {
         let end = self.rest.iter().position(|a| a == ":").unwrap_or(self.rest.len());
         let (argv, rest) = self.rest.split_at(end);
-        if argv.first().is_none_or(String::is_empty) {
-            let several = self.apps > 1 || !rest.is_empty();
-            return Err(UsageError::MissingExecutable { place: Place(several.then_some(self.apps)) });
+        let several = self.apps > 1 || !rest.is_empty();
+        let missing = argv.first().is_none_or(String::is_empty);
+        let needed = match self.tool.program() {
+            Program::Needed => true,
+            Program::Unless(option) => !segment.options.iter().any(|o| o == option),
+            Program::Refused => false,
+        };
+        match (needed, missing && !several) {
+            (true, _) if missing => {
+                return Err(UsageError::MissingExecutable { place: Place(several.then_some(self.apps)) });
+            }
+            (false, false) => return Err(self.superfluous(argv)),
+            _ => {}
         }
         segment.argv = argv.to_vec();
         self.rest = rest;
         Ok(())
+    }
+
+    fn superfluous(&self, argv: &[String]) -> UsageError {
+        let shown = argv.first().map_or(":", String::as_str);
+        let next = match self.tool {
+            Tool::Prte => "prte runs no program: start it without one, then use prun; or use prterun, which does both.",
+            Tool::Pterm => "pterm takes options only; `pterm --help` lists them.",
+            Tool::Prun | Tool::Prterun => "With --batch every line of the file names its own program: put it there.",
+        };
+        UsageError::Conflict { what: format!("{shown:?} is no option of {}", self.tool.name()), next: next.to_owned() }
     }
 
     fn take_colon(&mut self) -> bool {
@@ -167,7 +189,7 @@ impl<'a> Walk<'a> {
 
     fn long(&self, name: &str) -> Option<Known> {
         let is = |a: &&Arg| a.get_long() == Some(name) || a.get_all_aliases().is_some_and(|all| all.contains(&name));
-        self.command.get_arguments().find(is).map(known).or_else(|| other(name))
+        self.command.get_arguments().find(is).map(known).or_else(|| other(self.tool, name))
     }
 
     fn short(&self, letter: &str) -> Option<Known> {
@@ -175,11 +197,11 @@ impl<'a> Walk<'a> {
         let is = |a: &&Arg| {
             a.get_short() == Some(wanted) || a.get_all_short_aliases().is_some_and(|all| all.contains(&wanted))
         };
-        self.command.get_arguments().find(is).map(known).or_else(|| other(letter))
+        self.command.get_arguments().find(is).map(known).or_else(|| other(self.tool, letter))
     }
 
     fn unknown(&mut self, name: &str) -> UsageError {
-        let asked = self.command.try_get_matches_from_mut(["prterun", name]);
+        let asked = self.command.try_get_matches_from_mut([self.tool.name(), name]);
         let suggestion = asked.err().and_then(|e| match e.get(ContextKind::SuggestedArg) {
             Some(ContextValue::String(s)) => Some(s.clone()),
             Some(ContextValue::Strings(all)) => all.first().cloned(),
@@ -309,9 +331,9 @@ fn known(arg: &Arg) -> Known {
     Known::Ours { canonical, values, form }
 }
 
-fn other(name: &str) -> Option<Known> {
-    let old = Deprecated::find(name).map(Known::Old);
-    old.or_else(|| unbuilt::advice(name).map(Known::Unbuilt))
+fn other(tool: Tool, name: &str) -> Option<Known> {
+    let old = Deprecated::find(name).filter(|_| tool.has_jobs()).map(Known::Old);
+    old.or_else(|| unbuilt::advice(tool, name).map(Known::Unbuilt))
 }
 
 fn not_boolean(written: &Written<'_>) -> UsageError {

@@ -1,0 +1,83 @@
+#compdef prun
+
+autoload -U is-at-least
+
+_prun() {
+    typeset -A opt_args
+    typeset -a _arguments_options
+    local ret=1
+
+    if is-at-least 5.2; then
+        _arguments_options=(-s -S -C)
+    else
+        _arguments_options=(-s -C)
+    fi
+
+    local context curcontext="$curcontext" state line
+    _arguments "${_arguments_options[@]}" : \
+'-n+[Number of processes of this program. Without it\: one per slot, or what the mapping gives]:N:_default' \
+'--np=[Number of processes of this program. Without it\: one per slot, or what the mapping gives]:N:_default' \
+'-N+[Processes on every node (the same as --map-by ppr\:N\:node)]:N:_default' \
+'--wdir=[Working directory of the processes]:DIR:_default' \
+'--path=[Directories in which to look for the program, separated by \`\:\`, instead of PATH]:DIRS:_default' \
+'*-H+[Hosts to use\: n0, n0\:4 (slots), n0\:* (all slots), +n2 (third node of the allocation), +e (idle nodes)]:HOST[:SLOTS],...:_default' \
+'*--host=[Hosts to use\: n0, n0\:4 (slots), n0\:* (all slots), +n2 (third node of the allocation), +e (idle nodes)]:HOST[:SLOTS],...:_default' \
+'--hostfile=[File with one host a line\: name \[slots=N\] \[max_slots=N\] \[username=U\] \[port=P\]]:FILE:_default' \
+'*--map-by=[How processes are spread\: slot, node, core, package, ppr\:N\:node ..., and qualifiers such as \:OVERSUBSCRIBE]:POLICY[:QUALIFIER,...]:_default' \
+'*--rank-by=[How ranks are given to the placed processes\: slot, node, fill, span]:POLICY:_default' \
+'*--bind-to=[What each process is bound to\: none, core, hwthread, numa, package ...]:OBJECT[:QUALIFIER,...]:_default' \
+'*-x+[Forward VAR as it is here, set it to a value, or forward all names that begin with PREFIX]:VAR|VAR=VALUE|PREFIX*:_default' \
+'*--set-env=[Set a variable]:NAME=VALUE:_default' \
+'*--unset-env=[Remove a variable; a trailing \`*\` removes all names that begin so]:NAME:_default' \
+'*--append-env=[Put VALUE behind the present one; the character in brackets stands between them, as in '\''PATH\[\:\]'\'']:NAME[c]:_default:NAME[c]:_default' \
+'*--prepend-env=[Put VALUE in front of the present one]:NAME[c]:_default:NAME[c]:_default' \
+'*--mca=[Open MPI parameter of this program (it sees OMPI_MCA_KEY=VALUE)]:KEY:_default:KEY:_default' \
+'*--gmca=[Open MPI parameter of all programs of the job]:KEY:_default:KEY:_default' \
+'*--pmixmca=[Parameter of the PMIx library of all programs (they see PMIX_MCA_KEY=VALUE)]:KEY:_default:KEY:_default' \
+'--stdin=[Who reads standard input\: a rank (0 without this option), \`all\`, or \`none\`]:RANK|all|none:_default' \
+'*--output=[Tags, files and order of output\: tag, timestamp, rank, merge-stderr-to-stdout, dir=D, file=F, \:copy, \:raw ...]:DIRECTIVE,...:_default' \
+'*--display=[Show before the launch\: map, allocation, bind; with \:parseable as XML]:DIRECTIVE,...:_default' \
+'--timeout=[End the job after this time\: seconds, or \[\[dd\:\]hh\:\]mm\:ss. Also\: environment MPIEXEC_TIMEOUT]:TIME:_default' \
+'--spawn-timeout=[Give up when the processes are not all started after this time]:TIME:_default' \
+'*--runtime-options=[Options of the job\: error-nonzero-status=B, donotlaunch, recoverable, fwd-environment, timeout=T, spawn-timeout=T ...]:OPTION[=VALUE],...:_default' \
+'--forward-signals=[Signals to pass on to the processes\: \`all\` (default), \`none\`, or names and numbers]:SIGNAL,...:_default' \
+'--batch=[Run one job for each line of a file, or of standard input]:FILE|-:_default' \
+'--results=[Write results to this file, and the output of the jobs where it belongs. Without it results go to standard output, and all output of jobs to standard error]:FILE:_default' \
+'--retries=[Run a job that failed so often again]:N:_default' \
+'--max-running=[Have at most so many jobs open at a time (256 without it)]:N:_default' \
+'--dvm=[Run in a DVM that is running already\: search, pid\:N, pid\:file\:PATH, uri\:URI, file\:PATH, ns\:NAME, system, system-first. Also\: environment PRTEPROXY_USE_DVM]:WHICH:_default' \
+'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'*--prtemca=[Set a parameter of the runtime]:KEY:_default:KEY:_default' \
+'--report-pid=[Write our process id\: \`-\` standard output, \`+\` standard error, or a file (it stays)]:-|+|FILE:_default' \
+'--personality=[Whose command line this is\: prte, or ompi and ompi5, which take deprecated options without a warning]:NAME:_default' \
+'*-h+[This text, or what is to be said of a topic]::TOPIC:_default' \
+'*--help=[This text, or what is to be said of a topic]::TOPIC:_default' \
+'--report-state-on-timeout[When a time limit strikes, show the state of every process]' \
+'--enable-recovery[The failure of a process does not end the job (the same as --runtime-options recoverable)]' \
+'--allow-run-as-root[Allow root to run programs (also\: PRTE_ALLOW_RUN_AS_ROOT=1 with PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)]' \
+'--detach[Print the namespace of the job and end; the job goes on. It has no standard input, and its output goes to files (--output dir=D) or nowhere]' \
+'--wait-for-slots[When the slots are taken, wait for them; without it the job is refused then]' \
+'--keep-going[Go on after a job that failed; without it no more jobs are submitted then]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'-V[Name and version]' \
+'--version[Name and version]' \
+&& ret=0
+}
+
+(( $+functions[_prun_commands] )) ||
+_prun_commands() {
+    local commands; commands=()
+    _describe -t commands 'prun commands' commands "$@"
+}
+
+if [ "$funcstack[1]" = "_prun" ]; then
+    _prun "$@"
+else
+    compdef _prun prun
+fi

@@ -1,0 +1,159 @@
+//! Which DVM a job is for, and lists of jobs: `--dvm` and the connection options, `--batch` and what belongs to it.
+
+use std::time::Duration;
+
+use ferrite_client::{Patience, Selector, SelectorError};
+
+use super::ask::Asked;
+use super::env::Environment;
+use super::error::UsageError;
+use super::options::{BatchOptions, ConnectionOptions, DvmChoice};
+use super::tool::Tool;
+
+/// A DVM that is to be found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Connect {
+    /// Which one.
+    pub selector: Selector,
+    /// How long to look for it.
+    pub patience: Patience,
+    /// `--do-not-connect`: not at all.
+    pub never: bool,
+}
+
+/// A list of jobs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BatchRun {
+    /// The file; `-` = standard input.
+    pub file: String,
+    /// Where results go; `None` = standard output.
+    pub results: Option<String>,
+    /// Failures stop nothing.
+    pub keep_going: bool,
+    /// How often a job that failed is run again.
+    pub retries: u32,
+    /// Most jobs that are open at a time.
+    pub max_running: usize,
+}
+
+/// Jobs that are open at a time when nothing is said. Enough to keep the DVM busy while replies travel.
+const MAX_RUNNING: usize = 256;
+
+/// What was said of the DVM so far.
+#[derive(Default)]
+pub(crate) struct ConnectAsk {
+    selector: Asked<Selector>,
+    wait: Asked<Duration>,
+    retries: Asked<u32>,
+    never: bool,
+}
+
+impl ConnectAsk {
+    pub(crate) fn add(&mut self, dvm: DvmChoice, options: ConnectionOptions) -> Result<(), UsageError> {
+        let ConnectionOptions {
+            dvm_uri,
+            pid,
+            namespace,
+            system_server_first,
+            system_server_only,
+            do_not_connect,
+            wait_to_connect,
+            num_connect_retries,
+        } = options;
+        let selectors = [
+            ("--dvm", dvm.dvm.map(|text| Selector::dvm(&text))),
+            ("--dvm-uri", dvm_uri.map(|text| Selector::uri(&text))),
+            ("--pid", pid.map(|text| Selector::pid(&text))),
+            ("--namespace", namespace.map(|name| Ok(Selector::Namespace(name)))),
+            ("--system-server-first", system_server_first.then_some(Ok(Selector::SystemFirst))),
+            ("--system-server-only", system_server_only.then_some(Ok(Selector::SystemOnly))),
+        ];
+        for (option, selector) in selectors {
+            if let Some(selector) = selector {
+                self.say(option, selector.map_err(|e| wrong(option, &e))?)?;
+            }
+        }
+        if let Some(text) = wait_to_connect {
+            let seconds = number("--wait-to-connect", &text, "Give a number of seconds.")?;
+            self.wait.say("--wait-to-connect", "the time", Duration::from_secs(u64::from(seconds)))?;
+        }
+        if let Some(text) = num_connect_retries {
+            let retries = number("--num-connect-retries", &text, "Give a number.")?;
+            self.retries.say("--num-connect-retries", "the number", retries)?;
+        }
+        self.never |= do_not_connect;
+        Ok(())
+    }
+
+    fn say(&mut self, option: &str, selector: Selector) -> Result<(), UsageError> {
+        match &self.selector.0 {
+            Some(said) if *said != selector => Err(UsageError::Conflict {
+                what: format!("{option}: another option names another DVM"),
+                next: "A job runs in one DVM: keep one of --dvm, --dvm-uri, --pid, --namespace, --system-server-first and \
+                    --system-server-only."
+                    .to_owned(),
+            }),
+            _ => {
+                self.selector = Asked(Some(selector));
+                Ok(())
+            }
+        }
+    }
+
+    /// The DVM; `prterun` uses one only when it is told to.
+    pub(crate) fn finish(self, tool: Tool, environment: &Environment) -> Result<Option<Connect>, UsageError> {
+        const VARIABLE: &str = "PRTEPROXY_USE_DVM";
+        let mut selector = self.selector.0;
+        if tool == Tool::Prterun && selector.is_none() {
+            let Some(text) = environment.get(VARIABLE).filter(|text| !text.is_empty()) else { return Ok(None) };
+            selector = Some(Selector::dvm(text).map_err(|e| wrong("PRTEPROXY_USE_DVM (environment)", &e))?);
+        }
+        let patience = Patience { wait: self.wait.0, retries: self.retries.0 };
+        Ok(Some(Connect { selector: selector.unwrap_or_default(), patience, never: self.never }))
+    }
+}
+
+/// The connection options of a command that has no jobs.
+pub(crate) fn of(options: ConnectionOptions) -> Result<Connect, UsageError> {
+    let mut ask = ConnectAsk::default();
+    ask.add(DvmChoice::default(), options)?;
+    Ok(ask.finish(Tool::Pterm, &Environment::new())?.unwrap_or_default())
+}
+
+/// The list, if there is one.
+pub(crate) fn batch(options: BatchOptions) -> Result<Option<BatchRun>, UsageError> {
+    let BatchOptions { batch, results, keep_going, retries, max_running } = options;
+    let Some(file) = batch else {
+        let stray = [
+            ("--results", results.is_some()),
+            ("--keep-going", keep_going),
+            ("--retries", retries.is_some()),
+            ("--max-running", max_running.is_some()),
+        ];
+        return match stray.iter().find(|(_, said)| *said) {
+            None => Ok(None),
+            Some((option, _)) => Err(UsageError::Conflict {
+                what: format!("{option} is given without --batch"),
+                next: "It belongs to a list of jobs: prun --batch FILE.".to_owned(),
+            }),
+        };
+    };
+    if file.is_empty() {
+        return Err(UsageError::value("--batch", "the value is empty", "Give a file with one job a line, or `-`."));
+    }
+    let count = |option, text: Option<String>| text.map(|t| number(option, &t, "Give a number.")).transpose();
+    let max_running = count("--max-running", max_running)?.map_or(MAX_RUNNING, |n| n as usize);
+    if max_running == 0 {
+        return Err(UsageError::value("--max-running", "with 0 nothing ever runs", "Give 1 or more."));
+    }
+    let retries = count("--retries", retries)?.unwrap_or(0);
+    Ok(Some(BatchRun { file, results, keep_going, retries, max_running }))
+}
+
+fn wrong(option: &str, error: &SelectorError) -> UsageError {
+    UsageError::value(option, error.to_string(), error.next_step())
+}
+
+fn number(option: &str, text: &str, next: &str) -> Result<u32, UsageError> {
+    text.parse().map_err(|_| UsageError::value(option, format!("{text:?} is not a number"), next))
+}

@@ -1,0 +1,68 @@
+//! What every command does in the same way: arguments to text, printing what was asked for, refusing.
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use crate::args::{Environment, ReportTo, UsageError};
+use crate::frame;
+use crate::machine::Surroundings;
+
+/// Exit code of every refusal, as in the field.
+pub(crate) const REFUSED: i32 = 1;
+
+/// Arguments travel to other nodes as text.
+pub(crate) fn as_text(args: impl Iterator<Item = OsString>) -> Result<Vec<String>, UsageError> {
+    let text = |(index, arg): (usize, OsString)| {
+        arg.into_string()
+            .map_err(|arg| UsageError::NotText { index: index + 1, shown: arg.to_string_lossy().into_owned() })
+    };
+    args.enumerate().map(text).collect()
+}
+
+/// A reader that went away (`prterun --help | head`) is no failure.
+pub(crate) fn print(text: &str) -> i32 {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    0
+}
+
+/// What happened and what to do next, in a frame.
+pub(crate) fn refuse(command: &str, what: &str, next: &str) -> i32 {
+    frame::print(&frame::framed(command, &[what, next]));
+    REFUSED
+}
+
+/// Goes on with what this process knows of itself.
+pub(crate) fn with_surroundings(
+    command: &str,
+    environment: Environment,
+    go_on: impl FnOnce(&Surroundings) -> i32,
+) -> i32 {
+    match Surroundings::of_process(environment) {
+        Ok(around) => go_on(&around),
+        Err(error) => refuse(
+            command,
+            &format!("cannot find out where we are: {error}"),
+            "Change to a directory that exists, and start the command by its path.",
+        ),
+    }
+}
+
+/// `--report-pid`; false when it failed, which was said.
+pub(crate) fn report_pid(command: &str, to: Option<&ReportTo>) -> bool {
+    let line = format!("{}\n", std::process::id());
+    let done = match to {
+        None => return true,
+        Some(ReportTo::Stdout) => std::io::stdout().write_all(line.as_bytes()),
+        Some(ReportTo::Stderr) => std::io::stderr().write_all(line.as_bytes()),
+        Some(ReportTo::File(path)) => std::fs::write(path, line),
+    };
+    if let Err(error) = &done {
+        refuse(
+            command,
+            &format!("--report-pid: cannot write our process id: {error}"),
+            "Give `-`, `+`, or a file in a directory that can be written to.",
+        );
+    }
+    done.is_ok()
+}

@@ -1,0 +1,205 @@
+//! `prun`: a job for a DVM that is running. Parse, set up, find the DVM, hand the job over, and sit between it and the user
+//! until it is over. `prterun --dvm` comes here as well.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use ferrite_client::{Connection, Happening, Here, Session, Source, is_ignored};
+use ferrite_types::{JobId, StdinTarget};
+use ferrite_wire::Stream;
+use ferrite_wire::control::{ClientMessage, DvmMessage, Reply, Request, Submission};
+
+use crate::args::{self, Connect, Parsed, Run, Tool};
+use crate::command::{self, REFUSED, as_text, print};
+use crate::machine::{self, Surroundings};
+use crate::setup::{self, ClientSetup};
+use crate::{batch, frame};
+
+const NAME: &str = "prun";
+
+/// Our only request.
+const ID: u32 = 1;
+
+pub(crate) const SIGHUP: i32 = 1;
+pub(crate) const SIGINT: i32 = 2;
+pub(crate) const SIGTERM: i32 = 15;
+
+/// What is said at the second Ctrl-C; the first one is answered by the end of the job.
+pub(crate) const PATIENCE: &str = "The processes are being ended; this can take a moment.\n\
+     Interrupt once more to leave at once and without care.";
+
+/// Runs the command with these arguments (without its name); returns its exit code.
+pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
+    let environment = machine::environment();
+    match as_text(args).and_then(|args| args::parse_for(Tool::Prun, &args, &environment)) {
+        Ok(Parsed::Print(text)) => print(&text),
+        Ok(Parsed::Run(run)) => command::with_surroundings(NAME, environment, |around| start(NAME, *run, around)),
+        Err(error) => {
+            frame::print(&frame::refusal(NAME, &error));
+            REFUSED
+        }
+    }
+}
+
+/// Runs a job, or a list of them, in a DVM that is running.
+pub(crate) fn start(name: &'static str, run: Run, around: &Surroundings) -> i32 {
+    let setup = match setup::prepare_client(run, around) {
+        Ok(setup) => setup,
+        Err(error) => return command::refuse(name, &error.to_string(), &error.next_step()),
+    };
+    frame::print_warnings(name, &setup.run.warnings);
+    if !command::report_pid(name, setup.run.report_pid.as_ref()) {
+        return REFUSED;
+    }
+    let connect = setup.run.connect.clone().unwrap_or_default();
+    if let Some(batch) = setup.run.batch.clone() {
+        return batch::start(name, &batch, &setup, around, || {
+            find(name, &connect, setup.tmpdir_base.as_deref(), around)
+        });
+    }
+    match find(name, &connect, setup.tmpdir_base.as_deref(), around) {
+        Some(connection) => run_one(name, connection, setup),
+        None => REFUSED,
+    }
+}
+
+/// The connection to the DVM that is meant; when there is none, that was said.
+pub(crate) fn find(
+    name: &str,
+    connect: &Connect,
+    tmpdir_base: Option<&str>,
+    around: &Surroundings,
+) -> Option<Connection> {
+    if connect.never {
+        command::refuse(name, "--do-not-connect leaves no DVM that could do it", "Remove the option.");
+        return None;
+    }
+    let here = Here::of(around.hostname.clone(), tmpdir_base, |name| around.environment.get(name).cloned());
+    match ferrite_client::connect(&connect.selector, connect.patience, &here) {
+        Ok(connection) => Some(connection),
+        Err(error) => {
+            command::refuse(name, &error.to_string(), error.next_step());
+            None
+        }
+    }
+}
+
+/// Signals that a client with jobs hears: those that end it, and those that it passes on.
+pub(crate) fn heard(forwarded: &[i32]) -> Vec<i32> {
+    let ends = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|s| *s != SIGHUP || !is_ignored(SIGHUP));
+    ends.chain(forwarded.iter().copied()).collect()
+}
+
+fn run_one(name: &'static str, connection: Connection, setup: ClientSetup) -> i32 {
+    let ClientSetup { run, forwarded_env, signals, tmpdir_base: _ } = setup;
+    let reads = !run.detach && run.spec.stdin != StdinTarget::None;
+    let input = if reads { Source::stdin() } else { Source::empty() };
+    let session = match Session::new(connection, input, &heard(&signals)) {
+        Ok(session) => session,
+        Err(error) => {
+            return command::refuse(name, &format!("cannot watch the job: {error}"), "See `ulimit -n`, and try again.");
+        }
+    };
+    let submission =
+        Submission { spec: run.spec, env: forwarded_env, detach: run.detach, wait_for_slots: run.wait_for_slots };
+    let mut watch = Watch { name, session, nspace: None, interrupts: 0, silent: false };
+    watch.session.send(&ClientMessage::Open { id: ID, request: Request::Submit(Box::new(submission)) });
+    loop {
+        let happening = watch.session.next(None);
+        if let Some(code) = watch.on(happening) {
+            return code;
+        }
+    }
+}
+
+/// One job, as its submitter sees it.
+struct Watch {
+    name: &'static str,
+    session: Session,
+    nspace: Option<String>,
+    interrupts: u32,
+    /// Nobody reads our output any more: the shell's tools end silently then.
+    silent: bool,
+}
+
+impl Watch {
+    /// The exit code, when this was the end.
+    fn on(&mut self, happening: Happening) -> Option<i32> {
+        match happening {
+            Happening::Message(message) => return self.on_message(message),
+            Happening::Signal(signal @ (SIGINT | SIGTERM | SIGHUP)) => return self.on_interrupt(signal),
+            Happening::Signal(signal) => self.session.send(&ClientMessage::Signal { id: ID, signal }),
+            Happening::Input(data) => self.session.send(&ClientMessage::Stdin { id: ID, data }),
+            Happening::OutputBroken(Stream::Stdout, _) => {
+                self.silent = true;
+                self.interrupts += 1;
+                self.session.send(&ClientMessage::Cancel { id: ID });
+            }
+            // A lost standard error is no reason to end.
+            Happening::OutputBroken(Stream::Stderr, _) | Happening::Timeout => {}
+            Happening::Gone(error) => {
+                return Some(self.end(&frame::framed(self.name, &[&error.to_string(), error.next_step()]), REFUSED));
+            }
+        }
+        None
+    }
+
+    fn on_message(&mut self, message: DvmMessage) -> Option<i32> {
+        match message {
+            DvmMessage::Accepted { id: ID, nspace, .. } => self.nspace = Some(nspace),
+            DvmMessage::Output { id: ID, stream, data } => self.session.write(stream, &data),
+            DvmMessage::Notice { id: ID, text } => self.tell(&frame::notice(&text)),
+            DvmMessage::ReadStdin { id: ID, limit } => self.session.read_input(limit as usize),
+            DvmMessage::Reply { id: ID, reply } => return Some(self.on_reply(reply)),
+            // Nothing else was asked for.
+            _ => {}
+        }
+        None
+    }
+
+    fn on_reply(&mut self, reply: Reply) -> i32 {
+        match reply {
+            Reply::Done(done) => self.end("", i32::from(done.exit_code)),
+            Reply::Detached(job) => self.detached(job),
+            Reply::Refused(text) => self.end(&frame::framed(self.name, &[&text]), REFUSED),
+            other => self.end(
+                &frame::framed(self.name, &[&format!("the DVM gave an answer that does not fit: {other:?}")]),
+                REFUSED,
+            ),
+        }
+    }
+
+    fn detached(&mut self, job: JobId) -> i32 {
+        let nspace = self.nspace.take().unwrap_or_else(|| job.nspace(self.session.dvm()));
+        self.session.write(Stream::Stdout, format!("{nspace}\n").as_bytes());
+        self.end("", 0)
+    }
+
+    /// The first ends the job in order, the second explains, the third does not wait. Whoever sends SIGTERM twice means it.
+    fn on_interrupt(&mut self, signal: i32) -> Option<i32> {
+        self.interrupts += 1;
+        match self.interrupts {
+            1 => self.session.send(&ClientMessage::Cancel { id: ID }),
+            2 if signal == SIGINT => self.tell(&frame::notice(PATIENCE)),
+            _ => {
+                // The DVM ends the job of a client that is gone; nothing else needs to be done.
+                self.session.send_all(Duration::from_millis(100));
+                return Some(REFUSED);
+            }
+        }
+        None
+    }
+
+    fn tell(&mut self, text: &str) {
+        if !self.silent {
+            self.session.write(Stream::Stderr, text.as_bytes());
+        }
+    }
+
+    /// Last words, and everything that is still to be written.
+    fn end(&mut self, text: &str, code: i32) -> i32 {
+        self.tell(text);
+        self.session.finish();
+        code
+    }
+}
