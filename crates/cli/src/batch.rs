@@ -1,5 +1,7 @@
 //! `prun --batch`: many jobs over one connection.
 
+pub mod line;
+
 use ferrite_client::Connection;
 
 use crate::args::BatchRun;

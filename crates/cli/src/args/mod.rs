@@ -120,19 +120,42 @@ pub fn parse(args: &[String], environment: &Environment) -> Result<Parsed, Usage
 /// # Errors
 /// The first thing that is wrong with it.
 pub fn parse_for(tool: Tool, args: &[String], environment: &Environment) -> Result<Parsed, UsageError> {
-    let mut command = tool.command();
-    match walk::walk(tool, &mut command, args)? {
-        Walked::Help(topic) => help::text(tool, &mut command, topic.as_deref()).map(Parsed::Print),
-        Walked::Version => Ok(Parsed::Print(version(tool.name()))),
-        Walked::Apps(segments) => {
-            let count = segments.len();
-            let place = |i: usize| Place((count > 1).then_some(i + 1));
-            let apps = segments
-                .into_iter()
-                .enumerate()
-                .map(|(i, segment)| options_of(tool, &mut command, segment, place(i)))
-                .collect::<Result<Vec<_>, _>>()?;
-            assemble::run(tool, apps, environment).map(|run| Parsed::Run(Box::new(run)))
+    Parser::new(tool).parse(args, environment)
+}
+
+/// Parses any number of lines of one command.
+#[derive(Debug)]
+pub struct Parser {
+    tool: Tool,
+    command: clap::Command,
+}
+
+impl Parser {
+    /// For `prterun` or `prun`.
+    #[must_use]
+    pub fn new(tool: Tool) -> Parser {
+        Parser { tool, command: tool.command() }
+    }
+
+    /// Parses what stands behind the name of the command.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it.
+    pub fn parse(&mut self, args: &[String], environment: &Environment) -> Result<Parsed, UsageError> {
+        let Parser { tool, command } = self;
+        match walk::walk(*tool, command, args)? {
+            Walked::Help(topic) => help::text(*tool, command, topic.as_deref()).map(Parsed::Print),
+            Walked::Version => Ok(Parsed::Print(version(tool.name()))),
+            Walked::Apps(segments) => {
+                let count = segments.len();
+                let place = |i: usize| Place((count > 1).then_some(i + 1));
+                let apps = segments
+                    .into_iter()
+                    .enumerate()
+                    .map(|(i, segment)| options_of(*tool, command, segment, place(i)))
+                    .collect::<Result<Vec<_>, _>>()?;
+                assemble::run(*tool, apps, environment).map(|run| Parsed::Run(Box::new(run)))
+            }
         }
     }
 }

@@ -1,0 +1,277 @@
+//! One line of a list of jobs: words as for a shell, or a JSON object. Pure; both become the words of a `prun` line, so that a
+//! job means the same wherever it is written.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::args::{Connect, Environment, Parsed, Parser, Run, Tool, UsageError};
+
+/// A job, as its line describes it.
+#[derive(Clone, Debug)]
+pub struct BatchLine {
+    /// What its author calls it.
+    pub id: Option<String>,
+    /// The job; parameters are not applied yet.
+    pub run: Run,
+    /// File for its standard output.
+    pub stdout: Option<String>,
+    /// File for its standard error; the same as `stdout` = both in one.
+    pub stderr: Option<String>,
+    /// How often it is run again when it fails; `None` = as often as all.
+    pub retries: Option<u32>,
+}
+
+/// Why a line describes no job.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum LineError {
+    /// A quote that does not end.
+    #[error("the quote {0} is not closed")]
+    Quote(char),
+    /// Something that only a shell can do.
+    #[error("{0} is for a shell, and a line is not run by one: quote it, or write {{\"cmd\": \"...\"}}")]
+    Shell(char),
+    /// Not the JSON that is expected.
+    #[error("{0}")]
+    Json(String),
+    /// Neither or both of argv and cmd.
+    #[error("give one of argv and cmd")]
+    Program,
+    /// `output` and one of the two that it stands for.
+    #[error("output stands for stdout and stderr: give it, or them")]
+    Output,
+    /// An option that is about the command and not about one job.
+    #[error("{0} belongs to the prun command and not to a line")]
+    Outer(&'static str),
+    /// What `prun` would say of it.
+    #[error("{0}")]
+    Usage(#[from] UsageError),
+}
+
+/// A job as a JSON object.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Described {
+    id: Option<Id>,
+    argv: Option<Vec<String>>,
+    cmd: Option<String>,
+    np: Option<u32>,
+    host: Option<String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    cwd: Option<String>,
+    stdout: Option<String>,
+    stderr: Option<String>,
+    output: Option<String>,
+    retries: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a text or a number")]
+enum Id {
+    Text(String),
+    Number(i64),
+}
+
+/// Reads lines; keeps the definitions of options, which cost more to make than a line to read.
+pub struct LineParser {
+    parser: Parser,
+    environment: Environment,
+}
+
+impl LineParser {
+    /// With what `-x` can forward.
+    #[must_use]
+    pub fn new(environment: Environment) -> LineParser {
+        LineParser { parser: Parser::new(Tool::Prun), environment }
+    }
+
+    /// The job of a line; `None` when it is empty or a comment.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it.
+    pub fn parse(&mut self, line: &str) -> Result<Option<BatchLine>, LineError> {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            return Ok(None);
+        }
+        if line.starts_with('{') {
+            return self.described(line).map(Some);
+        }
+        let run = self.run(&words(line)?)?;
+        Ok(Some(BatchLine { id: None, run, stdout: None, stderr: None, retries: None }))
+    }
+
+    fn described(&mut self, line: &str) -> Result<BatchLine, LineError> {
+        let job: Described = serde_json::from_str(line).map_err(|e| LineError::Json(e.to_string()))?;
+        let argv = match (job.argv, job.cmd) {
+            (Some(argv), None) if argv.first().is_some_and(|program| !program.is_empty()) => argv,
+            (None, Some(cmd)) => vec!["/bin/sh".to_owned(), "-c".to_owned(), cmd],
+            _ => return Err(LineError::Program),
+        };
+        let (stdout, stderr) = match (job.output, job.stdout, job.stderr) {
+            (None, stdout, stderr) => (stdout, stderr),
+            (Some(both), None, None) => (Some(both.clone()), Some(both)),
+            _ => return Err(LineError::Output),
+        };
+        let mut words: Vec<String> = Vec::new();
+        words.extend(job.np.map(|n| format!("-n={n}")));
+        words.extend(job.host.map(|host| format!("--host={host}")));
+        words.extend(job.cwd.map(|dir| format!("--wdir={dir}")));
+        words.extend(job.env.iter().map(|(name, value)| format!("--set-env={name}={value}")));
+        // In an array `:` is an argument like any other, which it would not be on a line.
+        words.push("program".to_owned());
+        let mut run = self.run(&words)?;
+        run.spec.apps.iter_mut().for_each(|app| app.argv.clone_from(&argv));
+        let id = job.id.map(|id| match id {
+            Id::Text(text) => text,
+            Id::Number(number) => number.to_string(),
+        });
+        Ok(BatchLine { id, run, stdout, stderr, retries: job.retries })
+    }
+
+    fn run(&mut self, words: &[String]) -> Result<Run, LineError> {
+        let run = match self.parser.parse(words, &self.environment)? {
+            Parsed::Run(run) => *run,
+            Parsed::Print(_) => return Err(LineError::Outer("--help (or --version)")),
+        };
+        let outer = [
+            ("--batch", run.batch.is_some()),
+            ("--detach", run.detach),
+            ("--report-pid", run.report_pid.is_some()),
+            ("--prtemca", !run.params.is_empty()),
+            ("--forward-signals", run.forward_signals.is_some()),
+            ("an option that chooses the DVM", run.connect.as_ref().is_some_and(|c| *c != Connect::default())),
+        ];
+        match outer.iter().find(|(_, said)| *said) {
+            Some((what, _)) => Err(LineError::Outer(what)),
+            None => Ok(run),
+        }
+    }
+}
+
+/// Splits a line as a shell does, without expansions. What a shell would not take as it stands is refused: a program that got
+/// `>` as an argument would be a surprise.
+fn words(line: &str) -> Result<Vec<String>, LineError> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            c if c.is_whitespace() => words.extend(word.take()),
+            '|' | '&' | ';' | '<' | '>' | '(' | ')' | '$' | '`' => return Err(LineError::Shell(c)),
+            _ => {
+                let word = word.get_or_insert_default();
+                match c {
+                    '\'' => single_quoted(&mut chars, word)?,
+                    '"' => double_quoted(&mut chars, word)?,
+                    // At the end of a line it means nothing; there is no next line.
+                    '\\' => word.extend(chars.next()),
+                    c => word.push(c),
+                }
+            }
+        }
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+fn single_quoted(chars: &mut std::str::Chars<'_>, word: &mut String) -> Result<(), LineError> {
+    for c in chars {
+        match c {
+            '\'' => return Ok(()),
+            c => word.push(c),
+        }
+    }
+    Err(LineError::Quote('\''))
+}
+
+fn double_quoted(chars: &mut std::str::Chars<'_>, word: &mut String) -> Result<(), LineError> {
+    while let Some(c) = chars.next() {
+        match c {
+            '"' => return Ok(()),
+            '$' | '`' => return Err(LineError::Shell(c)),
+            '\\' => match chars.next() {
+                Some(special @ ('"' | '\\' | '$' | '`')) => word.push(special),
+                Some(other) => word.extend(['\\', other]),
+                None => break,
+            },
+            c => word.push(c),
+        }
+    }
+    Err(LineError::Quote('"'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Option<BatchLine>, LineError> {
+        LineParser::new([("HERE".to_owned(), "1".to_owned())].into()).parse(line)
+    }
+
+    fn argv(line: &str) -> Vec<String> {
+        parse(line).unwrap().unwrap().run.spec.apps[0].argv.clone()
+    }
+
+    #[test]
+    fn words_are_those_of_a_shell() {
+        assert_eq!(argv(r#"./a 'b c' "d \" e" f\ g h"i"'j' ''"#), ["./a", "b c", "d \" e", "f g", "hij", ""]);
+        assert_eq!(argv(r#"echo "\n" '$x > y' \$"#), ["echo", "\\n", "$x > y", "$"]);
+        assert_eq!(words("\t a  b \n").unwrap(), ["a", "b"]);
+    }
+
+    #[test]
+    fn what_only_a_shell_can_do_is_refused() {
+        for (line, c) in [("./a > out", '>'), ("./a $HOME", '$'), ("./a \"`b`\"", '`'), ("a; b", ';'), ("a &", '&')] {
+            assert_eq!(parse(line).unwrap_err(), LineError::Shell(c), "{line}");
+        }
+        assert_eq!(parse("./a 'b").unwrap_err(), LineError::Quote('\''));
+        assert_eq!(parse("./a \"b").unwrap_err(), LineError::Quote('"'));
+    }
+
+    #[test]
+    fn empty_lines_and_comments_are_no_jobs() {
+        for line in ["", "  \t", "# -n 3 ./a", "  # x"] {
+            assert!(parse(line).unwrap().is_none(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_line_has_the_options_of_prun() {
+        let line = parse("-n 3 --host n0:2 --wdir /d -x HERE --output tag ./a -n 4 : -n 1 ./b").unwrap().unwrap();
+        let spec = line.run.spec;
+        assert_eq!((spec.apps.len(), spec.apps[0].np, spec.apps[1].np), (2, Some(3), Some(1)));
+        assert_eq!(spec.apps[0].argv, ["./a", "-n", "4"]);
+        assert!(spec.output.tag);
+    }
+
+    #[test]
+    fn an_object_says_the_same() {
+        let line = r#"{"id": 7, "argv": ["./a", ":", "-x"], "np": 2, "host": "n1", "env": {"A": "b=c"}, "cwd": "/d",
+                       "output": "log", "retries": 3}"#;
+        let job = parse(line).unwrap().unwrap();
+        let app = &job.run.spec.apps[0];
+        assert_eq!((app.argv.join(" "), app.np, app.wdir.as_deref()), ("./a : -x".to_owned(), Some(2), Some("/d")));
+        assert_eq!(app.env, [ferrite_types::EnvOp::Set("A".to_owned(), "b=c".to_owned())]);
+        assert_eq!((job.id.as_deref(), job.retries), (Some("7"), Some(3)));
+        assert_eq!((job.stdout.as_deref(), job.stderr.as_deref()), (Some("log"), Some("log")));
+        assert_eq!(argv(r#"{"cmd": "a | b"}"#), ["/bin/sh", "-c", "a | b"]);
+    }
+
+    #[test]
+    fn wrong_lines_say_what_is_wrong() {
+        let told = |line: &str| parse(line).expect_err(line).to_string();
+        assert!(told("{\"argv\": [\"a\"], \"nq\": 1}").starts_with("unknown field `nq`"));
+        assert!(told("{\"argv\": \"a\"}").starts_with("invalid type"));
+        assert_eq!(told("{\"np\": 1}"), "give one of argv and cmd");
+        assert_eq!(told("{\"argv\": [], \"np\": 1}"), "give one of argv and cmd");
+        assert_eq!(told("{\"cmd\": \"a\", \"output\": \"x\", \"stderr\": \"y\"}"), LineError::Output.to_string());
+        assert_eq!(told("-n 2"), "no program to run");
+        assert_eq!(told("--hots n0 ./a"), "unknown option --hots");
+        assert_eq!(told("--batch x"), "--batch belongs to the prun command and not to a line");
+        assert_eq!(told("--pid 1 ./a"), "an option that chooses the DVM belongs to the prun command and not to a line");
+        assert_eq!(told("--help"), "--help (or --version) belongs to the prun command and not to a line");
+    }
+}
