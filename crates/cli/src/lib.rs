@@ -1,6 +1,6 @@
 //! The commands: what the user typed becomes a request to the driver, or to a DVM that is running. `args` is pure parsing, `setup`
 //! reads files and `machine` what this host is, `frame` is how messages look and `command` what all commands do alike;
-//! `prterun`, `prte`, `prted`, `prun` (with `batch`) and `pterm` put them together, and the binaries are one line each.
+//! `prterun`, `prte`, `prted`, `prun` (with `batch`), `pterm` and `pdvm` put them together, and the binaries are one line each.
 
 pub mod args;
 pub mod batch;
@@ -8,6 +8,7 @@ pub mod command;
 pub mod daemon_args;
 pub mod frame;
 pub mod machine;
+pub mod pdvm;
 pub mod prte;
 pub mod prted;
 pub mod prterun;

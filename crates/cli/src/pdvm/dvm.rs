@@ -1,0 +1,114 @@
+//! The DVM that is meant, and one function for each question to it.
+
+use ferrite_client::{Connection, Here};
+use ferrite_types::JobId;
+use ferrite_wire::control::{DvmStatus, JobDetail, JobStatus, Metrics, NodeStatus, Reply, Request};
+
+use super::failure::Failure;
+use super::moment::Moment;
+use super::options::JobName;
+use crate::args::{ConnectionOptions, connect_of};
+use crate::machine::{self, Surroundings};
+use crate::setup;
+
+/// A DVM that can be asked.
+pub(crate) struct Dvm {
+    connection: Connection,
+}
+
+impl Dvm {
+    /// The one that is meant.
+    ///
+    /// # Errors
+    /// There is none, several, or it does not answer.
+    pub(crate) fn find(which: ConnectionOptions) -> Result<Dvm, Failure> {
+        let connect = connect_of(which)?;
+        if connect.never {
+            return Err(Failure::Never);
+        }
+        let around = Surroundings::of_process(machine::environment()).map_err(Failure::Surroundings)?;
+        let base = setup::tmpdir_base_here(&around)?;
+        let here = Here::of(around.hostname, base.as_deref(), |name| around.environment.get(name).cloned());
+        let connection = ferrite_client::connect(&connect.selector, connect.patience, &here)?;
+        Ok(Dvm { connection })
+    }
+
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        self.connection.dvm()
+    }
+
+    /// The connection, for whoever listens to more than replies.
+    pub(crate) fn into_connection(self) -> Connection {
+        self.connection
+    }
+
+    /// How it is, and when that was.
+    pub(crate) fn status(&mut self) -> Result<(DvmStatus, Moment), Failure> {
+        let status = self.ask(Request::Status, |reply| match reply {
+            Reply::Status(status) => Some(*status),
+            _ => None,
+        })?;
+        let moment = Moment::now(&status);
+        Ok((status, moment))
+    }
+
+    /// Its nodes.
+    pub(crate) fn nodes(&mut self) -> Result<Vec<NodeStatus>, Failure> {
+        self.ask(Request::Nodes, |reply| match reply {
+            Reply::Nodes(nodes) => Some(nodes),
+            _ => None,
+        })
+    }
+
+    /// Its jobs in the order of their numbers, which is that of their submission.
+    pub(crate) fn jobs(&mut self) -> Result<Vec<JobStatus>, Failure> {
+        let mut jobs = self.ask(Request::Jobs, |reply| match reply {
+            Reply::Jobs(jobs) => Some(jobs),
+            _ => None,
+        })?;
+        jobs.sort_by_key(|job| job.job);
+        Ok(jobs)
+    }
+
+    /// One job.
+    pub(crate) fn job(&mut self, job: JobId) -> Result<JobDetail, Failure> {
+        self.ask(Request::Job(job), |reply| match reply {
+            Reply::Job(detail) => Some(*detail),
+            _ => None,
+        })
+    }
+
+    /// What it has counted.
+    pub(crate) fn metrics(&mut self) -> Result<Metrics, Failure> {
+        self.ask(Request::Metrics, |reply| match reply {
+            Reply::Metrics(metrics) => Some(*metrics),
+            _ => None,
+        })
+    }
+
+    /// Something that it is to do.
+    pub(crate) fn order(&mut self, request: Request) -> Result<(), Failure> {
+        self.ask(request, |reply| matches!(reply, Reply::Ordered).then_some(()))
+    }
+
+    /// The number of the job that is meant.
+    ///
+    /// # Errors
+    /// It was named by a namespace of another DVM: its number means another job here.
+    pub(crate) fn number_of(&self, name: &JobName) -> Result<JobId, Failure> {
+        match &name.dvm {
+            Some(dvm) if dvm != self.name() => {
+                Err(Failure::OtherDvm { wanted: name.id.nspace(dvm), dvm: self.name().to_owned() })
+            }
+            _ => Ok(name.id),
+        }
+    }
+
+    fn ask<T>(&mut self, request: Request, pick: impl FnOnce(Reply) -> Option<T>) -> Result<T, Failure> {
+        match self.connection.ask(request)? {
+            Reply::Refused(text) => Err(Failure::Refused(text)),
+            reply => pick(reply).ok_or_else(|| Failure::Astray { dvm: self.name().to_owned() }),
+        }
+    }
+}

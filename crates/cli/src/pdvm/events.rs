@@ -1,0 +1,122 @@
+//! `pdvm events`: the steps of jobs, one a line. With `--follow` as they happen, until the DVM ends or the user has seen enough;
+//! what was lost on the way, because this reader was too slow, is said.
+
+use ferrite_client::{ConnectionError, Happening, Session, Source};
+use ferrite_types::JobId;
+use ferrite_wire::Stream;
+use ferrite_wire::control::{ClientMessage, DvmMessage, Event, EventKind, JobDetail};
+use rustix::io::Errno;
+use rustix::process::Signal;
+
+use super::NAME;
+use super::dvm::Dvm;
+use super::failure::Failure;
+use super::json;
+use super::text::count;
+use crate::frame;
+
+/// The number of our only wish.
+const FOLLOW: u32 = 1;
+
+/// The steps of all jobs that the DVM remembers.
+pub(super) fn so_far(dvm: &mut Dvm, json: bool) -> Result<String, Failure> {
+    let mut details = Vec::new();
+    for job in dvm.jobs()? {
+        match dvm.job(job.job) {
+            Ok(detail) => details.push(detail),
+            // Forgotten since we were told of it: the history of a DVM is limited.
+            Err(Failure::Refused(_)) => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok(past(&details).iter().map(|event| line(event, json)).collect())
+}
+
+/// The steps of all these jobs in the order of time.
+fn past(details: &[JobDetail]) -> Vec<Event> {
+    let of = |detail: &JobDetail| {
+        let job = detail.status.job;
+        detail
+            .states
+            .clone()
+            .into_iter()
+            .map(move |(state, at_us)| Event { at_us, what: EventKind::Job { job, state } })
+    };
+    let mut events: Vec<Event> = details.iter().flat_map(of).collect();
+    events.sort_by_key(|event| event.at_us);
+    events
+}
+
+/// What happens from now on.
+pub(super) fn follow(dvm: Dvm, json: bool) -> Result<(), Failure> {
+    let signals = [Signal::INT, Signal::TERM, Signal::HUP].map(Signal::as_raw);
+    let mut session = Session::new(dvm.into_connection(), Source::stdin(), &signals).map_err(Failure::Machine)?;
+    session.send(&ClientMessage::Follow { id: FOLLOW });
+    loop {
+        match session.next(None) {
+            Happening::Message(DvmMessage::Event { event, .. }) => {
+                session.write(Stream::Stdout, line(&event, json).as_bytes());
+            }
+            Happening::Message(DvmMessage::EventsLost { count, .. }) => {
+                session.write(Stream::Stdout, lost(count, json).as_bytes());
+            }
+            // That the user has seen enough is how this ends when all is well.
+            Happening::Signal(_) => return Ok(()),
+            Happening::OutputBroken(Stream::Stdout, error) => return broken(error),
+            Happening::Gone(ConnectionError::Lost { dvm, .. }) => {
+                session.finish();
+                frame::print(&format!("{NAME}: the DVM {dvm} has ended\n"));
+                return Ok(());
+            }
+            Happening::Gone(error) => return Err(error.into()),
+            _ => {}
+        }
+    }
+}
+
+fn broken(error: Errno) -> Result<(), Failure> {
+    if error == Errno::PIPE { Ok(()) } else { Err(Failure::Output(error.into())) }
+}
+
+fn line(event: &Event, json: bool) -> String {
+    if json { json::line(&json::Line::of(event)) } else { render(event) }
+}
+
+fn lost(events: u64, json: bool) -> String {
+    match json {
+        true => json::line(&json::Line::lost(events)),
+        false => format!(
+            "{:>16} lost here: they came faster than they were read\n",
+            count(events, "event was", "events were")
+        ),
+    }
+}
+
+fn render(event: &Event) -> String {
+    let name = |job: JobId| if job == JobId::DAEMONS { "DVM".to_owned() } else { format!("job {job}") };
+    let (who, state) = match event.what {
+        EventKind::Job { job, state } => (name(job), state.name()),
+        EventKind::Proc { job, rank, state } => (format!("{} rank {rank}", name(job)), state.name()),
+    };
+    format!("{:>16.6}  {who:<18}  {state}\n", json::seconds(event.at_us))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pdvm::samples;
+
+    #[test]
+    fn each_step_is_a_line() {
+        let all = |json| samples::events().iter().map(|e| line(e, json)).collect::<String>() + &lost(17, json);
+        insta::assert_snapshot!(all(false));
+        insta::assert_snapshot!(all(true));
+    }
+
+    #[test]
+    fn the_past_is_in_the_order_of_time_across_jobs() {
+        let events = past(&[samples::detail(), samples::failed()]);
+        assert!(events.is_sorted_by_key(|event| event.at_us));
+        assert_eq!(events.len(), samples::detail().states.len() + samples::failed().states.len());
+    }
+}

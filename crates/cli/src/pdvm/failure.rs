@@ -1,0 +1,98 @@
+//! Why a verb could not be carried out, and what the user can do about it.
+
+use std::io;
+use std::path::PathBuf;
+
+use ferrite_client::{ConnectionError, FindError};
+use thiserror::Error;
+
+use crate::args::UsageError;
+use crate::setup::SetupError;
+
+/// See the module.
+#[derive(Debug, Error)]
+pub(crate) enum Failure {
+    /// The line is wrong.
+    #[error(transparent)]
+    Usage(#[from] UsageError),
+    /// A parameter is wrong.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// `--do-not-connect`.
+    #[error("--do-not-connect leaves no DVM that could be asked")]
+    Never,
+    /// This process is nowhere.
+    #[error("cannot find out where we are: {0}")]
+    Surroundings(io::Error),
+    /// There is no such DVM.
+    #[error(transparent)]
+    Find(#[from] FindError),
+    /// It went away while we talked.
+    #[error(transparent)]
+    Connection(#[from] ConnectionError),
+    /// It says no; its words say why.
+    #[error("{0}")]
+    Refused(String),
+    /// It answers something else than was asked.
+    #[error("the DVM {dvm} gave an answer that belongs to another question")]
+    Astray {
+        /// Its name.
+        dvm: String,
+    },
+    /// The job's namespace is not one of this DVM.
+    #[error("job {wanted} belongs to another DVM than {dvm}, which was found")]
+    OtherDvm {
+        /// The namespace, as given.
+        wanted: String,
+        /// The DVM.
+        dvm: String,
+    },
+    /// Standard output takes nothing.
+    #[error("cannot write to standard output: {0}")]
+    Output(io::Error),
+    /// A file that was to be written.
+    #[error("cannot write {path}: {cause}")]
+    File {
+        /// Its path.
+        path: PathBuf,
+        /// Why not.
+        cause: io::Error,
+    },
+    /// `top` draws on a terminal.
+    #[error("top needs a terminal, and standard output is none")]
+    NoTerminal,
+    /// `top` is for eyes.
+    #[error("top has no JSON: it draws")]
+    TopJson,
+    /// The terminal does not do what it should.
+    #[error("cannot use the terminal: {0}")]
+    Terminal(io::Error),
+    /// The machine lets us not even begin.
+    #[error("cannot begin to listen: {0}")]
+    Machine(io::Error),
+}
+
+impl Failure {
+    /// What to do; empty when the message says it.
+    pub(crate) fn next_step(&self) -> String {
+        let text = match self {
+            Failure::Usage(error) => return error.next_step(),
+            Failure::Setup(error) => return error.next_step(),
+            Failure::Never => "Remove the option.",
+            Failure::Surroundings(_) => "Change to a directory that exists, and start the command by its path.",
+            Failure::Find(error) => error.next_step(),
+            Failure::Connection(error) => error.next_step(),
+            Failure::Refused(_) => "",
+            Failure::Astray { .. } => "This is a fault of the software: please report it.",
+            Failure::OtherDvm { .. } => "Say which DVM is meant with --namespace, --pid or --dvm-uri.",
+            Failure::Output(_) => "Look at where standard output goes: the disk may be full.",
+            Failure::File { .. } => "Give a file in a directory that can be written to, or `-`.",
+            Failure::NoTerminal | Failure::TopJson => {
+                "`pdvm status`, `pdvm jobs` and `pdvm nodes` print the same once, with --json for programs; `pdvm events --follow` goes on."
+            }
+            Failure::Terminal(_) => "Check TERM, or use `pdvm status` and `pdvm jobs`.",
+            Failure::Machine(_) => "The limit of open files may be reached (ulimit -n).",
+        };
+        text.to_owned()
+    }
+}

@@ -1,0 +1,102 @@
+//! `pdvm job`: everything about one job.
+
+use ferrite_wire::control::{JobDetail, JobStatus, ProcStatus};
+
+use super::dvm::Dvm;
+use super::failure::Failure;
+use super::jobs::{ago, ran_for_us};
+use super::json;
+use super::moment::Moment;
+use super::options::JobName;
+use super::text::{NONE, Side, Table, count, duration, or_none, plain};
+
+pub(super) fn answer(dvm: &mut Dvm, name: &JobName, json: bool) -> Result<String, Failure> {
+    let id = dvm.number_of(name)?;
+    let (_, moment) = dvm.status()?;
+    let detail = dvm.job(id)?;
+    Ok(if json { to_json(&detail, &moment) } else { render(&detail, &moment) })
+}
+
+fn to_json(detail: &JobDetail, moment: &Moment) -> String {
+    json::document("job", moment, json::Detail::of(detail))
+}
+
+fn render(detail: &JobDetail, moment: &Moment) -> String {
+    let job = &detail.status;
+    let mut text = format!("Job {} ({})\n", job.job, plain(&detail.nspace));
+    let mut say = |name: &str, value: String| text.push_str(&format!("  {name:<10} {value}\n"));
+    say("Name", plain(&job.name));
+    say("State", job.state.to_string());
+    if !job.waiting_for.is_empty() {
+        say("Waits for", plain(&job.waiting_for));
+    }
+    say("Processes", extent(job));
+    say("Exit code", or_none(job.exit_code));
+    say("Submitted", ago(job.submitted_us, moment));
+    say("Running", or_none(job.running_us.map(|at| running(job, at, moment))));
+    say("Ended", or_none(job.ended_us.map(|at| ago(at, moment))));
+    for (index, line) in detail.cause.lines().enumerate() {
+        say(if index == 0 { "Cause" } else { "" }, plain(line));
+    }
+    text + &states(detail) + &processes(&detail.procs)
+}
+
+fn extent(job: &JobStatus) -> String {
+    match job.nodes {
+        0 => NONE.to_owned(),
+        nodes => {
+            let nodes = count(u64::from(nodes), "node", "nodes");
+            format!("{} on {nodes}, the first is {}", job.procs, plain(&job.first_node))
+        }
+    }
+}
+
+fn running(job: &JobStatus, at_us: u64, moment: &Moment) -> String {
+    let launch = duration(at_us.saturating_sub(job.submitted_us));
+    let ran = or_none(ran_for_us(job, moment).map(duration));
+    format!("{}, {launch} after its submission, for {ran}", ago(at_us, moment))
+}
+
+fn states(detail: &JobDetail) -> String {
+    let mut table = Table::new(&[("STATE", Side::Left), ("AFTER", Side::Right)]);
+    for (state, at_us) in &detail.states {
+        table.row(vec![state.to_string(), duration(at_us.saturating_sub(detail.status.submitted_us))]);
+    }
+    format!("\n{}", table.render())
+}
+
+fn processes(processes: &[ProcStatus]) -> String {
+    if processes.is_empty() {
+        return String::new();
+    }
+    let columns = [("RANK", Side::Right), ("NODE", Side::Left), ("PID", Side::Right), ("STATE", Side::Left)];
+    let mut table = Table::new(&columns);
+    for process in processes {
+        let node = plain(&process.node);
+        table.row(vec![process.rank.to_string(), node, or_none(process.pid), process.state.to_string()]);
+    }
+    format!("\n{}", table.render())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pdvm::samples;
+
+    #[test]
+    fn a_job_that_runs() {
+        insta::assert_snapshot!(render(&samples::detail(), &samples::moment()));
+        insta::assert_snapshot!(to_json(&samples::detail(), &samples::moment()));
+    }
+
+    #[test]
+    fn a_job_that_failed_says_why() {
+        insta::assert_snapshot!(render(&samples::failed(), &samples::moment()));
+        insta::assert_snapshot!(to_json(&samples::failed(), &samples::moment()));
+    }
+
+    #[test]
+    fn a_job_that_waits_has_no_processes_yet() {
+        insta::assert_snapshot!(render(&samples::queued(), &samples::moment()));
+    }
+}

@@ -1,0 +1,83 @@
+//! `pdvm jobs`: a table of all jobs that the DVM remembers.
+
+use ferrite_wire::control::JobStatus;
+
+use super::dvm::Dvm;
+use super::failure::Failure;
+use super::json;
+use super::moment::Moment;
+use super::status::NAME_WIDTH;
+use super::text::{NONE, Side, Table, cut, duration, or_none, plain};
+
+pub(super) fn answer(dvm: &mut Dvm, json: bool) -> Result<String, Failure> {
+    let (_, moment) = dvm.status()?;
+    let jobs = dvm.jobs()?;
+    Ok(if json { to_json(&jobs, &moment) } else { render(&jobs, &moment) })
+}
+
+fn to_json(jobs: &[JobStatus], moment: &Moment) -> String {
+    json::document("jobs", moment, json::Jobs { jobs: jobs.iter().map(json::Job::of).collect() })
+}
+
+fn render(jobs: &[JobStatus], moment: &Moment) -> String {
+    let columns = [
+        ("JOB", Side::Right),
+        ("STATE", Side::Left),
+        ("PROCS", Side::Right),
+        ("NODES", Side::Right),
+        ("FIRST NODE", Side::Left),
+        ("EXIT", Side::Right),
+        ("SUBMITTED", Side::Right),
+        ("RAN FOR", Side::Right),
+        ("ENDED", Side::Right),
+        ("NAME", Side::Left),
+        ("WAITS FOR", Side::Left),
+    ];
+    let mut table = Table::new(&columns);
+    jobs.iter().for_each(|job| table.row(row(job, moment)));
+    table.render()
+}
+
+fn row(job: &JobStatus, moment: &Moment) -> Vec<String> {
+    let first = if job.first_node.is_empty() { NONE.to_owned() } else { plain(&job.first_node) };
+    vec![
+        job.job.to_string(),
+        job.state.to_string(),
+        job.procs.to_string(),
+        job.nodes.to_string(),
+        first,
+        or_none(job.exit_code),
+        ago(job.submitted_us, moment),
+        or_none(ran_for_us(job, moment).map(duration)),
+        or_none(job.ended_us.map(|at| ago(at, moment))),
+        cut(&job.name, NAME_WIDTH),
+        plain(&job.waiting_for),
+    ]
+}
+
+/// `2.0 s ago`.
+pub(super) fn ago(at_us: u64, moment: &Moment) -> String {
+    format!("{} ago", duration(moment.since_us(at_us)))
+}
+
+/// From the start of its last process to its end, or to now (microseconds); `None` when they never all ran.
+pub(super) fn ran_for_us(job: &JobStatus, moment: &Moment) -> Option<u64> {
+    job.running_us.map(|began| job.ended_us.unwrap_or(moment.dvm_us).saturating_sub(began))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pdvm::samples;
+
+    #[test]
+    fn jobs_that_run_wait_and_are_over() {
+        insta::assert_snapshot!(render(&samples::jobs(), &samples::moment()));
+        insta::assert_snapshot!(to_json(&samples::jobs(), &samples::moment()));
+    }
+
+    #[test]
+    fn without_jobs_there_is_only_the_head() {
+        assert_eq!(render(&[], &samples::moment()).lines().count(), 1);
+    }
+}

@@ -1,0 +1,327 @@
+//! The JSON of `pdvm`: a schema of its own, so that the control protocol may change while scripts go on. Documented in
+//! docs/pdvm-json.md; a change that a reader could notice raises [`SCHEMA`], new fields do not.
+
+use ferrite_types::{JobState, ProcState};
+use ferrite_wire::control::{EventKind, JobDetail, JobStatus, NodeStatus, ProcStatus};
+use serde::Serialize;
+
+use super::moment::{Moment, iso};
+
+/// Version of the schema.
+pub(crate) const SCHEMA: u32 = 1;
+
+/// An answer: what every one begins with, and what it says.
+#[derive(Serialize)]
+struct Document<'a, T> {
+    schema: u32,
+    kind: &'static str,
+    dvm: &'a str,
+    asked_at: String,
+    uptime_s: f64,
+    #[serde(flatten)]
+    body: T,
+}
+
+/// The text of an answer.
+pub(crate) fn document(kind: &'static str, moment: &Moment, body: impl Serialize) -> String {
+    let document = Document {
+        schema: SCHEMA,
+        kind,
+        dvm: &moment.dvm,
+        asked_at: iso(moment.asked),
+        uptime_s: seconds(moment.dvm_us),
+        body,
+    };
+    written(serde_json::to_string_pretty(&document))
+}
+
+/// One line of a stream.
+pub(crate) fn line(line: &Line) -> String {
+    written(serde_json::to_string(line))
+}
+
+/// A text for another program, in its format.
+pub(crate) fn foreign(value: &impl Serialize) -> String {
+    written(serde_json::to_string(value))
+}
+
+fn written(text: Result<String, serde_json::Error>) -> String {
+    text.expect("all keys are texts, and nothing here fails to serialize") + "\n"
+}
+
+/// Seconds of microseconds: exact for the first 285 years of a DVM.
+pub(crate) fn seconds(us: u64) -> f64 {
+    us as f64 / 1e6
+}
+
+/// A text that may be empty, which is `null`.
+fn text(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// `kind: "status"`.
+#[derive(Serialize)]
+pub(crate) struct Status {
+    pub(crate) version: String,
+    pub(crate) state: Option<&'static str>,
+    pub(crate) waiting_for: Option<String>,
+    pub(crate) nodes: u32,
+    pub(crate) daemons: u32,
+    pub(crate) slots: u32,
+    pub(crate) slots_in_use: u32,
+    pub(crate) jobs_running: u32,
+    pub(crate) jobs_queued: u32,
+    pub(crate) jobs_ended: u64,
+    pub(crate) jobs_failed: u64,
+    pub(crate) processes_running: u32,
+    /// Jobs that are not over.
+    pub(crate) waiting: Vec<Waiting>,
+}
+
+impl Status {
+    pub(crate) fn of(status: &ferrite_wire::control::DvmStatus, waiting: Vec<Waiting>) -> Status {
+        Status {
+            version: status.version.clone(),
+            state: status.state.map(JobState::name),
+            waiting_for: text(&status.waiting_for),
+            nodes: status.nodes,
+            daemons: status.daemons,
+            slots: status.slots,
+            slots_in_use: status.slots_in_use,
+            jobs_running: status.jobs_running,
+            jobs_queued: status.jobs_queued,
+            jobs_ended: status.jobs_ended,
+            jobs_failed: status.jobs_failed,
+            processes_running: status.procs_running,
+            waiting,
+        }
+    }
+}
+
+/// A job that waits, in `status`.
+#[derive(Serialize)]
+pub(crate) struct Waiting {
+    job: u32,
+    name: String,
+    state: &'static str,
+    waiting_for: Option<String>,
+}
+
+impl Waiting {
+    pub(crate) fn of(job: &JobStatus) -> Waiting {
+        Waiting { job: job.job.0, name: job.name.clone(), state: job.state.name(), waiting_for: text(&job.waiting_for) }
+    }
+}
+
+/// `kind: "nodes"`.
+#[derive(Serialize)]
+pub(crate) struct Nodes {
+    pub(crate) nodes: Vec<Node>,
+}
+
+/// A node.
+#[derive(Serialize)]
+pub(crate) struct Node {
+    name: String,
+    daemon: Option<u32>,
+    state: String,
+    slots: u32,
+    slots_in_use: u32,
+    max_slots: Option<u32>,
+    cores: u32,
+}
+
+impl Node {
+    pub(crate) fn of(node: &NodeStatus) -> Node {
+        Node {
+            name: node.name.clone(),
+            daemon: node.daemon.map(|rank| rank.0),
+            state: node.state.clone(),
+            slots: node.slots,
+            slots_in_use: node.slots_in_use,
+            max_slots: Some(node.max_slots).filter(|max| *max > 0),
+            cores: node.cores,
+        }
+    }
+}
+
+/// `kind: "jobs"`.
+#[derive(Serialize)]
+pub(crate) struct Jobs {
+    pub(crate) jobs: Vec<Job>,
+}
+
+/// A job in a line.
+#[derive(Serialize)]
+pub(crate) struct Job {
+    job: u32,
+    name: String,
+    state: &'static str,
+    waiting_for: Option<String>,
+    processes: u32,
+    nodes: u32,
+    first_node: Option<String>,
+    exit_code: Option<u8>,
+    submitted_s: f64,
+    running_s: Option<f64>,
+    ended_s: Option<f64>,
+}
+
+impl Job {
+    pub(crate) fn of(job: &JobStatus) -> Job {
+        Job {
+            job: job.job.0,
+            name: job.name.clone(),
+            state: job.state.name(),
+            waiting_for: text(&job.waiting_for),
+            processes: job.procs,
+            nodes: job.nodes,
+            first_node: text(&job.first_node),
+            exit_code: job.exit_code,
+            submitted_s: seconds(job.submitted_us),
+            running_s: job.running_us.map(seconds),
+            ended_s: job.ended_us.map(seconds),
+        }
+    }
+}
+
+/// `kind: "job"`: a job in a line, and more.
+#[derive(Serialize)]
+pub(crate) struct Detail {
+    #[serde(flatten)]
+    job: Job,
+    namespace: String,
+    cause: Option<String>,
+    states: Vec<StateTime>,
+    process_list: Vec<Process>,
+}
+
+impl Detail {
+    pub(crate) fn of(detail: &JobDetail) -> Detail {
+        let at = |(state, at_us): &(JobState, u64)| StateTime { state: state.name(), at_s: seconds(*at_us) };
+        Detail {
+            job: Job::of(&detail.status),
+            namespace: detail.nspace.clone(),
+            cause: text(&detail.cause),
+            states: detail.states.iter().map(at).collect(),
+            process_list: detail.procs.iter().map(Process::of).collect(),
+        }
+    }
+}
+
+/// When a job entered a state.
+#[derive(Serialize)]
+struct StateTime {
+    state: &'static str,
+    at_s: f64,
+}
+
+/// A process.
+#[derive(Serialize)]
+struct Process {
+    rank: u32,
+    node: String,
+    pid: Option<u32>,
+    state: &'static str,
+}
+
+impl Process {
+    fn of(process: &ProcStatus) -> Process {
+        Process {
+            rank: process.rank.0,
+            node: process.node.clone(),
+            pid: process.pid,
+            state: ProcState::name(process.state),
+        }
+    }
+}
+
+/// `kind: "ordered"`.
+#[derive(Serialize)]
+pub(crate) struct Ordered {
+    pub(crate) order: &'static str,
+    pub(crate) job: u32,
+    pub(crate) signal: Option<i32>,
+}
+
+/// `kind: "trace"`.
+#[derive(Serialize)]
+pub(crate) struct Trace {
+    pub(crate) job: u32,
+    pub(crate) name: String,
+    pub(crate) over: bool,
+    pub(crate) spans: Vec<Span>,
+}
+
+/// How long a job was in a state.
+#[derive(Serialize)]
+pub(crate) struct Span {
+    pub(crate) state: &'static str,
+    pub(crate) at_s: f64,
+    pub(crate) duration_s: Option<f64>,
+}
+
+/// `kind: "metrics"`.
+#[derive(Serialize)]
+pub(crate) struct Metrics {
+    pub(crate) jobs_submitted: u64,
+    pub(crate) jobs_started: u64,
+    pub(crate) jobs_ended: u64,
+    pub(crate) jobs_failed: u64,
+    pub(crate) processes_started: u64,
+    pub(crate) processes_running: u32,
+    pub(crate) output_bytes: u64,
+    pub(crate) stdin_bytes: u64,
+    pub(crate) broadcasts: u64,
+    pub(crate) launch: Launch,
+}
+
+/// How long launches took.
+#[derive(Serialize)]
+pub(crate) struct Launch {
+    pub(crate) count: u64,
+    pub(crate) sum_s: f64,
+    pub(crate) buckets: Vec<Bucket>,
+}
+
+/// Launches that took at most so long, and longer than those of the bucket before.
+#[derive(Serialize)]
+pub(crate) struct Bucket {
+    pub(crate) up_to_s: Option<f64>,
+    pub(crate) count: u64,
+}
+
+/// One line of `events`.
+#[derive(Serialize)]
+pub(crate) struct Line {
+    schema: u32,
+    #[serde(flatten)]
+    what: What,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum What {
+    JobState { at_s: f64, job: u32, state: &'static str },
+    ProcessState { at_s: f64, job: u32, rank: u32, state: &'static str },
+    EventsLost { count: u64 },
+}
+
+impl Line {
+    /// Of a step.
+    pub(crate) fn of(event: &ferrite_wire::control::Event) -> Line {
+        let at_s = seconds(event.at_us);
+        let what = match event.what {
+            EventKind::Job { job, state } => What::JobState { at_s, job: job.0, state: state.name() },
+            EventKind::Proc { job, rank, state } => {
+                What::ProcessState { at_s, job: job.0, rank: rank.0, state: state.name() }
+            }
+        };
+        Line { schema: SCHEMA, what }
+    }
+
+    /// Of steps that nobody told us.
+    pub(crate) fn lost(count: u64) -> Line {
+        Line { schema: SCHEMA, what: What::EventsLost { count } }
+    }
+}

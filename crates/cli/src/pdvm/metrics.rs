@@ -1,0 +1,105 @@
+//! `pdvm metrics`: what the DVM has counted. The same numbers are there for Prometheus (parameter `ferrite_metrics`).
+
+use ferrite_wire::control::{Histogram, Metrics};
+
+use super::dvm::Dvm;
+use super::failure::Failure;
+use super::json::{self, Bucket, Launch, seconds};
+use super::moment::Moment;
+use super::status::headline;
+use super::text::{Side, Table, bar, duration};
+
+/// Characters of the longest bar.
+const BAR_WIDTH: usize = 30;
+
+pub(super) fn answer(dvm: &mut Dvm, json: bool) -> Result<String, Failure> {
+    let metrics = dvm.metrics()?;
+    let moment = Moment::now(&metrics.status);
+    Ok(if json { to_json(&metrics, &moment) } else { render(&metrics) })
+}
+
+fn to_json(metrics: &Metrics, moment: &Moment) -> String {
+    let status = &metrics.status;
+    let body = json::Metrics {
+        jobs_submitted: metrics.jobs_submitted,
+        jobs_started: metrics.jobs_started,
+        jobs_ended: status.jobs_ended,
+        jobs_failed: status.jobs_failed,
+        processes_started: metrics.procs_started,
+        processes_running: status.procs_running,
+        output_bytes: metrics.output_bytes,
+        stdin_bytes: metrics.stdin_bytes,
+        broadcasts: metrics.xcasts,
+        launch: launch(&metrics.launch),
+    };
+    json::document("metrics", moment, body)
+}
+
+fn launch(histogram: &Histogram) -> Launch {
+    let limited =
+        histogram.buckets.iter().map(|(limit, count)| Bucket { up_to_s: Some(seconds(*limit)), count: *count });
+    let above = Bucket { up_to_s: None, count: histogram.above };
+    Launch { count: counted(histogram), sum_s: seconds(histogram.sum_us), buckets: limited.chain([above]).collect() }
+}
+
+fn counted(histogram: &Histogram) -> u64 {
+    histogram.buckets.iter().map(|(_, count)| count).sum::<u64>() + histogram.above
+}
+
+fn render(metrics: &Metrics) -> String {
+    let status = &metrics.status;
+    let counters = [
+        ("Jobs submitted", metrics.jobs_submitted),
+        ("Jobs started", metrics.jobs_started),
+        ("Jobs ended", status.jobs_ended),
+        ("Jobs failed", status.jobs_failed),
+        ("Processes started", metrics.procs_started),
+        ("Processes running", u64::from(status.procs_running)),
+        ("Output (bytes)", metrics.output_bytes),
+        ("Input (bytes)", metrics.stdin_bytes),
+        ("Broadcasts", metrics.xcasts),
+    ];
+    let width = counters.iter().map(|(_, value)| value.to_string().len()).fold(0, usize::max);
+    let lines = counters.iter().map(|(name, value)| format!("  {name:<18} {value:>width$}\n"));
+    format!("{}\n{}{}", headline(status), lines.collect::<String>(), launches(&metrics.launch))
+}
+
+/// The launches by their time, from the first to the last time that any took.
+fn launches(histogram: &Histogram) -> String {
+    let count = counted(histogram);
+    if count == 0 {
+        return String::new();
+    }
+    let limited = histogram.buckets.iter().map(|(limit, count)| (format!("up to {}", duration(*limit)), *count));
+    let last = histogram.buckets.last().map_or_else(String::new, |(limit, _)| format!("above {}", duration(*limit)));
+    let rows: Vec<(String, u64)> = limited.chain([(last, histogram.above)]).collect();
+    let taken = |(_, count): &(String, u64)| *count > 0;
+    let first = rows.iter().position(taken).unwrap_or(0);
+    let end = rows.iter().rposition(taken).map_or(rows.len(), |last| last + 1);
+    let most = rows.iter().map(|(_, count)| *count).fold(0, u64::max);
+    let mut table = Table::new(&[("LAUNCH TOOK", Side::Left), ("JOBS", Side::Right), ("", Side::Left)]);
+    for (name, count) in &rows[first..end] {
+        let bar = if *count == 0 { String::new() } else { bar(0, *count, most, BAR_WIDTH) };
+        table.row(vec![name.clone(), count.to_string(), bar]);
+    }
+    let mean = duration(histogram.sum_us / count);
+    format!("\nFrom submission to the start of the last process: {mean} on average\n{}", table.render())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pdvm::samples;
+
+    #[test]
+    fn counters_and_launch_times() {
+        insta::assert_snapshot!(render(&samples::metrics()));
+        insta::assert_snapshot!(to_json(&samples::metrics(), &samples::moment()));
+    }
+
+    #[test]
+    fn before_the_first_launch_there_is_no_average() {
+        let metrics = Metrics { launch: Histogram::default(), ..samples::metrics() };
+        assert!(!render(&metrics).contains("average"));
+    }
+}

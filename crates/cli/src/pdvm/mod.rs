@@ -1,0 +1,85 @@
+//! `pdvm`: what a DVM is doing, what it waits for, and orders for its jobs. One verb, one file; each has a pure function that
+//! makes its text, and one that makes its JSON. `options` is the command line, `dvm` asks, `moment` is when, `text` lays out,
+//! `json` is the schema (docs/pdvm-json.md).
+
+mod dvm;
+mod events;
+mod failure;
+mod job;
+mod jobs;
+mod json;
+mod kill;
+mod metrics;
+mod moment;
+mod nodes;
+mod options;
+#[cfg(test)]
+mod samples;
+mod signal;
+mod status;
+mod text;
+mod top;
+mod trace;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+
+use dvm::Dvm;
+use failure::Failure;
+pub use options::{PdvmOptions, definitions};
+use options::{PdvmParsed, Verb};
+
+use crate::command::{REFUSED, as_text};
+use crate::frame;
+
+const NAME: &str = "pdvm";
+
+/// Runs the command with these arguments (without its name); returns its exit code.
+pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
+    let done = match as_text(args).and_then(|args| options::parse(&args)) {
+        Ok(PdvmParsed::Print(text)) => put(&text),
+        Ok(PdvmParsed::Run(options)) => run(options),
+        Err(error) => {
+            frame::print(&frame::refusal(NAME, &error));
+            return REFUSED;
+        }
+    };
+    match done {
+        Ok(()) => 0,
+        Err(failure) => {
+            frame::print(&frame::framed(NAME, &[&failure.to_string(), &failure.next_step()]));
+            REFUSED
+        }
+    }
+}
+
+fn run(options: PdvmOptions) -> Result<(), Failure> {
+    let PdvmOptions { verb, which, json } = options;
+    // Before a DVM is looked for: that there is none is not what is wrong then.
+    if let Verb::Top(_) = verb {
+        top::check(json)?;
+    }
+    let mut dvm = Dvm::find(which)?;
+    match verb {
+        Verb::Status => put(&status::answer(&mut dvm, json)?),
+        Verb::Nodes => put(&nodes::answer(&mut dvm, json)?),
+        Verb::Jobs => put(&jobs::answer(&mut dvm, json)?),
+        Verb::Job(of) => put(&job::answer(&mut dvm, &of.job, json)?),
+        Verb::Kill(of) => put(&kill::answer(&mut dvm, &of.job, json)?),
+        Verb::Signal(of) => put(&signal::answer(&mut dvm, &of.job, of.signal, json)?),
+        Verb::Events(how) if how.follow => events::follow(dvm, json),
+        Verb::Events(_) => put(&events::so_far(&mut dvm, json)?),
+        Verb::Top(how) => top::watch(dvm, how.interval),
+        Verb::Trace(how) => trace::answer(&mut dvm, &how, json),
+        Verb::Metrics => put(&metrics::answer(&mut dvm, json)?),
+    }
+}
+
+/// A reader that went away (`pdvm jobs | head -1`) is no failure; a full disk is.
+fn put(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(cause) if cause.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Output(cause)),
+        _ => Ok(()),
+    }
+}

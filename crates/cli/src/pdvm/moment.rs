@@ -1,0 +1,75 @@
+//! When a DVM was asked, by its clock and by ours: what turns its times into ages and dates. Pure but for [`Moment::now`].
+
+use std::time::{Duration, SystemTime};
+
+use ferrite_wire::control::DvmStatus;
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Moment {
+    /// The DVM that was asked.
+    pub(crate) dvm: String,
+    /// Its time (microseconds since it began).
+    pub(crate) dvm_us: u64,
+    /// Ours (since 1970).
+    pub(crate) asked: Duration,
+}
+
+impl Moment {
+    /// The moment of this status, which has just come.
+    pub(crate) fn now(status: &DvmStatus) -> Moment {
+        let asked = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Moment { dvm: status.dvm.clone(), dvm_us: status.now_us, asked }
+    }
+
+    /// How long ago this was (microseconds).
+    pub(crate) fn since_us(&self, at_us: u64) -> u64 {
+        self.dvm_us.saturating_sub(at_us)
+    }
+}
+
+/// `2026-11-21T23:02:01.250Z`, of a time since 1970.
+pub(crate) fn iso(time: Duration) -> String {
+    let (days, second) = (time.as_secs() / 86_400, time.as_secs() % 86_400);
+    let (year, month, day) = date(days);
+    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", time.subsec_millis())
+}
+
+/// Year, month and day, counted from 1, of a number of days since 1970.
+fn date(mut days: u64) -> (u64, usize, u64) {
+    let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let mut year = 1970;
+    while days >= 365 + u64::from(leap(year)) {
+        days -= 365 + u64::from(leap(year));
+        year += 1;
+    }
+    let months = [31, 28 + u64::from(leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let mut month = 0;
+    while days >= months[month] {
+        days -= months[month];
+        month += 1;
+    }
+    (year, month + 1, days + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_date_knows_leap_years() {
+        let dates = [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (951_782_399, "2000-02-28T23:59:59.000Z"),
+            (951_782_400, "2000-02-29T00:00:00.000Z"),
+            (1_709_251_200, "2024-03-01T00:00:00.000Z"),
+            (1_767_225_599, "2025-12-31T23:59:59.000Z"),
+            (4_107_542_400, "2100-03-01T00:00:00.000Z"),
+        ];
+        for (seconds, text) in dates {
+            assert_eq!(iso(Duration::from_secs(seconds)), text);
+        }
+        assert_eq!(iso(Duration::from_millis(1_250)), "1970-01-01T00:00:01.250Z");
+    }
+}

@@ -1,0 +1,51 @@
+//! `pdvm nodes`: the nodes of the pool, and how full they are.
+
+use ferrite_wire::control::NodeStatus;
+
+use super::dvm::Dvm;
+use super::failure::Failure;
+use super::json;
+use super::moment::Moment;
+use super::text::{NONE, Side, Table, or_none, plain};
+
+pub(super) fn answer(dvm: &mut Dvm, json: bool) -> Result<String, Failure> {
+    let (_, moment) = dvm.status()?;
+    let nodes = dvm.nodes()?;
+    Ok(if json { to_json(&nodes, &moment) } else { render(&nodes) })
+}
+
+fn to_json(nodes: &[NodeStatus], moment: &Moment) -> String {
+    json::document("nodes", moment, json::Nodes { nodes: nodes.iter().map(json::Node::of).collect() })
+}
+
+fn render(nodes: &[NodeStatus]) -> String {
+    let columns = [
+        ("NODE", Side::Left),
+        ("STATE", Side::Left),
+        ("DAEMON", Side::Right),
+        ("IN USE", Side::Right),
+        ("SLOTS", Side::Right),
+        ("MAX", Side::Right),
+        ("CORES", Side::Right),
+    ];
+    let mut table = Table::new(&columns);
+    for node in nodes {
+        let most = if node.max_slots == 0 { NONE.to_owned() } else { node.max_slots.to_string() };
+        let numbers =
+            [or_none(node.daemon), node.slots_in_use.to_string(), node.slots.to_string(), most, node.cores.to_string()];
+        table.row([plain(&node.name), plain(&node.state)].into_iter().chain(numbers).collect());
+    }
+    table.render()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pdvm::samples;
+
+    #[test]
+    fn nodes_up_starting_and_down() {
+        insta::assert_snapshot!(render(&samples::nodes()));
+        insta::assert_snapshot!(to_json(&samples::nodes(), &samples::moment()));
+    }
+}

@@ -1,0 +1,250 @@
+//! The command line of `pdvm`, as clap definitions: help, man pages, completions and parsing all come from here.
+
+#![allow(rustdoc::broken_intra_doc_links, reason = "comments here are help texts, whose brackets are no links")]
+
+use std::time::Duration;
+
+use clap::error::ErrorKind;
+use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
+use ferrite_types::JobId;
+
+use super::signal::parse_signal;
+use crate::args::{ConnectionOptions, UsageError, version};
+
+/// Everything behind `pdvm`.
+#[derive(Clone, Debug, Parser)]
+#[command(
+    name = "pdvm",
+    about = "Shows what a DVM is doing and what it waits for, and ends or signals its jobs.",
+    after_help = "Without a word about the DVM it is the one of the same batch job, else the only one that is running here.\n\
+        Exit code: 0 done; 1 not done (no DVM, no such job, refused), and standard error says why.",
+    version,
+    disable_help_subcommand = true,
+    subcommand_required = true,
+    subcommand_value_name = "VERB",
+    subcommand_help_heading = "Verbs",
+    term_width = 100
+)]
+pub struct PdvmOptions {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+    /// Answer in JSON (schema: docs/pdvm-json.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) which: ConnectionOptions,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Subcommand)]
+pub(crate) enum Verb {
+    /// How the DVM is, and what it and its jobs wait for
+    Status,
+    /// Its nodes, and how full they are
+    Nodes,
+    /// Its jobs, in the order of their submission
+    Jobs,
+    /// One job: its states, its processes, why it failed
+    Job(OneJob),
+    /// End a job
+    Kill(OneJob),
+    /// Send a signal to the processes of a job
+    Signal(SignalOptions),
+    /// The steps of its jobs, one a line
+    Events(EventsOptions),
+    /// Watch it: jobs and nodes, refreshed until you press q
+    Top(TopOptions),
+    /// How long a job was in each state
+    Trace(TraceOptions),
+    /// What it has counted since it began
+    Metrics,
+}
+
+/// A job.
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct OneJob {
+    /// Number of the job, or its namespace as prun --detach prints it
+    #[arg(value_name = "JOB", value_parser = JobName::parse)]
+    pub(crate) job: JobName,
+}
+
+/// A job, and what it is sent.
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct SignalOptions {
+    /// Number of the job, or its namespace as prun --detach prints it
+    #[arg(value_name = "JOB", value_parser = JobName::parse)]
+    pub(crate) job: JobName,
+    /// Name (USR1, SIGUSR1) or number
+    #[arg(value_name = "SIGNAL", value_parser = parse_signal)]
+    pub(crate) signal: i32,
+}
+
+/// Of `events`.
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct EventsOptions {
+    /// Show what happens from now on, until the DVM ends or you press Ctrl-C; without it: the steps of all jobs so far
+    #[arg(long, short = 'f')]
+    pub(crate) follow: bool,
+}
+
+/// Of `top`.
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct TopOptions {
+    /// Time between two looks
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = parse_interval)]
+    pub(crate) interval: Duration,
+}
+
+/// Of `trace`.
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct TraceOptions {
+    /// Number of the job, or its namespace as prun --detach prints it
+    #[arg(value_name = "JOB", value_parser = JobName::parse)]
+    pub(crate) job: JobName,
+    /// Write a trace for Perfetto or chrome://tracing to this file; `-` = standard output
+    #[arg(long, value_name = "FILE|-", conflicts_with = "json")]
+    pub(crate) chrome: Option<std::path::PathBuf>,
+}
+
+/// How a user names a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct JobName {
+    /// Its number.
+    pub(crate) id: JobId,
+    /// The DVM of its namespace, when that was given.
+    pub(crate) dvm: Option<String>,
+}
+
+impl JobName {
+    /// `7`, or `<dvm>@7`.
+    fn parse(text: &str) -> Result<JobName, String> {
+        let (dvm, number) = text.rsplit_once('@').map_or((None, text), |(dvm, number)| (Some(dvm.to_owned()), number));
+        let id = number.parse().ok().filter(|_| dvm.as_deref() != Some(""));
+        id.map(|id| JobName { id: JobId(id), dvm })
+            .ok_or_else(|| "not the number of a job; `pdvm jobs` lists them".to_owned())
+    }
+}
+
+/// Seconds, with a fraction if wanted.
+fn parse_interval(text: &str) -> Result<Duration, String> {
+    // A DVM has better things to do than to answer the same question without a pause.
+    const SHORTEST_S: f64 = 0.1;
+    const LONGEST_S: f64 = 3_600.0;
+    let seconds: Option<f64> = text.parse().ok().filter(|s| (SHORTEST_S..=LONGEST_S).contains(s));
+    seconds
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| format!("not a number of seconds from {SHORTEST_S} to {LONGEST_S}"))
+}
+
+/// What a `pdvm` line asks for.
+#[derive(Clone, Debug)]
+pub(crate) enum PdvmParsed {
+    /// Print this and end well.
+    Print(String),
+    /// Ask the DVM.
+    Run(PdvmOptions),
+}
+
+/// The definitions, for parsing, man pages and completions: what holds for every verb may stand before it or behind it.
+#[must_use]
+pub fn definitions() -> Command {
+    PdvmOptions::command().mut_args(|arg| arg.global(true))
+}
+
+/// Parses what stands behind the name of the command.
+///
+/// # Errors
+/// Anything that is no line of `pdvm`.
+pub(crate) fn parse(args: &[String]) -> Result<PdvmParsed, UsageError> {
+    let line = std::iter::once("pdvm").chain(args.iter().map(String::as_str));
+    match definitions().try_get_matches_from(line).and_then(|matches| PdvmOptions::from_arg_matches(&matches)) {
+        Ok(options) => Ok(PdvmParsed::Run(options)),
+        Err(error) => match error.kind() {
+            ErrorKind::DisplayHelp => Ok(PdvmParsed::Print(error.render().to_string())),
+            ErrorKind::DisplayVersion => Ok(PdvmParsed::Print(version("pdvm"))),
+            _ => Err(refused(&error)),
+        },
+    }
+}
+
+/// What clap says first is what is wrong; the usage that follows it is one `--help` away.
+fn refused(error: &clap::Error) -> UsageError {
+    let next = "`pdvm --help` lists the verbs, `pdvm VERB --help` shows how one is written.".to_owned();
+    let text = error.render().to_string();
+    let what = match error.kind() {
+        ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            "nothing to do: give a verb, for example `pdvm status`".to_owned()
+        }
+        // Which arguments are missing stands in the lines below the first.
+        ErrorKind::MissingRequiredArgument => {
+            let missing: Vec<&str> = text.lines().skip(1).map_while(|l| l.strip_prefix("  ")).map(str::trim).collect();
+            format!("missing: {}", missing.join(" "))
+        }
+        _ => text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned(),
+    };
+    UsageError::Conflict { what, next }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(line: &str) -> String {
+        let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        match parse(&args) {
+            Ok(PdvmParsed::Run(options)) => format!("{options:?}"),
+            Ok(PdvmParsed::Print(text)) => text,
+            Err(error) => crate::frame::refusal("pdvm", &error),
+        }
+    }
+
+    #[test]
+    fn a_job_is_named_by_its_number_or_its_namespace() {
+        let name = |dvm: Option<&str>| Ok(JobName { id: JobId(7), dvm: dvm.map(str::to_owned) });
+        assert_eq!(JobName::parse("7"), name(None));
+        assert_eq!(JobName::parse("prte-n0-1@7"), name(Some("prte-n0-1")));
+        for bad in ["", "x", "-1", "@7", "d@", "7@d", "99999999999"] {
+            assert!(JobName::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_interval_is_neither_nothing_nor_for_ever() {
+        assert_eq!(parse_interval("0.5"), Ok(Duration::from_millis(500)));
+        for bad in ["0", "-1", "nan", "inf", "1e9", "x", ""] {
+            assert!(parse_interval(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn options_of_all_verbs_stand_before_the_verb_or_behind_it() {
+        for line in ["--pid 12 --json jobs", "jobs --json --pid 12"] {
+            let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            let Ok(PdvmParsed::Run(options)) = parse(&args) else { panic!("{line}") };
+            assert_eq!((options.verb, options.which.pid.as_deref(), options.json), (Verb::Jobs, Some("12"), true));
+        }
+    }
+
+    #[test]
+    fn a_wrong_line_is_refused_in_one_message() {
+        let lines =
+            ["", "stat", "job", "job x", "kill 1 2", "signal 1", "signal 1 NOPE", "--bad status", "top --interval 0"];
+        let more = ["trace 1 --chrome t --json", "--pid 1 status --namespace x"];
+        let all: Vec<_> = lines.iter().chain(&more).map(|l| format!("$ pdvm {l}\n{}", told(l))).collect();
+        insta::assert_snapshot!(all.join("\n"));
+    }
+
+    #[test]
+    fn help() {
+        let verbs = ["status", "nodes", "jobs", "job", "kill", "signal", "events", "top", "trace", "metrics"];
+        let own = |verb: &str| {
+            let text = told(&format!("{verb} --help"));
+            let (own, common) = text.split_once("\nThe DVM to run in:\n").unwrap_or_default();
+            assert!(common.contains("--dvm-uri"), "{verb}");
+            format!("$ pdvm {verb} --help\n{own}")
+        };
+        let all: Vec<_> = [told("--help")].into_iter().chain(verbs.map(own)).collect();
+        insta::assert_snapshot!(all.join("\n"));
+        assert_eq!(told("-V"), format!("pdvm (Ferrite) {}\n", env!("CARGO_PKG_VERSION")));
+    }
+}

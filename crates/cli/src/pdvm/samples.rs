@@ -1,0 +1,167 @@
+//! What a DVM may answer, for the tests of all verbs.
+
+use std::time::Duration;
+
+use ferrite_types::{DaemonRank, JobId, JobState, ProcState, Rank};
+use ferrite_wire::control::{
+    DvmStatus, Event, EventKind, Histogram, JobDetail, JobStatus, Metrics, NodeStatus, ProcStatus,
+};
+
+use super::moment::Moment;
+
+const NOW_US: u64 = 125_250_000;
+
+pub(super) fn moment() -> Moment {
+    Moment { dvm: "prte-n0-4711".to_owned(), dvm_us: NOW_US, asked: Duration::from_millis(1_795_302_121_250) }
+}
+
+pub(super) fn status() -> DvmStatus {
+    DvmStatus {
+        dvm: moment().dvm,
+        version: "0.1.0".to_owned(),
+        now_us: NOW_US,
+        state: Some(JobState::VmReady),
+        waiting_for: String::new(),
+        nodes: 4,
+        daemons: 3,
+        slots: 12,
+        slots_in_use: 8,
+        jobs_running: 1,
+        jobs_queued: 1,
+        jobs_ended: 40,
+        jobs_failed: 3,
+        procs_running: 7,
+    }
+}
+
+pub(super) fn nodes() -> Vec<NodeStatus> {
+    let node = |name: &str, daemon: Option<u32>, state: &str, slots_in_use| NodeStatus {
+        name: name.to_owned(),
+        daemon: daemon.map(DaemonRank),
+        state: state.to_owned(),
+        slots: 4,
+        slots_in_use,
+        max_slots: 0,
+        cores: 4,
+    };
+    vec![
+        NodeStatus { slots: 16, max_slots: 32, cores: 16, ..node("n0", Some(0), "up", 8) },
+        node("n1", Some(1), "starting", 0),
+        node("n2", None, "down", 0),
+    ]
+}
+
+fn running_line() -> JobStatus {
+    JobStatus {
+        job: JobId(41),
+        name: "./solver".to_owned(),
+        procs: 8,
+        nodes: 2,
+        first_node: "n0".to_owned(),
+        state: JobState::Running,
+        exit_code: None,
+        waiting_for: "7 of 8 processes to end (ranks 1, 2, 3, 4 and 3 more)".to_owned(),
+        submitted_us: 120_000_000,
+        running_us: Some(120_003_250),
+        ended_us: None,
+    }
+}
+
+pub(super) fn jobs() -> Vec<JobStatus> {
+    vec![failed().status, running_line(), queued().status]
+}
+
+pub(super) fn detail() -> JobDetail {
+    let process = |rank, node: &str, pid, state| ProcStatus { rank: Rank(rank), node: node.to_owned(), pid, state };
+    JobDetail {
+        status: running_line(),
+        nspace: "prte-n0-4711@41".to_owned(),
+        states: vec![
+            (JobState::Init, 120_000_000),
+            (JobState::Map, 120_000_100),
+            (JobState::LaunchApps, 120_000_600),
+            (JobState::Running, 120_003_250),
+        ],
+        procs: vec![
+            process(0, "n0", Some(900), ProcState::Terminated),
+            process(1, "n0", Some(901), ProcState::Registered),
+            process(2, "n1", None, ProcState::Init),
+        ],
+        cause: String::new(),
+    }
+}
+
+pub(super) fn failed() -> JobDetail {
+    JobDetail {
+        status: JobStatus {
+            job: JobId(40),
+            name: "./a\x1b[2Jb : /opt/a/very/long/path/to/a/program".to_owned(),
+            procs: 2,
+            nodes: 1,
+            first_node: "n1".to_owned(),
+            state: JobState::AbortedBySig,
+            exit_code: Some(139),
+            waiting_for: String::new(),
+            submitted_us: 2_000_000,
+            running_us: Some(2_004_000),
+            ended_us: Some(4_004_000),
+        },
+        nspace: "prte-n0-4711@40".to_owned(),
+        states: vec![
+            (JobState::Init, 2_000_000),
+            (JobState::Running, 2_004_000),
+            (JobState::AbortedBySig, 3_504_000),
+            (JobState::Terminated, 4_004_000),
+        ],
+        procs: Vec::new(),
+        cause: "Rank 1 died of signal 11.\nJob 40 was ended.".to_owned(),
+    }
+}
+
+pub(super) fn queued() -> JobDetail {
+    JobDetail {
+        status: JobStatus {
+            job: JobId(42),
+            procs: 0,
+            nodes: 0,
+            first_node: String::new(),
+            state: JobState::Allocate,
+            waiting_for: "16 slots (4 of 12 are free, 0 jobs are before it)".to_owned(),
+            submitted_us: 125_000_000,
+            running_us: None,
+            ..running_line()
+        },
+        nspace: "prte-n0-4711@42".to_owned(),
+        states: vec![(JobState::Init, 125_000_000), (JobState::Allocate, 125_000_050)],
+        procs: Vec::new(),
+        cause: String::new(),
+    }
+}
+
+pub(super) fn events() -> Vec<Event> {
+    vec![
+        Event { at_us: 250, what: EventKind::Job { job: JobId::DAEMONS, state: JobState::VmReady } },
+        Event { at_us: 120_000_000, what: EventKind::Job { job: JobId(41), state: JobState::Init } },
+        Event {
+            at_us: 120_001_000,
+            what: EventKind::Proc { job: JobId(41), rank: Rank(1), state: ProcState::Registered },
+        },
+    ]
+}
+
+pub(super) fn metrics() -> Metrics {
+    Metrics {
+        status: status(),
+        jobs_submitted: 42,
+        jobs_started: 38,
+        procs_started: 160,
+        launch: Histogram {
+            buckets: vec![(500, 0), (1_000, 3), (2_000, 30), (3_000, 0), (5_000, 4), (10_000, 0)],
+            above: 1,
+            sum_us: 99_000,
+        },
+        output_bytes: 1_234_567,
+        stdin_bytes: 0,
+        xcasts: 90,
+    }
+}

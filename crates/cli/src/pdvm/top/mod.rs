@@ -1,0 +1,115 @@
+//! `pdvm top`: a DVM to look at, and jobs to end by key. `state` is what is shown and what keys do, `view` draws it, `asker` asks
+//! the DVM in a thread of its own (one that hangs must not keep the user from leaving), `screen` owns the terminal.
+
+mod asker;
+mod screen;
+mod state;
+mod view;
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use ferrite_client::ConnectionError;
+use ratatui::crossterm::event::{self, Event, KeyEventKind};
+
+use asker::{Answer, Asker};
+use screen::{Asked, Screen};
+use state::{State, Wish};
+
+use super::NAME;
+use super::dvm::Dvm;
+use super::failure::Failure;
+use crate::frame;
+
+/// How long a key, a signal or an answer may wait to be seen.
+const GLANCE: Duration = Duration::from_millis(50);
+
+/// Beyond this, and the interval, an answer is late.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What can be said before a DVM was looked for.
+pub(super) fn check(json: bool) -> Result<(), Failure> {
+    match (json, std::io::stdout().is_terminal()) {
+        (true, _) => Err(Failure::TopJson),
+        (false, false) => Err(Failure::NoTerminal),
+        (false, true) => Ok(()),
+    }
+}
+
+/// Until the user leaves, or the DVM does.
+pub(super) fn watch(dvm: Dvm, interval: Duration) -> Result<(), Failure> {
+    let asker = Asker::start(dvm, interval);
+    let mut screen = Screen::open().map_err(Failure::Terminal)?;
+    let ended = Watch { asker, state: State::default(), heard: Instant::now(), late_after: interval + PATIENCE }
+        .run(&mut screen);
+    // Before anything is said: on the screen of `top` it would vanish with it.
+    drop(screen);
+    match ended {
+        Err(Failure::Connection(ConnectionError::Lost { dvm, .. })) => {
+            frame::print(&format!("{NAME}: the DVM {dvm} has ended\n"));
+            Ok(())
+        }
+        ended => ended,
+    }
+}
+
+struct Watch {
+    asker: Asker,
+    state: State,
+    /// When the DVM was last heard.
+    heard: Instant,
+    late_after: Duration,
+}
+
+impl Watch {
+    fn run(mut self, screen: &mut Screen) -> Result<(), Failure> {
+        let mut changed = true;
+        loop {
+            changed |= self.listen()?;
+            match screen.asked() {
+                Asked::Nothing => {}
+                Asked::End => return Ok(()),
+                Asked::Stop => {
+                    screen.stop().map_err(Failure::Terminal)?;
+                    changed = true;
+                }
+            }
+            if std::mem::take(&mut changed) {
+                screen.draw(|frame| view::draw(frame, &self.state)).map_err(Failure::Terminal)?;
+            }
+            if !event::poll(GLANCE).map_err(Failure::Terminal)? {
+                continue;
+            }
+            changed = true;
+            match self.on_event(&event::read().map_err(Failure::Terminal)?) {
+                Wish::Nothing => {}
+                Wish::Leave => return Ok(()),
+                Wish::Stop => screen.stop().map_err(Failure::Terminal)?,
+                Wish::Kill(job) => self.asker.kill(job),
+            }
+        }
+    }
+
+    /// Takes in what the DVM said; true when there is something new to show.
+    fn listen(&mut self) -> Result<bool, Failure> {
+        let mut changed = false;
+        while let Some(answer) = self.asker.next() {
+            changed = true;
+            self.heard = Instant::now();
+            match answer {
+                Answer::Seen(seen) => self.state.on_seen(*seen),
+                Answer::Killed(job, outcome) => self.state.on_killed(job, outcome),
+                Answer::Failed(failure) => return Err(failure),
+            }
+        }
+        let silent = self.heard.elapsed();
+        Ok(self.state.set_silent((silent > self.late_after).then_some(silent.as_secs())) || changed)
+    }
+
+    fn on_event(&mut self, event: &Event) -> Wish {
+        match event {
+            Event::Key(key) if key.kind != KeyEventKind::Release => self.state.on_key(key),
+            _ => Wish::Nothing,
+        }
+    }
+}

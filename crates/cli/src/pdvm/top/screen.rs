@@ -1,0 +1,99 @@
+//! The terminal while `top` has it. However `top` ends, by key, by signal, by an error or by a bug, the terminal is given back as
+//! it was; only SIGKILL leaves no time for it.
+
+use std::io::{self, Stdout, stdout};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ratatui::crossterm::cursor::Show;
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use ratatui::prelude::CrosstermBackend;
+use ratatui::{Frame, Terminal};
+use rustix::process::{Signal, getpid, kill_process};
+
+/// What signals ask for.
+pub(super) enum Asked {
+    /// None came.
+    Nothing,
+    /// To end.
+    End,
+    /// To stop until SIGCONT.
+    Stop,
+}
+
+/// See the module.
+pub(super) struct Screen {
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+    end: Arc<AtomicBool>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Screen {
+    /// Takes the terminal.
+    ///
+    /// # Errors
+    /// It is none, or does not do what it should.
+    pub(super) fn open() -> io::Result<Screen> {
+        let (end, stop) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT] {
+            signal_hook::flag::register(signal.as_raw(), end.clone())?;
+        }
+        signal_hook::flag::register(Signal::TSTP.as_raw(), stop.clone())?;
+        leave_before_panic();
+        let terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
+        let screen = Screen { terminal, end, stop };
+        // From here on `screen` gives back what was taken, even when the next line fails half-way.
+        enter()?;
+        Ok(screen)
+    }
+
+    /// Draws one picture.
+    pub(super) fn draw(&mut self, picture: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        self.terminal.draw(picture).map(|_| ())
+    }
+
+    /// What signals asked for since the last call.
+    pub(super) fn asked(&self) -> Asked {
+        match (self.end.load(Ordering::Relaxed), self.stop.swap(false, Ordering::Relaxed)) {
+            (true, _) => Asked::End,
+            (false, true) => Asked::Stop,
+            (false, false) => Asked::Nothing,
+        }
+    }
+
+    /// Stops this process as Ctrl-Z does; comes back when the user brings it to the foreground.
+    pub(super) fn stop(&mut self) -> io::Result<()> {
+        leave();
+        // Not SIGTSTP, which we catch.
+        kill_process(getpid(), Signal::STOP)?;
+        enter()?;
+        self.terminal.clear()
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        leave();
+    }
+}
+
+fn enter() -> io::Result<()> {
+    enable_raw_mode()?;
+    execute!(stdout(), EnterAlternateScreen)
+}
+
+/// Everything is tried: a terminal that is gone takes nothing, and a step that fails must not keep the next from being made.
+fn leave() {
+    let _ = execute!(stdout(), LeaveAlternateScreen, Show);
+    let _ = disable_raw_mode();
+}
+
+/// A released build ends at a panic without dropping anything, so the hook leaves; the message is then readable as well.
+fn leave_before_panic() {
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        leave();
+        before(info);
+    }));
+}

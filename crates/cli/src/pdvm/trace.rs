@@ -1,0 +1,158 @@
+//! `pdvm trace`: how long a job was in each of its states, as a table, as JSON, or as a trace for Perfetto and chrome://tracing.
+
+use std::path::Path;
+
+use ferrite_types::JobState;
+use ferrite_wire::control::JobDetail;
+use serde::Serialize;
+
+use super::dvm::Dvm;
+use super::failure::Failure;
+use super::json;
+use super::moment::Moment;
+use super::options::TraceOptions;
+use super::put;
+use super::text::{NONE, Side, Table, bar, duration, plain};
+
+/// Characters of the time from the first state to the last.
+const BAR_WIDTH: usize = 40;
+
+pub(super) fn answer(dvm: &mut Dvm, how: &TraceOptions, json: bool) -> Result<(), Failure> {
+    let id = dvm.number_of(&how.job)?;
+    let (_, moment) = dvm.status()?;
+    let detail = dvm.job(id)?;
+    match &how.chrome {
+        Some(path) => write(path, &chrome(&detail, &moment)),
+        None if json => put(&to_json(&detail, &moment)),
+        None => put(&render(&detail, &moment)),
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    if path == Path::new("-") {
+        return put(text);
+    }
+    std::fs::write(path, text).map_err(|cause| Failure::File { path: path.to_owned(), cause })
+}
+
+/// A time in a state (microseconds).
+struct Span {
+    state: JobState,
+    at_us: u64,
+    /// `None` for the last state of a job that is over: nothing comes after it.
+    length_us: Option<u64>,
+}
+
+fn spans(detail: &JobDetail, moment: &Moment) -> Vec<Span> {
+    let open_end = detail.status.ended_us.is_none().then_some(moment.dvm_us);
+    let ends = detail.states.iter().skip(1).map(|(_, at)| Some(*at)).chain([open_end]);
+    let span = |((state, at_us), end): (&(JobState, u64), Option<u64>)| Span {
+        state: *state,
+        at_us: *at_us,
+        length_us: end.map(|end| end.saturating_sub(*at_us)),
+    };
+    detail.states.iter().zip(ends).map(span).collect()
+}
+
+fn render(detail: &JobDetail, moment: &Moment) -> String {
+    let spans = spans(detail, moment);
+    let began = spans.first().map_or(0, |span| span.at_us);
+    let whole = spans.last().map_or(0, |span| span.at_us + span.length_us.unwrap_or(0) - began);
+    let columns = [("STATE", Side::Left), ("AFTER", Side::Right), ("FOR", Side::Right), ("", Side::Left)];
+    let mut table = Table::new(&columns);
+    for span in &spans {
+        let after = span.at_us - began;
+        let length = span.length_us.map_or_else(|| NONE.to_owned(), duration);
+        let bar = bar(after, span.length_us.unwrap_or(0), whole, BAR_WIDTH);
+        table.row(vec![span.state.to_string(), duration(after), length, bar]);
+    }
+    let goes_on = if detail.status.ended_us.is_none() { ", and it goes on" } else { "" };
+    let job = &detail.status;
+    format!("Job {} ({}): {}{goes_on}\n{}", job.job, plain(&job.name), duration(whole), table.render())
+}
+
+fn to_json(detail: &JobDetail, moment: &Moment) -> String {
+    let span = |span: Span| json::Span {
+        state: span.state.name(),
+        at_s: json::seconds(span.at_us),
+        duration_s: span.length_us.map(json::seconds),
+    };
+    let body = json::Trace {
+        job: detail.status.job.0,
+        name: detail.status.name.clone(),
+        over: detail.status.ended_us.is_some(),
+        spans: spans(detail, moment).into_iter().map(span).collect(),
+    };
+    json::document("trace", moment, body)
+}
+
+/// The trace event format: the DVM is the process, the job its thread.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Chrome<'a> {
+    display_time_unit: &'static str,
+    trace_events: Vec<ChromeEvent<'a>>,
+}
+
+/// Times in microseconds, as the format has them.
+#[derive(Serialize)]
+struct ChromeEvent<'a> {
+    name: &'static str,
+    ph: &'static str,
+    pid: u32,
+    tid: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ts: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dur: Option<u64>,
+    /// Of an instant: drawn on its thread only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    s: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    args: Option<ChromeName<'a>>,
+}
+
+#[derive(Serialize)]
+struct ChromeName<'a> {
+    name: &'a str,
+}
+
+fn chrome(detail: &JobDetail, moment: &Moment) -> String {
+    let job = &detail.status;
+    let event = |name, ph| ChromeEvent { name, ph, pid: 1, tid: job.job.0, ts: None, dur: None, s: None, args: None };
+    let title = format!("job {}: {}", job.job, job.name);
+    let names = [("process_name", moment.dvm.as_str()), ("thread_name", title.as_str())];
+    let names = names.map(|(kind, name)| ChromeEvent { args: Some(ChromeName { name }), ..event(kind, "M") });
+    let step = |span: Span| match span.length_us {
+        Some(length) => ChromeEvent { ts: Some(span.at_us), dur: Some(length), ..event(span.state.name(), "X") },
+        None => ChromeEvent { ts: Some(span.at_us), s: Some("t"), ..event(span.state.name(), "i") },
+    };
+    let trace_events = names.into_iter().chain(spans(detail, moment).into_iter().map(step)).collect();
+    json::foreign(&Chrome { display_time_unit: "ms", trace_events })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pdvm::samples;
+
+    #[test]
+    fn a_job_that_runs_is_in_its_last_state_until_now() {
+        insta::assert_snapshot!(render(&samples::detail(), &samples::moment()));
+        insta::assert_snapshot!(to_json(&samples::detail(), &samples::moment()));
+        insta::assert_snapshot!(chrome(&samples::detail(), &samples::moment()));
+    }
+
+    #[test]
+    fn the_last_state_of_a_job_that_is_over_has_no_length() {
+        insta::assert_snapshot!(render(&samples::failed(), &samples::moment()));
+        insta::assert_snapshot!(to_json(&samples::failed(), &samples::moment()));
+        insta::assert_snapshot!(chrome(&samples::failed(), &samples::moment()));
+    }
+
+    #[test]
+    fn a_job_without_states_has_an_empty_trace() {
+        let detail = JobDetail { states: Vec::new(), ..samples::failed() };
+        assert_eq!(render(&detail, &samples::moment()).lines().count(), 2);
+    }
+}
