@@ -1,19 +1,135 @@
-//! `prun --batch`: many jobs over one connection.
+//! `prun --batch`: a list of jobs over one connection. `line` is one job's text, `feed` cuts lines, `outcome` is what is said of
+//! a job, `list` is the loop; here files are opened and read for the first time.
 
+mod feed;
 pub mod line;
+mod list;
+mod outcome;
 
-use ferrite_client::Connection;
+use std::fs::File;
+use std::io::Read;
+
+use ferrite_client::{Connection, Session, Source};
+use ferrite_wire::control::{Reply, Request};
 
 use crate::args::BatchRun;
+use crate::command::{self, REFUSED};
+use crate::frame;
 use crate::machine::Surroundings;
-use crate::setup::ClientSetup;
+use crate::prun::heard;
+use crate::setup::{ClientSetup, prepare_listed};
+use feed::Feed;
+use line::LineParser;
+use list::List;
+use outcome::{Epoch, Progress};
 
+/// So many bad lines are shown; who has more has one mistake in all of them.
+const SHOWN: usize = 10;
+
+/// Runs the list; the DVM is looked for only when the file is good.
 pub(crate) fn start(
-    _name: &'static str,
-    _batch: &BatchRun,
-    _setup: &ClientSetup,
-    _around: &Surroundings,
-    _connect: impl FnOnce() -> Option<Connection>,
+    name: &'static str,
+    batch: &BatchRun,
+    setup: &ClientSetup,
+    around: &Surroundings,
+    connect: impl FnOnce() -> Option<Connection>,
 ) -> i32 {
-    1
+    let mut parser = LineParser::new(around.environment.clone());
+    let (input, total) = match open(batch, setup, around, &mut parser) {
+        Ok(opened) => opened,
+        Err(text) => {
+            frame::print(&frame::framed(
+                name,
+                &[&text, "Nothing was started. `prun --help batch` shows what a line can be."],
+            ));
+            return REFUSED;
+        }
+    };
+    let results = match batch
+        .results
+        .as_ref()
+        .map(|path| (path, File::create(around.cwd.join(path))))
+        .map(|(p, f)| f.map_err(|e| (p, e)))
+        .transpose()
+    {
+        Ok(results) => results,
+        Err((path, error)) => {
+            return command::refuse(name, &format!("--results: cannot write {path}: {error}"), "Give another file.");
+        }
+    };
+    let Some(mut connection) = connect() else { return REFUSED };
+    let epoch = match connection.ask(Request::Status) {
+        Ok(Reply::Status(status)) => Epoch::of(status.now_us),
+        Ok(_) => Epoch::of(0),
+        Err(error) => return command::refuse(name, &error.to_string(), error.next_step()),
+    };
+    match Session::new(connection, input, &heard(&setup.signals)) {
+        Ok(session) => {
+            List::new(name, batch, setup, around, parser, session, results, epoch, Progress::new(total)).run()
+        }
+        Err(error) => {
+            command::refuse(name, &format!("cannot watch the jobs: {error}"), "See `ulimit -n`, and try again.")
+        }
+    }
+}
+
+/// The input, and the number of jobs in it. A file that can be read twice is read once before anything is started.
+fn open(
+    batch: &BatchRun,
+    setup: &ClientSetup,
+    around: &Surroundings,
+    parser: &mut LineParser,
+) -> Result<(Source, Option<u64>), String> {
+    if batch.file == "-" {
+        return Ok((Source::stdin(), None));
+    }
+    let path = around.cwd.join(&batch.file);
+    let cannot = |e: std::io::Error| format!("cannot read the list of jobs {}: {e}", batch.file);
+    let file = File::open(&path).map_err(cannot)?;
+    if !file.metadata().map_err(cannot)?.is_file() {
+        return Ok((Source::file(file), None));
+    }
+    let total = check(&batch.file, file, setup, around, parser)?;
+    Ok((Source::file(File::open(&path).map_err(cannot)?), Some(total)))
+}
+
+/// Counts the jobs of a file; its bad lines are the error.
+fn check(
+    name: &str,
+    mut file: File,
+    setup: &ClientSetup,
+    around: &Surroundings,
+    parser: &mut LineParser,
+) -> Result<u64, String> {
+    let mut feed = Feed::default();
+    let mut buffer = vec![0; 64 * 1024];
+    let (mut jobs, mut bad, mut shown) = (0, 0, String::new());
+    while !feed.is_over() {
+        let count = file.read(&mut buffer).map_err(|e| format!("cannot read the list of jobs {name}: {e}"))?;
+        feed.push(&buffer[..count]);
+        while let Some((number, line)) = feed.next_line() {
+            match line.map_err(str::to_owned).and_then(|line| is_job(&line, setup, around, parser)) {
+                Ok(job) => jobs += u64::from(job),
+                Err(why) => {
+                    bad += 1;
+                    if bad <= SHOWN {
+                        shown.push_str(&format!("\n  {name}:{number}: {why}"));
+                    }
+                }
+            }
+        }
+    }
+    match bad {
+        0 => Ok(jobs),
+        1 => Err(format!("the list has a line that is no job:{shown}")),
+        _ if bad > SHOWN => Err(format!("the list has {bad} lines that are no jobs, the first of them:{shown}")),
+        _ => Err(format!("the list has {bad} lines that are no jobs:{shown}")),
+    }
+}
+
+fn is_job(line: &str, setup: &ClientSetup, around: &Surroundings, parser: &mut LineParser) -> Result<bool, String> {
+    match parser.parse(line).map_err(|e| e.to_string())? {
+        Some(job) => prepare_listed(job.run, &setup.params, around).map(|_| true).map_err(|e| e.to_string()),
+        None => Ok(false),
+    }
 }

@@ -91,7 +91,7 @@ pub(crate) fn heard(forwarded: &[i32]) -> Vec<i32> {
 }
 
 fn run_one(name: &'static str, connection: Connection, setup: ClientSetup) -> i32 {
-    let ClientSetup { run, forwarded_env, signals, tmpdir_base: _ } = setup;
+    let ClientSetup { run, forwarded_env, signals, .. } = setup;
     let reads = !run.detach && run.spec.stdin != StdinTarget::None;
     let input = if reads { Source::stdin() } else { Source::empty() };
     let session = match Session::new(connection, input, &heard(&signals)) {

@@ -8,7 +8,8 @@ use ferrite_rm::{
     Allocation, AllocationError, AppHosts, HostList, Hostfile, HostfileError, ParamError, Params, Sources, ThisMachine,
     allocate, hostfile, hostlist,
 };
-use ferrite_types::{EnvOp, HostSelection, JobSpec};
+use ferrite_types::{EnvOp, HostSelection, JobSpec, MapBy, StdinTarget};
+use ferrite_wire::control::Submission;
 use thiserror::Error;
 
 use crate::args::{AppPlace, Environment, Run, UsageError, forwardable_signals, is_launch_identity, parse_signals};
@@ -47,6 +48,8 @@ pub struct ClientSetup {
     pub signals: Vec<i32>,
     /// Parameter `prte_tmpdir_base`.
     pub tmpdir_base: Option<String>,
+    /// All parameters.
+    pub params: Params,
 }
 
 /// The nodes of a DVM that outlives its jobs, and all parameters.
@@ -121,7 +124,8 @@ impl SetupError {
 /// The first obstacle.
 pub fn prepare(mut run: Run, around: &Surroundings) -> Result<Prepared, SetupError> {
     check_root(run.allow_root, around)?;
-    let mut params = apply_params(&mut run, around)?;
+    let mut params = load_params(&run.params, around)?;
+    apply_params(&mut run, &params)?;
     let hostfiles = read_hosts(&mut run, around)?;
     let places = Places { run: &run.hosts, hostfiles: &hostfiles, default_hostfile: run.default_hostfile.as_deref() };
     let allocation = places.allocate(&params, around)?;
@@ -147,7 +151,8 @@ pub fn prepare(mut run: Run, around: &Surroundings) -> Result<Prepared, SetupErr
 /// The first obstacle.
 pub fn prepare_client(mut run: Run, around: &Surroundings) -> Result<ClientSetup, SetupError> {
     check_root(run.allow_root, around)?;
-    let params = apply_params(&mut run, around)?;
+    let params = load_params(&run.params, around)?;
+    apply_params(&mut run, &params)?;
     read_hosts(&mut run, around)?;
     set_submit_dir(&mut run, around);
     let job_env = std::mem::take(&mut run.job_env);
@@ -155,8 +160,27 @@ pub fn prepare_client(mut run: Run, around: &Surroundings) -> Result<ClientSetup
         forwarded_env: forwarded(&around.environment, run.spec.options.fwd_environment, job_env),
         signals: run.forward_signals.clone().unwrap_or_else(forwardable_signals),
         tmpdir_base: tmpdir_base(&params)?,
+        params,
         run,
     })
+}
+
+/// Sets up one job of a list, with the parameters of the command. Such a job waits for slots, reads no standard input, and is
+/// one process when nothing says how many.
+///
+/// # Errors
+/// The first obstacle.
+pub fn prepare_listed(mut run: Run, params: &Params, around: &Surroundings) -> Result<Submission, SetupError> {
+    apply_params(&mut run, params)?;
+    read_hosts(&mut run, around)?;
+    set_submit_dir(&mut run, around);
+    let counted = matches!(run.spec.map.by, Some(MapBy::PerNode(_) | MapBy::PerObject(..)));
+    for app in run.spec.apps.iter_mut().filter(|_| !counted) {
+        app.np.get_or_insert(1);
+    }
+    run.spec.stdin = StdinTarget::None;
+    let env = forwarded(&around.environment, run.spec.options.fwd_environment, run.job_env);
+    Ok(Submission { env, wait_for_slots: true, ..Submission::of(run.spec) })
 }
 
 /// Where a command that has no job looks for DVMs.
@@ -201,11 +225,10 @@ fn check_root(allowed: bool, around: &Surroundings) -> Result<(), SetupError> {
 }
 
 /// What parameters say of the job.
-fn apply_params(run: &mut Run, around: &Surroundings) -> Result<Params, SetupError> {
-    let params = load_params(&run.params, around)?;
+fn apply_params(run: &mut Run, params: &Params) -> Result<(), SetupError> {
     run.apply_defaults(|name| params.text(name).ok().flatten())?;
     run.spec.options.fwd_environment |= params.flag("prte_fwd_environment")?;
-    Ok(params)
+    Ok(())
 }
 
 fn set_submit_dir(run: &mut Run, around: &Surroundings) -> String {

@@ -1,0 +1,104 @@
+//! Lines out of what was read, however it was cut. Pure. It never holds much more than one line.
+
+/// Longest line (bytes); whoever gives a longer one gave the wrong file.
+const LONGEST: usize = 1 << 20;
+
+/// Lines as they come.
+#[derive(Debug, Default)]
+pub(crate) struct Feed {
+    buffer: Vec<u8>,
+    taken: usize,
+    ended: bool,
+    /// In the middle of a line that is too long, whose rest is thrown away.
+    skipping: bool,
+    /// Number of the line that was taken last.
+    number: u64,
+}
+
+/// A line, or why it is none.
+pub(crate) type Line = Result<String, &'static str>;
+
+impl Feed {
+    /// Adds what was read; nothing = the end.
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        self.ended |= bytes.is_empty();
+        self.buffer.drain(..self.taken);
+        self.taken = 0;
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// True when nothing will come any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.ended && self.taken == self.buffer.len()
+    }
+
+    /// The next line and its number, which counts from 1; `None` = more is needed, or it is over.
+    pub(crate) fn next_line(&mut self) -> Option<(u64, Line)> {
+        loop {
+            let rest = &self.buffer[self.taken..];
+            let (line, used) = match rest.iter().position(|byte| *byte == b'\n') {
+                Some(at) => (&rest[..at], at + 1),
+                None if self.ended && !rest.is_empty() => (rest, rest.len()),
+                None if rest.len() > LONGEST => {
+                    self.taken = self.buffer.len();
+                    if !std::mem::replace(&mut self.skipping, true) {
+                        self.number += 1;
+                        return Some((self.number, Err("the line is longer than a megabyte")));
+                    }
+                    return None;
+                }
+                None => return None,
+            };
+            let text = std::str::from_utf8(line).map(str::to_owned).map_err(|_| "the line is not valid UTF-8");
+            self.taken += used;
+            if std::mem::take(&mut self.skipping) {
+                continue;
+            }
+            self.number += 1;
+            return Some((self.number, text));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(feed: &mut Feed) -> Vec<(u64, Line)> {
+        std::iter::from_fn(|| feed.next_line()).collect()
+    }
+
+    #[test]
+    fn lines_come_out_however_they_were_cut() {
+        let text = b"one\n\nthr\xc3\xa9e\nlast";
+        for size in 1..=text.len() {
+            let mut feed = Feed::default();
+            let mut lines = Vec::new();
+            for part in text.chunks(size) {
+                feed.push(part);
+                lines.extend(all(&mut feed));
+            }
+            feed.push(b"");
+            lines.extend(all(&mut feed));
+            let texts = ["one", "", "thrée", "last"].map(|l| Ok(l.to_owned()));
+            assert_eq!(lines, (1..).zip(texts).collect::<Vec<_>>());
+            assert!(feed.is_over());
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_no_text_or_too_long_is_one_bad_line() {
+        let mut feed = Feed::default();
+        feed.push(b"a\xff\nb\n");
+        assert_eq!(all(&mut feed), [(1, Err("the line is not valid UTF-8")), (2, Ok("b".to_owned()))]);
+        let mut lines = Vec::new();
+        for _ in 0..40 {
+            feed.push(&[b'x'; 100_000]);
+            lines.extend(all(&mut feed));
+        }
+        assert!(feed.buffer.len() < 2 * LONGEST);
+        feed.push(b"x\nc\n");
+        lines.extend(all(&mut feed));
+        assert_eq!(lines, [(3, Err("the line is longer than a megabyte")), (4, Ok("c".to_owned()))]);
+    }
+}

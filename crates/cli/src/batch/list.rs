@@ -1,0 +1,426 @@
+//! The loop of a list: submits while there is room, passes output on, writes results. What it holds is bounded by the number of
+//! open jobs; lines are read when there is room for their jobs.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+use bytes::Bytes;
+use ferrite_client::{Happening, Session};
+use ferrite_types::JobId;
+use ferrite_wire::Stream;
+use ferrite_wire::control::{ClientMessage, Done, DvmMessage, JobStatus, Reply, Request, Submission};
+
+use super::feed::{Feed, Line};
+use super::line::LineParser;
+use super::outcome::{Epoch, Outcome, Progress, SCHEMA};
+use crate::args::BatchRun;
+use crate::command::REFUSED;
+use crate::frame;
+use crate::machine::Surroundings;
+use crate::prun::{PATIENCE, SIGHUP, SIGINT, SIGTERM};
+use crate::setup::{ClientSetup, prepare_listed};
+
+/// Read at once from the list (bytes).
+const READ: usize = 64 * 1024;
+
+/// With more than this on its way to the DVM (bytes), submissions wait.
+const ENOUGH: usize = 1 << 20;
+
+/// How much of its messages is kept for a job's result (bytes).
+const ERROR_LIMIT: usize = 4096;
+
+/// How often the progress bar is drawn.
+const FRAME: Duration = Duration::from_millis(200);
+
+/// Request number of the question which jobs run; jobs count from 1.
+const WHICH_RUN: u32 = 0;
+
+/// A job that was submitted and is not over.
+struct Open {
+    index: u64,
+    line: u64,
+    id: Option<String>,
+    /// For another attempt.
+    submission: Submission,
+    retries: u32,
+    attempts: u32,
+    job: Option<JobId>,
+    error: String,
+    files: [Option<File>; 2],
+    /// It was told to go before it started; it is as if it had never been submitted.
+    withdrawn: bool,
+}
+
+/// A list on its way.
+pub(super) struct List<'a> {
+    name: &'static str,
+    batch: &'a BatchRun,
+    setup: &'a ClientSetup,
+    around: &'a Surroundings,
+    parser: LineParser,
+    session: Session,
+    results: Option<File>,
+    epoch: Epoch,
+    progress: Progress,
+    feed: Feed,
+    open: BTreeMap<u32, Open>,
+    next_id: u32,
+    next_index: u64,
+    /// No more jobs are submitted.
+    stopped: bool,
+    interrupts: u32,
+    withdrawn: u64,
+    bar: Bar,
+}
+
+/// The progress bar, when somebody can see it.
+struct Bar {
+    wanted: bool,
+    drawn: bool,
+    /// False in the middle of a line of output.
+    at_line_start: bool,
+}
+
+impl<'a> List<'a> {
+    #[expect(clippy::too_many_arguments, reason = "each comes from another place, and it is called once")]
+    pub(super) fn new(
+        name: &'static str,
+        batch: &'a BatchRun,
+        setup: &'a ClientSetup,
+        around: &'a Surroundings,
+        parser: LineParser,
+        session: Session,
+        results: Option<File>,
+        epoch: Epoch,
+        progress: Progress,
+    ) -> List<'a> {
+        let wanted = std::io::stderr().is_terminal();
+        List {
+            name,
+            batch,
+            setup,
+            around,
+            parser,
+            session,
+            results,
+            epoch,
+            progress,
+            feed: Feed::default(),
+            open: BTreeMap::new(),
+            next_id: WHICH_RUN + 1,
+            next_index: 0,
+            stopped: false,
+            interrupts: 0,
+            withdrawn: 0,
+            bar: Bar { wanted, drawn: false, at_line_start: true },
+        }
+    }
+
+    /// To the end; the exit code.
+    pub(super) fn run(mut self) -> i32 {
+        loop {
+            self.submit_more();
+            if self.open.is_empty() && (self.stopped || self.feed.is_over()) {
+                return self.finish();
+            }
+            let happening = self.session.next(self.bar.wanted.then_some(FRAME));
+            if let Some(code) = self.on(happening) {
+                return code;
+            }
+        }
+    }
+
+    fn submit_more(&mut self) {
+        while !self.stopped && self.open.len() < self.batch.max_running && self.session.unsent() < ENOUGH {
+            match self.feed.next_line() {
+                Some((number, line)) => self.take(number, line),
+                None if self.feed.is_over() => return,
+                None if self.session.is_reading() => return,
+                None => return self.session.read_input(READ),
+            }
+        }
+    }
+
+    /// A line of the list.
+    fn take(&mut self, line: u64, text: Line) {
+        let parsed = text.map_err(str::to_owned).and_then(|text| self.parser.parse(&text).map_err(|e| e.to_string()));
+        let described = match parsed {
+            Ok(None) => return,
+            Ok(Some(described)) => described,
+            Err(why) => return self.refuse(line, None, &why),
+        };
+        let id = described.id.clone();
+        let opened = self.files(described.stdout.as_deref(), described.stderr.as_deref());
+        let submission = prepare_listed(described.run, &self.setup.params, self.around).map_err(|e| e.to_string());
+        match submission.and_then(|submission| Ok((submission, opened?))) {
+            Err(why) => self.refuse(line, id.as_deref(), &why),
+            Ok((submission, files)) => {
+                let retries = described.retries.unwrap_or(self.batch.retries);
+                let index = self.take_index();
+                self.submit(Open {
+                    index,
+                    line,
+                    id,
+                    submission,
+                    retries,
+                    attempts: 0,
+                    job: None,
+                    error: String::new(),
+                    files,
+                    withdrawn: false,
+                });
+            }
+        }
+    }
+
+    fn take_index(&mut self) -> u64 {
+        self.next_index += 1;
+        self.next_index - 1
+    }
+
+    /// Files for output that is not to be mixed with that of other jobs.
+    fn files(&self, stdout: Option<&str>, stderr: Option<&str>) -> Result<[Option<File>; 2], String> {
+        let create = |path: &str| {
+            File::create(self.around.cwd.join(path)).map_err(|e| format!("cannot write the output file {path}: {e}"))
+        };
+        let out = stdout.map(create).transpose()?;
+        let err = match (&out, stderr) {
+            // One file, one position: else both would write over each other.
+            (Some(out), Some(path)) if stdout == Some(path) => {
+                Some(out.try_clone().map_err(|e| format!("cannot write the output file {path}: {e}"))?)
+            }
+            (_, path) => path.map(create).transpose()?,
+        };
+        Ok([out, err])
+    }
+
+    fn submit(&mut self, mut job: Open) {
+        job.attempts += 1;
+        job.error.clear();
+        job.job = None;
+        let id = self.next_id;
+        self.next_id += 1;
+        let request = Request::Submit(Box::new(job.submission.clone()));
+        self.open.insert(id, job);
+        self.session.send(&ClientMessage::Open { id, request });
+    }
+
+    /// A line that was never submitted.
+    fn refuse(&mut self, line: u64, id: Option<&str>, why: &str) {
+        let index = self.take_index();
+        let text = format!("line {line}: {why}");
+        self.write_result(&Outcome {
+            schema: SCHEMA,
+            index,
+            line,
+            id,
+            job: None,
+            exit_code: None,
+            attempts: 0,
+            queued: None,
+            started: None,
+            ended: None,
+            node: None,
+            error: Some(&text),
+        });
+        self.count(false);
+    }
+
+    fn on(&mut self, happening: Happening) -> Option<i32> {
+        match happening {
+            Happening::Message(message) => self.on_message(message),
+            Happening::Input(data) => self.feed.push(&data),
+            Happening::Signal(signal @ (SIGINT | SIGTERM | SIGHUP)) => return self.on_interrupt(signal),
+            Happening::Signal(signal) => {
+                for id in self.open.keys() {
+                    self.session.send(&ClientMessage::Signal { id: *id, signal });
+                }
+            }
+            Happening::OutputBroken(Stream::Stdout, _) => {
+                self.bar.wanted = false;
+                self.interrupts += 1;
+                self.cancel_all();
+            }
+            Happening::OutputBroken(Stream::Stderr, _) => self.bar.wanted = false,
+            Happening::Timeout => self.draw(),
+            Happening::Gone(error) => return Some(self.gone(&error.to_string(), error.next_step())),
+        }
+        None
+    }
+
+    fn on_message(&mut self, message: DvmMessage) {
+        match message {
+            DvmMessage::Accepted { id, job, .. } => {
+                self.open.get_mut(&id).into_iter().for_each(|open| open.job = Some(job));
+            }
+            DvmMessage::Output { id, stream, data } => self.on_output(id, stream, &data),
+            DvmMessage::Notice { id, text } => {
+                for open in self.open.get_mut(&id).into_iter().filter(|open| open.error.len() < ERROR_LIMIT) {
+                    open.error.push_str(if open.error.is_empty() { "" } else { "\n" });
+                    open.error.push_str(text.trim_end());
+                }
+            }
+            // Nobody asked a list for standard input; a program that reads it sees its end.
+            DvmMessage::ReadStdin { id, .. } => self.session.send(&ClientMessage::Stdin { id, data: Bytes::new() }),
+            DvmMessage::Reply { id: WHICH_RUN, reply: Reply::Jobs(jobs) } => self.withdraw(&jobs),
+            DvmMessage::Reply { id, reply } => self.on_reply(id, reply),
+            DvmMessage::Event { .. } | DvmMessage::EventsLost { .. } => {}
+        }
+    }
+
+    fn on_output(&mut self, id: u32, stream: Stream, data: &[u8]) {
+        let Some(open) = self.open.get_mut(&id) else { return };
+        if let Some(file) = &mut open.files[usize::from(stream == Stream::Stderr)] {
+            if let Err(error) = file.write_all(data) {
+                open.error = format!("its output cannot be written: {error}");
+                self.session.send(&ClientMessage::Cancel { id });
+            }
+            return;
+        }
+        // Results are on standard output when they have no file of their own: nothing may come between them.
+        let to = if self.results.is_some() { stream } else { Stream::Stderr };
+        self.write(to, data);
+    }
+
+    fn on_reply(&mut self, id: u32, reply: Reply) {
+        let Some(mut open) = self.open.remove(&id) else { return };
+        let done = match reply {
+            Reply::Done(done) => done,
+            Reply::Refused(text) => {
+                open.error = text;
+                Done { exit_code: 1, job: None }
+            }
+            other => {
+                open.error = format!("the DVM gave an answer that does not fit: {other:?}");
+                Done { exit_code: 1, job: None }
+            }
+        };
+        let started = done.job.as_ref().is_some_and(|job| job.running_us.is_some());
+        if open.withdrawn && !started {
+            self.withdrawn += 1;
+        } else if done.exit_code != 0 && open.retries > 0 && !self.stopped {
+            open.retries -= 1;
+            self.submit(open);
+        } else {
+            self.end(&open, &done);
+        }
+    }
+
+    fn end(&mut self, open: &Open, done: &Done) {
+        let never_ran = done.job.is_none();
+        let mut outcome = Outcome {
+            schema: SCHEMA,
+            index: open.index,
+            line: open.line,
+            id: open.id.as_deref(),
+            job: open.job.map(|JobId(job)| job),
+            exit_code: Some(done.exit_code).filter(|_| !never_ran),
+            attempts: open.attempts,
+            queued: None,
+            started: None,
+            ended: None,
+            node: None,
+            error: Some(open.error.as_str()).filter(|text| done.exit_code != 0 && !text.is_empty()),
+        };
+        done.job.iter().for_each(|status| self.epoch.fill(&mut outcome, status));
+        self.write_result(&outcome);
+        self.count(done.exit_code == 0);
+    }
+
+    fn count(&mut self, well: bool) {
+        self.progress.ended += 1;
+        self.progress.failed += u64::from(!well);
+        if !well && !self.batch.keep_going && !self.stopped {
+            self.stopped = true;
+            // Some of those that are open wait for slots; which, only the DVM knows.
+            self.session.send(&ClientMessage::Open { id: WHICH_RUN, request: Request::Jobs });
+        }
+    }
+
+    /// After a failure: takes back what has not begun.
+    fn withdraw(&mut self, jobs: &[JobStatus]) {
+        let waits = |job: JobId| jobs.iter().any(|status| status.job == job && status.procs == 0);
+        for (id, open) in &mut self.open {
+            if open.job.is_none_or(waits) {
+                open.withdrawn = true;
+                self.session.send(&ClientMessage::Cancel { id: *id });
+            }
+        }
+    }
+
+    fn cancel_all(&mut self) {
+        self.stopped = true;
+        for id in self.open.keys() {
+            self.session.send(&ClientMessage::Cancel { id: *id });
+        }
+    }
+
+    /// The first ends all jobs in order, the second explains, the third does not wait.
+    fn on_interrupt(&mut self, signal: i32) -> Option<i32> {
+        self.interrupts += 1;
+        match self.interrupts {
+            1 => self.cancel_all(),
+            2 if signal == SIGINT => self.write(Stream::Stderr, frame::notice(PATIENCE).as_bytes()),
+            _ => {
+                self.session.send_all(Duration::from_millis(100));
+                return Some(REFUSED);
+            }
+        }
+        None
+    }
+
+    /// The DVM is no more; what was open has no other end.
+    fn gone(&mut self, why: &str, next: &str) -> i32 {
+        for (_, mut open) in std::mem::take(&mut self.open) {
+            open.error = why.to_owned();
+            self.end(&open, &Done { exit_code: 1, job: None });
+        }
+        self.write(Stream::Stderr, frame::framed(self.name, &[why, next]).as_bytes());
+        self.session.finish();
+        REFUSED
+    }
+
+    fn finish(&mut self) -> i32 {
+        self.draw();
+        if self.bar.drawn {
+            self.session.write(Stream::Stderr, b"\n");
+            self.bar.drawn = false;
+        }
+        if self.stopped && self.interrupts == 0 {
+            let text = "a job failed, and what had not started was left out";
+            self.write(Stream::Stderr, format!("{}: {text}; --keep-going runs all jobs\n", self.name).as_bytes());
+        }
+        self.session.finish();
+        i32::from(self.progress.failed > 0 || self.stopped)
+    }
+
+    fn write_result(&mut self, outcome: &Outcome<'_>) {
+        let line = outcome.line();
+        let Some(file) = &mut self.results else { return self.write(Stream::Stdout, line.as_bytes()) };
+        if let Err(error) = file.write_all(line.as_bytes()) {
+            self.results = None;
+            let text = format!("--results cannot be written: {error}. Results go to standard output from here on.");
+            self.write(Stream::Stderr, frame::framed(self.name, &[&text]).as_bytes());
+            self.write(Stream::Stdout, line.as_bytes());
+        }
+    }
+
+    /// Output, without the bar in between.
+    fn write(&mut self, to: Stream, bytes: &[u8]) {
+        if std::mem::take(&mut self.bar.drawn) {
+            self.session.write(Stream::Stderr, b"\r\x1b[K");
+        }
+        self.bar.at_line_start = bytes.last().is_none_or(|byte| *byte == b'\n');
+        self.session.write(to, bytes);
+    }
+
+    fn draw(&mut self) {
+        if self.bar.wanted && self.bar.at_line_start {
+            self.bar.drawn = true;
+            let line = format!("\r{}\x1b[K", self.progress.line(self.open.len()));
+            self.session.write(Stream::Stderr, line.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What is said of a job when it is over, as one line of JSON; and how far the list is, for whoever watches.
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use ferrite_types::JobId;
+use ferrite_wire::control::JobStatus;
+use serde::Serialize;
+
+/// Version of the form of results: bumped when a field changes its meaning or goes.
+pub(crate) const SCHEMA: u32 = 1;
+
+/// One result.
+#[derive(Debug, Serialize)]
+pub(crate) struct Outcome<'a> {
+    pub(crate) schema: u32,
+    /// Counts jobs from 0, in the order of their lines.
+    pub(crate) index: u64,
+    /// The line, from 1.
+    pub(crate) line: u64,
+    pub(crate) id: Option<&'a str>,
+    pub(crate) job: Option<u32>,
+    pub(crate) exit_code: Option<u8>,
+    pub(crate) attempts: u32,
+    pub(crate) queued: Option<f64>,
+    pub(crate) started: Option<f64>,
+    pub(crate) ended: Option<f64>,
+    pub(crate) node: Option<String>,
+    pub(crate) error: Option<&'a str>,
+}
+
+impl Outcome<'_> {
+    /// As a line.
+    pub(crate) fn line(&self) -> String {
+        serde_json::to_string(self).expect("numbers and texts can be written as JSON") + "\n"
+    }
+}
+
+/// When a DVM began, by this machine's clock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Epoch(f64);
+
+impl Epoch {
+    /// The DVM says that it is so old (microseconds).
+    pub(crate) fn of(age_us: u64) -> Epoch {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64());
+        Epoch(now - age_us as f64 / 1e6)
+    }
+
+    /// Seconds since 1970, to the millisecond.
+    pub(crate) fn at(self, us: u64) -> f64 {
+        ((self.0 + us as f64 / 1e6) * 1e3).round() / 1e3
+    }
+
+    /// Fills in what the DVM knows of a job.
+    pub(crate) fn fill(self, outcome: &mut Outcome<'_>, status: &JobStatus) {
+        let JobStatus { job: JobId(job), submitted_us, running_us, ended_us, first_node, .. } = status;
+        outcome.job = Some(*job);
+        outcome.queued = Some(self.at(*submitted_us));
+        outcome.started = running_us.map(|us| self.at(us));
+        outcome.ended = ended_us.map(|us| self.at(us));
+        outcome.node = Some(first_node.clone()).filter(|node| !node.is_empty());
+    }
+}
+
+/// How far the list is.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    began: Instant,
+    /// Number of jobs, when it is known.
+    pub(crate) total: Option<u64>,
+    pub(crate) ended: u64,
+    pub(crate) failed: u64,
+}
+
+/// Width of the bar (columns).
+const BAR: usize = 30;
+
+impl Progress {
+    pub(crate) fn new(total: Option<u64>) -> Progress {
+        Progress { began: Instant::now(), total, ended: 0, failed: 0 }
+    }
+
+    /// One line without its end.
+    pub(crate) fn line(&self, open: usize) -> String {
+        let rate = self.ended as f64 / self.began.elapsed().as_secs_f64().max(0.001);
+        let counted = match self.total.filter(|total| *total > 0) {
+            Some(total) => {
+                let full = (self.ended.min(total) as usize * BAR) / total as usize;
+                format!("[{}{}] {}/{total}", "#".repeat(full), ".".repeat(BAR - full), self.ended)
+            }
+            None => format!("{} done", self.ended),
+        };
+        format!("{counted}, {} failed, {open} open, {rate:.0}/s", self.failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_is_one_line_with_every_field() {
+        let outcome = Outcome {
+            schema: SCHEMA,
+            index: 0,
+            line: 2,
+            id: Some("a\nb"),
+            job: None,
+            exit_code: None,
+            attempts: 0,
+            queued: None,
+            started: Some(Epoch(1_790_000_000.0).at(1_234_567)),
+            ended: None,
+            node: None,
+            error: Some("no"),
+        };
+        assert_eq!(
+            outcome.line(),
+            "{\"schema\":1,\"index\":0,\"line\":2,\"id\":\"a\\nb\",\"job\":null,\"exit_code\":null,\"attempts\":0,\
+             \"queued\":null,\"started\":1790000001.235,\"ended\":null,\"node\":null,\"error\":\"no\"}\n"
+        );
+    }
+
+    #[test]
+    fn the_bar_is_full_at_the_end() {
+        let mut progress = Progress::new(Some(3));
+        assert!(progress.line(1).starts_with("[..............................] 0/3, 0 failed, 1 open, "));
+        progress.ended = 3;
+        assert!(progress.line(0).starts_with("[##############################] 3/3"));
+        assert!(Progress::new(None).line(0).starts_with("0 done, "));
+    }
+}
