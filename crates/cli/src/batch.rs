@@ -5,6 +5,7 @@ mod feed;
 pub mod line;
 mod list;
 mod outcome;
+mod screen;
 
 use std::fs::File;
 use std::io::Read;
@@ -20,8 +21,8 @@ use crate::prun::heard;
 use crate::setup::{ClientSetup, prepare_listed};
 use feed::Feed;
 use line::LineParser;
-use list::List;
-use outcome::{Epoch, Progress};
+use list::{List, Setting};
+use outcome::Epoch;
 
 /// So many bad lines are shown; who has more has one mistake in all of them.
 const SHOWN: usize = 10;
@@ -45,16 +46,10 @@ pub(crate) fn start(
             return REFUSED;
         }
     };
-    let results = match batch
-        .results
-        .as_ref()
-        .map(|path| (path, File::create(around.cwd.join(path))))
-        .map(|(p, f)| f.map_err(|e| (p, e)))
-        .transpose()
-    {
+    let results = match batch.results.as_ref().map(|path| File::create(around.cwd.join(path))).transpose() {
         Ok(results) => results,
-        Err((path, error)) => {
-            return command::refuse(name, &format!("--results: cannot write {path}: {error}"), "Give another file.");
+        Err(error) => {
+            return command::refuse(name, &format!("--results: cannot write the file: {error}"), "Give another file.");
         }
     };
     let Some(mut connection) = connect() else { return REFUSED };
@@ -63,10 +58,9 @@ pub(crate) fn start(
         Ok(_) => Epoch::of(0),
         Err(error) => return command::refuse(name, &error.to_string(), error.next_step()),
     };
+    let setting = Setting { name, batch, setup, around };
     match Session::new(connection, input, &heard(&setup.signals)) {
-        Ok(session) => {
-            List::new(name, batch, setup, around, parser, session, results, epoch, Progress::new(total)).run()
-        }
+        Ok(session) => List::new(setting, parser, session, results, epoch, total).run(),
         Err(error) => {
             command::refuse(name, &format!("cannot watch the jobs: {error}"), "See `ulimit -n`, and try again.")
         }

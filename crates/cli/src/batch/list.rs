@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -15,6 +15,7 @@ use ferrite_wire::control::{ClientMessage, Done, DvmMessage, JobStatus, Reply, R
 use super::feed::{Feed, Line};
 use super::line::LineParser;
 use super::outcome::{Epoch, Outcome, Progress, SCHEMA};
+use super::screen::Screen;
 use crate::args::BatchRun;
 use crate::command::REFUSED;
 use crate::frame;
@@ -30,9 +31,6 @@ const ENOUGH: usize = 1 << 20;
 
 /// How much of its messages is kept for a job's result (bytes).
 const ERROR_LIMIT: usize = 4096;
-
-/// How often the progress bar is drawn.
-const FRAME: Duration = Duration::from_millis(200);
 
 /// Request number of the question which jobs run; jobs count from 1.
 const WHICH_RUN: u32 = 0;
@@ -53,14 +51,21 @@ struct Open {
     withdrawn: bool,
 }
 
+/// What a list is run with.
+#[derive(Clone, Copy)]
+pub(super) struct Setting<'a> {
+    /// Name of the command.
+    pub(super) name: &'static str,
+    pub(super) batch: &'a BatchRun,
+    pub(super) setup: &'a ClientSetup,
+    pub(super) around: &'a Surroundings,
+}
+
 /// A list on its way.
 pub(super) struct List<'a> {
-    name: &'static str,
-    batch: &'a BatchRun,
-    setup: &'a ClientSetup,
-    around: &'a Surroundings,
+    setting: Setting<'a>,
     parser: LineParser,
-    session: Session,
+    screen: Screen,
     results: Option<File>,
     epoch: Epoch,
     progress: Progress,
@@ -71,42 +76,26 @@ pub(super) struct List<'a> {
     /// No more jobs are submitted.
     stopped: bool,
     interrupts: u32,
+    /// Jobs that were submitted, but never began and never will.
     withdrawn: u64,
-    bar: Bar,
-}
-
-/// The progress bar, when somebody can see it.
-struct Bar {
-    wanted: bool,
-    drawn: bool,
-    /// False in the middle of a line of output.
-    at_line_start: bool,
 }
 
 impl<'a> List<'a> {
-    #[expect(clippy::too_many_arguments, reason = "each comes from another place, and it is called once")]
     pub(super) fn new(
-        name: &'static str,
-        batch: &'a BatchRun,
-        setup: &'a ClientSetup,
-        around: &'a Surroundings,
+        setting: Setting<'a>,
         parser: LineParser,
         session: Session,
         results: Option<File>,
         epoch: Epoch,
-        progress: Progress,
+        total: Option<u64>,
     ) -> List<'a> {
-        let wanted = std::io::stderr().is_terminal();
         List {
-            name,
-            batch,
-            setup,
-            around,
+            setting,
             parser,
-            session,
+            screen: Screen::new(session),
             results,
             epoch,
-            progress,
+            progress: Progress::new(total),
             feed: Feed::default(),
             open: BTreeMap::new(),
             next_id: WHICH_RUN + 1,
@@ -114,7 +103,6 @@ impl<'a> List<'a> {
             stopped: false,
             interrupts: 0,
             withdrawn: 0,
-            bar: Bar { wanted, drawn: false, at_line_start: true },
         }
     }
 
@@ -125,7 +113,10 @@ impl<'a> List<'a> {
             if self.open.is_empty() && (self.stopped || self.feed.is_over()) {
                 return self.finish();
             }
-            let happening = self.session.next(self.bar.wanted.then_some(FRAME));
+            if self.screen.is_due() {
+                self.screen.draw(&self.progress.line(self.open.len()));
+            }
+            let happening = self.screen.next();
             if let Some(code) = self.on(happening) {
                 return code;
             }
@@ -133,12 +124,13 @@ impl<'a> List<'a> {
     }
 
     fn submit_more(&mut self) {
-        while !self.stopped && self.open.len() < self.batch.max_running && self.session.unsent() < ENOUGH {
+        while !self.stopped && self.open.len() < self.setting.batch.max_running && self.screen.session.unsent() < ENOUGH
+        {
             match self.feed.next_line() {
                 Some((number, line)) => self.take(number, line),
                 None if self.feed.is_over() => return,
-                None if self.session.is_reading() => return,
-                None => return self.session.read_input(READ),
+                None if self.screen.session.is_reading() => return,
+                None => return self.screen.session.read_input(READ),
             }
         }
     }
@@ -153,11 +145,12 @@ impl<'a> List<'a> {
         };
         let id = described.id.clone();
         let opened = self.files(described.stdout.as_deref(), described.stderr.as_deref());
-        let submission = prepare_listed(described.run, &self.setup.params, self.around).map_err(|e| e.to_string());
+        let submission =
+            prepare_listed(described.run, &self.setting.setup.params, self.setting.around).map_err(|e| e.to_string());
         match submission.and_then(|submission| Ok((submission, opened?))) {
             Err(why) => self.refuse(line, id.as_deref(), &why),
             Ok((submission, files)) => {
-                let retries = described.retries.unwrap_or(self.batch.retries);
+                let retries = described.retries.unwrap_or(self.setting.batch.retries);
                 let index = self.take_index();
                 self.submit(Open {
                     index,
@@ -183,7 +176,8 @@ impl<'a> List<'a> {
     /// Files for output that is not to be mixed with that of other jobs.
     fn files(&self, stdout: Option<&str>, stderr: Option<&str>) -> Result<[Option<File>; 2], String> {
         let create = |path: &str| {
-            File::create(self.around.cwd.join(path)).map_err(|e| format!("cannot write the output file {path}: {e}"))
+            File::create(self.setting.around.cwd.join(path))
+                .map_err(|e| format!("cannot write the output file {path}: {e}"))
         };
         let out = stdout.map(create).transpose()?;
         let err = match (&out, stderr) {
@@ -204,7 +198,7 @@ impl<'a> List<'a> {
         self.next_id += 1;
         let request = Request::Submit(Box::new(job.submission.clone()));
         self.open.insert(id, job);
-        self.session.send(&ClientMessage::Open { id, request });
+        self.screen.session.send(&ClientMessage::Open { id, request });
     }
 
     /// A line that was never submitted.
@@ -235,16 +229,16 @@ impl<'a> List<'a> {
             Happening::Signal(signal @ (SIGINT | SIGTERM | SIGHUP)) => return self.on_interrupt(signal),
             Happening::Signal(signal) => {
                 for id in self.open.keys() {
-                    self.session.send(&ClientMessage::Signal { id: *id, signal });
+                    self.screen.session.send(&ClientMessage::Signal { id: *id, signal });
                 }
             }
             Happening::OutputBroken(Stream::Stdout, _) => {
-                self.bar.wanted = false;
+                self.screen.hide_bar();
                 self.interrupts += 1;
                 self.cancel_all();
             }
-            Happening::OutputBroken(Stream::Stderr, _) => self.bar.wanted = false,
-            Happening::Timeout => self.draw(),
+            Happening::OutputBroken(Stream::Stderr, _) => self.screen.hide_bar(),
+            Happening::Timeout => {}
             Happening::Gone(error) => return Some(self.gone(&error.to_string(), error.next_step())),
         }
         None
@@ -263,7 +257,9 @@ impl<'a> List<'a> {
                 }
             }
             // Nobody asked a list for standard input; a program that reads it sees its end.
-            DvmMessage::ReadStdin { id, .. } => self.session.send(&ClientMessage::Stdin { id, data: Bytes::new() }),
+            DvmMessage::ReadStdin { id, .. } => {
+                self.screen.session.send(&ClientMessage::Stdin { id, data: Bytes::new() })
+            }
             DvmMessage::Reply { id: WHICH_RUN, reply: Reply::Jobs(jobs) } => self.withdraw(&jobs),
             DvmMessage::Reply { id, reply } => self.on_reply(id, reply),
             DvmMessage::Event { .. } | DvmMessage::EventsLost { .. } => {}
@@ -275,7 +271,7 @@ impl<'a> List<'a> {
         if let Some(file) = &mut open.files[usize::from(stream == Stream::Stderr)] {
             if let Err(error) = file.write_all(data) {
                 open.error = format!("its output cannot be written: {error}");
-                self.session.send(&ClientMessage::Cancel { id });
+                self.screen.session.send(&ClientMessage::Cancel { id });
             }
             return;
         }
@@ -297,8 +293,8 @@ impl<'a> List<'a> {
                 Done { exit_code: 1, job: None }
             }
         };
-        let started = done.job.as_ref().is_some_and(|job| job.running_us.is_some());
-        if open.withdrawn && !started {
+        let began = done.job.as_ref().is_some_and(|job| job.procs > 0);
+        if open.withdrawn && !began {
             self.withdrawn += 1;
         } else if done.exit_code != 0 && open.retries > 0 && !self.stopped {
             open.retries -= 1;
@@ -332,10 +328,10 @@ impl<'a> List<'a> {
     fn count(&mut self, well: bool) {
         self.progress.ended += 1;
         self.progress.failed += u64::from(!well);
-        if !well && !self.batch.keep_going && !self.stopped {
+        if !well && !self.setting.batch.keep_going && !self.stopped {
             self.stopped = true;
             // Some of those that are open wait for slots; which, only the DVM knows.
-            self.session.send(&ClientMessage::Open { id: WHICH_RUN, request: Request::Jobs });
+            self.screen.session.send(&ClientMessage::Open { id: WHICH_RUN, request: Request::Jobs });
         }
     }
 
@@ -345,15 +341,16 @@ impl<'a> List<'a> {
         for (id, open) in &mut self.open {
             if open.job.is_none_or(waits) {
                 open.withdrawn = true;
-                self.session.send(&ClientMessage::Cancel { id: *id });
+                self.screen.session.send(&ClientMessage::Cancel { id: *id });
             }
         }
     }
 
     fn cancel_all(&mut self) {
         self.stopped = true;
-        for id in self.open.keys() {
-            self.session.send(&ClientMessage::Cancel { id: *id });
+        for (id, open) in &mut self.open {
+            open.withdrawn = true;
+            self.screen.session.send(&ClientMessage::Cancel { id: *id });
         }
     }
 
@@ -364,7 +361,7 @@ impl<'a> List<'a> {
             1 => self.cancel_all(),
             2 if signal == SIGINT => self.write(Stream::Stderr, frame::notice(PATIENCE).as_bytes()),
             _ => {
-                self.session.send_all(Duration::from_millis(100));
+                self.screen.session.send_all(Duration::from_millis(100));
                 return Some(REFUSED);
             }
         }
@@ -377,22 +374,21 @@ impl<'a> List<'a> {
             open.error = why.to_owned();
             self.end(&open, &Done { exit_code: 1, job: None });
         }
-        self.write(Stream::Stderr, frame::framed(self.name, &[why, next]).as_bytes());
-        self.session.finish();
+        self.write(Stream::Stderr, frame::framed(self.setting.name, &[why, next]).as_bytes());
+        self.screen.session.finish();
         REFUSED
     }
 
     fn finish(&mut self) -> i32 {
-        self.draw();
-        if self.bar.drawn {
-            self.session.write(Stream::Stderr, b"\n");
-            self.bar.drawn = false;
-        }
-        if self.stopped && self.interrupts == 0 {
+        self.screen.leave_bar(&self.progress.line(0));
+        if self.stopped && self.interrupts == 0 && (self.withdrawn > 0 || !self.feed.is_over()) {
             let text = "a job failed, and what had not started was left out";
-            self.write(Stream::Stderr, format!("{}: {text}; --keep-going runs all jobs\n", self.name).as_bytes());
+            self.write(
+                Stream::Stderr,
+                format!("{}: {text}; --keep-going runs all jobs\n", self.setting.name).as_bytes(),
+            );
         }
-        self.session.finish();
+        self.screen.session.finish();
         i32::from(self.progress.failed > 0 || self.stopped)
     }
 
@@ -402,25 +398,12 @@ impl<'a> List<'a> {
         if let Err(error) = file.write_all(line.as_bytes()) {
             self.results = None;
             let text = format!("--results cannot be written: {error}. Results go to standard output from here on.");
-            self.write(Stream::Stderr, frame::framed(self.name, &[&text]).as_bytes());
+            self.write(Stream::Stderr, frame::framed(self.setting.name, &[&text]).as_bytes());
             self.write(Stream::Stdout, line.as_bytes());
         }
     }
 
-    /// Output, without the bar in between.
     fn write(&mut self, to: Stream, bytes: &[u8]) {
-        if std::mem::take(&mut self.bar.drawn) {
-            self.session.write(Stream::Stderr, b"\r\x1b[K");
-        }
-        self.bar.at_line_start = bytes.last().is_none_or(|byte| *byte == b'\n');
-        self.session.write(to, bytes);
-    }
-
-    fn draw(&mut self) {
-        if self.bar.wanted && self.bar.at_line_start {
-            self.bar.drawn = true;
-            let line = format!("\r{}\x1b[K", self.progress.line(self.open.len()));
-            self.session.write(Stream::Stderr, line.as_bytes());
-        }
+        self.screen.write(to, bytes);
     }
 }

@@ -1,0 +1,75 @@
+//! The session of a list, and the progress bar on its standard error: output and bar do not get into each other's lines.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use ferrite_client::{Happening, Session};
+use ferrite_wire::Stream;
+
+/// How often the bar is drawn.
+const FRAME: Duration = Duration::from_millis(200);
+
+pub(super) struct Screen {
+    pub(super) session: Session,
+    /// Somebody can see it.
+    wanted: bool,
+    drawn: bool,
+    /// False in the middle of a line of output.
+    at_line_start: bool,
+    last: Instant,
+}
+
+impl Screen {
+    pub(super) fn new(session: Session) -> Screen {
+        Screen {
+            session,
+            wanted: std::io::stderr().is_terminal(),
+            drawn: false,
+            at_line_start: true,
+            last: Instant::now(),
+        }
+    }
+
+    /// What comes next, or a timeout when it is time to draw.
+    pub(super) fn next(&mut self) -> Happening {
+        let left = FRAME.saturating_sub(self.last.elapsed());
+        self.session.next(self.wanted.then_some(left))
+    }
+
+    /// True when it is time to draw, however much there is to do besides.
+    pub(super) fn is_due(&self) -> bool {
+        self.wanted && self.last.elapsed() >= FRAME
+    }
+
+    /// Output, without the bar in between.
+    pub(super) fn write(&mut self, to: Stream, bytes: &[u8]) {
+        if std::mem::take(&mut self.drawn) {
+            self.session.write(Stream::Stderr, b"\r\x1b[K");
+        }
+        self.at_line_start = bytes.last().is_none_or(|byte| *byte == b'\n');
+        self.session.write(to, bytes);
+    }
+
+    /// Draws the bar, unless somebody's line is not finished.
+    pub(super) fn draw(&mut self, line: &str) {
+        self.last = Instant::now();
+        if self.wanted && self.at_line_start {
+            self.drawn = true;
+            self.session.write(Stream::Stderr, format!("\r{line}\x1b[K").as_bytes());
+        }
+    }
+
+    /// The last state of the bar stays.
+    pub(super) fn leave_bar(&mut self, line: &str) {
+        self.draw(line);
+        if std::mem::take(&mut self.drawn) {
+            self.session.write(Stream::Stderr, b"\n");
+        }
+    }
+
+    /// Nobody can see it any more.
+    pub(super) fn hide_bar(&mut self) {
+        self.wanted = false;
+        self.drawn = false;
+    }
+}

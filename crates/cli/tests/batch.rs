@@ -1,0 +1,240 @@
+//! `prun --batch` against a DVM that a test plays.
+
+// Helpers of a test fail as tests do.
+#![allow(clippy::unwrap_used)]
+
+mod fake;
+
+use std::process::Stdio;
+
+use fake::{Client, Fake, signal, stderr, stdout, waiting};
+use ferrite_types::{JobState, StdinTarget};
+use ferrite_wire::Stream;
+use ferrite_wire::control::{ClientMessage, Reply, Request};
+use rustix::process::Signal;
+
+const PRUN: &str = env!("CARGO_BIN_EXE_prun");
+
+/// Fields of each result that do not depend on the clock.
+fn results(text: &str) -> Vec<(u64, u64, String, Option<u64>, u64, String)> {
+    let one = |line: &str| {
+        let value: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(value["schema"], 1);
+        let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
+        let number = |name: &str| value[name].as_u64();
+        (
+            number("index").unwrap(),
+            number("line").unwrap(),
+            text("id"),
+            number("exit_code"),
+            number("attempts").unwrap(),
+            text("error"),
+        )
+    };
+    text.lines().map(one).collect()
+}
+
+fn result(
+    index: u64,
+    line: u64,
+    id: &str,
+    code: Option<u64>,
+    attempts: u64,
+    error: &str,
+) -> (u64, u64, String, Option<u64>, u64, String) {
+    (index, line, id.to_owned(), code, attempts, error.to_owned())
+}
+
+/// Ends every job that is submitted, with the exit code that its program's name says; returns how many there were.
+fn serve(client: &mut Client) -> u32 {
+    client.tell_status();
+    let mut jobs = 0;
+    while let Some(message) = client.hear() {
+        match message {
+            ClientMessage::Open { id, request: Request::Submit(submission) } => {
+                jobs += 1;
+                client.accept(id, jobs);
+                let code = submission.spec.apps[0].argv[0].parse().unwrap();
+                client.over(id, jobs, code);
+            }
+            ClientMessage::Open { id, request: Request::Jobs } => client.reply(id, Reply::Jobs(Vec::new())),
+            other => panic!("{other:?}"),
+        }
+    }
+    jobs
+}
+
+#[test]
+fn jobs_of_a_list_wait_for_slots_and_read_nothing_and_results_are_lines() {
+    let mut fake = Fake::new();
+    let dvm = fake.play(|client| {
+        client.tell_status();
+        let (first, words) = client.submission();
+        let (second, object) = client.submission();
+        for submission in [&words, &object] {
+            assert!(submission.wait_for_slots && !submission.detach);
+            assert_eq!(submission.spec.stdin, StdinTarget::None);
+        }
+        assert_eq!((words.spec.apps[0].np, object.spec.apps[0].np), (Some(1), Some(2)));
+        client.accept(second, 2);
+        client.output(second, Stream::Stdout, "to a file\n");
+        client.over(second, 2, 0);
+        client.accept(first, 1);
+        client.output(first, Stream::Stdout, "out\n");
+        client.over(first, 1, 0);
+    });
+    std::fs::write(
+        fake.path().join("jobs"),
+        "# two\n./a b\n\n{\"id\": \"x\", \"argv\": [\"c\"], \"np\": 2, \"stdout\": \"x.out\"}\n",
+    )
+    .unwrap();
+    let output = fake.command(PRUN, &["--batch", "jobs"]).output().unwrap();
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), "out\n"));
+    assert_eq!(results(&stdout(&output)), [result(1, 4, "x", Some(0), 1, ""), result(0, 2, "", Some(0), 1, "")]);
+    assert_eq!(std::fs::read_to_string(fake.path().join("x.out")).unwrap(), "to a file\n");
+    dvm.join().unwrap();
+}
+
+#[test]
+fn with_a_file_for_results_output_goes_where_it_belongs() {
+    let mut fake = Fake::new();
+    fake.play(|client| {
+        client.tell_status();
+        let (id, _) = client.submission();
+        client.output(id, Stream::Stdout, "out\n");
+        client.output(id, Stream::Stderr, "err\n");
+        client.over(id, 1, 0);
+    });
+    std::fs::write(fake.path().join("jobs"), "a").unwrap();
+    let output = fake.command(PRUN, &["--batch", "jobs", "--results", "r"]).output().unwrap();
+    assert_eq!((stdout(&output).as_str(), stderr(&output).as_str()), ("out\n", "err\n"));
+    let written = std::fs::read_to_string(fake.path().join("r")).unwrap();
+    assert_eq!(results(&written), [result(0, 1, "", Some(0), 1, "")]);
+}
+
+#[test]
+fn a_file_with_bad_lines_is_refused_before_anything_is_looked_for() {
+    let fake = Fake::new();
+    std::fs::write(fake.path().join("jobs"), "a\nb > c\n{\"argv\": []}\n-n x d\n--hostfile /no/file e\n").unwrap();
+    let output = fake.command(PRUN, &["--batch", "jobs", "--pid", "1"]).output().unwrap();
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""));
+    insta::assert_snapshot!(stderr(&output));
+}
+
+#[test]
+fn a_bad_line_of_a_stream_is_a_failed_result() {
+    let mut fake = Fake::new();
+    let dvm = fake.play(serve);
+    let mut child = fake.command(PRUN, &["--batch", "-", "--keep-going"]).stdin(Stdio::piped()).spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"0\n'\n0").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let mut got = results(&stdout(&output));
+    got.sort();
+    let bad = result(1, 2, "", None, 0, "line 2: the quote ' is not closed");
+    assert_eq!(got, [result(0, 1, "", Some(0), 1, ""), bad, result(2, 3, "", Some(0), 1, "")]);
+    assert_eq!((output.status.code(), dvm.join().unwrap()), (Some(1), 2));
+}
+
+#[test]
+fn a_failure_ends_the_list_and_takes_back_what_waits_but_not_what_runs() {
+    let mut fake = Fake::new();
+    let dvm = fake.play(|client| {
+        client.tell_status();
+        let ids: Vec<u32> = (0..3).map(|_| client.submission().0).collect();
+        client.accept(ids[0], 1);
+        client.accept(ids[1], 2);
+        client.accept(ids[2], 3);
+        client.over(ids[0], 1, 9);
+        let Some(ClientMessage::Open { id, request: Request::Jobs }) = client.hear() else { panic!("no question") };
+        let runs = ferrite_wire::control::JobStatus { procs: 1, state: JobState::Running, ..waiting(2) };
+        client.reply(id, Reply::Jobs(vec![runs, waiting(3)]));
+        assert_eq!(client.hear(), Some(ClientMessage::Cancel { id: ids[2] }));
+        client.reply(ids[2], Reply::Done(ferrite_wire::control::Done { exit_code: 1, job: Some(waiting(3)) }));
+        client.over(ids[1], 2, 0);
+        assert_eq!(client.hear(), None);
+    });
+    std::fs::write(fake.path().join("jobs"), "a\nb\nc\nd\ne\n").unwrap();
+    let output = fake.command(PRUN, &["--batch", "jobs", "--max-running", "3"]).output().unwrap();
+    assert_eq!(results(&stdout(&output)), [result(0, 1, "", Some(9), 1, ""), result(1, 2, "", Some(0), 1, "")]);
+    assert!(stderr(&output).contains("--keep-going runs all jobs"), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(1));
+    dvm.join().unwrap();
+}
+
+#[test]
+fn what_fails_is_run_again_as_often_as_asked_and_the_rest_goes_on() {
+    let mut fake = Fake::new();
+    let dvm = fake.play(serve);
+    std::fs::write(fake.path().join("jobs"), "3\n0\n{\"argv\": [\"4\"], \"retries\": 0}\n").unwrap();
+    let args = ["--batch", "jobs", "--keep-going", "--retries", "2", "--max-running", "1"];
+    let output = fake.command(PRUN, &args).output().unwrap();
+    let expected =
+        [result(0, 1, "", Some(3), 3, ""), result(1, 2, "", Some(0), 1, ""), result(2, 3, "", Some(4), 1, "")];
+    assert_eq!(results(&stdout(&output)), expected);
+    assert_eq!((output.status.code(), dvm.join().unwrap()), (Some(1), 5));
+}
+
+#[test]
+fn an_interrupt_cancels_what_is_open_and_what_never_began_has_no_result() {
+    let mut fake = Fake::new();
+    let (step, steps) = std::sync::mpsc::channel();
+    let dvm = fake.play(move |client| {
+        client.tell_status();
+        let ids: Vec<u32> = (0..2).map(|_| client.submission().0).collect();
+        client.accept(ids[0], 1);
+        step.send(()).unwrap();
+        for id in &ids {
+            assert_eq!(client.hear(), Some(ClientMessage::Cancel { id: *id }));
+        }
+        client.over(ids[0], 1, 1);
+        client.done(ids[1], 1);
+    });
+    std::fs::write(fake.path().join("jobs"), "a\nb\nc\n").unwrap();
+    let child = fake.command(PRUN, &["--batch", "jobs", "--max-running", "2"]).spawn().unwrap();
+    steps.recv().unwrap();
+    signal(&child, Signal::INT);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(results(&stdout(&output)), [result(0, 1, "", Some(1), 1, "")]);
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(1), ""));
+    dvm.join().unwrap();
+}
+
+#[test]
+fn a_dvm_that_goes_away_fails_what_was_open() {
+    let mut fake = Fake::new();
+    fake.play(|client| {
+        client.tell_status();
+        client.submission();
+    });
+    std::fs::write(fake.path().join("jobs"), "a\n").unwrap();
+    let output = fake.command(PRUN, &["--batch", "jobs"]).output().unwrap();
+    let lost = "the connection to the DVM prte-host-77 was lost";
+    assert_eq!(results(&stdout(&output)), [result(0, 1, "", None, 1, lost)]);
+    assert!(stderr(&output).contains(lost) && output.status.code() == Some(1));
+}
+
+#[test]
+fn a_long_list_is_run_with_few_open_at_a_time() {
+    let mut fake = Fake::new();
+    let dvm = fake.play(|client| {
+        client.tell_status();
+        let mut open = std::collections::VecDeque::new();
+        let mut most = 0;
+        for job in 1..=2_000 {
+            open.push_back((client.submission().0, job));
+            most = most.max(open.len());
+            if open.len() == 16 || job > 1_984 {
+                let (id, job) = open.pop_front().unwrap();
+                client.over(id, job, 0);
+            }
+        }
+        for (id, job) in open {
+            client.over(id, job, 0);
+        }
+        most
+    });
+    std::fs::write(fake.path().join("jobs"), "a\n".repeat(2_000)).unwrap();
+    let output = fake.command(PRUN, &["--batch", "jobs", "--max-running", "16"]).output().unwrap();
+    assert_eq!((output.status.code(), results(&stdout(&output)).len()), (Some(0), 2_000));
+    assert_eq!(dvm.join().unwrap(), 16);
+}

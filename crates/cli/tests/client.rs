@@ -1,0 +1,247 @@
+//! `prun`, `pterm` and `prterun --dvm` against a DVM that a test plays.
+
+// Helpers of a test fail as tests do.
+#![allow(clippy::unwrap_used)]
+
+mod fake;
+
+use std::io::{Read, Write};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use fake::{Fake, signal, stderr, stdout};
+use ferrite_types::{EnvOp, JobId};
+use ferrite_wire::Stream;
+use ferrite_wire::control::{ClientMessage, DvmMessage, Reply, Request};
+use rustix::process::Signal;
+
+const PRUN: &str = env!("CARGO_BIN_EXE_prun");
+const PTERM: &str = env!("CARGO_BIN_EXE_pterm");
+const PRTERUN: &str = env!("CARGO_BIN_EXE_prterun");
+
+#[test]
+fn a_job_is_handed_over_and_its_output_and_exit_code_come_back() {
+    for binary in [PRUN, PRTERUN] {
+        let mut fake = Fake::new();
+        let dvm = fake.play(|client| {
+            let (id, submission) = client.submission();
+            client.accept(id, 3);
+            client.output(id, Stream::Stdout, "out\n");
+            client.output(id, Stream::Stderr, "err\n");
+            client.say(&DvmMessage::Notice { id, text: "rank 0 fell over\n".to_owned() });
+            client.done(id, 7);
+            submission
+        });
+        let mut command = fake.command(binary, &["-n", "2", "--host", "n0:2", "-x", "A=1", "./a", "-n"]);
+        let output = command.env("OMPI_B", "2").output().unwrap();
+        assert_eq!(output.status.code(), Some(7), "{}", stderr(&output));
+        assert_eq!(stdout(&output), "out\n");
+        let rule = "-".repeat(74);
+        assert_eq!(stderr(&output), format!("err\n{rule}\nrank 0 fell over\n{rule}\n"));
+        let submission = dvm.join().unwrap();
+        let app = &submission.spec.apps[0];
+        assert_eq!((app.argv.join(" "), app.np), ("./a -n".to_owned(), Some(2)));
+        assert_eq!(app.hosts.hosts.len(), 1);
+        assert_eq!(app.submit_dir, fake.path().display().to_string());
+        assert!(submission.env.contains(&EnvOp::Set("OMPI_B".to_owned(), "2".to_owned())));
+        assert!(!submission.detach && !submission.wait_for_slots);
+    }
+}
+
+#[test]
+fn standard_input_is_read_when_the_dvm_asks_for_it_and_not_before() {
+    let mut fake = Fake::new();
+    let dvm = fake.play(|client| {
+        let (id, _) = client.submission();
+        let mut got = Vec::new();
+        loop {
+            client.say(&DvmMessage::ReadStdin { id, limit: 4 });
+            match client.hear() {
+                Some(ClientMessage::Stdin { data, .. }) if data.is_empty() => break,
+                Some(ClientMessage::Stdin { data, .. }) => {
+                    assert!(data.len() <= 4);
+                    got.extend_from_slice(&data);
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        client.done(id, 0);
+        got
+    });
+    let mut child = fake.command(PRUN, &["cat"]).stdin(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"hello, world").unwrap();
+    assert!(child.wait().unwrap().success());
+    assert_eq!(dvm.join().unwrap(), b"hello, world");
+}
+
+#[test]
+fn a_detached_job_leaves_its_namespace_behind() {
+    let mut fake = Fake::new();
+    let dvm = fake.play(|client| {
+        let (id, submission) = client.submission();
+        client.accept(id, 3);
+        client.reply(id, Reply::Detached(JobId(3)));
+        submission
+    });
+    let output = fake.command(PRUN, &["--detach", "--wait-for-slots", "./a"]).output().unwrap();
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), "prte-host-77@3\n"));
+    let submission = dvm.join().unwrap();
+    assert!(submission.detach && submission.wait_for_slots);
+}
+
+#[test]
+fn a_refusal_of_the_dvm_is_told_and_fails() {
+    let mut fake = Fake::new();
+    fake.play(|client| {
+        let (id, _) = client.submission();
+        client.reply(id, Reply::Refused("There are not enough slots.".to_owned()));
+    });
+    let output = fake.command(PRUN, &["./a"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("prun: There are not enough slots."));
+}
+
+#[test]
+fn the_first_interrupt_cancels_the_second_explains_and_the_third_leaves() {
+    let mut fake = Fake::new();
+    let (step, steps) = std::sync::mpsc::channel();
+    let dvm = fake.play(move |client| {
+        let (id, _) = client.submission();
+        client.output(id, Stream::Stdout, "ready\n");
+        assert_eq!(client.hear(), Some(ClientMessage::Signal { id, signal: Signal::USR1.as_raw() }));
+        step.send(()).unwrap();
+        assert_eq!(client.hear(), Some(ClientMessage::Cancel { id }));
+        step.send(()).unwrap();
+        assert_eq!(client.hear(), None);
+    });
+    let mut child = fake.command(PRUN, &["./a"]).spawn().unwrap();
+    let mut ready = [0; 6];
+    child.stdout.as_mut().unwrap().read_exact(&mut ready).unwrap();
+    signal(&child, Signal::USR1);
+    steps.recv().unwrap();
+    signal(&child, Signal::INT);
+    steps.recv().unwrap();
+    let mut told = child.stderr.take().unwrap();
+    let (end, ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let mut text = String::new();
+        told.read_to_string(&mut text).unwrap();
+        end.send(text)
+    });
+    // The same signal again within a moment counts once.
+    let told = loop {
+        match ended.recv_timeout(Duration::from_millis(50)) {
+            Ok(text) => break text,
+            Err(_) => signal(&child, Signal::INT),
+        }
+    };
+    assert!(told.contains("Interrupt once more to leave at once"), "{told}");
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    dvm.join().unwrap();
+}
+
+#[test]
+fn a_dvm_that_goes_away_is_told_and_fails() {
+    let mut fake = Fake::new();
+    fake.play(|client| {
+        let (id, _) = client.submission();
+        client.output(id, Stream::Stdout, "half\n");
+    });
+    let output = fake.command(PRUN, &["./a"]).output().unwrap();
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), "half\n"));
+    assert!(stderr(&output).contains("the connection to the DVM prte-host-77 was lost"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_reader_that_went_away_cancels_the_job_without_a_word() {
+    let mut fake = Fake::new();
+    let dvm = fake.play(|client| {
+        let (id, _) = client.submission();
+        client.output(id, Stream::Stdout, "more\n");
+        assert_eq!(client.hear(), Some(ClientMessage::Cancel { id }));
+        client.say(&DvmMessage::Notice { id, text: "The run was interrupted.".to_owned() });
+        client.done(id, 1);
+    });
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = fake.command(PRUN, &["./a"]).stdout(writer).output().unwrap();
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(1), ""));
+    dvm.join().unwrap();
+}
+
+#[test]
+fn a_slow_reader_slows_the_dvm_down() {
+    const PIECE: usize = 1 << 20;
+    const PIECES: usize = 24;
+    let mut fake = Fake::new();
+    let said = Arc::new(AtomicUsize::new(0));
+    let counter = said.clone();
+    let dvm = fake.play(move |client| {
+        let (id, _) = client.submission();
+        for _ in 0..PIECES {
+            client.output(id, Stream::Stdout, &"x".repeat(PIECE));
+            counter.fetch_add(1, Ordering::SeqCst);
+        }
+        client.done(id, 0);
+    });
+    let mut child = fake.command(PRUN, &["./a"]).spawn().unwrap();
+    let mut first = [0];
+    child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+    // What is in flight fits into a pipe, a socket and one message; the rest waits for us, however long we take.
+    assert!(dvm_waits(&said));
+    let mut rest = Vec::new();
+    child.stdout.take().unwrap().read_to_end(&mut rest).unwrap();
+    assert_eq!(rest.len() + 1, PIECE * PIECES);
+    assert!(child.wait().unwrap().success());
+    dvm.join().unwrap();
+}
+
+/// True when the DVM has stopped saying more long before its end.
+fn dvm_waits(said: &AtomicUsize) -> bool {
+    let mut last = usize::MAX;
+    loop {
+        let now = said.load(Ordering::SeqCst);
+        if now == last {
+            return now < 12;
+        }
+        last = now;
+        std::thread::park_timeout(Duration::from_millis(200));
+    }
+}
+
+#[test]
+fn pterm_waits_for_the_end_and_says_so() {
+    let mut fake = Fake::new();
+    let dvm = fake.play(|client| match client.hear() {
+        Some(ClientMessage::Open { id, request: Request::Terminate }) => client.reply(id, Reply::Ordered),
+        other => panic!("{other:?}"),
+    });
+    let output = fake.command(PTERM, &["--pid", "77"]).output().unwrap();
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), "TERMINATING DVM...DONE\n"));
+    dvm.join().unwrap();
+}
+
+#[test]
+fn a_line_of_pterm_that_is_wrong_leaves_the_dvm_alone() {
+    let fake = Fake::new();
+    for args in [&["--nonsense"][..], &["--pid", "x"], &["--pid", "78"], &["now"], &["--dvm-uri", "file:/no/file"]] {
+        let output = fake.command(PTERM, args).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        assert!(stderr(&output).contains("pterm: "), "{args:?}: {}", stderr(&output));
+        assert!(!stderr(&output).contains("TERMINATING"), "{args:?}");
+    }
+}
+
+#[test]
+fn without_a_dvm_both_say_where_they_looked_and_what_to_do() {
+    let nowhere = tempfile::tempdir().unwrap();
+    let fake = Fake::new();
+    for (binary, args) in [(PRUN, &["--pid", "1", "./a"][..]), (PTERM, &["--pid", "1"])] {
+        let output = fake.command(binary, args).env("TMPDIR", nowhere.path()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stderr(&output).contains("is the one of --pid 1"), "{}", stderr(&output));
+        assert!(stderr(&output).contains("prte --daemonize"), "{}", stderr(&output));
+    }
+}
