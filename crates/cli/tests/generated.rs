@@ -10,10 +10,20 @@ use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 use ferrite_cli::args::Tool;
 use ferrite_cli::daemon_args::DaemonOptions;
+use ferrite_cli::pdvm;
 
 fn commands() -> Vec<Command> {
-    let ours = Tool::ALL.into_iter().map(Tool::definitions).chain([DaemonOptions::command()]);
+    let ours = Tool::ALL.into_iter().map(Tool::definitions).chain([DaemonOptions::command(), pdvm::definitions()]);
     ours.map(|c| c.version(env!("CARGO_PKG_VERSION"))).collect()
+}
+
+/// The page of a command, and those of its verbs.
+fn pages(command: Command) -> Vec<Command> {
+    let mut whole = command.clone();
+    // What holds for every verb is given to each only now.
+    whole.build();
+    let verbs = whole.get_subcommands().map(|verb| verb.clone().version(env!("CARGO_PKG_VERSION")));
+    [command].into_iter().chain(verbs).collect()
 }
 
 fn check(path: &Path, text: &[u8]) {
@@ -31,8 +41,9 @@ fn root() -> PathBuf {
 
 #[test]
 fn man_pages_are_up_to_date() {
-    for command in commands() {
-        let path = root().join(format!("docs/man/{}.1", command.get_name()));
+    for command in commands().into_iter().flat_map(pages) {
+        let name = command.get_display_name().unwrap_or(command.get_name());
+        let path = root().join(format!("docs/man/{name}.1"));
         let mut text = Vec::new();
         clap_mangen::Man::new(command).render(&mut text).unwrap();
         check(&path, &text);

@@ -63,7 +63,8 @@ fn render(detail: &JobDetail, moment: &Moment) -> String {
     for span in &spans {
         let after = span.at_us - began;
         let length = span.length_us.map_or_else(|| NONE.to_owned(), duration);
-        let bar = bar(after, span.length_us.unwrap_or(0), whole, BAR_WIDTH);
+        // Most states are entered and left in one step of the DVM; without a mark the ones that took time stand out.
+        let bar = span.length_us.filter(|us| *us > 0).map(|us| bar(after, us, whole, BAR_WIDTH)).unwrap_or_default();
         table.row(vec![span.state.to_string(), duration(after), length, bar]);
     }
     let goes_on = if detail.status.ended_us.is_none() { ", and it goes on" } else { "" };

@@ -14,6 +14,7 @@ use crate::pdvm::status::{headline, waits_for};
 use crate::pdvm::text::{NONE, duration, or_none, plain};
 
 const HEAD_LINES: u16 = 4;
+const FOOT_LINES: u16 = 2;
 
 /// Nodes get at most this part of the lines that are left.
 const PART_OF_NODES: u16 = 3;
@@ -28,14 +29,20 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State) {
     let Some(seen) = seen else {
         return frame.render_widget(Paragraph::new("Asking the DVM ...   (q leaves)"), frame.area());
     };
-    let rest = frame.area().height.saturating_sub(HEAD_LINES + 1);
+    let rest = frame.area().height.saturating_sub(HEAD_LINES + FOOT_LINES);
     let nodes = u16::try_from(seen.nodes.len() + 1).unwrap_or(u16::MAX).min(rest / PART_OF_NODES);
-    let parts = [Constraint::Length(HEAD_LINES), Constraint::Fill(1), Constraint::Length(nodes), Constraint::Length(1)];
+    let parts = [
+        Constraint::Length(HEAD_LINES),
+        Constraint::Fill(1),
+        Constraint::Length(nodes),
+        Constraint::Length(FOOT_LINES),
+    ];
     let [head_area, jobs_area, nodes_area, bottom_area] = Layout::vertical(parts).areas(frame.area());
     frame.render_widget(Paragraph::new(head(seen, *silent_s)), head_area);
     draw_jobs(frame, seen, *row, jobs_area);
     frame.render_widget(nodes_table(&seen.nodes), nodes_area);
-    frame.render_widget(bottom_line(bottom), bottom_area);
+    let chosen = seen.jobs.get(*row).map_or_else(Line::default, chosen_line);
+    frame.render_widget(Paragraph::new(vec![chosen, bottom_line(bottom)]), bottom_area);
 }
 
 fn head(seen: &Seen, silent_s: Option<u64>) -> Vec<Line<'static>> {
@@ -94,6 +101,15 @@ fn nodes_table(nodes: &[NodeStatus]) -> Table<'static> {
         Row::new([plain(&node.name), plain(&node.state)].into_iter().chain(numbers).map(Cell::from))
     };
     Table::new(nodes.iter().map(row), widths).header(Row::new(heads).style(HEADS))
+}
+
+/// What has no room in the table of a narrow terminal.
+fn chosen_line(job: &JobStatus) -> Line<'static> {
+    let waits = match job.waiting_for.as_str() {
+        "" => "is over".to_owned(),
+        text => format!("waits for {}", plain(text)),
+    };
+    Line::raw(format!("Job {} {waits}", job.job))
 }
 
 fn bottom_line(bottom: &Bottom) -> Line<'static> {

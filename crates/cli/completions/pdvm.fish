@@ -1,0 +1,150 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_pdvm_global_optspecs
+    string join \n json dvm-uri= pid= namespace= system-server-first system-server-only do-not-connect wait-to-connect= num-connect-retries= h/help V/version
+end
+
+function __fish_pdvm_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_pdvm_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_pdvm_using_subcommand
+    set -l cmd (__fish_pdvm_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c pdvm -n "__fish_pdvm_needs_command" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_needs_command" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_needs_command" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_needs_command" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_needs_command" -l num-connect-retries -d 'Look for the DVM so often again, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_needs_command" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_needs_command" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_needs_command" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_needs_command" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
+complete -c pdvm -n "__fish_pdvm_needs_command" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_needs_command" -s V -l version -d 'Print version'
+complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "status" -d 'How the DVM is, and what it and its jobs wait for'
+complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "nodes" -d 'Its nodes, and how full they are'
+complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "jobs" -d 'Its jobs, in the order of their submission'
+complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "job" -d 'One job: its states, its processes, why it failed'
+complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "kill" -d 'End a job'
+complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "signal" -d 'Send a signal to the processes of a job'
+complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "events" -d 'The steps of its jobs, one a line'
+complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "top" -d 'Watch it: jobs and nodes, refreshed until you press q'
+complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "trace" -d 'How long a job was in each state'
+complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "metrics" -d 'What it has counted since it began'
+complete -c pdvm -n "__fish_pdvm_using_subcommand status" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand status" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand status" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand status" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand status" -l num-connect-retries -d 'Look for the DVM so often again, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand status" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_using_subcommand status" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_using_subcommand status" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand status" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
+complete -c pdvm -n "__fish_pdvm_using_subcommand status" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -l num-connect-retries -d 'Look for the DVM so often again, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
+complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l num-connect-retries -d 'Look for the DVM so often again, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
+complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l num-connect-retries -d 'Look for the DVM so often again, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
+complete -c pdvm -n "__fish_pdvm_using_subcommand job" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l num-connect-retries -d 'Look for the DVM so often again, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
+complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l num-connect-retries -d 'Look for the DVM so often again, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
+complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l num-connect-retries -d 'Look for the DVM so often again, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand events" -s f -l follow -d 'Show what happens from now on, until the DVM ends or you press Ctrl-C; without it: the steps of all jobs so far'
+complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
+complete -c pdvm -n "__fish_pdvm_using_subcommand events" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand top" -l interval -d 'Time between two looks' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand top" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand top" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand top" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand top" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand top" -l num-connect-retries -d 'Look for the DVM so often again, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand top" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_using_subcommand top" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_using_subcommand top" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand top" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
+complete -c pdvm -n "__fish_pdvm_using_subcommand top" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l chrome -d 'Write a trace for Perfetto or chrome://tracing to this file; `-` = standard output' -r -F
+complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l num-connect-retries -d 'Look for the DVM so often again, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
+complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -l num-connect-retries -d 'Look for the DVM so often again, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
+complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -s h -l help -d 'Print help'

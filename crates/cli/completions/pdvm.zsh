@@ -1,0 +1,275 @@
+#compdef pdvm
+
+autoload -U is-at-least
+
+_pdvm() {
+    typeset -A opt_args
+    typeset -a _arguments_options
+    local ret=1
+
+    if is-at-least 5.2; then
+        _arguments_options=(-s -S -C)
+    else
+        _arguments_options=(-s -C)
+    fi
+
+    local context curcontext="$curcontext" state line
+    _arguments "${_arguments_options[@]}" : \
+'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+'-V[Print version]' \
+'--version[Print version]' \
+":: :_pdvm_commands" \
+"*::: :->pdvm" \
+&& ret=0
+    case $state in
+    (pdvm)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:pdvm-command-$line[1]:"
+        case $line[1] in
+            (status)
+_arguments "${_arguments_options[@]}" : \
+'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(nodes)
+_arguments "${_arguments_options[@]}" : \
+'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(jobs)
+_arguments "${_arguments_options[@]}" : \
+'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(job)
+_arguments "${_arguments_options[@]}" : \
+'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':job -- Number of the job, or its namespace as prun --detach prints it:_default' \
+&& ret=0
+;;
+(kill)
+_arguments "${_arguments_options[@]}" : \
+'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':job -- Number of the job, or its namespace as prun --detach prints it:_default' \
+&& ret=0
+;;
+(signal)
+_arguments "${_arguments_options[@]}" : \
+'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':job -- Number of the job, or its namespace as prun --detach prints it:_default' \
+':signal -- Name (USR1, SIGUSR1) or number:_default' \
+&& ret=0
+;;
+(events)
+_arguments "${_arguments_options[@]}" : \
+'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'-f[Show what happens from now on, until the DVM ends or you press Ctrl-C; without it\: the steps of all jobs so far]' \
+'--follow[Show what happens from now on, until the DVM ends or you press Ctrl-C; without it\: the steps of all jobs so far]' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(top)
+_arguments "${_arguments_options[@]}" : \
+'--interval=[Time between two looks]:SECONDS:_default' \
+'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(trace)
+_arguments "${_arguments_options[@]}" : \
+'(--json)--chrome=[Write a trace for Perfetto or chrome\://tracing to this file; \`-\` = standard output]:FILE|-:_files' \
+'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':job -- Number of the job, or its namespace as prun --detach prints it:_default' \
+&& ret=0
+;;
+(metrics)
+_arguments "${_arguments_options[@]}" : \
+'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+}
+
+(( $+functions[_pdvm_commands] )) ||
+_pdvm_commands() {
+    local commands; commands=(
+'status:How the DVM is, and what it and its jobs wait for' \
+'nodes:Its nodes, and how full they are' \
+'jobs:Its jobs, in the order of their submission' \
+'job:One job\: its states, its processes, why it failed' \
+'kill:End a job' \
+'signal:Send a signal to the processes of a job' \
+'events:The steps of its jobs, one a line' \
+'top:Watch it\: jobs and nodes, refreshed until you press q' \
+'trace:How long a job was in each state' \
+'metrics:What it has counted since it began' \
+    )
+    _describe -t commands 'pdvm commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__events_commands] )) ||
+_pdvm__subcmd__events_commands() {
+    local commands; commands=()
+    _describe -t commands 'pdvm events commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__job_commands] )) ||
+_pdvm__subcmd__job_commands() {
+    local commands; commands=()
+    _describe -t commands 'pdvm job commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__jobs_commands] )) ||
+_pdvm__subcmd__jobs_commands() {
+    local commands; commands=()
+    _describe -t commands 'pdvm jobs commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__kill_commands] )) ||
+_pdvm__subcmd__kill_commands() {
+    local commands; commands=()
+    _describe -t commands 'pdvm kill commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__metrics_commands] )) ||
+_pdvm__subcmd__metrics_commands() {
+    local commands; commands=()
+    _describe -t commands 'pdvm metrics commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__nodes_commands] )) ||
+_pdvm__subcmd__nodes_commands() {
+    local commands; commands=()
+    _describe -t commands 'pdvm nodes commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__signal_commands] )) ||
+_pdvm__subcmd__signal_commands() {
+    local commands; commands=()
+    _describe -t commands 'pdvm signal commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__status_commands] )) ||
+_pdvm__subcmd__status_commands() {
+    local commands; commands=()
+    _describe -t commands 'pdvm status commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__top_commands] )) ||
+_pdvm__subcmd__top_commands() {
+    local commands; commands=()
+    _describe -t commands 'pdvm top commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__trace_commands] )) ||
+_pdvm__subcmd__trace_commands() {
+    local commands; commands=()
+    _describe -t commands 'pdvm trace commands' commands "$@"
+}
+
+if [ "$funcstack[1]" = "_pdvm" ]; then
+    _pdvm "$@"
+else
+    compdef _pdvm pdvm
+fi

@@ -1,0 +1,183 @@
+//! `pdvm` itself against a DVM that is no more than a thread: what goes where, and the exit code of each kind of end.
+
+// Helpers of a test fail as tests do.
+#![allow(clippy::unwrap_used)]
+
+mod fake;
+mod top;
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Output, Stdio};
+
+use fake::{Fake, pdvm};
+use ferrite_types::{JobId, JobState};
+use ferrite_wire::control::{DvmMessage, Event, EventKind, Reply, Request};
+
+fn run(command: &mut Command) -> Output {
+    command.stdin(Stdio::null()).output().unwrap()
+}
+
+fn told(output: &Output) -> (Option<i32>, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+const VERBS: &[(&[&str], &str, &str)] = &[
+    (&["status"], "status", "DVM "),
+    (&["nodes"], "nodes", "NODE "),
+    (&["jobs"], "jobs", "JOB "),
+    (&["job", "1"], "job", "Job 1 "),
+    (&["kill", "1"], "ordered", "Job 1 is being ended.\n"),
+    (&["signal", "1", "USR1"], "ordered", "Signal 10 (SIGUSR1) goes to the processes of job 1.\n"),
+    (&["trace", "1"], "trace", "Job 1 "),
+    (&["metrics"], "metrics", "DVM "),
+];
+
+#[test]
+fn every_verb_answers_in_text_and_in_json() {
+    let fake = Fake::new();
+    for (args, kind, begin) in VERBS {
+        let (code, out, err) = told(&run(pdvm(&fake).args(*args)));
+        assert_eq!((code, err.as_str()), (Some(0), ""), "{args:?}");
+        assert!(out.starts_with(begin), "{args:?}: {out}");
+        let (code, out, err) = told(&run(pdvm(&fake).args(*args).arg("--json")));
+        assert_eq!((code, err.as_str()), (Some(0), ""), "{args:?}");
+        let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert_eq!((&json["schema"], &json["kind"], &json["dvm"]), (&1.into(), &(*kind).into(), &"fake".into()));
+    }
+}
+
+#[test]
+fn orders_reach_the_dvm_by_number_and_by_namespace() {
+    let fake = Fake::new();
+    run(pdvm(&fake).args(["kill", "7"]));
+    run(pdvm(&fake).args(["signal", &format!("{}@8", fake.name()), "15"]));
+    let wanted = [Request::Kill(JobId(7)), Request::Signal { job: JobId(8), signal: 15 }];
+    assert_eq!(fake.asked(), wanted);
+    let (code, _, err) = told(&run(pdvm(&fake).args(["kill", "another@7"])));
+    assert_eq!(code, Some(1));
+    assert!(err.contains("another@7 belongs to another DVM"), "{err}");
+    assert_eq!(fake.asked(), wanted);
+}
+
+fn is_framed(err: &str) {
+    let rule = "-".repeat(74);
+    let lines: Vec<&str> = err.lines().collect();
+    assert_eq!((lines.first(), lines.last()), (Some(&rule.as_str()), Some(&rule.as_str())), "{err}");
+    assert_eq!(lines.iter().filter(|line| **line == rule).count(), 2, "{err}");
+    assert!(lines[1].starts_with("pdvm: "), "{err}");
+}
+
+#[test]
+fn what_cannot_be_done_is_one_framed_message_and_exit_code_one() {
+    let refusing = Fake::answering(|_| Some(Reply::Refused("There is no job 9.".to_owned())));
+    let astray = Fake::answering(|_| Some(Reply::Ordered));
+    let hanging_up = Fake::answering(|_| None);
+    let cases = [
+        (&refusing, vec!["job", "9"], "There is no job 9."),
+        (&refusing, vec!["kill", "9", "--json"], "There is no job 9."),
+        (&astray, vec!["nodes"], "another question"),
+        (&hanging_up, vec!["jobs"], "was lost"),
+        (&hanging_up, vec!["top"], "needs a terminal"),
+        (&hanging_up, vec!["status", "--pid", "1"], "another option names another DVM"),
+        (&hanging_up, vec!["sing"], "sing"),
+    ];
+    for (fake, args, text) in cases {
+        let (code, out, err) = told(&run(pdvm(fake).args(&args)));
+        assert_eq!((code, out.as_str()), (Some(1), ""), "{args:?}");
+        is_framed(&err);
+        let words: Vec<&str> = err.split_whitespace().collect();
+        assert!(words.join(" ").contains(text), "{args:?}: {err}");
+    }
+}
+
+#[test]
+fn without_a_dvm_every_verb_says_so() {
+    let fake = Fake::new();
+    for (args, _, _) in VERBS.iter().chain([&(&["events"][..], "", ""), &(&["events", "-f"][..], "", "")]) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pdvm"));
+        let (code, out, err) = told(&run(command.args(*args).args(["--namespace", "no-such-dvm"])));
+        assert_eq!((code, out.as_str()), (Some(1), ""), "{args:?}");
+        is_framed(&err);
+    }
+    assert_eq!(fake.asked(), []);
+}
+
+#[test]
+fn a_reader_that_went_away_is_no_failure_but_a_full_disk_is() {
+    let fake = Fake::new();
+    for args in [&["jobs"][..], &["events"], &["events", "--follow"], &["trace", "1", "--chrome", "-"], &["--help"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = pdvm(&fake).args(args).stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
+        let (code, _, err) = told(&output.wait_with_output().unwrap());
+        assert_eq!((code, err.as_str()), (Some(0), ""), "{args:?}");
+    }
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = pdvm(&fake).arg("jobs").stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+    let (code, _, err) = told(&output.wait_with_output().unwrap());
+    assert_eq!(code, Some(1));
+    is_framed(&err);
+}
+
+#[test]
+fn a_trace_goes_to_a_file() {
+    let fake = Fake::new();
+    let file = fake.dir().join("trace.json");
+    let (code, out, err) = told(&run(pdvm(&fake).args(["trace", "1", "--chrome"]).arg(&file)));
+    assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "", ""));
+    let json: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert!(json["traceEvents"].as_array().unwrap().iter().any(|event| event["ph"] == "X"), "{json}");
+    let (code, _, err) = told(&run(pdvm(&fake).args(["trace", "1", "--chrome", "/no/such/directory/x"])));
+    assert_eq!(code, Some(1));
+    is_framed(&err);
+}
+
+#[test]
+fn steps_of_the_past_are_told_in_order_and_a_forgotten_job_is_left_out() {
+    let fake = Fake::answering(|request| match request {
+        Request::Job(JobId(2)) => Some(Reply::Refused("There is no job 2.".to_owned())),
+        request => Some(fake::usual(request)),
+    });
+    let (code, out, _) = told(&run(pdvm(&fake).args(["events", "--json"])));
+    assert_eq!(code, Some(0));
+    let lines: Vec<serde_json::Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.iter().all(|line| line["schema"] == 1 && line["kind"] == "job_state" && line["job"] == 1));
+    assert!(lines.is_sorted_by_key(|line| line["at_s"].as_f64().unwrap().to_bits()), "{out}");
+}
+
+fn events() -> Vec<DvmMessage> {
+    let event = |id, at_us, state| DvmMessage::Event {
+        id,
+        event: Event { at_us, what: EventKind::Job { job: JobId(1), state } },
+    };
+    vec![
+        event(1, 1_000_000, JobState::Init),
+        DvmMessage::EventsLost { id: 1, count: 3 },
+        event(1, 2_000_000, JobState::Running),
+    ]
+}
+
+#[test]
+fn events_are_followed_until_the_dvm_ends() {
+    let fake = Fake::following(events(), true);
+    let (code, out, err) = told(&run(pdvm(&fake).args(["events", "--follow"])));
+    assert_eq!((code, out.lines().count()), (Some(0), 3), "{out}");
+    assert!(out.contains("3 events were lost here"), "{out}");
+    assert_eq!(err, format!("pdvm: the DVM {} has ended\n", fake.name()));
+    let (_, out, _) = told(&run(pdvm(&fake).args(["events", "-f", "--json"])));
+    assert!(out.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["schema"] == 1));
+}
+
+#[test]
+fn a_user_who_has_seen_enough_ends_the_stream_without_a_failure() {
+    let fake = Fake::following(events(), false);
+    let mut child = pdvm(&fake).args(["events", "--follow"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut first = String::new();
+    out.read_line(&mut first).unwrap();
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    out.read_to_string(&mut first).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
