@@ -23,7 +23,7 @@ _prte() {
 
     case "${cmd}" in
         prte)
-            opts="-H -h -V --host --hostfile --default-hostfile --max-vm-size --daemonize --no-ready-msg --set-sid --keepalive --system-server --report-uri --report-pid --forward-signals --allow-run-as-root --prtemca --launch-agent --leave-session-attached --debug-daemons --personality --help --version"
+            opts="-H -h -V --host --hostfile --default-hostfile --daemonize --no-ready-msg --set-sid --keepalive --system-server --report-uri --report-pid --forward-signals --allow-run-as-root --prtemca --launch-agent --leave-session-attached --debug-daemons --personality --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -42,10 +42,6 @@ _prte() {
                     return 0
                     ;;
                 --default-hostfile)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --max-vm-size)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -1,7 +1,6 @@
 complete -c prte -s H -l host -d 'Hosts of the DVM: n0, n0:4 (slots), n0:* (all slots)' -r
 complete -c prte -l hostfile -d 'File with one host a line: name [slots=N] [max_slots=N] [username=U] [port=P]' -r
 complete -c prte -l default-hostfile -d 'Hostfile that is used when nothing else names hosts; `none` = no such file' -r
-complete -c prte -l max-vm-size -d 'Start daemons on at most so many nodes' -r
 complete -c prte -l keepalive -d 'End when nobody can write to this pipe (a file descriptor) any more' -r
 complete -c prte -l report-uri -d 'Write how to find the DVM: `-` standard output, `+` standard error, or a file (removed at the end)' -r
 complete -c prte -l report-pid -d 'Write the process id: `-` standard output, `+` standard error, or a file (removed at the end)' -r

@@ -19,7 +19,6 @@ _prte() {
 '*--host=[Hosts of the DVM\: n0, n0\:4 (slots), n0\:* (all slots)]:HOST[:SLOTS],...:_default' \
 '--hostfile=[File with one host a line\: name \[slots=N\] \[max_slots=N\] \[username=U\] \[port=P\]]:FILE:_default' \
 '--default-hostfile=[Hostfile that is used when nothing else names hosts; \`none\` = no such file]:FILE:_default' \
-'--max-vm-size=[Start daemons on at most so many nodes]:N:_default' \
 '--keepalive=[End when nobody can write to this pipe (a file descriptor) any more]:FD:_default' \
 '--report-uri=[Write how to find the DVM\: \`-\` standard output, \`+\` standard error, or a file (removed at the end)]:-|+|FILE:_default' \
 '--report-pid=[Write the process id\: \`-\` standard output, \`+\` standard error, or a file (removed at the end)]:-|+|FILE:_default' \

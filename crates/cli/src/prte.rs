@@ -41,9 +41,6 @@ pub struct PrteOptions {
     /// Hostfile that is used when nothing else names hosts; `none` = no such file
     #[arg(long, value_name = "FILE", help_heading = "Hosts")]
     default_hostfile: Option<String>,
-    /// Start daemons on at most so many nodes
-    #[arg(long, value_name = "N", help_heading = "Hosts")]
-    max_vm_size: Option<String>,
     /// Go into the background when the DVM is ready; the command ends then
     #[arg(long, help_heading = "Life of the DVM")]
     daemonize: bool,
@@ -152,11 +149,7 @@ impl PrteOptions {
             true => None,
             false => Some(hostlist::parse(&self.host.join(",")).map_err(|e| UsageError::foreign(&e, ""))?),
         };
-        let mut params: Vec<(String, String)> =
-            self.prtemca.as_chunks::<2>().0.iter().map(|[key, value]| (key.clone(), value.clone())).collect();
-        if let Some(text) = self.max_vm_size {
-            params.push(("prte_max_vm_size".to_owned(), number("--max-vm-size", &text)?.to_string()));
-        }
+        let params = self.prtemca.as_chunks::<2>().0.iter().map(|[key, value]| (key.clone(), value.clone())).collect();
         let report = |option, to: Option<String>| to.map(|to| report_to(option, to)).transpose();
         Ok(PrteRun {
             place: AppPlace { hostfile: self.hostfile, hosts },

@@ -3,10 +3,12 @@
 // Helpers of a test fail as tests do.
 #![allow(clippy::unwrap_used)]
 
-use ferrite_cli::args::{Environment, Parsed, parse};
+use ferrite_cli::args::{Environment, Parsed, Tool, parse, parse_for};
 use ferrite_cli::daemon_args::{self, DaemonParsed};
 use ferrite_cli::frame::{framed, refusal};
+use ferrite_cli::prte::{self, PrteParsed};
 use ferrite_cli::prted::BY_HAND;
+use ferrite_cli::pterm::{self, PtermParsed};
 
 fn printed(args: &[&str]) -> String {
     let args: Vec<String> = args.iter().map(|a| (*a).to_owned()).collect();
@@ -80,4 +82,102 @@ fn the_daemon() {
     let mut all: Vec<_> = lines.iter().map(|l| told(l)).collect();
     all.push(framed("prted", BY_HAND));
     insta::assert_snapshot!(all.join("\n"));
+}
+
+/// What a command prints, or how it refuses.
+fn told(tool: Tool, line: &str) -> String {
+    let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+    let parsed = match tool {
+        Tool::Prterun | Tool::Prun => parse_for(tool, &args, &Environment::new()).map(|parsed| match parsed {
+            Parsed::Print(text) => text,
+            Parsed::Run(run) => format!("{:#?}\n", (run.connect, run.detach, run.wait_for_slots, run.batch)),
+        }),
+        Tool::Prte => prte::parse(&args, &Environment::new()).map(|parsed| match parsed {
+            PrteParsed::Print(text) => text,
+            PrteParsed::Run(run) => format!("{run:#?}\n"),
+        }),
+        Tool::Pterm => pterm::parse(&args).map(|parsed| match parsed {
+            PtermParsed::Print(text) => text,
+            PtermParsed::End(connect) => format!("{connect:#?}\n"),
+        }),
+    };
+    let text = parsed.unwrap_or_else(|error| refusal(tool.name(), &error));
+    format!("$ {} {line}\n{text}", tool.name())
+}
+
+fn all(tool: Tool, lines: &[&str]) -> String {
+    lines.iter().map(|line| told(tool, line)).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn prun() {
+    insta::assert_snapshot!(all(Tool::Prun, &["--help", "--help batch", "--help dvm", "--version"]));
+}
+
+#[test]
+fn lines_of_prun() {
+    insta::assert_snapshot!(all(
+        Tool::Prun,
+        &[
+            "./a",
+            "--pid file:p --wait-to-connect 5 --num-connect-retries 3 --detach ./a",
+            "--dvm system-first --wait-for-slots ./a",
+            "--batch jobs --keep-going --retries 2 --max-running 8 --results r",
+            "",
+            "--launch-agent x ./a",
+            "--daemonize ./a",
+            "--pid x ./a",
+            "--pid 1 --namespace n ./a",
+            "--dvm nearest ./a",
+            "--dvm-uri nonsense ./a",
+            "--wait-to-connect soon ./a",
+            "--retries 2 ./a",
+            "--batch jobs -n 2",
+            "--batch jobs ./a",
+            "--batch jobs --detach",
+            "--batch jobs --max-running 0",
+            "--batch",
+            "--hots n0 ./a",
+        ]
+    ));
+}
+
+#[test]
+fn prte() {
+    insta::assert_snapshot!(all(
+        Tool::Prte,
+        &[
+            "--help",
+            "--host n0:2,n1 --daemonize --report-uri u --keepalive 5 --prtemca a b",
+            "-n 4 ./a",
+            "./a",
+            "--keepalive x",
+            "--report-pid 5",
+            "--timeout 5",
+            "--max-vm-size 3",
+            "--nonsense",
+        ]
+    ));
+}
+
+#[test]
+fn pterm() {
+    insta::assert_snapshot!(all(
+        Tool::Pterm,
+        &["--help", "", "--system-server-only", "--dvm-uri file:u", "now", "--pid x", "--nonsense", "-n 4"]
+    ));
+}
+
+#[test]
+fn prterun_as_a_proxy() {
+    insta::assert_snapshot!(all(
+        Tool::Prterun,
+        &[
+            "--dvm pid:12 ./a",
+            "--dvm uri:d@0.0 ./a",
+            "--dvm what ./a",
+            "--dvm search --launch-agent x ./a",
+            "--batch x"
+        ]
+    ));
 }

@@ -12,6 +12,18 @@ pub enum UsageError {
         option: String,
         /// One that looks like it.
         suggestion: Option<String>,
+        /// The command runs programs, which have options as well.
+        runs_programs: bool,
+    },
+    /// An option of another command.
+    #[error("{option} is no option of {command}")]
+    Foreigner {
+        /// As written.
+        option: String,
+        /// The command.
+        command: &'static str,
+        /// What to do instead.
+        instead: &'static str,
     },
     /// An option of the field that this version does not have.
     #[error("{option} is not available in this version")]
@@ -117,14 +129,12 @@ impl UsageError {
     #[must_use]
     pub fn next_step(&self) -> String {
         match self {
-            UsageError::UnknownOption { suggestion: Some(like), .. } => {
-                format!(
-                    "Did you mean {like}? `prterun --help` lists all options; those of the program go after its name."
-                )
+            UsageError::UnknownOption { suggestion, runs_programs, .. } => {
+                let like = suggestion.as_ref().map_or_else(String::new, |like| format!("Did you mean {like}? "));
+                let theirs = if *runs_programs { "; those of the program go after its name" } else { "" };
+                format!("{like}`prterun --help` lists all options{theirs}.")
             }
-            UsageError::UnknownOption { suggestion: None, .. } => {
-                "`prterun --help` lists all options; those of the program go after its name.".to_owned()
-            }
+            UsageError::Foreigner { instead, .. } => (*instead).to_owned(),
             UsageError::Unbuilt { instead, .. } => (*instead).to_owned(),
             UsageError::MissingValue { .. } => {
                 "Give it, or remove the option. A value that begins with -- is written as --option=value.".to_owned()

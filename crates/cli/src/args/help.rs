@@ -235,7 +235,7 @@ or a JSON object with one of argv and cmd, and any of the others:
 A job without -n (or -N, --map-by ppr) is one process. Jobs wait for slots, read no standard input, and at most
 --max-running of them are open at a time. A file with a bad line is refused before anything is started.
 
-Results are JSON Lines, one object for each job when it is over.
+Results are JSON Lines, one object for each job when it is over:
 
   {\"schema\":1,\"index\":0,\"line\":1,\"id\":\"a\",\"job\":7,\"exit_code\":0,\"attempts\":1,\"queued\":T,
    \"started\":T,\"ended\":T,\"node\":\"n1\",\"error\":null}

@@ -6,7 +6,7 @@ use super::tool::Tool;
 /// Names (without dashes) and advice.
 type Refusal = (&'static [&'static str], &'static str);
 
-const OF_PRTE: &str = "It belongs to a DVM that outlives its jobs: give it to prte, and run the program with prun.";
+const FOR_PRTE: &str = "It belongs to a DVM that outlives its jobs: give it to prte, and run the program with prun.";
 const WHICH_DVM: &str = "prterun has a DVM of its own; use --dvm to run in one that is running, or prun.";
 const OF_THE_DVM: &str = "It shapes a DVM that is started: give it to prte. prun runs in one that is running.";
 const NO_RESIZE: &str = "Name all hosts at the start, with --host or --hostfile.";
@@ -44,7 +44,7 @@ const OF_JOBS: &[Refusal] = &[
 
 const OF_PRTERUN: &[Refusal] = &[
     (&["daemonize", "set-sid"], "Start it with `setsid prterun ... &` instead."),
-    (&["system-server", "keepalive", "report-uri"], OF_PRTE),
+    (&["system-server", "keepalive", "report-uri"], FOR_PRTE),
     (&["dvm-uri", "pid", "namespace", "system-server-first", "system-server-only"], WHICH_DVM),
     (&["do-not-connect", "wait-to-connect", "num-connect-retries"], WHICH_DVM),
     (
@@ -60,6 +60,24 @@ const OF_PRUN: &[Refusal] = &[
     (&["report-uri"], "Use --report-pid to find the process: prun is no server that one could connect to."),
 ];
 
+const OF_PRTE: &[Refusal] = &[(
+    &[
+        "timeout",
+        "x",
+        "exec-agent",
+        "runtime-options",
+        "rtos",
+        "display",
+        "output",
+        "map-by",
+        "rank-by",
+        "bind-to",
+        "np",
+        "n",
+    ],
+    "It belongs to a job: give it to prun.",
+)];
+
 const OF_A_DVM: &[Refusal] = &[
     (&["add-host", "add-hostfile", "activate"], NO_RESIZE),
     (&["prefix", "pmix-prefix", "noprefix"], "Use --launch-agent DIR/bin/prted for the daemons."),
@@ -70,39 +88,32 @@ const OF_A_DVM: &[Refusal] = &[
     (&["verbose", "v"], "Use --prtemca state_base_verbose 5 to see what happens."),
     (&["singleton"], "Start the program itself with prterun or prun."),
     (&["bootstrap"], "This is an option of prted."),
-    (
-        &[
-            "timeout",
-            "x",
-            "exec-agent",
-            "runtime-options",
-            "rtos",
-            "display",
-            "output",
-            "map-by",
-            "rank-by",
-            "bind-to",
-            "np",
-            "n",
-        ],
-        "It belongs to a job: give it to prun.",
-    ),
+    (&["max-vm-size"], "Limit the hosts with --host or --hostfile."),
     (&["pmixmca"], "Set it in the environment of prte (PMIX_MCA_KEY=VALUE), or give it to prun."),
 ];
 
+/// Options of other commands, and options of the field that this version does not have.
 fn tables(tool: Tool) -> [&'static [Refusal]; 2] {
     match tool {
         Tool::Prterun => [OF_PRTERUN, OF_JOBS],
         Tool::Prun => [OF_PRUN, OF_JOBS],
-        Tool::Prte => [OF_A_DVM, &[]],
+        Tool::Prte => [OF_PRTE, OF_A_DVM],
         Tool::Pterm => [&[], &[]],
     }
 }
 
-/// The advice for an option of this name (without dashes).
+/// The advice for an option (without dashes) that this version does not have.
 pub(crate) fn advice(tool: Tool, name: &str) -> Option<&'static str> {
-    let all = tables(tool).into_iter().flatten();
-    all.filter(|(names, _)| names.contains(&name)).map(|(_, advice)| *advice).next()
+    find(tables(tool)[1], name)
+}
+
+/// The advice for an option (without dashes) that belongs to another command.
+pub(crate) fn elsewhere(tool: Tool, name: &str) -> Option<&'static str> {
+    find(tables(tool)[0], name)
+}
+
+fn find(table: &'static [Refusal], name: &str) -> Option<&'static str> {
+    table.iter().find(|(names, _)| names.contains(&name)).map(|(_, advice)| *advice)
 }
 
 #[cfg(test)]

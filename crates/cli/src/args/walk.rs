@@ -79,6 +79,8 @@ enum Known {
     Old(&'static Deprecated),
     /// Refused.
     Unbuilt(&'static str),
+    /// Of another command.
+    Elsewhere(&'static str),
     Help,
     Version,
 }
@@ -101,6 +103,10 @@ impl<'a> Walk<'a> {
                 Known::Version => return Ok(Step::Version),
                 Known::Unbuilt(instead) => {
                     return Err(UsageError::Unbuilt { option: written.name.to_owned(), instead });
+                }
+                Known::Elsewhere(instead) => {
+                    let (option, command) = (written.name.to_owned(), self.tool.name());
+                    return Err(UsageError::Foreigner { option, command, instead });
                 }
                 Known::Old(old) => self.rewrite(&written, old, &mut segment)?,
                 Known::Ours { canonical, values, form } => {
@@ -207,7 +213,7 @@ impl<'a> Walk<'a> {
             Some(ContextValue::Strings(all)) => all.first().cloned(),
             _ => None,
         });
-        UsageError::UnknownOption { option: name.to_owned(), suggestion }
+        UsageError::UnknownOption { option: name.to_owned(), suggestion, runs_programs: self.tool.has_jobs() }
     }
 
     fn topic(&self, attached: Option<&str>) -> Option<String> {
@@ -306,7 +312,7 @@ fn takes_value(known: &Known) -> bool {
     match known {
         Known::Ours { values, .. } => *values > 0,
         Known::Old(old) => old.values() > 0,
-        Known::Unbuilt(_) => true,
+        Known::Unbuilt(_) | Known::Elsewhere(_) => true,
         Known::Help | Known::Version => false,
     }
 }
@@ -333,7 +339,8 @@ fn known(arg: &Arg) -> Known {
 
 fn other(tool: Tool, name: &str) -> Option<Known> {
     let old = Deprecated::find(name).filter(|_| tool.has_jobs()).map(Known::Old);
-    old.or_else(|| unbuilt::advice(tool, name).map(Known::Unbuilt))
+    let elsewhere = || unbuilt::elsewhere(tool, name).map(Known::Elsewhere);
+    old.or_else(elsewhere).or_else(|| unbuilt::advice(tool, name).map(Known::Unbuilt))
 }
 
 fn not_boolean(written: &Written<'_>) -> UsageError {
