@@ -22,8 +22,7 @@ use bytes::Bytes;
 use ferrite_core::{Account, Input, RequestId, Transition};
 use ferrite_types::{JobId, Timestamp};
 use ferrite_wire::Stream;
-use ferrite_wire::control::{DvmMessage, Event, EventKind, Reply};
-use tokio::sync::oneshot;
+use ferrite_wire::control::{DvmMessage, Event, EventKind, Reply, Request, Submission};
 
 use crate::Inbox;
 use crate::output::credit;
@@ -53,7 +52,51 @@ enum Asker {
     /// A client, and what it calls the request.
     Client(Rc<Client>, u32),
     /// Somebody who asks but once.
-    Once(oneshot::Sender<Reply>),
+    Once(Box<dyn FnOnce(Reply)>),
+    /// Whoever submitted a job by other means than the control socket.
+    Submitter(Rc<dyn Submitter>),
+}
+
+/// What a submitter that is no client of the control socket is told. In this order: accepted, anything, one reply.
+pub(crate) trait Submitter {
+    fn accepted(&self, nspace: String);
+    /// To be settled with [`credit`] when it is written.
+    fn output(&self, stream: Stream, data: Bytes, account: Option<Account>);
+    fn notice(&self, text: String);
+    /// To be answered by [`Requests::stdin`].
+    fn read_stdin(&self, limit: usize);
+    fn reply(&self, reply: Reply);
+}
+
+/// A way to ask the machine for something, as clients do. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Requests(Rc<Hub>);
+
+impl Requests {
+    pub(crate) fn submit(&self, submission: Submission, submitter: Rc<dyn Submitter>) -> RequestId {
+        let id = self.0.new_request(Asker::Submitter(submitter));
+        self.0.send(Input::Request { id, request: Request::Submit(Box::new(submission)) });
+        id
+    }
+
+    pub(crate) fn ask(&self, request: Request, answer: impl FnOnce(Reply) + 'static) {
+        let id = self.0.new_request(Asker::Once(Box::new(answer)));
+        self.0.send(Input::Request { id, request });
+    }
+
+    pub(crate) fn stdin(&self, request: RequestId, data: Bytes) {
+        self.0.send(Input::Stdin { request, data });
+    }
+
+    /// The submitter is no more.
+    pub(crate) fn gone(&self, request: RequestId) {
+        self.0.open.borrow_mut().remove(&request);
+        self.0.send(Input::ClientGone(request));
+    }
+
+    pub(crate) fn inbox(&self) -> Inbox {
+        self.0.inbox.clone()
+    }
 }
 
 impl Control {
@@ -64,31 +107,53 @@ impl Control {
         Control { dvm: dvm.to_owned(), hub: Rc::new(hub) }
     }
 
+    /// For those who ask by other means.
+    pub(crate) fn requests(&self) -> Requests {
+        Requests(self.hub.clone())
+    }
+
     pub(crate) fn accepted(&self, request: RequestId, job: JobId) {
         let nspace = job.nspace(&self.dvm);
-        self.tell(request, |id| DvmMessage::Accepted { id, job, nspace });
+        match self.hub.open.borrow().get(&request) {
+            Some(Asker::Client(client, id)) => {
+                client.send(DvmMessage::Accepted { id: *id, job, nspace }.encode_frame(), None);
+            }
+            Some(Asker::Submitter(submitter)) => submitter.accepted(nspace),
+            Some(Asker::Once(_)) | None => {}
+        }
     }
 
     /// The one reply; after it the request is no more.
     pub(crate) fn reply(&self, request: RequestId, reply: Reply) {
-        match self.hub.open.borrow_mut().remove(&request) {
+        let asker = self.hub.open.borrow_mut().remove(&request);
+        match asker {
             Some(Asker::Client(client, id)) => {
                 client.close_request(id);
                 client.send_reply(DvmMessage::Reply { id, reply }.encode_frame());
             }
-            // It may have given up.
-            Some(Asker::Once(answer)) => drop(answer.send(reply)),
+            Some(Asker::Once(answer)) => answer(reply),
+            Some(Asker::Submitter(submitter)) => submitter.reply(reply),
             None => {}
         }
     }
 
     pub(crate) fn notice(&self, request: RequestId, text: String) {
-        self.tell(request, |id| DvmMessage::Notice { id, text });
+        match self.hub.open.borrow().get(&request) {
+            Some(Asker::Client(client, id)) => client.send(DvmMessage::Notice { id: *id, text }.encode_frame(), None),
+            Some(Asker::Submitter(submitter)) => submitter.notice(text),
+            Some(Asker::Once(_)) | None => {}
+        }
     }
 
     pub(crate) fn read_stdin(&self, request: RequestId, limit: usize) {
-        let limit = u32::try_from(limit).unwrap_or(u32::MAX);
-        self.tell(request, |id| DvmMessage::ReadStdin { id, limit });
+        match self.hub.open.borrow().get(&request) {
+            Some(Asker::Client(client, id)) => {
+                let limit = u32::try_from(limit).unwrap_or(u32::MAX);
+                client.send(DvmMessage::ReadStdin { id: *id, limit }.encode_frame(), None);
+            }
+            Some(Asker::Submitter(submitter)) => submitter.read_stdin(limit),
+            Some(Asker::Once(_)) | None => {}
+        }
     }
 
     /// Output for a submitter; when it is gone, the window is open again at once.
@@ -98,6 +163,7 @@ impl Control {
                 let frame = DvmMessage::Output { id: *id, stream, data }.encode_frame();
                 client.send(frame, account);
             }
+            Some(Asker::Submitter(submitter)) => submitter.output(stream, data, account),
             Some(Asker::Once(_)) | None => credit(&self.hub.inbox, account),
         }
     }
@@ -120,12 +186,6 @@ impl Control {
             }
         };
         let _ = tokio::time::timeout(limit, all).await;
-    }
-
-    fn tell(&self, request: RequestId, make: impl FnOnce(u32) -> DvmMessage) {
-        if let Some(Asker::Client(client, id)) = self.hub.open.borrow().get(&request) {
-            client.send(make(*id).encode_frame(), None);
-        }
     }
 }
 

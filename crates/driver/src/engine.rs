@@ -158,8 +158,10 @@ impl Engine {
         let processes = Processes::new(inbox.clone(), &setup.session);
         let processes = processes.map_err(failed("cannot look after processes"))?;
         let launcher_watch = setup.watch_signals(&inbox).map_err(failed("cannot watch signals"))?;
-        let pmix =
-            PmixBridge::new(inbox.clone(), &setup.dvm, setup.rank, &setup.hostname, &setup.session, &setup.params);
+        let control = setup.serving().map(|_| Control::new(inbox.clone(), &setup.dvm));
+        let requests = control.as_ref().map(Control::requests);
+        let mut pmix =
+            PmixBridge::new(inbox.clone(), &setup.dvm, setup.rank, &setup.hostname, &setup.session, requests);
         let node = make(LocalNode {
             hostname: setup.hostname.clone(),
             topology,
@@ -167,7 +169,8 @@ impl Engine {
             pid: std::process::id(),
         });
         let clock = Clock(setup.began);
-        let (control, published) = setup.open_door(&inbox).map_err(failed("the DVM cannot be reached by clients"))?;
+        let published = control.as_ref().map(|control| setup.open_door(control, &mut pmix)).transpose();
+        let published = published.map_err(failed("the DVM cannot be reached by clients"))?.unwrap_or_default();
         let is_timed = params::is_on(&setup.params, "ferrite_timing");
         Ok(Engine {
             node,
@@ -400,19 +403,20 @@ impl Setup {
     }
 
     /// Clients may come, and can know where to.
-    fn open_door(&self, inbox: &Inbox) -> io::Result<(Option<Control>, Published)> {
+    fn open_door(&self, control: &Control, pmix: &mut PmixBridge) -> io::Result<Published> {
         let mut published = Published::default();
         let Some(Serving { serve, pid, started_s, .. }) = self.serving() else {
-            return Ok((None, published));
+            return Ok(published);
         };
-        let control = Control::new(inbox.clone(), &self.dvm);
-        let socket = control::listen(&control, &self.session)?;
+        let socket = control::listen(control, &self.session)?;
         if let Some(place) = params::value(&self.params, "ferrite_metrics") {
-            published.remember(control::metrics::listen(&control, place)?);
+            published.remember(control::metrics::listen(control, place)?);
         }
+        let (endpoint, file) = pmix.open_to_tools(*pid, serve.system_server)?;
+        published.remember(file);
         let contact = DvmContact {
             dvm: self.dvm.clone(),
-            endpoints: Vec::new(),
+            endpoints: vec![endpoint],
             pid: *pid,
             host: self.hostname.clone(),
             started_s: *started_s,
@@ -424,7 +428,7 @@ impl Setup {
         };
         published.contact(&contact, self.session.dir()?, serve.report_uri.as_ref())?;
         published.report(serve.report_pid.as_ref(), &format!("{pid}\n"))?;
-        Ok((Some(control), published))
+        Ok(published)
     }
 
     /// The task, if there is one, ends with the process that the launcher started.

@@ -9,7 +9,12 @@ const RULE: &str = "------------------------------------------------------------
 
 /// Writes a message to standard error, between rules, in one piece.
 pub(crate) fn print(text: &str) {
-    write_stderr(&format!("{RULE}\n{}\n{RULE}\n", text.trim_end()));
+    write_stderr(&framed(text));
+}
+
+/// A message between rules.
+pub(crate) fn framed(text: &str) -> String {
+    format!("{RULE}\n{}\n{RULE}\n", text.trim_end())
 }
 
 /// The table of states, as `state_base_verbose 5` shows it at start.

@@ -1561,6 +1561,32 @@ pub type pmix_lookup_cbfunc_t = ::std::option::Option<
         cbdata: *mut ::std::os::raw::c_void,
     ),
 >;
+pub type pmix_event_notification_cbfunc_fn_t = ::std::option::Option<
+    unsafe extern "C" fn(
+        status: pmix_status_t,
+        results: *mut pmix_info_t,
+        nresults: usize,
+        cbfunc: pmix_op_cbfunc_t,
+        thiscbdata: *mut ::std::os::raw::c_void,
+        notification_cbdata: *mut ::std::os::raw::c_void,
+    ),
+>;
+pub type pmix_notification_fn_t = ::std::option::Option<
+    unsafe extern "C" fn(
+        evhdlr_registration_id: usize,
+        status: pmix_status_t,
+        source: *const pmix_proc_t,
+        info: *mut pmix_info_t,
+        ninfo: usize,
+        results: *mut pmix_info_t,
+        nresults: usize,
+        cbfunc: pmix_event_notification_cbfunc_fn_t,
+        cbdata: *mut ::std::os::raw::c_void,
+    ),
+>;
+pub type pmix_hdlr_reg_cbfunc_t = ::std::option::Option<
+    unsafe extern "C" fn(status: pmix_status_t, refid: usize, cbdata: *mut ::std::os::raw::c_void),
+>;
 pub type pmix_info_cbfunc_t = ::std::option::Option<
     unsafe extern "C" fn(
         status: pmix_status_t,
@@ -1983,6 +2009,15 @@ pub struct Functions {
         type_: pmix_data_type_t,
     ) -> pmix_status_t,
     pub PMIx_Value_destruct: unsafe extern "C" fn(val: *mut pmix_value_t),
+    pub PMIx_Register_event_handler: unsafe extern "C" fn(
+        codes: *mut pmix_status_t,
+        ncodes: usize,
+        info: *mut pmix_info_t,
+        ninfo: usize,
+        evhdlr: pmix_notification_fn_t,
+        cbfunc: pmix_hdlr_reg_cbfunc_t,
+        cbdata: *mut ::std::os::raw::c_void,
+    ) -> pmix_status_t,
     pub PMIx_Notify_event: unsafe extern "C" fn(
         status: pmix_status_t,
         source: *const pmix_proc_t,
@@ -2035,6 +2070,15 @@ pub struct Functions {
         cbfunc: pmix_dmodex_response_fn_t,
         cbdata: *mut ::std::os::raw::c_void,
     ) -> pmix_status_t,
+    pub PMIx_server_IOF_deliver: unsafe extern "C" fn(
+        source: *const pmix_proc_t,
+        channel: pmix_iof_channel_t,
+        bo: *const pmix_byte_object_t,
+        info: *const pmix_info_t,
+        ninfo: usize,
+        cbfunc: pmix_op_cbfunc_t,
+        cbdata: *mut ::std::os::raw::c_void,
+    ) -> pmix_status_t,
 }
 impl Functions {
     pub unsafe fn new<P>(path: P) -> Result<Self, ::libloading::Error>
@@ -2052,6 +2096,7 @@ impl Functions {
         let __library = library.into();
         let PMIx_Value_load = __library.get(b"PMIx_Value_load\0").map(|sym| *sym)?;
         let PMIx_Value_destruct = __library.get(b"PMIx_Value_destruct\0").map(|sym| *sym)?;
+        let PMIx_Register_event_handler = __library.get(b"PMIx_Register_event_handler\0").map(|sym| *sym)?;
         let PMIx_Notify_event = __library.get(b"PMIx_Notify_event\0").map(|sym| *sym)?;
         let PMIx_Error_string = __library.get(b"PMIx_Error_string\0").map(|sym| *sym)?;
         let PMIx_Get_version = __library.get(b"PMIx_Get_version\0").map(|sym| *sym)?;
@@ -2065,10 +2110,12 @@ impl Functions {
         let PMIx_server_deregister_client = __library.get(b"PMIx_server_deregister_client\0").map(|sym| *sym)?;
         let PMIx_server_setup_fork = __library.get(b"PMIx_server_setup_fork\0").map(|sym| *sym)?;
         let PMIx_server_dmodex_request = __library.get(b"PMIx_server_dmodex_request\0").map(|sym| *sym)?;
+        let PMIx_server_IOF_deliver = __library.get(b"PMIx_server_IOF_deliver\0").map(|sym| *sym)?;
         Ok(Functions {
             __library,
             PMIx_Value_load,
             PMIx_Value_destruct,
+            PMIx_Register_event_handler,
             PMIx_Notify_event,
             PMIx_Error_string,
             PMIx_Get_version,
@@ -2082,6 +2129,7 @@ impl Functions {
             PMIx_server_deregister_client,
             PMIx_server_setup_fork,
             PMIx_server_dmodex_request,
+            PMIx_server_IOF_deliver,
         })
     }
     pub unsafe fn PMIx_Value_load(
@@ -2094,6 +2142,18 @@ impl Functions {
     }
     pub unsafe fn PMIx_Value_destruct(&self, val: *mut pmix_value_t) {
         (self.PMIx_Value_destruct)(val)
+    }
+    pub unsafe fn PMIx_Register_event_handler(
+        &self,
+        codes: *mut pmix_status_t,
+        ncodes: usize,
+        info: *mut pmix_info_t,
+        ninfo: usize,
+        evhdlr: pmix_notification_fn_t,
+        cbfunc: pmix_hdlr_reg_cbfunc_t,
+        cbdata: *mut ::std::os::raw::c_void,
+    ) -> pmix_status_t {
+        (self.PMIx_Register_event_handler)(codes, ncodes, info, ninfo, evhdlr, cbfunc, cbdata)
     }
     pub unsafe fn PMIx_Notify_event(
         &self,
@@ -2190,5 +2250,17 @@ impl Functions {
         cbdata: *mut ::std::os::raw::c_void,
     ) -> pmix_status_t {
         (self.PMIx_server_dmodex_request)(proc_, cbfunc, cbdata)
+    }
+    pub unsafe fn PMIx_server_IOF_deliver(
+        &self,
+        source: *const pmix_proc_t,
+        channel: pmix_iof_channel_t,
+        bo: *const pmix_byte_object_t,
+        info: *const pmix_info_t,
+        ninfo: usize,
+        cbfunc: pmix_op_cbfunc_t,
+        cbdata: *mut ::std::os::raw::c_void,
+    ) -> pmix_status_t {
+        (self.PMIx_server_IOF_deliver)(source, channel, bo, info, ninfo, cbfunc, cbdata)
     }
 }

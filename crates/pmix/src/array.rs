@@ -107,7 +107,8 @@ fn encode(value: &Value) -> sys::pmix_value_t {
             (sys::PMIX_DATA_ARRAY, encode_array(sys::PMIX_PROC, Box::into_raw(raw).cast(), size))
         }
         // What could not be decoded cannot be passed on.
-        Value::Other(_) => (sys::PMIX_UNDEF, Data { uint64: 0 }),
+        // Only ever read.
+        Value::Envar(..) | Value::Other(_) => (sys::PMIX_UNDEF, Data { uint64: 0 }),
     };
     sys::pmix_value_t { type_: type_ as u16, data }
 }

@@ -1,6 +1,7 @@
 //! The functions that the library calls. Each copies its arguments, hands an [`Upcall`] to the one receiver, and
 //! returns; none of them decides anything, and none of them blocks.
 
+use std::ffi::CString;
 use std::os::raw::{c_char, c_void};
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use crate::array::InfoArray;
 use crate::progress::Progress;
 use crate::server::{Inner, active};
 use crate::value::{flag, slice, text, timeout_s};
-use crate::{Completer, Info, LogChannel, LogEntry, Proc, Question, Status, Upcall};
+use crate::{App, Completer, Info, LogChannel, LogEntry, Proc, Question, Status, Upcall};
 
 const ACCEPTED: sys::pmix_status_t = sys::PMIX_SUCCESS as sys::pmix_status_t;
 const DONE: sys::pmix_status_t = sys::PMIX_OPERATION_SUCCEEDED;
@@ -356,20 +357,22 @@ pub(crate) unsafe fn argv(list: *mut *mut c_char) -> Vec<String> {
     words
 }
 
-// Tools are let in by an issue of their own; until then a clear refusal.
 unsafe extern "C" fn tool_connected(
-    _info: *mut sys::pmix_info_t,
-    _ninfo: usize,
+    info: *mut sys::pmix_info_t,
+    ninfo: usize,
     callback: sys::pmix_tool_connection_cbfunc_t,
     data: *mut c_void,
 ) {
-    // SAFETY: null is allowed.
-    unsafe { refuse("tool connection", std::ptr::null()) };
-    if let Some(callback) = callback {
-        let mut nobody = sys::pmix_proc_t { nspace: [0; 256], rank: 0 };
-        // SAFETY: the library gave the pair for one call, and we are on its thread.
-        unsafe { callback(Status::NOT_SUPPORTED.0, &mut nobody, data) };
-    }
+    // SAFETY: see `client_connected`.
+    let info = unsafe { Info::from_array(info, ninfo) };
+    let Some(inner) = active() else { return };
+    let reply = answer(inner.progress(), callback, data, |callback, data, result: Result<Proc, Status>| {
+        let named = result.and_then(|proc| proc.to_raw().ok_or(Status::BAD_PARAM));
+        let mut proc = named.unwrap_or(sys::pmix_proc_t { nspace: [0; 256], rank: 0 });
+        // SAFETY: the library gave the pair for one call, and copies the name.
+        unsafe { callback(status_of(&named), &mut proc, data) };
+    });
+    inner.receive(Upcall::ToolConnected { info, reply });
 }
 
 unsafe extern "C" fn log(
@@ -475,15 +478,45 @@ unsafe extern "C" fn unpublish(
 
 unsafe extern "C" fn spawn(
     proc: *const sys::pmix_proc_t,
-    _info: *const sys::pmix_info_t,
-    _ninfo: usize,
-    _apps: *const sys::pmix_app_t,
-    _napps: usize,
-    _callback: sys::pmix_spawn_cbfunc_t,
-    _data: *mut c_void,
+    info: *const sys::pmix_info_t,
+    ninfo: usize,
+    apps: *const sys::pmix_app_t,
+    napps: usize,
+    callback: sys::pmix_spawn_cbfunc_t,
+    data: *mut c_void,
 ) -> sys::pmix_status_t {
-    // SAFETY: see `publish`.
-    unsafe { refuse("spawn", proc) }
+    // SAFETY: see `client_connected`.
+    let (proc, info, apps) = unsafe { (Proc::from_raw(proc), Info::from_array(info, ninfo), slice(apps, napps)) };
+    // SAFETY: see `client_connected`.
+    let apps = apps.iter().map(|app| unsafe { app_of(app) }).collect();
+    raise(|inner| {
+        let reply = answer(inner.progress(), callback, data, |callback, data, result: Result<String, Status>| {
+            // The library copies the name; one with a NUL, which no namespace has, counts as none.
+            let name = CString::new(result.as_deref().unwrap_or_default()).unwrap_or_default();
+            // SAFETY: the library gave the pair for one call; the name lives until it returns.
+            unsafe { callback(status_of(&result), name.as_ptr().cast_mut(), data) };
+        });
+        Some(Upcall::Spawn { proc: proc?, info, apps, reply })
+    })
+}
+
+/// # Safety
+/// Pointers in `app` are null, or valid as the library makes them.
+unsafe fn app_of(app: &sys::pmix_app_t) -> App {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut words = argv(app.argv);
+        if words.is_empty() && !app.cmd.is_null() {
+            words.push(text(app.cmd));
+        }
+        App {
+            argv: words,
+            env: argv(app.env),
+            cwd: (!app.cwd.is_null()).then(|| text(app.cwd)),
+            maxprocs: u32::try_from(app.maxprocs).unwrap_or(0),
+            info: Info::from_array(app.info, app.ninfo),
+        }
+    }
 }
 
 unsafe extern "C" fn allocate(
@@ -512,17 +545,47 @@ unsafe extern "C" fn monitor(
 }
 
 unsafe extern "C" fn push_stdin(
-    proc: *const sys::pmix_proc_t,
-    _targets: *const sys::pmix_proc_t,
-    _ntargets: usize,
+    source: *const sys::pmix_proc_t,
+    targets: *const sys::pmix_proc_t,
+    ntargets: usize,
     _directives: *const sys::pmix_info_t,
     _ndirectives: usize,
-    _bytes: *const sys::pmix_byte_object_t,
-    _callback: sys::pmix_op_cbfunc_t,
-    _data: *mut c_void,
+    bytes: *const sys::pmix_byte_object_t,
+    callback: sys::pmix_op_cbfunc_t,
+    data: *mut c_void,
 ) -> sys::pmix_status_t {
-    // SAFETY: see `publish`.
-    unsafe { refuse("push of stdin", proc) }
+    // SAFETY: see `client_connected`; no bytes at all are the end of input.
+    let (source, targets, input) = unsafe {
+        let input = bytes.as_ref().map(|bytes| slice(bytes.bytes.cast::<u8>(), bytes.size).to_vec());
+        (Proc::from_raw(source), Proc::from_array(targets, ntargets), input.unwrap_or_default())
+    };
+    raise(|inner| {
+        let reply = op_reply(inner, callback, data);
+        Some(Upcall::PushStdin { source: source?, targets, data: input, reply })
+    })
+}
+
+/// Called for connections that broke; registered by the server for that event alone.
+pub(crate) unsafe extern "C" fn connection_lost(
+    _handler: usize,
+    _code: sys::pmix_status_t,
+    source: *const sys::pmix_proc_t,
+    _info: *mut sys::pmix_info_t,
+    _ninfo: usize,
+    _results: *mut sys::pmix_info_t,
+    _nresults: usize,
+    callback: sys::pmix_event_notification_cbfunc_fn_t,
+    data: *mut c_void,
+) {
+    // SAFETY: see `client_connected`.
+    if let (Some(inner), Some(proc)) = (active(), unsafe { Proc::from_raw(source) }) {
+        inner.receive(Upcall::Lost { proc });
+    }
+    if let Some(callback) = callback {
+        let done = sys::PMIX_EVENT_ACTION_COMPLETE;
+        // SAFETY: the library gave the pair for one call, and we are on its thread.
+        unsafe { callback(done, std::ptr::null_mut(), 0, None, std::ptr::null_mut(), data) };
+    }
 }
 
 unsafe extern "C" fn group(

@@ -35,7 +35,7 @@ pub struct ServerConfig {
     pub rank: u32,
     /// This machine as job maps name it.
     pub hostname: String,
-    /// Leave files in `tmpdir` by which tools find the server.
+    /// Let tools in, and report those that vanish. How they find the server is up to the caller.
     pub tool_support: bool,
     /// Give the machine's topology to clients in shared memory, so that each need not discover it.
     pub share_topology: bool,
@@ -170,6 +170,9 @@ impl Server {
             env.into_iter().find(|(name, _)| name == "PMIX_SERVER_URI41").map(|(_, uri)| uri).unwrap_or_default();
         if let Some(port) = server.port() {
             limit_handshakes(port);
+        }
+        if config.tool_support {
+            server.watch_connections()?;
         }
         Ok(server)
     }
@@ -311,6 +314,68 @@ impl Server {
         check("Notify_event", &notice.source.nspace, status)
     }
 
+    /// Hands output of a process to the tools that asked for it. `done` is called once, on the library's thread, when it
+    /// is on its way.
+    ///
+    /// # Errors
+    /// When the library refuses; `done` is called then too.
+    pub fn deliver_output(
+        &self,
+        source: &Proc,
+        channel: OutputChannel,
+        data: Vec<u8>,
+        done: impl FnOnce() + Send + 'static,
+    ) -> Result<(), Error> {
+        let mut delivery = Box::new(Delivery {
+            source: raw_proc(source)?,
+            object: sys::pmix_byte_object_t { bytes: std::ptr::null_mut(), size: data.len() },
+            data,
+            done: Some(Box::new(done)),
+        });
+        delivery.object.bytes = delivery.data.as_mut_ptr().cast();
+        let delivery = Box::into_raw(delivery);
+        let channel = match channel {
+            OutputChannel::Stdout => sys::PMIX_FWD_STDOUT_CHANNEL,
+            OutputChannel::Stderr => sys::PMIX_FWD_STDERR_CHANNEL,
+        };
+        // SAFETY: name and bytes live until the callback, or until the call says that there will be none: the library reads both
+        // on its own thread.
+        let status = unsafe {
+            self.inner.functions.PMIx_server_IOF_deliver(
+                &raw const (*delivery).source,
+                channel as sys::pmix_iof_channel_t,
+                &raw const (*delivery).object,
+                std::ptr::null(),
+                0,
+                Some(delivered),
+                delivery.cast(),
+            )
+        };
+        if Status(status) != Status::SUCCESS {
+            // SAFETY: the callback comes only after success, so the delivery is still ours.
+            drop(unsafe { Box::from_raw(delivery) });
+        }
+        check("IOF_deliver", &source.nspace, status)
+    }
+
+    /// Has lost connections reported as [`Upcall::Lost`].
+    fn watch_connections(&self) -> Result<(), Error> {
+        let mut codes = [sys::PMIX_ERR_LOST_CONNECTION];
+        // SAFETY: the library copies the codes. Without a callback it returns the handler's number, or an error below zero.
+        let status = unsafe {
+            self.inner.functions.PMIx_Register_event_handler(
+                codes.as_mut_ptr(),
+                codes.len(),
+                std::ptr::null_mut(),
+                0,
+                Some(module::connection_lost),
+                None,
+                std::ptr::null_mut(),
+            )
+        };
+        if status >= 0 { Ok(()) } else { check("Register_event_handler", "lost connections", status) }
+    }
+
     /// Stops the server: waits up to 200 ms so that the last answers leave, then finalizes the library.
     pub fn stop(mut self) {
         self.shut_down(true);
@@ -360,6 +425,37 @@ impl Drop for Server {
     }
 }
 
+/// Output on its way to a tool.
+struct Delivery {
+    source: sys::pmix_proc_t,
+    data: Vec<u8>,
+    object: sys::pmix_byte_object_t,
+    done: Option<Box<dyn FnOnce() + Send>>,
+}
+
+/// Delivered or not: whoever waits for it goes on.
+impl Drop for Delivery {
+    fn drop(&mut self) {
+        if let Some(done) = self.done.take() {
+            done();
+        }
+    }
+}
+
+unsafe extern "C" fn delivered(_status: sys::pmix_status_t, delivery: *mut c_void) {
+    // SAFETY: `Server::deliver_output` passed it, and the library calls back once.
+    drop(unsafe { Box::from_raw(delivery.cast::<Delivery>()) });
+}
+
+/// Which output of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutputChannel {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
 /// An event for local processes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notice {
@@ -401,7 +497,8 @@ fn initialize(functions: &Functions, config: &ServerConfig) -> Result<(), Error>
         Info::new(sys::PMIX_SERVER_RANK, Value::Rank(config.rank)),
         Info::new(sys::PMIX_HOSTNAME, config.hostname.as_str()),
         Info::new(sys::PMIX_IOF_LOCAL_OUTPUT, false),
-        Info::new(sys::PMIX_SERVER_TOOL_SUPPORT, config.tool_support),
+        // It would only make the library write files of its own, for a port that is not meant to be known.
+        Info::new(sys::PMIX_SERVER_TOOL_SUPPORT, false),
     ];
     if config.share_topology {
         infos.push(Info::new(sys::PMIX_SERVER_SHARE_TOPOLOGY, true));

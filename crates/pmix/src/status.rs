@@ -36,6 +36,9 @@ impl Status {
     /// Event: a job has ended.
     pub const EVENT_JOB_END: Self = Self(sys::PMIX_EVENT_JOB_END);
 
+    /// The end of standard input was taken.
+    pub const IOF_COMPLETE: Self = Self(sys::PMIX_ERR_IOF_COMPLETE);
+
     /// `Ok` for success in either of its two forms.
     ///
     /// # Errors
@@ -60,6 +63,7 @@ impl Status {
             Self::PROC_REQUESTED_ABORT => "ERR_PROC_REQUESTED_ABORT",
             Self::PROC_TERM_WO_SYNC => "ERR_PROC_TERM_WO_SYNC",
             Self::EVENT_JOB_END => "EVENT_JOB_END",
+            Self::IOF_COMPLETE => "ERR_IOF_COMPLETE",
             _ => return None,
         })
     }

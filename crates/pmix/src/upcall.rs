@@ -117,6 +117,40 @@ pub enum Upcall {
         /// Takes details, usually none.
         reply: Completer<Vec<Info>>,
     },
+    /// A tool has connected. Only where the server was started with tool support.
+    ToolConnected {
+        /// What it says of itself: `PMIX_USERID`, and a name if it has one (`PMIX_NSPACE`, `PMIX_RANK`).
+        info: Vec<Info>,
+        /// Takes its name.
+        reply: Completer<Proc>,
+    },
+    /// A tool, or a local process, wants a job started.
+    Spawn {
+        /// Who.
+        proc: Proc,
+        /// How.
+        info: Vec<Info>,
+        /// What.
+        apps: Vec<App>,
+        /// Takes the namespace of the new job.
+        reply: Completer<String>,
+    },
+    /// A tool has something for the standard input of a job.
+    PushStdin {
+        /// Who.
+        source: Proc,
+        /// For whom.
+        targets: Vec<Proc>,
+        /// What; empty = the end.
+        data: Vec<u8>,
+        /// Lets it go on. The end is to be answered with [`Status::IOF_COMPLETE`].
+        reply: Completer<()>,
+    },
+    /// The connection of a tool or a local process broke.
+    Lost {
+        /// Whose.
+        proc: Proc,
+    },
     /// A local process asked for something this wrapper does not pass on. Already answered with
     /// [`Status::NOT_SUPPORTED`]; for the log only.
     Refused {
@@ -125,6 +159,21 @@ pub enum Upcall {
         /// The service: `publish`, `spawn`, ...
         service: &'static str,
     },
+}
+
+/// One program of a job that is to be started.
+#[derive(Debug, Clone, PartialEq)]
+pub struct App {
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// `NAME=value` for its environment.
+    pub env: Vec<String>,
+    /// Its working directory.
+    pub cwd: Option<String>,
+    /// Number of processes; 0 = not said.
+    pub maxprocs: u32,
+    /// More about it.
+    pub info: Vec<Info>,
 }
 
 /// One text of a log request.

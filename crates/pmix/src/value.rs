@@ -118,6 +118,8 @@ pub enum Value {
     Infos(Vec<Info>),
     /// An array of process names.
     Procs(Vec<Proc>),
+    /// A change to an environment: name, value, and the separator where there is one.
+    Envar(String, String, char),
     /// A type that is not decoded: its number in the PMIx standard.
     Other(u16),
 }
@@ -244,6 +246,10 @@ unsafe fn decode(raw: &sys::pmix_value_t, depth: usize) -> Value {
             sys::PMIX_PROC => Proc::from_raw(data.proc_).map_or(Value::Other(raw.type_), Value::Proc),
             sys::PMIX_BYTE_OBJECT => Value::Bytes(slice(data.bo.bytes.cast(), data.bo.size).to_vec()),
             sys::PMIX_REGEX => Value::Regex(slice(data.bo.bytes.cast(), data.bo.size).to_vec()),
+            sys::PMIX_ENVAR => {
+                let separator = char::from(data.envar.separator as u8);
+                Value::Envar(text(data.envar.envar), text(data.envar.value), separator)
+            }
             sys::PMIX_DATA_ARRAY => decode_array(data.darray, depth + 1),
             _ => Value::Other(raw.type_),
         }

@@ -4,17 +4,15 @@
 use std::fmt::Write as _;
 use std::io;
 use std::path::PathBuf;
-use std::rc::Rc;
 use std::time::Duration;
 
-use ferrite_core::Input;
 use ferrite_wire::control::{Histogram, Metrics, Reply, Request};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::oneshot;
 use tokio::task::spawn_local;
 
-use super::{Asker, Control, Hub, explain};
+use super::{Control, Requests, explain};
 
 /// Whoever asks says so, and takes the answer, within this time.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -27,7 +25,7 @@ const CANNOT_ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 /// # Errors
 /// When nothing can listen there.
 pub(crate) fn listen(control: &Control, place: &str) -> io::Result<Option<PathBuf>> {
-    let hub = control.hub.clone();
+    let requests = control.requests();
     if let Ok(port) = place.parse::<u16>() {
         let name = |error: io::Error| io::Error::new(error.kind(), format!("port {port} for metrics: {error}"));
         let listener = std::net::TcpListener::bind(("127.0.0.1", port)).map_err(name)?;
@@ -36,7 +34,7 @@ pub(crate) fn listen(control: &Control, place: &str) -> io::Result<Option<PathBu
         spawn_local(async move {
             loop {
                 match listener.accept().await {
-                    Ok((stream, _)) => drop(spawn_local(answer(stream, hub.clone()))),
+                    Ok((stream, _)) => drop(spawn_local(answer(stream, requests.clone()))),
                     Err(_) => tokio::time::sleep(CANNOT_ACCEPT_PAUSE).await,
                 }
             }
@@ -48,7 +46,7 @@ pub(crate) fn listen(control: &Control, place: &str) -> io::Result<Option<PathBu
     spawn_local(async move {
         loop {
             match listener.accept().await {
-                Ok((stream, _)) => drop(spawn_local(answer(stream, hub.clone()))),
+                Ok((stream, _)) => drop(spawn_local(answer(stream, requests.clone()))),
                 Err(_) => tokio::time::sleep(CANNOT_ACCEPT_PAUSE).await,
             }
         }
@@ -56,11 +54,11 @@ pub(crate) fn listen(control: &Control, place: &str) -> io::Result<Option<PathBu
     Ok(Some(path))
 }
 
-async fn answer(mut stream: impl AsyncRead + AsyncWrite + Unpin, hub: Rc<Hub>) {
+async fn answer(mut stream: impl AsyncRead + AsyncWrite + Unpin, requests: Requests) {
     let exchange = async {
         let line = read_request(&mut stream).await?;
         let (status, body) = match line.split(' ').collect::<Vec<_>>()[..] {
-            ["GET", "/" | "/metrics", ..] => match ask(&hub).await {
+            ["GET", "/" | "/metrics", ..] => match ask(&requests).await {
                 Some(metrics) => ("200 OK", text(&metrics)),
                 None => ("503 Service Unavailable", "The DVM is ending.\n".to_owned()),
             },
@@ -90,10 +88,10 @@ async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Strin
     Ok(text.lines().next().unwrap_or_default().to_owned())
 }
 
-async fn ask(hub: &Hub) -> Option<Metrics> {
+async fn ask(requests: &Requests) -> Option<Metrics> {
     let (answer, answered) = oneshot::channel();
-    let id = hub.new_request(Asker::Once(answer));
-    hub.send(Input::Request { id, request: Request::Metrics });
+    // Whoever asked may have given up by then.
+    requests.ask(Request::Metrics, move |reply| drop(answer.send(reply)));
     match answered.await {
         Ok(Reply::Metrics(metrics)) => Some(*metrics),
         _ => None,

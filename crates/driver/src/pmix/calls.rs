@@ -83,12 +83,16 @@ impl Calls {
                 self.pass(PmixCall::Modex { proc, token });
             }
             Upcall::Connect { reply, .. } | Upcall::Disconnect { reply, .. } => reply.refuse(),
-            Upcall::Log { reply, .. } => reply.refuse(),
+            Upcall::Log { reply, .. } | Upcall::PushStdin { reply, .. } => reply.refuse(),
+            Upcall::ToolConnected { reply, .. } => reply.refuse(),
+            Upcall::Spawn { reply, .. } => reply.refuse(),
             Upcall::Query { reply, .. } => reply.refuse(),
             Upcall::JobControl { reply, .. } => reply.refuse(),
             Upcall::Event { code, source, .. } => {
                 tracing::debug!(?code, ?source, "an event for other nodes is not passed on");
             }
+            // The end of the process says the same.
+            Upcall::Lost { .. } => {}
             Upcall::Refused { proc, service } => {
                 tracing::debug!(?proc, service, "a service that is not offered");
             }

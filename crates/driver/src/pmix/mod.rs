@@ -9,13 +9,16 @@ mod door;
 mod hint;
 mod job;
 mod pmi1;
+mod rendezvous;
+mod spawn;
+mod tools;
 mod worker;
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{OwnedFd, RawFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -28,10 +31,13 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::spawn_local;
 
 use crate::Inbox;
+use crate::control::Requests;
 use crate::session::Session;
 use calls::{Calls, Known, Names};
 use door::Door;
 use pmi1::Pmi1;
+use rendezvous::Place;
+use tools::Tools;
 use worker::{Event, Worker};
 
 /// The number that the PMI-1 socket has in a process.
@@ -59,6 +65,8 @@ struct Shared {
     jobs: RefCell<BTreeMap<JobId, Job>>,
     names: RefCell<Names>,
     calls: RefCell<Calls>,
+    /// Tools of others, where they may come.
+    tools: Option<RefCell<Tools>>,
     worker: OnceCell<Worker>,
     port: OnceCell<u16>,
 }
@@ -77,7 +85,7 @@ impl PmixBridge {
         daemon: DaemonRank,
         hostname: &str,
         session: &Session,
-        _params: &[(String, String)],
+        requests: Option<Requests>,
     ) -> Self {
         let shared = Shared {
             dvm: dvm.to_owned(),
@@ -87,11 +95,25 @@ impl PmixBridge {
             jobs: RefCell::default(),
             names: RefCell::default(),
             calls: RefCell::new(Calls::new(inbox.clone())),
+            tools: requests.map(|requests| RefCell::new(Tools::new(requests, dvm))),
             worker: OnceCell::new(),
             port: OnceCell::new(),
             inbox: inbox.clone(),
         };
         PmixBridge { shared: Rc::new(shared), pmi1: Pmi1::new(inbox), door: None }
+    }
+
+    /// Opens the front door to PMIx tools as well, and leaves files by which they find it. Returns where it is, and what has to
+    /// be removed at the end beside the session directory. The library starts when the first one knocks.
+    ///
+    /// # Errors
+    /// When there is no port, or a file cannot be written.
+    pub(crate) fn open_to_tools(&mut self, pid: u32, system: bool) -> io::Result<(String, Option<PathBuf>)> {
+        let endpoint = format!("tcp4://127.0.0.1:{}", self.door_port()?);
+        let place = Place { dvm: &self.shared.dvm, hostname: &self.shared.hostname, endpoint: &endpoint, pid };
+        place.publish(self.shared.session.dir()?)?;
+        let file = if system { Some(place.publish_system()?) } else { None };
+        Ok((endpoint, file))
     }
 
     /// Carries out an effect of the machine.
@@ -143,6 +165,10 @@ impl PmixBridge {
         if let (true, Some(port)) = (is_ready, self.shared.port.get()) {
             return Ok(*port);
         }
+        self.door_port()
+    }
+
+    fn door_port(&mut self) -> io::Result<u16> {
         if self.door.is_none() {
             let shared = self.shared.clone();
             self.door = Some(Door::open(move || shared.clone().library_port())?);
@@ -233,7 +259,7 @@ impl Shared {
             nspace: JobId::DAEMONS.nspace(&self.dvm),
             rank: self.daemon.0,
             hostname: self.hostname.clone(),
-            tool_support: false,
+            tool_support: self.tools.is_some(),
             share_topology: false,
         };
         Worker::start(config, events)
@@ -246,7 +272,15 @@ impl Shared {
     async fn listen(self: Rc<Self>, mut happened: UnboundedReceiver<Event>) {
         while let Some(event) = happened.recv().await {
             match event {
-                Event::Upcall(upcall) => self.calls.borrow_mut().receive(upcall, &self.names.borrow()),
+                Event::Upcall(upcall) => {
+                    let rest = match (&self.tools, self.worker.get()) {
+                        (Some(tools), Some(worker)) => tools.borrow_mut().receive(upcall, worker),
+                        _ => Some(upcall),
+                    };
+                    if let Some(upcall) = rest {
+                        self.calls.borrow_mut().receive(upcall, &self.names.borrow());
+                    }
+                }
                 Event::Registered(id) => {
                     if let Some(job) = self.jobs.borrow_mut().get_mut(&id) {
                         job.is_ready = true;

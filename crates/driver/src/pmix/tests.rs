@@ -22,7 +22,7 @@ fn world<F: Future<Output = ()>>(dir: &Path, story: impl FnOnce(World) -> F) {
         let (inbox, inputs) = unbounded_channel();
         let session = Session::planned(dir, "test", std::process::id());
         let processes = Processes::new(inbox.clone(), &session).unwrap();
-        let bridge = PmixBridge::new(inbox, "dvm", DaemonRank(0), "n0", &session, &[]);
+        let bridge = PmixBridge::new(inbox, "dvm", DaemonRank(0), "n0", &session, None);
         let story = story(World { bridge, processes, inputs });
         tokio::time::timeout(Duration::from_secs(30), story).await.expect("the scenario ends in time");
     });

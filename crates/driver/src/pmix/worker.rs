@@ -9,9 +9,15 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use ferrite_pmix::{JobInfo, Proc, Server, ServerConfig, Status, Upcall};
+use ferrite_core::Account;
+use ferrite_pmix::{Audience, Info, JobInfo, Notice, OutputChannel, Proc, Server, ServerConfig, Status, Upcall, Value};
+use ferrite_pmix_sys as sys;
 use ferrite_types::JobId;
+use ferrite_wire::Stream;
 use tokio::sync::{mpsc::UnboundedSender, oneshot};
+
+use crate::Inbox;
+use crate::output::credit;
 
 /// What the thread has to say.
 pub(super) enum Event {
@@ -29,11 +35,14 @@ enum Order {
     Register(JobId, Box<JobInfo>),
     Deregister(String),
     Fetch(Proc, Fetched),
+    Deliver(Proc, OutputChannel, Vec<u8>, Box<dyn FnOnce() + Send>),
+    Notify(Box<Notice>),
     Port(oneshot::Sender<Option<u16>>),
     Abandon,
 }
 
-/// A handle of the thread. It ends when this is dropped.
+/// A handle of the thread, which ends when there is no handle left.
+#[derive(Clone)]
 pub(super) struct Worker {
     orders: Sender<Order>,
 }
@@ -69,6 +78,24 @@ impl Worker {
     pub(super) fn fetch(&self, proc: Proc, done: impl FnOnce(Result<Vec<u8>, Status>) + Send + 'static) {
         self.order(Order::Fetch(proc, Box::new(done)));
     }
+    /// Hands output to the tool that runs this job. The account is settled when the library has taken it.
+    pub(super) fn deliver(&self, from: Proc, stream: Stream, data: Vec<u8>, account: Option<Account>, inbox: Inbox) {
+        let channel = match stream {
+            Stream::Stdout => OutputChannel::Stdout,
+            Stream::Stderr => OutputChannel::Stderr,
+        };
+        self.order(Order::Deliver(from, channel, data, Box::new(move || credit(&inbox, account))));
+    }
+    /// Tells a tool that its job is over.
+    pub(super) fn job_end(&self, server: Proc, tool: Proc, job: Proc, exit_code: i32) {
+        let info = vec![
+            Info::new(sys::PMIX_EVENT_AFFECTED_PROC, Value::Proc(job)),
+            Info::new(sys::PMIX_JOB_TERM_STATUS, Value::Status(Status(exit_code))),
+            Info::new(sys::PMIX_EXIT_CODE, Value::Int(exit_code)),
+        ];
+        let to = Audience::Procs(vec![tool]);
+        self.order(Order::Notify(Box::new(Notice { code: Status::EVENT_JOB_END, source: server, to, info })));
+    }
     /// The library's port, once everything that was ordered before is done. `None` when there is no server.
     pub(super) async fn port(&self) -> Option<u16> {
         let (reply, port) = oneshot::channel();
@@ -99,6 +126,16 @@ fn serve(server: Server, todo: &Receiver<Order>, events: &UnboundedSender<Event>
             }
             Order::Deregister(nspace) => server.deregister_job(&nspace),
             Order::Fetch(proc, done) => server.dmodex_get(&proc, done),
+            Order::Deliver(from, channel, data, done) => {
+                if let Err(error) = server.deliver_output(&from, channel, data, done) {
+                    tracing::debug!(%error, "a tool does not get output");
+                }
+            }
+            Order::Notify(notice) => {
+                if let Err(error) = server.notify(&notice) {
+                    tracing::debug!(%error, "a tool is not told of the end of its job");
+                }
+            }
             Order::Port(reply) => {
                 let _ = reply.send(server.port());
             }
@@ -112,8 +149,9 @@ fn refuse(todo: &Receiver<Order>) {
     for order in todo {
         match order {
             Order::Fetch(_, done) => done(Err(Status::NOT_RUNNING)),
+            Order::Deliver(.., done) => done(),
             Order::Port(reply) => drop(reply),
-            Order::Register(..) | Order::Deregister(_) => {}
+            Order::Register(..) | Order::Deregister(_) | Order::Notify(_) => {}
             Order::Abandon => return,
         }
     }

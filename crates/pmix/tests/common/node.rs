@@ -303,6 +303,11 @@ impl Node {
             Upcall::Query { reply, .. } | Upcall::JobControl { reply, .. } => reply.refuse(),
             Upcall::Event { code, .. } => say(&format!("NOTE event {code}")),
             Upcall::Refused { service, .. } => say(&format!("NOTE refused {service}")),
+            Upcall::Spawn { reply, .. } => {
+                say("NOTE refused spawn");
+                reply.refuse();
+            }
+            Upcall::ToolConnected { .. } | Upcall::PushStdin { .. } | Upcall::Lost { .. } => {}
         }
     }
 

@@ -1,0 +1,50 @@
+//! The files by which PMIx tools find a server: who it is and where, its release, its process, its user, the time. The library
+//! would write them itself, but it is not started before somebody comes.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use ferrite_types::JobId;
+
+/// The release of PMIx that our side of the first message follows; the library that answers may be newer.
+const RELEASE: &str = "v4.2.2";
+/// Where tools look for the system's server.
+const SYSTEM_DIR: &str = "/tmp";
+
+/// What the files say.
+pub(super) struct Place<'a> {
+    pub(super) dvm: &'a str,
+    pub(super) hostname: &'a str,
+    /// `tcp4://address:port`.
+    pub(super) endpoint: &'a str,
+    /// The process that users see.
+    pub(super) pid: u32,
+}
+
+impl Place<'_> {
+    /// Writes the files into the session directory: tools search below the temporary directory.
+    pub(super) fn publish(&self, dir: &Path) -> io::Result<()> {
+        let nspace = JobId::DAEMONS.nspace(self.dvm);
+        for name in ["tool".to_owned(), format!("tool.{}", self.pid), format!("tool.{nspace}")] {
+            self.write(&dir.join(format!("pmix.{}.{name}", self.hostname)))?;
+        }
+        Ok(())
+    }
+
+    /// Writes the file of the system's server; to be removed at the end.
+    pub(super) fn publish_system(&self) -> io::Result<PathBuf> {
+        let path = Path::new(SYSTEM_DIR).join(format!("pmix.sys.{}", self.hostname));
+        self.write(&path)?;
+        Ok(path)
+    }
+
+    fn write(&self, path: &Path) -> io::Result<()> {
+        let nspace = JobId::DAEMONS.nspace(self.dvm);
+        let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+        let text = format!("{nspace}.0;{}\n{RELEASE}\n{}\n{uid}:{gid}\nnow\n", self.endpoint, self.pid);
+        let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        file.write_all(text.as_bytes())
+    }
+}

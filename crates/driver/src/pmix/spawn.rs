@@ -1,0 +1,151 @@
+//! What a PMIx tool wants started (`PMIx_Spawn`), as a submission. Pure. Keys that mean nothing to us are for the library or
+//! the process and are passed over, as the standard has it; a value that cannot be understood is an error.
+
+use std::ffi::CStr;
+
+use ferrite_map::directive::{parse_bind_to, parse_map_by, parse_rank_by};
+use ferrite_pmix::{App, Info, Value};
+use ferrite_pmix_sys as sys;
+use ferrite_rm::hostlist;
+use ferrite_types::{AppContext, Duration, EnvOp, HostSelection, JobSpec, Rank, StdinTarget};
+use ferrite_wire::control::Submission;
+
+/// Translates a spawn.
+///
+/// # Errors
+/// What cannot be understood, in words.
+pub(super) fn submission(info: &[Info], apps: &[App]) -> Result<Submission, String> {
+    let mut spec = JobSpec::new(apps.iter().map(app_context).collect::<Result<_, _>>()?);
+    for info in info {
+        apply(info, &mut spec)?;
+    }
+    Ok(Submission { env: info.iter().filter_map(env_op).collect(), ..Submission::of(spec) })
+}
+
+fn app_context(app: &App) -> Result<AppContext, String> {
+    let mut env: Vec<EnvOp> = app.env.iter().filter_map(|pair| pair.split_once('=')).map(set).collect();
+    let mut context = AppContext {
+        argv: app.argv.clone(),
+        np: Some(app.maxprocs).filter(|n| *n > 0),
+        submit_dir: app.cwd.clone().unwrap_or_else(|| "/".to_owned()),
+        ..AppContext::default()
+    };
+    for info in &app.info {
+        let text = info.value.as_str().unwrap_or_default();
+        if info.is(sys::PMIX_HOST) {
+            let hosts = hostlist::parse(text).map_err(|e| format!("{}: {e}", info.key))?;
+            context.hosts = HostSelection { hosts: hosts.refs(), ..context.hosts };
+        } else if info.is(sys::PMIX_WDIR) {
+            context.wdir = Some(text.to_owned());
+        } else if info.is(sys::PMIX_ADD_HOST) || info.is(sys::PMIX_ADD_HOSTFILE) {
+            return Err("hosts to add: they have to be part of the DVM".to_owned());
+        } else if info.is(sys::PMIX_HOSTFILE) {
+            return Err("a hostfile: name the hosts themselves".to_owned());
+        } else {
+            env.extend(env_op(info));
+        }
+    }
+    context.env = env;
+    Ok(context)
+}
+
+fn set((name, value): (&str, &str)) -> EnvOp {
+    EnvOp::Set(name.to_owned(), value.to_owned())
+}
+
+fn env_op(info: &Info) -> Option<EnvOp> {
+    match &info.value {
+        Value::Envar(name, value, _) if info.is(sys::PMIX_SET_ENVAR) => Some(EnvOp::Set(name.clone(), value.clone())),
+        Value::Envar(name, value, by) if info.is(sys::PMIX_APPEND_ENVAR) => {
+            Some(EnvOp::Append(name.clone(), *by, value.clone()))
+        }
+        Value::Envar(name, value, by) if info.is(sys::PMIX_PREPEND_ENVAR) => {
+            Some(EnvOp::Prepend(name.clone(), *by, value.clone()))
+        }
+        Value::String(name) if info.is(sys::PMIX_UNSET_ENVAR) => Some(EnvOp::Unset(name.clone())),
+        _ => None,
+    }
+}
+
+fn apply(info: &Info, spec: &mut JobSpec) -> Result<(), String> {
+    let text = info.value.as_str().unwrap_or_default();
+    let wrong = |cause: &dyn std::fmt::Display| format!("{}: {cause}", info.key);
+    if let Some((_, flag)) = flags(spec).into_iter().find(|(key, _)| info.is(key)) {
+        *flag = !matches!(info.value, Value::Bool(false));
+    } else if info.is(sys::PMIX_MAPBY) {
+        parse_map_by(text).map_err(|e| wrong(&e))?.apply(&mut spec.map);
+    } else if info.is(sys::PMIX_RANKBY) {
+        spec.map.rank_by = Some(parse_rank_by(text).map_err(|e| wrong(&e))?);
+    } else if info.is(sys::PMIX_BINDTO) {
+        parse_bind_to(text).map_err(|e| wrong(&e))?.apply(&mut spec.map);
+    } else if info.is(sys::PMIX_STDIN_TGT) {
+        spec.stdin = stdin_target(&info.value).ok_or_else(|| wrong(&"no rank"))?;
+    } else if info.is(sys::PMIX_TIMEOUT) || info.is(sys::PMIX_JOB_TIMEOUT) {
+        let seconds = info.value.as_i64().and_then(|s| u32::try_from(s).ok()).ok_or_else(|| wrong(&"no seconds"))?;
+        spec.options.timeout = (seconds > 0).then(|| Duration::from_secs(seconds.into()));
+    }
+    Ok(())
+}
+
+/// Keys that switch something on or off.
+fn flags(spec: &mut JobSpec) -> [(&'static CStr, &mut bool); 7] {
+    let JobSpec { output, options, .. } = spec;
+    [
+        (sys::PMIX_IOF_TAG_OUTPUT, &mut output.tag),
+        (sys::PMIX_IOF_TAG_DETAILED_OUTPUT, &mut output.tag_detailed),
+        (sys::PMIX_IOF_TAG_FULLNAME_OUTPUT, &mut output.tag_fullname),
+        (sys::PMIX_IOF_RANK_OUTPUT, &mut output.rank),
+        (sys::PMIX_IOF_TIMESTAMP_OUTPUT, &mut output.timestamp),
+        (sys::PMIX_IOF_MERGE_STDERR_STDOUT, &mut output.merge_stderr),
+        (sys::PMIX_JOB_RECOVERABLE, &mut options.recoverable),
+    ]
+}
+
+fn stdin_target(value: &Value) -> Option<StdinTarget> {
+    const ALL: i64 = u32::MAX as i64 - 1;
+    const NONE: i64 = u32::MAX as i64 - 2;
+    match value.as_i64()? {
+        ALL => Some(StdinTarget::All),
+        NONE => Some(StdinTarget::None),
+        rank => u32::try_from(rank).ok().map(|rank| StdinTarget::Rank(Rank(rank))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(key: &str, value: impl Into<Value>) -> Info {
+        Info { key: key.to_owned(), value: value.into() }
+    }
+
+    fn app(info: Vec<Info>) -> App {
+        App {
+            argv: vec!["a".to_owned(), "b".to_owned()],
+            env: vec!["X=1".to_owned(), "broken".to_owned()],
+            cwd: Some("/here".to_owned()),
+            maxprocs: 3,
+            info,
+        }
+    }
+
+    #[test]
+    fn a_spawn_says_what_a_command_line_says() {
+        let job = [info("pmix.mapby", "ppr:2:node"), info("pmix.iof.tag", true), info("pmix.unknown", 7u32)];
+        let wish = submission(&job, &[app(vec![info("pmix.host", "n1,n2"), info("pmix.wdir", "/there")])]).unwrap();
+        let spec = wish.spec;
+        assert_eq!(spec.map.by, Some(ferrite_types::MapBy::PerNode(2)));
+        assert!(spec.output.tag);
+        let context = &spec.apps[0];
+        assert_eq!((context.np, context.wdir.as_deref(), context.hosts.hosts.len()), (Some(3), Some("/there"), 2));
+        assert_eq!(context.env, [EnvOp::Set("X".to_owned(), "1".to_owned())]);
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_named() {
+        let cause = submission(&[info("pmix.mapby", "moon")], &[app(vec![])]).unwrap_err();
+        assert!(cause.starts_with("pmix.mapby: "), "{cause}");
+        let cause = submission(&[], &[app(vec![info("pmix.hostfile", "h")])]).unwrap_err();
+        assert!(cause.contains("hostfile"), "{cause}");
+    }
+}

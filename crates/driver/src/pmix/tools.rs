@@ -1,0 +1,248 @@
+//! PMIx tools of others, such as the reference's own `prun` and `pterm`: what they ask for by way of libpmix becomes the same
+//! requests that our own clients make over the control socket. Only [`super::PmixBridge`] uses it, and only at the head of a
+//! persistent DVM.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::CStr;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use ferrite_core::{Account, RequestId};
+use ferrite_pmix::{Completer, Info, Proc, Status, Upcall, Value};
+use ferrite_pmix_sys as sys;
+use ferrite_types::JobId;
+use ferrite_wire::Stream;
+use ferrite_wire::control::{Reply, Request, Submission};
+
+use super::spawn;
+use super::worker::Worker;
+use crate::control::{Requests, Submitter};
+use crate::notice;
+
+/// Everything about tools.
+pub(super) struct Tools {
+    requests: Requests,
+    dvm: String,
+    next: u32,
+    /// Connected tools and their jobs.
+    tools: BTreeMap<Proc, Vec<(RequestId, Rc<ToolJob>)>>,
+}
+
+impl Tools {
+    pub(super) fn new(requests: Requests, dvm: &str) -> Tools {
+        Tools { requests, dvm: dvm.to_owned(), next: 0, tools: BTreeMap::new() }
+    }
+
+    /// Takes what comes from a tool; gives back what does not.
+    pub(super) fn receive(&mut self, upcall: Upcall, worker: &Worker) -> Option<Upcall> {
+        match upcall {
+            Upcall::ToolConnected { info, reply } => self.admit(&info, reply),
+            Upcall::Spawn { proc, info, apps, reply } if self.tools.contains_key(&proc) => {
+                tracing::debug!(?proc, ?info, ?apps, "a PMIx tool spawns a job");
+                self.spawn(proc, spawn::submission(&info, &apps), reply, worker);
+            }
+            Upcall::PushStdin { targets, data, reply, .. } => self.push(&targets, data, reply),
+            Upcall::JobControl { proc, targets, directives, reply } if self.tools.contains_key(&proc) => {
+                self.control(&targets, &directives, reply);
+            }
+            Upcall::Lost { proc } => self.forget(&proc),
+            Upcall::ClientFinalized { proc, reply } if self.tools.contains_key(&proc) => {
+                self.forget(&proc);
+                reply.complete(Ok(()));
+            }
+            other => return Some(other),
+        }
+        None
+    }
+
+    /// Over TCP the library believes what a tool says of itself; the directory with the address is closed to others.
+    fn admit(&mut self, info: &[Info], reply: Completer<Proc>) {
+        let find = |key: &CStr| info.iter().find(|info| info.is(key)).map(|info| &info.value);
+        let number = |key: &CStr| find(key).and_then(Value::as_i64);
+        let own = i64::from(rustix::process::getuid().as_raw());
+        if number(sys::PMIX_USERID).is_some_and(|uid| uid != own && uid != 0) {
+            tracing::warn!("a PMIx tool of another user was turned away");
+            return reply.complete(Err(Status::NOT_SUPPORTED));
+        }
+        self.next += 1;
+        let proc = match find(sys::PMIX_NSPACE).and_then(Value::as_str) {
+            Some(nspace) if !nspace.is_empty() => {
+                Proc::new(nspace, number(sys::PMIX_RANK).and_then(|r| r.try_into().ok()).unwrap_or(0))
+            }
+            _ => Proc::new(format!("{}-tool@{}", self.dvm, self.next), 0),
+        };
+        self.tools.insert(proc.clone(), Vec::new());
+        reply.complete(Ok(proc));
+    }
+
+    fn spawn(&mut self, tool: Proc, wish: Result<Submission, String>, reply: Completer<String>, worker: &Worker) {
+        match wish {
+            Ok(submission) => {
+                let job = Rc::new(ToolJob::new(tool.clone(), &self.dvm, reply, worker, self.requests.clone()));
+                let request = self.requests.submit(submission, job.clone());
+                *job.request.borrow_mut() = Some(request);
+                self.tools.entry(tool).or_default().push((request, job));
+            }
+            Err(cause) => {
+                tracing::warn!(cause, "what a PMIx tool wants to spawn cannot be understood");
+                reply.complete(Err(Status::BAD_PARAM));
+            }
+        }
+    }
+
+    fn push(&self, targets: &[Proc], data: Vec<u8>, reply: Completer<()>) {
+        let nspace = targets.first().map(|target| target.nspace.as_str());
+        let job = self.tools.values().flatten().find(|(_, job)| nspace == Some(job.nspace.borrow().as_str()));
+        match job {
+            Some((_, job)) => job.push(data, reply),
+            // Its job is over: there is nobody to read it, and nobody to tell that it is lost.
+            None => reply.complete(Err(Status::IOF_COMPLETE)),
+        }
+    }
+
+    fn control(&self, targets: &[Proc], directives: &[Info], reply: Completer<Vec<Info>>) {
+        let job = match targets {
+            [] => None,
+            [first, ..] => match self.job_of(&first.nspace) {
+                Some(job) => Some(job),
+                None => return reply.complete(Err(Status::NOT_FOUND)),
+            },
+        };
+        let find = |key: &CStr| directives.iter().find(|info| info.is(key));
+        let signal = find(sys::PMIX_JOB_CTRL_SIGNAL).and_then(|info| info.value.as_i64());
+        let ends = find(sys::PMIX_JOB_CTRL_TERMINATE).or_else(|| find(sys::PMIX_JOB_CTRL_KILL)).is_some();
+        let request = match (job, signal.and_then(|s| s.try_into().ok())) {
+            (None, None) if ends => Request::Terminate,
+            (Some(job), None) if ends => Request::Kill(job),
+            (Some(job), Some(signal)) => Request::Signal { job, signal },
+            _ => return reply.refuse(),
+        };
+        self.requests.ask(request, move |answer| {
+            reply.complete(match answer {
+                Reply::Refused(_) => Err(Status::NOT_FOUND),
+                _ => Ok(Vec::new()),
+            });
+        });
+    }
+
+    fn job_of(&self, nspace: &str) -> Option<JobId> {
+        let number = nspace.strip_prefix(&self.dvm)?.strip_prefix('@')?;
+        number.parse().ok().filter(|number| *number > 0).map(JobId)
+    }
+
+    /// A tool is gone, and so are its jobs.
+    fn forget(&mut self, tool: &Proc) {
+        for (request, job) in self.tools.remove(tool).unwrap_or_default() {
+            if !*job.over.borrow() {
+                self.requests.gone(request);
+            }
+        }
+    }
+}
+
+/// A job that a tool has spawned.
+struct ToolJob {
+    tool: Proc,
+    dvm: String,
+    worker: Worker,
+    requests: Requests,
+    request: RefCell<Option<RequestId>>,
+    spawned: RefCell<Option<Completer<String>>>,
+    nspace: RefCell<String>,
+    stdin: RefCell<Stdin>,
+    over: RefCell<bool>,
+}
+
+/// Standard input on its way from the tool: pieces that were pushed, and the read that waits for one.
+#[derive(Default)]
+struct Stdin {
+    pieces: VecDeque<(Bytes, Completer<()>)>,
+    limit: Option<usize>,
+}
+
+impl ToolJob {
+    fn new(tool: Proc, dvm: &str, spawned: Completer<String>, worker: &Worker, requests: Requests) -> ToolJob {
+        ToolJob {
+            tool,
+            dvm: dvm.to_owned(),
+            worker: worker.clone(),
+            requests,
+            request: RefCell::default(),
+            spawned: RefCell::new(Some(spawned)),
+            nspace: RefCell::default(),
+            stdin: RefCell::default(),
+            over: RefCell::default(),
+        }
+    }
+
+    fn push(&self, data: Vec<u8>, reply: Completer<()>) {
+        self.stdin.borrow_mut().pieces.push_back((Bytes::from(data), reply));
+        self.feed();
+    }
+
+    /// A piece for the read that waits. Whoever pushed it goes on when all of it is taken.
+    fn feed(&self) {
+        let mut stdin = self.stdin.borrow_mut();
+        let (Some(request), Some(limit)) = (*self.request.borrow(), stdin.limit) else {
+            return;
+        };
+        let Some((mut data, reply)) = stdin.pieces.pop_front() else {
+            return;
+        };
+        stdin.limit = None;
+        let piece = data.split_to(data.len().min(limit));
+        if piece.is_empty() {
+            reply.complete(Err(Status::IOF_COMPLETE));
+        } else if data.is_empty() {
+            reply.complete(Ok(()));
+        } else {
+            stdin.pieces.push_front((data, reply));
+        }
+        self.requests.stdin(request, piece);
+    }
+
+    fn whole(&self) -> Proc {
+        Proc::new(self.nspace.borrow().clone(), Proc::WILDCARD)
+    }
+}
+
+impl Submitter for ToolJob {
+    fn accepted(&self, nspace: String) {
+        self.nspace.borrow_mut().clone_from(&nspace);
+        if let Some(spawned) = self.spawned.take() {
+            spawned.complete(Ok(nspace));
+        }
+    }
+
+    /// Tags are in the text already, so that it does not matter in whose name it goes.
+    fn output(&self, stream: Stream, data: Bytes, account: Option<Account>) {
+        let source = Proc::new(self.nspace.borrow().clone(), 0);
+        self.worker.deliver(source, stream, data.into(), account, self.requests.inbox());
+    }
+
+    fn notice(&self, text: String) {
+        self.output(Stream::Stderr, Bytes::from(notice::framed(&text)), None);
+    }
+
+    fn read_stdin(&self, limit: usize) {
+        self.stdin.borrow_mut().limit = Some(limit);
+        self.feed();
+    }
+
+    fn reply(&self, reply: Reply) {
+        *self.over.borrow_mut() = true;
+        if let Some(spawned) = self.spawned.take() {
+            return spawned.complete(Err(Status::ERROR));
+        }
+        for (_, pushed) in std::mem::take(&mut self.stdin.borrow_mut().pieces) {
+            pushed.complete(Err(Status::IOF_COMPLETE));
+        }
+        let exit_code = match reply {
+            Reply::Done(done) => i32::from(done.exit_code),
+            _ => 1,
+        };
+        let server = Proc::new(JobId::DAEMONS.nspace(&self.dvm), 0);
+        self.worker.job_end(server, self.tool.clone(), self.whole(), exit_code);
+    }
+}
