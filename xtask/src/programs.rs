@@ -59,12 +59,21 @@ impl Mpi {
 /// The executable of `tests/programs/NAME.c` for `mpi`.
 pub(crate) fn mpi_program(name: &str, mpi: Mpi) -> Result<PathBuf> {
     let compiler = mpi.compiler().with_context(|| format!("{} is not installed: cargo xtask setup", mpi.name()))?;
-    compile(compiler, mpi.directory(), name)
+    compile(compiler, mpi.directory(), name, &[])
 }
 
 /// The executable of a program without MPI.
 pub(crate) fn plain_program(name: &str) -> Result<PathBuf> {
-    compile("cc".into(), "plain", name)
+    compile("cc".into(), "plain", name, &[])
+}
+
+/// A tool of PMIx: runs a job in the DVM that it finds.
+pub(crate) fn pmix_tool() -> Result<PathBuf> {
+    let asked = Command::new("pkg-config").args(["--cflags", "--libs", "pmix"]).output().context("pkg-config")?;
+    ensure!(asked.status.success(), "libpmix-dev is not installed: cargo xtask setup");
+    let text = String::from_utf8(asked.stdout)?;
+    let flags: Vec<&str> = text.split_whitespace().chain(["-pthread"]).collect();
+    compile("cc".into(), "pmix", "tool", &flags)
 }
 
 /// The Python with mpi4py of one of PyPI's MPIs.
@@ -82,7 +91,7 @@ pub(crate) fn source(file: &str) -> PathBuf {
     root().join("tests/programs").join(file)
 }
 
-fn compile(compiler: PathBuf, directory: &str, name: &str) -> Result<PathBuf> {
+fn compile(compiler: PathBuf, directory: &str, name: &str, flags: &[&str]) -> Result<PathBuf> {
     let source = source(&format!("{name}.c"));
     let output = programs_dir().join(directory).join(name);
     let age = |path: &PathBuf| path.metadata().and_then(|m| m.modified()).ok();
@@ -93,7 +102,7 @@ fn compile(compiler: PathBuf, directory: &str, name: &str) -> Result<PathBuf> {
     // Under another name first: two test processes may compile the same program at once.
     let temporary = output.with_extension(std::process::id().to_string());
     let mut command = Command::new(&compiler);
-    command.args(["-O1", "-o"]).arg(&temporary).arg(&source).stdin(Stdio::null());
+    command.args(["-O1", "-o"]).arg(&temporary).arg(&source).args(flags).stdin(Stdio::null());
     let result = command.output().with_context(|| format!("cannot start {}", compiler.display()))?;
     ensure!(result.status.success(), "{command:?}:\n{}", String::from_utf8_lossy(&result.stderr));
     fs::rename(&temporary, &output)?;

@@ -91,7 +91,11 @@ fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
     let pid = std::process::id();
     let dvm = format!("{}-{hostname}-{pid}", run.tool);
     let prefix = if run.serve.is_none() { "prtrn" } else { "prte" };
-    let session = Session::planned(&session::base(&run.params), prefix, pid);
+    let base = session::base(&run.params);
+    if run.serve.is_some() {
+        session::remove_abandoned(&base);
+    }
+    let session = Session::planned(&base, prefix, pid);
     let ward =
         Ward { tool: run.tool.clone(), dvm: dvm.clone(), session: session.path().to_owned(), silent: detach.is_some() };
     guard::enter(&ward).map_err(|e| format!("{} cannot fork: {e}", run.tool))?;

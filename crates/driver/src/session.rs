@@ -1,9 +1,14 @@
 //! The session directory: `<tmpdir>/<prefix>.<pid>`, mode 0700, made when something first needs it and removed at the end.
+//! It is locked as long as its process lives, so that what a killed one has left can be told from what is in use.
 
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+
+use ferrite_wire::dvm_contact::{CONTACT_FILE, SESSION_PREFIX};
+use rustix::fs::{FlockOperation, flock};
 
 use crate::params;
 
@@ -16,7 +21,8 @@ pub(crate) struct Session {
 #[derive(Debug)]
 struct Inner {
     path: PathBuf,
-    made: OnceLock<Result<(), String>>,
+    /// The locked directory.
+    made: OnceLock<Result<File, String>>,
 }
 
 /// The directory in which session directories are made.
@@ -47,14 +53,14 @@ impl Session {
     /// When it cannot be made, or something that is not ours is in its place.
     pub(crate) fn dir(&self) -> io::Result<&Path> {
         match self.inner.made.get_or_init(|| make(&self.inner.path)) {
-            Ok(()) => Ok(&self.inner.path),
+            Ok(_) => Ok(&self.inner.path),
             Err(cause) => Err(io::Error::other(cause.clone())),
         }
     }
 
     /// Removes it, if it was made.
     pub(crate) fn remove(&self) {
-        if !matches!(self.inner.made.get(), Some(Ok(()))) {
+        if !matches!(self.inner.made.get(), Some(Ok(_))) {
             return;
         }
         if let Err(error) = std::fs::remove_dir_all(&self.inner.path) {
@@ -63,7 +69,7 @@ impl Session {
     }
 }
 
-fn make(path: &Path) -> Result<(), String> {
+fn make(path: &Path) -> Result<File, String> {
     let explain = |error: io::Error| {
         format!(
             "the session directory {} cannot be made: {error}. Name another place with TMPDIR or \
@@ -80,8 +86,37 @@ fn make(path: &Path) -> Result<(), String> {
     }
 }
 
-fn create(path: &Path) -> io::Result<()> {
-    std::fs::DirBuilder::new().mode(0o700).create(path)
+fn create(path: &Path) -> io::Result<File> {
+    std::fs::DirBuilder::new().mode(0o700).create(path)?;
+    let dir = File::open(path)?;
+    flock(&dir, FlockOperation::NonBlockingLockExclusive)?;
+    Ok(dir)
+}
+
+/// Removes session directories of persistent DVMs of this user that were killed with their guard. Pids would not tell: the
+/// directory may be shared with containers, whose processes cannot be seen from here.
+pub(crate) fn remove_abandoned(base: &Path) {
+    let Ok(entries) = std::fs::read_dir(base) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        if name.to_string_lossy().starts_with(SESSION_PREFIX) && is_abandoned(&entry.path()).unwrap_or(false) {
+            tracing::info!(path = %entry.path().display(), "a session directory that nobody uses is removed");
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn is_abandoned(path: &Path) -> io::Result<bool> {
+    let there = std::fs::symlink_metadata(path)?;
+    // Without a contact file it may be one that is being made right now.
+    let is_ours = there.is_dir() && there.uid() == rustix::process::getuid().as_raw();
+    if !is_ours || !path.join(CONTACT_FILE).exists() {
+        return Ok(false);
+    }
+    let dir = File::open(path)?;
+    Ok(flock(&dir, FlockOperation::NonBlockingLockExclusive).is_ok())
 }
 
 /// An earlier process with our pid may have left one, before a reboot say. Anything else in this place was put there on purpose.
@@ -106,6 +141,20 @@ mod tests {
         assert_eq!(mode & 0o777, 0o700);
         session.remove();
         assert!(!session.path().exists());
+    }
+
+    #[test]
+    fn what_nobody_uses_is_removed_and_what_is_in_use_stays() {
+        let base = tempfile::tempdir().unwrap();
+        let living = Session::planned(base.path(), "prte", 1);
+        std::fs::write(living.dir().unwrap().join(CONTACT_FILE), "").unwrap();
+        let starting = base.path().join("prte.2");
+        std::fs::create_dir(&starting).unwrap();
+        let dead = base.path().join("prte.3");
+        std::fs::create_dir(&dead).unwrap();
+        std::fs::write(dead.join(CONTACT_FILE), "").unwrap();
+        remove_abandoned(base.path());
+        assert!(living.path().exists() && starting.exists() && !dead.exists());
     }
 
     #[test]

@@ -42,8 +42,7 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
     let agents = start_agents(&bed, &own)?;
     let mut text = machine::describe(runs);
     println!("{text}");
-    let mut inner =
-        bed.command(0, &own)?.args(["_bench", &runs.to_string(), &only]).stdout(Stdio::piped()).spawn()?;
+    let mut inner = bed.command(0, &own)?.args(["_bench", &runs.to_string(), &only]).stdout(Stdio::piped()).spawn()?;
     for line in BufReader::new(inner.stdout.take().context("no stdout")?).lines() {
         let line = line?;
         println!("{line}");

@@ -64,14 +64,19 @@ impl Context {
     }
 
     /// `prterun` on n0 with the words of `line`, split at blanks.
-    pub(super) fn prterun(&self, line: &str) -> Result<Prterun<'_>> {
-        Prterun::new(self)?.words(line.split_whitespace())
+    pub(super) fn prterun(&self, line: &str) -> Result<Call<'_>> {
+        self.tool("prterun", line)
+    }
+
+    /// One of our commands on n0 with the words of `line`, split at blanks.
+    pub(super) fn tool(&self, name: &str, line: &str) -> Result<Call<'_>> {
+        Call::new(self, name)?.words(line.split_whitespace())
     }
 
     /// `prterun` on n0 over all four nodes, `slots` slots on each.
-    pub(super) fn everywhere(&self, slots: usize, line: &str) -> Result<Prterun<'_>> {
+    pub(super) fn everywhere(&self, slots: usize, line: &str) -> Result<Call<'_>> {
         let hostfile = self.hostfile(slots)?;
-        Prterun::new(self)?.words(["--hostfile"])?.words([hostfile])?.words(line.split_whitespace())
+        Call::new(self, "prterun")?.words(["--hostfile"])?.words([hostfile])?.words(line.split_whitespace())
     }
 
     /// Processes called `name` on all nodes, with the nodes' indices.
@@ -102,16 +107,16 @@ impl Context {
     }
 }
 
-/// A call of `prterun` that is being put together.
-pub(super) struct Prterun<'a> {
+/// A call of a command that is being put together.
+pub(super) struct Call<'a> {
     command: Command,
     _context: &'a Context,
 }
 
-impl<'a> Prterun<'a> {
-    fn new(context: &'a Context) -> Result<Self> {
-        let mut command = context.bed.command(0, product("prterun"))?;
-        command.arg("--allow-run-as-root").stdin(Stdio::null());
+impl<'a> Call<'a> {
+    fn new(context: &'a Context, tool: &str) -> Result<Self> {
+        let mut command = context.bed.command(0, product(tool))?;
+        command.env("PRTE_ALLOW_RUN_AS_ROOT", "1").env("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1").stdin(Stdio::null());
         Ok(Self { command, _context: context })
     }
 
@@ -156,13 +161,8 @@ pub(super) fn finish(running: Running) -> Result<Outcome> {
 }
 
 fn no_hang(outcome: Outcome) -> Result<Outcome> {
-    ensure!(
-        outcome.status.is_some(),
-        "hang: prterun had to be killed after {:?}\n    {}",
-        outcome.elapsed,
-        outcome.tail()
-    );
-    ensure!(!outcome.is_output_held, "prterun ended but something still holds its output\n    {}", outcome.tail());
+    ensure!(outcome.status.is_some(), "hang: it had to be killed after {:?}\n    {}", outcome.elapsed, outcome.tail());
+    ensure!(!outcome.is_output_held, "it ended but something still holds its output\n    {}", outcome.tail());
     Ok(outcome)
 }
 

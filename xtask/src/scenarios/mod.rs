@@ -6,6 +6,7 @@
 
 mod bad_input;
 mod context;
+mod dvm;
 mod endings;
 mod mpi;
 mod output;
@@ -59,6 +60,7 @@ fn all() -> Vec<Scenario> {
     all.extend(endings::all());
     all.extend(bad_input::all());
     all.extend(streams::all());
+    all.extend(dvm::all());
     all
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 
 use super::Scenario;
-use super::context::{Context, Expect, Prterun, Skipped, finish};
+use super::context::{Call, Context, Expect, Skipped, finish};
 use crate::programs::{Mpi, mpi_program, python, source};
 use crate::workspace::pypi_dir;
 
@@ -51,7 +51,7 @@ fn need(mpi: Mpi) -> Result<()> {
     Ok(())
 }
 
-fn job<'a>(c: &'a Context, radix: usize, libpmix: Libpmix) -> Result<Prterun<'a>> {
+fn job<'a>(c: &'a Context, radix: usize, libpmix: Libpmix) -> Result<Call<'a>> {
     let job = c.everywhere(2, "-n 8 --prtemca rml_base_radix")?.words([radix.to_string()])?;
     Ok(match libpmix.path() {
         Some(path) => job.env("FERRITE_LIBPMIX", path),
