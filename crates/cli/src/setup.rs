@@ -1,20 +1,21 @@
 //! From a parsed line to a job that can start: reads parameter files and hostfiles, decides the allocation, collects what is
 //! forwarded. Called once by each command; starts nothing.
 
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+mod files;
+mod hosts;
 
-use ferrite_rm::{
-    Allocation, AllocationError, AppHosts, HostList, Hostfile, HostfileError, ParamError, Params, Sources, ThisMachine,
-    allocate, hostfile, hostlist,
-};
-use ferrite_types::{EnvOp, HostSelection, JobSpec, MapBy, StdinTarget};
+use std::path::Path;
+
+use ferrite_rm::{Allocation, AllocationError, HostfileError, ParamError, Params};
+use ferrite_types::{EnvOp, JobSpec, MapBy, StdinTarget};
 use ferrite_wire::control::Submission;
 use thiserror::Error;
 
-use crate::args::{AppPlace, Environment, Run, UsageError, forwardable_signals, is_launch_identity, parse_signals};
-use crate::machine::{Surroundings, addresses};
+use crate::args::{Environment, Run, UsageError, forwardable_signals, is_launch_identity, parse_signals};
+use crate::machine::Surroundings;
 use crate::prte::PrteRun;
+use files::read_if_there;
+use hosts::{Places, read_hostfile, read_hosts};
 
 /// Everything that is known before the first daemon starts.
 #[derive(Clone, Debug)]
@@ -296,94 +297,6 @@ fn load_params(given: &[(String, String)], around: &Surroundings) -> Result<Para
     Ok(params)
 }
 
-/// The hostfiles of the apps, whose selections are filled in.
-fn read_hosts(run: &mut Run, around: &Surroundings) -> Result<Vec<Option<Hostfile>>, SetupError> {
-    let mut files = Vec::new();
-    for (place, app) in run.hosts.iter().zip(&mut run.spec.apps) {
-        let file = place.hostfile.as_ref().map(|name| read_hostfile(name, around)).transpose()?;
-        app.hosts = HostSelection {
-            hostfile: file.as_ref().map(Hostfile::refs).unwrap_or_default(),
-            hosts: place.hosts.as_ref().map(HostList::refs).unwrap_or_default(),
-        };
-        files.push(file);
-    }
-    Ok(files)
-}
-
-/// All that is said of hosts.
-struct Places<'a> {
-    run: &'a [AppPlace],
-    hostfiles: &'a [Option<Hostfile>],
-    default_hostfile: Option<&'a str>,
-}
-
-impl Places<'_> {
-    fn allocate(&self, params: &Params, around: &Surroundings) -> Result<Allocation, SetupError> {
-        let silent = self.run.iter().all(|app| app.hostfile.is_none() && app.hosts.is_none());
-        let default_hosts = default_dash_host(params, silent)?;
-        let apps: Vec<AppHosts<'_>> = self
-            .hostfiles
-            .iter()
-            .zip(self.run)
-            .map(|(file, place)| AppHosts {
-                hostfile: file.as_ref(),
-                hosts: place.hosts.as_ref().or(default_hosts.as_ref()),
-            })
-            .collect();
-        let default_hostfile = default_hostfile(self.default_hostfile, params, around)?;
-        Ok(allocate(&Sources {
-            apps: &apps,
-            default_hostfile: default_hostfile.as_ref(),
-            this: &this_machine(silent, around),
-            keep_fqdn: params.flag("prte_keep_fqdn_hostnames")?,
-            required: params.flag("prte_allocation_required")?,
-        })?)
-    }
-}
-
-fn default_dash_host(params: &Params, silent: bool) -> Result<Option<HostList>, SetupError> {
-    let list = params.text("prte_default_dash_host")?.filter(|l| silent && !l.is_empty());
-    list.map(hostlist::parse).transpose().map_err(|e| SetupError::Usage(UsageError::foreign(&e, "")))
-}
-
-fn read_hostfile(name: &str, around: &Surroundings) -> Result<Hostfile, SetupError> {
-    let text = read("hostfile", &around.cwd.join(name))?;
-    Ok(hostfile::parse(name, &text)?)
-}
-
-/// The option, else the parameter, else the file of the installation, which need not be there.
-fn default_hostfile(
-    option: Option<&str>,
-    params: &Params,
-    around: &Surroundings,
-) -> Result<Option<Hostfile>, SetupError> {
-    let set = params.text("prte_default_hostfile")?.filter(|_| params.is_set("prte_default_hostfile"));
-    if let Some(name) = option.or(set) {
-        return match name.eq_ignore_ascii_case("none") {
-            true => Ok(None),
-            false => read_hostfile(name, around).map(Some),
-        };
-    }
-    let Some(path) = around.prefix().map(|p| p.join("etc/prte-default-hostfile")) else { return Ok(None) };
-    match read_if_there("default hostfile", &path)? {
-        Some(text) => Ok(Some(hostfile::parse(&path.to_string_lossy(), &text)?)),
-        None => Ok(None),
-    }
-}
-
-/// Addresses are read only when somebody named a host by one, which is seldom.
-fn this_machine(silent: bool, around: &Surroundings) -> ThisMachine {
-    let mut aliases = Vec::new();
-    if let Some((short, _)) = around.hostname.split_once('.') {
-        aliases.push(short.to_owned());
-    }
-    aliases.push("localhost".to_owned());
-    if !silent {
-        aliases.extend(addresses());
-    }
-    ThisMachine { name: around.hostname.clone(), aliases }
-}
-
 /// Variables that speak to MPI libraries, or all; then what the line says for all apps.
 fn forwarded(environment: &Environment, everything: bool, given: Vec<EnvOp>) -> Vec<EnvOp> {
     const LIBRARIES: [&str; 4] = ["OMPI_", "PMIX_MCA_", "MPICH_", "MPIR_"];
@@ -401,52 +314,4 @@ fn forwarded(environment: &Environment, everything: bool, given: Vec<EnvOp>) -> 
 /// the same build. The parameter `prte_launch_agent` wins over it when the daemons are started.
 fn own_prted(around: &Surroundings) -> String {
     around.exe.with_file_name("prted").to_string_lossy().into_owned()
-}
-
-fn read_if_there(kind: &'static str, path: &Path) -> Result<Option<String>, SetupError> {
-    match std::fs::symlink_metadata(path) {
-        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
-        _ => read(kind, path).map(Some),
-    }
-}
-
-/// Larger than any list of hosts; somebody gave the wrong file.
-const LIMIT: u64 = 64 << 20;
-
-fn read(kind: &'static str, path: &Path) -> Result<String, SetupError> {
-    let failed = |cause: String, next: &'static str| SetupError::File { kind, path: shown(path), cause, next };
-    let check = "Check the name, and the permissions of the file and of the directories above it.";
-    let reason = |e: io::Error| failed(plain(&e), check);
-    // Before opening: to open a pipe would wait for a writer.
-    let meta = std::fs::metadata(path).map_err(reason)?;
-    if !meta.is_file() {
-        let is = if meta.is_dir() { "it is a directory" } else { "it is not a regular file" };
-        return Err(failed(
-            is.to_owned(),
-            "Give the name of a regular file; write the output of a command to one first.",
-        ));
-    }
-    let mut bytes = Vec::new();
-    let file = std::fs::File::open(path).map_err(reason)?;
-    file.take(LIMIT + 1).read_to_end(&mut bytes).map_err(reason)?;
-    if bytes.len() as u64 > LIMIT {
-        return Err(failed(
-            "it is larger than 64 MB".to_owned(),
-            "Check the name: this is not a text with a line per item.",
-        ));
-    }
-    String::from_utf8(bytes).map_err(|e| {
-        let line = 1 + e.as_bytes()[..e.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n').count();
-        failed(format!("line {line} is not text (UTF-8)"), "Check the name, or write the line in plain text.")
-    })
-}
-
-fn shown(path: &Path) -> String {
-    PathBuf::from(path).display().to_string()
-}
-
-/// The system's words without its number.
-fn plain(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }

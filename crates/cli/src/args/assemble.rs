@@ -3,7 +3,7 @@
 
 use clap::ArgMatches;
 use ferrite_rm::hostlist;
-use ferrite_types::{AppContext, Display, EnvOp, JobSpec, OutputOptions, RuntimeOptions, StdinTarget};
+use ferrite_types::{AppContext, EnvOp, JobSpec, StdinTarget};
 
 use crate::machine::root_by_environment;
 
@@ -24,12 +24,12 @@ use super::{App, AppPlace, BatchRun, Connect, ReportTo, Run, signals};
 /// What the line left open, for defaults that come from parameters.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Unsaid {
-    output: bool,
-    display: bool,
-    rtos: RuntimeAsk,
-    personality: Option<String>,
+    pub(super) output: bool,
+    pub(super) display: bool,
+    pub(super) rtos: RuntimeAsk,
+    pub(super) personality: Option<String>,
     /// Remarks about deprecated options, which Open MPI's users are spared.
-    deprecations: Vec<String>,
+    pub(super) deprecations: Vec<String>,
 }
 
 /// The job as it grows from application to application.
@@ -315,58 +315,6 @@ impl Job {
     }
 }
 
-impl Run {
-    /// Fills what the line left open from parameters without a framework: `mapby`, `rankby`, `bindto`, `output`,
-    /// `display`, `rtos`, `personality`, and `ess_base_forward_signals`. Called once, with all parameters known.
-    ///
-    /// # Errors
-    /// A default that would not be accepted on the line either.
-    pub fn apply_defaults<'p>(&mut self, param: impl Fn(&str) -> Option<&'p str>) -> Result<(), UsageError> {
-        let map = &mut self.spec.map;
-        placement::defaults(map, param("mapby"), param("rankby"), param("bindto"))?;
-        if let Some(list) = param("output").filter(|_| self.unsaid.output) {
-            self.spec.output = default_output(list)?;
-        }
-        if let Some(list) = param("display").filter(|_| self.unsaid.display) {
-            self.spec.display = default_display(list)?;
-        }
-        if let Some(list) = param("rtos") {
-            self.spec.options = default_rtos(list, &self.unsaid.rtos)?;
-        }
-        if let Some(list) = param("ess_base_forward_signals").filter(|_| self.forward_signals.is_none()) {
-            self.forward_signals = Some(signals::parse("parameter ess_base_forward_signals", list)?);
-        }
-        let name = match (&self.unsaid.personality, param("personality")) {
-            (Some(said), _) => said.clone(),
-            (None, Some(name)) => known_personality("parameter personality", name)?,
-            (None, None) => "prte".to_owned(),
-        };
-        // Open MPI's users are spared the remarks, as they are elsewhere: their documents still show the old spellings.
-        if !name.starts_with("ompi") {
-            self.warnings.append(&mut self.unsaid.deprecations);
-        }
-        Ok(())
-    }
-}
-
-fn default_output(list: &str) -> Result<OutputOptions, UsageError> {
-    let mut ask = OutputAsk::default();
-    ask.add("parameter output", list)?;
-    ask.finish("parameter output")
-}
-
-fn default_display(list: &str) -> Result<Display, UsageError> {
-    let mut ask = DisplayAsk::default();
-    ask.add("parameter display", list)?;
-    Ok(ask.finish())
-}
-
-fn default_rtos(list: &str, said: &RuntimeAsk) -> Result<RuntimeOptions, UsageError> {
-    let mut ask = RuntimeAsk::default();
-    ask.add("parameter rtos", list)?;
-    Ok(said.clone().or(ask).finish())
-}
-
 /// Where each occurrence of an option stands on the line; an option with several values is at its first.
 fn at<'m>(matches: &'m ArgMatches, id: &str, values: usize) -> impl Iterator<Item = usize> + 'm {
     matches.indices_of(id).into_iter().flatten().step_by(values)
@@ -421,7 +369,7 @@ fn check_batch(
     }
 }
 
-fn known_personality(option: &str, name: &str) -> Result<String, UsageError> {
+pub(super) fn known_personality(option: &str, name: &str) -> Result<String, UsageError> {
     let lower = name.to_ascii_lowercase();
     if lower == "prte" || lower.starts_with("ompi") {
         return Ok(lower);

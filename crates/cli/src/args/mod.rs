@@ -7,6 +7,7 @@
 mod ask;
 mod assemble;
 mod connect;
+mod defaults;
 mod deprecated;
 mod env;
 mod error;

@@ -1,0 +1,99 @@
+//! Which nodes there are: hostfiles and host lists of the line, default ones, this machine.
+
+use ferrite_rm::{
+    Allocation, AppHosts, HostList, Hostfile, Params, Sources, ThisMachine, allocate, hostfile, hostlist,
+};
+use ferrite_types::HostSelection;
+
+use super::SetupError;
+use super::files::{read, read_if_there};
+use crate::args::{AppPlace, Run, UsageError};
+use crate::machine::{Surroundings, addresses};
+
+/// The hostfiles of the apps, whose selections are filled in.
+pub(super) fn read_hosts(run: &mut Run, around: &Surroundings) -> Result<Vec<Option<Hostfile>>, SetupError> {
+    let mut files = Vec::new();
+    for (place, app) in run.hosts.iter().zip(&mut run.spec.apps) {
+        let file = place.hostfile.as_ref().map(|name| read_hostfile(name, around)).transpose()?;
+        app.hosts = HostSelection {
+            hostfile: file.as_ref().map(Hostfile::refs).unwrap_or_default(),
+            hosts: place.hosts.as_ref().map(HostList::refs).unwrap_or_default(),
+        };
+        files.push(file);
+    }
+    Ok(files)
+}
+
+/// All that is said of hosts.
+pub(super) struct Places<'a> {
+    pub(super) run: &'a [AppPlace],
+    pub(super) hostfiles: &'a [Option<Hostfile>],
+    pub(super) default_hostfile: Option<&'a str>,
+}
+
+impl Places<'_> {
+    pub(super) fn allocate(&self, params: &Params, around: &Surroundings) -> Result<Allocation, SetupError> {
+        let silent = self.run.iter().all(|app| app.hostfile.is_none() && app.hosts.is_none());
+        let default_hosts = default_dash_host(params, silent)?;
+        let apps: Vec<AppHosts<'_>> = self
+            .hostfiles
+            .iter()
+            .zip(self.run)
+            .map(|(file, place)| AppHosts {
+                hostfile: file.as_ref(),
+                hosts: place.hosts.as_ref().or(default_hosts.as_ref()),
+            })
+            .collect();
+        let default_hostfile = default_hostfile(self.default_hostfile, params, around)?;
+        Ok(allocate(&Sources {
+            apps: &apps,
+            default_hostfile: default_hostfile.as_ref(),
+            this: &this_machine(silent, around),
+            keep_fqdn: params.flag("prte_keep_fqdn_hostnames")?,
+            required: params.flag("prte_allocation_required")?,
+        })?)
+    }
+}
+
+fn default_dash_host(params: &Params, silent: bool) -> Result<Option<HostList>, SetupError> {
+    let list = params.text("prte_default_dash_host")?.filter(|l| silent && !l.is_empty());
+    list.map(hostlist::parse).transpose().map_err(|e| SetupError::Usage(UsageError::foreign(&e, "")))
+}
+
+pub(super) fn read_hostfile(name: &str, around: &Surroundings) -> Result<Hostfile, SetupError> {
+    let text = read("hostfile", &around.cwd.join(name))?;
+    Ok(hostfile::parse(name, &text)?)
+}
+
+/// The option, else the parameter, else the file of the installation, which need not be there.
+fn default_hostfile(
+    option: Option<&str>,
+    params: &Params,
+    around: &Surroundings,
+) -> Result<Option<Hostfile>, SetupError> {
+    let set = params.text("prte_default_hostfile")?.filter(|_| params.is_set("prte_default_hostfile"));
+    if let Some(name) = option.or(set) {
+        return match name.eq_ignore_ascii_case("none") {
+            true => Ok(None),
+            false => read_hostfile(name, around).map(Some),
+        };
+    }
+    let Some(path) = around.prefix().map(|p| p.join("etc/prte-default-hostfile")) else { return Ok(None) };
+    match read_if_there("default hostfile", &path)? {
+        Some(text) => Ok(Some(hostfile::parse(&path.to_string_lossy(), &text)?)),
+        None => Ok(None),
+    }
+}
+
+/// Addresses are read only when somebody named a host by one, which is seldom.
+fn this_machine(silent: bool, around: &Surroundings) -> ThisMachine {
+    let mut aliases = Vec::new();
+    if let Some((short, _)) = around.hostname.split_once('.') {
+        aliases.push(short.to_owned());
+    }
+    aliases.push("localhost".to_owned());
+    if !silent {
+        aliases.extend(addresses());
+    }
+    ThisMachine { name: around.hostname.clone(), aliases }
+}
