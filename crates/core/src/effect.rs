@@ -232,6 +232,8 @@ pub struct Registration {
     pub daemon: DaemonRank,
     /// Binding asked for, in the field's spelling.
     pub bind_to: Option<BindTo>,
+    /// This node has more processes than cores: they should let each other run while they wait.
+    pub oversubscribed: bool,
 }
 
 /// One step of a state machine.

@@ -261,3 +261,44 @@ fn what_mpich_processes_put_is_known_everywhere_after_the_barrier() {
     assert!(said.last().is_some_and(|line| line.contains("value=1")), "{said:?}");
     assert!(dvm.transitions.contains(&"1 REGISTERED".to_owned()));
 }
+
+/// What the processes of a job were told of their node: by variable, and by the registration at the library.
+fn told(dvm: &Cluster, of: JobId) -> Vec<(DaemonRank, bool)> {
+    let registered = |at: DaemonRank| {
+        let mut all = dvm.pmix.iter().filter(|(daemon, _)| *daemon == at).filter_map(|(_, effect)| match effect {
+            PmixEffect::Register(registration) if registration.order.job == of => Some(registration.oversubscribed),
+            _ => None,
+        });
+        all.next().expect("the job is registered where it runs")
+    };
+    let processes = dvm.running.iter().filter(|(proc, _)| proc.job == of);
+    let told = processes.map(|(_, (at, request))| {
+        let has =
+            |value: &str| request.env.contains(&EnvOp::Set("OMPI_MCA_mpi_oversubscribe".to_owned(), value.to_owned()));
+        assert!(has("0") != has("1"));
+        assert_eq!(has("1"), registered(*at));
+        (*at, has("1"))
+    });
+    let mut told: Vec<_> = told.collect();
+    told.sort_unstable();
+    told.dedup();
+    told
+}
+
+#[test]
+fn processes_are_told_when_they_are_more_than_the_cores_of_their_node() {
+    let mut spec = job("a.out", 9);
+    spec.map.oversubscribe = Some(true);
+    let mut dvm = Cluster::with_job(2, TREE, spec);
+    assert_eq!(told(&dvm, JobId(1)), [(DaemonRank(0), true), (DaemonRank(1), false)]);
+    dvm.exit_all();
+    dvm.assert_gone();
+}
+
+#[test]
+fn slots_beyond_the_cores_do_not_hide_that_cores_are_shared() {
+    let mut dvm = Cluster::with_job(2, &[("prte_set_default_slots", "8")], job("a.out", 10));
+    assert_eq!(told(&dvm, JobId(1)), [(DaemonRank(0), true), (DaemonRank(1), true)]);
+    dvm.exit_all();
+    dvm.assert_gone();
+}

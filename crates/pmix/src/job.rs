@@ -43,6 +43,8 @@ pub struct JobInfo {
     pub apps: Vec<AppInfo>,
     /// The processes on this machine.
     pub local: Vec<LocalProc>,
+    /// The processes here are more than what there is to run them: Open MPI 5 then gives up the processor while it waits.
+    pub oversubscribed: bool,
     /// Who spawned the job by PMIx_Spawn.
     pub parent: Option<Proc>,
     /// The user that the processes run as.
@@ -132,6 +134,8 @@ const FULL_UP_TO: u32 = 256;
 /// nodes; what the others are is derived by the library from the two lists when someone asks.
 pub(crate) fn describe(job: &JobInfo, compress: &dyn Compress) -> Vec<Info> {
     let mut infos = job_level(job, compress);
+    // Only when it is so: Open MPI 5.0.11 looks whether it is there and not at its value.
+    infos.extend(job.oversubscribed.then(|| Info::new(sys::PMIX_NODE_OVERSUBSCRIBED, true)));
     infos.extend(job.apps.iter().map(app_array));
     infos.extend(job.local.iter().map(|proc| local_array(job, proc)));
     if job.size <= FULL_UP_TO {
@@ -333,6 +337,13 @@ mod tests {
         let Value::Infos(third) = &remote[2].value else { panic!("an array") };
         assert_eq!(find(third, sys::PMIX_APPNUM), &Value::from(1u32));
         assert_eq!(find(third, sys::PMIX_APP_RANK), &Value::Rank(0));
+    }
+
+    #[test]
+    fn sharing_cores_is_said_only_when_it_is_so() {
+        let said = |job: &JobInfo| describe(job, &Plain).iter().any(|i| i.is(sys::PMIX_NODE_OVERSUBSCRIBED));
+        assert!(!said(&two_nodes()));
+        assert!(said(&JobInfo { oversubscribed: true, ..two_nodes() }));
     }
 
     #[test]

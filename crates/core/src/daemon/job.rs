@@ -52,11 +52,13 @@ impl Daemon {
             return;
         }
         let order = Arc::new(order);
+        let oversubscribed = self.is_oversubscribed(order.map.on_daemon(self.me).count());
         let registration = Registration {
             order: order.clone(),
             dvm: self.dvm.clone(),
             daemon: self.me,
             bind_to: order.spec.map.bind_to,
+            oversubscribed,
         };
         cx.effect(Effect::Pmix(PmixEffect::Register(Arc::new(registration))));
         let local: Vec<(Rank, Placement)> = order.map.on_daemon(self.me).map(|(rank, p)| (rank, p.clone())).collect();
@@ -75,9 +77,17 @@ impl Daemon {
         };
         self.jobs.insert(id, job);
         for (rank, placement) in &local {
-            let request = spawn_request(&order, *rank, placement, local.len());
+            let mut request = spawn_request(&order, *rank, placement, local.len());
+            request.env.insert(0, yield_env(oversubscribed));
             cx.effect(Effect::Spawn { proc: proc_id(id, *rank), request: Box::new(request) });
         }
+    }
+
+    /// Whether processes share cores once `more` of them are started. By the cores and not by the slots: a process that spins
+    /// while it waits keeps those from running that it waits for, however many slots the node was given.
+    fn is_oversubscribed(&self, more: usize) -> bool {
+        let living: usize = self.jobs.values().map(|job| job.living().count()).sum();
+        living + more > self.local.topology.usable_cores()
     }
 
     /// Tells the head once every local process has been attempted.
@@ -133,6 +143,12 @@ fn spawn_request(order: &LaunchOrder, rank: Rank, placement: &Placement, local_s
 
 fn join(base: &str, path: &str) -> String {
     if path.starts_with('/') { path.to_owned() } else { format!("{base}/{path}") }
+}
+
+/// Open MPI 4 reads here whether to give up the processor while it waits, and Open MPI 5 in what the library knows of the job. The first
+/// of all changes: whatever the user says of it comes later, and `mpi_yield_when_idle` has the last word in either.
+fn yield_env(oversubscribed: bool) -> EnvOp {
+    EnvOp::Set("OMPI_MCA_mpi_oversubscribe".to_owned(), u8::from(oversubscribed).to_string())
 }
 
 /// What scripts around MPI programs read to know who they are, under the names that Open MPI's users know.

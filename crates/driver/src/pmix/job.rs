@@ -30,6 +30,7 @@ pub(super) fn job_info(registration: &Registration, session: &Path) -> JobInfo {
         local_node: map.nodes.iter().position(|n| n.daemon == registration.daemon),
         apps: apps(order),
         local: local(registration, &nsdir),
+        oversubscribed: registration.oversubscribed,
         nsdir,
         uid: rustix::process::getuid().as_raw(),
         gid: rustix::process::getgid().as_raw(),
@@ -151,7 +152,13 @@ pub(super) mod tests {
             univ_size: 4,
             exit_without_sync_ok: false,
         };
-        Registration { order: Arc::new(order), dvm: "dvm".to_owned(), daemon: DaemonRank(daemon), bind_to: None }
+        Registration {
+            order: Arc::new(order),
+            dvm: "dvm".to_owned(),
+            daemon: DaemonRank(daemon),
+            bind_to: None,
+            oversubscribed: false,
+        }
     }
 
     #[test]
