@@ -10,6 +10,7 @@ mod purity;
 mod runner;
 mod scenarios;
 mod setup;
+mod soak;
 mod test;
 mod testbed;
 mod verify;
@@ -29,7 +30,8 @@ cargo xtask COMMAND
   verify      what CI runs: formatting, purity, lints, licences, documentation, tests
   fix         formatting and those lints that can be mended by a machine
   scenarios   real programs under prterun on virtual nodes ([FILTER...] --list --quick --no-build)
-  bench       launch: times beside the peers (--runs N --only TEXT --write)
+  soak        100,000 jobs through one DVM, of which nothing is left in it (--jobs N --no-build)
+  bench       launch, dvm: times beside the peers (--runs N --write)
   testbed     virtual nodes on this machine: up, exec, run, crash, start, link, status, down
   setup       install what is missing (--check: only say what)
 ";
@@ -54,6 +56,7 @@ fn dispatch(command: &str, words: Vec<String>) -> Result<u8> {
     // These two pass on a command line of somebody else, which may hold anything.
     match command {
         "_agent" => return bench::agent_main(words).map(|()| 0),
+        "_bench_dvm" => return bench::dvm::inner(&words).map(|()| 0),
         "_bench" => return bench::launch::inner(&words).map(|()| 0),
         _ => {}
     }
@@ -62,6 +65,7 @@ fn dispatch(command: &str, words: Vec<String>) -> Result<u8> {
         "testbed" => return testbed::cli::main(args),
         "setup" => setup::main(args)?,
         "scenarios" => scenarios::main(args)?,
+        "soak" => soak::main(args)?,
         "demo" => demo::main(args)?,
         "test" => test::main(args)?,
         "verify" => verify::main(args)?,

@@ -12,7 +12,7 @@ use crate::args::Args;
 use crate::runner::{announce, build_product, cargo, step};
 use crate::setup::{self, Need};
 use crate::testbed::permitted;
-use crate::{scenarios, workspace};
+use crate::{scenarios, soak, workspace};
 
 /// `cargo xtask test [--quick]`
 pub(crate) fn main(mut args: Args) -> Result<()> {
@@ -37,6 +37,7 @@ pub(crate) fn run(quick: bool) -> Result<()> {
     note("documentation tests", documentation_tests(&mut count));
     note("simulation", simulation(quick));
     note("scenarios", scenarios_on_nodes(quick, &mut count));
+    note("soak", soak(&mut count));
     println!("total: {} passed, {} failed", count.passed, count.failed);
     ensure!(failures.is_empty(), "failed: {}", failures.join(", "));
     ensure!(count.passed > 0, "no test ran");
@@ -129,6 +130,15 @@ fn simulation(quick: bool) -> Result<()> {
     let seconds = if quick { "10" } else { "120" };
     let words = ["run", "--release", "--quiet", "-p", "ferrite-sim", "--", "sweep", "--seconds", seconds];
     step("simulation", cargo().args(words)).map(|_| ())
+}
+
+/// Many jobs through one DVM, of the product that the scenarios have built.
+fn soak(count: &mut Count) -> Result<()> {
+    announce("soak");
+    let result = soak::run(soak::QUICK);
+    count.passed += usize::from(result.is_ok());
+    count.failed += usize::from(result.is_err());
+    result
 }
 
 fn scenarios_on_nodes(quick: bool, count: &mut Count) -> Result<()> {

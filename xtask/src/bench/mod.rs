@@ -1,8 +1,10 @@
 //! `cargo xtask bench ...`: measurements side by side with the peers, in one run on one machine.
 
 mod agent;
+pub(crate) mod dvm;
 pub(crate) mod launch;
 mod machine;
+mod peer;
 mod report;
 mod sample;
 
@@ -12,12 +14,15 @@ use crate::args::Args;
 
 pub(crate) use agent::{call as agent_main, serve_main as agentd_main};
 
-const USAGE: &str = "cargo xtask bench launch [--runs N] [--only TEXT] [--write] [--no-build]";
+const USAGE: &str = "\
+cargo xtask bench launch [--runs N] [--only TEXT] [--write] [--no-build]
+cargo xtask bench dvm [--runs N] [--jobs N] [--peer-root DIR] [--write] [--no-build]";
 
 /// Chooses the benchmark.
 pub(crate) fn main(mut args: Args) -> Result<()> {
     match args.optional()?.as_deref() {
         Some("launch") => launch::main(args),
+        Some("dvm") => dvm::main(args),
         Some(other) => bail!("unknown benchmark '{other}'\n\n{USAGE}"),
         None => bail!("which one?\n\n{USAGE}"),
     }

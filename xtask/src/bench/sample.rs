@@ -71,6 +71,41 @@ impl Times {
         }
     }
 
+    pub(super) fn good(&mut self, time: Duration) {
+        self.add(End::Good(time));
+    }
+
+    pub(super) fn bad(&mut self) {
+        self.add(End::Failed);
+    }
+
+    pub(super) fn good_runs(&self) -> usize {
+        self.times.len()
+    }
+
+    pub(super) fn bad_runs(&self) -> usize {
+        self.failures + self.hangs
+    }
+
+    pub(super) fn worst(&mut self) -> String {
+        show(self.percentile(1.0))
+    }
+
+    /// `median (p10 - p90)`.
+    pub(super) fn short(&mut self) -> String {
+        let (median, low, high) = (self.median(), self.percentile(0.1), self.percentile(0.9));
+        format!("{} ({} - {})", show(median), show(low), show(high))
+    }
+
+    /// Median, spread, 99th percentile, worst, good runs, bad ones: cells of a table.
+    pub(super) fn long(&mut self) -> String {
+        let (median, low, high) = (self.median(), self.percentile(0.1), self.percentile(0.9));
+        let (late, worst) = (self.percentile(0.99), self.percentile(1.0));
+        let bad = self.bad_runs();
+        let good = self.times.len();
+        format!("{} | {} - {} | {} | {} | {good} | {bad}", show(median), show(low), show(high), show(late), show(worst))
+    }
+
     pub(super) fn median(&mut self) -> Option<f64> {
         self.percentile(0.5)
     }
@@ -83,9 +118,6 @@ impl Times {
 
     /// Median, spread, good runs, hangs, failures: cells of a table.
     pub(super) fn cells(&mut self) -> String {
-        let show = |value: Option<f64>| {
-            value.map_or("-".to_owned(), |v| if v < 100.0 { format!("{v:.1}") } else { format!("{v:.0}") })
-        };
         let (median, low, high) = (self.median(), self.percentile(0.1), self.percentile(0.9));
         format!(
             "{} | {} - {} | {} | {} | {}",
@@ -97,6 +129,10 @@ impl Times {
             self.failures
         )
     }
+}
+
+fn show(milliseconds: Option<f64>) -> String {
+    milliseconds.map_or("-".to_owned(), |v| if v < 100.0 { format!("{v:.1}") } else { format!("{v:.0}") })
 }
 
 enum End {

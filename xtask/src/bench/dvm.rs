@@ -1,0 +1,325 @@
+//! `cargo xtask bench dvm`: what a job costs in a DVM that is there already, and what many of them leave behind.
+//!
+//! The outer half makes the bed and the report; the inner half (`xtask _bench_dvm`) measures on node n0, where everything that it
+//! starts can be swept away.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use super::sample::Times;
+use super::{machine, peer, report};
+use crate::args::Args;
+use crate::runner::{announce, build_product, wait};
+use crate::setup::{self, Need};
+use crate::soak::{self, Soak};
+use crate::testbed::Bed;
+use crate::workspace::product;
+
+const DEFAULT_RUNS: usize = 200;
+const LIMIT: Duration = Duration::from_secs(60);
+const CLIENTS: usize = 16;
+const GIGABYTE: usize = 1 << 30;
+
+/// `cargo xtask bench dvm [--runs N] [--jobs N] [--peer-root DIR] [--write] [--no-build]`
+///
+/// `--peer-root` is a Debian 13 with `openmpi-bin` (made by debootstrap), whose `prte` and `prun` are measured as well.
+pub(crate) fn main(mut args: Args) -> Result<()> {
+    let runs: usize = args.parsed("--runs")?.unwrap_or(DEFAULT_RUNS);
+    let jobs: usize = args.parsed("--jobs")?.unwrap_or(soak::FULL);
+    let peer = args.value("--peer-root")?.unwrap_or_default();
+    let (write, no_build) = (args.flag("--write"), args.flag("--no-build"));
+    args.finish()?;
+    setup::ensure_installed(Need::Mpis)?;
+    if !no_build {
+        build_product()?;
+    }
+    let bed = Bed::own("bench", 1)?;
+    let own = bed.shared().join("xtask");
+    fs::copy("/proc/self/exe", &own)?;
+    let mut text = machine::describe(runs);
+    println!("{text}");
+    let words = ["_bench_dvm", &runs.to_string(), &jobs.to_string(), &peer];
+    let mut inner = bed.command(0, &own)?.args(words).stdout(Stdio::piped()).spawn()?;
+    for line in BufReader::new(inner.stdout.take().context("no stdout")?).lines() {
+        let line = line?;
+        println!("{line}");
+        text.extend([&line, "\n"]);
+    }
+    let status = inner.wait()?;
+    ensure!(status.success(), "the measurement failed: {status}");
+    bed.down()?;
+    if write { report::write("dvm", &text) } else { Ok(()) }
+}
+
+/// `xtask _bench_dvm RUNS JOBS PEER`
+pub(crate) fn inner(words: &[String]) -> Result<()> {
+    let [runs, jobs, peer_root] = words else { anyhow::bail!("usage: _bench_dvm RUNS JOBS PEER") };
+    let (runs, jobs): (usize, usize) = (runs.parse()?, jobs.parse()?);
+    let mut launchers = vec![Launcher::ours()];
+    if !peer_root.is_empty() {
+        launchers.push(Launcher::peer(Path::new(peer_root))?);
+    }
+    start_and_end(&launchers, (runs / 20).max(3))?;
+    one_after_another(&launchers, runs)?;
+    at_a_time(&launchers, runs)?;
+    batch()?;
+    streams()?;
+    many(jobs)
+}
+
+/// Somebody's `prte`, `prun` and `pterm`.
+struct Launcher {
+    name: &'static str,
+    prte: Vec<String>,
+    prun: Vec<String>,
+    pterm: Vec<String>,
+}
+
+impl Launcher {
+    fn ours() -> Launcher {
+        let call = |name: &str| vec![product(name).display().to_string()];
+        Launcher { name: "**ours**", prte: call("prte"), prun: call("prun"), pterm: call("pterm") }
+    }
+
+    fn peer(root: &Path) -> Result<Launcher> {
+        peer::enter(root)?;
+        let call = |name: &str| peer::call(root, name);
+        Ok(Launcher { name: peer::NAME, prte: call("prte"), prun: call("prun"), pterm: call("pterm.openmpi") })
+    }
+
+    fn start(&self) -> Result<Duration> {
+        let began = Instant::now();
+        ensure!(run(command(&self.prte).arg("--daemonize"))?, "{} cannot start a DVM", self.name);
+        Ok(began.elapsed())
+    }
+
+    fn stop(&self) -> Result<Duration> {
+        let began = Instant::now();
+        ensure!(run(&mut command(&self.pterm))?, "{} cannot stop its DVM", self.name);
+        while dvm_is_there() && began.elapsed() < LIMIT {
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        Ok(began.elapsed())
+    }
+
+    fn prun(&self, words: &[&str]) -> Command {
+        let mut command = command(&self.prun);
+        command.args(words);
+        command
+    }
+}
+
+fn command(words: &[String]) -> Command {
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).envs(soak::AS_ROOT).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+/// True when it ended well; a hang is killed and counts as not.
+fn run(command: &mut Command) -> Result<bool> {
+    let mut child = command.spawn()?;
+    Ok(wait(&mut child, LIMIT)?.is_some_and(|status| status.success()))
+}
+
+fn dvm_is_there() -> bool {
+    let Ok(entries) = fs::read_dir("/proc") else { return false };
+    entries.flatten().any(|entry| {
+        let name = fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
+        // A zombie that nobody reaps is gone.
+        let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        name.trim_end() == "prte" && !stat.contains(") Z ")
+    })
+}
+
+fn table(title: &str, heads: &str) {
+    let columns = heads.matches('|').count();
+    println!("\n### {title}\n\n| | {heads} |\n|---|{}", "---|".repeat(columns + 1));
+}
+
+fn start_and_end(launchers: &[Launcher], runs: usize) -> Result<()> {
+    announce("start and end");
+    table(
+        "a DVM on one node",
+        "`prte --daemonize` until it returns, ms (p10 - p90) | `pterm` until all is gone, ms (p10 - p90)",
+    );
+    for launcher in launchers {
+        let (mut starts, mut ends) = (Times::default(), Times::default());
+        for _ in 0..runs {
+            starts.good(launcher.start()?);
+            ends.good(launcher.stop()?);
+        }
+        println!("| {} | {} | {} |", launcher.name, starts.short(), ends.short());
+    }
+    Ok(())
+}
+
+fn one_after_another(launchers: &[Launcher], runs: usize) -> Result<()> {
+    announce("one after another");
+    table("`prun -n 1 true`, one after another", "median ms | p10 - p90 | p99 | worst | good runs | failed or hung");
+    let mut floor = Times::default();
+    (0..runs).try_for_each(|_| timed(&mut floor, &mut Command::new("/bin/true")))?;
+    println!("| floor: spawn and wait | {} |", floor.long());
+    for launcher in launchers {
+        launcher.start()?;
+        let mut times = Times::default();
+        let runs = if launcher.name == peer::NAME { (runs / 4).max(10) } else { runs };
+        (0..runs).try_for_each(|_| timed(&mut times, &mut launcher.prun(&["-n", "1", "/bin/true"])))?;
+        println!("| {} | {} |", launcher.name, times.long());
+        launcher.stop()?;
+    }
+    Ok(())
+}
+
+fn timed(times: &mut Times, command: &mut Command) -> Result<()> {
+    let began = Instant::now();
+    match run(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()))? {
+        true => times.good(began.elapsed()),
+        false => times.bad(),
+    }
+    Ok(())
+}
+
+fn at_a_time(launchers: &[Launcher], runs: usize) -> Result<()> {
+    announce("at a time");
+    table(&format!("`prun -n 1 true`, {CLIENTS} at a time"), "jobs/s | failed or hung | worst ms");
+    let mut floor = || Command::new("/bin/true");
+    println!("| floor: spawn and wait | {} |", rate(&mut floor, runs * 4)?);
+    for launcher in launchers {
+        launcher.start()?;
+        let oversubscribed = ["--map-by", ":OVERSUBSCRIBE", "-n", "1", "/bin/true"];
+        let runs = if launcher.name == peer::NAME { runs } else { runs * 4 };
+        println!("| {} | {} |", launcher.name, rate(&mut || launcher.prun(&oversubscribed), runs)?);
+        launcher.stop()?;
+    }
+    Ok(())
+}
+
+/// Keeps so many running until `count` have ended.
+fn rate(make: &mut dyn FnMut() -> Command, count: usize) -> Result<String> {
+    let began = Instant::now();
+    let (mut running, mut times): (Vec<(Child, Instant)>, _) = (Vec::new(), Times::default());
+    let (mut started, mut ended) = (0, 0);
+    while ended < count {
+        while running.len() < CLIENTS && started < count {
+            let mut command = make();
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            running.push((command.spawn()?, Instant::now()));
+            started += 1;
+        }
+        let (mut child, since) = running.remove(0);
+        match wait(&mut child, LIMIT)? {
+            Some(status) if status.success() => times.good(since.elapsed()),
+            _ => times.bad(),
+        }
+        ended += 1;
+    }
+    let rate = times.good_runs() as f64 / began.elapsed().as_secs_f64();
+    Ok(format!("{rate:.0} | {} | {}", times.bad_runs(), times.worst()))
+}
+
+/// Tasks of a batch beside the same processes started by two threads that do nothing else.
+fn batch() -> Result<()> {
+    const TASKS: usize = 10_000;
+    announce("batch");
+    let began = Instant::now();
+    std::thread::scope(|scope| {
+        let spawner = || (0..TASKS / 2).try_for_each(|_| run(&mut Command::new("/bin/true")).map(drop));
+        let other = scope.spawn(spawner);
+        spawner()?;
+        other.join().map_err(|_| anyhow::anyhow!("a thread panicked"))?
+    })?;
+    let floor = TASKS as f64 / began.elapsed().as_secs_f64();
+    let mut soak = Soak::start()?;
+    let rate = soak.batch(TASKS)?;
+    soak.stop()?;
+    table(&format!("`prun --batch`, {TASKS} tasks `true`"), "jobs/s | of the floor");
+    println!(
+        "| floor: two threads spawn and wait | {floor:.0} | |\n| **ours** | {rate:.0} | {:.0} % |",
+        rate / floor * 100.0
+    );
+    Ok(())
+}
+
+/// A gigabyte out of a job, and one into it.
+fn streams() -> Result<()> {
+    announce("streams");
+    let ours = Launcher::ours();
+    ours.start()?;
+    let mut rows = Vec::new();
+    for (name, script) in [
+        ("plain pipes: `head \\| cat`", "head -c 1G /dev/zero | cat"),
+        ("out of one rank, `prun -n 1 head`", "\"$PRUN\" -n 1 head -c 1G /dev/zero"),
+        ("into one rank, `prun -n 1 cat`", "head -c 1G /dev/zero | \"$PRUN\" -n 1 sh -c 'cat >/dev/null; echo'"),
+    ] {
+        let mut times = Times::default();
+        for _ in 0..5 {
+            times.good(drained(script, &ours.prun[0])?);
+        }
+        rows.push((name, times.median().unwrap_or_default() / 1e3));
+    }
+    ours.stop()?;
+    table("a gigabyte", "seconds (median of 5) | MB/s | of the plain pipes");
+    let floor = rows[0].1;
+    for (name, seconds) in &rows {
+        println!(
+            "| {name} | {seconds:.2} | {:.0} | {:.0} % |",
+            GIGABYTE as f64 / 1e6 / seconds,
+            floor / seconds * 100.0
+        );
+    }
+    Ok(())
+}
+
+/// Runs a script whose output this process reads to its end.
+fn drained(script: &str, prun: &str) -> Result<Duration> {
+    let began = Instant::now();
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).env("PRUN", prun).envs(soak::AS_ROOT).stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut child = command.spawn()?;
+    let mut output = child.stdout.take().context("no stdout")?;
+    let mut buffer = vec![0; 1 << 20];
+    while output.read(&mut buffer)? > 0 {}
+    ensure!(child.wait()?.success(), "{script} failed");
+    Ok(began.elapsed())
+}
+
+fn many(jobs: usize) -> Result<()> {
+    announce("many jobs");
+    let mut soak = Soak::start()?;
+    let first = soak.batch(soak::BEFORE)?;
+    let before = soak.measure()?;
+    let step = ((jobs - soak::BEFORE) / 3).max(1);
+    table(
+        &format!("{jobs} one-process jobs through one DVM"),
+        "jobs/s meanwhile | resident MB | file descriptors | threads | files",
+    );
+    println!("| after {} | {first:.0} | {} |", soak::BEFORE, before.cells());
+    for part in 1..=3 {
+        let rate = soak.batch(step)?;
+        println!("| after {} | {rate:.0} | {} |", soak::BEFORE + part * step, soak.measure()?.cells());
+    }
+    soak.stop()?;
+    std::io::stdout().flush()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_counts_failures_apart() {
+        let mut count = 0;
+        let mut make = || {
+            count += 1;
+            Command::new(if count % 2 == 0 { "/bin/true" } else { "/bin/false" })
+        };
+        let row = rate(&mut make, 40).unwrap();
+        assert_eq!(row.split(" | ").nth(1), Some("20"), "{row}");
+    }
+}

@@ -1,0 +1,186 @@
+//! `cargo xtask soak`: many one-process jobs through one DVM, and nothing of them is left in it.
+//!
+//! Called by hand with 100,000 jobs, and by `cargo xtask test` with fewer; the benchmark uses the same DVM.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::args::Args;
+use crate::runner::{build_product, wait};
+use crate::workspace::product;
+
+/// Jobs of a full soak, and of that in the tests.
+pub(crate) const FULL: usize = 100_000;
+pub(crate) const QUICK: usize = 3_000;
+/// What is there after so many jobs is there after all.
+pub(crate) const BEFORE: usize = 1_000;
+/// Root is refused otherwise.
+pub(crate) const AS_ROOT: [(&str, &str); 2] =
+    [("PRTE_ALLOW_RUN_AS_ROOT", "1"), ("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1")];
+/// An allocator keeps a little: so much growth (bytes) over a whole soak is none. History and buffers are full long before.
+const SLACK_BYTES: u64 = 2 << 20;
+const LIMIT: Duration = Duration::from_secs(3_600);
+
+/// `cargo xtask soak [--jobs N] [--no-build]`
+pub(crate) fn main(mut args: Args) -> Result<()> {
+    let jobs: usize = args.parsed("--jobs")?.unwrap_or(FULL);
+    let no_build = args.flag("--no-build");
+    args.finish()?;
+    if !no_build {
+        build_product()?;
+    }
+    run(jobs)
+}
+
+/// Runs that many jobs and compares the DVM with what it was after the first ones.
+pub(crate) fn run(jobs: usize) -> Result<()> {
+    ensure!(jobs > BEFORE, "--jobs: at least {}", BEFORE + 1);
+    let mut soak = Soak::start()?;
+    let first = soak.batch(BEFORE)?;
+    let before = soak.measure()?;
+    println!("soak: after {BEFORE} jobs ({first:.0}/s): {before}");
+    let rate = soak.batch(jobs - BEFORE)?;
+    let after = soak.measure()?;
+    println!("soak: after {jobs} jobs ({rate:.0}/s): {after}");
+    soak.stop()?;
+    after.compare(&before)
+}
+
+/// A DVM of its own in a directory of its own.
+pub(crate) struct Soak {
+    dir: tempfile::TempDir,
+    pid: u32,
+}
+
+/// What a DVM holds.
+#[derive(Clone, Debug)]
+pub(crate) struct Holdings {
+    resident: u64,
+    descriptors: usize,
+    threads: usize,
+    files: BTreeSet<PathBuf>,
+    shm: usize,
+}
+
+impl Soak {
+    pub(crate) fn start() -> Result<Soak> {
+        let dir = tempfile::tempdir()?;
+        let report = dir.path().join("pid");
+        let mut prte = Command::new(product("prte"));
+        prte.arg("--daemonize").arg("--report-pid").arg(&report).env("TMPDIR", dir.path()).envs(AS_ROOT);
+        let mut child = prte.stdin(Stdio::null()).stdout(Stdio::null()).spawn().context("prte")?;
+        let status = wait(&mut child, Duration::from_secs(30))?.context("prte does not get ready")?;
+        ensure!(status.success(), "prte: {status}");
+        let guard: u32 = fs::read_to_string(&report)?.trim().parse()?;
+        // The one that the user sees looks after the one that works.
+        let children = fs::read_to_string(format!("/proc/{guard}/task/{guard}/children"))?;
+        let pid = children.split_whitespace().next().context("prte has no child")?.parse()?;
+        Ok(Soak { dir, pid })
+    }
+
+    fn tool(&self, name: &str) -> Command {
+        let mut command = Command::new(product(name));
+        command.env("TMPDIR", self.dir.path()).envs(AS_ROOT).stdin(Stdio::null()).stdout(Stdio::null());
+        command
+    }
+
+    /// Runs so many jobs in one batch; jobs per second.
+    pub(crate) fn batch(&mut self, jobs: usize) -> Result<f64> {
+        let list = self.dir.path().join("list");
+        let mut file = std::io::BufWriter::new(fs::File::create(&list)?);
+        for _ in 0..jobs {
+            writeln!(file, "-n 1 /bin/true")?;
+        }
+        file.flush()?;
+        let began = Instant::now();
+        let mut child = self.tool("prun").arg("--batch").arg(&list).spawn()?;
+        let status = wait(&mut child, LIMIT)?.context("the batch hangs")?;
+        ensure!(status.success(), "prun --batch: {status}");
+        Ok(jobs as f64 / began.elapsed().as_secs_f64())
+    }
+
+    pub(crate) fn measure(&self) -> Result<Holdings> {
+        let proc = PathBuf::from(format!("/proc/{}", self.pid));
+        let status = fs::read_to_string(proc.join("status"))?;
+        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
+        let kilobytes: u64 = resident.split_whitespace().next().context("no VmRSS")?.parse()?;
+        let mut files = BTreeSet::new();
+        collect(self.dir.path(), &mut files)?;
+        let name = format!("{}", self.pid);
+        let is_ours = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().contains(&name);
+        Ok(Holdings {
+            resident: kilobytes << 10,
+            descriptors: fs::read_dir(proc.join("fd"))?.count(),
+            threads: fs::read_dir(proc.join("task"))?.count(),
+            files,
+            shm: fs::read_dir("/dev/shm")?.flatten().filter(is_ours).count(),
+        })
+    }
+
+    pub(crate) fn stop(self) -> Result<()> {
+        let status = self.tool("pterm").stderr(Stdio::null()).status()?;
+        ensure!(status.success(), "pterm: {status}");
+        Ok(())
+    }
+}
+
+fn collect(dir: &std::path::Path, files: &mut BTreeSet<PathBuf>) -> Result<()> {
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        files.insert(entry.path());
+        if entry.file_type()?.is_dir() {
+            collect(&entry.path(), files)?;
+        }
+    }
+    Ok(())
+}
+
+impl Holdings {
+    /// For a table.
+    pub(crate) fn cells(&self) -> String {
+        let megabytes = self.resident as f64 / f64::from(1 << 20);
+        format!("{megabytes:.1} | {} | {} | {}", self.descriptors, self.threads, self.files.len())
+    }
+
+    fn compare(&self, before: &Holdings) -> Result<()> {
+        let grown = self.resident.saturating_sub(before.resident);
+        ensure!(grown <= SLACK_BYTES, "the memory has grown by {grown} bytes");
+        ensure!(self.descriptors <= before.descriptors, "file descriptors are left open");
+        ensure!(self.threads <= before.threads, "threads are left");
+        ensure!(self.files == before.files, "files are left: {:?}", self.files.difference(&before.files));
+        ensure!(self.shm <= before.shm, "shared memory is left");
+        Ok(())
+    }
+}
+
+impl std::fmt::Display for Holdings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Holdings { resident, descriptors, threads, files, shm } = self;
+        let files = files.len();
+        write!(f, "{} KB, {descriptors} descriptors, {threads} threads, {files} files, {shm} shm", resident >> 10)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holdings(resident: u64, descriptors: usize, file: &str) -> Holdings {
+        Holdings { resident, descriptors, threads: 1, files: [PathBuf::from(file)].into(), shm: 0 }
+    }
+
+    #[test]
+    fn growth_and_leftovers_are_found_and_slack_is_not_growth() {
+        let before = holdings(10 << 20, 9, "a");
+        assert!(holdings(11 << 20, 9, "a").compare(&before).is_ok());
+        assert!(holdings(13 << 20, 9, "a").compare(&before).is_err());
+        assert!(holdings(10 << 20, 10, "a").compare(&before).is_err());
+        assert!(holdings(10 << 20, 9, "b").compare(&before).is_err());
+    }
+}
