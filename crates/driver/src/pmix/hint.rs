@@ -1,9 +1,11 @@
 //! Guesses whether a program will want libpmix, so that its start can go on beside that of the program. Only a hint: who
 //! was not recognised is served when it connects.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 /// Names of libraries are near the beginning of an executable.
 const LOOK_AT: u64 = 64 * 1024;
@@ -11,17 +13,62 @@ const LOOK_AT: u64 = 64 * 1024;
 /// What only a user of PMIx is linked with. (MPICH's library is `libmpi.so.12` or `libmpich.so`.)
 const LIBRARIES: [&[u8]; 3] = [b"libpmix.so", b"libmpi.so.40", b"libmpi.so.20"];
 
-/// True when the program names a library that uses PMIx.
-pub(super) fn wants_pmix(program: &str, wdir: &Path) -> bool {
-    let file = if program.contains('/') {
-        File::open(wdir.join(program)).ok()
-    } else {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&path).find_map(|dir| File::open(dir.join(program)).ok())
-    };
+/// Programs that are remembered. A stream of small jobs runs the same few again and again.
+const REMEMBERED: usize = 64;
+
+/// What was seen of programs so far.
+#[derive(Default)]
+pub(super) struct Hints {
+    seen: BTreeMap<(String, PathBuf), Seen>,
+}
+
+struct Seen {
+    path: PathBuf,
+    stamp: Stamp,
+    wants: bool,
+}
+
+/// Changes when the file does.
+type Stamp = (u64, u64, u64, i64, i64);
+
+impl Hints {
+    /// True when the program names a library that uses PMIx.
+    pub(super) fn wants_pmix(&mut self, program: &str, wdir: &Path) -> bool {
+        let key = (program.to_owned(), wdir.to_owned());
+        if let Some(seen) = self.seen.get(&key).filter(|seen| stamp(&seen.path) == Some(seen.stamp)) {
+            return seen.wants;
+        }
+        let Some(seen) = find(program, wdir).and_then(look) else {
+            return false;
+        };
+        if self.seen.len() >= REMEMBERED {
+            self.seen.clear();
+        }
+        let wants = seen.wants;
+        self.seen.insert(key, seen);
+        wants
+    }
+}
+
+fn find(program: &str, wdir: &Path) -> Option<PathBuf> {
+    if program.contains('/') {
+        return Some(wdir.join(program));
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).map(|dir| dir.join(program)).find(|file| file.is_file())
+}
+
+fn look(path: PathBuf) -> Option<Seen> {
+    let stamp = stamp(&path)?;
     let mut head = Vec::new();
-    let read = file.map(|f| f.take(LOOK_AT).read_to_end(&mut head));
-    matches!(read, Some(Ok(_))) && head.starts_with(b"\x7fELF") && LIBRARIES.iter().any(|l| contains(&head, l))
+    File::open(&path).ok()?.take(LOOK_AT).read_to_end(&mut head).ok()?;
+    let wants = head.starts_with(b"\x7fELF") && LIBRARIES.iter().any(|l| contains(&head, l));
+    Some(Seen { path, stamp, wants })
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let file = std::fs::metadata(path).ok()?;
+    Some((file.dev(), file.ino(), file.size(), file.mtime(), file.mtime_nsec()))
 }
 
 fn contains(text: &[u8], what: &[u8]) -> bool {
@@ -34,14 +81,19 @@ mod tests {
 
     #[test]
     fn programs_without_mpi_start_nothing() {
-        assert!(!wants_pmix("true", Path::new("/")));
-        assert!(!wants_pmix("./none", Path::new("/")));
+        assert!(!Hints::default().wants_pmix("true", Path::new("/")));
+        assert!(!Hints::default().wants_pmix("./none", Path::new("/")));
     }
 
     #[test]
     fn a_program_that_names_the_library_is_recognised() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("p"), b"\x7fELF....\0libmpi.so.40\0").unwrap();
-        assert!(wants_pmix("./p", dir.path()));
+        let mut hints = Hints::default();
+        assert!(hints.wants_pmix("./p", dir.path()));
+        assert!(hints.wants_pmix("./p", dir.path()));
+        // Another program of the same name.
+        std::fs::write(dir.path().join("p"), b"\x7fELF....").unwrap();
+        assert!(!hints.wants_pmix("./p", dir.path()));
     }
 }

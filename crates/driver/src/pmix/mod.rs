@@ -35,6 +35,7 @@ use crate::control::Requests;
 use crate::session::Session;
 use calls::{Calls, Known, Names};
 use door::Door;
+use hint::Hints;
 use pmi1::Pmi1;
 use rendezvous::Place;
 use tools::Tools;
@@ -64,6 +65,7 @@ struct Shared {
     session: Session,
     jobs: RefCell<BTreeMap<JobId, Job>>,
     names: RefCell<Names>,
+    hints: RefCell<Hints>,
     calls: RefCell<Calls>,
     /// Tools of others, where they may come.
     tools: Option<RefCell<Tools>>,
@@ -94,6 +96,7 @@ impl PmixBridge {
             session: session.clone(),
             jobs: RefCell::default(),
             names: RefCell::default(),
+            hints: RefCell::default(),
             calls: RefCell::new(Calls::new(inbox.clone())),
             tools: requests.map(|requests| RefCell::new(Tools::new(requests, dvm))),
             worker: OnceCell::new(),
@@ -186,7 +189,7 @@ impl Shared {
         let wanted = self.worker.get().is_none()
             && order.spec.apps.iter().any(|app| {
                 let wdir = app.wdir.as_ref().unwrap_or(&app.submit_dir);
-                app.argv.first().is_some_and(|program| hint::wants_pmix(program, Path::new(wdir)))
+                app.argv.first().is_some_and(|p| self.hints.borrow_mut().wants_pmix(p, Path::new(wdir)))
             });
         let local_size = order.map.on_daemon(self.daemon).count() as u32;
         let job = Job { registration, local_size, is_ready: false };
