@@ -4,6 +4,7 @@
 //! While output waits to be written, nothing is read from the DVM: a slow reader of ours slows the job down, and nothing
 //! piles up here.
 
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -51,8 +52,8 @@ pub struct Session {
     outgoing: BytesMut,
     sinks: [Sink; 2],
     input: Source,
-    /// At most so much is to be read from the input.
-    wanted: Option<usize>,
+    /// Reads of the input that were asked for: at most so much each.
+    wanted: VecDeque<usize>,
     signals: Signals,
     came: Vec<i32>,
     broken: Vec<(Stream, Errno)>,
@@ -72,7 +73,7 @@ impl Session {
             outgoing: BytesMut::new(),
             sinks: [Sink::of(rustix::stdio::stdout(), 1)?, Sink::of(rustix::stdio::stderr(), 2)?],
             input,
-            wanted: None,
+            wanted: VecDeque::new(),
             signals: Signals::catch(signals)?,
             came: Vec::new(),
             broken: Vec::new(),
@@ -107,15 +108,15 @@ impl Session {
         self.note(to, done);
     }
 
-    /// Asks for input; it comes as one [`Happening::Input`].
+    /// Asks for input; it comes as one [`Happening::Input`], after those that were asked for before.
     pub fn read_input(&mut self, limit: usize) {
-        self.wanted = Some(limit);
+        self.wanted.push_back(limit);
     }
 
     /// True while input was asked for and has not come.
     #[must_use]
     pub fn is_reading(&self) -> bool {
-        self.wanted.is_some()
+        !self.wanted.is_empty()
     }
 
     /// Waits for what comes first, at most so long.
@@ -186,14 +187,14 @@ impl Session {
 
     fn take_input(&mut self) -> Option<Bytes> {
         // An input that cannot be read has ended, for a job as for a shell's tools.
-        let data = self.input.read(self.wanted?).unwrap_or(Some(Bytes::new()))?;
-        self.wanted = None;
+        let data = self.input.read(*self.wanted.front()?).unwrap_or(Some(Bytes::new()))?;
+        self.wanted.pop_front();
         Some(data)
     }
 
     /// One poll, and what it makes possible.
     fn wait(&mut self, limit: Option<Duration>) {
-        let background = self.wanted.is_some() && self.input.is_background();
+        let background = self.is_reading() && self.input.is_background();
         let limit = if background { Some(limit.map_or(BACKGROUND_PAUSE, |l| l.min(BACKGROUND_PAUSE))) } else { limit };
         let limit = limit.map(|l| Timespec { tv_sec: l.as_secs() as i64, tv_nsec: i64::from(l.subsec_nanos()) });
         let mut socket = PollFlags::empty();
@@ -206,7 +207,7 @@ impl Session {
         }
         let full = self.sinks.iter().filter(|sink| sink.is_full());
         fds.extend(full.map(|sink| PollFd::from_borrowed_fd(sink.fd(), PollFlags::OUT)));
-        if let Some(input) = self.input.fd().filter(|_| self.wanted.is_some() && !background) {
+        if let Some(input) = self.input.fd().filter(|_| self.is_reading() && !background) {
             fds.push(PollFd::from_borrowed_fd(input, PollFlags::IN));
         }
         // An interrupted poll is as good as one that found something: everything is tried below.

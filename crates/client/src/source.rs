@@ -19,6 +19,8 @@ pub struct Source {
     /// `None` = nothing to read from, or its end was reached.
     fd: Option<OwnedFd>,
     terminal: bool,
+    /// Used for every read.
+    buffer: Vec<u8>,
 }
 
 impl Source {
@@ -27,26 +29,30 @@ impl Source {
     pub fn stdin() -> Source {
         let shared = rustix::stdio::stdin();
         if fstat(shared).is_err() {
-            return Source { fd: None, terminal: false };
+            return Source::of(None, false);
         }
         let terminal = isatty(shared);
         let waits = terminal || fstat(shared).is_ok_and(|s| FileType::from_raw_mode(s.st_mode) == FileType::Fifo);
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
         // Somebody who shares it could read faster than we after a poll; an open file of our own does not wait then.
         let own = waits.then(|| open("/proc/self/fd/0", flags, Mode::empty()).ok()).flatten();
-        Source { fd: own.or_else(|| rustix::io::fcntl_dupfd_cloexec(shared, 3).ok()), terminal }
+        Source::of(own.or_else(|| rustix::io::fcntl_dupfd_cloexec(shared, 3).ok()), terminal)
     }
 
     /// A file that nobody else reads.
     #[must_use]
     pub fn file(file: File) -> Source {
-        Source { fd: Some(file.into()), terminal: false }
+        Source::of(Some(file.into()), false)
     }
 
     /// Nothing.
     #[must_use]
     pub fn empty() -> Source {
-        Source { fd: None, terminal: false }
+        Source::of(None, false)
+    }
+
+    fn of(fd: Option<OwnedFd>, terminal: bool) -> Source {
+        Source { fd, terminal, buffer: Vec::new() }
     }
 
     /// What to poll for reading; `None` = its end can be read at once.
@@ -70,12 +76,13 @@ impl Source {
         if self.is_background() || poll(&mut polled, Some(&Timespec::default()))? == 0 {
             return Ok(None);
         }
-        let mut buffer = vec![0; limit.max(1)];
-        match rustix::io::read(fd, &mut buffer[..]) {
+        if self.buffer.len() < limit.max(1) {
+            self.buffer.resize(limit.max(1), 0);
+        }
+        match rustix::io::read(fd, &mut self.buffer[..limit.max(1)]) {
             Ok(0) => self.fd = None,
             Ok(count) => {
-                buffer.truncate(count);
-                return Ok(Some(Bytes::from(buffer)));
+                return Ok(Some(Bytes::copy_from_slice(&self.buffer[..count])));
             }
             Err(Errno::AGAIN | Errno::INTR) => return Ok(None),
             // A terminal refuses a reader in the background this way when it cannot be stopped.

@@ -5,6 +5,7 @@
 //! A client that does not read stops nobody but itself: output waits in its queue on the window of its own job, events are left
 //! out and counted, and it can ask nothing more while its replies pile up.
 
+mod ahead;
 mod client;
 mod contact;
 mod listener;
@@ -148,8 +149,9 @@ impl Control {
     pub(crate) fn read_stdin(&self, request: RequestId, limit: usize) {
         match self.hub.open.borrow().get(&request) {
             Some(Asker::Client(client, id)) => {
-                let limit = u32::try_from(limit).unwrap_or(u32::MAX);
-                client.send(DvmMessage::ReadStdin { id: *id, limit }.encode_frame(), None);
+                if let Some(data) = client.want_input(*id, u32::try_from(limit).unwrap_or(u32::MAX)) {
+                    self.hub.send(Input::Stdin { request, data });
+                }
             }
             Some(Asker::Submitter(submitter)) => submitter.read_stdin(limit),
             Some(Asker::Once(_)) | None => {}

@@ -15,6 +15,7 @@ use ferrite_wire::control::{
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::Notify;
 
+use super::ahead::Ahead;
 use super::{Asker, Hub};
 use crate::output::credit;
 
@@ -45,6 +46,8 @@ pub(super) struct Client {
     /// Something was written.
     drained: Notify,
     requests: RefCell<BTreeMap<u32, RequestId>>,
+    /// Input of submissions that read any.
+    input: RefCell<BTreeMap<u32, Ahead>>,
     follow: Cell<Option<u32>>,
     events_lost: Cell<u64>,
     closed: Cell<bool>,
@@ -141,7 +144,7 @@ fn on_message(message: ClientMessage, client: &Rc<Client>, hub: &Hub) -> Result<
     match message {
         ClientMessage::Open { id, request } => return open(id, request, client, hub),
         ClientMessage::Stdin { id, data } => {
-            if let Some(request) = known(id) {
+            if let (Some(request), Some(data)) = (known(id), client.input_came(id, data)) {
                 hub.send(Input::Stdin { request, data });
             }
         }
@@ -237,8 +240,22 @@ impl Client {
         self.send(DvmMessage::Event { id, event: event.clone() }.encode_frame(), None);
     }
 
+    /// The machine wants a piece of input of at most so many bytes; the piece, if it is there already.
+    pub(super) fn want_input(&self, id: u32, limit: u32) -> Option<Bytes> {
+        let (piece, more) = self.input.borrow_mut().entry(id).or_default().want();
+        for _ in 0..more {
+            self.send(DvmMessage::ReadStdin { id, limit }.encode_frame(), None);
+        }
+        piece
+    }
+
+    fn input_came(&self, id: u32, data: Bytes) -> Option<Bytes> {
+        self.input.borrow_mut().get_mut(&id)?.come(data)
+    }
+
     /// The request has its reply.
     pub(super) fn close_request(&self, id: u32) {
+        self.input.borrow_mut().remove(&id);
         self.requests.borrow_mut().remove(&id);
     }
 

@@ -1,0 +1,81 @@
+//! Standard input of a job on its way from a client: asked for ahead of the machine, which asks for one piece at a time, so that
+//! the way to the client and back is not waited for at each of them. Pure.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+
+/// Pieces that are asked for or there, beyond the one that the machine waits for.
+const AHEAD: usize = 8;
+
+/// The input of one submission.
+#[derive(Default)]
+pub(super) struct Ahead {
+    /// Came before it was wanted.
+    pieces: VecDeque<Bytes>,
+    /// Asked for, and has not come.
+    asked: usize,
+    /// The machine waits for a piece.
+    wanted: bool,
+    ended: bool,
+}
+
+impl Ahead {
+    /// The machine wants a piece: the piece, if it is there, and how many to ask the client for.
+    pub(super) fn want(&mut self) -> (Option<Bytes>, usize) {
+        let piece = self.pieces.pop_front();
+        self.wanted = piece.is_none();
+        let more = if self.ended { 0 } else { AHEAD - (self.asked + self.pieces.len()).min(AHEAD) };
+        self.asked += more;
+        (piece, more)
+    }
+
+    /// A piece has come: given back when the machine waits for it.
+    pub(super) fn come(&mut self, piece: Bytes) -> Option<Bytes> {
+        // Nobody asked: a client that sends on its own cannot fill the memory.
+        if self.asked == 0 || self.ended {
+            return None;
+        }
+        self.asked -= 1;
+        self.ended = piece.is_empty();
+        if std::mem::take(&mut self.wanted) {
+            return Some(piece);
+        }
+        self.pieces.push_back(piece);
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_come_in_order_and_no_more_than_were_asked_for() {
+        let mut ahead = Ahead::default();
+        assert_eq!(ahead.want(), (None, AHEAD));
+        assert_eq!(ahead.come("a".into()), Some("a".into()));
+        assert_eq!(ahead.come("b".into()), None);
+        assert_eq!(ahead.want(), (Some("b".into()), 2));
+        for _ in 0..AHEAD {
+            assert_eq!(ahead.come("c".into()), None);
+        }
+        assert_eq!(ahead.come("nobody asked".into()), None);
+        for left in (0..AHEAD).rev() {
+            let (piece, more) = ahead.want();
+            assert_eq!((piece, more > 0), (Some("c".into()), true), "{left}");
+            ahead.asked -= more;
+        }
+        assert_eq!(ahead.want().0, None);
+    }
+
+    #[test]
+    fn nothing_is_asked_for_after_the_end() {
+        let mut ahead = Ahead::default();
+        ahead.want();
+        assert_eq!(ahead.come("a".into()), Some("a".into()));
+        assert_eq!(ahead.come(Bytes::new()), None);
+        assert_eq!(ahead.come("late".into()), None);
+        assert_eq!(ahead.want(), (Some(Bytes::new()), 0));
+    }
+}
