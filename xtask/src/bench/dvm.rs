@@ -54,7 +54,45 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
     let status = inner.wait()?;
     ensure!(status.success(), "the measurement failed: {status}");
     bed.down()?;
+    let table = many_nodes()?;
+    println!("{table}");
+    text += &table;
     if write { report::write("dvm", &text) } else { Ok(()) }
+}
+
+const MANY_NODES: usize = 32;
+
+/// A DVM over many virtual nodes of this one machine, by real ssh.
+fn many_nodes() -> Result<String> {
+    announce("many nodes");
+    let bed = Bed::own("bench-many", MANY_NODES)?;
+    let hosts: Vec<String> = (0..MANY_NODES).map(|node| format!("n{node}:32")).collect();
+    let hosts = hosts.join(",");
+    let call = |name: &str, words: &[&str]| -> Result<Duration> {
+        let mut command = bed.command(0, product(name))?;
+        command.args(words).envs(soak::AS_ROOT).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let began = Instant::now();
+        ensure!(run(&mut command)?, "{name} {words:?} failed");
+        Ok(began.elapsed())
+    };
+    let mut times: [Times; 4] = Default::default();
+    for _ in 0..3 {
+        times[0].good(call("prte", &["--daemonize", "--host", &hosts])?);
+        for _ in 0..3 {
+            times[1].good(call("prun", &["-n", "1", "/bin/true"])?);
+            times[2].good(call("prun", &["-n", "1024", "/bin/true"])?);
+        }
+        times[3].good(call("pterm", &[])?);
+    }
+    bed.down()?;
+    let mut text =
+        format!("\n### a DVM over {MANY_NODES} virtual nodes by ssh\n\n| | median ms (p10 - p90) |\n|---|---|\n");
+    for (name, times) in
+        ["`prte --daemonize`", "`prun -n 1 true`", "`prun -n 1024 true`", "`pterm`"].iter().zip(&mut times)
+    {
+        text += &format!("| {name} | {} |\n", times.short());
+    }
+    Ok(text)
 }
 
 /// `xtask _bench_dvm RUNS JOBS PEER`
