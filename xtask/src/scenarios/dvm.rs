@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use rustix::process::Signal;
 
-use super::context::{Context, Expect, finish};
+use super::context::{Context, Expect, Skipped, finish};
 use super::{Scenario, scenarios};
 use crate::programs::{Mpi, mpi_program, pmix_tool};
 use crate::runner::Outcome;
@@ -26,6 +26,7 @@ pub(super) fn all() -> Vec<Scenario> {
         what_a_head_leaves_that_was_killed_whole_is_removed_by_the_next,
         the_end_of_the_dvm_ends_its_jobs_and_their_clients,
         a_tool_of_pmix_runs_a_job,
+        the_references_own_prun_and_pterm_are_served,
     ]
 }
 
@@ -227,4 +228,30 @@ fn a_tool_of_pmix_runs_a_job(c: &Context) -> Result<()> {
     run("echo out; echo err >&2; [ $PMIX_RANK != 3 ] || exit 5")?.code(5)?.complains_about(&["err"])?;
     run("hostname")?.code(0)?.lines(&["n0", "n0", "n1", "n1"].map(String::from))?;
     stop_dvm(c)
+}
+
+/// Where the reference is: a Debian 13 with `openmpi-bin`, made by
+/// `debootstrap --variant=minbase --include=openmpi-bin trixie DIR`.
+const PEER_ROOT: &str = "FERRITE_PEER_ROOT";
+
+fn the_references_own_prun_and_pterm_are_served(c: &Context) -> Result<()> {
+    let Some(root) = std::env::var_os(PEER_ROOT) else {
+        return Err(Skipped(format!("{PEER_ROOT} does not name a Debian 13 with its prun")).into());
+    };
+    let reference = |words: &[&str]| -> Result<Outcome> {
+        let mut command = c.bed().command(0, "unshare")?;
+        let script = "for d in proc sys dev tmp; do mount -n --rbind /$d \"$ROOT/$d\" || exit 99; done; exec chroot \"$ROOT\" \"$@\"";
+        command.args(["-m", "sh", "-c", script, "sh"]).args(words).env("ROOT", &root);
+        command.envs(crate::soak::AS_ROOT);
+        crate::runner::run(&mut command, Duration::from_secs(60))
+    };
+    start_dvm(c, 2)?;
+    let hosts: Vec<String> = (0..8).map(|rank| format!("n{}", rank / 2)).collect();
+    reference(&["prun", "-n", "8", "hostname"])?.code(0)?.lines(&hosts)?;
+    reference(&["prun", "-n", "2", "sh", "-c", "echo oh >&2; exit 3"])?.code(3)?.complains_about(&["oh"])?;
+    reference(&["prun", "-x", "COLOUR=blue", "-n", "1", "sh", "-c", "echo $COLOUR"])?
+        .code(0)?
+        .lines(&["blue".to_owned()])?;
+    reference(&["pterm.openmpi"])?.code(0)?;
+    Ok(())
 }
