@@ -97,7 +97,9 @@ fn a_launch_agent_that_fails_is_named(c: &Context) -> Result<()> {
 fn root_is_refused_unless_allowed(c: &Context) -> Result<()> {
     let mut plain = c.bed().command(0, crate::workspace::product("prterun"))?;
     // Whoever runs the tests may be allowed to.
-    crate::soak::AS_ROOT.iter().for_each(|(name, _)| drop(plain.env_remove(name)));
+    for (name, _) in crate::soak::AS_ROOT {
+        plain.env_remove(name);
+    }
     let refused = crate::runner::run(plain.args(["-n", "1", "echo", "started"]), Duration::from_secs(20))?;
     refused.code(1)?.lines(&[])?.complains_about(&["--allow-run-as-root"])?;
     Ok(())
