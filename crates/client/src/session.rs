@@ -108,7 +108,8 @@ impl Session {
         self.note(to, done);
     }
 
-    /// Asks for input; it comes as one [`Happening::Input`], after those that were asked for before.
+    /// Asks for input; it comes as one [`Happening::Input`], after those that were asked for before; none
+    /// comes after the end.
     pub fn read_input(&mut self, limit: usize) {
         self.wanted.push_back(limit);
     }
@@ -189,6 +190,10 @@ impl Session {
         // An input that cannot be read has ended, for a job as for a shell's tools.
         let data = self.input.read(*self.wanted.front()?).unwrap_or(Some(Bytes::new()))?;
         self.wanted.pop_front();
+        if data.is_empty() {
+            // The end is told once: whoever asked ahead knows then that nothing follows.
+            self.wanted.clear();
+        }
         Some(data)
     }
 

@@ -171,7 +171,8 @@ pub enum DvmMessage {
         /// Already worded.
         text: String,
     },
-    /// Read once from your standard input. Answered by [`ClientMessage::Stdin`].
+    /// Read once from your standard input. Answered by [`ClientMessage::Stdin`], in turn when there are several; none is answered
+    /// after the end of input.
     ReadStdin {
         /// The submission.
         id: u32,
