@@ -11,6 +11,7 @@ mod count;
 pub mod directive;
 pub mod display;
 mod error;
+mod narrow;
 mod occupancy;
 mod place;
 mod policy;

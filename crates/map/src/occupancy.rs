@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ferrite_types::{CpuSet, JobMap, LocalRank, NodeId, NodeRecord};
 use thiserror::Error;
 
+use crate::place::positions;
 use crate::policy::OVERSUBSCRIBE;
 
 /// See the module.
@@ -42,15 +43,18 @@ impl Occupancy {
     pub fn claim(&mut self, nodes: &mut [NodeRecord], map: &JobMap) -> Result<(), Overcommitted> {
         let counts = per_node(map);
         let oversubscribe = map.map_by.contains(OVERSUBSCRIBE);
-        for node in nodes.iter() {
-            let wanted = node.slots_inuse + counts.get(&node.id).copied().unwrap_or(0);
+        let position = positions(nodes);
+        let used: Vec<(usize, u32)> = counts.iter().filter_map(|(id, n)| Some((position(*id)?, *n))).collect();
+        for (at, count) in &used {
+            let node = &nodes[*at];
+            let wanted = node.slots_inuse + count;
             let limit = hard_limit(node, oversubscribe);
-            if wanted > limit && counts.contains_key(&node.id) {
+            if wanted > limit {
                 return Err(Overcommitted { node: node.name.clone(), wanted, limit });
             }
         }
-        for node in nodes {
-            node.slots_inuse += counts.get(&node.id).copied().unwrap_or(0);
+        for (at, count) in used {
+            nodes[at].slots_inuse += count;
         }
         for (id, placement) in placements(map) {
             let node = self.nodes.entry(id).or_default();
@@ -64,9 +68,11 @@ impl Occupancy {
 
     /// Gives back what the job used. Nodes that have left the pool in between are passed over.
     pub fn release(&mut self, nodes: &mut [NodeRecord], map: &JobMap) {
-        let counts = per_node(map);
-        for node in nodes {
-            let count = counts.get(&node.id).copied().unwrap_or(0);
+        let position = positions(nodes);
+        for (id, count) in per_node(map) {
+            let Some(node) = position(id).map(|at| &mut nodes[at]) else {
+                continue;
+            };
             debug_assert!(node.slots_inuse >= count, "released more than was claimed");
             node.slots_inuse = node.slots_inuse.saturating_sub(count);
         }

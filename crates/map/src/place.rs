@@ -11,6 +11,7 @@ use ferrite_types::{
 use crate::bind::Binder;
 use crate::count::{self, Limit, TooMany};
 use crate::error::{self, MapError, NodeSlots};
+use crate::narrow::{Few, narrowed};
 use crate::occupancy::Occupancy;
 use crate::policy::{Policy, kind_word, map_kind};
 use crate::rank::{self, OnNode};
@@ -31,6 +32,22 @@ pub fn place(
     occupancy: &Occupancy,
 ) -> Result<JobMap, MapError> {
     assert_eq!(spec.apps.len(), apps.len(), "one selection per app context");
+    match narrowed(spec, nodes, apps) {
+        Some(Few { shares, total_slots }) => {
+            let map = place_among(spec, nodes, &[shares], occupancy)?;
+            Ok(JobMap { total_slots, ..map })
+        }
+        None => place_among(spec, nodes, apps, occupancy),
+    }
+}
+
+/// Places a job on these nodes, looking at each of them.
+pub(crate) fn place_among(
+    spec: &JobSpec,
+    nodes: &[NodeRecord],
+    apps: &[Vec<NodeShare>],
+    occupancy: &Occupancy,
+) -> Result<JobMap, MapError> {
     let mut job = Job::new(spec, nodes, apps, occupancy)?;
     job.find_shapes();
     let counts = job.count()?;
@@ -43,10 +60,10 @@ pub fn place(
 }
 
 /// One node of the job while it is placed.
-struct Seat<'a> {
+pub(crate) struct Seat<'a> {
     record: &'a NodeRecord,
     /// Slots that are free before this job.
-    free: u32,
+    pub(crate) free: u32,
     /// Processes that fit at all (`max_slots`) before this job.
     room: u32,
     /// Processes of this job so far.
@@ -352,7 +369,7 @@ fn unbind_overflowed(map: &mut JobMap, desks: &[Desk<'_>]) {
 }
 
 impl<'a> Seat<'a> {
-    fn new(record: &'a NodeRecord) -> Seat<'a> {
+    pub(crate) fn new(record: &'a NodeRecord) -> Seat<'a> {
         let max = if record.max_slots == 0 { u32::MAX } else { record.max_slots };
         let room = max.saturating_sub(record.slots_inuse);
         let free = record.slots.saturating_sub(record.slots_inuse).min(room);
@@ -362,7 +379,7 @@ impl<'a> Seat<'a> {
 
 /// Where the record of a node is. In a whole pool that is its number, so a one-process job in a large
 /// DVM builds no index; a part of a pool is searched.
-fn positions(nodes: &[NodeRecord]) -> impl Fn(NodeId) -> Option<usize> {
+pub(crate) fn positions(nodes: &[NodeRecord]) -> impl Fn(NodeId) -> Option<usize> + use<> {
     let whole = nodes.iter().enumerate().all(|(at, node)| node.id.0 as usize == at);
     let numbered = nodes.iter().enumerate().filter(|_| !whole);
     let index: BTreeMap<NodeId, usize> = numbered.map(|(at, node)| (node.id, at)).collect();
