@@ -53,13 +53,17 @@ _pdvm() {
 
     case "${cmd}" in
         pdvm)
-            opts="-h -V --json --dvm-uri --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help --version status nodes jobs job kill signal events top trace metrics"
+            opts="-h -V --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help --version status nodes jobs job kill signal events top trace metrics"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --dvm-uri)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dvm-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -87,13 +91,17 @@ _pdvm() {
             return 0
             ;;
         pdvm__subcmd__events)
-            opts="-f -h --follow --json --dvm-uri --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
+            opts="-f -h --follow --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --dvm-uri)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dvm-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -121,13 +129,17 @@ _pdvm() {
             return 0
             ;;
         pdvm__subcmd__job)
-            opts="-h --json --dvm-uri --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
+            opts="-h --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --dvm-uri)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dvm-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -155,13 +167,17 @@ _pdvm() {
             return 0
             ;;
         pdvm__subcmd__jobs)
-            opts="-h --json --dvm-uri --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
+            opts="-h --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --dvm-uri)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dvm-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -189,13 +205,17 @@ _pdvm() {
             return 0
             ;;
         pdvm__subcmd__kill)
-            opts="-h --json --dvm-uri --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
+            opts="-h --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --dvm-uri)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dvm-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -223,13 +243,17 @@ _pdvm() {
             return 0
             ;;
         pdvm__subcmd__metrics)
-            opts="-h --json --dvm-uri --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
+            opts="-h --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --dvm-uri)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dvm-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -257,13 +281,17 @@ _pdvm() {
             return 0
             ;;
         pdvm__subcmd__nodes)
-            opts="-h --json --dvm-uri --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
+            opts="-h --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --dvm-uri)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dvm-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -291,13 +319,17 @@ _pdvm() {
             return 0
             ;;
         pdvm__subcmd__signal)
-            opts="-h --json --dvm-uri --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
+            opts="-h --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --dvm-uri)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dvm-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -325,13 +357,17 @@ _pdvm() {
             return 0
             ;;
         pdvm__subcmd__status)
-            opts="-h --json --dvm-uri --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
+            opts="-h --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --dvm-uri)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dvm-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -359,7 +395,7 @@ _pdvm() {
             return 0
             ;;
         pdvm__subcmd__top)
-            opts="-h --interval --json --dvm-uri --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
+            opts="-h --interval --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -370,6 +406,10 @@ _pdvm() {
                     return 0
                     ;;
                 --dvm-uri)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dvm-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -397,7 +437,7 @@ _pdvm() {
             return 0
             ;;
         pdvm__subcmd__trace)
-            opts="-h --chrome --json --dvm-uri --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
+            opts="-h --chrome --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -408,6 +448,10 @@ _pdvm() {
                     return 0
                     ;;
                 --dvm-uri)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dvm-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

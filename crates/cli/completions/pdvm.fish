@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_pdvm_global_optspecs
-    string join \n json dvm-uri= pid= namespace= system-server-first system-server-only do-not-connect wait-to-connect= num-connect-retries= h/help V/version
+    string join \n json dvm-uri= dvm-key= pid= namespace= system-server-first system-server-only do-not-connect wait-to-connect= num-connect-retries= h/help V/version
 end
 
 function __fish_pdvm_needs_command
@@ -25,6 +25,7 @@ function __fish_pdvm_using_subcommand
 end
 
 complete -c pdvm -n "__fish_pdvm_needs_command" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_needs_command" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
 complete -c pdvm -n "__fish_pdvm_needs_command" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
 complete -c pdvm -n "__fish_pdvm_needs_command" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_needs_command" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
@@ -46,6 +47,7 @@ complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "top" -d 'Watch it: jobs a
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "trace" -d 'How long a job was in each state'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "metrics" -d 'What it has counted since it began'
 complete -c pdvm -n "__fish_pdvm_using_subcommand status" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand status" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand status" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand status" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand status" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
@@ -56,6 +58,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand status" -l system-server-only 
 complete -c pdvm -n "__fish_pdvm_using_subcommand status" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand status" -s h -l help -d 'Print help'
 complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
@@ -66,6 +69,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -l system-server-only -
 complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand nodes" -s h -l help -d 'Print help'
 complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
@@ -76,6 +80,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l system-server-only -d
 complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand jobs" -s h -l help -d 'Print help'
 complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
@@ -86,6 +91,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l system-server-only -d 
 complete -c pdvm -n "__fish_pdvm_using_subcommand job" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand job" -s h -l help -d 'Print help'
 complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
@@ -96,6 +102,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l system-server-only -d
 complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand kill" -s h -l help -d 'Print help'
 complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
@@ -106,6 +113,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l system-server-only 
 complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -s h -l help -d 'Print help'
 complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
@@ -118,6 +126,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l do-not-connect -d '
 complete -c pdvm -n "__fish_pdvm_using_subcommand events" -s h -l help -d 'Print help'
 complete -c pdvm -n "__fish_pdvm_using_subcommand top" -l interval -d 'Time between two looks' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand top" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand top" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand top" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand top" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand top" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
@@ -129,6 +138,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand top" -l do-not-connect -d 'Con
 complete -c pdvm -n "__fish_pdvm_using_subcommand top" -s h -l help -d 'Print help'
 complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l chrome -d 'Write a trace for Perfetto or chrome://tracing to this file; `-` = standard output' -r -F
 complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
@@ -139,6 +149,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l system-server-only -
 complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand trace" -s h -l help -d 'Print help'
 complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand metrics" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r

@@ -16,6 +16,7 @@ _pdvm() {
     local context curcontext="$curcontext" state line
     _arguments "${_arguments_options[@]}" : \
 '--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
@@ -40,6 +41,7 @@ _pdvm() {
             (status)
 _arguments "${_arguments_options[@]}" : \
 '--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
@@ -55,6 +57,7 @@ _arguments "${_arguments_options[@]}" : \
 (nodes)
 _arguments "${_arguments_options[@]}" : \
 '--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
@@ -70,6 +73,7 @@ _arguments "${_arguments_options[@]}" : \
 (jobs)
 _arguments "${_arguments_options[@]}" : \
 '--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
@@ -85,6 +89,7 @@ _arguments "${_arguments_options[@]}" : \
 (job)
 _arguments "${_arguments_options[@]}" : \
 '--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
@@ -101,6 +106,7 @@ _arguments "${_arguments_options[@]}" : \
 (kill)
 _arguments "${_arguments_options[@]}" : \
 '--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
@@ -117,6 +123,7 @@ _arguments "${_arguments_options[@]}" : \
 (signal)
 _arguments "${_arguments_options[@]}" : \
 '--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
@@ -134,6 +141,7 @@ _arguments "${_arguments_options[@]}" : \
 (events)
 _arguments "${_arguments_options[@]}" : \
 '--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
@@ -152,6 +160,7 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--interval=[Time between two looks]:SECONDS:_default' \
 '--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
@@ -168,6 +177,7 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '(--json)--chrome=[Write a trace for Perfetto or chrome\://tracing to this file; \`-\` = standard output]:FILE|-:_files' \
 '--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
@@ -184,6 +194,7 @@ _arguments "${_arguments_options[@]}" : \
 (metrics)
 _arguments "${_arguments_options[@]}" : \
 '--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \

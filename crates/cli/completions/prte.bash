@@ -23,7 +23,7 @@ _prte() {
 
     case "${cmd}" in
         prte)
-            opts="-H -h -V --host --hostfile --default-hostfile --daemonize --no-ready-msg --set-sid --keepalive --system-server --report-uri --report-pid --forward-signals --allow-run-as-root --prtemca --launch-agent --leave-session-attached --debug-daemons --personality --help --version"
+            opts="-H -h -V --host --hostfile --default-hostfile --daemonize --no-ready-msg --set-sid --keepalive --system-server --report-uri --report-pid --listen --forward-signals --allow-run-as-root --prtemca --launch-agent --leave-session-attached --debug-daemons --personality --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -54,6 +54,10 @@ _prte() {
                     return 0
                     ;;
                 --report-pid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --listen)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

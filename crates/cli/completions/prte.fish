@@ -4,6 +4,7 @@ complete -c prte -l default-hostfile -d 'Hostfile that is used when nothing else
 complete -c prte -l keepalive -d 'End when nobody can write to this pipe (a file descriptor) any more' -r
 complete -c prte -l report-uri -d 'Write how to find the DVM: `-` standard output, `+` standard error, or a file (removed at the end)' -r
 complete -c prte -l report-pid -d 'Write the process id: `-` standard output, `+` standard error, or a file (removed at the end)' -r
+complete -c prte -l listen -d 'Let clients of other hosts in, at a port (0 = any): they need the file of --report-uri, and the key file that it names. See --help dvm' -r
 complete -c prte -l forward-signals -d 'Signals to pass on to the processes of all jobs: `all` (default), `none`, or names and numbers' -r
 complete -c prte -l prtemca -d 'Set a parameter of the runtime' -r
 complete -c prte -l launch-agent -d 'Command that starts a daemon on a node; without it: the prted next to this program' -r

@@ -22,6 +22,7 @@ _prte() {
 '--keepalive=[End when nobody can write to this pipe (a file descriptor) any more]:FD:_default' \
 '--report-uri=[Write how to find the DVM\: \`-\` standard output, \`+\` standard error, or a file (removed at the end)]:-|+|FILE:_default' \
 '--report-pid=[Write the process id\: \`-\` standard output, \`+\` standard error, or a file (removed at the end)]:-|+|FILE:_default' \
+'--listen=[Let clients of other hosts in, at a port (0 = any)\: they need the file of --report-uri, and the key file that it names. See --help dvm]:[ADDRESS:]PORT:_default' \
 '--forward-signals=[Signals to pass on to the processes of all jobs\: \`all\` (default), \`none\`, or names and numbers]:SIGNAL,...:_default' \
 '*--prtemca=[Set a parameter of the runtime]:KEY:_default:KEY:_default' \
 '--launch-agent=[Command that starts a daemon on a node; without it\: the prted next to this program]:COMMAND:_default' \

@@ -28,6 +28,7 @@ complete -c prun -l retries -d 'Run a job that failed so often again' -r
 complete -c prun -l max-running -d 'Have at most so many jobs open at a time (256 without it)' -r
 complete -c prun -l dvm -d 'Run in a DVM that is running already: search, pid:N, pid:file:PATH, uri:URI, file:PATH, ns:NAME, system, system-first. Also: environment PRTEPROXY_USE_DVM' -r
 complete -c prun -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c prun -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
 complete -c prun -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
 complete -c prun -l namespace -d 'The DVM with this name or namespace' -r
 complete -c prun -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r

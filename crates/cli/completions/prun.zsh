@@ -47,6 +47,7 @@ _prun() {
 '--max-running=[Have at most so many jobs open at a time (256 without it)]:N:_default' \
 '--dvm=[Run in a DVM that is running already\: search, pid\:N, pid\:file\:PATH, uri\:URI, file\:PATH, ns\:NAME, system, system-first. Also\: environment PRTEPROXY_USE_DVM]:WHICH:_default' \
 '--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \

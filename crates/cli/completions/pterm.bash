@@ -23,13 +23,17 @@ _pterm() {
 
     case "${cmd}" in
         pterm)
-            opts="-h -V --dvm-uri --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help --version"
+            opts="-h -V --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --dvm-uri)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dvm-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -6,9 +6,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{ArgAction, FromArgMatches, Parser};
-use ferrite_driver::{HeadRun, Report, Serve, run_head};
+use ferrite_driver::{HeadRun, Listen, Report, Serve, run_head};
 use ferrite_rm::hostlist;
 use ferrite_wire::dvm_contact::batch_job;
+use ferrite_wire::remote::split_address;
 
 use crate::args::{AboutOptions, AppPlace, ReportTo, Tool, UsageError, matches_of, parse_signals, report_to};
 use crate::command::{self, REFUSED, as_text, print};
@@ -25,7 +26,7 @@ const NAME: &str = "prte";
     about = "Starts a DVM: a runtime on the nodes that stays, for any number of jobs (prun) until it is ended (pterm).",
     override_usage = "prte [OPTIONS]",
     after_help = "It says `DVM ready` on standard output when jobs can be submitted. It ends with pterm, or Ctrl-C.\n\
-        `prte --help TOPIC` explains an option or one of: hosts, parameters.",
+        `prte --help TOPIC` explains an option or one of: hosts, parameters, dvm.",
     disable_help_flag = true,
     disable_version_flag = true,
     disable_help_subcommand = true,
@@ -62,6 +63,10 @@ pub struct PrteOptions {
     /// Write the process id: `-` standard output, `+` standard error, or a file (removed at the end)
     #[arg(long, value_name = "-|+|FILE", help_heading = "Life of the DVM")]
     report_pid: Option<String>,
+    /// Let clients of other hosts in, at a port (0 = any): they need the file of --report-uri, and the key file that it names.
+    /// See --help dvm
+    #[arg(long, value_name = "[ADDRESS:]PORT", help_heading = "Life of the DVM")]
+    listen: Option<String>,
     /// Signals to pass on to the processes of all jobs: `all` (default), `none`, or names and numbers
     #[arg(long, value_name = "SIGNAL,...", help_heading = "Life of the DVM")]
     forward_signals: Option<String>,
@@ -112,6 +117,8 @@ pub struct PrteRun {
     pub keepalive: Option<i32>,
     /// `--system-server`.
     pub system_server: bool,
+    /// `--listen`.
+    pub listen: Option<Listen>,
     /// `--report-uri`.
     pub report_uri: Option<ReportTo>,
     /// `--report-pid`.
@@ -167,6 +174,7 @@ impl PrteOptions {
             set_sid: self.set_sid,
             keepalive: self.keepalive.map(|fd| number("--keepalive", &fd)).transpose()?,
             system_server: self.system_server,
+            listen: self.listen.map(|text| listen(&text)).transpose()?,
             report_uri: report("--report-uri", self.report_uri)?,
             report_pid: report("--report-pid", self.report_pid)?,
         })
@@ -178,6 +186,17 @@ fn number(option: &str, text: &str) -> Result<i32, UsageError> {
         .ok()
         .filter(|n| *n >= 0)
         .ok_or_else(|| UsageError::value(option, format!("{text:?} is not a number"), "Give a number, 0 or more."))
+}
+
+fn listen(text: &str) -> Result<Listen, UsageError> {
+    let everywhere = text.parse().ok().map(|port| Listen { address: None, port });
+    let place = everywhere
+        .or_else(|| split_address(text).map(|(address, port)| Listen { address: Some(address.to_owned()), port }));
+    let wrong = || {
+        let next = "Give a port, 0 for any that is free, or ADDRESS:PORT; an IPv6 address in brackets.";
+        UsageError::value("--listen", format!("{text:?} is no port of this host"), next)
+    };
+    place.ok_or_else(wrong)
 }
 
 /// Runs the command with these arguments (without its name); returns its exit code.
@@ -223,6 +242,7 @@ fn hand_over(run: PrteRun, setup: DvmSetup, around: &Surroundings) -> i32 {
             report_uri: report(run.report_uri),
             report_pid: report(run.report_pid),
             keepalive: run.keepalive,
+            listen: run.listen,
             set_sid: run.set_sid,
             system_server: run.system_server,
             batch: batch_job(|name| around.environment.get(name).cloned()),

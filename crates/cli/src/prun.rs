@@ -75,7 +75,7 @@ pub(crate) fn find(
         return None;
     }
     let here = Here::of(around.hostname.clone(), tmpdir_base, |name| around.environment.get(name).cloned());
-    match ferrite_client::connect(&connect.selector, connect.patience, &here) {
+    match ferrite_client::connect(&connect.selector, connect.key.as_deref(), connect.patience, &here) {
         Ok(connection) => Some(connection),
         Err(error) => {
             command::refuse(name, &error.to_string(), error.next_step());

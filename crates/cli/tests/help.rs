@@ -152,6 +152,10 @@ fn prte() {
             "-n 4 ./a",
             "./a",
             "--keepalive x",
+            "--listen 4000",
+            "--listen [::1]:0",
+            "--listen n0",
+            "--listen 70000",
             "--report-pid 5",
             "--timeout 5",
             "--max-vm-size 3",
@@ -164,7 +168,17 @@ fn prte() {
 fn pterm() {
     insta::assert_snapshot!(all(
         Tool::Pterm,
-        &["--help", "", "--system-server-only", "--dvm-uri file:u", "now", "--pid x", "--nonsense", "-n 4"]
+        &[
+            "--help",
+            "",
+            "--system-server-only",
+            "--dvm-uri file:u",
+            "--dvm-uri file:u --dvm-key k",
+            "now",
+            "--pid x",
+            "--nonsense",
+            "-n 4"
+        ]
     ));
 }
 

@@ -1,4 +1,4 @@
-//! A connection to a DVM's control socket, for one request at a time. Everything here waits for the DVM; a client that has
+//! A connection to a DVM, by its control socket or from another host, for one request at a time. Everything here waits for the DVM; a client that has
 //! anything else to do meanwhile makes a [`crate::Session`] of it.
 
 use std::fs::File;
@@ -18,6 +18,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connec
 use thiserror::Error;
 
 use crate::frames::{FrameError, Frames};
+use crate::remote::{self, Key, Relay};
 
 /// Why a DVM cannot be talked to, or not any more.
 #[derive(Debug, Error)]
@@ -29,6 +30,26 @@ pub enum ConnectionError {
         path: PathBuf,
         /// Why not.
         cause: io::Error,
+    },
+    /// The head is on another host, and cannot be reached there.
+    #[error("the DVM {dvm} cannot be reached at {address}: {cause}")]
+    FarAway {
+        /// Its name.
+        dvm: String,
+        /// Where it should be.
+        address: String,
+        /// Why not.
+        cause: io::Error,
+    },
+    /// It is reached, and has another key.
+    #[error("the DVM at {address} is not {dvm}, or does not have the key in {path}")]
+    KeyRefused {
+        /// The name of the one that is meant.
+        dvm: String,
+        /// Where it should be.
+        address: String,
+        /// The key file.
+        path: PathBuf,
     },
     /// Somebody is, but says nothing.
     #[error("the DVM {dvm} does not answer")]
@@ -70,6 +91,12 @@ impl ConnectionError {
             ConnectionError::Unreachable { .. } => {
                 "If its process is gone, remove its session directory and start it anew."
             }
+            ConnectionError::FarAway { .. } => {
+                "See whether it is still running there, and whether this host can reach that port (a firewall may not let it)."
+            }
+            ConnectionError::KeyRefused { .. } => {
+                "Address and key are new each time prte is started: take the file of its --report-uri, and name the key file of that DVM with --dvm-key."
+            }
             ConnectionError::Silent { .. } => {
                 "It may be stopped or very busy: look at its process, and try again. End it with SIGTERM if nothing helps."
             }
@@ -89,6 +116,8 @@ pub struct Connection {
     pub(crate) stream: UnixStream,
     pub(crate) frames: Frames,
     next_id: u32,
+    /// Behind the stream, which it outlives, when the head is on another host.
+    _relay: Option<Relay>,
 }
 
 /// Within this a DVM greets, unless something is wrong with it.
@@ -104,6 +133,16 @@ impl Connection {
         let stream =
             reach(&path, SocketFlags::empty()).map_err(|cause| ConnectionError::Unreachable { path, cause })?;
         Connection::greet(&contact.dvm, stream)
+    }
+
+    /// Connects to the DVM of this contact, whose head is on another host.
+    ///
+    /// # Errors
+    /// Nobody there, or nobody with this key.
+    pub(crate) fn open_far(contact: &DvmContact, address: &str, key: &Key) -> Result<Connection, ConnectionError> {
+        let (stream, relay) = remote::call(&contact.dvm, address, key)?;
+        let connection = Connection::greet(&contact.dvm, stream)?;
+        Ok(Connection { _relay: Some(relay), ..connection })
     }
 
     fn greet(dvm: &str, mut stream: UnixStream) -> Result<Connection, ConnectionError> {
@@ -123,7 +162,7 @@ impl Connection {
             Ok(()) => {}
         }
         match check_greeting(&theirs) {
-            Ok(()) => Ok(Connection { dvm, stream, frames: Frames::default(), next_id: 1 }),
+            Ok(()) => Ok(Connection { dvm, stream, frames: Frames::default(), next_id: 1, _relay: None }),
             Err(cause) => Err(ConnectionError::Greeting { dvm, cause }),
         }
     }

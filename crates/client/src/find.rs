@@ -12,6 +12,7 @@ use rustix::net::SocketFlags;
 use thiserror::Error;
 
 use crate::connection::{Connection, ConnectionError, reach};
+use crate::remote::Key;
 use crate::selector::{Patience, Selector, bare_name, parse_pid};
 
 /// What the search depends on besides files.
@@ -79,6 +80,18 @@ pub enum FindError {
         /// This host.
         host: String,
     },
+    /// It is on another host, and nothing proves that we may talk to it.
+    #[error("the DVM {dvm} runs on {there}, and its key {} cannot be read: {cause}", .path.display())]
+    Key {
+        /// Its name.
+        dvm: String,
+        /// Its host.
+        there: String,
+        /// The key file.
+        path: PathBuf,
+        /// Why not.
+        cause: io::Error,
+    },
     /// A file that was named cannot be read.
     #[error("cannot read {path}: {cause}")]
     File {
@@ -111,7 +124,13 @@ impl FindError {
             }
             FindError::NotThere { .. } => "Name one that is running, or start one with `prte --daemonize`.",
             FindError::Several { .. } => "Say which one with --pid, --namespace or --dvm-uri.",
-            FindError::Elsewhere { .. } => "Run this command there: this version talks to a DVM on its own host only.",
+            FindError::Elsewhere { .. } => {
+                "Run this command there, or start that DVM with `prte --listen 0 --report-uri FILE`, and give its file here with \
+                 --dvm-uri file:FILE."
+            }
+            FindError::Key { .. } => {
+                "Copy the key file from there, readable for you only, and name the copy with --dvm-key, or run this command there."
+            }
             FindError::File { .. } => "Give the file that prte wrote because of --report-pid or --report-uri.",
             FindError::Content { .. } => "If prte is being started just now, try again with --wait-to-connect 10.",
             FindError::Connection(error) => error.next_step(),
@@ -126,9 +145,14 @@ impl FindError {
             | FindError::File { .. }
             | FindError::Content { .. } => true,
             FindError::Connection(error) => {
-                matches!(error, ConnectionError::Unreachable { .. } | ConnectionError::Lost { .. })
+                matches!(
+                    error,
+                    ConnectionError::Unreachable { .. }
+                        | ConnectionError::FarAway { .. }
+                        | ConnectionError::Lost { .. }
+                )
             }
-            FindError::Several { .. } | FindError::Elsewhere { .. } => false,
+            FindError::Several { .. } | FindError::Elsewhere { .. } | FindError::Key { .. } => false,
         }
     }
 }
@@ -193,17 +217,23 @@ fn is_listening(contact: &DvmContact) -> bool {
     }
 }
 
-/// Finds the DVM that is meant, and connects to it; as patiently as asked.
+/// Finds the DVM that is meant, and connects to it; as patiently as asked. The key file is for a DVM on another host; without
+/// one it is where the contact says.
 ///
 /// # Errors
 /// There is no such DVM, or it does not answer.
-pub fn connect(selector: &Selector, patience: Patience, here: &Here) -> Result<Connection, FindError> {
+pub fn connect(
+    selector: &Selector,
+    key: Option<&Path>,
+    patience: Patience,
+    here: &Here,
+) -> Result<Connection, FindError> {
     // How often the socket of a DVM that is being started is looked for when only a limit was given.
     const GLANCE: Duration = Duration::from_millis(100);
     let began = std::time::Instant::now();
     let mut attempts = 0_u32;
     loop {
-        let error = match choose(selector, here).and_then(|contact| Ok(Connection::open(&contact)?)) {
+        let error = match choose(selector, here).and_then(|contact| open(&contact, key, here)) {
             Ok(connection) => return Ok(connection),
             Err(error) => error,
         };
@@ -218,6 +248,27 @@ pub fn connect(selector: &Selector, patience: Patience, here: &Here) -> Result<C
         attempts += 1;
         std::thread::sleep(pause);
     }
+}
+
+/// By the control socket when it is here, else by TCP.
+fn open(contact: &DvmContact, key: Option<&Path>, here: &Here) -> Result<Connection, FindError> {
+    let is_here = contact.host == here.host;
+    // Two containers may have one host name: the socket is there in one of them only.
+    let is_far = !is_here || !Path::new(&contact.socket).exists();
+    let path = key.or(contact.key.as_deref().map(Path::new));
+    if let (true, Some(address), Some(path)) = (is_far, &contact.remote, path) {
+        let key = Key::read(path).map_err(|cause| FindError::Key {
+            dvm: contact.dvm.clone(),
+            there: contact.host.clone(),
+            path: path.to_owned(),
+            cause,
+        })?;
+        return Ok(Connection::open_far(contact, address, &key)?);
+    }
+    if is_here {
+        return Ok(Connection::open(contact)?);
+    }
+    Err(FindError::Elsewhere { dvm: contact.dvm.clone(), there: contact.host.clone(), host: here.host.clone() })
 }
 
 /// The contact of the DVM that is meant.
@@ -277,8 +328,7 @@ fn by_file(path: &Path, here: &Here) -> Result<DvmContact, FindError> {
     let text = read(path)?;
     let first = text.lines().next().unwrap_or_default();
     match DvmContact::parse(&text) {
-        Ok(contact) if contact.host == here.host => Ok(contact),
-        Ok(contact) => Err(FindError::Elsewhere { dvm: contact.dvm, there: contact.host, host: here.host.clone() }),
+        Ok(contact) => Ok(contact),
         Err(_) => {
             let (dvm, _) = parse_uri(first)
                 .ok_or_else(|| FindError::Content { path: path.to_owned(), what: "the URI of a DVM" })?;

@@ -3,11 +3,12 @@
 //! client is up in about a millisecond.
 //!
 //! Read in this order: `selector` (which DVM is meant), `find` (which ones there are), `connection` (one request, one reply),
-//! `session` (everything at once while a job runs).
+//! `remote` (the way to another host), `session` (everything at once while a job runs).
 
 mod connection;
 mod find;
 mod frames;
+mod remote;
 mod selector;
 mod session;
 mod signals;

@@ -1,5 +1,5 @@
-//! The door of a persistent DVM for `prun`, `pterm` and `pdvm`: a Unix socket in the session directory, one connection per
-//! client, any number of requests on each. The engine hands over what the machine has for a client; what clients ask
+//! The door of a persistent DVM for `prun`, `pterm` and `pdvm`: a Unix socket in the session directory, and a TCP port if it is
+//! wanted (`remote`); one connection per client, any number of requests on each. The engine hands over what the machine has for a client; what clients ask
 //! arrives as [`Input`]s. Nothing is decided here.
 //!
 //! A client that does not read stops nobody but itself: output waits in its queue on the window of its own job, events are left
@@ -10,6 +10,8 @@ mod client;
 mod contact;
 mod listener;
 pub(crate) mod metrics;
+pub(crate) mod remote;
+mod sealed;
 #[cfg(test)]
 mod tests;
 

@@ -412,6 +412,9 @@ impl Setup {
         if let Some(place) = params::value(&self.params, "ferrite_metrics") {
             published.remember(control::metrics::listen(control, place)?);
         }
+        let remote = serve.listen.as_ref();
+        let remote =
+            remote.map(|place| control::remote::listen(control, &self.session, place, &self.hostname)).transpose()?;
         let (endpoint, file) = pmix.open_to_tools(*pid, serve.system_server)?;
         published.remember(file);
         let contact = DvmContact {
@@ -424,7 +427,8 @@ impl Setup {
             system: serve.system_server,
             socket: socket.to_string_lossy().into_owned(),
             control: CONTROL_VERSION,
-            key: None,
+            key: remote.as_ref().map(|remote| remote.key_file.to_string_lossy().into_owned()),
+            remote: remote.map(|remote| remote.address),
         };
         published.contact(&contact, self.session.dir()?, serve.report_uri.as_ref())?;
         published.report(serve.report_pid.as_ref(), &format!("{pid}\n"))?;

@@ -55,8 +55,19 @@ pub struct Serve {
     pub set_sid: bool,
     /// It is the system's DVM.
     pub system_server: bool,
+    /// Where clients of other hosts are let in, if they are.
+    pub listen: Option<Listen>,
     /// The batch job that it runs in.
     pub batch: Option<String>,
+}
+
+/// A TCP port of this host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listen {
+    /// Its address or name; `None` = all that this host has.
+    pub address: Option<String>,
+    /// 0 = any that is free.
+    pub port: u16,
 }
 
 /// Where something is reported to.
@@ -139,7 +150,8 @@ fn come_loose(serve: &Serve) -> Result<Option<Detach>, String> {
     Ok(None)
 }
 
-fn new_key() -> io::Result<Zeroizing<[u8; 32]>> {
+/// Nobody can guess it.
+pub(crate) fn new_key() -> io::Result<Zeroizing<[u8; 32]>> {
     let mut key = Zeroizing::new([0; 32]);
     // The kernel gives up to 256 bytes whole.
     getrandom(&mut key[..], GetRandomFlags::empty())?;

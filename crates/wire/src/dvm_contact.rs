@@ -9,6 +9,8 @@ use std::fmt::Write as _;
 
 use thiserror::Error;
 
+use crate::remote::split_address;
+
 /// Name of the file in the session directory of the DVM. To be made with mode 0600, whole: written beside and renamed.
 pub const CONTACT_FILE: &str = "contact";
 
@@ -20,7 +22,7 @@ pub const SESSION_PREFIX: &str = "prte.";
 pub struct DvmContact {
     /// Name of the DVM: `<tool>-<host>-<pid>`.
     pub dvm: String,
-    /// Where it listens for clients of other hosts: `tcp4://host:port`; empty = nowhere.
+    /// Where it listens for PMIx tools: `tcp4://host:port`; empty = nowhere.
     pub endpoints: Vec<String>,
     /// Process id of the head, as its user sees it.
     pub pid: u32,
@@ -36,7 +38,9 @@ pub struct DvmContact {
     pub socket: String,
     /// Version of the control protocol that it speaks; [`crate::control::CONTROL_VERSION`].
     pub control: u16,
-    /// Path of the key file for clients of other hosts.
+    /// Where it listens for clients of other hosts: `host:port`; see [`crate::remote`].
+    pub remote: Option<String>,
+    /// Path of the key file for them, on the head's host.
     pub key: Option<String>,
 }
 
@@ -76,7 +80,7 @@ pub enum ContactError {
 }
 
 /// The names of lines. What must be there is decided in `parse`.
-const NAMES: [&str; 8] = ["pid", "host", "started", "batch", "system", "socket", "control", "key"];
+const NAMES: [&str; 9] = ["pid", "host", "started", "batch", "system", "socket", "control", "remote", "key"];
 
 impl DvmContact {
     /// `<dvm>@0.0[;tcp4://host:port...]`: what `--report-uri` writes and `--dvm-uri` takes.
@@ -105,6 +109,7 @@ impl DvmContact {
         line("system", if self.system { "yes" } else { "no" });
         line("socket", &self.socket);
         line("control", &self.control.to_string());
+        self.remote.iter().for_each(|address| line("remote", address));
         self.key.iter().for_each(|path| line("key", path));
         text
     }
@@ -127,6 +132,7 @@ impl DvmContact {
             system: lines.optional("system", yes_or_no)?.unwrap_or(false),
             socket: lines.value("socket", not_empty)?,
             control: lines.value("control", |v| v.parse().ok())?,
+            remote: lines.optional("remote", address)?,
             key: lines.optional("key", not_empty)?,
         })
     }
@@ -184,6 +190,10 @@ fn not_empty(value: &str) -> Option<String> {
     Some(value).filter(|v| !v.is_empty()).map(str::to_owned)
 }
 
+fn address(value: &str) -> Option<String> {
+    split_address(value).filter(|(_, port)| *port > 0).map(|_| value.to_owned())
+}
+
 fn yes_or_no(value: &str) -> Option<bool> {
     match value {
         "yes" => Some(true),
@@ -227,6 +237,7 @@ mod tests {
             system: true,
             socket: "/tmp/prte.4711/control".to_owned(),
             control: CONTROL_VERSION,
+            remote: Some("n0:4001".to_owned()),
             key: Some("/home/u/.prte/key".to_owned()),
         }
     }
@@ -236,14 +247,15 @@ mod tests {
         assert_eq!(
             contact().to_text(),
             "prte-n0-4711@0.0;tcp4://10.0.0.1:4000;tcp6://[::1]:4000\npid 4711\nhost n0\nstarted 1790000000\nbatch 88\n\
-             system yes\nsocket /tmp/prte.4711/control\ncontrol 1\nkey /home/u/.prte/key\n"
+             system yes\nsocket /tmp/prte.4711/control\ncontrol 1\nremote n0:4001\nkey /home/u/.prte/key\n"
         );
     }
 
     #[test]
     fn a_contact_comes_back_as_it_went() {
         let mut least = contact();
-        (least.endpoints, least.batch, least.system, least.key) = (Vec::new(), None, false, None);
+        (least.endpoints, least.batch, least.system) = (Vec::new(), None, false);
+        (least.remote, least.key) = (None, None);
         let mut odd = contact();
         odd.socket = "/tmp/a \\n b\n\r\\/prte.1/control ".to_owned();
         for contact in [contact(), least, odd] {
@@ -265,7 +277,8 @@ mod tests {
         assert_eq!(told(&text.replace("pid 4711", "pid 0")), "line 2: \"0\" is no value of \"pid\"");
         assert_eq!(told(&text.replace("system yes", "system maybe")), "line 6: \"maybe\" is no value of \"system\"");
         assert_eq!(told(&text.replace("socket /", "plug /")), "there is no line \"socket\"");
-        assert_eq!(told(&(text + "host n1\n")), "line 10: a second \"host\"");
+        assert_eq!(told(&text.replace("n0:4001", "n0")), "line 9: \"n0\" is no value of \"remote\"");
+        assert_eq!(told(&(text + "host n1\n")), "line 11: a second \"host\"");
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod frame;
 mod handshake;
 mod iof;
 mod launch;
+pub mod remote;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};

@@ -70,13 +70,18 @@ impl Context {
 
     /// One of our commands on n0 with the words of `line`, split at blanks.
     pub(super) fn tool(&self, name: &str, line: &str) -> Result<Call<'_>> {
-        Call::new(self, name)?.words(line.split_whitespace())
+        self.tool_on(0, name, line)
+    }
+
+    /// The same on another node.
+    pub(super) fn tool_on(&self, node: usize, name: &str, line: &str) -> Result<Call<'_>> {
+        Call::new(self, node, name)?.words(line.split_whitespace())
     }
 
     /// `prterun` on n0 over all four nodes, `slots` slots on each.
     pub(super) fn everywhere(&self, slots: usize, line: &str) -> Result<Call<'_>> {
         let hostfile = self.hostfile(slots)?;
-        Call::new(self, "prterun")?.words(["--hostfile"])?.words([hostfile])?.words(line.split_whitespace())
+        Call::new(self, 0, "prterun")?.words(["--hostfile"])?.words([hostfile])?.words(line.split_whitespace())
     }
 
     /// Processes called `name` on all nodes, with the nodes' indices.
@@ -114,8 +119,8 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    fn new(context: &'a Context, tool: &str) -> Result<Self> {
-        let mut command = context.bed.command(0, product(tool))?;
+    fn new(context: &'a Context, node: usize, tool: &str) -> Result<Self> {
+        let mut command = context.bed.command(node, product(tool))?;
         command.env("PRTE_ALLOW_RUN_AS_ROOT", "1").env("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1").stdin(Stdio::null());
         Ok(Self { command, _context: context })
     }

@@ -26,6 +26,7 @@ pub(super) fn all() -> Vec<Scenario> {
         what_a_head_leaves_that_was_killed_whole_is_removed_by_the_next,
         the_end_of_the_dvm_ends_its_jobs_and_their_clients,
         a_tool_of_pmix_runs_a_job,
+        a_client_on_another_node_needs_the_key,
         the_references_own_prun_and_pterm_are_served,
     ]
 }
@@ -253,5 +254,37 @@ fn the_references_own_prun_and_pterm_are_served(c: &Context) -> Result<()> {
         .code(0)?
         .lines(&["blue".to_owned()])?;
     reference(&["pterm.openmpi"])?.code(0)?;
+    Ok(())
+}
+
+/// The nodes share a directory; what is in the session directory on n0, the other nodes do not see.
+fn a_client_on_another_node_needs_the_key(c: &Context) -> Result<()> {
+    let (hostfile, uri) = (c.hostfile(2)?, c.bed().shared().join("uri"));
+    let prte = c.tool("prte", "--daemonize --listen 0 --hostfile")?.words([hostfile])?.words(["--report-uri"])?;
+    prte.words([&uri])?.run()?.code(0)?;
+    let contact = std::fs::read_to_string(&uri)?;
+    let line = contact.lines().find_map(|line| line.strip_prefix("key ")).context("the contact names no key")?;
+    let copied = crate::runner::run(c.bed().command(0, "cat")?.arg(line), Duration::from_secs(10))?.code(0)?;
+    let key = c.file("key", &copied.stdout)?;
+    let from_n1 = |key: &std::path::Path, tool: &str, line: &str| {
+        let dvm = format!("file:{}", uri.display());
+        let named = c.tool_on(1, tool, "--dvm-uri")?.words([dvm.as_str(), "--dvm-key"])?.words([key])?;
+        named.words(line.split_whitespace())
+    };
+    from_n1(&key, "prun", "-n 4 --map-by node hostname")?
+        .run()?
+        .code(0)?
+        .lines(&["n0", "n1", "n2", "n3"].map(String::from))?;
+    let mut echo = from_n1(&key, "prun", "-n 1 --host n2 sh -c")?.words(["cat; exit 9"])?.with_stdin().start()?;
+    std::io::Write::write_all(&mut echo.child().stdin.take().context("no stdin")?, b"to n0, n2 and back\n")?;
+    finish(echo)?.code(9)?.lines(&["to n0, n2 and back".to_owned()])?;
+    let wrong = c.file("wrong", &"07".repeat(32))?;
+    from_n1(&wrong, "prun", "-n 1 true")?.run()?.code(1)?.complains_about(&["--dvm-key"])?;
+    let victim = from_n1(&key, "prun", "-n 4 sleep 1000")?.start()?;
+    c.wait_for(4, "sleep")?;
+    c.signal(1, "prun", Signal::KILL)?;
+    c.wait_for(0, "sleep")?;
+    finish(victim)?.failure()?;
+    from_n1(&key, "pterm", "")?.run()?.code(0)?;
     Ok(())
 }

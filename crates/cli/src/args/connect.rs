@@ -1,5 +1,6 @@
 //! Which DVM a job is for, and lists of jobs: `--dvm` and the connection options, `--batch` and what belongs to it.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use ferrite_client::{Patience, Selector, SelectorError};
@@ -15,6 +16,8 @@ use super::tool::Tool;
 pub struct Connect {
     /// Which one.
     pub selector: Selector,
+    /// `--dvm-key`: for a DVM on another host.
+    pub key: Option<PathBuf>,
     /// How long to look for it.
     pub patience: Patience,
     /// `--do-not-connect`: not at all.
@@ -43,6 +46,7 @@ const MAX_RUNNING: usize = 256;
 #[derive(Default)]
 pub(crate) struct ConnectAsk {
     selector: Asked<Selector>,
+    key: Asked<PathBuf>,
     wait: Asked<Duration>,
     retries: Asked<u32>,
     never: bool,
@@ -52,6 +56,7 @@ impl ConnectAsk {
     pub(crate) fn add(&mut self, dvm: DvmChoice, options: ConnectionOptions) -> Result<(), UsageError> {
         let ConnectionOptions {
             dvm_uri,
+            dvm_key,
             pid,
             namespace,
             system_server_first,
@@ -72,6 +77,9 @@ impl ConnectAsk {
             if let Some(selector) = selector {
                 self.say(option, selector.map_err(|e| wrong(option, &e))?)?;
             }
+        }
+        if let Some(path) = dvm_key {
+            self.key.say("--dvm-key", "the key file", PathBuf::from(path))?;
         }
         if let Some(text) = wait_to_connect {
             let seconds = number("--wait-to-connect", &text, "Give a number of seconds.")?;
@@ -109,7 +117,7 @@ impl ConnectAsk {
             selector = Some(Selector::dvm(text).map_err(|e| wrong("PRTEPROXY_USE_DVM (environment)", &e))?);
         }
         let patience = Patience { wait: self.wait.0, retries: self.retries.0 };
-        Ok(Some(Connect { selector: selector.unwrap_or_default(), patience, never: self.never }))
+        Ok(Some(Connect { selector: selector.unwrap_or_default(), key: self.key.0, patience, never: self.never }))
     }
 }
 

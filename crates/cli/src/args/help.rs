@@ -66,7 +66,10 @@ fn topics(tool: Tool) -> Vec<Topic> {
     match tool {
         Tool::Prterun => TOPICS.iter().copied().chain([dvm]).collect(),
         Tool::Prun => TOPICS.iter().copied().chain([batch, dvm]).collect(),
-        Tool::Prte => TOPICS.iter().copied().filter(|(names, _)| matches!(names[0], "hosts" | "parameters")).collect(),
+        Tool::Prte => {
+            let ours = TOPICS.iter().copied().filter(|(names, _)| matches!(names[0], "hosts" | "parameters"));
+            ours.chain([dvm]).collect()
+        }
         Tool::Pterm => vec![dvm],
     }
 }
@@ -216,7 +219,14 @@ in its session directory (prte.<pid> under TMPDIR, or /tmp). With several of the
 
 --dvm says the same in one word, for prterun as well: search, pid:N, pid:file:PATH, uri:URI, file:PATH,
 ns:NAME, system, system-first. --wait-to-connect 10 looks for it for ten seconds.
-Clients run on the host of prte.
+
+Clients of other hosts need a DVM that listens for them, what it wrote, and its key file:
+
+  here     prte --daemonize --listen 0 --report-uri FILE     (0: any port)
+  there    prun --dvm-uri file:FILE --dvm-key KEYFILE ./a    (pterm and pdvm likewise)
+
+FILE names the key file in its line `key`; both are on a file system that all see, or copied. Whoever can read the
+key file can run jobs as you. What is said is encrypted and authenticated.
 ";
 
 const BATCH: &str = "\

@@ -247,6 +247,9 @@ pub(crate) struct ConnectionOptions {
     /// The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file
     #[arg(long, value_name = "URI|file:PATH")]
     pub(crate) dvm_uri: Option<String>,
+    /// Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names
+    #[arg(long, value_name = "FILE")]
+    pub(crate) dvm_key: Option<String>,
     /// The DVM with this process id, or the one whose process id is in a file
     #[arg(long, value_name = "N|file:PATH")]
     pub(crate) pid: Option<String>,

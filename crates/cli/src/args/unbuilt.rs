@@ -44,8 +44,8 @@ const OF_JOBS: &[Refusal] = &[
 
 const OF_PRTERUN: &[Refusal] = &[
     (&["daemonize", "set-sid"], "Start it with `setsid prterun ... &` instead."),
-    (&["system-server", "keepalive", "report-uri"], FOR_PRTE),
-    (&["dvm-uri", "pid", "namespace", "system-server-first", "system-server-only"], WHICH_DVM),
+    (&["system-server", "keepalive", "report-uri", "listen"], FOR_PRTE),
+    (&["dvm-uri", "dvm-key", "pid", "namespace", "system-server-first", "system-server-only"], WHICH_DVM),
     (&["do-not-connect", "wait-to-connect", "num-connect-retries"], WHICH_DVM),
     (
         &["batch", "detach", "wait-for-slots"],
@@ -56,7 +56,7 @@ const OF_PRTERUN: &[Refusal] = &[
 
 const OF_PRUN: &[Refusal] = &[
     (&["launch-agent", "leave-session-attached", "debug-daemons", "default-hostfile", "system-server"], OF_THE_DVM),
-    (&["daemonize", "set-sid", "keepalive", "no-ready-msg", "max-vm-size"], OF_THE_DVM),
+    (&["daemonize", "set-sid", "keepalive", "listen", "no-ready-msg", "max-vm-size"], OF_THE_DVM),
     (&["report-uri"], "Use --report-pid to find the process: prun is no server that one could connect to."),
 ];
 

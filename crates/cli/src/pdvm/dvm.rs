@@ -29,7 +29,7 @@ impl Dvm {
         let around = Surroundings::of_process(machine::environment()).map_err(Failure::Surroundings)?;
         let base = setup::tmpdir_base_here(&around)?;
         let here = Here::of(around.hostname, base.as_deref(), |name| around.environment.get(name).cloned());
-        let connection = ferrite_client::connect(&connect.selector, connect.patience, &here)?;
+        let connection = ferrite_client::connect(&connect.selector, connect.key.as_deref(), connect.patience, &here)?;
         Ok(Dvm { connection })
     }
 

@@ -37,6 +37,7 @@ impl Fake {
             system: false,
             socket: socket.display().to_string(),
             control: CONTROL_VERSION,
+            remote: None,
             key: None,
         };
         std::fs::write(session.join("contact"), contact.to_text()).unwrap();

@@ -68,6 +68,7 @@ impl Fake {
             system: false,
             socket: session.join("control").display().to_string(),
             control: CONTROL_VERSION,
+            remote: None,
             key: None,
         };
         std::fs::write(session.join("contact"), contact.to_text()).unwrap();

@@ -33,6 +33,7 @@ impl Place {
             system: false,
             socket: socket.display().to_string(),
             control: CONTROL_VERSION,
+            remote: None,
             key: None,
         }
     }
@@ -128,7 +129,12 @@ fn each_way_to_name_a_dvm_finds_it() {
     assert!(matches!(choose(&Selector::SystemOnly, &place.here()), Err(FindError::NotThere { .. })));
     let away = DvmContact { host: "n1".to_owned(), ..system };
     let selector = Selector::UriFile(file("away", &away.to_text()));
-    assert!(matches!(choose(&selector, &place.here()), Err(FindError::Elsewhere { .. })));
+    let connected = connect(&selector, None, Patience::default(), &place.here());
+    assert!(matches!(connected, Err(FindError::Elsewhere { .. })));
+    let far = DvmContact { remote: Some("n1:1".to_owned()), key: Some("/no/key".to_owned()), ..away };
+    let selector = Selector::UriFile(file("far", &far.to_text()));
+    let connected = connect(&selector, None, Patience::default(), &place.here());
+    assert!(matches!(connected, Err(FindError::Key { .. })));
     assert!(matches!(choose(&Selector::UriFile(file("x", "x")), &place.here()), Err(FindError::Content { .. })));
     assert!(matches!(choose(&Selector::UriFile("/no/file".into()), &place.here()), Err(FindError::File { .. })));
 }
@@ -153,7 +159,7 @@ fn patience_waits_for_a_dvm_that_is_being_started() {
         }
     });
     let patience = Patience { wait: Some(Duration::from_secs(60)), retries: None };
-    assert_eq!(connect(&Selector::Any, patience, &here).unwrap().dvm(), "prte-n0-1");
+    assert_eq!(connect(&Selector::Any, None, patience, &here).unwrap().dvm(), "prte-n0-1");
     starter.join().unwrap();
 }
 

@@ -194,7 +194,6 @@ async fn write_to(mut writer: impl AsyncWrite + Unpin, client: &Client, hub: &Hu
     loop {
         let batch = client.take();
         if batch.is_empty() {
-            writer.flush().await?;
             client.filled.notified().await;
             continue;
         }
@@ -207,6 +206,8 @@ async fn write_to(mut writer: impl AsyncWrite + Unpin, client: &Client, hub: &Hu
             }
         };
         result?;
+        // A sealed stream may still hold a part of it, and who waits for `flushed` ends the process.
+        writer.flush().await?;
         client.written().for_each(|account| credit(&hub.inbox, Some(account)));
     }
 }

@@ -68,7 +68,8 @@ impl Drop for Published {
     }
 }
 
-fn write_private(path: &Path, text: &str) -> io::Result<()> {
+/// Readable for its owner only.
+pub(super) fn write_private(path: &Path, text: &str) -> io::Result<()> {
     let mut file = std::fs::File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
     file.write_all(text.as_bytes())
 }

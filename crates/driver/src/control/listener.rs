@@ -31,10 +31,9 @@ pub(crate) fn listen(control: &Control, session: &Session) -> io::Result<PathBuf
 }
 
 async fn accept(listener: UnixListener, hub: Rc<Hub>) {
-    let most = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX) / SHARE_OF_FILES;
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => admit(stream, &hub, most),
+            Ok((stream, _)) => admit(stream, &hub),
             Err(error) => {
                 // Out of file descriptors: they may come back from anywhere, so there is no one event to wait for.
                 tracing::warn!(%error, "a client could not be accepted");
@@ -44,7 +43,7 @@ async fn accept(listener: UnixListener, hub: Rc<Hub>) {
     }
 }
 
-fn admit(stream: UnixStream, hub: &Rc<Hub>, most: u64) {
+fn admit(stream: UnixStream, hub: &Rc<Hub>) {
     let Ok(theirs) = stream.peer_cred() else {
         return;
     };
@@ -52,7 +51,13 @@ fn admit(stream: UnixStream, hub: &Rc<Hub>, most: u64) {
         tracing::warn!(uid = theirs.uid(), "a stranger was turned away from the control socket");
         return;
     }
-    let surplus = hub.clients.borrow().len() as u64 >= most;
+    let surplus = is_surplus(hub);
     let (reader, writer) = stream.into_split();
     spawn_local(serve(reader, writer, hub.clone(), surplus));
+}
+
+/// There are as many clients as can be served.
+pub(super) fn is_surplus(hub: &Hub) -> bool {
+    let most = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX) / SHARE_OF_FILES;
+    hub.clients.borrow().len() as u64 >= most
 }

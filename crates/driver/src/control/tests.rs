@@ -196,6 +196,7 @@ fn the_contact_file_is_private_and_reports_go_with_the_dvm() {
         system: false,
         socket: "/nowhere".to_owned(),
         control: 1,
+        remote: None,
         key: None,
     };
     let report = crate::Report::File(base.path().join("uri"));

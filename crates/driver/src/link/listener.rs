@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
 
-use rustix::net::sockopt::set_ipv6_v6only;
+use rustix::net::sockopt::{set_ipv6_v6only, set_socket_reuseaddr};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind as bind_socket, socket_with};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -20,21 +20,25 @@ use super::{HANDSHAKE_LIMIT, Shared, tune};
 const MAX_STRANGERS: usize = 512;
 const BACKLOG: i32 = 4096;
 
-/// Listens on all interfaces, IPv6 and IPv4 on one port where the machine has both.
-pub(super) fn bind() -> io::Result<(TcpListener, u16)> {
-    let listener = bind_to(AddressFamily::INET6).or_else(|_| bind_to(AddressFamily::INET))?;
+/// Listens on all interfaces, IPv6 and IPv4 on one port where the machine has both; 0 = any port that is free.
+pub(crate) fn bind(port: u16) -> io::Result<(TcpListener, u16)> {
+    let listener = bind_to(AddressFamily::INET6, port).or_else(|_| bind_to(AddressFamily::INET, port))?;
     let port = listener.local_addr()?.port();
     Ok((TcpListener::from_std(listener)?, port))
 }
 
-fn bind_to(family: AddressFamily) -> io::Result<std::net::TcpListener> {
+fn bind_to(family: AddressFamily, port: u16) -> io::Result<std::net::TcpListener> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(family, SocketType::STREAM, flags, None)?;
+    if port != 0 {
+        // Connections of the one before are remembered for a minute, and would keep its port from us.
+        set_socket_reuseaddr(&socket, true)?;
+    }
     let any = if family == AddressFamily::INET6 {
         set_ipv6_v6only(&socket, false)?;
-        SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0))
+        SocketAddr::from((Ipv6Addr::UNSPECIFIED, port))
     } else {
-        SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0))
+        SocketAddr::from((Ipv4Addr::UNSPECIFIED, port))
     };
     bind_socket(&socket, &any)?;
     rustix::net::listen(&socket, BACKLOG)?;
@@ -84,7 +88,7 @@ async fn greet(mut stream: TcpStream, from: SocketAddr, shared: Rc<Shared>) {
 }
 
 /// Closing with unread data would reset the connection, and our preamble, by which the other side sees what is wrong, be lost.
-async fn hang_up_gently(mut stream: TcpStream) {
+pub(crate) async fn hang_up_gently(mut stream: TcpStream) {
     let drain = async {
         let _ = stream.shutdown().await;
         let mut rest = [0; 4096];

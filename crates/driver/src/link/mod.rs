@@ -30,6 +30,7 @@ use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::Instant;
 
 pub(crate) use handshake::Identity;
+pub(crate) use listener::{bind, hang_up_gently};
 use seal::{Opener, SealError, Sealer};
 
 use crate::Inbox;
@@ -68,7 +69,7 @@ struct Link {
 impl Links {
     /// Listens on a port of the kernel's choice, on all interfaces. Within a `LocalSet`.
     pub(crate) fn listen(me: Identity, inbox: Inbox) -> io::Result<Links> {
-        let (socket, port) = listener::bind()?;
+        let (socket, port) = bind(0)?;
         let addresses = interfaces::addresses().unwrap_or_else(|error| {
             tracing::warn!(%error, "cannot list this machine's addresses");
             vec![std::net::Ipv4Addr::LOCALHOST.into()]

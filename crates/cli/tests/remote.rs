@@ -1,0 +1,102 @@
+//! A real `prte` that listens for clients of other hosts, and clients that take this host for another one.
+
+// Helpers of a test fail as tests do.
+#![allow(clippy::unwrap_used)]
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+
+const PRTE: &str = env!("CARGO_BIN_EXE_prte");
+const PRUN: &str = env!("CARGO_BIN_EXE_prun");
+const PTERM: &str = env!("CARGO_BIN_EXE_pterm");
+
+struct Dvm {
+    dir: tempfile::TempDir,
+    prte: Child,
+}
+
+impl Dvm {
+    fn start() -> Dvm {
+        let dir = tempfile::tempdir().unwrap();
+        let mut command = Command::new(PRTE);
+        command.args(["--listen", "127.0.0.1:0", "--host", "localhost:2", "--report-uri", "here"]);
+        command.env_clear().env("TMPDIR", dir.path()).current_dir(dir.path());
+        command.env("PRTE_ALLOW_RUN_AS_ROOT", "1").env("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        let mut prte = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(prte.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "DVM ready\n");
+        let contact = std::fs::read_to_string(dir.path().join("here")).unwrap();
+        let elsewhere = contact.lines().map(|line| match line.split_once(' ') {
+            Some(("host", _)) => "host another\n".to_owned(),
+            _ => format!("{line}\n"),
+        });
+        std::fs::write(dir.path().join("there"), elsewhere.collect::<String>()).unwrap();
+        Dvm { dir, prte }
+    }
+
+    fn client(&self, binary: &str, args: &[&str]) -> Command {
+        let mut command = Command::new(binary);
+        command.args(["--dvm-uri", "file:there"]).args(args).env_clear();
+        command.env("PATH", "/usr/bin:/bin").current_dir(self.dir.path());
+        command.env("PRTE_ALLOW_RUN_AS_ROOT", "1").env("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// The session directory is the only directory there.
+    fn key(&self) -> PathBuf {
+        let session = std::fs::read_dir(self.dir.path()).unwrap().map(|e| e.unwrap().path()).find(|p| p.is_dir());
+        session.unwrap().join("key")
+    }
+}
+
+impl Drop for Dvm {
+    fn drop(&mut self) {
+        let _ = self.prte.kill();
+        let _ = self.prte.wait();
+    }
+}
+
+fn fed(mut command: Command, input: &[u8]) -> Output {
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    let feeder = std::thread::spawn(move || stdin.write_all(&input));
+    let output = child.wait_with_output().unwrap();
+    // A program that is refused reads nothing.
+    let _ = feeder.join().unwrap();
+    output
+}
+
+/// Without the breaks of its lines.
+fn told(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_client_of_another_host_runs_jobs_and_ends_the_dvm_if_it_has_the_key() {
+    let mut dvm = Dvm::start();
+    let input: Vec<u8> = (0..300_000).map(|i| (i % 253) as u8).collect();
+    let output = fed(dvm.client(PRUN, &["-n", "1", "cat"]), &input);
+    assert!(output.status.success(), "{}", told(&output));
+    assert!(output.stdout == input, "{} bytes came back", output.stdout.len());
+    let output = fed(dvm.client(PRUN, &["-n", "2", "sh", "-c", "echo err >&2; exit 7"]), b"");
+    assert_eq!((output.status.code(), told(&output).contains("err")), (Some(7), true), "{}", told(&output));
+
+    let copy = dvm.dir.path().join("copy");
+    std::fs::copy(dvm.key(), &copy).unwrap();
+    std::fs::remove_file(dvm.key()).unwrap();
+    let output = fed(dvm.client(PRUN, &["-n", "1", "true"]), b"");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(told(&output).contains("--dvm-key"), "{}", told(&output));
+    std::fs::write(dvm.dir.path().join("wrong"), "07".repeat(32)).unwrap();
+    let output = fed(dvm.client(PRUN, &["--dvm-key", "wrong", "-n", "1", "true"]), b"");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(told(&output).contains("does not have the key in wrong"), "{}", told(&output));
+
+    let output = fed(dvm.client(PTERM, &["--dvm-key", "copy"]), b"");
+    assert!(output.status.success(), "{}", told(&output));
+    assert_eq!(dvm.prte.wait().unwrap().code(), Some(0));
+}

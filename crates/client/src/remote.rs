@@ -1,0 +1,225 @@
+//! A DVM whose head is on another host: the call by TCP, the proof that both sides have the key, and two threads that relay
+//! between the sealed stream and one end of a socket pair. The other end is all that the rest of the client knows.
+
+use std::io::{self, BufReader, Read, Write};
+use std::net::{Shutdown, TcpStream, ToSocketAddrs};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ferrite_wire::control::{GREETING_LEN, check_greeting, greeting};
+use ferrite_wire::remote::{HELLO_LEN, KEY_LEN, MAX_PLAIN, REMOTE_PATTERN, TAG_LEN, parse_key, prologue};
+use rustix::net::sockopt;
+use snow::resolvers::DefaultResolver;
+use snow::{Builder, HandshakeState, StatelessTransportState};
+use zeroize::Zeroizing;
+
+use crate::connection::{ConnectionError, lost};
+
+/// Within this a head is reached, and has greeted.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// A client that ends waits so long for its last words to be sent.
+const LAST_WORDS_LIMIT: Duration = Duration::from_secs(1);
+
+/// The key of a DVM, and where it was read.
+pub(crate) struct Key {
+    path: PathBuf,
+    bytes: Zeroizing<[u8; KEY_LEN]>,
+}
+
+impl Key {
+    /// Out of a key file.
+    ///
+    /// # Errors
+    /// It cannot be read, or holds something else.
+    pub(crate) fn read(path: &Path) -> io::Result<Key> {
+        let text = Zeroizing::new(std::fs::read_to_string(path)?);
+        let bytes = parse_key(&text).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it holds no key"))?;
+        Ok(Key { path: path.to_owned(), bytes: Zeroizing::new(bytes) })
+    }
+}
+
+/// The threads of a connection. Dropped after its stream, it sees to it that what was written there is sent.
+#[derive(Debug)]
+pub(crate) struct Relay {
+    stream: UnixStream,
+    /// Disconnected when everything is sent.
+    sent: Receiver<()>,
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        // Fails when the DVM was first, and then there is nobody to send to.
+        let _ = self.stream.shutdown(Shutdown::Write);
+        let _ = self.sent.recv_timeout(LAST_WORDS_LIMIT);
+    }
+}
+
+/// Calls the head at `address`; the stream that stands for it.
+pub(crate) fn call(dvm: &str, address: &str, key: &Key) -> Result<(UnixStream, Relay), ConnectionError> {
+    let unreachable = |cause| ConnectionError::FarAway { dvm: dvm.to_owned(), address: address.to_owned(), cause };
+    let mut stream = reach(address).map_err(unreachable)?;
+    tune(&stream).map_err(unreachable)?;
+    let noise = shake_hands(&mut stream, dvm, address, key)?;
+    stream.set_read_timeout(None).and_then(|()| stream.set_write_timeout(None)).map_err(unreachable)?;
+    relay(stream, noise).map_err(unreachable)
+}
+
+/// The first of its addresses that answers.
+fn reach(address: &str) -> io::Result<TcpStream> {
+    let deadline = Instant::now() + LIMIT;
+    let mut failure = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+    for address in address.to_socket_addrs()? {
+        // A limit of zero is refused; this one is over as soon.
+        let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        match TcpStream::connect_timeout(&address, left) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => failure = error,
+        }
+    }
+    Err(failure)
+}
+
+fn tune(stream: &TcpStream) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    // A host that vanishes is noticed within a minute, also by a client that has nothing to say.
+    sockopt::set_socket_keepalive(stream, true)?;
+    sockopt::set_tcp_keepidle(stream, Duration::from_secs(30))?;
+    sockopt::set_tcp_keepintvl(stream, Duration::from_secs(10))?;
+    sockopt::set_tcp_keepcnt(stream, 3)?;
+    stream.set_read_timeout(Some(LIMIT))?;
+    stream.set_write_timeout(Some(LIMIT))
+}
+
+fn shake_hands(
+    stream: &mut TcpStream,
+    dvm: &str,
+    address: &str,
+    key: &Key,
+) -> Result<StatelessTransportState, ConnectionError> {
+    let failed = |cause: &io::Error| match cause.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => ConnectionError::Silent { dvm: dvm.to_owned() },
+        _ => lost(dvm, cause),
+    };
+    let refused =
+        || ConnectionError::KeyRefused { dvm: dvm.to_owned(), address: address.to_owned(), path: key.path.clone() };
+    let (mut noise, first) = begin(dvm, &key.bytes).map_err(|e| failed(&e))?;
+    stream.write_all(&[&greeting()[..], &first].concat()).map_err(|e| failed(&e))?;
+    let mut theirs = [0; GREETING_LEN];
+    stream.read_exact(&mut theirs).map_err(|e| failed(&e))?;
+    check_greeting(&theirs).map_err(|cause| ConnectionError::Greeting { dvm: dvm.to_owned(), cause })?;
+    let mut hello = [0; HELLO_LEN];
+    match stream.read_exact(&mut hello) {
+        // It has understood us until here: that it hangs up can only mean the key, or its name, which is bound to it.
+        Err(e) if matches!(e.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset) => {
+            return Err(refused());
+        }
+        other => other.map_err(|e| failed(&e))?,
+    }
+    noise.read_message(&hello, &mut []).map_err(|_| refused())?;
+    let noise = noise.into_stateless_transport_mode().map_err(|_| refused())?;
+    let mut confirmation = Vec::new();
+    seal(&noise, 0, &[], &mut confirmation).and_then(|()| stream.write_all(&confirmation)).map_err(|e| failed(&e))?;
+    Ok(noise)
+}
+
+/// Our side of the handshake, and its first message.
+fn begin(dvm: &str, key: &[u8; KEY_LEN]) -> io::Result<(HandshakeState, [u8; HELLO_LEN])> {
+    let prologue = prologue(dvm);
+    let pattern = REMOTE_PATTERN.parse().expect("the pattern is one that snow knows");
+    let builder = Builder::with_resolver(pattern, Box::new(DefaultResolver));
+    let builder = builder.psk(0, key).and_then(|b| b.prologue(&prologue)).expect("each is set once");
+    // The only thing that can fail is the system's source of randomness.
+    let mut noise = builder.build_initiator().map_err(io::Error::other)?;
+    let mut first = [0; HELLO_LEN];
+    noise.write_message(&[], &mut first).map_err(io::Error::other)?;
+    Ok((noise, first))
+}
+
+fn relay(stream: TcpStream, noise: StatelessTransportState) -> io::Result<(UnixStream, Relay)> {
+    let (ours, theirs) = UnixStream::pair()?;
+    let (to_head, from_here) = (stream.try_clone()?, theirs.try_clone()?);
+    let noise = Arc::new(noise);
+    let for_sealing = Arc::clone(&noise);
+    let (sending, sent) = channel();
+    thread::Builder::new().name("seal".to_owned()).spawn(move || {
+        // How it ended is seen by the thread that reads.
+        let _ = seal_all(&from_here, &to_head, &for_sealing);
+        // Whoever writes now is told; what has come for him can still be read.
+        let _ = from_here.shutdown(Shutdown::Read);
+        let _ = to_head.shutdown(Shutdown::Write);
+        drop::<std::sync::mpsc::Sender<()>>(sending);
+    })?;
+    thread::Builder::new().name("open".to_owned()).spawn(move || {
+        // However it ended: the client is told that there is no DVM any more.
+        let _ = open_all(&stream, &theirs, &noise);
+        let _ = theirs.shutdown(Shutdown::Both);
+        let _ = stream.shutdown(Shutdown::Both);
+    })?;
+    Ok((ours.try_clone()?, Relay { stream: ours, sent }))
+}
+
+/// Until the client ends. Nonce 0 was used for the confirmation.
+fn seal_all(mut from: &UnixStream, mut to: &TcpStream, noise: &StatelessTransportState) -> io::Result<()> {
+    let mut plain = vec![0; MAX_PLAIN];
+    let mut sealed = Vec::new();
+    for nonce in 1.. {
+        let count = read_some(&mut from, &mut plain)?;
+        if count == 0 {
+            break;
+        }
+        sealed.clear();
+        seal(noise, nonce, &plain[..count], &mut sealed)?;
+        to.write_all(&sealed)?;
+    }
+    Ok(())
+}
+
+/// Until the DVM ends.
+fn open_all(from: &TcpStream, mut to: &UnixStream, noise: &StatelessTransportState) -> io::Result<()> {
+    let mut from = BufReader::with_capacity(64 * 1024, from);
+    let (mut sealed, mut plain) = (Vec::new(), Vec::new());
+    for nonce in 0.. {
+        let mut length = [0; 2];
+        from.read_exact(&mut length)?;
+        sealed.resize(usize::from(u16::from_le_bytes(length)), 0);
+        from.read_exact(&mut sealed)?;
+        open(noise, nonce, &sealed, &mut plain)?;
+        to.write_all(&plain)?;
+    }
+    Ok(())
+}
+
+fn read_some(from: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match from.read(into) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
+}
+
+/// Appends a record with these bytes.
+fn seal(noise: &StatelessTransportState, nonce: u64, plain: &[u8], to: &mut Vec<u8>) -> io::Result<()> {
+    let (start, length) = (to.len(), plain.len() + TAG_LEN);
+    to.extend_from_slice(&u16::try_from(length).map_err(io::Error::other)?.to_le_bytes());
+    to.resize(start + 2 + length, 0);
+    noise.write_message(nonce, plain, &mut to[start + 2..]).map_err(io::Error::other)?;
+    Ok(())
+}
+
+/// What is in the record behind its length.
+fn open(noise: &StatelessTransportState, nonce: u64, record: &[u8], plain: &mut Vec<u8>) -> io::Result<()> {
+    plain.resize(record.len(), 0);
+    let damaged = |_| io::Error::new(io::ErrorKind::InvalidData, "a record does not authenticate");
+    let count = noise.read_message(nonce, record, plain).map_err(damaged)?;
+    plain.truncate(count);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,197 @@
+//! The door for clients on other hosts: a TCP port, and a key file whose holder may come in. Behind the handshake a client is
+//! served as at the control socket. What is agreed on stands in [`ferrite_wire::remote`].
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+use ferrite_wire::control::{GREETING_LEN, GreetingError, check_greeting, greeting};
+use ferrite_wire::remote::{HELLO_LEN, KEY_LEN, REMOTE_PATTERN, TAG_LEN, join_address, key_text, prologue};
+use rustix::net::sockopt;
+use snow::{Builder, HandshakeState, StatelessTransportState};
+use thiserror::Error;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{AbortHandle, spawn_local};
+use zeroize::Zeroizing;
+
+use super::client::serve;
+use super::contact::write_private;
+use super::listener::is_surplus;
+use super::sealed::{SealedReader, SealedWriter, open};
+use super::{Control, Hub, explain};
+use crate::head::{Listen, new_key};
+use crate::link;
+use crate::session::Session;
+
+/// Name of the key file in the session directory.
+const KEY_FILE: &str = "key";
+/// Who has not shown within this that he has the key is hung up on.
+const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
+/// Connections that have not shown it yet; beyond it the oldest is hung up on, so that whoever holds connections open and
+/// says nothing cannot keep clients out.
+const MAX_STRANGERS: usize = 64;
+
+/// What clients have to know.
+pub(crate) struct Remote {
+    /// Where to call: `host:port`.
+    pub(crate) address: String,
+    /// Where the key is.
+    pub(crate) key_file: PathBuf,
+}
+
+/// What every handshake needs.
+struct Door {
+    dvm: String,
+    key: Zeroizing<[u8; KEY_LEN]>,
+    hub: Rc<Hub>,
+}
+
+/// Why a connection did not become a client.
+#[derive(Debug, Error)]
+enum Turned {
+    #[error(transparent)]
+    Greeting(#[from] GreetingError),
+    #[error("it does not have this DVM's key, or means another DVM")]
+    Key,
+    #[error("it hung up during the handshake")]
+    HungUp,
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Opens the port and writes the key file. Within a `LocalSet`.
+///
+/// # Errors
+/// When either cannot be made; the message names which.
+pub(crate) fn listen(control: &Control, session: &Session, place: &Listen, hostname: &str) -> io::Result<Remote> {
+    let (listener, port) = bind(place)?;
+    let key = new_key()?;
+    let key_file = session.dir()?.join(KEY_FILE);
+    write_private(&key_file, &Zeroizing::new(key_text(&key))).map_err(explain("the key file", &key_file))?;
+    let door = Door { dvm: control.dvm.clone(), key, hub: control.hub.clone() };
+    spawn_local(accept(listener, Rc::new(door)));
+    Ok(Remote { address: join_address(public_name(place, hostname), port), key_file })
+}
+
+fn bind(place: &Listen) -> io::Result<(TcpListener, u16)> {
+    let Listen { address, port } = place;
+    let shown = join_address(address.as_deref().unwrap_or("*"), *port);
+    let bound = match address {
+        None => link::bind(*port),
+        Some(address) => std::net::TcpListener::bind((address.as_str(), *port)).and_then(|listener| {
+            listener.set_nonblocking(true)?;
+            let port = listener.local_addr()?.port();
+            Ok((TcpListener::from_std(listener)?, port))
+        }),
+    };
+    bound.map_err(|error| io::Error::new(error.kind(), format!("--listen {shown}: {error}")))
+}
+
+/// What others call this host: the address, unless it stands for all of them.
+fn public_name<'a>(place: &'a Listen, hostname: &'a str) -> &'a str {
+    let is_any = |address: &&str| address.parse::<IpAddr>().is_ok_and(|ip| ip.is_unspecified());
+    place.address.as_deref().filter(|address| !is_any(address)).unwrap_or(hostname)
+}
+
+async fn accept(listener: TcpListener, door: Rc<Door>) {
+    let mut strangers: VecDeque<AbortHandle> = VecDeque::new();
+    loop {
+        let (stream, from) = match listener.accept().await {
+            Ok(call) => call,
+            Err(error) => {
+                // Out of file descriptors: they may come back from anywhere, so there is no one event to wait for.
+                tracing::warn!(%error, "a client of another host could not be accepted");
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                continue;
+            }
+        };
+        strangers.retain(|task| !task.is_finished());
+        if strangers.len() >= MAX_STRANGERS
+            && let Some(oldest) = strangers.pop_front()
+        {
+            oldest.abort();
+        }
+        strangers.push_back(spawn_local(greet(stream, from, Rc::clone(&door))).abort_handle());
+    }
+}
+
+async fn greet(mut stream: TcpStream, from: SocketAddr, door: Rc<Door>) {
+    tune(&stream);
+    match tokio::time::timeout(HANDSHAKE_LIMIT, answer(&mut stream, &door)).await {
+        Ok(Ok(noise)) => {
+            let noise = Rc::new(noise);
+            let (input, out) = stream.into_split();
+            // The number 0 of the client was its confirmation.
+            let (reader, writer) = (SealedReader::new(noise.clone(), 1, input), SealedWriter::new(noise, 0, out));
+            let hub = door.hub.clone();
+            let surplus = is_surplus(&hub);
+            // A task of its own: this one counts as a stranger.
+            spawn_local(serve(reader, writer, hub, surplus));
+        }
+        Ok(Err(cause)) => {
+            tracing::warn!(%from, %cause, "a client of another host was turned away");
+            link::hang_up_gently(stream).await;
+        }
+        Err(_) => tracing::warn!(%from, "a connection did not finish its handshake and was closed"),
+    }
+}
+
+/// Our half of the handshake.
+async fn answer(stream: &mut TcpStream, door: &Door) -> Result<StatelessTransportState, Turned> {
+    // First of all, so that whoever does not speak this version learns it from us.
+    stream.write_all(&greeting()).await?;
+    let mut theirs = [0; GREETING_LEN];
+    read_exact(stream, &mut theirs).await?;
+    check_greeting(&theirs)?;
+    let mut noise = start(door)?;
+    let mut hello = [0; HELLO_LEN];
+    read_exact(stream, &mut hello).await?;
+    noise.read_message(&hello, &mut []).map_err(|_| Turned::Key)?;
+    noise.write_message(&[], &mut hello).map_err(io::Error::other)?;
+    stream.write_all(&hello).await?;
+    let noise = noise.into_stateless_transport_mode().map_err(|_| Turned::Key)?;
+    // A recording could have said all until here.
+    let mut confirmation = [0; 2 + TAG_LEN];
+    read_exact(stream, &mut confirmation).await?;
+    if confirmation[..2] != (TAG_LEN as u16).to_le_bytes() {
+        return Err(Turned::Key);
+    }
+    open(&noise, 0, &confirmation[2..], &mut Vec::new()).map_err(|_| Turned::Key)?;
+    Ok(noise)
+}
+
+fn start(door: &Door) -> Result<HandshakeState, Turned> {
+    let prologue = prologue(&door.dvm);
+    let pattern = REMOTE_PATTERN.parse().expect("the pattern is one that snow knows");
+    let builder = Builder::new(pattern).psk(0, &door.key).and_then(|b| b.prologue(&prologue));
+    // The only thing that can fail is the system's source of randomness.
+    Ok(builder.expect("each is set once").build_responder().map_err(io::Error::other)?)
+}
+
+async fn read_exact(stream: &mut TcpStream, bytes: &mut [u8]) -> Result<(), Turned> {
+    match stream.read_exact(bytes).await {
+        Ok(_) => Ok(()),
+        Err(e) if matches!(e.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset) => {
+            Err(Turned::HungUp)
+        }
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// No waiting to fill packets, and a host that vanished is noticed within a minute. There is no limit to how long a client may
+/// take to read, as links have one: a stopped `prun` is no dead one.
+fn tune(stream: &TcpStream) {
+    // None of these can fail on a TCP socket; a client is served without them, only worse.
+    let _ = sockopt::set_tcp_nodelay(stream, true);
+    let _ = sockopt::set_socket_keepalive(stream, true);
+    let _ = sockopt::set_tcp_keepidle(stream, Duration::from_secs(30));
+    let _ = sockopt::set_tcp_keepintvl(stream, Duration::from_secs(10));
+    let _ = sockopt::set_tcp_keepcnt(stream, 3);
+}
+
+#[cfg(test)]
+mod tests;
