@@ -127,8 +127,19 @@ impl Launcher {
 
     fn peer(root: &Path) -> Result<Launcher> {
         peer::enter(root)?;
-        let call = |name: &str| peer::call(root, name);
-        Ok(Launcher { name: peer::NAME, prte: call("prte"), prun: call("prun"), pterm: call("pterm.openmpi") })
+        // Its clients are servers too, and would be taken for the DVM when there are several at a time.
+        let call = |name: &str, option: &str, value: &str| {
+            let mut words = peer::call(root, name);
+            words.extend([option, value].map(str::to_owned));
+            words
+        };
+        let found = "file:/tmp/dvm.uri";
+        Ok(Launcher {
+            name: peer::NAME,
+            prte: call("prte", "--report-uri", "/tmp/dvm.uri"),
+            prun: call("prun", "--dvm-uri", found),
+            pterm: call("pterm.openmpi", "--dvm-uri", found),
+        })
     }
 
     fn start(&self) -> Result<Duration> {
