@@ -77,7 +77,8 @@ impl Source {
             return Ok(None);
         }
         if self.buffer.len() < limit.max(1) {
-            self.buffer.resize(limit.max(1), 0);
+            // Fresh zeros come from the kernel when they are touched; most jobs read little or nothing.
+            self.buffer = vec![0; limit.max(1)];
         }
         match rustix::io::read(fd, &mut self.buffer[..limit.max(1)]) {
             Ok(0) => self.fd = None,
