@@ -111,6 +111,11 @@ pub(crate) fn inner(words: &[String]) -> Result<()> {
     many(jobs)
 }
 
+/// Progress goes to standard error: standard output is the report.
+fn say(title: &str) {
+    eprintln!("--- {title}");
+}
+
 /// Somebody's `prte`, `prun` and `pterm`.
 struct Launcher {
     name: &'static str,
@@ -203,7 +208,7 @@ fn table(title: &str, heads: &str) {
 }
 
 fn start_and_end(launchers: &[Launcher], runs: usize) -> Result<()> {
-    announce("start and end");
+    say("start and end");
     table(
         "a DVM on one node",
         "`prte --daemonize` until it returns, ms (p10 - p90) | `pterm` until all is gone, ms (p10 - p90)",
@@ -220,7 +225,7 @@ fn start_and_end(launchers: &[Launcher], runs: usize) -> Result<()> {
 }
 
 fn one_after_another(launchers: &[Launcher], runs: usize) -> Result<()> {
-    announce("one after another");
+    say("one after another");
     table("`prun -n 1 true`, one after another", "median ms | p10 - p90 | p99 | worst | good runs | failed or hung");
     let mut floor = Times::default();
     (0..runs).try_for_each(|_| timed(&mut floor, &mut Command::new("/bin/true")))?;
@@ -253,7 +258,7 @@ fn timed(times: &mut Times, command: &mut Command) -> Result<()> {
 }
 
 fn at_a_time(launchers: &[Launcher], runs: usize) -> Result<()> {
-    announce("at a time");
+    say("at a time");
     table(&format!("`prun -n 1 true`, {CLIENTS} at a time"), "jobs/s | failed or hung | worst ms");
     let mut floor = || Command::new("/bin/true");
     println!("| floor: spawn and wait | {} |", rate(&mut floor, runs * 4)?);
@@ -293,7 +298,7 @@ fn rate(make: &mut dyn FnMut() -> Command, count: usize) -> Result<String> {
 /// Tasks of a batch beside the same processes started by two threads that do nothing else.
 fn batch() -> Result<()> {
     const TASKS: usize = 10_000;
-    announce("batch");
+    say("batch");
     let began = Instant::now();
     std::thread::scope(|scope| {
         let spawner = || (0..TASKS / 2).try_for_each(|_| run(&mut Command::new("/bin/true")).map(drop));
@@ -315,7 +320,7 @@ fn batch() -> Result<()> {
 
 /// A gigabyte out of a job, and one into it.
 fn streams() -> Result<()> {
-    announce("streams");
+    say("streams");
     let ours = Launcher::ours();
     ours.start()?;
     let mut rows = Vec::new();
@@ -357,7 +362,7 @@ fn drained(script: &str, prun: &str) -> Result<Duration> {
 }
 
 fn many(jobs: usize) -> Result<()> {
-    announce("many jobs");
+    say("many jobs");
     let mut soak = Soak::start()?;
     let first = soak.batch(soak::BEFORE)?;
     let before = soak.measure()?;
