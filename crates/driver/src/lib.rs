@@ -6,6 +6,7 @@
 //! `children`, `spawn`, `stdio` and `output` are the processes of jobs, `pmix` their MPI side, `control` the clients of a
 //! persistent DVM.
 
+mod accepting;
 mod children;
 mod control;
 mod daemon;

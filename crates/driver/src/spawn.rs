@@ -547,7 +547,7 @@ mod tests {
 
     /// Run by hand: `cargo test --release -p ferrite-driver --lib -- --ignored --nocapture floor`.
     #[test]
-    #[ignore = "a measurement"]
+    #[ignore = "a measurement: cargo test --release -p ferrite-driver --lib -- --ignored --nocapture floor"]
     fn cost_beside_the_floor() {
         use std::process::{Command, Stdio};
         use std::time::Instant;

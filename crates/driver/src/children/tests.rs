@@ -316,7 +316,7 @@ fn a_gigabyte_through_cat_is_the_same_and_bounded() {
 
 /// Run by hand, with `--release -- --ignored --nocapture`.
 #[test]
-#[ignore = "a measurement"]
+#[ignore = "a measurement: cargo test --release -p ferrite-driver --lib -- --ignored --nocapture plain_pipes"]
 fn throughput_beside_plain_pipes() {
     const TOTAL: u64 = 1 << 30;
     let source = format!("head -c {TOTAL} /dev/zero");

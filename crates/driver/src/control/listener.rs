@@ -4,7 +4,6 @@
 use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::time::Duration;
 
 use rustix::process::{Resource, getrlimit, getuid};
 use tokio::net::{UnixListener, UnixStream};
@@ -12,6 +11,7 @@ use tokio::task::spawn_local;
 
 use super::client::serve;
 use super::{Control, Hub, explain};
+use crate::accepting;
 use crate::session::Session;
 
 /// Name of the socket in the session directory.
@@ -32,14 +32,8 @@ pub(crate) fn listen(control: &Control, session: &Session) -> io::Result<PathBuf
 
 async fn accept(listener: UnixListener, hub: Rc<Hub>) {
     loop {
-        match listener.accept().await {
-            Ok((stream, _)) => admit(stream, &hub),
-            Err(error) => {
-                // Out of file descriptors: they may come back from anywhere, so there is no one event to wait for.
-                tracing::warn!(%error, "a client could not be accepted");
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        }
+        let (stream, _) = accepting::next("clients", async || listener.accept().await).await;
+        admit(stream, &hub);
     }
 }
 

@@ -13,12 +13,12 @@ use tokio::sync::oneshot;
 use tokio::task::spawn_local;
 
 use super::{Control, Requests, explain};
+use crate::accepting;
 
 /// Whoever asks says so, and takes the answer, within this time.
 const LIMIT: Duration = Duration::from_secs(10);
 /// A request of a browser has a few hundred bytes.
 const LONGEST_REQUEST: usize = 16 * 1024;
-const CANNOT_ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
 /// Answers there (parameter `ferrite_metrics`): a port, or the path of a socket. Returns the file to remove at the end.
 ///
@@ -33,10 +33,8 @@ pub(crate) fn listen(control: &Control, place: &str) -> io::Result<Option<PathBu
         let listener = TcpListener::from_std(listener)?;
         spawn_local(async move {
             loop {
-                match listener.accept().await {
-                    Ok((stream, _)) => drop(spawn_local(answer(stream, requests.clone()))),
-                    Err(_) => tokio::time::sleep(CANNOT_ACCEPT_PAUSE).await,
-                }
+                let (stream, _) = accepting::next("metrics", async || listener.accept().await).await;
+                spawn_local(answer(stream, requests.clone()));
             }
         });
         return Ok(None);
@@ -45,10 +43,8 @@ pub(crate) fn listen(control: &Control, place: &str) -> io::Result<Option<PathBu
     let listener = UnixListener::bind(&path).map_err(explain("the socket for metrics", &path))?;
     spawn_local(async move {
         loop {
-            match listener.accept().await {
-                Ok((stream, _)) => drop(spawn_local(answer(stream, requests.clone()))),
-                Err(_) => tokio::time::sleep(CANNOT_ACCEPT_PAUSE).await,
-            }
+            let (stream, _) = accepting::next("metrics", async || listener.accept().await).await;
+            spawn_local(answer(stream, requests.clone()));
         }
     });
     Ok(Some(path))

@@ -23,6 +23,7 @@ use super::contact::write_private;
 use super::listener::is_surplus;
 use super::sealed::{SealedReader, SealedWriter, open};
 use super::{Control, Hub, explain};
+use crate::accepting;
 use crate::head::{Listen, new_key};
 use crate::link;
 use crate::session::Session;
@@ -100,15 +101,7 @@ fn public_name<'a>(place: &'a Listen, hostname: &'a str) -> &'a str {
 async fn accept(listener: TcpListener, door: Rc<Door>) {
     let mut strangers: VecDeque<AbortHandle> = VecDeque::new();
     loop {
-        let (stream, from) = match listener.accept().await {
-            Ok(call) => call,
-            Err(error) => {
-                // Out of file descriptors: they may come back from anywhere, so there is no one event to wait for.
-                tracing::warn!(%error, "a client of another host could not be accepted");
-                tokio::time::sleep(Duration::from_millis(20)).await;
-                continue;
-            }
-        };
+        let (stream, from) = accepting::next("clients of other hosts", async || listener.accept().await).await;
         strangers.retain(|task| !task.is_finished());
         if strangers.len() >= MAX_STRANGERS
             && let Some(oldest) = strangers.pop_front()

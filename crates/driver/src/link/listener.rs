@@ -14,6 +14,7 @@ use tokio::task::AbortHandle;
 
 use super::handshake::{HandshakeError, answer};
 use super::{HANDSHAKE_LIMIT, Shared, tune};
+use crate::accepting;
 
 /// Connections that have not authenticated yet; beyond it the oldest is hung up on, so that whoever holds connections
 /// open and says nothing cannot keep daemons out.
@@ -49,15 +50,7 @@ fn bind_to(family: AddressFamily, port: u16) -> io::Result<std::net::TcpListener
 pub(super) async fn accept(listener: TcpListener, shared: Rc<Shared>) {
     let mut strangers: VecDeque<AbortHandle> = VecDeque::new();
     loop {
-        let (stream, from) = match listener.accept().await {
-            Ok(call) => call,
-            Err(error) => {
-                // Out of file descriptors, or the caller is gone already: neither ends the listening.
-                tracing::warn!(%error, "a call could not be accepted");
-                tokio::time::sleep(Duration::from_millis(20)).await;
-                continue;
-            }
-        };
+        let (stream, from) = accepting::next("daemons", async || listener.accept().await).await;
         strangers.retain(|task| !task.is_finished());
         if strangers.len() >= MAX_STRANGERS
             && let Some(oldest) = strangers.pop_front()

@@ -11,6 +11,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet, spawn_local};
 
+use crate::accepting;
+
 /// A client introduces itself at once; who is slower than this is none.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -52,16 +54,9 @@ where
     let mut relays = JoinSet::new();
     loop {
         tokio::select! {
-            knock = listener.accept() => match knock {
-                Ok((client, _)) => {
-                    relays.spawn_local(relay(client, inside()));
-                }
-                // Out of descriptors, most likely: who waits in the queue is let in when some are free again.
-                Err(error) => {
-                    tracing::warn!(%error, "a PMIx client could not be let in");
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
-            },
+            (client, _) = accepting::next("PMIx", async || listener.accept().await) => {
+                relays.spawn_local(relay(client, inside()));
+            }
             Some(_) = relays.join_next() => {}
         }
     }
