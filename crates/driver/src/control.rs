@@ -226,8 +226,11 @@ fn kind_of(step: &Transition) -> EventKind {
     }
 }
 
-/// Whose file or socket this is; messages name what could not be made.
-fn explain(what: &str, path: &std::path::Path) -> impl FnOnce(io::Error) -> io::Error {
+/// What to do when something in the session directory cannot be made.
+const OTHER_DIRECTORY: &str = "Name another place with TMPDIR or --prtemca prte_tmpdir_base <directory>.";
+
+/// Messages name what could not be made, and what to do instead.
+fn explain(what: &str, path: &std::path::Path, next: &'static str) -> impl FnOnce(io::Error) -> io::Error {
     let text = format!("{what} {}", path.display());
-    move |error| io::Error::new(error.kind(), format!("{text}: {error}"))
+    move |error| io::Error::new(error.kind(), format!("{text} cannot be made: {error}.\n{next}"))
 }

@@ -108,7 +108,14 @@ fn watch_end(inbox: &Inbox) -> io::Result<()> {
 /// # Errors
 /// When the descriptor is not the reading end of a pipe.
 pub(crate) fn watch_lifeline(inbox: &Inbox, fd: i32) -> io::Result<()> {
-    let explain = |error: io::Error| io::Error::new(error.kind(), format!("--keepalive {fd} is no pipe: {error}"));
+    let explain = |error: io::Error| {
+        io::Error::new(
+            error.kind(),
+            format!(
+                "--keepalive {fd} is no pipe: {error}.\nGive the number of an open descriptor that is the reading end of a pipe."
+            ),
+        )
+    };
     // An open file of our own: the mode of the other one is not ours to change.
     let pipe = tokio::net::unix::pipe::OpenOptions::new().open_receiver(format!("/proc/self/fd/{fd}"));
     let pipe = pipe.map_err(explain)?;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use ferrite_wire::DvmContact;
 use ferrite_wire::dvm_contact::CONTACT_FILE;
 
-use super::explain;
+use super::{OTHER_DIRECTORY, explain};
 use crate::Report;
 use crate::notice::{write_stderr, write_stdout};
 
@@ -28,8 +28,8 @@ impl Published {
         // Clients look for it all the time: they find all of it or nothing.
         let beside = dir.join("contact.new");
         let text = contact.to_text();
-        write_private(&beside, &text).map_err(explain("the contact file", &path))?;
-        std::fs::rename(&beside, &path).map_err(explain("the contact file", &path))?;
+        write_private(&beside, &text).map_err(explain("the contact file", &path, OTHER_DIRECTORY))?;
+        std::fs::rename(&beside, &path).map_err(explain("the contact file", &path, OTHER_DIRECTORY))?;
         match report {
             Some(Report::File(_)) => self.report(report, &text),
             _ => self.report(report, &format!("{}\n", contact.uri())),
@@ -51,7 +51,11 @@ impl Published {
             Some(Report::Stdout) => write_stdout(text),
             Some(Report::Stderr) => write_stderr(text),
             Some(Report::File(path)) => {
-                std::fs::write(path, text).map_err(explain("the report file", path))?;
+                std::fs::write(path, text).map_err(explain(
+                    "the report file",
+                    path,
+                    "Give `-`, `+`, or a file in a directory that can be written to.",
+                ))?;
                 self.files.push(path.clone());
             }
         }

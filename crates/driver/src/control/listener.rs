@@ -10,7 +10,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::task::spawn_local;
 
 use super::client::serve;
-use super::{Control, Hub, explain};
+use super::{Control, Hub, OTHER_DIRECTORY, explain};
 use crate::accepting;
 use crate::session::Session;
 
@@ -25,7 +25,7 @@ const SHARE_OF_FILES: u64 = 4;
 /// When the socket cannot be made.
 pub(crate) fn listen(control: &Control, session: &Session) -> io::Result<PathBuf> {
     let path = session.dir()?.join(SOCKET);
-    let listener = UnixListener::bind(&path).map_err(explain("the control socket", &path))?;
+    let listener = UnixListener::bind(&path).map_err(explain("the control socket", &path, OTHER_DIRECTORY))?;
     spawn_local(accept(listener, control.hub.clone()));
     Ok(path)
 }

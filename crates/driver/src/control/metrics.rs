@@ -17,6 +17,7 @@ use crate::accepting;
 
 /// Whoever asks says so, and takes the answer, within this time.
 const LIMIT: Duration = Duration::from_secs(10);
+const OTHER_PLACE: &str = "Give ferrite_metrics a free port, or a path in a directory that can be written to.";
 /// A request of a browser has a few hundred bytes.
 const LONGEST_REQUEST: usize = 16 * 1024;
 
@@ -27,7 +28,9 @@ const LONGEST_REQUEST: usize = 16 * 1024;
 pub(crate) fn listen(control: &Control, place: &str) -> io::Result<Option<PathBuf>> {
     let requests = control.requests();
     if let Ok(port) = place.parse::<u16>() {
-        let name = |error: io::Error| io::Error::new(error.kind(), format!("port {port} for metrics: {error}"));
+        let name = |error: io::Error| {
+            io::Error::new(error.kind(), format!("port {port} for metrics cannot be opened: {error}.\n{OTHER_PLACE}"))
+        };
         let listener = std::net::TcpListener::bind(("127.0.0.1", port)).map_err(name)?;
         listener.set_nonblocking(true)?;
         let listener = TcpListener::from_std(listener)?;
@@ -40,7 +43,7 @@ pub(crate) fn listen(control: &Control, place: &str) -> io::Result<Option<PathBu
         return Ok(None);
     }
     let path = PathBuf::from(place);
-    let listener = UnixListener::bind(&path).map_err(explain("the socket for metrics", &path))?;
+    let listener = UnixListener::bind(&path).map_err(explain("the socket for metrics", &path, OTHER_PLACE))?;
     spawn_local(async move {
         loop {
             let (stream, _) = accepting::next("metrics", async || listener.accept().await).await;

@@ -22,7 +22,7 @@ use super::client::serve;
 use super::contact::write_private;
 use super::listener::is_surplus;
 use super::sealed::{SealedReader, SealedWriter, open};
-use super::{Control, Hub, explain};
+use super::{Control, Hub, OTHER_DIRECTORY, explain};
 use crate::accepting;
 use crate::head::{Listen, new_key};
 use crate::link;
@@ -72,7 +72,11 @@ pub(crate) fn listen(control: &Control, session: &Session, place: &Listen, hostn
     let (listener, port) = bind(place)?;
     let key = new_key()?;
     let key_file = session.dir()?.join(KEY_FILE);
-    write_private(&key_file, &Zeroizing::new(key_text(&key))).map_err(explain("the key file", &key_file))?;
+    write_private(&key_file, &Zeroizing::new(key_text(&key))).map_err(explain(
+        "the key file",
+        &key_file,
+        OTHER_DIRECTORY,
+    ))?;
     let door = Door { dvm: control.dvm.clone(), key, hub: control.hub.clone() };
     spawn_local(accept(listener, Rc::new(door)));
     Ok(Remote { address: join_address(public_name(place, hostname), port), key_file })
