@@ -13,6 +13,8 @@
 //! Tree::new(radix: u32, size: u32) -> Tree             Tree::with_dead(radix, size, dead: RankSet) -> Tree
 //! tree.radix() -> u32   tree.size() -> u32             tree.dead() -> &RankSet
 //! tree.grow(&mut, size: u32)                           tree.repair(&mut, dead: &RankSet)
+//! tree.repair_adopting(&mut, dead: &RankSet, me) -> Adoption   // repairs, and says what changed for `me`
+//! struct Adoption { new_children: Vec<DaemonRank>, lost_children: Vec<DaemonRank>, new_parent: Option<DaemonRank> }
 //! tree.contains(rank) -> bool                          tree.living() -> RankSet
 //! tree.parent(rank) -> Option<DaemonRank>              tree.children(rank) -> Vec<DaemonRank>
 //! tree.is_ancestor(ancestor, rank) -> bool             tree.next_hop(me, dest) -> Option<DaemonRank>
@@ -42,6 +44,7 @@
 //! struct Gathered<V> { local: Vec<V>, remote: Vec<(DaemonRank, V)> }
 //! ```
 
+mod adoption;
 mod participants;
 mod ranges;
 mod rollup;
@@ -50,6 +53,7 @@ mod split;
 mod tree;
 mod xcast;
 
+pub use adoption::Adoption;
 pub use rollup::{Gathered, Rollups};
 pub use split::Split;
 pub use tree::Tree;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_router::{Progress, Receipt, Tree, Xcasts};
+use ferrite_router::{Adoption, Progress, Receipt, Tree, Xcasts};
 use ferrite_types::{DaemonRank, RankSet};
 use proptest::prelude::*;
 
@@ -180,6 +180,52 @@ proptest! {
         }
         one_by_one.grow(size);
         prop_assert_eq!(batched, one_by_one);
+    }
+
+    #[test]
+    fn the_order_of_repairs_does_not_matter(world in worlds(), dead in proptest::collection::vec(0u32..100, 0..30).prop_shuffle(), cut in any::<prop::sample::Index>()) {
+        let repaired = |parts: &[&[u32]]| {
+            let mut tree = world.tree.clone();
+            parts.iter().for_each(|part| tree.repair(&part.iter().copied().map(DaemonRank).collect()));
+            tree
+        };
+        let (first, second) = dead.split_at(cut.index(dead.len() + 1));
+        let batched = repaired(&[&dead]);
+        prop_assert_eq!(&batched, &repaired(&[first, second]));
+        prop_assert_eq!(&batched, &repaired(&[second, first]));
+        let backwards: Vec<&[u32]> = dead.chunks(1).rev().collect();
+        prop_assert_eq!(&batched, &repaired(&backwards));
+    }
+
+    #[test]
+    fn a_parent_and_its_children_agree_after_a_repair((world, dead) in worlds_with_sets()) {
+        let mut tree = world.tree;
+        tree.repair(&ranks(&dead));
+        let living = plain(&tree.living());
+        let down: BTreeSet<(u32, u32)> =
+            living.iter().flat_map(|p| tree.children(DaemonRank(*p)).into_iter().map(move |c| (*p, c.0))).collect();
+        let up: BTreeSet<(u32, u32)> =
+            living.iter().filter_map(|c| Some((tree.parent(DaemonRank(*c))?.0, *c))).collect();
+        prop_assert_eq!(down, up);
+    }
+
+    #[test]
+    fn an_adoption_is_the_difference_that_the_repair_made((world, dead) in worlds_with_sets()) {
+        let mut after = world.tree.clone();
+        after.repair(&ranks(&dead));
+        // The dead and those never given are asked as well: a leaving daemon may.
+        for me in (0..world.tree.size() + 2).map(DaemonRank) {
+            let mut tree = world.tree.clone();
+            let adoption = tree.repair_adopting(&ranks(&dead), me);
+            prop_assert_eq!(&tree, &after);
+            let (old, new) = (world.tree.children(me), after.children(me));
+            let expected = Adoption {
+                new_children: new.iter().copied().filter(|c| !old.contains(c)).collect(),
+                lost_children: old.iter().copied().filter(|c| !new.contains(c)).collect(),
+                new_parent: after.parent(me).filter(|now| world.tree.parent(me) != Some(*now)),
+            };
+            prop_assert_eq!(adoption, expected, "for {}", me);
+        }
     }
 
     /// Runs a broadcast over a network that delivers in any order.

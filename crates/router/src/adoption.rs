@@ -1,0 +1,105 @@
+//! What a repair changes for one daemon: whom it adopts, whom it loses, who is above it now.
+//!
+//! Called by a daemon that learns of deaths and has to send again, stop waiting or report anew. It never
+//! looks at the whole tree: its work grows with the deaths below `me` and the children that they bring.
+
+use ferrite_types::{DaemonRank, RankSet};
+
+use crate::Tree;
+
+/// The difference that one repair makes to the neighbours of one daemon.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Adoption {
+    /// Living children that were further down before, ascending.
+    pub new_children: Vec<DaemonRank>,
+    /// Children that died, ascending.
+    pub lost_children: Vec<DaemonRank>,
+    /// The parent, when it is another one than before; always a living daemon.
+    pub new_parent: Option<DaemonRank>,
+}
+
+impl Tree {
+    /// [`Tree::repair`] that says what it changed for `me`: the difference between [`Tree::children`] and
+    /// [`Tree::parent`] before and after it. Ranks that were dead already, the head and ranks not given yet change
+    /// nothing. A `me` that is in the set itself (a leaving daemon) is answered as if it still stood at its place.
+    pub fn repair_adopting(&mut self, dead: &RankSet, me: DaemonRank) -> Adoption {
+        let parent = self.parent(me);
+        let before = self.children(me);
+        self.repair(dead);
+        let after = self.children(me);
+        let only_in = |these: &[DaemonRank], others: &[DaemonRank]| {
+            these.iter().copied().filter(|rank| others.binary_search(rank).is_err()).collect()
+        };
+        Adoption {
+            new_children: only_in(&after, &before),
+            lost_children: only_in(&before, &after),
+            new_parent: self.parent(me).filter(|now| Some(*now) != parent),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn r(rank: u32) -> DaemonRank {
+        DaemonRank(rank)
+    }
+    fn ranks(list: &[u32]) -> Vec<DaemonRank> {
+        list.iter().copied().map(DaemonRank).collect()
+    }
+    fn set(list: &[u32]) -> RankSet {
+        list.iter().copied().map(DaemonRank).collect()
+    }
+
+    //            0
+    //        1       2
+    //      3   4   5   6
+    //     7 8  9
+    fn ten() -> Tree {
+        Tree::new(2, 10)
+    }
+
+    #[test]
+    fn the_nearest_living_ancestor_adopts_the_orphans_of_a_branch() {
+        let mut tree = ten();
+        let adoption = tree.repair_adopting(&set(&[1, 3]), r(0));
+        let expected = Adoption { new_children: ranks(&[4, 7, 8]), lost_children: ranks(&[1]), new_parent: None };
+        assert_eq!(adoption, expected);
+        assert_eq!(tree.dead(), &set(&[1, 3]), "it repairs, too");
+    }
+
+    #[test]
+    fn an_orphan_gets_its_nearest_living_ancestor() {
+        let adoption = ten().repair_adopting(&set(&[1, 3]), r(7));
+        assert_eq!(adoption, Adoption { new_parent: Some(r(0)), ..Adoption::default() });
+    }
+
+    #[test]
+    fn a_daemon_far_from_the_deaths_notices_nothing() {
+        assert_eq!(ten().repair_adopting(&set(&[1, 3]), r(2)), Adoption::default());
+        assert_eq!(ten().repair_adopting(&set(&[3]), r(9)), Adoption::default());
+    }
+
+    #[test]
+    fn deaths_known_already_change_nothing() {
+        let mut tree = ten();
+        tree.repair(&set(&[1]));
+        assert_eq!(tree.repair_adopting(&set(&[0, 1, 99]), r(0)), Adoption::default());
+    }
+
+    #[test]
+    fn a_later_death_hands_on_what_an_earlier_one_left() {
+        let mut tree = ten();
+        tree.repair(&set(&[3]));
+        let adoption = tree.repair_adopting(&set(&[1]), r(0));
+        assert_eq!(adoption.new_children, ranks(&[4, 7, 8]));
+        assert_eq!(tree.clone().repair_adopting(&set(&[7]), r(0)).lost_children, ranks(&[7]));
+    }
+
+    #[test]
+    fn a_leaving_daemon_is_answered_as_if_it_still_stood_there() {
+        let adoption = ten().repair_adopting(&set(&[1, 3]), r(1));
+        assert_eq!(adoption, Adoption { new_children: ranks(&[7, 8]), lost_children: ranks(&[3]), new_parent: None });
+    }
+}
