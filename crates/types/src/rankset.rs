@@ -92,6 +92,49 @@ impl RankSet {
         self.ranges.iter().flat_map(|(a, b)| *a..=*b).map(DaemonRank)
     }
 
+    /// The set as inclusive ranges, ascending, none touching another.
+    #[must_use]
+    pub fn ranges(&self) -> &[(u32, u32)] {
+        &self.ranges
+    }
+
+    /// Adds the ranks from `first` to `last`, both included; nothing when they are the wrong way round.
+    pub fn insert_range(&mut self, first: u32, last: u32) {
+        if first > last {
+            return;
+        }
+        // Those that overlap or touch become one.
+        let from = self.ranges.partition_point(|(_, end)| *end < first && first - *end > 1);
+        let count = self.ranges[from..].partition_point(|(start, _)| *start <= last || *start - last == 1);
+        let Some(joined) = self.ranges.get(from..from + count).and_then(|r| Some((r.first()?.0, r.last()?.1))) else {
+            self.ranges.insert(from, (first, last));
+            return;
+        };
+        self.ranges[from] = (joined.0.min(first), joined.1.max(last));
+        self.ranges.drain(from + 1..from + count);
+    }
+
+    /// Adds all ranks of another set. One range is put into its place; several are merged in one pass, for each
+    /// insertion into the middle would move all that is behind it.
+    pub fn insert_all(&mut self, other: &RankSet) {
+        if let [(first, last)] = other.ranges[..] {
+            return self.insert_range(first, last);
+        }
+        let old = std::mem::take(&mut self.ranges);
+        self.ranges.reserve(old.len() + other.ranges.len());
+        let (mut left, mut right) = (old.iter().peekable(), other.ranges.iter().peekable());
+        while let Some((first, last)) = match (left.peek(), right.peek()) {
+            (Some(l), Some(r)) if l.0 <= r.0 => left.next(),
+            (_, Some(_)) => right.next(),
+            (_, None) => left.next(),
+        } {
+            match self.ranges.last_mut() {
+                Some((_, end)) if *first <= *end || *first - *end == 1 => *end = (*last).max(*end),
+                Some(_) | None => self.ranges.push((*first, *last)),
+            }
+        }
+    }
+
     /// The lowest rank.
     #[must_use]
     pub fn first(&self) -> Option<DaemonRank> {
@@ -101,6 +144,9 @@ impl RankSet {
 
 impl FromIterator<DaemonRank> for RankSet {
     fn from_iter<I: IntoIterator<Item = DaemonRank>>(ranks: I) -> Self {
+        // Sorted first, each is appended; a hundred thousand in any order would else move each other for seconds.
+        let mut ranks: Vec<DaemonRank> = ranks.into_iter().collect();
+        ranks.sort_unstable();
         let mut set = RankSet::new();
         for rank in ranks {
             set.insert(rank);
@@ -111,9 +157,7 @@ impl FromIterator<DaemonRank> for RankSet {
 
 impl Extend<DaemonRank> for RankSet {
     fn extend<I: IntoIterator<Item = DaemonRank>>(&mut self, ranks: I) {
-        for rank in ranks {
-            self.insert(rank);
-        }
+        self.insert_all(&ranks.into_iter().collect());
     }
 }
 
@@ -150,5 +194,29 @@ mod tests {
         assert_eq!(s.to_string(), "0-1,3-4");
         assert_eq!(s.len(), 4);
         assert!(!s.contains(DaemonRank(2)) && s.contains(DaemonRank(3)));
+    }
+
+    #[test]
+    fn a_range_swallows_what_it_overlaps_or_touches() {
+        let mut s = set(&[0, 2, 5, 9, 12]);
+        s.insert_range(3, 8);
+        assert_eq!(s.to_string(), "0,2-9,12");
+        s.insert_range(4, 5);
+        s.insert_range(14, 13);
+        assert_eq!(s.to_string(), "0,2-9,12");
+        s.insert_range(u32::MAX, u32::MAX);
+        s.insert_range(0, u32::MAX);
+        assert_eq!(s.ranges(), [(0, u32::MAX)]);
+    }
+
+    /// All subsets of seven ranks, two at a time, each equal to one insertion after another.
+    #[test]
+    fn the_union_is_that_of_the_members() {
+        let subset = |bits: u32| (0..7).filter(move |bit| bits >> bit & 1 == 1).map(DaemonRank);
+        for (left, right) in (0..128).flat_map(|left| (0..128).map(move |right| (left, right))) {
+            let mut joined: RankSet = subset(left).collect();
+            joined.insert_all(&subset(right).collect());
+            assert_eq!(joined, subset(left | right).collect());
+        }
     }
 }
