@@ -130,7 +130,7 @@ impl Case {
     }
 
     /// Places of the tree that the same questions lead to, by their definition and not by the product's code: each rank
-    /// taken out, each place above until the answer is known, each place below that lives or that is passed through.
+    /// taken out, each place above until the answer is known (what is above has the lower rank), each place below that lives or that is passed through.
     fn visits(&self, repairs: &[RankSet]) -> usize {
         let mut dead = vec![false; self.shape.size as usize];
         let mut visits = 0;
@@ -142,7 +142,7 @@ impl Case {
             visits += self.visits_up(self.me.0, |rank| !dead[rank as usize]);
             visits += self.visits_down(&dead);
             visits +=
-                self.destinations.iter().map(|dest| self.visits_up(dest.0, |rank| rank == self.me.0)).sum::<usize>();
+                self.destinations.iter().map(|dest| self.visits_up(dest.0, |rank| rank <= self.me.0)).sum::<usize>();
         }
         visits
     }

@@ -6,6 +6,7 @@
 use ferrite_types::{DaemonRank, RankSet};
 
 use crate::Tree;
+use crate::ranges::Ranges;
 
 /// The difference that one repair makes to the neighbours of one daemon.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,17 +25,25 @@ impl Tree {
     /// nothing. A `me` that is in the set itself (a leaving daemon) is answered as if it still stood at its place.
     pub fn repair_adopting(&mut self, dead: &RankSet, me: DaemonRank) -> Adoption {
         let parent = self.parent(me);
-        let before = self.children(me);
+        let lost_children = self.children_among(dead, me);
         self.repair(dead);
-        let after = self.children(me);
-        let only_in = |these: &[DaemonRank], others: &[DaemonRank]| {
-            these.iter().copied().filter(|rank| others.binary_search(rank).is_err()).collect()
-        };
         Adoption {
-            new_children: only_in(&after, &before),
-            lost_children: only_in(&before, &after),
+            new_children: self.living_below(lost_children.iter().map(|rank| (rank.0, rank.0))),
+            lost_children,
             new_parent: self.parent(me).filter(|now| Some(*now) != parent),
         }
+    }
+
+    /// Those of `set` that are children of `me`, ascending. Found from below: a leaf looks at none of them, and
+    /// nobody looks again at the dead of former repairs.
+    fn children_among(&self, set: &RankSet, me: DaemonRank) -> Vec<DaemonRank> {
+        let (set, dead) = (Ranges::of(set), Ranges::of(self.dead()));
+        let is_below_me = |rank: &DaemonRank| {
+            self.places_above(*rank).find(|place| *place == me || self.contains(*place)) == Some(me)
+        };
+        let members = self.levels(me).skip(1).flat_map(|level| set.within(level));
+        let living = members.flat_map(|places| dead.without(places));
+        living.flat_map(|(first, last)| first..=last).map(DaemonRank).filter(is_below_me).collect()
     }
 }
 

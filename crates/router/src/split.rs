@@ -3,7 +3,7 @@
 use ferrite_types::{DaemonRank, RankSet};
 
 use crate::Tree;
-use crate::ranges::{self, Ranges};
+use crate::ranges::Ranges;
 
 /// The destinations of a message as seen from one daemon. Dead and unknown ranks are in no part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,8 +18,7 @@ pub struct Split {
 
 impl Tree {
     /// Sorts destinations by neighbour. The work grows with the number of children, ranges and
-    /// holes, so that "everybody" is as cheap as one daemon (but see [`RankSet::iter`] for sets of
-    /// several ranges).
+    /// holes, so that "everybody" is as cheap as one daemon.
     #[must_use]
     pub fn split(&self, me: DaemonRank, dests: &RankSet) -> Split {
         let cut = Cut { dests: Ranges::of(dests), dead: Ranges::of(self.dead()) };
@@ -36,7 +35,7 @@ impl Tree {
     }
 
     /// Living destinations outside of the sub-tree at `me`: what lies between its levels.
-    fn outside(&self, me: DaemonRank, cut: &Cut) -> RankSet {
+    fn outside(&self, me: DaemonRank, cut: &Cut<'_>) -> RankSet {
         let mut part = RankSet::new();
         let mut next = 0;
         for (low, high) in self.levels(me) {
@@ -52,17 +51,17 @@ impl Tree {
     }
 }
 
-struct Cut {
-    dests: Ranges,
-    dead: Ranges,
+struct Cut<'a> {
+    dests: Ranges<'a>,
+    dead: Ranges<'a>,
 }
 
-impl Cut {
+impl Cut<'_> {
     /// Adds the living destinations of a window to a set.
     fn collect(&self, window: (u32, u32), into: &mut RankSet) {
         for wanted in self.dests.within(window) {
-            for living in self.dead.without(wanted) {
-                ranges::add(into, living);
+            for (first, last) in self.dead.without(wanted) {
+                into.insert_range(first, last);
             }
         }
     }

@@ -6,7 +6,7 @@
 
 use ferrite_types::{DaemonRank, RankSet};
 
-use crate::ranges::{self, Ranges};
+use crate::ranges::Ranges;
 
 /// Radix tree over append-only ranks `0..size` with a dead set. Equal values give equal trees on
 /// every daemon. The head (rank 0) is always alive: its loss ends the DVM.
@@ -55,8 +55,11 @@ impl Tree {
     }
 
     /// Takes a whole set of ranks out in one pass. Repeated ranks and the head have no effect.
+    /// What it costs, with the neighbours after it: the ranges of both sets, not the size of the tree
+    /// (docs/benchmarks.md).
     pub fn repair(&mut self, dead: &RankSet) {
-        self.dead.extend(dead.iter().filter(|r| *r != DaemonRank::HEAD));
+        self.dead.insert_all(dead);
+        self.dead.remove(DaemonRank::HEAD);
     }
 
     /// True for a living rank that was given.
@@ -85,19 +88,7 @@ impl Tree {
     /// Living children with those adopted from dead ranks, ascending.
     #[must_use]
     pub fn children(&self, rank: DaemonRank) -> Vec<DaemonRank> {
-        let mut children = Vec::new();
-        let mut open = vec![rank];
-        while let Some(place) = open.pop() {
-            for child in self.places_below(place) {
-                if self.contains(child) {
-                    children.push(child);
-                } else {
-                    open.push(child);
-                }
-            }
-        }
-        children.sort_unstable();
-        children
+        self.living_below([(rank.0, rank.0)])
     }
 
     /// True when the way from the head to `rank` passes through `ancestor`, which lives and is not
@@ -115,7 +106,8 @@ impl Tree {
             return None;
         }
         let mut hop = dest;
-        for place in self.places_above(dest) {
+        // What is above has the lower rank: a leaf sees at the first place that the way goes up.
+        for place in self.places_above(dest).take_while(|place| *place >= me) {
             if place == me {
                 return Some(hop);
             }
@@ -138,8 +130,8 @@ impl Tree {
         let dead = Ranges::of(&self.dead);
         let mut members = RankSet::new();
         for level in self.levels(rank) {
-            for living in dead.without(level) {
-                ranges::add(&mut members, living);
+            for (first, last) in dead.without(level) {
+                members.insert_range(first, last);
             }
         }
         members
@@ -156,17 +148,37 @@ impl Tree {
     }
 
     /// The places of the sub-tree at `rank`, one contiguous range for each level, dead ones included.
-    pub(crate) fn levels(&self, rank: DaemonRank) -> impl Iterator<Item = (u32, u32)> + use<> {
+    pub(crate) fn levels(&self, rank: DaemonRank) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let top = (rank.0 < self.size).then_some((rank.0, rank.0));
+        std::iter::successors(top, |places| self.window_below(*places))
+    }
+
+    /// The arithmetic children of neighbouring places are neighbours; `None` when there are none.
+    fn window_below(&self, (low, high): (u32, u32)) -> Option<(u32, u32)> {
         let (radix, last) = (u64::from(self.radix), u64::from(self.size) - 1);
-        let clip = move |(low, high): (u64, u64)| (low <= last).then(|| (low, high.min(last)));
-        let top = clip((u64::from(rank.0), u64::from(rank.0)));
-        std::iter::successors(top, move |(low, high)| clip((low * radix + 1, high * radix + radix)))
-            .map(|(low, high)| (low as u32, high as u32))
+        let first = u64::from(low) * radix + 1;
+        (first <= last).then(|| (first as u32, (u64::from(high) * radix + radix).min(last) as u32))
+    }
+
+    /// The nearest living ranks below these ranges of places, whoever lives in the places themselves; ascending.
+    /// Neighbours that died together are passed through together.
+    pub(crate) fn living_below(&self, tops: impl IntoIterator<Item = (u32, u32)>) -> Vec<DaemonRank> {
+        let dead = Ranges::of(&self.dead);
+        let (mut living, mut open) = (Vec::new(), Vec::from_iter(tops));
+        let mut at = 0;
+        while let Some(places) = open.get(at) {
+            at += 1;
+            let Some(window) = self.window_below(*places) else { continue };
+            living.extend(dead.without(window).flat_map(|(first, last)| first..=last).map(DaemonRank));
+            open.extend(dead.within(window));
+        }
+        living.sort_unstable();
+        living
     }
 
     /// The arithmetic children of a place, living or not.
     pub(crate) fn places_below(&self, place: DaemonRank) -> impl Iterator<Item = DaemonRank> + use<> {
-        let (first, last) = self.levels(place).nth(1).unwrap_or((1, 0));
+        let (first, last) = self.window_below((place.0, place.0)).unwrap_or((1, 0));
         (first..=last).map(DaemonRank)
     }
 
