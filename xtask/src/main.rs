@@ -31,7 +31,7 @@ cargo xtask COMMAND
   fix         formatting and those lints that can be mended by a machine
   scenarios   real programs under prterun on virtual nodes ([FILTER...] --list --quick --no-build)
   soak        100,000 jobs through one DVM, of which nothing is left in it (--jobs N --no-build)
-  bench       launch, dvm: times beside the peers (--runs N --write)
+  bench       launch, dvm: times beside the peers; repair: of the tree (--runs N --write)
   testbed     virtual nodes on this machine: up, exec, run, crash, start, link, status, down
   setup       install what is missing (--check: only say what)
 ";

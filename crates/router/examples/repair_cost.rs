@@ -1,9 +1,10 @@
 //! What the repair of the tree costs one daemon: one case in one process, so that callgrind can count it.
 //!
-//! `repair_cost RADIX SIZE DEAD branch|scattered head|ancestor|leaf batched|single|nothing time|count RUNS`
+//! `repair_cost RADIX SIZE DEAD branch|scattered head|ancestor|leaf batched|single|adopting|nothing time|count RUNS`
 //!
 //! A daemon learns of the deaths at once (`batched`) or one after another (`single`), and asks after each repair for
-//! its parent, its children and the next hops to 16 daemons. `nothing` prepares the same and repairs nothing: what it
+//! its parent, its children and the next hops to 16 daemons; or it is told what each of the repairs changed and asks for
+//! the hops alone (`adopting`). `nothing` prepares the same and repairs nothing: what it
 //! costs is to be subtracted. Called by `cargo xtask bench repair`. Prints the number of dead (fewer than wished when
 //! the branch is smaller), then nanoseconds, one line a run, or the number of places visited; nothing at all when
 //! the ancestor is the head.
@@ -18,7 +19,8 @@ use ferrite_router::Tree;
 use ferrite_types::{DaemonRank, RankSet};
 
 const DESTINATIONS: usize = 16;
-const USAGE: &str = "RADIX SIZE DEAD branch|scattered head|ancestor|leaf batched|single|nothing time|count RUNS";
+const USAGE: &str =
+    "RADIX SIZE DEAD branch|scattered head|ancestor|leaf batched|single|adopting|nothing time|count RUNS";
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -28,13 +30,13 @@ fn main() {
     let Some(case) = Case::new(shape, number(dead) as usize, pattern == "branch", viewpoint) else { return };
     let repairs: &[RankSet] = match way.as_str() {
         "batched" => &case.batched,
-        "single" => &case.single,
+        "single" | "adopting" => &case.single,
         _ => &[],
     };
     println!("{}", case.single.len());
     match what.as_str() {
         "count" => println!("{}", case.visits(repairs)),
-        _ => (0..number(runs)).for_each(|_| println!("{}", case.time(repairs))),
+        _ => (0..number(runs)).for_each(|_| println!("{}", case.time(repairs, way == "adopting"))),
     }
 }
 
@@ -115,13 +117,17 @@ impl Case {
     }
 
     /// Nanoseconds of one run.
-    fn time(&self, repairs: &[RankSet]) -> u128 {
+    fn time(&self, repairs: &[RankSet], is_adopting: bool) -> u128 {
         let mut tree = Tree::new(self.shape.radix, self.shape.size);
         let start = Instant::now();
         for dead in repairs {
-            tree.repair(black_box(dead));
-            black_box(tree.parent(self.me));
-            black_box(tree.children(self.me));
+            if is_adopting {
+                black_box(tree.repair_adopting(black_box(dead), self.me));
+            } else {
+                tree.repair(black_box(dead));
+                black_box(tree.parent(self.me));
+                black_box(tree.children(self.me));
+            }
             for dest in &self.destinations {
                 black_box(tree.next_hop(self.me, *dest));
             }
@@ -182,6 +188,6 @@ impl Chance {
     fn below(&mut self, end: u32) -> u32 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 31)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-        (((mixed ^ (mixed >> 32)) >> 32) * u64::from(end) >> 32) as u32
+        ((((mixed ^ (mixed >> 32)) >> 32) * u64::from(end)) >> 32) as u32
     }
 }

@@ -4,6 +4,16 @@ use std::fs;
 
 /// Machine, load and number of runs as lines of Markdown.
 pub(super) fn describe(runs: usize) -> String {
+    format!(
+        "{} Runs: {runs} for what is cheap, a half or a quarter of it for what is dear, all contenders in turns; one \
+         run each before that is not counted. A run that takes 10 s is a hang: killed, counted, not timed; neither \
+         are failures.\n",
+        hardware_and_load()
+    )
+}
+
+/// The part of it that holds for any benchmark.
+pub(super) fn hardware_and_load() -> String {
     let first =
         |path: &str| fs::read_to_string(path).unwrap_or_default().lines().next().unwrap_or_default().trim().to_owned();
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -16,10 +26,7 @@ pub(super) fn describe(runs: usize) -> String {
         first("/proc/meminfo").split_whitespace().nth(1).and_then(|kb| kb.parse::<u64>().ok()).unwrap_or(0) >> 20;
     let load = first("/proc/loadavg").split(' ').take(3).collect::<Vec<_>>().join(" ");
     format!(
-        "Machine: {cores} x {model}, {memory} GB, Linux {}, Debian {}. Load before (1, 5, 15 min): {load}. \
-         Runs: {runs} for what is cheap, a half or a quarter of it for what is dear, all contenders in turns; one \
-         run each before that is not counted. A run that takes 10 s is a hang: killed, counted, not timed; neither \
-         are failures.\n",
+        "Machine: {cores} x {model}, {memory} GB, Linux {}, Debian {}. Load before (1, 5, 15 min): {load}.",
         first("/proc/sys/kernel/osrelease"),
         first("/etc/debian_version"),
     )

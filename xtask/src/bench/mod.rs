@@ -1,10 +1,11 @@
-//! `cargo xtask bench ...`: measurements side by side with the peers, in one run on one machine.
+//! `cargo xtask bench ...`: measurements in one run on one machine, side by side with the peers where they have the like.
 
 mod agent;
 pub(crate) mod dvm;
 pub(crate) mod launch;
 mod machine;
 mod peer;
+mod repair;
 mod report;
 mod sample;
 
@@ -16,13 +17,15 @@ pub(crate) use agent::{call as agent_main, serve_main as agentd_main};
 
 const USAGE: &str = "\
 cargo xtask bench launch [--runs N] [--only TEXT] [--write] [--no-build]
-cargo xtask bench dvm [--runs N] [--jobs N] [--peer-root DIR] [--write] [--no-build]";
+cargo xtask bench dvm [--runs N] [--jobs N] [--peer-root DIR] [--write] [--no-build]
+cargo xtask bench repair [--runs N] [--write]";
 
 /// Chooses the benchmark.
 pub(crate) fn main(mut args: Args) -> Result<()> {
     match args.optional()?.as_deref() {
         Some("launch") => launch::main(args),
         Some("dvm") => dvm::main(args),
+        Some("repair") => repair::main(args),
         Some(other) => bail!("unknown benchmark '{other}'\n\n{USAGE}"),
         None => bail!("which one?\n\n{USAGE}"),
     }
