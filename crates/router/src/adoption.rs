@@ -34,16 +34,23 @@ impl Tree {
         }
     }
 
-    /// Those of `set` that are children of `me`, ascending. Found from below: a leaf looks at none of them, and
-    /// nobody looks again at the dead of former repairs.
+    /// Those of `set` that are children of `me`, ascending. The way down leads through the dead of former repairs, and
+    /// only through those that have members of `set` below them: a daemon may have adopted thousands.
     fn children_among(&self, set: &RankSet, me: DaemonRank) -> Vec<DaemonRank> {
         let (set, dead) = (Ranges::of(set), Ranges::of(self.dead()));
-        let is_below_me = |rank: &DaemonRank| {
-            self.places_above(*rank).find(|place| *place == me || self.contains(*place)) == Some(me)
+        let is_above_members = |places: &(u32, u32)| {
+            let mut levels = std::iter::successors(self.window_below(*places), |level| self.window_below(*level));
+            levels.any(|level| set.within(level).next().is_some())
         };
-        let members = self.levels(me).skip(1).flat_map(|level| set.within(level));
-        let living = members.flat_map(|places| dead.without(places));
-        living.flat_map(|(first, last)| first..=last).map(DaemonRank).filter(is_below_me).collect()
+        let (mut children, mut open) = (Vec::new(), vec![(me.0, me.0)]);
+        while let Some(places) = open.pop() {
+            let Some(window) = self.window_below(places) else { continue };
+            let living = set.within(window).flat_map(|members| dead.without(members));
+            children.extend(living.flat_map(|(first, last)| first..=last).map(DaemonRank));
+            open.extend(dead.within(window).filter(is_above_members));
+        }
+        children.sort_unstable();
+        children
     }
 }
 

@@ -154,7 +154,7 @@ impl Tree {
     }
 
     /// The arithmetic children of neighbouring places are neighbours; `None` when there are none.
-    fn window_below(&self, (low, high): (u32, u32)) -> Option<(u32, u32)> {
+    pub(crate) fn window_below(&self, (low, high): (u32, u32)) -> Option<(u32, u32)> {
         let (radix, last) = (u64::from(self.radix), u64::from(self.size) - 1);
         let first = u64::from(low) * radix + 1;
         (first <= last).then(|| (first as u32, (u64::from(high) * radix + radix).min(last) as u32))
