@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ferrite_types::{BindTo, CpuSet, DaemonRank, EnvOp, JobId, JobState, ProcId, ProcState, Timestamp};
 use ferrite_wire::control::Reply;
-use ferrite_wire::{CollectiveResult, Contact, Frame, LaunchOrder, Stream, Ticket};
+use ferrite_wire::{CollectiveResult, Contact, Frame, LaunchOrder, ProcFailure, Stream, Ticket};
 
 use crate::input::{PmixToken, RequestId};
 use crate::timer::Timer;
@@ -211,6 +211,13 @@ pub enum PmixEffect {
         fetch: u64,
         /// Which process.
         proc: ProcId,
+    },
+    /// Tell the local processes of this job that others of it have failed: an event for each.
+    Notify {
+        /// The job.
+        job: JobId,
+        /// Who, and how.
+        failed: Vec<ProcFailure>,
     },
     /// Write to the PMI-1 socket of a local process.
     Pmi1 {

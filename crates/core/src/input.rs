@@ -148,6 +148,15 @@ pub enum Input {
     Pmix(PmixCall),
 }
 
+/// Whom an abort is to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AbortScope {
+    /// The job.
+    Job,
+    /// The caller alone: nothing but a failure of its own.
+    Caller,
+}
+
 /// Calls of local MPI processes.
 #[derive(Clone, Debug)]
 pub enum PmixCall {
@@ -163,6 +172,8 @@ pub enum PmixCall {
         code: i32,
         /// What it says.
         message: String,
+        /// Whom it wants to end.
+        scope: AbortScope,
         /// For the reply.
         token: PmixToken,
     },

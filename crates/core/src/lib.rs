@@ -18,6 +18,6 @@ mod transport;
 pub use config::{HeadConfig, LocalNode};
 pub use effect::{Account, Effect, Effects, PmixEffect, Registration, Sink, SpawnRequest, Transition};
 pub use head::{Head, Job};
-pub use input::{Input, PmixCall, PmixToken, RequestId};
+pub use input::{AbortScope, Input, PmixCall, PmixToken, RequestId};
 pub use node::Node;
 pub use timer::Timer;

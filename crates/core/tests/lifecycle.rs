@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Cluster, app, job, proc};
-use ferrite_core::{Input, PmixCall, PmixEffect, PmixToken, Timer};
+use ferrite_core::{AbortScope, Input, PmixCall, PmixEffect, PmixToken, Timer};
 use ferrite_types::*;
 
 const TREE: &[(&str, &str)] = &[("rml_base_radix", "2")];
@@ -177,9 +177,7 @@ fn a_time_limit_ends_the_job() {
 #[test]
 fn an_abort_ends_the_job_with_its_code() {
     let mut dvm = Cluster::with_job(4, TREE, job("a.out", 4));
-    let call = PmixCall::Abort { proc: proc(3), code: 42, message: "enough".to_owned(), token: PmixToken(9) };
-    dvm.input(DaemonRank(3), Input::Pmix(call));
-    dvm.run();
+    dvm.abort(3, 42, AbortScope::Job);
     assert_eq!(dvm.exit_code(), 42);
     assert!(dvm.notices[0].contains("enough"));
     assert!(dvm.pmix.iter().any(|(_, e)| matches!(e, PmixEffect::Reply { token: PmixToken(9), result: Ok(_) })));

@@ -33,6 +33,16 @@ impl Status {
     pub const PROC_REQUESTED_ABORT: Self = Self(sys::PMIX_ERR_PROC_REQUESTED_ABORT);
     /// Event: a process ended without PMIx_Finalize.
     pub const PROC_TERM_WO_SYNC: Self = Self(sys::PMIX_ERR_PROC_TERM_WO_SYNC);
+    /// Event: a process was ended by order.
+    pub const PROC_KILLED_BY_CMD: Self = Self(sys::PMIX_ERR_PROC_KILLED_BY_CMD);
+    /// Event: a process could not be started.
+    pub const PROC_FAILED_TO_START: Self = Self(sys::PMIX_ERR_PROC_FAILED_TO_START);
+    /// Event: a process was ended by a signal.
+    pub const PROC_ABORTED_BY_SIG: Self = Self(sys::PMIX_ERR_PROC_ABORTED_BY_SIG);
+    /// Event: a process ended with an exit code other than zero.
+    pub const EXIT_NONZERO_TERM: Self = Self(sys::PMIX_ERR_EXIT_NONZERO_TERM);
+    /// Event: nothing more is heard of a process, because its node or its daemon is gone.
+    pub const COMM_FAILURE: Self = Self(sys::PMIX_ERR_COMM_FAILURE);
     /// Event: a job has ended.
     pub const EVENT_JOB_END: Self = Self(sys::PMIX_EVENT_JOB_END);
 
@@ -62,6 +72,11 @@ impl Status {
             Self::PROC_ABORTED => "ERR_PROC_ABORTED",
             Self::PROC_REQUESTED_ABORT => "ERR_PROC_REQUESTED_ABORT",
             Self::PROC_TERM_WO_SYNC => "ERR_PROC_TERM_WO_SYNC",
+            Self::PROC_KILLED_BY_CMD => "ERR_PROC_KILLED_BY_CMD",
+            Self::PROC_FAILED_TO_START => "ERR_PROC_FAILED_TO_START",
+            Self::PROC_ABORTED_BY_SIG => "ERR_PROC_ABORTED_BY_SIG",
+            Self::EXIT_NONZERO_TERM => "ERR_EXIT_NONZERO_TERM",
+            Self::COMM_FAILURE => "ERR_COMM_FAILURE",
             Self::EVENT_JOB_END => "EVENT_JOB_END",
             Self::IOF_COMPLETE => "ERR_IOF_COMPLETE",
             _ => return None,

@@ -206,7 +206,7 @@ impl World {
                 });
                 self.upcall(rank, input);
             }
-            PmixEffect::Pmi1 { .. } => {}
+            PmixEffect::Notify { .. } | PmixEffect::Pmi1 { .. } => {}
         }
     }
 

@@ -1,7 +1,7 @@
 //! What virtual processes do, and how their daemon gets to know it.
 
 use bytes::Bytes;
-use ferrite_core::{Input, PmixCall, PmixToken};
+use ferrite_core::{AbortScope, Input, PmixCall, PmixToken};
 use ferrite_types::{DaemonRank, ExitStatus, ProcId};
 use ferrite_wire::Stream;
 
@@ -87,7 +87,7 @@ impl World {
                 self.process(rank, proc)?.waiting = true;
                 let token = self.ask(rank, Waiting::Abort(proc));
                 let message = "gives up".to_owned();
-                self.upcall(rank, Input::Pmix(PmixCall::Abort { proc, code, message, token }));
+                self.upcall(rank, Input::Pmix(PmixCall::Abort { proc, code, message, scope: AbortScope::Job, token }));
                 Some(Stop::Blocked)
             }
             Some(Step::Exit(code)) => Some(Stop::End(ExitStatus::Exited(code))),

@@ -167,6 +167,10 @@ pub struct RuntimeOptions {
     pub do_not_launch: bool,
     /// The failure of a process does not end the job.
     pub recoverable: bool,
+    /// The same, and its processes are told of each failure: the job runs until it is ended or nothing is left of it.
+    pub continuous: bool,
+    /// The processes of a recoverable job are told of each failure.
+    pub notify_errors: bool,
     /// Forward the submitter's whole environment.
     pub fwd_environment: bool,
     /// Limit for the whole job.
@@ -183,11 +187,27 @@ impl Default for RuntimeOptions {
             error_nonzero_status: true,
             do_not_launch: false,
             recoverable: false,
+            continuous: false,
+            notify_errors: false,
             fwd_environment: false,
             timeout: None,
             spawn_timeout: None,
             report_state_on_timeout: false,
         }
+    }
+}
+
+impl RuntimeOptions {
+    /// True when the job goes on without a process that failed.
+    #[must_use]
+    pub fn tolerates_failures(&self) -> bool {
+        self.recoverable || self.continuous
+    }
+
+    /// True when processes get an event for each failure that their job survives.
+    #[must_use]
+    pub fn announces_failures(&self) -> bool {
+        self.continuous || (self.recoverable && self.notify_errors)
     }
 }
 

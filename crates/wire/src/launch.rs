@@ -40,6 +40,17 @@ pub enum StartErrorKind {
     System,
 }
 
+/// The failure of a process whose job goes on without it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcFailure {
+    /// Which rank.
+    pub rank: Rank,
+    /// The error state that fits.
+    pub state: ProcState,
+    /// Its exit code, as a shell would show it; `None` when nobody saw its end.
+    pub code: Option<u8>,
+}
+
 /// The end of one process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcEnd {

@@ -22,7 +22,7 @@ pub use dvm_contact::{ContactError, DvmContact};
 pub use frame::{CodecError, Dest, Frame, FrameKind, MAX_FRAME};
 pub use handshake::{Hello, PREAMBLE_LEN, PreambleError, check_preamble, preamble};
 pub use iof::{StdinDest, Stream};
-pub use launch::{LaunchOrder, ProcEnd, StartError, StartErrorKind};
+pub use launch::{LaunchOrder, ProcEnd, ProcFailure, StartError, StartErrorKind};
 
 use ferrite_types::{DaemonRank, JobId, ProcId, Rank};
 
@@ -84,6 +84,13 @@ pub enum Message {
         code: i32,
         /// What it says.
         message: String,
+    },
+    /// Head to hosting daemons: these have failed, and the job goes on without them.
+    ProcsFailed {
+        /// The job.
+        job: JobId,
+        /// All that became known together.
+        failed: Vec<ProcFailure>,
     },
     /// Head to hosting daemons: run the kill sequence on what is left of the job.
     Kill(JobId),
@@ -204,6 +211,7 @@ impl Message {
             Message::Registered(_) => "registered",
             Message::ProcsEnded { .. } => "procs-ended",
             Message::Abort { .. } => "abort",
+            Message::ProcsFailed { .. } => "procs-failed",
             Message::Kill(_) => "kill",
             Message::Signal { .. } => "signal",
             Message::Forget(_) => "forget",

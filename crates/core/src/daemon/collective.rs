@@ -24,9 +24,9 @@ type Series = (CollectiveKind, JobId, Vec<Rank>);
 #[derive(Default)]
 pub(super) struct Collectives {
     sequence: BTreeMap<Series, u64>,
-    rollups: Rollups<CollectiveKey, Part>,
+    pub(super) rollups: Rollups<CollectiveKey, Part>,
     /// PMIx upcalls that wait for a result.
-    tokens: BTreeMap<CollectiveKey, PmixToken>,
+    pub(super) tokens: BTreeMap<CollectiveKey, PmixToken>,
 }
 
 impl Daemon {
@@ -36,6 +36,10 @@ impl Daemon {
             return;
         }
         let key = self.next_key(CollectiveKind::PmixFence, job, ranks);
+        if self.misses_someone(&key) {
+            cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Err(PMIX_ERR_LOST_CONNECTION) }));
+            return;
+        }
         self.collectives.tokens.insert(key.clone(), token);
         self.enter(key, data, cx);
     }

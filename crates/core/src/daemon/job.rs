@@ -1,6 +1,6 @@
 //! The part of a job that runs on this node.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ferrite_types::{BindTo, EnvOp, JobId, Placement, ProcId, Rank, StdinTarget};
@@ -26,6 +26,8 @@ pub(super) struct LocalJob {
     /// Ends not reported yet.
     pub(super) ends: Vec<ProcEnd>,
     pub(super) kill: Option<KillStep>,
+    /// Ranks, here or elsewhere, that the job goes on without.
+    pub(super) failed_ranks: BTreeSet<Rank>,
     /// Standard input taken by all local readers and not credited yet (bytes).
     pub(super) stdin_uncredited: u64,
     pub(super) pmi1: Pmi1Job,
@@ -71,6 +73,7 @@ impl Daemon {
             registered: false,
             ends: Vec::new(),
             kill: None,
+            failed_ranks: BTreeSet::new(),
             stdin_uncredited: 0,
             pmi1: Pmi1Job::default(),
             window: Window::shared_between(cx.tree.size(), self.jobs.len() + 1),

@@ -3,6 +3,7 @@
 
 mod bringup;
 mod collective;
+mod failed;
 mod iof;
 mod job;
 mod kill;
@@ -13,6 +14,7 @@ mod proc;
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use ferrite_types::{DaemonRank, JobId, ProcId, Timestamp};
 use ferrite_wire::{Message, Ticket};
 
@@ -26,7 +28,7 @@ pub(crate) use self::bringup::describe as describe_end;
 pub(crate) use self::collective::{concatenate, merge, participants};
 use crate::cx::Cx;
 use crate::launches::Launches;
-use crate::{Input, LocalNode, PmixCall, Timer};
+use crate::{Effect, Input, LocalNode, PmixCall, PmixEffect, Timer};
 
 /// One daemon.
 pub(crate) struct Daemon {
@@ -101,6 +103,7 @@ impl Daemon {
             Message::Wireup(wireup) => self.on_wireup(&wireup, cx),
             Message::Exit => self.on_exit_order(cx),
             Message::Launch(order) => self.on_launch(*order, cx),
+            Message::ProcsFailed { job, failed } => self.on_procs_failed(job, failed, cx),
             Message::Kill(job) => self.on_kill(job, cx),
             Message::Signal { job, signal } => self.on_signal(job, signal, cx),
             Message::Forget(job) => self.on_forget(job, cx),
@@ -139,7 +142,10 @@ impl Daemon {
         match call {
             PmixCall::ClientConnected(proc) => self.on_client_connected(proc, cx),
             PmixCall::ClientFinalized(proc) => self.on_client_finalized(proc),
-            PmixCall::Abort { proc, code, message, token } => self.on_abort(proc, code, message, token, cx),
+            PmixCall::Abort { proc, code, message, scope, token } => {
+                self.on_abort(proc, code, message, scope, cx);
+                cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Ok(Bytes::new()) }));
+            }
             PmixCall::Fence { job, ranks, data, token } => self.on_fence(job, ranks, data, token, cx),
             PmixCall::Modex { proc, token } => self.on_modex(proc, token, cx),
             PmixCall::ModexFetched { fetch, result } => self.on_modex_fetched(fetch, result, cx),

@@ -101,6 +101,9 @@ impl Daemon {
     fn on_barrier_in(&mut self, proc: ProcId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&proc.job) else { return };
         job.pmi1.at_barrier.insert(proc.rank);
+        if !job.failed_ranks.is_empty() {
+            return self.fail_barrier(proc.job, cx);
+        }
         if job.pmi1.at_barrier.len() < job.procs.len() {
             return;
         }
@@ -113,6 +116,15 @@ impl Daemon {
             (Ok(deltas), Some(kvs)) => kvs.merge(deltas).is_ok(),
             _ => false,
         };
+        self.leave_barrier(id, merged, cx);
+    }
+
+    /// Whoever waits at the barrier waits for a process that is gone.
+    pub(super) fn fail_barrier(&mut self, id: JobId, cx: &mut Cx) {
+        self.leave_barrier(id, false, cx);
+    }
+
+    fn leave_barrier(&mut self, id: JobId, merged: bool, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
         for rank in std::mem::take(&mut job.pmi1.at_barrier) {
             let reply = if merged { Reply::BarrierOut } else { Reply::BarrierFailed };

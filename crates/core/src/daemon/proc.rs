@@ -6,7 +6,7 @@ use ferrite_wire::{Message, ProcEnd, StartError, Stream};
 
 use super::Daemon;
 use crate::cx::Cx;
-use crate::{Effect, PmixEffect, PmixToken};
+use crate::{AbortScope, Effect};
 
 use super::iof::OutStream;
 
@@ -20,8 +20,10 @@ pub(super) struct LocalProc {
     /// Called init / called finalize.
     pub(super) connected: bool,
     pub(super) finalized: bool,
-    /// Asked for the end of its job.
+    /// Asked for the end of its job, or of itself.
     pub(super) aborted: bool,
+    /// The exit code that it asked for when it wanted nobody but itself to end.
+    pub(super) abort_code: Option<u8>,
     /// The kill sequence has been at it.
     pub(super) killed: bool,
     pub(super) stdout: OutStream,
@@ -38,6 +40,7 @@ impl LocalProc {
             connected: false,
             finalized: false,
             aborted: false,
+            abort_code: None,
             killed: false,
             stdout: OutStream::default(),
             stderr: OutStream::default(),
@@ -140,6 +143,7 @@ impl Daemon {
             return;
         }
         let state = local.end_state(status, sync_ok);
+        let status = local.abort_code.map_or(status, ExitStatus::Exited);
         set_state(local, proc, state, cx);
         job.ends.push(ProcEnd { rank: proc.rank, state, status });
         self.report_ends(proc.job, cx);
@@ -181,9 +185,24 @@ impl Daemon {
         }
     }
 
-    pub(super) fn on_abort(&mut self, proc: ProcId, code: i32, message: String, token: PmixToken, cx: &mut Cx) {
-        self.abort_from(proc, code, message, cx);
-        cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Ok(bytes::Bytes::new()) }));
+    pub(super) fn on_abort(&mut self, proc: ProcId, code: i32, message: String, scope: AbortScope, cx: &mut Cx) {
+        let tolerant = self.jobs.get(&proc.job).is_some_and(|job| job.order.spec.options.tolerates_failures());
+        match scope {
+            AbortScope::Caller if tolerant => self.abort_alone(proc, code, cx),
+            // The first failure ends the job, so there is nothing else that it could mean.
+            AbortScope::Caller | AbortScope::Job => self.abort_from(proc, code, message, cx),
+        }
+    }
+
+    /// A process asks for its own end, in a job that goes on without it.
+    fn abort_alone(&mut self, proc: ProcId, code: i32, cx: &mut Cx) {
+        let Some(local) = self.proc_mut(proc).filter(|local| local.exit.is_none()) else {
+            return;
+        };
+        local.aborted = true;
+        // What a shell would see of exit(code); an abort is never a success.
+        local.abort_code = Some(((code & 0xff) as u8).max(1));
+        cx.effect(Effect::Signal { proc, signal: SIGKILL });
     }
 
     /// A process asks for the end of its job, by whatever interface.

@@ -1,8 +1,9 @@
 //! What a failure means: which job it ends, with which exit code and message (inventory 1.11).
 
 use ferrite_types::{DaemonRank, JobId, JobState, ProcId, ProcState, Rank, RankSet};
-use ferrite_wire::{Dest, Message, ProcEnd, StartError};
+use ferrite_wire::{Dest, Message, ProcEnd, ProcFailure, StartError};
 
+use super::policy::Failure;
 use super::{Head, notices};
 use crate::Timer;
 use crate::cx::Cx;
@@ -13,43 +14,30 @@ const TIMEOUT_CODE: u8 = 124;
 impl Head {
     /// Processes have ended and their output is through.
     pub(super) fn on_procs_ended(&mut self, id: JobId, ends: &[ProcEnd], cx: &mut Cx) {
-        for end in ends {
-            self.on_proc_end(id, end, cx);
-        }
+        let survived = ends.iter().filter_map(|end| self.on_proc_end(id, end, cx)).collect();
+        self.tell_survivors(id, survived, cx);
         self.check_terminated(id, cx);
     }
 
-    fn on_proc_end(&mut self, id: JobId, end: &ProcEnd, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(&id) else {
-            return;
-        };
-        let Some(proc) = job.procs.get_mut(end.rank.0 as usize) else {
-            return;
-        };
+    /// Returns the failure when the job goes on in spite of it.
+    fn on_proc_end(&mut self, id: JobId, end: &ProcEnd, cx: &mut Cx) -> Option<ProcFailure> {
+        let job = self.jobs.get_mut(&id)?;
+        let proc = job.procs.get_mut(end.rank.0 as usize)?;
         if proc.state.has_ended() {
-            return;
+            return None;
         }
         proc.state = end.state;
         let pid = proc.pid;
         job.ended += 1;
         self.close_lines(ProcId { job: id, rank: end.rank }, cx);
-        let Some(job) = self.jobs.get(&id) else {
-            return;
-        };
-        if !end.state.is_error() || !job.is_healthy() {
-            return;
-        }
-        let options = job.spec.options;
-        let tolerated = options.recoverable || (end.state == ProcState::TermNonZero && !options.error_nonzero_status);
-        let Some((state, code)) = consequence(end) else {
-            return;
-        };
+        let job = self.jobs.get(&id)?;
+        let harmless = end.state == ProcState::TermNonZero && !job.spec.options.error_nonzero_status;
+        let (state, code) = consequence(end).filter(|_| !harmless)?;
         let node = job.map.node_of(end.rank).map_or("", |n| n.name.as_str());
-        let text = notices::proc_end(id, end, node, pid);
-        if tolerated {
-            return;
-        }
-        self.fail_job(id, state, code, text, cx);
+        let failure = Failure { state, code, text: notices::proc_end(id, end, node, pid) };
+        let survived = job.survives_ends();
+        self.on_failure(id, failure, survived, cx);
+        survived.then_some(ProcFailure { rank: end.rank, state: end.state, code: Some(code) })
     }
 
     pub(super) fn on_start_failures(&mut self, id: JobId, failed: Vec<(Rank, StartError)>, cx: &mut Cx) {
@@ -117,18 +105,21 @@ impl Head {
         };
         let map = job.map.clone();
         let lost = map.ranks().filter(|(rank, _)| map.daemon_of(*rank).is_some_and(|d| gone.contains(d)));
-        let mut count = 0;
+        let survived = job.survives_losses();
+        let mut failed = Vec::new();
         for (rank, _) in lost {
             let proc = &mut job.procs[rank.0 as usize];
             if !proc.state.has_ended() {
                 proc.state = ProcState::CommFailed;
                 job.ended += 1;
-                count += 1;
+                failed.push(ProcFailure { rank, state: ProcState::CommFailed, code: None });
             }
         }
         gone.iter().for_each(|rank| job.stdin.forget(rank));
-        if count > 0 {
-            self.fail_job(id, JobState::CommFailed, 1, notices::daemon_lost(id, node, cause, count), cx);
+        if !failed.is_empty() {
+            let text = notices::daemon_lost(id, node, cause, failed.len());
+            self.on_failure(id, Failure { state: JobState::CommFailed, code: 1, text }, survived, cx);
+            self.tell_survivors(id, failed, cx);
         }
         self.check_terminated(id, cx);
     }
@@ -186,6 +177,7 @@ impl Head {
             return;
         };
         if job.all_ended() && (job.launched || !job.is_healthy()) && !over(job.state) {
+            self.settle(id, cx);
             self.activate(id, JobState::Terminated, cx);
         }
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ferrite_types::{EnvOp, JobId, JobMap, JobSpec, JobState, ProcState, Rank, RankSet, Timestamp};
 use ferrite_wire::control::Submission;
 
+use super::policy::Failure;
 use super::stdin::Pump;
 use crate::RequestId;
 
@@ -32,6 +33,8 @@ pub struct Job {
     pub(super) exit_code: Option<u8>,
     /// Why it fails, once it does.
     pub(super) cause: String,
+    /// The first failure that it survived: its result, unless something else ends it.
+    pub(super) survived: Option<Failure>,
     /// True once the launch order was sent.
     pub(super) launched: bool,
     /// When it entered which state.
@@ -62,6 +65,7 @@ impl Job {
             ended: 0,
             exit_code: None,
             cause: String::new(),
+            survived: None,
             launched: false,
             states: Vec::new(),
             stdin: Pump::default(),

@@ -12,6 +12,7 @@ mod nodes;
 mod notices;
 mod output;
 mod placement;
+mod policy;
 mod requests;
 mod states;
 mod status;
@@ -187,6 +188,7 @@ impl Head {
             | Message::Wireup(_)
             | Message::Exit
             | Message::Launch(_)
+            | Message::ProcsFailed { .. }
             | Message::Kill(_)
             | Message::Signal { .. }
             | Message::Forget(_)

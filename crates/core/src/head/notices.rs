@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ferrite_types::{ExitStatus, JobId, ProcId, ProcState, Rank};
+use ferrite_types::{ExitStatus, JobId, ProcId, ProcState, Rank, RuntimeOptions};
 use ferrite_wire::{ProcEnd, StartError, StartErrorKind};
 
 use super::Job;
@@ -13,10 +13,24 @@ pub(super) fn proc_end(job: JobId, end: &ProcEnd, node: &str, pid: Option<u32>) 
         (ProcState::TermWoSync, _) => {
             "ended without calling finalize (PMIx_Finalize or MPI_Finalize) after it had called init".to_owned()
         }
+        (ProcState::CalledAbort, ExitStatus::Exited(code)) => format!("called abort for itself with code {code}"),
         (_, ExitStatus::Exited(code)) => format!("exited with code {code}"),
         (_, ExitStatus::Signaled(signal)) => format!("was ended by signal {signal}{}", signal_name(signal)),
     };
-    format!("{who} {what}.\nThe job was ended because of it.")
+    format!("{who} {what}.")
+}
+
+/// What becomes of a job whose process has failed.
+pub(super) fn ended() -> &'static str {
+    "\nThe job was ended because of it."
+}
+
+/// The same for a job that goes on.
+pub(super) fn survived(options: &RuntimeOptions) -> String {
+    let policy = if options.continuous { "continuous" } else { "recoverable" };
+    format!(
+        "\nThe other processes of the job are left alone ({policy}). Its exit code will be that of this first failure."
+    )
 }
 
 fn pid_text(pid: Option<u32>) -> String {
@@ -72,9 +86,7 @@ pub(super) fn abort(proc: ProcId, node: &str, code: i32, message: &str) -> Strin
 }
 
 pub(super) fn daemon_lost(job: JobId, node: &str, cause: &str, procs: usize) -> String {
-    format!(
-        "The daemon on node {node} was lost ({cause}).\nJob {job} had {procs} process(es) that are gone with it, and was ended."
-    )
+    format!("The daemon on node {node} was lost ({cause}).\nJob {job} had {procs} process(es) that are gone with it.")
 }
 
 pub(super) fn daemon_lost_in_bringup(node: &str, cause: &str) -> String {

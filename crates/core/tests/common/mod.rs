@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 use ferrite_core::{
-    Effect, Effects, HeadConfig, Input, LocalNode, Node, PmixCall, PmixEffect, PmixToken, RequestId, Sink, Timer,
+    AbortScope, Effect, Effects, HeadConfig, Input, LocalNode, Node, PmixCall, PmixEffect, PmixToken, RequestId, Sink,
+    Timer,
 };
 use ferrite_rm::Allocation;
 use ferrite_types::*;
@@ -229,6 +230,15 @@ impl Cluster {
         let call =
             PmixCall::Fence { job: JobId(1), ranks: vec![], data: Bytes::from_static(data), token: PmixToken(token) };
         self.input(DaemonRank(at), Input::Pmix(call));
+        self.run();
+    }
+
+    /// A process calls abort; the reply is to token 9.
+    pub fn abort(&mut self, rank: u32, code: i32, scope: AbortScope) {
+        let at = self.running[&proc(rank)].0;
+        let message = "enough".to_owned();
+        let call = PmixCall::Abort { proc: proc(rank), code, message, scope, token: PmixToken(9) };
+        self.input(at, Input::Pmix(call));
         self.run();
     }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use ferrite_core::{Input, PmixCall, PmixToken};
+use ferrite_core::{AbortScope, Input, PmixCall, PmixToken};
 use ferrite_pmix::{Completer, Proc, Status, Upcall};
 use ferrite_types::{JobId, ProcId, Rank};
 use ferrite_wire::CollectiveResult;
@@ -58,11 +58,12 @@ impl Calls {
             }
             Upcall::Abort { proc, status, message, targets, reply } => {
                 tracing::debug!(?targets, "a process asks for an abort");
+                let scope = if targets == [proc.clone()] { AbortScope::Caller } else { AbortScope::Job };
                 let Some(proc) = find(&proc, names) else {
                     return reply.complete(Err(Status::NOT_FOUND));
                 };
                 let token = self.keep(proc.job, Reply::Done(reply));
-                self.pass(PmixCall::Abort { proc, code: status, message, token });
+                self.pass(PmixCall::Abort { proc, code: status, message, scope, token });
             }
             Upcall::Fence { procs, data, local_status, reply, .. } => {
                 let participants = participants(&procs, names);
@@ -118,7 +119,7 @@ impl Calls {
     pub(super) fn give_up(&mut self, proc: ProcId, message: String) {
         self.next += 1;
         let token = PmixToken(self.next);
-        self.pass(PmixCall::Abort { proc, code: 1, message, token });
+        self.pass(PmixCall::Abort { proc, code: 1, message, scope: AbortScope::Job, token });
     }
 
     fn note(&mut self, proc: Option<ProcId>, reply: Completer<()>, call: impl FnOnce(ProcId) -> PmixCall) {

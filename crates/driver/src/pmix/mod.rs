@@ -6,6 +6,7 @@
 
 mod calls;
 mod door;
+mod events;
 mod hint;
 mod job;
 mod pmi1;
@@ -25,8 +26,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ferrite_core::{Input, PmixCall, PmixEffect, Registration};
 use ferrite_pmi1::{ClientPlace, client_env};
-use ferrite_pmix::{FrontDoor, Proc, ServerConfig, Status, compat_env};
+use ferrite_pmix::{FrontDoor, Notice, Proc, ServerConfig, Status, compat_env};
 use ferrite_types::{DaemonRank, JobId, ProcId};
+use ferrite_wire::ProcFailure;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::spawn_local;
 
@@ -78,6 +80,8 @@ struct Job {
     local_size: u32,
     /// The library knows it.
     is_ready: bool,
+    /// Events from before the library was started, for processes that come to it later.
+    missed: Vec<Notice>,
 }
 
 impl PmixBridge {
@@ -129,6 +133,7 @@ impl PmixBridge {
             }
             PmixEffect::Reply { token, result } => self.shared.calls.borrow_mut().reply(token, result),
             PmixEffect::FetchModex { fetch, proc } => self.shared.fetch(fetch, proc),
+            PmixEffect::Notify { job, failed } => self.shared.notify(job, &failed),
             PmixEffect::Pmi1 { proc, data } => self.pmi1.write(proc, data),
         }
     }
@@ -192,7 +197,7 @@ impl Shared {
                 app.argv.first().is_some_and(|p| self.hints.borrow_mut().wants_pmix(p, Path::new(wdir)))
             });
         let local_size = order.map.on_daemon(self.daemon).count() as u32;
-        let job = Job { registration, local_size, is_ready: false };
+        let job = Job { registration, local_size, is_ready: false, missed: Vec::new() };
         if let Some(worker) = self.worker.get() {
             self.present(worker, id, &job);
         }
@@ -209,6 +214,17 @@ impl Shared {
         self.calls.borrow_mut().fail(Some(id), Status::NOT_FOUND);
         if let Some(worker) = self.worker.get() {
             worker.deregister(nspace);
+        }
+    }
+
+    fn notify(&self, id: JobId, failed: &[ProcFailure]) {
+        let server = Proc::new(JobId::DAEMONS.nspace(&self.dvm), self.daemon.0);
+        let nspace = id.nspace(&self.dvm);
+        let notices = failed.iter().filter_map(|failed| events::failure(server.clone(), &nspace, failed));
+        match (self.worker.get(), self.jobs.borrow_mut().get_mut(&id)) {
+            (Some(worker), Some(_)) => notices.for_each(|notice| worker.notify(notice)),
+            (None, Some(job)) => job.missed.extend(notices),
+            (_, None) => {}
         }
     }
 
@@ -270,6 +286,7 @@ impl Shared {
 
     fn present(&self, worker: &Worker, id: JobId, job: &Job) {
         worker.register(id, job::job_info(&job.registration, self.session.path()));
+        job.missed.iter().cloned().for_each(|notice| worker.notify(notice));
     }
 
     async fn listen(self: Rc<Self>, mut happened: UnboundedReceiver<Event>) {

@@ -88,7 +88,7 @@ fn apply(info: &Info, spec: &mut JobSpec) -> Result<(), String> {
 }
 
 /// Keys that switch something on or off.
-fn flags(spec: &mut JobSpec) -> [(&'static CStr, &mut bool); 7] {
+fn flags(spec: &mut JobSpec) -> [(&'static CStr, &mut bool); 9] {
     let JobSpec { output, options, .. } = spec;
     [
         (sys::PMIX_IOF_TAG_OUTPUT, &mut output.tag),
@@ -98,6 +98,8 @@ fn flags(spec: &mut JobSpec) -> [(&'static CStr, &mut bool); 7] {
         (sys::PMIX_IOF_TIMESTAMP_OUTPUT, &mut output.timestamp),
         (sys::PMIX_IOF_MERGE_STDERR_STDOUT, &mut output.merge_stderr),
         (sys::PMIX_JOB_RECOVERABLE, &mut options.recoverable),
+        (sys::PMIX_JOB_CONTINUOUS, &mut options.continuous),
+        (sys::PMIX_ABORT_NON_ZERO_TERM, &mut options.error_nonzero_status),
     ]
 }
 
@@ -139,6 +141,13 @@ mod tests {
         let context = &spec.apps[0];
         assert_eq!((context.np, context.wdir.as_deref(), context.hosts.hosts.len()), (Some(3), Some("/there"), 2));
         assert_eq!(context.env, [EnvOp::Set("X".to_owned(), "1".to_owned())]);
+    }
+
+    #[test]
+    fn a_spawn_has_the_policies_about_failures() {
+        let job = [info("pmix.recover", true), info("pmix.continuous", true), info("pmix.abnz", false)];
+        let options = submission(&job, &[app(vec![])]).unwrap().spec.options;
+        assert!(options.recoverable && options.continuous && !options.error_nonzero_status);
     }
 
     #[test]

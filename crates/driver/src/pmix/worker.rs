@@ -94,7 +94,11 @@ impl Worker {
             Info::new(sys::PMIX_EXIT_CODE, Value::Int(exit_code)),
         ];
         let to = Audience::Procs(vec![tool]);
-        self.order(Order::Notify(Box::new(Notice { code: Status::EVENT_JOB_END, source: server, to, info })));
+        self.notify(Notice { code: Status::EVENT_JOB_END, source: server, to, info });
+    }
+    /// Sends an event. Nobody says whether it was heard.
+    pub(super) fn notify(&self, notice: Notice) {
+        self.order(Order::Notify(Box::new(notice)));
     }
     /// The library's port, once everything that was ordered before is done. `None` when there is no server.
     pub(super) async fn port(&self) -> Option<u16> {
@@ -133,7 +137,7 @@ fn serve(server: Server, todo: &Receiver<Order>, events: &UnboundedSender<Event>
             }
             Order::Notify(notice) => {
                 if let Err(error) = server.notify(&notice) {
-                    tracing::debug!(%error, "a tool is not told of the end of its job");
+                    tracing::debug!(%error, "an event is not sent");
                 }
             }
             Order::Port(reply) => {

@@ -1,0 +1,75 @@
+//! The policies of a job about failures: whether it goes on without the process that failed, who is told, and what that makes of
+//! its result. Called by the reactions of `failures.rs`, which say what failed. It never restarts a process.
+
+use ferrite_types::{JobId, JobState};
+use ferrite_wire::{Dest, Message, ProcFailure};
+
+use super::{Head, Job, notices};
+use crate::cx::Cx;
+
+/// What a failure makes of its job: now, or at its end when the job survives it.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) state: JobState,
+    pub(super) code: u8,
+    /// What failed, in words.
+    pub(super) text: String,
+}
+
+impl Job {
+    /// True when the abnormal end of a process leaves the others alone.
+    pub(super) fn survives_ends(&self) -> bool {
+        self.is_healthy() && self.spec.options.tolerates_failures()
+    }
+
+    /// True when the loss of a daemon leaves the processes of others alone. A job that is still being launched is to begin
+    /// whole or not at all, as with a process that cannot be started.
+    pub(super) fn survives_losses(&self) -> bool {
+        self.survives_ends() && self.launching.is_empty()
+    }
+}
+
+impl Head {
+    /// The first failure of a job is what its submitter hears of, whether the job survives it or not.
+    pub(super) fn on_failure(&mut self, id: JobId, mut failure: Failure, survived: bool, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        if !survived {
+            failure.text.push_str(notices::ended());
+            return self.fail_job(id, failure.state, failure.code, failure.text, cx);
+        }
+        if job.survived.is_none() {
+            failure.text.push_str(&notices::survived(&job.spec.options));
+            if let Some(request) = job.request {
+                cx.notice_to(request, failure.text.clone());
+            }
+            job.survived = Some(failure);
+        }
+    }
+
+    /// The daemons of a job that goes on hear who failed: their processes must not wait for those in a collective, and are
+    /// told if they are to be.
+    pub(super) fn tell_survivors(&mut self, id: JobId, failed: Vec<ProcFailure>, cx: &mut Cx) {
+        let Some(job) = self.jobs.get(&id) else {
+            return;
+        };
+        if failed.is_empty() || !job.is_healthy() || job.all_ended() {
+            return;
+        }
+        let hosts = self.reachable(&job.map.daemons());
+        cx.multicast(Dest::Many(hosts), Message::ProcsFailed { job: id, failed });
+    }
+
+    /// Nothing is left of a job: the first failure that it survived is its result.
+    pub(super) fn settle(&mut self, id: JobId, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id).filter(|job| job.is_healthy()) else {
+            return;
+        };
+        if let Some(failure) = job.survived.take() {
+            job.exit_code = Some(failure.code);
+            job.cause = failure.text;
+            self.activate(id, failure.state, cx);
+        }
+    }
+}
