@@ -23,7 +23,7 @@ _prterun() {
 
     case "${cmd}" in
         prterun)
-            opts="-n -N -H -x -h -V --np --wdir --path --host --hostfile --map-by --rank-by --bind-to --set-env --unset-env --append-env --prepend-env --mca --gmca --pmixmca --stdin --output --display --timeout --spawn-timeout --report-state-on-timeout --enable-recovery --runtime-options --forward-signals --allow-run-as-root --prtemca --report-pid --personality --default-hostfile --launch-agent --leave-session-attached --debug-daemons --no-ready-msg --dvm --help --version"
+            opts="-n -N -H -x -h -V --np --wdir --path --host --hostfile --map-by --rank-by --bind-to --set-env --unset-env --append-env --prepend-env --mca --gmca --pmixmca --stdin --output --display --timeout --spawn-timeout --report-state-on-timeout --enable-recovery --continuous --runtime-options --forward-signals --allow-run-as-root --prtemca --report-pid --personality --default-hostfile --launch-agent --leave-session-attached --debug-daemons --no-ready-msg --dvm --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -20,7 +20,7 @@ complete -c prterun -l output -d 'Tags, files and order of output: tag, timestam
 complete -c prterun -l display -d 'Show before the launch: map, allocation, bind; with :parseable as XML' -r
 complete -c prterun -l timeout -d 'End the job after this time: seconds, or [[dd:]hh:]mm:ss. Also: environment MPIEXEC_TIMEOUT' -r
 complete -c prterun -l spawn-timeout -d 'Give up when the processes are not all started after this time' -r
-complete -c prterun -l runtime-options -d 'Options of the job: error-nonzero-status=B, donotlaunch, recoverable, fwd-environment, timeout=T, spawn-timeout=T ...' -r
+complete -c prterun -l runtime-options -d 'Options of the job: error-nonzero-status=B, donotlaunch, recoverable, continuous, notifyerrors, fwd-environment, timeout=T ...' -r
 complete -c prterun -l forward-signals -d 'Signals to pass on to the processes: `all` (default), `none`, or names and numbers' -r
 complete -c prterun -l prtemca -d 'Set a parameter of the runtime' -r
 complete -c prterun -l report-pid -d 'Write our process id: `-` standard output, `+` standard error, or a file (it stays)' -r
@@ -31,6 +31,7 @@ complete -c prterun -l dvm -d 'Run in a DVM that is running already: search, pid
 complete -c prterun -s h -l help -d 'This text, or what is to be said of a topic' -r
 complete -c prterun -l report-state-on-timeout -d 'When a time limit strikes, show the state of every process'
 complete -c prterun -l enable-recovery -d 'The failure of a process does not end the job (the same as --runtime-options recoverable)'
+complete -c prterun -l continuous -d 'The same, and the others get a PMIx event for each failure; nothing is restarted (--runtime-options continuous)'
 complete -c prterun -l allow-run-as-root -d 'Allow root to run programs (also: PRTE_ALLOW_RUN_AS_ROOT=1 with PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)'
 complete -c prterun -l leave-session-attached -d 'Keep the daemons attached to the command that started them, with their error output shown here'
 complete -c prterun -l debug-daemons -d 'Show what the daemons do'

@@ -39,7 +39,7 @@ _prterun() {
 '*--display=[Show before the launch\: map, allocation, bind; with \:parseable as XML]:DIRECTIVE,...:_default' \
 '--timeout=[End the job after this time\: seconds, or \[\[dd\:\]hh\:\]mm\:ss. Also\: environment MPIEXEC_TIMEOUT]:TIME:_default' \
 '--spawn-timeout=[Give up when the processes are not all started after this time]:TIME:_default' \
-'*--runtime-options=[Options of the job\: error-nonzero-status=B, donotlaunch, recoverable, fwd-environment, timeout=T, spawn-timeout=T ...]:OPTION[=VALUE],...:_default' \
+'*--runtime-options=[Options of the job\: error-nonzero-status=B, donotlaunch, recoverable, continuous, notifyerrors, fwd-environment, timeout=T ...]:OPTION[=VALUE],...:_default' \
 '--forward-signals=[Signals to pass on to the processes\: \`all\` (default), \`none\`, or names and numbers]:SIGNAL,...:_default' \
 '*--prtemca=[Set a parameter of the runtime]:KEY:_default:KEY:_default' \
 '--report-pid=[Write our process id\: \`-\` standard output, \`+\` standard error, or a file (it stays)]:-|+|FILE:_default' \
@@ -51,6 +51,7 @@ _prterun() {
 '*--help=[This text, or what is to be said of a topic]::TOPIC:_default' \
 '--report-state-on-timeout[When a time limit strikes, show the state of every process]' \
 '--enable-recovery[The failure of a process does not end the job (the same as --runtime-options recoverable)]' \
+'--continuous[The same, and the others get a PMIx event for each failure; nothing is restarted (--runtime-options continuous)]' \
 '--allow-run-as-root[Allow root to run programs (also\: PRTE_ALLOW_RUN_AS_ROOT=1 with PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)]' \
 '--leave-session-attached[Keep the daemons attached to the command that started them, with their error output shown here]' \
 '--debug-daemons[Show what the daemons do]' \

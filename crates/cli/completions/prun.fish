@@ -20,7 +20,7 @@ complete -c prun -l output -d 'Tags, files and order of output: tag, timestamp, 
 complete -c prun -l display -d 'Show before the launch: map, allocation, bind; with :parseable as XML' -r
 complete -c prun -l timeout -d 'End the job after this time: seconds, or [[dd:]hh:]mm:ss. Also: environment MPIEXEC_TIMEOUT' -r
 complete -c prun -l spawn-timeout -d 'Give up when the processes are not all started after this time' -r
-complete -c prun -l runtime-options -d 'Options of the job: error-nonzero-status=B, donotlaunch, recoverable, fwd-environment, timeout=T, spawn-timeout=T ...' -r
+complete -c prun -l runtime-options -d 'Options of the job: error-nonzero-status=B, donotlaunch, recoverable, continuous, notifyerrors, fwd-environment, timeout=T ...' -r
 complete -c prun -l forward-signals -d 'Signals to pass on to the processes: `all` (default), `none`, or names and numbers' -r
 complete -c prun -l batch -d 'Run one job for each line of a file, or of standard input' -r
 complete -c prun -l results -d 'Write results to this file, and the output of the jobs where it belongs. Without it results go to standard output, and all output of jobs to standard error' -r
@@ -39,6 +39,7 @@ complete -c prun -l personality -d 'Whose command line this is: prte, or ompi an
 complete -c prun -s h -l help -d 'This text, or what is to be said of a topic' -r
 complete -c prun -l report-state-on-timeout -d 'When a time limit strikes, show the state of every process'
 complete -c prun -l enable-recovery -d 'The failure of a process does not end the job (the same as --runtime-options recoverable)'
+complete -c prun -l continuous -d 'The same, and the others get a PMIx event for each failure; nothing is restarted (--runtime-options continuous)'
 complete -c prun -l allow-run-as-root -d 'Allow root to run programs (also: PRTE_ALLOW_RUN_AS_ROOT=1 with PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)'
 complete -c prun -l detach -d 'Print the namespace of the job and end; the job goes on. It has no standard input, and its output goes to files (--output dir=D) or nowhere'
 complete -c prun -l wait-for-slots -d 'When the slots are taken, wait for them; without it the job is refused then'

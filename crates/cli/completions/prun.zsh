@@ -39,7 +39,7 @@ _prun() {
 '*--display=[Show before the launch\: map, allocation, bind; with \:parseable as XML]:DIRECTIVE,...:_default' \
 '--timeout=[End the job after this time\: seconds, or \[\[dd\:\]hh\:\]mm\:ss. Also\: environment MPIEXEC_TIMEOUT]:TIME:_default' \
 '--spawn-timeout=[Give up when the processes are not all started after this time]:TIME:_default' \
-'*--runtime-options=[Options of the job\: error-nonzero-status=B, donotlaunch, recoverable, fwd-environment, timeout=T, spawn-timeout=T ...]:OPTION[=VALUE],...:_default' \
+'*--runtime-options=[Options of the job\: error-nonzero-status=B, donotlaunch, recoverable, continuous, notifyerrors, fwd-environment, timeout=T ...]:OPTION[=VALUE],...:_default' \
 '--forward-signals=[Signals to pass on to the processes\: \`all\` (default), \`none\`, or names and numbers]:SIGNAL,...:_default' \
 '--batch=[Run one job for each line of a file, or of standard input]:FILE|-:_default' \
 '--results=[Write results to this file, and the output of the jobs where it belongs. Without it results go to standard output, and all output of jobs to standard error]:FILE:_default' \
@@ -59,6 +59,7 @@ _prun() {
 '*--help=[This text, or what is to be said of a topic]::TOPIC:_default' \
 '--report-state-on-timeout[When a time limit strikes, show the state of every process]' \
 '--enable-recovery[The failure of a process does not end the job (the same as --runtime-options recoverable)]' \
+'--continuous[The same, and the others get a PMIx event for each failure; nothing is restarted (--runtime-options continuous)]' \
 '--allow-run-as-root[Allow root to run programs (also\: PRTE_ALLOW_RUN_AS_ROOT=1 with PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)]' \
 '--detach[Print the namespace of the job and end; the job goes on. It has no standard input, and its output goes to files (--output dir=D) or nowhere]' \
 '--wait-for-slots[When the slots are taken, wait for them; without it the job is refused then]' \

@@ -188,6 +188,33 @@ fn parameters_fill_what_the_line_leaves_open() {
     assert_eq!(said.forward_signals, Some(vec![10]));
 }
 
+#[test]
+fn policies_about_failures_come_from_the_line_then_from_rtos_then_from_their_parameters() {
+    let policies = |line: &str, params: &[(&str, &'static str)]| {
+        let mut run = run(line);
+        let done = run.apply_defaults(|name| params.iter().find(|(n, _)| *n == name).map(|(_, value)| *value));
+        let o = run.spec.options;
+        done.map(|()| [o.error_nonzero_status, o.recoverable, o.continuous, o.notify_errors])
+    };
+    let all = [
+        ("state_base_error_non_zero_exit", "0"),
+        ("state_base_recoverable", "1"),
+        ("state_base_continuous", "yes"),
+        ("state_base_notify_errors", "true"),
+    ];
+    assert_eq!(policies("./a", &[]), Ok([true, false, false, false]));
+    assert_eq!(policies("./a", &all), Ok([false, true, true, true]));
+    assert_eq!(policies("--rtos recoverable,notifyerrors ./a", &[]), Ok([true, true, false, true]));
+    assert_eq!(policies("--continuous ./a", &[]), Ok([true, false, true, false]));
+    assert_eq!(policies("--rtos error-nonzero-status,continuous=0 ./a", &all), Ok([true, true, false, true]));
+    assert_eq!(policies("./a", &[("rtos", "recoverable=0"), all[1]]), Ok([true, false, false, false]));
+    // What is asked for must be possible; what is only a default is for the jobs where it is.
+    assert!(policies("--rtos notifyerrors ./a", &[]).is_err());
+    assert!(policies("./a", &[("rtos", "notifyerrors")]).is_err());
+    assert!(policies("--rtos notifyerrors ./a", &[all[1]]).is_ok());
+    assert!(policies("./a", &[all[3]]).is_ok());
+}
+
 mod any_line {
     use super::*;
     use proptest::prelude::*;

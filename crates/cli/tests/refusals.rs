@@ -77,6 +77,8 @@ fn repeated_and_contradicting_options() {
         "--output copy,nocopy ./a",
         "--timeout 5 ./a : --timeout 6 ./b",
         "--runtime-options timeout=5 --timeout 6 ./a",
+        "--rtos notifyerrors ./a",
+        "--continuous --rtos continuous=0 ./a",
         "-n 1 ./a : --map-by node -n 1 ./b",
         "-n 1 ./a : --display map --display map ./b",
     ]));
@@ -94,7 +96,7 @@ fn words_and_values() {
         "--display topo ./a",
         "--rtos nonsense ./a",
         "--rtos recoverable=perhaps ./a",
-        "--rtos continuous ./a",
+        "--rtos autorestart ./a",
         "--stdin -1 ./a",
         "--stdin 1:2 ./a",
         "--timeout soon ./a",

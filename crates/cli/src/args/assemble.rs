@@ -173,6 +173,7 @@ impl Job {
             spawn_timeout,
             report_state_on_timeout,
             enable_recovery,
+            continuous,
             runtime_options,
             forward_signals,
             allow_run_as_root,
@@ -190,6 +191,9 @@ impl Job {
         }
         if enable_recovery {
             rtos.recoverable.say("--enable-recovery", "recoverable", true)?;
+        }
+        if continuous {
+            rtos.continuous.say("--continuous", "continuous", true)?;
         }
         if let Some(list) = forward_signals {
             let option = "--forward-signals";

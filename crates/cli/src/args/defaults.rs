@@ -10,10 +10,11 @@ use super::{Run, placement, signals};
 
 impl Run {
     /// Fills what the line left open from parameters without a framework: `mapby`, `rankby`, `bindto`, `output`,
-    /// `display`, `rtos`, `personality`, and `ess_base_forward_signals`. Called once, with all parameters known.
+    /// `display`, `rtos`, `personality`, and from `ess_base_forward_signals` and the `state_base_` policies about failures. Called
+    /// once, with all parameters known.
     ///
     /// # Errors
-    /// A default that would not be accepted on the line either.
+    /// A default that would not be accepted on the line either, or options that make no sense together with all of them.
     pub fn apply_defaults<'p>(&mut self, param: impl Fn(&str) -> Option<&'p str>) -> Result<(), UsageError> {
         let map = &mut self.spec.map;
         placement::defaults(map, param("mapby"), param("rankby"), param("bindto"))?;
@@ -23,9 +24,7 @@ impl Run {
         if let Some(list) = param("display").filter(|_| self.unsaid.display) {
             self.spec.display = default_display(list)?;
         }
-        if let Some(list) = param("rtos") {
-            self.spec.options = default_rtos(list, &self.unsaid.rtos)?;
-        }
+        self.spec.options = options(&self.unsaid.rtos, &param)?;
         if let Some(list) = param("ess_base_forward_signals").filter(|_| self.forward_signals.is_none()) {
             self.forward_signals = Some(signals::parse("parameter ess_base_forward_signals", list)?);
         }
@@ -54,8 +53,36 @@ fn default_display(list: &str) -> Result<Display, UsageError> {
     Ok(ask.finish())
 }
 
-fn default_rtos(list: &str, said: &RuntimeAsk) -> Result<RuntimeOptions, UsageError> {
-    let mut ask = RuntimeAsk::default();
-    ask.add("parameter rtos", list)?;
-    Ok(said.clone().or(ask).finish())
+/// Parameters that are the default of one runtime option each.
+const POLICIES: [(&str, &str); 4] = [
+    ("state_base_error_non_zero_exit", "error-nonzero-status"),
+    ("state_base_recoverable", "recoverable"),
+    ("state_base_continuous", "continuous"),
+    ("state_base_notify_errors", "notifyerrors"),
+];
+
+/// The line comes first, then `rtos`, then the parameters of single options.
+fn options<'p>(said: &RuntimeAsk, param: impl Fn(&str) -> Option<&'p str>) -> Result<RuntimeOptions, UsageError> {
+    let mut list = RuntimeAsk::default();
+    if let Some(text) = param("rtos") {
+        list.add("parameter rtos", text)?;
+    }
+    let mut single = RuntimeAsk::default();
+    for (name, word) in POLICIES {
+        if let Some(value) = param(name) {
+            single.add(&format!("parameter {name}"), &format!("{word}={value}"))?;
+        }
+    }
+    let asked = said.clone().or(list);
+    let wants_events = asked.notify_errors.0 == Some(true);
+    let options = asked.or(single).finish();
+    // As a default for all jobs it means those that can have it: a parameter must not make every plain job an error.
+    match wants_events && !options.tolerates_failures() {
+        false => Ok(options),
+        true => Err(UsageError::Conflict {
+            what: "--runtime-options notifyerrors: nobody would be left to be told, because the first failure ends the job"
+                .to_owned(),
+            next: "Add recoverable, as in --runtime-options recoverable,notifyerrors; or use continuous, which implies it.".to_owned(),
+        }),
+    }
 }

@@ -152,15 +152,31 @@ const DISPLAY: &str = "\
 const RTOS: &str = "\
 --runtime-options (--rtos) takes a list; it holds for the whole job.
 
-  error-nonzero-status[=B]     a non-zero exit ends the job (default: true)
+  error-nonzero-status[=B]     a non-zero exit is a failure (default: true)
   donotlaunch[=B]              map and show only
   recoverable[=B]              the failure of a process leaves the others alone
+  continuous[=B]               the same, with notifyerrors: the job runs until it is ended or
+                               nothing is left of it. Processes are not restarted
+  notifyerrors[=B]             the others get a PMIx event for each failure (with recoverable)
   fwd-environment[=B]          forward the whole environment
   timeout=TIME                 as --timeout
   spawn-timeout=TIME           as --spawn-timeout
   report-state-on-timeout[=B]  as the option of that name
 
 B: 1, true, yes, 0, false, no; without =B it is true. TIME: seconds, or [[dd:]hh:]mm:ss.
+
+A failure is an abnormal end: by a signal, with a non-zero exit code, without finalize after init,
+or with the daemon or the node. Without recoverable or continuous the first one ends the job; with
+them its message is shown and its exit code is that of the job when all processes are gone. What
+ends the job in any case: abort (PMIx_Abort or MPI_Abort of the job), a process that cannot be
+started, a time limit, an interrupt, pdvm kill. A fence or PMI barrier with a failed process ends
+with an error. Events: PMIX_ERR_EXIT_NONZERO_TERM, PMIX_ERR_PROC_ABORTED_BY_SIG,
+PMIX_ERR_PROC_TERM_WO_SYNC, PMIX_ERR_PROC_REQUESTED_ABORT (of itself alone), and
+PMIX_ERR_COMM_FAILURE for the processes of a lost daemon; each names its process in
+PMIX_EVENT_AFFECTED_PROC and, where it is known, the exit code in PMIX_EXIT_CODE.
+
+Parameters give the defaults: state_base_error_non_zero_exit, state_base_recoverable,
+state_base_continuous, state_base_notify_errors (of those jobs that go on after a failure).
 ";
 
 const ENVIRONMENT: &str = "\
@@ -203,8 +219,9 @@ mapby, rankby, bindto, output, display, rtos and personality are defaults of the
 
 const EXIT_CODES: &str = "\
 0 when every process ended well; else the exit code of the first that did not, or 128 and the
-number of the signal that ended it. 1 when the job could not be started, was interrupted, or the
-command line is wrong.
+number of the signal that ended it. 1 when the job could not be started, was interrupted, lost a
+daemon, or the command line is wrong. 124 when a time limit was reached. The same with
+--runtime-options recoverable or continuous, after the last process has gone.
 ";
 
 const DVM: &str = "\

@@ -183,7 +183,10 @@ pub(crate) struct ControlOptions {
     /// The failure of a process does not end the job (the same as --runtime-options recoverable)
     #[arg(long)]
     pub(crate) enable_recovery: bool,
-    /// Options of the job: error-nonzero-status=B, donotlaunch, recoverable, fwd-environment, timeout=T, spawn-timeout=T ...
+    /// The same, and the others get a PMIx event for each failure; nothing is restarted (--runtime-options continuous)
+    #[arg(long)]
+    pub(crate) continuous: bool,
+    /// Options of the job: error-nonzero-status=B, donotlaunch, recoverable, continuous, notifyerrors, fwd-environment, timeout=T ...
     #[arg(long, alias = "rtos", value_name = "OPTION[=VALUE],...", action = ArgAction::Append)]
     pub(crate) runtime_options: Vec<String>,
     /// Signals to pass on to the processes: `all` (default), `none`, or names and numbers

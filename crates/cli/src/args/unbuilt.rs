@@ -30,7 +30,7 @@ const OF_JOBS: &[Refusal] = &[
     (&["pset"], "Remove it: process sets come with a later version."),
     (&["exec-agent"], "Put the agent in front of the program: prterun -n 4 AGENT ./program"),
     (&["memory-alloc-kinds", "gpu-support"], "Set it by the MPI library's own parameters (--mca KEY VALUE)."),
-    (&["continuous", "max-restarts"], "Use --runtime-options recoverable to keep the other processes running."),
+    (&["max-restarts"], "Processes are not restarted; use --runtime-options recoverable to keep the others running."),
     (&["uniform-nodes"], "Remove it: equal topologies are noticed by themselves."),
     (&["debug-daemons-file"], "Use --debug-daemons with --leave-session-attached, and redirect standard error."),
     (&["no-aggregate-help"], "Remove it: messages are not aggregated."),
