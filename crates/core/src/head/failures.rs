@@ -37,7 +37,7 @@ impl Head {
         let failure = Failure { state, code, text: notices::proc_end(id, end, node, pid) };
         let survived = job.survives_ends();
         self.on_failure(id, failure, survived, cx);
-        survived.then_some(ProcFailure { rank: end.rank, state: end.state, code: Some(code) })
+        survived.then_some(ProcFailure { rank: end.rank, state: end.state, code: Some(end.status.code()) })
     }
 
     pub(super) fn on_start_failures(&mut self, id: JobId, failed: Vec<(Rank, StartError)>, cx: &mut Cx) {

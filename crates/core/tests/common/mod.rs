@@ -227,8 +227,13 @@ impl Cluster {
     }
 
     pub fn fence(&mut self, at: u32, token: u64, data: &'static [u8]) {
-        let call =
-            PmixCall::Fence { job: JobId(1), ranks: vec![], data: Bytes::from_static(data), token: PmixToken(token) };
+        self.fence_of(at, &[], token, data);
+    }
+
+    /// A fence of these ranks only.
+    pub fn fence_of(&mut self, at: u32, ranks: &[u32], token: u64, data: &'static [u8]) {
+        let ranks = ranks.iter().map(|rank| Rank(*rank)).collect();
+        let call = PmixCall::Fence { job: JobId(1), ranks, data: Bytes::from_static(data), token: PmixToken(token) };
         self.input(DaemonRank(at), Input::Pmix(call));
         self.run();
     }
