@@ -42,6 +42,8 @@ pub enum Mutation {
     NoFenceAnswer,
     /// Fences give only what this node gave.
     PoorFence,
+    /// Failures are announced twice.
+    ToldTwice,
     /// A daemon forgets to go.
     NoExit,
     /// Daemons go at once when told to, leaving their processes.
@@ -56,7 +58,7 @@ pub enum Mutation {
 
 impl Mutation {
     /// All of them.
-    pub const ALL: [Mutation; 20] = [
+    pub const ALL: [Mutation; 21] = [
         Mutation::NoReply,
         Mutation::TwoReplies,
         Mutation::OtherCode,
@@ -72,6 +74,7 @@ impl Mutation {
         Mutation::NoRegistration,
         Mutation::NoFenceAnswer,
         Mutation::PoorFence,
+        Mutation::ToldTwice,
         Mutation::NoExit,
         Mutation::HastyExit,
         Mutation::SkippedState,
@@ -122,6 +125,7 @@ impl Mutation {
                     data.truncate(crate::pmix::FENCE_BYTES);
                 }
             }),
+            Mutation::ToldTwice => double(wanted, |e| matches!(e, Effect::Pmix(PmixEffect::Notify { .. }))),
             Mutation::NoExit => {
                 if rank == DaemonRank(1) {
                     wanted.retain(|e| !matches!(e, Effect::Exit { .. }));

@@ -217,6 +217,7 @@ impl Scenario {
             let expect = if np > 1 && rng.permille(250) { odd_one_out(rng, &mut spec, expect) } else { expect };
             spec.map.by = *rng.pick(&[None, Some(MapBy::Slot), Some(MapBy::Node)]);
             spec.output.raw = rng.permille(200);
+            draw_policy(self.seed ^ self.jobs.len() as u64, &mut spec);
             let client = if self.persistent { draw_client(rng, at, patient) } else { Client::default() };
             let expect = if client.cancels.is_some() { Expect::Anything } else { expect };
             self.jobs.push(JobPlan { at, spec, expect, client });
@@ -325,6 +326,15 @@ fn odd_one_out(rng: &mut Rng, spec: &mut JobSpec, expect: Expect) -> Expect {
         // Whoever fails first decides.
         _ => Expect::Failure,
     }
+}
+
+/// What becomes of the others when a process fails; the exit code is that of the first failure either way. From a seed of its own:
+/// what else a scenario draws does not depend on it.
+fn draw_policy(seed: u64, spec: &mut JobSpec) {
+    let mut rng = Rng::new(!seed);
+    spec.options.recoverable = rng.permille(250);
+    spec.options.continuous = rng.permille(120);
+    spec.options.notify_errors = rng.permille(500);
 }
 
 fn draw_client(rng: &mut Rng, at: Time, patient: bool) -> Client {

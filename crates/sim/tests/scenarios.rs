@@ -160,6 +160,19 @@ fn forty_seeds_hold() {
 }
 
 #[test]
+fn a_job_that_survives_its_failures_goes_on_when_daemons_are_lost() {
+    for (victim, radix) in [(6, 2), (3, 64)] {
+        let mut plan = everywhere(12, radix, "init pause:3000000 out:3 finalize");
+        plan.jobs[0].expect = Expect::Code(1);
+        plan.jobs[0].spec.options.continuous = true;
+        plan.faults.push((2_000_000, Fault::Crash(DaemonRank(victim))));
+        let report = hold(&plan);
+        assert_eq!((report.head_exit, report.notices.len()), (Some(1), 1), "{:?}", report.notices);
+        assert!(report.notices[0].contains("left alone (continuous)"), "{:?}", report.notices);
+    }
+}
+
+#[test]
 fn the_referee_sees_every_planted_fault() {
     for mutation in Mutation::ALL {
         let seen = |seed| {

@@ -14,6 +14,7 @@ mod output;
 mod pmix;
 mod proc_states;
 mod slots;
+mod told;
 mod wireup;
 mod xcast;
 
@@ -167,6 +168,7 @@ impl Referee {
                 Box::new(xcast::Xcast::new(scenario)),
                 Box::new(wireup::WiredUp::default()),
                 Box::new(pmix::PmixAnswers::default()),
+                Box::new(told::ToldOnce::default()),
                 Box::new(order::Order::default()),
                 Box::new(output::Output::new(scenario)),
                 Box::new(nothing_left::NothingLeft::new(scenario)),

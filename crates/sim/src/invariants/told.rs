@@ -1,0 +1,52 @@
+//! A failure that a job survives is announced at most once by each daemon, to a job that has asked for it, and only of a process
+//! that has failed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ferrite_core::{Effect, PmixEffect, Transition};
+use ferrite_types::{DaemonRank, JobId, ProcId, ProcState};
+
+use super::{Invariant, Observation, require};
+
+#[derive(Default)]
+pub(super) struct ToldOnce {
+    /// Whether a job has asked for it.
+    wanted: BTreeMap<JobId, bool>,
+    /// Processes whose daemon has seen them fail.
+    failed: BTreeSet<ProcId>,
+    told: BTreeSet<(DaemonRank, ProcId)>,
+}
+
+impl Invariant for ToldOnce {
+    fn name(&self) -> &'static str {
+        "a survived failure is announced once by each daemon"
+    }
+
+    fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
+        let Observation::Effect { rank, effect, .. } = what else {
+            return Ok(());
+        };
+        match effect {
+            Effect::Pmix(PmixEffect::Register(registration)) => {
+                let order = &registration.order;
+                self.wanted.insert(order.job, order.spec.options.announces_failures());
+                Ok(())
+            }
+            Effect::Trace(Transition::Proc { proc, to, .. }) if to.is_error() => {
+                self.failed.insert(*proc);
+                Ok(())
+            }
+            Effect::Pmix(PmixEffect::Notify { job, failed }) => {
+                require(self.wanted.get(job) == Some(&true), || format!("job {job} has not asked to be told"))?;
+                failed.iter().try_for_each(|failure| {
+                    let proc = ProcId { job: *job, rank: failure.rank };
+                    // Of the processes of a lost daemon nobody has seen anything.
+                    let known = failure.state == ProcState::CommFailed || self.failed.contains(&proc);
+                    require(known, || format!("daemon {rank} announces {proc}, which has not failed"))?;
+                    require(self.told.insert((*rank, proc)), || format!("daemon {rank} announces {proc} twice"))
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+}
