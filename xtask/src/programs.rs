@@ -67,13 +67,13 @@ pub(crate) fn plain_program(name: &str) -> Result<PathBuf> {
     compile("cc".into(), "plain", name, &[])
 }
 
-/// A tool of PMIx: runs a job in the DVM that it finds.
-pub(crate) fn pmix_tool() -> Result<PathBuf> {
+/// The executable of a program that speaks PMIx itself.
+pub(crate) fn pmix_program(name: &str) -> Result<PathBuf> {
     let asked = Command::new("pkg-config").args(["--cflags", "--libs", "pmix"]).output().context("pkg-config")?;
     ensure!(asked.status.success(), "libpmix-dev is not installed: cargo xtask setup");
     let text = String::from_utf8(asked.stdout)?;
     let flags: Vec<&str> = text.split_whitespace().chain(["-pthread"]).collect();
-    compile("cc".into(), "pmix", "tool", &flags)
+    compile("cc".into(), "pmix", name, &flags)
 }
 
 /// The Python with mpi4py of one of PyPI's MPIs.

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 
 use super::context::{Context, Expect, Skipped, finish};
 use super::{Scenario, scenarios};
-use crate::programs::{Mpi, mpi_program, pmix_tool};
+use crate::programs::{Mpi, mpi_program, pmix_program};
 use crate::runner::Outcome;
 
 pub(super) fn all() -> Vec<Scenario> {
@@ -221,7 +221,7 @@ fn the_end_of_the_dvm_ends_its_jobs_and_their_clients(c: &Context) -> Result<()>
 
 fn a_tool_of_pmix_runs_a_job(c: &Context) -> Result<()> {
     start_dvm(c, 2)?;
-    let tool = pmix_tool()?;
+    let tool = pmix_program("tool")?;
     let run = |script: &str| -> Result<Outcome> {
         let mut command = c.bed().command(0, &tool)?;
         crate::runner::run(command.args(["4", "sh", "-c", script]), Duration::from_secs(60))

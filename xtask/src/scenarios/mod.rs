@@ -10,6 +10,7 @@ mod dvm;
 mod endings;
 mod mpi;
 mod output;
+mod policies;
 mod streams;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -58,6 +59,7 @@ fn all() -> Vec<Scenario> {
     let mut all = output::all();
     all.extend(mpi::all());
     all.extend(endings::all());
+    all.extend(policies::all());
     all.extend(bad_input::all());
     all.extend(streams::all());
     all.extend(dvm::all());
