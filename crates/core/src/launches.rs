@@ -12,7 +12,7 @@ use crate::cx::Cx;
 use crate::{Effect, LocalNode};
 
 /// What all tickets of one campaign have in common, and the command to deliver them with.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct TicketBase {
     /// A ticket whose rank, node, home, contact and subtree are still to be filled in.
     pub(crate) ticket: Ticket,
@@ -38,11 +38,12 @@ impl TicketBase {
 }
 
 /// Daemons whose launcher was started here and that have not linked up yet.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Launches {
     pending: BTreeMap<DaemonRank, Pending>,
 }
 
+#[derive(Debug)]
 struct Pending {
     node: String,
     command: String,

@@ -14,6 +14,7 @@ use crate::transport::{Delivery, Transport};
 use crate::{Effect, Effects, HeadConfig, Input, LocalNode};
 
 /// A daemon, or the head with the daemon of its own node.
+#[derive(Debug)]
 pub struct Node {
     me: DaemonRank,
     transport: Transport,

@@ -11,6 +11,7 @@ use ferrite_wire::{Dest, Frame, FrameKind, Message};
 use crate::{Effect, Effects};
 
 /// What a frame means for the machines of this node.
+#[derive(Debug)]
 pub(crate) enum Delivery {
     /// A payload for us.
     Here { origin: DaemonRank, payload: Bytes, xcast: Option<u64> },
@@ -19,6 +20,7 @@ pub(crate) enum Delivery {
 }
 
 /// The links and routes of one node.
+#[derive(Debug)]
 pub(crate) struct Transport {
     me: DaemonRank,
     pub(crate) tree: Tree,

@@ -10,6 +10,7 @@ use crate::launches::TicketBase;
 use crate::{Effect, Timer};
 
 /// Where a daemon is in its life.
+#[derive(Debug)]
 pub(super) enum Phase {
     /// Calls the daemon that its ticket names.
     Homing(Box<Ticket>),

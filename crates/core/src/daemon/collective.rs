@@ -21,7 +21,7 @@ pub(crate) const PMIX_ERR_LOST_CONNECTION: i32 = -61;
 type Series = (CollectiveKind, JobId, Vec<Rank>);
 
 /// All collectives that this daemon takes part in.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Collectives {
     sequence: BTreeMap<Series, u64>,
     pub(super) rollups: Rollups<CollectiveKey, Part>,

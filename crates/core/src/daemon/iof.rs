@@ -26,7 +26,7 @@ const WINDOW_MAX: usize = 4 << 20;
 const WINDOW_MIN: usize = 128 * 1024;
 
 /// One output stream of a process.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct OutStream {
     pub(super) closed: bool,
     /// The beginning of a line whose end has not come.
@@ -34,6 +34,7 @@ pub(super) struct OutStream {
 }
 
 /// How much output of a job may be on its way, and who waits because it is too much.
+#[derive(Debug)]
 pub(super) struct Window {
     size: usize,
     on_the_way: usize,

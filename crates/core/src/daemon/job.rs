@@ -15,6 +15,7 @@ use crate::cx::Cx;
 use crate::{Effect, PmixEffect, Registration, SpawnRequest};
 
 /// A job with processes on this node.
+#[derive(Debug)]
 pub(super) struct LocalJob {
     pub(super) order: Arc<LaunchOrder>,
     pub(super) procs: BTreeMap<Rank, LocalProc>,

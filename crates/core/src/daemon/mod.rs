@@ -31,6 +31,7 @@ use crate::launches::Launches;
 use crate::{Effect, Input, LocalNode, PmixCall, PmixEffect, Timer};
 
 /// One daemon.
+#[derive(Debug)]
 pub(crate) struct Daemon {
     me: DaemonRank,
     dvm: String,

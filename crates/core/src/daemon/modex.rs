@@ -11,7 +11,7 @@ use crate::cx::Cx;
 use crate::{Effect, PmixEffect, PmixToken};
 
 /// Requests in both directions.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Modexes {
     next: u64,
     /// Ours, at another daemon.

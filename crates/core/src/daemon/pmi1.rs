@@ -14,7 +14,7 @@ use crate::cx::Cx;
 use crate::{Effect, PmixEffect};
 
 /// PMI-1 state of a job on this node; empty until a process speaks it.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Pmi1Job {
     kvs: Option<Kvs>,
     parsers: BTreeMap<Rank, Parser>,

@@ -13,6 +13,7 @@ use super::iof::OutStream;
 const SIGKILL: i32 = 9;
 
 /// A process of this node.
+#[derive(Debug)]
 pub(super) struct LocalProc {
     pub(super) state: ProcState,
     /// What `waitpid` said, once it has.

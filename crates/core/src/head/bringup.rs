@@ -18,7 +18,7 @@ use crate::{Effect, Timer};
 const CONNECT_MS: u64 = 20_000;
 
 /// State of the campaign.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct BringUp {
     /// Daemons that have not reported.
     missing: RankSet,

@@ -9,7 +9,7 @@ use crate::cx::{Cx, Outgoing};
 use crate::{Effect, RequestId};
 
 /// How far the end has come.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Exit {
     code: Option<u8>,
     interrupts: u32,

@@ -37,6 +37,7 @@ use crate::launches::Launches;
 use crate::{HeadConfig, Input, LocalNode, RequestId, Timer};
 
 /// The head of a DVM.
+#[derive(Debug)]
 pub struct Head {
     config: HeadConfig,
     params: Params,

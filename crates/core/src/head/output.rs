@@ -12,7 +12,7 @@ use crate::cx::Cx;
 use crate::{Account, Effect, Sink};
 
 /// What a sink has seen so far.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Mux {
     /// Per sink: who has written a line there without its end.
     open: BTreeMap<Sink, (ProcId, Stream)>,
