@@ -7,12 +7,13 @@ use ferrite_wire::control::Reply;
 use ferrite_wire::{Frame, FrameKind, Message, StartError, StartErrorKind, Ticket};
 
 use crate::count::Phase;
+use crate::event::Event;
 use crate::invariants::Observation;
 use crate::pmix::Waiting;
 use crate::process::Process;
 use crate::queue::Time;
 use crate::scenario::{Ending, Fate};
-use crate::world::{Event, Launch, World};
+use crate::world::{Launch, World};
 
 /// Length prefix of a frame on the wire (bytes).
 const PREFIX: usize = 4;
@@ -117,7 +118,7 @@ impl World {
             Some(Fate::Late(more)) => self.queue.after(delay + more, Event::DaemonStarts(rank)),
             Some(Fate::NoLauncher) => self.launcher_ends(rank, None, "ssh: No such file or directory".to_owned(), 100),
             Some(Fate::Fails(code, text)) => {
-                self.launcher_ends(rank, Some(ExitStatus::Exited(code)), text.to_owned(), delay);
+                self.launcher_ends(rank, Some(ExitStatus::Exited(code)), text, delay);
             }
             Some(Fate::DiesEarly) => self.launcher_ends(rank, crash, String::new(), delay),
             Some(Fate::Silent) => {}

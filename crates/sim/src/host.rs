@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, VecDeque};
 use ferrite_core::{Node, Timer};
 use ferrite_types::{DaemonRank, ProcId, Timestamp};
 
+use crate::event::Event;
 use crate::network::LinkId;
 use crate::pmix::PmixSide;
 use crate::process::Process;
 use crate::queue::Time;
-use crate::world::Event;
 
 /// A living daemon.
 pub(crate) struct Host {

@@ -10,8 +10,11 @@
 mod apply;
 mod count;
 mod describe;
+mod event;
+pub mod fault;
 mod host;
 pub mod invariants;
+mod links;
 mod local;
 mod messages;
 mod mutation;
@@ -23,15 +26,17 @@ mod rng;
 mod scale;
 mod scenario;
 mod trace;
+mod trouble;
 mod world;
 
 pub use count::{Bill, Cost, Phase};
+pub use fault::Fault;
 pub use invariants::{Referee, Violation};
 pub use mutation::Mutation;
 pub use network::Weather;
 pub use rng::Rng;
 pub use scale::{ScaleRow, scale, scale_table};
-pub use scenario::{Ending, Expect, Fate, Fault, JobPlan, Scenario, job};
+pub use scenario::{Ending, Expect, Fate, JobPlan, Scenario, job};
 pub use trace::Keep;
 pub use world::{Gone, Report, run};
 

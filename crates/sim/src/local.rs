@@ -5,11 +5,12 @@ use ferrite_core::{AbortScope, Input, PmixCall, PmixToken};
 use ferrite_types::{DaemonRank, ExitStatus, ProcId};
 use ferrite_wire::Stream;
 
+use crate::event::Event;
 use crate::invariants::Observation;
 use crate::pmix::{FENCE_BYTES, Waiting};
 use crate::process::{Process, Step};
 use crate::queue::Time;
-use crate::world::{Event, World};
+use crate::world::World;
 
 const STREAMS: [Stream; 2] = [Stream::Stdout, Stream::Stderr];
 

@@ -8,9 +8,10 @@ use ferrite_core::{Effect, PmixEffect, Sink, Transition};
 use ferrite_types::{DaemonRank, JobId, JobState};
 use ferrite_wire::control::Reply;
 use ferrite_wire::{Dest, Frame, FrameKind, Message, Stream};
+use serde::{Deserialize, Serialize};
 
 /// A planted fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mutation {
     /// The head forgets to answer.
     NoReply,

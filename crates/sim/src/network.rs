@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use ferrite_types::DaemonRank;
+use serde::{Deserialize, Serialize};
 
 use crate::queue::Time;
 use crate::rng::Rng;
@@ -15,7 +16,7 @@ use crate::rng::Rng;
 pub(crate) struct LinkId(pub u64);
 
 /// How fast the network is (microseconds).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Weather {
     /// Shortest delay of a frame.
     pub fastest: Time,
@@ -46,13 +47,15 @@ pub(crate) struct Network {
     weather: Weather,
     next: u64,
     links: BTreeMap<LinkId, Link>,
+    /// Daemons whose trips take so much longer, and until when.
+    slow: BTreeMap<DaemonRank, (Time, Time)>,
 }
 
 impl Network {
     /// A network without links.
     #[must_use]
     pub(crate) fn new(rng: Rng, weather: Weather) -> Network {
-        Network { rng, weather, next: 0, links: BTreeMap::new() }
+        Network { rng, weather, next: 0, links: BTreeMap::new(), slow: BTreeMap::new() }
     }
 
     /// A delay of one trip.
@@ -65,12 +68,27 @@ impl Network {
         }
     }
 
+    /// From now `until` then, every trip to or from a daemon takes so much longer.
+    pub(crate) fn slow_down(&mut self, rank: DaemonRank, extra: Time, until: Time) {
+        self.slow.insert(rank, (extra, until));
+    }
+
+    /// When a trip between these two that begins now ends.
+    fn trip(&mut self, now: Time, ends: [DaemonRank; 2]) -> Time {
+        let delay = self.delay();
+        if self.slow.is_empty() {
+            return now + delay;
+        }
+        let slow = ends.iter().filter_map(|end| self.slow.get(end)).filter(|(_, until)| now < *until);
+        now + delay + slow.map(|(extra, _)| extra).max().copied().unwrap_or(0)
+    }
+
     /// A call at `now` is accepted: when the acceptor and when the caller see the link.
     pub(crate) fn open(&mut self, now: Time, caller: DaemonRank, acceptor: DaemonRank) -> (LinkId, Time, Time) {
         let id = LinkId(self.next);
         self.next += 1;
-        let accepted = now + self.delay();
-        let connected = accepted + self.delay();
+        let accepted = self.trip(now, [caller, acceptor]);
+        let connected = self.trip(accepted, [caller, acceptor]);
         let link = Link { ends: [caller, acceptor], last: [connected, accepted], open: [true; 2] };
         self.links.insert(id, link);
         (id, accepted, connected)
@@ -78,7 +96,8 @@ impl Network {
 
     /// When something sent now by `from` arrives at the other end; `None` when it is lost.
     pub(crate) fn send(&mut self, now: Time, id: LinkId, from: DaemonRank) -> Option<Time> {
-        let due = now + self.delay();
+        let ends = self.links.get(&id)?.ends;
+        let due = self.trip(now, ends);
         let link = self.links.get_mut(&id)?;
         let to = 1 - link.side(from);
         link.last[to] = link.last[to].max(due);
@@ -94,7 +113,8 @@ impl Network {
     /// `by` closes its end: nothing arrives there any more; the other end learns it after all that was
     /// sent to it, at the returned time. `None` when the link is gone or the other end has closed too.
     pub(crate) fn close(&mut self, now: Time, id: LinkId, by: DaemonRank) -> Option<Time> {
-        let due = now + self.delay();
+        let ends = self.links.get(&id)?.ends;
+        let due = self.trip(now, ends);
         let link = self.links.get_mut(&id)?;
         let mine = link.side(by);
         link.open[mine] = false;
@@ -109,6 +129,15 @@ impl Network {
     /// Cuts a link: what is on the way is lost. Returns when each end learns it.
     pub(crate) fn cut(&mut self, now: Time, id: LinkId) -> Vec<(DaemonRank, Time)> {
         let delays = [self.delay(), self.delay()];
+        self.cut_after(now, id, delays)
+    }
+
+    /// The same, and both ends learn it now.
+    pub(crate) fn cut_at_once(&mut self, now: Time, id: LinkId) -> Vec<(DaemonRank, Time)> {
+        self.cut_after(now, id, [0, 0])
+    }
+
+    fn cut_after(&mut self, now: Time, id: LinkId, delays: [Time; 2]) -> Vec<(DaemonRank, Time)> {
         let Some(link) = self.links.get_mut(&id) else {
             return Vec::new();
         };

@@ -3,14 +3,16 @@
 
 use ferrite_types::{AppContext, DaemonRank, JobId, JobSpec, MapBy, OutputOptions, SlotCount};
 use ferrite_wire::control::{Request, Submission};
+use serde::{Deserialize, Serialize};
 
+use crate::fault::{self, Fault};
 use crate::mutation::Mutation;
 use crate::network::Weather;
 use crate::queue::Time;
 use crate::rng::Rng;
 
 /// One run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scenario {
     /// Seed of everything that the world draws.
     pub seed: u64,
@@ -47,12 +49,12 @@ pub struct Scenario {
 }
 
 /// What becomes of the start of a daemon.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fate {
     /// The launcher's command cannot be run.
     NoLauncher,
     /// The launcher ends with this code and text, and no daemon was started.
-    Fails(u8, &'static str),
+    Fails(u8, String),
     /// The launcher hangs; no daemon ever reports.
     Silent,
     /// The daemon dies before it has connected.
@@ -62,7 +64,7 @@ pub enum Fate {
 }
 
 /// A job that a client submits.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobPlan {
     /// When.
     pub at: Time,
@@ -75,7 +77,7 @@ pub struct JobPlan {
 }
 
 /// How a client behaves.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Client {
     /// It waits for slots.
     pub patient: bool,
@@ -97,7 +99,7 @@ impl JobPlan {
 }
 
 /// The exit code that a user is to see.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Expect {
     /// This one.
     Code(u8),
@@ -107,19 +109,8 @@ pub enum Expect {
     Anything,
 }
 
-/// What goes wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// One of the links that exist then is cut.
-    CutLink,
-    /// A daemon process is killed; its processes die with it.
-    Crash(DaemonRank),
-    /// A daemon stands still for so long (SIGSTOP, swapping).
-    Pause(DaemonRank, Time),
-}
-
 /// How a run comes to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
     /// A one-shot DVM ends with its job; a persistent one is told to end when all jobs were answered.
     Natural,
@@ -164,7 +155,7 @@ impl Scenario {
     #[must_use]
     pub fn is_kind(&self) -> bool {
         self.fates.iter().all(|(_, fate)| matches!(fate, Fate::Late(_)))
-            && self.faults.iter().all(|(_, fault)| matches!(fault, Fault::Pause(..)))
+            && self.faults.iter().all(|(_, fault)| fault.is_brief())
             && self.spawn_trouble == 0
             && !self.questions.iter().any(|(_, question)| matches!(question, Request::Kill(_)))
             && self.ending == Ending::Natural
@@ -190,7 +181,7 @@ impl Scenario {
         match rng.between(0, 9) {
             0..=4 => {}
             5 | 6 => s.draw_fates(&mut rng),
-            7 | 8 => s.draw_faults(&mut rng),
+            7 | 8 => s.faults = fault::draw(&mut rng, daemons, radix),
             _ => s.draw_ending(&mut rng),
         }
         s
@@ -249,8 +240,8 @@ impl Scenario {
         for _ in 0..rng.between(1, 3) {
             let fate = match rng.between(0, 5) {
                 0 => Fate::NoLauncher,
-                1 => Fate::Fails(255, "ssh: connect to host n1 port 22: Connection refused"),
-                2 => Fate::Fails(127, "bash: line 1: prted: command not found"),
+                1 => Fate::Fails(255, "ssh: connect to host n1 port 22: Connection refused".to_owned()),
+                2 => Fate::Fails(127, "bash: line 1: prted: command not found".to_owned()),
                 3 => Fate::Silent,
                 4 => Fate::DiesEarly,
                 _ => Fate::Late(rng.between(1, 5_000_000)),
@@ -262,19 +253,6 @@ impl Scenario {
         }
         if rng.permille(200) {
             self.spawn_trouble = 100;
-        }
-    }
-
-    fn draw_faults(&mut self, rng: &mut Rng) {
-        for _ in 0..rng.between(1, 3) {
-            let at = rng.between(0, 3_000_000);
-            let victim = DaemonRank(rng.between(0, u64::from(self.daemons) - 1) as u32);
-            let fault = match rng.between(0, 3) {
-                0 if victim != DaemonRank::HEAD => Fault::Crash(victim),
-                0 | 1 => Fault::CutLink,
-                _ => Fault::Pause(victim, rng.between(1, 2_000_000)),
-            };
-            self.faults.push((at, fault));
         }
     }
 

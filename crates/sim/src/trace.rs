@@ -33,11 +33,11 @@ impl Trace {
         Trace { hash: OFFSET, count: 0, line: String::new(), keep }
     }
 
-    /// Writes one line.
-    pub(crate) fn record(&mut self, text: Arguments<'_>) {
+    /// Writes one line about an event.
+    pub(crate) fn record(&mut self, event: u64, text: Arguments<'_>) {
         self.line.clear();
         // Writing to a string cannot fail.
-        let _ = self.line.write_fmt(text);
+        let _ = write!(self.line, "{event} ").and_then(|()| self.line.write_fmt(text));
         for byte in self.line.bytes().chain([b'\n']) {
             self.hash = (self.hash ^ u64::from(byte)).wrapping_mul(PRIME);
         }
@@ -79,7 +79,7 @@ mod tests {
     fn the_fingerprint_tells_traces_apart_by_content_and_by_line_breaks() {
         let run = |lines: &[&str]| {
             let mut trace = Trace::new(Keep::Nothing);
-            lines.iter().for_each(|l| trace.record(format_args!("{l}")));
+            lines.iter().for_each(|l| trace.record(1, format_args!("{l}")));
             trace.fingerprint()
         };
         assert_eq!(run(&["a", "b"]), run(&["a", "b"]));
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn the_last_lines_are_kept_for_the_report() {
         let mut trace = Trace::new(Keep::Last(2, Default::default()));
-        (0..5).for_each(|i| trace.record(format_args!("{i}")));
-        assert_eq!(trace.into_lines(), ["3", "4"]);
+        (0..5).for_each(|i| trace.record(7, format_args!("{i}")));
+        assert_eq!(trace.into_lines(), ["7 3", "7 4"]);
     }
 }

@@ -3,84 +3,33 @@
 //! One event happens at a time; what a daemon wants done becomes further events. Chance comes from the
 //! scenario's seed only, so a run can be repeated exactly.
 
-use core::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Arguments;
 
 use ferrite_core::{Effect, Effects, HeadConfig, Input, LocalNode, Node, RequestId, Timer};
 use ferrite_rm::Allocation;
-use ferrite_types::{DaemonRank, ExitStatus, HostEntry, ProcId, Topology};
+use ferrite_types::{DaemonRank, ExitStatus, HostEntry, Topology};
 use ferrite_wire::control::Request;
-use ferrite_wire::{Contact, Frame, Ticket};
+use ferrite_wire::{Contact, Ticket};
 
 use crate::count::Bill;
 use crate::describe;
+use crate::event::Event;
 use crate::host::Host;
 use crate::invariants::{Observation, Referee, Violation};
+use crate::links::address;
 use crate::messages::Messages;
-use crate::network::{LinkId, Network};
+use crate::network::Network;
 use crate::queue::{Queue, Time};
 use crate::rng::Rng;
-use crate::scenario::{Ending, Fault, Scenario};
+use crate::scenario::{Ending, Scenario};
 use crate::trace::{Keep, Trace};
+use crate::trouble::Partition;
 
 /// Virtual time after the last planned thing by which everything must have come to its end.
 const PATIENCE: Time = 1_200_000_000;
 /// More events than this is no work but a machine that runs in circles.
 const MOST_EVENTS: u64 = 50_000_000;
-const PORT: u16 = 7000;
-
-/// Something that is going to happen.
-#[derive(Debug)]
-pub(crate) enum Event {
-    /// A daemon gets an input.
-    Input(DaemonRank, Input),
-    /// A link comes up at one end.
-    LinkUp {
-        at: DaemonRank,
-        peer: DaemonRank,
-        id: LinkId,
-    },
-    /// One end learns that a link is gone.
-    LinkDown {
-        at: DaemonRank,
-        peer: DaemonRank,
-        id: LinkId,
-        cause: &'static str,
-    },
-    /// A frame arrives.
-    Arrive {
-        from: DaemonRank,
-        to: DaemonRank,
-        id: LinkId,
-        frame: Frame,
-    },
-    /// A daemon tries to reach another.
-    Call {
-        from: DaemonRank,
-        peer: DaemonRank,
-        contact: Contact,
-        until: Time,
-    },
-    /// A timer is due, unless it was set again or cancelled.
-    Timer {
-        rank: DaemonRank,
-        timer: Timer,
-        setting: u64,
-    },
-    /// A daemon that was launched begins to live.
-    DaemonStarts(DaemonRank),
-    /// A process goes on after a pause.
-    Wake(DaemonRank, ProcId),
-    /// The last descendant of a process that is gone ends.
-    OrphanEnds(DaemonRank, ProcId),
-    /// Something goes wrong.
-    Fault(Fault),
-    /// A daemon that stood still goes on.
-    Resume(DaemonRank),
-    /// Somebody told the head to end.
-    Finish,
-    ClientLeaves(RequestId),
-}
 
 /// A daemon's start.
 pub(crate) struct Launch {
@@ -95,6 +44,7 @@ pub(crate) struct World {
     pub(crate) scenario: Scenario,
     pub(crate) queue: Queue<Event>,
     pub(crate) network: Network,
+    pub(crate) partition: Partition,
     pub(crate) rng: Rng,
     pub(crate) hosts: BTreeMap<DaemonRank, Host>,
     pub(crate) launches: BTreeMap<DaemonRank, Launch>,
@@ -161,6 +111,7 @@ impl World {
         let network = Network::new(rng.fork(), scenario.weather);
         World {
             network,
+            partition: Partition::default(),
             rng,
             queue: Queue::default(),
             hosts: BTreeMap::new(),
@@ -256,12 +207,13 @@ impl World {
     }
 
     fn planned_end(&self) -> Time {
-        let faults = self.scenario.faults.iter().map(|(at, _)| *at);
+        let faults = self.scenario.faults.iter().map(|(at, fault)| at + fault.lasts());
         let jobs = self.scenario.jobs.iter().map(|j| j.at);
         faults.chain(jobs).max().unwrap_or(0)
     }
 
-    fn happen(&mut self, event: Event) {
+    pub(crate) fn happen(&mut self, event: Event) {
+        let Some(event) = self.hold_up(event) else { return };
         if let Some(rank) = event.whose()
             && let Some(host) = self.hosts.get_mut(&rank)
             && let Some(waiting) = &mut host.stopped
@@ -269,6 +221,10 @@ impl World {
             waiting.push_back(event);
             return;
         }
+        self.act(event);
+    }
+
+    pub(crate) fn act(&mut self, event: Event) {
         match event {
             Event::Input(rank, input) => self.deliver(rank, input),
             Event::LinkUp { at, peer, id } => self.link_up(at, peer, id),
@@ -281,6 +237,7 @@ impl World {
             Event::OrphanEnds(rank, proc) => self.orphan_ends(rank, proc),
             Event::Fault(fault) => self.on_fault(fault),
             Event::Resume(rank) => self.resume(rank),
+            Event::Heal(rank) => self.heal(rank),
             Event::ClientLeaves(id) => self.client_leaves(id),
             Event::Finish => self.deliver(DaemonRank::HEAD, Input::Terminate { cause: "told to end".to_owned() }),
         }
@@ -296,7 +253,7 @@ impl World {
             Input::Frame { frame, .. } => self.messages.look(&frame.payload),
             _ => None,
         };
-        self.trace.record(format_args!("{now} {rank} < {}", describe::input(&input, message.as_deref())));
+        self.record(format_args!("{now} {rank} < {}", describe::input(&input, message.as_deref())));
         self.observe(&Observation::Input { rank, input: &input, message: message.as_deref() });
         let mut fx = Effects::new();
         if let Some(host) = self.hosts.get_mut(&rank) {
@@ -312,13 +269,18 @@ impl World {
                 Effect::Transmit { frame, .. } => self.messages.look(&frame.payload),
                 _ => None,
             };
-            self.trace.record(format_args!("{now} {rank} > {}", describe::effect(&effect, message.as_deref())));
+            self.record(format_args!("{now} {rank} > {}", describe::effect(&effect, message.as_deref())));
             self.observe(&Observation::Effect { rank, effect: &effect, message: message.as_deref() });
             self.apply(rank, effect, message.as_deref());
         }
         if let Some(code) = self.hosts.get(&rank).and_then(|h| h.exiting) {
             self.bury(rank, Gone::Exit(code));
         }
+    }
+
+    /// Writes a line of the trace.
+    pub(crate) fn record(&mut self, text: Arguments<'_>) {
+        self.trace.record(self.events, text);
     }
 
     pub(crate) fn observe(&mut self, what: &Observation<'_>) {
@@ -338,7 +300,7 @@ impl World {
     pub(crate) fn bury(&mut self, rank: DaemonRank, how: Gone) {
         let now = self.queue.now();
         let Some(host) = self.hosts.remove(&rank) else { return };
-        self.trace.record(format_args!("{now} {rank} gone: {how:?}"));
+        self.record(format_args!("{now} {rank} gone: {how:?}"));
         self.observe(&Observation::Gone { rank, how, running: host.running() });
         for (peer, id) in &host.links {
             self.close_end(rank, *peer, *id, "connection closed by peer");
@@ -360,66 +322,11 @@ impl World {
         }
     }
 
-    pub(crate) fn close_end(&mut self, by: DaemonRank, peer: DaemonRank, id: LinkId, cause: &'static str) {
-        if let Some(at) = self.network.close(self.queue.now(), id, by) {
-            self.queue.at(at, Event::LinkDown { at: peer, peer: by, id, cause });
-        }
-    }
-
     /// Tells the daemon whose launcher started `rank` that the launcher's process ended.
     pub(crate) fn launcher_ends(&mut self, rank: DaemonRank, status: Option<ExitStatus>, message: String, delay: Time) {
         let Some(launch) = self.launches.get(&rank).filter(|l| !l.abandoned) else { return };
         let by = launch.by;
         self.queue.after(delay, Event::Input(by, Input::LauncherEnded { rank, status, message }));
-    }
-
-    fn link_up(&mut self, at: DaemonRank, peer: DaemonRank, id: LinkId) {
-        let Some(host) = self.hosts.get_mut(&at) else {
-            // It died while the link came up.
-            return self.close_end(at, peer, id, "connection reset by peer");
-        };
-        if let Some(old) = host.links.insert(peer, id) {
-            self.close_end(at, peer, old, "replaced by a new connection");
-            self.deliver(at, Input::LinkLost { peer, cause: "replaced by a new connection".to_owned() });
-        }
-        self.deliver(at, Input::LinkUp { peer });
-    }
-
-    fn link_down(&mut self, at: DaemonRank, peer: DaemonRank, id: LinkId, cause: &str) {
-        self.network.forget(id, at);
-        let Some(host) = self.hosts.get_mut(&at) else { return };
-        if host.links.get(&peer) == Some(&id) {
-            host.links.remove(&peer);
-            self.deliver(at, Input::LinkLost { peer, cause: cause.to_owned() });
-        }
-    }
-
-    fn arrive(&mut self, from: DaemonRank, to: DaemonRank, id: LinkId, frame: Frame) {
-        let known = self.hosts.get(&to).and_then(|h| h.links.get(&from)) == Some(&id);
-        if known && self.network.delivers(id, to) {
-            self.deliver(to, Input::Frame { from, frame });
-        }
-    }
-
-    /// Tries once; tries again until the deadline as long as nobody answers there.
-    fn call(&mut self, from: DaemonRank, peer: DaemonRank, contact: Contact, until: Time) {
-        const AGAIN: Time = 50_000;
-        if !self.hosts.contains_key(&from) {
-            return;
-        }
-        let now = self.queue.now();
-        let there = contact.0.iter().find_map(|a| rank_at(*a));
-        let answers = there == Some(peer) && self.hosts.get(&peer).is_some_and(|h| h.stopped.is_none());
-        if answers {
-            let (id, accepted, connected) = self.network.open(now, from, peer);
-            self.queue.at(accepted, Event::LinkUp { at: peer, peer: from, id });
-            self.queue.at(connected, Event::LinkUp { at: from, peer, id });
-        } else if now + AGAIN < until {
-            self.queue.after(AGAIN, Event::Call { from, peer, contact, until });
-        } else {
-            let failed = Input::ConnectFailed { peer, cause: "connection refused".to_owned() };
-            self.queue.at(until, Event::Input(from, failed));
-        }
     }
 
     fn timer_due(&mut self, rank: DaemonRank, timer: Timer, setting: u64) {
@@ -443,41 +350,6 @@ impl World {
         self.give_birth(rank, Node::daemon(ticket, local));
     }
 
-    fn on_fault(&mut self, fault: Fault) {
-        let now = self.queue.now();
-        self.trace.record(format_args!("{now} fault: {fault:?}"));
-        match fault {
-            Fault::CutLink => {
-                let live: Vec<_> = self.network.live().collect();
-                if !live.is_empty() {
-                    let (id, [a, b]) = *self.rng.pick(&live);
-                    self.trace.record(format_args!("{now} cut: {a} - {b}"));
-                    self.observe(&Observation::Cut { ends: [a, b] });
-                    for (end, at) in self.network.cut(now, id) {
-                        let peer = if end == a { b } else { a };
-                        self.queue.at(at, Event::LinkDown { at: end, peer, id, cause: "connection timed out" });
-                    }
-                }
-            }
-            Fault::Crash(rank) => self.bury(rank, Gone::Crash),
-            Fault::Pause(rank, time) => {
-                if let Some(host) = self.hosts.get_mut(&rank)
-                    && host.stopped.is_none()
-                {
-                    host.stopped = Some(VecDeque::new());
-                    self.queue.after(time, Event::Resume(rank));
-                }
-            }
-        }
-    }
-
-    fn resume(&mut self, rank: DaemonRank) {
-        let waiting = self.hosts.get_mut(&rank).and_then(|h| h.stopped.take());
-        for event in waiting.unwrap_or_default() {
-            self.happen(event);
-        }
-    }
-
     fn local_node(&mut self, rank: DaemonRank, name: &str) -> LocalNode {
         self.next_id += 1;
         LocalNode {
@@ -485,22 +357,6 @@ impl World {
             topology: Topology::uniform(1, 8, 1),
             contact: Contact(vec![address(rank)]),
             pid: self.next_id as u32,
-        }
-    }
-}
-
-impl Event {
-    /// The daemon that takes part in it actively, and so cannot while it stands still.
-    fn whose(&self) -> Option<DaemonRank> {
-        match self {
-            Event::Input(rank, _) | Event::Timer { rank, .. } => Some(*rank),
-            Event::LinkUp { at, .. } | Event::LinkDown { at, .. } => Some(*at),
-            Event::Arrive { to, .. } => Some(*to),
-            Event::Call { from, .. } => Some(*from),
-            Event::Finish | Event::ClientLeaves(_) => Some(DaemonRank::HEAD),
-            Event::DaemonStarts(_) | Event::Wake(..) | Event::OrphanEnds(..) | Event::Fault(_) | Event::Resume(_) => {
-                None
-            }
         }
     }
 }
@@ -522,21 +378,5 @@ fn head_config(scenario: &Scenario) -> HeadConfig {
         cwd: "/home/user".to_owned(),
         persistent: scenario.persistent,
         local_time_at_zero_s: 0,
-    }
-}
-
-/// Where a daemon listens: its rank as an address.
-fn address(rank: DaemonRank) -> SocketAddr {
-    let [_, a, b, c] = rank.0.to_be_bytes();
-    SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, a, b, c)), PORT)
-}
-
-fn rank_at(address: SocketAddr) -> Option<DaemonRank> {
-    match address.ip() {
-        IpAddr::V4(ip) => {
-            let [_, a, b, c] = ip.octets();
-            Some(DaemonRank(u32::from_be_bytes([0, a, b, c])))
-        }
-        IpAddr::V6(_) => None,
     }
 }

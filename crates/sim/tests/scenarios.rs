@@ -66,8 +66,8 @@ fn one_process_elsewhere_costs_the_same_on_ten_nodes_and_on_a_thousand() {
 fn a_daemon_that_does_not_come_ends_the_bring_up_with_its_nodes_name() {
     let fates = [
         Fate::NoLauncher,
-        Fate::Fails(255, "ssh: connect to host n5 port 22: Connection refused"),
-        Fate::Fails(127, "prted: command not found"),
+        Fate::Fails(255, "ssh: connect to host n5 port 22: Connection refused".to_owned()),
+        Fate::Fails(127, "prted: command not found".to_owned()),
         Fate::Silent,
         Fate::DiesEarly,
     ];

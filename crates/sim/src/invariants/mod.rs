@@ -24,6 +24,7 @@ use ferrite_core::{Effect, Input};
 use ferrite_types::{DaemonRank, ProcId};
 use ferrite_wire::Message;
 
+use crate::fault::Fault;
 use crate::queue::Time;
 use crate::scenario::Scenario;
 use crate::world::Gone;
@@ -62,6 +63,11 @@ pub enum Observation<'a> {
         effect: &'a Effect,
         /// The message of a frame.
         message: Option<&'a Message>,
+    },
+    /// Something goes wrong now.
+    Fault {
+        /// What.
+        fault: &'a Fault,
     },
     /// The network lost the link between these.
     Cut {

@@ -8,7 +8,7 @@ use ferrite_types::{DaemonRank, RankSet};
 use ferrite_wire::FrameKind;
 
 use super::{Invariant, Observation, require};
-use crate::scenario::{Fault, Scenario};
+use crate::scenario::Scenario;
 
 pub(super) struct Xcast {
     /// With lost links a message may come again.
@@ -27,8 +27,8 @@ struct Relay {
 
 impl Xcast {
     pub(super) fn new(scenario: &Scenario) -> Xcast {
-        let lossy = |(_, fault): &(_, Fault)| matches!(fault, Fault::CutLink | Fault::Crash(_));
-        Xcast { reliable: !scenario.faults.iter().any(lossy), relays: BTreeMap::new(), gone: RankSet::new() }
+        let reliable = scenario.faults.iter().all(|(_, fault)| fault.is_brief());
+        Xcast { reliable, relays: BTreeMap::new(), gone: RankSet::new() }
     }
 
     fn relay(&mut self, seq: u64, rank: DaemonRank) -> &mut Relay {

@@ -1,0 +1,118 @@
+//! Links as daemons make, use and lose them: the world's share of what sockets do on real machines.
+//!
+//! Called by the world for each event of a link. It draws no chance of its own: the network says when.
+
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use ferrite_core::Input;
+use ferrite_types::DaemonRank;
+use ferrite_wire::{Contact, Frame};
+
+use crate::event::Event;
+use crate::network::LinkId;
+use crate::queue::Time;
+use crate::world::World;
+
+const PORT: u16 = 7000;
+
+/// What becomes of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    /// Somebody accepts it.
+    Accepted,
+    /// The machine says that nobody listens there.
+    Refused,
+    /// Nobody says anything.
+    Silence,
+}
+
+impl World {
+    pub(crate) fn close_end(&mut self, by: DaemonRank, peer: DaemonRank, id: LinkId, cause: &'static str) {
+        if let Some(at) = self.network.close(self.queue.now(), id, by) {
+            self.queue.at(at, Event::LinkDown { at: peer, peer: by, id, cause });
+        }
+    }
+
+    pub(crate) fn link_up(&mut self, at: DaemonRank, peer: DaemonRank, id: LinkId) {
+        let Some(host) = self.hosts.get_mut(&at) else {
+            // It died while the link came up.
+            return self.close_end(at, peer, id, "connection reset by peer");
+        };
+        if let Some(old) = host.links.insert(peer, id) {
+            self.close_end(at, peer, old, "replaced by a new connection");
+            self.deliver(at, Input::LinkLost { peer, cause: "replaced by a new connection".to_owned() });
+        }
+        self.deliver(at, Input::LinkUp { peer });
+    }
+
+    pub(crate) fn link_down(&mut self, at: DaemonRank, peer: DaemonRank, id: LinkId, cause: &str) {
+        self.network.forget(id, at);
+        let Some(host) = self.hosts.get_mut(&at) else { return };
+        if host.links.get(&peer) == Some(&id) {
+            host.links.remove(&peer);
+            self.deliver(at, Input::LinkLost { peer, cause: cause.to_owned() });
+        }
+    }
+
+    pub(crate) fn arrive(&mut self, from: DaemonRank, to: DaemonRank, id: LinkId, frame: Frame) {
+        let known = self.hosts.get(&to).and_then(|h| h.links.get(&from)) == Some(&id);
+        if known && self.network.delivers(id, to) {
+            self.deliver(to, Input::Frame { from, frame });
+        }
+    }
+
+    /// Tries once; tries again until the deadline as long as nobody answers there.
+    pub(crate) fn call(&mut self, from: DaemonRank, peer: DaemonRank, contact: Contact, until: Time) {
+        const AGAIN: Time = 50_000;
+        if !self.hosts.contains_key(&from) {
+            return;
+        }
+        let now = self.queue.now();
+        let cause = match self.answer(from, peer, &contact) {
+            Answer::Accepted => return self.connect(from, peer),
+            Answer::Refused => "connection refused",
+            Answer::Silence => "connection timed out",
+        };
+        if now + AGAIN < until {
+            self.queue.after(AGAIN, Event::Call { from, peer, contact, until });
+        } else {
+            let failed = Input::ConnectFailed { peer, cause: cause.to_owned() };
+            self.queue.at(until, Event::Input(from, failed));
+        }
+    }
+
+    fn answer(&self, from: DaemonRank, peer: DaemonRank, contact: &Contact) -> Answer {
+        if self.is_parted([from, peer]) {
+            return Answer::Silence;
+        }
+        let there = contact.0.iter().find_map(|a| rank_at(*a));
+        match self.hosts.get(&peer) {
+            Some(host) if there == Some(peer) && host.stopped.is_none() => Answer::Accepted,
+            // The kernel of a process that stands still takes the call, and nobody says hello.
+            Some(host) if host.stopped.is_some() => Answer::Silence,
+            Some(_) | None => Answer::Refused,
+        }
+    }
+
+    fn connect(&mut self, from: DaemonRank, peer: DaemonRank) {
+        let (id, accepted, connected) = self.network.open(self.queue.now(), from, peer);
+        self.queue.at(accepted, Event::LinkUp { at: peer, peer: from, id });
+        self.queue.at(connected, Event::LinkUp { at: from, peer, id });
+    }
+}
+
+/// Where a daemon listens: its rank as an address.
+pub(crate) fn address(rank: DaemonRank) -> SocketAddr {
+    let [_, a, b, c] = rank.0.to_be_bytes();
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, a, b, c)), PORT)
+}
+
+fn rank_at(address: SocketAddr) -> Option<DaemonRank> {
+    match address.ip() {
+        IpAddr::V4(ip) => {
+            let [_, a, b, c] = ip.octets();
+            Some(DaemonRank(u32::from_be_bytes([0, a, b, c])))
+        }
+        IpAddr::V6(_) => None,
+    }
+}

@@ -1,0 +1,113 @@
+//! Faults as they happen: what the world does to daemons and the network between them.
+//!
+//! Called by the world when a fault of the scenario is due, and when one is over.
+
+use std::collections::VecDeque;
+
+use ferrite_types::DaemonRank;
+
+use crate::event::Event;
+use crate::fault::Fault;
+use crate::invariants::Observation;
+use crate::network::LinkId;
+use crate::queue::Time;
+use crate::world::{Gone, World};
+
+/// Daemons that nobody reaches, and what waits for the network to be whole again.
+#[derive(Debug, Default)]
+pub(crate) struct Partition {
+    isolated: Vec<DaemonRank>,
+    /// In the order of arrival, so that nothing overtakes on a link.
+    held: VecDeque<Event>,
+}
+
+impl World {
+    pub(crate) fn on_fault(&mut self, fault: Fault) {
+        let now = self.queue.now();
+        self.record(format_args!("{now} fault: {fault:?}"));
+        self.observe(&Observation::Fault { fault: &fault });
+        match fault {
+            Fault::CutLink => {
+                let live: Vec<_> = self.network.live().collect();
+                if !live.is_empty() {
+                    let (id, ends) = *self.rng.pick(&live);
+                    let told = self.network.cut(now, id);
+                    self.cut(id, ends, told);
+                }
+            }
+            Fault::CutUplink(rank) => {
+                if let Some((id, ends)) = self.uplink(rank) {
+                    let told = self.network.cut_at_once(now, id);
+                    self.cut(id, ends, told);
+                }
+            }
+            Fault::Crash(rank) => self.bury(rank, Gone::Crash),
+            Fault::Pause(rank, time) => self.pause(rank, time),
+            Fault::Isolate(rank, time) => self.isolate(rank, time),
+            Fault::SlowUplink(rank, delay, time) => self.network.slow_down(rank, delay, now + time),
+        }
+    }
+
+    /// The link to whom a daemon hangs on: ranks only grow downwards, and who has two is about to leave the older.
+    fn uplink(&self, rank: DaemonRank) -> Option<(LinkId, [DaemonRank; 2])> {
+        let links = &self.hosts.get(&rank)?.links;
+        let above = links.iter().filter(|(peer, _)| **peer < rank);
+        above.max_by_key(|(_, id)| **id).map(|(peer, id)| (*id, [rank, *peer]))
+    }
+
+    fn cut(&mut self, id: LinkId, [a, b]: [DaemonRank; 2], told: Vec<(DaemonRank, Time)>) {
+        let now = self.queue.now();
+        self.record(format_args!("{now} cut: {a} - {b}"));
+        self.observe(&Observation::Cut { ends: [a, b] });
+        for (end, at) in told {
+            let peer = if end == a { b } else { a };
+            self.queue.at(at, Event::LinkDown { at: end, peer, id, cause: "connection timed out" });
+        }
+    }
+
+    fn pause(&mut self, rank: DaemonRank, time: Time) {
+        if let Some(host) = self.hosts.get_mut(&rank)
+            && host.stopped.is_none()
+        {
+            host.stopped = Some(VecDeque::new());
+            self.queue.after(time, Event::Resume(rank));
+        }
+    }
+
+    pub(crate) fn resume(&mut self, rank: DaemonRank) {
+        let waiting = self.hosts.get_mut(&rank).and_then(|h| h.stopped.take());
+        // It had all come before, whatever the network is like now.
+        for event in waiting.unwrap_or_default() {
+            self.act(event);
+        }
+    }
+
+    fn isolate(&mut self, rank: DaemonRank, time: Time) {
+        if !self.partition.isolated.contains(&rank) {
+            self.partition.isolated.push(rank);
+            self.queue.after(time, Event::Heal(rank));
+        }
+    }
+
+    /// What was held goes on in its order; what another partition concerns is held again, in its order too.
+    pub(crate) fn heal(&mut self, rank: DaemonRank) {
+        self.partition.isolated.retain(|r| *r != rank);
+        for event in std::mem::take(&mut self.partition.held) {
+            self.happen(event);
+        }
+    }
+
+    /// True when nothing passes between these two now.
+    pub(crate) fn is_parted(&self, ends: [DaemonRank; 2]) -> bool {
+        self.partition.isolated.iter().any(|rank| ends.contains(rank))
+    }
+
+    /// Keeps an event that a partition holds up; gives back any other.
+    pub(crate) fn hold_up(&mut self, event: Event) -> Option<Event> {
+        if event.passes().is_some_and(|ends| self.is_parted(ends)) {
+            self.partition.held.push_back(event);
+            return None;
+        }
+        Some(event)
+    }
+}
