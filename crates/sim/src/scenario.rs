@@ -40,6 +40,8 @@ pub struct Scenario {
     pub questions: Vec<(Time, Request)>,
     /// What goes wrong, and when.
     pub faults: Vec<(Time, Fault)>,
+    /// The loss of daemons must not keep the DVM from running the jobs of the quiet phase.
+    pub survives: bool,
     /// How it ends.
     pub ending: Ending,
     /// Bytes that wait on the head's standard input.
@@ -74,6 +76,8 @@ pub struct JobPlan {
     pub expect: Expect,
     /// Who asks.
     pub client: Client,
+    /// It belongs to the quiet phase: the faults are over, and what is left of the DVM has had time to settle.
+    pub quiet: bool,
 }
 
 /// How a client behaves.
@@ -138,6 +142,7 @@ impl Scenario {
             jobs: Vec::new(),
             questions: Vec::new(),
             faults: Vec::new(),
+            survives: false,
             ending: Ending::Natural,
             stdin_bytes: 0,
             mutation: None,
@@ -147,8 +152,35 @@ impl Scenario {
     /// Adds a job that is asked for at `at`.
     #[must_use]
     pub fn with_job(mut self, at: Time, spec: JobSpec, expect: Expect) -> Scenario {
-        self.jobs.push(JobPlan { at, spec, expect, client: Client::default() });
+        self.jobs.push(JobPlan { at, spec, expect, client: Client::default(), quiet: false });
         self
+    }
+
+    /// Adds a job of the quiet phase. Its client waits for slots: a job of the fault phase may still hold them.
+    #[must_use]
+    pub fn with_quiet_job(mut self, at: Time, spec: JobSpec, expect: Expect) -> Scenario {
+        let client = Client { patient: true, ..Client::default() };
+        self.jobs.push(JobPlan { at, spec, expect, client, quiet: true });
+        self
+    }
+
+    /// When the faults are over and everybody has had time to find out what is left.
+    #[must_use]
+    pub fn quiet_from(&self) -> Time {
+        const SETTLED: Time = 30_000_000;
+        self.faults.iter().map(|(at, fault)| at + fault.lasts()).max().unwrap_or(0) + SETTLED
+    }
+
+    /// True when the jobs of the quiet phase are owed a good end: nothing went wrong but with daemons that are
+    /// not the head, and nobody ends the DVM.
+    #[must_use]
+    pub fn must_survive(&self) -> bool {
+        self.survives
+            && self.persistent
+            && self.faults.iter().all(|(_, fault)| fault.victim() != Some(DaemonRank::HEAD))
+            && self.fates.iter().all(|(_, fate)| matches!(fate, Fate::Late(_)))
+            && self.spawn_trouble == 0
+            && self.ending == Ending::Natural
     }
 
     /// True when nothing but the jobs themselves can make a job fail.
@@ -181,7 +213,10 @@ impl Scenario {
         match rng.between(0, 9) {
             0..=4 => {}
             5 | 6 => s.draw_fates(&mut rng),
-            7 | 8 => s.faults = fault::draw(&mut rng, daemons, radix),
+            7 | 8 => {
+                s.faults = fault::draw(&mut rng, daemons, radix);
+                s = s.draw_quiet_phase(&mut rng);
+            }
             _ => s.draw_ending(&mut rng),
         }
         s
@@ -211,7 +246,7 @@ impl Scenario {
             draw_policy(self.seed ^ self.jobs.len() as u64, &mut spec);
             let client = if self.persistent { draw_client(rng, at, patient) } else { Client::default() };
             let expect = if client.cancels.is_some() { Expect::Anything } else { expect };
-            self.jobs.push(JobPlan { at, spec, expect, client });
+            self.jobs.push(JobPlan { at, spec, expect, client, quiet: false });
         }
         if self.persistent {
             self.draw_questions(rng);
@@ -219,6 +254,22 @@ impl Scenario {
         if rng.permille(300) {
             self.stdin_bytes = rng.between(0, 300_000) as usize;
         }
+    }
+
+    /// Small jobs on what is left, each fault having cost a daemon at most.
+    fn draw_quiet_phase(mut self, rng: &mut Rng) -> Scenario {
+        let from = self.quiet_from();
+        let left = self.daemons.saturating_sub(self.faults.len() as u32).max(1) * self.slots;
+        let count = if self.persistent { rng.between(1, 3) } else { 0 };
+        for _ in 0..count {
+            let mut spec = job(rng.between(1, u64::from(left.min(16))) as u32, "exit:0");
+            if rng.permille(500) {
+                spec = job(rng.between(1, u64::from(left.min(16))) as u32, "init fence finalize");
+            }
+            spec.map.by = *rng.pick(&[None, Some(MapBy::Node)]);
+            self = self.with_quiet_job(from + rng.between(0, 1_000_000), spec, Expect::Code(0));
+        }
+        self
     }
 
     fn draw_questions(&mut self, rng: &mut Rng) {

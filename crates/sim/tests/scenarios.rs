@@ -1,9 +1,10 @@
 //! The stories of bring-up, launch and end, at sizes that no test bed has.
 
+use ferrite_sim::fault::{CHAOS, Chaos};
 use ferrite_sim::{
     Ending, Expect, Fate, Fault, Keep, Mutation, Phase, Referee, Report, Scenario, Weather, check, job, run,
 };
-use ferrite_types::{DaemonRank, MapBy};
+use ferrite_types::{DaemonRank, JobSpec, MapBy};
 
 const ROUGH: Weather = Weather { fastest: 5, slowest: 20_000, hiccups: 10 };
 
@@ -102,6 +103,37 @@ fn a_lost_link_or_daemon_ends_its_job_and_leaves_nothing() {
             hold(&scenario);
         }
     }
+}
+
+#[test]
+fn a_dvm_with_jobs_goes_through_all_of_chaos() {
+    for chaos in CHAOS {
+        let everywhere = |program| {
+            let mut spec = job(Chaos::DAEMONS, program);
+            spec.map.by = Some(MapBy::Node);
+            spec
+        };
+        let mut scenario = Scenario { persistent: true, ..Scenario::calm(11, Chaos::DAEMONS, Chaos::RADIX) }
+            .with_job(0, everywhere("init out:20 fence pause:500000 fence finalize"), Expect::Anything)
+            .with_job(100_000, job(1, "pause:2000000"), Expect::Anything)
+            .with_job(1_500_000, everywhere("exit:0"), Expect::Anything);
+        scenario.faults = chaos.faults(300_000);
+        let from = scenario.quiet_from();
+        let scenario = scenario.with_quiet_job(from, job(4, "exit:0"), Expect::Code(0)).with_quiet_job(
+            from,
+            everywhere_left("init fence finalize"),
+            Expect::Code(0),
+        );
+        println!("{}: {}", chaos.name, chaos.sentence);
+        hold(&scenario);
+    }
+}
+
+/// A process on each of so many nodes as are left when two are lost.
+fn everywhere_left(program: &str) -> JobSpec {
+    let mut spec = job(Chaos::DAEMONS - 2, program);
+    spec.map.by = Some(MapBy::Node);
+    spec
 }
 
 #[test]

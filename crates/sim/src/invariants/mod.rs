@@ -13,6 +13,7 @@ mod order;
 mod output;
 mod pmix;
 mod proc_states;
+mod quiet_phase;
 mod slots;
 mod told;
 mod wireup;
@@ -177,6 +178,7 @@ impl Referee {
                 Box::new(told::ToldOnce::default()),
                 Box::new(order::Order::default()),
                 Box::new(output::Output::new(scenario)),
+                Box::new(quiet_phase::QuietPhase::new(scenario)),
                 Box::new(nothing_left::NothingLeft::new(scenario)),
             ],
         }
