@@ -11,6 +11,9 @@ use crate::network::Weather;
 use crate::queue::Time;
 use crate::rng::Rng;
 
+/// Daemons from which on a DVM counts as large.
+const LARGE: u32 = 512;
+
 /// One run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scenario {
@@ -197,7 +200,7 @@ impl Scenario {
     #[must_use]
     pub fn random(seed: u64, daemons: Option<u32>, radix: Option<u32>) -> Scenario {
         let mut rng = Rng::new(seed);
-        let daemons = daemons.unwrap_or_else(|| *rng.pick(&[1, 2, 3, 4, 5, 7, 8, 12, 16, 33, 70]));
+        let daemons = daemons.unwrap_or_else(|| draw_daemons(&mut rng));
         let radix = radix.unwrap_or_else(|| *rng.pick(&[2, 2, 3, 4, 64]));
         let mut s = Scenario::calm(seed, daemons, radix);
         s.slots = rng.between(1, 8) as u32;
@@ -229,7 +232,10 @@ impl Scenario {
             (true, false) => rng.between(0, 5),
             (false, _) => 1,
         };
-        let capacity = self.daemons * self.slots;
+        // A large DVM is for what only its size shows: few jobs, of few processes each.
+        let large = self.daemons >= LARGE;
+        let count = if large { count.min(2) } else { count };
+        let capacity = if large { 64 } else { self.daemons * self.slots };
         for _ in 0..count {
             let at = if self.persistent { rng.between(0, 5_000_000) } else { 0 };
             // Impatient jobs of a persistent DVM run side by side: each small enough that slots are not the question.
@@ -364,6 +370,15 @@ fn draw_policy(seed: u64, spec: &mut JobSpec) {
     spec.options.recoverable = rng.permille(250);
     spec.options.continuous = rng.permille(120);
     spec.options.notify_errors = rng.permille(500);
+}
+
+/// Mostly small, where faults meet more often; one in two hundred is as large as real machines are.
+fn draw_daemons(rng: &mut Rng) -> u32 {
+    if rng.permille(5) {
+        *rng.pick(&[LARGE, 600, 777, 1024, 1024, 2048, 4096])
+    } else {
+        *rng.pick(&[1, 2, 3, 4, 5, 7, 8, 12, 16, 33, 70])
+    }
 }
 
 fn draw_client(rng: &mut Rng, at: Time, patient: bool) -> Client {

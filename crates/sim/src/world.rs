@@ -101,12 +101,12 @@ pub enum Gone {
 pub fn run(scenario: &Scenario, keep: Keep, referee: Referee) -> Report {
     let mut world = World::new(scenario.clone(), keep, referee);
     world.begin();
-    world.play();
+    world.play(None);
     world.finish()
 }
 
 impl World {
-    fn new(scenario: Scenario, keep: Keep, referee: Referee) -> World {
+    pub(crate) fn new(scenario: Scenario, keep: Keep, referee: Referee) -> World {
         let mut rng = Rng::new(scenario.seed ^ 0x0005_1a7e_d000_77d5);
         let network = Network::new(rng.fork(), scenario.weather);
         World {
@@ -132,7 +132,7 @@ impl World {
     }
 
     /// The head is born; everything that is planned goes into the queue.
-    fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         let config = head_config(&self.scenario);
         let local = self.local_node(DaemonRank::HEAD, "n0");
         self.give_birth(DaemonRank::HEAD, Node::head(config, local));
@@ -177,9 +177,10 @@ impl World {
         }
     }
 
-    fn play(&mut self) {
+    /// Lets things happen, to the end or until so many have.
+    pub(crate) fn play(&mut self, until: Option<u64>) {
         let limit = self.planned_end() + PATIENCE;
-        while self.violation.is_none() {
+        while self.violation.is_none() && until.is_none_or(|until| self.events < until) {
             let Some(event) = self.queue.pop() else { break };
             self.events += 1;
             if self.queue.now() > limit || self.events > MOST_EVENTS {
@@ -189,12 +190,23 @@ impl World {
         }
     }
 
-    fn finish(mut self) -> Report {
-        let now = self.queue.now();
-        let left: Vec<DaemonRank> = self.hosts.keys().copied().collect();
+    /// True when it was stopped at an event and not by its end.
+    pub(crate) fn is_under_way(&self, until: u64) -> bool {
+        self.events >= until && self.violation.is_none() && !self.hosts.is_empty()
+    }
+
+    /// The run is over: everybody is asked whether all is well.
+    pub(crate) fn finish(mut self) -> Report {
         if self.violation.is_none() {
-            self.violation = self.referee.at_end(now, &left);
+            let left: Vec<DaemonRank> = self.hosts.keys().copied().collect();
+            self.violation = self.referee.at_end(self.queue.now(), &left);
         }
+        self.stop()
+    }
+
+    /// The run is left as it is.
+    pub(crate) fn stop(self) -> Report {
+        let left = self.hosts.keys().copied().collect();
         Report {
             violation: self.violation,
             fingerprint: self.trace.fingerprint(),

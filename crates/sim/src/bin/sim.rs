@@ -1,95 +1,189 @@
-//! `sim`: replays a seed, sweeps over many, counts what things cost.
+//! `sim`: plays seeds and stories, sweeps over many seeds on all cores, counts what things cost.
+//!
+//! Called by `cargo xtask sim`. Threads, files and the time are here; the library knows none of them.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use ferrite_sim::{Keep, Mutation, Referee, Report, Scenario, Violation, check, run, scale, scale_table};
+use ferrite_sim::{
+    Keep, Mutation, Referee, Report, Scenario, Violation, check, replay, run, scale, scale_table, shrink, story,
+};
+use ferrite_types::DaemonRank;
 
 const USAGE: &str = "\
-usage: sim run --seed N [--daemons N] [--radix R] [--trace]   one scenario
-       sim sweep [--seconds S | --seeds N] [--from N] [--daemons N] [--radix R]
-       sim mutants [--seeds N]                                planted faults, and how soon each is seen
-       sim scale [--radix R] [--max N]                        costs as a markdown table";
+usage: sim --seed S [--daemons N] [--radix R] [--trace] [--survives]
+                                            one scenario, twice, under all guarantees
+       sim --seeds N | --seconds S [--from M] [--daemons N] [--radix R] [--survives]
+                                            a sweep over many seeds on all cores (--jobs N: on so many)
+       sim replay FILE [--until EVENT] [--node RANK]...
+                                            a story, up to an event, and the state of nodes then (default: the head)
+       sim mutants [--seeds N]              planted faults, and how soon each is seen
+       sim scale [--radix R] [--max N]      costs as a markdown table";
+
+/// Where stories of failed seeds are written.
+const STORIES: &str = "target/sim";
+/// A sweep that has found so many ends: they are the same few bugs.
+const ENOUGH: usize = 20;
+/// So many of them are shrunk; that costs as much as a sweep.
+const SHRUNK: usize = 3;
+/// Runs that one shrinking may cost.
+const SHRINK_RUNS: usize = 600;
+/// Events that a replay tells.
+const LAST_EVENTS: u64 = 20;
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let options = Options { words: &words };
-    let outcome = match words.first().map(String::as_str) {
-        Some("run") => options.run(),
-        Some("sweep") => options.sweep(),
-        Some("mutants") => options.mutants(),
-        Some("scale") => options.scale(),
-        _ => Err(USAGE.to_owned()),
-    };
+    let outcome = Words { left: std::env::args().skip(1).collect() }.dispatch();
     match outcome {
-        Ok(code) => code,
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(message) => {
-            eprintln!("{message}");
+            eprintln!("sim: {message}");
             ExitCode::from(2)
         }
     }
 }
 
-struct Options<'a> {
-    words: &'a [String],
+/// What is left of the command line. `Ok(false)` of a command is a broken guarantee, `Err` a word that is wrong.
+struct Words {
+    left: Vec<String>,
 }
 
-impl Options<'_> {
-    fn flag(&self, name: &str) -> bool {
-        self.words.iter().any(|w| w == name)
+type Outcome = Result<bool, String>;
+
+impl Words {
+    fn dispatch(mut self) -> Outcome {
+        match self.left.first().map(String::as_str) {
+            None | Some("-h" | "--help" | "help") => {
+                println!("{USAGE}");
+                Ok(true)
+            }
+            Some("replay") => self.replay(),
+            Some("mutants") => self.mutants(),
+            Some("scale") => self.scale(),
+            Some(word) if word.starts_with("--") => match self.number("--seed")? {
+                Some(seed) => self.seed(seed),
+                None => self.sweep(),
+            },
+            Some(word) => Err(format!("unknown command '{word}'\n{USAGE}")),
+        }
     }
 
-    fn number<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, String> {
-        let Some(at) = self.words.iter().position(|w| w == name) else {
+    /// Takes `--name` out; true if it was there.
+    fn flag(&mut self, name: &str) -> bool {
+        let before = self.left.len();
+        self.left.retain(|word| word != name);
+        self.left.len() != before
+    }
+
+    /// Takes `--name NUMBER` out.
+    fn number<T: std::str::FromStr>(&mut self, name: &str) -> Result<Option<T>, String> {
+        let Some(at) = self.left.iter().position(|word| word == name) else {
             return Ok(None);
         };
-        let text = self.words.get(at + 1).ok_or_else(|| format!("{name} needs a number\n{USAGE}"))?;
-        text.parse().map(Some).map_err(|_| format!("{name} {text}: not a number\n{USAGE}"))
+        self.left.remove(at);
+        if at == self.left.len() {
+            return Err(format!("{name} needs a number"));
+        }
+        let text = self.left.remove(at);
+        text.parse().map(Some).map_err(|_| format!("{name} {text}: not a number that fits here"))
     }
 
-    fn scenario(&self, seed: u64) -> Result<Scenario, String> {
-        Ok(Scenario::random(seed, self.number("--daemons")?, self.number("--radix")?))
+    /// Takes a size out, of which there is at least one.
+    fn size(&mut self, name: &str) -> Result<Option<u32>, String> {
+        match self.number(name)? {
+            Some(0) => Err(format!("{name} 0: at least 1")),
+            size => Ok(size),
+        }
     }
 
-    fn run(&self) -> Result<ExitCode, String> {
-        let seed = self.number("--seed")?.ok_or(USAGE)?;
-        let scenario = self.scenario(seed)?;
-        println!("{scenario:#?}");
-        if self.flag("--trace") {
+    /// Refuses what nobody took.
+    fn finish(&self) -> Result<(), String> {
+        self.left.first().map_or(Ok(()), |word| Err(format!("unexpected word '{word}'\n{USAGE}")))
+    }
+
+    fn draw(&mut self) -> Result<Draw, String> {
+        let (daemons, radix) = (self.size("--daemons")?, self.size("--radix")?);
+        Ok(Draw { daemons, radix, survives: self.flag("--survives") })
+    }
+
+    fn seed(mut self, seed: u64) -> Outcome {
+        let scenario = self.draw()?.scenario(seed);
+        let trace = self.flag("--trace");
+        self.finish()?;
+        tell_story(&scenario);
+        if trace {
             let report = run(&scenario, Keep::All(Vec::new()), Referee::strict(&scenario));
             report.lines.iter().for_each(|line| println!("{line}"));
         }
         let report = check(&scenario);
-        tell(seed, &report);
-        Ok(verdict(report.violation.is_some()))
-    }
-
-    fn sweep(&self) -> Result<ExitCode, String> {
-        let limit = Duration::from_secs(self.number("--seconds")?.unwrap_or(60));
-        let count: Option<u64> = self.number("--seeds")?;
-        let first: u64 = self.number("--from")?.unwrap_or(1);
-        let (start, mut events, mut bad, mut seed) = (Instant::now(), 0u64, Vec::new(), first);
-        while count.map_or(start.elapsed() < limit, |n| seed < first + n) && bad.len() < 20 {
-            let report = check(&self.scenario(seed)?);
-            events += 2 * report.events;
-            if let Some(violation) = &report.violation {
-                println!("seed {seed}: {violation}");
-                bad.push(seed);
-            }
-            seed += 1;
+        if report.violation.is_some() && !trace {
+            println!("last events:");
+            report.lines.iter().for_each(|line| println!("  {line}"));
         }
-        let (seconds, scenarios) = (start.elapsed().as_secs_f64(), seed - first);
-        println!(
-            "{scenarios} scenarios (each twice), {events} events in {seconds:.1} s: {:.0} scenarios/s, {:.0} events/s, {} violations",
-            scenarios as f64 / seconds,
-            events as f64 / seconds,
-            bad.len()
-        );
-        Ok(verdict(!bad.is_empty()))
+        tell_end(&report);
+        if let Some(violation) = &report.violation {
+            tell_shrunk(&scenario, violation)?;
+        }
+        Ok(report.violation.is_none())
     }
 
-    fn mutants(&self) -> Result<ExitCode, String> {
+    fn sweep(mut self) -> Outcome {
+        let draw = self.draw()?;
+        let count: Option<u64> = self.number("--seeds")?;
+        let seconds: Option<u64> = self.number("--seconds")?;
+        let first: u64 = self.number("--from")?.unwrap_or(1);
+        let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+        let jobs = self.size("--jobs")?.unwrap_or(cores);
+        self.finish()?;
+        if count.is_none() && seconds.is_none() {
+            return Err(format!("one of --seed, --seeds and --seconds says what to play\n{USAGE}"));
+        }
+        let end = count.map_or(u64::MAX, |n| first.saturating_add(n));
+        let sweep = Sweep { draw, first, end, limit: seconds.map(Duration::from_secs), jobs };
+        let bad = sweep.play();
+        for (seed, violation) in bad.iter().take(SHRUNK) {
+            println!();
+            tell_shrunk(&draw.scenario(*seed), violation)?;
+        }
+        Ok(bad.is_empty())
+    }
+
+    fn replay(mut self) -> Outcome {
+        self.left.remove(0);
+        let until = self.number("--until")?;
+        let mut nodes = Vec::new();
+        while let Some(rank) = self.number("--node")? {
+            nodes.push(DaemonRank(rank));
+        }
+        if nodes.is_empty() {
+            nodes.push(DaemonRank::HEAD);
+        }
+        if self.left.is_empty() {
+            return Err(format!("replay needs the file of a story\n{USAGE}"));
+        }
+        let file = self.left.remove(0);
+        self.finish()?;
+        let text = std::fs::read_to_string(&file).map_err(|error| format!("{file}: {error}"))?;
+        let scenario = story::read(&text).map_err(|error| format!("{file}: {error}"))?;
+        tell_story(&scenario);
+        let played = replay(&scenario, until, LAST_EVENTS, &nodes);
+        println!("last events (number, us, daemon; < comes in, > goes out):");
+        played.last.iter().for_each(|line| println!("  {line}"));
+        for (rank, state) in played.states.iter().filter(|_| until.is_some()) {
+            println!("daemon {rank} after event {}:", played.report.events);
+            println!("{}", state.as_deref().unwrap_or("  is not there"));
+        }
+        tell_end(&played.report);
+        Ok(played.report.violation.is_none())
+    }
+
+    fn mutants(mut self) -> Outcome {
+        self.left.remove(0);
         let seeds: u64 = self.number("--seeds")?.unwrap_or(300);
+        self.finish()?;
         let mut missed = 0;
         println!("| planted fault | seen at seed | by the guarantee |\n|---|--:|---|");
         for mutation in Mutation::ALL {
@@ -101,19 +195,117 @@ impl Options<'_> {
                 }
             }
         }
-        Ok(verdict(missed > 0))
+        Ok(missed == 0)
     }
 
-    fn scale(&self) -> Result<ExitCode, String> {
-        let radix = self.number("--radix")?.unwrap_or(64);
-        let most: u32 = self.number("--max")?.unwrap_or(10_000);
+    fn scale(mut self) -> Outcome {
+        self.left.remove(0);
+        let radix = self.size("--radix")?.unwrap_or(64);
+        let most = self.size("--max")?.unwrap_or(10_000);
+        self.finish()?;
         let sizes = [1, 10, 100, 1_000, 10_000].into_iter().filter(|n| *n <= most);
         let rows: Vec<_> = sizes
             .flat_map(|n| if n == 1 { vec![(n, 1)] } else { vec![(n, 1), (n, n)] })
             .map(|(n, procs)| scale(n, radix, procs))
             .collect();
         print!("{}", scale_table(&rows));
-        Ok(verdict(rows.iter().any(|r| r.trouble.is_some())))
+        Ok(rows.iter().all(|r| r.trouble.is_none()))
+    }
+}
+
+/// What the command line says of all scenarios.
+#[derive(Clone, Copy)]
+struct Draw {
+    daemons: Option<u32>,
+    radix: Option<u32>,
+    survives: bool,
+}
+
+impl Draw {
+    fn scenario(&self, seed: u64) -> Scenario {
+        let drawn = Scenario::random(seed, self.daemons, self.radix);
+        Scenario { survives: drawn.survives || self.survives, ..drawn }
+    }
+}
+
+/// Many seeds, shared out among threads. What a seed does depends on the seed alone.
+struct Sweep {
+    draw: Draw,
+    first: u64,
+    end: u64,
+    limit: Option<Duration>,
+    jobs: u32,
+}
+
+impl Sweep {
+    /// Plays them all; the failed ones in the order of their seeds.
+    fn play(&self) -> Vec<(u64, Violation)> {
+        let (start, next, enough) = (Instant::now(), AtomicU64::new(self.first), AtomicBool::new(false));
+        let (sender, results) = mpsc::channel();
+        let mut tally = Tally { next: self.first, ..Tally::default() };
+        std::thread::scope(|scope| {
+            for _ in 0..self.jobs {
+                let sender = sender.clone();
+                let (next, enough) = (&next, &enough);
+                scope.spawn(move || {
+                    let is_time = || self.limit.is_none_or(|limit| start.elapsed() < limit);
+                    while is_time() && !enough.load(Ordering::Relaxed) {
+                        let seed = next.fetch_add(1, Ordering::Relaxed);
+                        if seed >= self.end {
+                            break;
+                        }
+                        let report = check(&self.draw.scenario(seed));
+                        // The other end lives as long as this scope.
+                        let _ = sender.send((seed, report.events, report.violation));
+                    }
+                });
+            }
+            drop(sender);
+            for (seed, events, violation) in results {
+                tally.add(seed, events, violation);
+                enough.store(tally.bad.len() >= ENOUGH, Ordering::Relaxed);
+            }
+        });
+        tally.tell(start.elapsed());
+        tally.bad
+    }
+}
+
+/// Results in the order of their seeds, whoever was first.
+#[derive(Default)]
+struct Tally {
+    next: u64,
+    early: BTreeMap<u64, Option<Violation>>,
+    scenarios: u64,
+    events: u64,
+    bad: Vec<(u64, Violation)>,
+}
+
+impl Tally {
+    fn add(&mut self, seed: u64, events: u64, violation: Option<Violation>) {
+        self.scenarios += 1;
+        // Each is played twice.
+        self.events += 2 * events;
+        self.early.insert(seed, violation);
+        while let Some(violation) = self.early.remove(&self.next) {
+            if let Some(violation) = violation {
+                println!("seed {}: {violation}", self.next);
+                self.bad.push((self.next, violation));
+            }
+            self.next += 1;
+        }
+    }
+
+    fn tell(&self, time: Duration) {
+        let seconds = time.as_secs_f64();
+        println!(
+            "{} scenarios (each twice), {} events in {seconds:.1} s: {:.0} scenarios/s, {:.0} events/s, {} violations",
+            self.scenarios,
+            self.events,
+            self.scenarios as f64 / seconds,
+            self.events as f64 / seconds,
+            self.bad.len()
+        );
     }
 }
 
@@ -123,21 +315,40 @@ fn caught(mutation: Mutation, seed: u64) -> Option<Violation> {
     run(&scenario, Keep::Nothing, Referee::strict(&scenario)).violation
 }
 
-fn tell(seed: u64, report: &Report) {
-    report.notices.iter().for_each(|n| println!("notice: {n}"));
+/// Shrinks a failed scenario, writes its story, and says how to play it again.
+fn tell_shrunk(scenario: &Scenario, violation: &Violation) -> Result<(), String> {
+    let shrunk = shrink(scenario, SHRINK_RUNS, |smaller| {
+        check(smaller).violation.is_some_and(|v| v.invariant == violation.invariant)
+    });
+    let path = format!("{STORIES}/seed-{}.json", scenario.seed);
+    let write = || {
+        std::fs::create_dir_all(STORIES)?;
+        std::fs::write(&path, story::write(&shrunk.scenario))
+    };
+    write().map_err(|error| format!("{path}: {error}"))?;
+    let report = check(&shrunk.scenario);
+    println!("seed {}, shrunk in {} runs to {} events:", scenario.seed, shrunk.runs, report.events);
+    tell_story(&shrunk.scenario);
+    if let Some(violation) = &report.violation {
+        println!("  broken: {violation}");
+    }
+    println!("play it again: cargo xtask sim replay {path} --until {}", report.events);
+    Ok(())
+}
+
+fn tell_story(scenario: &Scenario) {
+    println!("{}", story::options(scenario));
+    story::events(scenario).iter().for_each(|line| println!("{line}"));
+}
+
+fn tell_end(report: &Report) {
+    report.notices.iter().for_each(|n| println!("notice: {}", n.replace('\n', " | ")));
     println!(
         "head exit {:?}, replies {:?}, {} events, {} us of virtual time",
         report.head_exit, report.replies, report.events, report.end
     );
     match &report.violation {
-        None => println!("seed {seed}: all guarantees hold"),
-        Some(violation) => {
-            println!("seed {seed}: {violation}\nlast events:");
-            report.lines.iter().for_each(|line| println!("  {line}"));
-        }
+        None => println!("all guarantees hold"),
+        Some(violation) => println!("broken: {violation}"),
     }
-}
-
-fn verdict(bad: bool) -> ExitCode {
-    if bad { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }

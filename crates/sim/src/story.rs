@@ -1,0 +1,135 @@
+//! A scenario as text: written to a file when a seed fails, read back to play it again, and told in a few lines.
+//!
+//! Called by the binary, which does the reading and writing of files; here are only texts. The format is JSON:
+//! the workspace has it already, and a story is edited by hand at most to try what happens without a fault.
+
+use std::fmt::Write;
+
+use ferrite_types::JobSpec;
+
+use crate::scenario::{Client, Ending, Scenario};
+
+/// The text of a scenario.
+#[must_use]
+pub fn write(scenario: &Scenario) -> String {
+    // Only maps with other keys than strings and types that refuse cannot be written; a scenario has neither.
+    serde_json::to_string_pretty(scenario).expect("a scenario is plain data") + "\n"
+}
+
+/// The scenario of a text.
+///
+/// # Errors
+/// What is wrong with the text and where, in words.
+pub fn read(text: &str) -> Result<Scenario, String> {
+    let scenario: Scenario = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    if scenario.daemons == 0 {
+        return Err("a DVM has at least one daemon, the head".to_owned());
+    }
+    if scenario.jobs.iter().any(|job| job.spec.apps.is_empty()) {
+        return Err("a job has at least one app".to_owned());
+    }
+    Ok(scenario)
+}
+
+/// What a scenario is, in one line.
+#[must_use]
+pub fn options(scenario: &Scenario) -> String {
+    let s = scenario;
+    format!(
+        "seed {}: {} daemons, radix {}, {} slots each, {}, {}, network {}-{} us{}, starts within {} ms, {} jobs, {} questions, {} bad starts, {} faults, ends {}{}{}",
+        s.seed,
+        s.daemons,
+        s.radix,
+        s.slots,
+        if s.persistent { "persistent" } else { "one-shot" },
+        if s.tree_spawn { "tree spawn" } else { "spawn by the head" },
+        s.weather.fastest,
+        s.weather.slowest,
+        if s.weather.hiccups > 0 { " with hiccups" } else { "" },
+        s.slowest_start / 1000,
+        s.jobs.len(),
+        s.questions.len(),
+        s.fates.len(),
+        s.faults.len(),
+        ending(s.ending),
+        if s.survives { ", survives its faults" } else { "" },
+        s.mutation.map_or(String::new(), |mutation| format!(", planted: {mutation:?}")),
+    )
+}
+
+/// What is planned to happen, by time, one line each.
+#[must_use]
+pub fn events(scenario: &Scenario) -> Vec<String> {
+    let mut lines: Vec<(u64, String)> = Vec::new();
+    for (rank, fate) in &scenario.fates {
+        lines.push((0, format!("the start of daemon {rank} ends in {fate:?}")));
+    }
+    for job in &scenario.jobs {
+        let phase = if job.quiet { ", in the quiet phase" } else { "" };
+        let text =
+            format!("a client{} submits {}{phase}; due: {:?}", manners(job.client), program(&job.spec), job.expect);
+        lines.push((job.at, text));
+    }
+    lines.extend(scenario.questions.iter().map(|(at, question)| (*at, format!("a client asks: {question:?}"))));
+    lines.extend(scenario.faults.iter().map(|(at, fault)| (*at, fault.sentence())));
+    lines.sort_by_key(|(at, _)| *at);
+    lines.into_iter().map(|(at, text)| format!("{:>12.3} ms  {text}", at as f64 / 1000.0)).collect()
+}
+
+fn ending(ending: Ending) -> String {
+    match ending {
+        Ending::Natural => "by itself".to_owned(),
+        Ending::Interrupts(at, times, apart) => format!("by {times} Ctrl-C from {at} us on, {apart} us apart"),
+        Ending::Terminate(at) => format!("by SIGTERM at {at} us"),
+    }
+}
+
+fn manners(client: Client) -> String {
+    let mut out = String::new();
+    let words = [(client.patient, "waits for slots"), (client.detached, "detaches")];
+    let times = [(client.cancels, "cancels"), (client.leaves, "leaves")];
+    for word in words.into_iter().filter(|(is, _)| *is).map(|(_, word)| word.to_owned()) {
+        // Writing to a string cannot fail.
+        let _ = write!(out, ", who {word}");
+    }
+    for (at, word) in times {
+        let _ = at.map_or(Ok(()), |at| write!(out, ", who {word} at {at} us"));
+    }
+    if out.is_empty() { out } else { out + "," }
+}
+
+fn program(spec: &JobSpec) -> String {
+    let app = |app: &ferrite_types::AppContext| format!("{} x '{}'", app.np.unwrap_or(1), app.argv[1..].join(" "));
+    let by = spec.map.by.map_or(String::new(), |by| format!(" by {by:?}").to_lowercase());
+    spec.apps.iter().map(app).collect::<Vec<_>>().join(" and ") + &by
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_scenario_comes_back_from_its_text_as_it_was() {
+        for seed in 0..300 {
+            let scenario = Scenario::random(seed, None, None);
+            assert_eq!(read(&write(&scenario)).as_ref(), Ok(&scenario));
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_no_story_is_refused_in_words() {
+        assert!(read("{ \"seed\": 1 }").unwrap_err().contains("missing field"));
+        let none = Scenario { daemons: 0, ..Scenario::calm(1, 1, 2) };
+        assert!(read(&write(&none)).unwrap_err().contains("at least one daemon"));
+    }
+
+    #[test]
+    fn a_story_names_its_events_in_the_order_of_their_times() {
+        let scenario = (0..).map(|seed| Scenario::random(seed, None, None)).find(|s| s.faults.len() > 1).unwrap();
+        let lines = events(&scenario);
+        let planned = scenario.jobs.len() + scenario.questions.len() + scenario.faults.len() + scenario.fates.len();
+        assert_eq!(lines.len(), planned);
+        let time = |line: &String| line.trim_start().split(' ').next().and_then(|t| t.parse::<f64>().ok());
+        assert!(lines.iter().map(time).is_sorted());
+    }
+}
