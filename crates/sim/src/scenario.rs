@@ -241,7 +241,7 @@ impl Scenario {
             // Impatient jobs of a persistent DVM run side by side: each small enough that slots are not the question.
             let most = if self.persistent && !patient { (capacity / 6).max(1) } else { capacity };
             let np = rng.between(1, u64::from(most)) as u32;
-            let (program, expect) = draw_program(rng);
+            let (program, expect) = draw_program(rng, np);
             // More jobs than slots is no fault, but may be refused.
             let crowded = self.persistent && !patient && capacity < 6;
             let expect = if crowded { Expect::Anything } else { expect };
@@ -346,7 +346,7 @@ pub fn job(np: u32, program: &str) -> JobSpec {
 
 /// Splits one process off into an app of its own with another program: who fails is not always everybody.
 fn odd_one_out(rng: &mut Rng, spec: &mut JobSpec, expect: Expect) -> Expect {
-    let (program, odd) = draw_program(rng);
+    let (program, odd) = draw_program(rng, 1);
     let mut other = job(1, &program).apps;
     // Only programs of one kind meet in a fence; a mixed pair would wait for each other for ever.
     let meets = |app: &AppContext| app.argv.iter().any(|w| w == "init");
@@ -375,7 +375,7 @@ fn draw_policy(seed: u64, spec: &mut JobSpec) {
 /// Mostly small, where faults meet more often; one in two hundred is as large as real machines are.
 fn draw_daemons(rng: &mut Rng) -> u32 {
     if rng.permille(5) {
-        *rng.pick(&[LARGE, 600, 777, 1024, 1024, 2048, 4096])
+        *rng.pick(&[LARGE, LARGE, LARGE, 600, 600, 777, 777, 1000, 1024, 1024, 2048, 2048, 4096])
     } else {
         *rng.pick(&[1, 2, 3, 4, 5, 7, 8, 12, 16, 33, 70])
     }
@@ -387,13 +387,14 @@ fn draw_client(rng: &mut Rng, at: Time, patient: bool) -> Client {
     Client { patient, detached: rng.permille(80), cancels, leaves }
 }
 
-fn draw_program(rng: &mut Rng) -> (String, Expect) {
+/// What `np` processes do. Much output comes from few: windows fill by what one writes, and time goes by what all do.
+fn draw_program(rng: &mut Rng, np: u32) -> (String, Expect) {
     let pause = rng.between(0, 200_000);
     let lines = rng.between(0, 50);
     match rng.between(0, 11) {
         0 => ("exit:0".to_owned(), Expect::Code(0)),
         1 => (format!("out:{lines} pause:{pause} err:{lines}"), Expect::Code(0)),
-        2 => (format!("out:{}", lines * 100), Expect::Code(0)),
+        2 => (format!("out:{}", lines * 800 / u64::from(np.max(8))), Expect::Code(0)),
         3 => (format!("pause:{pause} exit:3"), Expect::Code(3)),
         4 => (format!("pause:{pause} die:11"), Expect::Code(128 + 11)),
         5 => ("missing".to_owned(), Expect::Failure),
