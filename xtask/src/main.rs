@@ -10,6 +10,7 @@ mod purity;
 mod runner;
 mod scenarios;
 mod setup;
+mod sim;
 mod soak;
 mod test;
 mod testbed;
@@ -30,6 +31,7 @@ cargo xtask COMMAND
   verify      what CI runs: formatting, purity, lints, licences, documentation, tests
   fix         formatting and those lints that can be mended by a machine
   scenarios   real programs under prterun on virtual nodes ([FILTER...] --list --quick --no-build)
+  sim         the simulator: --seed S, --seeds N, replay FILE, mutants, scale (without words: says how)
   soak        100,000 jobs through one DVM, of which nothing is left in it (--jobs N --no-build)
   bench       launch, dvm: times beside the peers; repair: of the tree (--runs N --write)
   testbed     virtual nodes on this machine: up, exec, run, crash, start, link, status, down
@@ -53,8 +55,9 @@ fn main() -> ExitCode {
 }
 
 fn dispatch(command: &str, words: Vec<String>) -> Result<u8> {
-    // These two pass on a command line of somebody else, which may hold anything.
+    // These pass on a command line of somebody else, which may hold anything.
     match command {
+        "sim" => return sim::main(&words),
         "_agent" => return bench::agent_main(words).map(|()| 0),
         "_bench_dvm" => return bench::dvm::inner(&words).map(|()| 0),
         "_bench" => return bench::launch::inner(&words).map(|()| 0),

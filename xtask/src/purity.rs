@@ -45,7 +45,7 @@ const RULES: [Rule; 13] = [
 ];
 
 /// Crates without any effect of their own.
-const PURE_FOREIGN: [&str; 6] = ["bytes", "postcard", "serde", "thiserror", "tracing", "bitflags"];
+const PURE_FOREIGN: [&str; 7] = ["bytes", "postcard", "serde", "serde_json", "thiserror", "tracing", "bitflags"];
 
 /// Paths that no pure source may name. A single word is forbidden wherever it stands as a name.
 const FORBIDDEN: [&[&str]; 14] = [

@@ -9,10 +9,10 @@ use std::sync::Mutex;
 use anyhow::{Context, Result, ensure};
 
 use crate::args::Args;
-use crate::runner::{announce, build_product, cargo, step};
+use crate::runner::{announce, build_product, cargo};
 use crate::setup::{self, Need};
 use crate::testbed::permitted;
-use crate::{scenarios, soak, workspace};
+use crate::{scenarios, sim, soak};
 
 /// `cargo xtask test [--quick]`
 pub(crate) fn main(mut args: Args) -> Result<()> {
@@ -120,16 +120,13 @@ fn show(stream: impl BufRead, count: &Mutex<&mut Count>) {
     }
 }
 
-/// A sweep over seeds: whole DVMs in one process, with loss of links and failing starts.
+/// A sweep over seeds on all cores: whole DVMs in one process, with loss of links and failing starts.
 fn simulation(quick: bool) -> Result<()> {
-    let source = workspace::root().join("crates/sim/src");
-    if !source.join("main.rs").exists() && !source.join("bin").exists() {
-        announce("simulation: skipped, crates/sim has no binary");
-        return Ok(());
-    }
+    announce("simulation");
     let seconds = if quick { "10" } else { "120" };
-    let words = ["run", "--release", "--quiet", "-p", "ferrite-sim", "--", "sweep", "--seconds", seconds];
-    step("simulation", cargo().args(words)).map(|_| ())
+    let code = sim::main(&["--seconds", seconds].map(str::to_owned))?;
+    ensure!(code == 0, "the simulator ended with {code}");
+    Ok(())
 }
 
 /// Many jobs through one DVM, of the product that the scenarios have built.
