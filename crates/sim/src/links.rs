@@ -116,3 +116,31 @@ fn rank_at(address: SocketAddr) -> Option<DaemonRank> {
         IpAddr::V6(_) => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::Fault;
+    use crate::invariants::Referee;
+    use crate::scenario::Scenario;
+    use crate::trace::Keep;
+
+    #[test]
+    fn the_dead_refuse_a_call_and_the_isolated_and_the_stopped_say_nothing() {
+        const CALLER: DaemonRank = DaemonRank(1);
+        let call = |faults: &[Fault], to: DaemonRank| {
+            let mut world = World::new(Scenario::calm(1, 3, 2), Keep::Nothing, Referee::blind());
+            world.begin();
+            faults.iter().for_each(|fault| world.on_fault(*fault));
+            world.answer(CALLER, to, &Contact(vec![address(to)]))
+        };
+        let (head, absent) = (DaemonRank::HEAD, DaemonRank(2));
+        assert_eq!(call(&[], head), Answer::Accepted);
+        assert_eq!(call(&[], absent), Answer::Refused);
+        assert_eq!(call(&[Fault::Crash(head)], head), Answer::Refused);
+        assert_eq!(call(&[Fault::Pause(head, 9)], head), Answer::Silence);
+        assert_eq!(call(&[Fault::Isolate(head, 9)], head), Answer::Silence);
+        assert_eq!(call(&[Fault::Isolate(CALLER, 9)], head), Answer::Silence);
+        assert_eq!(call(&[Fault::Isolate(absent, 9)], absent), Answer::Silence, "nor does its machine");
+    }
+}

@@ -215,4 +215,21 @@ mod tests {
         assert!(!net.delivers(id, A) && !net.delivers(id, B));
         assert_eq!(net.live().count(), 0);
     }
+
+    #[test]
+    fn a_link_that_is_cut_at_once_is_known_to_be_gone_at_both_ends_now() {
+        let mut net = network();
+        let (id, _, up) = net.open(0, A, B);
+        assert_eq!(net.cut_at_once(up, id), [(A, up), (B, up)]);
+    }
+
+    #[test]
+    fn trips_of_a_slow_daemon_take_longer_until_it_is_over_and_nothing_overtakes() {
+        let mut net = Network::new(Rng::new(3), Weather::CALM);
+        let (id, _, up) = net.open(0, A, B);
+        net.slow_down(B, 5_000, up + 100);
+        assert_eq!(net.send(up, id, A), Some(up + 5_050));
+        assert_eq!(net.send(up + 200, id, A), Some(up + 5_050), "the fast one waits for the slow one");
+        assert_eq!(net.send(up + 200, id, B), Some(up + 250));
+    }
 }

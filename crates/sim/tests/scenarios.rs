@@ -169,6 +169,46 @@ fn a_frozen_daemon_delays_and_breaks_nothing() {
 }
 
 #[test]
+fn a_partition_delays_and_breaks_nothing_however_it_meets_others() {
+    let (one, three) = (DaemonRank(1), DaemonRank(3));
+    for at in (0..10).map(|i| i * 3_000) {
+        let meetings = [
+            vec![(at, Fault::Isolate(one, 1_000_000))],
+            // One daemon and what hangs on it: the first is back sooner, or later.
+            vec![(at, Fault::Isolate(one, 500_000)), (at + 1_000, Fault::Isolate(three, 900_000))],
+            vec![(at, Fault::Isolate(three, 900_000)), (at + 1_000, Fault::Isolate(one, 500_000))],
+            vec![(at, Fault::Isolate(one, 500_000)), (at + 1_000, Fault::Pause(one, 900_000))],
+            vec![(at, Fault::Pause(one, 500_000)), (at + 1_000, Fault::Isolate(one, 900_000))],
+            vec![(at, Fault::SlowUplink(one, 50_000, 900_000)), (at, Fault::Isolate(three, 300_000))],
+        ];
+        for faults in meetings {
+            let mut scenario = everywhere(9, 2, "init out:200 fence finalize");
+            scenario.weather = ROUGH;
+            scenario.slowest_start = 10_000;
+            scenario.faults = faults;
+            assert_eq!(hold(&scenario).head_exit, Some(0), "{:?}", scenario.faults);
+        }
+    }
+}
+
+#[test]
+fn nothing_passes_a_partition_before_it_is_over() {
+    let mut scenario = everywhere(3, 2, "init fence pause:300000 fence finalize");
+    scenario.faults = vec![(200_000, Fault::Isolate(DaemonRank(1), 700_000))];
+    let report = run(&scenario, Keep::All(Vec::new()), Referee::strict(&scenario));
+    let number = |word: Option<&str>| word.and_then(|w| w.parse::<u64>().ok()).unwrap();
+    let during = report.lines.iter().filter(|line| {
+        let mut words = line.split(' ').skip(1);
+        let (at, rank) = (number(words.next()), words.next());
+        (200_000..900_000).contains(&at)
+            && (rank == Some("1") && line.contains("< got from") || line.contains("< got from 1:"))
+    });
+    assert_eq!(during.count(), 0);
+    assert_eq!((report.violation, report.head_exit), (None, Some(0)));
+    assert!(report.end > 900_000, "it had to wait");
+}
+
+#[test]
 fn output_that_fills_every_window_arrives_whole() {
     let scenario = Scenario { weather: ROUGH, ..everywhere(2, 2, "out:180000 err:1000") };
     assert_eq!(hold(&scenario).head_exit, Some(0));

@@ -172,7 +172,7 @@ impl Words {
         let played = replay(&scenario, until, LAST_EVENTS, &nodes);
         println!("last events (number, us, daemon; < comes in, > goes out):");
         played.last.iter().for_each(|line| println!("  {line}"));
-        for (rank, state) in played.states.iter().filter(|_| until.is_some()) {
+        for (rank, state) in played.states.iter().filter(|(_, state)| until.is_some() || state.is_some()) {
             println!("daemon {rank} after event {}:", played.report.events);
             println!("{}", state.as_deref().unwrap_or("  is not there"));
         }
