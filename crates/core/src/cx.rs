@@ -1,12 +1,13 @@
 //! What a machine has at hand while it handles one input: the time, the tree, and where to put what it wants.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use ferrite_router::Tree;
-use ferrite_types::{DaemonRank, JobId, JobState, ProcId, ProcState, Timestamp};
+use ferrite_types::{DaemonRank, JobId, JobState, ProcId, ProcState, RankSet, Timestamp};
 use ferrite_wire::control::Reply;
 use ferrite_wire::{Dest, Message};
 
+use crate::transport::Link;
 use crate::{Effect, Effects, RequestId, Timer, Transition};
 
 /// A message on its way out of a machine.
@@ -16,10 +17,21 @@ pub(crate) enum Outgoing {
     Send(Dest, Message),
     /// Over the direct link to this daemon, which need not be a neighbour in the tree (bootstrap).
     Direct(DaemonRank, Message),
-    /// To every daemon, acknowledged.
-    Xcast(Message),
+    /// To every daemon, acknowledged; the head hears when all have processed it.
+    Xcast(Message, Purpose),
     /// No message: close the link to this daemon once everything before is sent.
     Close(DaemonRank),
+}
+
+/// What a broadcast is for, so that the head knows what its completion means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// The DVM is wired up.
+    Wireup,
+    /// Everybody has repaired its tree around these.
+    Deaths(RankSet),
+    /// The DVM ends.
+    Exit,
 }
 
 /// The context of one call.
@@ -28,6 +40,10 @@ pub(crate) struct Cx<'a> {
     pub(crate) now: Timestamp,
     /// The routing tree.
     pub(crate) tree: &'a mut Tree,
+    /// The links that are up.
+    pub(crate) links: &'a BTreeMap<DaemonRank, Link>,
+    /// The daemon that this one hangs on while its parent in the tree is not to be reached.
+    pub(crate) detour: &'a mut Option<DaemonRank>,
     /// Effects for the driver.
     pub(crate) fx: &'a mut Effects,
     /// Messages, routed when the machine returns.
@@ -41,6 +57,19 @@ impl Cx<'_> {
 
     pub(crate) fn send_head(&mut self, message: Message) {
         self.send(DaemonRank::HEAD, message);
+    }
+
+    /// To the neighbour at the other end of a link, in the tree or not.
+    pub(crate) fn direct(&mut self, to: DaemonRank, message: Message) {
+        self.out.push_back(Outgoing::Direct(to, message));
+    }
+
+    pub(crate) fn close(&mut self, peer: DaemonRank) {
+        self.out.push_back(Outgoing::Close(peer));
+    }
+
+    pub(crate) fn is_linked(&self, peer: DaemonRank) -> bool {
+        self.links.contains_key(&peer)
     }
 
     pub(crate) fn multicast(&mut self, to: Dest, message: Message) {

@@ -29,6 +29,8 @@ pub enum Effect {
         contact: Contact,
         /// Give up then.
         deadline: Timestamp,
+        /// Try again until then whatever the answer is; else a refusal by the machine ends it.
+        insist: bool,
     },
     /// Flush and close a link. No `LinkLost` follows.
     CloseLink {

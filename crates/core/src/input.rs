@@ -27,8 +27,14 @@ pub struct PmixToken(pub u64);
 pub enum Input {
     /// The machine may begin. First input, once.
     Start,
-    /// An authenticated link to this daemon is up, whoever called.
+    /// An authenticated link to this daemon is up, whoever called. It replaces one that there may have been: what was on
+    /// its way over that one is lost.
     LinkUp {
+        /// The other side.
+        peer: DaemonRank,
+    },
+    /// Something is arriving over a link, though no whole frame for a while: it is alive.
+    LinkActivity {
         /// The other side.
         peer: DaemonRank,
     },
@@ -45,6 +51,8 @@ pub enum Input {
         peer: DaemonRank,
         /// Why, in words.
         cause: String,
+        /// The machine answered that nobody listens there any more: that daemon's process is gone.
+        refused: bool,
     },
     /// A frame came over a link.
     Frame {

@@ -3,15 +3,19 @@
 
 use std::collections::VecDeque;
 
+use ferrite_rm::params::Params;
 use ferrite_router::Tree;
-use ferrite_types::{DaemonRank, Timestamp};
-use ferrite_wire::{Message, Ticket};
+use ferrite_types::{DaemonRank, Duration, RankSet, Timestamp};
+use ferrite_wire::{Contact, Message, Order, Ticket};
 
-use crate::cx::{Cx, Outgoing};
+use crate::cx::{Cx, Outgoing, Purpose};
 use crate::daemon::Daemon;
 use crate::head::Head;
 use crate::transport::{Delivery, Transport};
-use crate::{Effect, Effects, HeadConfig, Input, LocalNode};
+use crate::{Effect, Effects, HeadConfig, Input, LocalNode, Timer};
+
+/// A link over which nothing came for so many intervals is dead.
+const SILENT_INTERVALS: u64 = 3;
 
 /// A daemon, or the head with the daemon of its own node.
 #[derive(Debug)]
@@ -21,34 +25,38 @@ pub struct Node {
     daemon: Daemon,
     head: Option<Head>,
     outbox: VecDeque<Outgoing>,
+    heartbeat: Heartbeat,
+}
+
+/// Signs of life on silent links.
+#[derive(Debug)]
+struct Heartbeat {
+    interval: Duration,
+    /// When the timer is due, while it is set.
+    due: Option<Timestamp>,
 }
 
 impl Node {
     /// The head of a new DVM.
     #[must_use]
     pub fn head(config: HeadConfig, local: LocalNode) -> Node {
+        let heartbeat = Heartbeat::by(&config.params);
         let head = Head::new(config, &local);
         let tree = Tree::new(head.radix(), 1);
-        Node {
-            me: DaemonRank::HEAD,
-            transport: Transport::new(DaemonRank::HEAD, tree),
-            daemon: Daemon::on_head(head.dvm(), local),
-            head: Some(head),
-            outbox: VecDeque::new(),
-        }
+        let daemon = Daemon::on_head(head.dvm(), local);
+        Node::made_of(DaemonRank::HEAD, tree, daemon, Some(head), heartbeat)
     }
 
     /// A daemon, as its ticket says.
     #[must_use]
     pub fn daemon(ticket: Ticket, local: LocalNode) -> Node {
         let tree = Tree::with_dead(ticket.radix, ticket.size, ticket.dead.clone());
-        Node {
-            me: ticket.rank,
-            transport: Transport::new(ticket.rank, tree),
-            daemon: Daemon::new(ticket, local),
-            head: None,
-            outbox: VecDeque::new(),
-        }
+        let heartbeat = Heartbeat::by(&ticket.params);
+        Node::made_of(ticket.rank, tree, Daemon::new(ticket, local), None, heartbeat)
+    }
+
+    fn made_of(me: DaemonRank, tree: Tree, daemon: Daemon, head: Option<Head>, heartbeat: Heartbeat) -> Node {
+        Node { me, transport: Transport::new(me, tree), daemon, head, outbox: VecDeque::new(), heartbeat }
     }
 
     /// The only way in. `fx` is empty on entry and is drained before the next call.
@@ -73,11 +81,14 @@ impl Node {
     fn dispatch(&mut self, now: Timestamp, input: Input, fx: &mut Effects) {
         match input {
             Input::LinkUp { peer } => self.on_link_up(now, peer, fx),
+            Input::LinkActivity { peer } => self.transport.on_activity(now, peer),
             Input::LinkLost { peer, cause } => self.on_link_lost(now, peer, cause, fx),
             Input::Frame { from, frame } => {
-                let delivery = self.transport.on_frame(from, frame, fx);
+                let delivery = self.transport.on_frame(now, from, frame, fx);
                 self.deliver(now, delivery, fx);
             }
+            Input::Timer(Timer::Heartbeat) => self.on_heartbeat(now, fx),
+            Input::Timer(Timer::Probe) => self.transport.on_probe_timer(now, fx),
             input => {
                 let (daemon, head, mut cx) = self.parts(now, fx);
                 match head {
@@ -89,26 +100,48 @@ impl Node {
     }
 
     fn on_link_up(&mut self, now: Timestamp, peer: DaemonRank, fx: &mut Effects) {
-        self.transport.on_link_up(peer);
+        self.transport.on_link_up(now, peer);
         let (daemon, head, mut cx) = self.parts(now, fx);
         if let Some(head) = head {
             head.on_link_up(peer);
         }
         daemon.on_link_up(peer, &mut cx);
+        self.flush(now, fx);
+        self.transport.resume(now, peer, fx);
+        if self.heartbeat.due.is_none() {
+            self.await_heartbeat(now, fx);
+        }
     }
 
     fn on_link_lost(&mut self, now: Timestamp, peer: DaemonRank, cause: String, fx: &mut Effects) {
-        if !self.transport.is_linked(peer) {
-            return;
+        if self.transport.on_link_lost(peer) {
+            let (daemon, _, mut cx) = self.parts(now, fx);
+            daemon.on_link_lost(peer, cause, &mut cx);
         }
-        self.transport.on_link_lost(peer);
-        let (daemon, _, mut cx) = self.parts(now, fx);
-        daemon.on_link_lost(peer, cause, &mut cx);
-        // The loss is told before the broadcasts that it completes: the head must not take the missing
-        // acknowledgement of a lost sub-tree for a DVM that is ready.
-        self.flush(now, fx);
-        let delivery = self.transport.excuse(peer, fx);
-        self.deliver(now, delivery, fx);
+    }
+
+    fn on_heartbeat(&mut self, now: Timestamp, fx: &mut Effects) {
+        let Heartbeat { interval, due } = self.heartbeat;
+        if due.is_some_and(|due| due + interval < now) {
+            // This process did not run (stopped, swapped out): what the others said meanwhile is still to be read.
+            self.transport.pardon(now);
+        }
+        let limit = Duration(interval.0 * SILENT_INTERVALS);
+        for peer in self.transport.on_heartbeat(now, interval, limit, fx) {
+            fx.push(Effect::CloseLink { peer });
+            let seconds = limit.0 as f64 / 1e6;
+            self.on_link_lost(now, peer, format!("no sign of life for {seconds} seconds"), fx);
+        }
+        self.await_heartbeat(now, fx);
+    }
+
+    /// A node without links has nobody to wait for.
+    fn await_heartbeat(&mut self, now: Timestamp, fx: &mut Effects) {
+        let wanted = !self.transport.links.is_empty() && self.heartbeat.interval.0 > 0;
+        self.heartbeat.due = wanted.then(|| now + self.heartbeat.interval);
+        if let Some(at) = self.heartbeat.due {
+            fx.push(Effect::SetTimer { timer: Timer::Heartbeat, at });
+        }
     }
 
     fn flush(&mut self, now: Timestamp, fx: &mut Effects) {
@@ -120,9 +153,13 @@ impl Node {
     fn deliver(&mut self, now: Timestamp, delivery: Option<Delivery>, fx: &mut Effects) {
         match delivery {
             None => {}
-            Some(Delivery::XcastComplete) => {
+            Some(Delivery::XcastComplete(purpose)) => {
+                if let Purpose::Deaths(_) = purpose {
+                    // Everybody has its place again: what was lost on the way through the dead can be found out.
+                    self.transport.ask_everybody(now, fx);
+                }
                 if let (_, Some(head), mut cx) = self.parts(now, fx) {
-                    head.on_xcast_complete(&mut cx);
+                    head.on_xcast_complete(&purpose, &mut cx);
                 }
             }
             Some(Delivery::Here { origin, payload, xcast }) => {
@@ -136,14 +173,24 @@ impl Node {
                     }),
                 }
                 if let Some(seq) = xcast {
-                    let next = self.transport.processed(seq, fx);
-                    self.deliver(now, next, fx);
+                    self.finish_xcast(now, seq, fx);
                 }
             }
         }
     }
 
+    /// A broadcast was processed here; one that had to be processed first is passed on now.
+    fn finish_xcast(&mut self, now: Timestamp, seq: u64, fx: &mut Effects) {
+        let next = self.transport.forward(now, seq, fx);
+        self.deliver(now, next, fx);
+        let next = self.transport.processed(now, seq, fx);
+        self.deliver(now, next, fx);
+    }
+
     fn receive(&mut self, now: Timestamp, origin: DaemonRank, message: Message, fx: &mut Effects) {
+        if let Message::Died { ranks, orphans } = message {
+            return self.on_died(now, &ranks, orphans, fx);
+        }
         let (daemon, head, mut cx) = self.parts(now, fx);
         match head {
             Some(head) if Head::receives(&message) => head.receive(origin, message, &mut cx),
@@ -151,28 +198,41 @@ impl Node {
         }
     }
 
+    /// The head has declared daemons dead: the tree first, then those who talk along it.
+    fn on_died(&mut self, now: Timestamp, ranks: &RankSet, orphans: Vec<(DaemonRank, Contact)>, fx: &mut Effects) {
+        let (adoption, complete) = self.transport.repair(now, ranks, fx);
+        let (daemon, _, mut cx) = self.parts(now, fx);
+        daemon.on_died(ranks, &adoption, orphans, &mut cx);
+        for delivery in complete {
+            self.deliver(now, Some(delivery), fx);
+        }
+    }
+
     fn route(&mut self, now: Timestamp, outgoing: Outgoing, fx: &mut Effects) {
         match outgoing {
             Outgoing::Send(dest, message) => {
-                if self.transport.send(dest, &message, fx) {
+                if self.transport.send(now, dest, &message, fx) {
                     self.receive(now, self.me, message, fx);
                 }
             }
-            Outgoing::Direct(peer, message) => self.transport.send_direct(peer, &message, fx),
+            Outgoing::Direct(peer, message) => self.transport.send_direct(now, peer, &message, fx),
             Outgoing::Close(peer) => self.transport.close(peer, fx),
-            Outgoing::Xcast(message) => {
-                let seq = self.transport.xcast(&message, fx);
+            Outgoing::Xcast(message, purpose) => {
+                let (seq, order) = self.transport.start_xcast(&message, purpose);
+                if order == Order::ForwardFirst {
+                    let next = self.transport.forward(now, seq, fx);
+                    self.deliver(now, next, fx);
+                }
                 self.receive(now, self.me, message, fx);
-                let next = self.transport.processed(seq, fx);
-                self.deliver(now, next, fx);
+                self.finish_xcast(now, seq, fx);
             }
         }
     }
 
     /// Departure runs bottom-up: this node goes when its processes and all links below it are gone.
     fn leave_when_done(&mut self, now: Timestamp, fx: &mut Effects) {
-        let parent = self.transport.tree.parent(self.me);
-        let links_below = self.transport.links().any(|peer| Some(peer) != parent);
+        let below = |peer: &DaemonRank| self.transport.tree.is_ancestor(self.me, *peer);
+        let links_below = self.transport.links.keys().any(below);
         if !self.daemon.may_leave(links_below) {
             return;
         }
@@ -185,7 +245,18 @@ impl Node {
     }
 
     fn parts<'a>(&'a mut self, now: Timestamp, fx: &'a mut Effects) -> (&'a mut Daemon, Option<&'a mut Head>, Cx<'a>) {
-        let cx = Cx { now, tree: &mut self.transport.tree, fx, out: &mut self.outbox };
+        let Transport { tree, links, detour, .. } = &mut self.transport;
+        let cx = Cx { now, tree, links, detour, fx, out: &mut self.outbox };
         (&mut self.daemon, self.head.as_mut(), cx)
+    }
+}
+
+impl Heartbeat {
+    fn by(settings: &[(String, String)]) -> Heartbeat {
+        let mut params = Params::default();
+        settings.iter().for_each(|(name, value)| params.set(name, value));
+        // A bad value is reported by the head at its start.
+        let ms = params.number("ferrite_heartbeat_ms").unwrap_or(0);
+        Heartbeat { interval: Duration::from_millis(u64::from(ms)), due: None }
     }
 }

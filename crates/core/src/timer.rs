@@ -20,4 +20,12 @@ pub enum Timer {
     PartialLine(ProcId, Stream),
     /// Both: departure takes too long; go without the laggards.
     Departure,
+    /// Head: daemons that were lost meanwhile are declared dead together.
+    Deaths,
+    /// Daemon: the next round of calls for somebody to hang on.
+    Rejoin,
+    /// Both: signs of life are due, and are looked for.
+    Heartbeat,
+    /// Both: somebody has been silent about messages for too long.
+    Probe,
 }

@@ -1,14 +1,15 @@
-//! Frames between links and machines: routing along the tree, relays that do not look inside, acknowledged
-//! broadcasts. It never knows what a message means.
+//! The links of one node and what travels over them: messages along the tree, broadcasts with their acknowledgements,
+//! signs of life. Knows who is a neighbour and what is lost with one; what a payload means is the machines' affair.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use ferrite_router::{Progress, Receipt, Tree, Xcasts};
-use ferrite_types::{DaemonRank, RankSet};
-use ferrite_wire::{Dest, Frame, FrameKind, Message};
+use ferrite_router::{Ack, Adoption, Probe, Progress, Receipt, Streams, Tree, Xcasts};
+use ferrite_types::{DaemonRank, Duration, RankSet, Timestamp};
+use ferrite_wire::{Dest, Frame, FrameKind, Message, Numbers, Order};
 
-use crate::{Effect, Effects};
+use crate::cx::Purpose;
+use crate::{Effect, Effects, Timer};
 
 /// What a frame means for the machines of this node.
 #[derive(Debug)]
@@ -16,7 +17,16 @@ pub(crate) enum Delivery {
     /// A payload for us.
     Here { origin: DaemonRank, payload: Bytes, xcast: Option<u64> },
     /// The head's broadcast was processed by every daemon.
-    XcastComplete,
+    XcastComplete(Purpose),
+}
+
+/// One link that is up.
+#[derive(Debug)]
+pub(crate) struct Link {
+    /// When something last came over it.
+    heard: Timestamp,
+    /// When something was last sent over it.
+    said: Timestamp,
 }
 
 /// The links and routes of one node.
@@ -24,117 +34,252 @@ pub(crate) enum Delivery {
 pub(crate) struct Transport {
     me: DaemonRank,
     pub(crate) tree: Tree,
-    links: BTreeSet<DaemonRank>,
+    pub(crate) links: BTreeMap<DaemonRank, Link>,
+    /// The daemon that this one hangs on while its parent in the tree is not to be reached.
+    pub(crate) detour: Option<DaemonRank>,
+    streams: Streams<Bytes>,
     xcasts: Xcasts,
-    /// Frames without a way to their addressee, dropped: late messages to daemons that are gone.
+    /// Broadcasts in flight, for children that have yet to get them.
+    kept: BTreeMap<u64, Frame>,
+    /// On the head: what the broadcasts in flight are for.
+    purposes: BTreeMap<u64, Purpose>,
+    /// The probe timer is set.
+    probing: bool,
+    /// Frames without a way to their addressee, dropped: their authors will ask.
     undeliverable: u64,
 }
 
 impl Transport {
     pub(crate) fn new(me: DaemonRank, tree: Tree) -> Transport {
-        Transport { me, tree, links: BTreeSet::new(), xcasts: Xcasts::new(), undeliverable: 0 }
+        Transport {
+            me,
+            tree,
+            links: BTreeMap::new(),
+            detour: None,
+            streams: Streams::new(),
+            xcasts: Xcasts::new(),
+            kept: BTreeMap::new(),
+            purposes: BTreeMap::new(),
+            probing: false,
+            undeliverable: 0,
+        }
     }
 
     pub(crate) fn undeliverable(&self) -> u64 {
         self.undeliverable
     }
 
-    pub(crate) fn on_link_up(&mut self, peer: DaemonRank) {
-        self.links.insert(peer);
+    /// Whom this daemon hangs on: its parent in the tree, or for a while somebody further up.
+    pub(crate) fn uplink(&self) -> Option<DaemonRank> {
+        self.detour.or_else(|| self.tree.parent(self.me))
     }
 
-    pub(crate) fn on_link_lost(&mut self, peer: DaemonRank) {
-        self.links.remove(&peer);
+    pub(crate) fn on_link_up(&mut self, now: Timestamp, peer: DaemonRank) {
+        self.links.insert(peer, Link { heard: now, said: now });
     }
 
-    /// A lost child no longer owes acknowledgements; what that completes is returned.
-    pub(crate) fn excuse(&mut self, peer: DaemonRank, fx: &mut Effects) -> Option<Delivery> {
-        let progress = self.xcasts.child_lost(peer);
-        progress.into_iter().filter_map(|(seq, step)| self.advance(seq, Some(step), fx)).last()
+    /// Sends what was waiting for this link, if it is up. After the machines have heard of it: they decide what it is for.
+    pub(crate) fn resume(&mut self, now: Timestamp, peer: DaemonRank, fx: &mut Effects) {
+        if !self.links.contains_key(&peer) {
+            return;
+        }
+        let owed: Vec<Frame> = self.xcasts.owed_by(peer).filter_map(|seq| self.kept.get(&seq).cloned()).collect();
+        for frame in owed {
+            self.transmit(now, peer, frame, fx);
+        }
+        let over_it: RankSet = self.streams.waiting().filter(|to| self.hop(*to) == Some(peer)).collect();
+        let probes = self.streams.hurry(now, |to| over_it.contains(to));
+        self.probe(now, probes, fx);
+    }
+
+    /// False when there was no such link.
+    pub(crate) fn on_link_lost(&mut self, peer: DaemonRank) -> bool {
+        self.links.remove(&peer).is_some()
+    }
+
+    /// These daemons are dead: the tree is repaired around them and nothing is expected of them. What that completes is
+    /// returned, with what changed for this node.
+    pub(crate) fn repair(
+        &mut self,
+        now: Timestamp,
+        dead: &RankSet,
+        fx: &mut Effects,
+    ) -> (Adoption, Vec<Delivery>) {
+        let adoption = self.tree.repair_adopting(dead, self.me);
+        self.streams.forget(dead);
+        // Adopt before excusing: else a broadcast could complete without those below the dead.
+        for child in &adoption.new_children {
+            self.xcasts.child_adopted(*child);
+        }
+        let mut complete = Vec::new();
+        for child in &adoption.lost_children {
+            for (seq, step) in self.xcasts.child_lost(*child) {
+                complete.extend(self.advance(now, seq, Some(step), fx));
+            }
+        }
+        for child in &adoption.new_children {
+            self.resume(now, *child, fx);
+        }
+        self.ask_everybody(now, fx);
+        (adoption, complete)
+    }
+
+    /// Ways have changed: whoever owes an acknowledgement is asked at once.
+    pub(crate) fn ask_everybody(&mut self, now: Timestamp, fx: &mut Effects) {
+        let probes = self.streams.hurry(now, |_| true);
+        self.probe(now, probes, fx);
     }
 
     /// A frame from a neighbour: passes it on, and returns what concerns this node.
-    pub(crate) fn on_frame(&mut self, from: DaemonRank, frame: Frame, fx: &mut Effects) -> Option<Delivery> {
+    pub(crate) fn on_frame(
+        &mut self,
+        now: Timestamp,
+        from: DaemonRank,
+        frame: Frame,
+        fx: &mut Effects,
+    ) -> Option<Delivery> {
+        if let Some(link) = self.links.get_mut(&from) {
+            link.heard = now;
+        }
         match frame.kind {
+            FrameKind::Heartbeat => None,
+            FrameKind::Direct => Some(Delivery::Here { origin: frame.origin, payload: frame.payload, xcast: None }),
             FrameKind::XcastAck { seq } => {
                 let step = self.xcasts.acked_by(seq, from);
-                self.advance(seq, step, fx)
+                self.advance(now, seq, step, fx)
             }
-            FrameKind::Xcast { seq } => {
-                let children = self.tree.children(self.me);
-                match self.xcasts.receive(seq, from, children) {
-                    Receipt::New { forward_to } => {
-                        self.forward(&frame, &forward_to, fx);
-                        Some(Delivery::Here { origin: frame.origin, payload: frame.payload, xcast: Some(seq) })
-                    }
-                    Receipt::Duplicate { ack_again } => {
-                        if ack_again {
-                            self.transmit(from, self.ack(seq), fx);
-                        }
-                        None
-                    }
+            FrameKind::Xcast { seq, order } => self.on_xcast(now, from, seq, order, frame, fx),
+            FrameKind::Message { .. } | FrameKind::Probe(_) | FrameKind::Ack { .. } => self.pass_on(now, frame, fx),
+        }
+    }
+
+    fn on_xcast(
+        &mut self,
+        now: Timestamp,
+        from: DaemonRank,
+        seq: u64,
+        order: Order,
+        frame: Frame,
+        fx: &mut Effects,
+    ) -> Option<Delivery> {
+        match self.xcasts.receive(seq) {
+            Receipt::New => {
+                let (origin, payload) = (frame.origin, frame.payload.clone());
+                self.kept.insert(seq, frame);
+                match order {
+                    Order::ForwardFirst => self.forward(now, seq, fx),
+                    Order::ProcessFirst => None,
+                };
+                Some(Delivery::Here { origin, payload, xcast: Some(seq) })
+            }
+            Receipt::Duplicate { ack_again } => {
+                if ack_again {
+                    self.transmit(now, from, self.ack(seq), fx);
                 }
+                None
             }
-            FrameKind::Message => self.pass_on(frame, fx),
         }
     }
 
     /// Sends a message of this node along the tree; true when this node is an addressee too.
-    pub(crate) fn send(&mut self, dest: Dest, message: &Message, fx: &mut Effects) -> bool {
-        // The common case of a local job: nothing to encode.
-        if dest == Dest::One(self.me) {
-            return true;
+    pub(crate) fn send(&mut self, now: Timestamp, dest: Dest, message: &Message, fx: &mut Effects) -> bool {
+        match dest {
+            // The common case of a local job: nothing to encode.
+            Dest::One(dest) if dest == self.me => true,
+            Dest::One(dest) => {
+                // Late words for the dead: nobody will ever take them.
+                if self.tree.contains(dest) {
+                    let payload = message.encode();
+                    let stamp = self.streams.send(dest, payload.clone(), now);
+                    let kind = FrameKind::Message { numbers: Numbers::Same(stamp.seq), ack: stamp.ack };
+                    self.originate(now, Dest::One(dest), kind, payload, fx);
+                }
+                false
+            }
+            Dest::Many(mut dests) => {
+                let here = dests.remove(self.me);
+                self.send_to_many(now, dests, message, fx);
+                here
+            }
+            Dest::All => {
+                let everybody = self.tree.living();
+                self.send(now, Dest::Many(everybody), message, fx)
+            }
         }
-        let frame = Frame { dest, origin: self.me, kind: FrameKind::Message, payload: message.encode() };
-        self.pass_on(frame, fx).is_some()
     }
 
-    /// Sends over a direct link, in the tree or not.
-    pub(crate) fn send_direct(&mut self, peer: DaemonRank, message: &Message, fx: &mut Effects) {
-        let frame =
-            Frame { dest: Dest::One(peer), origin: self.me, kind: FrameKind::Message, payload: message.encode() };
-        self.transmit(peer, frame, fx);
+    fn send_to_many(&mut self, now: Timestamp, dests: RankSet, message: &Message, fx: &mut Effects) {
+        let dests: RankSet = dests.iter().filter(|dest| self.tree.contains(*dest)).collect();
+        if dests.is_empty() {
+            return;
+        }
+        let payload = message.encode();
+        let stamped = dests.iter().map(|dest| (dest, self.streams.send(dest, payload.clone(), now).seq));
+        let kind = FrameKind::Message { numbers: Numbers::of(stamped), ack: 0 };
+        self.originate(now, Dest::Many(dests), kind, payload, fx);
+    }
+
+    fn originate(&mut self, now: Timestamp, dest: Dest, kind: FrameKind, payload: Bytes, fx: &mut Effects) {
+        if !self.probing
+            && let Some(due) = self.streams.next_due()
+        {
+            self.probing = true;
+            fx.push(Effect::SetTimer { timer: Timer::Probe, at: due });
+        }
+        self.pass_on(now, Frame { dest, origin: self.me, kind, payload }, fx);
+    }
+
+    /// Sends over a direct link, in the tree or not; lost with the link.
+    pub(crate) fn send_direct(&mut self, now: Timestamp, peer: DaemonRank, message: &Message, fx: &mut Effects) {
+        let (dest, payload) = (Dest::One(peer), message.encode());
+        self.transmit(now, peer, Frame { dest, origin: self.me, kind: FrameKind::Direct, payload }, fx);
     }
 
     /// Closes a link of our own accord: no loss is reported for it.
     pub(crate) fn close(&mut self, peer: DaemonRank, fx: &mut Effects) {
-        if self.links.remove(&peer) {
+        if self.links.remove(&peer).is_some() {
             fx.push(Effect::CloseLink { peer });
         }
     }
 
-    /// Starts an acknowledged broadcast of the head; the number is for `processed`.
-    pub(crate) fn xcast(&mut self, message: &Message, fx: &mut Effects) -> u64 {
-        let seq = self.xcasts.start(&self.tree);
+    /// Opens an acknowledged broadcast of the head; the number is for `forward` and `processed`, in the order that the
+    /// message wants.
+    pub(crate) fn start_xcast(&mut self, message: &Message, purpose: Purpose) -> (u64, Order) {
+        let (seq, order) = (self.xcasts.start(), message.order());
+        let kind = FrameKind::Xcast { seq, order };
+        self.kept.insert(seq, Frame { dest: Dest::All, origin: self.me, kind, payload: message.encode() });
+        self.purposes.insert(seq, purpose);
+        (seq, order)
+    }
+
+    /// Passes a broadcast on to the children of this moment, unless that was done.
+    pub(crate) fn forward(&mut self, now: Timestamp, seq: u64, fx: &mut Effects) -> Option<Delivery> {
+        if self.xcasts.waiting_for(seq).is_some() {
+            return None;
+        }
+        let frame = self.kept.get(&seq)?.clone();
         let children = self.tree.children(self.me);
-        let frame =
-            Frame { dest: Dest::All, origin: self.me, kind: FrameKind::Xcast { seq }, payload: message.encode() };
-        self.forward(&frame, &children, fx);
-        seq
+        for child in &children {
+            self.transmit(now, *child, frame.clone(), fx);
+        }
+        let step = self.xcasts.forwarded(seq, &children);
+        self.advance(now, seq, step, fx)
     }
 
     /// This node has processed a broadcast.
-    pub(crate) fn processed(&mut self, seq: u64, fx: &mut Effects) -> Option<Delivery> {
+    pub(crate) fn processed(&mut self, now: Timestamp, seq: u64, fx: &mut Effects) -> Option<Delivery> {
         let step = self.xcasts.processed_here(seq);
-        self.advance(seq, step, fx)
+        self.advance(now, seq, step, fx)
     }
 
-    /// True when a link to this daemon is up.
-    pub(crate) fn is_linked(&self, peer: DaemonRank) -> bool {
-        self.links.contains(&peer)
-    }
-
-    /// All links that are up.
-    pub(crate) fn links(&self) -> impl Iterator<Item = DaemonRank> + '_ {
-        self.links.iter().copied()
-    }
-
-    fn advance(&mut self, seq: u64, step: Option<Progress>, fx: &mut Effects) -> Option<Delivery> {
-        match step? {
-            Progress::Complete => Some(Delivery::XcastComplete),
+    fn advance(&mut self, now: Timestamp, seq: u64, step: Option<Progress>, fx: &mut Effects) -> Option<Delivery> {
+        let step = step?;
+        self.kept.remove(&seq);
+        match step {
+            Progress::Complete => self.purposes.remove(&seq).map(Delivery::XcastComplete),
             Progress::AckParent => {
-                if let Some(parent) = self.tree.parent(self.me) {
-                    self.transmit(parent, self.ack(seq), fx);
+                if let Some(parent) = self.uplink() {
+                    self.transmit(now, parent, self.ack(seq), fx);
                 }
                 None
             }
@@ -142,54 +287,156 @@ impl Transport {
     }
 
     fn ack(&self, seq: u64) -> Frame {
-        Frame {
-            dest: Dest::One(DaemonRank::HEAD),
-            origin: self.me,
-            kind: FrameKind::XcastAck { seq },
-            payload: Bytes::new(),
+        let kind = FrameKind::XcastAck { seq };
+        Frame { dest: Dest::One(DaemonRank::HEAD), origin: self.me, kind, payload: Bytes::new() }
+    }
+
+    /// Time to ask those who have been silent for too long.
+    pub(crate) fn on_probe_timer(&mut self, now: Timestamp, fx: &mut Effects) {
+        self.probing = false;
+        let probes = self.streams.overdue(now);
+        self.probe(now, probes, fx);
+        if let Some(due) = self.streams.next_due() {
+            self.probing = true;
+            fx.push(Effect::SetTimer { timer: Timer::Probe, at: due });
         }
     }
 
-    fn pass_on(&mut self, frame: Frame, fx: &mut Effects) -> Option<Delivery> {
+    fn probe(&mut self, now: Timestamp, probes: Vec<Probe>, fx: &mut Effects) {
+        let dest = match probes.as_slice() {
+            [] => return,
+            [(one, _)] => Dest::One(*one),
+            many => Dest::Many(many.iter().map(|(rank, _)| *rank).collect()),
+        };
+        let kind = FrameKind::Probe(Numbers::of(probes));
+        self.pass_on(now, Frame { dest, origin: self.me, kind, payload: Bytes::new() }, fx);
+    }
+
+    /// Towards the addressees; what is for this node is returned.
+    fn pass_on(&mut self, now: Timestamp, frame: Frame, fx: &mut Effects) -> Option<Delivery> {
         let here = match &frame.dest {
             Dest::One(dest) if *dest == self.me => true,
             Dest::One(dest) => {
-                let hop = if self.links.contains(dest) { Some(*dest) } else { self.tree.next_hop(self.me, *dest) };
-                match hop {
-                    Some(hop) => self.transmit(hop, frame.clone(), fx),
+                match self.hop(*dest) {
+                    Some(hop) => self.transmit(now, hop, frame.clone(), fx),
                     None => self.undeliverable += 1,
                 }
                 false
             }
-            Dest::Many(set) => self.split(&frame, &set.clone(), fx),
-            Dest::All => self.split(&frame, &self.tree.living(), fx),
+            Dest::Many(set) => self.split(now, &frame, &set.clone(), fx),
+            Dest::All => self.split(now, &frame, &self.tree.living(), fx),
         };
-        here.then_some(Delivery::Here { origin: frame.origin, payload: frame.payload, xcast: None })
+        if here { self.take(now, frame, fx) } else { None }
+    }
+
+    /// What came for this node: once and in order, if it is a message.
+    fn take(&mut self, now: Timestamp, frame: Frame, fx: &mut Effects) -> Option<Delivery> {
+        let Frame { origin, kind, payload, .. } = frame;
+        // The dead may still have something on the way; it is too late.
+        if self.tree.dead().contains(origin) {
+            return None;
+        }
+        match kind {
+            FrameKind::Message { numbers, ack } => {
+                self.repeat(now, origin, Ack { upto: ack, missing: false }, fx);
+                let arrival = self.streams.receive(origin, numbers.at(self.me)?, payload.len());
+                if let Some(ack) = arrival.reply {
+                    self.acknowledge(now, origin, ack, fx);
+                }
+                arrival.take.then_some(Delivery::Here { origin, payload, xcast: None })
+            }
+            FrameKind::Probe(numbers) => {
+                let ack = self.streams.probed(origin, numbers.at(self.me)?);
+                self.acknowledge(now, origin, ack, fx);
+                None
+            }
+            FrameKind::Ack { upto, missing } => {
+                self.repeat(now, origin, Ack { upto, missing }, fx);
+                None
+            }
+            FrameKind::Direct | FrameKind::Xcast { .. } | FrameKind::XcastAck { .. } | FrameKind::Heartbeat => None,
+        }
+    }
+
+    fn acknowledge(&mut self, now: Timestamp, to: DaemonRank, ack: Ack, fx: &mut Effects) {
+        let kind = FrameKind::Ack { upto: ack.upto, missing: ack.missing };
+        self.pass_on(now, Frame { dest: Dest::One(to), origin: self.me, kind, payload: Bytes::new() }, fx);
+    }
+
+    /// A peer has said how far it has come: sends again what it lacks.
+    fn repeat(&mut self, now: Timestamp, peer: DaemonRank, ack: Ack, fx: &mut Effects) {
+        for (seq, payload) in self.streams.acked(peer, ack, now) {
+            let kind = FrameKind::Message { numbers: Numbers::Same(seq), ack: 0 };
+            self.pass_on(now, Frame { dest: Dest::One(peer), origin: self.me, kind, payload }, fx);
+        }
+    }
+
+    /// The neighbour on the way to a daemon.
+    fn hop(&self, dest: DaemonRank) -> Option<DaemonRank> {
+        if self.links.contains_key(&dest) {
+            return Some(dest);
+        }
+        let hop = self.tree.next_hop(self.me, dest)?;
+        let upwards = Some(hop) == self.tree.parent(self.me);
+        if upwards { self.uplink() } else { Some(hop) }
     }
 
     /// Forwards first, so that a receiver that leaves on this message has passed it on before.
-    fn split(&mut self, frame: &Frame, dests: &RankSet, fx: &mut Effects) -> bool {
+    fn split(&mut self, now: Timestamp, frame: &Frame, dests: &RankSet, fx: &mut Effects) -> bool {
         let split = self.tree.split(self.me, dests);
-        for (child, part) in split.down {
-            self.transmit(child, Frame { dest: Dest::Many(part), ..frame.clone() }, fx);
-        }
-        if let Some(parent) = self.tree.parent(self.me).filter(|_| !split.up.is_empty()) {
-            self.transmit(parent, Frame { dest: Dest::Many(split.up), ..frame.clone() }, fx);
+        let up = self.uplink().filter(|_| !split.up.is_empty()).map(|uplink| (uplink, split.up));
+        for (hop, part) in split.down.into_iter().chain(up) {
+            let kind = match &frame.kind {
+                FrameKind::Message { numbers, ack } => FrameKind::Message { numbers: numbers.within(&part), ack: *ack },
+                FrameKind::Probe(numbers) => FrameKind::Probe(numbers.within(&part)),
+                kind => kind.clone(),
+            };
+            self.transmit(now, hop, Frame { dest: Dest::Many(part), kind, ..frame.clone() }, fx);
         }
         split.here
     }
 
-    fn forward(&mut self, frame: &Frame, children: &[DaemonRank], fx: &mut Effects) {
-        for child in children {
-            self.transmit(*child, frame.clone(), fx);
+    fn transmit(&mut self, now: Timestamp, peer: DaemonRank, frame: Frame, fx: &mut Effects) {
+        match self.links.get_mut(&peer) {
+            Some(link) => {
+                link.said = now;
+                fx.push(Effect::Transmit { peer, frame });
+            }
+            None => self.undeliverable += 1,
         }
     }
 
-    fn transmit(&mut self, peer: DaemonRank, frame: Frame, fx: &mut Effects) {
-        if self.links.contains(&peer) {
-            fx.push(Effect::Transmit { peer, frame });
-        } else {
-            self.undeliverable += 1;
+    /// Something is coming over a link, though not enough for a frame yet.
+    pub(crate) fn on_activity(&mut self, now: Timestamp, peer: DaemonRank) {
+        if let Some(link) = self.links.get_mut(&peer) {
+            link.heard = now;
         }
+    }
+
+    /// This node itself was away: what it did not hear in the meantime says nothing of others.
+    pub(crate) fn pardon(&mut self, now: Timestamp) {
+        self.links.values_mut().for_each(|link| link.heard = now);
+    }
+
+    /// A sign of life over each link that was silent for `interval`. Returns the links over which none came for `limit`.
+    pub(crate) fn on_heartbeat(
+        &mut self,
+        now: Timestamp,
+        interval: Duration,
+        limit: Duration,
+        fx: &mut Effects,
+    ) -> Vec<DaemonRank> {
+        let mut dead = Vec::new();
+        for (peer, link) in &mut self.links {
+            if link.heard + limit <= now {
+                dead.push(*peer);
+            } else if link.said + interval <= now {
+                link.said = now;
+                let (dest, kind) = (Dest::One(*peer), FrameKind::Heartbeat);
+                let frame = Frame { dest, origin: self.me, kind, payload: Bytes::new() };
+                fx.push(Effect::Transmit { peer: *peer, frame });
+            }
+        }
+        dead
     }
 }

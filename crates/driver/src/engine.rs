@@ -262,8 +262,8 @@ impl Engine {
     fn execute(&mut self, effect: Effect) {
         match effect {
             Effect::Transmit { peer, frame } => self.links.transmit(peer, frame),
-            Effect::Connect { peer, contact, deadline } => {
-                self.links.connect(peer, contact, self.clock.instant(deadline))
+            Effect::Connect { peer, contact, deadline, insist } => {
+                self.links.connect(peer, contact, self.clock.instant(deadline), insist);
             }
             Effect::CloseLink { peer } => self.links.close(peer),
             Effect::LaunchDaemon { rank, command, ticket } => self.launcher.launch(rank, command, ticket),

@@ -3,6 +3,7 @@
 //! * [`Tree`]: parent, children, next hop and sub-trees from (radix, size, dead set) alone, so that
 //!   every daemon that holds the same three values holds the same tree.
 //! * [`Xcasts`]: acknowledged broadcasts, from the head down, acknowledgements merged on the way up.
+//! * [`Streams`]: messages from daemon to daemon, exactly once and in order for each pair.
 //! * [`Rollups`]: collectives gathered up the tree of their participants.
 //!
 //! Called by `core`. Nothing here sends, waits or knows what a payload means: methods say what is
@@ -25,20 +26,27 @@
 //! tree.participant_children(me, set: &RankSet) -> RankSet
 //!
 //! Xcasts::new()
-//! xcasts.start(&mut, &Tree) -> u64                     // head: children are the tree's, `forward_to(seq)` names them
-//! xcasts.receive(&mut, seq: u64, from: DaemonRank, children: Vec<DaemonRank>) -> Receipt
+//! xcasts.start(&mut) -> u64                            // head
+//! xcasts.receive(&mut, seq: u64) -> Receipt            xcasts.forwarded(&mut, seq, &[DaemonRank]) -> Option<Progress>
 //! xcasts.processed_here(&mut, seq) -> Option<Progress> xcasts.acked_by(&mut, seq, child) -> Option<Progress>
 //! xcasts.child_lost(&mut, child) -> Vec<(u64, Progress)>
-//! xcasts.child_adopted(&mut, child) -> Vec<u64>        // to be replayed to it; call before `child_lost`
+//! xcasts.child_adopted(&mut, child)                    // call before `child_lost`
+//! xcasts.owed_by(child) -> impl Iterator<Item = u64>   // to be sent again when its link is new
 //! xcasts.in_flight() -> impl Iterator<Item = u64>      xcasts.waiting_for(seq) -> Option<&RankSet>
-//! enum Receipt { New { forward_to: Vec<DaemonRank> }, Duplicate { ack_again: bool } }
+//! enum Receipt { New, Duplicate { ack_again: bool } }
 //! enum Progress { AckParent, Complete }
+//!
+//! Streams::<P>::new()
+//! streams.send(&mut, to, P, now) -> Stamp { seq, ack } streams.receive(&mut, from, seq, bytes) -> Arrival { take, reply }
+//! streams.acked(&mut, from, Ack { upto, missing }, now) -> Vec<(u64, P)>   // to be sent again
+//! streams.probed(&mut, from, last: u64) -> Ack         streams.overdue(&mut, now) -> Vec<Probe>
+//! streams.hurry(&mut, now, |rank| bool) -> Vec<Probe>  streams.next_due() -> Option<Timestamp>
+//! streams.forget(&mut, dead: &RankSet)                 streams.kept() -> usize
 //!
 //! Rollups::<K, V>::new()
 //! rollups.begin(&mut, key, local: usize, children: RankSet) -> Option<Gathered<V>>
 //! rollups.contribute_local(&mut, &K, V) -> Option<Gathered<V>>
 //! rollups.contribute(&mut, key: K, child, V) -> Option<Gathered<V>>
-//! rollups.child_lost(&mut, child) -> Vec<K>            // still waiting for it; the caller cancels with an error
 //! rollups.cancel(&mut, &K) -> bool                     rollups.retain(&mut, |&K| -> bool)
 //! rollups.is_open(&K) -> bool   rollups.waiting_for(&K) -> Option<&RankSet>   rollups.refused() -> u64
 //! struct Gathered<V> { local: Vec<V>, remote: Vec<(DaemonRank, V)> }
@@ -50,11 +58,13 @@ mod ranges;
 mod rollup;
 mod seqset;
 mod split;
+mod streams;
 mod tree;
 mod xcast;
 
 pub use adoption::Adoption;
 pub use rollup::{Gathered, Rollups};
 pub use split::Split;
+pub use streams::{Ack, Arrival, Probe, Stamp, Streams};
 pub use tree::Tree;
 pub use xcast::{Progress, Receipt, Xcasts};

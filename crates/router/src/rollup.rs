@@ -90,18 +90,6 @@ impl<K: Ord + Clone, V> Rollups<K, V> {
         None
     }
 
-    /// The open collectives that still wait for a lost child, in the order of their keys. What it gave
-    /// before stays valid; what it gave too early is dropped. The caller cancels them with an error,
-    /// or begins them again on the repaired tree.
-    pub fn child_lost(&mut self, child: DaemonRank) -> Vec<K> {
-        self.early.retain(|_, parts| {
-            parts.remove(&child);
-            !parts.is_empty()
-        });
-        let waits = self.open.iter().filter(|(_, open)| open.owing.contains(child));
-        waits.map(|(key, _)| key.clone()).collect()
-    }
-
     /// Forgets a collective with all its parts; false when it was not known.
     pub fn cancel(&mut self, key: &K) -> bool {
         let open = self.open.remove(key).is_some();
@@ -124,6 +112,11 @@ impl<K: Ord + Clone, V> Rollups<K, V> {
     /// Keys of the open collectives, ascending.
     pub fn keys(&self) -> impl Iterator<Item = &K> {
         self.open.keys()
+    }
+
+    /// Keys of all collectives, open or only heard of.
+    pub fn known(&self) -> impl Iterator<Item = &K> {
+        self.open.keys().chain(self.early.keys())
     }
 
     /// The children that still owe a part; `None` when the collective is not open.
@@ -221,19 +214,6 @@ mod tests {
         assert_eq!(all.remote, [(r(3), 'a')]);
         rollups.contribute_local(&1, 'm');
         assert_eq!(rollups.refused(), 3, "a local part of something that is over");
-    }
-
-    #[test]
-    fn a_lost_child_names_the_collectives_that_cannot_complete() {
-        let mut rollups = Rollups::new();
-        rollups.begin(1, 0, set(&[3, 4]));
-        rollups.begin(2, 1, set(&[3]));
-        rollups.contribute(2, r(3), ());
-        rollups.contribute(5, r(3), ());
-        assert_eq!(rollups.child_lost(r(3)), [1], "the second has what it needs from it");
-        assert_eq!(rollups.held(), 0);
-        assert!(rollups.cancel(&1) && !rollups.cancel(&1));
-        assert!(rollups.contribute_local(&2, ()).is_some());
     }
 
     #[test]

@@ -2,14 +2,13 @@
 //! children's acknowledgements, acknowledge to the parent.
 //!
 //! So one acknowledgement a link tells the head that everybody has processed the message. Whether a
-//! message is passed on before or after it is processed is the caller's choice; payloads stay with
-//! the caller.
+//! message is passed on before or after it is processed is the caller's choice, and so who the children are
+//! at that moment; payloads stay with the caller.
 
 use std::collections::BTreeMap;
 
 use ferrite_types::{DaemonRank, RankSet};
 
-use crate::Tree;
 use crate::seqset::SeqSet;
 
 /// All broadcasts in flight at this daemon, ordered by sequence number.
@@ -24,20 +23,18 @@ pub struct Xcasts {
 
 #[derive(Clone, Debug)]
 struct Open {
-    /// Who gets the acknowledgement; `None` on the head.
-    from: Option<DaemonRank>,
+    /// Begun here: the acknowledgements come back to this daemon, which is the head.
+    own: bool,
     processed: bool,
-    owing: RankSet,
+    /// Children that have not acknowledged; `None` until it was passed on.
+    owing: Option<RankSet>,
 }
 
 /// What a message that came from the parent is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Receipt {
-    /// Seen for the first time: process it and pass it on to these.
-    New {
-        /// The children to pass it on to.
-        forward_to: Vec<DaemonRank>,
-    },
+    /// Seen for the first time: process it and pass it on.
+    New,
     /// Seen before: drop it. When it is finished here, the sender (a new parent) has yet to learn that.
     Duplicate {
         /// Acknowledge once more, to the sender.
@@ -62,27 +59,26 @@ impl Xcasts {
     }
 
     /// Opens a broadcast on the head and gives it the next sequence number (they count from 1).
-    /// It is to be sent to [`Xcasts::waiting_for`], the head's children at this moment.
-    pub fn start(&mut self, tree: &Tree) -> u64 {
+    pub fn start(&mut self) -> u64 {
         self.last += 1;
-        let owing = tree.children(DaemonRank::HEAD).into_iter().collect();
-        self.open.insert(self.last, Open { from: None, processed: false, owing });
+        self.open.insert(self.last, Open { own: true, processed: false, owing: None });
         self.last
     }
 
-    /// Takes note of a message that came from the parent. `children` are this daemon's at this moment.
-    pub fn receive(&mut self, seq: u64, from: DaemonRank, children: Vec<DaemonRank>) -> Receipt {
-        if self.done.contains(seq) {
-            return Receipt::Duplicate { ack_again: true };
+    /// Takes note of a message that came from a parent.
+    pub fn receive(&mut self, seq: u64) -> Receipt {
+        if self.done.contains(seq) || self.open.contains_key(&seq) {
+            // After a repair the same message comes from another parent; one that is open is acknowledged to it later.
+            return Receipt::Duplicate { ack_again: self.done.contains(seq) };
         }
-        if let Some(open) = self.open.get_mut(&seq) {
-            // After a repair the same message comes from another parent, who wants the acknowledgement.
-            open.from = Some(from);
-            return Receipt::Duplicate { ack_again: false };
-        }
-        let owing = children.iter().copied().collect();
-        self.open.insert(seq, Open { from: Some(from), processed: false, owing });
-        Receipt::New { forward_to: children }
+        self.open.insert(seq, Open { own: false, processed: false, owing: None });
+        Receipt::New
+    }
+
+    /// It was passed on to these children, who owe an acknowledgement from now on.
+    pub fn forwarded(&mut self, seq: u64, children: &[DaemonRank]) -> Option<Progress> {
+        self.open.get_mut(&seq)?.owing = Some(children.iter().copied().collect());
+        self.settle(seq)
     }
 
     /// This daemon has processed the message.
@@ -93,7 +89,7 @@ impl Xcasts {
 
     /// A child's whole sub-tree has processed the message. One that owes nothing changes nothing.
     pub fn acked_by(&mut self, seq: u64, child: DaemonRank) -> Option<Progress> {
-        let owed = self.open.get_mut(&seq)?.owing.remove(child);
+        let owed = self.open.get_mut(&seq)?.owing.as_mut()?.remove(child);
         owed.then(|| self.settle(seq)).flatten()
     }
 
@@ -104,13 +100,12 @@ impl Xcasts {
         owed.into_iter().filter_map(|seq| Some((seq, self.acked_by(seq, child)?))).collect()
     }
 
-    /// A new child owes an acknowledgement for every broadcast in flight: returns what to send again
-    /// to it, in order. It drops what it has already seen.
-    pub fn child_adopted(&mut self, child: DaemonRank) -> Vec<u64> {
-        for open in self.open.values_mut() {
-            open.owing.insert(child);
+    /// A new child owes an acknowledgement for every broadcast that was passed on and is in flight. It is to be sent
+    /// [`Xcasts::owed_by`] and drops what it has already seen.
+    pub fn child_adopted(&mut self, child: DaemonRank) {
+        for owing in self.open.values_mut().filter_map(|open| open.owing.as_mut()) {
+            owing.insert(child);
         }
-        self.open.keys().copied().collect()
     }
 
     /// Sequence numbers not finished here, ascending.
@@ -118,34 +113,27 @@ impl Xcasts {
         self.open.keys().copied()
     }
 
-    /// The children that have not acknowledged yet; `None` when the broadcast is finished or unknown.
+    /// The children that have not acknowledged yet; `None` when the broadcast is finished, unknown or not passed on.
     #[must_use]
     pub fn waiting_for(&self, seq: u64) -> Option<&RankSet> {
-        self.open.get(&seq).map(|open| &open.owing)
+        self.open.get(&seq)?.owing.as_ref()
     }
 
-    /// Who gets the acknowledgement of a broadcast in flight; `None` on the head.
-    #[must_use]
-    pub fn came_from(&self, seq: u64) -> Option<DaemonRank> {
-        self.open.get(&seq)?.from
-    }
-
-    fn owed_by(&self, child: DaemonRank) -> impl Iterator<Item = u64> + '_ {
-        self.open.iter().filter(move |(_, open)| open.owing.contains(child)).map(|(seq, _)| *seq)
+    /// What a child has yet to acknowledge, in order: to be sent to it again when its link is new.
+    pub fn owed_by(&self, child: DaemonRank) -> impl Iterator<Item = u64> + '_ {
+        let owes = move |open: &Open| open.owing.as_ref().is_some_and(|owing| owing.contains(child));
+        self.open.iter().filter(move |(_, open)| owes(open)).map(|(seq, _)| *seq)
     }
 
     /// Closes a broadcast that waits for nothing any more.
     fn settle(&mut self, seq: u64) -> Option<Progress> {
-        let finished = |open: &Open| open.processed && open.owing.is_empty();
+        let finished = |open: &Open| open.processed && open.owing.as_ref().is_some_and(RankSet::is_empty);
         if !self.open.get(&seq).is_some_and(finished) {
             return None;
         }
         let open = self.open.remove(&seq)?;
         self.done.insert(seq);
-        Some(match open.from {
-            Some(_) => Progress::AckParent,
-            None => Progress::Complete,
-        })
+        Some(if open.own { Progress::Complete } else { Progress::AckParent })
     }
 }
 
@@ -157,10 +145,18 @@ mod tests {
         DaemonRank(rank)
     }
 
+    /// A head with a broadcast that was passed on to these.
+    fn sent_to(head: &mut Xcasts, children: &[u32]) -> u64 {
+        let seq = head.start();
+        let children: Vec<_> = children.iter().copied().map(DaemonRank).collect();
+        assert_eq!(head.forwarded(seq, &children), None);
+        seq
+    }
+
     #[test]
     fn the_head_completes_when_it_and_all_its_children_have_processed() {
         let mut head = Xcasts::new();
-        let seq = head.start(&Tree::new(2, 10));
+        let seq = sent_to(&mut head, &[1, 2]);
         assert_eq!(head.waiting_for(seq).map(ToString::to_string).as_deref(), Some("1-2"));
         assert_eq!(head.acked_by(seq, r(2)), None);
         assert_eq!(head.processed_here(seq), None);
@@ -171,17 +167,20 @@ mod tests {
     }
 
     #[test]
-    fn a_head_alone_completes_at_once() {
+    fn a_head_alone_completes_at_once_whatever_comes_first() {
         let mut head = Xcasts::new();
-        let seq = head.start(&Tree::new(64, 1));
+        let seq = sent_to(&mut head, &[]);
         assert_eq!(head.processed_here(seq), Some(Progress::Complete));
+        let seq = head.start();
+        assert_eq!(head.processed_here(seq), None, "nobody knows yet to whom it goes");
+        assert_eq!(head.forwarded(seq, &[]), Some(Progress::Complete));
     }
 
     #[test]
     fn a_relay_acknowledges_when_its_children_have() {
         let mut relay = Xcasts::new();
-        let children = vec![r(3), r(4)];
-        assert_eq!(relay.receive(9, r(0), children.clone()), Receipt::New { forward_to: children });
+        assert_eq!(relay.receive(9), Receipt::New);
+        assert_eq!(relay.forwarded(9, &[r(3), r(4)]), None);
         assert_eq!(relay.acked_by(9, r(3)), None);
         assert_eq!(relay.acked_by(9, r(4)), None, "it has not processed the message itself");
         assert_eq!(relay.processed_here(9), Some(Progress::AckParent));
@@ -191,18 +190,17 @@ mod tests {
     #[test]
     fn a_repeated_message_is_dropped_and_acknowledged_again_only_when_finished() {
         let mut leaf = Xcasts::new();
-        assert_eq!(leaf.receive(1, r(3), vec![]), Receipt::New { forward_to: vec![] });
-        assert_eq!(leaf.receive(1, r(1), vec![]), Receipt::Duplicate { ack_again: false });
-        assert_eq!(leaf.came_from(1), Some(r(1)));
+        assert_eq!(leaf.receive(1), Receipt::New);
+        leaf.forwarded(1, &[]);
+        assert_eq!(leaf.receive(1), Receipt::Duplicate { ack_again: false });
         assert_eq!(leaf.processed_here(1), Some(Progress::AckParent));
-        assert_eq!(leaf.receive(1, r(0), vec![]), Receipt::Duplicate { ack_again: true });
+        assert_eq!(leaf.receive(1), Receipt::Duplicate { ack_again: true });
     }
 
     #[test]
     fn a_lost_child_owes_nothing_in_any_broadcast() {
         let mut head = Xcasts::new();
-        let tree = Tree::new(2, 3);
-        let (a, b, c) = (head.start(&tree), head.start(&tree), head.start(&tree));
+        let [a, b, c] = [(); 3].map(|()| sent_to(&mut head, &[1, 2]));
         for seq in [a, b] {
             head.processed_here(seq);
         }
@@ -217,11 +215,14 @@ mod tests {
     #[test]
     fn adopted_children_hold_a_broadcast_open_when_their_relay_is_lost() {
         let mut head = Xcasts::new();
-        let seq = head.start(&Tree::new(2, 4));
+        let seq = sent_to(&mut head, &[1, 2]);
+        let unsent = head.start();
         head.processed_here(seq);
         head.acked_by(seq, r(2));
-        assert_eq!(head.child_adopted(r(3)), [seq]);
+        head.child_adopted(r(3));
+        assert_eq!(head.owed_by(r(3)).collect::<Vec<_>>(), [seq], "what was not passed on is not owed");
         assert_eq!(head.child_lost(r(1)), []);
         assert_eq!(head.acked_by(seq, r(3)), Some(Progress::Complete));
+        assert_eq!(head.in_flight().collect::<Vec<_>>(), [unsent]);
     }
 }

@@ -22,10 +22,10 @@ impl World {
     pub(crate) fn apply(&mut self, rank: DaemonRank, effect: Effect, message: Option<&Message>) {
         match effect {
             Effect::Transmit { peer, frame } => self.transmit(rank, peer, frame, message),
-            Effect::Connect { peer, contact, deadline } => {
+            Effect::Connect { peer, contact, deadline, insist } => {
                 let until = self.hosts.get(&rank).map_or(0, |h| h.world_time(deadline));
                 let delay = self.network.delay();
-                self.queue.after(delay, Event::Call { from: rank, peer, contact, until });
+                self.queue.after(delay, Event::Call { from: rank, peer, contact, until, insist });
             }
             Effect::CloseLink { peer } => {
                 if let Some(id) = self.hosts.get_mut(&rank).and_then(|h| h.links.remove(&peer)) {
@@ -95,9 +95,14 @@ impl World {
             return;
         };
         let header = Frame { payload: Bytes::new(), ..frame.clone() }.encode().len();
-        let kind = match (frame.kind, message) {
+        let kind = match (&frame.kind, message) {
             (FrameKind::XcastAck { .. }, _) => "xcast-ack",
-            (FrameKind::Message | FrameKind::Xcast { .. }, message) => message.map_or("damaged", Message::kind),
+            (FrameKind::Probe(_), _) => "probe",
+            (FrameKind::Ack { .. }, _) => "ack",
+            (FrameKind::Heartbeat, _) => "heartbeat",
+            (FrameKind::Direct | FrameKind::Message { .. } | FrameKind::Xcast { .. }, message) => {
+                message.map_or("damaged", Message::kind)
+            }
         };
         let bytes = (PREFIX + header + frame.payload.len()) as u64;
         self.bill.frame(rank, peer, kind, bytes);

@@ -2,15 +2,19 @@
 
 use ferrite_core::{Effect, Input, PmixCall, PmixEffect, Transition};
 use ferrite_wire::control::Request;
-use ferrite_wire::{Frame, FrameKind, Message};
+use ferrite_wire::{Frame, FrameKind, Message, Numbers};
 
 /// A frame in a few words.
 #[must_use]
 pub(crate) fn frame(frame: &Frame, message: Option<&Message>) -> String {
-    let what = match frame.kind {
-        FrameKind::Message => String::new(),
-        FrameKind::Xcast { seq } => format!(" xcast {seq}"),
-        FrameKind::XcastAck { seq } => format!(" ack {seq}"),
+    let what = match &frame.kind {
+        FrameKind::Direct => " direct".to_owned(),
+        FrameKind::Message { numbers, ack } => format!(" {} ack {ack}", numbered(numbers)),
+        FrameKind::Probe(numbers) => format!(" probe {}", numbered(numbers)),
+        FrameKind::Ack { upto, missing } => format!(" ack {upto}{}", if *missing { ", rest missing" } else { "" }),
+        FrameKind::Xcast { seq, .. } => format!(" xcast {seq}"),
+        FrameKind::XcastAck { seq } => format!(" xcast-ack {seq}"),
+        FrameKind::Heartbeat => " heartbeat".to_owned(),
     };
     let dest = match &frame.dest {
         ferrite_wire::Dest::One(rank) => rank.to_string(),
@@ -19,6 +23,16 @@ pub(crate) fn frame(frame: &Frame, message: Option<&Message>) -> String {
     };
     let kind = message.map_or("-", Message::kind);
     format!("{kind}{what} {}->{dest} ({} B)", frame.origin, frame.payload.len())
+}
+
+fn numbered(numbers: &Numbers) -> String {
+    match numbers {
+        Numbers::Same(number) => format!("#{number}"),
+        Numbers::Each(groups) => {
+            let each: Vec<String> = groups.iter().map(|(number, ranks)| format!("#{number} to {ranks}")).collect();
+            each.join(", ")
+        }
+    }
 }
 
 /// An input in a few words.

@@ -20,7 +20,7 @@ pub(crate) enum Event {
     /// A frame arrives.
     Arrive { from: DaemonRank, to: DaemonRank, id: LinkId, frame: Frame },
     /// A daemon tries to reach another.
-    Call { from: DaemonRank, peer: DaemonRank, contact: Contact, until: Time },
+    Call { from: DaemonRank, peer: DaemonRank, contact: Contact, until: Time, insist: bool },
     /// A timer is due, unless it was set again or cancelled.
     Timer { rank: DaemonRank, timer: Timer, setting: u64 },
     /// A daemon that was launched begins to live.

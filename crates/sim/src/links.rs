@@ -34,13 +34,22 @@ impl World {
     }
 
     pub(crate) fn link_up(&mut self, at: DaemonRank, peer: DaemonRank, id: LinkId) {
-        let Some(host) = self.hosts.get_mut(&at) else {
+        let Some(host) = self.hosts.get(&at) else {
             // It died while the link came up.
             return self.close_end(at, peer, id, "connection reset by peer");
         };
-        if let Some(old) = host.links.insert(peer, id) {
-            self.close_end(at, peer, old, "replaced by a new connection");
-            self.deliver(at, Input::LinkLost { peer, cause: "replaced by a new connection".to_owned() });
+        if let Some(old) = host.links.get(&peer).copied() {
+            // Of two calls that cross both ends must drop the same one: that of the lower rank. The daemon takes a new
+            // link for the end of the old one.
+            let (before, now) = (self.network.caller(old), self.network.caller(id));
+            let late = if before != now && before > now { id } else { old };
+            self.close_end(at, peer, late, "replaced by a new connection");
+            if late == id {
+                return;
+            }
+        }
+        if let Some(host) = self.hosts.get_mut(&at) {
+            host.links.insert(peer, id);
         }
         self.deliver(at, Input::LinkUp { peer });
     }
@@ -61,23 +70,24 @@ impl World {
         }
     }
 
-    /// Tries once; tries again until the deadline as long as nobody answers there.
-    pub(crate) fn call(&mut self, from: DaemonRank, peer: DaemonRank, contact: Contact, until: Time) {
+    /// Tries once, and again until the deadline as long as nobody answers there; a refusal ends it unless the caller
+    /// insists.
+    pub(crate) fn call(&mut self, from: DaemonRank, peer: DaemonRank, contact: Contact, until: Time, insist: bool) {
         const AGAIN: Time = 50_000;
         if !self.hosts.contains_key(&from) {
             return;
         }
         let now = self.queue.now();
-        let cause = match self.answer(from, peer, &contact) {
-            Answer::Accepted => return self.connect(from, peer),
-            Answer::Refused => "connection refused",
-            Answer::Silence => "connection timed out",
-        };
-        if now + AGAIN < until {
-            self.queue.after(AGAIN, Event::Call { from, peer, contact, until });
+        let answer = self.answer(from, peer, &contact);
+        let refused = answer == Answer::Refused;
+        if answer == Answer::Accepted {
+            self.connect(from, peer);
+        } else if now + AGAIN < until && (insist || !refused) {
+            self.queue.after(AGAIN, Event::Call { from, peer, contact, until, insist });
         } else {
-            let failed = Input::ConnectFailed { peer, cause: cause.to_owned() };
-            self.queue.at(until, Event::Input(from, failed));
+            let cause = if refused { "connection refused" } else { "connection timed out" }.to_owned();
+            let at = if insist || !refused { until.max(now) } else { now + self.small_delay() };
+            self.queue.at(at, Event::Input(from, Input::ConnectFailed { peer, cause, refused }));
         }
     }
 

@@ -178,8 +178,8 @@ fn says(frame: &Frame, what: impl Fn(&Message) -> bool) -> bool {
 fn acknowledge_early(wanted: &mut Vec<Effect>) {
     let passed_on = wanted.iter().find_map(|e| match e {
         Effect::Transmit { frame, .. } => match frame.kind {
-            FrameKind::Xcast { seq } => Some(seq),
-            FrameKind::Message | FrameKind::XcastAck { .. } => None,
+            FrameKind::Xcast { seq, .. } => Some(seq),
+            _ => None,
         },
         _ => None,
     });

@@ -94,6 +94,11 @@ impl Network {
         (id, accepted, connected)
     }
 
+    /// Who called; `None` when the link is gone.
+    pub(crate) fn caller(&self, id: LinkId) -> Option<DaemonRank> {
+        self.links.get(&id).map(|link| link.ends[0])
+    }
+
     /// When something sent now by `from` arrives at the other end; `None` when it is lost.
     pub(crate) fn send(&mut self, now: Time, id: LinkId, from: DaemonRank) -> Option<Time> {
         let ends = self.links.get(&id)?.ends;

@@ -29,7 +29,7 @@ use crate::trouble::Partition;
 /// Virtual time after the last planned thing by which everything must have come to its end.
 const PATIENCE: Time = 1_200_000_000;
 /// More events than this is no work but a machine that runs in circles.
-const MOST_EVENTS: u64 = 50_000_000;
+const MOST_EVENTS: u64 = 20_000_000;
 
 /// A daemon's start.
 pub(crate) struct Launch {
@@ -242,7 +242,7 @@ impl World {
             Event::LinkUp { at, peer, id } => self.link_up(at, peer, id),
             Event::LinkDown { at, peer, id, cause } => self.link_down(at, peer, id, cause),
             Event::Arrive { from, to, id, frame } => self.arrive(from, to, id, frame),
-            Event::Call { from, peer, contact, until } => self.call(from, peer, contact, until),
+            Event::Call { from, peer, contact, until, insist } => self.call(from, peer, contact, until, insist),
             Event::Timer { rank, timer, setting } => self.timer_due(rank, timer, setting),
             Event::DaemonStarts(rank) => self.daemon_starts(rank),
             Event::Wake(rank, proc) => self.wake(rank, proc),

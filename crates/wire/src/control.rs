@@ -12,7 +12,7 @@ use thiserror::Error;
 use crate::{CodecError, Stream};
 
 /// Version of this conversation: bumped with every change of a type in it.
-pub const CONTROL_VERSION: u16 = 1;
+pub const CONTROL_VERSION: u16 = 2;
 
 /// Length of a greeting (bytes).
 pub const GREETING_LEN: usize = 10;
@@ -316,6 +316,12 @@ pub struct Metrics {
     pub stdin_bytes: u64,
     /// Broadcasts to all daemons.
     pub xcasts: u64,
+    /// Daemons that were lost.
+    pub daemons_lost: u64,
+    /// Repairs of the tree that all daemons have done.
+    pub repairs: u64,
+    /// Daemons that lost their parent and found somebody further up.
+    pub rejoins: u64,
 }
 
 /// How many values were at most so large.

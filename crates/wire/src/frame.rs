@@ -3,6 +3,8 @@
 //! On a link each frame is preceded by its length (u32, little endian); that and encryption are the
 //! driver's affair. Inside: u16 header length, header (postcard), payload.
 
+use std::collections::BTreeMap;
+
 use bytes::{BufMut, Bytes, BytesMut};
 use ferrite_types::{DaemonRank, RankSet};
 use serde::{Deserialize, Serialize};
@@ -23,20 +25,91 @@ pub enum Dest {
 }
 
 /// How a frame is treated on its way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FrameKind {
-    /// Deliver.
-    Message,
+    /// For the neighbour itself; never passed on, and lost with its link.
+    Direct,
+    /// Pass on and deliver, once and in order.
+    Message {
+        /// Its number in the conversation with each addressee.
+        numbers: Numbers,
+        /// Number of the last message that the author took from the addressee; only with one addressee.
+        ack: u64,
+    },
+    /// "Have you got everything up to this number?" Travels the way of the messages, behind them.
+    Probe(Numbers),
+    /// To an author: how far its messages have come.
+    Ack {
+        /// Number of the last one that was taken.
+        upto: u64,
+        /// What follows it is lost.
+        missing: bool,
+    },
     /// Deliver everywhere and acknowledge up the tree.
     Xcast {
         /// Its number at the head.
         seq: u64,
+        /// What a daemon does first with it.
+        order: Order,
     },
     /// To the parent: my whole subtree has processed this broadcast.
     XcastAck {
         /// The broadcast's number.
         seq: u64,
     },
+    /// Nothing to say on this link, but alive.
+    Heartbeat,
+}
+
+/// What a daemon does first with a broadcast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Order {
+    /// Pass it on: whoever leaves on account of it must not keep it from others.
+    ForwardFirst,
+    /// Process it: it says who the children are to whom it is to be passed on.
+    ProcessFirst,
+}
+
+/// The number of a message at each of its addressees: one message to many has another place in each conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Numbers {
+    /// The same at all of them.
+    Same(u64),
+    /// By number.
+    Each(Vec<(u64, RankSet)>),
+}
+
+impl Numbers {
+    /// From the numbers of all addressees.
+    #[must_use]
+    pub fn of(each: impl IntoIterator<Item = (DaemonRank, u64)>) -> Numbers {
+        let mut groups: BTreeMap<u64, RankSet> = BTreeMap::new();
+        for (rank, number) in each {
+            groups.entry(number).or_default().insert(rank);
+        }
+        match groups.len() {
+            1 => Numbers::Same(groups.into_keys().next().unwrap_or_default()),
+            _ => Numbers::Each(groups.into_iter().collect()),
+        }
+    }
+
+    /// The number at one addressee; `None` when it is none.
+    #[must_use]
+    pub fn at(&self, rank: DaemonRank) -> Option<u64> {
+        match self {
+            Numbers::Same(number) => Some(*number),
+            Numbers::Each(groups) => groups.iter().find(|(_, ranks)| ranks.contains(rank)).map(|(number, _)| *number),
+        }
+    }
+
+    /// The numbers of a part of the addressees.
+    #[must_use]
+    pub fn within(&self, part: &RankSet) -> Numbers {
+        match self {
+            Numbers::Same(number) => Numbers::Same(*number),
+            Numbers::Each(_) => Numbers::of(part.iter().filter_map(|rank| Some((rank, self.at(rank)?)))),
+        }
+    }
 }
 
 /// What links carry.
@@ -48,7 +121,7 @@ pub struct Frame {
     pub origin: DaemonRank,
     /// Its treatment.
     pub kind: FrameKind,
-    /// An encoded [`crate::Message`]; empty for an acknowledgement.
+    /// An encoded [`crate::Message`]; empty for probes, acknowledgements and heartbeats.
     pub payload: Bytes,
 }
 
@@ -80,7 +153,7 @@ impl Frame {
     /// The encoded header; the payload follows it on the wire.
     #[must_use]
     pub fn encode(&self) -> Bytes {
-        let header = Header { dest: self.dest.clone(), origin: self.origin, kind: self.kind };
+        let header = Header { dest: self.dest.clone(), origin: self.origin, kind: self.kind.clone() };
         let header = postcard::to_stdvec(&header).expect("headers hold no type that postcard refuses");
         let mut out = BytesMut::with_capacity(4 + header.len() + self.payload.len());
         out.put_u32_le(u32::try_from(header.len()).expect("a rank set of the whole DVM fits in 4 GB"));
@@ -116,7 +189,7 @@ mod tests {
         let frame = Frame {
             dest: Dest::Many(RankSet::range(3, 900)),
             origin: DaemonRank(0),
-            kind: FrameKind::Xcast { seq: 7 },
+            kind: FrameKind::Xcast { seq: 7, order: Order::ProcessFirst },
             payload: Bytes::from_static(b"payload"),
         };
         assert_eq!(Frame::decode(frame.encode()).unwrap(), frame);
@@ -127,5 +200,14 @@ mod tests {
         for bytes in [&b""[..], b"\x01", b"\xff\xff\xff\xff", b"\x04\0\0\0\xff\xff\xff\xff"] {
             assert!(Frame::decode(Bytes::copy_from_slice(bytes)).is_err());
         }
+    }
+
+    #[test]
+    fn a_part_of_the_addressees_keeps_its_numbers() {
+        let numbers = Numbers::of([(DaemonRank(1), 4), (DaemonRank(2), 9), (DaemonRank(3), 4)]);
+        assert_eq!(numbers.at(DaemonRank(3)), Some(4));
+        assert_eq!(numbers.at(DaemonRank(7)), None);
+        assert_eq!(numbers.within(&RankSet::range(2, 4)).at(DaemonRank(2)), Some(9));
+        assert_eq!(numbers.within(&RankSet::range(3, 4)), Numbers::Same(4));
     }
 }

@@ -19,12 +19,12 @@ use serde::{Deserialize, Serialize};
 pub use bringup::{Contact, DaemonReport, LaunchFailure, NodeLaunch, Ticket, TicketError, Wireup, WireupNode};
 pub use collective::{CollectiveKey, CollectiveKind, CollectiveResult, Part};
 pub use dvm_contact::{ContactError, DvmContact};
-pub use frame::{CodecError, Dest, Frame, FrameKind, MAX_FRAME};
+pub use frame::{CodecError, Dest, Frame, FrameKind, MAX_FRAME, Numbers, Order};
 pub use handshake::{Hello, PREAMBLE_LEN, PreambleError, check_preamble, preamble};
 pub use iof::{StdinDest, Stream};
 pub use launch::{LaunchOrder, ProcEnd, ProcFailure, StartError, StartErrorKind};
 
-use ferrite_types::{DaemonRank, JobId, ProcId, Rank};
+use ferrite_types::{DaemonRank, JobId, ProcId, Rank, RankSet};
 
 /// Everything that travels as a frame's payload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,7 +52,19 @@ pub enum Message {
     },
     /// Head to all, acknowledged: the whole DVM.
     Wireup(Wireup),
-    /// Head to all: end your processes and leave, children first.
+    /// Head to all, acknowledged: these daemons are dead; repair the tree.
+    Died {
+        /// Who. Never one of them again: a daemon that hears of its own death leaves.
+        ranks: RankSet,
+        /// Where the living daemons listen that hung on a dead one: their new parents call them.
+        orphans: Vec<(DaemonRank, Contact)>,
+    },
+    /// Daemon to head: my parent is lost, I hang on one further up.
+    Rejoined {
+        /// The parent.
+        lost: DaemonRank,
+    },
+    /// Head to all, acknowledged: end your processes and leave, children first.
     Exit,
 
     // --- jobs
@@ -146,6 +158,13 @@ pub enum Message {
         /// The merged contribution, or why it failed below.
         part: Part,
     },
+    /// To the head: this one can never be complete.
+    CollectiveFailed {
+        /// Which one.
+        key: CollectiveKey,
+        /// Why, as a PMIx status.
+        status: i32,
+    },
     /// To the head, from a participant without a participating ancestor.
     CollectiveRoot {
         /// Which one.
@@ -195,6 +214,17 @@ impl Message {
         }
     }
 
+    /// What a daemon does first with this message when it is broadcast. What changes the tree is processed first, so that
+    /// it reaches those who are children only by the change; an order to leave is passed on first, so that nobody keeps it
+    /// from those below by leaving (seed 4, step 3).
+    #[must_use]
+    pub fn order(&self) -> Order {
+        match self {
+            Message::Wireup(_) | Message::Died { .. } => Order::ProcessFirst,
+            _ => Order::ForwardFirst,
+        }
+    }
+
     /// The name of the kind, for logs and counters.
     #[must_use]
     pub fn kind(&self) -> &'static str {
@@ -205,6 +235,8 @@ impl Message {
             Message::LaunchFailed(_) => "launch-failed",
             Message::DaemonLost { .. } => "daemon-lost",
             Message::Wireup(_) => "wireup",
+            Message::Died { .. } => "died",
+            Message::Rejoined { .. } => "rejoined",
             Message::Exit => "exit",
             Message::Launch(_) => "launch",
             Message::LocalLaunchComplete { .. } => "local-launch-complete",
@@ -220,6 +252,7 @@ impl Message {
             Message::Stdin { .. } => "stdin",
             Message::StdinCredit { .. } => "stdin-credit",
             Message::CollectivePart { .. } => "collective-part",
+            Message::CollectiveFailed { .. } => "collective-failed",
             Message::CollectiveRoot { .. } => "collective-root",
             Message::CollectiveDone { .. } => "collective-done",
             Message::ModexRequest { .. } => "modex-request",

@@ -273,6 +273,9 @@ pub(crate) struct Metrics {
     pub(crate) output_bytes: u64,
     pub(crate) stdin_bytes: u64,
     pub(crate) broadcasts: u64,
+    pub(crate) daemons_lost: u64,
+    pub(crate) repairs: u64,
+    pub(crate) rejoins: u64,
     pub(crate) launch: Launch,
 }
 

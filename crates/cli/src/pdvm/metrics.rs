@@ -30,6 +30,9 @@ fn to_json(metrics: &Metrics, moment: &Moment) -> String {
         output_bytes: metrics.output_bytes,
         stdin_bytes: metrics.stdin_bytes,
         broadcasts: metrics.xcasts,
+        daemons_lost: metrics.daemons_lost,
+        repairs: metrics.repairs,
+        rejoins: metrics.rejoins,
         launch: launch(&metrics.launch),
     };
     json::document("metrics", moment, body)
@@ -58,6 +61,9 @@ fn render(metrics: &Metrics) -> String {
         ("Output (bytes)", metrics.output_bytes),
         ("Input (bytes)", metrics.stdin_bytes),
         ("Broadcasts", metrics.xcasts),
+        ("Daemons lost", metrics.daemons_lost),
+        ("Tree repairs", metrics.repairs),
+        ("Daemons rejoined", metrics.rejoins),
     ];
     let width = counters.iter().map(|(_, value)| value.to_string().len()).fold(0, usize::max);
     let lines = counters.iter().map(|(name, value)| format!("  {name:<18} {value:>width$}\n"));

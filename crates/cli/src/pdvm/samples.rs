@@ -163,5 +163,8 @@ pub(super) fn metrics() -> Metrics {
         output_bytes: 1_234_567,
         stdin_bytes: 0,
         xcasts: 90,
+        daemons_lost: 1,
+        repairs: 1,
+        rejoins: 2,
     }
 }

@@ -219,5 +219,8 @@ fn metrics() -> Metrics {
         output_bytes: 0,
         stdin_bytes: 0,
         xcasts: 2,
+        daemons_lost: 1,
+        repairs: 1,
+        rejoins: 2,
     }
 }

@@ -1,5 +1,5 @@
 //! How a daemon comes into the DVM: call home, link to the tree parent, start the own subtree, report, be wired up
-//! (seed 1, step 7). Losing the parent at any time ends the daemon: it is the lifeline.
+//! (seed 1, step 7). Losing the parent before the wireup ends the daemon; after it, see `lifeline`.
 
 use ferrite_types::{DaemonRank, ExitStatus, RankSet};
 use ferrite_wire::{Contact, DaemonReport, Message, Ticket, Wireup};
@@ -37,7 +37,8 @@ impl Daemon {
         };
         let deadline = after(cx.now, ticket.connect_ms);
         cx.set_timer(Timer::Wireup, after(deadline, WIREUP_GRACE_MS));
-        cx.effect(Effect::Connect { peer: ticket.home, contact: ticket.contact.clone(), deadline });
+        let contact = ticket.contact.clone();
+        cx.effect(Effect::Connect { peer: ticket.home, contact, deadline, insist: true });
     }
 
     pub(crate) fn on_link_up(&mut self, peer: DaemonRank, cx: &mut Cx) {
@@ -54,7 +55,10 @@ impl Daemon {
                 cx.out.push_back(Outgoing::Direct(peer, Message::Exit));
                 self.phase = phase;
             }
-            phase @ (Phase::Rehoming(_) | Phase::Member) => self.phase = phase,
+            phase @ (Phase::Rehoming(_) | Phase::Member) => {
+                self.phase = phase;
+                self.on_member_linked(peer, cx);
+            }
         }
     }
 
@@ -89,11 +93,13 @@ impl Daemon {
             return;
         };
         let deadline = after(cx.now, ticket.connect_ms);
-        cx.effect(Effect::Connect { peer: parent, contact, deadline });
+        cx.effect(Effect::Connect { peer: parent, contact, deadline, insist: true });
     }
 
-    pub(super) fn on_connect_failed(&mut self, peer: DaemonRank, cause: &str, cx: &mut Cx) {
-        if let Phase::Homing(ticket) | Phase::Rehoming(ticket) = &self.phase {
+    pub(super) fn on_connect_failed(&mut self, peer: DaemonRank, cause: &str, refused: bool, cx: &mut Cx) {
+        if matches!(self.phase, Phase::Member) {
+            self.on_call_failed(peer, refused, cx);
+        } else if let Phase::Homing(ticket) | Phase::Rehoming(ticket) = &self.phase {
             cx.notice(format!(
                 "The daemon on node {} cannot reach daemon {peer} of DVM {}: {cause}.\n\
                  Check that a firewall lets the nodes of the allocation connect to each other.",
@@ -119,12 +125,12 @@ impl Daemon {
 
     pub(super) fn on_wireup(&mut self, wireup: &Wireup, cx: &mut Cx) {
         cx.cancel_timer(Timer::Wireup);
-        if self.me == DaemonRank::HEAD {
-            return;
+        if self.me != DaemonRank::HEAD {
+            cx.tree.grow(wireup.size);
+            let news: RankSet = wireup.dead.iter().filter(|r| !cx.tree.dead().contains(*r)).collect();
+            cx.tree.repair(&news);
         }
-        cx.tree.grow(wireup.size);
-        let news: RankSet = wireup.dead.iter().filter(|r| !cx.tree.dead().contains(*r)).collect();
-        cx.tree.repair(&news);
+        self.wire_lifeline(&wireup.nodes, cx);
     }
 
     pub(super) fn on_wireup_deadline(&mut self, cx: &mut Cx) {

@@ -1,7 +1,7 @@
 //! Collectives of processes: PMIx fences and PMI-1 barriers. Local parts gather here, go up the tree of participating
 //! daemons as one, and the result comes back from the head.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::{Bytes, BytesMut};
 use ferrite_router::{Gathered, Rollups};
@@ -24,9 +24,11 @@ type Series = (CollectiveKind, JobId, Vec<Rank>);
 #[derive(Debug, Default)]
 pub(super) struct Collectives {
     sequence: BTreeMap<Series, u64>,
-    pub(super) rollups: Rollups<CollectiveKey, Part>,
+    rollups: Rollups<CollectiveKey, Part>,
     /// PMIx upcalls that wait for a result.
-    pub(super) tokens: BTreeMap<CollectiveKey, PmixToken>,
+    tokens: BTreeMap<CollectiveKey, PmixToken>,
+    /// Failures that were decided before anybody here had entered.
+    failed: BTreeMap<CollectiveKey, i32>,
 }
 
 impl Daemon {
@@ -61,6 +63,12 @@ impl Daemon {
         let Some(participants) = self.participants(&key) else {
             return;
         };
+        if let Some(status) = self.collectives.failed.remove(&key) {
+            return self.on_collective_done(&key, &Err(status), cx);
+        }
+        if participants.iter().any(|rank| cx.tree.dead().contains(rank)) {
+            return cx.send_head(Message::CollectiveFailed { key, status: PMIX_ERR_LOST_CONNECTION });
+        }
         let children = cx.tree.participant_children(self.me, &participants);
         let mut done = self.collectives.rollups.begin(key.clone(), 1, children);
         if done.is_none() {
@@ -92,8 +100,50 @@ impl Daemon {
         Some(participants(&job.order.map, &key.ranks))
     }
 
+    /// Keys of the collectives that are under way here: begun, heard of from below, or passed up and not decided.
+    pub(super) fn collectives_here(&self) -> impl Iterator<Item = CollectiveKey> + '_ {
+        let Collectives { rollups, tokens, .. } = &self.collectives;
+        let barriers = self.jobs.keys().filter_map(|job| self.barrier_entered(*job));
+        rollups.known().chain(tokens.keys()).cloned().chain(barriers).collect::<BTreeSet<_>>().into_iter()
+    }
+
+    /// The PMI-1 barrier that all local processes have entered and that is not decided.
+    pub(super) fn barrier_entered(&self, job: JobId) -> Option<CollectiveKey> {
+        let (kind, ranks) = (CollectiveKind::Pmi1Barrier, Vec::new());
+        if !self.jobs.get(&job)?.is_at_barrier() {
+            return None;
+        }
+        let next = *self.collectives.sequence.get(&(kind, job, Vec::new()))?;
+        Some(CollectiveKey { kind, job, ranks, sequence: next.checked_sub(1)? })
+    }
+
+    /// Collectives with a participant on one of these daemons can never be complete. The head is told, and decides: it
+    /// may have been complete before, and everybody is to hear the same.
+    fn lose_participants(&mut self, dead: &RankSet, cx: &mut Cx) {
+        let hit = |key: &CollectiveKey| {
+            self.participants(key).is_some_and(|everyone| dead.iter().any(|rank| everyone.contains(rank)))
+        };
+        let keys = self.collectives_here().filter(hit).collect();
+        self.report_failed(keys, cx);
+    }
+
+    /// These daemons are dead: nothing comes from them any more.
+    pub(super) fn lose_peers(&mut self, dead: &RankSet, cx: &mut Cx) {
+        self.lose_participants(dead, cx);
+        self.lose_modex_peers(dead, cx);
+    }
+
     pub(super) fn on_collective_done(&mut self, key: &CollectiveKey, result: &CollectiveResult, cx: &mut Cx) {
         self.collectives.rollups.cancel(key);
+        let series = (key.kind, key.job, key.ranks.clone());
+        let entered = self.collectives.sequence.get(&series).copied().unwrap_or(0);
+        if let Err(status) = result
+            && key.sequence >= entered
+            && self.jobs.contains_key(&key.job)
+        {
+            self.collectives.failed.insert(key.clone(), *status);
+            return;
+        }
         match key.kind {
             CollectiveKind::PmixFence => {
                 if let Some(token) = self.collectives.tokens.remove(key) {
@@ -108,6 +158,7 @@ impl Daemon {
     pub(super) fn drop_collectives(&mut self, job: JobId, cx: &mut Cx) {
         self.collectives.rollups.retain(|key| key.job != job);
         self.collectives.sequence.retain(|(_, of, _), _| *of != job);
+        self.collectives.failed.retain(|key, _| key.job != job);
         let over: Vec<_> = self.collectives.tokens.keys().filter(|key| key.job == job).cloned().collect();
         for token in over.iter().filter_map(|key| self.collectives.tokens.remove(key)) {
             cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Err(PMIX_ERR_LOST_CONNECTION) }));

@@ -2,7 +2,7 @@
 //! left waiting in a collective that can never be complete.
 
 use ferrite_types::JobId;
-use ferrite_wire::{CollectiveKey, ProcFailure};
+use ferrite_wire::{CollectiveKey, Message, ProcFailure};
 
 use super::Daemon;
 use super::collective::PMIX_ERR_LOST_CONNECTION;
@@ -36,15 +36,18 @@ impl Daemon {
         }
     }
 
-    /// Ends the waiting of those who wait for a process that has failed. Every daemon does so by itself.
+    /// Those who wait for a process that has failed wait in vain, unless what they wait for was complete before: the head
+    /// is asked to decide.
     fn fail_collectives(&mut self, id: JobId, cx: &mut Cx) {
-        let open = self.collectives.tokens.keys().filter(|key| key.job == id && self.misses_someone(key));
-        for key in open.cloned().collect::<Vec<_>>() {
-            self.collectives.rollups.cancel(&key);
-            if let Some(token) = self.collectives.tokens.remove(&key) {
-                cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Err(PMIX_ERR_LOST_CONNECTION) }));
-            }
+        let vain = |key: &CollectiveKey| key.job == id && self.misses_someone(key);
+        let keys: Vec<CollectiveKey> = self.collectives_here().filter(vain).collect();
+        self.report_failed(keys, cx);
+        self.fail_unentered_barrier(id, cx);
+    }
+
+    pub(super) fn report_failed(&self, keys: Vec<CollectiveKey>, cx: &mut Cx) {
+        for key in keys {
+            cx.send_head(Message::CollectiveFailed { key, status: PMIX_ERR_LOST_CONNECTION });
         }
-        self.fail_barrier(id, cx);
     }
 }

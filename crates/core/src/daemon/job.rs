@@ -42,6 +42,11 @@ impl LocalJob {
         self.procs.iter().filter(|(_, p)| !p.state.has_ended()).map(move |(rank, _)| proc_id(id, *rank))
     }
 
+    /// All processes here have entered the PMI-1 barrier.
+    pub(super) fn is_at_barrier(&self) -> bool {
+        self.pmi1.at_barrier.len() == self.procs.len()
+    }
+
     pub(super) fn is_being_killed(&self) -> bool {
         self.kill.is_some()
     }

@@ -1,7 +1,6 @@
 //! Departure: on the head's order (children first), on the loss of the lifeline, or on SIGTERM. Whatever the cause, no
 //! process of a job is left when the daemon goes.
 
-use ferrite_types::DaemonRank;
 use ferrite_wire::Message;
 
 use super::bringup::Phase;
@@ -22,23 +21,17 @@ impl Daemon {
         }
         self.phase = Phase::Leaving { alone: false };
         self.end_everything(cx);
+        // Whoever hangs here for want of its parent gets no broadcast over this link.
+        let strays = cx.links.keys().copied();
+        let strays = strays.filter(|r| cx.tree.is_ancestor(self.me, *r) && cx.tree.parent(*r) != Some(self.me));
+        for stray in strays.collect::<Vec<_>>() {
+            cx.direct(stray, Message::Exit);
+        }
     }
 
     /// SIGTERM: the guard or the user ends this daemon; the parent will see the link go.
     pub(super) fn on_terminate(&mut self, _cause: &str, cx: &mut Cx) {
         self.depart_alone(cx);
-    }
-
-    pub(crate) fn on_link_lost(&mut self, peer: DaemonRank, cause: String, cx: &mut Cx) {
-        self.launches.on_linked(peer);
-        // Until it is linked to its parent, a daemon hangs on the one that it called first.
-        let homeless = matches!(&self.phase, Phase::Rehoming(ticket) if ticket.home == peer);
-        if homeless || cx.tree.parent(self.me) == Some(peer) {
-            self.depart_alone(cx);
-        } else if cx.tree.parent(peer) == Some(self.me) && !matches!(self.phase, Phase::Leaving { .. } | Phase::Left) {
-            // A daemon on its way into the DVM has children already when they were faster than it.
-            cx.send_head(Message::DaemonLost { rank: peer, cause });
-        }
     }
 
     /// Leaves without waiting for the daemons below: they see the link go and do the same.

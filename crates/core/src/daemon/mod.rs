@@ -8,6 +8,7 @@ mod iof;
 mod job;
 mod kill;
 mod leaving;
+mod lifeline;
 mod modex;
 mod pmi1;
 mod proc;
@@ -21,11 +22,12 @@ use ferrite_wire::{Message, Ticket};
 use self::bringup::Phase;
 use self::collective::Collectives;
 use self::job::LocalJob;
+use self::lifeline::Lifeline;
 use self::modex::Modexes;
 use self::proc::LocalProc;
 
 pub(crate) use self::bringup::describe as describe_end;
-pub(crate) use self::collective::{concatenate, merge, participants};
+pub(crate) use self::collective::{PMIX_ERR_LOST_CONNECTION, concatenate, merge, participants};
 use crate::cx::Cx;
 use crate::launches::Launches;
 use crate::{Effect, Input, LocalNode, PmixCall, PmixEffect, Timer};
@@ -41,6 +43,7 @@ pub(crate) struct Daemon {
     jobs: BTreeMap<JobId, LocalJob>,
     collectives: Collectives,
     modexes: Modexes,
+    lifeline: Lifeline,
 }
 
 impl Daemon {
@@ -64,6 +67,7 @@ impl Daemon {
             jobs: BTreeMap::new(),
             collectives: Collectives::default(),
             modexes: Modexes::default(),
+            lifeline: Lifeline::default(),
         }
     }
 
@@ -71,7 +75,7 @@ impl Daemon {
     pub(crate) fn handle(&mut self, input: Input, cx: &mut Cx) {
         match input {
             Input::Start => self.on_start(cx),
-            Input::ConnectFailed { peer, cause } => self.on_connect_failed(peer, &cause, cx),
+            Input::ConnectFailed { peer, cause, refused } => self.on_connect_failed(peer, &cause, refused, cx),
             Input::LauncherEnded { rank, status, message } => self.on_launcher_ended(rank, status, &message, cx),
             Input::Timer(timer) => self.on_timer(timer, cx),
             Input::Terminate { cause } => self.on_terminate(&cause, cx),
@@ -91,7 +95,7 @@ impl Daemon {
             | Input::ForwardSignal(_)
             | Input::Stdin { .. }
             | Input::OutputWritten(_) => {}
-            Input::LinkUp { .. } | Input::LinkLost { .. } | Input::Frame { .. } => {
+            Input::LinkUp { .. } | Input::LinkActivity { .. } | Input::LinkLost { .. } | Input::Frame { .. } => {
                 unreachable!("the node hands these over itself")
             }
         }
@@ -114,17 +118,20 @@ impl Daemon {
             Message::CollectiveDone { key, result } => self.on_collective_done(&key, &result, cx),
             Message::ModexRequest { id, proc } => self.on_modex_request(origin, id, proc, cx),
             Message::ModexReply { id, result } => self.on_modex_reply(id, result, cx),
-            // The head's conversations; a daemon that gets one is late or misaddressed, and ignores it.
+            // The head's conversations, or the node's; a daemon that gets one is late or misaddressed, and ignores it.
             Message::Announce(_)
             | Message::Report(_)
             | Message::LaunchFailed(_)
             | Message::DaemonLost { .. }
+            | Message::Died { .. }
+            | Message::Rejoined { .. }
             | Message::LocalLaunchComplete { .. }
             | Message::Registered(_)
             | Message::ProcsEnded { .. }
             | Message::Abort { .. }
             | Message::Output { .. }
             | Message::StdinCredit { .. }
+            | Message::CollectiveFailed { .. }
             | Message::CollectiveRoot { .. } => {}
         }
     }
@@ -135,7 +142,13 @@ impl Daemon {
             Timer::KillStep(job) => self.on_kill_step(job, cx),
             Timer::PartialLine(proc, stream) => self.on_partial_line(proc, stream, cx),
             Timer::Departure => self.on_departure_deadline(cx),
-            Timer::BringUp | Timer::JobTimeout(_) | Timer::SpawnTimeout(_) => {}
+            Timer::Rejoin => self.on_rejoin_timer(cx),
+            Timer::BringUp
+            | Timer::JobTimeout(_)
+            | Timer::SpawnTimeout(_)
+            | Timer::Deaths
+            | Timer::Heartbeat
+            | Timer::Probe => {}
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ferrite_types::{DaemonRank, JobId, ProcId};
+use ferrite_types::{DaemonRank, JobId, ProcId, RankSet};
 use ferrite_wire::{CollectiveResult, Message};
 
 use super::Daemon;
@@ -15,9 +15,17 @@ use crate::{Effect, PmixEffect, PmixToken};
 pub(super) struct Modexes {
     next: u64,
     /// Ours, at another daemon.
-    asked: BTreeMap<u64, (JobId, PmixToken)>,
+    asked: BTreeMap<u64, Asked>,
     /// Others', at our PMIx library: who asked, under which number.
     fetching: BTreeMap<u64, (JobId, DaemonRank, u64)>,
+}
+
+/// A request to another daemon.
+#[derive(Debug)]
+struct Asked {
+    job: JobId,
+    host: DaemonRank,
+    token: PmixToken,
 }
 
 impl Modexes {
@@ -34,8 +42,12 @@ impl Daemon {
             cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Err(PMIX_ERR_NOT_FOUND) }));
             return;
         };
+        if cx.tree.dead().contains(host) {
+            cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Err(PMIX_ERR_LOST_CONNECTION) }));
+            return;
+        }
         let id = self.modexes.number();
-        self.modexes.asked.insert(id, (proc.job, token));
+        self.modexes.asked.insert(id, Asked { job: proc.job, host, token });
         cx.send(host, Message::ModexRequest { id, proc });
     }
 
@@ -56,7 +68,7 @@ impl Daemon {
     }
 
     pub(super) fn on_modex_reply(&mut self, id: u64, result: CollectiveResult, cx: &mut Cx) {
-        if let Some((_, token)) = self.modexes.asked.remove(&id) {
+        if let Some(Asked { token, .. }) = self.modexes.asked.remove(&id) {
             cx.effect(Effect::Pmix(PmixEffect::Reply { token, result }));
         }
     }
@@ -64,8 +76,18 @@ impl Daemon {
     /// A job is gone: nobody waits for its data any more.
     pub(super) fn drop_modexes(&mut self, job: JobId, cx: &mut Cx) {
         self.modexes.fetching.retain(|_, (of, _, _)| *of != job);
-        let over: Vec<u64> = self.modexes.asked.iter().filter(|(_, (of, _))| *of == job).map(|(id, _)| *id).collect();
-        for (_, token) in over.iter().filter_map(|id| self.modexes.asked.remove(id)) {
+        self.give_up_modexes(|asked| asked.job == job, cx);
+    }
+
+    /// These daemons are dead: nobody answers for them, and their questions are void.
+    pub(super) fn lose_modex_peers(&mut self, dead: &RankSet, cx: &mut Cx) {
+        self.modexes.fetching.retain(|_, (_, asker, _)| !dead.contains(*asker));
+        self.give_up_modexes(|asked| dead.contains(asked.host), cx);
+    }
+
+    fn give_up_modexes(&mut self, which: impl Fn(&Asked) -> bool, cx: &mut Cx) {
+        let over: Vec<u64> = self.modexes.asked.iter().filter(|(_, asked)| which(asked)).map(|(id, _)| *id).collect();
+        for Asked { token, .. } in over.iter().filter_map(|id| self.modexes.asked.remove(id)) {
             cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Err(PMIX_ERR_LOST_CONNECTION) }));
         }
     }

@@ -19,7 +19,7 @@ pub(super) struct Pmi1Job {
     kvs: Option<Kvs>,
     parsers: BTreeMap<Rank, Parser>,
     /// Local processes that wait at the barrier.
-    at_barrier: BTreeSet<Rank>,
+    pub(super) at_barrier: BTreeSet<Rank>,
 }
 
 impl Daemon {
@@ -102,9 +102,9 @@ impl Daemon {
         let Some(job) = self.jobs.get_mut(&proc.job) else { return };
         job.pmi1.at_barrier.insert(proc.rank);
         if !job.failed_ranks.is_empty() {
-            return self.fail_barrier(proc.job, cx);
+            return self.leave_barrier(proc.job, false, cx);
         }
-        if job.pmi1.at_barrier.len() < job.procs.len() {
+        if !job.is_at_barrier() {
             return;
         }
         let delta = self.kvs(proc.job).map(Kvs::take_delta).unwrap_or_default();
@@ -119,9 +119,11 @@ impl Daemon {
         self.leave_barrier(id, merged, cx);
     }
 
-    /// Whoever waits at the barrier waits for a process that is gone.
-    pub(super) fn fail_barrier(&mut self, id: JobId, cx: &mut Cx) {
-        self.leave_barrier(id, false, cx);
+    /// A process has failed: the barrier that others here have yet to enter will never be complete.
+    pub(super) fn fail_unentered_barrier(&mut self, id: JobId, cx: &mut Cx) {
+        if self.jobs.get(&id).is_some_and(|job| !job.is_at_barrier()) {
+            self.leave_barrier(id, false, cx);
+        }
     }
 
     fn leave_barrier(&mut self, id: JobId, merged: bool, cx: &mut Cx) {

@@ -9,7 +9,7 @@ use ferrite_types::{DaemonRank, Duration, ExitStatus, HostEntry, JobId, JobState
 use ferrite_wire::{Contact, DaemonReport, LaunchFailure, Message, NodeLaunch, Ticket, Wireup, WireupNode};
 
 use super::Head;
-use crate::cx::{Cx, Outgoing};
+use crate::cx::{Cx, Outgoing, Purpose};
 use crate::daemon::describe_end;
 use crate::launches::TicketBase;
 use crate::{Effect, Timer};
@@ -23,7 +23,7 @@ pub(super) struct BringUp {
     /// Daemons that have not reported.
     missing: RankSet,
     /// Where daemons listen, as far as they have said.
-    contacts: BTreeMap<DaemonRank, Contact>,
+    pub(super) contacts: BTreeMap<DaemonRank, Contact>,
     /// Their process ids, as reported.
     pids: BTreeMap<DaemonRank, u32>,
     /// Daemons that called the head and wait to hear of their tree parent.
@@ -152,14 +152,18 @@ impl Head {
         nodes.sort_by_key(|n| n.rank);
         let wireup = Wireup { size: cx.tree.size(), radix: cx.tree.radix(), dead: cx.tree.dead().clone(), nodes };
         self.counters.xcasts += 1;
-        cx.out.push_back(Outgoing::Xcast(Message::Wireup(wireup)));
+        cx.out.push_back(Outgoing::Xcast(Message::Wireup(wireup), Purpose::Wireup));
     }
 
-    /// Every daemon has processed the wireup.
-    pub(crate) fn on_xcast_complete(&mut self, cx: &mut Cx) {
-        if self.bringup.missing.is_empty() && !self.bringup.ready && !self.exit.begun() {
-            self.activate(JobId::DAEMONS, JobState::VmReady, cx);
-            self.run_activated(cx);
+    /// Every daemon has processed a broadcast.
+    pub(crate) fn on_xcast_complete(&mut self, purpose: &Purpose, cx: &mut Cx) {
+        match purpose {
+            Purpose::Wireup if !self.exit.begun() => {
+                self.activate(JobId::DAEMONS, JobState::VmReady, cx);
+                self.run_activated(cx);
+            }
+            Purpose::Deaths(ranks) => self.on_repaired(ranks),
+            Purpose::Wireup | Purpose::Exit => {}
         }
     }
 

@@ -1,25 +1,76 @@
-//! The head's part of collectives: the top of the tree of participants, and the way back down.
+//! The head's part of collectives: the top of the tree of participants, the decision how each ends, and the way back
+//! down. It alone decides: a collective that loses a participant at its end must not end well here and badly there.
 
-use ferrite_types::{DaemonRank, RankSet};
-use ferrite_wire::{CollectiveKey, Dest, Message, Part};
+use std::collections::BTreeMap;
+
+use ferrite_router::Rollups;
+use ferrite_types::{DaemonRank, JobId, Rank, RankSet};
+use ferrite_wire::{CollectiveKey, CollectiveKind, CollectiveResult, Dest, Message, Part};
 
 use super::Head;
 use crate::cx::Cx;
-use crate::daemon::{concatenate, merge, participants};
+use crate::daemon::{PMIX_ERR_LOST_CONNECTION, concatenate, merge, participants};
+
+/// Collectives of all jobs, as the head sees them.
+#[derive(Debug, Default)]
+pub(super) struct Collectives {
+    rollups: Rollups<CollectiveKey, Part>,
+    /// The last one that was decided of each series; they come one after another.
+    decided: BTreeMap<(CollectiveKind, JobId, Vec<Rank>), u64>,
+}
+
+impl Collectives {
+    fn is_decided(&self, key: &CollectiveKey) -> bool {
+        let series = (key.kind, key.job, key.ranks.clone());
+        self.decided.get(&series).is_some_and(|last| key.sequence <= *last)
+    }
+
+    /// The job is over.
+    pub(super) fn forget(&mut self, job: JobId) {
+        self.rollups.retain(|key| key.job != job);
+        self.decided.retain(|(_, of, _), _| *of != job);
+    }
+}
 
 impl Head {
     pub(super) fn on_collective_root(&mut self, child: DaemonRank, key: CollectiveKey, part: Part, cx: &mut Cx) {
-        let Some(job) = self.jobs.get(&key.job) else {
+        let Some(job) = self.jobs.get(&key.job).filter(|_| !self.collectives.is_decided(&key)) else {
             return;
         };
         let everyone = participants(&job.map, &key.ranks);
-        if !self.collectives.is_open(&key) {
-            let nobody_yet = self.collectives.begin(key.clone(), 0, topmost(cx, &everyone));
+        if everyone.iter().any(|rank| cx.tree.dead().contains(rank)) {
+            return self.decide_collective(&key, Err(PMIX_ERR_LOST_CONNECTION), cx);
+        }
+        let rollups = &mut self.collectives.rollups;
+        if !rollups.is_open(&key) {
+            let nobody_yet = rollups.begin(key.clone(), 0, topmost(cx, &everyone));
             debug_assert!(nobody_yet.is_none(), "a part has come, so someone takes part");
         }
-        if let Some(gathered) = self.collectives.contribute(key.clone(), child, part) {
-            let result = concatenate(merge(gathered));
-            cx.multicast(Dest::Many(everyone), Message::CollectiveDone { key, result });
+        if let Some(gathered) = rollups.contribute(key.clone(), child, part) {
+            self.decide_collective(&key, concatenate(merge(gathered)), cx);
+        }
+    }
+
+    /// How a collective ends, for everybody who takes part; the first decision counts.
+    pub(super) fn decide_collective(&mut self, key: &CollectiveKey, result: CollectiveResult, cx: &mut Cx) {
+        let Some(job) = self.jobs.get(&key.job).filter(|_| !self.collectives.is_decided(key)) else {
+            return;
+        };
+        self.collectives.rollups.cancel(key);
+        self.collectives.decided.insert((key.kind, key.job, key.ranks.clone()), key.sequence);
+        let everyone = self.reachable(&participants(&job.map, &key.ranks));
+        cx.multicast(Dest::Many(everyone), Message::CollectiveDone { key: key.clone(), result });
+    }
+
+    /// These daemons are dead: what waits for a part of theirs has failed.
+    pub(super) fn lose_participants(&mut self, dead: &RankSet, cx: &mut Cx) {
+        let takes_part = |key: &&CollectiveKey| {
+            let all = self.jobs.get(&key.job).map(|job| participants(&job.map, &key.ranks));
+            all.is_some_and(|all| dead.iter().any(|rank| all.contains(rank)))
+        };
+        let keys: Vec<CollectiveKey> = self.collectives.rollups.known().filter(takes_part).cloned().collect();
+        for key in keys {
+            self.decide_collective(&key, Err(PMIX_ERR_LOST_CONNECTION), cx);
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use ferrite_types::{JobId, JobState};
 use ferrite_wire::control::{Done, Reply};
-use ferrite_wire::{Dest, Message};
+use ferrite_wire::Message;
 
 use super::Head;
-use crate::cx::{Cx, Outgoing};
+use crate::cx::{Cx, Outgoing, Purpose};
 use crate::{Effect, RequestId};
 
 /// How far the end has come.
@@ -36,7 +36,7 @@ impl Head {
         for daemon in self.homeless() {
             cx.out.push_back(Outgoing::Direct(daemon, Message::Exit));
         }
-        cx.multicast(Dest::All, Message::Exit);
+        cx.out.push_back(Outgoing::Xcast(Message::Exit, Purpose::Exit));
     }
 
     /// Every daemon has left, and so has this node's.

@@ -1,6 +1,6 @@
 //! What a failure means: which job it ends, with which exit code and message (inventory 1.11).
 
-use ferrite_types::{DaemonRank, JobId, JobState, ProcId, ProcState, Rank, RankSet};
+use ferrite_types::{JobId, JobState, ProcId, ProcState, Rank};
 use ferrite_wire::{Dest, Message, ProcEnd, ProcFailure, StartError};
 
 use super::policy::Failure;
@@ -78,50 +78,6 @@ impl Head {
             code => code,
         };
         self.fail_job(proc.job, JobState::CalledAbort, code, text, cx);
-    }
-
-    /// A daemon is gone that was not told to go, and with it what hangs below it in the tree.
-    pub(super) fn on_daemon_lost(&mut self, rank: DaemonRank, cause: &str, cx: &mut Cx) {
-        if self.exit.begun() {
-            return;
-        }
-        let node = self.node_name(rank).to_owned();
-        if !self.bringup.ready {
-            return self.fail_bringup(notices::daemon_lost_in_bringup(&node, cause), cx);
-        }
-        let gone = cx.tree.subtree(rank);
-        for record in self.nodes.iter_mut().filter(|n| n.daemon.is_some_and(|r| gone.contains(r))) {
-            record.daemon = None;
-        }
-        let ids: Vec<JobId> = self.jobs.keys().copied().collect();
-        for id in ids {
-            self.lose_procs(id, &gone, &node, cause, cx);
-        }
-    }
-
-    fn lose_procs(&mut self, id: JobId, gone: &RankSet, node: &str, cause: &str, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(&id) else {
-            return;
-        };
-        let map = job.map.clone();
-        let lost = map.ranks().filter(|(rank, _)| map.daemon_of(*rank).is_some_and(|d| gone.contains(d)));
-        let survived = job.survives_losses();
-        let mut failed = Vec::new();
-        for (rank, _) in lost {
-            let proc = &mut job.procs[rank.0 as usize];
-            if !proc.state.has_ended() {
-                proc.state = ProcState::CommFailed;
-                job.ended += 1;
-                failed.push(ProcFailure { rank, state: ProcState::CommFailed, code: None });
-            }
-        }
-        gone.iter().for_each(|rank| job.stdin.forget(rank));
-        if !failed.is_empty() {
-            let text = notices::daemon_lost(id, node, cause, failed.len());
-            self.on_failure(id, Failure { state: JobState::CommFailed, code: 1, text }, survived, cx);
-            self.tell_survivors(id, failed, cx);
-        }
-        self.check_terminated(id, cx);
     }
 
     pub(super) fn on_job_timeout(&mut self, id: JobId, cx: &mut Cx) {

@@ -23,6 +23,9 @@ pub(super) struct Counters {
     pub(super) output_bytes: u64,
     pub(super) stdin_bytes: u64,
     pub(super) xcasts: u64,
+    pub(super) daemons_lost: u64,
+    pub(super) repairs: u64,
+    pub(super) rejoins: u64,
 }
 
 impl Counters {
@@ -56,6 +59,9 @@ impl Head {
             output_bytes: counters.output_bytes,
             stdin_bytes: counters.stdin_bytes,
             xcasts: counters.xcasts,
+            daemons_lost: counters.daemons_lost,
+            repairs: counters.repairs,
+            rejoins: counters.rejoins,
         }
     }
 }

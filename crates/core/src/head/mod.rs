@@ -7,6 +7,7 @@ mod exit;
 mod failures;
 mod history;
 mod job;
+mod losses;
 mod metrics;
 mod nodes;
 mod notices;
@@ -23,10 +24,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use ferrite_map::Occupancy;
 use ferrite_rm::params::Params;
-use ferrite_router::Rollups;
 use ferrite_types::{DaemonRank, JobId, JobState, NodeRecord};
 use ferrite_wire::control::Submission;
-use ferrite_wire::{CollectiveKey, Message, Part};
+use ferrite_wire::Message;
 
 pub use self::job::Job;
 
@@ -61,10 +61,11 @@ pub struct Head {
     dvm_state: Option<JobState>,
     /// States that were activated and not handled yet.
     activated: VecDeque<(JobId, JobState)>,
-    collectives: Rollups<CollectiveKey, Part>,
+    collectives: collective::Collectives,
     /// What running jobs use of each node.
     occupancy: Occupancy,
     output: output::Mux,
+    losses: losses::Losses,
     exit: Exit,
 }
 
@@ -88,9 +89,10 @@ impl Head {
             next_job: 1,
             dvm_state: None,
             activated: VecDeque::new(),
-            collectives: Rollups::new(),
+            collectives: collective::Collectives::default(),
             occupancy: Occupancy::default(),
             output: output::Mux::default(),
+            losses: losses::Losses::default(),
             exit: Exit::default(),
         }
     }
@@ -132,10 +134,17 @@ impl Head {
             | Input::Stdin { .. }
             | Input::OutputWritten(_) => true,
             Input::Timer(timer) => match timer {
-                Timer::BringUp | Timer::JobTimeout(_) | Timer::SpawnTimeout(_) => true,
-                Timer::Wireup | Timer::KillStep(_) | Timer::PartialLine(..) | Timer::Departure => false,
+                Timer::BringUp | Timer::JobTimeout(_) | Timer::SpawnTimeout(_) | Timer::Deaths => true,
+                Timer::Wireup
+                | Timer::KillStep(_)
+                | Timer::PartialLine(..)
+                | Timer::Departure
+                | Timer::Rejoin
+                | Timer::Heartbeat
+                | Timer::Probe => false,
             },
             Input::LinkUp { .. }
+            | Input::LinkActivity { .. }
             | Input::LinkLost { .. }
             | Input::ConnectFailed { .. }
             | Input::Frame { .. }
@@ -166,6 +175,7 @@ impl Head {
             Input::Timer(Timer::BringUp) => self.on_bringup_deadline(cx),
             Input::Timer(Timer::JobTimeout(job)) => self.on_job_timeout(job, cx),
             Input::Timer(Timer::SpawnTimeout(job)) => self.on_spawn_timeout(job, cx),
+            Input::Timer(Timer::Deaths) => self.on_deaths_timer(cx),
             other => unreachable!("not an input of the head: {other:?}"),
         }
         self.run_activated(cx);
@@ -178,15 +188,18 @@ impl Head {
             | Message::Report(_)
             | Message::LaunchFailed(_)
             | Message::DaemonLost { .. }
+            | Message::Rejoined { .. }
             | Message::LocalLaunchComplete { .. }
             | Message::Registered(_)
             | Message::ProcsEnded { .. }
             | Message::Abort { .. }
             | Message::Output { .. }
             | Message::StdinCredit { .. }
+            | Message::CollectiveFailed { .. }
             | Message::CollectiveRoot { .. } => true,
             Message::Rehome { .. }
             | Message::Wireup(_)
+            | Message::Died { .. }
             | Message::Exit
             | Message::Launch(_)
             | Message::ProcsFailed { .. }
@@ -209,6 +222,7 @@ impl Head {
             Message::Report(report) => self.on_report(*report, cx),
             Message::LaunchFailed(failure) => self.on_launch_failed(&failure, cx),
             Message::DaemonLost { rank, cause } => self.on_daemon_lost(rank, &cause, cx),
+            Message::Rejoined { .. } => self.counters.rejoins += 1,
             Message::LocalLaunchComplete { job, started, failed } => {
                 self.on_local_launch(origin, job, started, failed, cx)
             }
@@ -217,6 +231,7 @@ impl Head {
             Message::Abort { proc, code, message } => self.on_abort(proc, code, &message, cx),
             Message::Output { proc, stream, data } => self.on_output(origin, proc, stream, data, cx),
             Message::StdinCredit { job, bytes } => self.on_stdin_credit(origin, job, bytes, cx),
+            Message::CollectiveFailed { key, status } => self.decide_collective(&key, Err(status), cx),
             Message::CollectiveRoot { key, part } => self.on_collective_root(origin, key, part, cx),
             other => unreachable!("not a message for the head: {}", other.kind()),
         }

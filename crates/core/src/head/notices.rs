@@ -1,11 +1,13 @@
 //! The words for what went wrong: what happened, where, what to do next.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use ferrite_types::{ExitStatus, JobId, ProcId, ProcState, Rank, RuntimeOptions};
+use ferrite_types::{DaemonRank, ExitStatus, JobId, ProcId, ProcState, Rank, RuntimeOptions};
 use ferrite_wire::{ProcEnd, StartError, StartErrorKind};
 
 use super::Job;
+use super::losses::Loss;
 
 pub(super) fn proc_end(job: JobId, end: &ProcEnd, node: &str, pid: Option<u32>) -> String {
     let who = format!("Process rank {} of job {job} on node {node}{}", end.rank, pid_text(pid));
@@ -87,6 +89,14 @@ pub(super) fn abort(proc: ProcId, node: &str, code: i32, message: &str) -> Strin
 
 pub(super) fn daemon_lost(job: JobId, node: &str, cause: &str, procs: usize) -> String {
     format!("The daemon on node {node} was lost ({cause}).\nJob {job} had {procs} process(es) that are gone with it.")
+}
+
+/// For whoever runs the DVM.
+pub(super) fn daemons_lost(dead: &BTreeMap<DaemonRank, Loss>) -> String {
+    let each: Vec<String> = dead.values().take(8).map(|loss| format!("  {}: {}", loss.node, loss.cause)).collect();
+    let more = dead.len().saturating_sub(each.len());
+    let more = if more > 0 { format!("\n  and {more} more") } else { String::new() };
+    format!("The DVM has lost daemons and goes on without their nodes:\n{}{more}", each.join("\n"))
 }
 
 pub(super) fn daemon_lost_in_bringup(node: &str, cause: &str) -> String {

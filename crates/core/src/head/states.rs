@@ -191,7 +191,7 @@ impl Head {
         for file in self.output.forget(id) {
             cx.effect(Effect::CloseFile(file));
         }
-        self.collectives.retain(|key| key.job != id);
+        self.collectives.forget(id);
         self.release_slots(&job, cx);
         if job.launched {
             cx.multicast(Dest::Many(self.reachable(&job.map.daemons())), Message::Forget(id));

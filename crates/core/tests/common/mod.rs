@@ -294,7 +294,9 @@ impl Cluster {
         match effect {
             Effect::Transmit { peer, frame } => self.input(peer, Input::Frame { from: at, frame }),
             Effect::Connect { peer, .. } if self.nodes.contains_key(&peer) => self.link(at, peer),
-            Effect::Connect { peer, .. } => self.input(at, Input::ConnectFailed { peer, cause: "refused".to_owned() }),
+            Effect::Connect { peer, .. } => {
+                self.input(at, Input::ConnectFailed { peer, cause: "refused".to_owned(), refused: true });
+            }
             Effect::CloseLink { peer } => {
                 self.links.remove(&(at.min(peer), at.max(peer)));
                 self.input(peer, Input::LinkLost { peer: at, cause: "closed".to_owned() });

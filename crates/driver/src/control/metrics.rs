@@ -112,6 +112,9 @@ fn text(metrics: &Metrics) -> String {
     one("output_bytes_total", "counter", "Output of processes that came to the head.", metrics.output_bytes);
     one("stdin_bytes_total", "counter", "Standard input that was passed on to processes.", metrics.stdin_bytes);
     one("xcasts_total", "counter", "Broadcasts to all daemons.", metrics.xcasts);
+    one("daemons_lost_total", "counter", "Daemons that were lost.", metrics.daemons_lost);
+    one("repairs_total", "counter", "Repairs of the routing tree that all daemons have done.", metrics.repairs);
+    one("rejoins_total", "counter", "Daemons that lost their parent and found another.", metrics.rejoins);
     one("jobs_running", "gauge", "Jobs that are not over and do not wait.", status.jobs_running.into());
     one("jobs_queued", "gauge", "Jobs that wait for slots.", status.jobs_queued.into());
     one("procs_running", "gauge", "Processes that run.", status.procs_running.into());

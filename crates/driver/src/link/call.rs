@@ -23,15 +23,29 @@ const LAST_RETRY: Duration = Duration::from_millis(500);
 struct Failure {
     address: SocketAddr,
     cause: String,
+    refused: bool,
 }
 
-/// A confirmed connection to `peer`, or in words why there is none.
+/// Why a daemon could not be called.
+#[derive(Debug)]
+pub(super) struct Failed {
+    /// In words.
+    pub(super) cause: String,
+    /// All of its addresses answered that nobody listens there. One is not enough: an address of a bridge that every
+    /// machine has may be our own.
+    pub(super) refused: bool,
+}
+
+/// A confirmed connection to `peer`, or why there is none. Who insists tries again until the deadline; else an address
+/// that refuses is done with. A call that is not wanted any more when it is answered is given up.
 pub(super) async fn call(
     me: &Identity,
     peer: DaemonRank,
     contact: &Contact,
     deadline: Instant,
-) -> Result<(TcpStream, StatelessTransportState), String> {
+    insist: bool,
+    still_wanted: impl Fn() -> bool,
+) -> Result<(TcpStream, StatelessTransportState), Failed> {
     let mut failures = Vec::new();
     let mut attempts = JoinSet::new();
     for (index, address) in contact.0.iter().enumerate() {
@@ -39,7 +53,7 @@ pub(super) async fn call(
         let (address, delay) = (*address, STAGGER * index as u32);
         attempts.spawn_local(async move {
             tokio::time::sleep(delay).await;
-            try_address(&me, peer, address, deadline).await
+            try_address(&me, peer, address, deadline, insist).await
         });
     }
     while let Some(attempt) = attempts.join_next().await {
@@ -53,12 +67,19 @@ pub(super) async fn call(
         };
         // From here on the other attempts are not wanted: they were never confirmed and end without a trace.
         let address = stream.peer_addr();
+        if !still_wanted() {
+            break;
+        }
         match handshake::confirm(&mut stream, &noise).await {
             Ok(()) => return Ok((stream, noise)),
-            Err(error) => failures.extend(address.ok().map(|address| Failure { address, cause: error.to_string() })),
+            Err(error) => {
+                let failure = |address| Failure { address, cause: error.to_string(), refused: false };
+                failures.extend(address.ok().map(failure));
+            }
         }
     }
-    Err(describe(peer, &failures))
+    let refused = !failures.is_empty() && failures.iter().all(|failure| failure.refused);
+    Err(Failed { cause: describe(peer, &failures), refused })
 }
 
 /// Tries one address again and again, while trying again can help.
@@ -67,6 +88,7 @@ async fn try_address(
     peer: DaemonRank,
     address: SocketAddr,
     deadline: Instant,
+    insist: bool,
 ) -> Result<(TcpStream, StatelessTransportState), Failure> {
     let mut pause = FIRST_RETRY;
     let mut last: Option<HandshakeError> = None;
@@ -77,18 +99,26 @@ async fn try_address(
             // Whoever listens there is not the one that we want: it will not become so.
             Ok(Err(error)) if !matches!(error, HandshakeError::Io(_)) => {
                 let cause = error.to_string();
-                return Err(Failure { address, cause });
+                return Err(Failure { address, cause, refused: false });
+            }
+            Ok(Err(error)) if !insist && is_refusal(&error) => {
+                return Err(Failure { address, cause: error.to_string(), refused: true });
             }
             Ok(Err(error)) => last = Some(error),
             Err(_) => {
                 let cause = last.map_or_else(|| "no answer".to_owned(), |e| e.to_string());
-                return Err(Failure { address, cause });
+                return Err(Failure { address, cause, refused: false });
             }
         }
         if timeout_at(deadline, tokio::time::sleep(pause)).await.is_ok() {
             pause = (pause * 2).min(LAST_RETRY);
         }
     }
+}
+
+/// The machine is there and says that nobody listens at that port.
+fn is_refusal(error: &HandshakeError) -> bool {
+    matches!(error, HandshakeError::Io(cause) if cause.kind() == io::ErrorKind::ConnectionRefused)
 }
 
 async fn try_once(

@@ -40,6 +40,9 @@ const HANDSHAKE_LIMIT: Duration = Duration::from_secs(5);
 /// A closed link waits this long for the other side to close as well; until then the kernel may still owe it data.
 const LINGER: Duration = Duration::from_millis(500);
 
+/// After so many reads within one large frame the machine is told that the link is alive.
+const READS_TO_TELL: u32 = 16;
+
 /// All links of this daemon.
 pub(crate) struct Links {
     shared: Rc<Shared>,
@@ -95,17 +98,19 @@ impl Links {
         }
     }
 
-    /// Calls a daemon until the deadline; `LinkUp` or `ConnectFailed` follows.
-    pub(crate) fn connect(&mut self, peer: DaemonRank, contact: Contact, deadline: Instant) {
+    /// Calls a daemon until the deadline, or until its machine refuses unless the caller insists; `LinkUp` or
+    /// `ConnectFailed` follows.
+    pub(crate) fn connect(&mut self, peer: DaemonRank, contact: Contact, deadline: Instant, insist: bool) {
         let shared = Rc::clone(&self.shared);
         let task = tokio::task::spawn_local(async move {
-            match call::call(&shared.me, peer, &contact, deadline).await {
+            let still_wanted = || !shared.table.borrow().contains_key(&peer);
+            match call::call(&shared.me, peer, &contact, deadline, insist, still_wanted).await {
                 Ok((stream, noise)) => {
                     shared.establish(stream, peer, noise, shared.me.rank);
                 }
                 // It has called us in the meantime: there is a link, and the machine knows.
                 Err(_) if shared.table.borrow().contains_key(&peer) => {}
-                Err(cause) => shared.report(Input::ConnectFailed { peer, cause }),
+                Err(call::Failed { cause, refused }) => shared.report(Input::ConnectFailed { peer, cause, refused }),
             }
         });
         if let Some(earlier) = self.calls.insert(peer, task.abort_handle()) {
@@ -160,8 +165,8 @@ impl Shared {
                 self.table.borrow_mut().insert(peer, old);
                 return false;
             }
+            // The machine takes the new link for the end of the old one.
             old.muted.set(true);
-            self.report(Input::LinkLost { peer, cause: "it called again".to_owned() });
         }
         let (queue, frames) = mpsc::unbounded_channel();
         let muted = Rc::new(Cell::new(false));
@@ -225,8 +230,14 @@ impl Connection {
     /// Passes frames on until the connection ends; says why it did.
     async fn read(&self, mut opener: Opener<OwnedReadHalf>) -> String {
         let mut frames = Vec::new();
+        let mut without_frame = 0;
         loop {
             let more = opener.receive(&mut frames).await;
+            without_frame = if frames.is_empty() { without_frame + 1 } else { 0 };
+            if without_frame == READS_TO_TELL && !self.muted.get() {
+                without_frame = 0;
+                self.shared.report(Input::LinkActivity { peer: self.peer });
+            }
             for frame in frames.drain(..).filter(|_| !self.muted.get()) {
                 let from = self.peer;
                 self.shared.report(Input::Frame { from, frame });

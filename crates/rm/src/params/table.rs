@@ -93,6 +93,13 @@ pub const KNOWN: &[Known] = &[
     ),
     known("ess_base_verbose", VERBOSITY, Some("0"), "how much is told of the start of daemons"),
     known(
+        "ferrite_heartbeat_ms",
+        Kind::Number(0, 1_000_000_000),
+        Some("5000"),
+        "milliseconds after which a daemon gives a sign of life over a silent link; three times as long without one, and the \
+         link is lost; 0 = no signs of life",
+    ),
+    known(
         "ferrite_launch_timeout",
         Kind::Number(0, 1_000_000),
         Some("60"),

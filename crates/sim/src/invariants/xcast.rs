@@ -35,11 +35,15 @@ impl Xcast {
         self.relays.entry((seq, rank)).or_default()
     }
 
-    fn sends(&mut self, rank: DaemonRank, peer: DaemonRank, kind: FrameKind) -> Result<(), String> {
+    fn sends(&mut self, rank: DaemonRank, peer: DaemonRank, kind: &FrameKind) -> Result<(), String> {
         match kind {
-            FrameKind::Message => Ok(()),
-            FrameKind::Xcast { seq } => {
-                let relay = self.relay(seq, rank);
+            FrameKind::Direct
+            | FrameKind::Message { .. }
+            | FrameKind::Probe(_)
+            | FrameKind::Ack { .. }
+            | FrameKind::Heartbeat => Ok(()),
+            FrameKind::Xcast { seq, .. } => {
+                let relay = self.relay(*seq, rank);
                 let may = rank == DaemonRank::HEAD || relay.received > 0;
                 let new = relay.owing.insert(peer);
                 require(may, || format!("daemon {rank} passes on broadcast {seq}, which it does not have"))?;
@@ -48,7 +52,7 @@ impl Xcast {
             FrameKind::XcastAck { seq } => {
                 let gone = self.gone.clone();
                 let reliable = self.reliable;
-                let relay = self.relay(seq, rank);
+                let relay = self.relay(*seq, rank);
                 relay.acked += 1;
                 let (received, acked) = (relay.received, relay.acked);
                 let owing = relay.owing.iter().find(|r| !gone.contains(*r));
@@ -72,8 +76,12 @@ impl Invariant for Xcast {
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         match what {
             Observation::Input { rank, input: Input::Frame { from, frame }, .. } => match frame.kind {
-                FrameKind::Message => {}
-                FrameKind::Xcast { seq } => {
+                FrameKind::Direct
+                | FrameKind::Message { .. }
+                | FrameKind::Probe(_)
+                | FrameKind::Ack { .. }
+                | FrameKind::Heartbeat => {}
+                FrameKind::Xcast { seq, .. } => {
                     let relay = self.relay(seq, *rank);
                     relay.received += 1;
                     let count = relay.received;
@@ -86,7 +94,7 @@ impl Invariant for Xcast {
                 }
             },
             Observation::Effect { rank, effect: Effect::Transmit { peer, frame }, .. } => {
-                return self.sends(*rank, *peer, frame.kind);
+                return self.sends(*rank, *peer, &frame.kind);
             }
             Observation::Gone { rank, .. } => {
                 self.gone.insert(*rank);

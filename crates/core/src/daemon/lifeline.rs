@@ -1,0 +1,247 @@
+//! The lifeline: what a daemon does when the link to its parent or to a child is lost, and when the head declares
+//! daemons dead.
+//!
+//! A broken link is no dead daemon: whoever loses a child calls it once more, and only when that fails tells the head,
+//! which decides. Whoever loses its parent calls those above it, nearest first, the lost one included, and hangs on the
+//! first that answers until the head's verdict says who its parent is. A daemon that finds nobody in time, or learns
+//! that the head's process is gone, leaves and takes its processes along.
+//!
+//! Until the DVM is wired up none of this applies: then a lost link ends the bring-up.
+
+use std::collections::BTreeMap;
+
+use ferrite_router::Adoption;
+use ferrite_types::{DaemonRank, RankSet, Timestamp};
+use ferrite_wire::{Contact, Message, WireupNode};
+
+use super::bringup::Phase;
+use super::{Daemon, after};
+use crate::cx::Cx;
+use crate::{Effect, Timer};
+
+/// One attempt to reach another daemon (milliseconds). A process that is gone is refused at once; this is for machines
+/// that do not answer.
+const CALL_MS: u64 = 3_000;
+/// Between two rounds of calls (milliseconds).
+const ROUND_MS: u64 = 250;
+/// A daemon that hangs on nobody gives up after this time (milliseconds).
+const ALONE_MS: u64 = 30_000;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Lifeline {
+    /// Where those listen whom this daemon may have to call: everybody above it, and its children.
+    contacts: BTreeMap<DaemonRank, Contact>,
+    wired: bool,
+    search: Option<Search>,
+    /// Children that are being called, each with what is to be told of it when it does not answer.
+    called: BTreeMap<DaemonRank, String>,
+}
+
+/// The search for somebody to hang on.
+#[derive(Debug)]
+struct Search {
+    until: Timestamp,
+    /// Who is being called; `None` between two rounds.
+    calling: Option<DaemonRank>,
+}
+
+impl Daemon {
+    /// The DVM is wired up: from here on it survives losses.
+    pub(super) fn wire_lifeline(&mut self, nodes: &[WireupNode], cx: &mut Cx) {
+        let concerns = |rank| cx.tree.is_ancestor(rank, self.me) || cx.tree.parent(rank) == Some(self.me);
+        let near = nodes.iter().filter(|node| concerns(node.rank));
+        self.lifeline.contacts.extend(near.map(|node| (node.rank, node.contact.clone())));
+        self.lifeline.wired = true;
+    }
+
+    /// A link is up to a daemon that belongs to the DVM, as far as it knows.
+    pub(super) fn on_member_linked(&mut self, peer: DaemonRank, cx: &mut Cx) {
+        if cx.tree.dead().contains(peer) {
+            return dismiss(peer, cx);
+        }
+        self.lifeline.called.remove(&peer);
+        let searching = self.lifeline.search.is_some();
+        if searching && cx.tree.is_ancestor(peer, self.me) {
+            self.hang_on(peer, cx);
+        } else if cx.tree.parent(self.me) == Some(peer)
+            && let Some(old) = cx.detour.take()
+        {
+            cx.close(old);
+        }
+    }
+
+    fn hang_on(&mut self, peer: DaemonRank, cx: &mut Cx) {
+        self.lifeline.search = None;
+        cx.cancel_timer(Timer::Rejoin);
+        let parent = cx.tree.parent(self.me);
+        *cx.detour = (parent != Some(peer)).then_some(peer);
+        if let Some(lost) = parent.filter(|parent| *parent != peer) {
+            cx.send_head(Message::Rejoined { lost });
+        }
+    }
+
+    pub(crate) fn on_link_lost(&mut self, peer: DaemonRank, cause: String, cx: &mut Cx) {
+        self.launches.on_linked(peer);
+        let uplink = cx.detour.or_else(|| cx.tree.parent(self.me));
+        match &self.phase {
+            Phase::Left => {}
+            // Until it is linked to its parent, a daemon hangs on the one that it called first.
+            Phase::Rehoming(ticket) if ticket.home == peer => self.depart_alone(cx),
+            Phase::Leaving { .. } | Phase::Homing(_) | Phase::Rehoming(_) | Phase::Member if uplink == Some(peer) => {
+                if self.lifeline.wired && matches!(self.phase, Phase::Member) {
+                    self.search(cx);
+                } else {
+                    self.depart_alone(cx);
+                }
+            }
+            Phase::Homing(_) | Phase::Rehoming(_) | Phase::Member if cx.tree.parent(peer) == Some(self.me) => {
+                self.on_child_lost(peer, cause, cx);
+            }
+            Phase::Leaving { .. } | Phase::Homing(_) | Phase::Rehoming(_) | Phase::Member => {}
+        }
+    }
+
+    fn on_child_lost(&mut self, child: DaemonRank, cause: String, cx: &mut Cx) {
+        if self.lifeline.wired && !cx.tree.dead().contains(child) {
+            self.call_child(child, cause, cx);
+        } else {
+            // A daemon on its way into the DVM has children already when they were faster than it.
+            cx.send_head(Message::DaemonLost { rank: child, cause });
+        }
+    }
+
+    fn call_child(&mut self, child: DaemonRank, otherwise: String, cx: &mut Cx) {
+        self.lifeline.called.insert(child, otherwise);
+        self.call(child, cx);
+    }
+
+    /// Answered by [`Daemon::on_member_linked`] or [`Daemon::on_call_failed`].
+    fn call(&self, peer: DaemonRank, cx: &mut Cx) {
+        let contact = self.lifeline.contacts.get(&peer).cloned().unwrap_or_default();
+        cx.effect(Effect::Connect { peer, contact, deadline: after(cx.now, CALL_MS), insist: false });
+    }
+
+    /// A call of a daemon that is wired up came to nothing.
+    pub(super) fn on_call_failed(&mut self, peer: DaemonRank, refused: bool, cx: &mut Cx) {
+        if cx.is_linked(peer) {
+            return;
+        }
+        if let Some(cause) = self.lifeline.called.remove(&peer) {
+            if cx.tree.parent(peer) == Some(self.me) {
+                cx.send_head(Message::DaemonLost { rank: peer, cause });
+            }
+            return;
+        }
+        let Some(search) = &mut self.lifeline.search else {
+            return;
+        };
+        if search.calling != Some(peer) {
+            return;
+        }
+        if peer == DaemonRank::HEAD && refused {
+            // Its machine says that the head's process is gone, and with it the DVM.
+            return self.depart_alone(cx);
+        }
+        self.call_next(cx);
+    }
+
+    /// Nothing holds this daemon any more: it looks for somebody to hang on.
+    fn search(&mut self, cx: &mut Cx) {
+        *cx.detour = None;
+        self.lifeline.search = Some(Search { until: after(cx.now, ALONE_MS), calling: None });
+        self.call_next(cx);
+    }
+
+    pub(super) fn on_rejoin_timer(&mut self, cx: &mut Cx) {
+        let waiting = self.lifeline.search.as_ref().is_some_and(|search| search.calling.is_none());
+        if waiting && matches!(self.phase, Phase::Member) {
+            self.call_next(cx);
+        }
+    }
+
+    /// Calls the next one up, or begins again after a pause.
+    fn call_next(&mut self, cx: &mut Cx) {
+        let Some(search) = &self.lifeline.search else {
+            return;
+        };
+        let (last, until) = (search.calling, search.until);
+        let above: Vec<DaemonRank> = cx.tree.ancestors(self.me).filter(|r| last.is_none_or(|last| *r < last)).collect();
+        if let Some(there) = above.iter().copied().find(|rank| cx.is_linked(*rank)) {
+            return self.hang_on(there, cx);
+        }
+        let next = above.into_iter().find(|rank| self.lifeline.contacts.contains_key(rank));
+        if next.is_none() && cx.now >= until {
+            return self.depart_alone(cx);
+        }
+        if let Some(search) = &mut self.lifeline.search {
+            search.calling = next;
+        }
+        match next {
+            Some(peer) => self.call(peer, cx),
+            None => cx.set_timer(Timer::Rejoin, after(cx.now, ROUND_MS)),
+        }
+    }
+
+    /// The head's verdict. The tree is repaired already.
+    pub(crate) fn on_died(
+        &mut self,
+        ranks: &RankSet,
+        adoption: &Adoption,
+        orphans: Vec<(DaemonRank, Contact)>,
+        cx: &mut Cx,
+    ) {
+        if ranks.contains(self.me) {
+            // It is about this daemon, which was too long out of reach: its place is gone.
+            return self.depart_alone(cx);
+        }
+        for rank in ranks.iter() {
+            self.lifeline.contacts.remove(&rank);
+            self.lifeline.called.remove(&rank);
+            if cx.is_linked(rank) {
+                dismiss(rank, cx);
+            }
+        }
+        self.lose_peers(ranks, cx);
+        if matches!(self.phase, Phase::Leaving { .. } | Phase::Left) {
+            return;
+        }
+        let mine = orphans.into_iter().filter(|(orphan, _)| adoption.new_children.contains(orphan));
+        self.lifeline.contacts.extend(mine);
+        for child in &adoption.new_children {
+            if !cx.is_linked(*child) {
+                self.call_child(*child, "it did not come back when its parent was lost".to_owned(), cx);
+            }
+        }
+        self.settle_uplink(ranks, cx);
+    }
+
+    /// After a repair: hang on the parent that the tree says, or stay where it goes on until that one is linked.
+    fn settle_uplink(&mut self, dead: &RankSet, cx: &mut Cx) {
+        let Some(parent) = cx.tree.parent(self.me) else {
+            return;
+        };
+        if cx.is_linked(parent) {
+            self.lifeline.search = None;
+            cx.cancel_timer(Timer::Rejoin);
+            if let Some(old) = cx.detour.take().filter(|old| *old != parent && !dead.contains(*old)) {
+                cx.close(old);
+            }
+            return;
+        }
+        if cx.detour.is_some_and(|detour| dead.contains(detour)) {
+            *cx.detour = None;
+        }
+        if cx.detour.is_some() {
+            self.call(parent, cx);
+        } else if self.lifeline.search.is_none() && self.lifeline.wired {
+            self.search(cx);
+        }
+    }
+}
+
+/// A daemon that was declared dead is told so, and let go.
+fn dismiss(peer: DaemonRank, cx: &mut Cx) {
+    cx.direct(peer, Message::Exit);
+    cx.close(peer);
+}

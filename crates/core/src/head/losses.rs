@@ -1,0 +1,130 @@
+//! Daemons that are lost: the head declares them dead, tells everybody, and ends or spares the jobs that had processes
+//! there. It never looks for them: their parents have done that before they reported the loss.
+
+use std::collections::BTreeMap;
+
+use ferrite_types::{DaemonRank, Duration, JobId, JobState, NodeRecord, ProcState, RankSet};
+use ferrite_wire::{Contact, Message, ProcFailure};
+
+use super::policy::Failure;
+use super::{Head, notices};
+use crate::Timer;
+use crate::cx::{Cx, Outgoing, Purpose};
+
+/// Losses that follow one another within this time are declared together: one repair for a rack that goes down.
+const GATHER_MS: u64 = 20;
+
+/// Losses on their way to becoming deaths.
+#[derive(Debug, Default)]
+pub(super) struct Losses {
+    /// Reported and not declared yet, with the cause.
+    reported: BTreeMap<DaemonRank, String>,
+    /// Deaths were declared a moment ago: what comes now waits for the timer.
+    gathering: bool,
+    /// Declared, and not known to all daemons yet.
+    pub(super) repairing: RankSet,
+}
+
+/// What is known of one dead daemon.
+#[derive(Debug)]
+pub(super) struct Loss {
+    pub(super) node: String,
+    pub(super) cause: String,
+}
+
+impl Head {
+    /// A daemon is gone that was not told to go, says its parent.
+    pub(super) fn on_daemon_lost(&mut self, rank: DaemonRank, cause: &str, cx: &mut Cx) {
+        if self.exit.begun() || cx.tree.dead().contains(rank) {
+            return;
+        }
+        if !self.bringup.ready {
+            return self.fail_bringup(notices::daemon_lost_in_bringup(self.node_name(rank), cause), cx);
+        }
+        self.losses.reported.insert(rank, cause.to_owned());
+        if !self.losses.gathering {
+            self.declare_deaths(cx);
+        }
+    }
+
+    pub(super) fn on_deaths_timer(&mut self, cx: &mut Cx) {
+        self.losses.gathering = false;
+        self.declare_deaths(cx);
+    }
+
+    fn declare_deaths(&mut self, cx: &mut Cx) {
+        let reported = std::mem::take(&mut self.losses.reported);
+        if reported.is_empty() || self.exit.begun() {
+            return;
+        }
+        self.losses.gathering = true;
+        cx.set_timer(Timer::Deaths, cx.now + Duration::from_millis(GATHER_MS));
+        let name = |(rank, cause)| (rank, Loss { node: self.node_name(rank).to_owned(), cause });
+        let dead: BTreeMap<DaemonRank, Loss> = reported.into_iter().map(name).collect();
+        let ranks: RankSet = dead.keys().copied().collect();
+        self.losses.repairing.extend(ranks.iter());
+        self.counters.daemons_lost += ranks.len() as u64;
+        let of_dead = |node: &&mut NodeRecord| node.daemon.is_some_and(|rank| ranks.contains(rank));
+        self.nodes.iter_mut().filter(of_dead).for_each(|node| node.daemon = None);
+        let orphans = self.orphans_of(&ranks, cx);
+        // Before anything else is sent: the rest then takes the repaired way.
+        self.counters.xcasts += 1;
+        let (message, purpose) = (Message::Died { ranks: ranks.clone(), orphans }, Purpose::Deaths(ranks.clone()));
+        cx.out.push_back(Outgoing::Xcast(message, purpose));
+        self.lose_participants(&ranks, cx);
+        let ids: Vec<JobId> = self.jobs.keys().copied().collect();
+        let hit = ids.into_iter().filter(|id| self.lose_procs(*id, &dead, cx)).count();
+        if hit == 0 || self.config.persistent {
+            cx.notice(notices::daemons_lost(&dead));
+        }
+    }
+
+    /// The living children of the dead, with where they listen.
+    fn orphans_of(&self, dead: &RankSet, cx: &Cx) -> Vec<(DaemonRank, Contact)> {
+        let children = dead.iter().flat_map(|rank| cx.tree.children(rank)).filter(|child| !dead.contains(*child));
+        children.filter_map(|child| Some((child, self.bringup.contacts.get(&child)?.clone()))).collect()
+    }
+
+    /// Everybody has repaired its tree.
+    pub(super) fn on_repaired(&mut self, ranks: &RankSet) {
+        self.counters.repairs += 1;
+        for rank in ranks.iter() {
+            self.losses.repairing.remove(rank);
+        }
+    }
+
+    /// Processes on dead daemons have ended. True when the job had any.
+    fn lose_procs(&mut self, id: JobId, dead: &BTreeMap<DaemonRank, Loss>, cx: &mut Cx) -> bool {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return false;
+        };
+        let map = job.map.clone();
+        let survived = job.survives_losses();
+        let mut first: Option<&Loss> = None;
+        let mut failed = Vec::new();
+        for (rank, _) in map.ranks() {
+            let Some(loss) = map.daemon_of(rank).and_then(|daemon| dead.get(&daemon)) else {
+                continue;
+            };
+            let proc = &mut job.procs[rank.0 as usize];
+            if !proc.state.has_ended() {
+                proc.state = ProcState::CommFailed;
+                job.ended += 1;
+                failed.push(ProcFailure { rank, state: ProcState::CommFailed, code: None });
+                first.get_or_insert(loss);
+            }
+        }
+        for rank in dead.keys() {
+            job.stdin.forget(*rank);
+            job.registering.remove(*rank);
+        }
+        let hit = first.is_some();
+        if let Some(Loss { node, cause }) = first {
+            let text = notices::daemon_lost(id, node, cause, failed.len());
+            self.on_failure(id, Failure { state: JobState::CommFailed, code: 1, text }, survived, cx);
+            self.tell_survivors(id, failed, cx);
+        }
+        self.check_terminated(id, cx);
+        hit
+    }
+}
