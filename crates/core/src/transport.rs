@@ -99,12 +99,7 @@ impl Transport {
 
     /// These daemons are dead: the tree is repaired around them and nothing is expected of them. What that completes is
     /// returned, with what changed for this node.
-    pub(crate) fn repair(
-        &mut self,
-        now: Timestamp,
-        dead: &RankSet,
-        fx: &mut Effects,
-    ) -> (Adoption, Vec<Delivery>) {
+    pub(crate) fn repair(&mut self, now: Timestamp, dead: &RankSet, fx: &mut Effects) -> (Adoption, Vec<Delivery>) {
         let adoption = self.tree.repair_adopting(dead, self.me);
         self.streams.forget(dead);
         // Adopt before excusing: else a broadcast could complete without those below the dead.

@@ -1,9 +1,9 @@
 //! The tree against a naive model: a parent array filled rank by rank, and sets of plain numbers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use ferrite_router::{Adoption, Progress, Receipt, Tree, Xcasts};
-use ferrite_types::{DaemonRank, RankSet};
+use ferrite_router::{Adoption, Progress, Receipt, Streams, Tree, Xcasts};
+use ferrite_types::{DaemonRank, Duration, RankSet, Timestamp};
 use proptest::prelude::*;
 
 /// Who is whose parent, found without any of the crate's arithmetic: ranks are dealt to places in order.
@@ -234,7 +234,8 @@ proptest! {
         enum Event { Message(u32), Process(u32), Ack { from: u32, to: u32 } }
         let mut nodes: BTreeMap<u32, Xcasts> = world.living.iter().map(|r| (*r, Xcasts::new())).collect();
         let head = nodes.get_mut(&0).expect("the head lives");
-        let seq = head.start(&world.tree);
+        let seq = head.start();
+        prop_assert_eq!(head.forwarded(seq, &world.tree.children(DaemonRank::HEAD)), None);
         let mut events: Vec<Event> = vec![Event::Process(0)];
         events.extend(world.tree.children(DaemonRank::HEAD).iter().map(|c| Event::Message(c.0)));
         let (mut processed, mut complete, mut step) = (BTreeSet::new(), 0, 0);
@@ -244,13 +245,12 @@ proptest! {
             let (who, progress) = match events.swap_remove(at) {
                 Event::Message(to) => {
                     let me = DaemonRank(to);
-                    let parent = world.tree.parent(me).expect("messages come from a parent");
                     let node = nodes.get_mut(&to).expect("living");
-                    let receipt = node.receive(seq, parent, world.tree.children(me));
-                    let Receipt::New { forward_to } = receipt else { panic!("a link delivers once") };
-                    events.extend(forward_to.iter().map(|c| Event::Message(c.0)));
+                    prop_assert_eq!(node.receive(seq), Receipt::New, "a link delivers once");
+                    let children = world.tree.children(me);
+                    events.extend(children.iter().map(|c| Event::Message(c.0)));
                     events.push(Event::Process(to));
-                    (to, None)
+                    (to, node.forwarded(seq, &children))
                 }
                 Event::Process(at) => {
                     processed.insert(at);
@@ -268,5 +268,47 @@ proptest! {
             }
         }
         prop_assert_eq!(complete, 1);
+    }
+
+    /// A path that loses whatever it likes, and now and then everything that is on it.
+    #[test]
+    fn whatever_is_lost_every_message_is_taken_once_and_in_order(fate in proptest::collection::vec(0u8..10, 1..400)) {
+        enum Way { Message(u64), Probe(u64) }
+        let (me, peer) = (DaemonRank(1), DaemonRank(2));
+        let (mut sender, mut receiver) = (Streams::new(), Streams::<u64>::new());
+        let (mut there, mut back, mut taken, mut now) = (VecDeque::new(), VecDeque::new(), Vec::new(), Timestamp(0));
+        let mut sent = 0;
+        // After the faults nothing is lost any more and everything must come through.
+        let quiet = std::iter::repeat_n(3u8, 3_000);
+        for what in fate.into_iter().chain(quiet) {
+            match what {
+                0 => there.clear(),
+                1 => back.clear(),
+                2 => drop(there.pop_front()),
+                3 | 4 => {
+                    match there.pop_front() {
+                        Some(Way::Message(seq)) => {
+                            let arrival = receiver.receive(me, seq, 1);
+                            if arrival.take { taken.push(seq) }
+                            back.extend(arrival.reply);
+                        }
+                        Some(Way::Probe(last)) => back.push_back(receiver.probed(me, last)),
+                        None => {}
+                    }
+                    if let Some(ack) = back.pop_front() {
+                        there.extend(sender.acked(peer, ack, now).into_iter().map(|(seq, _)| Way::Message(seq)));
+                    }
+                    now = now + Duration::from_millis(100);
+                    there.extend(sender.overdue(now).into_iter().map(|(_, last)| Way::Probe(last)));
+                }
+                5 => now = now + Duration::from_millis(2_000),
+                _ => {
+                    sent += 1;
+                    there.push_back(Way::Message(sender.send(peer, sent, now).seq));
+                }
+            }
+        }
+        prop_assert_eq!(taken, (1..=sent).collect::<Vec<_>>());
+        prop_assert_eq!(sender.kept(), 0);
     }
 }

@@ -1,8 +1,8 @@
 //! The end of the DVM: after its last job, after a failure, or because the user wants out.
 
 use ferrite_types::{JobId, JobState};
-use ferrite_wire::control::{Done, Reply};
 use ferrite_wire::Message;
+use ferrite_wire::control::{Done, Reply};
 
 use super::Head;
 use crate::cx::{Cx, Outgoing, Purpose};

@@ -25,8 +25,8 @@ use std::collections::{BTreeMap, VecDeque};
 use ferrite_map::Occupancy;
 use ferrite_rm::params::Params;
 use ferrite_types::{DaemonRank, JobId, JobState, NodeRecord};
-use ferrite_wire::control::Submission;
 use ferrite_wire::Message;
+use ferrite_wire::control::Submission;
 
 pub use self::job::Job;
 

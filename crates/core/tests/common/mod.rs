@@ -46,6 +46,17 @@ pub struct Cluster {
     /// When false, output credits and stdin acknowledgements are withheld.
     pub flowing: bool,
     pub withheld: Vec<(DaemonRank, Input)>,
+    /// Frames from the first to the second are lost.
+    lossy: Option<(DaemonRank, DaemonRank)>,
+    /// Moves when a timer is fired.
+    now: Timestamp,
+}
+
+/// A daemon that stands still, and with whom it was linked.
+pub struct Frozen {
+    rank: DaemonRank,
+    node: Node,
+    links: Vec<DaemonRank>,
 }
 
 pub fn local(name: &str) -> LocalNode {
@@ -81,7 +92,7 @@ impl Cluster {
         cluster
     }
 
-    fn build(count: u32, params: &[(&str, &str)], persistent: bool) -> Cluster {
+    pub fn build(count: u32, params: &[(&str, &str)], persistent: bool) -> Cluster {
         let nodes = (0..count).map(|i| HostEntry::named(&format!("n{i}"))).collect();
         let config = HeadConfig {
             dvm: "prterun-n0-1".to_owned(),
@@ -119,6 +130,8 @@ impl Cluster {
             signals: Vec::new(),
             flowing: true,
             withheld: Vec::new(),
+            lossy: None,
+            now: Timestamp(1),
         }
     }
 
@@ -174,7 +187,7 @@ impl Cluster {
                 self.received.entry(at).or_default().push(kind);
             }
             let mut fx = Effects::new();
-            node.handle(Timestamp(1), input, &mut fx);
+            node.handle(self.now, input, &mut fx);
             for effect in fx.drain().collect::<Vec<_>>() {
                 self.execute(at, effect);
             }
@@ -183,6 +196,8 @@ impl Cluster {
 
     pub fn fire(&mut self, at: u32, timer: Timer) {
         assert!(self.timers.remove(&(DaemonRank(at), timer)), "{timer:?} is not set at {at}");
+        // Longer than anybody waits for an answer, shorter than anybody gives up.
+        self.now = self.now + Duration::from_millis(2_000);
         self.input(DaemonRank(at), Input::Timer(timer));
         self.run();
     }
@@ -214,9 +229,62 @@ impl Cluster {
     }
 
     pub fn crash(&mut self, rank: u32) {
-        self.exits.insert(DaemonRank(rank), 137);
-        self.remove(DaemonRank(rank), "connection reset");
+        self.crash_all(&[rank]);
+    }
+
+    /// Several die before anybody can react.
+    pub fn crash_all(&mut self, ranks: &[u32]) {
+        for rank in ranks {
+            self.exits.insert(DaemonRank(*rank), 137);
+            self.remove(DaemonRank(*rank), "connection reset");
+        }
         self.run();
+    }
+
+    /// A link breaks; both ends learn it.
+    pub fn cut(&mut self, a: u32, b: u32) {
+        let (a, b) = (DaemonRank(a), DaemonRank(b));
+        assert!(self.links.remove(&(a.min(b), a.max(b))), "there is no such link");
+        for (at, peer) in [(a, b), (b, a)] {
+            self.input(at, Input::LinkLost { peer, cause: "connection timed out".to_owned() });
+        }
+        self.run();
+    }
+
+    /// From now on what one daemon sends to another is lost, until [`Cluster::keep_nothing_back`].
+    pub fn losing(&mut self, from: u32, to: u32) {
+        self.lossy = Some((DaemonRank(from), DaemonRank(to)));
+    }
+
+    pub fn keep_nothing_back(&mut self) {
+        self.lossy = None;
+    }
+
+    /// A daemon stands still, so long that everybody gives it up.
+    pub fn freeze(&mut self, rank: u32) -> Frozen {
+        let rank = DaemonRank(rank);
+        let node = self.nodes.remove(&rank).expect("it lives");
+        let ends: Vec<_> = self.links.iter().copied().filter(|(a, b)| *a == rank || *b == rank).collect();
+        let peers: Vec<DaemonRank> = ends.iter().map(|(a, b)| if *a == rank { *b } else { *a }).collect();
+        ends.iter().for_each(|link| assert!(self.links.remove(link)));
+        for peer in &peers {
+            self.input(*peer, Input::LinkLost { peer: rank, cause: "no sign of life".to_owned() });
+        }
+        self.run();
+        Frozen { rank, node, links: peers }
+    }
+
+    pub fn thaw(&mut self, frozen: Frozen) {
+        let Frozen { rank, node, links } = frozen;
+        self.nodes.insert(rank, node);
+        for peer in links {
+            self.input(rank, Input::LinkLost { peer, cause: "closed".to_owned() });
+        }
+        self.run();
+    }
+
+    pub fn links(&self) -> impl Iterator<Item = (DaemonRank, DaemonRank)> + '_ {
+        self.links.iter().copied()
     }
 
     pub fn output(&mut self, rank: u32, text: &str) {
@@ -292,6 +360,7 @@ impl Cluster {
 
     fn execute(&mut self, at: DaemonRank, effect: Effect) {
         match effect {
+            Effect::Transmit { peer, .. } if self.lossy == Some((at, peer)) => {}
             Effect::Transmit { peer, frame } => self.input(peer, Input::Frame { from: at, frame }),
             Effect::Connect { peer, .. } if self.nodes.contains_key(&peer) => self.link(at, peer),
             Effect::Connect { peer, .. } => {

@@ -266,5 +266,8 @@ fn counted() -> Metrics {
         output_bytes: 6,
         stdin_bytes: 7,
         xcasts: 1,
+        daemons_lost: 2,
+        repairs: 1,
+        rejoins: 3,
     }
 }

@@ -15,7 +15,7 @@ fn daemon(rank: u32, key: u8) -> (Links, Outbox) {
 }
 
 fn frame(payload: Bytes) -> Frame {
-    Frame { dest: Dest::One(DaemonRank(0)), origin: DaemonRank(1), kind: FrameKind::Message, payload }
+    Frame { dest: Dest::One(DaemonRank(0)), origin: DaemonRank(1), kind: FrameKind::Direct, payload }
 }
 
 fn soon() -> Instant {
@@ -38,7 +38,7 @@ fn run(test: impl Future<Output = ()>) {
 async fn pair() -> (Links, Outbox, Links, Outbox) {
     let (head, mut head_out) = daemon(0, 7);
     let (mut child, mut child_out) = daemon(1, 7);
-    child.connect(DaemonRank(0), head.contact().clone(), soon());
+    child.connect(DaemonRank(0), head.contact().clone(), soon(), true);
     assert!(matches!(next(&mut child_out).await, Input::LinkUp { peer: DaemonRank(0) }));
     assert!(matches!(next(&mut head_out).await, Input::LinkUp { peer: DaemonRank(1) }));
     (head, head_out, child, child_out)
@@ -106,7 +106,7 @@ fn a_daemon_with_another_key_is_refused_and_told() {
     run(async {
         let (head, mut head_out) = daemon(0, 7);
         let (mut child, mut child_out) = daemon(1, 8);
-        child.connect(DaemonRank(0), head.contact().clone(), soon());
+        child.connect(DaemonRank(0), head.contact().clone(), soon(), true);
         let Input::ConnectFailed { cause, .. } = next(&mut child_out).await else { panic!("a refusal") };
         assert!(cause.contains("it may belong to another DVM"), "{cause}");
         assert!(head_out.try_recv().is_err());
@@ -129,7 +129,7 @@ fn another_version_is_named_to_the_caller() {
             let _ = stream.read_to_end(&mut rest).await;
         });
         let (mut child, mut child_out) = daemon(1, 7);
-        child.connect(DaemonRank(0), contact, soon());
+        child.connect(DaemonRank(0), contact, soon(), true);
         let Input::ConnectFailed { cause, .. } = next(&mut child_out).await else { panic!("a refusal") };
         assert!(cause.contains("version 9.8.7"), "{cause}");
         assert!(head_out.try_recv().is_err());
@@ -183,7 +183,7 @@ fn a_recorded_call_makes_no_link() {
         let middle = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let contact = Contact(vec![middle.local_addr().unwrap()]);
         let (mut child, _child_out) = daemon(1, 7);
-        child.connect(DaemonRank(0), contact, soon());
+        child.connect(DaemonRank(0), contact, soon(), true);
         let (mut stream, _) = middle.accept().await.unwrap();
         let mut recording = vec![0; 1000];
         let n = stream.read(&mut recording).await.unwrap();
@@ -207,7 +207,7 @@ fn a_port_that_opens_late_is_still_reached() {
         let address = reserve.local_addr().unwrap();
         drop(reserve);
         let (mut child, mut child_out) = daemon(1, 7);
-        child.connect(DaemonRank(0), Contact(vec![address]), soon());
+        child.connect(DaemonRank(0), Contact(vec![address]), soon(), true);
         tokio::time::sleep(Duration::from_millis(100)).await;
         let (inbox, _out) = mpsc::unbounded_channel();
         let shared = Rc::new(Shared {
@@ -230,9 +230,29 @@ fn nobody_there_is_an_error_that_names_the_address() {
         drop(reserve);
         let (mut child, mut child_out) = daemon(1, 7);
         let deadline = Instant::now() + Duration::from_millis(200);
-        child.connect(DaemonRank(0), Contact(vec![address]), deadline);
+        child.connect(DaemonRank(0), Contact(vec![address]), deadline, true);
         let Input::ConnectFailed { cause, .. } = next(&mut child_out).await else { panic!("a failure") };
         assert!(cause.contains(&address.to_string()) && cause.contains("refused"), "{cause}");
+    });
+}
+
+#[test]
+fn who_does_not_insist_takes_a_refusal_for_an_answer() {
+    run(async {
+        let reserve = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = reserve.local_addr().unwrap();
+        drop(reserve);
+        let (mut child, mut child_out) = daemon(1, 7);
+        // The deadline is far away: the answer comes before it, or this test hangs.
+        let deadline = Instant::now() + Duration::from_secs(3_600);
+        child.connect(DaemonRank(0), Contact(vec![address]), deadline, false);
+        assert!(matches!(next(&mut child_out).await, Input::ConnectFailed { refused: true, .. }));
+        // One that is there and says nothing is not gone.
+        let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let there = silent.local_addr().unwrap();
+        let deadline = Instant::now() + Duration::from_millis(200);
+        child.connect(DaemonRank(0), Contact(vec![address, there]), deadline, false);
+        assert!(matches!(next(&mut child_out).await, Input::ConnectFailed { refused: false, .. }));
     });
 }
 

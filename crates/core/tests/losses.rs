@@ -1,0 +1,185 @@
+//! Daemons and links that are lost while the DVM goes on (seed 4; issue: losing daemons without losing the DVM).
+
+mod common;
+
+use common::{Cluster, job};
+use ferrite_core::{Input, PmixEffect, PmixToken, Timer};
+use ferrite_types::*;
+use ferrite_wire::control::{Reply, Request, Submission};
+
+const TREE: &[(&str, &str)] = &[("rml_base_radix", "2")];
+
+/// A DVM that is up, with a tree of radix 2.
+//            0
+//        1       2
+//      3   4   5   6
+//     7 8  9
+fn ten() -> Cluster {
+    let mut dvm = Cluster::build(10, TREE, true);
+    dvm.input(DaemonRank::HEAD, Input::Start);
+    dvm.run();
+    dvm
+}
+
+fn on_nodes(program: &str, nodes: &[&str]) -> JobSpec {
+    let mut spec = job(program, nodes.len() as u32);
+    spec.apps[0].hosts.hosts = nodes.iter().map(|name| HostRef::Host(HostEntry::named(name))).collect();
+    spec
+}
+
+/// Where the daemons hang after all that has happened.
+fn links(dvm: &Cluster) -> Vec<(u32, u32)> {
+    dvm.links().map(|(a, b)| (a.0, b.0)).collect()
+}
+
+#[test]
+fn the_children_of_a_dead_daemon_hang_on_its_parent_and_jobs_elsewhere_go_on() {
+    let mut dvm = ten();
+    dvm.submit(1, Submission::of(on_nodes("there", &["n9", "n6"])));
+    dvm.crash(1);
+    assert_eq!(links(&dvm), [(0, 2), (0, 3), (0, 4), (2, 5), (2, 6), (3, 7), (3, 8), (4, 9)]);
+    assert_eq!(dvm.running.len(), 2, "it had no process there");
+    assert!(dvm.notices.iter().any(|n| n.contains("n1")), "{:?}", dvm.notices);
+    dvm.exit_job(1);
+    assert_eq!(dvm.code_of(1), 0);
+    dvm.submit(2, Submission::of(on_nodes("next", &["n3", "n4", "n7"])));
+    dvm.exit_job(2);
+    assert_eq!(dvm.code_of(2), 0);
+}
+
+#[test]
+fn a_job_that_had_a_process_on_the_dead_daemons_node_ends_with_a_message_that_names_it() {
+    let mut dvm = ten();
+    dvm.submit(1, Submission::of(on_nodes("a.out", &["n4", "n8"])));
+    dvm.crash(4);
+    assert_eq!(dvm.code_of(1), 1);
+    assert!(dvm.notices.iter().any(|n| n.contains("n4") && n.contains("Job 1")), "{:?}", dvm.notices);
+    assert!(dvm.running.is_empty(), "the other one was ended");
+    // The node is not offered any more.
+    dvm.submit(2, Submission::of(on_nodes("a.out", &["n4"])));
+    assert!(matches!(dvm.reply(2), Reply::Done(done) if done.exit_code != 0));
+}
+
+#[test]
+fn a_recoverable_job_goes_on_without_the_processes_of_a_dead_daemon() {
+    let mut spec = on_nodes("a.out", &["n4", "n9", "n8"]);
+    spec.options.recoverable = true;
+    let mut dvm = ten();
+    dvm.submit(1, Submission::of(spec));
+    dvm.crash(4);
+    assert_eq!(dvm.running.len(), 2, "also on the node below the dead daemon");
+    dvm.exit_job(1);
+    assert_eq!(dvm.code_of(1), 1, "the first failure is its result");
+}
+
+#[test]
+fn a_whole_branch_that_dies_at_once_is_repaired_around() {
+    let mut dvm = ten();
+    dvm.crash_all(&[1, 3, 7]);
+    dvm.fire(0, Timer::Deaths);
+    assert_eq!(links(&dvm), [(0, 2), (0, 4), (0, 8), (2, 5), (2, 6), (4, 9)]);
+    dvm.submit(1, Submission::of(on_nodes("next", &["n8", "n9"])));
+    dvm.exit_job(1);
+    assert_eq!(dvm.code_of(1), 0);
+}
+
+#[test]
+fn a_cut_link_between_two_living_daemons_is_made_again_and_costs_nobody_anything() {
+    let mut dvm = ten();
+    dvm.submit(1, Submission::of(on_nodes("a.out", &["n3", "n7", "n9"])));
+    let notices = dvm.notices.len();
+    dvm.cut(1, 3);
+    assert_eq!(links(&dvm).len(), 9);
+    assert_eq!(dvm.notices.len(), notices);
+    dvm.exit_job(1);
+    assert_eq!(dvm.code_of(1), 0);
+}
+
+#[test]
+fn what_was_on_its_way_over_a_cut_link_arrives_once_all_the_same() {
+    let mut dvm = ten();
+    dvm.submit(1, Submission::of(on_nodes("a.out", &["n7"])));
+    // The end of the process goes up as far as daemon 3, whose link breaks under it.
+    dvm.losing(3, 1);
+    dvm.exit_job(1);
+    dvm.keep_nothing_back();
+    dvm.cut(1, 3);
+    assert!(dvm.replies.iter().all(|(id, _)| id.0 != 1), "it was lost");
+    dvm.fire(7, Timer::Probe);
+    assert_eq!(dvm.code_of(1), 0);
+}
+
+#[test]
+fn a_fence_with_a_participant_on_a_dead_daemon_fails_everywhere_with_one_error() {
+    let mut spec = on_nodes("mpi", &["n3", "n4", "n6"]);
+    spec.options.recoverable = true;
+    let mut dvm = ten();
+    dvm.submit(1, Submission::of(spec));
+    dvm.fence(3, 33, b"three");
+    dvm.crash(4);
+    dvm.fence(6, 66, b"six");
+    let answers: Vec<_> = dvm
+        .pmix
+        .iter()
+        .filter_map(|(_, effect)| match effect {
+            PmixEffect::Reply { token, result } => Some((*token, result.clone())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(answers, [(PmixToken(33), Err(-61)), (PmixToken(66), Err(-61))]);
+}
+
+#[test]
+fn a_fence_whose_relay_is_lost_completes() {
+    let mut dvm = ten();
+    dvm.submit(1, Submission::of(on_nodes("mpi", &["n7", "n6"])));
+    dvm.fence(7, 77, b"seven");
+    dvm.crash_all(&[1, 3]);
+    dvm.fire(0, Timer::Deaths);
+    dvm.fence(6, 66, b"six");
+    let good = dvm
+        .pmix
+        .iter()
+        .filter(|(_, effect)| matches!(effect, PmixEffect::Reply { result: Ok(all), .. } if all.len() == 8));
+    assert_eq!(good.count(), 2);
+}
+
+#[test]
+fn a_frozen_daemon_that_comes_back_after_its_death_is_told_to_leave_and_does() {
+    let mut dvm = ten();
+    dvm.submit(1, Submission::of(on_nodes("a.out", &["n3"])));
+    let frozen = dvm.freeze(3);
+    assert_eq!(dvm.code_of(1), 1);
+    assert_eq!(links(&dvm), [(0, 1), (0, 2), (1, 4), (1, 7), (1, 8), (2, 5), (2, 6), (4, 9)]);
+    dvm.thaw(frozen);
+    assert!(dvm.exits.contains_key(&DaemonRank(3)));
+    assert!(dvm.running.is_empty());
+}
+
+#[test]
+fn the_end_of_the_head_ends_every_daemon_and_process() {
+    let mut dvm = ten();
+    dvm.submit(1, Submission::of(on_nodes("a.out", &["n1", "n5", "n9"])));
+    dvm.crash(0);
+    dvm.assert_gone();
+}
+
+#[test]
+fn a_dvm_that_has_lost_daemons_ends_in_order() {
+    let mut dvm = ten();
+    dvm.crash_all(&[2, 5]);
+    dvm.fire(0, Timer::Deaths);
+    dvm.ask(1, Request::Terminate);
+    dvm.assert_gone();
+    assert_eq!(dvm.exits.get(&DaemonRank::HEAD), Some(&0));
+}
+
+#[test]
+fn the_metrics_count_losses_and_repairs() {
+    let mut dvm = ten();
+    dvm.crash_all(&[1, 9]);
+    dvm.fire(0, Timer::Deaths);
+    dvm.ask(1, Request::Metrics);
+    let Reply::Metrics(metrics) = dvm.reply(1) else { panic!("metrics") };
+    assert_eq!((metrics.daemons_lost, metrics.repairs), (2, 2));
+}
