@@ -146,6 +146,14 @@ impl Calls {
     }
 }
 
+/// The process that this upcall connects.
+pub(super) fn newcomer(upcall: &Upcall, names: &Names) -> Option<ProcId> {
+    match upcall {
+        Upcall::ClientConnected { proc, .. } => find(proc, names),
+        _ => None,
+    }
+}
+
 fn find(proc: &Proc, names: &Names) -> Option<ProcId> {
     let known = names.get(&proc.nspace)?;
     (proc.rank < known.size).then_some(ProcId { job: known.job, rank: Rank(proc.rank) })

@@ -2,19 +2,21 @@
 
 use ferrite_pmix::{Audience, Info, Notice, Proc, Status, Value};
 use ferrite_pmix_sys as sys;
-use ferrite_types::ProcState;
+use ferrite_types::{ProcState, Rank};
 use ferrite_wire::ProcFailure;
 
-/// The event. Its source is the server that reports it, as the standard has it; whom it is about is in `PMIX_EVENT_AFFECTED_PROC`.
-/// `None` for a state that is no failure.
-pub(super) fn failure(server: Proc, nspace: &str, failed: &ProcFailure) -> Option<Notice> {
+/// The event for these ranks. Its source is the server that reports it, as the standard has it; whom it is about is in
+/// `PMIX_EVENT_AFFECTED_PROC`. `None` for a state that is no failure.
+///
+/// Every rank is named: with a wildcard libpmix 4.2 may forget the event before a process has asked for it.
+pub(super) fn failure(server: Proc, nspace: &str, failed: &ProcFailure, to: &[Rank]) -> Option<Notice> {
     let affected = Proc::new(nspace, failed.rank.0);
     let mut info = vec![Info::new(sys::PMIX_EVENT_AFFECTED_PROC, Value::Proc(affected))];
     if let Some(code) = failed.code {
         info.push(Info::new(sys::PMIX_EXIT_CODE, Value::Int(code.into())));
     }
-    let to = Audience::Procs(vec![Proc::new(nspace, Proc::WILDCARD)]);
-    Some(Notice { code: code(failed.state)?, source: server, to, info })
+    let to = to.iter().map(|rank| Proc::new(nspace, rank.0)).collect();
+    Some(Notice { code: code(failed.state)?, source: server, to: Audience::Procs(to), info })
 }
 
 fn code(state: ProcState) -> Option<Status> {
@@ -41,19 +43,17 @@ fn code(state: ProcState) -> Option<Status> {
 
 #[cfg(test)]
 mod tests {
-    use ferrite_types::Rank;
-
     use super::*;
 
     fn event(state: ProcState, code: Option<u8>) -> Option<Notice> {
-        failure(Proc::new("d@0", 2), "d@1", &ProcFailure { rank: Rank(3), state, code })
+        failure(Proc::new("d@0", 2), "d@1", &ProcFailure { rank: Rank(3), state, code }, &[Rank(0), Rank(2)])
     }
 
     #[test]
-    fn an_event_names_the_failed_process_and_goes_to_its_job_only() {
+    fn an_event_names_the_failed_process_and_everybody_who_is_to_hear_it() {
         let notice = event(ProcState::AbortedBySig, Some(137)).unwrap();
         assert_eq!((notice.code, notice.source), (Status::PROC_ABORTED_BY_SIG, Proc::new("d@0", 2)));
-        assert_eq!(notice.to, Audience::Procs(vec![Proc::new("d@1", Proc::WILDCARD)]));
+        assert_eq!(notice.to, Audience::Procs(vec![Proc::new("d@1", 0), Proc::new("d@1", 2)]));
         let affected = Info::new(sys::PMIX_EVENT_AFFECTED_PROC, Value::Proc(Proc::new("d@1", 3)));
         assert_eq!(notice.info, [affected, Info::new(sys::PMIX_EXIT_CODE, Value::Int(137))]);
     }

@@ -16,7 +16,7 @@ mod tools;
 mod worker;
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::{OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
@@ -26,8 +26,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ferrite_core::{Input, PmixCall, PmixEffect, Registration};
 use ferrite_pmi1::{ClientPlace, client_env};
-use ferrite_pmix::{FrontDoor, Notice, Proc, ServerConfig, Status, compat_env};
-use ferrite_types::{DaemonRank, JobId, ProcId};
+use ferrite_pmix::{FrontDoor, Proc, ServerConfig, Status, compat_env};
+use ferrite_types::{DaemonRank, JobId, ProcId, Rank};
 use ferrite_wire::ProcFailure;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::spawn_local;
@@ -80,8 +80,11 @@ struct Job {
     local_size: u32,
     /// The library knows it.
     is_ready: bool,
-    /// Events from before the library was started, for processes that come to it later.
-    missed: Vec<Notice>,
+    /// Local processes that have come to the library.
+    connected: BTreeSet<Rank>,
+    /// What is to be announced to each process, once it has come: of an event that is older than the connection, libpmix 4.2
+    /// tells twice.
+    failures: Vec<ProcFailure>,
 }
 
 impl PmixBridge {
@@ -197,7 +200,7 @@ impl Shared {
                 app.argv.first().is_some_and(|p| self.hints.borrow_mut().wants_pmix(p, Path::new(wdir)))
             });
         let local_size = order.map.on_daemon(self.daemon).count() as u32;
-        let job = Job { registration, local_size, is_ready: false, missed: Vec::new() };
+        let job = Job { registration, local_size, is_ready: false, connected: BTreeSet::new(), failures: Vec::new() };
         if let Some(worker) = self.worker.get() {
             self.present(worker, id, &job);
         }
@@ -218,14 +221,31 @@ impl Shared {
     }
 
     fn notify(&self, id: JobId, failed: &[ProcFailure]) {
+        let mut jobs = self.jobs.borrow_mut();
+        let Some(job) = jobs.get_mut(&id) else {
+            return;
+        };
+        job.failures.extend_from_slice(failed);
+        job.connected.retain(|rank| failed.iter().all(|failure| failure.rank != *rank));
+        self.announce(id, failed, &job.connected.iter().copied().collect::<Vec<_>>());
+    }
+
+    /// A process has come to the library: it hears of the failures before it.
+    fn welcome(&self, proc: ProcId) {
+        if let Some(job) = self.jobs.borrow_mut().get_mut(&proc.job) {
+            job.connected.insert(proc.rank);
+            self.announce(proc.job, &job.failures, &[proc.rank]);
+        }
+    }
+
+    fn announce(&self, id: JobId, failed: &[ProcFailure], to: &[Rank]) {
+        let Some(worker) = self.worker.get().filter(|_| !to.is_empty()) else {
+            return;
+        };
         let server = Proc::new(JobId::DAEMONS.nspace(&self.dvm), self.daemon.0);
         let nspace = id.nspace(&self.dvm);
-        let notices = failed.iter().filter_map(|failed| events::failure(server.clone(), &nspace, failed));
-        match (self.worker.get(), self.jobs.borrow_mut().get_mut(&id)) {
-            (Some(worker), Some(_)) => notices.for_each(|notice| worker.notify(notice)),
-            (None, Some(job)) => job.missed.extend(notices),
-            (_, None) => {}
-        }
+        let notices = failed.iter().filter_map(|failed| events::failure(server.clone(), &nspace, failed, to));
+        notices.for_each(|notice| worker.notify(notice));
     }
 
     fn fetch(self: &Rc<Self>, fetch: u64, proc: ProcId) {
@@ -286,7 +306,6 @@ impl Shared {
 
     fn present(&self, worker: &Worker, id: JobId, job: &Job) {
         worker.register(id, job::job_info(&job.registration, self.session.path()));
-        job.missed.iter().cloned().for_each(|notice| worker.notify(notice));
     }
 
     async fn listen(self: Rc<Self>, mut happened: UnboundedReceiver<Event>) {
@@ -298,7 +317,9 @@ impl Shared {
                         _ => Some(upcall),
                     };
                     if let Some(upcall) = rest {
+                        let newcomer = calls::newcomer(&upcall, &self.names.borrow());
                         self.calls.borrow_mut().receive(upcall, &self.names.borrow());
+                        newcomer.into_iter().for_each(|proc| self.welcome(proc));
                     }
                 }
                 Event::Registered(id) => {
