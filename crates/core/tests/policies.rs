@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Cluster, job, proc};
-use ferrite_core::{AbortScope, PmixEffect, PmixToken, Timer};
+use ferrite_core::{AbortScope, Input, PmixCall, PmixEffect, PmixToken, Timer};
 use ferrite_types::*;
 
 const TREE: &[(&str, &str)] = &[("rml_base_radix", "2")];
@@ -178,6 +178,22 @@ fn nobody_waits_in_a_fence_for_a_process_that_has_failed() {
     assert_eq!(replies(&dvm).len(), 3, "one reply each");
     dvm.exit_all();
     dvm.assert_gone();
+}
+
+#[test]
+fn nobody_waits_for_the_data_of_a_process_whose_daemon_is_lost() {
+    let mut dvm = cluster(3, 3, recoverable());
+    let ask = |dvm: &mut Cluster, token| {
+        dvm.input(DaemonRank(1), Input::Pmix(PmixCall::Modex { proc: proc(2), token: PmixToken(token) }));
+        dvm.run();
+    };
+    // Its library has not answered when it is lost.
+    ask(&mut dvm, 100);
+    assert_eq!(replies(&dvm), []);
+    dvm.crash(2);
+    ask(&mut dvm, 101);
+    let lost = Err(LOST_CONNECTION);
+    assert_eq!(replies(&dvm), [(1, PmixToken(100), lost), (1, PmixToken(101), lost)]);
 }
 
 #[test]
