@@ -1,6 +1,7 @@
 /* Failures as events: `events FAULT` runs until the fault of its highest rank, which all others tell of and survive.
    FAULT: `exit` (code 3), `signal` (KILL), `sync` (exit 0 without finalize), `abort` (of itself alone, code 5), or `none`: it
-   waits to be ended from outside. `events FAULT N` waits for the failures of N processes. */
+   waits to be ended from outside. `events FAULT N` waits for the failures of N processes. `events late` was started after the
+   fault: it waits to hear of it, and meets nobody. */
 
 #include <pmix.h>
 #include <pthread.h>
@@ -75,6 +76,7 @@ static void fail(const char *fault)
 int main(int argc, char **argv)
 {
     int failures = argc > 2 ? atoi(argv[2]) : 1;
+    bool is_late = argc > 1 && !strcmp(argv[1], "late");
     check("init", PMIx_Init(&me, NULL, 0));
     pmix_status_t codes[] = {PMIX_ERR_EXIT_NONZERO_TERM, PMIX_ERR_PROC_ABORTED_BY_SIG, PMIX_ERR_PROC_TERM_WO_SYNC,
                              PMIX_ERR_PROC_REQUESTED_ABORT, PMIX_ERR_COMM_FAILURE};
@@ -87,9 +89,10 @@ int main(int argc, char **argv)
     pmix_proc_t all;
     pmix_value_t *size;
     PMIX_LOAD_PROCID(&all, me.nspace, PMIX_RANK_WILDCARD);
-    check("fence", PMIx_Fence(&all, 1, NULL, 0));
+    if (!is_late)
+        check("fence", PMIx_Fence(&all, 1, NULL, 0));
     check("size", PMIx_Get(&all, PMIX_JOB_SIZE, NULL, 0, &size));
-    if (me.rank == size->data.uint32 - 1)
+    if (!is_late && me.rank == size->data.uint32 - 1)
         fail(argc > 1 ? argv[1] : "exit");
 
     pthread_mutex_lock(&lock);
@@ -97,7 +100,8 @@ int main(int argc, char **argv)
         pthread_cond_wait(&changed, &lock);
     pthread_mutex_unlock(&lock);
     /* Who meets a process that is gone does not wait for ever. */
-    printf("%u fence %d\n", me.rank, PMIx_Fence(&all, 1, NULL, 0));
+    if (!is_late)
+        printf("%u fence %d\n", me.rank, PMIx_Fence(&all, 1, NULL, 0));
     fflush(stdout);
     sleep(1); /* An event that comes twice would be heard now. */
     check("finalize", PMIx_Finalize(NULL, 0));

@@ -22,6 +22,7 @@ const SIX: &str = "--host n0:2,n1:2,n2:2 -n 6 --map-by slot";
 pub(super) fn all() -> Vec<Scenario> {
     scenarios![
         the_survivors_on_all_nodes_hear_once_of_each_way_to_fail,
+        who_comes_to_the_library_after_a_failure_hears_of_it_once_too,
         the_survivors_of_a_lost_daemon_hear_of_each_of_its_processes,
         a_recoverable_job_without_events_ends_with_the_code_of_its_first_failure,
         an_abort_of_all_ends_a_continuous_job,
@@ -51,6 +52,14 @@ fn the_survivors_on_all_nodes_hear_once_of_each_way_to_fail(c: &Context) -> Resu
         let outcome = job.run()?.code(of_job)?.lines(&heard(5, &[(5, event, code)]))?;
         outcome.complains_about(&["rank 5", "n2", "left alone (recoverable)"])?;
     }
+    Ok(())
+}
+
+fn who_comes_to_the_library_after_a_failure_hears_of_it_once_too(c: &Context) -> Result<()> {
+    let events = pmix_program("events")?;
+    let script = format!("[ $PMIX_RANK != 5 ] || exit 3; sleep 1; exec {} late", events.display());
+    let expected: Vec<String> = (0..5).map(|me| format!("{me} heard {EXIT_NONZERO} of 5 code 3 from @0")).collect();
+    c.prterun(SIX)?.words(["--continuous", "sh", "-c", &script])?.run()?.code(3)?.lines(&expected)?;
     Ok(())
 }
 
