@@ -30,7 +30,7 @@ impl Head {
         let pid = proc.pid;
         job.ended += 1;
         self.close_lines(ProcId { job: id, rank: end.rank }, cx);
-        let job = self.jobs.get(&id)?;
+        let job = self.jobs.get(&id).filter(|job| job.is_healthy())?;
         let harmless = end.state == ProcState::TermNonZero && !job.spec.options.error_nonzero_status;
         let (state, code) = consequence(end).filter(|_| !harmless)?;
         let node = job.map.node_of(end.rank).map_or("", |n| n.name.as_str());
