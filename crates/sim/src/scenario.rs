@@ -162,9 +162,13 @@ impl Scenario {
     /// Adds a job of the quiet phase. Its client waits for slots: a job of the fault phase may still hold them.
     #[must_use]
     pub fn with_quiet_job(mut self, at: Time, spec: JobSpec, expect: Expect) -> Scenario {
+        self.add_quiet_job(at, spec, expect);
+        self
+    }
+
+    fn add_quiet_job(&mut self, at: Time, spec: JobSpec, expect: Expect) {
         let client = Client { patient: true, ..Client::default() };
         self.jobs.push(JobPlan { at, spec, expect, client, quiet: true });
-        self
     }
 
     /// When the faults are over and everybody has had time to find out what is left.
@@ -200,7 +204,10 @@ impl Scenario {
     #[must_use]
     pub fn random(seed: u64, daemons: Option<u32>, radix: Option<u32>) -> Scenario {
         let mut rng = Rng::new(seed);
-        let daemons = daemons.unwrap_or_else(|| draw_daemons(&mut rng));
+        // Drawn apart: it reshuffles nothing else.
+        let mut extra = Rng::new(seed ^ 0x1a46_e000_0000_0001);
+        let small = *rng.pick(&[1, 2, 3, 4, 5, 7, 8, 12, 16, 33, 70]);
+        let daemons = daemons.unwrap_or_else(|| draw_large(&mut extra).unwrap_or(small));
         let radix = radix.unwrap_or_else(|| *rng.pick(&[2, 2, 3, 4, 64]));
         let mut s = Scenario::calm(seed, daemons, radix);
         s.slots = rng.between(1, 8) as u32;
@@ -214,11 +221,11 @@ impl Scenario {
         s.slowest_start = *rng.pick(&[1_000, 50_000, 2_000_000]);
         s.draw_jobs(&mut rng);
         match rng.between(0, 9) {
-            0..=4 => {}
+            0..=4 if !extra.permille(400) => {}
             5 | 6 => s.draw_fates(&mut rng),
-            7 | 8 => {
+            0..=4 | 7 | 8 => {
                 s.faults = fault::draw(&mut rng, daemons, radix);
-                s = s.draw_quiet_phase(&mut rng);
+                s.draw_quiet_phase(&mut rng);
             }
             _ => s.draw_ending(&mut rng),
         }
@@ -262,20 +269,19 @@ impl Scenario {
         }
     }
 
-    /// Small jobs on what is left, each fault having cost a daemon at most.
-    fn draw_quiet_phase(mut self, rng: &mut Rng) -> Scenario {
+    /// The first job of a quiet phase often wants every slot that must be left, each fault having cost a daemon at
+    /// most; others are small.
+    fn draw_quiet_phase(&mut self, rng: &mut Rng) {
         let from = self.quiet_from();
         let left = self.daemons.saturating_sub(self.faults.len() as u32).max(1) * self.slots;
         let count = if self.persistent { rng.between(1, 3) } else { 0 };
-        for _ in 0..count {
-            let mut spec = job(rng.between(1, u64::from(left.min(16))) as u32, "exit:0");
-            if rng.permille(500) {
-                spec = job(rng.between(1, u64::from(left.min(16))) as u32, "init fence finalize");
-            }
+        for i in 0..count {
+            let all = i == 0 && self.daemons < LARGE && rng.permille(600);
+            let np = if all { left } else { rng.between(1, u64::from(left.min(16))) as u32 };
+            let mut spec = job(np, if rng.permille(500) { "exit:0" } else { "init fence finalize" });
             spec.map.by = *rng.pick(&[None, Some(MapBy::Node)]);
-            self = self.with_quiet_job(from + rng.between(0, 1_000_000), spec, Expect::Code(0));
+            self.add_quiet_job(from + rng.between(0, 1_000_000), spec, Expect::Code(0));
         }
-        self
     }
 
     fn draw_questions(&mut self, rng: &mut Rng) {
@@ -372,13 +378,12 @@ fn draw_policy(seed: u64, spec: &mut JobSpec) {
     spec.options.notify_errors = rng.permille(500);
 }
 
-/// Mostly small, where faults meet more often; one in two hundred is as large as real machines are.
-fn draw_daemons(rng: &mut Rng) -> u32 {
-    if rng.permille(5) {
-        *rng.pick(&[LARGE, LARGE, LARGE, 600, 600, 777, 777, 1000, 1024, 1024, 2048, 2048, 4096])
-    } else {
-        *rng.pick(&[1, 2, 3, 4, 5, 7, 8, 12, 16, 33, 70])
-    }
+/// One in two hundred is as large as real machines are; in small ones faults meet more often.
+fn draw_large(rng: &mut Rng) -> Option<u32> {
+    rng.permille(5).then(|| {
+        let sizes = [LARGE, LARGE, LARGE, 600, 600, 777, 777, 1000, 1024, 1024, 2048, 2048, 4096];
+        *rng.pick(&sizes)
+    })
 }
 
 fn draw_client(rng: &mut Rng, at: Time, patient: bool) -> Client {
