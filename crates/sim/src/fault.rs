@@ -93,7 +93,10 @@ impl Fault {
     }
 
     fn draw(rng: &mut Rng, daemons: u32) -> Fault {
-        let victim = DaemonRank(rng.between(0, u64::from(daemons) - 1) as u32);
+        // Rarely the head: what strikes it is over soon, or the DVM is.
+        let head = daemons == 1 || rng.permille(50);
+        let victim = if head { 0 } else { rng.between(1, u64::from(daemons) - 1) };
+        let victim = DaemonRank(victim as u32);
         match rng.between(0, 9) {
             0 => Fault::CutLink,
             // The loss of the head ends everything, which other scenarios show; here it is only ever slow.

@@ -224,6 +224,10 @@ impl Scenario {
             0..=4 if !extra.permille(400) => {}
             5 | 6 => s.draw_fates(&mut rng),
             0..=4 | 7 | 8 => {
+                // Most faults are to find a DVM that is up.
+                if extra.permille(800) {
+                    s.slowest_start = s.slowest_start.min(50_000);
+                }
                 s.faults = fault::draw(&mut rng, daemons, radix);
                 s.draw_quiet_phase(&mut rng);
             }

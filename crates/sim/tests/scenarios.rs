@@ -113,7 +113,8 @@ fn a_dvm_with_jobs_goes_through_all_of_chaos() {
             spec.map.by = Some(MapBy::Node);
             spec
         };
-        let mut scenario = Scenario { persistent: true, ..Scenario::calm(11, Chaos::DAEMONS, Chaos::RADIX) }
+        let calm = Scenario::calm(11, Chaos::DAEMONS, Chaos::RADIX);
+        let mut scenario = Scenario { persistent: true, slots: 1, ..calm }
             .with_job(0, everywhere("init out:20 fence pause:500000 fence finalize"), Expect::Anything)
             .with_job(100_000, job(1, "pause:2000000"), Expect::Anything)
             .with_job(1_500_000, everywhere("exit:0"), Expect::Anything);
@@ -129,7 +130,7 @@ fn a_dvm_with_jobs_goes_through_all_of_chaos() {
     }
 }
 
-/// A process on each of so many nodes as are left when two are lost.
+/// A process in each slot that is left when two daemons are lost, and only they.
 fn everywhere_left(program: &str) -> JobSpec {
     let mut spec = job(Chaos::DAEMONS - 2, program);
     spec.map.by = Some(MapBy::Node);
