@@ -15,6 +15,7 @@
 mod apply;
 mod count;
 mod describe;
+mod draw;
 mod event;
 pub mod fault;
 mod host;
@@ -50,6 +51,19 @@ pub use shrink::{Shrunk, shrink};
 pub use trace::Keep;
 pub use world::{Gone, Report, run};
 
+/// The guarantee that [`check`] adds to those of the referee.
+const EQUAL_RUNS: &str = "equal seeds give equal runs";
+
+/// True when a scenario breaks just this guarantee; played once where that is enough.
+#[must_use]
+pub fn breaks(scenario: &Scenario, invariant: &str) -> bool {
+    let report = match invariant {
+        EQUAL_RUNS => check(scenario),
+        _ => run(scenario, Keep::Nothing, Referee::strict(scenario)),
+    };
+    report.violation.is_some_and(|v| v.invariant == invariant)
+}
+
 /// Acts out a scenario twice under all guarantees. A difference between the two is a violation too.
 #[must_use]
 pub fn check(scenario: &Scenario) -> Report {
@@ -57,7 +71,7 @@ pub fn check(scenario: &Scenario) -> Report {
     let (mut first, second) = (once(), once());
     if first.violation.is_none() && first.fingerprint != second.fingerprint {
         first.violation = Some(Violation {
-            invariant: "equal seeds give equal runs",
+            invariant: EQUAL_RUNS,
             at: first.end,
             text: format!("{:?} and {:?}", first.fingerprint, second.fingerprint),
         });

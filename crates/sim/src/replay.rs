@@ -26,7 +26,7 @@ pub struct Replay {
 
 /// Plays until event number `until` (to the end without it); `events` is how many of the last are told.
 #[must_use]
-pub fn replay(scenario: &Scenario, until: Option<u64>, events: u64, nodes: &[DaemonRank]) -> Replay {
+pub fn replay(scenario: &Scenario, until: Option<u64>, events: usize, nodes: &[DaemonRank]) -> Replay {
     let keep = Keep::Last(LINES, Default::default());
     let mut world = World::new(scenario.clone(), keep, Referee::strict(scenario));
     world.begin();
@@ -39,11 +39,11 @@ pub fn replay(scenario: &Scenario, until: Option<u64>, events: u64, nodes: &[Dae
 }
 
 /// The lines of so many events that wrote any.
-fn last_events(lines: &[String], events: u64) -> Vec<String> {
+fn last_events(lines: &[String], events: usize) -> Vec<String> {
     let number = |line: &String| line.split(' ').next().and_then(|n| n.parse::<u64>().ok());
     let mut numbers: Vec<_> = lines.iter().filter_map(number).collect();
     numbers.dedup();
-    let first = numbers.iter().rev().take(events as usize).last().copied();
+    let first = numbers.get(numbers.len().saturating_sub(events)).copied();
     lines.iter().filter(|line| number(line) >= first).cloned().collect()
 }
 

@@ -35,8 +35,12 @@ impl Invariant for QuietPhase {
             Observation::Fault { .. } if !self.ready => self.served.clear(),
             Observation::Effect { effect: Effect::Reply { request, reply }, .. } => {
                 if let Some(served) = self.served.get_mut(request) {
+                    let end = match reply {
+                        Reply::Done(done) => format!("ended with {}", done.exit_code),
+                        other => format!("got {other:?}"),
+                    };
                     *served = matches!(reply, Reply::Done(done) if done.exit_code == 0);
-                    return require(*served, || format!("{request:?} of the quiet phase got {reply:?}"));
+                    return require(*served, || format!("{request:?} of the quiet phase {end}"));
                 }
             }
             _ => {}
