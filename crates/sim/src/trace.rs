@@ -38,18 +38,17 @@ impl Trace {
         self.line.clear();
         // Writing to a string cannot fail.
         let _ = write!(self.line, "{event} ").and_then(|()| self.line.write_fmt(text));
-        for byte in self.line.bytes().chain([b'\n']) {
-            self.hash = (self.hash ^ u64::from(byte)).wrapping_mul(PRIME);
-        }
+        self.hash = mixed(self.hash, self.line.as_bytes());
         self.count += 1;
         match &mut self.keep {
             Keep::Nothing => {}
             Keep::All(lines) => lines.push(self.line.clone()),
             Keep::Last(limit, lines) => {
-                if lines.len() == *limit {
-                    lines.pop_front();
-                }
-                lines.push_back(self.line.clone());
+                // Most lines are dropped again: their room is used for the next.
+                let mut kept = if lines.len() == *limit { lines.pop_front() } else { None }.unwrap_or_default();
+                kept.clear();
+                kept.push_str(&self.line);
+                lines.push_back(kept);
             }
         }
     }
@@ -69,6 +68,16 @@ impl Trace {
             Keep::Last(_, lines) => lines.into(),
         }
     }
+}
+
+/// A hash of one more line, eight bytes at a time: it must only be unlikely to meet another by chance.
+fn mixed(hash: u64, line: &[u8]) -> u64 {
+    let mut words = line.chunks_exact(8);
+    let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(PRIME).rotate_left(29);
+    let hash = words.by_ref().fold(hash, |hash, word| mix(hash, word.iter().fold(0, |n, b| n << 8 | u64::from(*b))));
+    let rest = words.remainder().iter().fold(0, |n, b| n << 8 | u64::from(*b));
+    // The length tells a line that ends in zeros from one that ends before them, and where a line ends.
+    mix(mix(hash, rest), line.len() as u64)
 }
 
 #[cfg(test)]
