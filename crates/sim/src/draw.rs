@@ -171,8 +171,13 @@ fn odd_one_out(rng: &mut Rng, spec: &mut JobSpec, expect: Expect) -> Expect {
 /// One in two hundred is as large as real machines are; in small ones faults meet more often.
 fn draw_large(rng: &mut Rng) -> Option<u32> {
     rng.permille(5).then(|| {
-        let sizes = [LARGE, LARGE, LARGE, 600, 600, 777, 777, 1000, 1024, 1024, 2048, 2048, 4096];
-        *rng.pick(&sizes)
+        // By what they cost, which grows with the square.
+        match rng.between(0, 31) {
+            0 => 4096,
+            1 | 2 => 2048,
+            3..=8 => *rng.pick(&[1000, 1024]),
+            _ => *rng.pick(&[LARGE, 600, 777]),
+        }
     })
 }
 
