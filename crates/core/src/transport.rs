@@ -11,6 +11,9 @@ use ferrite_wire::{Dest, Frame, FrameKind, Message, Numbers, Order};
 use crate::cx::Purpose;
 use crate::{Effect, Effects, Timer};
 
+/// Who is silent for too long within this time is asked together.
+const PROBE_TOGETHER: Duration = Duration::from_millis(250);
+
 /// What a frame means for the machines of this node.
 #[derive(Debug)]
 pub(crate) enum Delivery {
@@ -215,11 +218,8 @@ impl Transport {
     }
 
     fn originate(&mut self, now: Timestamp, dest: Dest, kind: FrameKind, payload: Bytes, fx: &mut Effects) {
-        if !self.probing
-            && let Some(due) = self.streams.next_due()
-        {
-            self.probing = true;
-            fx.push(Effect::SetTimer { timer: Timer::Probe, at: due });
+        if !self.probing {
+            self.await_probe(now, fx);
         }
         self.pass_on(now, Frame { dest, origin: self.me, kind, payload }, fx);
     }
@@ -288,12 +288,17 @@ impl Transport {
 
     /// Time to ask those who have been silent for too long.
     pub(crate) fn on_probe_timer(&mut self, now: Timestamp, fx: &mut Effects) {
-        self.probing = false;
         let probes = self.streams.overdue(now);
         self.probe(now, probes, fx);
-        if let Some(due) = self.streams.next_due() {
-            self.probing = true;
-            fx.push(Effect::SetTimer { timer: Timer::Probe, at: due });
+        self.await_probe(now, fx);
+    }
+
+    /// Sets the timer for the first who will have been silent for too long, but not for each of thousands on its own.
+    fn await_probe(&mut self, now: Timestamp, fx: &mut Effects) {
+        let due = self.streams.next_due();
+        self.probing = due.is_some();
+        if let Some(due) = due {
+            fx.push(Effect::SetTimer { timer: Timer::Probe, at: due.max(now + PROBE_TOGETHER) });
         }
     }
 

@@ -172,7 +172,7 @@ impl Daemon {
         }
         let next = above.into_iter().find(|rank| self.lifeline.contacts.contains_key(rank));
         if next.is_none() && cx.now >= until {
-            return self.depart_alone(cx);
+            return self.give_up(cx);
         }
         if let Some(search) = &mut self.lifeline.search {
             search.calling = next;
@@ -181,6 +181,16 @@ impl Daemon {
             Some(peer) => self.call(peer, cx),
             None => cx.set_timer(Timer::Rejoin, after(cx.now, ROUND_MS)),
         }
+    }
+
+    /// Nobody was to be reached for too long. Whoever still hangs here is cut off as well: had anybody reached it, it would
+    /// have a new parent.
+    fn give_up(&mut self, cx: &mut Cx) {
+        let below = cx.links.keys().copied().filter(|rank| cx.tree.is_ancestor(self.me, *rank));
+        for rank in below.collect::<Vec<_>>() {
+            cx.direct(rank, Message::Exit);
+        }
+        self.depart_alone(cx);
     }
 
     /// The head's verdict. The tree is repaired already.

@@ -21,8 +21,8 @@ pub(super) struct Losses {
     reported: BTreeMap<DaemonRank, String>,
     /// Deaths were declared a moment ago: what comes now waits for the timer.
     gathering: bool,
-    /// Declared, and not known to all daemons yet.
-    pub(super) repairing: RankSet,
+    /// Nodes of those that are declared dead and not known to be so by all daemons yet.
+    pub(super) repairing: BTreeMap<DaemonRank, String>,
 }
 
 /// What is known of one dead daemon.
@@ -62,7 +62,7 @@ impl Head {
         let name = |(rank, cause)| (rank, Loss { node: self.node_name(rank).to_owned(), cause });
         let dead: BTreeMap<DaemonRank, Loss> = reported.into_iter().map(name).collect();
         let ranks: RankSet = dead.keys().copied().collect();
-        self.losses.repairing.extend(ranks.iter());
+        self.losses.repairing.extend(dead.iter().map(|(rank, loss)| (*rank, loss.node.clone())));
         self.counters.daemons_lost += ranks.len() as u64;
         let of_dead = |node: &&mut NodeRecord| node.daemon.is_some_and(|rank| ranks.contains(rank));
         self.nodes.iter_mut().filter(of_dead).for_each(|node| node.daemon = None);
@@ -89,7 +89,7 @@ impl Head {
     pub(super) fn on_repaired(&mut self, ranks: &RankSet) {
         self.counters.repairs += 1;
         for rank in ranks.iter() {
-            self.losses.repairing.remove(rank);
+            self.losses.repairing.remove(&rank);
         }
     }
 

@@ -65,11 +65,20 @@ impl Head {
             return "its daemons to leave".to_owned();
         }
         if self.bringup.ready {
-            return String::new();
+            return self.repair_in_words();
         }
         match self.missing_nodes() {
             nodes if nodes.is_empty() => "all daemons to be wired up".to_owned(),
             nodes => format!("the daemons of {} to report", listed(&nodes)),
+        }
+    }
+
+    /// Empty when nobody was lost a moment ago.
+    fn repair_in_words(&self) -> String {
+        let lost: Vec<&str> = self.losses.repairing.values().map(String::as_str).collect();
+        match lost.as_slice() {
+            [] => String::new(),
+            lost => format!("all daemons to go on without those of {}", listed(lost)),
         }
     }
 
