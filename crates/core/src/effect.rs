@@ -85,6 +85,14 @@ pub enum Effect {
         /// Limit (bytes).
         limit: usize,
     },
+    /// Say whether anything waits to be read from a stream that is being read. Answered by `OutputIdle` when nothing does, else
+    /// by the `Output` of the read.
+    CheckOutput {
+        /// Which process.
+        proc: ProcId,
+        /// Which stream.
+        stream: Stream,
+    },
     /// Write all of it to the process's standard input. Answered by `StdinTaken`.
     WriteStdin {
         /// Which process.

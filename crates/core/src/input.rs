@@ -129,6 +129,15 @@ pub enum Input {
         /// What; never empty.
         data: Bytes,
     },
+    /// Nothing waited to be read from a stream when [`crate::Effect::CheckOutput`] asked.
+    OutputIdle {
+        /// Which process.
+        proc: ProcId,
+        /// Which stream.
+        stream: Stream,
+        /// The process has work to do; on a busy node it may only be waiting for a processor.
+        writer_runs: bool,
+    },
     /// No more will come of this stream. Comes after all of its `Output`.
     OutputClosed {
         /// Which process.

@@ -4,7 +4,7 @@ mod common;
 
 use bytes::Bytes;
 use common::{Cluster, job, proc};
-use ferrite_core::{Input, RequestId};
+use ferrite_core::{Input, RequestId, Timer};
 use ferrite_types::*;
 use ferrite_wire::Stream;
 
@@ -113,4 +113,25 @@ fn a_reader_that_is_gone_holds_nobody_up() {
     dvm.run();
     dvm.exit_proc(1, ExitStatus::Exited(0));
     assert_eq!(dvm.stdin_reads, before + 1);
+}
+
+#[test]
+fn an_unfinished_line_is_passed_on_when_its_writer_pauses_and_not_when_only_the_daemon_did() {
+    let mut dvm = Cluster::with_job(1, &[], job("a.out", 1));
+    let partial = Timer::PartialLine(proc(0), Stream::Stdout);
+    dvm.output(0, "password: ");
+    dvm.fire(0, partial);
+    assert_eq!(dvm.stdout(), "password: ");
+    dvm.pipes_are_full = true;
+    dvm.output(0, "half ");
+    dvm.fire(0, partial);
+    assert_eq!(dvm.stdout(), "password: ", "its rest is in the pipe");
+    dvm.output(0, "a line\n");
+    assert_eq!(dvm.stdout(), "password: half a line\n");
+    (dvm.pipes_are_full, dvm.writers_run) = (false, true);
+    dvm.output(0, "50 % ");
+    (0..10).for_each(|_| dvm.fire(0, partial));
+    assert!(dvm.stdout().ends_with("a line\n"), "it may be waiting for a processor");
+    dvm.fire(0, partial);
+    assert!(dvm.stdout().ends_with("50 % "), "but not for ever");
 }

@@ -149,6 +149,18 @@ impl Processes {
         }
     }
 
+    /// Answers `OutputIdle` unless something waits to be read.
+    pub(crate) fn check_output(&mut self, proc: ProcId, stream: Stream) {
+        let mut table = self.table.borrow_mut();
+        let Some(local) = table.get_mut(&proc) else {
+            return;
+        };
+        let writer_runs = !local.reaped && tree::is_running(local.pid);
+        if local.stream(stream).as_ref().is_some_and(|reader| reader.is_idle()) {
+            self.tell(Input::OutputIdle { proc, stream, writer_runs });
+        }
+    }
+
     /// Writes to a standard input, after what was written before; answered by `StdinTaken`.
     pub(crate) fn write_stdin(&mut self, proc: ProcId, data: Bytes) {
         let writer = self.table.borrow().get(&proc).and_then(|l| l.stdin.clone());

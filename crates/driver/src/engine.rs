@@ -277,6 +277,7 @@ impl Engine {
             }
             Effect::Signal { proc, signal } => self.processes.signal(proc, signal),
             Effect::ReadOutput { proc, stream, limit } => self.processes.read_output(proc, stream, limit),
+            Effect::CheckOutput { proc, stream } => self.processes.check_output(proc, stream),
             Effect::WriteStdin { proc, data } => self.processes.write_stdin(proc, data),
             Effect::CloseStdin { proc } => self.processes.close_stdin(proc),
             Effect::ReadStdin { request: RequestId::OWN, limit } => self.stdin.read(limit),

@@ -63,6 +63,14 @@ impl Reader {
         }
     }
 
+    /// True when the pipe is empty and somebody can still write to it.
+    pub(crate) fn is_idle(&self) -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let mut fds = [PollFd::new(self.fd.get_ref(), PollFlags::IN)];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut fds, Some(&at_once)).is_ok_and(|ready| ready == 0)
+    }
+
     /// Waits until there is something and reads once.
     pub(crate) async fn read(&self, limit: usize) -> Chunk {
         loop {

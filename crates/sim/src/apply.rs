@@ -56,6 +56,7 @@ impl World {
             Effect::Spawn { proc, request } => self.spawn(rank, proc, &request),
             Effect::Signal { proc, signal } => self.signal(rank, proc, signal),
             Effect::ReadOutput { proc, stream, limit } => self.read_output(rank, proc, stream, limit),
+            Effect::CheckOutput { proc, stream } => self.check_output(rank, proc, stream),
             Effect::WriteStdin { proc, data } => self.write_stdin(rank, proc, data.len()),
             Effect::CloseStdin { proc } => self.close_stdin(rank, proc),
             Effect::ReadStdin { request, limit } => self.read_stdin(rank, request, limit),

@@ -197,6 +197,11 @@ impl World {
         }
     }
 
+    /// Whatever waits in a pipe that is being read is on its way already; this comes after it.
+    pub(crate) fn check_output(&mut self, rank: DaemonRank, proc: ProcId, stream: Stream) {
+        self.queue.after(1_000, Event::Input(rank, Input::OutputIdle { proc, stream, writer_runs: false }));
+    }
+
     pub(crate) fn write_stdin(&mut self, rank: DaemonRank, proc: ProcId, bytes: usize) {
         let Some(process) = self.process(rank, proc) else {
             return self.stdin_taken(rank, proc, bytes);

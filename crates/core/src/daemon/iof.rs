@@ -17,6 +17,8 @@ const READ_LIMIT: usize = 128 * 1024;
 const LINE_LIMIT: usize = 64 * 1024;
 /// ... or has waited so long (milliseconds): a prompt must appear.
 const LINE_WAIT_MS: u64 = 100;
+/// A writer that runs has so many times as long to end its line.
+const LINE_PATIENCE: u8 = 10;
 /// The end of a line is looked for in blocks of this size (bytes).
 const SEARCH_BLOCK: usize = 256;
 /// Output on its way to the head, for all daemons together (bytes); the head holds about this at most.
@@ -31,6 +33,10 @@ pub(super) struct OutStream {
     pub(super) closed: bool,
     /// The beginning of a line whose end has not come.
     line: BytesMut,
+    /// It has waited for long enough, unless the rest is there already.
+    checking: bool,
+    /// So many times it was given more time, because its writer runs.
+    spared: u8,
 }
 
 /// How much output of a job may be on its way, and who waits because it is too much.
@@ -73,6 +79,7 @@ impl Daemon {
             return;
         };
         let out = local.stream_mut(stream);
+        (out.checking, out.spared) = (false, 0);
         let waited = !out.line.is_empty();
         let ready = if raw { data } else { whole_lines(&mut out.line, data) };
         let waits = !out.line.is_empty();
@@ -101,6 +108,27 @@ impl Daemon {
             // Its rest may be in the pipe already: we do not read, so we cannot say that the writer pauses.
             return cx.set_timer(Timer::PartialLine(proc, stream), after(cx.now, LINE_WAIT_MS));
         }
+        // It may be this daemon that paused, on a busy node: then the rest has been in the pipe for long.
+        if let Some(local) = self.proc_mut(proc) {
+            local.stream_mut(stream).checking = true;
+            cx.effect(Effect::CheckOutput { proc, stream });
+        }
+    }
+
+    /// The writer does pause: what it has begun is passed on, for it may be a prompt. One that runs is given more time.
+    pub(super) fn on_output_idle(&mut self, proc: ProcId, stream: Stream, writer_runs: bool, cx: &mut Cx) {
+        let Some(local) = self.proc_mut(proc) else {
+            return;
+        };
+        let out = local.stream_mut(stream);
+        if !std::mem::take(&mut out.checking) {
+            return;
+        }
+        if writer_runs && out.spared < LINE_PATIENCE {
+            out.spared += 1;
+            return cx.set_timer(Timer::PartialLine(proc, stream), after(cx.now, LINE_WAIT_MS));
+        }
+        out.spared = 0;
         if let Some(line) = self.take_line(proc, stream) {
             self.forward(proc, stream, line, cx);
         }

@@ -83,6 +83,7 @@ impl Daemon {
             Input::SpawnFailed { proc, error } => self.on_spawn_failed(proc, error, cx),
             Input::Exited { proc, status } => self.on_exited(proc, status, cx),
             Input::Output { proc, stream, data } => self.on_output(proc, stream, data, cx),
+            Input::OutputIdle { proc, stream, writer_runs } => self.on_output_idle(proc, stream, writer_runs, cx),
             Input::OutputClosed { proc, stream } => self.on_output_closed(proc, stream, cx),
             Input::StdinTaken { proc, bytes } => self.on_stdin_taken(proc, bytes, cx),
             Input::Pmix(call) => self.on_pmix(call, cx),

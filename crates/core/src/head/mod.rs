@@ -152,6 +152,7 @@ impl Head {
             | Input::SpawnFailed { .. }
             | Input::Exited { .. }
             | Input::Output { .. }
+            | Input::OutputIdle { .. }
             | Input::OutputClosed { .. }
             | Input::StdinTaken { .. }
             | Input::Pmix(_) => false,

@@ -46,6 +46,10 @@ pub struct Cluster {
     /// When false, output credits and stdin acknowledgements are withheld.
     pub flowing: bool,
     pub withheld: Vec<(DaemonRank, Input)>,
+    /// Something waits to be read wherever a daemon looks.
+    pub pipes_are_full: bool,
+    /// Processes that pause in the middle of a line do so for want of a processor.
+    pub writers_run: bool,
     /// Frames from the first to the second are lost.
     lossy: Option<(DaemonRank, DaemonRank)>,
     /// Moves when a timer is fired.
@@ -130,6 +134,8 @@ impl Cluster {
             signals: Vec::new(),
             flowing: true,
             withheld: Vec::new(),
+            pipes_are_full: false,
+            writers_run: false,
             lossy: None,
             now: Timestamp(1),
         }
@@ -414,6 +420,10 @@ impl Cluster {
             Effect::WriteStdin { proc, data } => {
                 self.stdin_given.entry(proc).or_default().extend_from_slice(&data);
                 self.acknowledge(at, Input::StdinTaken { proc, bytes: data.len() as u64 });
+            }
+            Effect::CheckOutput { .. } if self.pipes_are_full => {}
+            Effect::CheckOutput { proc, stream } => {
+                self.input(at, Input::OutputIdle { proc, stream, writer_runs: self.writers_run });
             }
             Effect::CloseStdin { proc } => {
                 self.stdin_closed.insert(proc);

@@ -40,6 +40,13 @@ pub(super) fn is_in_group(pid: Pid, group: Pid) -> bool {
     getpgid(Some(pid)).is_ok_and(|g| g == group)
 }
 
+/// True when the process is on a processor or waits for one.
+pub(super) fn is_running(pid: Pid) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+    // The name before it may hold anything, parentheses too.
+    stat.is_ok_and(|stat| stat.rsplit_once(')').is_some_and(|(_, rest)| rest.starts_with(" R")))
+}
+
 /// The value of a variable in the environment that a process was started with.
 pub(super) fn variable_of(pid: Pid, name: &str) -> Option<String> {
     let environ = fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).ok()?;
