@@ -8,9 +8,27 @@ use crate::DaemonRank;
 
 /// A set of daemon ranks. Iteration is ascending.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "Vec<(u32, u32)>", into = "Vec<(u32, u32)>")]
 pub struct RankSet {
     /// Sorted, disjoint, not touching; both ends inclusive.
     ranges: Vec<(u32, u32)>,
+}
+
+impl From<RankSet> for Vec<(u32, u32)> {
+    fn from(set: RankSet) -> Self {
+        set.ranges
+    }
+}
+
+/// Foreign bytes may hold any ranges; only those of a set become one.
+impl TryFrom<Vec<(u32, u32)>> for RankSet {
+    type Error = &'static str;
+
+    fn try_from(ranges: Vec<(u32, u32)>) -> Result<Self, Self::Error> {
+        let in_order = ranges.iter().all(|(first, last)| first <= last);
+        let apart = ranges.windows(2).all(|pair| pair[0].1.checked_add(1).is_some_and(|next| next < pair[1].0));
+        if in_order && apart { Ok(RankSet { ranges }) } else { Err("these ranges are not a set") }
+    }
 }
 
 impl RankSet {
@@ -217,6 +235,15 @@ mod tests {
             let mut joined: RankSet = subset(left).collect();
             joined.insert_all(&subset(right).collect());
             assert_eq!(joined, subset(left | right).collect());
+        }
+    }
+
+    #[test]
+    fn ranges_that_are_no_set_are_refused() {
+        let read = |ranges: &[(u32, u32)]| RankSet::try_from(ranges.to_vec());
+        assert_eq!(read(&[(1, 2), (4, 4)]).map(|set| set.to_string()), Ok("1-2,4".to_owned()));
+        for bad in [&[(2, 1)][..], &[(4, 5), (1, 2)], &[(1, 3), (2, 4)], &[(1, 2), (3, 4)], &[(0, u32::MAX), (0, 1)]] {
+            assert!(read(bad).is_err(), "{bad:?}");
         }
     }
 }
