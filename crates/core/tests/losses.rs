@@ -40,6 +40,9 @@ fn the_children_of_a_dead_daemon_hang_on_its_parent_and_jobs_elsewhere_go_on() {
     assert_eq!(links(&dvm), [(0, 2), (0, 3), (0, 4), (2, 5), (2, 6), (3, 7), (3, 8), (4, 9)]);
     assert_eq!(dvm.running.len(), 2, "it had no process there");
     assert!(dvm.notices.iter().any(|n| n.contains("n1")), "{:?}", dvm.notices);
+    dvm.ask(9, Request::Nodes);
+    let Reply::Nodes(nodes) = dvm.reply(9) else { panic!("nodes") };
+    assert_eq!(nodes.iter().filter(|node| node.state == "lost").map(|node| &node.name).collect::<Vec<_>>(), ["n1"]);
     dvm.exit_job(1);
     assert_eq!(dvm.code_of(1), 0);
     dvm.submit(2, Submission::of(on_nodes("next", &["n3", "n4", "n7"])));

@@ -18,7 +18,9 @@ pub enum SelectError {
         known: String,
     },
     /// A node that has no daemon.
-    #[error("host {host} has no daemon (it was lost), so nothing can be started there; `pdvm nodes` shows which nodes are up")]
+    #[error(
+        "host {host} has no daemon (it was lost), so nothing can be started there; `pdvm nodes` shows which nodes are up"
+    )]
     NoDaemon {
         /// The host.
         host: String,

@@ -342,7 +342,7 @@ pub struct NodeStatus {
     pub name: String,
     /// Its daemon's rank, if it has one.
     pub daemon: Option<DaemonRank>,
-    /// `up`, `starting`, or `down`.
+    /// `up`, `starting`, `lost` (its daemon is gone), or `down` (it never had one).
     pub state: String,
     /// Slots.
     pub slots: u32,

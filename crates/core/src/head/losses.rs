@@ -1,7 +1,7 @@
 //! Daemons that are lost: the head declares them dead, tells everybody, and ends or spares the jobs that had processes
 //! there. It never looks for them: their parents have done that before they reported the loss.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_types::{DaemonRank, Duration, JobId, JobState, NodeRecord, ProcState, RankSet};
 use ferrite_wire::{Contact, Message, ProcFailure};
@@ -23,6 +23,8 @@ pub(super) struct Losses {
     gathering: bool,
     /// Nodes of those that are declared dead and not known to be so by all daemons yet.
     pub(super) repairing: BTreeMap<DaemonRank, String>,
+    /// Nodes whose daemon was lost.
+    pub(super) nodes: BTreeSet<String>,
 }
 
 /// What is known of one dead daemon.
@@ -62,6 +64,7 @@ impl Head {
         let name = |(rank, cause)| (rank, Loss { node: self.node_name(rank).to_owned(), cause });
         let dead: BTreeMap<DaemonRank, Loss> = reported.into_iter().map(name).collect();
         let ranks: RankSet = dead.keys().copied().collect();
+        self.losses.nodes.extend(dead.values().map(|loss| loss.node.clone()));
         self.losses.repairing.extend(dead.iter().map(|(rank, loss)| (*rank, loss.node.clone())));
         self.counters.daemons_lost += ranks.len() as u64;
         let of_dead = |node: &&mut NodeRecord| node.daemon.is_some_and(|rank| ranks.contains(rank));

@@ -88,6 +88,7 @@ impl Head {
 
     fn node_status(&self, node: &NodeRecord) -> NodeStatus {
         let state = match node.daemon {
+            None if self.losses.nodes.contains(&node.name) => "lost",
             None => "down",
             Some(rank) if self.is_missing(rank) => "starting",
             Some(_) => "up",
