@@ -39,8 +39,6 @@ pub struct Scenario {
     pub questions: Vec<(Time, Request)>,
     /// What goes wrong, and when.
     pub faults: Vec<(Time, Fault)>,
-    /// The loss of daemons must not keep the DVM from running the jobs of the quiet phase.
-    pub survives: bool,
     /// How it ends.
     pub ending: Ending,
     /// Bytes that wait on the head's standard input.
@@ -141,7 +139,6 @@ impl Scenario {
             jobs: Vec::new(),
             questions: Vec::new(),
             faults: Vec::new(),
-            survives: false,
             ending: Ending::Natural,
             stdin_bytes: 0,
             mutation: None,
@@ -178,8 +175,7 @@ impl Scenario {
     /// not the head, and nobody ends the DVM.
     #[must_use]
     pub fn must_survive(&self) -> bool {
-        self.survives
-            && self.persistent
+        self.persistent
             && self.faults.iter().all(|(_, fault)| fault.victim() != Some(DaemonRank::HEAD))
             && self.fates.iter().all(|(_, fate)| matches!(fate, Fate::Late(_)))
             && self.spawn_trouble == 0

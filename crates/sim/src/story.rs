@@ -36,7 +36,7 @@ pub fn read(text: &str) -> Result<Scenario, String> {
 pub fn options(scenario: &Scenario) -> String {
     let s = scenario;
     format!(
-        "seed {}: {} daemons, radix {}, {} slots each, {}, {}, network {}-{} us{}, starts within {} ms, {} jobs, {} questions, {} bad starts, {} faults, ends {}{}{}",
+        "seed {}: {} daemons, radix {}, {} slots each, {}, {}, network {}-{} us{}, starts within {} ms, {} jobs, {} questions, {} bad starts, {} faults, ends {}{}",
         s.seed,
         s.daemons,
         s.radix,
@@ -52,7 +52,6 @@ pub fn options(scenario: &Scenario) -> String {
         s.fates.len(),
         s.faults.len(),
         ending(s.ending),
-        if s.survives { ", survives its faults" } else { "" },
         s.mutation.map_or(String::new(), |mutation| format!(", planted: {mutation:?}")),
     )
 }

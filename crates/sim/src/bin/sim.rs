@@ -14,9 +14,9 @@ use ferrite_sim::{
 use ferrite_types::DaemonRank;
 
 const USAGE: &str = "\
-usage: sim --seed S [--daemons N] [--radix R] [--trace] [--survives]
+usage: sim --seed S [--daemons N] [--radix R] [--trace]
                                             one scenario, twice, under all guarantees
-       sim --seeds N | --seconds S [--from M] [--daemons N] [--radix R] [--survives]
+       sim --seeds N | --seconds S [--from M] [--daemons N] [--radix R]
                                             a sweep over many seeds on all cores (--jobs N: on so many)
        sim replay FILE [--until EVENT] [--node RANK]...
                                             a story, up to an event, and the state of nodes then (default: the head)
@@ -108,7 +108,7 @@ impl Words {
 
     fn draw(&mut self) -> Result<Draw, String> {
         let (daemons, radix) = (self.size("--daemons")?, self.size("--radix")?);
-        Ok(Draw { daemons, radix, survives: self.flag("--survives") })
+        Ok(Draw { daemons, radix })
     }
 
     fn seed(mut self, seed: u64) -> Outcome {
@@ -220,13 +220,11 @@ impl Words {
 struct Draw {
     daemons: Option<u32>,
     radix: Option<u32>,
-    survives: bool,
 }
 
 impl Draw {
     fn scenario(&self, seed: u64) -> Scenario {
-        let drawn = Scenario::random(seed, self.daemons, self.radix);
-        Scenario { survives: drawn.survives || self.survives, ..drawn }
+        Scenario::random(seed, self.daemons, self.radix)
     }
 }
 

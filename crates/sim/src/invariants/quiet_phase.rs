@@ -61,7 +61,7 @@ mod tests {
     use crate::scenario::{Expect, job};
 
     fn check() -> QuietPhase {
-        let mut scenario = Scenario { survives: true, persistent: true, ..Scenario::calm(1, 4, 2) };
+        let mut scenario = Scenario { persistent: true, ..Scenario::calm(1, 4, 2) };
         scenario.faults = vec![(1, Fault::Crash(DaemonRank(1)))];
         QuietPhase::new(&scenario.with_quiet_job(2, job(1, "exit:0"), Expect::Code(0)))
     }
