@@ -182,6 +182,12 @@ impl Scenario {
             && self.ending == Ending::Natural
     }
 
+    /// True when jobs are asked for after the faults.
+    #[must_use]
+    pub fn has_quiet_phase(&self) -> bool {
+        self.jobs.iter().any(|job| job.quiet)
+    }
+
     /// True when nothing but the jobs themselves can make a job fail.
     #[must_use]
     pub fn is_kind(&self) -> bool {

@@ -25,7 +25,7 @@ impl World {
     pub(crate) fn on_fault(&mut self, fault: Fault) {
         let now = self.queue.now();
         self.record(format_args!("{now} fault: {fault:?}"));
-        self.observe(&Observation::Fault { fault: &fault });
+        self.observe(&Observation::Fault { at: now, fault: &fault });
         match fault {
             Fault::CutLink => {
                 let live: Vec<_> = self.network.live().collect();

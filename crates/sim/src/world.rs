@@ -266,7 +266,7 @@ impl World {
             _ => None,
         };
         self.record(format_args!("{now} {rank} < {}", describe::input(&input, message.as_deref())));
-        self.observe(&Observation::Input { rank, input: &input, message: message.as_deref() });
+        self.observe(&Observation::Input { rank, at: now, input: &input, message: message.as_deref() });
         let mut fx = Effects::new();
         if let Some(host) = self.hosts.get_mut(&rank) {
             let clock = host.clock(now);
@@ -282,7 +282,7 @@ impl World {
                 _ => None,
             };
             self.record(format_args!("{now} {rank} > {}", describe::effect(&effect, message.as_deref())));
-            self.observe(&Observation::Effect { rank, effect: &effect, message: message.as_deref() });
+            self.observe(&Observation::Effect { rank, at: now, effect: &effect, message: message.as_deref() });
             self.apply(rank, effect, message.as_deref());
         }
         if let Some(code) = self.hosts.get(&rank).and_then(|h| h.exiting) {
@@ -313,7 +313,7 @@ impl World {
         let now = self.queue.now();
         let Some(host) = self.hosts.remove(&rank) else { return };
         self.record(format_args!("{now} {rank} gone: {how:?}"));
-        self.observe(&Observation::Gone { rank, how, running: host.running() });
+        self.observe(&Observation::Gone { rank, at: now, how, running: host.running() });
         for (peer, id) in &host.links {
             self.close_end(rank, *peer, *id, "connection closed by peer");
         }

@@ -38,7 +38,7 @@ impl Invariant for LaunchData {
     }
 
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
-        let Observation::Effect { rank, effect, message } = what else { return Ok(()) };
+        let Observation::Effect { rank, effect, message, .. } = what else { return Ok(()) };
         match (effect, message) {
             (Effect::Transmit { frame, .. }, Some(Message::Launch(order))) => {
                 self.sent(&frame.dest, order.job, &order.map)

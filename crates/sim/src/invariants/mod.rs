@@ -3,17 +3,27 @@
 //! A guarantee sees what goes into the daemons and what comes out of them, never their inside: it
 //! judges the program that runs on real machines as well as this one.
 
+mod acked_deaths;
+mod alone;
+mod bystanders;
 mod exit_codes;
+mod fences;
 mod job_states;
 mod launch_data;
 mod links;
 mod nothing_left;
+mod noticed;
 mod one_reply;
+mod only_the_dead;
 mod order;
+mod orders_to_the_dead;
 mod output;
+mod patience;
 mod pmix;
 mod proc_states;
 mod quiet_phase;
+mod quiet_tree;
+mod silence;
 mod slots;
 mod told;
 mod wireup;
@@ -42,6 +52,8 @@ pub enum Observation<'a> {
     Gone {
         /// Which.
         rank: DaemonRank,
+        /// When (virtual time).
+        at: Time,
         /// How.
         how: Gone,
         /// Processes that it left running.
@@ -51,6 +63,8 @@ pub enum Observation<'a> {
     Input {
         /// Which.
         rank: DaemonRank,
+        /// When (virtual time).
+        at: Time,
         /// What.
         input: &'a Input,
         /// The message of a frame.
@@ -60,6 +74,8 @@ pub enum Observation<'a> {
     Effect {
         /// Which.
         rank: DaemonRank,
+        /// When (virtual time).
+        at: Time,
         /// What.
         effect: &'a Effect,
         /// The message of a frame.
@@ -67,6 +83,8 @@ pub enum Observation<'a> {
     },
     /// Something goes wrong now.
     Fault {
+        /// When (virtual time).
+        at: Time,
         /// What.
         fault: &'a Fault,
     },
@@ -179,6 +197,15 @@ impl Referee {
                 Box::new(order::Order::default()),
                 Box::new(output::Output::new(scenario)),
                 Box::new(quiet_phase::QuietPhase::new(scenario)),
+                Box::new(only_the_dead::OnlyTheDead::default()),
+                Box::new(patience::Patience::default()),
+                Box::new(noticed::Noticed::new(scenario)),
+                Box::new(orders_to_the_dead::OrdersToTheDead::default()),
+                Box::new(acked_deaths::AckedDeaths::new(scenario)),
+                Box::new(fences::Fences::default()),
+                Box::new(bystanders::Bystanders::default()),
+                Box::new(alone::Alone::new(scenario)),
+                Box::new(quiet_tree::QuietTree::new(scenario)),
                 Box::new(nothing_left::NothingLeft::new(scenario)),
             ],
         }

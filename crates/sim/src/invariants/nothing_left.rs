@@ -32,7 +32,7 @@ impl Invariant for NothingLeft {
             Observation::Input { rank, input: Input::Timer(Timer::Departure), .. } => {
                 return require(!self.smooth, || format!("daemon {rank} waited in vain for others to go"));
             }
-            Observation::Gone { rank, how: Gone::Exit(code), running } => {
+            Observation::Gone { rank, how: Gone::Exit(code), running, .. } => {
                 return require(*running == 0 || self.forced, || {
                     format!("daemon {rank} ends with code {code} while {running} of its processes run")
                 });

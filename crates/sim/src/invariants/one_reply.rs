@@ -57,12 +57,12 @@ mod tests {
 
     fn submit(check: &mut OneReply) {
         let input = Input::Request { id: RequestId(1), request: Request::Status };
-        let seen = Observation::Input { rank: DaemonRank::HEAD, input: &input, message: None };
+        let seen = Observation::Input { rank: DaemonRank::HEAD, at: 0, input: &input, message: None };
         check.observe(&seen).unwrap();
     }
     fn reply(check: &mut OneReply, request: u64) -> Result<(), String> {
         let effect = Effect::Reply { request: RequestId(request), reply: Reply::Ordered };
-        check.observe(&Observation::Effect { rank: DaemonRank::HEAD, effect: &effect, message: None })
+        check.observe(&Observation::Effect { rank: DaemonRank::HEAD, at: 0, effect: &effect, message: None })
     }
 
     #[test]

@@ -68,8 +68,8 @@ mod tests {
 
     #[test]
     fn a_quiet_job_that_is_not_served_is_seen_unless_the_dvm_never_came_up() {
-        let fault = Observation::Fault { fault: &Fault::CutLink };
-        let ready = Observation::Effect { rank: DaemonRank::HEAD, effect: &Effect::Ready, message: None };
+        let fault = Observation::Fault { at: 0, fault: &Fault::CutLink };
+        let ready = Observation::Effect { rank: DaemonRank::HEAD, at: 0, effect: &Effect::Ready, message: None };
         let mut up = check();
         up.observe(&ready).unwrap();
         up.observe(&fault).unwrap();

@@ -36,7 +36,7 @@ impl Invariant for WiredUp {
             Observation::Gone { rank, .. } => {
                 self.alive.remove(rank);
             }
-            Observation::Input { rank, input: Input::Frame { .. }, message: Some(message) } => match message {
+            Observation::Input { rank, input: Input::Frame { .. }, message: Some(message), .. } => match message {
                 Message::Wireup(_) => {
                     self.wired.insert(*rank);
                 }

@@ -1,0 +1,71 @@
+//! A fence ends for everybody with the same result: well everywhere, or nowhere. A fence is known by its job and its number
+//! at each daemon. Only answers that somebody waits for count: those of processes that live.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ferrite_core::{Effect, Input, PmixCall, PmixEffect, PmixToken};
+use ferrite_types::{DaemonRank, JobId, ProcId, Rank};
+
+use super::{Invariant, Observation, require};
+
+/// Job, participants, number.
+type Fence = (JobId, Vec<Rank>, u64);
+
+#[derive(Default)]
+pub(super) struct Fences {
+    entered: BTreeMap<(DaemonRank, JobId, Vec<Rank>), u64>,
+    open: BTreeMap<(DaemonRank, PmixToken), Fence>,
+    /// How each has ended, and where first.
+    ended: BTreeMap<Fence, (bool, DaemonRank)>,
+    procs: BTreeSet<(DaemonRank, ProcId)>,
+}
+
+impl Fences {
+    fn answered(&mut self, rank: DaemonRank, token: PmixToken, well: bool) -> Result<(), String> {
+        let Some(fence) = self.open.remove(&(rank, token)) else {
+            return Ok(());
+        };
+        let first = (rank, ProcId { job: fence.0, rank: Rank(0) });
+        let last = (rank, ProcId { job: fence.0, rank: Rank(u32::MAX) });
+        if self.procs.range(first..=last).next().is_none() {
+            return Ok(());
+        }
+        let (before, whose) = *self.ended.entry(fence.clone()).or_insert((well, rank));
+        let (job, number) = (fence.0, fence.2);
+        require(before == well, || {
+            let words = |well| if well { "well" } else { "badly" };
+            format!("fence {number} of job {job} ends {} at {whose} and {} at {rank}", words(before), words(well))
+        })
+    }
+}
+
+impl Invariant for Fences {
+    fn name(&self) -> &'static str {
+        "a fence ends for everybody with the same result"
+    }
+
+    fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
+        match what {
+            Observation::Input { rank, input: Input::Pmix(PmixCall::Fence { job, ranks, token, .. }), .. } => {
+                let count = self.entered.entry((*rank, *job, ranks.clone())).or_default();
+                self.open.insert((*rank, *token), (*job, ranks.clone(), *count));
+                *count += 1;
+            }
+            Observation::Effect { rank, effect: Effect::Pmix(PmixEffect::Reply { token, result }), .. } => {
+                return self.answered(*rank, *token, result.is_ok());
+            }
+            Observation::ProcBorn { rank, proc } => {
+                self.procs.insert((*rank, *proc));
+            }
+            Observation::ProcEnded { rank, proc, .. } => {
+                self.procs.remove(&(*rank, *proc));
+            }
+            Observation::Gone { rank, .. } => {
+                self.procs.retain(|(r, _)| r != rank);
+                self.open.retain(|(r, _), _| r != rank);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}

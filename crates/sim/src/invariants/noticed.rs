@@ -1,0 +1,56 @@
+//! Whoever is silent for much longer than others are patient is declared dead: nobody waits for it for ever.
+
+use ferrite_core::{Effect, Input};
+use ferrite_types::{DaemonRank, RankSet};
+use ferrite_wire::Message;
+
+use super::silence::Silence;
+use super::{Invariant, Observation, require};
+use crate::queue::Time;
+use crate::scenario::Scenario;
+
+/// 15 s without a sign of life, up to 5 s more until somebody looks, 3 s for a call; and all of it once more when those who
+/// look are struck themselves.
+const LONG: Time = 45_000_000;
+
+pub(super) struct Noticed {
+    silence: Silence,
+    applies: bool,
+    ready: bool,
+    declared: RankSet,
+    gone: RankSet,
+}
+
+impl Noticed {
+    pub(super) fn new(scenario: &Scenario) -> Noticed {
+        let applies = scenario.must_survive() && scenario.has_quiet_phase();
+        let (declared, gone) = (RankSet::new(), RankSet::new());
+        Noticed { silence: Silence::default(), applies, ready: false, declared, gone }
+    }
+}
+
+impl Invariant for Noticed {
+    fn name(&self) -> &'static str {
+        "whoever is silent for too long is declared dead"
+    }
+
+    fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
+        match what {
+            Observation::Fault { at, fault } if self.ready => self.silence.begin(*at, fault),
+            Observation::Gone { rank, .. } => {
+                self.gone.insert(*rank);
+            }
+            Observation::Effect { effect: Effect::Ready, .. } => self.ready = true,
+            Observation::Effect { rank: DaemonRank::HEAD, message: Some(Message::Died { ranks, .. }), .. } => {
+                self.declared.insert_all(ranks);
+            }
+            Observation::Input { rank: DaemonRank::HEAD, input: Input::Terminate { .. }, .. } if self.applies => {
+                let is_known = |rank: &DaemonRank| self.declared.contains(*rank) || self.gone.contains(*rank);
+                let missed = self.silence.longer_than(LONG).find(|rank| !is_known(rank));
+                return require(missed.is_none(), || format!("the silence of daemon {missed:?} was not noticed"));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,98 @@
+//! Only the dead are declared dead: those whose process is gone, and those who did not answer a call for as long as
+//! callers are patient, because they (or their caller) stood still or were cut off. A lost link alone kills nobody.
+
+use ferrite_core::{Effect, Input};
+use ferrite_types::{DaemonRank, RankSet};
+use ferrite_wire::Message;
+
+use super::silence::Silence;
+use super::{Invariant, Observation, require};
+use crate::queue::Time;
+
+/// A call lasts 3 s. The last attempt may be a moment before its end, and the first is late by a hiccup of the network.
+const CALL: Time = 3_200_000;
+const SILENT: Time = 2_400_000;
+
+#[derive(Default)]
+pub(super) struct OnlyTheDead {
+    silence: Silence,
+    gone: RankSet,
+    /// Did not answer, for a reason.
+    unanswering: RankSet,
+    declared: RankSet,
+}
+
+impl Invariant for OnlyTheDead {
+    fn name(&self) -> &'static str {
+        "only the dead are declared dead"
+    }
+
+    fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
+        match what {
+            Observation::Fault { at, fault } => self.silence.begin(*at, fault),
+            Observation::Gone { rank, .. } => {
+                self.gone.insert(*rank);
+            }
+            Observation::Input { rank, at, input: Input::ConnectFailed { peer, refused: false, .. }, .. } => {
+                if self.silence.within(&[*rank, *peer], at.saturating_sub(CALL), *at) >= SILENT {
+                    self.unanswering.insert(*peer);
+                }
+            }
+            Observation::Effect {
+                rank: DaemonRank::HEAD,
+                effect: Effect::Transmit { .. },
+                message: Some(Message::Died { ranks, .. }),
+                ..
+            } => {
+                for rank in ranks.iter().filter(|rank| self.declared.insert(*rank)) {
+                    let dead = self.gone.contains(rank) || self.unanswering.contains(rank);
+                    require(dead, || format!("daemon {rank} is declared dead, lives, and would have answered"))?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::Fault;
+    use ferrite_wire::{Dest, Frame, FrameKind};
+
+    const CHILD: DaemonRank = DaemonRank(3);
+
+    fn declare(check: &mut OnlyTheDead) -> Result<(), String> {
+        let message = Message::Died { ranks: RankSet::range(3, 4), orphans: Vec::new() };
+        let frame = Frame {
+            dest: Dest::All,
+            origin: DaemonRank::HEAD,
+            kind: FrameKind::Heartbeat,
+            payload: bytes::Bytes::new(),
+        };
+        let effect = Effect::Transmit { peer: DaemonRank(1), frame };
+        let (rank, message) = (DaemonRank::HEAD, Some(&message));
+        check.observe(&Observation::Effect { rank, at: 0, effect: &effect, message })
+    }
+
+    #[test]
+    fn a_call_that_fails_excuses_only_with_a_silence_of_its_length() {
+        for (silent, excused) in [(0, false), (1_000_000, false), (3_000_000, true)] {
+            let mut check = OnlyTheDead::default();
+            check.observe(&Observation::Fault { at: 0, fault: &Fault::Isolate(CHILD, silent) }).unwrap();
+            let input = Input::ConnectFailed { peer: CHILD, cause: String::new(), refused: false };
+            let rank = DaemonRank(1);
+            check.observe(&Observation::Input { rank, at: 3_000_000, input: &input, message: None }).unwrap();
+            assert_eq!(declare(&mut check).is_ok(), excused, "{silent}");
+        }
+    }
+
+    #[test]
+    fn who_is_gone_may_be_declared_dead() {
+        let mut check = OnlyTheDead::default();
+        let gone = Observation::Gone { rank: CHILD, at: 0, how: crate::world::Gone::Crash, running: 0 };
+        check.observe(&gone).unwrap();
+        assert!(declare(&mut check).is_ok());
+    }
+}

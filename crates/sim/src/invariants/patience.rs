@@ -1,0 +1,50 @@
+//! A link is given up for want of signs of life only when an end of it was silent for that long (three intervals of
+//! five seconds): whoever lives and is reachable is heard.
+
+use ferrite_core::{Effect, Input, Timer};
+use ferrite_types::{DaemonRank, RankSet};
+
+use super::silence::Silence;
+use super::{Invariant, Observation, require};
+use crate::queue::Time;
+
+/// Silence is looked for every 5 s, after 15 s.
+const LOOK_BACK: Time = 21_000_000;
+/// The last sign of life may be an interval and a slow trip older than the silence.
+const SILENT: Time = 8_000_000;
+
+#[derive(Default)]
+pub(super) struct Patience {
+    silence: Silence,
+    gone: RankSet,
+    /// The daemon that is looking for silent links now.
+    looking: Option<DaemonRank>,
+}
+
+impl Invariant for Patience {
+    fn name(&self) -> &'static str {
+        "a link is given up only after silence"
+    }
+
+    fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
+        match what {
+            Observation::Fault { at, fault } => self.silence.begin(*at, fault),
+            Observation::Gone { rank, .. } => {
+                self.gone.insert(*rank);
+            }
+            Observation::Input { rank, input, .. } => {
+                self.looking = matches!(input, Input::Timer(Timer::Heartbeat)).then_some(*rank);
+            }
+            Observation::Effect { rank, at, effect: Effect::CloseLink { peer }, .. }
+                if self.looking == Some(*rank) && !self.gone.contains(*peer) =>
+            {
+                let silent = self.silence.within(&[*rank, *peer], at.saturating_sub(LOOK_BACK), *at);
+                return require(silent >= SILENT, || {
+                    format!("daemon {rank} gives up the link to {peer}, which was silent for {silent} us at most")
+                });
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,92 @@
+//! In the quiet phase every daemon hangs on the parent that the tree says: when the DVM is told to end, the links between
+//! those who live are those of the tree without the dead, no more and no fewer; whoever is gone has been declared dead, and
+//! whoever was declared dead is gone.
+
+use std::collections::BTreeSet;
+
+use ferrite_core::{Effect, Input};
+use ferrite_router::Tree;
+use ferrite_types::{DaemonRank, RankSet};
+use ferrite_wire::Message;
+
+use super::{Invariant, Observation, require};
+use crate::scenario::Scenario;
+
+pub(super) struct QuietTree {
+    tree: Tree,
+    applies: bool,
+    ready: bool,
+    up: BTreeSet<(DaemonRank, DaemonRank)>,
+    alive: RankSet,
+    declared: RankSet,
+}
+
+impl QuietTree {
+    pub(super) fn new(scenario: &Scenario) -> QuietTree {
+        QuietTree {
+            tree: Tree::new(scenario.radix, scenario.daemons),
+            applies: scenario.must_survive() && scenario.has_quiet_phase(),
+            ready: false,
+            up: BTreeSet::new(),
+            alive: RankSet::new(),
+            declared: RankSet::new(),
+        }
+    }
+
+    fn look(&mut self) -> Result<(), String> {
+        // With nobody below it the head tells nobody whom it has given up: then only it must be left.
+        if self.alive.len() > 1 {
+            let lost = self.tree.living().iter().find(|r| !self.alive.contains(*r) && !self.declared.contains(*r));
+            require(lost.is_none(), || format!("daemon {lost:?} is gone and was not declared dead"))?;
+        }
+        let undead = self.declared.iter().find(|rank| self.alive.contains(*rank));
+        require(undead.is_none(), || format!("daemon {undead:?} was declared dead and is still there"))?;
+        self.tree.repair(&self.declared);
+        let mut wanted = BTreeSet::new();
+        for rank in self.alive.iter() {
+            if let Some(parent) = self.tree.parent(rank) {
+                wanted.extend([(rank, parent), (parent, rank)]);
+            }
+        }
+        let missing = wanted.difference(&self.up).next();
+        require(missing.is_none(), || format!("the tree's link {missing:?} is not there"))?;
+        let more = self.up.difference(&wanted).next();
+        require(more.is_none(), || format!("link {more:?} is none of the tree"))
+    }
+}
+
+impl Invariant for QuietTree {
+    fn name(&self) -> &'static str {
+        "in the quiet phase every daemon hangs where the tree says"
+    }
+
+    fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
+        match what {
+            Observation::Born { rank } => {
+                self.alive.insert(*rank);
+            }
+            Observation::Gone { rank, .. } => {
+                self.alive.remove(*rank);
+                self.up.retain(|(end, _)| end != rank);
+            }
+            Observation::Effect { effect: Effect::Ready, .. } => self.ready = true,
+            // A DVM that cannot come up says so and ends.
+            Observation::Fault { .. } if !self.ready => self.applies = false,
+            Observation::Effect { rank: DaemonRank::HEAD, message: Some(Message::Died { ranks, .. }), .. } => {
+                self.declared.insert_all(ranks);
+            }
+            Observation::Input { rank, input: Input::LinkUp { peer }, .. } => {
+                self.up.insert((*rank, *peer));
+            }
+            Observation::Input { rank, input: Input::LinkLost { peer, .. }, .. }
+            | Observation::Effect { rank, effect: Effect::CloseLink { peer }, .. } => {
+                self.up.remove(&(*rank, *peer));
+            }
+            Observation::Input { rank: DaemonRank::HEAD, input: Input::Terminate { .. }, .. } if self.applies => {
+                return self.look();
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}

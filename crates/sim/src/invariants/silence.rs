@@ -1,0 +1,80 @@
+//! How long daemons could not be heard, as far as faults explain it: who stands still or is cut off says nothing.
+//!
+//! Kept by the guarantees about patience; it knows faults only, never what a daemon believes.
+
+use std::collections::BTreeMap;
+
+use ferrite_types::DaemonRank;
+
+use crate::fault::Fault;
+use crate::queue::Time;
+
+/// Spans in which daemons stand still or are cut off.
+#[derive(Default)]
+pub(super) struct Silence {
+    spans: BTreeMap<DaemonRank, Vec<Span>>,
+}
+
+#[derive(Clone, Copy)]
+struct Span {
+    from: Time,
+    until: Time,
+    stopped: bool,
+}
+
+impl Silence {
+    /// A fault strikes.
+    pub(super) fn begin(&mut self, at: Time, fault: &Fault) {
+        let (rank, time, stopped) = match *fault {
+            Fault::Pause(rank, time) => (rank, time, true),
+            Fault::Isolate(rank, time) => (rank, time, false),
+            Fault::CutLink | Fault::CutUplink(_) | Fault::Crash(_) | Fault::SlowUplink(..) => return,
+        };
+        let spans = self.spans.entry(rank).or_default();
+        // The world does not stop again who stands still, nor cut off who is cut off.
+        if !spans.iter().any(|span| span.stopped == stopped && at < span.until) {
+            spans.push(Span { from: at, until: at + time, stopped });
+        }
+    }
+
+    /// For how much of the time between `from` and `to` one of these could not be heard.
+    pub(super) fn within(&self, ranks: &[DaemonRank], from: Time, to: Time) -> Time {
+        let spans = ranks.iter().filter_map(|rank| self.spans.get(rank)).flatten();
+        let mut cut: Vec<_> = spans.map(|s| (s.from.max(from), s.until.min(to))).filter(|(a, b)| a < b).collect();
+        cut.sort_unstable();
+        let mut counted = from;
+        let mut sum = 0;
+        for (a, b) in cut {
+            sum += b.saturating_sub(a.max(counted));
+            counted = counted.max(b);
+        }
+        sum
+    }
+
+    /// Daemons that were once silent for at least so long, with the time at which that long had passed.
+    pub(super) fn longer_than(&self, time: Time) -> impl Iterator<Item = DaemonRank> + '_ {
+        let long = move |span: &Span| span.until - span.from >= time;
+        self.spans.iter().filter(move |(_, spans)| spans.iter().any(long)).map(|(rank, _)| *rank)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overlapping_spans_count_once_and_a_stopped_daemon_is_not_stopped_again() {
+        let (a, b) = (DaemonRank(1), DaemonRank(2));
+        let mut silence = Silence::default();
+        silence.begin(10, &Fault::Pause(a, 10));
+        silence.begin(15, &Fault::Pause(a, 100));
+        silence.begin(15, &Fault::Isolate(b, 10));
+        silence.begin(16, &Fault::CutUplink(b));
+        assert_eq!(silence.within(&[a], 0, 100), 10);
+        assert_eq!(silence.within(&[a, b], 0, 100), 15);
+        assert_eq!(silence.within(&[a, b], 18, 22), 4);
+        assert_eq!(silence.within(&[DaemonRank(3)], 0, 100), 0);
+        assert_eq!(silence.longer_than(10).count(), 2);
+        assert_eq!(silence.longer_than(11).count(), 0);
+    }
+}
