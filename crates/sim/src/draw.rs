@@ -51,6 +51,31 @@ impl Scenario {
         s
     }
 
+    /// A scenario about losses: a DVM of a few nodes and a narrow tree that is up when things go wrong, with jobs on all
+    /// of it, and a quiet phase. For what shows only then; [`Scenario::random`] draws such ones among others.
+    #[must_use]
+    pub fn losses(seed: u64) -> Scenario {
+        let mut rng = Rng::new(seed ^ 0x1055_0000_0000_0001);
+        let (daemons, radix) = (*rng.pick(&[6, 8, 10, 12, 16]), *rng.pick(&[2, 2, 3]));
+        let mut s = Scenario { persistent: true, slots: 2, ..Scenario::calm(seed, daemons, radix) };
+        s.weather = *rng.pick(&[Weather::CALM, Weather { fastest: 5, slowest: 20_000, hiccups: 5 }]);
+        for at in [0, 1_000_000, 2_000_000, 3_000_000] {
+            let pause = rng.between(0, 1_500_000);
+            let mut spec = job(
+                rng.between(1, u64::from(daemons)) as u32,
+                &format!("init out:20 fence pause:{pause} fence finalize"),
+            );
+            spec.map.by = Some(MapBy::Node);
+            spec.options.continuous = rng.permille(300);
+            let client = Client { patient: true, ..Client::default() };
+            s.jobs.push(JobPlan { at, spec, expect: Expect::Anything, client, quiet: false });
+        }
+        const UP: Time = 500_000;
+        s.faults = fault::draw(&mut rng, daemons, radix).into_iter().map(|(at, fault)| (at + UP, fault)).collect();
+        s.draw_quiet_phase(&mut rng);
+        s
+    }
+
     fn draw_jobs(&mut self, rng: &mut Rng) {
         let patient = self.persistent && rng.permille(400);
         let count = match (self.persistent, patient) {

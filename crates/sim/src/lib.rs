@@ -23,6 +23,7 @@ pub mod invariants;
 mod links;
 mod local;
 mod messages;
+mod mischief;
 mod mutation;
 mod network;
 mod pmix;

@@ -55,10 +55,54 @@ pub enum Mutation {
     NoExitOrder,
     /// The head is ready before the wireup is acknowledged.
     EarlyReady,
+    /// Broadcasts are not sent again over a new link.
+    NoReplay,
+    /// Some daemons forget one of the dead of whom they hear.
+    ForgottenDead,
+    /// Nobody hears of deaths.
+    NoDied,
+    /// The head takes no notice when a lost daemon is reported.
+    LostReports,
+    /// The head declares the first child of a lost daemon dead instead of it.
+    WrongDead,
+    /// A parent reports a lost child without calling it.
+    HastyReport,
+    /// Nobody calls anybody after a loss.
+    NobodyCalls,
+    /// Daemons that lost their parent call nobody.
+    LazyOrphans,
+    /// Parents do not call the children that they lost or adopted.
+    LazyParents,
+    /// Nobody asks for acknowledgements.
+    NoProbes,
+    /// What a complaint asks for is not sent again.
+    DeafToComplaints,
+    /// An acknowledgement claims one message more than was taken.
+    BoastfulAck,
+    /// A repeated message is numbered like a new one.
+    RenumberedRepeat,
+    /// No signs of life are sent.
+    NoHeartbeats,
+    /// Silence is never noticed.
+    SilenceUnnoticed,
+    /// A daemon that reached nobody does not try again.
+    NoSecondRound,
+    /// A fence that fails ends well on some daemons.
+    KindFence,
+    /// A daemon that was declared dead is not told to leave.
+    UndeadStays,
+    /// Launch orders go to the dead too.
+    OrdersToTheDead,
+    /// A relay acknowledges a death before those below it.
+    AdoptedNotAwaited,
+    /// Nobody is told where those listen whom it adopts.
+    LostOrphans,
+    /// A daemon that is back at its parent keeps the link to whom it hung on meanwhile.
+    KeptDetour,
 }
 
 impl Mutation {
-    /// All of them.
+    /// Those that show in any run.
     pub const ALL: [Mutation; 21] = [
         Mutation::NoReply,
         Mutation::TwoReplies,
@@ -81,6 +125,32 @@ impl Mutation {
         Mutation::SkippedState,
         Mutation::NoExitOrder,
         Mutation::EarlyReady,
+    ];
+
+    /// Those that show when daemons are lost (`mischief`).
+    pub const LOSSES: [Mutation; 22] = [
+        Mutation::NoReplay,
+        Mutation::ForgottenDead,
+        Mutation::NoDied,
+        Mutation::LostReports,
+        Mutation::WrongDead,
+        Mutation::HastyReport,
+        Mutation::NobodyCalls,
+        Mutation::LazyOrphans,
+        Mutation::LazyParents,
+        Mutation::NoProbes,
+        Mutation::DeafToComplaints,
+        Mutation::BoastfulAck,
+        Mutation::RenumberedRepeat,
+        Mutation::NoHeartbeats,
+        Mutation::SilenceUnnoticed,
+        Mutation::NoSecondRound,
+        Mutation::KindFence,
+        Mutation::UndeadStays,
+        Mutation::OrdersToTheDead,
+        Mutation::AdoptedNotAwaited,
+        Mutation::LostOrphans,
+        Mutation::KeptDetour,
     ];
 
     /// Changes what a daemon asked for.
@@ -149,6 +219,8 @@ impl Mutation {
                     wanted.push(Effect::Ready);
                 }
             }
+            // See `Mischief`.
+            loss => debug_assert!(Mutation::LOSSES.contains(&loss), "{loss:?} does nothing"),
         }
     }
 }

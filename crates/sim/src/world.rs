@@ -19,6 +19,7 @@ use crate::host::Host;
 use crate::invariants::{Observation, Referee, Violation};
 use crate::links::address;
 use crate::messages::Messages;
+use crate::mischief::Mischief;
 use crate::network::Network;
 use crate::queue::{Queue, Time};
 use crate::rng::Rng;
@@ -49,6 +50,7 @@ pub(crate) struct World {
     pub(crate) hosts: BTreeMap<DaemonRank, Host>,
     pub(crate) launches: BTreeMap<DaemonRank, Launch>,
     pub(crate) messages: Messages,
+    mischief: Mischief,
     pub(crate) referee: Referee,
     pub(crate) bill: Bill,
     pub(crate) next_id: u64,
@@ -117,6 +119,7 @@ impl World {
             hosts: BTreeMap::new(),
             launches: BTreeMap::new(),
             messages: Messages::default(),
+            mischief: Mischief::default(),
             referee,
             bill: Bill::default(),
             next_id: 1,
@@ -256,7 +259,7 @@ impl World {
     }
 
     /// Gives an input to a daemon and carries out what it wants.
-    pub(crate) fn deliver(&mut self, rank: DaemonRank, input: Input) {
+    pub(crate) fn deliver(&mut self, rank: DaemonRank, mut input: Input) {
         let now = self.queue.now();
         if !self.hosts.contains_key(&rank) {
             return;
@@ -267,14 +270,17 @@ impl World {
         };
         self.record(format_args!("{now} {rank} < {}", describe::input(&input, message.as_deref())));
         self.observe(&Observation::Input { rank, at: now, input: &input, message: message.as_deref() });
+        let cause = self.scenario.mutation.map(|mutation| (mutation, input.clone()));
+        self.mischief.reach(&self.scenario, rank, &mut input);
         let mut fx = Effects::new();
         if let Some(host) = self.hosts.get_mut(&rank) {
             let clock = host.clock(now);
             host.node.handle(clock, input, &mut fx);
         }
         let mut wanted: Vec<Effect> = fx.drain().collect();
-        if let Some(mutation) = self.scenario.mutation {
+        if let Some((mutation, cause)) = &cause {
             mutation.tamper(rank, &mut wanted);
+            self.mischief.tamper(*mutation, rank, cause, &mut wanted);
         }
         for effect in wanted {
             let message = match &effect {
