@@ -56,9 +56,9 @@ impl Mischief {
         self.learn(rank, wanted);
         match mutation {
             Mutation::NoReplay if self.ready && matches!(cause, Input::LinkUp { .. }) => {
-                drop_frames(wanted, |frame| matches!(frame.kind, FrameKind::Xcast { .. }));
+                hush(wanted, |frame| matches!(frame.kind, FrameKind::Xcast { .. }));
             }
-            Mutation::NoDied => drop_frames(wanted, |frame| {
+            Mutation::NoDied => hush(wanted, |frame| {
                 matches!(frame.kind, FrameKind::Xcast { .. }) && says(frame, |m| matches!(m, Message::Died { .. }))
             }),
             Mutation::HastyReport => wanted.iter_mut().for_each(|effect| {
@@ -76,14 +76,16 @@ impl Mischief {
             Mutation::LazyParents => {
                 wanted.retain(|e| !matches!(e, Effect::Connect { insist: false, peer, .. } if *peer > rank));
             }
-            Mutation::NoProbes => drop_frames(wanted, |frame| matches!(frame.kind, FrameKind::Probe(_))),
+            Mutation::NoProbes => hush(wanted, |frame| matches!(frame.kind, FrameKind::Probe(_))),
             Mutation::BoastfulAck => frames(wanted).filter(|frame| frame.origin == rank).for_each(|frame| {
                 if let FrameKind::Ack { upto, .. } = &mut frame.kind {
                     *upto += 1;
                 }
             }),
             Mutation::RenumberedRepeat => renumber(rank, cause, wanted),
-            Mutation::NoHeartbeats => drop_frames(wanted, |frame| frame.kind == FrameKind::Heartbeat),
+            Mutation::NoHeartbeats => {
+                wanted.retain(|e| !matches!(e, Effect::Transmit { frame, .. } if frame.kind == FrameKind::Heartbeat));
+            }
             Mutation::SilenceUnnoticed => {
                 wanted.retain(|e| !matches!(e, Effect::SetTimer { timer: Timer::Heartbeat, .. }));
             }
@@ -97,9 +99,9 @@ impl Mischief {
                     *result = Ok(Bytes::from(vec![b'f'; 1 << 16]));
                 }
             }),
-            Mutation::UndeadStays => drop_frames(wanted, |frame| {
-                frame.kind == FrameKind::Direct && says(frame, |m| matches!(m, Message::Exit))
-            }),
+            Mutation::UndeadStays => {
+                hush(wanted, |frame| frame.kind == FrameKind::Direct && says(frame, |m| matches!(m, Message::Exit)))
+            }
             Mutation::OrdersToTheDead if rank == DaemonRank::HEAD => self.order_the_dead(wanted),
             Mutation::AdoptedNotAwaited if rank != DaemonRank::HEAD => acknowledge_deaths(rank, cause, wanted),
             Mutation::LostOrphans if rank == DaemonRank::HEAD => frames(wanted).for_each(|frame| {
@@ -151,8 +153,11 @@ fn frames(wanted: &mut [Effect]) -> impl Iterator<Item = &mut Frame> {
     })
 }
 
-fn drop_frames(wanted: &mut Vec<Effect>, which: impl Fn(&Frame) -> bool) {
-    wanted.retain(|effect| !matches!(effect, Effect::Transmit { frame, .. } if which(frame)));
+/// A sign of life instead: the daemon believes to have said something.
+fn hush(wanted: &mut [Effect], which: impl Fn(&Frame) -> bool) {
+    frames(wanted).filter(|frame| which(frame)).for_each(|frame| {
+        (frame.kind, frame.payload) = (FrameKind::Heartbeat, Bytes::new());
+    });
 }
 
 fn says(frame: &Frame, what: impl Fn(&Message) -> bool) -> bool {

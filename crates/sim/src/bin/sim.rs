@@ -14,9 +14,9 @@ use ferrite_sim::{
 use ferrite_types::DaemonRank;
 
 const USAGE: &str = "\
-usage: sim --seed S [--daemons N] [--radix R] [--trace]
+usage: sim --seed S [--daemons N] [--radix R | --losses] [--trace]
                                             one scenario, twice, under all guarantees
-       sim --seeds N | --seconds S [--from M] [--daemons N] [--radix R]
+       sim --seeds N | --seconds S [--from M] [--daemons N] [--radix R | --losses]
                                             a sweep over many seeds on all cores (--jobs N: on so many)
        sim replay FILE [--until EVENT] [--node RANK]...
                                             a story, up to an event, and the state of nodes then (default: the head)
@@ -108,7 +108,7 @@ impl Words {
 
     fn draw(&mut self) -> Result<Draw, String> {
         let (daemons, radix) = (self.size("--daemons")?, self.size("--radix")?);
-        Ok(Draw { daemons, radix })
+        Ok(Draw { daemons, radix, losses: self.flag("--losses") })
     }
 
     fn seed(mut self, seed: u64) -> Outcome {
@@ -226,11 +226,13 @@ impl Words {
 struct Draw {
     daemons: Option<u32>,
     radix: Option<u32>,
+    /// Scenarios about losses only.
+    losses: bool,
 }
 
 impl Draw {
     fn scenario(&self, seed: u64) -> Scenario {
-        Scenario::random(seed, self.daemons, self.radix)
+        if self.losses { Scenario::losses(seed) } else { Scenario::random(seed, self.daemons, self.radix) }
     }
 }
 

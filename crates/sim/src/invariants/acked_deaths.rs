@@ -1,5 +1,5 @@
-//! A death is acknowledged only when all who live below know of it, adopted ones included: what the head does when its
-//! broadcast is complete relies on it.
+//! Everybody hears of every death, and a death is acknowledged only when all who live below know of it, adopted ones
+//! included: what the head does when its broadcast is complete relies on it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,18 +18,21 @@ pub(super) struct AckedDeaths {
     alive: BTreeSet<DaemonRank>,
     /// By broadcast: who has it.
     known: BTreeMap<u64, RankSet>,
+    /// There is a quiet phase, by which everything must have been heard.
+    quiet: bool,
 }
 
 impl AckedDeaths {
     pub(super) fn new(scenario: &Scenario) -> AckedDeaths {
         let tree = Tree::new(scenario.radix, scenario.daemons);
-        AckedDeaths { tree, alive: BTreeSet::new(), known: BTreeMap::new() }
+        let quiet = scenario.must_survive() && scenario.has_quiet_phase();
+        AckedDeaths { tree, alive: BTreeSet::new(), known: BTreeMap::new(), quiet }
     }
 }
 
 impl Invariant for AckedDeaths {
     fn name(&self) -> &'static str {
-        "a death is acknowledged when everybody below knows of it"
+        "everybody hears of every death and says so last"
     }
 
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
@@ -46,6 +49,15 @@ impl Invariant for AckedDeaths {
                 if let FrameKind::Xcast { seq, .. } = frame.kind {
                     self.known.entry(seq).or_default().insert(*rank);
                 }
+            }
+            Observation::Input { rank: DaemonRank::HEAD, input: Input::Terminate { .. }, .. } if self.quiet => {
+                let unheard = self.known.iter().find_map(|(seq, known)| {
+                    let others = self.alive.iter().filter(|rank| **rank != DaemonRank::HEAD);
+                    others.copied().find(|rank| !known.contains(*rank)).map(|rank| (rank, seq))
+                });
+                return require(unheard.is_none(), || {
+                    format!("{unheard:?}: this daemon never got this broadcast of deaths")
+                });
             }
             Observation::Effect { rank, effect: Effect::Transmit { frame, .. }, message, .. } => {
                 match (&frame.kind, message) {
