@@ -106,7 +106,7 @@ impl World {
             }
         };
         let bytes = (PREFIX + header + frame.payload.len()) as u64;
-        self.bill.frame(rank, peer, kind, bytes);
+        self.bill.frame(self.queue.now(), rank, peer, kind, bytes);
         if let Some(at) = self.network.send(self.queue.now(), id, rank) {
             self.queue.at(at, Event::Arrive { from: rank, to: peer, id, frame });
         }

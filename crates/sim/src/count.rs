@@ -61,11 +61,41 @@ pub struct Cost {
 pub struct Bill {
     phase: Phase,
     phases: BTreeMap<Phase, Cost>,
+    pub(crate) tally: Option<Tally>,
+}
+
+/// A closer look at a part of a run, for as long as somebody wants it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally {
+    /// Signs of life are not counted.
+    pub(crate) silent: bool,
+    pub(crate) kinds: BTreeMap<&'static str, u64>,
+    pub(crate) bytes: u64,
+    /// Frames and bytes that each daemon sent or received.
+    pub(crate) each: BTreeMap<DaemonRank, (u64, u64)>,
+    /// When the last frame was sent.
+    pub(crate) last: Time,
+}
+
+impl Tally {
+    fn frame(&mut self, now: Time, ends: [DaemonRank; 2], kind: &'static str, bytes: u64) {
+        if self.silent && kind == "heartbeat" {
+            return;
+        }
+        *self.kinds.entry(kind).or_default() += 1;
+        self.bytes += bytes;
+        self.last = now;
+        for end in ends {
+            let (frames, sum) = self.each.entry(end).or_default();
+            *frames += 1;
+            *sum += bytes;
+        }
+    }
 }
 
 impl Bill {
     /// A frame was sent.
-    pub fn frame(&mut self, from: DaemonRank, to: DaemonRank, kind: &'static str, bytes: u64) {
+    pub fn frame(&mut self, now: Time, from: DaemonRank, to: DaemonRank, kind: &'static str, bytes: u64) {
         let cost = self.phases.entry(self.phase).or_default();
         cost.frames += 1;
         cost.bytes += bytes;
@@ -75,6 +105,9 @@ impl Bill {
             cost.head_bytes += bytes;
         }
         *cost.kinds.entry(kind).or_default() += 1;
+        if let Some(tally) = &mut self.tally {
+            tally.frame(now, [from, to], kind, bytes);
+        }
     }
 
     /// A job changed its state; some changes begin a phase.

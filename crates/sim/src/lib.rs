@@ -19,6 +19,7 @@ mod draw;
 mod event;
 pub mod fault;
 mod host;
+mod idle;
 pub mod invariants;
 mod links;
 mod local;
@@ -41,6 +42,7 @@ mod world;
 
 pub use count::{Bill, Cost, Phase};
 pub use fault::Fault;
+pub use idle::{IdleRow, RepairRow, idle, idle_table, repair, repair_table};
 pub use invariants::{Referee, Violation};
 pub use mutation::Mutation;
 pub use network::Weather;

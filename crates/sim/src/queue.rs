@@ -42,6 +42,12 @@ impl<E> Queue<E> {
         self.at(self.now.saturating_add(delay), event);
     }
 
+    /// When the next event is due.
+    #[must_use]
+    pub(crate) fn due(&self) -> Option<Time> {
+        self.order.peek().map(|Reverse((time, _))| *time)
+    }
+
     /// The next event; the clock moves to its time.
     pub(crate) fn pop(&mut self) -> Option<E> {
         let Reverse((time, id)) = self.order.pop()?;

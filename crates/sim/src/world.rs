@@ -193,6 +193,15 @@ impl World {
         }
     }
 
+    /// Lets happen what is due until then.
+    pub(crate) fn play_until(&mut self, time: Time) {
+        while self.queue.due().is_some_and(|due| due <= time) {
+            let Some(event) = self.queue.pop() else { break };
+            self.events += 1;
+            self.happen(event);
+        }
+    }
+
     /// True when it was stopped at an event and not by its end.
     pub(crate) fn is_under_way(&self, until: u64) -> bool {
         self.events >= until && self.violation.is_none() && !self.hosts.is_empty()

@@ -270,3 +270,16 @@ fn the_referee_sees_every_planted_fault() {
 fn the_referee_sees_every_planted_fault_about_losses() {
     assert_eq!(unseen(&Mutation::LOSSES, Scenario::losses), []);
 }
+
+#[test]
+fn who_finds_its_parent_while_it_calls_another_keeps_no_second_link() {
+    // 7 lost its link to 3, which stands still for nearly as long as a call lasts: 7 calls 1 when 3 calls back.
+    for time in (2_900_000..3_000_000).step_by(5_000) {
+        let calm = Scenario::calm(291, 9, 2);
+        let mut scenario = Scenario { persistent: true, weather: ROUGH, ..calm };
+        let (three, seven) = (DaemonRank(3), DaemonRank(7));
+        scenario.faults = vec![(2_835_000, Fault::Pause(three, time)), (2_835_000, Fault::CutUplink(seven))];
+        let from = scenario.quiet_from();
+        hold(&scenario.with_quiet_job(from, job(1, "exit:0"), Expect::Code(0)));
+    }
+}

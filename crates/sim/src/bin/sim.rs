@@ -9,7 +9,8 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use ferrite_sim::{
-    Keep, Mutation, Referee, Report, Scenario, Violation, breaks, check, replay, run, scale, scale_table, shrink, story,
+    Keep, Mutation, Referee, Report, Scenario, Violation, breaks, check, idle, idle_table, repair, repair_table,
+    replay, run, scale, scale_table, shrink, story,
 };
 use ferrite_types::DaemonRank;
 
@@ -217,6 +218,13 @@ impl Words {
             .map(|(n, procs)| scale(n, radix, procs))
             .collect();
         print!("{}", scale_table(&rows));
+        let large = [1_000, 10_000].into_iter().filter(|n| *n <= most);
+        let losses: Vec<_> = large.flat_map(|n| [repair(n, radix), repair(n, 2)]).collect();
+        println!("\nThe loss of one daemon, until nobody talks about it:\n\n{}", repair_table(&losses));
+        if most >= 1_000 {
+            let rows = [false, true].map(|lost| idle(1_000, radix, lost));
+            println!("Nothing to do:\n\n{}", idle_table(&rows));
+        }
         Ok(rows.iter().all(|r| r.trouble.is_none()))
     }
 }

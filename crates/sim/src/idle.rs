@@ -1,0 +1,204 @@
+//! What a DVM costs that does nothing, and what the loss of one daemon costs until its tree is repaired.
+//!
+//! Called for the tables of `sim scale` and by tests. Plays without a referee: the sizes are large, and others check.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use ferrite_router::Tree;
+use ferrite_types::DaemonRank;
+
+use crate::count::Tally;
+use crate::fault::Fault;
+use crate::invariants::Referee;
+use crate::queue::Time;
+use crate::scenario::{Expect, Scenario, job};
+use crate::trace::Keep;
+use crate::world::World;
+
+const SECOND: Time = 1_000_000;
+/// Up and quiet, with a loss dealt with, after this time.
+const SETTLED: Time = 60 * SECOND;
+/// How long an idle DVM is watched.
+const WATCHED: Time = 600 * SECOND;
+
+/// Ten minutes of a DVM that does nothing.
+#[derive(Clone, Debug)]
+pub struct IdleRow {
+    /// Daemons at the start, the head included.
+    pub daemons: u32,
+    /// Width of the tree.
+    pub radix: u32,
+    /// One of them was lost before.
+    pub lost: bool,
+    /// Links at the end.
+    pub links: usize,
+    /// Frames by kind.
+    pub kinds: BTreeMap<&'static str, u64>,
+    /// Bytes of all of them.
+    pub bytes: u64,
+}
+
+impl IdleRow {
+    /// Frames of all kinds.
+    #[must_use]
+    pub fn frames(&self) -> u64 {
+        self.kinds.values().sum()
+    }
+}
+
+/// The loss of one daemon on which others hang.
+#[derive(Clone, Debug)]
+pub struct RepairRow {
+    /// Daemons, the head included.
+    pub daemons: u32,
+    /// Width of the tree.
+    pub radix: u32,
+    /// Who was lost.
+    pub victim: DaemonRank,
+    /// How many hung on it.
+    pub orphans: usize,
+    /// Frames and bytes from the loss to the last word about it, signs of life not counted.
+    pub frames: u64,
+    /// See `frames`.
+    pub bytes: u64,
+    /// Frames and bytes that the head sent or received.
+    pub head: (u64, u64),
+    /// The most that any other daemon sent or received.
+    pub most: (u64, u64),
+    /// From the loss to the last word (virtual time).
+    pub time: Time,
+    /// Frames by kind.
+    pub kinds: BTreeMap<&'static str, u64>,
+}
+
+/// A DVM that waits for a job in the far future.
+fn idle_world(daemons: u32, radix: u32) -> World {
+    let scenario = Scenario { persistent: true, ..Scenario::calm(1, daemons, radix) };
+    let scenario = scenario.with_job(100 * WATCHED, job(1, "exit:0"), Expect::Code(0));
+    let mut world = World::new(scenario, Keep::Nothing, Referee::blind());
+    world.begin();
+    world.play_until(SETTLED);
+    world
+}
+
+/// A daemon that hangs on another than the head where the tree is that deep, and on which others hang.
+fn interior(daemons: u32, radix: u32) -> DaemonRank {
+    let tree = Tree::new(radix, daemons);
+    let inner = |rank: &DaemonRank| !tree.children(*rank).is_empty();
+    let deep = tree.living().iter().skip(1).filter(|rank| tree.depth(*rank) > 1).find(inner);
+    deep.unwrap_or(DaemonRank(1))
+}
+
+/// Watches a DVM that does nothing for ten minutes.
+#[must_use]
+pub fn idle(daemons: u32, radix: u32, lost: bool) -> IdleRow {
+    let mut world = idle_world(daemons, radix);
+    if lost {
+        world.on_fault(Fault::Crash(interior(daemons, radix)));
+        world.play_until(2 * SETTLED);
+    }
+    let from = if lost { 2 * SETTLED } else { SETTLED };
+    world.bill.tally = Some(Tally::default());
+    world.play_until(from + WATCHED);
+    let tally = world.bill.tally.take().unwrap_or_default();
+    let links = world.network.live().count();
+    IdleRow { daemons, radix, lost, links, kinds: tally.kinds, bytes: tally.bytes }
+}
+
+/// Loses one daemon of a DVM that does nothing, and counts until nobody talks about it any more.
+#[must_use]
+pub fn repair(daemons: u32, radix: u32) -> RepairRow {
+    let mut world = idle_world(daemons, radix);
+    let victim = interior(daemons, radix);
+    let orphans = Tree::new(radix, daemons).children(victim).len();
+    world.bill.tally = Some(Tally { silent: true, ..Tally::default() });
+    world.on_fault(Fault::Crash(victim));
+    world.play_until(2 * SETTLED);
+    let Tally { kinds, bytes, mut each, last, .. } = world.bill.tally.take().unwrap_or_default();
+    let head = each.remove(&DaemonRank::HEAD).unwrap_or_default();
+    let frames = kinds.values().sum();
+    let most = each.values().copied().max().unwrap_or_default();
+    RepairRow { daemons, radix, victim, orphans, frames, bytes, head, most, time: last.saturating_sub(SETTLED), kinds }
+}
+
+/// The rows as a markdown table.
+#[must_use]
+pub fn idle_table(rows: &[IdleRow]) -> String {
+    let mut out = String::from(
+        "| idle daemons | radix | one lost | links | frames in 10 min | kinds | frames per daemon and minute | bytes per daemon and minute |\n\
+         |--:|--:|---|--:|--:|---|--:|--:|\n",
+    );
+    for row in rows {
+        let per = |n: u64| n as f64 / f64::from(row.daemons) / (WATCHED / SECOND / 60) as f64;
+        let kinds: Vec<_> = row.kinds.keys().copied().collect();
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} | {} | {} | {:.1} | {:.0} |",
+            row.daemons,
+            row.radix,
+            if row.lost { "yes" } else { "no" },
+            row.links,
+            row.frames(),
+            kinds.join(", "),
+            per(row.frames()),
+            per(row.bytes),
+        );
+    }
+    out
+}
+
+/// The rows as a markdown table.
+#[must_use]
+pub fn repair_table(rows: &[RepairRow]) -> String {
+    let mut out = String::from(
+        "| daemons | radix | lost | orphans | frames | bytes | head frames | head bytes | others at most frames | bytes | virtual time |\n\
+         |--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+    );
+    for row in rows {
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.3} ms |",
+            row.daemons,
+            row.radix,
+            row.victim,
+            row.orphans,
+            row.frames,
+            row.bytes,
+            row.head.0,
+            row.head.1,
+            row.most.0,
+            row.most.1,
+            row.time as f64 / 1000.0,
+        );
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Milliseconds between two signs of life, as the parameter says when nobody sets it.
+    const INTERVAL: Time = 5 * SECOND;
+
+    #[test]
+    fn an_idle_dvm_of_a_thousand_daemons_sends_no_more_than_signs_of_life() {
+        for lost in [false, true] {
+            let row = idle(1000, 64, lost);
+            assert_eq!(row.links, 999 - usize::from(lost));
+            assert_eq!(row.kinds.keys().copied().collect::<Vec<_>>(), ["heartbeat"], "lost: {lost}");
+            let most = row.links as u64 * 2 * (WATCHED / INTERVAL);
+            assert!(row.frames() <= most && row.frames() > most / 2, "{} of {most} frames", row.frames());
+        }
+    }
+
+    #[test]
+    fn the_loss_of_a_daemon_costs_little_more_than_a_broadcast() {
+        let row = repair(1000, 2);
+        let broadcast = 2 * u64::from(row.daemons);
+        assert!(row.frames >= broadcast - 10 && row.frames < broadcast + 50, "{row:?}");
+        assert!(row.head.0 < 40 && row.most.0 < 40, "{row:?}");
+    }
+}
