@@ -36,6 +36,8 @@ pub(super) struct Lifeline {
     search: Option<Search>,
     /// Children that are being called, each with what is to be told of it when it does not answer.
     called: BTreeMap<DaemonRank, String>,
+    /// Those above who were still being called when a search ended with another: their answer comes too late.
+    late: RankSet,
 }
 
 /// The search for somebody to hang on.
@@ -61,7 +63,11 @@ impl Daemon {
             return dismiss(peer, cx);
         }
         self.lifeline.called.remove(&peer);
+        let late = self.lifeline.late.remove(peer);
         let searching = self.lifeline.search.is_some();
+        if late && !searching && cx.tree.parent(self.me) != Some(peer) {
+            return cx.close(peer);
+        }
         if searching && cx.tree.is_ancestor(peer, self.me) {
             self.hang_on(peer, cx);
         } else if cx.tree.parent(self.me) == Some(peer)
@@ -72,13 +78,18 @@ impl Daemon {
     }
 
     fn hang_on(&mut self, peer: DaemonRank, cx: &mut Cx) {
-        self.lifeline.search = None;
-        cx.cancel_timer(Timer::Rejoin);
+        self.end_search(peer, cx);
         let parent = cx.tree.parent(self.me);
         *cx.detour = (parent != Some(peer)).then_some(peer);
         if let Some(lost) = parent.filter(|parent| *parent != peer) {
             cx.send_head(Message::Rejoined { lost });
         }
+    }
+
+    fn end_search(&mut self, found: DaemonRank, cx: &mut Cx) {
+        let search = self.lifeline.search.take();
+        self.lifeline.late.extend(search.and_then(|search| search.calling).filter(|called| *called != found));
+        cx.cancel_timer(Timer::Rejoin);
     }
 
     pub(crate) fn on_link_lost(&mut self, peer: DaemonRank, cause: String, cx: &mut Cx) {
@@ -124,6 +135,7 @@ impl Daemon {
 
     /// A call of a daemon that is wired up came to nothing.
     pub(super) fn on_call_failed(&mut self, peer: DaemonRank, refused: bool, cx: &mut Cx) {
+        self.lifeline.late.remove(peer);
         if cx.is_linked(peer) {
             return;
         }
@@ -232,8 +244,7 @@ impl Daemon {
             return;
         };
         if cx.is_linked(parent) {
-            self.lifeline.search = None;
-            cx.cancel_timer(Timer::Rejoin);
+            self.end_search(parent, cx);
             if let Some(old) = cx.detour.take().filter(|old| *old != parent && !dead.contains(*old)) {
                 cx.close(old);
             }
