@@ -77,3 +77,32 @@ impl Invariant for Alone {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::Fault;
+    use crate::world::Gone;
+
+    const ME: DaemonRank = DaemonRank(3);
+    const PARENT: DaemonRank = DaemonRank(1);
+
+    /// Loses its parent at time zero and leaves at `leaves`, having stood still for so long.
+    fn lose_parent(still: Time, leaves: Time) -> Result<(), String> {
+        let mut check = Alone::new(&Scenario::calm(1, 8, 2));
+        let (up, lost) = (Input::LinkUp { peer: PARENT }, Input::LinkLost { peer: PARENT, cause: String::new() });
+        for input in [up, lost] {
+            check.observe(&Observation::Input { rank: ME, at: 0, input: &input, message: None }).unwrap();
+        }
+        check.observe(&Observation::Fault { at: 0, fault: &Fault::Pause(ME, still) }).unwrap();
+        check.observe(&Observation::Gone { rank: ME, at: leaves, how: Gone::Exit(0), running: 0 })
+    }
+
+    #[test]
+    fn a_daemon_without_a_parent_has_to_leave_in_time_unless_it_stood_still() {
+        let (soon, late) = (LOOKS + DEPARTS, LOOKS + 2 * CALL + DEPARTS + 1);
+        assert!(lose_parent(0, soon).is_ok());
+        assert!(lose_parent(0, late).is_err());
+        assert!(lose_parent(1, late).is_ok());
+    }
+}

@@ -33,10 +33,10 @@ impl Invariant for OnlyTheDead {
             Observation::Gone { rank, .. } => {
                 self.gone.insert(*rank);
             }
-            Observation::Input { rank, at, input: Input::ConnectFailed { peer, refused: false, .. }, .. } => {
-                if self.silence.within(&[*rank, *peer], at.saturating_sub(CALL), *at) >= SILENT {
-                    self.unanswering.insert(*peer);
-                }
+            Observation::Input { rank, at, input: Input::ConnectFailed { peer, refused: false, .. }, .. }
+                if self.silence.within(&[*rank, *peer], at.saturating_sub(CALL), *at) >= SILENT =>
+            {
+                self.unanswering.insert(*peer);
             }
             Observation::Effect {
                 rank: DaemonRank::HEAD,

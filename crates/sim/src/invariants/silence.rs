@@ -51,7 +51,7 @@ impl Silence {
         sum
     }
 
-    /// Daemons that were once silent for at least so long, with the time at which that long had passed.
+    /// Daemons that are struck for at least so long at a time.
     pub(super) fn longer_than(&self, time: Time) -> impl Iterator<Item = DaemonRank> + '_ {
         let long = move |span: &Span| span.until - span.from >= time;
         self.spans.iter().filter(move |(_, spans)| spans.iter().any(long)).map(|(rank, _)| *rank)
