@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use ferrite_rm::params::Params;
 use ferrite_router::Tree;
 use ferrite_types::{DaemonRank, Duration, RankSet, Timestamp};
-use ferrite_wire::{Contact, Message, Order, Ticket};
+use ferrite_wire::{Message, Order, Ticket};
 
 use crate::cx::{Cx, Outgoing, Purpose};
 use crate::daemon::Daemon;
@@ -188,8 +188,8 @@ impl Node {
     }
 
     fn receive(&mut self, now: Timestamp, origin: DaemonRank, message: Message, fx: &mut Effects) {
-        if let Message::Died { ranks, orphans } = message {
-            return self.on_died(now, &ranks, orphans, fx);
+        if let Message::Died { ranks } = message {
+            return self.on_died(now, &ranks, fx);
         }
         let (daemon, head, mut cx) = self.parts(now, fx);
         match head {
@@ -199,10 +199,10 @@ impl Node {
     }
 
     /// The head has declared daemons dead: the tree first, then those who talk along it.
-    fn on_died(&mut self, now: Timestamp, ranks: &RankSet, orphans: Vec<(DaemonRank, Contact)>, fx: &mut Effects) {
+    fn on_died(&mut self, now: Timestamp, ranks: &RankSet, fx: &mut Effects) {
         let (adoption, complete) = self.transport.repair(now, ranks, fx);
         let (daemon, _, mut cx) = self.parts(now, fx);
-        daemon.on_died(ranks, &adoption, orphans, &mut cx);
+        daemon.on_died(ranks, &adoption, &mut cx);
         for delivery in complete {
             self.deliver(now, Some(delivery), fx);
         }

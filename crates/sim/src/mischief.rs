@@ -36,9 +36,9 @@ impl Mischief {
                 _ => None,
             }),
             (Mutation::ForgottenDead, rank) if rank.0 % 2 == 1 => replace(frame, |message| match message {
-                Message::Died { mut ranks, orphans } => {
+                Message::Died { mut ranks } => {
                     ranks.first().map(|first| ranks.remove(first));
-                    Some(Message::Died { ranks, orphans })
+                    Some(Message::Died { ranks })
                 }
                 _ => None,
             }),
@@ -106,7 +106,7 @@ impl Mischief {
             Mutation::AdoptedNotAwaited if rank != DaemonRank::HEAD => acknowledge_deaths(rank, cause, wanted),
             Mutation::LostOrphans if rank == DaemonRank::HEAD => frames(wanted).for_each(|frame| {
                 replace(frame, |message| match message {
-                    Message::Died { ranks, .. } => Some(Message::Died { ranks, orphans: Vec::new() }),
+                    Message::Adopt(_) => Some(Message::Adopt(Vec::new())),
                     _ => None,
                 });
             }),

@@ -56,9 +56,9 @@ pub enum Message {
     Died {
         /// Who. Never one of them again: a daemon that hears of its own death leaves.
         ranks: RankSet,
-        /// Where the living daemons listen that hung on a dead one: their new parents call them.
-        orphans: Vec<(DaemonRank, Contact)>,
     },
+    /// Head to the new parent of daemons that hung on a dead one: there they listen; call those that do not come.
+    Adopt(Vec<(DaemonRank, Contact)>),
     /// Daemon to head: my parent is lost, I hang on one further up.
     Rejoined {
         /// The parent.
@@ -236,6 +236,7 @@ impl Message {
             Message::DaemonLost { .. } => "daemon-lost",
             Message::Wireup(_) => "wireup",
             Message::Died { .. } => "died",
+            Message::Adopt(_) => "adopt",
             Message::Rejoined { .. } => "rejoined",
             Message::Exit => "exit",
             Message::Launch(_) => "launch",

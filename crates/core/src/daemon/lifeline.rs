@@ -206,13 +206,7 @@ impl Daemon {
     }
 
     /// The head's verdict. The tree is repaired already.
-    pub(crate) fn on_died(
-        &mut self,
-        ranks: &RankSet,
-        adoption: &Adoption,
-        orphans: Vec<(DaemonRank, Contact)>,
-        cx: &mut Cx,
-    ) {
+    pub(crate) fn on_died(&mut self, ranks: &RankSet, adoption: &Adoption, cx: &mut Cx) {
         if ranks.contains(self.me) {
             // It is about this daemon, which was too long out of reach: its place is gone.
             return self.depart_alone(cx);
@@ -228,14 +222,30 @@ impl Daemon {
         if matches!(self.phase, Phase::Leaving { .. } | Phase::Left) {
             return;
         }
-        let mine = orphans.into_iter().filter(|(orphan, _)| adoption.new_children.contains(orphan));
-        self.lifeline.contacts.extend(mine);
-        for child in &adoption.new_children {
-            if !cx.is_linked(*child) {
-                self.call_child(*child, "it did not come back when its parent was lost".to_owned(), cx);
+        self.call_orphans(&adoption.new_children, cx);
+        self.settle_uplink(ranks, cx);
+    }
+
+    /// The head says where those listen that hang here from now on. It comes behind the deaths that made them orphans,
+    /// or before, when it took another way.
+    pub(super) fn on_adopt(&mut self, orphans: Vec<(DaemonRank, Contact)>, cx: &mut Cx) {
+        if !matches!(self.phase, Phase::Member) {
+            return;
+        }
+        let ranks: Vec<DaemonRank> = orphans.iter().map(|(rank, _)| *rank).collect();
+        self.lifeline.contacts.extend(orphans.into_iter().filter(|(rank, _)| !cx.tree.dead().contains(*rank)));
+        self.call_orphans(&ranks, cx);
+    }
+
+    /// Calls those of them that are children here and have not come by themselves.
+    fn call_orphans(&mut self, ranks: &[DaemonRank], cx: &mut Cx) {
+        for orphan in ranks.iter().copied() {
+            let mine = cx.tree.parent(orphan) == Some(self.me) && !cx.tree.dead().contains(orphan);
+            let reachable = self.lifeline.contacts.contains_key(&orphan);
+            if mine && reachable && !cx.is_linked(orphan) && !self.lifeline.called.contains_key(&orphan) {
+                self.call_child(orphan, "it did not come back when its parent was lost".to_owned(), cx);
             }
         }
-        self.settle_uplink(ranks, cx);
     }
 
     /// After a repair: hang on the parent that the tree says, or stay where it goes on until that one is linked.

@@ -69,11 +69,11 @@ impl Head {
         self.counters.daemons_lost += ranks.len() as u64;
         let of_dead = |node: &&mut NodeRecord| node.daemon.is_some_and(|rank| ranks.contains(rank));
         self.nodes.iter_mut().filter(of_dead).for_each(|node| node.daemon = None);
-        let orphans = self.orphans_of(&ranks, cx);
         // Before anything else is sent: the rest then takes the repaired way.
         self.counters.xcasts += 1;
-        let (message, purpose) = (Message::Died { ranks: ranks.clone(), orphans }, Purpose::Deaths(ranks.clone()));
+        let (message, purpose) = (Message::Died { ranks: ranks.clone() }, Purpose::Deaths(ranks.clone()));
         cx.out.push_back(Outgoing::Xcast(message, purpose));
+        self.place_orphans(&ranks, cx);
         self.lose_participants(&ranks, cx);
         let ids: Vec<JobId> = self.jobs.keys().copied().collect();
         let hit = ids.into_iter().filter(|id| self.lose_procs(*id, &dead, cx)).count();
@@ -82,10 +82,19 @@ impl Head {
         }
     }
 
-    /// The living children of the dead, with where they listen.
-    fn orphans_of(&self, dead: &RankSet, cx: &Cx) -> Vec<(DaemonRank, Contact)> {
+    /// Tells the new parents of those that hung on the dead where they listen.
+    fn place_orphans(&self, dead: &RankSet, cx: &mut Cx) {
         let children = dead.iter().flat_map(|rank| cx.tree.children(rank)).filter(|child| !dead.contains(*child));
-        children.filter_map(|child| Some((child, self.bringup.contacts.get(&child)?.clone()))).collect()
+        let mut adopted: BTreeMap<DaemonRank, Vec<(DaemonRank, Contact)>> = BTreeMap::new();
+        for orphan in children {
+            let parent = cx.tree.ancestors(orphan).find(|above| !dead.contains(*above));
+            if let (Some(parent), Some(contact)) = (parent, self.bringup.contacts.get(&orphan)) {
+                adopted.entry(parent).or_default().push((orphan, contact.clone()));
+            }
+        }
+        for (parent, orphans) in adopted {
+            cx.send(parent, Message::Adopt(orphans));
+        }
     }
 
     /// Everybody has repaired its tree.

@@ -201,6 +201,7 @@ impl Head {
             Message::Rehome { .. }
             | Message::Wireup(_)
             | Message::Died { .. }
+            | Message::Adopt(_)
             | Message::Exit
             | Message::Launch(_)
             | Message::ProcsFailed { .. }

@@ -64,7 +64,7 @@ mod tests {
     const CHILD: DaemonRank = DaemonRank(3);
 
     fn declare(check: &mut OnlyTheDead) -> Result<(), String> {
-        let message = Message::Died { ranks: RankSet::range(3, 4), orphans: Vec::new() };
+        let message = Message::Died { ranks: RankSet::range(3, 4) };
         let frame = Frame {
             dest: Dest::All,
             origin: DaemonRank::HEAD,
