@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
@@ -31,11 +32,12 @@ impl std::error::Error for Skipped {}
 pub(super) struct Context {
     bed: Bed,
     is_quick: bool,
+    notes: Mutex<Vec<String>>,
 }
 
 impl Context {
     pub(super) fn new(bed: Bed, is_quick: bool) -> Self {
-        Self { bed, is_quick }
+        Self { bed, is_quick, notes: Mutex::default() }
     }
 
     pub(super) fn bed(&self) -> &Bed {
@@ -44,6 +46,15 @@ impl Context {
 
     pub(super) fn is_quick(&self) -> bool {
         self.is_quick
+    }
+
+    /// Keeps a measured value, to be printed below the scenario's line.
+    pub(super) fn note(&self, text: String) {
+        self.notes().push(text);
+    }
+
+    pub(super) fn notes(&self) -> MutexGuard<'_, Vec<String>> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn into_bed(self) -> Bed {
@@ -102,6 +113,22 @@ impl Context {
             std::thread::sleep(Duration::from_millis(10));
         }
         Ok(())
+    }
+
+    /// Waits until something is so, and says how long that took.
+    pub(super) fn until(&self, what: &str, limit: Duration, is_so: impl Fn() -> Result<bool>) -> Result<Duration> {
+        let start = Instant::now();
+        while !is_so()? {
+            ensure!(start.elapsed() < limit, "not within {limit:?}: {what}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(start.elapsed())
+    }
+
+    /// The process called `name` on node `index` that does the work: its guard is older.
+    pub(super) fn worker(&self, index: usize, name: &str) -> Result<NodeProcess> {
+        let all = self.bed.processes(index).into_iter().filter(|process| process.name == name);
+        all.max_by_key(|process| process.node_pid).with_context(|| format!("no '{name}' on n{index}"))
     }
 
     /// Sends a signal to the processes called `name` on node `index`.

@@ -42,7 +42,7 @@ fn prun(c: &Context, line: &str) -> Result<Outcome> {
     c.tool("prun", line)?.run()
 }
 
-fn stop_dvm(c: &Context) -> Result<()> {
+pub(super) fn stop_dvm(c: &Context) -> Result<()> {
     let outcome = c.tool("pterm", "")?.run()?.code(0)?;
     ensure!(outcome.stderr.contains("TERMINATING DVM...DONE"), "pterm says {}", outcome.stderr);
     Ok(())

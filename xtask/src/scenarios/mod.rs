@@ -5,6 +5,7 @@
 //! it knows command lines, output, exit codes and what the kernel shows.
 
 mod bad_input;
+mod chaos;
 mod context;
 mod dvm;
 mod endings;
@@ -25,7 +26,7 @@ use crate::testbed::Bed;
 use crate::workspace;
 use context::{Context, Skipped};
 
-/// Nodes of the bed that all scenarios share.
+/// Nodes of the bed that most scenarios share.
 const NODES: usize = 4;
 /// After this the nodes are taken away, so that even a scenario that waits for output ends.
 const SCENARIO_LIMIT: Duration = Duration::from_secs(180);
@@ -39,11 +40,23 @@ type Body = Box<dyn Fn(&Context) -> Result<()>>;
 pub(crate) struct Scenario {
     name: String,
     body: Body,
+    /// Nodes that it needs.
+    nodes: usize,
+    /// Left out by `--quick`: another one shows much the same.
+    is_extra: bool,
 }
 
 impl Scenario {
     fn new(name: impl Into<String>, body: impl Fn(&Context) -> Result<()> + 'static) -> Self {
-        Self { name: name.into(), body: Box::new(body) }
+        Self { name: name.into(), body: Box::new(body), nodes: NODES, is_extra: false }
+    }
+
+    fn on_nodes(self, nodes: usize) -> Self {
+        Self { nodes, ..self }
+    }
+
+    fn extra(self, is_extra: bool) -> Self {
+        Self { is_extra, ..self }
     }
 }
 
@@ -63,6 +76,8 @@ fn all() -> Vec<Scenario> {
     all.extend(bad_input::all());
     all.extend(streams::all());
     all.extend(dvm::all());
+    // Last: they want a bed of another size.
+    all.extend(chaos::all());
     all
 }
 
@@ -115,15 +130,16 @@ pub(crate) fn run(filters: &[String], quick: bool) -> Result<Tally> {
     ensure!(workspace::is_executable(&prterun), "{} does not exist: build it first", prterun.display());
     let chosen: Vec<Scenario> = all()
         .into_iter()
+        .filter(|s| !(quick && s.is_extra))
         .filter(|s| filters.is_empty() || filters.iter().any(|f| s.name.contains(f.as_str())))
         .collect();
     ensure!(!chosen.is_empty(), "no scenario's name contains that; see --list");
     let mut tally = Tally::default();
-    let mut bed = None;
+    let mut bed: Option<Bed> = None;
     for scenario in &chosen {
-        let standing = match bed.take() {
+        let standing = match bed.take().filter(|bed| bed.len() == scenario.nodes) {
             Some(bed) => bed,
-            None => Bed::own("scenarios", NODES)?,
+            None => Bed::own("scenarios", scenario.nodes)?,
         };
         let context = Context::new(standing, quick);
         // A failure leaves the nodes in an unknown state: the next scenario gets new ones.
@@ -140,6 +156,7 @@ fn report(scenario: &Scenario, context: Context, tally: &mut Tally) -> Option<Be
     match result {
         Ok(()) => {
             println!("pass {time}  {}", scenario.name);
+            context.notes().iter().for_each(|note| println!("               {note}"));
             tally.passed += 1;
             let bed = context.into_bed();
             // A scenario may have crashed a node.

@@ -1,6 +1,6 @@
 //! Jobs that go on without a process that failed, and what the others hear of it.
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use rustix::process::Signal;
 
 use super::context::{Context, Expect, finish};
@@ -70,10 +70,8 @@ fn the_survivors_of_a_lost_daemon_hear_of_each_of_its_processes(c: &Context) -> 
     c.wait_for(6, "events")?;
     // All of them are past their fence then: the loss is not what their start fails of.
     std::thread::sleep(std::time::Duration::from_secs(2));
-    // Not its guard, which was there first: that one cleans up.
-    let prteds = c.named("prted").into_iter().filter(|(node, _)| *node == 2);
-    let (_, daemon) = prteds.max_by_key(|(_, process)| process.node_pid).context("no daemon on n2")?;
-    daemon.signal(Signal::KILL)?;
+    // Not its guard, which cleans up.
+    c.worker(2, "prted")?.signal(Signal::KILL)?;
     let expected = heard(4, &[(4, COMM_FAILURE, -1), (5, COMM_FAILURE, -1)]);
     finish(running)?.code(1)?.lines(&expected)?.complains_about(&["n2", "left alone (continuous)"])?;
     Ok(())

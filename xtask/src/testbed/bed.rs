@@ -176,6 +176,52 @@ impl Bed {
         Ok(())
     }
 
+    /// Makes the network of a node slow, in both directions, or as fast as before. Returns how, in words: each packet
+    /// late, or, where the kernel cannot do that (no netem), a line so narrow that a full packet takes as long.
+    pub(crate) fn slow_link(&self, index: usize, slow: bool) -> Result<&'static str> {
+        const WAYS: [(&str, &[&str]); 2] = [
+            ("each packet 200 ms late", &["netem", "delay", "200ms"]),
+            ("64 kbit/s, 200 ms for a full packet", &["tbf", "rate", "64kbit", "burst", "1600", "limit", "200000"]),
+        ];
+        if !slow {
+            self.tc(index, &["qdisc", "del"], &[])?;
+            return Ok("as before");
+        }
+        let mut last = None;
+        for (words, way) in WAYS {
+            match self.tc(index, &["qdisc", "replace"], way) {
+                Ok(()) => return Ok(words),
+                Err(error) => last = Some(error),
+            }
+        }
+        Err(last.context("no way to make a link slow")?)
+    }
+
+    /// `tc VERB dev DEVICE root WAY` at both ends of a node's line.
+    fn tc(&self, index: usize, verb: &[&str], way: &[&str]) -> Result<()> {
+        let tc = workspace::which("tc").context("tc is missing (package iproute2)")?;
+        let ends = [(self.record.head, format!("v{index}")), (self.node(index)?, "eth0".to_owned())];
+        for (namespace, device) in ends {
+            let mut command = enter(namespace, &["--net"])?;
+            command.arg("--").arg(&tc).args(verb).args(["dev", &device, "root"]).args(way);
+            let output = command.stdin(Stdio::null()).output()?;
+            ensure!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr).trim());
+        }
+        Ok(())
+    }
+
+    /// Resets the TCP connections from node `index` to `peer`, so that both ends learn of it; ssh is spared. Returns how
+    /// many there were.
+    pub(crate) fn reset(&self, index: usize, peer: usize) -> Result<usize> {
+        let ss = workspace::which("ss").context("ss is missing (package iproute2)")?;
+        let mut command = enter(self.node(index)?, &["--net"])?;
+        command.arg("--").arg(ss).args(["-K", "-H", "-t", "-n", "state", "established"]);
+        command.arg(format!("dst {} and sport != :22 and dport != :22", super::address(peer)));
+        let output = command.stdin(Stdio::null()).output()?;
+        ensure!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr).trim());
+        Ok(String::from_utf8_lossy(&output.stdout).lines().count())
+    }
+
     /// Takes the bed away after `limit` unless the returned guard is dropped before: whatever waits for it then ends.
     pub(crate) fn watchdog(&self, limit: Duration) -> Watchdog {
         let head = self.record.head;
@@ -198,9 +244,14 @@ impl Bed {
 
     /// What is on the nodes that was not there when the bed came up. Waits up to `grace` for it to vanish.
     pub(crate) fn residue(&self, grace: Duration) -> Vec<String> {
+        self.residue_on(&(0..self.len()).collect::<Vec<_>>(), grace)
+    }
+
+    /// The same on some of the nodes.
+    pub(crate) fn residue_on(&self, nodes: &[usize], grace: Duration) -> Vec<String> {
         let deadline = Instant::now() + grace;
         loop {
-            let found = self.residue_now();
+            let found = self.residue_now(nodes);
             if found.is_empty() || Instant::now() > deadline {
                 return found;
             }
@@ -208,9 +259,10 @@ impl Bed {
         }
     }
 
-    fn residue_now(&self) -> Vec<String> {
+    fn residue_now(&self, nodes: &[usize]) -> Vec<String> {
         let mut lines = Vec::new();
-        for (index, now) in self.inventories().into_iter().enumerate() {
+        for &index in nodes {
+            let now = residue::inventory(self.record.nodes[index]);
             let before = self.baseline.get(index).cloned().unwrap_or_default();
             lines.extend(now.difference(&before).map(|what| format!("{}: {what}", node_name(index))));
         }
