@@ -49,17 +49,18 @@ pub(super) fn all() -> Vec<Scenario> {
 
 fn play(c: &Context, chaos: &Chaos) -> Result<()> {
     let victims: Vec<usize> = chaos.victims().iter().map(|rank| rank.0 as usize).collect();
-    start_dvm(c)?;
-    let untouched = Fences::start(c, "untouched", &BYSTANDERS)?;
-    let touched = Fences::start(c, "touched", &[victims.as_slice(), &[PARTNER]].concat())?;
-    match chaos.deed {
-        Deed::Kill => kill(c, &victims, touched)?,
-        Deed::Stop => stop(c, &victims, touched)?,
-        Deed::CutLink => cut(c, &victims, touched)?,
-        Deed::SlowLink => slow(c, &victims, touched)?,
-    }
-    c.note(format!("the other job: {}", untouched.end_well()?));
-    stop_dvm(c)
+    in_dvm(c, || {
+        let untouched = Fences::start(c, "untouched", &BYSTANDERS)?;
+        let touched = Fences::start(c, "touched", &[victims.as_slice(), &[PARTNER]].concat())?;
+        match chaos.deed {
+            Deed::Kill => kill(c, &victims, touched)?,
+            Deed::Stop => stop(c, &victims, touched)?,
+            Deed::CutLink => cut(c, &victims, touched)?,
+            Deed::SlowLink => slow(c, &victims, touched)?,
+        }
+        c.note(format!("the other job: {}", untouched.end_well()?));
+        Ok(())
+    })
 }
 
 fn kill(c: &Context, victims: &[usize], touched: Fences) -> Result<()> {
@@ -134,50 +135,54 @@ fn slow(c: &Context, victims: &[usize], touched: Fences) -> Result<()> {
 
 fn chaos_partition_a_node_that_is_out_of_reach_for_too_long_leaves_when_it_is_back(c: &Context) -> Result<()> {
     let victim = 3;
-    start_dvm(c)?;
-    let untouched = Fences::start(c, "untouched", &BYSTANDERS)?;
-    let touched = Fences::start(c, "touched", &[victim, PARTNER])?;
-    let struck = Instant::now();
-    c.bed().link(victim, false)?;
-    touched.end_by_loss_of(&[victim])?;
-    c.note(format!("from the cut to the end of the job there: {:.2?}", struck.elapsed()));
-    recovers_after_detection(c, &[victim])?;
-    ensure!(c.worker(victim, "prted").is_ok(), "the daemon left although it could not know that it was declared dead");
-    c.bed().link(victim, true)?;
-    let back = Instant::now();
-    nothing_left_on(c, &[victim])?;
-    c.note(format!("from the mending to nothing left there: {:.2?}", back.elapsed()));
-    c.note(format!("the other job: {}", untouched.end_well()?));
-    stop_dvm(c)
+    in_dvm(c, || {
+        let untouched = Fences::start(c, "untouched", &BYSTANDERS)?;
+        let touched = Fences::start(c, "touched", &[victim, PARTNER])?;
+        let struck = Instant::now();
+        c.bed().link(victim, false)?;
+        touched.end_by_loss_of(&[victim])?;
+        c.note(format!("from the cut to the end of the job there: {:.2?}", struck.elapsed()));
+        recovers_after_detection(c, &[victim])?;
+        ensure!(
+            c.worker(victim, "prted").is_ok(),
+            "the daemon left although it could not know that it was declared dead"
+        );
+        c.bed().link(victim, true)?;
+        let back = Instant::now();
+        nothing_left_on(c, &[victim])?;
+        c.note(format!("from the mending to nothing left there: {:.2?}", back.elapsed()));
+        c.note(format!("the other job: {}", untouched.end_well()?));
+        Ok(())
+    })
 }
 
 fn chaos_load_daemons_of_each_depth_are_killed_in_turn_under_a_stream_of_jobs(c: &Context) -> Result<()> {
     const CLIENTS: usize = 3;
     let victims: &[usize] = if c.is_quick() { &[7, 3, 1] } else { &[7, 9, 3, 5, 1] };
-    start_dvm(c)?;
-    let untouched = Fences::start(c, "untouched", &BYSTANDERS)?;
-    let is_over = AtomicBool::new(false);
-    let (kills, streams) = std::thread::scope(|scope| {
-        let clients: Vec<_> = (0..CLIENTS).map(|_| scope.spawn(|| stream(c, victims, &is_over))).collect();
-        let kills = victims.iter().map(|victim| kill_under_load(c, *victim)).collect::<Result<Vec<_>>>();
-        is_over.store(true, Ordering::Relaxed);
-        (kills, clients.into_iter().map(|client| client.join()).collect::<Vec<_>>())
-    });
-    let mut times = kills?;
-    let (mut good, mut lost) = (0, 0);
-    for stream in streams {
-        let (g, l) = stream.ok().context("a client panicked")??;
-        (good, lost) = (good + g, lost + l);
-    }
-    c.note(format!("{CLIENTS} clients: {good} jobs ended well, {lost} had a process with a victim"));
-    ensure!(good > 0, "no job of the stream ended well");
-    let each: Vec<String> = victims.iter().zip(&times).map(|(n, time)| format!("n{n} {time:.0?}")).collect();
-    c.note(format!("from the kill to the first job on n8: {}: {}", each.join(", "), spread(&mut times)));
-    c.note(format!("the other job: {}", untouched.end_well()?));
-    let worst = times.last().context("no times")?;
-    ensure!(*worst < RECOVERY_LIMIT, "the first job on n8 had ended {worst:?} after a kill");
-    expect_down(c, victims)?;
-    stop_dvm(c)
+    in_dvm(c, || {
+        let untouched = Fences::start(c, "untouched", &BYSTANDERS)?;
+        let is_over = AtomicBool::new(false);
+        let (kills, streams) = std::thread::scope(|scope| {
+            let clients: Vec<_> = (0..CLIENTS).map(|_| scope.spawn(|| stream(c, victims, &is_over))).collect();
+            let kills = victims.iter().map(|victim| kill_under_load(c, *victim)).collect::<Result<Vec<_>>>();
+            is_over.store(true, Ordering::Relaxed);
+            (kills, clients.into_iter().map(|client| client.join()).collect::<Vec<_>>())
+        });
+        let mut times = kills?;
+        let (mut good, mut lost) = (0, 0);
+        for stream in streams {
+            let (g, l) = stream.ok().context("a client panicked")??;
+            (good, lost) = (good + g, lost + l);
+        }
+        c.note(format!("{CLIENTS} clients: {good} jobs ended well, {lost} had a process with a victim"));
+        ensure!(good > 0, "no job of the stream ended well");
+        let each: Vec<String> = victims.iter().zip(&times).map(|(n, time)| format!("n{n} {time:.0?}")).collect();
+        c.note(format!("from the kill to the first job on n8: {}: {}", each.join(", "), spread(&mut times)));
+        c.note(format!("the other job: {}", untouched.end_well()?));
+        let worst = times.last().context("no times")?;
+        ensure!(*worst < RECOVERY_LIMIT, "the first job on n8 had ended {worst:?} after a kill");
+        expect_down(c, victims)
+    })
 }
 
 /// Kills one daemon; returns the time until a job on n8 has ended well.
@@ -205,7 +210,7 @@ fn stream(c: &Context, victims: &[usize], is_over: &AtomicBool) -> Result<(usize
 }
 
 fn chaos_head_the_death_of_the_head_ends_everything_on_all_nodes(c: &Context) -> Result<()> {
-    start_dvm(c)?;
+    let head = start_dvm(c)?;
     let job = c.tool("prun", "-n 20 --map-by node sleep 1000")?.start()?;
     c.wait_for(20, "sleep")?;
     let struck = Instant::now();
@@ -214,15 +219,30 @@ fn chaos_head_the_death_of_the_head_ends_everything_on_all_nodes(c: &Context) ->
     c.until("no daemon and no process is left", GONE_LIMIT, is_over)?;
     c.note(format!("from the kill to the end of the last daemon and process: {:.0?}", struck.elapsed()));
     finish(job)?.failure()?;
+    finish(head)?.failure()?;
     nothing_left_on(c, &(0..NODES).collect::<Vec<_>>())
 }
 
-fn start_dvm(c: &Context) -> Result<()> {
-    let hostfile = c.hostfile(8)?;
-    let prte = c.tool("prte", "--daemonize --prtemca rml_base_radix")?.words([Chaos::RADIX.to_string()])?;
-    let prte = prte.words(["--prtemca", "ferrite_heartbeat_ms", &HEARTBEAT_MS.to_string(), "--hostfile"])?;
-    prte.words([hostfile])?.run()?.code(0)?.lines(&["DVM ready".to_owned()])?;
+/// Lets a DVM live around `body`. When that fails, the error tells what the head had to say.
+fn in_dvm(c: &Context, body: impl FnOnce() -> Result<()>) -> Result<()> {
+    let head = start_dvm(c)?;
+    let result = body();
+    let end = stop_dvm(c);
+    let outcome = finish(head)?;
+    result
+        .and(end)
+        .with_context(|| format!("the head says\n      {}\n   ", outcome.stderr.trim().replace('\n', "\n      ")))?;
+    outcome.code(0)?;
     Ok(())
+}
+
+fn start_dvm(c: &Context) -> Result<Running> {
+    let hostfile = c.hostfile(8)?;
+    let prte = c.tool("prte", "--no-ready-msg --prtemca rml_base_radix")?.words([Chaos::RADIX.to_string()])?;
+    let prte = prte.words(["--prtemca", "ferrite_heartbeat_ms", &HEARTBEAT_MS.to_string(), "--hostfile"])?;
+    let head = prte.words([hostfile])?.start()?;
+    c.tool("prun", "--wait-to-connect 10 -n 1 true")?.run()?.code(0)?;
+    Ok(head)
 }
 
 /// A job that does fence after fence, one process on each of some nodes.
