@@ -158,7 +158,9 @@ impl Shared {
         noise: StatelessTransportState,
         caller: DaemonRank,
     ) -> bool {
-        if let Some(old) = self.table.borrow_mut().remove(&peer) {
+        // Not in the condition: the borrow would last through the block, which puts the old link back.
+        let old = self.table.borrow_mut().remove(&peer);
+        if let Some(old) = old {
             // Two daemons that call each other at once must drop the same one of the two connections: the higher
             // rank's call stays, as daemons call towards the root. A second call by the same side replaces the first.
             if old.caller != caller && old.caller > caller {

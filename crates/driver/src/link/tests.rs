@@ -265,6 +265,23 @@ fn who_does_not_insist_takes_a_refusal_for_an_answer() {
 }
 
 #[test]
+fn of_two_calls_that_cross_the_one_of_the_higher_rank_stays() {
+    run(async {
+        let (head, mut head_out, child, mut child_out) = pair().await;
+        // As if it had been on its way already when the child's call came.
+        let crossing = call::call(&head.shared.me, DaemonRank(1), child.contact(), soon(), false, || true).await;
+        let (mut stream, _) = crossing.unwrap();
+        assert_eq!(stream.read(&mut [0]).await.unwrap(), 0, "the child hangs up on it");
+        child.transmit(DaemonRank(0), frame(Bytes::from_static(b"up")));
+        head.transmit(DaemonRank(1), frame(Bytes::from_static(b"down")));
+        for (out, expected) in [(&mut head_out, "up"), (&mut child_out, "down")] {
+            let Input::Frame { frame, .. } = next(out).await else { panic!("the link is the old one") };
+            assert_eq!(frame.payload, expected);
+        }
+    });
+}
+
+#[test]
 fn closing_flushes_and_only_the_other_side_hears_of_it() {
     run(async {
         let (_head, mut head_out, mut child, mut child_out) = pair().await;
