@@ -177,11 +177,12 @@ impl Bed {
     }
 
     /// Makes the network of a node slow, in both directions, or as fast as before. Returns how, in words: each packet
-    /// late, or, where the kernel cannot do that (no netem), a line so narrow that a full packet takes as long.
+    /// late, or, where the kernel cannot do that (no netem), a line so narrow that a full packet takes as long and the
+    /// next ones wait for it.
     pub(crate) fn slow_link(&self, index: usize, slow: bool) -> Result<&'static str> {
         const WAYS: [(&str, &[&str]); 2] = [
             ("each packet 200 ms late", &["netem", "delay", "200ms"]),
-            ("64 kbit/s, 200 ms for a full packet", &["tbf", "rate", "64kbit", "burst", "1600", "limit", "200000"]),
+            ("64 kbit/s, 200 ms for a full packet", &["tbf", "rate", "64kbit", "burst", "1600", "latency", "400ms"]),
         ];
         if !slow {
             self.tc(index, &["qdisc", "del"], &[])?;
