@@ -136,6 +136,10 @@ impl Transport {
         frame: Frame,
         fx: &mut Effects,
     ) -> Option<Delivery> {
+        if self.tree.dead().contains(from) {
+            // It woke up, and does not know yet that it has no say any more: its order to leave is for itself.
+            return None;
+        }
         if let Some(link) = self.links.get_mut(&from) {
             link.heard = now;
         }

@@ -6,6 +6,7 @@ use common::{Cluster, job};
 use ferrite_core::{Input, PmixEffect, PmixToken, Timer};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, Submission};
+use ferrite_wire::{Dest, Frame, FrameKind, Message};
 
 const TREE: &[(&str, &str)] = &[("rml_base_radix", "2")];
 
@@ -157,6 +158,24 @@ fn a_frozen_daemon_that_comes_back_after_its_death_is_told_to_leave_and_does() {
     dvm.thaw(frozen);
     assert!(dvm.exits.contains_key(&DaemonRank(3)));
     assert!(dvm.running.is_empty());
+}
+
+/// What a daemon says as soon as it is linked again is there before anybody can have closed the link.
+#[test]
+fn nobody_obeys_a_daemon_that_was_declared_dead() {
+    let mut dvm = ten();
+    dvm.submit(1, Submission::of(on_nodes("a.out", &["n4"])));
+    dvm.crash(1);
+    let (dead, below) = (DaemonRank(1), DaemonRank(4));
+    dvm.input(below, Input::LinkUp { peer: dead });
+    let payload = Message::Exit.encode();
+    let frame = Frame { dest: Dest::One(below), origin: dead, kind: FrameKind::Direct, payload };
+    dvm.input(below, Input::Frame { from: dead, frame });
+    dvm.run();
+    assert_eq!(dvm.running.len(), 1, "the process below the dead goes on");
+    assert!(!dvm.exits.contains_key(&below));
+    dvm.exit_job(1);
+    assert_eq!(dvm.code_of(1), 0);
 }
 
 #[test]
