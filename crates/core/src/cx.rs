@@ -19,6 +19,8 @@ pub(crate) enum Outgoing {
     Direct(DaemonRank, Message),
     /// To every daemon, acknowledged; the head hears when all have processed it.
     Xcast(Message, Purpose),
+    /// No message: the way over the link to this neighbour is there again.
+    Renewed(DaemonRank),
     /// No message: close the link to this daemon once everything before is sent.
     Close(DaemonRank),
 }

@@ -216,6 +216,7 @@ impl Node {
                 }
             }
             Outgoing::Direct(peer, message) => self.transport.send_direct(now, peer, &message, fx),
+            Outgoing::Renewed(peer) => self.transport.renewed(now, peer, fx),
             Outgoing::Close(peer) => self.transport.close(peer, fx),
             Outgoing::Xcast(message, purpose) => {
                 let (seq, order) = self.transport.start_xcast(&message, purpose);

@@ -128,6 +128,19 @@ impl Transport {
         self.probe(now, probes, fx);
     }
 
+    /// The way over a link is there again: those on this side of it are to ask what has become of what they sent.
+    pub(crate) fn renewed(&mut self, now: Timestamp, over: DaemonRank, fx: &mut Effects) {
+        self.ask_everybody(now, fx);
+        let uplink = self.uplink();
+        let away: Vec<DaemonRank> =
+            if uplink == Some(over) { self.tree.children(self.me) } else { uplink.into_iter().collect() };
+        for neighbour in away.into_iter().filter(|neighbour| self.links.contains_key(neighbour)).collect::<Vec<_>>() {
+            let (dest, kind) = (Dest::One(neighbour), FrameKind::Renewed);
+            let frame = Frame { dest, origin: self.me, kind, payload: Bytes::new() };
+            self.transmit(now, neighbour, frame, fx);
+        }
+    }
+
     /// A frame from a neighbour: passes it on, and returns what concerns this node.
     pub(crate) fn on_frame(
         &mut self,
@@ -145,6 +158,10 @@ impl Transport {
         }
         match frame.kind {
             FrameKind::Heartbeat => None,
+            FrameKind::Renewed => {
+                self.renewed(now, from, fx);
+                None
+            }
             FrameKind::Direct => Some(Delivery::Here { origin: frame.origin, payload: frame.payload, xcast: None }),
             FrameKind::XcastAck { seq } => {
                 let step = self.xcasts.acked_by(seq, from);
@@ -358,7 +375,11 @@ impl Transport {
                 self.repeat(now, origin, Ack { upto, missing }, fx);
                 None
             }
-            FrameKind::Direct | FrameKind::Xcast { .. } | FrameKind::XcastAck { .. } | FrameKind::Heartbeat => None,
+            FrameKind::Direct
+            | FrameKind::Xcast { .. }
+            | FrameKind::XcastAck { .. }
+            | FrameKind::Renewed
+            | FrameKind::Heartbeat => None,
         }
     }
 

@@ -99,16 +99,27 @@ fn a_cut_link_between_two_living_daemons_is_made_again_and_costs_nobody_anything
     assert_eq!(dvm.code_of(1), 0);
 }
 
-#[test]
-fn what_was_on_its_way_over_a_cut_link_arrives_once_all_the_same() {
+/// The end of a process goes up as far as daemon 3, and no further.
+fn with_a_lost_end() -> Cluster {
     let mut dvm = ten();
     dvm.submit(1, Submission::of(on_nodes("a.out", &["n7"])));
-    // The end of the process goes up as far as daemon 3, whose link breaks under it.
     dvm.losing(3, 1);
     dvm.exit_job(1);
     dvm.keep_nothing_back();
-    dvm.cut(1, 3);
     assert!(dvm.replies.iter().all(|(id, _)| id.0 != 1), "it was lost");
+    dvm
+}
+
+#[test]
+fn what_was_on_its_way_over_a_cut_link_arrives_as_soon_as_there_is_another() {
+    let mut dvm = with_a_lost_end();
+    dvm.cut(1, 3);
+    assert_eq!(dvm.code_of(1), 0);
+}
+
+#[test]
+fn what_was_lost_without_a_trace_is_asked_for_and_arrives_once() {
+    let mut dvm = with_a_lost_end();
     dvm.fire(7, Timer::Probe);
     assert_eq!(dvm.code_of(1), 0);
 }

@@ -100,6 +100,7 @@ impl World {
             (FrameKind::XcastAck { .. }, _) => "xcast-ack",
             (FrameKind::Probe(_), _) => "probe",
             (FrameKind::Ack { .. }, _) => "ack",
+            (FrameKind::Renewed, _) => "renewed",
             (FrameKind::Heartbeat, _) => "heartbeat",
             (FrameKind::Direct | FrameKind::Message { .. } | FrameKind::Xcast { .. }, message) => {
                 message.map_or("damaged", Message::kind)

@@ -14,6 +14,7 @@ pub(crate) fn frame(frame: &Frame, message: Option<&Message>) -> String {
         FrameKind::Ack { upto, missing } => format!(" ack {upto}{}", if *missing { ", rest missing" } else { "" }),
         FrameKind::Xcast { seq, .. } => format!(" xcast {seq}"),
         FrameKind::XcastAck { seq } => format!(" xcast-ack {seq}"),
+        FrameKind::Renewed => " renewed".to_owned(),
         FrameKind::Heartbeat => " heartbeat".to_owned(),
     };
     let dest = match &frame.dest {

@@ -16,7 +16,7 @@ use ferrite_wire::{Contact, Message, WireupNode};
 
 use super::bringup::Phase;
 use super::{Daemon, after};
-use crate::cx::Cx;
+use crate::cx::{Cx, Outgoing};
 use crate::{Effect, Timer};
 
 /// One attempt to reach another daemon (milliseconds). A process that is gone is refused at once; this is for machines
@@ -74,6 +74,10 @@ impl Daemon {
             && let Some(old) = cx.detour.take()
         {
             cx.close(old);
+        }
+        let uplink = cx.detour.or_else(|| cx.tree.parent(self.me));
+        if self.lifeline.wired && (uplink == Some(peer) || cx.tree.parent(peer) == Some(self.me)) {
+            cx.out.push_back(Outgoing::Renewed(peer));
         }
     }
 
@@ -141,6 +145,8 @@ impl Daemon {
         }
         if let Some(cause) = self.lifeline.called.remove(&peer) {
             if cx.tree.parent(peer) == Some(self.me) {
+                let proof = if refused { "nobody listens there any more" } else { "it does not answer a call" };
+                let cause = format!("{cause}; {proof}");
                 cx.send_head(Message::DaemonLost { rank: peer, cause });
             }
             return;

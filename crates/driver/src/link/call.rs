@@ -2,12 +2,14 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::rc::Rc;
 use std::time::Duration;
 
 use ferrite_types::DaemonRank;
 use ferrite_wire::Contact;
 use snow::StatelessTransportState;
 use tokio::net::TcpStream;
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
@@ -48,12 +50,18 @@ pub(super) async fn call(
 ) -> Result<(TcpStream, StatelessTransportState), Failed> {
     let mut failures = Vec::new();
     let mut attempts = JoinSet::new();
+    let refusal = Rc::new(Notify::new());
     for (index, address) in contact.0.iter().enumerate() {
         let me = Identity { dvm: me.dvm.clone(), rank: me.rank, key: me.key.clone() };
-        let (address, delay) = (*address, STAGGER * index as u32);
+        let (address, delay, refusal) = (*address, STAGGER * index as u32, Rc::clone(&refusal));
         attempts.spawn_local(async move {
-            tokio::time::sleep(delay).await;
-            try_address(&me, peer, address, deadline, insist).await
+            // Where one address is refused, the head start of the others is over.
+            let _ = tokio::time::timeout(delay, refusal.notified()).await;
+            let attempt = try_address(&me, peer, address, deadline, insist).await;
+            if attempt.as_ref().is_err_and(|failure| failure.refused) {
+                refusal.notify_waiters();
+            }
+            attempt
         });
     }
     while let Some(attempt) = attempts.join_next().await {
@@ -96,7 +104,9 @@ async fn try_address(
         let attempt = timeout_at(deadline, try_once(me, peer, address)).await;
         match attempt {
             Ok(Ok(answered)) => return Ok(answered),
-            // Whoever listens there is not the one that we want: it will not become so.
+            // Whoever listens there is not the one that we want: it will not become so. Who does not insist knows that it
+            // was the right one a moment ago; it hangs up when it ends, and then its machine refuses.
+            Ok(Err(HandshakeError::HungUp)) if !insist => last = Some(HandshakeError::HungUp),
             Ok(Err(error)) if !matches!(error, HandshakeError::Io(_)) => {
                 let cause = error.to_string();
                 return Err(Failure { address, cause, refused: false });

@@ -101,6 +101,7 @@ impl Links {
     /// Calls a daemon until the deadline, or until its machine refuses unless the caller insists; `LinkUp` or
     /// `ConnectFailed` follows.
     pub(crate) fn connect(&mut self, peer: DaemonRank, contact: Contact, deadline: Instant, insist: bool) {
+        let contact = callable(contact, &self.contact);
         let shared = Rc::clone(&self.shared);
         let task = tokio::task::spawn_local(async move {
             let still_wanted = || !shared.table.borrow().contains_key(&peer);
@@ -147,6 +148,18 @@ impl Links {
             tracing::warn!("a neighbour did not take everything in time");
         }
     }
+}
+
+/// Those of a daemon's addresses that mean it from here: its loopback only when it may be on this machine.
+fn callable(contact: Contact, own: &Contact) -> Contact {
+    let Contact(mut addresses) = contact;
+    let public = |address: &&SocketAddr| !address.ip().is_loopback();
+    let is_here = |address: &SocketAddr| own.0.iter().any(|ours| ours.ip() == address.ip());
+    let elsewhere = addresses.iter().any(|a| public(&a)) && !addresses.iter().filter(public).any(is_here);
+    if elsewhere {
+        addresses.retain(|address| !address.ip().is_loopback());
+    }
+    Contact(addresses)
 }
 
 impl Shared {

@@ -282,6 +282,17 @@ fn of_two_calls_that_cross_the_one_of_the_higher_rank_stays() {
 }
 
 #[test]
+fn the_loopback_of_another_machine_is_not_called() {
+    let contact = |addresses: &[&str]| Contact(addresses.iter().map(|a| a.parse().unwrap()).collect());
+    let own = contact(&["10.0.0.1:4000", "127.0.0.1:4000"]);
+    let of_another = callable(contact(&["10.0.0.2:5000", "127.0.0.1:5000"]), &own);
+    assert_eq!(of_another, contact(&["10.0.0.2:5000"]));
+    for here in [&["10.0.0.1:5000", "127.0.0.1:5000"][..], &["127.0.0.1:5000"]] {
+        assert_eq!(callable(contact(here), &own), contact(here));
+    }
+}
+
+#[test]
 fn closing_flushes_and_only_the_other_side_hears_of_it() {
     run(async {
         let (_head, mut head_out, mut child, mut child_out) = pair().await;

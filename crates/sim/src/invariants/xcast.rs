@@ -41,6 +41,7 @@ impl Xcast {
             | FrameKind::Message { .. }
             | FrameKind::Probe(_)
             | FrameKind::Ack { .. }
+            | FrameKind::Renewed
             | FrameKind::Heartbeat => Ok(()),
             FrameKind::Xcast { seq, .. } => {
                 let relay = self.relay(*seq, rank);
@@ -80,6 +81,7 @@ impl Invariant for Xcast {
                 | FrameKind::Message { .. }
                 | FrameKind::Probe(_)
                 | FrameKind::Ack { .. }
+                | FrameKind::Renewed
                 | FrameKind::Heartbeat => {}
                 FrameKind::Xcast { seq, .. } => {
                     let relay = self.relay(seq, *rank);
