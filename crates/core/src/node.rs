@@ -43,7 +43,7 @@ impl Node {
         let heartbeat = Heartbeat::by(&config.params);
         let head = Head::new(config, &local);
         let tree = Tree::new(head.radix(), 1);
-        let daemon = Daemon::on_head(head.dvm(), local);
+        let daemon = Daemon::on_head(head.dvm(), local, heartbeat.limit());
         Node::made_of(DaemonRank::HEAD, tree, daemon, Some(head), heartbeat)
     }
 
@@ -52,7 +52,8 @@ impl Node {
     pub fn daemon(ticket: Ticket, local: LocalNode) -> Node {
         let tree = Tree::with_dead(ticket.radix, ticket.size, ticket.dead.clone());
         let heartbeat = Heartbeat::by(&ticket.params);
-        Node::made_of(ticket.rank, tree, Daemon::new(ticket, local), None, heartbeat)
+        let rank = ticket.rank;
+        Node::made_of(rank, tree, Daemon::new(ticket, local, heartbeat.limit()), None, heartbeat)
     }
 
     fn made_of(me: DaemonRank, tree: Tree, daemon: Daemon, head: Option<Head>, heartbeat: Heartbeat) -> Node {
@@ -126,7 +127,7 @@ impl Node {
             // This process did not run (stopped, swapped out): what the others said meanwhile is still to be read.
             self.transport.pardon(now);
         }
-        let limit = Duration(interval.0 * SILENT_INTERVALS);
+        let limit = self.heartbeat.limit();
         for peer in self.transport.on_heartbeat(now, interval, limit, fx) {
             fx.push(Effect::CloseLink { peer });
             let seconds = limit.0 as f64 / 1e6;
@@ -253,6 +254,11 @@ impl Node {
 }
 
 impl Heartbeat {
+    /// Silence for so long is the loss of the link; zero = it never is.
+    fn limit(&self) -> Duration {
+        Duration(self.interval.0 * SILENT_INTERVALS)
+    }
+
     fn by(settings: &[(String, String)]) -> Heartbeat {
         let mut params = Params::default();
         settings.iter().for_each(|(name, value)| params.set(name, value));

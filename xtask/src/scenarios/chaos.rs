@@ -324,12 +324,12 @@ fn expect_down(c: &Context, nodes: &[usize]) -> Result<()> {
     expected.sort();
     let is_so = || {
         let listed = c.tool("pdvm", "nodes")?.run()?.code(0)?.stdout;
-        let down = listed.lines().filter(|line| line.contains("down"));
+        let down = listed.lines().filter(|line| line.contains("lost"));
         let mut down: Vec<&str> = down.filter_map(|line| line.split_whitespace().next()).collect();
         down.sort_unstable();
         Ok(down == expected)
     };
-    c.until(&format!("the nodes that are down are {expected:?}"), GONE_LIMIT, is_so)?;
+    c.until(&format!("the lost nodes are {expected:?}"), GONE_LIMIT, is_so)?;
     Ok(())
 }
 

@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use ferrite_router::Adoption;
-use ferrite_types::{DaemonRank, RankSet, Timestamp};
+use ferrite_types::{DaemonRank, Duration, RankSet, Timestamp};
 use ferrite_wire::{Contact, Message, WireupNode};
 
 use super::bringup::Phase;
@@ -19,8 +19,8 @@ use super::{Daemon, after};
 use crate::cx::{Cx, Outgoing};
 use crate::{Effect, Timer};
 
-/// One attempt to reach another daemon (milliseconds). A process that is gone is refused at once; this is for machines
-/// that do not answer.
+/// One attempt to reach another daemon takes no longer than this (milliseconds). A process that is gone is refused at once;
+/// this is for machines that do not answer, and shorter where silence on a link means its loss sooner.
 const CALL_MS: u64 = 3_000;
 /// Between two rounds of calls (milliseconds).
 const ROUND_MS: u64 = 250;
@@ -32,12 +32,25 @@ const ALONE_MS: u64 = 30_000;
 pub(super) struct Lifeline {
     /// Where those listen whom this daemon may have to call: everybody above it, and its children.
     contacts: BTreeMap<DaemonRank, Contact>,
+    /// How long a call waits for an answer (milliseconds).
+    call_ms: u64,
     wired: bool,
     search: Option<Search>,
     /// Children that are being called, each with what is to be told of it when it does not answer.
     called: BTreeMap<DaemonRank, String>,
     /// Those above who were still being called when a search ended with another: their answer comes too late.
     late: RankSet,
+}
+
+impl Lifeline {
+    /// Of a DVM in which a link is lost after so much silence; zero = never.
+    pub(super) fn for_silence(limit: Duration) -> Lifeline {
+        let call_ms = match limit.0 / 1_000 {
+            0 => CALL_MS,
+            limit_ms => limit_ms.min(CALL_MS),
+        };
+        Lifeline { call_ms, ..Lifeline::default() }
+    }
 }
 
 /// The search for somebody to hang on.
@@ -134,7 +147,7 @@ impl Daemon {
     /// Answered by [`Daemon::on_member_linked`] or [`Daemon::on_call_failed`].
     fn call(&self, peer: DaemonRank, cx: &mut Cx) {
         let contact = self.lifeline.contacts.get(&peer).cloned().unwrap_or_default();
-        cx.effect(Effect::Connect { peer, contact, deadline: after(cx.now, CALL_MS), insist: false });
+        cx.effect(Effect::Connect { peer, contact, deadline: after(cx.now, self.lifeline.call_ms), insist: false });
     }
 
     /// A call of a daemon that is wired up came to nothing.

@@ -16,7 +16,7 @@ mod proc;
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use ferrite_types::{DaemonRank, JobId, ProcId, Timestamp};
+use ferrite_types::{DaemonRank, Duration, JobId, ProcId, Timestamp};
 use ferrite_wire::{Message, Ticket};
 
 use self::bringup::Phase;
@@ -48,16 +48,16 @@ pub(crate) struct Daemon {
 
 impl Daemon {
     /// A daemon that a launcher started.
-    pub(crate) fn new(ticket: Ticket, local: LocalNode) -> Daemon {
-        Daemon::in_phase(ticket.rank, ticket.dvm.clone(), local, Phase::Homing(Box::new(ticket)))
+    pub(crate) fn new(ticket: Ticket, local: LocalNode, silence: Duration) -> Daemon {
+        Daemon::in_phase(ticket.rank, ticket.dvm.clone(), local, silence, Phase::Homing(Box::new(ticket)))
     }
 
     /// The daemon of the head's own node: there from the start.
-    pub(crate) fn on_head(dvm: &str, local: LocalNode) -> Daemon {
-        Daemon::in_phase(DaemonRank::HEAD, dvm.to_owned(), local, Phase::Member)
+    pub(crate) fn on_head(dvm: &str, local: LocalNode, silence: Duration) -> Daemon {
+        Daemon::in_phase(DaemonRank::HEAD, dvm.to_owned(), local, silence, Phase::Member)
     }
 
-    fn in_phase(me: DaemonRank, dvm: String, local: LocalNode, phase: Phase) -> Daemon {
+    fn in_phase(me: DaemonRank, dvm: String, local: LocalNode, silence: Duration, phase: Phase) -> Daemon {
         Daemon {
             me,
             dvm,
@@ -67,7 +67,7 @@ impl Daemon {
             jobs: BTreeMap::new(),
             collectives: Collectives::default(),
             modexes: Modexes::default(),
-            lifeline: Lifeline::default(),
+            lifeline: Lifeline::for_silence(silence),
         }
     }
 
