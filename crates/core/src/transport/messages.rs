@@ -1,0 +1,183 @@
+//! Messages from daemon to daemon: numbered, passed on along the tree, taken once and in order, asked for and repeated
+//! when they are lost. Broadcasts and what travels over one link only are the parent module's.
+
+use bytes::Bytes;
+use ferrite_router::{Ack, Probe};
+use ferrite_types::{DaemonRank, Duration, RankSet, Timestamp};
+use ferrite_wire::{Dest, Frame, FrameKind, Message, Numbers};
+
+use super::{Delivery, Transport};
+use crate::{Effect, Effects, Timer};
+
+/// Who is silent for too long within this time is asked together.
+const PROBE_TOGETHER: Duration = Duration::from_millis(250);
+
+impl Transport {
+    /// Sends a message of this node along the tree; true when this node is an addressee too.
+    pub(crate) fn send(&mut self, now: Timestamp, dest: Dest, message: &Message, fx: &mut Effects) -> bool {
+        match dest {
+            // The common case of a local job: nothing to encode.
+            Dest::One(dest) if dest == self.me => true,
+            Dest::One(dest) => {
+                // Late words for the dead: nobody will ever take them.
+                if self.tree.contains(dest) {
+                    let payload = message.encode();
+                    let stamp = self.streams.send(dest, payload.clone(), now);
+                    let kind = FrameKind::Message { numbers: Numbers::Same(stamp.seq), ack: stamp.ack };
+                    self.originate(now, Dest::One(dest), kind, payload, fx);
+                }
+                false
+            }
+            Dest::Many(mut dests) => {
+                let here = dests.remove(self.me);
+                self.send_to_many(now, dests, message, fx);
+                here
+            }
+            Dest::All => {
+                let everybody = self.tree.living();
+                self.send(now, Dest::Many(everybody), message, fx)
+            }
+        }
+    }
+
+    fn send_to_many(&mut self, now: Timestamp, dests: RankSet, message: &Message, fx: &mut Effects) {
+        let dests: RankSet = dests.iter().filter(|dest| self.tree.contains(*dest)).collect();
+        if dests.is_empty() {
+            return;
+        }
+        let payload = message.encode();
+        let stamped = dests.iter().map(|dest| (dest, self.streams.send(dest, payload.clone(), now).seq));
+        let kind = FrameKind::Message { numbers: Numbers::of(stamped), ack: 0 };
+        self.originate(now, Dest::Many(dests), kind, payload, fx);
+    }
+
+    fn originate(&mut self, now: Timestamp, dest: Dest, kind: FrameKind, payload: Bytes, fx: &mut Effects) {
+        if !self.probing {
+            self.await_probe(now, fx);
+        }
+        self.pass_on(now, Frame { dest, origin: self.me, kind, payload }, fx);
+    }
+
+    /// Time to ask those who have been silent for too long.
+    pub(crate) fn on_probe_timer(&mut self, now: Timestamp, fx: &mut Effects) {
+        let probes = self.streams.overdue(now);
+        self.probe(now, probes, fx);
+        self.await_probe(now, fx);
+    }
+
+    /// Sets the timer for the first who will have been silent for too long, but not for each of thousands on its own.
+    fn await_probe(&mut self, now: Timestamp, fx: &mut Effects) {
+        let due = self.streams.next_due();
+        self.probing = due.is_some();
+        if let Some(due) = due {
+            fx.push(Effect::SetTimer { timer: Timer::Probe, at: due.max(now + PROBE_TOGETHER) });
+        }
+    }
+
+    pub(super) fn probe(&mut self, now: Timestamp, probes: Vec<Probe>, fx: &mut Effects) {
+        let dest = match probes.as_slice() {
+            [] => return,
+            [(one, _)] => Dest::One(*one),
+            many => Dest::Many(many.iter().map(|(rank, _)| *rank).collect()),
+        };
+        let kind = FrameKind::Probe(Numbers::of(probes));
+        self.pass_on(now, Frame { dest, origin: self.me, kind, payload: Bytes::new() }, fx);
+    }
+
+    /// Towards the addressees; what is for this node is returned.
+    pub(super) fn pass_on(&mut self, now: Timestamp, frame: Frame, fx: &mut Effects) -> Option<Delivery> {
+        let here = match &frame.dest {
+            Dest::One(dest) if *dest == self.me => true,
+            Dest::One(dest) => {
+                match self.hop(*dest) {
+                    Some(hop) => self.transmit(now, hop, frame.clone(), fx),
+                    None => self.undeliverable += 1,
+                }
+                false
+            }
+            Dest::Many(set) => self.split(now, &frame, &set.clone(), fx),
+            Dest::All => self.split(now, &frame, &self.tree.living(), fx),
+        };
+        if here { self.take(now, frame, fx) } else { None }
+    }
+
+    /// What came for this node: once and in order, if it is a message.
+    fn take(&mut self, now: Timestamp, frame: Frame, fx: &mut Effects) -> Option<Delivery> {
+        let Frame { origin, kind, payload, .. } = frame;
+        // The dead may still have something on the way; it is too late.
+        if self.tree.dead().contains(origin) {
+            return None;
+        }
+        match kind {
+            FrameKind::Message { numbers, ack } => {
+                self.repeat(now, origin, Ack { upto: ack, missing: false }, fx);
+                let arrival = self.streams.receive(origin, numbers.at(self.me)?, payload.len());
+                if let Some(ack) = arrival.reply {
+                    self.acknowledge(now, origin, ack, fx);
+                }
+                arrival.take.then_some(Delivery::Here { origin, payload, xcast: None })
+            }
+            FrameKind::Probe(numbers) => {
+                let ack = self.streams.probed(origin, numbers.at(self.me)?);
+                self.acknowledge(now, origin, ack, fx);
+                None
+            }
+            FrameKind::Ack { upto, missing } => {
+                self.repeat(now, origin, Ack { upto, missing }, fx);
+                None
+            }
+            FrameKind::Direct
+            | FrameKind::Xcast { .. }
+            | FrameKind::XcastAck { .. }
+            | FrameKind::Renewed
+            | FrameKind::Heartbeat => None,
+        }
+    }
+
+    fn acknowledge(&mut self, now: Timestamp, to: DaemonRank, ack: Ack, fx: &mut Effects) {
+        let kind = FrameKind::Ack { upto: ack.upto, missing: ack.missing };
+        self.pass_on(now, Frame { dest: Dest::One(to), origin: self.me, kind, payload: Bytes::new() }, fx);
+    }
+
+    /// A peer has said how far it has come: sends again what it lacks.
+    fn repeat(&mut self, now: Timestamp, peer: DaemonRank, ack: Ack, fx: &mut Effects) {
+        for (seq, payload) in self.streams.acked(peer, ack, now) {
+            let kind = FrameKind::Message { numbers: Numbers::Same(seq), ack: 0 };
+            self.pass_on(now, Frame { dest: Dest::One(peer), origin: self.me, kind, payload }, fx);
+        }
+    }
+
+    /// Forwards first, so that a receiver that leaves on this message has passed it on before.
+    fn split(&mut self, now: Timestamp, frame: &Frame, dests: &RankSet, fx: &mut Effects) -> bool {
+        let split = self.tree.split(self.me, dests);
+        let up = self.uplink().filter(|_| !split.up.is_empty()).map(|uplink| (uplink, split.up));
+        for (hop, part) in split.down.into_iter().chain(up) {
+            let kind = match &frame.kind {
+                FrameKind::Message { numbers, ack } => FrameKind::Message { numbers: numbers.within(&part), ack: *ack },
+                FrameKind::Probe(numbers) => FrameKind::Probe(numbers.within(&part)),
+                kind => kind.clone(),
+            };
+            self.transmit(now, hop, Frame { dest: Dest::Many(part), kind, ..frame.clone() }, fx);
+        }
+        split.here
+    }
+
+    /// Ways have changed: whoever owes an acknowledgement is asked at once.
+    pub(crate) fn ask_everybody(&mut self, now: Timestamp, fx: &mut Effects) {
+        let probes = self.streams.hurry(now, |_| true);
+        self.probe(now, probes, fx);
+    }
+
+    /// The way over a link is there again: those on this side of it are to ask what has become of what they sent.
+    pub(crate) fn renewed(&mut self, now: Timestamp, over: DaemonRank, fx: &mut Effects) {
+        self.ask_everybody(now, fx);
+        let uplink = self.uplink();
+        let away: Vec<DaemonRank> =
+            if uplink == Some(over) { self.tree.children(self.me) } else { uplink.into_iter().collect() };
+        for neighbour in away.into_iter().filter(|neighbour| self.links.contains_key(neighbour)).collect::<Vec<_>>() {
+            let (dest, kind) = (Dest::One(neighbour), FrameKind::Renewed);
+            let frame = Frame { dest, origin: self.me, kind, payload: Bytes::new() };
+            self.transmit(now, neighbour, frame, fx);
+        }
+    }
+}
