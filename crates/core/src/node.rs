@@ -165,7 +165,7 @@ impl Node {
             }
             Some(Delivery::Here { origin, payload, xcast }) => {
                 match Message::decode(&payload) {
-                    Ok(message) => self.receive(now, origin, message, fx),
+                    Ok(message) => self.process(now, origin, message, fx),
                     Err(error) => fx.push(Effect::Notice {
                         to: None,
                         text: format!(
@@ -178,6 +178,14 @@ impl Node {
                 }
             }
         }
+    }
+
+    /// A message, with everything that it makes this node say: a broadcast is passed on after that, or was before it.
+    fn process(&mut self, now: Timestamp, origin: DaemonRank, message: Message, fx: &mut Effects) {
+        let behind = std::mem::take(&mut self.outbox);
+        self.receive(now, origin, message, fx);
+        self.flush(now, fx);
+        self.outbox = behind;
     }
 
     /// A broadcast was processed here; one that had to be processed first is passed on now.
@@ -225,7 +233,7 @@ impl Node {
                     let next = self.transport.forward(now, seq, fx);
                     self.deliver(now, next, fx);
                 }
-                self.receive(now, self.me, message, fx);
+                self.process(now, self.me, message, fx);
                 self.finish_xcast(now, seq, fx);
             }
         }

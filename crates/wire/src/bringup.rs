@@ -136,7 +136,7 @@ pub struct LaunchFailure {
     pub cause: String,
 }
 
-/// The nidmap with contacts: the whole DVM, for everyone.
+/// The shape of the DVM, for everyone: who is who's neighbour follows from it. Where neighbours listen they tell each other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wireup {
     /// Number of ranks, the departed included.
@@ -145,17 +145,4 @@ pub struct Wireup {
     pub radix: u32,
     /// Ranks that have departed.
     pub dead: RankSet,
-    /// Living daemons, ascending.
-    pub nodes: Vec<WireupNode>,
-}
-
-/// One daemon of the wireup.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WireupNode {
-    /// Its rank.
-    pub rank: DaemonRank,
-    /// Its node's name.
-    pub name: String,
-    /// Where it listens.
-    pub contact: Contact,
 }

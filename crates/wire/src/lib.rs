@@ -16,7 +16,7 @@ pub mod remote;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-pub use bringup::{Contact, DaemonReport, LaunchFailure, NodeLaunch, Ticket, TicketError, Wireup, WireupNode};
+pub use bringup::{Contact, DaemonReport, LaunchFailure, NodeLaunch, Ticket, TicketError, Wireup};
 pub use collective::{CollectiveKey, CollectiveKind, CollectiveResult, Part};
 pub use dvm_contact::{ContactError, DvmContact};
 pub use frame::{CodecError, Dest, Frame, FrameKind, MAX_FRAME, Numbers, Order};
@@ -50,6 +50,10 @@ pub enum Message {
         /// Why, in words.
         cause: String,
     },
+    /// Daemon to its parent over their link: there I listen, should you have to call me.
+    Listening(Contact),
+    /// Daemon to a child over their link: there we listen, I and those above me, should you have to call one of us.
+    Above(Vec<(DaemonRank, Contact)>),
     /// Head to all, acknowledged: the whole DVM.
     Wireup(Wireup),
     /// Head to all, acknowledged: these daemons are dead; repair the tree.
@@ -234,6 +238,8 @@ impl Message {
             Message::Report(_) => "report",
             Message::LaunchFailed(_) => "launch-failed",
             Message::DaemonLost { .. } => "daemon-lost",
+            Message::Listening(_) => "listening",
+            Message::Above(_) => "above",
             Message::Wireup(_) => "wireup",
             Message::Died { .. } => "died",
             Message::Adopt(_) => "adopt",

@@ -66,8 +66,11 @@ impl Daemon {
     fn join(&mut self, ticket: Ticket, cx: &mut Cx) {
         self.phase = Phase::Member;
         cx.effect(Effect::Detach);
-        if Some(ticket.home) != cx.tree.parent(self.me) {
-            cx.out.push_back(Outgoing::Close(ticket.home));
+        if let Some(parent) = cx.tree.parent(self.me) {
+            cx.direct(parent, Message::Listening(self.local.contact.clone()));
+            if ticket.home != parent {
+                cx.close(ticket.home);
+            }
         }
         // Children first: their launchers take long, and the report is not urgent before they are up.
         if !ticket.subtree.is_empty() {
@@ -130,7 +133,7 @@ impl Daemon {
             let news: RankSet = wireup.dead.iter().filter(|r| !cx.tree.dead().contains(*r)).collect();
             cx.tree.repair(&news);
         }
-        self.wire_lifeline(&wireup.nodes, cx);
+        self.wire_lifeline(cx);
     }
 
     pub(super) fn on_wireup_deadline(&mut self, cx: &mut Cx) {

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use ferrite_router::Adoption;
 use ferrite_types::{DaemonRank, Duration, RankSet, Timestamp};
-use ferrite_wire::{Contact, Message, WireupNode};
+use ferrite_wire::{Contact, Message};
 
 use super::bringup::Phase;
 use super::{Daemon, after};
@@ -62,12 +62,31 @@ struct Search {
 }
 
 impl Daemon {
-    /// The DVM is wired up: from here on it survives losses.
-    pub(super) fn wire_lifeline(&mut self, nodes: &[WireupNode], cx: &mut Cx) {
-        let concerns = |rank| cx.tree.is_ancestor(rank, self.me) || cx.tree.parent(rank) == Some(self.me);
-        let near = nodes.iter().filter(|node| concerns(node.rank));
-        self.lifeline.contacts.extend(near.map(|node| (node.rank, node.contact.clone())));
+    /// The DVM is wired up: from here on it survives losses. Children hear where those above them listen before they hear of
+    /// the wireup, and tell their own in turn.
+    pub(super) fn wire_lifeline(&mut self, cx: &mut Cx) {
         self.lifeline.wired = true;
+        for child in cx.tree.children(self.me) {
+            self.tell_above(child, cx);
+        }
+    }
+
+    fn tell_above(&self, child: DaemonRank, cx: &mut Cx) {
+        if cx.is_linked(child) {
+            let known = |rank| Some((rank, self.lifeline.contacts.get(&rank)?.clone()));
+            let above = cx.tree.ancestors(self.me).filter_map(known);
+            let all = [(self.me, self.local.contact.clone())].into_iter().chain(above).collect();
+            cx.direct(child, Message::Above(all));
+        }
+    }
+
+    pub(super) fn on_above(&mut self, contacts: Vec<(DaemonRank, Contact)>, cx: &mut Cx) {
+        let mine = contacts.into_iter().filter(|(rank, _)| cx.tree.is_ancestor(*rank, self.me));
+        self.lifeline.contacts.extend(mine);
+    }
+
+    pub(super) fn on_listening(&mut self, child: DaemonRank, contact: Contact) {
+        self.lifeline.contacts.insert(child, contact);
     }
 
     /// A link is up to a daemon that belongs to the DVM, as far as it knows.

@@ -106,6 +106,8 @@ impl Daemon {
     pub(crate) fn receive(&mut self, origin: DaemonRank, message: Message, cx: &mut Cx) {
         match message {
             Message::Rehome { parent, contact } => self.on_rehome(parent, contact, cx),
+            Message::Listening(contact) => self.on_listening(origin, contact),
+            Message::Above(contacts) => self.on_above(contacts, cx),
             Message::Adopt(orphans) => self.on_adopt(orphans, cx),
             Message::Wireup(wireup) => self.on_wireup(&wireup, cx),
             Message::Exit => self.on_exit_order(cx),

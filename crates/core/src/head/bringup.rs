@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use ferrite_rm::launcher::{self, Launcher};
 use ferrite_rm::params::ParamError;
 use ferrite_types::{DaemonRank, Duration, ExitStatus, HostEntry, JobId, JobState, RankSet};
-use ferrite_wire::{Contact, DaemonReport, LaunchFailure, Message, NodeLaunch, Ticket, Wireup, WireupNode};
+use ferrite_wire::{Contact, DaemonReport, LaunchFailure, Message, NodeLaunch, Ticket, Wireup};
 
 use super::Head;
 use crate::cx::{Cx, Outgoing, Purpose};
@@ -144,13 +144,7 @@ impl Head {
             self.activate(JobId::DAEMONS, JobState::VmReady, cx);
             return;
         }
-        let nodes = self.nodes.iter().filter_map(|node| {
-            let rank = node.daemon?;
-            Some(WireupNode { rank, name: node.name.clone(), contact: self.bringup.contacts.get(&rank)?.clone() })
-        });
-        let mut nodes: Vec<_> = nodes.collect();
-        nodes.sort_by_key(|n| n.rank);
-        let wireup = Wireup { size: cx.tree.size(), radix: cx.tree.radix(), dead: cx.tree.dead().clone(), nodes };
+        let wireup = Wireup { size: cx.tree.size(), radix: cx.tree.radix(), dead: cx.tree.dead().clone() };
         self.counters.xcasts += 1;
         cx.out.push_back(Outgoing::Xcast(Message::Wireup(wireup), Purpose::Wireup));
     }

@@ -202,6 +202,8 @@ impl Head {
             | Message::Wireup(_)
             | Message::Died { .. }
             | Message::Adopt(_)
+            | Message::Listening(_)
+            | Message::Above(_)
             | Message::Exit
             | Message::Launch(_)
             | Message::ProcsFailed { .. }
