@@ -166,7 +166,7 @@ fn a_killed_daemon_ends_its_jobs_and_the_dvm_goes_on(c: &Context) -> Result<()> 
     finish(job)?.failure()?.complains_about(&["n3"])?;
     let nodes = c.tool("pdvm", "nodes")?.run()?.code(0)?;
     let line = nodes.stdout.lines().find(|line| line.contains("n3")).context("n3 is not listed")?.to_owned();
-    ensure!(line.contains("down"), "n3 is gone, but: {line}");
+    ensure!(line.contains("lost"), "n3 is gone, but: {line}");
     prun(c, "-n 3 --map-by node hostname")?.code(0)?.lines(&["n0", "n1", "n2"].map(String::from))?;
     stop_dvm(c)
 }

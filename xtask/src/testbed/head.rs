@@ -127,7 +127,11 @@ fn start_nodes(dir: &Path, indices: &[usize]) -> Result<Vec<i32>> {
         let line = node.read("pids")?;
         let (outside, here) = line.split_once(' ').context("bad pids line")?;
         pids.push(outside.parse()?);
-        script += &format!("link add dev v{index} master br0 up type veth peer name eth0 netns {here}\n");
+        // The address stays when a node comes back after a crash: others may remember it, and would talk to nobody for long.
+        let [_, _, high, low] = (*index as u32 + 1).to_be_bytes();
+        let address = format!("02:00:00:00:{high:02x}:{low:02x}");
+        script +=
+            &format!("link add dev v{index} master br0 up type veth peer name eth0 address {address} netns {here}\n");
     }
     ip_batch(&script).context("cannot make the nodes' network devices")?;
     for node in &mut nodes {
