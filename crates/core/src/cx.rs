@@ -70,6 +70,11 @@ impl Cx<'_> {
         self.out.push_back(Outgoing::Close(peer));
     }
 
+    /// Whom `me` hangs on: its parent in the tree, or for a while somebody further up.
+    pub(crate) fn uplink(&self, me: DaemonRank) -> Option<DaemonRank> {
+        self.detour.or_else(|| self.tree.parent(me))
+    }
+
     pub(crate) fn is_linked(&self, peer: DaemonRank) -> bool {
         self.links.contains_key(&peer)
     }

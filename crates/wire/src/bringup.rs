@@ -141,8 +141,6 @@ pub struct LaunchFailure {
 pub struct Wireup {
     /// Number of ranks, the departed included.
     pub size: u32,
-    /// Width of the tree.
-    pub radix: u32,
     /// Ranks that have departed.
     pub dead: RankSet,
 }

@@ -107,7 +107,7 @@ impl Daemon {
         {
             cx.close(old);
         }
-        let uplink = cx.detour.or_else(|| cx.tree.parent(self.me));
+        let uplink = cx.uplink(self.me);
         if self.lifeline.wired && (uplink == Some(peer) || cx.tree.parent(peer) == Some(self.me)) {
             cx.out.push_back(Outgoing::Renewed(peer));
         }
@@ -130,7 +130,7 @@ impl Daemon {
 
     pub(crate) fn on_link_lost(&mut self, peer: DaemonRank, cause: String, cx: &mut Cx) {
         self.launches.on_linked(peer);
-        let uplink = cx.detour.or_else(|| cx.tree.parent(self.me));
+        let uplink = cx.uplink(self.me);
         match &self.phase {
             Phase::Left => {}
             // Until it is linked to its parent, a daemon hangs on the one that it called first.

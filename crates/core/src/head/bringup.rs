@@ -144,7 +144,7 @@ impl Head {
             self.activate(JobId::DAEMONS, JobState::VmReady, cx);
             return;
         }
-        let wireup = Wireup { size: cx.tree.size(), radix: cx.tree.radix(), dead: cx.tree.dead().clone() };
+        let wireup = Wireup { size: cx.tree.size(), dead: cx.tree.dead().clone() };
         self.counters.xcasts += 1;
         cx.out.push_back(Outgoing::Xcast(Message::Wireup(wireup), Purpose::Wireup));
     }

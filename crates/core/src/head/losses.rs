@@ -126,16 +126,15 @@ impl Head {
                 first.get_or_insert(loss);
             }
         }
-        for rank in dead.keys() {
-            job.stdin.forget(*rank);
-            job.registering.remove(*rank);
-        }
+        dead.keys().for_each(|rank| job.stdin.forget(*rank));
         let hit = first.is_some();
         if let Some(Loss { node, cause }) = first {
             let text = notices::daemon_lost(id, node, cause, failed.len());
             self.on_failure(id, Failure { state: JobState::CommFailed, code: 1, text }, survived, cx);
             self.tell_survivors(id, failed, cx);
         }
+        // A job that goes on does not wait for those there to call init.
+        dead.keys().for_each(|rank| self.on_registered(*rank, id, cx));
         self.check_terminated(id, cx);
         hit
     }
