@@ -100,8 +100,12 @@ fn run_one(name: &'static str, connection: Connection, setup: ClientSetup) -> i3
             return command::refuse(name, &format!("cannot watch the job: {error}"), "See `ulimit -n`, and try again.");
         }
     };
-    let submission =
-        Submission { spec: run.spec, env: forwarded_env, detach: run.detach, wait_for_slots: run.wait_for_slots };
+    let submission = Submission {
+        env: forwarded_env,
+        detach: run.detach,
+        wait_for_slots: run.wait_for_slots,
+        ..Submission::of(run.spec)
+    };
     let mut watch = Watch { name, session, nspace: None, interrupts: 0, silent: false };
     watch.session.send(&ClientMessage::Open { id: ID, request: Request::Submit(Box::new(submission)) });
     loop {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use ferrite_router::Tree;
-use ferrite_types::{DaemonRank, JobId, JobState, ProcId, ProcState, RankSet, Timestamp};
+use ferrite_types::{CampaignId, DaemonRank, JobId, JobState, ProcId, ProcState, RankSet, Timestamp};
 use ferrite_wire::control::Reply;
 use ferrite_wire::{Dest, Message};
 
@@ -30,6 +30,15 @@ pub(crate) enum Outgoing {
 pub(crate) enum Purpose {
     /// The DVM is wired up.
     Wireup,
+    /// The daemons of this campaign have their places.
+    Grow(CampaignId),
+    /// The daemons that it is about are gone.
+    Shrink {
+        /// For this campaign: a shrink, or a grow that is rolled back.
+        campaign: CampaignId,
+        /// Who was told to leave.
+        targets: RankSet,
+    },
     /// Everybody has repaired its tree around these.
     Deaths(RankSet),
     /// The DVM ends.

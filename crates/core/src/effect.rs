@@ -4,9 +4,12 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ferrite_types::{BindTo, CpuSet, DaemonRank, EnvOp, JobId, JobState, ProcId, ProcState, Timestamp};
+use ferrite_types::{
+    BindTo, CampaignId, CampaignKind, CampaignStep, CpuSet, DaemonRank, EnvOp, JobId, JobState, ProcId, ProcState,
+    Timestamp,
+};
 use ferrite_wire::control::Reply;
-use ferrite_wire::{CollectiveResult, Contact, Frame, LaunchOrder, ProcFailure, Stream, Ticket};
+use ferrite_wire::{CollectiveResult, Contact, Frame, LaunchOrder, ProcFailure, Resize, Stream, Ticket};
 
 use crate::input::{PmixToken, RequestId};
 use crate::timer::Timer;
@@ -150,6 +153,20 @@ pub enum Effect {
         /// The answer.
         reply: Reply,
     },
+    /// A request to change the DVM's size that was answered when it began has come to its end: for a tool that takes PMIx events.
+    Resized {
+        /// The request.
+        request: RequestId,
+        /// Done, or failed.
+        resize: Box<Resize>,
+    },
+    /// These nodes have left the DVM: offer them back to each resource manager. Answered by `ReleaseOffered`.
+    OfferRelease {
+        /// For the answer.
+        campaign: CampaignId,
+        /// Their names.
+        nodes: Vec<String>,
+    },
     /// A job is over here: remove its directory and whatever it left.
     CleanJob(JobId),
     /// End this process after all effects before it, links flushed.
@@ -215,6 +232,20 @@ pub enum PmixEffect {
         /// Data, or a PMIx status (negative).
         result: CollectiveResult,
     },
+    /// Reply to [`crate::PmixCall::Resize`]: refused, unchanged, or begun.
+    ReplyResize {
+        /// Which.
+        token: PmixToken,
+        /// The answer.
+        resize: Box<Resize>,
+    },
+    /// The second phase, for this local process alone: `PMIX_DVM_IS_READY`, or `PMIX_ERR_DVM_MOD` with the cause.
+    ResizeEvent {
+        /// Who asked.
+        proc: ProcId,
+        /// Done, or failed.
+        resize: Box<Resize>,
+    },
     /// Get what a local process has published. Answered by `ModexFetched`.
     FetchModex {
         /// Names the answer.
@@ -273,6 +304,15 @@ pub enum Transition {
         from: ProcState,
         /// Its new state.
         to: ProcState,
+    },
+    /// Of a change of the DVM's size.
+    Campaign {
+        /// Which.
+        campaign: CampaignId,
+        /// Which way.
+        kind: CampaignKind,
+        /// How far it has come.
+        step: CampaignStep,
     },
 }
 

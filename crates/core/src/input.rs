@@ -2,9 +2,9 @@
 //! nothing else reaches the machines.
 
 use bytes::Bytes;
-use ferrite_types::{DaemonRank, ExitStatus, JobId, ProcId, Rank};
+use ferrite_types::{CampaignId, DaemonRank, ExitStatus, JobId, ProcId, Rank};
 use ferrite_wire::control::Request;
-use ferrite_wire::{CollectiveResult, Frame, StartError, Stream};
+use ferrite_wire::{CollectiveResult, Frame, ResizeRequest, StartError, Stream};
 
 use crate::effect::Account;
 use crate::timer::Timer;
@@ -69,6 +69,13 @@ pub enum Input {
         status: Option<ExitStatus>,
         /// The last of what it wrote to its standard error, or why it could not be started.
         message: String,
+    },
+    /// All resource managers have made up their minds about the nodes of [`crate::Effect::OfferRelease`].
+    ReleaseOffered {
+        /// From the effect.
+        campaign: CampaignId,
+        /// What went wrong, in words; nothing hangs on it.
+        trouble: Option<String>,
     },
     /// A timer that was set and not cancelled is due.
     Timer(Timer),
@@ -203,6 +210,15 @@ pub enum PmixCall {
         /// The local contribution.
         data: Bytes,
         /// For the reply, which carries the data of all.
+        token: PmixToken,
+    },
+    /// `PMIx_Allocation_request` of a local process.
+    Resize {
+        /// Who.
+        proc: ProcId,
+        /// What.
+        request: ResizeRequest,
+        /// For the reply of the first phase, [`crate::PmixEffect::ReplyResize`].
         token: PmixToken,
     },
     /// A local process wants what a remote one has published.

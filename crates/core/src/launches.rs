@@ -78,6 +78,28 @@ impl Launches {
         }
     }
 
+    /// Starts daemons for a DVM that is wired up: each calls here and waits for its place.
+    pub(crate) fn start_joining(
+        &mut self,
+        base: &TicketBase,
+        me: DaemonRank,
+        targets: &[NodeLaunch],
+        local: &LocalNode,
+        cx: &mut Cx,
+    ) {
+        for target in targets {
+            let ticket = Ticket {
+                rank: target.rank,
+                node: target.host.name.clone(),
+                joins: true,
+                home: me,
+                contact: local.contact.clone(),
+                ..base.ticket.clone()
+            };
+            self.start_one(base, target, ticket, cx);
+        }
+    }
+
     fn start_one(&mut self, base: &TicketBase, target: &NodeLaunch, ticket: Ticket, cx: &mut Cx) {
         let (rank, node) = (target.rank, target.host.name.clone());
         let program = DaemonCommand { program: ticket.program.clone(), ..DaemonCommand::default() };
@@ -121,6 +143,13 @@ impl Launches {
     /// Gives up on all that have not linked up.
     pub(crate) fn abandon(&mut self, cx: &mut Cx) {
         for rank in std::mem::take(&mut self.pending).into_keys() {
+            cx.effect(Effect::AbandonLaunch { rank });
+        }
+    }
+
+    /// Gives up on this one, if it has not linked up.
+    pub(crate) fn abandon_one(&mut self, rank: DaemonRank, cx: &mut Cx) {
+        if self.pending.remove(&rank).is_some() {
             cx.effect(Effect::AbandonLaunch { rank });
         }
     }

@@ -12,6 +12,7 @@ mod head;
 mod input;
 mod launches;
 mod node;
+mod pmix_status;
 mod timer;
 mod transport;
 

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use ferrite_rm::params::Params;
 use ferrite_router::Tree;
 use ferrite_types::{DaemonRank, Duration, RankSet, Timestamp};
-use ferrite_wire::{Message, Order, Ticket};
+use ferrite_wire::{Message, Order as Passing, Ticket};
 
 use crate::cx::{Cx, Outgoing, Purpose};
 use crate::daemon::Daemon;
@@ -17,6 +17,9 @@ use crate::{Effect, Effects, HeadConfig, Input, LocalNode, Timer};
 /// A link over which nothing came for so many intervals is dead.
 const SILENT_INTERVALS: u64 = 3;
 
+/// A neighbour that is to leave and has not gone after this time hangs: longer than it may take by its own clock.
+const LEAVE_LIMIT: Duration = Duration::from_millis(10_000);
+
 /// A daemon, or the head with the daemon of its own node.
 #[derive(Debug)]
 pub struct Node {
@@ -26,6 +29,9 @@ pub struct Node {
     head: Option<Head>,
     outbox: VecDeque<Outgoing>,
     heartbeat: Heartbeat,
+    departures: Departures,
+    /// Everybody was asked to acknowledge this leaving daemon's last words.
+    asked: bool,
 }
 
 /// Signs of life on silent links.
@@ -50,14 +56,25 @@ impl Node {
     /// A daemon, as its ticket says.
     #[must_use]
     pub fn daemon(ticket: Ticket, local: LocalNode) -> Node {
-        let tree = Tree::with_dead(ticket.radix, ticket.size, ticket.dead.clone());
+        // Whoever joins hears with the wireup who has a place.
+        let holes = if ticket.joins { RankSet::new() } else { ticket.dead.clone() };
+        let tree = Tree::with_holes(ticket.radix, ticket.size, holes);
         let heartbeat = Heartbeat::by(&ticket.params);
         let rank = ticket.rank;
         Node::made_of(rank, tree, Daemon::new(ticket, local, heartbeat.limit()), None, heartbeat)
     }
 
     fn made_of(me: DaemonRank, tree: Tree, daemon: Daemon, head: Option<Head>, heartbeat: Heartbeat) -> Node {
-        Node { me, transport: Transport::new(me, tree), daemon, head, outbox: VecDeque::new(), heartbeat }
+        Node {
+            me,
+            transport: Transport::new(me, tree),
+            daemon,
+            head,
+            outbox: VecDeque::new(),
+            heartbeat,
+            departures: Departures::default(),
+            asked: false,
+        }
     }
 
     /// The only way in. `fx` is empty on entry and is drained before the next call.
@@ -88,6 +105,12 @@ impl Node {
                 let delivery = self.transport.on_frame(now, from, frame, fx);
                 self.deliver(now, delivery, fx);
             }
+            Input::ConnectFailed { peer, cause, refused } => {
+                let (daemon, _, mut cx) = self.parts(now, fx);
+                daemon.on_connect_failed(peer, &cause, refused, &mut cx);
+                self.on_departed(now, peer, fx);
+            }
+            Input::Timer(Timer::Leavers) => self.on_leavers_timer(now, fx),
             Input::Timer(Timer::Heartbeat) => self.on_heartbeat(now, fx),
             Input::Timer(Timer::Probe) => self.transport.on_probe_timer(now, fx),
             input => {
@@ -115,10 +138,17 @@ impl Node {
     }
 
     fn on_link_lost(&mut self, now: Timestamp, peer: DaemonRank, cause: String, fx: &mut Effects) {
-        if self.transport.on_link_lost(peer) {
-            let (daemon, _, mut cx) = self.parts(now, fx);
-            daemon.on_link_lost(peer, cause, &mut cx);
+        if !self.transport.on_link_lost(peer) {
+            return;
         }
+        let (daemon, head, mut cx) = self.parts(now, fx);
+        match head {
+            Some(head) if !cx.tree.contains(peer) && !cx.tree.is_leaving(peer) => {
+                head.on_newcomer_lost(peer, &cause, &mut cx);
+            }
+            _ => daemon.on_link_lost(peer, cause, &mut cx),
+        }
+        self.on_departed(now, peer, fx);
     }
 
     fn on_heartbeat(&mut self, now: Timestamp, fx: &mut Effects) {
@@ -155,56 +185,72 @@ impl Node {
         match delivery {
             None => {}
             Some(Delivery::XcastComplete(purpose)) => {
-                if let Purpose::Deaths(_) = purpose {
+                match &purpose {
                     // Everybody has its place again: what was lost on the way through the dead can be found out.
-                    self.transport.ask_everybody(now, fx);
+                    Purpose::Deaths(_) => self.transport.ask_everybody(now, fx),
+                    Purpose::Shrink { targets, .. } => targets.iter().for_each(|rank| self.transport.departed(rank)),
+                    Purpose::Wireup | Purpose::Grow(_) | Purpose::Exit => {}
                 }
                 if let (_, Some(head), mut cx) = self.parts(now, fx) {
                     head.on_xcast_complete(&purpose, &mut cx);
                 }
             }
             Some(Delivery::Here { origin, payload, xcast }) => {
-                match Message::decode(&payload) {
+                let to_go = match Message::decode(&payload) {
                     Ok(message) => self.process(now, origin, message, fx),
-                    Err(error) => fx.push(Effect::Notice {
-                        to: None,
-                        text: format!(
+                    Err(error) => {
+                        let text = format!(
                             "A message from daemon {origin} cannot be read ({error}).\nIt was ignored. Are all daemons of the same build?"
-                        ),
-                    }),
-                }
+                        );
+                        fx.push(Effect::Notice { to: None, text });
+                        RankSet::new()
+                    }
+                };
                 if let Some(seq) = xcast {
-                    self.finish_xcast(now, seq, fx);
+                    self.finish_xcast(now, seq, to_go, fx);
                 }
             }
         }
     }
 
     /// A message, with everything that it makes this node say: a broadcast is passed on after that, or was before it.
-    fn process(&mut self, now: Timestamp, origin: DaemonRank, message: Message, fx: &mut Effects) {
+    /// Returns the neighbours that have to be gone before it counts as processed.
+    fn process(&mut self, now: Timestamp, origin: DaemonRank, message: Message, fx: &mut Effects) -> RankSet {
         let behind = std::mem::take(&mut self.outbox);
-        self.receive(now, origin, message, fx);
+        let to_go = self.receive(now, origin, message, fx);
         self.flush(now, fx);
         self.outbox = behind;
+        to_go
     }
 
     /// A broadcast was processed here; one that had to be processed first is passed on now.
-    fn finish_xcast(&mut self, now: Timestamp, seq: u64, fx: &mut Effects) {
+    fn finish_xcast(&mut self, now: Timestamp, seq: u64, to_go: RankSet, fx: &mut Effects) {
         let next = self.transport.forward(now, seq, fx);
         self.deliver(now, next, fx);
-        let next = self.transport.processed(now, seq, fx);
-        self.deliver(now, next, fx);
+        if to_go.is_empty() {
+            let next = self.transport.processed(now, seq, fx);
+            return self.deliver(now, next, fx);
+        }
+        let due = now + LEAVE_LIMIT;
+        if self.departures.orders.is_empty() {
+            fx.push(Effect::SetTimer { timer: Timer::Leavers, at: due });
+        }
+        self.departures.orders.push(Order { seq, to_go, due });
     }
 
-    fn receive(&mut self, now: Timestamp, origin: DaemonRank, message: Message, fx: &mut Effects) {
-        if let Message::Died { ranks } = message {
-            return self.on_died(now, &ranks, fx);
+    fn receive(&mut self, now: Timestamp, origin: DaemonRank, message: Message, fx: &mut Effects) -> RankSet {
+        match message {
+            Message::Died { ranks } => self.on_died(now, &ranks, fx),
+            Message::Shrink { targets } => return self.on_shrink(now, &targets, fx),
+            message => {
+                let (daemon, head, mut cx) = self.parts(now, fx);
+                match head {
+                    Some(head) if Head::receives(&message) => head.receive(origin, message, &mut cx),
+                    _ => daemon.receive(origin, message, &mut cx),
+                }
+            }
         }
-        let (daemon, head, mut cx) = self.parts(now, fx);
-        match head {
-            Some(head) if Head::receives(&message) => head.receive(origin, message, &mut cx),
-            _ => daemon.receive(origin, message, &mut cx),
-        }
+        RankSet::new()
     }
 
     /// The head has declared daemons dead: the tree first, then those who talk along it.
@@ -215,35 +261,87 @@ impl Node {
         for delivery in complete {
             self.deliver(now, Some(delivery), fx);
         }
+        for rank in ranks.iter() {
+            self.on_departed(now, rank, fx);
+        }
+    }
+
+    /// The head has told daemons to leave. Returns those that this one has to see go: each neighbour that leaves goes when all that
+    /// leave by way of it have gone.
+    fn on_shrink(&mut self, now: Timestamp, targets: &RankSet, fx: &mut Effects) -> RankSet {
+        let uplink = self.transport.uplink();
+        let (adoption, complete) = self.transport.let_leave(now, targets, fx);
+        let (daemon, _, mut cx) = self.parts(now, fx);
+        let to_go = daemon.on_shrink(targets, &adoption, uplink, &mut cx);
+        for delivery in complete {
+            self.deliver(now, Some(delivery), fx);
+        }
+        to_go
+    }
+
+    /// A neighbour is gone, or was not to be reached: orders to leave may be carried out now.
+    fn on_departed(&mut self, now: Timestamp, peer: DaemonRank, fx: &mut Effects) {
+        if self.transport.links.contains_key(&peer) {
+            return;
+        }
+        if self.transport.tree.is_leaving(peer) && self.departures.awaits(peer) {
+            self.transport.departed(peer);
+        }
+        for seq in self.departures.gone(peer) {
+            let next = self.transport.processed(now, seq, fx);
+            self.deliver(now, next, fx);
+        }
+    }
+
+    /// Somebody had all the time to leave: it hangs, and nobody waits for it any more.
+    fn on_leavers_timer(&mut self, now: Timestamp, fx: &mut Effects) {
+        for peer in self.departures.overdue(now) {
+            self.transport.close(peer, fx);
+            self.on_departed(now, peer, fx);
+        }
+        if let Some(at) = self.departures.orders.iter().map(|order| order.due).min() {
+            fx.push(Effect::SetTimer { timer: Timer::Leavers, at });
+        }
     }
 
     fn route(&mut self, now: Timestamp, outgoing: Outgoing, fx: &mut Effects) {
         match outgoing {
             Outgoing::Send(dest, message) => {
                 if self.transport.send(now, dest, &message, fx) {
-                    self.receive(now, self.me, message, fx);
+                    // Only broadcasts make anybody wait.
+                    let _ = self.receive(now, self.me, message, fx);
                 }
             }
             Outgoing::Direct(peer, message) => self.transport.send_direct(now, peer, &message, fx),
             Outgoing::Renewed(peer) => self.transport.renewed(now, peer, fx),
-            Outgoing::Close(peer) => self.transport.close(peer, fx),
+            Outgoing::Close(peer) => {
+                self.transport.close(peer, fx);
+                self.on_departed(now, peer, fx);
+            }
             Outgoing::Xcast(message, purpose) => {
                 let (seq, order) = self.transport.start_xcast(&message, purpose);
-                if order == Order::ForwardFirst {
+                if order == Passing::ForwardFirst {
                     let next = self.transport.forward(now, seq, fx);
                     self.deliver(now, next, fx);
                 }
-                self.process(now, self.me, message, fx);
-                self.finish_xcast(now, seq, fx);
+                let to_go = self.process(now, self.me, message, fx);
+                self.finish_xcast(now, seq, to_go, fx);
             }
         }
     }
 
     /// Departure runs bottom-up: this node goes when its processes and all links below it are gone.
     fn leave_when_done(&mut self, now: Timestamp, fx: &mut Effects) {
-        let below = |peer: &DaemonRank| self.transport.tree.is_ancestor(self.me, *peer);
+        let below = |peer: &DaemonRank| self.transport.tree.stands_below(*peer, self.me);
         let links_below = self.transport.links.keys().any(below);
         if !self.daemon.may_leave(links_below) {
+            return;
+        }
+        if self.transport.tree.is_leaving(self.me) && self.daemon.has_time() && !self.transport.is_settled() {
+            // Its last words are on their way: the acknowledgement is the cue.
+            if !std::mem::replace(&mut self.asked, true) {
+                self.transport.ask_everybody(now, fx);
+            }
             return;
         }
         let (daemon, head, mut cx) = self.parts(now, fx);
@@ -258,6 +356,37 @@ impl Node {
         let Transport { tree, links, detour, .. } = &mut self.transport;
         let cx = Cx { now, tree, links, detour, fx, out: &mut self.outbox };
         (&mut self.daemon, self.head.as_mut(), cx)
+    }
+}
+
+/// Orders to leave that this node has passed on and that are not carried out yet.
+#[derive(Debug, Default)]
+struct Departures {
+    orders: Vec<Order>,
+}
+
+#[derive(Debug)]
+struct Order {
+    /// Of the broadcast.
+    seq: u64,
+    /// Neighbours that are still there.
+    to_go: RankSet,
+    due: Timestamp,
+}
+
+impl Departures {
+    fn awaits(&self, peer: DaemonRank) -> bool {
+        self.orders.iter().any(|order| order.to_go.contains(peer))
+    }
+
+    /// A neighbour is gone. Returns the broadcasts that have waited for nobody else.
+    fn gone(&mut self, peer: DaemonRank) -> Vec<u64> {
+        let finished = |order: &mut Order| order.to_go.remove(peer) && order.to_go.is_empty();
+        self.orders.extract_if(.., finished).map(|order| order.seq).collect()
+    }
+
+    fn overdue(&self, now: Timestamp) -> Vec<DaemonRank> {
+        self.orders.iter().filter(|order| order.due <= now).flat_map(|order| order.to_go.iter()).collect()
     }
 }
 

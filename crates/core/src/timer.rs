@@ -1,6 +1,6 @@
 //! Timers by purpose. Setting one again moves it; one that fires is gone.
 
-use ferrite_types::{JobId, ProcId};
+use ferrite_types::{CampaignId, JobId, ProcId};
 use ferrite_wire::Stream;
 
 /// What a timer is for.
@@ -8,6 +8,12 @@ use ferrite_wire::Stream;
 pub enum Timer {
     /// Head: the daemons of a campaign must have reported.
     BringUp,
+    /// Head: a campaign must have ended.
+    Campaign(CampaignId),
+    /// Head: a mapped job has waited long enough (`ferrite_debug_prep_ms`).
+    Prep(JobId),
+    /// Both: children that are to leave have had their time.
+    Leavers,
     /// Daemon: a bootstrapping daemon must be wired up.
     Wireup,
     /// Head: `--timeout` of a job.

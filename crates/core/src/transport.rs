@@ -29,6 +29,8 @@ pub(crate) struct Link {
     heard: Timestamp,
     /// When something was last sent over it.
     said: Timestamp,
+    /// It came up while the other side was on its way into the DVM; once that one has its place, messages go another way.
+    bootstrap: bool,
 }
 
 /// The links and routes of one node.
@@ -77,7 +79,8 @@ impl Transport {
     }
 
     pub(crate) fn on_link_up(&mut self, now: Timestamp, peer: DaemonRank) {
-        self.links.insert(peer, Link { heard: now, said: now });
+        let bootstrap = self.tree.coming().contains(peer);
+        self.links.insert(peer, Link { heard: now, said: now, bootstrap });
     }
 
     /// Sends what was waiting for this link, if it is up. After the machines have heard of it: they decide what it is for.
@@ -102,8 +105,32 @@ impl Transport {
     /// These daemons are dead: the tree is repaired around them and nothing is expected of them. What that completes is
     /// returned, with what changed for this node.
     pub(crate) fn repair(&mut self, now: Timestamp, dead: &RankSet, fx: &mut Effects) -> (Adoption, Vec<Delivery>) {
-        let adoption = self.tree.repair_adopting(dead, self.me);
         self.streams.forget(dead);
+        let adoption = self.tree.repair_adopting(dead, self.me);
+        let complete = self.hand_over(now, &adoption, fx);
+        self.ask_everybody(now, fx);
+        (adoption, complete)
+    }
+
+    /// The same for daemons that were told to leave. Until they are gone they talk with the head, and with nobody else.
+    pub(crate) fn let_leave(
+        &mut self,
+        now: Timestamp,
+        leaving: &RankSet,
+        fx: &mut Effects,
+    ) -> (Adoption, Vec<Delivery>) {
+        if leaving.contains(self.me) {
+            self.streams.forget_all_but(DaemonRank::HEAD);
+        } else if self.me != DaemonRank::HEAD {
+            self.streams.forget(leaving);
+        }
+        let adoption = self.tree.let_leave_adopting(leaving, self.me);
+        let complete = self.hand_over(now, &adoption, fx);
+        (adoption, complete)
+    }
+
+    /// Broadcasts in flight: what the lost children owed, the new ones owe.
+    fn hand_over(&mut self, now: Timestamp, adoption: &Adoption, fx: &mut Effects) -> Vec<Delivery> {
         // Adopt before excusing: else a broadcast could complete without those below the dead.
         for child in &adoption.new_children {
             self.xcasts.child_adopted(*child);
@@ -117,8 +144,18 @@ impl Transport {
         for child in &adoption.new_children {
             self.resume(now, *child, fx);
         }
-        self.ask_everybody(now, fx);
-        (adoption, complete)
+        complete
+    }
+
+    /// A daemon that was leaving is gone.
+    pub(crate) fn departed(&mut self, rank: DaemonRank) {
+        self.tree.departed(rank);
+        self.streams.forget(&std::iter::once(rank).collect());
+    }
+
+    /// True when everything that this node has said has arrived.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.streams.waiting().next().is_none()
     }
 
     /// A frame from a neighbour: passes it on, and returns what concerns this node.
@@ -129,7 +166,7 @@ impl Transport {
         frame: Frame,
         fx: &mut Effects,
     ) -> Option<Delivery> {
-        if self.tree.dead().contains(from) {
+        if self.tree.has_departed(from) {
             // It woke up, and does not know yet that it has no say any more: its order to leave is for itself.
             return None;
         }
@@ -244,8 +281,12 @@ impl Transport {
 
     /// The neighbour on the way to a daemon.
     fn hop(&self, dest: DaemonRank) -> Option<DaemonRank> {
-        if self.links.contains_key(&dest) {
+        let placed_elsewhere = || self.tree.contains(dest) && self.tree.parent(dest) != Some(self.me);
+        if self.links.get(&dest).is_some_and(|link| !link.bootstrap || !placed_elsewhere()) {
             return Some(dest);
+        }
+        if self.tree.is_leaving(self.me) && !self.tree.stands_below(dest, self.me) {
+            return self.uplink();
         }
         let hop = self.tree.next_hop(self.me, dest)?;
         let upwards = Some(hop) == self.tree.parent(self.me);

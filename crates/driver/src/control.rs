@@ -222,6 +222,9 @@ impl Hub {
 fn kind_of(step: &Transition) -> EventKind {
     match step {
         Transition::Job { job, to, .. } => EventKind::Job { job: *job, state: *to },
+        Transition::Campaign { campaign, kind, step } => {
+            EventKind::Campaign { campaign: *campaign, kind: *kind, step: *step }
+        }
         Transition::Proc { proc, to, .. } => EventKind::Proc { job: proc.job, rank: proc.rank, state: *to },
     }
 }

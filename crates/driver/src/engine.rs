@@ -25,7 +25,7 @@ use crate::session::Session;
 use crate::stdio::OwnStdin;
 use crate::timers::Timers;
 use crate::timing::Timing;
-use crate::{Inbox, Serve, notice, params, signals, topology};
+use crate::{Inbox, Serve, notice, params, release, signals, topology};
 
 /// Inputs that are handled before tasks run again: few enough for links to keep flowing.
 const BATCH: usize = 128;
@@ -119,6 +119,8 @@ struct Engine {
     timers: Timers,
     links: Links,
     launcher: Launcher,
+    /// What is run with the names of nodes that have left.
+    release_command: Option<String>,
     processes: Processes,
     sinks: OutputSinks,
     stdin: OwnStdin,
@@ -188,6 +190,7 @@ impl Engine {
             session: setup.session.clone(),
             detach: setup.take_detach(),
             launcher_watch,
+            release_command: params::value(&setup.params, "ferrite_release_command").map(str::to_owned),
             verbose: params::number(&setup.params, "state_base_verbose").is_some_and(|v| v >= VERBOSE_STEPS),
             timing: is_timed.then(|| Timing::new(clock.now())),
             exit: None,
@@ -292,6 +295,10 @@ impl Engine {
             Effect::ReadStdin { .. } | Effect::Notice { .. } | Effect::Accepted { .. } | Effect::Reply { .. } => {
                 self.tell_client(effect);
             }
+            Effect::OfferRelease { campaign, nodes } => {
+                release::offer(self.release_command.as_deref(), campaign, nodes, &self.inbox);
+            }
+            Effect::Resized { .. } => {}
             Effect::CleanJob(job) => self.processes.clean_job(job),
             Effect::Exit { code } => self.exit = Some(code),
         }

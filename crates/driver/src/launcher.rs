@@ -282,6 +282,7 @@ mod tests {
             rank: DaemonRank(1),
             node: "n1".to_owned(),
             size: 2,
+            joins: false,
             dead: RankSet::new(),
             radix: 64,
             home: DaemonRank(0),

@@ -21,6 +21,7 @@ mod notice;
 mod output;
 mod params;
 mod pmix;
+mod release;
 mod session;
 mod signals;
 mod spawn;

@@ -33,6 +33,7 @@ pub(crate) fn print_transition(at_us: u64, step: &Transition) {
             let from = from.map_or("-", |s| s.name());
             format!("job {job}: {from} -> {to} ({})", to.number())
         }
+        Transition::Campaign { campaign, kind, step } => format!("{kind} {campaign}: {step}"),
         Transition::Proc { proc, from, to } => {
             format!("proc {proc}: {from} -> {to} ({})", to.number())
         }

@@ -24,9 +24,18 @@ impl Tree {
     /// [`Tree::parent`] before and after it. Ranks that were dead already, the head and ranks not given yet change
     /// nothing. A `me` that is in the set itself (a leaving daemon) is answered as if it still stood at its place.
     pub fn repair_adopting(&mut self, dead: &RankSet, me: DaemonRank) -> Adoption {
+        self.adopting(dead, me, |tree| tree.repair(dead))
+    }
+
+    /// The same for daemons that were told to leave: they lose their places, and can be reached until they are gone.
+    pub fn let_leave_adopting(&mut self, leaving: &RankSet, me: DaemonRank) -> Adoption {
+        self.adopting(leaving, me, |tree| tree.let_leave(leaving))
+    }
+
+    fn adopting(&mut self, out: &RankSet, me: DaemonRank, take_out: impl FnOnce(&mut Tree)) -> Adoption {
         let parent = self.parent(me);
-        let lost_children = self.children_among(dead, me);
-        self.repair(dead);
+        let lost_children = self.children_among(out, me);
+        take_out(self);
         Adoption {
             new_children: self.living_below(lost_children.iter().map(|rank| (rank.0, rank.0))),
             lost_children,
@@ -37,7 +46,7 @@ impl Tree {
     /// Those of `set` that are children of `me`, ascending. The way down leads through the dead of former repairs, and
     /// only through those that have members of `set` below them: a daemon may have adopted thousands.
     fn children_among(&self, set: &RankSet, me: DaemonRank) -> Vec<DaemonRank> {
-        let (set, dead) = (Ranges::of(set), Ranges::of(self.dead()));
+        let (set, dead) = (Ranges::of(set), Ranges::of(self.holes()));
         let is_above_members = |places: &(u32, u32)| {
             let mut levels = std::iter::successors(self.window_below(*places), |level| self.window_below(*level));
             levels.any(|level| set.within(level).next().is_some())
@@ -82,7 +91,7 @@ mod tests {
         let adoption = tree.repair_adopting(&set(&[1, 3]), r(0));
         let expected = Adoption { new_children: ranks(&[4, 7, 8]), lost_children: ranks(&[1]), new_parent: None };
         assert_eq!(adoption, expected);
-        assert_eq!(tree.dead(), &set(&[1, 3]), "it repairs, too");
+        assert_eq!(tree.holes(), &set(&[1, 3]), "it repairs, too");
     }
 
     #[test]

@@ -11,8 +11,8 @@
 //!
 //! # Signatures
 //! ```text
-//! Tree::new(radix: u32, size: u32) -> Tree             Tree::with_dead(radix, size, dead: RankSet) -> Tree
-//! tree.radix() -> u32   tree.size() -> u32             tree.dead() -> &RankSet
+//! Tree::new(radix: u32, size: u32) -> Tree             Tree::with_holes(radix, size, dead: RankSet) -> Tree
+//! tree.radix() -> u32   tree.size() -> u32             tree.holes() -> &RankSet
 //! tree.grow(&mut, size: u32)                           tree.repair(&mut, dead: &RankSet)
 //! tree.repair_adopting(&mut, dead: &RankSet, me) -> Adoption   // repairs, and says what changed for `me`
 //! struct Adoption { new_children: Vec<DaemonRank>, lost_children: Vec<DaemonRank>, new_parent: Option<DaemonRank> }

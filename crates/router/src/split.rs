@@ -21,7 +21,7 @@ impl Tree {
     /// holes, so that "everybody" is as cheap as one daemon.
     #[must_use]
     pub fn split(&self, me: DaemonRank, dests: &RankSet) -> Split {
-        let cut = Cut { dests: Ranges::of(dests), dead: Ranges::of(self.dead()) };
+        let cut = Cut { dests: Ranges::of(dests), dead: Ranges::of(self.holes()) };
         let below = |child| {
             let mut part = RankSet::new();
             self.levels(child).for_each(|level| cut.collect(level, &mut part));

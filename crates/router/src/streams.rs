@@ -217,6 +217,12 @@ impl<P: Clone> Streams<P> {
         }
     }
 
+    /// Nothing but the conversation with this one matters any more.
+    pub fn forget_all_but(&mut self, one: DaemonRank) {
+        self.peers.retain(|rank, _| *rank == one);
+        self.waiting.retain(|rank| *rank == one);
+    }
+
     /// Messages that are kept because they are not acknowledged.
     #[must_use]
     pub fn kept(&self) -> usize {

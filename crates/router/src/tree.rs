@@ -3,32 +3,39 @@
 //! Rank `r` hangs below `(r - 1) / radix`. A dead rank keeps its place in the arithmetic and loses its
 //! place in the tree: those below it belong to its nearest living ancestor. So nobody has to be told
 //! who adopted whom, and a new daemon whose arithmetic parent left long ago joins like any other.
+//!
+//! A rank without a place is a *hole*: its daemon has departed, or is leaving (then messages still reach it, over the
+//! links that it had), or is on its way (then its place is kept for it).
 
 use ferrite_types::{DaemonRank, RankSet};
 
 use crate::ranges::Ranges;
 
-/// Radix tree over append-only ranks `0..size` with a dead set. Equal values give equal trees on
+/// Radix tree over append-only ranks `0..size` with holes. Equal values give equal trees on
 /// every daemon. The head (rank 0) is always alive: its loss ends the DVM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
     radix: u32,
     size: u32,
-    dead: RankSet,
+    holes: RankSet,
+    /// Holes whose daemons are on their way.
+    coming: RankSet,
+    /// Holes whose daemons are leaving.
+    leaving: RankSet,
 }
 
 impl Tree {
     /// A tree without holes. `radix` is raised to 1 when it is zero, `size` likewise.
     #[must_use]
     pub fn new(radix: u32, size: u32) -> Tree {
-        Tree::with_dead(radix, size, RankSet::new())
+        Tree::with_holes(radix, size, RankSet::new())
     }
 
     /// A tree with holes: what a new daemon builds from the nidmap.
     #[must_use]
-    pub fn with_dead(radix: u32, size: u32, mut dead: RankSet) -> Tree {
-        dead.remove(DaemonRank::HEAD);
-        Tree { radix: radix.max(1), size: size.max(1), dead }
+    pub fn with_holes(radix: u32, size: u32, mut holes: RankSet) -> Tree {
+        holes.remove(DaemonRank::HEAD);
+        Tree { radix: radix.max(1), size: size.max(1), holes, coming: RankSet::new(), leaving: RankSet::new() }
     }
 
     /// Most children that a daemon has by arithmetic (adopted ones come on top).
@@ -43,10 +50,28 @@ impl Tree {
         self.size
     }
 
-    /// The ranks that departed.
+    /// The ranks without a place: departed, leaving, or on their way.
     #[must_use]
-    pub fn dead(&self) -> &RankSet {
-        &self.dead
+    pub fn holes(&self) -> &RankSet {
+        &self.holes
+    }
+
+    /// Those of the holes whose daemons are on their way.
+    #[must_use]
+    pub fn coming(&self) -> &RankSet {
+        &self.coming
+    }
+
+    /// True for a rank whose daemon is gone for good.
+    #[must_use]
+    pub fn has_departed(&self, rank: DaemonRank) -> bool {
+        self.holes.contains(rank) && !self.coming.contains(rank) && !self.leaving.contains(rank)
+    }
+
+    /// True for a rank whose daemon was told to leave and may still be there.
+    #[must_use]
+    pub fn is_leaving(&self, rank: DaemonRank) -> bool {
+        self.leaving.contains(rank)
     }
 
     /// Appends ranks up to `size`. A smaller number changes nothing: ranks never go away.
@@ -54,18 +79,72 @@ impl Tree {
         self.size = self.size.max(size);
     }
 
+    /// Keeps places for as many daemons as `count`: the next ranks, but none below a place that is kept for somebody else.
+    /// Whoever comes first must not be moved when that one comes, so what is passed over stays a hole.
+    pub fn keep_places(&mut self, count: u32) -> RankSet {
+        let mut kept = RankSet::new();
+        let mut next = self.size;
+        for _ in 0..count {
+            self.size = next + 1;
+            while self.places_above(DaemonRank(next)).any(|place| self.coming.contains(place)) {
+                self.holes.insert(DaemonRank(next));
+                next += 1;
+                self.size = next + 1;
+            }
+            kept.insert(DaemonRank(next));
+            next += 1;
+        }
+        self.holes.insert_all(&kept);
+        self.coming.insert_all(&kept);
+        kept
+    }
+
+    /// These have come: they take the places that were kept for them.
+    pub fn fill(&mut self, come: &RankSet) {
+        for rank in come.iter().filter(|rank| self.coming.contains(*rank)).collect::<Vec<_>>() {
+            self.coming.remove(rank);
+            self.holes.remove(rank);
+        }
+    }
+
+    /// The shape that the head has told, of which this daemon had an older one.
+    pub fn reshape(&mut self, size: u32, mut holes: RankSet, coming: RankSet) {
+        holes.remove(DaemonRank::HEAD);
+        self.grow(size);
+        self.leaving = self.leaving.iter().filter(|rank| holes.contains(*rank)).collect();
+        (self.holes, self.coming) = (holes, coming);
+    }
+
     /// Takes a whole set of ranks out in one pass. Repeated ranks and the head have no effect.
     /// What it costs, with the neighbours after it: the ranges of both sets, not the size of the tree
     /// (docs/benchmarks.md).
     pub fn repair(&mut self, dead: &RankSet) {
-        self.dead.insert_all(dead);
-        self.dead.remove(DaemonRank::HEAD);
+        self.holes.insert_all(dead);
+        self.holes.remove(DaemonRank::HEAD);
+        for marks in [&mut self.coming, &mut self.leaving] {
+            if !marks.is_empty() {
+                *marks = marks.iter().filter(|rank| !dead.contains(*rank)).collect();
+            }
+        }
+    }
+
+    /// Takes ranks out as [`Tree::repair`] does, but they are still there for a while.
+    pub(crate) fn let_leave(&mut self, ranks: &RankSet) {
+        let living: RankSet = ranks.iter().filter(|rank| self.contains(*rank)).collect();
+        self.repair(&living);
+        self.leaving.insert_all(&living);
+        self.leaving.remove(DaemonRank::HEAD);
+    }
+
+    /// A leaving daemon is gone.
+    pub fn departed(&mut self, rank: DaemonRank) {
+        self.leaving.remove(rank);
     }
 
     /// True for a living rank that was given.
     #[must_use]
     pub fn contains(&self, rank: DaemonRank) -> bool {
-        rank.0 < self.size && !self.dead.contains(rank)
+        rank.0 < self.size && !self.holes.contains(rank)
     }
 
     /// All living ranks.
@@ -102,6 +181,9 @@ impl Tree {
     /// dead or unknown. `me` may be dead (a leaving daemon still sends its goodbye).
     #[must_use]
     pub fn next_hop(&self, me: DaemonRank, dest: DaemonRank) -> Option<DaemonRank> {
+        if self.is_leaving(dest) {
+            return self.next_hop_out(me, dest);
+        }
         if dest == me || !self.contains(dest) {
             return None;
         }
@@ -118,6 +200,23 @@ impl Tree {
         self.parent(me)
     }
 
+    /// The same for a daemon that is leaving: to the survivor that it hung on, and from there along the branch that leaves.
+    fn next_hop_out(&self, me: DaemonRank, dest: DaemonRank) -> Option<DaemonRank> {
+        let mut hop = dest;
+        for place in self.places_above(dest) {
+            if place == me {
+                return (dest != me).then_some(hop);
+            }
+            if self.contains(place) {
+                return self.next_hop(me, place);
+            }
+            if self.is_leaving(place) {
+                hop = place;
+            }
+        }
+        None
+    }
+
     /// Hops to the head.
     #[must_use]
     pub fn depth(&self, rank: DaemonRank) -> u32 {
@@ -127,7 +226,7 @@ impl Tree {
     /// The living members of the sub-tree at `rank`, itself included when it lives.
     #[must_use]
     pub fn subtree(&self, rank: DaemonRank) -> RankSet {
-        let dead = Ranges::of(&self.dead);
+        let dead = Ranges::of(&self.holes);
         let mut members = RankSet::new();
         for level in self.levels(rank) {
             for (first, last) in dead.without(level) {
@@ -140,7 +239,7 @@ impl Tree {
     /// Number of living members of the sub-tree at `rank`.
     #[must_use]
     pub fn subtree_size(&self, rank: DaemonRank) -> usize {
-        let dead = Ranges::of(&self.dead);
+        let dead = Ranges::of(&self.holes);
         self.levels(rank)
             .flat_map(|level| dead.without(level).collect::<Vec<_>>())
             .map(|(first, last)| (last - first) as usize + 1)
@@ -163,7 +262,7 @@ impl Tree {
     /// The nearest living ranks below these ranges of places, whoever lives in the places themselves; ascending.
     /// Neighbours that died together are passed through together.
     pub(crate) fn living_below(&self, tops: impl IntoIterator<Item = (u32, u32)>) -> Vec<DaemonRank> {
-        let dead = Ranges::of(&self.dead);
+        let dead = Ranges::of(&self.holes);
         let (mut living, mut open) = (Vec::new(), Vec::from_iter(tops));
         let mut at = 0;
         while let Some(places) = open.get(at) {
@@ -192,7 +291,8 @@ impl Tree {
     }
 
     /// True when `rank` stands strictly below `above`, whoever lives in between.
-    pub(crate) fn stands_below(&self, rank: DaemonRank, above: DaemonRank) -> bool {
+    #[must_use]
+    pub fn stands_below(&self, rank: DaemonRank, above: DaemonRank) -> bool {
         self.places_above(rank).take_while(|place| *place >= above).any(|place| place == above)
     }
 }
@@ -294,12 +394,12 @@ mod tests {
 
     #[test]
     fn the_head_never_dies_and_ranks_never_go_away() {
-        let mut tree = Tree::with_dead(2, 3, set(&[0, 2]));
+        let mut tree = Tree::with_holes(2, 3, set(&[0, 2]));
         tree.repair(&set(&[0]));
         tree.grow(1);
         assert!(tree.contains(r(0)));
         assert_eq!(tree.size(), 3);
-        assert_eq!(tree.dead().to_string(), "2");
+        assert_eq!(tree.holes().to_string(), "2");
     }
 
     #[test]
@@ -320,5 +420,62 @@ mod tests {
         assert_eq!(tree.next_hop(last, r(0)), tree.parent(last));
         assert_eq!(tree.depth(last), 6);
         assert_eq!(tree.subtree_size(r(0)), u32::MAX as usize);
+    }
+
+    #[test]
+    fn places_are_kept_and_filled_in_any_order_without_moving_anybody() {
+        let mut tree = Tree::new(2, 3);
+        let (slow, fast) = (tree.keep_places(1), tree.keep_places(5));
+        // 7 and 8 stand below 3, which has not come yet.
+        assert_eq!((slow.to_string(), fast.to_string()), ("3".to_owned(), "4-6,9-10".to_owned()));
+        tree.fill(&fast);
+        assert_eq!(tree.living().to_string(), "0-2,4-6,9-10");
+        assert!(!tree.has_departed(r(3)) && tree.has_departed(r(7)));
+        let parents = |tree: &Tree| tree.living().iter().map(|rank| (rank, tree.parent(rank))).collect::<Vec<_>>();
+        let before = parents(&tree);
+        tree.fill(&slow);
+        let after: Vec<_> = parents(&tree).into_iter().filter(|(rank, _)| *rank != r(3)).collect();
+        assert_eq!(before, after, "who was there keeps its parent");
+        assert!(tree.coming().is_empty());
+    }
+
+    #[test]
+    fn a_place_that_was_given_up_is_a_hole_for_good() {
+        let mut tree = Tree::new(2, 3);
+        let kept = tree.keep_places(2);
+        tree.repair(&kept);
+        tree.fill(&kept);
+        assert!(tree.has_departed(r(3)) && tree.has_departed(r(4)));
+        assert_eq!(tree.keep_places(1).to_string(), "5", "and those below it may be given");
+    }
+
+    #[test]
+    fn a_shape_that_was_told_is_the_heads() {
+        let mut head = Tree::new(2, 3);
+        let mut member = head.clone();
+        let (first, second) = (head.keep_places(1), head.keep_places(1));
+        head.fill(&second);
+        member.reshape(head.size(), head.holes().clone(), head.coming().clone());
+        assert_eq!(member, head);
+        head.fill(&first);
+        member.reshape(head.size(), head.holes().clone(), head.coming().clone());
+        assert_eq!(member, head);
+    }
+
+    #[test]
+    fn the_leaving_are_nobodys_children_and_still_to_be_reached() {
+        let mut tree = ten();
+        // 4 survives between 1 and 9, which leave.
+        tree.let_leave(&set(&[1, 3, 9]));
+        assert_eq!(tree.children(r(0)), ranks(&[2, 4, 7, 8]));
+        assert!(tree.is_leaving(r(3)) && !tree.has_departed(r(3)));
+        assert_eq!(tree.next_hop(r(0), r(3)), Some(r(1)), "along the branch that leaves");
+        assert_eq!(tree.next_hop(r(1), r(3)), Some(r(3)));
+        assert_eq!(tree.next_hop(r(0), r(9)), Some(r(4)), "by the survivor that it hangs on");
+        assert_eq!(tree.next_hop(r(4), r(9)), Some(r(9)));
+        assert_eq!(tree.next_hop(r(2), r(3)), Some(r(0)));
+        tree.departed(r(3));
+        assert!(tree.has_departed(r(3)));
+        assert_eq!(tree.next_hop(r(0), r(3)), None);
     }
 }

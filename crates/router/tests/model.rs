@@ -51,7 +51,7 @@ fn worlds() -> impl Strategy<Value = World> {
             let dead: BTreeSet<u32> = (1..size).filter(|r| fate[*r as usize] < tenths).collect();
             let parents = naive_parents(radix, size, &dead);
             let living = (0..size).filter(|r| !dead.contains(r)).collect();
-            World { tree: Tree::with_dead(radix, size, ranks(&dead)), parents, living }
+            World { tree: Tree::with_holes(radix, size, ranks(&dead)), parents, living }
         })
     })
 }

@@ -67,7 +67,11 @@ impl World {
             Effect::Trace(Transition::Job { job, to, .. }) => {
                 self.bill.job_state(self.queue.now(), job, to);
             }
-            Effect::Trace(Transition::Proc { .. }) => {}
+            Effect::Trace(Transition::Proc { .. } | Transition::Campaign { .. }) | Effect::Resized { .. } => {}
+            Effect::OfferRelease { campaign, .. } => {
+                let at = self.queue.now() + self.small_delay();
+                self.queue.at(at, Event::Input(rank, Input::ReleaseOffered { campaign, trouble: None }));
+            }
             Effect::Ready => {
                 self.ready = true;
                 self.finish_when_done();
@@ -214,7 +218,10 @@ impl World {
                 });
                 self.upcall(rank, input);
             }
-            PmixEffect::Notify { .. } | PmixEffect::Pmi1 { .. } => {}
+            PmixEffect::Notify { .. }
+            | PmixEffect::ReplyResize { .. }
+            | PmixEffect::ResizeEvent { .. }
+            | PmixEffect::Pmi1 { .. } => {}
         }
     }
 

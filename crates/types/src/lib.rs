@@ -1,5 +1,6 @@
 //! Ids and values that every other crate speaks in. Pure data: no I/O, no clock, no policy.
 
+mod campaign;
 mod cpuset;
 mod ids;
 mod job;
@@ -11,6 +12,7 @@ mod status;
 mod time;
 mod topology;
 
+pub use campaign::{CampaignId, CampaignKind, CampaignStep};
 pub use cpuset::CpuSet;
 pub use ids::{DaemonRank, JobId, LocalRank, NodeId, ProcId, Rank};
 pub use job::{

@@ -24,8 +24,10 @@ pub struct Ticket {
     pub node: String,
     /// Number of ranks in the DVM, the departed included.
     pub size: u32,
-    /// Ranks that have departed.
+    /// Ranks without a daemon: departed, leaving, or on their way.
     pub dead: RankSet,
+    /// The DVM is wired up already: the daemon reports over the link that it calls on, and waits there for its place.
+    pub joins: bool,
     /// Width of the tree.
     pub radix: u32,
     /// Whom to call first: the tree parent when it started this daemon, else the head.
@@ -137,10 +139,14 @@ pub struct LaunchFailure {
 }
 
 /// The shape of the DVM, for everyone: who is who's neighbour follows from it. Where neighbours listen they tell each other.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wireup {
     /// Number of ranks, the departed included.
     pub size: u32,
-    /// Ranks that have departed.
+    /// Ranks without a daemon: departed, leaving, or on their way.
     pub dead: RankSet,
+    /// Those of them whose daemons are on their way.
+    pub coming: RankSet,
+    /// Those who have come since the last wireup; empty when everybody has.
+    pub come: RankSet,
 }

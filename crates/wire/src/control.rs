@@ -5,14 +5,16 @@
 //! client numbers its requests; everything that belongs to one carries its number, and each gets exactly one [`Reply`].
 
 use bytes::Bytes;
-use ferrite_types::{DaemonRank, EnvOp, JobId, JobSpec, JobState, ProcState, Rank};
+use ferrite_types::{
+    CampaignId, CampaignKind, CampaignStep, DaemonRank, EnvOp, JobId, JobSpec, JobState, ProcState, Rank,
+};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{CodecError, Stream};
+use crate::{CodecError, GrowRequest, Resize, ResizeRequest, Stream};
 
 /// Version of this conversation: bumped with every change of a type in it.
-pub const CONTROL_VERSION: u16 = 2;
+pub const CONTROL_VERSION: u16 = 3;
 
 /// Length of a greeting (bytes).
 pub const GREETING_LEN: usize = 10;
@@ -118,6 +120,8 @@ pub enum Request {
         /// Signal number.
         signal: i32,
     },
+    /// More nodes, or fewer. [`Reply::Resize`]
+    Resize(Box<ResizeRequest>),
     /// End the DVM. [`Reply::Ordered`]; the connection closes when it is gone.
     Terminate,
 }
@@ -133,14 +137,39 @@ pub struct Submission {
     pub detach: bool,
     /// When the slots are taken: wait for them. Else the job is refused.
     pub wait_for_slots: bool,
+    /// Nodes that the DVM is to have before the job is placed (`--add-host`, `--activate`).
+    pub grow: Option<Box<GrowRequest>>,
+    /// The session that it is to run in.
+    pub session: SessionChoice,
 }
 
 impl Submission {
     /// A job without anything else.
     #[must_use]
     pub fn of(spec: JobSpec) -> Submission {
-        Submission { spec, env: Vec::new(), detach: false, wait_for_slots: false }
+        Submission {
+            spec,
+            env: Vec::new(),
+            detach: false,
+            wait_for_slots: false,
+            grow: None,
+            session: SessionChoice::Default,
+        }
     }
+}
+
+/// How a submission names its session (seed 5).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SessionChoice {
+    /// Not at all: that of the parent job, else the DVM's own.
+    #[default]
+    Default,
+    /// `--session-id`.
+    Id(u32),
+    /// `--alloc-id`.
+    Alloc(String),
+    /// `--alloc-refid`: the name that the requester gave it.
+    Ref(String),
 }
 
 /// From the DVM.
@@ -223,6 +252,8 @@ pub enum Reply {
     Job(Box<JobDetail>),
     /// Of [`Request::Metrics`].
     Metrics(Box<Metrics>),
+    /// Of [`Request::Resize`]: when it has begun, or when it is true if that is waited for.
+    Resize(Box<Resize>),
 }
 
 /// How a submitted job ended.
@@ -262,6 +293,15 @@ pub enum EventKind {
         /// The state.
         state: ProcState,
     },
+    /// A campaign has come further.
+    Campaign {
+        /// Which.
+        campaign: CampaignId,
+        /// Which way.
+        kind: CampaignKind,
+        /// How far.
+        step: CampaignStep,
+    },
 }
 
 /// The DVM as a whole.
@@ -289,12 +329,35 @@ pub struct DvmStatus {
     pub jobs_running: u32,
     /// Jobs that wait for slots, or for the DVM to be ready.
     pub jobs_queued: u32,
+    /// Jobs that wait for a change of the DVM's size to end.
+    pub jobs_held: u32,
+    /// Changes of its size that are under way.
+    pub campaigns: Vec<CampaignStatus>,
     /// Jobs that are over, ever.
     pub jobs_ended: u64,
     /// Those of them that failed.
     pub jobs_failed: u64,
     /// Processes that run.
     pub procs_running: u32,
+}
+
+/// A change of the DVM's size that is under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CampaignStatus {
+    /// Its number.
+    pub campaign: CampaignId,
+    /// Which way.
+    pub kind: CampaignKind,
+    /// How far it has come.
+    pub step: CampaignStep,
+    /// The allocation that it is about.
+    pub alloc_id: String,
+    /// The nodes that come or go.
+    pub nodes: Vec<String>,
+    /// What it waits for.
+    pub waiting_for: String,
+    /// When it began (microseconds since the DVM began).
+    pub began_us: u64,
 }
 
 /// What a DVM has counted since it began.
@@ -320,6 +383,12 @@ pub struct Metrics {
     pub daemons_lost: u64,
     /// Repairs of the tree that all daemons have done.
     pub repairs: u64,
+    /// Grow campaigns that ended well.
+    pub grows: u64,
+    /// Grow campaigns that failed and were rolled back.
+    pub grows_failed: u64,
+    /// Shrink campaigns that ended.
+    pub shrinks: u64,
     /// Daemons that lost their parent and found somebody further up.
     pub rejoins: u64,
 }
@@ -342,7 +411,7 @@ pub struct NodeStatus {
     pub name: String,
     /// Its daemon's rank, if it has one.
     pub daemon: Option<DaemonRank>,
-    /// `up`, `starting`, `lost` (its daemon is gone), or `down` (it never had one).
+    /// `up`, `starting`, `leaving`, `lost` (its daemon is gone), or `down` (it has none).
     pub state: String,
     /// Slots.
     pub slots: u32,

@@ -12,6 +12,7 @@ mod handshake;
 mod iof;
 mod launch;
 pub mod remote;
+mod resize;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,7 @@ pub use frame::{CodecError, Dest, Frame, FrameKind, MAX_FRAME, Numbers, Order};
 pub use handshake::{Hello, PREAMBLE_LEN, PreambleError, check_preamble, preamble};
 pub use iof::{StdinDest, Stream};
 pub use launch::{LaunchOrder, ProcEnd, ProcFailure, StartError, StartErrorKind};
+pub use resize::{Activation, AddedHost, GrowRequest, Resize, ResizeOutcome, ResizeRequest, ShrinkRequest, SlotChange};
 
 use ferrite_types::{DaemonRank, JobId, ProcId, Rank, RankSet};
 
@@ -68,8 +70,39 @@ pub enum Message {
         /// The parent.
         lost: DaemonRank,
     },
+    /// Head to all, acknowledged when they are gone: these daemons leave. They end their processes and go, children first; everybody
+    /// else repairs the tree around all of them at once.
+    Shrink {
+        /// Who.
+        targets: RankSet,
+    },
     /// Head to all, acknowledged: end your processes and leave, children first.
     Exit,
+
+    // --- changes of the DVM's size, asked for by processes
+    /// Daemon to head: a process asks for more nodes, or fewer.
+    ResizeRequest {
+        /// Echoed in the reply; unique at the asker.
+        id: u64,
+        /// Who.
+        proc: ProcId,
+        /// What.
+        request: Box<ResizeRequest>,
+    },
+    /// The answer of the first phase.
+    ResizeReply {
+        /// From the request.
+        id: u64,
+        /// Refused, unchanged, or begun.
+        resize: Box<Resize>,
+    },
+    /// Head to the daemon of the process that asked: the second phase.
+    ResizeDone {
+        /// Who asked.
+        proc: ProcId,
+        /// Done, or failed.
+        resize: Box<Resize>,
+    },
 
     // --- jobs
     /// Head to the daemons that host processes of the job.
@@ -244,7 +277,11 @@ impl Message {
             Message::Died { .. } => "died",
             Message::Adopt(_) => "adopt",
             Message::Rejoined { .. } => "rejoined",
+            Message::Shrink { .. } => "shrink",
             Message::Exit => "exit",
+            Message::ResizeRequest { .. } => "resize-request",
+            Message::ResizeReply { .. } => "resize-reply",
+            Message::ResizeDone { .. } => "resize-done",
             Message::Launch(_) => "launch",
             Message::LocalLaunchComplete { .. } => "local-launch-complete",
             Message::Registered(_) => "registered",

@@ -95,6 +95,7 @@ fn lost(events: u64, json: bool) -> String {
 fn render(event: &Event) -> String {
     let name = |job: JobId| if job == JobId::DAEMONS { "DVM".to_owned() } else { format!("job {job}") };
     let (who, state) = match event.what {
+        EventKind::Campaign { campaign, kind, step } => (format!("{kind} {campaign}"), step.name()),
         EventKind::Job { job, state } => (name(job), state.name()),
         EventKind::Proc { job, rank, state } => (format!("{} rank {rank}", name(job)), state.name()),
     };

@@ -1,7 +1,7 @@
 //! The JSON of `pdvm`: a schema of its own, so that the control protocol may change while scripts go on. Documented in
 //! docs/pdvm-json.md; a change that a reader could notice raises [`SCHEMA`], new fields do not.
 
-use ferrite_types::{JobState, ProcState};
+use ferrite_types::{CampaignKind, JobState, ProcState};
 use ferrite_wire::control::{EventKind, JobDetail, JobStatus, NodeStatus, ProcStatus};
 use serde::Serialize;
 
@@ -306,6 +306,7 @@ pub(crate) struct Line {
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum What {
     JobState { at_s: f64, job: u32, state: &'static str },
+    Campaign { at_s: f64, campaign: u32, grow: bool, step: &'static str },
     ProcessState { at_s: f64, job: u32, rank: u32, state: &'static str },
     EventsLost { count: u64 },
 }
@@ -315,6 +316,9 @@ impl Line {
     pub(crate) fn of(event: &ferrite_wire::control::Event) -> Line {
         let at_s = seconds(event.at_us);
         let what = match event.what {
+            EventKind::Campaign { campaign, kind, step } => {
+                What::Campaign { at_s, campaign: campaign.0, grow: kind == CampaignKind::Grow, step: step.name() }
+            }
             EventKind::Job { job, state } => What::JobState { at_s, job: job.0, state: state.name() },
             EventKind::Proc { job, rank, state } => {
                 What::ProcessState { at_s, job: job.0, rank: rank.0, state: state.name() }

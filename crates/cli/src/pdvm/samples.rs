@@ -28,6 +28,8 @@ pub(super) fn status() -> DvmStatus {
         slots_in_use: 8,
         jobs_running: 1,
         jobs_queued: 1,
+        jobs_held: 0,
+        campaigns: Vec::new(),
         jobs_ended: 40,
         jobs_failed: 3,
         procs_running: 7,
@@ -166,5 +168,8 @@ pub(super) fn metrics() -> Metrics {
         daemons_lost: 1,
         repairs: 1,
         rejoins: 2,
+        grows: 4,
+        grows_failed: 1,
+        shrinks: 3,
     }
 }

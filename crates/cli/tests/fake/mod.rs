@@ -149,6 +149,8 @@ impl Client {
                     slots_in_use: 0,
                     jobs_running: 0,
                     jobs_queued: 0,
+                    jobs_held: 0,
+                    campaigns: Vec::new(),
                     jobs_ended: 0,
                     jobs_failed: 0,
                     procs_running: 0,

@@ -165,6 +165,8 @@ fn status() -> DvmStatus {
         slots_in_use: 2,
         jobs_running: 1,
         jobs_queued: 0,
+        jobs_held: 0,
+        campaigns: Vec::new(),
         jobs_ended: 1,
         jobs_failed: 0,
         procs_running: 2,
@@ -222,5 +224,8 @@ fn metrics() -> Metrics {
         daemons_lost: 1,
         repairs: 1,
         rejoins: 2,
+        grows: 4,
+        grows_failed: 1,
+        shrinks: 3,
     }
 }

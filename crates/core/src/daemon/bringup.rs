@@ -1,7 +1,7 @@
 //! How a daemon comes into the DVM: call home, link to the tree parent, start the own subtree, report, be wired up
 //! (seed 1, step 7). Losing the parent before the wireup ends the daemon; after it, see `lifeline`.
 
-use ferrite_types::{DaemonRank, ExitStatus, RankSet};
+use ferrite_types::{DaemonRank, ExitStatus};
 use ferrite_wire::{Contact, DaemonReport, Message, Ticket, Wireup};
 
 use super::{Daemon, after};
@@ -45,6 +45,7 @@ impl Daemon {
         self.launches.on_linked(peer);
         let parent = cx.tree.parent(self.me);
         match std::mem::replace(&mut self.phase, Phase::Member) {
+            Phase::Homing(ticket) if ticket.joins => self.wait_for_place(peer, cx),
             Phase::Homing(ticket) | Phase::Rehoming(ticket) if parent == Some(peer) => self.join(*ticket, cx),
             Phase::Homing(ticket) => {
                 cx.out.push_back(Outgoing::Direct(peer, Message::Announce(self.local.contact.clone())));
@@ -81,14 +82,24 @@ impl Daemon {
                 Err(error) => cx.notice(error.to_string()),
             }
         }
-        let report = DaemonReport {
+        cx.send_head(self.report());
+    }
+
+    fn report(&self) -> Message {
+        Message::Report(Box::new(DaemonReport {
             rank: self.me,
             hostname: self.local.hostname.clone(),
             contact: self.local.contact.clone(),
             topology: self.local.topology.clone(),
             pid: self.local.pid,
-        };
-        cx.send_head(Message::Report(Box::new(report)));
+        }))
+    }
+
+    /// The DVM has been there for a while: this daemon hangs on the one that it called, until the wireup gives it its place.
+    fn wait_for_place(&mut self, home: DaemonRank, cx: &mut Cx) {
+        cx.effect(Effect::Detach);
+        *cx.detour = Some(home);
+        cx.direct(home, self.report());
     }
 
     pub(super) fn on_rehome(&mut self, parent: DaemonRank, contact: Contact, cx: &mut Cx) {
@@ -99,7 +110,7 @@ impl Daemon {
         cx.effect(Effect::Connect { peer: parent, contact, deadline, insist: true });
     }
 
-    pub(super) fn on_connect_failed(&mut self, peer: DaemonRank, cause: &str, refused: bool, cx: &mut Cx) {
+    pub(crate) fn on_connect_failed(&mut self, peer: DaemonRank, cause: &str, refused: bool, cx: &mut Cx) {
         if matches!(self.phase, Phase::Member) {
             self.on_call_failed(peer, refused, cx);
         } else if let Phase::Homing(ticket) | Phase::Rehoming(ticket) = &self.phase {
@@ -128,12 +139,14 @@ impl Daemon {
 
     pub(super) fn on_wireup(&mut self, wireup: &Wireup, cx: &mut Cx) {
         cx.cancel_timer(Timer::Wireup);
+        // The head has given the places itself.
         if self.me != DaemonRank::HEAD {
-            cx.tree.grow(wireup.size);
-            let news: RankSet = wireup.dead.iter().filter(|r| !cx.tree.dead().contains(*r)).collect();
-            cx.tree.repair(&news);
+            cx.tree.reshape(wireup.size, wireup.dead.clone(), wireup.coming.clone());
         }
-        self.wire_lifeline(cx);
+        self.wire_lifeline(&wireup.come, cx);
+        if let Some(parent) = cx.tree.parent(self.me).filter(|_| wireup.come.contains(self.me)) {
+            cx.direct(parent, Message::Listening(self.local.contact.clone()));
+        }
     }
 
     pub(super) fn on_wireup_deadline(&mut self, cx: &mut Cx) {

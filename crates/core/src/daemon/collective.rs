@@ -66,7 +66,7 @@ impl Daemon {
         if let Some(status) = self.collectives.failed.remove(&key) {
             return self.on_collective_done(&key, &Err(status), cx);
         }
-        if participants.iter().any(|rank| cx.tree.dead().contains(rank)) {
+        if participants.iter().any(|rank| cx.tree.holes().contains(rank)) {
             return cx.send_head(Message::CollectiveFailed { key, status: PMIX_ERR_LOST_CONNECTION });
         }
         let children = cx.tree.participant_children(self.me, &participants);

@@ -1,6 +1,9 @@
-//! Departure: on the head's order (children first), on the loss of the lifeline, or on SIGTERM. Whatever the cause, no
+//! Departure: on the head's order (children first), with the whole DVM or in a shrink campaign, on the loss of the lifeline, or on
+//! SIGTERM. Whatever the cause, no
 //! process of a job is left when the daemon goes.
 
+use ferrite_router::Adoption;
+use ferrite_types::{DaemonRank, RankSet};
 use ferrite_wire::Message;
 
 use super::bringup::Phase;
@@ -23,9 +26,53 @@ impl Daemon {
         self.end_everything(cx);
         // Whoever hangs here for want of its parent gets no broadcast over this link.
         let strays = cx.links.keys().copied();
-        let strays = strays.filter(|r| cx.tree.is_ancestor(self.me, *r) && cx.tree.parent(*r) != Some(self.me));
+        let strays = strays.filter(|r| cx.tree.stands_below(*r, self.me) && cx.tree.parent(*r) != Some(self.me));
         for stray in strays.collect::<Vec<_>>() {
             cx.direct(stray, Message::Exit);
+        }
+    }
+
+    /// The head has told these to leave, and the tree is repaired around them; `uplink` is whom this daemon hung on before. Returns
+    /// the neighbours whose leaving this daemon sees.
+    pub(crate) fn on_shrink(
+        &mut self,
+        targets: &RankSet,
+        adoption: &Adoption,
+        uplink: Option<DaemonRank>,
+        cx: &mut Cx,
+    ) -> RankSet {
+        self.lose_peers(targets, cx);
+        let linked = |rank: &DaemonRank| targets.contains(*rank) && Some(*rank) != uplink;
+        let there: RankSet = cx.links.keys().copied().filter(linked).collect();
+        let called = targets.iter().filter(|rank| self.is_called(*rank));
+        let to_go: RankSet = there.iter().chain(called).collect();
+        for stray in there.iter().filter(|rank| !adoption.lost_children.contains(rank)) {
+            // Whoever hangs here for want of its parent gets no broadcast over this link.
+            cx.direct(stray, Message::Exit);
+        }
+        if matches!(self.phase, Phase::Leaving { .. } | Phase::Left) {
+            return to_go;
+        }
+        let linked_uplink = uplink.filter(|uplink| cx.is_linked(*uplink));
+        if targets.contains(self.me) {
+            // What it still has to say goes the way that it went, for that one does not leave before.
+            *cx.detour = linked_uplink;
+            self.leave_in_order(cx);
+            return RankSet::new();
+        }
+        if uplink.is_some_and(|uplink| targets.contains(uplink)) {
+            *cx.detour = linked_uplink;
+        }
+        self.move_up(&adoption.new_children, cx);
+        to_go
+    }
+
+    fn leave_in_order(&mut self, cx: &mut Cx) {
+        self.phase = Phase::Leaving { alone: false };
+        self.launches.abandon(cx);
+        cx.set_timer(Timer::Departure, after(cx.now, DEPARTURE_MS));
+        for job in self.jobs.keys().copied().collect::<Vec<_>>() {
+            self.on_kill(job, cx);
         }
     }
 
@@ -68,6 +115,11 @@ impl Daemon {
             Phase::Leaving { alone } => (alone || !links_below) && self.living().is_empty(),
             Phase::Homing(_) | Phase::Rehoming(_) | Phase::Member | Phase::Left => false,
         }
+    }
+
+    /// False when nobody waits for this daemon any more, or it has taken too long.
+    pub(crate) fn has_time(&self) -> bool {
+        !matches!(self.phase, Phase::Leaving { alone: true })
     }
 
     /// The node has said that it goes.

@@ -38,6 +38,8 @@ pub(super) struct Lifeline {
     search: Option<Search>,
     /// Children that are being called, each with what is to be told of it when it does not answer.
     called: BTreeMap<DaemonRank, String>,
+    /// Children that have only just been given their places here, and are being called for the first time.
+    fresh: RankSet,
     /// Those above who were still being called when a search ended with another: their answer comes too late.
     late: RankSet,
 }
@@ -64,10 +66,30 @@ struct Search {
 impl Daemon {
     /// The DVM is wired up: from here on it survives losses. Children hear where those above them listen before they hear of
     /// the wireup, and tell their own in turn.
-    pub(super) fn wire_lifeline(&mut self, cx: &mut Cx) {
-        self.lifeline.wired = true;
-        for child in cx.tree.children(self.me) {
-            self.tell_above(child, cx);
+    pub(super) fn wire_lifeline(&mut self, come: &RankSet, cx: &mut Cx) {
+        let was_wired = std::mem::replace(&mut self.lifeline.wired, true);
+        if self.me != DaemonRank::HEAD && !was_wired {
+            self.settle_uplink(&RankSet::new(), cx);
+        }
+        let children = cx.tree.children(self.me);
+        let (new, old): (Vec<DaemonRank>, Vec<DaemonRank>) =
+            children.into_iter().partition(|rank| come.contains(*rank));
+        for child in new.iter().chain(old.iter().filter(|_| !was_wired)) {
+            self.tell_above(*child, cx);
+        }
+        self.lifeline.fresh.extend(new.iter().copied().filter(|child| !cx.is_linked(*child)));
+        self.call_orphans(&new, cx);
+    }
+
+    pub(super) fn is_called(&self, rank: DaemonRank) -> bool {
+        self.lifeline.called.contains_key(&rank)
+    }
+
+    /// After a shrink that takes somebody above or below: the survivors find each other while what leaves is still there.
+    pub(super) fn move_up(&mut self, new_children: &[DaemonRank], cx: &mut Cx) {
+        if self.lifeline.wired {
+            self.call_orphans(new_children, cx);
+            self.settle_uplink(&RankSet::new(), cx);
         }
     }
 
@@ -91,10 +113,21 @@ impl Daemon {
 
     /// A link is up to a daemon that belongs to the DVM, as far as it knows.
     pub(super) fn on_member_linked(&mut self, peer: DaemonRank, cx: &mut Cx) {
-        if cx.tree.dead().contains(peer) {
+        if !self.lifeline.wired && self.me != DaemonRank::HEAD {
+            // It has no place yet: whoever calls has been told to, and the wireup follows over this link.
+            return;
+        }
+        if cx.tree.has_departed(peer) {
             return dismiss(peer, cx);
         }
         self.lifeline.called.remove(&peer);
+        if cx.tree.is_leaving(peer) {
+            // It may have been out of reach when the order went by.
+            return cx.direct(peer, Message::Exit);
+        }
+        if cx.tree.coming().contains(peer) {
+            return;
+        }
         let late = self.lifeline.late.remove(peer);
         let searching = self.lifeline.search.is_some();
         if late && !searching && cx.tree.parent(self.me) != Some(peer) {
@@ -108,6 +141,12 @@ impl Daemon {
             cx.close(old);
         }
         let uplink = cx.uplink(self.me);
+        if self.lifeline.wired && cx.tree.parent(peer) == Some(self.me) {
+            self.tell_above(peer, cx);
+        }
+        if self.lifeline.fresh.remove(peer) {
+            return;
+        }
         if self.lifeline.wired && (uplink == Some(peer) || cx.tree.parent(peer) == Some(self.me)) {
             cx.out.push_back(Outgoing::Renewed(peer));
         }
@@ -131,6 +170,9 @@ impl Daemon {
     pub(crate) fn on_link_lost(&mut self, peer: DaemonRank, cause: String, cx: &mut Cx) {
         self.launches.on_linked(peer);
         let uplink = cx.uplink(self.me);
+        if cx.tree.is_leaving(peer) && uplink != Some(peer) {
+            return;
+        }
         match &self.phase {
             Phase::Left => {}
             // Until it is linked to its parent, a daemon hangs on the one that it called first.
@@ -150,7 +192,7 @@ impl Daemon {
     }
 
     fn on_child_lost(&mut self, child: DaemonRank, cause: String, cx: &mut Cx) {
-        if self.lifeline.wired && !cx.tree.dead().contains(child) {
+        if self.lifeline.wired && cx.tree.contains(child) {
             self.call_child(child, cause, cx);
         } else {
             // A daemon on its way into the DVM has children already when they were faster than it.
@@ -176,7 +218,7 @@ impl Daemon {
             return;
         }
         if let Some(cause) = self.lifeline.called.remove(&peer) {
-            if cx.tree.parent(peer) == Some(self.me) {
+            if cx.tree.parent(peer) == Some(self.me) && !cx.tree.is_leaving(peer) {
                 let proof = if refused { "nobody listens there any more" } else { "it does not answer a call" };
                 let cause = format!("{cause}; {proof}");
                 cx.send_head(Message::DaemonLost { rank: peer, cause });
@@ -249,6 +291,10 @@ impl Daemon {
             // It is about this daemon, which was too long out of reach: its place is gone.
             return self.depart_alone(cx);
         }
+        if !self.lifeline.wired {
+            // The wireup will say who is there.
+            return;
+        }
         for rank in ranks.iter() {
             self.lifeline.contacts.remove(&rank);
             self.lifeline.called.remove(&rank);
@@ -271,14 +317,16 @@ impl Daemon {
             return;
         }
         let ranks: Vec<DaemonRank> = orphans.iter().map(|(rank, _)| *rank).collect();
-        self.lifeline.contacts.extend(orphans.into_iter().filter(|(rank, _)| !cx.tree.dead().contains(*rank)));
-        self.call_orphans(&ranks, cx);
+        self.lifeline.contacts.extend(orphans.into_iter().filter(|(rank, _)| !cx.tree.has_departed(*rank)));
+        if self.lifeline.wired {
+            self.call_orphans(&ranks, cx);
+        }
     }
 
     /// Calls those of them that are children here and have not come by themselves.
     fn call_orphans(&mut self, ranks: &[DaemonRank], cx: &mut Cx) {
         for orphan in ranks.iter().copied() {
-            let mine = cx.tree.parent(orphan) == Some(self.me) && !cx.tree.dead().contains(orphan);
+            let mine = cx.tree.parent(orphan) == Some(self.me) && cx.tree.contains(orphan);
             let reachable = self.lifeline.contacts.contains_key(&orphan);
             if mine && reachable && !cx.is_linked(orphan) && !self.lifeline.called.contains_key(&orphan) {
                 self.call_child(orphan, "it did not come back when its parent was lost".to_owned(), cx);
@@ -286,9 +334,9 @@ impl Daemon {
         }
     }
 
-    /// After a repair: hang on the parent that the tree says, or stay where it goes on until that one is linked.
+    /// After a change of the tree: hang on the parent that the tree says, or stay where it goes on until that one is linked.
     fn settle_uplink(&mut self, dead: &RankSet, cx: &mut Cx) {
-        let Some(parent) = cx.tree.parent(self.me) else {
+        let Some(parent) = cx.tree.parent(self.me).filter(|_| self.lifeline.wired) else {
             return;
         };
         if cx.is_linked(parent) {
@@ -303,7 +351,7 @@ impl Daemon {
         }
         if cx.detour.is_some() {
             self.call(parent, cx);
-        } else if self.lifeline.search.is_none() && self.lifeline.wired {
+        } else if self.lifeline.search.is_none() {
             self.search(cx);
         }
     }

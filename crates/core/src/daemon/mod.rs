@@ -12,6 +12,7 @@ mod lifeline;
 mod modex;
 mod pmi1;
 mod proc;
+mod resize;
 
 use std::collections::BTreeMap;
 
@@ -44,6 +45,7 @@ pub(crate) struct Daemon {
     collectives: Collectives,
     modexes: Modexes,
     lifeline: Lifeline,
+    resizes: resize::Resizes,
 }
 
 impl Daemon {
@@ -68,6 +70,7 @@ impl Daemon {
             collectives: Collectives::default(),
             modexes: Modexes::default(),
             lifeline: Lifeline::for_silence(silence),
+            resizes: resize::Resizes::default(),
         }
     }
 
@@ -75,7 +78,6 @@ impl Daemon {
     pub(crate) fn handle(&mut self, input: Input, cx: &mut Cx) {
         match input {
             Input::Start => self.on_start(cx),
-            Input::ConnectFailed { peer, cause, refused } => self.on_connect_failed(peer, &cause, refused, cx),
             Input::LauncherEnded { rank, status, message } => self.on_launcher_ended(rank, status, &message, cx),
             Input::Timer(timer) => self.on_timer(timer, cx),
             Input::Terminate { cause } => self.on_terminate(&cause, cx),
@@ -95,8 +97,13 @@ impl Daemon {
             | Input::Interrupt
             | Input::ForwardSignal(_)
             | Input::Stdin { .. }
+            | Input::ReleaseOffered { .. }
             | Input::OutputWritten(_) => {}
-            Input::LinkUp { .. } | Input::LinkActivity { .. } | Input::LinkLost { .. } | Input::Frame { .. } => {
+            Input::ConnectFailed { .. }
+            | Input::LinkUp { .. }
+            | Input::LinkActivity { .. }
+            | Input::LinkLost { .. }
+            | Input::Frame { .. } => {
                 unreachable!("the node hands these over itself")
             }
         }
@@ -111,6 +118,8 @@ impl Daemon {
             Message::Adopt(orphans) => self.on_adopt(orphans, cx),
             Message::Wireup(wireup) => self.on_wireup(&wireup, cx),
             Message::Exit => self.on_exit_order(cx),
+            Message::ResizeReply { id, resize } => self.on_resize_reply(id, resize, cx),
+            Message::ResizeDone { proc, resize } => self.on_resize_done(proc, resize, cx),
             Message::Launch(order) => self.on_launch(*order, cx),
             Message::ProcsFailed { job, failed } => self.on_procs_failed(job, failed, cx),
             Message::Kill(job) => self.on_kill(job, cx),
@@ -128,6 +137,8 @@ impl Daemon {
             | Message::LaunchFailed(_)
             | Message::DaemonLost { .. }
             | Message::Died { .. }
+            | Message::Shrink { .. }
+            | Message::ResizeRequest { .. }
             | Message::Rejoined { .. }
             | Message::LocalLaunchComplete { .. }
             | Message::Registered(_)
@@ -151,6 +162,9 @@ impl Daemon {
             | Timer::JobTimeout(_)
             | Timer::SpawnTimeout(_)
             | Timer::Deaths
+            | Timer::Campaign(_)
+            | Timer::Prep(_)
+            | Timer::Leavers
             | Timer::Heartbeat
             | Timer::Probe => {}
         }
@@ -165,6 +179,7 @@ impl Daemon {
                 cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Ok(Bytes::new()) }));
             }
             PmixCall::Fence { job, ranks, data, token } => self.on_fence(job, ranks, data, token, cx),
+            PmixCall::Resize { proc, request, token } => self.on_resize(proc, request, token, cx),
             PmixCall::Modex { proc, token } => self.on_modex(proc, token, cx),
             PmixCall::ModexFetched { fetch, result } => self.on_modex_fetched(fetch, result, cx),
             PmixCall::Pmi1 { proc, data } => self.on_pmi1(proc, &data, cx),

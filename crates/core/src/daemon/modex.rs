@@ -42,7 +42,7 @@ impl Daemon {
             cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Err(PMIX_ERR_NOT_FOUND) }));
             return;
         };
-        if cx.tree.dead().contains(host) {
+        if cx.tree.holes().contains(host) {
             cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Err(PMIX_ERR_LOST_CONNECTION) }));
             return;
         }

@@ -25,11 +25,18 @@ pub(super) struct BringUp {
     /// Where daemons listen, as far as they have said.
     pub(super) contacts: BTreeMap<DaemonRank, Contact>,
     /// Their process ids, as reported.
-    pids: BTreeMap<DaemonRank, u32>,
+    pub(super) pids: BTreeMap<DaemonRank, u32>,
     /// Daemons that called the head and wait to hear of their tree parent.
     homeless: RankSet,
     /// True once the DVM takes jobs.
     pub(super) ready: bool,
+}
+
+impl BringUp {
+    /// Of a head that listens there.
+    pub(super) fn of(head: &Contact) -> BringUp {
+        BringUp { contacts: BTreeMap::from([(DaemonRank::HEAD, head.clone())]), ..BringUp::default() }
+    }
 }
 
 impl Head {
@@ -50,7 +57,6 @@ impl Head {
         };
         cx.tree.grow(targets.len() as u32 + 1);
         self.bringup.missing = targets.iter().map(|t| t.rank).collect();
-        self.bringup.contacts.insert(DaemonRank::HEAD, self.local.contact.clone());
         let limit = Duration::from_secs(u64::from(self.launch_timeout_s()));
         cx.set_timer(Timer::BringUp, cx.now + limit);
         self.launches.start(&base, DaemonRank::HEAD, &targets, &self.local, cx);
@@ -65,7 +71,7 @@ impl Head {
             .collect()
     }
 
-    fn ticket_base(&self, daemons: usize) -> Result<TicketBase, ParamError> {
+    pub(super) fn ticket_base(&self, daemons: usize) -> Result<TicketBase, ParamError> {
         let ticket = Ticket {
             dvm: self.config.dvm.clone(),
             key: self.config.key,
@@ -73,6 +79,7 @@ impl Head {
             node: String::new(),
             size: daemons as u32 + 1,
             dead: RankSet::new(),
+            joins: false,
             radix: self.radix(),
             home: DaemonRank::HEAD,
             contact: Contact::default(),
@@ -85,7 +92,7 @@ impl Head {
         Ok(TicketBase { ticket, launcher: Launcher::from_params(&self.params)? })
     }
 
-    fn launch_timeout_s(&self) -> u32 {
+    pub(super) fn launch_timeout_s(&self) -> u32 {
         self.params.number("ferrite_launch_timeout").ok().filter(|s| *s > 0).unwrap_or(60)
     }
 
@@ -124,6 +131,9 @@ impl Head {
             return;
         }
         let rank = report.rank;
+        if let Some(campaign) = self.campaigns.of_daemon(rank) {
+            return self.on_newcomer_report(campaign, report, cx);
+        }
         self.bringup.contacts.insert(rank, report.contact.clone());
         self.bringup.pids.insert(rank, report.pid);
         self.learn_node(report);
@@ -144,7 +154,7 @@ impl Head {
             self.activate(JobId::DAEMONS, JobState::VmReady, cx);
             return;
         }
-        let wireup = Wireup { size: cx.tree.size(), dead: cx.tree.dead().clone() };
+        let wireup = Wireup { size: cx.tree.size(), ..Wireup::default() };
         self.counters.xcasts += 1;
         cx.out.push_back(Outgoing::Xcast(Message::Wireup(wireup), Purpose::Wireup));
     }
@@ -154,11 +164,13 @@ impl Head {
         match purpose {
             Purpose::Wireup if !self.exit.begun() => {
                 self.activate(JobId::DAEMONS, JobState::VmReady, cx);
-                self.run_activated(cx);
             }
             Purpose::Deaths(ranks) => self.on_repaired(ranks),
+            Purpose::Grow(id) => self.on_grown(*id, cx),
+            Purpose::Shrink { campaign, targets } => self.on_departed(*campaign, targets, cx),
             Purpose::Wireup | Purpose::Exit => {}
         }
+        self.run_activated(cx);
     }
 
     /// VM_READY: jobs that came early are dispatched.
@@ -190,6 +202,9 @@ impl Head {
     pub(super) fn on_launch_failed(&mut self, failure: &LaunchFailure, cx: &mut Cx) {
         if self.exit.begun() {
             return;
+        }
+        if let Some(campaign) = self.campaigns.of_daemon(failure.rank) {
+            return self.on_newcomer_not_launched(campaign, failure, cx);
         }
         let (node, cause) = (&failure.node, &failure.cause);
         let command = match failure.command.as_str() {

@@ -38,7 +38,7 @@ impl Head {
             return;
         };
         let everyone = participants(&job.map, &key.ranks);
-        if everyone.iter().any(|rank| cx.tree.dead().contains(rank)) {
+        if everyone.iter().any(|rank| cx.tree.holes().contains(rank)) {
             return self.decide_collective(&key, Err(PMIX_ERR_LOST_CONNECTION), cx);
         }
         let rollups = &mut self.collectives.rollups;

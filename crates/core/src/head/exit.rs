@@ -32,6 +32,7 @@ impl Head {
             return;
         }
         self.exit.code = Some(code);
+        self.drain_campaigns(cx);
         self.launches.abandon(cx);
         for daemon in self.homeless() {
             cx.out.push_back(Outgoing::Direct(daemon, Message::Exit));

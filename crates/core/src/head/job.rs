@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use ferrite_types::{EnvOp, JobId, JobMap, JobSpec, JobState, ProcState, Rank, RankSet, Timestamp};
+use ferrite_types::{CampaignId, EnvOp, JobId, JobMap, JobSpec, JobState, ProcState, Rank, RankSet, Timestamp};
 use ferrite_wire::control::Submission;
 
+use super::holds::Hold;
 use super::policy::Failure;
 use super::stdin::Pump;
 use crate::RequestId;
@@ -40,6 +41,10 @@ pub struct Job {
     /// When it entered which state.
     pub(super) states: Vec<(JobState, Timestamp)>,
     pub(super) stdin: Pump,
+    /// Where it is parked while the DVM changes its size.
+    pub(super) held: Option<Hold>,
+    /// The campaign that brings the nodes that it asked for.
+    pub(super) grows: Option<CampaignId>,
 }
 
 /// What the head knows of a process.
@@ -69,6 +74,8 @@ impl Job {
             launched: false,
             states: Vec::new(),
             stdin: Pump::default(),
+            held: None,
+            grows: None,
         }
     }
 
@@ -78,6 +85,13 @@ impl Job {
         self.launching = map.daemons();
         self.registering = map.daemons();
         self.map = Arc::new(map);
+    }
+
+    /// Gives a placement up, before anything was launched.
+    pub(super) fn clear_map(&mut self) {
+        self.procs.clear();
+        (self.launching, self.registering) = (RankSet::new(), RankSet::new());
+        self.map = Arc::default();
     }
 
     /// True when all that is left is to say so.

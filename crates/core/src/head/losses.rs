@@ -37,8 +37,11 @@ pub(super) struct Loss {
 impl Head {
     /// A daemon is gone that was not told to go, says its parent.
     pub(super) fn on_daemon_lost(&mut self, rank: DaemonRank, cause: &str, cx: &mut Cx) {
-        if self.exit.begun() || cx.tree.dead().contains(rank) {
+        if self.exit.begun() || !cx.tree.contains(rank) {
             return;
+        }
+        if let Some(campaign) = self.campaigns.of_daemon(rank).filter(|_| self.is_elastic()) {
+            return self.on_target_lost(campaign, rank, cause, cx);
         }
         if !self.bringup.ready {
             return self.fail_bringup(notices::daemon_lost_in_bringup(self.node_name(rank), cause), cx);

@@ -1,6 +1,6 @@
 //! What the head counts for those who watch it: numbers that only grow, and how long launches take.
 
-use ferrite_types::{JobState, Timestamp};
+use ferrite_types::{CampaignKind, JobState, Timestamp};
 use ferrite_wire::control::{Histogram, Metrics};
 
 use super::{Head, Job};
@@ -26,9 +26,21 @@ pub(super) struct Counters {
     pub(super) daemons_lost: u64,
     pub(super) repairs: u64,
     pub(super) rejoins: u64,
+    grows: u64,
+    grows_failed: u64,
+    shrinks: u64,
 }
 
 impl Counters {
+    /// A campaign has ended.
+    pub(super) fn on_campaign(&mut self, kind: CampaignKind, failed: bool) {
+        *match (kind, failed) {
+            (CampaignKind::Grow, false) => &mut self.grows,
+            (CampaignKind::Grow, true) => &mut self.grows_failed,
+            (CampaignKind::Shrink, _) => &mut self.shrinks,
+        } += 1;
+    }
+
     /// All processes of a job run.
     pub(super) fn on_running(&mut self, job: &Job, now: Timestamp) {
         let submitted = job.states.iter().find(|(state, _)| *state == JobState::Init);
@@ -62,6 +74,9 @@ impl Head {
             daemons_lost: counters.daemons_lost,
             repairs: counters.repairs,
             rejoins: counters.rejoins,
+            grows: counters.grows,
+            grows_failed: counters.grows_failed,
+            shrinks: counters.shrinks,
         }
     }
 }

@@ -1,11 +1,15 @@
 //! The head: brings the DVM up, walks jobs through their states, decides what a failure means, answers clients. It
 //! never touches a process: daemons do, its own node's included.
 
+mod allocations;
 mod bringup;
+mod campaigns;
 mod collective;
 mod exit;
 mod failures;
+mod grow;
 mod history;
+mod holds;
 mod job;
 mod losses;
 mod metrics;
@@ -15,16 +19,17 @@ mod output;
 mod placement;
 mod policy;
 mod requests;
+mod shrink;
 mod states;
 mod status;
 mod stdin;
 mod waiting;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ferrite_map::Occupancy;
 use ferrite_rm::params::Params;
-use ferrite_types::{DaemonRank, JobId, JobState, NodeRecord};
+use ferrite_types::{DaemonRank, HostEntry, JobId, JobState, NodeId, NodeRecord};
 use ferrite_wire::Message;
 use ferrite_wire::control::Submission;
 
@@ -44,6 +49,12 @@ pub struct Head {
     local: LocalNode,
     /// The node pool, in the order of the allocation.
     nodes: Vec<NodeRecord>,
+    /// What was said of them to reach them, in the same order.
+    hosts: Vec<HostEntry>,
+    /// Nodes of the pool that are not the DVM's: given back, or never come.
+    given_back: BTreeSet<NodeId>,
+    campaigns: campaigns::Campaigns,
+    allocations: allocations::Allocations,
     /// The first grow campaign.
     bringup: BringUp,
     launches: Launches,
@@ -75,10 +86,14 @@ impl Head {
         config.params.iter().for_each(|(name, value)| params.set(name, value));
         Head {
             nodes: nodes::pool(&config, local),
+            hosts: config.allocation.nodes.clone(),
+            given_back: BTreeSet::new(),
+            campaigns: campaigns::Campaigns::default(),
+            allocations: allocations::Allocations::default(),
             params,
             local: local.clone(),
             config,
-            bringup: BringUp::default(),
+            bringup: BringUp::of(&local.contact),
             launches: Launches::default(),
             cached: Vec::new(),
             jobs: BTreeMap::new(),
@@ -132,14 +147,21 @@ impl Head {
             | Input::Terminate { .. }
             | Input::ForwardSignal(_)
             | Input::Stdin { .. }
+            | Input::ReleaseOffered { .. }
             | Input::OutputWritten(_) => true,
             Input::Timer(timer) => match timer {
-                Timer::BringUp | Timer::JobTimeout(_) | Timer::SpawnTimeout(_) | Timer::Deaths => true,
+                Timer::BringUp
+                | Timer::Campaign(_)
+                | Timer::Prep(_)
+                | Timer::JobTimeout(_)
+                | Timer::SpawnTimeout(_)
+                | Timer::Deaths => true,
                 Timer::Wireup
                 | Timer::KillStep(_)
                 | Timer::PartialLine(..)
                 | Timer::Departure
                 | Timer::Rejoin
+                | Timer::Leavers
                 | Timer::Heartbeat
                 | Timer::Probe => false,
             },
@@ -173,6 +195,9 @@ impl Head {
             Input::ForwardSignal(signal) => self.on_forward_signal(signal, cx),
             Input::Stdin { request, data } => self.on_stdin(request, data, cx),
             Input::OutputWritten(account) => self.on_output_written(account, cx),
+            Input::ReleaseOffered { campaign, trouble } => self.on_release_offered(campaign, trouble, cx),
+            Input::Timer(Timer::Campaign(id)) => self.on_campaign_deadline(id, cx),
+            Input::Timer(Timer::Prep(job)) => self.on_prepared(job, cx),
             Input::Timer(Timer::BringUp) => self.on_bringup_deadline(cx),
             Input::Timer(Timer::JobTimeout(job)) => self.on_job_timeout(job, cx),
             Input::Timer(Timer::SpawnTimeout(job)) => self.on_spawn_timeout(job, cx),
@@ -194,6 +219,7 @@ impl Head {
             | Message::Registered(_)
             | Message::ProcsEnded { .. }
             | Message::Abort { .. }
+            | Message::ResizeRequest { .. }
             | Message::Output { .. }
             | Message::StdinCredit { .. }
             | Message::CollectiveFailed { .. }
@@ -204,6 +230,9 @@ impl Head {
             | Message::Adopt(_)
             | Message::Listening(_)
             | Message::Above(_)
+            | Message::Shrink { .. }
+            | Message::ResizeReply { .. }
+            | Message::ResizeDone { .. }
             | Message::Exit
             | Message::Launch(_)
             | Message::ProcsFailed { .. }
@@ -224,6 +253,7 @@ impl Head {
         match message {
             Message::Announce(contact) => self.on_announce(origin, contact, cx),
             Message::Report(report) => self.on_report(*report, cx),
+            Message::ResizeRequest { id, proc, request } => self.on_resize_message(origin, id, proc, &request, cx),
             Message::LaunchFailed(failure) => self.on_launch_failed(&failure, cx),
             Message::DaemonLost { rank, cause } => self.on_daemon_lost(rank, &cause, cx),
             Message::Rejoined { .. } => self.counters.rejoins += 1,

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use ferrite_map::DefaultSlots;
 use ferrite_types::{DaemonRank, HostEntry, NodeId, NodeRecord, SlotCount};
 use ferrite_wire::DaemonReport;
 
@@ -60,8 +59,7 @@ impl Head {
 
     /// Slots that nobody stated are the node's cores (seed 1, step 8).
     pub(super) fn default_slots(&mut self) {
-        let rule = self.params.text("prte_set_default_slots").ok().flatten().and_then(|text| text.parse().ok());
-        let rule: DefaultSlots = rule.unwrap_or_default();
+        let rule = self.slot_rule();
         for node in self.nodes.iter_mut().filter(|n| !n.slots_given) {
             node.slots = rule.count(&node.topology);
         }
@@ -74,6 +72,6 @@ impl Head {
 
     /// Slots of the whole DVM.
     pub(super) fn total_slots(&self) -> u32 {
-        self.nodes.iter().map(|n| n.slots).sum()
+        self.nodes.iter().filter(|n| n.daemon.is_some()).map(|n| n.slots).sum()
     }
 }

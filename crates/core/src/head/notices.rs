@@ -91,6 +91,14 @@ pub(super) fn daemon_lost(job: JobId, node: &str, cause: &str, procs: usize) -> 
     format!("The daemon on node {node} was lost ({cause}).\nJob {job} had {procs} process(es) that are gone with it.")
 }
 
+pub(super) fn nodes_leave(job: JobId, nodes: &[&str], procs: usize, all: bool) -> String {
+    let what = if all { "all its processes end with that" } else { "the others go on without them" };
+    format!(
+        "The DVM gives back {}, where {procs} process(es) of job {job} ran: they were ended, and {what}.",
+        nodes.join(", ")
+    )
+}
+
 /// For whoever runs the DVM.
 pub(super) fn daemons_lost(dead: &BTreeMap<DaemonRank, Loss>) -> String {
     let each: Vec<String> = dead.values().take(8).map(|loss| format!("  {}: {}", loss.node, loss.cause)).collect();

@@ -19,6 +19,7 @@ impl Head {
                 cx.reply(id, Reply::Ordered);
                 return self.stop_all("The DVM was ended by request (pterm).", 0, cx);
             }
+            Request::Resize(request) => return self.on_resize(id, &request, cx),
             Request::Status => Reply::Status(Box::new(self.status(cx.now))),
             Request::Metrics => Reply::Metrics(Box::new(self.metrics(cx.now))),
             Request::Nodes => Reply::Nodes(self.node_statuses()),
@@ -86,6 +87,7 @@ impl Head {
 
     /// Nobody is left to hear of this submission: its job ends.
     pub(super) fn on_client_gone(&mut self, request: RequestId, cx: &mut Cx) {
+        self.forget_requester(request);
         self.cached.retain(|(id, _)| *id != request);
         let Some(id) = self.submitted.remove(&request) else {
             return;

@@ -65,11 +65,11 @@ impl Head {
             // No new daemons are needed: the DVM is there (seed 1, step 5.2).
             JobState::LaunchDaemons => JobState::DaemonsReported,
             JobState::DaemonsReported => JobState::VmReady,
-            JobState::VmReady => JobState::Map,
+            JobState::VmReady => return self.pass_map_hold(id, cx),
             JobState::Map => return self.map_job(id, cx),
             JobState::MapComplete => return self.mapping_complete(id, cx),
-            JobState::SystemPrep => JobState::LaunchApps,
-            JobState::LaunchApps => JobState::SendLaunchMsg,
+            JobState::SystemPrep => return self.prepare(id, cx),
+            JobState::LaunchApps => return self.pass_launch_hold(id, cx),
             JobState::SendLaunchMsg => return self.send_launch(id, cx),
             JobState::Running => return self.post_launch(id, cx),
             JobState::Terminated => JobState::NotifyCompleted,
@@ -81,6 +81,11 @@ impl Head {
     }
 
     pub(super) fn dispatch_job(&mut self, request: RequestId, submission: Submission, cx: &mut Cx) {
+        let mut submission = submission;
+        let grows = match submission.grow.take().map(|grow| self.grow_for_job(*grow, cx)).transpose() {
+            Ok(campaign) => campaign.flatten(),
+            Err(text) => return cx.reply(request, Reply::Refused(text)),
+        };
         let id = JobId(self.next_job);
         self.next_job += 1;
         self.counters.jobs_submitted += 1;
@@ -92,7 +97,7 @@ impl Head {
             self.submitted.insert(request, id);
             Some(request)
         };
-        self.jobs.insert(id, Job::new(id, client, submission));
+        self.jobs.insert(id, Job { grows, ..Job::new(id, client, submission) });
         self.activate(id, JobState::Init, cx);
     }
 
@@ -187,6 +192,7 @@ impl Head {
         };
         cx.cancel_timer(Timer::JobTimeout(id));
         cx.cancel_timer(Timer::SpawnTimeout(id));
+        cx.cancel_timer(Timer::Prep(id));
         self.history.add(status::detail(self, &job));
         for file in self.output.forget(id) {
             cx.effect(Effect::CloseFile(file));

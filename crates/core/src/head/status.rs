@@ -1,6 +1,6 @@
 //! What the head says of itself, its nodes and its jobs, and what each of them waits for.
 
-use ferrite_types::{JobId, JobState, NodeRecord, Timestamp};
+use ferrite_types::{CampaignKind, JobId, JobState, NodeRecord, Timestamp};
 use ferrite_wire::control::{DvmStatus, JobDetail, JobStatus, NodeStatus, ProcStatus};
 
 use super::{Head, Job};
@@ -41,6 +41,7 @@ pub(super) fn detail(head: &Head, job: &Job) -> JobDetail {
 impl Head {
     pub(super) fn status(&self, now: Timestamp) -> DvmStatus {
         let up = || self.nodes.iter().filter(|node| node.daemon.is_some());
+        let held = self.jobs.values().filter(|job| job.held.is_some() && job.is_healthy()).count();
         let queued = self.queue.len() + self.cached.len();
         DvmStatus {
             dvm: self.config.dvm.clone(),
@@ -48,12 +49,14 @@ impl Head {
             now_us: now.0,
             state: self.dvm_state,
             waiting_for: self.dvm_waits_for(),
-            nodes: self.nodes.len() as u32,
+            nodes: (self.nodes.len() - self.given_back.len()) as u32,
             daemons: up().count() as u32,
             slots: up().map(|node| node.slots).sum(),
             slots_in_use: up().map(|node| node.slots_inuse).sum(),
-            jobs_running: (self.jobs.len() - self.queue.len()) as u32,
+            jobs_running: (self.jobs.len() - self.queue.len() - held) as u32,
             jobs_queued: queued as u32,
+            jobs_held: held as u32,
+            campaigns: self.campaign_statuses(),
             jobs_ended: self.history.ended,
             jobs_failed: self.history.failed,
             procs_running: self.jobs.values().map(|job| (job.procs.len() - job.ended) as u32).sum(),
@@ -65,7 +68,10 @@ impl Head {
             return "its daemons to leave".to_owned();
         }
         if self.bringup.ready {
-            return self.repair_in_words();
+            return [self.repair_in_words(), self.resize_in_words()]
+                .into_iter()
+                .find(|text| !text.is_empty())
+                .unwrap_or_default();
         }
         match self.missing_nodes() {
             nodes if nodes.is_empty() => "all daemons to be wired up".to_owned(),
@@ -82,12 +88,26 @@ impl Head {
         }
     }
 
+    /// Empty when the DVM is not changing its size.
+    fn resize_in_words(&self) -> String {
+        let each = self.campaigns.open.iter();
+        let each: Vec<String> =
+            each.map(|(id, campaign)| format!("{} {id}: {}", campaign.kind, self.campaign_waits_for(*id))).collect();
+        each.join("; ")
+    }
+
     pub(super) fn node_statuses(&self) -> Vec<NodeStatus> {
-        self.nodes.iter().map(|node| self.node_status(node)).collect()
+        let belongs =
+            |node: &&NodeRecord| !self.given_back.contains(&node.id) || self.campaigns.of_node(node.id).is_some();
+        self.nodes.iter().filter(belongs).map(|node| self.node_status(node)).collect()
     }
 
     fn node_status(&self, node: &NodeRecord) -> NodeStatus {
         let state = match node.daemon {
+            None if let Some((_, kind)) = self.campaigns.of_node(node.id) => match kind {
+                CampaignKind::Grow => "starting",
+                CampaignKind::Shrink => "leaving",
+            },
             None if self.losses.nodes.contains(&node.name) => "lost",
             None => "down",
             Some(rank) if self.is_missing(rank) => "starting",
@@ -130,6 +150,9 @@ impl Head {
         if let Some(before) = self.queue.iter().position(|id| *id == job.id) {
             return self.slots_wanted(job, before);
         }
+        if let Some(hold) = &job.held {
+            return self.held_for(hold);
+        }
         if !job.launched {
             return "its placement".to_owned();
         }
@@ -150,6 +173,11 @@ impl Head {
         let used: u32 = self.nodes.iter().filter(|n| n.daemon.is_some()).map(|n| n.slots_inuse).sum();
         format!("{asked} slots ({} of {slots} are free, {before} jobs are before it)", slots.saturating_sub(used))
     }
+}
+
+/// The same for names that come one by one.
+pub(super) fn listed_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    listed(&names.collect::<Vec<_>>())
 }
 
 /// `n1, n2, n3, n4 and 12 more`.

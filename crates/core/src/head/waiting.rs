@@ -17,7 +17,7 @@ impl Head {
     /// Slots have become free, or a job has left the queue: those at its front may go on. One that can never run,
     /// because the DVM has lost nodes since, is refused and holds nobody up.
     pub(super) fn serve_queue(&mut self, cx: &mut Cx) {
-        if self.exit.begun() {
+        if self.exit.begun() || (self.is_elastic() && self.campaigns.any()) {
             return;
         }
         while let Some(id) = self.queue.front().copied() {

@@ -20,7 +20,7 @@ impl Transport {
             Dest::One(dest) if dest == self.me => true,
             Dest::One(dest) => {
                 // Late words for the dead: nobody will ever take them.
-                if self.tree.contains(dest) {
+                if self.tree.contains(dest) || self.tree.is_leaving(dest) {
                     let payload = message.encode();
                     let stamp = self.streams.send(dest, payload.clone(), now);
                     let kind = FrameKind::Message { numbers: Numbers::Same(stamp.seq), ack: stamp.ack };
@@ -105,7 +105,7 @@ impl Transport {
     fn take(&mut self, now: Timestamp, frame: Frame, fx: &mut Effects) -> Option<Delivery> {
         let Frame { origin, kind, payload, .. } = frame;
         // The dead may still have something on the way; it is too late.
-        if self.tree.dead().contains(origin) {
+        if self.tree.has_departed(origin) || (self.tree.is_leaving(origin) && self.me != DaemonRank::HEAD) {
             return None;
         }
         match kind {

@@ -253,6 +253,8 @@ fn counted() -> Metrics {
         slots_in_use: 3,
         jobs_running: 1,
         jobs_queued: 0,
+        jobs_held: 0,
+        campaigns: Vec::new(),
         jobs_ended: 4,
         jobs_failed: 1,
         procs_running: 3,
@@ -269,5 +271,8 @@ fn counted() -> Metrics {
         daemons_lost: 2,
         repairs: 1,
         rejoins: 3,
+        grows: 4,
+        grows_failed: 1,
+        shrinks: 3,
     }
 }

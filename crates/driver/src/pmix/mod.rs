@@ -137,6 +137,10 @@ impl PmixBridge {
             PmixEffect::Reply { token, result } => self.shared.calls.borrow_mut().reply(token, result),
             PmixEffect::FetchModex { fetch, proc } => self.shared.fetch(fetch, proc),
             PmixEffect::Notify { job, failed } => self.shared.notify(job, &failed),
+            PmixEffect::ReplyResize { token, .. } => {
+                self.shared.calls.borrow_mut().reply(token, Err(Status::NOT_SUPPORTED.0));
+            }
+            PmixEffect::ResizeEvent { .. } => {}
             PmixEffect::Pmi1 { proc, data } => self.pmi1.write(proc, data),
         }
     }

@@ -93,6 +93,12 @@ pub const KNOWN: &[Known] = &[
     ),
     known("ess_base_verbose", VERBOSITY, Some("0"), "how much is told of the start of daemons"),
     known(
+        "ferrite_debug_prep_ms",
+        Kind::Number(0, 3_600_000),
+        Some("0"),
+        "milliseconds between the mapping and the launch of a job, for those who try out what happens in between",
+    ),
+    known(
         "ferrite_heartbeat_ms",
         Kind::Number(0, 1_000_000_000),
         Some("5000"),
@@ -110,6 +116,12 @@ pub const KNOWN: &[Known] = &[
         Kind::Text,
         None,
         "prte answers there with what it has counted, as Prometheus reads it: the path of a Unix socket, or a port of this host",
+    ),
+    known(
+        "ferrite_release_command",
+        Kind::Text,
+        None,
+        "command that is given the names of nodes, one a line on standard input, that have left the DVM",
     ),
     known("ferrite_timing", Kind::Flag, Some("false"), "say at the end where the time went"),
     known("filem_base_verbose", VERBOSITY, Some("0"), "how much is told of the staging of files"),

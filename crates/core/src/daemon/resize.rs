@@ -1,0 +1,38 @@
+//! Local processes that ask for more nodes or fewer (`PMIx_Allocation_request`): the head decides, this passes on.
+
+use std::collections::BTreeMap;
+
+use ferrite_types::ProcId;
+use ferrite_wire::{Message, Resize, ResizeRequest};
+
+use super::Daemon;
+use crate::cx::Cx;
+use crate::{Effect, PmixEffect, PmixToken};
+
+/// Requests that have no answer yet.
+#[derive(Debug, Default)]
+pub(super) struct Resizes {
+    next: u64,
+    waiting: BTreeMap<u64, PmixToken>,
+}
+
+impl Daemon {
+    pub(super) fn on_resize(&mut self, proc: ProcId, request: ResizeRequest, token: PmixToken, cx: &mut Cx) {
+        let id = self.resizes.next;
+        self.resizes.next += 1;
+        self.resizes.waiting.insert(id, token);
+        cx.send_head(Message::ResizeRequest { id, proc, request: Box::new(request) });
+    }
+
+    pub(super) fn on_resize_reply(&mut self, id: u64, resize: Box<Resize>, cx: &mut Cx) {
+        if let Some(token) = self.resizes.waiting.remove(&id) {
+            cx.effect(Effect::Pmix(PmixEffect::ReplyResize { token, resize }));
+        }
+    }
+
+    pub(super) fn on_resize_done(&mut self, proc: ProcId, resize: Box<Resize>, cx: &mut Cx) {
+        if self.proc(proc).is_some_and(|local| !local.state.has_ended()) {
+            cx.effect(Effect::Pmix(PmixEffect::ResizeEvent { proc, resize }));
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! Campaigns: what all changes of the DVM's size have in common, from the request to the one answer at the end (seed 3). What
+//! a grow or a shrink does in between is in `grow.rs` and `shrink.rs`, what jobs wait for in `holds.rs`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ferrite_types::{
+    CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, NodeId, NodeRecord, ProcId, RankSet, Timestamp,
+};
+use ferrite_wire::control::Reply;
+use ferrite_wire::{Message, Resize, ResizeOutcome, ResizeRequest};
+
+use super::Head;
+use crate::cx::Cx;
+use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_UNREACH};
+use crate::{Effect, RequestId, Timer, Transition};
+
+/// The campaigns that are open. The launch fence is up while there are any.
+#[derive(Debug, Default)]
+pub(super) struct Campaigns {
+    pub(super) open: BTreeMap<CampaignId, Campaign>,
+    last: u32,
+}
+
+/// One change of the DVM's size.
+#[derive(Debug)]
+pub(super) struct Campaign {
+    pub(super) kind: CampaignKind,
+    pub(super) step: CampaignStep,
+    pub(super) alloc_id: String,
+    pub(super) req_id: Option<String>,
+    requester: Requester,
+    /// What it is about.
+    pub(super) nodes: Vec<NodeId>,
+    /// The daemons that come or go, once they are decided.
+    pub(super) targets: BTreeMap<DaemonRank, NodeId>,
+    /// Grow: those that have not reported; in a rollback, those that have not hung up.
+    pub(super) missing: RankSet,
+    /// Campaigns that change the same nodes and were there before.
+    behind: BTreeSet<CampaignId>,
+    /// Why it fails, once it does.
+    pub(super) failure: Option<Trouble>,
+    began: Timestamp,
+}
+
+/// Why a request is refused, or a campaign fails.
+#[derive(Clone, Debug)]
+pub(super) struct Trouble {
+    /// A PMIx status.
+    pub(super) status: i32,
+    /// In words.
+    pub(super) cause: String,
+}
+
+impl Trouble {
+    pub(super) fn new(status: i32, cause: impl Into<String>) -> Trouble {
+        Trouble { status, cause: cause.into() }
+    }
+}
+
+/// Who hears of the end of a campaign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Requester {
+    /// Nobody: a scheduler's push, a job's own `--add-host`, or somebody who is gone.
+    Nobody,
+    /// A client that waits: the end is the reply to its request.
+    Waiting(RequestId),
+    /// A client that was answered at the beginning, and may take events.
+    Answered(RequestId),
+    /// A process, at its daemon.
+    Proc(ProcId, DaemonRank),
+}
+
+/// What a request comes to, before anything is done.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) kind: CampaignKind,
+    pub(super) alloc_id: String,
+    pub(super) req_id: Option<String>,
+    /// Nodes that come or go; none = it is so already.
+    pub(super) nodes: Vec<NodeId>,
+}
+
+impl Campaigns {
+    /// True while jobs may not be mapped.
+    pub(super) fn any(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    /// True while mapped jobs may not be launched.
+    pub(super) fn shrinking(&self) -> bool {
+        self.open.values().any(|campaign| campaign.kind == CampaignKind::Shrink)
+    }
+
+    /// The open campaign in which a daemon comes or goes.
+    pub(super) fn of_daemon(&self, rank: DaemonRank) -> Option<CampaignId> {
+        self.open.iter().find(|(_, campaign)| campaign.targets.contains_key(&rank)).map(|(id, _)| *id)
+    }
+
+    /// The latest open campaign that is about a node: the one that decides what becomes of it.
+    pub(super) fn of_node(&self, node: NodeId) -> Option<(CampaignId, CampaignKind)> {
+        let about = self.open.iter().rev().find(|(_, campaign)| campaign.nodes.contains(&node));
+        about.map(|(id, campaign)| (*id, campaign.kind))
+    }
+}
+
+impl Head {
+    /// True when jobs and events follow the rules of the launch fence.
+    pub(super) fn is_elastic(&self) -> bool {
+        self.params.flag("prte_elastic_mode").unwrap_or(false)
+    }
+
+    /// A client wants another size.
+    pub(super) fn on_resize(&mut self, id: RequestId, request: &ResizeRequest, cx: &mut Cx) {
+        let wait = match request {
+            ResizeRequest::Grow(grow) => grow.wait,
+            ResizeRequest::Shrink(shrink) => shrink.wait,
+        };
+        let requester = if wait { Requester::Waiting(id) } else { Requester::Answered(id) };
+        let (_, resize) = self.resize(request, requester, cx);
+        if !(wait && resize.outcome == ResizeOutcome::Begun) {
+            cx.reply(id, Reply::Resize(Box::new(resize)));
+        }
+    }
+
+    /// A process wants another size.
+    pub(super) fn on_resize_message(
+        &mut self,
+        daemon: DaemonRank,
+        id: u64,
+        proc: ProcId,
+        request: &ResizeRequest,
+        cx: &mut Cx,
+    ) {
+        let (_, resize) = self.resize(request, Requester::Proc(proc, daemon), cx);
+        cx.send(daemon, Message::ResizeReply { id, resize: Box::new(resize) });
+    }
+
+    /// The first phase: refused without a trace, true already, or begun. The campaign is opened here and goes its way when the
+    /// answer is out.
+    pub(super) fn resize(
+        &mut self,
+        request: &ResizeRequest,
+        requester: Requester,
+        cx: &mut Cx,
+    ) -> (Option<CampaignId>, Resize) {
+        let plan = match request {
+            _ if self.exit.begun() => Err(Trouble::new(PMIX_ERR_UNREACH, "The DVM is ending.")),
+            _ if !self.bringup.ready => {
+                Err(Trouble::new(PMIX_ERR_BAD_PARAM, "The DVM is not ready yet. Try again in a moment."))
+            }
+            ResizeRequest::Grow(grow) => self.plan_grow(grow),
+            ResizeRequest::Shrink(shrink) => self.plan_shrink(shrink),
+        };
+        match plan {
+            Err(Trouble { status, cause }) => {
+                let (ResizeRequest::Grow(ferrite_wire::GrowRequest { req_id, .. })
+                | ResizeRequest::Shrink(ferrite_wire::ShrinkRequest { req_id, .. })) = request;
+                let outcome = ResizeOutcome::Refused { status, cause };
+                (None, Resize { alloc_id: String::new(), req_id: req_id.clone(), nodes: Vec::new(), outcome })
+            }
+            Ok(plan) if plan.nodes.is_empty() => {
+                (None, self.resize_of(&plan.alloc_id, plan.req_id.as_ref(), &[], ResizeOutcome::Unchanged))
+            }
+            Ok(plan) => {
+                let nodes = plan.nodes.clone();
+                let (alloc_id, req_id) = (plan.alloc_id.clone(), plan.req_id.clone());
+                let id = self.open(plan, requester, cx);
+                (Some(id), self.resize_of(&alloc_id, req_id.as_ref(), &nodes, ResizeOutcome::Begun))
+            }
+        }
+    }
+
+    fn resize_of(&self, alloc_id: &str, req_id: Option<&String>, nodes: &[NodeId], outcome: ResizeOutcome) -> Resize {
+        Resize { alloc_id: alloc_id.to_owned(), req_id: req_id.cloned(), nodes: self.names(nodes), outcome }
+    }
+
+    pub(super) fn names(&self, nodes: &[NodeId]) -> Vec<String> {
+        nodes.iter().map(|node| self.record(*node).name.clone()).collect()
+    }
+
+    pub(super) fn record(&self, node: NodeId) -> &NodeRecord {
+        &self.nodes[node.0 as usize]
+    }
+
+    pub(super) fn record_mut(&mut self, node: NodeId) -> &mut NodeRecord {
+        &mut self.nodes[node.0 as usize]
+    }
+
+    /// The fence goes up.
+    fn open(&mut self, plan: Plan, requester: Requester, cx: &mut Cx) -> CampaignId {
+        self.campaigns.last += 1;
+        let id = CampaignId(self.campaigns.last);
+        let before = plan.nodes.iter().filter_map(|node| Some(self.campaigns.of_node(*node)?.0)).collect();
+        let campaign = Campaign {
+            kind: plan.kind,
+            step: CampaignStep::Open,
+            alloc_id: plan.alloc_id,
+            req_id: plan.req_id,
+            requester,
+            nodes: plan.nodes,
+            targets: BTreeMap::new(),
+            missing: RankSet::new(),
+            behind: before,
+            failure: None,
+            began: cx.now,
+        };
+        self.campaigns.open.insert(id, campaign);
+        self.step(id, CampaignStep::Open, cx);
+        self.proceed(id, cx);
+        id
+    }
+
+    /// A campaign that nothing is before begins.
+    fn proceed(&mut self, id: CampaignId, cx: &mut Cx) {
+        let Some(campaign) = self.campaigns.open.get(&id) else { return };
+        match (campaign.behind.is_empty(), campaign.kind) {
+            (false, _) => self.step(id, CampaignStep::Behind, cx),
+            (true, CampaignKind::Grow) => self.launch_newcomers(id, cx),
+            (true, CampaignKind::Shrink) => self.order_departure(id, cx),
+        }
+    }
+
+    pub(super) fn step(&mut self, id: CampaignId, step: CampaignStep, cx: &mut Cx) {
+        if let Some(campaign) = self.campaigns.open.get_mut(&id) {
+            campaign.step = step;
+            cx.effect(Effect::Trace(Transition::Campaign { campaign: id, kind: campaign.kind, step }));
+        }
+    }
+
+    /// It is true, or it will never be: the requester hears it, once, and the fence goes down.
+    pub(super) fn end_campaign(&mut self, id: CampaignId, cx: &mut Cx) {
+        cx.cancel_timer(Timer::Campaign(id));
+        let failed = self.campaigns.open.get(&id).is_some_and(|campaign| campaign.failure.is_some());
+        self.step(id, if failed { CampaignStep::Failed } else { CampaignStep::Done }, cx);
+        let Some(campaign) = self.campaigns.open.remove(&id) else { return };
+        self.counters.on_campaign(campaign.kind, failed);
+        self.tell_requester(&campaign, cx);
+        if let Some(Trouble { cause, .. }) = &campaign.failure {
+            self.abort_held(id, cause, cx);
+        }
+        let mut next = Vec::new();
+        for (other, waiting) in &mut self.campaigns.open {
+            if waiting.behind.remove(&id) && waiting.behind.is_empty() {
+                next.push(*other);
+            }
+        }
+        for other in next {
+            self.proceed(other, cx);
+        }
+        self.admit_held(cx);
+    }
+
+    fn tell_requester(&mut self, campaign: &Campaign, cx: &mut Cx) {
+        let outcome = match &campaign.failure {
+            None => ResizeOutcome::Done,
+            Some(Trouble { status, cause }) => ResizeOutcome::Failed { status: *status, cause: cause.clone() },
+        };
+        let resize = self.resize_of(&campaign.alloc_id, campaign.req_id.as_ref(), &campaign.nodes, outcome);
+        match campaign.requester {
+            Requester::Nobody => {}
+            Requester::Waiting(request) => cx.reply(request, Reply::Resize(Box::new(resize))),
+            Requester::Answered(_) | Requester::Proc(..) if !self.is_elastic() => {}
+            Requester::Answered(request) => cx.effect(Effect::Resized { request, resize: Box::new(resize) }),
+            Requester::Proc(proc, daemon) => {
+                cx.send(daemon, Message::ResizeDone { proc, resize: Box::new(resize) });
+            }
+        }
+    }
+
+    /// A requester is gone; what it asked for goes on.
+    pub(super) fn forget_requester(&mut self, request: RequestId) {
+        for campaign in self.campaigns.open.values_mut() {
+            if matches!(campaign.requester, Requester::Waiting(r) | Requester::Answered(r) if r == request) {
+                campaign.requester = Requester::Nobody;
+            }
+        }
+    }
+
+    pub(super) fn on_campaign_deadline(&mut self, id: CampaignId, cx: &mut Cx) {
+        let Some(campaign) = self.campaigns.open.get(&id) else { return };
+        match campaign.step {
+            CampaignStep::Launching | CampaignStep::WiringUp => self.on_grow_deadline(id, cx),
+            CampaignStep::RollingBack => self.give_up_on_newcomers(id, cx),
+            CampaignStep::Open
+            | CampaignStep::Behind
+            | CampaignStep::Leaving
+            | CampaignStep::Releasing
+            | CampaignStep::Done
+            | CampaignStep::Failed => {}
+        }
+    }
+
+    /// The DVM ends: what was to come does not come, and whoever waits is told.
+    pub(super) fn drain_campaigns(&mut self, cx: &mut Cx) {
+        for (id, mut campaign) in std::mem::take(&mut self.campaigns.open) {
+            cx.cancel_timer(Timer::Campaign(id));
+            let outside: RankSet = campaign.targets.keys().copied().filter(|rank| !cx.tree.contains(*rank)).collect();
+            for rank in outside.iter() {
+                self.launches.abandon_one(rank, cx);
+                if cx.is_linked(rank) && campaign.kind == CampaignKind::Grow {
+                    cx.direct(rank, Message::Exit);
+                }
+            }
+            campaign.failure.get_or_insert_with(|| Trouble::new(PMIX_ERR_UNREACH, "The DVM is ending."));
+            let step = CampaignStep::Failed;
+            cx.effect(Effect::Trace(Transition::Campaign { campaign: id, kind: campaign.kind, step }));
+            self.tell_requester(&campaign, cx);
+        }
+    }
+
+    /// What a campaign waits for, in words.
+    pub(super) fn campaign_waits_for(&self, id: CampaignId) -> String {
+        let Some(campaign) = self.campaigns.open.get(&id) else { return String::new() };
+        let of = |ranks: &RankSet| {
+            let names = campaign.targets.iter().filter(|(rank, _)| ranks.contains(**rank));
+            super::status::listed_names(names.map(|(_, node)| self.record(*node).name.as_str()))
+        };
+        match campaign.step {
+            CampaignStep::Behind => {
+                let before: Vec<String> = campaign.behind.iter().map(|id| format!("campaign {id}")).collect();
+                format!("{} to end", super::status::listed_names(before.iter().map(String::as_str)))
+            }
+            CampaignStep::Launching => format!("the daemons of {} to report", of(&campaign.missing)),
+            CampaignStep::WiringUp => "all daemons to be wired up".to_owned(),
+            CampaignStep::Leaving => {
+                format!("the daemons of {} to leave", of(&campaign.targets.keys().copied().collect()))
+            }
+            CampaignStep::RollingBack => "what it started to leave".to_owned(),
+            CampaignStep::Releasing => "the resource managers to take the nodes back".to_owned(),
+            CampaignStep::Open | CampaignStep::Done | CampaignStep::Failed => String::new(),
+        }
+    }
+
+    pub(super) fn campaign_statuses(&self) -> Vec<ferrite_wire::control::CampaignStatus> {
+        let status = |(id, campaign): (&CampaignId, &Campaign)| ferrite_wire::control::CampaignStatus {
+            campaign: *id,
+            kind: campaign.kind,
+            step: campaign.step,
+            alloc_id: campaign.alloc_id.clone(),
+            nodes: self.names(&campaign.nodes),
+            waiting_for: self.campaign_waits_for(*id),
+            began_us: campaign.began.0,
+        };
+        self.campaigns.open.iter().map(status).collect()
+    }
+
+    /// Jobs that run on one of these daemons.
+    pub(super) fn jobs_on(&self, daemons: &RankSet) -> Vec<JobId> {
+        let hit = self.jobs.values().filter(|job| job.map.nodes.iter().any(|node| daemons.contains(node.daemon)));
+        hit.map(|job| job.id).collect()
+    }
+}

@@ -1,0 +1,416 @@
+//! Grow campaigns: daemons on more nodes. They are started by the head, call it, report, get their places with one wireup, and
+//! count when every daemon of the DVM has acknowledged it. Whatever goes wrong before that undoes the campaign, and it alone.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ferrite_map::DefaultSlots;
+use ferrite_rm::name;
+use ferrite_types::{
+    CampaignId, CampaignKind, CampaignStep, DaemonRank, Duration, HostEntry, HostRef, NodeId, NodeRecord, RankSet,
+    Topology,
+};
+use ferrite_wire::{
+    Activation, AddedHost, Contact, DaemonReport, GrowRequest, LaunchFailure, Message, NodeLaunch, SlotChange, Ticket,
+    Wireup,
+};
+
+use super::Head;
+use super::campaigns::{Plan, Trouble};
+use crate::Timer;
+use crate::cx::{Cx, Outgoing, Purpose};
+use crate::launches::TicketBase;
+use crate::pmix_status::{
+    PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_FAILED_TO_LAUNCH, PMIX_ERR_LOST_CONNECTION, PMIX_ERR_NOT_FOUND,
+    PMIX_ERR_OUT_OF_RESOURCE, PMIX_ERR_TIMEOUT,
+};
+
+/// Daemons of a campaign that failed and do not hang up are given up after this time (milliseconds).
+const ROLLBACK_MS: u64 = 10_000;
+
+/// One node of a request.
+struct Wanted<'a> {
+    at: Place<'a>,
+    slots: SlotChange,
+}
+
+enum Place<'a> {
+    Known(NodeId),
+    New(&'a HostEntry),
+}
+
+impl Head {
+    /// What a grow request comes to. Nothing has changed when it is refused.
+    pub(super) fn plan_grow(&mut self, request: &GrowRequest) -> Result<Plan, Trouble> {
+        let bad = |cause: &str| Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+        if request.hosts.is_empty() && request.activate.is_empty() && request.count == 0 {
+            return bad("The request names no nodes and no number of nodes.");
+        }
+        if let Some(id) = &request.alloc_id
+            && self.allocations.get(id).is_none()
+        {
+            return Err(Trouble::new(PMIX_ERR_NOT_FOUND, format!("There is no allocation {id}.")));
+        }
+        let mut wanted = Vec::new();
+        for host in &request.hosts {
+            wanted.push(self.wanted(host, &wanted)?);
+        }
+        for activation in &request.activate {
+            let nodes = self.activated(activation)?;
+            wanted.extend(nodes.into_iter().map(|node| Wanted { at: Place::Known(node), slots: SlotChange::Unstated }));
+        }
+        let more = self.spare_nodes(request.count, &wanted)?;
+        wanted.extend(more.into_iter().map(|node| Wanted { at: Place::Known(node), slots: SlotChange::Unstated }));
+        let mut nodes: Vec<NodeId> = wanted.into_iter().map(|wanted| self.admit(&wanted)).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        // A node that is on its way out, or on its way in by another request, is one that this request has to wait for.
+        nodes.retain(|node| {
+            let leaves = matches!(self.campaigns.of_node(*node), Some((_, CampaignKind::Shrink)));
+            leaves || self.record(*node).daemon.is_none()
+        });
+        let alloc_id = match &request.alloc_id {
+            Some(id) => id.clone(),
+            None => self.allocations.new_id(),
+        };
+        Ok(Plan { kind: CampaignKind::Grow, alloc_id, req_id: request.req_id.clone(), nodes })
+    }
+
+    fn wanted<'a>(&self, added: &'a AddedHost, before: &[Wanted<'a>]) -> Result<Wanted<'a>, Trouble> {
+        let host = &added.host;
+        let twice = before.iter().any(|wanted| match wanted.at {
+            Place::New(other) => self.same_host(&other.name, &host.name),
+            Place::Known(_) => false,
+        });
+        if twice {
+            let cause = format!("Host {} is named twice. Name it once.", host.name);
+            return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+        }
+        let known = self.find_node(&host.name);
+        let has = known.map_or(0, |node| self.record(node).slots);
+        if let SlotChange::Adjust(by) = added.slots
+            && i64::from(has) + i64::from(by) < 1
+        {
+            let cause = format!("Host {} has {has} slots; {by:+} would leave it without any.", host.name);
+            return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+        }
+        Ok(Wanted { at: known.map_or(Place::New(host), Place::Known), slots: added.slots })
+    }
+
+    fn same_host(&self, a: &str, b: &str) -> bool {
+        let keep_fqdn = self.params.flag("prte_keep_fqdn_hostnames").unwrap_or(false);
+        name::same_host(a, b, keep_fqdn)
+    }
+
+    /// The node of that name, one that was given back included.
+    pub(super) fn find_node(&self, host: &str) -> Option<NodeId> {
+        let named = |node: &&NodeRecord| {
+            self.same_host(&node.name, host) || node.aliases.iter().any(|alias| self.same_host(alias, host))
+        };
+        let head = || self.nodes.iter().find(|node| node.daemon == Some(DaemonRank::HEAD) && name::is_loopback(host));
+        self.nodes.iter().find(named).or_else(head).map(|node| node.id)
+    }
+
+    /// Nodes of the pool by what `--activate` says of them.
+    fn activated(&self, activation: &Activation) -> Result<Vec<NodeId>, Trouble> {
+        let refs = match activation {
+            Activation::All => {
+                let all = self.nodes.iter().filter(|node| !self.given_back.contains(&node.id));
+                return Ok(all.map(|node| node.id).collect());
+            }
+            Activation::Nodes(refs) => refs,
+        };
+        let mut nodes = Vec::new();
+        for item in refs {
+            let node = match item {
+                HostRef::Host(entry) => self.find_node(&entry.name),
+                HostRef::Relative(at, _) => self.nodes.get(*at as usize).map(|node| node.id),
+                HostRef::Empty(_) | HostRef::Exclude(_) => {
+                    let cause = "Only names, +nK and +all say which nodes are to be activated.";
+                    return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+                }
+            };
+            let Some(node) = node.filter(|node| !self.given_back.contains(node)) else {
+                let what = match item {
+                    HostRef::Host(entry) => format!("Host {}", entry.name),
+                    HostRef::Relative(at, _) => format!("Node +n{at}"),
+                    HostRef::Empty(_) | HostRef::Exclude(_) => "It".to_owned(),
+                };
+                let cause = format!(
+                    "{what} is not in the DVM's allocation; `pdvm nodes` lists what is. Add it with --add-host."
+                );
+                return Err(Trouble::new(PMIX_ERR_NOT_FOUND, cause));
+            };
+            nodes.push(node);
+        }
+        Ok(nodes)
+    }
+
+    /// So many nodes of the pool that have no daemon and that nobody has named.
+    fn spare_nodes(&self, count: u32, wanted: &[Wanted<'_>]) -> Result<Vec<NodeId>, Trouble> {
+        let named = |id: NodeId| wanted.iter().any(|wanted| matches!(wanted.at, Place::Known(known) if known == id));
+        let free = |node: &&NodeRecord| {
+            let down = node.daemon.is_none() && !self.given_back.contains(&node.id);
+            down && !named(node.id) && self.campaigns.of_node(node.id).is_none()
+        };
+        let spare: Vec<NodeId> = self.nodes.iter().filter(free).map(|node| node.id).collect();
+        if spare.len() < count as usize {
+            let cause = format!(
+                "{count} more nodes are asked for, and the allocation has {} without a daemon. Name others with --host.",
+                spare.len()
+            );
+            return Err(Trouble::new(PMIX_ERR_OUT_OF_RESOURCE, cause));
+        }
+        Ok(spare[..count as usize].to_vec())
+    }
+
+    /// Takes a node into the pool, with the slots that it is to have.
+    fn admit(&mut self, wanted: &Wanted<'_>) -> NodeId {
+        let id = match wanted.at {
+            Place::Known(id) => id,
+            Place::New(host) => {
+                let id = NodeId(self.nodes.len() as u32);
+                let here = self.same_host(&self.local.hostname, &host.name);
+                self.nodes.push(NodeRecord {
+                    id,
+                    name: host.name.clone(),
+                    aliases: Vec::new(),
+                    // The head's machine has its daemon, allocation or not.
+                    daemon: here.then_some(DaemonRank::HEAD),
+                    slots: 0,
+                    slots_given: false,
+                    max_slots: host.max_slots.unwrap_or(0),
+                    slots_inuse: 0,
+                    topology: if here { Arc::new(self.local.topology.clone()) } else { Arc::default() },
+                });
+                self.hosts.push(host.clone());
+                // Until it has a daemon it does not count.
+                if !here {
+                    self.given_back.insert(id);
+                }
+                id
+            }
+        };
+        let rule = self.slot_rule();
+        let node = self.record_mut(id);
+        match wanted.slots {
+            SlotChange::Unstated if !node.slots_given => node.slots = rule.count(&node.topology),
+            SlotChange::Unstated => {}
+            SlotChange::Set(slots) => (node.slots, node.slots_given) = (slots, true),
+            SlotChange::Adjust(by) => {
+                (node.slots, node.slots_given) = (node.slots.saturating_add_signed(by), true);
+            }
+        }
+        id
+    }
+
+    pub(super) fn slot_rule(&self) -> DefaultSlots {
+        let rule = self.params.text("prte_set_default_slots").ok().flatten();
+        rule.and_then(|text| text.parse().ok()).unwrap_or_default()
+    }
+
+    /// Starts the daemons.
+    pub(super) fn launch_newcomers(&mut self, id: CampaignId, cx: &mut Cx) {
+        let Some(campaign) = self.campaigns.open.get(&id) else { return };
+        // What it was behind may have brought some of its nodes.
+        let nodes: Vec<NodeId> =
+            campaign.nodes.iter().copied().filter(|node| self.record(*node).daemon.is_none()).collect();
+        if nodes.is_empty() {
+            return self.grow_is_true(id, cx);
+        }
+        let kept = cx.tree.keep_places(nodes.len() as u32);
+        let base = match self.joining_base(cx.tree.size()) {
+            Ok(base) => base,
+            Err(trouble) => {
+                cx.tree.repair(&kept);
+                return self.fail_grow(id, trouble, cx);
+            }
+        };
+        let targets: BTreeMap<DaemonRank, NodeId> = kept.iter().zip(nodes).collect();
+        let launch = |(rank, node): (&DaemonRank, &NodeId)| NodeLaunch {
+            rank: *rank,
+            host: self.hosts[node.0 as usize].clone(),
+        };
+        let launches: Vec<NodeLaunch> = targets.iter().map(launch).collect();
+        if let Some(campaign) = self.campaigns.open.get_mut(&id) {
+            (campaign.missing, campaign.targets) = (kept, targets);
+        }
+        self.step(id, CampaignStep::Launching, cx);
+        let limit = Duration::from_secs(u64::from(self.launch_timeout_s()));
+        cx.set_timer(Timer::Campaign(id), cx.now + limit);
+        self.launches.start_joining(&base, DaemonRank::HEAD, &launches, &self.local, cx);
+    }
+
+    fn joining_base(&self, size: u32) -> Result<TicketBase, Trouble> {
+        let base = self.ticket_base(0).map_err(|error| Trouble::new(PMIX_ERR_BAD_PARAM, error.to_string()))?;
+        Ok(TicketBase { ticket: Ticket { size, ..base.ticket }, ..base })
+    }
+
+    /// A daemon of a campaign is up.
+    pub(super) fn on_newcomer_report(&mut self, id: CampaignId, report: DaemonReport, cx: &mut Cx) {
+        let DaemonReport { rank, hostname, contact, topology, pid } = report;
+        let Some(campaign) = self.campaigns.open.get_mut(&id) else { return };
+        if campaign.step != CampaignStep::Launching || !campaign.missing.remove(rank) {
+            return;
+        }
+        let (node, complete) = (campaign.targets[&rank], campaign.missing.is_empty());
+        self.bringup.contacts.insert(rank, contact);
+        self.bringup.pids.insert(rank, pid);
+        self.learn_machine(node, hostname, topology);
+        if complete {
+            self.wire_newcomers(id, cx);
+        }
+    }
+
+    fn learn_machine(&mut self, node: NodeId, hostname: String, topology: Topology) {
+        let known = self.nodes.iter().find(|n| *n.topology == topology).map(|n| n.topology.clone());
+        let node = self.record_mut(node);
+        node.topology = known.unwrap_or_else(|| Arc::new(topology));
+        if !node.aliases.contains(&hostname) {
+            node.aliases.push(hostname);
+        }
+    }
+
+    /// All have reported: they get their places, and everybody hears of it.
+    fn wire_newcomers(&mut self, id: CampaignId, cx: &mut Cx) {
+        let Some(campaign) = self.campaigns.open.get(&id) else { return };
+        let come: RankSet = campaign.targets.keys().copied().collect();
+        self.step(id, CampaignStep::WiringUp, cx);
+        cx.tree.fill(&come);
+        let wireup = Wireup {
+            size: cx.tree.size(),
+            dead: cx.tree.holes().clone(),
+            coming: cx.tree.coming().clone(),
+            come: come.clone(),
+        };
+        self.counters.xcasts += 1;
+        cx.out.push_back(Outgoing::Xcast(Message::Wireup(wireup), Purpose::Grow(id)));
+        self.place_newcomers(&come, cx);
+    }
+
+    /// Tells parents where those listen that hang on them from now on.
+    fn place_newcomers(&self, come: &RankSet, cx: &mut Cx) {
+        let mut below: BTreeMap<DaemonRank, Vec<(DaemonRank, Contact)>> = BTreeMap::new();
+        for rank in come.iter() {
+            if let (Some(parent), Some(contact)) = (cx.tree.parent(rank), self.bringup.contacts.get(&rank)) {
+                below.entry(parent).or_default().push((rank, contact.clone()));
+            }
+        }
+        for (parent, children) in below {
+            match parent {
+                // It is called already.
+                DaemonRank::HEAD => {}
+                // Nobody is linked to it yet but the head.
+                parent if come.contains(parent) => cx.direct(parent, Message::Adopt(children)),
+                parent => cx.send(parent, Message::Adopt(children)),
+            }
+        }
+    }
+
+    /// Every daemon has acknowledged the wireup.
+    pub(super) fn on_grown(&mut self, id: CampaignId, cx: &mut Cx) {
+        if self.campaigns.open.get(&id).is_some_and(|campaign| campaign.step == CampaignStep::WiringUp) {
+            self.grow_is_true(id, cx);
+        }
+    }
+
+    fn grow_is_true(&mut self, id: CampaignId, cx: &mut Cx) {
+        let Some(campaign) = self.campaigns.open.get(&id) else { return };
+        let (targets, nodes) = (campaign.targets.clone(), campaign.nodes.clone());
+        let (alloc_id, req_id) = (campaign.alloc_id.clone(), campaign.req_id.clone());
+        let rule = self.slot_rule();
+        for (rank, id) in &targets {
+            let node = self.record_mut(*id);
+            node.daemon = Some(*rank);
+            if !node.slots_given {
+                node.slots = rule.count(&node.topology);
+            }
+            let name = node.name.clone();
+            self.losses.nodes.remove(&name);
+            self.given_back.remove(id);
+        }
+        self.allocations.add(&alloc_id, req_id.as_ref(), nodes);
+        self.end_campaign(id, cx);
+    }
+
+    /// A launcher says that a daemon did not start.
+    pub(super) fn on_newcomer_not_launched(&mut self, id: CampaignId, failure: &LaunchFailure, cx: &mut Cx) {
+        let LaunchFailure { node, command, cause, .. } = failure;
+        let command = if command.is_empty() { String::new() } else { format!(" (by: {command})") };
+        let cause = format!("The daemon on node {node} could not be started{command}: {cause}.");
+        self.fail_grow(id, Trouble::new(PMIX_ERR_JOB_FAILED_TO_LAUNCH, cause), cx);
+    }
+
+    /// The link to a daemon without a place is lost: it was on its way in, or has been told that it is not wanted.
+    pub(crate) fn on_newcomer_lost(&mut self, rank: DaemonRank, cause: &str, cx: &mut Cx) {
+        let Some(id) = self.campaigns.of_daemon(rank) else { return };
+        let Some(campaign) = self.campaigns.open.get_mut(&id) else { return };
+        if campaign.step == CampaignStep::RollingBack {
+            if campaign.missing.remove(rank) && campaign.missing.is_empty() {
+                self.end_campaign(id, cx);
+            }
+        } else {
+            self.on_target_lost(id, rank, cause, cx);
+        }
+        self.run_activated(cx);
+    }
+
+    pub(super) fn on_target_lost(&mut self, id: CampaignId, rank: DaemonRank, cause: &str, cx: &mut Cx) {
+        let node = self.campaigns.open.get(&id).and_then(|campaign| campaign.targets.get(&rank));
+        let node = node.map_or("", |node| self.record(*node).name.as_str());
+        let cause = format!("The daemon on node {node} was lost before it was part of the DVM ({cause}).");
+        self.fail_grow(id, Trouble::new(PMIX_ERR_LOST_CONNECTION, cause), cx);
+    }
+
+    pub(super) fn on_grow_deadline(&mut self, id: CampaignId, cx: &mut Cx) {
+        let waits_for = self.campaign_waits_for(id);
+        let cause = format!("After {} seconds it still waited for {waits_for}.", self.launch_timeout_s());
+        self.fail_grow(id, Trouble::new(PMIX_ERR_TIMEOUT, cause), cx);
+    }
+
+    /// Undoes what a campaign has done so far.
+    fn fail_grow(&mut self, id: CampaignId, trouble: Trouble, cx: &mut Cx) {
+        let Some(campaign) = self.campaigns.open.get_mut(&id) else { return };
+        if campaign.failure.is_some() {
+            return;
+        }
+        campaign.failure = Some(trouble);
+        let (step, ranks) = (campaign.step, campaign.targets.keys().copied().collect::<RankSet>());
+        self.step(id, CampaignStep::RollingBack, cx);
+        ranks.iter().for_each(|rank| self.launches.abandon_one(rank, cx));
+        match step {
+            CampaignStep::WiringUp => self.send_away(id, ranks, cx),
+            _ => self.dismiss_newcomers(id, &ranks, cx),
+        }
+    }
+
+    /// They have places: they leave as in a shrink, and nobody keeps them in its tree.
+    fn send_away(&mut self, id: CampaignId, ranks: RankSet, cx: &mut Cx) {
+        cx.cancel_timer(Timer::Campaign(id));
+        self.counters.xcasts += 1;
+        let purpose = Purpose::Shrink { campaign: id, targets: ranks.clone() };
+        cx.out.push_back(Outgoing::Xcast(Message::Shrink { targets: ranks }, purpose));
+    }
+
+    /// Nobody but the head knows of them: those that have called are told, those that have not will be when they do.
+    fn dismiss_newcomers(&mut self, id: CampaignId, ranks: &RankSet, cx: &mut Cx) {
+        cx.tree.repair(ranks);
+        let linked: RankSet = ranks.iter().filter(|rank| cx.is_linked(*rank)).collect();
+        for rank in linked.iter() {
+            cx.direct(rank, Message::Exit);
+        }
+        if linked.is_empty() {
+            return self.end_campaign(id, cx);
+        }
+        cx.set_timer(Timer::Campaign(id), cx.now + Duration::from_millis(ROLLBACK_MS));
+        if let Some(campaign) = self.campaigns.open.get_mut(&id) {
+            campaign.missing = linked;
+        }
+    }
+
+    pub(super) fn give_up_on_newcomers(&mut self, id: CampaignId, cx: &mut Cx) {
+        let Some(campaign) = self.campaigns.open.get(&id) else { return };
+        campaign.missing.iter().for_each(|rank| cx.close(rank));
+        self.end_campaign(id, cx);
+    }
+}

@@ -1,0 +1,210 @@
+//! Shrink campaigns: daemons that leave. One order to everybody; the acknowledgement that comes back says that they are gone
+//! (seed 4, with the departure itself as what is acknowledged). Then the books are closed, the resource managers are offered the
+//! nodes, and the requester is told.
+
+use std::collections::BTreeMap;
+
+use ferrite_types::{
+    CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, JobState, NodeId, NodeRecord, ProcState, RankSet,
+};
+use ferrite_wire::{Message, ProcFailure, ShrinkRequest};
+
+use super::campaigns::{Plan, Trouble};
+use super::{Head, notices};
+use crate::Effect;
+use crate::cx::{Cx, Outgoing, Purpose};
+use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_FOUND, PMIX_ERR_OUT_OF_RESOURCE};
+
+impl Head {
+    /// What a shrink request comes to. Nothing has changed when it is refused.
+    pub(super) fn plan_shrink(&mut self, request: &ShrinkRequest) -> Result<Plan, Trouble> {
+        let of_allocation = match &request.alloc_id {
+            None => None,
+            Some(id) => match self.allocations.get(id) {
+                Some(allocation) => Some(allocation.nodes.clone()),
+                None => return Err(Trouble::new(PMIX_ERR_NOT_FOUND, format!("There is no allocation {id}."))),
+            },
+        };
+        let belongs = |node: NodeId| of_allocation.as_ref().is_none_or(|nodes| nodes.contains(&node));
+        let mut nodes = Vec::new();
+        for name in &request.nodes {
+            let known = self.find_node(name).filter(|node| !self.is_unknown(*node));
+            let Some(node) = known else {
+                let cause = format!("Node {name} is not in the DVM; `pdvm nodes` lists what is.");
+                return Err(Trouble::new(PMIX_ERR_NOT_FOUND, cause));
+            };
+            if self.record(node).daemon == Some(DaemonRank::HEAD) {
+                let cause = format!("Node {name} is the head's own: it leaves with the DVM (pterm).");
+                return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+            }
+            if !belongs(node) {
+                let id = request.alloc_id.as_deref().unwrap_or_default();
+                let cause = format!("Node {name} does not belong to allocation {id}.");
+                return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+            }
+            nodes.push(node);
+        }
+        if request.count > 0 {
+            nodes.extend(self.expendable(request.count, &nodes, belongs)?);
+        } else if request.nodes.is_empty() {
+            let Some(all) = &of_allocation else {
+                let cause = "The request names no nodes, no number of nodes and no allocation.";
+                return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+            };
+            nodes.extend(all.iter().copied().filter(|node| self.record(*node).daemon != Some(DaemonRank::HEAD)));
+        }
+        nodes.sort_unstable();
+        nodes.dedup();
+        // One that is down, or leaving already, has nothing to change; one that is still coming is waited for.
+        nodes.retain(|node| match self.campaigns.of_node(*node) {
+            Some((_, CampaignKind::Shrink)) => false,
+            Some((_, CampaignKind::Grow)) => true,
+            None => self.record(*node).daemon.is_some(),
+        });
+        let named = request.alloc_id.clone();
+        let alloc_id =
+            named.or_else(|| nodes.first().and_then(|node| self.allocations.of_node(*node)).map(str::to_owned));
+        let alloc_id = alloc_id.unwrap_or_else(|| self.config.dvm.clone());
+        Ok(Plan { kind: CampaignKind::Shrink, alloc_id, req_id: request.req_id.clone(), nodes })
+    }
+
+    /// True for a record that was kept of a node which does not belong to the DVM and is not on its way into it.
+    fn is_unknown(&self, node: NodeId) -> bool {
+        self.given_back.contains(&node) && self.campaigns.of_node(node).is_none()
+    }
+
+    /// Nodes that are missed least: idle ones first, and of those the latest.
+    fn expendable(
+        &self,
+        count: u32,
+        named: &[NodeId],
+        belongs: impl Fn(NodeId) -> bool,
+    ) -> Result<Vec<NodeId>, Trouble> {
+        let may_go = |node: &&NodeRecord| {
+            let stays = node.daemon.is_none_or(|rank| rank == DaemonRank::HEAD);
+            !stays && belongs(node.id) && !named.contains(&node.id) && self.campaigns.of_node(node.id).is_none()
+        };
+        let mut nodes: Vec<&NodeRecord> = self.nodes.iter().filter(may_go).collect();
+        if nodes.len() < count as usize {
+            let cause = format!("{count} nodes are to leave, and {} can.", nodes.len());
+            return Err(Trouble::new(PMIX_ERR_OUT_OF_RESOURCE, cause));
+        }
+        nodes.sort_by_key(|node| (node.slots_inuse > 0, std::cmp::Reverse(node.daemon)));
+        Ok(nodes[..count as usize].iter().map(|node| node.id).collect())
+    }
+
+    /// The targets are fixed: nothing is placed there any more, and everybody hears who leaves.
+    pub(super) fn order_departure(&mut self, id: CampaignId, cx: &mut Cx) {
+        let Some(campaign) = self.campaigns.open.get(&id) else { return };
+        let nodes = campaign.nodes.clone();
+        let targets: BTreeMap<DaemonRank, NodeId> =
+            nodes.iter().filter_map(|node| Some((self.record(*node).daemon?, *node))).collect();
+        let ranks: RankSet = targets.keys().copied().collect();
+        if ranks.is_empty() {
+            return self.offer_release(id, cx);
+        }
+        for node in targets.values() {
+            self.record_mut(*node).daemon = None;
+        }
+        if let Some(campaign) = self.campaigns.open.get_mut(&id) {
+            campaign.targets = targets;
+        }
+        self.step(id, CampaignStep::Leaving, cx);
+        self.counters.xcasts += 1;
+        let purpose = Purpose::Shrink { campaign: id, targets: ranks.clone() };
+        cx.out.push_back(Outgoing::Xcast(Message::Shrink { targets: ranks.clone() }, purpose));
+        self.lose_participants(&ranks, cx);
+        for job in self.jobs_on(&ranks) {
+            self.doom_procs(job, &ranks, cx);
+        }
+    }
+
+    /// Processes of a running job are on nodes that leave: its other processes hear of it, and the job goes on without them.
+    fn doom_procs(&mut self, id: JobId, leaving: &RankSet, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id).filter(|job| job.launched) else { return };
+        leaving.iter().for_each(|rank| job.stdin.forget(rank));
+        let map = job.map.clone();
+        let doomed = map.ranks().map(|(rank, _)| rank).filter(|rank| {
+            let there = map.daemon_of(*rank).is_some_and(|daemon| leaving.contains(daemon));
+            there && !job.procs[rank.0 as usize].state.has_ended()
+        });
+        let doomed: Vec<ProcFailure> =
+            doomed.map(|rank| ProcFailure { rank, state: ProcState::KilledByCmd, code: None }).collect();
+        if doomed.is_empty() {
+            return;
+        }
+        let all = doomed.len() == job.living().count();
+        let nodes: Vec<&str> =
+            map.nodes.iter().filter(|n| leaving.contains(n.daemon)).map(|n| n.name.as_str()).collect();
+        let text = notices::nodes_leave(id, &nodes, doomed.len(), all);
+        if all {
+            return self.fail_job(id, JobState::KilledByCmd, 1, text, cx);
+        }
+        if let Some(request) = job.request {
+            cx.notice_to(request, text);
+        }
+        self.tell_survivors(id, doomed, cx);
+    }
+
+    /// True for a process whose node leaves: its end is planned.
+    pub(super) fn is_doomed(&self, id: JobId, daemon: DaemonRank) -> bool {
+        let campaign = self.campaigns.of_daemon(daemon).and_then(|id| self.campaigns.open.get(&id));
+        self.jobs.contains_key(&id) && campaign.is_some_and(|campaign| campaign.kind == CampaignKind::Shrink)
+    }
+
+    /// Everybody has repaired its tree, and the daemons are gone.
+    pub(super) fn on_departed(&mut self, id: CampaignId, ranks: &RankSet, cx: &mut Cx) {
+        self.counters.repairs += 1;
+        for rank in ranks.iter() {
+            self.bringup.contacts.remove(&rank);
+            self.bringup.pids.remove(&rank);
+        }
+        let Some(campaign) = self.campaigns.open.get(&id) else { return };
+        if campaign.kind == CampaignKind::Grow {
+            // It was rolled back.
+            return self.end_campaign(id, cx);
+        }
+        for job in self.jobs_on(ranks) {
+            self.end_procs(job, ranks, cx);
+        }
+        self.offer_release(id, cx);
+    }
+
+    /// What has not said how it ended has ended all the same.
+    fn end_procs(&mut self, id: JobId, gone: &RankSet, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id).filter(|job| job.launched) else { return };
+        let map = job.map.clone();
+        for (rank, _) in map.ranks() {
+            let proc = &mut job.procs[rank.0 as usize];
+            if map.daemon_of(rank).is_some_and(|daemon| gone.contains(daemon)) && !proc.state.has_ended() {
+                proc.state = ProcState::Terminated;
+                job.ended += 1;
+            }
+        }
+        for rank in gone.iter() {
+            self.on_local_launch(rank, id, Vec::new(), Vec::new(), cx);
+            self.on_registered(rank, id, cx);
+        }
+        self.check_terminated(id, cx);
+    }
+
+    fn offer_release(&mut self, id: CampaignId, cx: &mut Cx) {
+        let Some(campaign) = self.campaigns.open.get(&id) else { return };
+        let nodes = self.names(&campaign.nodes);
+        self.step(id, CampaignStep::Releasing, cx);
+        cx.effect(Effect::OfferRelease { campaign: id, nodes });
+    }
+
+    pub(super) fn on_release_offered(&mut self, id: CampaignId, trouble: Option<String>, cx: &mut Cx) {
+        let Some(campaign) = self.campaigns.open.get(&id).filter(|c| c.step == CampaignStep::Releasing) else { return };
+        let nodes = campaign.nodes.clone();
+        if let Some(trouble) = trouble {
+            cx.notice(format!("The nodes {} have left the DVM, but: {trouble}", self.names(&nodes).join(", ")));
+        }
+        self.allocations.remove(&nodes);
+        // What the DVM did not begin with belongs to somebody else again.
+        let first = self.config.allocation.nodes.len() as u32;
+        self.given_back.extend(nodes.into_iter().filter(|node| node.0 >= first));
+        self.end_campaign(id, cx);
+    }
+}

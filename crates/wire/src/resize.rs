@@ -1,0 +1,116 @@
+//! Requests to change the size of the DVM, and how they are answered: by clients over the control socket, and by
+//! processes through their daemon (`PMIx_Allocation_request`).
+
+use ferrite_types::{HostEntry, HostRef};
+use serde::{Deserialize, Serialize};
+
+/// What a request wants of a node's slots.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SlotChange {
+    /// Nothing: what it has, or as many as it has cores.
+    #[default]
+    Unstated,
+    /// So many.
+    Set(u32),
+    /// So many more, or fewer, than it has.
+    Adjust(i32),
+}
+
+/// A node that is to be in the DVM.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AddedHost {
+    /// Name, login and port; its own `slots` are not looked at.
+    pub host: HostEntry,
+    /// Its slots.
+    pub slots: SlotChange,
+}
+
+/// Nodes of the pool that are to have a daemon (`--activate`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Activation {
+    /// Every one of them.
+    All,
+    /// These.
+    Nodes(Vec<HostRef>),
+}
+
+/// More nodes for the DVM.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GrowRequest {
+    /// Nodes by name, in the pool or not.
+    pub hosts: Vec<AddedHost>,
+    /// Nodes of the pool.
+    pub activate: Vec<Activation>,
+    /// So many nodes of the DVM's choice, on top.
+    pub count: u32,
+    /// The allocation that gets them; `None` = a new one.
+    pub alloc_id: Option<String>,
+    /// The requester's own name for the request, echoed in what it hears (`PMIX_ALLOC_REQ_ID`).
+    pub req_id: Option<String>,
+    /// Withhold the nodes from jobs of other allocations.
+    pub reserve: bool,
+    /// Answer when it is true, not when it has begun.
+    pub wait: bool,
+}
+
+/// Fewer nodes. What is given together must hold together: nodes *of* an allocation, a count *of* an allocation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShrinkRequest {
+    /// Nodes by name.
+    pub nodes: Vec<String>,
+    /// So many nodes of the DVM's choice: idle ones first, the latest first.
+    pub count: u32,
+    /// The allocation that gives them back; alone, all of its nodes.
+    pub alloc_id: Option<String>,
+    /// The requester's own name for the request.
+    pub req_id: Option<String>,
+    /// Answer when it is true, not when it has begun.
+    pub wait: bool,
+}
+
+/// One of the two.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ResizeRequest {
+    /// More.
+    Grow(GrowRequest),
+    /// Fewer.
+    Shrink(ShrinkRequest),
+}
+
+/// What has become of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resize {
+    /// The allocation that it is about; empty in a refusal.
+    pub alloc_id: String,
+    /// From the request.
+    pub req_id: Option<String>,
+    /// The nodes that come or go.
+    pub nodes: Vec<String>,
+    /// How far it has come.
+    pub outcome: ResizeOutcome,
+}
+
+/// See [`Resize`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ResizeOutcome {
+    /// Refused; nothing was done.
+    Refused {
+        /// A PMIx status.
+        status: i32,
+        /// Why, in words.
+        cause: String,
+    },
+    /// It is so already; nothing more will be heard of it.
+    Unchanged,
+    /// Accepted and begun; its end will be told.
+    Begun,
+    /// The DVM has the new size.
+    Done,
+    /// It could not be done; the DVM has the size that it had.
+    Failed {
+        /// A PMIx status.
+        status: i32,
+        /// Why, in words.
+        cause: String,
+    },
+}
