@@ -40,6 +40,14 @@ pub struct Cluster {
     pub bad_nodes: BTreeMap<String, String>,
     /// On these nodes the launcher succeeds and no daemon ever comes.
     pub silent_nodes: BTreeSet<String>,
+    /// Tickets of daemons that have not come there.
+    pub late: BTreeMap<DaemonRank, ferrite_wire::Ticket>,
+    /// Daemons whose launchers were given up.
+    pub abandoned: BTreeSet<DaemonRank>,
+    /// Nodes that were offered back, in order.
+    pub offered: Vec<String>,
+    /// Ends of requests that were answered at their beginning.
+    pub resized: Vec<(RequestId, ferrite_wire::Resize)>,
     /// Programs that cannot be started.
     pub missing: BTreeSet<String>,
     pub signals: Vec<(ProcId, i32)>,
@@ -130,6 +138,10 @@ impl Cluster {
             stdin_closed: BTreeSet::new(),
             bad_nodes: BTreeMap::new(),
             silent_nodes: BTreeSet::new(),
+            late: BTreeMap::new(),
+            abandoned: BTreeSet::new(),
+            offered: Vec::new(),
+            resized: Vec::new(),
             missing: BTreeSet::new(),
             signals: Vec::new(),
             flowing: true,
@@ -198,6 +210,16 @@ impl Cluster {
                 self.execute(at, effect);
             }
         }
+    }
+
+    /// A daemon comes that was on its way for too long.
+    pub fn come(&mut self, rank: u32) {
+        let rank = DaemonRank(rank);
+        let ticket = self.late.remove(&rank).expect("it is on its way");
+        let name = ticket.node.clone();
+        self.nodes.insert(rank, Node::daemon(ticket, local(&name)));
+        self.input(rank, Input::Start);
+        self.run();
     }
 
     pub fn fire(&mut self, at: u32, timer: Timer) {
@@ -278,6 +300,20 @@ impl Cluster {
         }
         self.run();
         Frozen { rank, node, links: peers }
+    }
+
+    /// A daemon stands still, and nobody has noticed yet.
+    pub fn freeze_quietly(&mut self, rank: u32) -> Frozen {
+        let rank = DaemonRank(rank);
+        let node = self.nodes.remove(&rank).expect("it lives");
+        Frozen { rank, node, links: Vec::new() }
+    }
+
+    /// A daemon that stood still is killed.
+    pub fn kill(&mut self, frozen: Frozen) {
+        self.exits.insert(frozen.rank, 137);
+        self.remove(frozen.rank, "connection reset");
+        self.run();
     }
 
     pub fn thaw(&mut self, frozen: Frozen) {
@@ -377,6 +413,7 @@ impl Cluster {
                 self.input(peer, Input::LinkLost { peer: at, cause: "closed".to_owned() });
             }
             Effect::LaunchDaemon { rank, ticket, .. } if self.silent_nodes.contains(&ticket.node) => {
+                self.late.insert(rank, *ticket);
                 let (status, message) = (Some(ExitStatus::Exited(0)), String::new());
                 self.input(at, Input::LauncherEnded { rank, status, message });
             }
@@ -449,12 +486,18 @@ impl Cluster {
                 self.exits.insert(at, code);
                 self.remove(at, "closed by the peer");
             }
-            Effect::Trace(_)
-            | Effect::Ready
-            | Effect::Detach
-            | Effect::ReadOutput { .. }
-            | Effect::CleanJob(_)
-            | Effect::AbandonLaunch { .. } => {}
+            Effect::AbandonLaunch { rank } => {
+                self.abandoned.insert(rank);
+            }
+            Effect::OfferRelease { campaign, nodes } => {
+                self.offered.extend(nodes);
+                self.input(at, Input::ReleaseOffered { campaign, trouble: None });
+            }
+            Effect::Resized { request, resize } => self.resized.push((request, *resize)),
+            Effect::Trace(ferrite_core::Transition::Campaign { campaign, kind, step }) => {
+                self.transitions.push(format!("{kind} {campaign} {step}"));
+            }
+            Effect::Trace(_) | Effect::Ready | Effect::Detach | Effect::ReadOutput { .. } | Effect::CleanJob(_) => {}
         }
     }
 }

@@ -1,0 +1,546 @@
+//! A DVM that changes its size (seeds 2, 3 and 4): each guarantee of the specification's summary and each hole of
+//! `elastic.md` that one can stage by hand. The simulator stages the rest.
+
+mod common;
+
+use common::{Cluster, job};
+use ferrite_core::{Input, PmixCall, PmixEffect, PmixToken, RequestId, Timer};
+use ferrite_types::*;
+use ferrite_wire::control::{Reply, Request, Submission};
+use ferrite_wire::{AddedHost, GrowRequest, Resize, ResizeOutcome, ResizeRequest, ShrinkRequest, SlotChange};
+
+const ELASTIC: &[(&str, &str)] = &[("rml_base_radix", "2"), ("prte_elastic_mode", "1")];
+
+/// An elastic DVM that is up, with a tree of radix 2.
+fn dvm(nodes: u32) -> Cluster {
+    with(nodes, ELASTIC)
+}
+
+fn with(nodes: u32, params: &[(&str, &str)]) -> Cluster {
+    let mut dvm = Cluster::build(nodes, params, true);
+    dvm.input(DaemonRank::HEAD, Input::Start);
+    dvm.run();
+    dvm
+}
+
+fn added(name: &str) -> AddedHost {
+    AddedHost { host: HostEntry::named(name), slots: SlotChange::Unstated }
+}
+
+fn grow(names: &[&str]) -> GrowRequest {
+    GrowRequest { hosts: names.iter().map(|name| added(name)).collect(), wait: true, ..GrowRequest::default() }
+}
+
+fn shrink(names: &[&str]) -> ShrinkRequest {
+    let nodes = names.iter().map(|name| (*name).to_owned()).collect();
+    ShrinkRequest { nodes, wait: true, ..ShrinkRequest::default() }
+}
+
+fn ask_grow(dvm: &mut Cluster, id: u64, names: &[&str]) {
+    dvm.ask(id, Request::Resize(Box::new(ResizeRequest::Grow(grow(names)))));
+}
+
+fn ask_shrink(dvm: &mut Cluster, id: u64, names: &[&str]) {
+    dvm.ask(id, Request::Resize(Box::new(ResizeRequest::Shrink(shrink(names)))));
+}
+
+fn resize(dvm: &Cluster, id: u64) -> &Resize {
+    match dvm.reply(id) {
+        Reply::Resize(resize) => resize,
+        other => panic!("no answer to a change of size: {other:?}"),
+    }
+}
+
+fn outcome(dvm: &Cluster, id: u64) -> &ResizeOutcome {
+    &resize(dvm, id).outcome
+}
+
+fn failed_with(dvm: &Cluster, id: u64) -> i32 {
+    match outcome(dvm, id) {
+        ResizeOutcome::Failed { status, .. } => *status,
+        other => panic!("it has not failed: {other:?}"),
+    }
+}
+
+fn refused_with(dvm: &Cluster, id: u64) -> i32 {
+    match outcome(dvm, id) {
+        ResizeOutcome::Refused { status, .. } => *status,
+        other => panic!("it was not refused: {other:?}"),
+    }
+}
+
+fn unanswered(dvm: &Cluster, id: u64) -> bool {
+    dvm.replies.iter().all(|(request, _)| *request != RequestId(id))
+}
+
+/// Where the daemons hang.
+fn links(dvm: &Cluster) -> Vec<(u32, u32)> {
+    dvm.links().map(|(a, b)| (a.0, b.0)).collect()
+}
+
+fn states(dvm: &mut Cluster, id: u64) -> String {
+    dvm.ask(id, Request::Nodes);
+    let Reply::Nodes(nodes) = dvm.reply(id) else { panic!("nodes") };
+    nodes.iter().map(|node| format!("{} {}", node.name, node.state)).collect::<Vec<_>>().join(", ")
+}
+
+fn on(program: &str, nodes: &[&str]) -> Submission {
+    let mut spec = job(program, nodes.len() as u32);
+    spec.apps[0].hosts.hosts = nodes.iter().map(|name| HostRef::Host(HostEntry::named(name))).collect();
+    Submission::of(spec)
+}
+
+fn state_of(dvm: &mut Cluster, id: u64, job: u32) -> (JobState, String) {
+    dvm.ask(id, Request::Job(JobId(job)));
+    let Reply::Job(detail) = dvm.reply(id) else { panic!("a job") };
+    (detail.status.state, detail.status.waiting_for.clone())
+}
+
+// --- growing
+
+#[test]
+fn a_node_that_was_added_is_part_of_the_dvm_when_the_requester_hears_it() {
+    let mut dvm = dvm(3);
+    ask_grow(&mut dvm, 1, &["m0", "m1"]);
+    assert_eq!(*outcome(&dvm, 1), ResizeOutcome::Done);
+    assert_eq!(resize(&dvm, 1).nodes, ["m0", "m1"]);
+    assert_eq!(links(&dvm), [(0, 1), (0, 2), (1, 3), (1, 4)], "they hang where the tree says");
+    assert_eq!(states(&mut dvm, 2), "n0 up, n1 up, n2 up, m0 up, m1 up");
+    dvm.submit(3, on("a.out", &["m0", "m1", "n1"]));
+    assert_eq!(dvm.running.len(), 3);
+    dvm.exit_job(1);
+    assert_eq!(dvm.code_of(3), 0);
+}
+
+#[test]
+fn a_dvm_of_one_node_grows_and_its_daemons_survive_each_other() {
+    let mut dvm = dvm(1);
+    ask_grow(&mut dvm, 1, &["m0", "m1", "m2", "m3", "m4"]);
+    assert_eq!(*outcome(&dvm, 1), ResizeOutcome::Done);
+    assert_eq!(links(&dvm), [(0, 1), (0, 2), (1, 3), (1, 4), (2, 5)]);
+    dvm.crash(1);
+    assert_eq!(links(&dvm), [(0, 2), (0, 3), (0, 4), (2, 5)]);
+    dvm.submit(2, on("a.out", &["m2", "m4"]));
+    dvm.exit_job(1);
+    assert_eq!(dvm.code_of(2), 0);
+}
+
+#[test]
+fn a_job_that_comes_during_a_grow_waits_and_says_for_what_and_is_then_placed_on_the_new_nodes() {
+    let mut dvm = dvm(2);
+    dvm.silent_nodes.insert("m0".to_owned());
+    ask_grow(&mut dvm, 1, &["m0"]);
+    dvm.submit(2, on("a.out", &["m0"]));
+    let (state, waits_for) = state_of(&mut dvm, 3, 1);
+    assert_eq!(state, JobState::WaitingForDaemons);
+    assert!(waits_for.contains("m0") && waits_for.contains("grow 1"), "{waits_for}");
+    assert!(dvm.running.is_empty() && unanswered(&dvm, 1));
+    dvm.come(2);
+    assert_eq!(*outcome(&dvm, 1), ResizeOutcome::Done);
+    assert_eq!(dvm.running.len(), 1);
+}
+
+#[test]
+fn a_grow_that_fails_is_undone_and_takes_along_only_the_jobs_that_waited_for_it() {
+    let mut dvm = dvm(3);
+    dvm.bad_nodes.insert("m1".to_owned(), "no route to host".to_owned());
+    dvm.silent_nodes.insert("m0".to_owned());
+    ask_grow(&mut dvm, 1, &["m0"]);
+    dvm.submit(2, Submission::of(job("a.out", 1)));
+    // This one comes after the job: it may delay it, and does not decide about it.
+    ask_grow(&mut dvm, 3, &["m1", "m2"]);
+    assert_eq!(failed_with(&dvm, 3), -181, "it could not be launched");
+    assert_eq!(states(&mut dvm, 4), "n0 up, n1 up, n2 up, m0 starting");
+    assert_eq!(state_of(&mut dvm, 5, 1).0, JobState::WaitingForDaemons);
+    dvm.fire(0, Timer::Campaign(CampaignId(1)));
+    assert_eq!(failed_with(&dvm, 1), -24, "it took too long");
+    assert_eq!(dvm.code_of(2), 1);
+    assert!(dvm.transitions.contains(&"1 NEVER_LAUNCHED".to_owned()));
+    assert!(dvm.notices.iter().any(|text| text.contains("m0") && text.contains("Job 1")), "{:?}", dvm.notices);
+    assert_eq!(links(&dvm), [(0, 1), (0, 2)], "those that had come are gone");
+    assert_eq!(states(&mut dvm, 6), "n0 up, n1 up, n2 up");
+}
+
+#[test]
+fn a_daemon_that_comes_after_its_campaign_was_undone_is_sent_away_and_its_node_can_be_grown_again() {
+    let mut dvm = dvm(2);
+    dvm.silent_nodes.insert("m0".to_owned());
+    ask_grow(&mut dvm, 1, &["m0"]);
+    dvm.fire(0, Timer::Campaign(CampaignId(1)));
+    assert_eq!(failed_with(&dvm, 1), -24);
+    dvm.come(2);
+    assert_eq!(dvm.exits.get(&DaemonRank(2)), Some(&0));
+    dvm.silent_nodes.clear();
+    ask_grow(&mut dvm, 2, &["m0"]);
+    assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done);
+    assert_eq!(links(&dvm), [(0, 1), (1, 3)], "with a rank that nobody has had");
+}
+
+#[test]
+fn a_slow_grow_does_not_delay_another_and_takes_its_place_later() {
+    let mut dvm = dvm(3);
+    dvm.silent_nodes.insert("slow".to_owned());
+    ask_grow(&mut dvm, 1, &["slow"]);
+    ask_grow(&mut dvm, 2, &["m0", "m1", "m2", "m3", "m4"]);
+    assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done);
+    // 3 is kept for the slow one, and nobody is given a place below it.
+    assert_eq!(links(&dvm), [(0, 1), (0, 2), (1, 4), (2, 5), (2, 6), (4, 9), (4, 10)]);
+    assert!(unanswered(&dvm, 1));
+    dvm.come(3);
+    assert_eq!(*outcome(&dvm, 1), ResizeOutcome::Done);
+    assert!(links(&dvm).contains(&(1, 3)));
+    dvm.submit(3, on("a.out", &["slow", "m4"]));
+    dvm.exit_job(1);
+    assert_eq!(dvm.code_of(3), 0);
+}
+
+#[test]
+fn a_target_that_is_lost_before_the_end_takes_its_campaign_back_and_nothing_else() {
+    let mut dvm = dvm(3);
+    dvm.silent_nodes.insert("m1".to_owned());
+    ask_grow(&mut dvm, 1, &["m0", "m1"]);
+    assert_eq!(links(&dvm), [(0, 1), (0, 2), (0, 3)], "it waits for its place");
+    dvm.crash(3);
+    assert_eq!(failed_with(&dvm, 1), -61);
+    assert_eq!(links(&dvm), [(0, 1), (0, 2)]);
+    assert!(dvm.abandoned.contains(&DaemonRank(4)), "nobody goes on starting the other one");
+    dvm.come(4);
+    assert_eq!(dvm.exits.get(&DaemonRank(4)), Some(&0));
+}
+
+#[test]
+fn a_daemon_that_has_nothing_to_do_with_a_grow_may_be_lost_during_it() {
+    let mut dvm = dvm(4);
+    dvm.silent_nodes.insert("m0".to_owned());
+    ask_grow(&mut dvm, 1, &["m0", "m1"]);
+    dvm.submit(2, Submission::of(job("a.out", 1)));
+    dvm.crash(1);
+    assert!(unanswered(&dvm, 1) && unanswered(&dvm, 2), "neither undone nor admitted");
+    dvm.come(4);
+    assert_eq!(*outcome(&dvm, 1), ResizeOutcome::Done);
+    assert_eq!(dvm.running.len(), 1);
+    // The arithmetic parent of 4 is 1, which is dead.
+    assert_eq!(links(&dvm), [(0, 2), (0, 3), (0, 4), (2, 5)]);
+}
+
+#[test]
+fn nothing_to_do_is_said_at_once_and_opens_no_campaign() {
+    let mut dvm = dvm(2);
+    ask_grow(&mut dvm, 1, &["n1"]);
+    assert_eq!(*outcome(&dvm, 1), ResizeOutcome::Unchanged);
+    ask_grow(&mut dvm, 2, &["m0"]);
+    ask_shrink(&mut dvm, 3, &["m0"]);
+    ask_shrink(&mut dvm, 4, &["n1"]);
+    ask_shrink(&mut dvm, 5, &["n1"]);
+    assert_eq!(*outcome(&dvm, 5), ResizeOutcome::Unchanged);
+    assert!(!dvm.transitions.iter().any(|step| step.starts_with("shrink 4")), "{:?}", dvm.transitions);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_and_changes_nothing() {
+    let mut dvm = dvm(2);
+    ask_shrink(&mut dvm, 1, &["n1", "nobody"]);
+    assert_eq!(refused_with(&dvm, 1), -46);
+    ask_shrink(&mut dvm, 2, &["n1", "n0"]);
+    assert_eq!(refused_with(&dvm, 2), -27, "the head's own node stays");
+    ask_grow(&mut dvm, 3, &[]);
+    assert_eq!(refused_with(&dvm, 3), -27);
+    let more = GrowRequest { hosts: vec![added("m0")], count: 2, ..GrowRequest::default() };
+    dvm.ask(4, Request::Resize(Box::new(ResizeRequest::Grow(more))));
+    assert_eq!(refused_with(&dvm, 4), -29, "there are no spare nodes");
+    let unknown = ShrinkRequest { alloc_id: Some("a9".to_owned()), ..ShrinkRequest::default() };
+    dvm.ask(5, Request::Resize(Box::new(ResizeRequest::Shrink(unknown))));
+    assert_eq!(refused_with(&dvm, 5), -46);
+    assert!(dvm.transitions.iter().all(|step| !step.contains("OPEN")));
+    assert_eq!(states(&mut dvm, 6), "n0 up, n1 up");
+}
+
+#[test]
+fn slots_are_set_and_adjusted() {
+    let mut dvm = dvm(2);
+    let slots = |name: &str, slots| AddedHost { slots, ..added(name) };
+    let hosts = vec![slots("m0", SlotChange::Set(3)), slots("n1", SlotChange::Adjust(2))];
+    let request = GrowRequest { hosts, wait: true, ..GrowRequest::default() };
+    dvm.ask(1, Request::Resize(Box::new(ResizeRequest::Grow(request))));
+    assert_eq!(*outcome(&dvm, 1), ResizeOutcome::Done);
+    dvm.ask(2, Request::Nodes);
+    let Reply::Nodes(nodes) = dvm.reply(2) else { panic!("nodes") };
+    assert_eq!(nodes.iter().map(|node| node.slots).collect::<Vec<_>>(), [4, 6, 3]);
+    let request = GrowRequest { hosts: vec![slots("n1", SlotChange::Adjust(-6))], ..GrowRequest::default() };
+    dvm.ask(3, Request::Resize(Box::new(ResizeRequest::Grow(request))));
+    assert_eq!(refused_with(&dvm, 3), -27);
+}
+
+#[test]
+fn a_job_that_brings_its_nodes_along_runs_on_them_or_not_at_all() {
+    for params in [ELASTIC, &[("rml_base_radix", "2")][..]] {
+        let mut dvm = with(2, params);
+        dvm.bad_nodes.insert("m1".to_owned(), "no route to host".to_owned());
+        dvm.submit(1, Submission { grow: Some(Box::new(grow(&["m0"]))), ..on("a.out", &["m0", "n1"]) });
+        assert_eq!(dvm.running.len(), 2);
+        dvm.exit_job(1);
+        assert_eq!(dvm.code_of(1), 0);
+        dvm.submit(2, Submission { grow: Some(Box::new(grow(&["m1"]))), ..on("a.out", &["m1"]) });
+        assert_eq!(dvm.code_of(2), 1);
+        assert!(dvm.notices.iter().any(|text| text.contains("m1")), "{:?}", dvm.notices);
+        dvm.submit(3, Submission { grow: Some(Box::new(grow(&[]))), ..on("a.out", &["n1"]) });
+        assert!(matches!(dvm.reply(3), Reply::Refused(_)));
+    }
+}
+
+// --- shrinking
+
+#[test]
+fn a_branch_leaves_as_one_and_is_gone_when_the_requester_hears_it() {
+    let mut dvm = dvm(10);
+    dvm.received.clear();
+    ask_shrink(&mut dvm, 1, &["n1", "n3", "n7", "n8"]);
+    assert_eq!(*outcome(&dvm, 1), ResizeOutcome::Done);
+    assert_eq!(links(&dvm), [(0, 2), (0, 4), (2, 5), (2, 6), (4, 9)]);
+    for rank in [1, 3, 7, 8] {
+        assert_eq!(dvm.exits.get(&DaemonRank(rank)), Some(&0));
+    }
+    assert_eq!(dvm.offered, ["n1", "n3", "n7", "n8"]);
+    let kinds = &dvm.received[&DaemonRank::HEAD];
+    assert!(kinds.iter().all(|kind| *kind == "ack" || *kind == "renewed"), "no report of losses: {kinds:?}");
+    assert!(dvm.notices.is_empty(), "{:?}", dvm.notices);
+    assert_eq!(states(&mut dvm, 2), "n0 up, n1 down, n2 up, n3 down, n4 up, n5 up, n6 up, n7 down, n8 down, n9 up");
+    dvm.submit(3, on("a.out", &["n4", "n9", "n6"]));
+    dvm.exit_job(1);
+    assert_eq!(dvm.code_of(3), 0);
+}
+
+#[test]
+fn everything_but_the_head_may_leave_and_come_again() {
+    let mut dvm = dvm(10);
+    let all = ["n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9"];
+    for round in 0..3 {
+        ask_shrink(&mut dvm, 2 * round + 1, &all);
+        assert_eq!(*outcome(&dvm, 2 * round + 1), ResizeOutcome::Done);
+        assert_eq!(links(&dvm), []);
+        ask_grow(&mut dvm, 2 * round + 2, &all);
+        assert_eq!(*outcome(&dvm, 2 * round + 2), ResizeOutcome::Done, "round {round}");
+        assert_eq!(links(&dvm).len(), 9);
+    }
+    dvm.submit(100, on("a.out", &all));
+    dvm.exit_job(1);
+    assert_eq!(dvm.code_of(100), 0);
+}
+
+#[test]
+fn processes_on_a_leaving_node_are_ended_and_their_job_goes_on_without_them() {
+    let mut dvm = dvm(4);
+    dvm.submit(1, on("a.out", &["n1", "n3"]));
+    ask_shrink(&mut dvm, 2, &["n3"]);
+    assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done);
+    assert_eq!(dvm.running.len(), 1);
+    assert!(dvm.notices.iter().any(|text| text.contains("n3") && text.contains("job 1")), "{:?}", dvm.notices);
+    dvm.exit_job(1);
+    assert_eq!(dvm.code_of(1), 0, "it has not failed because of it");
+}
+
+#[test]
+fn a_job_whose_nodes_all_leave_is_ended_and_told() {
+    let mut dvm = dvm(4);
+    dvm.submit(1, on("a.out", &["n3"]));
+    ask_shrink(&mut dvm, 2, &["n3"]);
+    assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done);
+    assert_eq!(dvm.code_of(1), 1);
+    assert!(dvm.notices.iter().any(|text| text.contains("n3")), "{:?}", dvm.notices);
+}
+
+#[test]
+fn a_leaving_daemon_that_crashes_has_left() {
+    let mut dvm = dvm(10);
+    let frozen = dvm.freeze_quietly(3);
+    ask_shrink(&mut dvm, 1, &["n1", "n3", "n9"]);
+    assert!(unanswered(&dvm, 1), "one of them is still there");
+    dvm.kill(frozen);
+    assert_eq!(*outcome(&dvm, 1), ResizeOutcome::Done);
+    assert_eq!(links(&dvm), [(0, 2), (0, 4), (0, 7), (0, 8), (2, 5), (2, 6)]);
+    assert!(dvm.notices.is_empty(), "nobody was lost: {:?}", dvm.notices);
+}
+
+#[test]
+fn a_leaving_daemon_that_hangs_is_given_up_in_the_end() {
+    let mut dvm = dvm(4);
+    let _frozen = dvm.freeze_quietly(3);
+    ask_shrink(&mut dvm, 1, &["n3"]);
+    assert!(unanswered(&dvm, 1));
+    for _ in 0..6 {
+        if dvm.timers.contains(&(DaemonRank(1), Timer::Leavers)) {
+            dvm.fire(1, Timer::Leavers);
+        }
+    }
+    assert_eq!(*outcome(&dvm, 1), ResizeOutcome::Done);
+}
+
+#[test]
+fn a_survivor_that_is_lost_in_mid_shrink_costs_itself() {
+    let mut dvm = dvm(10);
+    let held = dvm.freeze_quietly(7);
+    ask_shrink(&mut dvm, 1, &["n7", "n8"]);
+    assert!(unanswered(&dvm, 1));
+    dvm.crash(3);
+    dvm.kill(held);
+    assert_eq!(*outcome(&dvm, 1), ResizeOutcome::Done);
+    assert_eq!(links(&dvm), [(0, 1), (0, 2), (1, 4), (2, 5), (2, 6), (4, 9)]);
+}
+
+// --- both at once
+
+#[test]
+fn a_held_job_whose_nodes_leave_is_mapped_again_and_one_whose_nodes_stay_is_not() {
+    let params = [ELASTIC, &[("ferrite_debug_prep_ms", "50")]].concat();
+    let mut dvm = with(4, &params);
+    let mut two = job("moves", 2);
+    two.apps[0].hosts.hosts = Vec::new();
+    dvm.submit(1, Submission::of(two));
+    dvm.submit(2, on("stays", &["n2"]));
+    let frozen = dvm.freeze_quietly(3);
+    ask_shrink(&mut dvm, 3, &["n1", "n3"]);
+    dvm.fire(0, Timer::Prep(JobId(1)));
+    dvm.fire(0, Timer::Prep(JobId(2)));
+    assert_eq!(state_of(&mut dvm, 4, 1).0, JobState::WaitingForDaemons);
+    assert_eq!(state_of(&mut dvm, 5, 2).0, JobState::WaitingForDaemons);
+    assert!(dvm.running.is_empty());
+    dvm.kill(frozen);
+    assert_eq!(*outcome(&dvm, 3), ResizeOutcome::Done);
+    assert_eq!(dvm.running.len(), 1, "the one that stays is launched as mapped");
+    dvm.fire(0, Timer::Prep(JobId(1)));
+    let places: Vec<u32> = dvm.running.values().map(|(at, _)| at.0).collect();
+    assert!(places.iter().all(|at| [0, 2].contains(at)), "{places:?}");
+    assert_eq!(dvm.running.len(), 3);
+}
+
+#[test]
+fn a_grow_does_not_hold_a_mapped_job_after_the_shrink_has_ended() {
+    let params = [ELASTIC, &[("ferrite_debug_prep_ms", "50")]].concat();
+    let mut dvm = with(4, &params);
+    dvm.submit(1, on("stays", &["n2"]));
+    dvm.silent_nodes.insert("m0".to_owned());
+    let frozen = dvm.freeze_quietly(3);
+    ask_shrink(&mut dvm, 2, &["n3"]);
+    ask_grow(&mut dvm, 3, &["m0"]);
+    dvm.fire(0, Timer::Prep(JobId(1)));
+    assert!(dvm.running.is_empty());
+    dvm.submit(4, on("waits", &["n2"]));
+    dvm.kill(frozen);
+    assert_eq!(dvm.running.len(), 1, "launched although the grow is open");
+    assert_eq!(state_of(&mut dvm, 5, 2).0, JobState::WaitingForDaemons);
+    dvm.fire(0, Timer::Campaign(CampaignId(2)));
+    assert_eq!(failed_with(&dvm, 3), -24);
+    assert_eq!(dvm.code_of(4), 1, "it waited for the grow");
+    dvm.exit_job(1);
+    assert_eq!(dvm.code_of(1), 0);
+}
+
+#[test]
+fn a_release_of_a_node_that_is_still_coming_waits_and_a_grow_of_one_that_is_leaving_too() {
+    let mut dvm = dvm(3);
+    dvm.silent_nodes.insert("m0".to_owned());
+    ask_grow(&mut dvm, 1, &["m0"]);
+    ask_shrink(&mut dvm, 2, &["m0"]);
+    ask_grow(&mut dvm, 3, &["m0"]);
+    assert!([1, 2, 3].iter().all(|id| unanswered(&dvm, *id)));
+    dvm.silent_nodes.clear();
+    dvm.come(3);
+    assert!([1, 2, 3].iter().all(|id| *outcome(&dvm, *id) == ResizeOutcome::Done), "{:?}", dvm.replies);
+    assert_eq!(states(&mut dvm, 4), "n0 up, n1 up, n2 up, m0 up");
+    assert_eq!(links(&dvm), [(0, 1), (0, 2), (1, 4)]);
+}
+
+#[test]
+fn a_release_that_waited_for_a_grow_that_failed_is_true_all_the_same() {
+    let mut dvm = dvm(3);
+    dvm.silent_nodes.insert("m0".to_owned());
+    ask_grow(&mut dvm, 1, &["m0"]);
+    ask_shrink(&mut dvm, 2, &["m0"]);
+    dvm.fire(0, Timer::Campaign(CampaignId(1)));
+    assert_eq!(failed_with(&dvm, 1), -24);
+    assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done);
+}
+
+#[test]
+fn a_whole_allocation_is_given_back_by_its_id_through_a_campaign_like_any_other() {
+    let mut dvm = dvm(2);
+    ask_grow(&mut dvm, 1, &["m0", "m1"]);
+    let id = resize(&dvm, 1).alloc_id.clone();
+    let part = ShrinkRequest { alloc_id: Some(id.clone()), count: 1, wait: true, ..ShrinkRequest::default() };
+    dvm.ask(2, Request::Resize(Box::new(ResizeRequest::Shrink(part))));
+    assert_eq!(resize(&dvm, 2).nodes, ["m1"], "the latest first");
+    let all = ShrinkRequest { alloc_id: Some(id.clone()), wait: true, ..ShrinkRequest::default() };
+    dvm.ask(3, Request::Resize(Box::new(ResizeRequest::Shrink(all.clone()))));
+    assert_eq!((&resize(&dvm, 3).nodes[..], outcome(&dvm, 3)), (&["m0".to_owned()][..], &ResizeOutcome::Done));
+    assert!(dvm.transitions.contains(&"shrink 3 LEAVING".to_owned()), "{:?}", dvm.transitions);
+    dvm.ask(4, Request::Resize(Box::new(ResizeRequest::Shrink(all))));
+    assert_eq!(refused_with(&dvm, 4), -46, "it is gone with its last node");
+    assert_eq!(dvm.offered, ["m1", "m0"]);
+}
+
+// --- the second phase
+
+#[test]
+fn a_process_is_answered_at_once_and_hears_of_the_end_once() {
+    let mut dvm = dvm(3);
+    dvm.submit(1, on("a.out", &["n2"]));
+    dvm.silent_nodes.insert("m0".to_owned());
+    let request = GrowRequest { req_id: Some("mine".to_owned()), wait: false, ..grow(&["m0"]) };
+    let call = PmixCall::Resize { proc: common::proc(0), request: ResizeRequest::Grow(request), token: PmixToken(5) };
+    dvm.input(DaemonRank(2), Input::Pmix(call));
+    dvm.run();
+    let answers = |dvm: &Cluster| -> Vec<(bool, Resize)> {
+        let mine = dvm.pmix.iter().filter_map(|(at, effect)| match effect {
+            PmixEffect::ReplyResize { token: PmixToken(5), resize } => Some((false, *at, resize)),
+            PmixEffect::ResizeEvent { proc, resize } if *proc == common::proc(0) => Some((true, *at, resize)),
+            _ => None,
+        });
+        mine.inspect(|(_, at, _)| assert_eq!(*at, DaemonRank(2))).map(|(event, _, r)| (event, (**r).clone())).collect()
+    };
+    let first = answers(&dvm);
+    assert_eq!(first.len(), 1);
+    assert_eq!((first[0].0, &first[0].1.outcome), (false, &ResizeOutcome::Begun));
+    dvm.come(3);
+    let all = answers(&dvm);
+    assert_eq!(all.len(), 2);
+    assert_eq!((all[1].0, &all[1].1.outcome), (true, &ResizeOutcome::Done));
+    assert_eq!((all[1].1.req_id.as_deref(), &all[1].1.alloc_id), (Some("mine"), &all[0].1.alloc_id));
+}
+
+#[test]
+fn a_requester_that_vanishes_changes_nothing_for_its_campaign() {
+    let mut dvm = dvm(2);
+    dvm.silent_nodes.insert("m0".to_owned());
+    ask_grow(&mut dvm, 1, &["m0"]);
+    dvm.input(DaemonRank::HEAD, Input::ClientGone(RequestId(1)));
+    dvm.run();
+    dvm.come(2);
+    assert!(unanswered(&dvm, 1));
+    assert_eq!(states(&mut dvm, 2), "n0 up, n1 up, m0 up");
+}
+
+#[test]
+fn without_elastic_mode_nothing_waits_and_no_event_is_sent() {
+    let mut dvm = with(3, &[("rml_base_radix", "2")]);
+    dvm.silent_nodes.insert("m0".to_owned());
+    let request = GrowRequest { wait: false, ..grow(&["m0"]) };
+    dvm.ask(1, Request::Resize(Box::new(ResizeRequest::Grow(request))));
+    assert_eq!(*outcome(&dvm, 1), ResizeOutcome::Begun);
+    dvm.submit(2, on("a.out", &["n2"]));
+    assert_eq!(dvm.running.len(), 1);
+    dvm.come(3);
+    assert!(dvm.resized.is_empty());
+    assert_eq!(states(&mut dvm, 3), "n0 up, n1 up, n2 up, m0 up");
+}
+
+#[test]
+fn the_end_of_the_dvm_leaves_nobody_waiting() {
+    let mut dvm = dvm(4);
+    dvm.silent_nodes.insert("m0".to_owned());
+    ask_grow(&mut dvm, 1, &["m0", "m1"]);
+    dvm.submit(2, Submission::of(job("a.out", 1)));
+    dvm.ask(3, Request::Terminate);
+    assert_eq!(failed_with(&dvm, 1), -25);
+    assert_eq!(dvm.code_of(2), 1);
+    dvm.assert_gone();
+}
