@@ -12,6 +12,8 @@ pub enum Timer {
     Campaign(CampaignId),
     /// Head: a mapped job has waited long enough (`ferrite_debug_prep_ms`).
     Prep(JobId),
+    /// Daemon: processes have had their time to end by themselves before this daemon leaves.
+    Grace,
     /// Both: children that are to leave have had their time.
     Leavers,
     /// Daemon: a bootstrapping daemon must be wired up.

@@ -332,6 +332,7 @@ fn processes_on_a_leaving_node_are_ended_and_their_job_goes_on_without_them() {
     let mut dvm = dvm(4);
     dvm.submit(1, on("a.out", &["n1", "n3"]));
     ask_shrink(&mut dvm, 2, &["n3"]);
+    dvm.fire(3, Timer::Grace);
     assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done);
     assert_eq!(dvm.running.len(), 1);
     assert!(dvm.notices.iter().any(|text| text.contains("n3") && text.contains("job 1")), "{:?}", dvm.notices);
@@ -344,9 +345,21 @@ fn a_job_whose_nodes_all_leave_is_ended_and_told() {
     let mut dvm = dvm(4);
     dvm.submit(1, on("a.out", &["n3"]));
     ask_shrink(&mut dvm, 2, &["n3"]);
+    dvm.fire(3, Timer::Grace);
     assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done);
     assert_eq!(dvm.code_of(1), 1);
     assert!(dvm.notices.iter().any(|text| text.contains("n3")), "{:?}", dvm.notices);
+}
+
+#[test]
+fn a_short_job_on_a_leaving_node_ends_well() {
+    let mut dvm = dvm(4);
+    dvm.submit(1, on("hostname", &["n3"]));
+    ask_shrink(&mut dvm, 2, &["n3"]);
+    assert!(unanswered(&dvm, 2));
+    dvm.exit_job(1);
+    assert_eq!(dvm.code_of(1), 0);
+    assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done);
 }
 
 #[test]

@@ -14,6 +14,10 @@ use crate::{Effect, Timer};
 /// Processes that were told to end, and daemons below, get this long before this daemon goes without them (milliseconds).
 const DEPARTURE_MS: u64 = 5_000;
 
+/// When a node leaves the DVM, its processes get this long to end by themselves (milliseconds): a short job that was launched just
+/// before is not cut off for it.
+const GRACE_MS: u64 = 500;
+
 const SIGKILL: i32 = 9;
 
 impl Daemon {
@@ -71,6 +75,13 @@ impl Daemon {
         self.phase = Phase::Leaving { alone: false };
         self.launches.abandon(cx);
         cx.set_timer(Timer::Departure, after(cx.now, DEPARTURE_MS));
+        if !self.living().is_empty() {
+            cx.set_timer(Timer::Grace, after(cx.now, GRACE_MS));
+        }
+    }
+
+    /// Whoever was about to end has ended.
+    pub(super) fn on_grace_over(&mut self, cx: &mut Cx) {
         for job in self.jobs.keys().copied().collect::<Vec<_>>() {
             self.on_kill(job, cx);
         }

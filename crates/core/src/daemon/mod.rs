@@ -158,6 +158,7 @@ impl Daemon {
             Timer::PartialLine(proc, stream) => self.on_partial_line(proc, stream, cx),
             Timer::Departure => self.on_departure_deadline(cx),
             Timer::Rejoin => self.on_rejoin_timer(cx),
+            Timer::Grace => self.on_grace_over(cx),
             Timer::BringUp
             | Timer::JobTimeout(_)
             | Timer::SpawnTimeout(_)

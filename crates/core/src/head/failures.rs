@@ -30,10 +30,9 @@ impl Head {
         let (pid, daemon) = (proc.pid, job.map.daemon_of(end.rank));
         job.ended += 1;
         if end.state == ProcState::KilledByCmd && daemon.is_some_and(|daemon| self.is_doomed(id, daemon)) {
-            // Its node leaves the DVM: the others of its job were told, and nobody has failed.
-            self.set_proc_state(id, end.rank, ProcState::Terminated);
+            self.take_proc(id, end.rank, cx);
             self.close_lines(ProcId { job: id, rank: end.rank }, cx);
-            return None;
+            return Some(ProcFailure { rank: end.rank, state: end.state, code: None });
         }
         self.close_lines(ProcId { job: id, rank: end.rank }, cx);
         let job = self.jobs.get(&id).filter(|job| job.is_healthy())?;
@@ -44,12 +43,6 @@ impl Head {
         let survived = job.survives_ends();
         self.on_failure(id, failure, survived, cx);
         survived.then_some(ProcFailure { rank: end.rank, state: end.state, code: Some(end.status.code()) })
-    }
-
-    fn set_proc_state(&mut self, id: JobId, rank: Rank, state: ProcState) {
-        if let Some(proc) = self.jobs.get_mut(&id).and_then(|job| job.procs.get_mut(rank.0 as usize)) {
-            proc.state = state;
-        }
     }
 
     pub(super) fn on_start_failures(&mut self, id: JobId, failed: Vec<(Rank, StartError)>, cx: &mut Cx) {

@@ -41,6 +41,8 @@ pub struct Job {
     /// When it entered which state.
     pub(super) states: Vec<(JobState, Timestamp)>,
     pub(super) stdin: Pump,
+    /// Processes that were ended because their nodes left.
+    pub(super) taken: usize,
     /// Where it is parked while the DVM changes its size.
     pub(super) held: Option<Hold>,
     /// The campaign that brings the nodes that it asked for.
@@ -74,6 +76,7 @@ impl Job {
             launched: false,
             states: Vec::new(),
             stdin: Pump::default(),
+            taken: 0,
             held: None,
             grows: None,
         }

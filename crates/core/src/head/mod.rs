@@ -161,6 +161,7 @@ impl Head {
                 | Timer::PartialLine(..)
                 | Timer::Departure
                 | Timer::Rejoin
+                | Timer::Grace
                 | Timer::Leavers
                 | Timer::Heartbeat
                 | Timer::Probe => false,

@@ -91,12 +91,14 @@ pub(super) fn daemon_lost(job: JobId, node: &str, cause: &str, procs: usize) -> 
     format!("The daemon on node {node} was lost ({cause}).\nJob {job} had {procs} process(es) that are gone with it.")
 }
 
-pub(super) fn nodes_leave(job: JobId, nodes: &[&str], procs: usize, all: bool) -> String {
-    let what = if all { "all its processes end with that" } else { "the others go on without them" };
+pub(super) fn node_left(job: JobId, node: &str) -> String {
     format!(
-        "The DVM gives back {}, where {procs} process(es) of job {job} ran: they were ended, and {what}.",
-        nodes.join(", ")
+        "Node {node} leaves the DVM: what still ran there of job {job} was ended, and the job goes on with what is left of it."
     )
+}
+
+pub(super) fn nothing_is_left(job: JobId) -> String {
+    format!("All nodes of job {job} have left the DVM, and its processes were ended with that.")
 }
 
 /// For whoever runs the DVM.

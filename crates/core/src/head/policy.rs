@@ -66,6 +66,11 @@ impl Head {
         let Some(job) = self.jobs.get_mut(&id).filter(|job| job.is_healthy()) else {
             return;
         };
+        if job.taken > 0 && job.taken == job.procs.len() {
+            // A result that nobody was left to bring about is no good one.
+            let text = notices::nothing_is_left(id);
+            job.survived.get_or_insert(Failure { state: JobState::KilledByCmd, code: 1, text });
+        }
         if let Some(failure) = job.survived.take() {
             job.exit_code = Some(failure.code);
             job.cause = failure.text;

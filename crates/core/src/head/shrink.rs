@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use ferrite_types::{
-    CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, JobState, NodeId, NodeRecord, ProcState, RankSet,
+    CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, NodeId, NodeRecord, ProcState, Rank, RankSet,
 };
 use ferrite_wire::{Message, ProcFailure, ShrinkRequest};
 
@@ -115,35 +115,23 @@ impl Head {
         cx.out.push_back(Outgoing::Xcast(Message::Shrink { targets: ranks.clone() }, purpose));
         self.lose_participants(&ranks, cx);
         for job in self.jobs_on(&ranks) {
-            self.doom_procs(job, &ranks, cx);
+            if let Some(job) = self.jobs.get_mut(&job) {
+                ranks.iter().for_each(|rank| job.stdin.forget(rank));
+            }
         }
     }
 
-    /// Processes of a running job are on nodes that leave: its other processes hear of it, and the job goes on without them.
-    fn doom_procs(&mut self, id: JobId, leaving: &RankSet, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(&id).filter(|job| job.launched) else { return };
-        leaving.iter().for_each(|rank| job.stdin.forget(rank));
-        let map = job.map.clone();
-        let doomed = map.ranks().map(|(rank, _)| rank).filter(|rank| {
-            let there = map.daemon_of(*rank).is_some_and(|daemon| leaving.contains(daemon));
-            there && !job.procs[rank.0 as usize].state.has_ended()
-        });
-        let doomed: Vec<ProcFailure> =
-            doomed.map(|rank| ProcFailure { rank, state: ProcState::KilledByCmd, code: None }).collect();
-        if doomed.is_empty() {
-            return;
+    /// A process was ended because its node leaves: nobody has failed, its job is told, and goes on with what it has left.
+    pub(super) fn take_proc(&mut self, id: JobId, rank: Rank, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        if let Some(proc) = job.procs.get_mut(rank.0 as usize) {
+            proc.state = ProcState::Terminated;
         }
-        let all = doomed.len() == job.living().count();
-        let nodes: Vec<&str> =
-            map.nodes.iter().filter(|n| leaving.contains(n.daemon)).map(|n| n.name.as_str()).collect();
-        let text = notices::nodes_leave(id, &nodes, doomed.len(), all);
-        if all {
-            return self.fail_job(id, JobState::KilledByCmd, 1, text, cx);
+        job.taken += 1;
+        if let Some(request) = job.request.filter(|_| job.taken == 1) {
+            let node = job.map.node_of(rank).map_or("", |node| node.name.as_str());
+            cx.notice_to(request, notices::node_left(id, node));
         }
-        if let Some(request) = job.request {
-            cx.notice_to(request, text);
-        }
-        self.tell_survivors(id, doomed, cx);
     }
 
     /// True for a process whose node leaves: its end is planned.
@@ -174,13 +162,12 @@ impl Head {
     fn end_procs(&mut self, id: JobId, gone: &RankSet, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id).filter(|job| job.launched) else { return };
         let map = job.map.clone();
-        for (rank, _) in map.ranks() {
-            let proc = &mut job.procs[rank.0 as usize];
-            if map.daemon_of(rank).is_some_and(|daemon| gone.contains(daemon)) && !proc.state.has_ended() {
-                proc.state = ProcState::Terminated;
-                job.ended += 1;
-            }
-        }
+        let there = |rank: &Rank| map.daemon_of(*rank).is_some_and(|daemon| gone.contains(daemon));
+        let silent: Vec<Rank> = job.living().filter(there).collect();
+        job.ended += silent.len();
+        silent.iter().for_each(|rank| self.take_proc(id, *rank, cx));
+        let failed = |rank: Rank| ProcFailure { rank, state: ProcState::KilledByCmd, code: None };
+        self.tell_survivors(id, silent.into_iter().map(failed).collect(), cx);
         for rank in gone.iter() {
             self.on_local_launch(rank, id, Vec::new(), Vec::new(), cx);
             self.on_registered(rank, id, cx);
