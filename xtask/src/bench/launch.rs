@@ -61,7 +61,7 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
 }
 
 /// Ends when dropped.
-struct Agents(Vec<Child>);
+pub(super) struct Agents(Vec<Child>);
 
 impl Drop for Agents {
     fn drop(&mut self) {
@@ -72,9 +72,10 @@ impl Drop for Agents {
     }
 }
 
-fn start_agents(bed: &Bed, own: &Path) -> Result<Agents> {
+/// The light agent on every node; `agent` beside `own` calls it.
+pub(super) fn start_agents(bed: &Bed, own: &Path) -> Result<Agents> {
     let mut agents = Agents(Vec::new());
-    for node in 0..NODES {
+    for node in 0..bed.len() {
         agents.0.push(bed.command(node, own)?.arg("_agentd").stdin(Stdio::null()).spawn()?);
     }
     let script = format!("#!/bin/sh\nexec {} _agent \"$@\"\n", own.display());

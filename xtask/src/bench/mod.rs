@@ -2,6 +2,7 @@
 
 mod agent;
 pub(crate) mod dvm;
+pub(crate) mod elastic;
 pub(crate) mod launch;
 mod machine;
 mod peer;
@@ -18,6 +19,7 @@ pub(crate) use agent::{call as agent_main, serve_main as agentd_main};
 const USAGE: &str = "\
 cargo xtask bench launch [--runs N] [--only TEXT] [--write] [--no-build]
 cargo xtask bench dvm [--runs N] [--jobs N] [--peer-root DIR] [--write] [--no-build]
+cargo xtask bench elastic [--runs N] [--write] [--no-build]
 cargo xtask bench repair [--runs N] [--write]";
 
 /// Chooses the benchmark.
@@ -25,6 +27,7 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
     match args.optional()?.as_deref() {
         Some("launch") => launch::main(args),
         Some("dvm") => dvm::main(args),
+        Some("elastic") => elastic::main(args),
         Some("repair") => repair::main(args),
         Some(other) => bail!("unknown benchmark '{other}'\n\n{USAGE}"),
         None => bail!("which one?\n\n{USAGE}"),

@@ -8,6 +8,7 @@ mod bad_input;
 mod chaos;
 mod context;
 mod dvm;
+mod elastic;
 mod endings;
 mod mpi;
 mod output;
@@ -77,6 +78,7 @@ fn all() -> Vec<Scenario> {
     all.extend(streams::all());
     all.extend(dvm::all());
     // Last: they want a bed of another size.
+    all.extend(elastic::all());
     all.extend(chaos::all());
     all
 }
