@@ -9,7 +9,7 @@ use ferrite_types::{
     Timestamp,
 };
 use ferrite_wire::control::Reply;
-use ferrite_wire::{CollectiveResult, Contact, Frame, LaunchOrder, ProcFailure, Resize, Stream, Ticket};
+use ferrite_wire::{CollectiveResult, Contact, Found, Frame, LaunchOrder, ProcFailure, Resize, Stream, Ticket};
 
 use crate::input::{PmixToken, RequestId};
 use crate::timer::Timer;
@@ -245,6 +245,20 @@ pub enum PmixEffect {
         proc: ProcId,
         /// Done, or failed.
         resize: Box<Resize>,
+    },
+    /// The same for [`crate::PmixCall::Spawn`].
+    SpawnReply {
+        /// Which.
+        token: PmixToken,
+        /// The new job, or a PMIx status.
+        result: Result<JobId, i32>,
+    },
+    /// The same for [`crate::PmixCall::Data`].
+    DataReply {
+        /// Which.
+        token: PmixToken,
+        /// What was found (of a lookup), or a PMIx status.
+        result: Result<Vec<Found>, i32>,
     },
     /// Get what a local process has published. Answered by `ModexFetched`.
     FetchModex {

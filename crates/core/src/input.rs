@@ -2,9 +2,9 @@
 //! nothing else reaches the machines.
 
 use bytes::Bytes;
-use ferrite_types::{CampaignId, DaemonRank, ExitStatus, JobId, ProcId, Rank};
-use ferrite_wire::control::Request;
-use ferrite_wire::{CollectiveResult, Frame, ResizeRequest, StartError, Stream};
+use ferrite_types::{CampaignId, DaemonRank, ExitStatus, ProcId};
+use ferrite_wire::control::{Request, Submission};
+use ferrite_wire::{CollectiveResult, DataCall, Frame, Members, ResizeRequest, StartError, Stream};
 
 use crate::effect::Account;
 use crate::timer::Timer;
@@ -203,10 +203,8 @@ pub enum PmixCall {
     },
     /// All local participants entered a fence.
     Fence {
-        /// The job.
-        job: JobId,
-        /// Participating ranks of it, sorted; empty = all.
-        ranks: Vec<Rank>,
+        /// All participants.
+        members: Members,
         /// The local contribution.
         data: Bytes,
         /// For the reply, which carries the data of all.
@@ -219,6 +217,36 @@ pub enum PmixCall {
         /// What.
         request: ResizeRequest,
         /// For the reply of the first phase, [`crate::PmixEffect::ReplyResize`].
+        token: PmixToken,
+    },
+    /// All local participants called `PMIx_Connect`.
+    Connect {
+        /// All participants.
+        members: Members,
+        /// For the reply.
+        token: PmixToken,
+    },
+    /// All local participants called `PMIx_Disconnect`.
+    Disconnect {
+        /// All participants.
+        members: Members,
+        /// For the reply.
+        token: PmixToken,
+    },
+    /// A local process wants a job started. Replied to by [`crate::PmixEffect::SpawnReply`].
+    Spawn {
+        /// Who.
+        proc: ProcId,
+        /// What. An app without a directory gets its parent's.
+        submission: Box<Submission>,
+        /// For the reply.
+        token: PmixToken,
+    },
+    /// A local process publishes something, or looks it up. Replied to by [`crate::PmixEffect::DataReply`].
+    Data {
+        /// Who, and what.
+        call: Box<DataCall>,
+        /// For the reply.
         token: PmixToken,
     },
     /// A local process wants what a remote one has published.

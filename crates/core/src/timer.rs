@@ -22,6 +22,8 @@ pub enum Timer {
     JobTimeout(JobId),
     /// Head: `--spawn-timeout` of a job.
     SpawnTimeout(JobId),
+    /// Head: the limit of a lookup that waits, by its number.
+    Lookup(u64),
     /// Daemon: the next step of a job's kill sequence.
     KillStep(JobId),
     /// Daemon: an unfinished line has waited long enough.

@@ -5,7 +5,7 @@ use std::ffi::CString;
 
 use ferrite_pmix_sys as sys;
 
-use crate::{Info, Proc, Value};
+use crate::{Info, Proc, Published, Value};
 
 /// Owns the infos and everything they point to.
 pub(crate) struct InfoArray {
@@ -48,10 +48,49 @@ impl Drop for InfoArray {
     }
 }
 
+/// Owns published values in the library's layout, and everything they point to.
+pub(crate) struct PdataArray {
+    data: Box<[sys::pmix_pdata_t]>,
+}
+
+impl PdataArray {
+    /// Cuts what is too long, as [`InfoArray::new`] does.
+    pub(crate) fn new(found: &[Published]) -> Self {
+        let encode = |one: &Published| sys::pmix_pdata_t {
+            proc_: c_proc(&one.proc),
+            key: encode_key(&one.key),
+            value: encode(&one.value),
+        };
+        Self { data: found.iter().map(encode).collect() }
+    }
+
+    /// Null when empty, as the library expects.
+    pub(crate) fn as_mut_ptr(&mut self) -> *mut sys::pmix_pdata_t {
+        if self.data.is_empty() { std::ptr::null_mut() } else { self.data.as_mut_ptr() }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.data.len()
+    }
+}
+
+impl Drop for PdataArray {
+    fn drop(&mut self) {
+        for one in &mut self.data {
+            // SAFETY: `encode` made the value and nobody else frees it.
+            unsafe { free_value(&mut one.value) };
+        }
+    }
+}
+
 fn encode_info(info: &Info) -> sys::pmix_info_t {
-    let mut raw = sys::pmix_info_t { key: [0; 512], flags: 0, value: encode(&info.value) };
-    let bytes = info.key.bytes().take_while(|&c| c != 0).take(sys::PMIX_MAX_KEYLEN as usize);
-    for (to, from) in raw.key.iter_mut().zip(bytes) {
+    sys::pmix_info_t { key: encode_key(&info.key), flags: 0, value: encode(&info.value) }
+}
+
+fn encode_key(key: &str) -> sys::pmix_key_t {
+    let mut raw: sys::pmix_key_t = [0; 512];
+    let bytes = key.bytes().take_while(|&c| c != 0).take(sys::PMIX_MAX_KEYLEN as usize);
+    for (to, from) in raw.iter_mut().zip(bytes) {
         *to = from as std::os::raw::c_char;
     }
     raw
@@ -94,6 +133,7 @@ fn encode(value: &Value) -> sys::pmix_value_t {
         Value::Status(status) => (sys::PMIX_STATUS, Data { status: status.0 }),
         Value::Rank(rank) => (sys::PMIX_PROC_RANK, Data { rank: *rank }),
         Value::Range(range) => (sys::PMIX_DATA_RANGE, Data { range: *range }),
+        Value::Persistence(persist) => (sys::PMIX_PERSIST, Data { persist: *persist }),
         Value::Proc(proc) => (sys::PMIX_PROC, Data { proc_: Box::into_raw(Box::new(c_proc(proc))) }),
         Value::Bytes(bytes) => (sys::PMIX_BYTE_OBJECT, Data { bo: encode_bytes(bytes) }),
         Value::Regex(bytes) => (sys::PMIX_REGEX, Data { bo: encode_bytes(bytes) }),
@@ -105,6 +145,11 @@ fn encode(value: &Value) -> sys::pmix_value_t {
             let raw: Box<[_]> = procs.iter().map(c_proc).collect();
             let size = raw.len();
             (sys::PMIX_DATA_ARRAY, encode_array(sys::PMIX_PROC, Box::into_raw(raw).cast(), size))
+        }
+        Value::U32s(numbers) => {
+            let raw: Box<[u32]> = numbers.as_slice().into();
+            let size = raw.len();
+            (sys::PMIX_DATA_ARRAY, encode_array(sys::PMIX_UINT32, Box::into_raw(raw).cast(), size))
         }
         // What could not be decoded cannot be passed on.
         // Only ever read.
@@ -134,11 +179,13 @@ unsafe fn free_value(value: &mut sys::pmix_value_t) {
             sys::PMIX_BYTE_OBJECT | sys::PMIX_REGEX => free_slice::<u8>(value.data.bo.bytes.cast(), value.data.bo.size),
             sys::PMIX_DATA_ARRAY => {
                 let array = Box::from_raw(value.data.darray);
-                if u32::from(array.type_) == sys::PMIX_INFO {
-                    let infos = Box::from_raw(std::ptr::slice_from_raw_parts_mut(array.array.cast(), array.size));
-                    drop(InfoArray { infos });
-                } else {
-                    free_slice::<sys::pmix_proc_t>(array.array.cast(), array.size);
+                match u32::from(array.type_) {
+                    sys::PMIX_INFO => {
+                        let infos = Box::from_raw(std::ptr::slice_from_raw_parts_mut(array.array.cast(), array.size));
+                        drop(InfoArray { infos });
+                    }
+                    sys::PMIX_UINT32 => free_slice::<u32>(array.array.cast(), array.size),
+                    _ => free_slice::<sys::pmix_proc_t>(array.array.cast(), array.size),
                 }
             }
             _ => {}
@@ -172,6 +219,8 @@ mod tests {
             Info::new(c"i", Value::Procs(vec![Proc::new("x", Proc::WILDCARD)])),
             Info::new(c"j", Value::Infos(Vec::new())),
             Info::new(c"k", Value::Double(0.5)),
+            Info::new(c"l", Value::U32s(vec![7, 8])),
+            Info::new(c"m", Value::Persistence(1)),
         ];
         let mut array = InfoArray::new(&infos);
         // SAFETY: the array was just made.

@@ -30,5 +30,5 @@ pub use gate::FirstMessage;
 pub use job::{AppInfo, JobInfo, LocalProc, NodeInfo};
 pub use server::{Audience, Error, Notice, OutputChannel, Server, ServerConfig};
 pub use status::Status;
-pub use upcall::{App, LogChannel, LogEntry, Question, Upcall};
+pub use upcall::{App, LogChannel, LogEntry, Published, Question, Upcall};
 pub use value::{Info, Proc, Value};

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use ferrite_pmix_sys as sys;
 
-use crate::array::InfoArray;
+use crate::array::{InfoArray, PdataArray};
 use crate::progress::Progress;
 use crate::server::{Inner, active};
 use crate::value::{flag, slice, text, timeout_s};
-use crate::{App, Completer, Info, LogChannel, LogEntry, Proc, Question, Status, Upcall};
+use crate::{App, Completer, Info, LogChannel, LogEntry, Proc, Published, Question, Status, Upcall};
 
 const ACCEPTED: sys::pmix_status_t = sys::PMIX_SUCCESS as sys::pmix_status_t;
 const DONE: sys::pmix_status_t = sys::PMIX_OPERATION_SUCCEEDED;
@@ -443,37 +443,49 @@ unsafe extern "C" fn iof_pull(
 
 unsafe extern "C" fn publish(
     proc: *const sys::pmix_proc_t,
-    _info: *const sys::pmix_info_t,
-    _ninfo: usize,
-    _callback: sys::pmix_op_cbfunc_t,
-    _data: *mut c_void,
+    info: *const sys::pmix_info_t,
+    ninfo: usize,
+    callback: sys::pmix_op_cbfunc_t,
+    data: *mut c_void,
 ) -> sys::pmix_status_t {
-    // SAFETY: see `client_connected`; so in every refusal below.
-    unsafe { refuse("publish", proc) }
+    // SAFETY: see `client_connected`.
+    let (proc, info) = unsafe { (Proc::from_raw(proc), Info::from_array(info, ninfo)) };
+    raise(|inner| Some(Upcall::Publish { proc: proc?, info, reply: op_reply(inner, callback, data) }))
 }
 
 unsafe extern "C" fn lookup(
     proc: *const sys::pmix_proc_t,
-    _keys: *mut *mut c_char,
-    _info: *const sys::pmix_info_t,
-    _ninfo: usize,
-    _callback: sys::pmix_lookup_cbfunc_t,
-    _data: *mut c_void,
+    keys: *mut *mut c_char,
+    info: *const sys::pmix_info_t,
+    ninfo: usize,
+    callback: sys::pmix_lookup_cbfunc_t,
+    data: *mut c_void,
 ) -> sys::pmix_status_t {
-    // SAFETY: see `publish`.
-    unsafe { refuse("lookup", proc) }
+    // SAFETY: see `client_connected`; keys are a list that a null ends.
+    let (proc, keys, info) = unsafe { (Proc::from_raw(proc), argv(keys), Info::from_array(info, ninfo)) };
+    raise(|inner| {
+        let reply =
+            answer(inner.progress(), callback, data, |callback, data, result: Result<Vec<Published>, Status>| {
+                let status = status_of(&result);
+                let mut found = PdataArray::new(&result.unwrap_or_default());
+                // SAFETY: the library gave the pair for one call, and packs the array before it returns.
+                unsafe { callback(status, found.as_mut_ptr(), found.len(), data) };
+            });
+        Some(Upcall::Lookup { proc: proc?, keys, info, reply })
+    })
 }
 
 unsafe extern "C" fn unpublish(
     proc: *const sys::pmix_proc_t,
-    _keys: *mut *mut c_char,
-    _info: *const sys::pmix_info_t,
-    _ninfo: usize,
-    _callback: sys::pmix_op_cbfunc_t,
-    _data: *mut c_void,
+    keys: *mut *mut c_char,
+    info: *const sys::pmix_info_t,
+    ninfo: usize,
+    callback: sys::pmix_op_cbfunc_t,
+    data: *mut c_void,
 ) -> sys::pmix_status_t {
-    // SAFETY: see `publish`.
-    unsafe { refuse("unpublish", proc) }
+    // SAFETY: see `lookup`.
+    let (proc, keys, info) = unsafe { (Proc::from_raw(proc), argv(keys), Info::from_array(info, ninfo)) };
+    raise(|inner| Some(Upcall::Unpublish { proc: proc?, keys, info, reply: op_reply(inner, callback, data) }))
 }
 
 unsafe extern "C" fn spawn(
@@ -527,7 +539,7 @@ unsafe extern "C" fn allocate(
     _callback: sys::pmix_info_cbfunc_t,
     _data: *mut c_void,
 ) -> sys::pmix_status_t {
-    // SAFETY: see `publish`.
+    // SAFETY: see `client_connected`; so in every refusal below.
     unsafe { refuse("allocation", proc) }
 }
 
@@ -540,7 +552,7 @@ unsafe extern "C" fn monitor(
     _callback: sys::pmix_info_cbfunc_t,
     _data: *mut c_void,
 ) -> sys::pmix_status_t {
-    // SAFETY: see `publish`.
+    // SAFETY: see `allocate`.
     unsafe { refuse("monitoring", proc) }
 }
 
@@ -599,6 +611,6 @@ unsafe extern "C" fn group(
     _data: *mut c_void,
 ) -> sys::pmix_status_t {
     let first = if nprocs == 0 { std::ptr::null() } else { procs };
-    // SAFETY: see `publish`; the first of the members stands for all.
+    // SAFETY: see `allocate`; the first of the members stands for all.
     unsafe { refuse("group", first) }
 }

@@ -1,9 +1,10 @@
 //! Status codes of PMIx, which are also its event codes.
 
 use ferrite_pmix_sys as sys;
+use serde::{Deserialize, Serialize};
 
 /// A status or event code. Negative values are errors or events; zero is success.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Status(pub i32);
 
 impl Status {

@@ -1,6 +1,6 @@
 //! What clients and the library ask of the DVM, as owned values.
 
-use crate::{Completer, Info, Proc, Status};
+use crate::{Completer, Info, Proc, Status, Value};
 
 /// One request or note. It arrives on the library's thread: the receiver passes it on and returns at once.
 #[derive(Debug)]
@@ -75,6 +75,37 @@ pub enum Upcall {
         /// The clients' deadline in seconds.
         timeout_s: Option<u32>,
         /// Lets them go on.
+        reply: Completer<()>,
+    },
+    /// A local process publishes values.
+    Publish {
+        /// Who.
+        proc: Proc,
+        /// The values, and among them how: `PMIX_RANGE`, `PMIX_PERSISTENCE`, `PMIX_USERID` and the like.
+        info: Vec<Info>,
+        /// Lets it go on.
+        reply: Completer<()>,
+    },
+    /// A local process looks published values up.
+    Lookup {
+        /// Who.
+        proc: Proc,
+        /// The keys.
+        keys: Vec<String>,
+        /// How: `PMIX_RANGE`, `PMIX_WAIT`, `PMIX_TIMEOUT` and the like.
+        info: Vec<Info>,
+        /// Takes what was found; success with less than was asked for is possible.
+        reply: Completer<Vec<Published>>,
+    },
+    /// A local process takes its published values back.
+    Unpublish {
+        /// Who.
+        proc: Proc,
+        /// The keys; none = all.
+        keys: Vec<String>,
+        /// How: `PMIX_RANGE`.
+        info: Vec<Info>,
+        /// Lets it go on.
         reply: Completer<()>,
     },
     /// A local process raised an event whose range reaches beyond this node. Already answered.
@@ -156,9 +187,20 @@ pub enum Upcall {
     Refused {
         /// Who, where the library says so.
         proc: Option<Proc>,
-        /// The service: `publish`, `spawn`, ...
+        /// The service: `allocation`, `group`, ...
         service: &'static str,
     },
+}
+
+/// A published value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Published {
+    /// Who published it.
+    pub proc: Proc,
+    /// Under which key.
+    pub key: String,
+    /// The value.
+    pub value: Value,
 }
 
 /// One program of a job that is to be started.

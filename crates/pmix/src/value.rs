@@ -4,6 +4,7 @@
 use std::ffi::CStr;
 
 use ferrite_pmix_sys as sys;
+use serde::{Deserialize, Serialize};
 
 use crate::Status;
 
@@ -11,7 +12,7 @@ use crate::Status;
 const MAX_DEPTH: usize = 8;
 
 /// A process in a namespace, or all of them.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Proc {
     /// The namespace; at most 255 bytes.
     pub nspace: String,
@@ -59,7 +60,7 @@ impl Proc {
 }
 
 /// A key with its value.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Info {
     /// A key of the PMIx standard (`pmix.job.size`) or anyone's own; at most 511 bytes.
     pub key: String,
@@ -86,8 +87,9 @@ impl Info {
     }
 }
 
-/// A value. Types that no part of Ferrite reads yet come as [`Value::Other`].
-#[derive(Debug, Clone, PartialEq)]
+/// A value. Types that no part of Ferrite reads yet come as [`Value::Other`]. It can be serialized, to travel between daemons
+/// of one build.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the names are PMIx's")]
 pub enum Value {
     Bool(bool),
@@ -111,6 +113,7 @@ pub enum Value {
     Proc(Proc),
     Rank(u32),
     Range(u8),
+    Persistence(u8),
     Bytes(Vec<u8>),
     /// A list of names or ranks in the library's own compressed form.
     Regex(Vec<u8>),
@@ -118,6 +121,8 @@ pub enum Value {
     Infos(Vec<Info>),
     /// An array of process names.
     Procs(Vec<Proc>),
+    /// An array of numbers, such as user ids.
+    U32s(Vec<u32>),
     /// A change to an environment: name, value, and the separator where there is one.
     Envar(String, String, char),
     /// A type that is not decoded: its number in the PMIx standard.
@@ -243,6 +248,7 @@ unsafe fn decode(raw: &sys::pmix_value_t, depth: usize) -> Value {
             sys::PMIX_STATUS => Value::Status(Status(data.status)),
             sys::PMIX_PROC_RANK => Value::Rank(data.rank),
             sys::PMIX_DATA_RANGE => Value::Range(data.range),
+            sys::PMIX_PERSIST => Value::Persistence(data.persist),
             sys::PMIX_PROC => Proc::from_raw(data.proc_).map_or(Value::Other(raw.type_), Value::Proc),
             sys::PMIX_BYTE_OBJECT => Value::Bytes(slice(data.bo.bytes.cast(), data.bo.size).to_vec()),
             sys::PMIX_REGEX => Value::Regex(slice(data.bo.bytes.cast(), data.bo.size).to_vec()),
@@ -270,6 +276,7 @@ unsafe fn decode_array(raw: *const sys::pmix_data_array_t, depth: usize) -> Valu
         match u32::from(array.type_) {
             sys::PMIX_INFO => Value::Infos(infos_at_depth(array.array.cast(), array.size, depth)),
             sys::PMIX_PROC => Value::Procs(Proc::from_array(array.array.cast(), array.size)),
+            sys::PMIX_UINT32 => Value::U32s(slice(array.array.cast(), array.size).to_vec()),
             _ => other,
         }
     }

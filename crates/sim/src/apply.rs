@@ -218,9 +218,12 @@ impl World {
                 });
                 self.upcall(rank, input);
             }
-            PmixEffect::Notify { .. }
+            // Virtual processes neither spawn nor publish.
+            PmixEffect::SpawnReply { .. }
+            | PmixEffect::DataReply { .. }
             | PmixEffect::ReplyResize { .. }
             | PmixEffect::ResizeEvent { .. }
+            | PmixEffect::Notify { .. }
             | PmixEffect::Pmi1 { .. } => {}
         }
     }

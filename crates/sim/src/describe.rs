@@ -53,8 +53,9 @@ pub(crate) fn input(input: &Input, message: Option<&Message>) -> String {
 
 fn pmix_call(call: &PmixCall) -> String {
     match call {
-        PmixCall::Fence { job, ranks, data, token } => {
-            format!("pmix fence job {job} {} ranks {} B token {}", ranks.len(), data.len(), token.0)
+        PmixCall::Fence { members, data, token } => {
+            let (job, ranks) = (members.job, members.ranks.len());
+            format!("pmix fence job {job} {ranks} ranks {} B token {}", data.len(), token.0)
         }
         other => format!("pmix {other:?}"),
     }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use ferrite_core::{AbortScope, Input, PmixCall, PmixToken};
 use ferrite_types::{DaemonRank, ExitStatus, ProcId};
-use ferrite_wire::Stream;
+use ferrite_wire::{Members, Stream};
 
 use crate::event::Event;
 use crate::invariants::Observation;
@@ -79,7 +79,7 @@ impl World {
                 if let Some(all) = self.hosts.get_mut(&rank).and_then(|h| h.pmix.enter_fence(proc)) {
                     let token = self.ask(rank, all);
                     let data = Bytes::from(vec![b'f'; FENCE_BYTES]);
-                    let fence = PmixCall::Fence { job: proc.job, ranks: Vec::new(), data, token };
+                    let fence = PmixCall::Fence { members: Members::of(proc.job, Vec::new()), data, token };
                     self.upcall(rank, Input::Pmix(fence));
                 }
                 Some(Stop::Blocked)

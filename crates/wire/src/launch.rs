@@ -1,6 +1,6 @@
 //! Launching a job, and how its processes ended.
 
-use ferrite_types::{EnvOp, ExitStatus, JobId, JobMap, JobSpec, ProcState, Rank};
+use ferrite_types::{EnvOp, ExitStatus, JobId, JobMap, JobSpec, ProcId, ProcState, Rank};
 use serde::{Deserialize, Serialize};
 
 /// What a daemon needs to start its processes of a job.
@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct LaunchOrder {
     /// The job.
     pub job: JobId,
+    /// The process that spawned it; `None` = a submitter did.
+    pub parent: Option<ProcId>,
     /// What was asked for.
     pub spec: JobSpec,
     /// Where everything runs.

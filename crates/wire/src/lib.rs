@@ -11,6 +11,7 @@ mod frame;
 mod handshake;
 mod iof;
 mod launch;
+mod published;
 pub mod remote;
 mod resize;
 
@@ -18,12 +19,13 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 pub use bringup::{Contact, DaemonReport, LaunchFailure, NodeLaunch, Ticket, TicketError, Wireup};
-pub use collective::{CollectiveKey, CollectiveKind, CollectiveResult, Part};
+pub use collective::{CollectiveKey, CollectiveKind, CollectiveResult, Members, Part};
 pub use dvm_contact::{ContactError, DvmContact};
 pub use frame::{CodecError, Dest, Frame, FrameKind, MAX_FRAME, Numbers, Order};
 pub use handshake::{Hello, PREAMBLE_LEN, PreambleError, check_preamble, preamble};
 pub use iof::{StdinDest, Stream};
 pub use launch::{LaunchOrder, ProcEnd, ProcFailure, StartError, StartErrorKind};
+pub use published::{Access, DataCall, DataRange, DataRequest, Found, Persistence};
 pub use resize::{Activation, AddedHost, GrowRequest, Resize, ResizeOutcome, ResizeRequest, ShrinkRequest, SlotChange};
 
 use ferrite_types::{DaemonRank, JobId, ProcId, Rank, RankSet};
@@ -105,7 +107,8 @@ pub enum Message {
     },
 
     // --- jobs
-    /// Head to the daemons that host processes of the job.
+    /// Head to the daemons that host processes of the job, and to others whose processes are to know it: start those that are
+    /// yours, if any.
     Launch(Box<LaunchOrder>),
     /// Daemon to head: all local processes have been attempted.
     LocalLaunchComplete {
@@ -230,6 +233,38 @@ pub enum Message {
         /// The process's blob, or a PMIx status.
         result: CollectiveResult,
     },
+
+    // --- what processes ask of the head
+    /// Daemon to head: a process wants a job started (`PMIx_Spawn`).
+    SpawnRequest {
+        /// Echoed in the reply; unique at the daemon.
+        id: u64,
+        /// The process.
+        parent: ProcId,
+        /// The job.
+        submission: Box<control::Submission>,
+    },
+    /// The answer, once all its processes run.
+    SpawnReply {
+        /// From the request.
+        id: u64,
+        /// The new job, or the PMIx status of what went wrong.
+        result: Result<JobId, i32>,
+    },
+    /// Daemon to head: a process publishes something, or looks it up.
+    DataRequest {
+        /// Echoed in the reply; unique at the daemon.
+        id: u64,
+        /// Who, and what.
+        call: Box<DataCall>,
+    },
+    /// The answer.
+    DataReply {
+        /// From the request.
+        id: u64,
+        /// What was found (of a lookup), or a PMIx status.
+        result: Result<Vec<Found>, i32>,
+    },
 }
 
 impl Message {
@@ -301,6 +336,10 @@ impl Message {
             Message::CollectiveDone { .. } => "collective-done",
             Message::ModexRequest { .. } => "modex-request",
             Message::ModexReply { .. } => "modex-reply",
+            Message::SpawnRequest { .. } => "spawn-request",
+            Message::SpawnReply { .. } => "spawn-reply",
+            Message::DataRequest { .. } => "data-request",
+            Message::DataReply { .. } => "data-reply",
         }
     }
 }

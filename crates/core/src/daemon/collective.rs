@@ -1,12 +1,12 @@
-//! Collectives of processes: PMIx fences and PMI-1 barriers. Local parts gather here, go up the tree of participating
+//! Collectives of processes: PMIx fences, connects and PMI-1 barriers. Local parts gather here, go up the tree of participating
 //! daemons as one, and the result comes back from the head.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::{Bytes, BytesMut};
 use ferrite_router::{Gathered, Rollups};
-use ferrite_types::{DaemonRank, JobId, Rank, RankSet};
-use ferrite_wire::{CollectiveKey, CollectiveKind, CollectiveResult, Message, Part};
+use ferrite_types::{DaemonRank, JobId, JobMap, Rank, RankSet};
+use ferrite_wire::{CollectiveKey, CollectiveKind, CollectiveResult, Members, Message, Part};
 
 use super::Daemon;
 use crate::cx::Cx;
@@ -18,7 +18,7 @@ pub(crate) const PMIX_ERR_NOT_FOUND: i32 = -46;
 pub(crate) const PMIX_ERR_LOST_CONNECTION: i32 = -61;
 
 /// Participants and interface: what successive collectives are counted by.
-type Series = (CollectiveKind, JobId, Vec<Rank>);
+type Series = (CollectiveKind, Members);
 
 /// All collectives that this daemon takes part in.
 #[derive(Debug, Default)]
@@ -32,12 +32,20 @@ pub(super) struct Collectives {
 }
 
 impl Daemon {
-    pub(super) fn on_fence(&mut self, job: JobId, ranks: Vec<Rank>, data: Bytes, token: PmixToken, cx: &mut Cx) {
-        if !self.jobs.contains_key(&job) {
+    /// All local participants have called for a collective of PMIx.
+    pub(super) fn on_collective(
+        &mut self,
+        kind: CollectiveKind,
+        members: Members,
+        data: Bytes,
+        token: PmixToken,
+        cx: &mut Cx,
+    ) {
+        if members.jobs().any(|(job, _)| !self.jobs.contains_key(&job)) {
             cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Err(PMIX_ERR_NOT_FOUND) }));
             return;
         }
-        let key = self.next_key(CollectiveKind::PmixFence, job, ranks);
+        let key = self.next_key(kind, members);
         if self.misses_someone(&key) {
             cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Err(PMIX_ERR_LOST_CONNECTION) }));
             return;
@@ -48,15 +56,15 @@ impl Daemon {
 
     /// All local processes are at the PMI-1 barrier.
     pub(super) fn on_barrier(&mut self, job: JobId, data: Bytes, cx: &mut Cx) {
-        let key = self.next_key(CollectiveKind::Pmi1Barrier, job, Vec::new());
+        let key = self.next_key(CollectiveKind::Pmi1Barrier, Members::of(job, Vec::new()));
         self.enter(key, data, cx);
     }
 
-    fn next_key(&mut self, kind: CollectiveKind, job: JobId, ranks: Vec<Rank>) -> CollectiveKey {
-        let counter = self.collectives.sequence.entry((kind, job, ranks.clone())).or_default();
+    fn next_key(&mut self, kind: CollectiveKind, members: Members) -> CollectiveKey {
+        let counter = self.collectives.sequence.entry((kind, members.clone())).or_default();
         let sequence = *counter;
         *counter += 1;
-        CollectiveKey { kind, job, ranks, sequence }
+        CollectiveKey { kind, members, sequence }
     }
 
     fn enter(&mut self, key: CollectiveKey, data: Bytes, cx: &mut Cx) {
@@ -96,8 +104,7 @@ impl Daemon {
     }
 
     fn participants(&self, key: &CollectiveKey) -> Option<RankSet> {
-        let job = self.jobs.get(&key.job)?;
-        Some(participants(&job.order.map, &key.ranks))
+        participants(&key.members, |job| self.jobs.get(&job).map(|job| &job.order.map))
     }
 
     /// Keys of the collectives that are under way here: begun, heard of from below, or passed up and not decided.
@@ -109,12 +116,13 @@ impl Daemon {
 
     /// The PMI-1 barrier that all local processes have entered and that is not decided.
     pub(super) fn barrier_entered(&self, job: JobId) -> Option<CollectiveKey> {
-        let (kind, ranks) = (CollectiveKind::Pmi1Barrier, Vec::new());
         if !self.jobs.get(&job)?.is_at_barrier() {
             return None;
         }
-        let next = *self.collectives.sequence.get(&(kind, job, Vec::new()))?;
-        Some(CollectiveKey { kind, job, ranks, sequence: next.checked_sub(1)? })
+        let series = (CollectiveKind::Pmi1Barrier, Members::of(job, Vec::new()));
+        let next = *self.collectives.sequence.get(&series)?;
+        let (kind, members) = series;
+        Some(CollectiveKey { kind, members, sequence: next.checked_sub(1)? })
     }
 
     /// Collectives with a participant on one of these daemons can never be complete. The head is told, and decides: it
@@ -135,39 +143,48 @@ impl Daemon {
 
     pub(super) fn on_collective_done(&mut self, key: &CollectiveKey, result: &CollectiveResult, cx: &mut Cx) {
         self.collectives.rollups.cancel(key);
-        let series = (key.kind, key.job, key.ranks.clone());
+        let series = (key.kind, key.members.clone());
         let entered = self.collectives.sequence.get(&series).copied().unwrap_or(0);
         if let Err(status) = result
             && key.sequence >= entered
-            && self.jobs.contains_key(&key.job)
+            && key.members.jobs().all(|(job, _)| self.jobs.contains_key(&job))
         {
             self.collectives.failed.insert(key.clone(), *status);
             return;
         }
         match key.kind {
-            CollectiveKind::PmixFence => {
+            CollectiveKind::PmixFence | CollectiveKind::PmixConnect | CollectiveKind::PmixDisconnect => {
                 if let Some(token) = self.collectives.tokens.remove(key) {
                     cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: result.clone() }));
                 }
             }
-            CollectiveKind::Pmi1Barrier => self.on_barrier_done(key.job, result, cx),
+            CollectiveKind::Pmi1Barrier => self.on_barrier_done(key.members.job, result, cx),
         }
     }
 
     /// A job is gone: whoever still waits in one of its collectives is told so.
     pub(super) fn drop_collectives(&mut self, job: JobId, cx: &mut Cx) {
-        self.collectives.rollups.retain(|key| key.job != job);
-        self.collectives.sequence.retain(|(_, of, _), _| *of != job);
-        self.collectives.failed.retain(|key, _| key.job != job);
-        let over: Vec<_> = self.collectives.tokens.keys().filter(|key| key.job == job).cloned().collect();
+        self.collectives.rollups.retain(|key| !key.members.include(job));
+        self.collectives.sequence.retain(|(_, members), _| !members.include(job));
+        self.collectives.failed.retain(|key, _| !key.members.include(job));
+        let over: Vec<_> = self.collectives.tokens.keys().filter(|key| key.members.include(job)).cloned().collect();
         for token in over.iter().filter_map(|key| self.collectives.tokens.remove(key)) {
             cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Err(PMIX_ERR_LOST_CONNECTION) }));
         }
     }
 }
 
+/// The daemons that host participants; `None` when one of the jobs is not known.
+pub(crate) fn participants<'a>(members: &Members, map: impl Fn(JobId) -> Option<&'a JobMap>) -> Option<RankSet> {
+    let mut daemons = hosts(map(members.job)?, &members.ranks);
+    for (job, ranks) in &members.others {
+        daemons.insert_all(&hosts(map(*job)?, ranks));
+    }
+    Some(daemons)
+}
+
 /// The daemons that host the ranks; no ranks means the whole job.
-pub(crate) fn participants(map: &ferrite_types::JobMap, ranks: &[Rank]) -> RankSet {
+fn hosts(map: &JobMap, ranks: &[Rank]) -> RankSet {
     if ranks.is_empty() { map.daemons() } else { ranks.iter().filter_map(|rank| map.daemon_of(*rank)).collect() }
 }
 

@@ -16,33 +16,32 @@ impl Daemon {
             return;
         };
         job.failed_ranks.extend(failed.iter().map(|failure| failure.rank));
-        if job.living().next().is_none() {
-            return;
-        }
-        if job.order.spec.options.announces_failures() {
+        // Processes of other jobs may wait for those of this one.
+        let here = job.living().next().is_some();
+        if here && job.order.spec.options.announces_failures() {
             cx.effect(Effect::Pmix(PmixEffect::Notify { job: id, failed }));
         }
         self.fail_collectives(id, cx);
+        if here {
+            self.fail_unentered_barrier(id, cx);
+        }
     }
 
     /// True when a participant of the collective has failed: it will never be complete.
     pub(super) fn misses_someone(&self, key: &CollectiveKey) -> bool {
-        let Some(job) = self.jobs.get(&key.job) else {
-            return false;
-        };
-        match key.ranks.as_slice() {
-            [] => !job.failed_ranks.is_empty(),
-            ranks => ranks.iter().any(|rank| job.failed_ranks.contains(rank)),
-        }
+        key.members.jobs().any(|(job, ranks)| match (self.jobs.get(&job), ranks) {
+            (None, _) => false,
+            (Some(job), []) => !job.failed_ranks.is_empty(),
+            (Some(job), ranks) => ranks.iter().any(|rank| job.failed_ranks.contains(rank)),
+        })
     }
 
     /// Those who wait for a process that has failed wait in vain, unless what they wait for was complete before: the head
     /// is asked to decide.
     fn fail_collectives(&mut self, id: JobId, cx: &mut Cx) {
-        let vain = |key: &CollectiveKey| key.job == id && self.misses_someone(key);
+        let vain = |key: &CollectiveKey| key.members.include(id) && self.misses_someone(key);
         let keys: Vec<CollectiveKey> = self.collectives_here().filter(vain).collect();
         self.report_failed(keys, cx);
-        self.fail_unentered_barrier(id, cx);
     }
 
     pub(super) fn report_failed(&self, keys: Vec<CollectiveKey>, cx: &mut Cx) {

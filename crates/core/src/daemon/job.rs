@@ -53,7 +53,7 @@ impl LocalJob {
 }
 
 impl Daemon {
-    /// The head's order to start processes here.
+    /// The head's order to start processes here, or, when there are none of the job, to know it.
     pub(super) fn on_launch(&mut self, order: LaunchOrder, cx: &mut Cx) {
         let id = order.job;
         if self.jobs.contains_key(&id) {
@@ -90,6 +90,8 @@ impl Daemon {
             request.env.insert(0, yield_env(oversubscribed));
             cx.effect(Effect::Spawn { proc: proc_id(id, *rank), request: Box::new(request) });
         }
+        // Without processes there is nothing to wait for.
+        self.report_launch(id, cx);
     }
 
     /// Whether processes share cores once `more` of them are started. By the cores and not by the slots: a process that spins
@@ -119,6 +121,7 @@ impl Daemon {
         }
         self.drop_collectives(id, cx);
         self.drop_modexes(id, cx);
+        self.drop_questions(id, cx);
         cx.effect(Effect::Pmix(PmixEffect::Deregister(id)));
         cx.effect(Effect::CleanJob(id));
     }

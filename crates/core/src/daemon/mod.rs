@@ -12,13 +12,14 @@ mod lifeline;
 mod modex;
 mod pmi1;
 mod proc;
+mod questions;
 mod resize;
 
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use ferrite_types::{DaemonRank, Duration, JobId, ProcId, Timestamp};
-use ferrite_wire::{Message, Ticket};
+use ferrite_wire::{CollectiveKind, Message, Ticket};
 
 use self::bringup::Phase;
 use self::collective::Collectives;
@@ -26,6 +27,7 @@ use self::job::LocalJob;
 use self::lifeline::Lifeline;
 use self::modex::Modexes;
 use self::proc::LocalProc;
+use self::questions::Questions;
 
 pub(crate) use self::bringup::describe as describe_end;
 pub(crate) use self::collective::{PMIX_ERR_LOST_CONNECTION, concatenate, merge, participants};
@@ -44,6 +46,7 @@ pub(crate) struct Daemon {
     jobs: BTreeMap<JobId, LocalJob>,
     collectives: Collectives,
     modexes: Modexes,
+    questions: Questions,
     lifeline: Lifeline,
     resizes: resize::Resizes,
 }
@@ -69,6 +72,7 @@ impl Daemon {
             jobs: BTreeMap::new(),
             collectives: Collectives::default(),
             modexes: Modexes::default(),
+            questions: Questions::default(),
             lifeline: Lifeline::for_silence(silence),
             resizes: resize::Resizes::default(),
         }
@@ -131,6 +135,8 @@ impl Daemon {
             Message::CollectiveDone { key, result } => self.on_collective_done(&key, &result, cx),
             Message::ModexRequest { id, proc } => self.on_modex_request(origin, id, proc, cx),
             Message::ModexReply { id, result } => self.on_modex_reply(id, result, cx),
+            Message::SpawnReply { id, result } => self.on_spawn_reply(id, result, cx),
+            Message::DataReply { id, result } => self.on_data_reply(id, result, cx),
             // The head's conversations, or the node's; a daemon that gets one is late or misaddressed, and ignores it.
             Message::Announce(_)
             | Message::Report(_)
@@ -147,7 +153,9 @@ impl Daemon {
             | Message::Output { .. }
             | Message::StdinCredit { .. }
             | Message::CollectiveFailed { .. }
-            | Message::CollectiveRoot { .. } => {}
+            | Message::CollectiveRoot { .. }
+            | Message::SpawnRequest { .. }
+            | Message::DataRequest { .. } => {}
         }
     }
 
@@ -162,6 +170,7 @@ impl Daemon {
             Timer::BringUp
             | Timer::JobTimeout(_)
             | Timer::SpawnTimeout(_)
+            | Timer::Lookup(_)
             | Timer::Deaths
             | Timer::Campaign(_)
             | Timer::Prep(_)
@@ -179,8 +188,18 @@ impl Daemon {
                 self.on_abort(proc, code, message, scope, cx);
                 cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Ok(Bytes::new()) }));
             }
-            PmixCall::Fence { job, ranks, data, token } => self.on_fence(job, ranks, data, token, cx),
             PmixCall::Resize { proc, request, token } => self.on_resize(proc, request, token, cx),
+            PmixCall::Fence { members, data, token } => {
+                self.on_collective(CollectiveKind::PmixFence, members, data, token, cx);
+            }
+            PmixCall::Connect { members, token } => {
+                self.on_collective(CollectiveKind::PmixConnect, members, Bytes::new(), token, cx);
+            }
+            PmixCall::Disconnect { members, token } => {
+                self.on_collective(CollectiveKind::PmixDisconnect, members, Bytes::new(), token, cx);
+            }
+            PmixCall::Spawn { proc, submission, token } => self.on_spawn(proc, submission, token, cx),
+            PmixCall::Data { call, token } => self.on_data(call, token, cx),
             PmixCall::Modex { proc, token } => self.on_modex(proc, token, cx),
             PmixCall::ModexFetched { fetch, result } => self.on_modex_fetched(fetch, result, cx),
             PmixCall::Pmi1 { proc, data } => self.on_pmi1(proc, &data, cx),

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use ferrite_router::Rollups;
-use ferrite_types::{DaemonRank, JobId, Rank, RankSet};
-use ferrite_wire::{CollectiveKey, CollectiveKind, CollectiveResult, Dest, Message, Part};
+use ferrite_types::{DaemonRank, JobId, RankSet};
+use ferrite_wire::{CollectiveKey, CollectiveKind, CollectiveResult, Dest, Members, Message, Part};
 
 use super::Head;
 use crate::cx::Cx;
@@ -16,28 +16,27 @@ use crate::daemon::{PMIX_ERR_LOST_CONNECTION, concatenate, merge, participants};
 pub(super) struct Collectives {
     rollups: Rollups<CollectiveKey, Part>,
     /// The last one that was decided of each series; they come one after another.
-    decided: BTreeMap<(CollectiveKind, JobId, Vec<Rank>), u64>,
+    decided: BTreeMap<(CollectiveKind, Members), u64>,
 }
 
 impl Collectives {
     fn is_decided(&self, key: &CollectiveKey) -> bool {
-        let series = (key.kind, key.job, key.ranks.clone());
+        let series = (key.kind, key.members.clone());
         self.decided.get(&series).is_some_and(|last| key.sequence <= *last)
     }
 
     /// The job is over.
     pub(super) fn forget(&mut self, job: JobId) {
-        self.rollups.retain(|key| key.job != job);
-        self.decided.retain(|(_, of, _), _| *of != job);
+        self.rollups.retain(|key| !key.members.include(job));
+        self.decided.retain(|(_, members), _| !members.include(job));
     }
 }
 
 impl Head {
     pub(super) fn on_collective_root(&mut self, child: DaemonRank, key: CollectiveKey, part: Part, cx: &mut Cx) {
-        let Some(job) = self.jobs.get(&key.job).filter(|_| !self.collectives.is_decided(&key)) else {
+        let Some(everyone) = self.participants(&key.members).filter(|_| !self.collectives.is_decided(&key)) else {
             return;
         };
-        let everyone = participants(&job.map, &key.ranks);
         if everyone.iter().any(|rank| cx.tree.holes().contains(rank)) {
             return self.decide_collective(&key, Err(PMIX_ERR_LOST_CONNECTION), cx);
         }
@@ -53,20 +52,23 @@ impl Head {
 
     /// How a collective ends, for everybody who takes part; the first decision counts.
     pub(super) fn decide_collective(&mut self, key: &CollectiveKey, result: CollectiveResult, cx: &mut Cx) {
-        let Some(job) = self.jobs.get(&key.job).filter(|_| !self.collectives.is_decided(key)) else {
+        let Some(everyone) = self.participants(&key.members).filter(|_| !self.collectives.is_decided(key)) else {
             return;
         };
         self.collectives.rollups.cancel(key);
-        self.collectives.decided.insert((key.kind, key.job, key.ranks.clone()), key.sequence);
-        let everyone = self.reachable(&participants(&job.map, &key.ranks));
-        cx.multicast(Dest::Many(everyone), Message::CollectiveDone { key: key.clone(), result });
+        self.collectives.decided.insert((key.kind, key.members.clone()), key.sequence);
+        cx.multicast(Dest::Many(self.reachable(&everyone)), Message::CollectiveDone { key: key.clone(), result });
+    }
+
+    /// The daemons that host participants; `None` when one of the jobs is over.
+    fn participants(&self, members: &Members) -> Option<RankSet> {
+        participants(members, |job| self.jobs.get(&job).map(|job| job.map.as_ref()))
     }
 
     /// These daemons are dead: what waits for a part of theirs has failed.
     pub(super) fn lose_participants(&mut self, dead: &RankSet, cx: &mut Cx) {
         let takes_part = |key: &&CollectiveKey| {
-            let all = self.jobs.get(&key.job).map(|job| participants(&job.map, &key.ranks));
-            all.is_some_and(|all| dead.iter().any(|rank| all.contains(rank)))
+            self.participants(&key.members).is_some_and(|all| dead.iter().any(|rank| all.contains(rank)))
         };
         let keys: Vec<CollectiveKey> = self.collectives.rollups.known().filter(takes_part).cloned().collect();
         for key in keys {

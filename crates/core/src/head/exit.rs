@@ -108,7 +108,7 @@ impl Head {
 
     /// The end: whoever still waits for a job gets its reply.
     fn answer_everybody(&mut self, cx: &mut Cx) {
-        let waiting: Vec<JobId> = self.submitted.values().copied().collect();
+        let waiting: Vec<JobId> = self.jobs.values().filter(|job| job.request.is_some()).map(|job| job.id).collect();
         for id in waiting {
             if let Some(job) = self.jobs.get_mut(&id) {
                 job.exit_code.get_or_insert(INTERRUPTED);

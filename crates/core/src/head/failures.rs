@@ -35,6 +35,7 @@ impl Head {
             return Some(ProcFailure { rank: end.rank, state: end.state, code: None });
         }
         self.close_lines(ProcId { job: id, rank: end.rank }, cx);
+        self.purge_proc(ProcId { job: id, rank: end.rank }, cx);
         let job = self.jobs.get(&id).filter(|job| job.is_healthy())?;
         let harmless = end.state == ProcState::TermNonZero && !job.spec.options.error_nonzero_status;
         let (state, code) = consequence(end).filter(|_| !harmless)?;
@@ -104,6 +105,14 @@ impl Head {
 
     /// The first failure decides: its message, its code; what is left of the job is killed.
     pub(super) fn fail_job(&mut self, id: JobId, state: JobState, code: u8, text: String, cx: &mut Cx) {
+        if let Some(request) = self.jobs.get(&id).filter(|job| job.is_healthy()).and_then(|job| job.request) {
+            cx.notice_to(request, text.clone());
+        }
+        self.end_job(id, state, code, text, cx);
+    }
+
+    /// The same for a job of whose end the submitter hears otherwise.
+    pub(super) fn end_job(&mut self, id: JobId, state: JobState, code: u8, text: String, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
         };
@@ -114,9 +123,6 @@ impl Head {
         job.stdin.stop();
         cx.cancel_timer(Timer::JobTimeout(id));
         cx.cancel_timer(Timer::SpawnTimeout(id));
-        if let Some(request) = job.request {
-            cx.notice_to(request, text.clone());
-        }
         job.cause = text;
         let (launched, hosts) = (job.launched, job.map.daemons());
         self.activate(id, state, cx);
@@ -129,6 +135,7 @@ impl Head {
                 job.ended = job.procs.len();
             }
         }
+        self.fail_in_tree(id, state, code, cx);
         self.check_terminated(id, cx);
     }
 

@@ -7,6 +7,7 @@ use ferrite_wire::control::Submission;
 
 use super::holds::Hold;
 use super::policy::Failure;
+use super::spawn::Birth;
 use super::stdin::Pump;
 use crate::RequestId;
 
@@ -15,6 +16,9 @@ use crate::RequestId;
 pub struct Job {
     /// Its id.
     pub id: JobId,
+    pub(super) birth: Birth,
+    /// The submitted job that it descends from: itself, unless a process spawned it.
+    pub(super) root: JobId,
     /// Whom to tell; `None` = it is detached, or its client is gone.
     pub(super) request: Option<RequestId>,
     pub(super) spec: Arc<JobSpec>,
@@ -36,6 +40,8 @@ pub struct Job {
     pub(super) cause: String,
     /// The first failure that it survived: its result, unless something else ends it.
     pub(super) survived: Option<Failure>,
+    /// Daemons that were sent the launch order: those that host it, and others whose processes may meet its own.
+    pub(super) known_at: RankSet,
     /// True once the launch order was sent.
     pub(super) launched: bool,
     /// When it entered which state.
@@ -60,6 +66,8 @@ impl Job {
     pub(super) fn new(id: JobId, request: Option<RequestId>, submission: Submission) -> Job {
         Job {
             id,
+            birth: Birth::Submitted,
+            root: id,
             request,
             spec: Arc::new(submission.spec),
             env: submission.env,
@@ -73,6 +81,7 @@ impl Job {
             exit_code: None,
             cause: String::new(),
             survived: None,
+            known_at: RankSet::new(),
             launched: false,
             states: Vec::new(),
             stdin: Pump::default(),

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_types::{DaemonRank, Duration, JobId, JobState, NodeRecord, ProcState, RankSet};
+use ferrite_types::{DaemonRank, Duration, JobId, JobState, NodeRecord, ProcId, ProcState, RankSet};
 use ferrite_wire::{Contact, Message, ProcFailure};
 
 use super::policy::Failure;
@@ -134,10 +134,14 @@ impl Head {
         if let Some(Loss { node, cause }) = first {
             let text = notices::daemon_lost(id, node, cause, failed.len());
             self.on_failure(id, Failure { state: JobState::CommFailed, code: 1, text }, survived, cx);
+            failed.iter().for_each(|end| self.purge_proc(ProcId { job: id, rank: end.rank }, cx));
             self.tell_survivors(id, failed, cx);
         }
-        // A job that goes on does not wait for those there to call init.
-        dead.keys().for_each(|rank| self.on_registered(*rank, id, cx));
+        // A job that goes on does not wait for those there to call init, nor for daemons that were only to know it.
+        for rank in dead.keys() {
+            self.on_registered(*rank, id, cx);
+            self.on_local_launch(*rank, id, Vec::new(), Vec::new(), cx);
+        }
         self.check_terminated(id, cx);
         hit
     }

@@ -18,8 +18,10 @@ mod notices;
 mod output;
 mod placement;
 mod policy;
+mod published;
 mod requests;
 mod shrink;
+mod spawn;
 mod states;
 mod status;
 mod stdin;
@@ -77,6 +79,8 @@ pub struct Head {
     occupancy: Occupancy,
     output: output::Mux,
     losses: losses::Losses,
+    trees: spawn::Trees,
+    published: published::Store,
     exit: Exit,
 }
 
@@ -108,6 +112,8 @@ impl Head {
             occupancy: Occupancy::default(),
             output: output::Mux::default(),
             losses: losses::Losses::default(),
+            trees: spawn::Trees::default(),
+            published: published::Store::default(),
             exit: Exit::default(),
         }
     }
@@ -155,6 +161,7 @@ impl Head {
                 | Timer::Prep(_)
                 | Timer::JobTimeout(_)
                 | Timer::SpawnTimeout(_)
+                | Timer::Lookup(_)
                 | Timer::Deaths => true,
                 Timer::Wireup
                 | Timer::KillStep(_)
@@ -202,6 +209,7 @@ impl Head {
             Input::Timer(Timer::BringUp) => self.on_bringup_deadline(cx),
             Input::Timer(Timer::JobTimeout(job)) => self.on_job_timeout(job, cx),
             Input::Timer(Timer::SpawnTimeout(job)) => self.on_spawn_timeout(job, cx),
+            Input::Timer(Timer::Lookup(number)) => self.on_lookup_timeout(number, cx),
             Input::Timer(Timer::Deaths) => self.on_deaths_timer(cx),
             other => unreachable!("not an input of the head: {other:?}"),
         }
@@ -224,7 +232,9 @@ impl Head {
             | Message::Output { .. }
             | Message::StdinCredit { .. }
             | Message::CollectiveFailed { .. }
-            | Message::CollectiveRoot { .. } => true,
+            | Message::CollectiveRoot { .. }
+            | Message::SpawnRequest { .. }
+            | Message::DataRequest { .. } => true,
             Message::Rehome { .. }
             | Message::Wireup(_)
             | Message::Died { .. }
@@ -245,7 +255,9 @@ impl Head {
             | Message::CollectivePart { .. }
             | Message::CollectiveDone { .. }
             | Message::ModexRequest { .. }
-            | Message::ModexReply { .. } => false,
+            | Message::ModexReply { .. }
+            | Message::SpawnReply { .. }
+            | Message::DataReply { .. } => false,
         }
     }
 
@@ -268,6 +280,8 @@ impl Head {
             Message::StdinCredit { job, bytes } => self.on_stdin_credit(origin, job, bytes, cx),
             Message::CollectiveFailed { key, status } => self.decide_collective(&key, Err(status), cx),
             Message::CollectiveRoot { key, part } => self.on_collective_root(origin, key, part, cx),
+            Message::SpawnRequest { id, parent, submission } => self.on_spawn(origin, id, parent, *submission, cx),
+            Message::DataRequest { id, call } => self.on_data(origin, id, *call, cx),
             other => unreachable!("not a message for the head: {}", other.kind()),
         }
         self.run_activated(cx);

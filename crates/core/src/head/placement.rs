@@ -5,7 +5,7 @@ use std::fmt::Write;
 use bytes::Bytes;
 use ferrite_map::{Occupancy, display, place};
 use ferrite_rm::select;
-use ferrite_types::{DaemonRank, JobId, JobMap, JobSpec, JobState, NodeRecord, Rank};
+use ferrite_types::{DaemonRank, JobId, JobMap, JobSpec, JobState, NodeRecord, NodeShare, Rank};
 use ferrite_wire::Stream;
 
 use super::{Head, Job};
@@ -55,10 +55,19 @@ impl Head {
         nodes: &[NodeRecord],
         occupancy: &Occupancy,
     ) -> Result<JobMap, String> {
+        let shares = self.shares_among(spec, nodes)?;
+        place(spec, nodes, &shares, occupancy).map_err(|e| e.to_string())
+    }
+
+    /// The nodes that each app may use.
+    pub(super) fn shares(&self, spec: &JobSpec) -> Result<Vec<Vec<NodeShare>>, String> {
+        self.shares_among(spec, &self.nodes)
+    }
+
+    fn shares_among(&self, spec: &JobSpec, nodes: &[NodeRecord]) -> Result<Vec<Vec<NodeShare>>, String> {
         let keep_fqdn = self.params.flag("prte_keep_fqdn_hostnames").unwrap_or(false);
         let shares = spec.apps.iter().map(|app| select(nodes, &app.hosts, keep_fqdn).map_err(|e| e.to_string()));
-        let shares = shares.collect::<Result<Vec<_>, String>>()?;
-        place(spec, nodes, &shares, occupancy).map_err(|e| e.to_string())
+        shares.collect()
     }
 
     pub(super) fn mapping_complete(&mut self, id: JobId, cx: &mut Cx) {

@@ -57,7 +57,7 @@ impl Head {
         if failed.is_empty() || !job.is_healthy() || job.all_ended() {
             return;
         }
-        let hosts = self.reachable(&job.map.daemons());
+        let hosts = self.reachable(&job.known_at);
         cx.multicast(Dest::Many(hosts), Message::ProcsFailed { job: id, failed });
     }
 

@@ -4,8 +4,8 @@ use ferrite_types::{JobId, JobState};
 use ferrite_wire::control::{Done, Reply, Request, Submission};
 use ferrite_wire::{Dest, Message};
 
+use super::Head;
 use super::exit::INTERRUPTED;
-use super::{Head, status};
 use crate::RequestId;
 use crate::cx::Cx;
 
@@ -79,7 +79,10 @@ impl Head {
             self.cached.remove(at);
             return cx.reply(request, Reply::Done(Done { exit_code: INTERRUPTED, job: None }));
         }
-        if let Some(id) = self.submitted.get(&request).copied() {
+        let Some(root) = self.submitted.get(&request).copied() else {
+            return;
+        };
+        for id in self.tree_of(root) {
             let text = format!("The run was interrupted.\nJob {id} was ended.");
             self.fail_job(id, JobState::KilledByCmd, INTERRUPTED, text, cx);
         }
@@ -89,19 +92,24 @@ impl Head {
     pub(super) fn on_client_gone(&mut self, request: RequestId, cx: &mut Cx) {
         self.forget_requester(request);
         self.cached.retain(|(id, _)| *id != request);
-        let Some(id) = self.submitted.remove(&request) else {
+        let Some(root) = self.submitted.remove(&request) else {
             return;
         };
-        if let Some(job) = self.jobs.get_mut(&id) {
-            job.request = None;
+        let ids = self.tree_of(root);
+        for id in &ids {
+            if let Some(job) = self.jobs.get_mut(id) {
+                job.request = None;
+            }
         }
-        let text = "Its client (prun) is gone.".to_owned();
-        self.fail_job(id, JobState::KilledByCmd, INTERRUPTED, text, cx);
+        for id in ids {
+            let text = "Its client (prun) is gone.".to_owned();
+            self.fail_job(id, JobState::KilledByCmd, INTERRUPTED, text, cx);
+        }
     }
 
     pub(super) fn on_signal_submitted(&mut self, request: RequestId, signal: i32, cx: &mut Cx) {
-        if let Some(id) = self.submitted.get(&request).copied() {
-            self.send_signal(id, signal, cx);
+        if let Some(root) = self.submitted.get(&request).copied() {
+            self.tree_of(root).into_iter().for_each(|id| self.send_signal(id, signal, cx));
         }
     }
 
@@ -112,15 +120,14 @@ impl Head {
         }
     }
 
-    /// The reply to the submission of this job, which is as good as over.
+    /// The reply to the submission of this job, which is as good as over, unless others that it has spawned go on.
     pub(super) fn reply_to_submitter(&mut self, id: JobId, cx: &mut Cx) {
         let Some(request) = self.jobs.get_mut(&id).and_then(|job| job.request.take()) else {
             return;
         };
-        self.submitted.remove(&request);
-        let job = &self.jobs[&id];
-        let exit_code = job.exit_code.unwrap_or(0);
-        let last = status::line(self, job);
-        cx.reply(request, Reply::Done(Done { exit_code, job: Some(last) }));
+        if let Some((exit_code, job)) = self.leave_tree(id) {
+            self.submitted.remove(&request);
+            cx.reply(request, Reply::Done(Done { exit_code, job }));
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use ferrite_types::{DaemonRank, JobId, JobState, ProcState, Rank, RankSet};
 use ferrite_wire::control::{Reply, Submission};
-use ferrite_wire::{Dest, LaunchOrder, Message, StartError};
+use ferrite_wire::{Dest, Message, StartError};
 
 use super::{Head, Job, status};
 use crate::cx::Cx;
@@ -113,16 +113,16 @@ impl Head {
     }
 
     fn send_launch(&mut self, id: JobId, cx: &mut Cx) {
-        let univ_size = self.total_slots();
+        let audience = self.audience(id, cx);
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
         };
         job.launched = true;
-        let exit_without_sync_ok = self.params.flag("prte_allowed_exit_without_sync").unwrap_or(false);
-        let (spec, map, env) = ((*job.spec).clone(), (*job.map).clone(), std::mem::take(&mut job.env));
-        let order = LaunchOrder { job: id, spec, map, env, univ_size, exit_without_sync_ok };
-        let hosts = Dest::Many(job.map.daemons());
-        cx.multicast(hosts, Message::Launch(Box::new(order)));
+        job.launching.insert_all(&audience);
+        job.known_at.clone_from(&audience);
+        let Some(job) = self.jobs.get(&id) else { return };
+        let order = self.launch_order(job, job.env.clone());
+        cx.multicast(Dest::Many(audience), Message::Launch(Box::new(order)));
     }
 
     /// A daemon has attempted its processes (seed 1, step 16).
@@ -140,7 +140,7 @@ impl Head {
         if !job.launching.remove(daemon) {
             return;
         }
-        let first = job.launching.len() + 1 == job.map.daemons().len();
+        let first = job.state == JobState::SendLaunchMsg;
         for (rank, pid) in &started {
             if let Some(proc) = job.procs.get_mut(rank.0 as usize) {
                 proc.pid = Some(*pid);
@@ -170,6 +170,7 @@ impl Head {
             self.counters.on_running(job, cx.now);
         }
         self.start_stdin(id, cx);
+        self.answer_spawn(id, Ok(()), cx);
     }
 
     pub(super) fn on_registered(&mut self, daemon: DaemonRank, id: JobId, cx: &mut Cx) {
@@ -198,13 +199,15 @@ impl Head {
             cx.effect(Effect::CloseFile(file));
         }
         self.collectives.forget(id);
+        self.purge_job(id, cx);
         self.release_slots(&job, cx);
         if job.launched {
-            cx.multicast(Dest::Many(self.reachable(&job.map.daemons())), Message::Forget(id));
+            cx.multicast(Dest::Many(self.reachable(&job.known_at)), Message::Forget(id));
         }
+        let code = self.code_after(&job);
         if !self.config.persistent && self.jobs.is_empty() {
             self.set_dvm_state(JobState::AllJobsComplete, cx);
-            self.shut_down(job.exit_code.unwrap_or(0), cx);
+            self.shut_down(code, cx);
         }
     }
 

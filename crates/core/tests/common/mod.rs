@@ -12,7 +12,7 @@ use ferrite_core::{
 use ferrite_rm::Allocation;
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, Submission};
-use ferrite_wire::{Contact, Message, Stream};
+use ferrite_wire::{Contact, Members, Message, Stream};
 
 /// See the module.
 pub struct Cluster {
@@ -343,7 +343,8 @@ impl Cluster {
     /// A fence of these ranks only.
     pub fn fence_of(&mut self, at: u32, ranks: &[u32], token: u64, data: &'static [u8]) {
         let ranks = ranks.iter().map(|rank| Rank(*rank)).collect();
-        let call = PmixCall::Fence { job: JobId(1), ranks, data: Bytes::from_static(data), token: PmixToken(token) };
+        let members = Members::of(JobId(1), ranks);
+        let call = PmixCall::Fence { members, data: Bytes::from_static(data), token: PmixToken(token) };
         self.input(DaemonRank(at), Input::Pmix(call));
         self.run();
     }

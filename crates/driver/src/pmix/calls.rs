@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use ferrite_core::{AbortScope, Input, PmixCall, PmixToken};
-use ferrite_pmix::{Completer, Proc, Status, Upcall};
+use ferrite_pmix::{Completer, Proc, Published, Status, Upcall};
 use ferrite_types::{JobId, ProcId, Rank};
-use ferrite_wire::CollectiveResult;
+use ferrite_wire::{CollectiveResult, DataCall, Found, Members};
 
+use super::{published, spawn};
 use crate::Inbox;
 
 /// The jobs that may call, by namespace.
@@ -31,6 +32,8 @@ pub(super) struct Calls {
 enum Reply {
     Done(Completer<()>),
     Data(Completer<Vec<u8>>),
+    Spawned(Completer<String>),
+    Found(Completer<Vec<Published>>),
 }
 
 impl Reply {
@@ -38,6 +41,16 @@ impl Reply {
         match self {
             Reply::Done(reply) => reply.complete(result.map(drop).map_err(Status)),
             Reply::Data(reply) => reply.complete(result.map(Vec::from).map_err(Status)),
+            Reply::Spawned(_) | Reply::Found(_) => self.fail(result.err().map_or(Status::ERROR, Status)),
+        }
+    }
+
+    fn fail(self, status: Status) {
+        match self {
+            Reply::Done(reply) => reply.complete(Err(status)),
+            Reply::Data(reply) => reply.complete(Err(status)),
+            Reply::Spawned(reply) => reply.complete(Err(status)),
+            Reply::Found(reply) => reply.complete(Err(status)),
         }
     }
 }
@@ -66,14 +79,13 @@ impl Calls {
                 self.pass(PmixCall::Abort { proc, code: status, message, scope, token });
             }
             Upcall::Fence { procs, data, local_status, reply, .. } => {
-                let participants = participants(&procs, names);
-                match (local_status.into_result(), participants) {
-                    (Ok(()), Some((job, ranks))) => {
-                        let token = self.keep(job, Reply::Data(reply));
-                        self.pass(PmixCall::Fence { job, ranks, data: Bytes::from(data), token });
+                let members = local_status.into_result().and_then(|()| participants(&procs, names));
+                match members {
+                    Ok(members) => {
+                        let token = self.keep(members.job, Reply::Data(reply));
+                        self.pass(PmixCall::Fence { members, data: Bytes::from(data), token });
                     }
-                    (Err(status), _) => reply.complete(Err(status)),
-                    (_, None) => reply.complete(Err(Status::NOT_SUPPORTED)),
+                    Err(status) => reply.complete(Err(status)),
                 }
             }
             Upcall::DirectModex { proc, reply, .. } => {
@@ -83,10 +95,40 @@ impl Calls {
                 let token = self.keep(proc.job, Reply::Data(reply));
                 self.pass(PmixCall::Modex { proc, token });
             }
-            Upcall::Connect { reply, .. } | Upcall::Disconnect { reply, .. } => reply.refuse(),
+            Upcall::Connect { procs, reply, .. } => {
+                self.meet(&procs, reply, names, |members, token| PmixCall::Connect { members, token });
+            }
+            Upcall::Disconnect { procs, reply, .. } => {
+                self.meet(&procs, reply, names, |members, token| PmixCall::Disconnect { members, token });
+            }
+            Upcall::Publish { proc, info, reply } => {
+                let call = known(&proc, names).and_then(|proc| published::publish(proc, &info));
+                self.ask(call, Reply::Done(reply));
+            }
+            Upcall::Unpublish { proc, keys, info, reply } => {
+                let call = known(&proc, names).and_then(|proc| published::unpublish(proc, keys, &info));
+                self.ask(call, Reply::Done(reply));
+            }
+            Upcall::Lookup { proc, keys, info, reply } => {
+                let call = known(&proc, names).and_then(|proc| published::lookup(proc, keys, &info));
+                self.ask(call, Reply::Found(reply));
+            }
+            Upcall::Spawn { proc, info, apps, reply } => {
+                tracing::debug!(?proc, ?info, ?apps, "a process spawns a job");
+                let submission = spawn::submission(&info, &apps, "").map_err(|cause| {
+                    tracing::warn!(cause, "what a process wants to spawn cannot be understood");
+                    Status::BAD_PARAM
+                });
+                match known(&proc, names).and_then(|proc| Ok((proc, submission?))) {
+                    Ok((proc, submission)) => {
+                        let token = self.keep(proc.job, Reply::Spawned(reply));
+                        self.pass(PmixCall::Spawn { proc, submission: Box::new(submission), token });
+                    }
+                    Err(status) => reply.complete(Err(status)),
+                }
+            }
             Upcall::Log { reply, .. } | Upcall::PushStdin { reply, .. } => reply.refuse(),
             Upcall::ToolConnected { reply, .. } => reply.refuse(),
-            Upcall::Spawn { reply, .. } => reply.refuse(),
             Upcall::Query { reply, .. } => reply.refuse(),
             Upcall::JobControl { reply, .. } => reply.refuse(),
             Upcall::Event { code, source, .. } => {
@@ -104,6 +146,56 @@ impl Calls {
     pub(super) fn reply(&mut self, token: PmixToken, result: CollectiveResult) {
         if let Some((_, reply)) = self.waiting.remove(&token) {
             reply.give(result);
+        }
+    }
+
+    /// The machine's reply to a spawn.
+    pub(super) fn reply_spawn(&mut self, token: PmixToken, result: Result<String, i32>) {
+        match self.waiting.remove(&token) {
+            Some((_, Reply::Spawned(reply))) => reply.complete(result.map_err(Status)),
+            Some((_, reply)) => reply.fail(Status::ERROR),
+            None => {}
+        }
+    }
+
+    /// The machine's reply to a publication or a lookup.
+    pub(super) fn reply_data(
+        &mut self,
+        token: PmixToken,
+        result: Result<Vec<Found>, i32>,
+        nspace: impl Fn(ProcId) -> String,
+    ) {
+        match (self.waiting.remove(&token), result) {
+            (None, _) => {}
+            (Some((_, Reply::Found(reply))), Ok(found)) => reply.complete(Ok(published::found(found, nspace))),
+            (Some((_, reply)), Ok(_)) => reply.give(Ok(Bytes::new())),
+            (Some((_, reply)), Err(status)) => reply.fail(Status(status)),
+        }
+    }
+
+    fn meet(
+        &mut self,
+        procs: &[Proc],
+        reply: Completer<()>,
+        names: &Names,
+        call: impl FnOnce(Members, PmixToken) -> PmixCall,
+    ) {
+        match participants(procs, names) {
+            Ok(members) => {
+                let token = self.keep(members.job, Reply::Done(reply));
+                self.pass(call(members, token));
+            }
+            Err(status) => reply.complete(Err(status)),
+        }
+    }
+
+    fn ask(&mut self, call: Result<DataCall, Status>, reply: Reply) {
+        match call {
+            Ok(call) => {
+                let token = self.keep(call.proc.job, reply);
+                self.pass(PmixCall::Data { call: Box::new(call), token });
+            }
+            Err(status) => reply.fail(status),
         }
     }
 
@@ -159,26 +251,33 @@ fn find(proc: &Proc, names: &Names) -> Option<ProcId> {
     (proc.rank < known.size).then_some(ProcId { job: known.job, rank: Rank(proc.rank) })
 }
 
-/// The job of a fence and its ranks as the machine wants them: sorted, and empty for the whole job. `None` when it spans jobs.
-fn participants(procs: &[Proc], names: &Names) -> Option<(JobId, Vec<Rank>)> {
-    let nspace = &procs.first()?.nspace;
-    let known = names.get(nspace)?;
-    if procs.iter().any(|p| p.nspace != *nspace) {
-        return None;
+fn known(proc: &Proc, names: &Names) -> Result<ProcId, Status> {
+    find(proc, names).ok_or(Status::NOT_FOUND)
+}
+
+/// The participants as the machine wants them: for each job its ranks, sorted, and none for the whole job.
+fn participants(procs: &[Proc], names: &Names) -> Result<Members, Status> {
+    let mut jobs: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
+    for proc in procs {
+        jobs.entry(&proc.nspace).or_default().push(proc.rank);
     }
-    if procs.iter().any(|p| p.rank == Proc::WILDCARD) {
-        return Some((known.job, Vec::new()));
-    }
-    let mut ranks: Vec<Rank> = procs.iter().map(|p| Rank(p.rank)).collect();
+    let members = jobs.into_iter().map(|(nspace, ranks)| {
+        let known = names.get(nspace).ok_or(Status::NOT_FOUND)?;
+        Ok((known.job, ranks_of(ranks, known.size)?))
+    });
+    Members::of_jobs(members.collect::<Result<_, Status>>()?).ok_or(Status::BAD_PARAM)
+}
+
+fn ranks_of(mut ranks: Vec<u32>, size: u32) -> Result<Vec<Rank>, Status> {
     ranks.sort_unstable();
     ranks.dedup();
-    if ranks.last()?.0 >= known.size {
-        return None;
+    match ranks.last() {
+        // Higher than any rank.
+        Some(&Proc::WILDCARD) => Ok(Vec::new()),
+        Some(&last) if last >= size => Err(Status::BAD_PARAM),
+        _ if ranks.len() == size as usize => Ok(Vec::new()),
+        _ => Ok(ranks.into_iter().map(Rank).collect()),
     }
-    if ranks.len() == known.size as usize {
-        ranks.clear();
-    }
-    Some((known.job, ranks))
 }
 
 #[cfg(test)]
@@ -213,7 +312,7 @@ mod tests {
     }
     fn ranks_of(input: Input) -> (Vec<u32>, PmixToken) {
         match input {
-            Input::Pmix(PmixCall::Fence { ranks, token, .. }) => (ranks.iter().map(|r| r.0).collect(), token),
+            Input::Pmix(PmixCall::Fence { members, token, .. }) => (members.ranks.iter().map(|r| r.0).collect(), token),
             other => panic!("unexpected {other:?}"),
         }
     }
@@ -229,6 +328,18 @@ mod tests {
             calls.receive(fence(&procs).0, &names);
             assert_eq!(ranks_of(inputs.try_recv().unwrap()).0, ranks);
         }
+    }
+
+    #[test]
+    fn a_fence_of_two_jobs_names_both_in_their_order() {
+        let (mut calls, mut inputs, mut names) = world();
+        names.insert("d@10".to_owned(), Known { job: JobId(10), size: 2 });
+        names.insert("d@2".to_owned(), Known { job: JobId(2), size: 2 });
+        let procs = [("d@2", 1), ("d@10", 1), ("d@1", Proc::WILDCARD), ("d@10", 0)];
+        calls.receive(fence(&procs).0, &names);
+        let Input::Pmix(PmixCall::Fence { members, .. }) = inputs.try_recv().unwrap() else { panic!("a fence") };
+        let all: Vec<_> = members.jobs().map(|(job, ranks)| (job.0, ranks.len())).collect();
+        assert_eq!(all, [(1, 0), (2, 1), (10, 0)]);
     }
 
     #[test]
@@ -266,7 +377,7 @@ mod tests {
         assert_eq!(answer.try_recv(), Ok(Err(Status::NOT_FOUND)));
         let (upcall, answer) = fence(&[("d@1", 0), ("e@1", 0)]);
         calls.receive(upcall, &names);
-        assert_eq!(answer.try_recv(), Ok(Err(Status::NOT_SUPPORTED)));
+        assert_eq!(answer.try_recv(), Ok(Err(Status::NOT_FOUND)));
         assert!(inputs.try_recv().is_err());
     }
 }

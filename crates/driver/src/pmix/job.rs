@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use ferrite_core::Registration;
-use ferrite_pmix::{AppInfo, JobInfo, LocalProc, NodeInfo};
+use ferrite_pmix::{AppInfo, JobInfo, LocalProc, NodeInfo, Proc};
 use ferrite_types::{AppContext, CpuSet, JobMap};
 use ferrite_wire::LaunchOrder;
 
@@ -32,6 +32,7 @@ pub(super) fn job_info(registration: &Registration, session: &Path) -> JobInfo {
         local: local(registration, &nsdir),
         oversubscribed: registration.oversubscribed,
         nsdir,
+        parent: order.parent.map(|parent| Proc::new(parent.job.nspace(&registration.dvm), parent.rank.0)),
         uid: rustix::process::getuid().as_raw(),
         gid: rustix::process::getgid().as_raw(),
         ..JobInfo::default()
@@ -146,6 +147,7 @@ pub(super) mod tests {
         };
         let order = LaunchOrder {
             job: JobId(1),
+            parent: None,
             spec: JobSpec::new(vec![app(program), app(program)]),
             map,
             env: Vec::new(),

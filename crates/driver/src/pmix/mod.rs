@@ -10,6 +10,7 @@ mod events;
 mod hint;
 mod job;
 mod pmi1;
+mod published;
 mod rendezvous;
 mod spawn;
 mod tools;
@@ -135,6 +136,14 @@ impl PmixBridge {
                 self.shared.deregister(job);
             }
             PmixEffect::Reply { token, result } => self.shared.calls.borrow_mut().reply(token, result),
+            PmixEffect::SpawnReply { token, result } => {
+                let result = result.map(|job| job.nspace(&self.shared.dvm));
+                self.shared.calls.borrow_mut().reply_spawn(token, result);
+            }
+            PmixEffect::DataReply { token, result } => {
+                let nspace = |proc: ProcId| proc.job.nspace(&self.shared.dvm);
+                self.shared.calls.borrow_mut().reply_data(token, result, nspace);
+            }
             PmixEffect::FetchModex { fetch, proc } => self.shared.fetch(fetch, proc),
             PmixEffect::Notify { job, failed } => self.shared.notify(job, &failed),
             PmixEffect::ReplyResize { token, .. } => {
@@ -198,12 +207,13 @@ impl Shared {
         let id = order.job;
         let known = Known { job: id, size: order.map.procs.len() as u32 };
         self.names.borrow_mut().insert(id.nspace(&self.dvm), known);
-        let wanted = self.worker.get().is_none()
+        let local_size = order.map.on_daemon(self.daemon).count() as u32;
+        let wanted = local_size > 0
+            && self.worker.get().is_none()
             && order.spec.apps.iter().any(|app| {
                 let wdir = app.wdir.as_ref().unwrap_or(&app.submit_dir);
                 app.argv.first().is_some_and(|p| self.hints.borrow_mut().wants_pmix(p, Path::new(wdir)))
             });
-        let local_size = order.map.on_daemon(self.daemon).count() as u32;
         let job = Job { registration, local_size, is_ready: false, connected: BTreeSet::new(), failures: Vec::new() };
         if let Some(worker) = self.worker.get() {
             self.present(worker, id, &job);

@@ -1,4 +1,4 @@
-//! What a PMIx tool wants started (`PMIx_Spawn`), as a submission. Pure. Keys that mean nothing to us are for the library or
+//! What a PMIx tool or a process wants started (`PMIx_Spawn`), as a submission. Pure. Keys that mean nothing to us are for the library or
 //! the process and are passed over, as the standard has it; a value that cannot be understood is an error.
 
 use std::ffi::CStr;
@@ -10,24 +10,24 @@ use ferrite_rm::hostlist;
 use ferrite_types::{AppContext, Duration, EnvOp, HostSelection, JobSpec, Rank, StdinTarget};
 use ferrite_wire::control::Submission;
 
-/// Translates a spawn.
+/// Translates a spawn; `dir` is the directory of an app that names none.
 ///
 /// # Errors
 /// What cannot be understood, in words.
-pub(super) fn submission(info: &[Info], apps: &[App]) -> Result<Submission, String> {
-    let mut spec = JobSpec::new(apps.iter().map(app_context).collect::<Result<_, _>>()?);
+pub(super) fn submission(info: &[Info], apps: &[App], dir: &str) -> Result<Submission, String> {
+    let mut spec = JobSpec::new(apps.iter().map(|app| app_context(app, dir)).collect::<Result<_, _>>()?);
     for info in info {
         apply(info, &mut spec)?;
     }
     Ok(Submission { env: info.iter().filter_map(env_op).collect(), ..Submission::of(spec) })
 }
 
-fn app_context(app: &App) -> Result<AppContext, String> {
+fn app_context(app: &App, dir: &str) -> Result<AppContext, String> {
     let mut env: Vec<EnvOp> = app.env.iter().filter_map(|pair| pair.split_once('=')).map(set).collect();
     let mut context = AppContext {
         argv: app.argv.clone(),
         np: Some(app.maxprocs).filter(|n| *n > 0),
-        submit_dir: app.cwd.clone().unwrap_or_else(|| "/".to_owned()),
+        submit_dir: app.cwd.clone().unwrap_or_else(|| dir.to_owned()),
         ..AppContext::default()
     };
     for info in &app.info {
@@ -134,7 +134,8 @@ mod tests {
     #[test]
     fn a_spawn_says_what_a_command_line_says() {
         let job = [info("pmix.mapby", "ppr:2:node"), info("pmix.iof.tag", true), info("pmix.unknown", 7u32)];
-        let wish = submission(&job, &[app(vec![info("pmix.host", "n1,n2"), info("pmix.wdir", "/there")])]).unwrap();
+        let wish =
+            submission(&job, &[app(vec![info("pmix.host", "n1,n2"), info("pmix.wdir", "/there")])], "/").unwrap();
         let spec = wish.spec;
         assert_eq!(spec.map.by, Some(ferrite_types::MapBy::PerNode(2)));
         assert!(spec.output.tag);
@@ -146,15 +147,15 @@ mod tests {
     #[test]
     fn a_spawn_has_the_policies_about_failures() {
         let job = [info("pmix.recover", true), info("pmix.continuous", true), info("pmix.abnz", false)];
-        let options = submission(&job, &[app(vec![])]).unwrap().spec.options;
+        let options = submission(&job, &[app(vec![])], "/").unwrap().spec.options;
         assert!(options.recoverable && options.continuous && !options.error_nonzero_status);
     }
 
     #[test]
     fn what_cannot_be_understood_is_named() {
-        let cause = submission(&[info("pmix.mapby", "moon")], &[app(vec![])]).unwrap_err();
+        let cause = submission(&[info("pmix.mapby", "moon")], &[app(vec![])], "/").unwrap_err();
         assert!(cause.starts_with("pmix.mapby: "), "{cause}");
-        let cause = submission(&[], &[app(vec![info("pmix.hostfile", "h")])]).unwrap_err();
+        let cause = submission(&[], &[app(vec![info("pmix.hostfile", "h")])], "/").unwrap_err();
         assert!(cause.contains("hostfile"), "{cause}");
     }
 }

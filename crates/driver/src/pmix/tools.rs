@@ -40,7 +40,7 @@ impl Tools {
             Upcall::ToolConnected { info, reply } => self.admit(&info, reply),
             Upcall::Spawn { proc, info, apps, reply } if self.tools.contains_key(&proc) => {
                 tracing::debug!(?proc, ?info, ?apps, "a PMIx tool spawns a job");
-                self.spawn(proc, spawn::submission(&info, &apps), reply, worker);
+                self.spawn(proc, spawn::submission(&info, &apps, "/"), reply, worker);
             }
             Upcall::PushStdin { targets, data, reply, .. } => self.push(&targets, data, reply),
             Upcall::JobControl { proc, targets, directives, reply } if self.tools.contains_key(&proc) => {

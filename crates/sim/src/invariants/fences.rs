@@ -4,16 +4,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_core::{Effect, Input, PmixCall, PmixEffect, PmixToken};
-use ferrite_types::{DaemonRank, JobId, ProcId, Rank};
+use ferrite_types::{DaemonRank, ProcId, Rank};
+use ferrite_wire::Members;
 
 use super::{Invariant, Observation, require};
 
-/// Job, participants, number.
-type Fence = (JobId, Vec<Rank>, u64);
+/// Participants, number.
+type Fence = (Members, u64);
 
 #[derive(Default)]
 pub(super) struct Fences {
-    entered: BTreeMap<(DaemonRank, JobId, Vec<Rank>), u64>,
+    entered: BTreeMap<(DaemonRank, Members), u64>,
     open: BTreeMap<(DaemonRank, PmixToken), Fence>,
     /// How each has ended, and where first.
     ended: BTreeMap<Fence, (bool, DaemonRank)>,
@@ -25,13 +26,14 @@ impl Fences {
         let Some(fence) = self.open.remove(&(rank, token)) else {
             return Ok(());
         };
-        let first = (rank, ProcId { job: fence.0, rank: Rank(0) });
-        let last = (rank, ProcId { job: fence.0, rank: Rank(u32::MAX) });
+        let job = fence.0.job;
+        let first = (rank, ProcId { job, rank: Rank(0) });
+        let last = (rank, ProcId { job, rank: Rank(u32::MAX) });
         if self.procs.range(first..=last).next().is_none() {
             return Ok(());
         }
         let (before, whose) = *self.ended.entry(fence.clone()).or_insert((well, rank));
-        let (job, number) = (fence.0, fence.2);
+        let number = fence.1;
         require(before == well, || {
             let words = |well| if well { "well" } else { "badly" };
             format!("fence {number} of job {job} ends {} at {whose} and {} at {rank}", words(before), words(well))
@@ -46,9 +48,9 @@ impl Invariant for Fences {
 
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         match what {
-            Observation::Input { rank, input: Input::Pmix(PmixCall::Fence { job, ranks, token, .. }), .. } => {
-                let count = self.entered.entry((*rank, *job, ranks.clone())).or_default();
-                self.open.insert((*rank, *token), (*job, ranks.clone(), *count));
+            Observation::Input { rank, input: Input::Pmix(PmixCall::Fence { members, token, .. }), .. } => {
+                let count = self.entered.entry((*rank, members.clone())).or_default();
+                self.open.insert((*rank, *token), (members.clone(), *count));
                 *count += 1;
             }
             Observation::Effect { rank, effect: Effect::Pmix(PmixEffect::Reply { token, result }), .. } => {

@@ -22,14 +22,27 @@ impl Invariant for PmixAnswers {
         match what {
             Observation::Input { rank, input: Input::Pmix(call), .. } => {
                 let (token, job) = match call {
-                    PmixCall::Fence { token, job, .. } => (token, *job),
+                    PmixCall::Fence { token, members, .. }
+                    | PmixCall::Connect { token, members }
+                    | PmixCall::Disconnect { token, members } => (token, members.job),
+                    PmixCall::Spawn { token, proc, .. } => (token, proc.job),
+                    PmixCall::Data { token, call } => (token, call.proc.job),
                     PmixCall::Abort { token, proc, .. } | PmixCall::Modex { token, proc } => (token, proc.job),
                     _ => return Ok(()),
                 };
                 self.open.insert((*rank, *token), job);
                 Ok(())
             }
-            Observation::Effect { rank, effect: Effect::Pmix(PmixEffect::Reply { token, .. }), .. } => {
+            Observation::Effect {
+                rank,
+                effect:
+                    Effect::Pmix(
+                        PmixEffect::Reply { token, .. }
+                        | PmixEffect::SpawnReply { token, .. }
+                        | PmixEffect::DataReply { token, .. },
+                    ),
+                ..
+            } => {
                 let known = self.open.remove(&(*rank, *token)).is_some();
                 require(known, || format!("daemon {rank} answers {token:?}, which is not open"))
             }

@@ -1,0 +1,63 @@
+//! What local processes ask of the head: to start a job, to publish data or to look it up. The head answers each question
+//! once; a job that goes does not wait for it.
+
+use std::collections::BTreeMap;
+
+use ferrite_types::{JobId, ProcId};
+use ferrite_wire::control::Submission;
+use ferrite_wire::{DataCall, Found, Message};
+
+use super::Daemon;
+use super::collective::PMIX_ERR_LOST_CONNECTION;
+use crate::cx::Cx;
+use crate::{Effect, PmixEffect, PmixToken};
+
+/// Questions that are open, by number.
+#[derive(Debug, Default)]
+pub(super) struct Questions {
+    next: u64,
+    open: BTreeMap<u64, (JobId, PmixToken)>,
+}
+
+impl Questions {
+    fn keep(&mut self, job: JobId, token: PmixToken) -> u64 {
+        self.next += 1;
+        self.open.insert(self.next, (job, token));
+        self.next
+    }
+
+    fn take(&mut self, id: u64) -> Option<PmixToken> {
+        self.open.remove(&id).map(|(_, token)| token)
+    }
+}
+
+impl Daemon {
+    pub(super) fn on_spawn(&mut self, parent: ProcId, submission: Box<Submission>, token: PmixToken, cx: &mut Cx) {
+        let id = self.questions.keep(parent.job, token);
+        cx.send_head(Message::SpawnRequest { id, parent, submission });
+    }
+
+    pub(super) fn on_spawn_reply(&mut self, id: u64, result: Result<JobId, i32>, cx: &mut Cx) {
+        if let Some(token) = self.questions.take(id) {
+            cx.effect(Effect::Pmix(PmixEffect::SpawnReply { token, result }));
+        }
+    }
+
+    pub(super) fn on_data(&mut self, call: Box<DataCall>, token: PmixToken, cx: &mut Cx) {
+        let id = self.questions.keep(call.proc.job, token);
+        cx.send_head(Message::DataRequest { id, call });
+    }
+
+    pub(super) fn on_data_reply(&mut self, id: u64, result: Result<Vec<Found>, i32>, cx: &mut Cx) {
+        if let Some(token) = self.questions.take(id) {
+            cx.effect(Effect::Pmix(PmixEffect::DataReply { token, result }));
+        }
+    }
+
+    /// A job is gone: nobody waits for its answers any more.
+    pub(super) fn drop_questions(&mut self, job: JobId, cx: &mut Cx) {
+        for (_, (_, token)) in self.questions.open.extract_if(.., |_, (of, _)| *of == job) {
+            cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Err(PMIX_ERR_LOST_CONNECTION) }));
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! Jobs that processes of other jobs have spawned. All that descend from one submission are a *spawn tree*: they share its
+//! submitter, who gets their output and hears of their failures, and whose reply comes when the last of them is over, with
+//! the exit code of the first failure among them. A job that fails or is killed takes along those that it has spawned; one that
+//! ends well does not. It never starts a process: a spawned job walks through the states like any other.
+
+use std::collections::BTreeMap;
+
+use ferrite_types::{DaemonRank, EnvOp, JobId, JobSpec, JobState, MapBy, MapRequest, OutputOptions, ProcId, RankSet};
+use ferrite_types::{Rank, StdinTarget};
+use ferrite_wire::control::{JobStatus, Submission};
+use ferrite_wire::{Dest, LaunchOrder, Message};
+
+use super::exit::INTERRUPTED;
+use super::{Head, Job, status};
+use crate::cx::Cx;
+
+// PMIx statuses, by the names of the PMIx standard.
+const PMIX_ERR_BAD_PARAM: i32 = -27;
+const PMIX_ERR_OUT_OF_RESOURCE: i32 = -29;
+const PMIX_ERR_LOST_CONNECTION: i32 = -61;
+const PMIX_ERR_JOB_FAILED_TO_MAP: i32 = -179;
+const PMIX_ERR_JOB_CANCELED: i32 = -180;
+const PMIX_ERR_JOB_FAILED_TO_LAUNCH: i32 = -181;
+const PMIX_ERR_JOB_ABORTED: i32 = -182;
+const PMIX_ERR_JOB_KILLED_BY_CMD: i32 = -183;
+const PMIX_ERR_JOB_ABORTED_BY_SIG: i32 = -184;
+const PMIX_ERR_JOB_TERM_WO_SYNC: i32 = -185;
+const PMIX_ERR_JOB_NON_ZERO_TERM: i32 = -187;
+
+/// Where a job comes from, and what its parent knows of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Birth {
+    /// A client submitted it.
+    Submitted,
+    /// A process spawned it and waits for the answer.
+    Awaited {
+        parent: ProcId,
+        /// Where the process is, and the number of its question there.
+        asker: (DaemonRank, u64),
+    },
+    /// A process spawned it and has heard that it runs.
+    Spawned { parent: ProcId },
+    /// A process was told that it cannot be started: what that means is the caller's affair.
+    Refused { parent: ProcId },
+}
+
+impl Birth {
+    pub(super) fn parent(self) -> Option<ProcId> {
+        match self {
+            Birth::Submitted => None,
+            Birth::Awaited { parent, .. } | Birth::Spawned { parent } | Birth::Refused { parent } => Some(parent),
+        }
+    }
+}
+
+/// Spawn trees of more than one job, by the job at their root.
+#[derive(Debug, Default)]
+pub(super) struct Trees(BTreeMap<JobId, Tree>);
+
+/// What outlives the jobs of a tree.
+#[derive(Debug, Default)]
+struct Tree {
+    /// Exit code of the first failure.
+    code: Option<u8>,
+    /// The last word of the submitted job, once it is over.
+    last: Option<JobStatus>,
+}
+
+impl Head {
+    /// A process wants a job started.
+    pub(super) fn on_spawn(
+        &mut self,
+        daemon: DaemonRank,
+        id: u64,
+        parent: ProcId,
+        submission: Submission,
+        cx: &mut Cx,
+    ) {
+        let names_none = submission.spec.apps.is_empty() || submission.spec.apps.iter().any(|app| app.argv.is_empty());
+        let refusal = match self.jobs.get(&parent.job) {
+            Some(job) if job.launched && job.is_healthy() && !job.is_over() && !self.exit.begun() => {
+                names_none.then_some(PMIX_ERR_BAD_PARAM)
+            }
+            _ => Some(PMIX_ERR_JOB_CANCELED),
+        };
+        match refusal {
+            Some(status) => cx.send(daemon, Message::SpawnReply { id, result: Err(status) }),
+            None => self.dispatch_spawned(Birth::Awaited { parent, asker: (daemon, id) }, parent, submission, cx),
+        }
+    }
+
+    fn dispatch_spawned(&mut self, birth: Birth, parent: ProcId, mut submission: Submission, cx: &mut Cx) {
+        let id = JobId(self.next_job);
+        let Some(of) = self.jobs.get(&parent.job) else { return };
+        inherit(&mut submission, id, of, parent.rank);
+        let (root, request) = (of.root, of.request);
+        self.next_job += 1;
+        self.counters.jobs_submitted += 1;
+        self.trees.0.entry(root).or_default();
+        self.jobs.insert(id, Job { birth, root, ..Job::new(id, request, submission) });
+        self.activate(id, JobState::Init, cx);
+    }
+
+    /// All processes of a job run, or it failed before they did: who spawned it goes on.
+    pub(super) fn answer_spawn(&mut self, id: JobId, result: Result<(), i32>, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        if let Birth::Awaited { parent, asker: (daemon, number) } = job.birth {
+            job.birth = if result.is_ok() { Birth::Spawned { parent } } else { Birth::Refused { parent } };
+            cx.send(daemon, Message::SpawnReply { id: number, result: result.map(|()| id) });
+        }
+    }
+
+    /// A job has failed or was killed: its parent hears of it while it waits, the tree keeps the code, its children end.
+    pub(super) fn fail_in_tree(&mut self, id: JobId, state: JobState, code: u8, cx: &mut Cx) {
+        let Some(job) = self.jobs.get(&id) else { return };
+        if !self.trees.0.contains_key(&job.root) {
+            return;
+        }
+        let status = self.spawn_status(&job.spec, state);
+        self.answer_spawn(id, Err(status), cx);
+        self.note_code(id, code);
+        let spawned = |job: &&Job| job.birth.parent().is_some_and(|parent| parent.job == id);
+        let children: Vec<JobId> = self.jobs.values().filter(spawned).map(|job| job.id).collect();
+        for child in children {
+            let text = format!("Job {id}, which had spawned it, failed.");
+            self.end_job(child, JobState::KilledByCmd, INTERRUPTED, text, cx);
+        }
+    }
+
+    /// The first failure of a tree is its result. What a caller was told instead of getting a job is none.
+    fn note_code(&mut self, id: JobId, code: u8) {
+        let Some(job) = self.jobs.get(&id) else { return };
+        if let (Some(tree), false) = (self.trees.0.get_mut(&job.root), matches!(job.birth, Birth::Refused { .. }))
+            && code != 0
+        {
+            tree.code.get_or_insert(code);
+        }
+    }
+
+    /// A job is as good as over: exit code and last word for the submitter, unless others of its tree go on.
+    pub(super) fn leave_tree(&mut self, id: JobId) -> Option<(u8, Option<JobStatus>)> {
+        let job = self.jobs.get(&id)?;
+        let (root, code, line) = (job.root, job.exit_code.unwrap_or(0), status::line(self, job));
+        if !self.trees.0.contains_key(&root) {
+            return Some((code, Some(line)));
+        }
+        self.note_code(id, code);
+        // Each gives its request up as it leaves.
+        let others = self.jobs.values().any(|job| job.root == root && job.request.is_some());
+        let tree = self.trees.0.get_mut(&root)?;
+        if id == root {
+            tree.last = Some(line);
+        }
+        if others { None } else { Some((tree.code.unwrap_or(0), tree.last.take())) }
+    }
+
+    /// The exit code of the tree of a job that was just removed.
+    pub(super) fn code_after(&mut self, job: &Job) -> u8 {
+        let Some(tree) = self.trees.0.get(&job.root) else {
+            return job.exit_code.unwrap_or(0);
+        };
+        let code = tree.code.unwrap_or(0);
+        if self.tree_of(job.root).is_empty() {
+            self.trees.0.remove(&job.root);
+        }
+        code
+    }
+
+    /// The jobs of a tree that are not over, the eldest first.
+    pub(super) fn tree_of(&self, root: JobId) -> Vec<JobId> {
+        self.jobs.values().filter(|job| job.root == root).map(|job| job.id).collect()
+    }
+
+    /// The daemons that are to know a job which is about to be launched: its own, and those of its tree, whose processes may
+    /// meet its own in a collective. The jobs of the tree are made known to its daemons first.
+    pub(super) fn audience(&mut self, id: JobId, cx: &mut Cx) -> RankSet {
+        let Some(job) = self.jobs.get(&id) else { return RankSet::new() };
+        let (root, hosts) = (job.root, job.map.daemons());
+        if !self.trees.0.contains_key(&root) {
+            return hosts;
+        }
+        let mut audience = hosts.clone();
+        for other in self.tree_of(root).into_iter().filter(|other| *other != id) {
+            self.introduce(other, &hosts, cx);
+            audience.insert_all(&self.known_at(other));
+        }
+        self.reachable(&audience)
+    }
+
+    /// Processes of two jobs have heard of each other, and may meet in a collective.
+    pub(super) fn acquaint(&mut self, one: JobId, other: JobId, cx: &mut Cx) {
+        for (job, to) in [(one, other), (other, one)] {
+            let daemons = self.known_at(to);
+            self.introduce(job, &daemons, cx);
+        }
+    }
+
+    /// Those that have been sent the job.
+    fn known_at(&self, id: JobId) -> RankSet {
+        self.jobs.get(&id).map(|job| job.known_at.clone()).unwrap_or_default()
+    }
+
+    /// Makes a running job known to daemons that host none of its processes.
+    fn introduce(&mut self, id: JobId, to: &RankSet, cx: &mut Cx) {
+        let Some(job) = self.jobs.get(&id).filter(|job| job.launched && !job.is_over()) else {
+            return;
+        };
+        let strangers: RankSet = self.reachable(to).iter().filter(|rank| !job.known_at.contains(*rank)).collect();
+        if strangers.is_empty() {
+            return;
+        }
+        let order = self.launch_order(job, Vec::new());
+        cx.multicast(Dest::Many(strangers.clone()), Message::Launch(Box::new(order)));
+        if let Some(job) = self.jobs.get_mut(&id) {
+            job.known_at.insert_all(&strangers);
+        }
+    }
+
+    pub(super) fn launch_order(&self, job: &Job, env: Vec<EnvOp>) -> LaunchOrder {
+        LaunchOrder {
+            job: job.id,
+            parent: job.birth.parent(),
+            spec: (*job.spec).clone(),
+            map: (*job.map).clone(),
+            env,
+            univ_size: self.total_slots(),
+            exit_without_sync_ok: self.params.flag("prte_allowed_exit_without_sync").unwrap_or(false),
+        }
+    }
+
+    /// What a caller hears of a job that failed in this state.
+    fn spawn_status(&self, spec: &JobSpec, state: JobState) -> i32 {
+        match state {
+            // Hosts that the DVM does not have are another matter than slots.
+            JobState::MapFailed if self.shares(spec).is_ok() => PMIX_ERR_OUT_OF_RESOURCE,
+            JobState::MapFailed => PMIX_ERR_JOB_FAILED_TO_MAP,
+            JobState::CommFailed => PMIX_ERR_LOST_CONNECTION,
+            JobState::CalledAbort => PMIX_ERR_JOB_ABORTED,
+            JobState::KilledByCmd => PMIX_ERR_JOB_KILLED_BY_CMD,
+            JobState::AbortedBySig => PMIX_ERR_JOB_ABORTED_BY_SIG,
+            JobState::AbortedWoSync => PMIX_ERR_JOB_TERM_WO_SYNC,
+            JobState::NonZeroTerm => PMIX_ERR_JOB_NON_ZERO_TERM,
+            _ => PMIX_ERR_JOB_FAILED_TO_LAUNCH,
+        }
+    }
+}
+
+/// What a spawned job does not say it has from its parent: directories, the forwarded environment, placement, where output
+/// goes. It has no standard input: that is the submitted job's.
+fn inherit(submission: &mut Submission, id: JobId, parent: &Job, rank: Rank) {
+    let spec = &mut submission.spec;
+    let app = parent.map.procs.get(rank.0 as usize).and_then(|place| parent.spec.apps.get(usize::from(place.app)));
+    for (own, app) in spec.apps.iter_mut().filter(|own| own.submit_dir.is_empty()).zip(app.into_iter().cycle()) {
+        own.submit_dir.clone_from(&app.submit_dir);
+        own.wdir = own.wdir.take().or_else(|| app.wdir.clone());
+    }
+    submission.env = parent.env.iter().cloned().chain(submission.env.drain(..)).collect();
+    submission.detach = false;
+    inherit_placement(&mut spec.map, &parent.spec.map);
+    spec.stdin = StdinTarget::None;
+    spec.options.fwd_environment = parent.spec.options.fwd_environment;
+    if spec.output == OutputOptions::default() {
+        spec.output = parent.spec.output.clone();
+        // Each rank has a file of its own, and so has each job.
+        spec.output.file = spec.output.file.take().map(|file| format!("{file}.{id}"));
+    }
+}
+
+fn inherit_placement(own: &mut MapRequest, parent: &MapRequest) {
+    if own.by.is_none() {
+        own.rank_by = own.rank_by.or(parent.rank_by);
+        own.by = match parent.by {
+            // A number of processes for each node or object would contradict that of the spawned job.
+            None | Some(MapBy::PerNode(_) | MapBy::PerObject(..)) => None,
+            Some(by @ (MapBy::Slot | MapBy::Node | MapBy::Object(_))) => Some(by),
+        };
+    }
+    own.oversubscribe = own.oversubscribe.or(parent.oversubscribe);
+    own.nolocal |= parent.nolocal;
+    if own.bind_to.is_none() {
+        own.bind_to = parent.bind_to;
+        own.overload_allowed |= parent.overload_allowed;
+        own.bind_if_supported |= parent.bind_if_supported;
+    }
+}
