@@ -32,7 +32,7 @@ pub(super) fn all() -> Vec<Scenario> {
 }
 
 /// A DVM over all four nodes, in the background.
-fn start_dvm(c: &Context, slots: usize) -> Result<()> {
+pub(super) fn start_dvm(c: &Context, slots: usize) -> Result<()> {
     let hostfile = c.hostfile(slots)?;
     c.tool("prte", "--daemonize --hostfile")?.words([hostfile])?.run()?.code(0)?.lines(&["DVM ready".to_owned()])?;
     Ok(())

@@ -13,6 +13,7 @@ mod endings;
 mod mpi;
 mod output;
 mod policies;
+mod spawn;
 mod streams;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -74,6 +75,7 @@ fn all() -> Vec<Scenario> {
     all.extend(mpi::all());
     all.extend(endings::all());
     all.extend(policies::all());
+    all.extend(spawn::all());
     all.extend(bad_input::all());
     all.extend(streams::all());
     all.extend(dvm::all());

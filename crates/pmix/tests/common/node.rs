@@ -300,6 +300,18 @@ impl Node {
                 reply.complete(Ok(()));
             }
             Upcall::Connect { reply, .. } | Upcall::Disconnect { reply, .. } => reply.refuse(),
+            Upcall::Publish { reply, .. } => {
+                say("NOTE refused publish");
+                reply.refuse();
+            }
+            Upcall::Lookup { reply, .. } => {
+                say("NOTE refused lookup");
+                reply.refuse();
+            }
+            Upcall::Unpublish { reply, .. } => {
+                say("NOTE refused unpublish");
+                reply.refuse();
+            }
             Upcall::Query { reply, .. } | Upcall::JobControl { reply, .. } => reply.refuse(),
             Upcall::Event { code, .. } => say(&format!("NOTE event {code}")),
             Upcall::Refused { service, .. } => say(&format!("NOTE refused {service}")),

@@ -1,0 +1,329 @@
+//! Jobs that processes of jobs start: who is told what, who ends with whom, and how they meet.
+
+mod common;
+
+use bytes::Bytes;
+use common::{Cluster, app, job};
+use ferrite_core::{Input, PmixCall, PmixEffect, PmixToken};
+use ferrite_types::*;
+use ferrite_wire::control::{Reply, Submission};
+use ferrite_wire::{Members, Message};
+
+const OUT_OF_RESOURCE: i32 = -29;
+const LOST_CONNECTION: i32 = -61;
+const FAILED_TO_MAP: i32 = -179;
+const CANCELED: i32 = -180;
+const FAILED_TO_LAUNCH: i32 = -181;
+
+fn on_nodes(program: &str, nodes: &[&str]) -> JobSpec {
+    let mut spec = job(program, nodes.len() as u32);
+    spec.apps[0].hosts.hosts = nodes.iter().map(|name| HostRef::Host(HostEntry::named(name))).collect();
+    spec
+}
+
+fn of(job: u32, rank: u32) -> ProcId {
+    ProcId { job: JobId(job), rank: Rank(rank) }
+}
+
+/// Four nodes; job 1 of client 1 runs on n1 and n2.
+fn parents() -> Cluster {
+    let mut dvm = Cluster::persistent(4);
+    dvm.submit(1, Submission::of(on_nodes("parent", &["n1", "n2"])));
+    dvm
+}
+
+fn spawn(dvm: &mut Cluster, parent: ProcId, spec: JobSpec, token: u64) {
+    let at = dvm.running[&parent].0;
+    let submission = Box::new(Submission::of(spec));
+    dvm.input(at, Input::Pmix(PmixCall::Spawn { proc: parent, submission, token: PmixToken(token) }));
+    dvm.run();
+}
+
+/// Answers to spawns, in their order.
+fn answers(dvm: &Cluster) -> Vec<(u64, Result<u32, i32>)> {
+    let answer = |(_, effect): &(DaemonRank, PmixEffect)| match effect {
+        PmixEffect::SpawnReply { token, result } => Some((token.0, result.map(|job| job.0))),
+        _ => None,
+    };
+    dvm.pmix.iter().filter_map(answer).collect()
+}
+
+fn registered_at(dvm: &Cluster, job: u32) -> Vec<u32> {
+    let at = |(at, effect): &(DaemonRank, PmixEffect)| match effect {
+        PmixEffect::Register(registration) if registration.order.job == JobId(job) => Some(at.0),
+        _ => None,
+    };
+    let mut all: Vec<u32> = dvm.pmix.iter().filter_map(at).collect();
+    all.sort_unstable();
+    all
+}
+
+fn connect(dvm: &mut Cluster, at: u32, members: Vec<(u32, Vec<u32>)>, token: u64) {
+    let jobs = members.into_iter().map(|(job, ranks)| (JobId(job), ranks.into_iter().map(Rank).collect()));
+    let members = Members::of_jobs(jobs.collect()).expect("there are members");
+    dvm.input(DaemonRank(at), Input::Pmix(PmixCall::Connect { members, token: PmixToken(token) }));
+    dvm.run();
+}
+
+fn replies(dvm: &Cluster) -> Vec<(u32, u64, Result<Bytes, i32>)> {
+    let reply = |(at, effect): &(DaemonRank, PmixEffect)| match effect {
+        PmixEffect::Reply { token, result } => Some((at.0, token.0, result.clone())),
+        _ => None,
+    };
+    let mut all: Vec<_> = dvm.pmix.iter().filter_map(reply).collect();
+    all.sort_unstable();
+    all
+}
+
+fn is_answered(dvm: &Cluster, id: u64) -> bool {
+    dvm.replies.iter().any(|(request, _)| request.0 == id)
+}
+
+#[test]
+fn a_process_of_another_node_spawns_a_job_that_has_what_its_parent_has() {
+    let mut dvm = Cluster::persistent(4);
+    let mut parent = Submission::of(on_nodes("parent", &["n1", "n2"]));
+    parent.spec.apps[0].submit_dir = "/home/me".to_owned();
+    parent.spec.output.tag = true;
+    parent.env = vec![EnvOp::Set("A".to_owned(), "1".to_owned())];
+    dvm.submit(1, parent);
+    let mut child = on_nodes("child", &["n3", "n1"]);
+    child.apps[0].submit_dir = String::new();
+    spawn(&mut dvm, of(1, 1), child, 7);
+    assert_eq!(answers(&dvm), [(7, Ok(2))]);
+    assert_eq!(dvm.running.keys().filter(|proc| proc.job == JobId(2)).count(), 2);
+    let (_, request) = &dvm.running[&of(2, 0)];
+    assert_eq!(request.wdir, "/home/me");
+    assert!(request.env.contains(&EnvOp::Set("A".to_owned(), "1".to_owned())));
+    assert!(!request.stdin);
+    let parent_of_child = dvm.pmix.iter().find_map(|(_, effect)| match effect {
+        PmixEffect::Register(r) if r.order.job == JobId(2) => r.order.parent,
+        _ => None,
+    });
+    assert_eq!(parent_of_child, Some(of(1, 1)));
+    // Its output goes where that of its parent goes, in the same dress.
+    let data = Bytes::from_static(b"hello\n");
+    let (at, stream) = (dvm.running[&of(2, 0)].0, ferrite_wire::Stream::Stdout);
+    dvm.input(at, Input::Output { proc: of(2, 0), stream, data });
+    dvm.run();
+    assert_eq!(dvm.stdout_of(1), "[2,0]<stdout>: hello\n");
+}
+
+#[test]
+fn the_daemons_of_a_spawn_tree_know_all_its_jobs_and_no_others_do() {
+    let mut dvm = parents();
+    spawn(&mut dvm, of(1, 0), on_nodes("child", &["n3"]), 7);
+    assert_eq!(registered_at(&dvm, 1), [1, 2, 3]);
+    assert_eq!(registered_at(&dvm, 2), [1, 2, 3]);
+    dvm.exit_job(2);
+    dvm.exit_job(1);
+    let gone =
+        |job| dvm.pmix.iter().filter(|(_, e)| matches!(e, PmixEffect::Deregister(of) if *of == JobId(job))).count();
+    assert_eq!((gone(1), gone(2)), (3, 3));
+}
+
+#[test]
+fn the_submitter_is_answered_when_the_whole_tree_is_over() {
+    let mut dvm = parents();
+    spawn(&mut dvm, of(1, 0), on_nodes("child", &["n3"]), 7);
+    spawn(&mut dvm, of(2, 0), on_nodes("grandchild", &["n2"]), 8);
+    dvm.exit_job(1);
+    dvm.exit_job(2);
+    assert!(!is_answered(&dvm, 1), "a grandchild runs");
+    assert_eq!(dvm.running.len(), 1, "the end of a parent that ends well is no reason to end");
+    dvm.exit_job(3);
+    assert_eq!(dvm.code_of(1), 0);
+    assert!(matches!(dvm.reply(1), Reply::Done(done) if done.job.as_ref().is_some_and(|job| job.job == JobId(1))));
+}
+
+#[test]
+fn the_first_failure_of_the_tree_is_its_result_and_is_told() {
+    let mut dvm = parents();
+    spawn(&mut dvm, of(1, 0), on_nodes("child", &["n3"]), 7);
+    dvm.exit(of(2, 0), ExitStatus::Exited(9));
+    assert!(dvm.notices.iter().any(|text| text.contains("job 2") && text.contains("code 9")), "{:?}", dvm.notices);
+    assert_eq!(dvm.running.len(), 2, "the parents go on");
+    dvm.exit_job(1);
+    assert_eq!(dvm.code_of(1), 9);
+}
+
+#[test]
+fn a_dvm_for_one_job_stays_for_what_that_job_has_spawned() {
+    let mut dvm = Cluster::with_job(3, &[], job("parent", 1));
+    spawn(&mut dvm, of(1, 0), on_nodes("child", &["n2"]), 7);
+    dvm.exit_job(1);
+    assert!(dvm.replies.is_empty() && !dvm.nodes.is_empty());
+    dvm.exit(of(2, 0), ExitStatus::Exited(4));
+    assert_eq!(dvm.exit_code(), 4);
+    assert_eq!(dvm.exits[&DaemonRank::HEAD], 4);
+    dvm.assert_gone();
+}
+
+#[test]
+fn a_failed_or_cancelled_parent_takes_its_children_along() {
+    for by_client in [false, true] {
+        let mut dvm = parents();
+        spawn(&mut dvm, of(1, 0), on_nodes("child", &["n3"]), 7);
+        spawn(&mut dvm, of(2, 0), on_nodes("grandchild", &["n0"]), 8);
+        let notices = dvm.notices.len();
+        let code = if by_client {
+            dvm.input(DaemonRank::HEAD, Input::Cancel(ferrite_core::RequestId(1)));
+            dvm.run();
+            1
+        } else {
+            dvm.exit(of(1, 1), ExitStatus::Exited(6));
+            6
+        };
+        assert!(dvm.running.is_empty());
+        assert_eq!(dvm.code_of(1), code);
+        assert_eq!(dvm.notices.len(), notices + 1, "one cause, one message");
+    }
+}
+
+#[test]
+fn a_job_that_cannot_be_placed_or_started_is_refused_and_costs_the_tree_nothing() {
+    let mut dvm = parents();
+    dvm.missing.insert("missing".to_owned());
+    spawn(&mut dvm, of(1, 1), job("child", 1000), 1);
+    spawn(&mut dvm, of(1, 1), on_nodes("child", &["elsewhere"]), 2);
+    spawn(&mut dvm, of(1, 1), job("missing", 1), 3);
+    assert_eq!(answers(&dvm), [(1, Err(OUT_OF_RESOURCE)), (2, Err(FAILED_TO_MAP)), (3, Err(FAILED_TO_LAUNCH))]);
+    dvm.exit_job(1);
+    assert_eq!(dvm.code_of(1), 0, "what a refusal means is the caller's affair");
+}
+
+#[test]
+fn a_parent_that_dies_while_it_waits_leaves_nothing_behind() {
+    let mut dvm = parents();
+    // The daemon that is to start the child gets no order.
+    dvm.losing(0, 3);
+    spawn(&mut dvm, of(1, 1), on_nodes("child", &["n3"]), 7);
+    assert_eq!(answers(&dvm), [], "it does not run yet");
+    dvm.exit(of(1, 1), ExitStatus::Signaled(9));
+    assert_eq!(answers(&dvm), [(7, Err(-183))]);
+    assert!(!is_answered(&dvm, 1), "the child may be about to start");
+    dvm.keep_nothing_back();
+    dvm.fire(0, ferrite_core::Timer::Probe);
+    assert!(dvm.running.is_empty());
+    assert_eq!(dvm.code_of(1), 137);
+}
+
+#[test]
+fn a_job_that_is_ending_spawns_nothing() {
+    let mut dvm = parents();
+    let call = |dvm: &mut Cluster, token| {
+        let submission = Box::new(Submission::of(job("child", 1)));
+        let token = PmixToken(token);
+        dvm.input(DaemonRank(1), Input::Pmix(PmixCall::Spawn { proc: of(9, 0), submission, token }));
+        dvm.run();
+    };
+    call(&mut dvm, 1);
+    let empty = JobSpec::new(vec![AppContext { argv: Vec::new(), ..app("", 1) }]);
+    spawn(&mut dvm, of(1, 0), empty, 2);
+    assert_eq!(answers(&dvm), [(1, Err(CANCELED)), (2, Err(-27))]);
+}
+
+/// Parents on n1 and n2, two children on n2 and n3.
+fn family() -> Cluster {
+    let mut dvm = parents();
+    spawn(&mut dvm, of(1, 0), on_nodes("child", &["n2", "n3"]), 7);
+    dvm
+}
+
+const EVERYBODY: [(u32, [u32; 0]); 2] = [(1, []), (2, [])];
+
+fn everybody() -> Vec<(u32, Vec<u32>)> {
+    EVERYBODY.map(|(job, ranks)| (job, ranks.to_vec())).to_vec()
+}
+
+#[test]
+fn two_jobs_connect_over_three_daemons_and_each_hears_once() {
+    let mut dvm = family();
+    for round in 0..2 {
+        connect(&mut dvm, 1, everybody(), 10 + round);
+        connect(&mut dvm, 3, everybody(), 30 + round);
+        assert_eq!(replies(&dvm).len(), 3 * round as usize, "one is missing");
+        // Whatever order the caller names them in.
+        let mut turned = everybody();
+        turned.reverse();
+        connect(&mut dvm, 2, turned, 20 + round);
+        let tokens: Vec<u64> = replies(&dvm).iter().map(|(_, token, _)| token % 10).collect();
+        assert_eq!(tokens.iter().filter(|token| **token == round).count(), 3);
+    }
+    assert!(replies(&dvm).iter().all(|(_, _, result)| result.is_ok()));
+    // A process of either job can be asked for what it has published.
+    dvm.input(DaemonRank(1), Input::Pmix(PmixCall::Modex { proc: of(2, 1), token: PmixToken(50) }));
+    dvm.run();
+    let fetch = dvm.pmix.iter().find(|(at, e)| at.0 == 3 && matches!(e, PmixEffect::FetchModex { .. }));
+    assert!(fetch.is_some());
+}
+
+#[test]
+fn a_fence_of_some_of_each_job_carries_their_data() {
+    let mut dvm = family();
+    let members = Members::of_jobs(vec![(JobId(2), vec![Rank(1)]), (JobId(1), vec![Rank(0)])]).expect("two");
+    for (at, data) in [(1, "one"), (3, "three")] {
+        let (members, token) = (members.clone(), PmixToken(u64::from(at)));
+        dvm.input(DaemonRank(at), Input::Pmix(PmixCall::Fence { members, data: Bytes::from(data), token }));
+        dvm.run();
+    }
+    let all = Bytes::from_static(b"onethree");
+    assert_eq!(replies(&dvm), [(1, 1, Ok(all.clone())), (3, 3, Ok(all))]);
+}
+
+#[test]
+fn a_connect_with_a_lost_participant_fails_for_everybody_with_one_error() {
+    let mut dvm = parents();
+    let mut child = on_nodes("child", &["n2", "n3"]);
+    child.options.recoverable = true;
+    spawn(&mut dvm, of(1, 0), child, 7);
+    connect(&mut dvm, 1, everybody(), 10);
+    dvm.crash(3);
+    connect(&mut dvm, 2, everybody(), 20);
+    assert_eq!(replies(&dvm), [(1, 10, Err(LOST_CONNECTION)), (2, 20, Err(LOST_CONNECTION))]);
+    connect(&mut dvm, 1, everybody(), 11);
+    assert!(replies(&dvm).contains(&(1, 11, Err(LOST_CONNECTION))), "a later one has no chance either");
+}
+
+#[test]
+fn who_waits_for_a_job_that_ends_is_told() {
+    let mut dvm = family();
+    connect(&mut dvm, 1, everybody(), 10);
+    dvm.exit_job(2);
+    assert_eq!(replies(&dvm), [(1, 10, Err(LOST_CONNECTION))]);
+    connect(&mut dvm, 2, everybody(), 20);
+    assert!(replies(&dvm).iter().any(|(at, token, result)| (*at, *token) == (2, 20) && result.is_err()));
+}
+
+#[test]
+fn a_process_that_failed_in_one_job_is_not_waited_for_by_another() {
+    let mut dvm = parents();
+    let mut child = on_nodes("child", &["n3", "n3"]);
+    child.options.recoverable = true;
+    spawn(&mut dvm, of(1, 0), child, 7);
+    connect(&mut dvm, 1, everybody(), 10);
+    dvm.exit(of(2, 1), ExitStatus::Signaled(9));
+    connect(&mut dvm, 2, everybody(), 20);
+    assert_eq!(replies(&dvm), [(1, 10, Err(LOST_CONNECTION)), (2, 20, Err(LOST_CONNECTION))]);
+}
+
+#[test]
+fn a_daemon_that_was_only_to_know_a_job_is_not_waited_for_when_it_dies() {
+    let mut dvm = Cluster::persistent(4);
+    let mut parent = on_nodes("parent", &["n1", "n2"]);
+    parent.options.recoverable = true;
+    dvm.submit(1, Submission::of(parent));
+    // Its word that it knows the child does not arrive.
+    dvm.losing(2, 0);
+    spawn(&mut dvm, of(1, 0), on_nodes("child", &["n3"]), 7);
+    assert_eq!(answers(&dvm), []);
+    dvm.crash(2);
+    assert_eq!(answers(&dvm), [(7, Ok(2))]);
+}
+
+#[test]
+fn a_spawn_travels_as_it_was_asked_for() {
+    let submission = Box::new(Submission::of(job("child", 2)));
+    let message = Message::SpawnRequest { id: 3, parent: of(1, 1), submission };
+    assert_eq!(Message::decode(&message.encode()).unwrap(), message);
+}

