@@ -91,7 +91,7 @@ pub(crate) fn heard(forwarded: &[i32]) -> Vec<i32> {
 }
 
 fn run_one(name: &'static str, connection: Connection, setup: ClientSetup) -> i32 {
-    let ClientSetup { run, forwarded_env, signals, .. } = setup;
+    let ClientSetup { run, grow, forwarded_env, signals, .. } = setup;
     let reads = !run.detach && run.spec.stdin != StdinTarget::None;
     let input = if reads { Source::stdin() } else { Source::empty() };
     let session = match Session::new(connection, input, &heard(&signals)) {
@@ -104,6 +104,8 @@ fn run_one(name: &'static str, connection: Connection, setup: ClientSetup) -> i3
         env: forwarded_env,
         detach: run.detach,
         wait_for_slots: run.wait_for_slots,
+        grow,
+        session: run.session,
         ..Submission::of(run.spec)
     };
     let mut watch = Watch { name, session, nspace: None, interrupts: 0, silent: false };

@@ -2,12 +2,14 @@
 //! forwarded. Called once by each command; starts nothing.
 
 mod files;
+mod grow;
 mod hosts;
 
 use std::path::Path;
 
 use ferrite_rm::{Allocation, AllocationError, HostfileError, ParamError, Params};
 use ferrite_types::{EnvOp, JobSpec, MapBy, StdinTarget};
+use ferrite_wire::GrowRequest;
 use ferrite_wire::control::Submission;
 use thiserror::Error;
 
@@ -15,7 +17,8 @@ use crate::args::{Environment, Run, UsageError, forwardable_signals, is_launch_i
 use crate::machine::Surroundings;
 use crate::prte::PrteRun;
 use files::read_if_there;
-use hosts::{Places, read_hostfile, read_hosts};
+pub use grow::grow_request;
+use hosts::{Places, admit_added, read_hostfile, read_hosts};
 
 /// Everything that is known before the first daemon starts.
 #[derive(Clone, Debug)]
@@ -43,6 +46,8 @@ pub struct Prepared {
 pub struct ClientSetup {
     /// What the parsed line asks for; its parameters are applied, and hosts are in the apps.
     pub run: Run,
+    /// Nodes that the DVM is to get for the job.
+    pub grow: Option<Box<GrowRequest>>,
     /// For every process of every app.
     pub forwarded_env: Vec<EnvOp>,
     /// Signals to pass on.
@@ -128,7 +133,14 @@ pub fn prepare(mut run: Run, around: &Surroundings) -> Result<Prepared, SetupErr
     let mut params = load_params(&run.params, around)?;
     apply_params(&mut run, &params)?;
     let hostfiles = read_hosts(&mut run, around)?;
-    let places = Places { run: &run.hosts, hostfiles: &hostfiles, default_hostfile: run.default_hostfile.as_deref() };
+    let added = grow::added_hosts(&run.grow, &around.cwd)?;
+    admit_added(&mut run, &added);
+    let places = Places {
+        run: &run.hosts,
+        hostfiles: &hostfiles,
+        default_hostfile: run.default_hostfile.as_deref(),
+        added: &added,
+    };
     let allocation = places.allocate(&params, around)?;
     let cwd = set_submit_dir(&mut run, around);
     let daemons =
@@ -155,9 +167,11 @@ pub fn prepare_client(mut run: Run, around: &Surroundings) -> Result<ClientSetup
     let params = load_params(&run.params, around)?;
     apply_params(&mut run, &params)?;
     read_hosts(&mut run, around)?;
+    let grow = grow_request(&run.grow, &around.cwd)?.map(Box::new);
     set_submit_dir(&mut run, around);
     let job_env = std::mem::take(&mut run.job_env);
     Ok(ClientSetup {
+        grow,
         forwarded_env: forwarded(&around.environment, run.spec.options.fwd_environment, job_env),
         signals: run.forward_signals.clone().unwrap_or_else(forwardable_signals),
         tmpdir_base: tmpdir_base(&params)?,
@@ -174,6 +188,7 @@ pub fn prepare_client(mut run: Run, around: &Surroundings) -> Result<ClientSetup
 pub fn prepare_listed(mut run: Run, params: &Params, around: &Surroundings) -> Result<Submission, SetupError> {
     apply_params(&mut run, params)?;
     read_hosts(&mut run, around)?;
+    let grow = grow_request(&run.grow, &around.cwd)?.map(Box::new);
     set_submit_dir(&mut run, around);
     let counted = matches!(run.spec.map.by, Some(MapBy::PerNode(_) | MapBy::PerObject(..)));
     for app in run.spec.apps.iter_mut().filter(|_| !counted) {
@@ -181,7 +196,7 @@ pub fn prepare_listed(mut run: Run, params: &Params, around: &Surroundings) -> R
     }
     run.spec.stdin = StdinTarget::None;
     let env = forwarded(&around.environment, run.spec.options.fwd_environment, run.job_env);
-    Ok(Submission { env, wait_for_slots: true, ..Submission::of(run.spec) })
+    Ok(Submission { env, wait_for_slots: true, grow, session: run.session, ..Submission::of(run.spec) })
 }
 
 /// Where a command that has no job looks for DVMs.
@@ -204,6 +219,7 @@ pub fn prepare_dvm(run: &PrteRun, around: &Surroundings) -> Result<DvmSetup, Set
         run: std::slice::from_ref(&run.place),
         hostfiles: &[hostfile],
         default_hostfile: run.default_hostfile.as_deref(),
+        added: &[],
     };
     let allocation = places.allocate(&params, around)?;
     run.daemons.speak(&mut params);

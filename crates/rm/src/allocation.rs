@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use ferrite_types::{HostEntry, HostRef, SlotCount};
 use thiserror::Error;
 
+use crate::added::Added;
 use crate::hostfile::{Hostfile, LARGEST};
 use crate::hostlist::{HostItem, HostList, ItemSlots};
 use crate::name::{NameIndex, ThisMachine, is_loopback};
@@ -63,6 +64,8 @@ pub struct Sources<'a> {
     pub apps: &'a [AppHosts<'a>],
     /// The default hostfile, if there is one.
     pub default_hostfile: Option<&'a Hostfile>,
+    /// `--add-host` and `--add-hostfile`: on top, wherever the others come from.
+    pub added: &'a [Added],
     /// The head's machine.
     pub this: &'a ThisMachine,
     /// `prte_keep_fqdn_hostnames`.
@@ -99,8 +102,10 @@ pub enum AllocationError {
         count: usize,
     },
     /// `n0:+2` on a host without stated slots, or below zero.
-    #[error("--host {host}:{adjust:+} changes the slots of {host}, but {why}; write {host}:N instead")]
+    #[error("{option} {host}:{adjust:+} changes the slots of {host}, but {why}; write {host}:N instead")]
     CannotAdjust {
+        /// `--host` or `--add-host`.
+        option: &'static str,
         /// The host.
         host: String,
         /// By how much.
@@ -122,7 +127,14 @@ pub fn allocate(from: &Sources<'_>) -> Result<Allocation, AllocationError> {
     for hosts in from.apps.iter().filter_map(|app| app.hosts) {
         pool.adjust(hosts)?;
     }
-    let needed = needed(&pool, from, &source)?;
+    let mut needed = needed(&pool, from, &source)?;
+    for added in from.added {
+        let at = pool.add(added)?;
+        if !needed.contains(&at) {
+            needed.push(at);
+        }
+    }
+    needed.sort_unstable();
     Ok(Allocation { nodes: pool.nodes, needed, head: pool.head, source })
 }
 
@@ -264,14 +276,27 @@ impl Pool<'_> {
             let Some(at) = self.position(name) else {
                 continue;
             };
-            let refuse = |why| AllocationError::CannotAdjust { host: name.clone(), adjust: *by, why };
-            let SlotCount::Given(have) = self.nodes[at].slots else {
-                return Err(refuse("its slots are not stated"));
-            };
-            let slots = have.checked_add_signed(*by).ok_or_else(|| refuse("it has not so many"))?;
-            self.nodes[at].slots = SlotCount::Given(slots.min(LARGEST));
+            self.nodes[at].slots = adjusted("--host", name, self.nodes[at].slots, *by)?;
         }
         Ok(())
+    }
+
+    /// A host on top of what there is; its position.
+    fn add(&mut self, added: &Added) -> Result<usize, AllocationError> {
+        let Added { host, slots } = added;
+        let known = self.position(&host.name);
+        let at = known.unwrap_or(self.nodes.len());
+        if known.is_none() {
+            self.push(HostEntry { name: self.own_name(&host.name), slots: SlotCount::FromCores, ..host.clone() });
+        }
+        let has = known.map_or(SlotCount::Given(0), |at| self.nodes[at].slots);
+        self.nodes[at].slots = match slots {
+            ItemSlots::Unstated => self.nodes[at].slots,
+            ItemSlots::All => SlotCount::FromCores,
+            ItemSlots::Given(n) => SlotCount::Given(*n),
+            ItemSlots::Adjust(by) => adjusted("--add-host", &host.name, has, *by)?,
+        };
+        Ok(at)
     }
 
     fn names(&self) -> String {
@@ -281,6 +306,15 @@ impl Pool<'_> {
         }
         names.join(", ")
     }
+}
+
+fn adjusted(option: &'static str, host: &str, has: SlotCount, by: i32) -> Result<SlotCount, AllocationError> {
+    let refuse = |why| AllocationError::CannotAdjust { option, host: host.to_owned(), adjust: by, why };
+    let SlotCount::Given(has) = has else {
+        return Err(refuse("its slots are not stated"));
+    };
+    let slots = has.checked_add_signed(by).ok_or_else(|| refuse("it has not so many"))?;
+    Ok(SlotCount::Given(slots.min(LARGEST)))
 }
 
 fn larger(a: SlotCount, b: SlotCount) -> SlotCount {
@@ -361,6 +395,7 @@ fn mark(pool: &Pool<'_>, list: &HostList, place: &str, wanted: &mut [bool]) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::added::parse_list;
     use crate::{hostfile, hostlist};
 
     fn this() -> ThisMachine {
@@ -377,6 +412,7 @@ mod tests {
         allocate(&Sources {
             apps: &apps,
             default_hostfile: default.as_ref(),
+            added: &[],
             this: &this(),
             keep_fqdn: false,
             required: false,
@@ -455,7 +491,27 @@ mod tests {
         let (a, b) = (hostlist::parse("n1").unwrap(), hostlist::parse("n1,n2:3").unwrap());
         let apps = [a, b];
         let apps: Vec<_> = apps.iter().map(|l| AppHosts { hostfile: None, hosts: Some(l) }).collect();
-        let from = Sources { apps: &apps, default_hostfile: None, this: &this(), keep_fqdn: false, required: false };
-        assert_eq!(show(&allocate(&from).unwrap()), "n1:2 n2:3");
+        assert_eq!(show(&allocate(&sources(&apps, &[])).unwrap()), "n1:2 n2:3");
+    }
+
+    fn sources<'a>(apps: &'a [AppHosts<'a>], added: &'a [Added]) -> Sources<'a> {
+        static THIS: std::sync::LazyLock<ThisMachine> = std::sync::LazyLock::new(this);
+        Sources { apps, default_hostfile: None, added, this: &THIS, keep_fqdn: false, required: false }
+    }
+
+    #[test]
+    fn hosts_that_are_added_come_on_top_wherever_the_others_come_from() {
+        let told = |hosts: Option<&str>, added: &str| {
+            let (hosts, added) = (hosts.map(|t| hostlist::parse(t).unwrap()), parse_list(added).unwrap());
+            let apps = [AppHosts { hostfile: None, hosts: hosts.as_ref() }];
+            allocate(&sources(&apps, &added)).map(|all| (show(&all), all.needed, all.head)).map_err(|e| e.to_string())
+        };
+        let is = |text: &str, needed: &[usize], head| Ok((text.to_owned(), needed.to_vec(), head));
+        assert_eq!(told(None, "n5,n6:4"), is("n0:cores n5:cores n6:4", &[0, 1, 2], Some(0)));
+        assert_eq!(told(Some("n1:2,n2"), "n1:+2,n2:3,n5:+1"), is("n1:4 n2:3 n5:1", &[0, 1, 2], None));
+        assert_eq!(told(Some("n1"), "localhost"), is("n1:1 n0:cores", &[0, 1], Some(1)));
+        let refused = "--add-host n0:+2 changes the slots of n0, but its slots are not stated; write n0:N instead";
+        assert_eq!(told(None, "n0:+2"), Err(refused.to_owned()));
+        assert!(told(None, "n5:-1").is_err());
     }
 }

@@ -9,6 +9,8 @@ use std::fmt;
 use ferrite_types::{HostEntry, HostRef, SlotCount};
 use thiserror::Error;
 
+use crate::added::Added;
+use crate::hostlist::ItemSlots;
 use crate::name::{self, BadName};
 
 /// A parsed hostfile: its items in order, repeats of a host merged into the first.
@@ -85,6 +87,18 @@ pub enum Problem {
     /// Total out of range.
     #[error("the slots of {0} add up to more than {LARGEST}", LARGEST = LARGEST)]
     TooManySlots(String),
+    /// `+n1`, `+e` or `^n1` where hosts are added.
+    #[error("{0:?} names no host that could be added; write one host a line, as: node1 slots=4")]
+    NotAdded(String),
+    /// `slots=0` where hosts are added.
+    #[error("{0} would be added without slots, so that nothing could run there; write slots=N, or leave it out")]
+    WithoutSlots(String),
+    /// A host that is added twice.
+    #[error("{0} is named a second time; remove one of its lines")]
+    NamedTwice(String),
+    /// `+e` or `^n1` where nodes are activated.
+    #[error("{0:?} does not say which node is to be activated; write names, or +nK for the K-th node")]
+    NotActivated(String),
 }
 
 /// More slots on one node than this is a slip of the finger: a local rank has 16 bits.
@@ -95,14 +109,79 @@ pub(crate) const LARGEST: u32 = 65_535;
 /// # Errors
 /// The first thing that is wrong, with file and line.
 pub fn parse(file: &str, text: &str) -> Result<Hostfile, HostfileError> {
-    let at = |line: usize| move |problem| HostfileError { file: file.to_owned(), line, problem };
     let mut items = Items::default();
+    for_each_line(file, text, Dialect::Nodes, |line| items.merge(line.item))?;
+    Ok(Hostfile { file: file.to_owned(), items: items.list })
+}
+
+/// Parses the text of an `--add-hostfile`: hosts by name, whose slots may be `+N` or `-N` as well.
+///
+/// # Errors
+/// The first thing that is wrong, with file and line.
+pub fn parse_added(file: &str, text: &str) -> Result<Vec<Added>, HostfileError> {
+    let mut hosts: Vec<Added> = Vec::new();
+    for_each_line(file, text, Dialect::Added, |Line { subject, item, slots }| {
+        let HostRef::Host(host) = item else { return Err(Problem::NotAdded(subject)) };
+        check_limit(&host)?;
+        if slots == ItemSlots::Given(0) {
+            return Err(Problem::WithoutSlots(host.name));
+        }
+        if hosts.iter().any(|known| known.host.name.eq_ignore_ascii_case(&host.name)) {
+            return Err(Problem::NamedTwice(host.name));
+        }
+        hosts.push(Added { host, slots });
+        Ok(())
+    })?;
+    Ok(hosts)
+}
+
+/// Parses the text of `--activate file=`: a hostfile, of which only the names count.
+///
+/// # Errors
+/// The first thing that is wrong, with file and line.
+pub fn parse_activated(file: &str, text: &str) -> Result<Vec<HostRef>, HostfileError> {
+    let mut nodes = Vec::new();
+    for_each_line(file, text, Dialect::Nodes, |Line { subject, item, .. }| {
+        nodes.push(match item {
+            HostRef::Host(host) => HostRef::Host(HostEntry::named(&host.name)),
+            HostRef::Relative(at, _) => HostRef::Relative(at, SlotCount::FromCores),
+            HostRef::Empty(_) | HostRef::Exclude(_) => return Err(Problem::NotActivated(subject)),
+        });
+        Ok(())
+    })?;
+    Ok(nodes)
+}
+
+/// What a file is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Dialect {
+    /// To say which nodes there are.
+    Nodes,
+    /// To add some; what they have may be changed by `slots=+2`.
+    Added,
+}
+
+/// One line that says something.
+struct Line {
+    /// What stands first.
+    subject: String,
+    item: HostRef,
+    slots: ItemSlots,
+}
+
+fn for_each_line(
+    file: &str,
+    text: &str,
+    dialect: Dialect,
+    mut take: impl FnMut(Line) -> Result<(), Problem>,
+) -> Result<(), HostfileError> {
+    let at = |line: usize| move |problem| HostfileError { file: file.to_owned(), line, problem };
     for (line, content) in without_comments(text).map_err(|line| at(line)(Problem::OpenComment))? {
-        if let Some(parsed) = parse_line(&content).map_err(at(line))? {
-            items.merge(parsed).map_err(at(line))?;
+        if let Some(parsed) = parse_line(&content, dialect).map_err(at(line))? {
+            take(parsed).map_err(at(line))?;
         }
     }
-    Ok(Hostfile { file: file.to_owned(), items: items.list })
+    Ok(())
 }
 
 impl Hostfile {
@@ -163,7 +242,7 @@ fn without_comments(text: &str) -> Result<Vec<(usize, String)>, usize> {
     open.map_or(Ok(lines), Err)
 }
 
-fn parse_line(line: &str) -> Result<Option<HostRef>, Problem> {
+fn parse_line(line: &str, dialect: Dialect) -> Result<Option<Line>, Problem> {
     let spaced = line.replace('=', " = ");
     let mut words = spaced.split_whitespace().peekable();
     let Some(subject) = words.next() else {
@@ -185,9 +264,11 @@ fn parse_line(line: &str) -> Result<Option<HostRef>, Problem> {
             });
         }
         let value = words.next().filter(|v| *v != "=");
-        settings.set(key, value.ok_or_else(|| Problem::NoValue(key.to_owned()))?)?;
+        settings.set(key, value.ok_or_else(|| Problem::NoValue(key.to_owned()))?, dialect)?;
     }
-    settings.apply_to(subject).map(Some)
+    let slots = settings.slots.unwrap_or(ItemSlots::Unstated);
+    let item = settings.apply_to(subject)?;
+    Ok(Some(Line { subject: subject.to_owned(), item, slots }))
 }
 
 #[derive(Clone, Copy)]
@@ -214,14 +295,14 @@ impl Key {
 
 #[derive(Default)]
 struct Settings {
-    slots: Option<u32>,
+    slots: Option<ItemSlots>,
     max_slots: Option<u32>,
     user: Option<String>,
     port: Option<u32>,
 }
 
 impl Settings {
-    fn set(&mut self, word: &str, value: &str) -> Result<(), Problem> {
+    fn set(&mut self, word: &str, value: &str, dialect: Dialect) -> Result<(), Problem> {
         let key = Key::of(word).ok_or_else(|| Problem::UnknownKey(word.to_owned()))?;
         let value = value.strip_prefix('"').and_then(|v| v.strip_suffix('"')).unwrap_or(value);
         let number = |least: u32| {
@@ -229,7 +310,11 @@ impl Settings {
                 .ok_or_else(|| Problem::Number(word.to_owned(), value.to_owned(), least, LARGEST))
         };
         let twice = match key {
-            Key::Slots => self.slots.replace(number(0)?).is_some(),
+            Key::Slots => {
+                let adjusted = parse_adjustment(value).filter(|_| dialect == Dialect::Added);
+                let slots = adjusted.map_or_else(|| number(0).map(ItemSlots::Given), |by| Ok(ItemSlots::Adjust(by)))?;
+                self.slots.replace(slots).is_some()
+            }
             Key::MaxSlots => self.max_slots.replace(number(1)?).is_some(),
             Key::Port => self.port.replace(number(1)?).is_some(),
             Key::User => self.user.replace(name::check_user(value)?.to_owned()).is_some(),
@@ -242,7 +327,7 @@ impl Settings {
             self.refuse_all_but_slots(subject, true)?;
             return Ok(HostRef::Exclude(name::check_host(host)?.to_owned()));
         }
-        if let Some(item) = parse_relative(subject, self.slots.map_or(SlotCount::FromCores, SlotCount::Given)) {
+        if let Some(item) = parse_relative(subject, self.count()) {
             let item = item.map_err(|()| Problem::Relative(subject.to_owned()))?;
             self.refuse_all_but_slots(subject, matches!(item, HostRef::Empty(_)))?;
             return Ok(item);
@@ -256,11 +341,18 @@ impl Settings {
         }
         Ok(HostRef::Host(HostEntry {
             name: name::check_host(host)?.to_owned(),
-            slots: self.slots.map_or(SlotCount::FromCores, SlotCount::Given),
+            slots: self.count(),
             max_slots: self.max_slots,
             user: user.or(self.user),
             port: self.port.and_then(|p| u16::try_from(p).ok()),
         }))
+    }
+
+    fn count(&self) -> SlotCount {
+        match self.slots {
+            Some(ItemSlots::Given(n)) => SlotCount::Given(n),
+            Some(ItemSlots::Unstated | ItemSlots::All | ItemSlots::Adjust(_)) | None => SlotCount::FromCores,
+        }
     }
 
     /// Exclusions and relative entries speak of nodes that are described elsewhere.
@@ -290,6 +382,17 @@ pub(crate) fn parse_relative(text: &str, slots: SlotCount) -> Option<Result<Host
         _ => None,
     };
     Some(parsed.ok_or(()))
+}
+
+/// `+2`, `-2`.
+pub(crate) fn parse_adjustment(text: &str) -> Option<i32> {
+    let (sign, digits) = match text.split_at_checked(1)? {
+        ("+", digits) => (1, digits),
+        ("-", digits) => (-1, digits),
+        _ => return None,
+    };
+    let by = i32::try_from(parse_number(digits, 0, LARGEST)?).ok()?;
+    Some(sign * by)
 }
 
 /// Digits only: `+4` and ` 4` are not numbers here, which `str::parse` would let pass.
@@ -450,6 +553,29 @@ mod tests {
         ];
         let all: Vec<String> = bad.iter().map(|b| format!("{b:?}\n  {}", text(b))).collect();
         insta::assert_snapshot!(all.join("\n"));
+    }
+
+    #[test]
+    fn hosts_that_are_added_may_have_more_slots_or_fewer_than_before() {
+        let told = |text: &str| match parse_added("more", text) {
+            Ok(hosts) => hosts.iter().map(|host| format!("{} {:?}\n", host.host.name, host.slots)).collect(),
+            Err(error) => format!("{error}\n"),
+        };
+        let good = "n5 slots=4\nme@n6 slots=+2 port=22\nn7 slots=-1\nn8 # all of it\n";
+        let bad = ["+e", "^n1", "+n2 slots=+1", "n5 slots=0", "n5\nN5 slots=2", "n5 slots=+", "n5 slots=4 max_slots=2"];
+        let all: Vec<String> = [good].iter().chain(&bad).map(|text| format!("{text:?}\n{}", told(text))).collect();
+        insta::assert_snapshot!(all.join("\n"));
+    }
+
+    #[test]
+    fn of_a_file_of_nodes_to_activate_only_the_names_count() {
+        let told = |text: &str| parse_activated("f", text).map_err(|e| e.to_string());
+        let nodes = [HostRef::Host(HostEntry::named("n1")), HostRef::Relative(2, SlotCount::FromCores)];
+        assert_eq!(told("me@n1 slots=4 port=3\n+n2 slots=1\n"), Ok(nodes.to_vec()));
+        for bad in ["+e", "^n1"] {
+            assert!(told(bad).unwrap_err().contains("which node is to be activated"), "{bad}");
+        }
+        assert!(told("n1 slots=+2").is_err());
     }
 
     #[test]

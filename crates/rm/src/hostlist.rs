@@ -8,7 +8,7 @@ use std::fmt;
 use ferrite_types::{HostEntry, HostRef, SlotCount};
 use thiserror::Error;
 
-use crate::hostfile::{LARGEST, parse_number, parse_relative};
+use crate::hostfile::{LARGEST, parse_adjustment, parse_number, parse_relative};
 use crate::name::{self, BadName};
 
 /// A parsed `--host`; repeats of a host are merged into the first.
@@ -183,15 +183,8 @@ fn parse_slots(text: &str) -> Option<ItemSlots> {
     if text == "*" || text.eq_ignore_ascii_case("auto") {
         return Some(ItemSlots::All);
     }
-    let adjust = |digits, sign: i32| {
-        let n = i32::try_from(parse_number(digits, 0, LARGEST)?).ok()?;
-        Some(ItemSlots::Adjust(sign * n))
-    };
-    match text.split_at_checked(1)? {
-        ("+", digits) => adjust(digits, 1),
-        ("-", digits) => adjust(digits, -1),
-        _ => parse_number(text, 0, LARGEST).map(ItemSlots::Given),
-    }
+    let adjusted = parse_adjustment(text).map(ItemSlots::Adjust);
+    adjusted.or_else(|| parse_number(text, 0, LARGEST).map(ItemSlots::Given))
 }
 
 fn parse_relative_item(item: &str) -> Option<HostItem> {
@@ -243,33 +236,38 @@ impl fmt::Display for HostList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut comma = "";
         for item in &self.items {
-            f.write_str(comma)?;
+            write!(f, "{comma}{item}")?;
             comma = ",";
-            match item {
-                HostItem::Host { user, name, slots } => {
-                    if let Some(user) = user {
-                        write!(f, "{user}@")?;
-                    }
-                    if name.contains(':') {
-                        write!(f, "[{name}]")?
-                    } else {
-                        f.write_str(name)?
-                    }
-                    match slots {
-                        ItemSlots::Unstated => {}
-                        ItemSlots::All => f.write_str(":*")?,
-                        ItemSlots::Given(n) => write!(f, ":{n}")?,
-                        ItemSlots::Adjust(n) => write!(f, ":{n:+}")?,
-                    }
-                }
-                HostItem::Relative(k, SlotCount::FromCores) => write!(f, "+n{k}")?,
-                HostItem::Relative(k, SlotCount::Given(n)) => write!(f, "+n{k}:{n}")?,
-                HostItem::Empty(None) => f.write_str("+e")?,
-                HostItem::Empty(Some(n)) => write!(f, "+e:{n}")?,
-                HostItem::Exclude(name) => write!(f, "^{name}")?,
-            }
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for HostItem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HostItem::Host { user, name, slots } => {
+                if let Some(user) = user {
+                    write!(f, "{user}@")?;
+                }
+                if name.contains(':') {
+                    write!(f, "[{name}]")?
+                } else {
+                    f.write_str(name)?
+                }
+                match slots {
+                    ItemSlots::Unstated => Ok(()),
+                    ItemSlots::All => f.write_str(":*"),
+                    ItemSlots::Given(n) => write!(f, ":{n}"),
+                    ItemSlots::Adjust(n) => write!(f, ":{n:+}"),
+                }
+            }
+            HostItem::Relative(k, SlotCount::FromCores) => write!(f, "+n{k}"),
+            HostItem::Relative(k, SlotCount::Given(n)) => write!(f, "+n{k}:{n}"),
+            HostItem::Empty(None) => f.write_str("+e"),
+            HostItem::Empty(Some(n)) => write!(f, "+e:{n}"),
+            HostItem::Exclude(name) => write!(f, "^{name}"),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! daemons, `name = value` to parameters. Called by `cli` and `driver` (which read files and the
 //! environment) and by `core` (which selects nodes for a job). Nothing runs here and nothing is read.
 
+pub mod added;
 pub mod allocation;
 pub mod hostfile;
 pub mod hostlist;
@@ -10,6 +11,7 @@ pub mod name;
 pub mod params;
 mod select;
 
+pub use added::{Activated, Added, AddedError};
 pub use allocation::{Allocation, AllocationError, AppHosts, Source, Sources, allocate};
 pub use hostfile::{Hostfile, HostfileError};
 pub use hostlist::{HostList, HostListError};

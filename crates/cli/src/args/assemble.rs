@@ -4,6 +4,7 @@
 use clap::ArgMatches;
 use ferrite_rm::hostlist;
 use ferrite_types::{AppContext, EnvOp, JobSpec, StdinTarget};
+use ferrite_wire::control::SessionChoice;
 
 use crate::machine::root_by_environment;
 
@@ -11,10 +12,11 @@ use super::ask::Asked;
 use super::connect::{self, ConnectAsk};
 use super::env::{self, EnvArg, Environment};
 use super::error::UsageError;
+use super::grow::GrowAsk;
 use super::io::{self, DisplayAsk, OutputAsk};
 use super::options::{
-    AppOptions, BatchOptions, ControlOptions, EnvOptions, IoOptions, PlacementOptions, PrivateDvm, RuntimeArgs,
-    SubmitOptions,
+    AppOptions, BatchOptions, ControlOptions, EnvOptions, GrowOptions, IoOptions, PlacementOptions, PrivateDvm,
+    RuntimeArgs, SessionOptions, SubmitOptions,
 };
 use super::placement::{self, PlacementText};
 use super::rtos::{RuntimeAsk, time};
@@ -37,6 +39,7 @@ pub(crate) struct Unsaid {
 struct Job {
     apps: Vec<AppContext>,
     hosts: Vec<AppPlace>,
+    grow: GrowAsk,
     placement: Vec<PlacementText>,
     output: OutputAsk,
     display: DisplayAsk,
@@ -55,6 +58,7 @@ struct Job {
     connect: ConnectAsk,
     detach: bool,
     wait_for_slots: bool,
+    session: Asked<SessionChoice>,
     batch: Option<BatchRun>,
     warnings: Vec<String>,
     deprecations: Vec<String>,
@@ -71,8 +75,10 @@ pub(crate) fn run(tool: Tool, apps: Vec<App>, environment: &Environment) -> Resu
     }
     job.allow_root |= root_by_environment(environment);
     let connect = std::mem::take(&mut job.connect).finish(tool, environment)?;
-    if tool == Tool::Prterun && connect.is_some() {
-        job.check_proxy()?;
+    match (tool, &connect) {
+        (Tool::Prterun, Some(_)) => job.check_proxy()?,
+        (Tool::Prterun, None) => job.check_private()?,
+        _ => {}
     }
     job.finish(connect)
 }
@@ -81,19 +87,35 @@ impl Job {
     fn add(&mut self, app: App, environment: &Environment) -> Result<(), UsageError> {
         let App { options, matches, argv, rewritten } = app;
         self.note_rewritten(rewritten);
-        let JobOptions { app, placement, env, io, control, runtime, private, dvm, connection, submit, batch } = options;
+        let JobOptions {
+            app,
+            placement,
+            grow,
+            env,
+            io,
+            control,
+            runtime,
+            private,
+            dvm,
+            connection,
+            submit,
+            session,
+            batch,
+        } = options;
         self.submit_of(submit);
         self.connect.add(dvm, connection)?;
         self.runtime_of(runtime)?;
         self.private_of(private)?;
         if batch.batch.is_some() {
-            check_batch(&app, &placement, &env, &io)?;
+            check_batch(&OfOneJob { app, placement, grow, env, io, session })?;
             self.control_of(control)?;
             return self.batch_of(batch);
         }
         self.batch_of(batch)?;
         let AppOptions { np, per_node, wdir, path } = app;
         self.placement_of(placement, per_node)?;
+        self.grow_of(grow)?;
+        self.session_of(session)?;
         let env = self.env_of(&env, &matches, environment)?;
         self.io_of(io)?;
         self.control_of(control)?;
@@ -124,6 +146,38 @@ impl Job {
         let hostfile = hostfile.map(|f| not_empty("--hostfile", f)).transpose()?;
         self.hosts.push(AppPlace { hostfile, hosts });
         self.placement.push(PlacementText::of(&map_by, &rank_by, &bind_to, per_node.as_deref())?);
+        Ok(())
+    }
+
+    fn grow_of(&mut self, options: GrowOptions) -> Result<(), UsageError> {
+        let GrowOptions { add_host, add_hostfile, activate } = options;
+        self.grow.add_hosts("--add-host", &add_host)?;
+        self.grow.add_hostfile("--add-hostfile", add_hostfile)?;
+        self.grow.add_activate(&activate)
+    }
+
+    fn session_of(&mut self, options: SessionOptions) -> Result<(), UsageError> {
+        let SessionOptions { alloc_id, alloc_refid, session_id } = options;
+        let number = |text: String| {
+            let next = "Give the number of a session, as 3; an allocation is named by --alloc-id.";
+            let wrong = || UsageError::value("--session-id", format!("{text:?} is not a number"), next);
+            Some(&text).filter(|t| t.bytes().all(|b| b.is_ascii_digit())).and_then(|t| t.parse().ok()).ok_or_else(wrong)
+        };
+        let said = [
+            ("--alloc-id", alloc_id.map(|id| not_empty("--alloc-id", id).map(SessionChoice::Alloc))),
+            ("--alloc-refid", alloc_refid.map(|name| not_empty("--alloc-refid", name).map(SessionChoice::Ref))),
+            ("--session-id", session_id.map(|text| number(text).map(SessionChoice::Id))),
+        ];
+        for (option, choice) in said {
+            let Some(choice) = choice.transpose()? else { continue };
+            if self.session.0.as_ref().is_some_and(|other| *other != choice) {
+                return Err(UsageError::Conflict {
+                    what: format!("{option}: another option names another allocation"),
+                    next: "A job runs in one: keep one of --alloc-id, --alloc-refid and --session-id.".to_owned(),
+                });
+            }
+            self.session = Asked(Some(choice));
+        }
         Ok(())
     }
 
@@ -281,6 +335,20 @@ impl Job {
         }
     }
 
+    /// The DVM of `prterun` has the nodes that the line names, and a daemon on each.
+    fn check_private(&self) -> Result<(), UsageError> {
+        let dvm = "use --dvm to run in one that is running, or prun";
+        let (option, why) = match (&self.session.0, self.grow.activate.is_empty()) {
+            (None, true) => return Ok(()),
+            (None, false) => ("--activate", "starts daemons where a DVM has none, and prterun starts one on each node"),
+            (Some(SessionChoice::Id(_)), _) => ("--session-id", "names a session of a DVM that is running"),
+            (Some(SessionChoice::Ref(_)), _) => ("--alloc-refid", "names an allocation of a DVM that is running"),
+            (Some(_), _) => ("--alloc-id", "names an allocation of a DVM that is running"),
+        };
+        let next = format!("Remove it: prterun has a DVM of its own; {dvm}.");
+        Err(UsageError::Conflict { what: format!("{option} {why}"), next })
+    }
+
     fn finish(self, connect: Option<Connect>) -> Result<Run, UsageError> {
         let unsaid = Unsaid {
             output: !self.output.said,
@@ -300,6 +368,7 @@ impl Job {
         Ok(Run {
             spec,
             hosts: self.hosts,
+            grow: self.grow,
             default_hostfile: self.default_hostfile.0,
             params: self.params,
             job_env: self.job_env,
@@ -312,6 +381,7 @@ impl Job {
             connect,
             detach: self.detach,
             wait_for_slots: self.wait_for_slots,
+            session: self.session.0.unwrap_or_default(),
             batch: self.batch,
             warnings: self.warnings,
             unsaid,
@@ -351,20 +421,22 @@ pub(crate) fn report_to(option: &str, text: String) -> Result<ReportTo, UsageErr
     })
 }
 
+/// Options that a line of a list has for itself.
+#[derive(Default, PartialEq, Eq)]
+struct OfOneJob {
+    app: AppOptions,
+    placement: PlacementOptions,
+    grow: GrowOptions,
+    env: EnvOptions,
+    io: IoOptions,
+    session: SessionOptions,
+}
+
 /// With `--batch` every line has its own options; one that stood for all of them would be read as one that does.
-fn check_batch(
-    app: &AppOptions,
-    placement: &PlacementOptions,
-    env: &EnvOptions,
-    io: &IoOptions,
-) -> Result<(), UsageError> {
-    let said = *app != AppOptions::default()
-        || *placement != PlacementOptions::default()
-        || *env != EnvOptions::default()
-        || *io != IoOptions::default();
-    match said {
-        false => Ok(()),
-        true => Err(UsageError::Conflict {
+fn check_batch(said: &OfOneJob) -> Result<(), UsageError> {
+    match *said == OfOneJob::default() {
+        true => Ok(()),
+        false => Err(UsageError::Conflict {
             what: "--batch is given together with options of a single job".to_owned(),
             next: "Put them into the lines of the file, in front of each program. What holds for all jobs can be set by parameters: \
                 --prtemca mapby, rankby, bindto, output, rtos."

@@ -11,6 +11,7 @@ mod defaults;
 mod deprecated;
 mod env;
 mod error;
+mod grow;
 mod help;
 mod io;
 mod options;
@@ -24,10 +25,12 @@ mod words;
 
 use ferrite_rm::HostList;
 use ferrite_types::{EnvOp, JobSpec};
+use ferrite_wire::control::SessionChoice;
 
 pub use connect::{BatchRun, Connect};
 pub use env::{Environment, is_launch_identity};
 pub use error::{Place, UsageError};
+pub use grow::GrowAsk;
 pub use help::version;
 pub use options::{Options, PrunOptions};
 pub use signals::all as forwardable_signals;
@@ -35,6 +38,7 @@ pub use tool::Tool;
 
 pub(crate) use assemble::report_to;
 pub(crate) use connect::of as connect_of;
+pub(crate) use grow::refused as refused_hosts;
 pub(crate) use options::{AboutOptions, ConnectionOptions};
 pub(crate) use signals::parse as parse_signals;
 use tool::JobOptions;
@@ -57,6 +61,8 @@ pub struct Run {
     pub spec: JobSpec,
     /// What each app says of hosts, in the order of `spec.apps`.
     pub hosts: Vec<AppPlace>,
+    /// Nodes that the DVM is to get for it.
+    pub grow: GrowAsk,
     /// `--default-hostfile`.
     pub default_hostfile: Option<String>,
     /// `--prtemca`, in order.
@@ -81,6 +87,8 @@ pub struct Run {
     pub detach: bool,
     /// `--wait-for-slots`.
     pub wait_for_slots: bool,
+    /// The session that it is to run in.
+    pub session: SessionChoice,
     /// `--batch`; then there are no apps.
     pub batch: Option<BatchRun>,
     /// What deserves a remark but stops nothing: one line each.

@@ -26,6 +26,8 @@ pub struct Options {
     #[command(flatten)]
     pub(crate) placement: PlacementOptions,
     #[command(flatten)]
+    pub(crate) grow: GrowOptions,
+    #[command(flatten)]
     pub(crate) env: EnvOptions,
     #[command(flatten)]
     pub(crate) io: IoOptions,
@@ -37,6 +39,8 @@ pub struct Options {
     pub(crate) private: PrivateDvm,
     #[command(flatten)]
     pub(crate) dvm: DvmChoice,
+    #[command(flatten)]
+    pub(crate) session: SessionOptions,
     #[command(flatten)]
     pub(crate) about: AboutOptions,
 }
@@ -64,6 +68,8 @@ pub struct PrunOptions {
     #[command(flatten)]
     pub(crate) placement: PlacementOptions,
     #[command(flatten)]
+    pub(crate) grow: GrowOptions,
+    #[command(flatten)]
     pub(crate) env: EnvOptions,
     #[command(flatten)]
     pub(crate) io: IoOptions,
@@ -71,6 +77,8 @@ pub struct PrunOptions {
     pub(crate) control: ControlOptions,
     #[command(flatten)]
     pub(crate) submit: SubmitOptions,
+    #[command(flatten)]
+    pub(crate) session: SessionOptions,
     #[command(flatten)]
     pub(crate) batch: BatchOptions,
     #[command(flatten)]
@@ -120,6 +128,21 @@ pub(crate) struct PlacementOptions {
     /// What each process is bound to: none, core, hwthread, numa, package ...
     #[arg(long, value_name = "OBJECT[:QUALIFIER,...]", action = ArgAction::Append)]
     pub(crate) bind_to: Vec<String>,
+}
+
+/// Nodes that the DVM is to get for the job.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
+#[command(next_help_heading = "More nodes for the job (see --help growing)")]
+pub(crate) struct GrowOptions {
+    /// Hosts that the DVM gets before the job is placed: n5, n6:4 (slots), n7:+2 (more slots than it has)
+    #[arg(long, value_name = "HOST[:SLOTS],...", action = ArgAction::Append)]
+    pub(crate) add_host: Vec<String>,
+    /// The same from a file with one host a line; slots=+N and slots=-N change the slots that a host has
+    #[arg(long, value_name = "FILE")]
+    pub(crate) add_hostfile: Option<String>,
+    /// Start daemons on nodes of the allocation that have none: names, +nK (the K-th node), +all, file=FILE
+    #[arg(long, value_name = "NODE|+nK|+all|file=FILE,...", action = ArgAction::Append)]
+    pub(crate) activate: Vec<String>,
 }
 
 /// The environment of the processes of one program. The order among these options is kept.
@@ -287,6 +310,21 @@ pub(crate) struct SubmitOptions {
     /// When the slots are taken, wait for them; without it the job is refused then
     #[arg(long)]
     pub(crate) wait_for_slots: bool,
+}
+
+/// The allocation that a job runs in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
+#[command(next_help_heading = "The allocation to run in (one of them)")]
+pub(crate) struct SessionOptions {
+    /// The allocation with this id, which pdvm grow prints
+    #[arg(long, value_name = "ID")]
+    pub(crate) alloc_id: Option<String>,
+    /// The allocation that was asked for under this name (pdvm grow --req-id)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) alloc_refid: Option<String>,
+    /// The session with this number
+    #[arg(long, value_name = "N")]
+    pub(crate) session_id: Option<String>,
 }
 
 /// Many jobs from a list.

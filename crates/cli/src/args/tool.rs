@@ -3,8 +3,8 @@
 use clap::{ArgAction, Command, CommandFactory, FromArgMatches};
 
 use super::options::{
-    AppOptions, BatchOptions, ConnectionOptions, ControlOptions, DvmChoice, EnvOptions, IoOptions, Options,
-    PlacementOptions, PrivateDvm, PrunOptions, RuntimeArgs, SubmitOptions,
+    AppOptions, BatchOptions, ConnectionOptions, ControlOptions, DvmChoice, EnvOptions, GrowOptions, IoOptions,
+    Options, PlacementOptions, PrivateDvm, PrunOptions, RuntimeArgs, SessionOptions, SubmitOptions,
 };
 
 /// A command of the installation.
@@ -87,6 +87,7 @@ impl Tool {
 pub(crate) struct JobOptions {
     pub(crate) app: AppOptions,
     pub(crate) placement: PlacementOptions,
+    pub(crate) grow: GrowOptions,
     pub(crate) env: EnvOptions,
     pub(crate) io: IoOptions,
     pub(crate) control: ControlOptions,
@@ -95,6 +96,7 @@ pub(crate) struct JobOptions {
     pub(crate) dvm: DvmChoice,
     pub(crate) connection: ConnectionOptions,
     pub(crate) submit: SubmitOptions,
+    pub(crate) session: SessionOptions,
     pub(crate) batch: BatchOptions,
 }
 
@@ -102,12 +104,26 @@ impl JobOptions {
     pub(crate) fn of(tool: Tool, matches: &clap::ArgMatches) -> Result<JobOptions, clap::Error> {
         if tool == Tool::Prun {
             // Help and version were answered by the walk.
-            let PrunOptions { app, placement, env, io, control, submit, batch, dvm, connection, runtime, about: _ } =
-                PrunOptions::from_arg_matches(matches)?;
+            let PrunOptions {
+                app,
+                placement,
+                grow,
+                env,
+                io,
+                control,
+                submit,
+                session,
+                batch,
+                dvm,
+                connection,
+                runtime,
+                about: _,
+            } = PrunOptions::from_arg_matches(matches)?;
             let private = PrivateDvm::default();
             return Ok(JobOptions {
                 app,
                 placement,
+                grow,
                 env,
                 io,
                 control,
@@ -116,11 +132,24 @@ impl JobOptions {
                 dvm,
                 connection,
                 submit,
+                session,
                 batch,
             });
         }
-        let Options { app, placement, env, io, control, runtime, private, dvm, about: _ } =
+        let Options { app, placement, grow, env, io, control, runtime, private, dvm, session, about: _ } =
             Options::from_arg_matches(matches)?;
-        Ok(JobOptions { app, placement, env, io, control, runtime, private, dvm, ..JobOptions::default() })
+        Ok(JobOptions {
+            app,
+            placement,
+            grow,
+            env,
+            io,
+            control,
+            runtime,
+            private,
+            dvm,
+            session,
+            ..JobOptions::default()
+        })
     }
 }

@@ -9,17 +9,15 @@ type Refusal = (&'static [&'static str], &'static str);
 const FOR_PRTE: &str = "It belongs to a DVM that outlives its jobs: give it to prte, and run the program with prun.";
 const WHICH_DVM: &str = "prterun has a DVM of its own; use --dvm to run in one that is running, or prun.";
 const OF_THE_DVM: &str = "It shapes a DVM that is started: give it to prte. prun runs in one that is running.";
-const NO_RESIZE: &str = "Name all hosts at the start, with --host or --hostfile.";
+const GROW_LATER: &str =
+    "Name all hosts with --host or --hostfile; a DVM that is running gets more by pdvm grow, or prun --add-host.";
 const NO_STAGING: &str = "Put the files on a file system that all nodes share, or copy them before the run.";
 const NO_DEBUGGER: &str = "Attach a debugger to the running processes instead (--display map shows where they are).";
-const NO_SESSIONS: &str = "Remove it: the job runs in the allocation that --host, --hostfile or this machine defines.";
 
 /// Of every command that runs jobs.
 const OF_JOBS: &[Refusal] = &[
-    (&["add-host", "add-hostfile", "activate"], NO_RESIZE),
     (&["preload-binary", "s", "preload-files"], NO_STAGING),
     (&["stop-on-exec", "stop-in-init", "stop-in-app", "get-stack-traces", "xterm", "tv"], NO_DEBUGGER),
-    (&["alloc-id", "alloc-refid", "session-id"], NO_SESSIONS),
     (&["app"], "Write the programs on the command line, separated by `:`."),
     (&["tune", "am"], "Put the parameters into ~/.prte/mca-params.conf, or give them with --prtemca KEY VALUE."),
     (
@@ -74,12 +72,15 @@ const OF_PRTE: &[Refusal] = &[(
         "bind-to",
         "np",
         "n",
+        "alloc-id",
+        "alloc-refid",
+        "session-id",
     ],
     "It belongs to a job: give it to prun.",
 )];
 
 const OF_A_DVM: &[Refusal] = &[
-    (&["add-host", "add-hostfile", "activate"], NO_RESIZE),
+    (&["add-host", "add-hostfile", "activate"], GROW_LATER),
     (&["prefix", "pmix-prefix", "noprefix"], "Use --launch-agent DIR/bin/prted for the daemons."),
     (&["tune", "am"], "Put the parameters into ~/.prte/mca-params.conf, or give them with --prtemca KEY VALUE."),
     (&["uniform-nodes"], "Remove it: equal topologies are noticed by themselves."),

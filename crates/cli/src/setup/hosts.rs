@@ -1,9 +1,9 @@
 //! Which nodes there are: hostfiles and host lists of the line, default ones, this machine.
 
 use ferrite_rm::{
-    Allocation, AppHosts, HostList, Hostfile, Params, Sources, ThisMachine, allocate, hostfile, hostlist,
+    Added, Allocation, AppHosts, HostList, Hostfile, Params, Sources, ThisMachine, allocate, hostfile, hostlist,
 };
-use ferrite_types::HostSelection;
+use ferrite_types::{HostEntry, HostRef, HostSelection, SlotCount};
 
 use super::SetupError;
 use super::files::{read, read_if_there};
@@ -24,11 +24,25 @@ pub(super) fn read_hosts(run: &mut Run, around: &Surroundings) -> Result<Vec<Opt
     Ok(files)
 }
 
+/// Hosts that are added are for every program, also where a list says which others it may use.
+pub(super) fn admit_added(run: &mut Run, added: &[Added]) {
+    let whole = |added: &Added| HostRef::Host(HostEntry { slots: SlotCount::FromCores, ..added.host.clone() });
+    for app in &mut run.spec.apps {
+        for list in [&mut app.hosts.hostfile, &mut app.hosts.hosts] {
+            // A list that only excludes leaves them in.
+            if list.iter().any(|item| !matches!(item, HostRef::Exclude(_))) {
+                list.extend(added.iter().map(whole));
+            }
+        }
+    }
+}
+
 /// All that is said of hosts.
 pub(super) struct Places<'a> {
     pub(super) run: &'a [AppPlace],
     pub(super) hostfiles: &'a [Option<Hostfile>],
     pub(super) default_hostfile: Option<&'a str>,
+    pub(super) added: &'a [Added],
 }
 
 impl Places<'_> {
@@ -48,6 +62,7 @@ impl Places<'_> {
         Ok(allocate(&Sources {
             apps: &apps,
             default_hostfile: default_hostfile.as_ref(),
+            added: self.added,
             this: &this_machine(silent, around),
             keep_fqdn: params.flag("prte_keep_fqdn_hostnames")?,
             required: params.flag("prte_allocation_required")?,

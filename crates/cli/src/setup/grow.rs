@@ -1,0 +1,58 @@
+//! Nodes that a DVM is to get: the files are read, and what the line and they say becomes one request.
+
+use std::path::Path;
+
+use ferrite_rm::hostfile::{parse_activated, parse_added};
+use ferrite_rm::hostlist::ItemSlots;
+use ferrite_rm::{Activated, Added};
+use ferrite_wire::{Activation, AddedHost, GrowRequest, SlotChange};
+
+use super::SetupError;
+use super::files::read;
+use crate::args::{GrowAsk, UsageError};
+
+/// The request that a line comes to; `None` = it asks for no nodes. What it says of the allocation is the caller's to add.
+///
+/// # Errors
+/// A file that cannot be read or understood, or a host that is added twice.
+pub fn grow_request(ask: &GrowAsk, cwd: &Path) -> Result<Option<GrowRequest>, SetupError> {
+    if ask.is_empty() {
+        return Ok(None);
+    }
+    let hosts =
+        added_hosts(ask, cwd)?.into_iter().map(|Added { host, slots }| AddedHost { host, slots: change(slots) });
+    let activate = ask.activate.iter().map(|part| activation(part, cwd)).collect::<Result<_, _>>()?;
+    Ok(Some(GrowRequest { hosts: hosts.collect(), activate, ..GrowRequest::default() }))
+}
+
+/// All hosts that are added, by the line and by its files.
+pub(super) fn added_hosts(ask: &GrowAsk, cwd: &Path) -> Result<Vec<Added>, SetupError> {
+    let mut hosts = ask.hosts.clone();
+    for file in &ask.hostfiles {
+        hosts.extend(parse_added(file, &read("hostfile", &cwd.join(file))?)?);
+    }
+    let named = |at: usize| hosts[..at].iter().any(|one| one.host.name.eq_ignore_ascii_case(&hosts[at].host.name));
+    match (0..hosts.len()).find(|at| named(*at)) {
+        None => Ok(hosts),
+        Some(at) => Err(SetupError::Usage(UsageError::Conflict {
+            what: format!("host {} is to be added twice, with different words", hosts[at].host.name),
+            next: "Name it once, in a list or in a file.".to_owned(),
+        })),
+    }
+}
+
+fn change(slots: ItemSlots) -> SlotChange {
+    match slots {
+        ItemSlots::Unstated | ItemSlots::All => SlotChange::Unstated,
+        ItemSlots::Given(n) => SlotChange::Set(n),
+        ItemSlots::Adjust(by) => SlotChange::Adjust(by),
+    }
+}
+
+fn activation(part: &Activated, cwd: &Path) -> Result<Activation, SetupError> {
+    Ok(match part {
+        Activated::All => Activation::All,
+        Activated::Node(node) => Activation::Nodes(vec![node.clone()]),
+        Activated::File(file) => Activation::Nodes(parse_activated(file, &read("list of nodes", &cwd.join(file))?)?),
+    })
+}
