@@ -28,6 +28,7 @@ fn topics() {
     let all = [
         "mapping",
         "hosts",
+        "growing",
         "output",
         "display",
         "rtos",
@@ -143,6 +144,48 @@ fn lines_of_prun() {
 }
 
 #[test]
+fn nodes_and_the_allocation_of_a_job() {
+    let told = |tool, line: &str| {
+        let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let text = match parse_for(tool, &args, &Environment::new()) {
+            Ok(Parsed::Run(run)) => format!("{:?}\n{:?}\n", run.grow, run.session),
+            Ok(Parsed::Print(text)) => text,
+            Err(error) => refusal(tool.name(), &error),
+        };
+        format!("$ {} {line}\n{text}", tool.name())
+    };
+    let of_prun = [
+        "--add-host n5,n6:4 --add-hostfile more --activate +n2,file=f ./a",
+        "--add-host n5 ./a : --add-host n5,n7:+2 --add-hostfile f ./b",
+        "--alloc-id a1 ./a",
+        "--alloc-refid weekend ./a : --alloc-refid weekend ./b",
+        "--session-id 3 ./a",
+        "--add-host n5,^n6 ./a",
+        "--add-host +e:2 ./a",
+        "--add-host n5:x ./a",
+        "--add-host n5:0 ./a",
+        "--activate n2:4 ./a",
+        "--activate +e ./a",
+        "--add-hostfile= ./a",
+        "--alloc-id a1 --session-id 3 ./a",
+        "--session-id +3 ./a",
+        "--session-id a1 ./a",
+        "--alloc-id= ./a",
+        "--batch jobs --add-host n5",
+        "--batch jobs --alloc-id a1",
+    ];
+    let of_prterun = [
+        "--add-host n5 ./a",
+        "--activate n2 ./a",
+        "--alloc-id a1 ./a",
+        "--session-id 3 ./a",
+        "--dvm search --add-host n5 --activate n2 --alloc-id a1 ./a",
+    ];
+    let lines = of_prun.map(|l| (Tool::Prun, l)).into_iter().chain(of_prterun.map(|l| (Tool::Prterun, l)));
+    insta::assert_snapshot!(lines.map(|(tool, line)| told(tool, line)).collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
 fn prte() {
     insta::assert_snapshot!(all(
         Tool::Prte,
@@ -159,6 +202,8 @@ fn prte() {
             "--report-pid 5",
             "--timeout 5",
             "--max-vm-size 3",
+            "--add-host n5",
+            "--alloc-id a1",
             "--nonsense",
         ]
     ));

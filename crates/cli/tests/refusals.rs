@@ -148,7 +148,6 @@ fn options_of_the_field_that_are_not_built() {
         "--app file",
         "--preload-binary ./a",
         "-s ./a",
-        "--add-host n1 ./a",
         "--tune f ./a",
         "--prefix /opt ./a",
         "--report-uri - ./a",

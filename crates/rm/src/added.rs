@@ -41,7 +41,7 @@ pub enum AddedError {
     #[error("{0} would be added without slots, so that nothing could run there; write {0}:4, or the name alone")]
     WithoutSlots(String),
     /// `n5:4` of a node that leaves.
-    #[error("{0} leaves as a whole: name it once, without a number of slots")]
+    #[error("{0} leaves as a whole: write its name alone, and once")]
     Whole(String),
     /// An item of `--activate`.
     #[error("{item:?}: {source}; write names, +nK for the K-th node, +all, or file=PATH")]

@@ -77,6 +77,7 @@ fn topics(tool: Tool) -> Vec<Topic> {
 const TOPICS: &[Topic] = &[
     (&["mapping", "map-by", "placement", "rank-by", "bind-to"], MAPPING),
     (&["hosts", "host", "hostfile"], HOSTS),
+    (&["growing", "grow", "elastic"], GROWING),
     (&["output"], OUTPUT),
     (&["display"], DISPLAY),
     (&["runtime-options", "rtos"], RTOS),
@@ -121,6 +122,26 @@ the default hostfile, this machine.
 Without a number, a host has as many slots as it has cores. The default hostfile is
 etc/prte-default-hostfile of the installation, or --default-hostfile, or the parameter
 prte_default_hostfile; `none` disables it.
+";
+
+const GROWING: &str = "\
+A job may bring nodes along. The DVM gets them before the job is placed, keeps them when it is over
+(pdvm shrink takes them away), and other jobs may use them.
+
+  --add-host n5,n6:4,n7:+2    n5: what it has, or one slot per core; n6: four slots;
+                              n7: two more than it has
+  --add-hostfile FILE         one host a line: n5, n6 slots=4, n7 slots=+2
+  --activate n2,+n3,+all      daemons on nodes of the allocation that have none; file=FILE for a
+                              hostfile, of which the names count
+
+All of them must come: when one does not, the DVM keeps the nodes that it had and the job is not
+launched. Nodes that are there already are no failure. --host says where the job may run: with it,
+name the added hosts there as well. In a line with several programs they are for all of them.
+
+prterun starts a DVM for its job: hosts that are added belong to it from the start.
+
+A DVM grows and shrinks by pdvm grow and pdvm shrink as well. With --prtemca prte_elastic_mode 1
+(to prte) jobs wait while it does; without it, only for the nodes that they bring themselves.
 ";
 
 const OUTPUT: &str = "\

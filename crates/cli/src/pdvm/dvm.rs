@@ -1,8 +1,11 @@
 //! The DVM that is meant, and one function for each question to it.
 
-use ferrite_client::{Connection, Here};
+use ferrite_client::{Connection, Happening, Here, Session, Source};
 use ferrite_types::JobId;
-use ferrite_wire::control::{DvmStatus, JobDetail, JobStatus, Metrics, NodeStatus, Reply, Request};
+use ferrite_wire::control::{
+    ClientMessage, DvmMessage, DvmStatus, JobDetail, JobStatus, Metrics, NodeStatus, Reply, Request,
+};
+use rustix::process::Signal;
 
 use super::failure::Failure;
 use super::moment::Moment;
@@ -110,5 +113,54 @@ impl Dvm {
             Reply::Refused(text) => Err(Failure::Refused(text)),
             reply => pick(reply).ok_or_else(|| Failure::Astray { dvm: self.name().to_owned() }),
         }
+    }
+}
+
+/// Signals that end a wait: Ctrl-C, `kill`, and a terminal that is gone.
+pub(crate) fn ends_of_a_wait() -> [i32; 3] {
+    [Signal::INT, Signal::TERM, Signal::HUP].map(Signal::as_raw)
+}
+
+/// A DVM whose answer may take its time: a signal ends the wait for it, and not what the DVM does.
+pub(crate) struct Patient {
+    session: Session,
+    asked: u32,
+}
+
+impl Patient {
+    /// Around this one.
+    ///
+    /// # Errors
+    /// There are no more descriptors.
+    pub(crate) fn of(dvm: Dvm) -> Result<Patient, Failure> {
+        let session = Session::new(dvm.into_connection(), Source::empty(), &ends_of_a_wait());
+        Ok(Patient { session: session.map_err(Failure::Machine)?, asked: 0 })
+    }
+
+    /// Asks, and waits for the reply.
+    ///
+    /// # Errors
+    /// It says no, it goes away, or the user does.
+    pub(crate) fn ask(&mut self, request: Request) -> Result<Reply, Failure> {
+        self.asked += 1;
+        let id = self.asked;
+        self.session.send(&ClientMessage::Open { id, request });
+        loop {
+            match self.session.next(None) {
+                Happening::Message(DvmMessage::Reply { id: of, reply: Reply::Refused(text) }) if of == id => {
+                    return Err(Failure::Refused(text));
+                }
+                Happening::Message(DvmMessage::Reply { id: of, reply }) if of == id => return Ok(reply),
+                Happening::Signal(signal) => return Err(Failure::Interrupted(signal)),
+                Happening::Gone(error) => return Err(error.into()),
+                // Nothing else was asked for.
+                _ => {}
+            }
+        }
+    }
+
+    /// It answers something else than was asked.
+    pub(crate) fn astray(&self) -> Failure {
+        Failure::Astray { dvm: self.session.dvm().to_owned() }
     }
 }

@@ -6,10 +6,9 @@ use ferrite_types::JobId;
 use ferrite_wire::Stream;
 use ferrite_wire::control::{ClientMessage, DvmMessage, Event, EventKind, JobDetail};
 use rustix::io::Errno;
-use rustix::process::Signal;
 
 use super::NAME;
-use super::dvm::Dvm;
+use super::dvm::{Dvm, ends_of_a_wait};
 use super::failure::Failure;
 use super::json;
 use super::text::count;
@@ -49,8 +48,8 @@ fn past(details: &[JobDetail]) -> Vec<Event> {
 
 /// What happens from now on.
 pub(super) fn follow(dvm: Dvm, json: bool) -> Result<(), Failure> {
-    let signals = [Signal::INT, Signal::TERM, Signal::HUP].map(Signal::as_raw);
-    let mut session = Session::new(dvm.into_connection(), Source::stdin(), &signals).map_err(Failure::Machine)?;
+    let session = Session::new(dvm.into_connection(), Source::stdin(), &ends_of_a_wait());
+    let mut session = session.map_err(Failure::Machine)?;
     session.send(&ClientMessage::Follow { id: FOLLOW });
     loop {
         match session.next(None) {

@@ -7,6 +7,7 @@ use ferrite_client::{ConnectionError, FindError};
 use thiserror::Error;
 
 use crate::args::UsageError;
+use crate::command::REFUSED;
 use crate::setup::SetupError;
 
 /// See the module.
@@ -33,6 +34,15 @@ pub(crate) enum Failure {
     /// It says no; its words say why.
     #[error("{0}")]
     Refused(String),
+    /// It does not change its size; its words say why.
+    #[error("{0}")]
+    NotResized(String),
+    /// It tried to change its size, and could not.
+    #[error("{0}")]
+    RolledBack(String),
+    /// The user does not want to wait any longer.
+    #[error("interrupted while it waited; what was asked for goes on")]
+    Interrupted(i32),
     /// It answers something else than was asked.
     #[error("the DVM {dvm} gave an answer that belongs to another question")]
     Astray {
@@ -73,6 +83,14 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// What the command exits with.
+    pub(crate) fn exit_code(&self) -> i32 {
+        match self {
+            Failure::Interrupted(signal) => 128 + signal,
+            _ => REFUSED,
+        }
+    }
+
     /// What to do; empty when the message says it.
     pub(crate) fn next_step(&self) -> String {
         let text = match self {
@@ -83,6 +101,11 @@ impl Failure {
             Failure::Find(error) => error.next_step(),
             Failure::Connection(error) => error.next_step(),
             Failure::Refused(_) => "",
+            Failure::NotResized(_) => "Nothing was changed.",
+            Failure::RolledBack(_) => {
+                "The DVM has the nodes that it had before. Ask again when the cause is mended; `pdvm nodes` lists what there is."
+            }
+            Failure::Interrupted(_) => "`pdvm status` shows how far it is, `pdvm events --follow` its end.",
             Failure::Astray { .. } => "This is a fault of the software: please report it.",
             Failure::OtherDvm { .. } => "Say which DVM is meant with --namespace, --pid or --dvm-uri.",
             Failure::Output(_) => "Look at where standard output goes: the disk may be full.",

@@ -98,5 +98,9 @@ mod tests {
     #[test]
     fn a_job_that_waits_has_no_processes_yet() {
         insta::assert_snapshot!(render(&samples::queued(), &samples::moment()));
+        let held = JobDetail { status: samples::held(), ..samples::queued() };
+        assert!(
+            render(&held, &samples::moment()).contains("WAITING_FOR_DAEMONS\n  Waits for  the DVM's new size (grow 3")
+        );
     }
 }

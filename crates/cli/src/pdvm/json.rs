@@ -2,7 +2,7 @@
 //! docs/pdvm-json.md; a change that a reader could notice raises [`SCHEMA`], new fields do not.
 
 use ferrite_types::{CampaignKind, JobState, ProcState};
-use ferrite_wire::control::{EventKind, JobDetail, JobStatus, NodeStatus, ProcStatus};
+use ferrite_wire::control::{CampaignStatus, EventKind, JobDetail, JobStatus, NodeStatus, ProcStatus};
 use serde::Serialize;
 
 use super::moment::{Moment, iso};
@@ -71,9 +71,12 @@ pub(crate) struct Status {
     pub(crate) slots_in_use: u32,
     pub(crate) jobs_running: u32,
     pub(crate) jobs_queued: u32,
+    pub(crate) jobs_held: u32,
     pub(crate) jobs_ended: u64,
     pub(crate) jobs_failed: u64,
     pub(crate) processes_running: u32,
+    /// Changes of its size that are under way.
+    pub(crate) campaigns: Vec<Campaign>,
     /// Jobs that are not over.
     pub(crate) waiting: Vec<Waiting>,
 }
@@ -90,11 +93,47 @@ impl Status {
             slots_in_use: status.slots_in_use,
             jobs_running: status.jobs_running,
             jobs_queued: status.jobs_queued,
+            jobs_held: status.jobs_held,
             jobs_ended: status.jobs_ended,
             jobs_failed: status.jobs_failed,
             processes_running: status.procs_running,
+            campaigns: status.campaigns.iter().map(Campaign::of).collect(),
             waiting,
         }
+    }
+}
+
+/// A change of the DVM's size, in `status`.
+#[derive(Serialize)]
+pub(crate) struct Campaign {
+    campaign: u32,
+    change: &'static str,
+    step: &'static str,
+    allocation: String,
+    nodes: Vec<String>,
+    waiting_for: Option<String>,
+    began_s: f64,
+}
+
+impl Campaign {
+    fn of(campaign: &CampaignStatus) -> Campaign {
+        Campaign {
+            campaign: campaign.campaign.0,
+            change: change(campaign.kind),
+            step: campaign.step.name(),
+            allocation: campaign.alloc_id.clone(),
+            nodes: campaign.nodes.clone(),
+            waiting_for: text(&campaign.waiting_for),
+            began_s: seconds(campaign.began_us),
+        }
+    }
+}
+
+/// Which way the size changes.
+pub(crate) const fn change(kind: CampaignKind) -> &'static str {
+    match kind {
+        CampaignKind::Grow => "grow",
+        CampaignKind::Shrink => "shrink",
     }
 }
 
@@ -244,6 +283,16 @@ pub(crate) struct Ordered {
     pub(crate) signal: Option<i32>,
 }
 
+/// `kind: "resized"`.
+#[derive(Serialize)]
+pub(crate) struct Resized {
+    pub(crate) change: &'static str,
+    pub(crate) outcome: &'static str,
+    pub(crate) allocation: Option<String>,
+    pub(crate) request: Option<String>,
+    pub(crate) nodes: Vec<String>,
+}
+
 /// `kind: "trace"`.
 #[derive(Serialize)]
 pub(crate) struct Trace {
@@ -276,6 +325,11 @@ pub(crate) struct Metrics {
     pub(crate) daemons_lost: u64,
     pub(crate) repairs: u64,
     pub(crate) rejoins: u64,
+    pub(crate) grows: u64,
+    pub(crate) grows_failed: u64,
+    pub(crate) shrinks: u64,
+    pub(crate) campaigns_open: u64,
+    pub(crate) jobs_held: u32,
     pub(crate) launch: Launch,
 }
 
@@ -306,7 +360,7 @@ pub(crate) struct Line {
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum What {
     JobState { at_s: f64, job: u32, state: &'static str },
-    Campaign { at_s: f64, campaign: u32, grow: bool, step: &'static str },
+    Campaign { at_s: f64, campaign: u32, change: &'static str, step: &'static str },
     ProcessState { at_s: f64, job: u32, rank: u32, state: &'static str },
     EventsLost { count: u64 },
 }
@@ -317,7 +371,7 @@ impl Line {
         let at_s = seconds(event.at_us);
         let what = match event.what {
             EventKind::Campaign { campaign, kind, step } => {
-                What::Campaign { at_s, campaign: campaign.0, grow: kind == CampaignKind::Grow, step: step.name() }
+                What::Campaign { at_s, campaign: campaign.0, change: change(kind), step: step.name() }
             }
             EventKind::Job { job, state } => What::JobState { at_s, job: job.0, state: state.name() },
             EventKind::Proc { job, rank, state } => {

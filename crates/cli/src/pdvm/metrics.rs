@@ -33,6 +33,11 @@ fn to_json(metrics: &Metrics, moment: &Moment) -> String {
         daemons_lost: metrics.daemons_lost,
         repairs: metrics.repairs,
         rejoins: metrics.rejoins,
+        grows: metrics.grows,
+        grows_failed: metrics.grows_failed,
+        shrinks: metrics.shrinks,
+        campaigns_open: status.campaigns.len() as u64,
+        jobs_held: status.jobs_held,
         launch: launch(&metrics.launch),
     };
     json::document("metrics", moment, body)
@@ -64,6 +69,11 @@ fn render(metrics: &Metrics) -> String {
         ("Daemons lost", metrics.daemons_lost),
         ("Tree repairs", metrics.repairs),
         ("Daemons rejoined", metrics.rejoins),
+        ("Grown", metrics.grows),
+        ("Failed to grow", metrics.grows_failed),
+        ("Shrunk", metrics.shrinks),
+        ("Changing its size", status.campaigns.len() as u64),
+        ("Jobs held by that", u64::from(status.jobs_held)),
     ];
     let width = counters.iter().map(|(_, value)| value.to_string().len()).fold(0, usize::max);
     let lines = counters.iter().map(|(name, value)| format!("  {name:<18} {value:>width$}\n"));

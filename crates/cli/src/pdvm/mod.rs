@@ -1,10 +1,11 @@
-//! `pdvm`: what a DVM is doing, what it waits for, and orders for its jobs. One verb, one file; each has a pure function that
+//! `pdvm`: what a DVM is doing, what it waits for, orders for its jobs, and its size. One verb, one file; each has a pure function that
 //! makes its text, and one that makes its JSON. `options` is the command line, `dvm` asks, `moment` is when, `text` lays out,
 //! `json` is the schema (docs/pdvm-json.md).
 
 mod dvm;
 mod events;
 mod failure;
+mod grow;
 mod job;
 mod jobs;
 mod json;
@@ -13,8 +14,10 @@ mod metrics;
 mod moment;
 mod nodes;
 mod options;
+mod resize;
 #[cfg(test)]
 mod samples;
+mod shrink;
 mod signal;
 mod status;
 mod text;
@@ -48,30 +51,38 @@ pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
         Ok(()) => 0,
         Err(failure) => {
             frame::print(&frame::framed(NAME, &[&failure.to_string(), &failure.next_step()]));
-            REFUSED
+            failure.exit_code()
         }
     }
 }
 
 fn run(options: PdvmOptions) -> Result<(), Failure> {
     let PdvmOptions { verb, which, json } = options;
-    // Before a DVM is looked for: that there is none is not what is wrong then.
-    if let Verb::Top(_) = verb {
-        top::check(json)?;
-    }
-    let mut dvm = Dvm::find(which)?;
+    // What can be wrong with a line is looked at first: that there is no DVM is not what is wrong then.
+    let find = || Dvm::find(which);
     match verb {
-        Verb::Status => put(&status::answer(&mut dvm, json)?),
-        Verb::Nodes => put(&nodes::answer(&mut dvm, json)?),
-        Verb::Jobs => put(&jobs::answer(&mut dvm, json)?),
-        Verb::Job(of) => put(&job::answer(&mut dvm, &of.job, json)?),
-        Verb::Kill(of) => put(&kill::answer(&mut dvm, &of.job, json)?),
-        Verb::Signal(of) => put(&signal::answer(&mut dvm, &of.job, of.signal, json)?),
-        Verb::Events(how) if how.follow => events::follow(dvm, json),
-        Verb::Events(_) => put(&events::so_far(&mut dvm, json)?),
-        Verb::Top(how) => top::watch(dvm, how.interval),
-        Verb::Trace(how) => trace::answer(&mut dvm, &how, json),
-        Verb::Metrics => put(&metrics::answer(&mut dvm, json)?),
+        Verb::Status => put(&status::answer(&mut find()?, json)?),
+        Verb::Nodes => put(&nodes::answer(&mut find()?, json)?),
+        Verb::Jobs => put(&jobs::answer(&mut find()?, json)?),
+        Verb::Job(of) => put(&job::answer(&mut find()?, &of.job, json)?),
+        Verb::Kill(of) => put(&kill::answer(&mut find()?, &of.job, json)?),
+        Verb::Signal(of) => put(&signal::answer(&mut find()?, &of.job, of.signal, json)?),
+        Verb::Grow(how) => {
+            let request = grow::request(how)?;
+            put(&resize::answer(find()?, request, json)?)
+        }
+        Verb::Shrink(how) => {
+            let request = shrink::request(how)?;
+            put(&resize::answer(find()?, request, json)?)
+        }
+        Verb::Events(how) if how.follow => events::follow(find()?, json),
+        Verb::Events(_) => put(&events::so_far(&mut find()?, json)?),
+        Verb::Top(how) => {
+            top::check(json)?;
+            top::watch(find()?, how.interval)
+        }
+        Verb::Trace(how) => trace::answer(&mut find()?, &how, json),
+        Verb::Metrics => put(&metrics::answer(&mut find()?, json)?),
     }
 }
 

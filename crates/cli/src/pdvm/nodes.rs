@@ -44,7 +44,7 @@ mod tests {
     use crate::pdvm::samples;
 
     #[test]
-    fn nodes_up_starting_and_down() {
+    fn nodes_up_starting_down_and_leaving() {
         insta::assert_snapshot!(render(&samples::nodes()));
         insta::assert_snapshot!(to_json(&samples::nodes(), &samples::moment()));
     }

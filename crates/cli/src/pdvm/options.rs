@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::error::ErrorKind;
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 use ferrite_types::JobId;
@@ -15,9 +16,10 @@ use crate::args::{ConnectionOptions, UsageError, version};
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = "pdvm",
-    about = "Shows what a DVM is doing and what it waits for, and ends or signals its jobs.",
+    about = "Shows what a DVM is doing and what it waits for, ends or signals its jobs, and changes its size.",
     after_help = "Without a word about the DVM it is the one of the same batch job, else the only one that is running here.\n\
-        Exit code: 0 done; 1 not done (no DVM, no such job, refused), and standard error says why.",
+        Exit code: 0 done; 1 not done (no DVM, no such job, refused, failed), and standard error says why; 128 and the number of \
+        the signal that ended a wait.",
     version,
     disable_help_subcommand = true,
     subcommand_required = true,
@@ -50,7 +52,11 @@ pub(crate) enum Verb {
     Kill(OneJob),
     /// Send a signal to the processes of a job
     Signal(SignalOptions),
-    /// The steps of its jobs, one a line
+    /// Give it more nodes
+    Grow(GrowOptions),
+    /// Take nodes from it; processes there are ended
+    Shrink(ShrinkOptions),
+    /// The steps of its jobs and of its changes of size, one a line
     Events(EventsOptions),
     /// Watch it: jobs and nodes, refreshed until you press q
     Top(TopOptions),
@@ -77,6 +83,55 @@ pub(crate) struct SignalOptions {
     /// Name (USR1, SIGUSR1) or number
     #[arg(value_name = "SIGNAL", value_parser = parse_signal)]
     pub(crate) signal: i32,
+}
+
+/// Of `grow`.
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct GrowOptions {
+    /// Hosts to add: n5, n6:4 (slots), n7:+2 (more slots than it has); without a number: those that it has, or one per core
+    #[arg(short = 'H', long, value_name = "HOST[:SLOTS],...")]
+    pub(crate) host: Vec<String>,
+    /// The same from a file with one host a line: name [slots=N|+N|-N] [max_slots=N] [username=U] [port=P]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) hostfile: Option<String>,
+    /// Nodes of the allocation that are to have a daemon: names, +nK (the K-th node), +all, file=FILE
+    #[arg(long, value_name = "NODE|+nK|+all|file=FILE,...")]
+    pub(crate) activate: Vec<String>,
+    /// So many nodes of the allocation that have no daemon yet
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) nodes: Option<u32>,
+    /// The allocation that gets them; without it: a new one
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) alloc_id: Option<String>,
+    /// A name for the request, by which prun --alloc-refid finds the allocation
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) req_id: Option<String>,
+    /// Withhold the nodes from jobs of other allocations
+    #[arg(long)]
+    pub(crate) reserve: bool,
+    /// Answer when the DVM has the new size, not when the change has begun. Ctrl-C ends the wait, and not the change
+    #[arg(long)]
+    pub(crate) wait: bool,
+}
+
+/// Of `shrink`. What is given together must hold together: nodes of an allocation, so many of an allocation.
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct ShrinkOptions {
+    /// Nodes that leave
+    #[arg(short = 'H', long, value_name = "HOST,...")]
+    pub(crate) host: Vec<String>,
+    /// So many nodes leave: idle ones first, and of those the latest
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) nodes: Option<u32>,
+    /// The allocation that gives them back; alone: all of its nodes
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) alloc_id: Option<String>,
+    /// A name for the request, which the answer repeats
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) req_id: Option<String>,
+    /// Answer when the nodes are gone, not when the change has begun. Ctrl-C ends the wait, and not the change
+    #[arg(long)]
+    pub(crate) wait: bool,
 }
 
 /// Of `events`.
@@ -229,14 +284,22 @@ mod tests {
     fn a_wrong_line_is_refused_in_one_message() {
         let lines =
             ["", "stat", "job", "job x", "kill 1 2", "signal 1", "signal 1 NOPE", "--bad status", "top --interval 0"];
-        let more = ["trace 1 --chrome t --json", "--pid 1 status --namespace x"];
+        let more = [
+            "trace 1 --chrome t --json",
+            "--pid 1 status --namespace x",
+            "grow --nodes 0",
+            "grow --alloc-id= --nodes 1",
+            "shrink --nodes x",
+            "shrink --hostfile f",
+        ];
         let all: Vec<_> = lines.iter().chain(&more).map(|l| format!("$ pdvm {l}\n{}", told(l))).collect();
         insta::assert_snapshot!(all.join("\n"));
     }
 
     #[test]
     fn help() {
-        let verbs = ["status", "nodes", "jobs", "job", "kill", "signal", "events", "top", "trace", "metrics"];
+        let verbs =
+            ["status", "nodes", "jobs", "job", "kill", "signal", "grow", "shrink", "events", "top", "trace", "metrics"];
         let own = |verb: &str| {
             let text = told(&format!("{verb} --help"));
             let (own, common) = text.split_once("\nThe DVM to run in:\n").unwrap_or_default();

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use ferrite_types::{DaemonRank, JobId, JobState, ProcState, Rank};
+use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, JobState, ProcState, Rank};
 use ferrite_wire::control::{
-    DvmStatus, Event, EventKind, Histogram, JobDetail, JobStatus, Metrics, NodeStatus, ProcStatus,
+    CampaignStatus, DvmStatus, Event, EventKind, Histogram, JobDetail, JobStatus, Metrics, NodeStatus, ProcStatus,
 };
+use ferrite_wire::{Resize, ResizeOutcome};
 
 use super::moment::Moment;
 
@@ -36,6 +37,50 @@ pub(super) fn status() -> DvmStatus {
     }
 }
 
+/// It grows by two nodes, and loses one after that.
+pub(super) fn changing() -> DvmStatus {
+    let grow = CampaignStatus {
+        campaign: CampaignId(3),
+        kind: CampaignKind::Grow,
+        step: CampaignStep::Launching,
+        alloc_id: "a2".to_owned(),
+        nodes: vec!["n5".to_owned(), "n6".to_owned()],
+        waiting_for: "the daemons of n6 to report".to_owned(),
+        began_us: 123_250_000,
+    };
+    let shrink = CampaignStatus {
+        campaign: CampaignId(4),
+        kind: CampaignKind::Shrink,
+        step: CampaignStep::Behind,
+        nodes: vec!["n6".to_owned()],
+        waiting_for: "campaign 3 to end".to_owned(),
+        began_us: 125_000_000,
+        ..grow.clone()
+    };
+    let waiting_for = "grow 3: the daemons of n6 to report; shrink 4: campaign 3 to end".to_owned();
+    DvmStatus { waiting_for, jobs_held: 1, campaigns: vec![grow, shrink], ..status() }
+}
+
+/// A job that waits for that.
+pub(super) fn held() -> JobStatus {
+    JobStatus {
+        job: JobId(43),
+        state: JobState::WaitingForDaemons,
+        waiting_for: "the DVM's new size (grow 3: the daemons of n6 to report; shrink 4: campaign 3 to end)".to_owned(),
+        ..queued().status
+    }
+}
+
+/// What becomes of a request to grow.
+pub(super) fn resize() -> Resize {
+    Resize {
+        alloc_id: "a2".to_owned(),
+        req_id: Some("weekend".to_owned()),
+        nodes: vec!["n5".to_owned(), "n6".to_owned()],
+        outcome: ResizeOutcome::Begun,
+    }
+}
+
 pub(super) fn nodes() -> Vec<NodeStatus> {
     let node = |name: &str, daemon: Option<u32>, state: &str, slots_in_use| NodeStatus {
         name: name.to_owned(),
@@ -50,6 +95,7 @@ pub(super) fn nodes() -> Vec<NodeStatus> {
         NodeStatus { slots: 16, max_slots: 32, cores: 16, ..node("n0", Some(0), "up", 8) },
         node("n1", Some(1), "starting", 0),
         node("n2", None, "down", 0),
+        node("n3", None, "leaving", 2),
     ]
 }
 
@@ -147,6 +193,14 @@ pub(super) fn events() -> Vec<Event> {
         Event {
             at_us: 120_001_000,
             what: EventKind::Proc { job: JobId(41), rank: Rank(1), state: ProcState::Registered },
+        },
+        Event {
+            at_us: 123_250_000,
+            what: EventKind::Campaign {
+                campaign: CampaignId(3),
+                kind: CampaignKind::Grow,
+                step: CampaignStep::Launching,
+            },
         },
     ]
 }

@@ -1,7 +1,7 @@
 //! `pdvm status`: the DVM on one screen, and what it and its jobs wait for.
 
 use ferrite_types::JobState;
-use ferrite_wire::control::{DvmStatus, JobStatus};
+use ferrite_wire::control::{CampaignStatus, DvmStatus, JobStatus};
 
 use super::dvm::Dvm;
 use super::failure::Failure;
@@ -47,13 +47,21 @@ fn render(status: &DvmStatus, jobs: &[JobStatus]) -> String {
         (
             "Jobs",
             format!(
-                "{} running, {} queued, {} ended{failed}",
-                status.jobs_running, status.jobs_queued, status.jobs_ended
+                "{} running, {} queued{}, {} ended{failed}",
+                status.jobs_running,
+                status.jobs_queued,
+                held(status),
+                status.jobs_ended
             ),
         ),
     ];
     lines.iter().for_each(|(name, value)| text.push_str(&format!("  {name:<10} {value}\n")));
-    text + &waiting_table(&waiting(jobs))
+    text + &campaigns_table(status) + &waiting_table(&waiting(jobs))
+}
+
+/// Jobs that wait for a change of the size, which most DVMs never have.
+pub(super) fn held(status: &DvmStatus) -> String {
+    if status.jobs_held == 0 { String::new() } else { format!(", {} held", status.jobs_held) }
 }
 
 /// `DVM prte-n0-1 (Ferrite 0.1.0), up for 2.0 s, VM_READY`.
@@ -65,6 +73,33 @@ pub(super) fn headline(status: &DvmStatus) -> String {
 /// What the DVM waits for, in words even when it is nothing.
 pub(super) fn waits_for(status: &DvmStatus) -> String {
     if status.waiting_for.is_empty() { "nothing".to_owned() } else { plain(&status.waiting_for) }
+}
+
+fn campaigns_table(status: &DvmStatus) -> String {
+    if status.campaigns.is_empty() {
+        return String::new();
+    }
+    let columns = [
+        ("CAMPAIGN", Side::Left),
+        ("STEP", Side::Left),
+        ("FOR", Side::Right),
+        ("ALLOCATION", Side::Left),
+        ("NODES", Side::Left),
+        ("WAITS FOR", Side::Left),
+    ];
+    let mut table = Table::new(&columns);
+    for campaign in &status.campaigns {
+        let CampaignStatus { campaign, kind, step, alloc_id, nodes, waiting_for, began_us } = campaign;
+        table.row(vec![
+            format!("{kind} {campaign}"),
+            step.to_string(),
+            duration(status.now_us.saturating_sub(*began_us)),
+            plain(alloc_id),
+            cut(&nodes.join(", "), NAME_WIDTH),
+            plain(waiting_for),
+        ]);
+    }
+    format!("\n{}", table.render())
 }
 
 fn waiting_table(jobs: &[&JobStatus]) -> String {
@@ -101,6 +136,12 @@ mod tests {
         let status =
             DvmStatus { waiting_for, state: Some(JobState::DaemonsLaunched), jobs_failed: 0, ..samples::status() };
         insta::assert_snapshot!(render(&status, &[]));
+    }
+
+    #[test]
+    fn a_dvm_that_changes_its_size_shows_each_campaign_and_who_waits_for_it() {
+        insta::assert_snapshot!(render(&samples::changing(), &[samples::held()]));
+        insta::assert_snapshot!(to_json(&samples::changing(), &[samples::held()], &samples::moment()));
     }
 
     #[test]

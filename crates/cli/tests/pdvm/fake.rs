@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ferrite_types::{JobId, JobState, ProcState, Rank};
-use ferrite_wire::DvmContact;
+use ferrite_wire::{DvmContact, Resize, ResizeOutcome, ResizeRequest};
 use ferrite_wire::control::{
     CONTROL_VERSION, ClientMessage, DvmMessage, DvmStatus, GREETING_LEN, Histogram, JobDetail, JobStatus, Metrics,
     NodeStatus, ProcStatus, Reply, Request, greeting,
@@ -115,7 +115,7 @@ fn converse(mut client: UnixStream, script: &Script, orders: &Mutex<Vec<Request>
         client.read_exact(&mut body).ok()?;
         match ClientMessage::decode(&body).unwrap() {
             ClientMessage::Open { id, request } => {
-                if matches!(request, Request::Kill(_) | Request::Signal { .. }) {
+                if matches!(request, Request::Kill(_) | Request::Signal { .. } | Request::Resize(_)) {
                     orders.lock().unwrap().push(request.clone());
                 }
                 let reply = (script.answer)(&request)?;
@@ -148,8 +148,19 @@ pub(crate) fn usual(request: &Request) -> Reply {
         Request::Job(id) => Reply::Job(Box::new(detail(id.0))),
         Request::Metrics => Reply::Metrics(Box::new(metrics())),
         Request::Kill(_) | Request::Signal { .. } => Reply::Ordered,
+        Request::Resize(request) => {
+            let (ResizeRequest::Grow(ferrite_wire::GrowRequest { wait, .. })
+            | ResizeRequest::Shrink(ferrite_wire::ShrinkRequest { wait, .. })) = **request;
+            resized(if wait { ResizeOutcome::Done } else { ResizeOutcome::Begun })
+        }
         Request::Submit(_) | Request::Terminate => Reply::Refused("pdvm never asks this".to_owned()),
     }
+}
+
+/// What becomes of a request for another size.
+pub(crate) fn resized(outcome: ResizeOutcome) -> Reply {
+    let nodes = vec!["n5".to_owned(), "n6".to_owned()];
+    Reply::Resize(Box::new(Resize { alloc_id: "a1".to_owned(), req_id: None, nodes, outcome }))
 }
 
 fn status() -> DvmStatus {

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod fake;
+mod resize;
 mod top;
 
 use std::io::{BufRead, BufReader, Read};
@@ -29,6 +30,8 @@ const VERBS: &[(&[&str], &str, &str)] = &[
     (&["job", "1"], "job", "Job 1 "),
     (&["kill", "1"], "ordered", "Job 1 is being ended.\n"),
     (&["signal", "1", "USR1"], "ordered", "Signal 10 (SIGUSR1) goes to the processes of job 1.\n"),
+    (&["grow", "--host", "n5,n6"], "resized", "Growing: allocation a1, nodes n5, n6\n"),
+    (&["shrink", "--nodes", "2", "--wait"], "resized", "Shrunk: allocation a1, nodes n5, n6\n"),
     (&["trace", "1"], "trace", "Job 1 "),
     (&["metrics"], "metrics", "DVM "),
 ];

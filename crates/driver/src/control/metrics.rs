@@ -115,6 +115,11 @@ fn text(metrics: &Metrics) -> String {
     one("daemons_lost_total", "counter", "Daemons that were lost.", metrics.daemons_lost);
     one("repairs_total", "counter", "Repairs of the routing tree that all daemons have done.", metrics.repairs);
     one("rejoins_total", "counter", "Daemons that lost their parent and found another.", metrics.rejoins);
+    one("grows_total", "counter", "Grow campaigns that ended well.", metrics.grows);
+    one("grows_failed_total", "counter", "Grow campaigns that failed and were rolled back.", metrics.grows_failed);
+    one("shrinks_total", "counter", "Shrink campaigns that ended.", metrics.shrinks);
+    one("campaigns_open", "gauge", "Changes of the size that are under way.", status.campaigns.len() as u64);
+    one("jobs_held", "gauge", "Jobs that wait for a change of the size to end.", status.jobs_held.into());
     one("jobs_running", "gauge", "Jobs that are not over and do not wait.", status.jobs_running.into());
     one("jobs_queued", "gauge", "Jobs that wait for slots.", status.jobs_queued.into());
     one("procs_running", "gauge", "Processes that run.", status.procs_running.into());

@@ -10,7 +10,7 @@ use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState};
 use super::state::{Bottom, Seen, State, is_over};
 use crate::pdvm::jobs::ran_for_us;
 use crate::pdvm::moment::Moment;
-use crate::pdvm::status::{headline, waits_for};
+use crate::pdvm::status::{headline, held, waits_for};
 use crate::pdvm::text::{NONE, duration, or_none, plain};
 
 const HEAD_LINES: u16 = 4;
@@ -52,7 +52,7 @@ fn head(seen: &Seen, silent_s: Option<u64>) -> Vec<Line<'static>> {
         None => format!("Waits for {}", waits_for(status)),
     };
     let counts = format!(
-        "Nodes {}/{}   Slots {}/{}   Processes {}   Jobs: {} running, {} queued, {} ended, {} failed",
+        "Nodes {}/{}   Slots {}/{}   Processes {}   Jobs: {} running, {} queued{}, {} ended, {} failed",
         status.daemons,
         status.nodes,
         status.slots_in_use,
@@ -60,6 +60,7 @@ fn head(seen: &Seen, silent_s: Option<u64>) -> Vec<Line<'static>> {
         status.procs_running,
         status.jobs_running,
         status.jobs_queued,
+        held(status),
         status.jobs_ended,
         status.jobs_failed
     );
@@ -69,7 +70,8 @@ fn head(seen: &Seen, silent_s: Option<u64>) -> Vec<Line<'static>> {
 
 fn draw_jobs(frame: &mut Frame<'_>, seen: &Seen, row: usize, area: Rect) {
     let heads = ["JOB", "STATE", "PROCS", "NODES", "FIRST NODE", "EXIT", "RAN FOR", "NAME", "WAITS FOR"];
-    let widths = [6, 16, 6, 5, 12, 4, 11, 20].map(Constraint::Length).into_iter().chain([Constraint::Fill(1)]);
+    // The longest state is WAITING_FOR_DAEMONS.
+    let widths = [6, 19, 6, 5, 12, 4, 11, 20].map(Constraint::Length).into_iter().chain([Constraint::Fill(1)]);
     let rows = seen.jobs.iter().map(|job| job_row(job, &seen.moment));
     let table = Table::new(rows, widths).header(Row::new(heads).style(HEADS)).row_highlight_style(CHOSEN);
     // Made anew for each picture: with the chosen row in it, the table scrolls to where that is seen.
@@ -144,6 +146,14 @@ mod tests {
     #[test]
     fn jobs_nodes_and_a_question() {
         let state = State { bottom: Bottom::Confirm(JobId(41)), ..state() };
+        insta::assert_snapshot!(picture(&state, 130, 16));
+    }
+
+    #[test]
+    fn a_dvm_that_changes_its_size_says_so_and_who_waits_for_it() {
+        let mut state = State::default();
+        let seen = Seen::new(samples::changing(), vec![samples::held()], samples::nodes(), samples::moment());
+        state.on_seen(seen);
         insta::assert_snapshot!(picture(&state, 130, 16));
     }
 

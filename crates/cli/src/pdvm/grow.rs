@@ -1,0 +1,96 @@
+//! `pdvm grow`: nodes that the DVM is to get. What is asked for is put together here; `resize` asks.
+
+use std::path::Path;
+
+use ferrite_wire::{GrowRequest, ResizeRequest};
+
+use super::failure::Failure;
+use super::options::GrowOptions;
+use crate::args::{GrowAsk, UsageError};
+use crate::setup::grow_request;
+
+pub(super) fn request(options: GrowOptions) -> Result<ResizeRequest, Failure> {
+    let GrowOptions { host, hostfile, activate, nodes, alloc_id, req_id, reserve, wait } = options;
+    let mut ask = GrowAsk::default();
+    ask.add_hosts("--host", &host)?;
+    ask.add_hostfile("--hostfile", hostfile)?;
+    ask.add_activate(&activate)?;
+    // Files are named from where we are.
+    let named = grow_request(&ask, Path::new(""))?;
+    if named.is_none() && nodes.is_none() {
+        return Err(Failure::Usage(UsageError::Conflict {
+            what: "grow: by which nodes?".to_owned(),
+            next: "Give --host or --hostfile for more hosts, --activate or --nodes for nodes that the DVM's allocation has \
+                and that have no daemon."
+                .to_owned(),
+        }));
+    }
+    let count = nodes.unwrap_or(0);
+    Ok(ResizeRequest::Grow(GrowRequest { count, alloc_id, req_id, reserve, wait, ..named.unwrap_or_default() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use ferrite_types::{HostEntry, HostRef, SlotCount};
+    use ferrite_wire::{Activation, AddedHost, SlotChange};
+
+    use super::*;
+
+    fn options() -> GrowOptions {
+        GrowOptions {
+            host: Vec::new(),
+            hostfile: None,
+            activate: Vec::new(),
+            nodes: None,
+            alloc_id: None,
+            req_id: None,
+            reserve: false,
+            wait: false,
+        }
+    }
+
+    #[test]
+    fn hosts_of_the_line_and_of_a_file_and_nodes_of_the_pool_are_one_request() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("more");
+        std::fs::write(&file, "n7 slots=-1 port=22\n").unwrap();
+        let asked = request(GrowOptions {
+            host: vec!["n5".to_owned(), "me@n6:4".to_owned()],
+            hostfile: Some(file.display().to_string()),
+            activate: vec!["+all,+n2".to_owned()],
+            nodes: Some(3),
+            ..options()
+        });
+        let host = |host, slots| AddedHost { host, slots };
+        let hosts = vec![
+            host(HostEntry::named("n5"), SlotChange::Unstated),
+            host(HostEntry { user: Some("me".to_owned()), ..HostEntry::named("n6") }, SlotChange::Set(4)),
+            host(HostEntry { port: Some(22), ..HostEntry::named("n7") }, SlotChange::Adjust(-1)),
+        ];
+        let activate = vec![Activation::All, Activation::Nodes(vec![HostRef::Relative(2, SlotCount::FromCores)])];
+        let wanted = GrowRequest { hosts, activate, count: 3, ..GrowRequest::default() };
+        assert_eq!(asked.unwrap(), ResizeRequest::Grow(wanted));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_before_a_dvm_is_looked_for() {
+        let told = |options| {
+            let failure = request(options).unwrap_err();
+            crate::frame::framed("pdvm", &[&failure.to_string(), &failure.next_step()])
+        };
+        let host = |list: &str| GrowOptions { host: vec![list.to_owned()], ..options() };
+        let activate = |spec: &str| GrowOptions { activate: vec![spec.to_owned()], ..options() };
+        let all = [
+            options(),
+            GrowOptions { alloc_id: Some("a1".to_owned()), ..options() },
+            host("^n5"),
+            host("+e"),
+            host("n5:x"),
+            host("n5:0"),
+            GrowOptions { host: vec!["n5:2".to_owned()], hostfile: Some("/no/such/file".to_owned()), ..options() },
+            activate("n1:4"),
+            activate("+e"),
+        ];
+        insta::assert_snapshot!(all.map(told).join("\n"));
+    }
+}

@@ -1,0 +1,106 @@
+//! What `grow` and `shrink` have in common: the request goes out, and its one answer is told. Whoever waits for the new size may
+//! stop to wait; what the DVM has begun goes on.
+
+use ferrite_types::CampaignKind;
+use ferrite_wire::control::{Reply, Request};
+use ferrite_wire::{Resize, ResizeOutcome, ResizeRequest};
+
+use super::dvm::{Dvm, Patient};
+use super::failure::Failure;
+use super::json;
+use super::moment::Moment;
+use super::text::plain;
+
+pub(super) fn answer(dvm: Dvm, request: ResizeRequest, json: bool) -> Result<String, Failure> {
+    let change = match &request {
+        ResizeRequest::Grow(_) => CampaignKind::Grow,
+        ResizeRequest::Shrink(_) => CampaignKind::Shrink,
+    };
+    let mut dvm = Patient::of(dvm)?;
+    let resize = match dvm.ask(Request::Resize(Box::new(request)))? {
+        Reply::Resize(resize) => *resize,
+        _ => return Err(dvm.astray()),
+    };
+    let how_far = how_far(&resize)?;
+    if !json {
+        return Ok(render(change, how_far, &resize));
+    }
+    match dvm.ask(Request::Status)? {
+        Reply::Status(status) => Ok(to_json(change, how_far, &resize, &Moment::now(&status))),
+        _ => Err(dvm.astray()),
+    }
+}
+
+/// How far a request has come that was not refused and has not failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HowFar {
+    Unchanged,
+    Begun,
+    Done,
+}
+
+fn how_far(resize: &Resize) -> Result<HowFar, Failure> {
+    match &resize.outcome {
+        ResizeOutcome::Unchanged => Ok(HowFar::Unchanged),
+        ResizeOutcome::Begun => Ok(HowFar::Begun),
+        ResizeOutcome::Done => Ok(HowFar::Done),
+        ResizeOutcome::Refused { cause, .. } => Err(Failure::NotResized(cause.clone())),
+        ResizeOutcome::Failed { cause, .. } => Err(Failure::RolledBack(cause.clone())),
+    }
+}
+
+/// One line, for people and for scripts: what, the allocation, the nodes.
+fn render(change: CampaignKind, how_far: HowFar, resize: &Resize) -> String {
+    let what = match (how_far, change) {
+        (HowFar::Unchanged, CampaignKind::Grow) => {
+            return "Unchanged: these nodes are there, or on their way.\n".to_owned();
+        }
+        (HowFar::Unchanged, CampaignKind::Shrink) => {
+            return "Unchanged: these nodes are gone, or on their way.\n".to_owned();
+        }
+        (HowFar::Begun, CampaignKind::Grow) => "Growing",
+        (HowFar::Begun, CampaignKind::Shrink) => "Shrinking",
+        (HowFar::Done, CampaignKind::Grow) => "Grown",
+        (HowFar::Done, CampaignKind::Shrink) => "Shrunk",
+    };
+    let request = resize.req_id.as_ref().map_or_else(String::new, |id| format!(", request {}", plain(id)));
+    let nodes = if resize.nodes.len() == 1 { "node" } else { "nodes" };
+    format!("{what}: allocation {}{request}, {nodes} {}\n", plain(&resize.alloc_id), plain(&resize.nodes.join(", ")))
+}
+
+fn to_json(change: CampaignKind, how_far: HowFar, resize: &Resize, moment: &Moment) -> String {
+    let body = json::Resized {
+        change: json::change(change),
+        outcome: match how_far {
+            HowFar::Unchanged => "unchanged",
+            HowFar::Begun => "begun",
+            HowFar::Done => "done",
+        },
+        // Nothing has become of one that was not changed.
+        allocation: (how_far != HowFar::Unchanged).then(|| resize.alloc_id.clone()),
+        request: resize.req_id.clone(),
+        nodes: resize.nodes.clone(),
+    };
+    json::document("resized", moment, body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pdvm::samples;
+
+    #[test]
+    fn each_end_that_is_not_a_failure_is_a_line() {
+        let ends = [HowFar::Begun, HowFar::Done, HowFar::Unchanged];
+        let lines = ends
+            .map(|end| [CampaignKind::Grow, CampaignKind::Shrink].map(|c| render(c, end, &samples::resize())).concat());
+        insta::assert_snapshot!(lines.concat());
+        insta::assert_snapshot!(to_json(CampaignKind::Grow, HowFar::Begun, &samples::resize(), &samples::moment()));
+        insta::assert_snapshot!(to_json(
+            CampaignKind::Shrink,
+            HowFar::Unchanged,
+            &samples::resize(),
+            &samples::moment()
+        ));
+    }
+}

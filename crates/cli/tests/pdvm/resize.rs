@@ -1,0 +1,128 @@
+//! `pdvm grow` and `pdvm shrink`: what the DVM is asked, and how each end of it is told.
+
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use ferrite_types::HostEntry;
+use ferrite_wire::control::{Reply, Request};
+use ferrite_wire::{AddedHost, GrowRequest, ResizeOutcome, ResizeRequest, ShrinkRequest, SlotChange};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::fake::{self, Fake, pdvm};
+use crate::{is_framed, run, told};
+
+/// A DVM to whose requests for another size this happens.
+fn ending_in(outcome: ResizeOutcome) -> Fake {
+    Fake::answering(move |request| {
+        Some(match request {
+            Request::Resize(_) => fake::resized(outcome.clone()),
+            request => fake::usual(request),
+        })
+    })
+}
+
+const GROW: &[&str] = &["grow", "--host", "n5,n6"];
+const SHRINK: &[&str] = &["shrink", "--host", "n5,n6"];
+
+#[test]
+fn requests_reach_the_dvm_as_they_were_meant() {
+    let fake = Fake::new();
+    let file = fake.dir().join("more");
+    std::fs::write(&file, "n7 slots=+2\n").unwrap();
+    let grow = ["grow", "-H", "n5:4", "--hostfile", "more", "--alloc-id", "a1", "--req-id", "r", "--reserve", "--wait"];
+    let (code, out, err) = told(&run(pdvm(&fake).args(grow).current_dir(fake.dir())));
+    assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "Grown: allocation a1, nodes n5, n6\n", ""));
+    run(pdvm(&fake).args(["shrink", "--host", "n5", "--host", "n6", "--nodes", "3", "--alloc-id", "a1", "--req-id", "r"]));
+    let host = |name, slots| AddedHost { host: HostEntry::named(name), slots };
+    let grow = GrowRequest {
+        hosts: vec![host("n5", SlotChange::Set(4)), host("n7", SlotChange::Adjust(2))],
+        alloc_id: Some("a1".to_owned()),
+        req_id: Some("r".to_owned()),
+        reserve: true,
+        wait: true,
+        ..GrowRequest::default()
+    };
+    let shrink = ShrinkRequest {
+        nodes: vec!["n5".to_owned(), "n6".to_owned()],
+        count: 3,
+        alloc_id: Some("a1".to_owned()),
+        req_id: Some("r".to_owned()),
+        wait: false,
+    };
+    let resize = |request| Request::Resize(Box::new(request));
+    assert_eq!(fake.asked(), [resize(ResizeRequest::Grow(grow)), resize(ResizeRequest::Shrink(shrink))]);
+}
+
+#[test]
+fn what_is_so_already_is_no_failure() {
+    let fake = ending_in(ResizeOutcome::Unchanged);
+    for args in [GROW, SHRINK] {
+        let (code, out, err) = told(&run(pdvm(&fake).args(args)));
+        assert_eq!((code, err.as_str()), (Some(0), ""));
+        assert!(out.starts_with("Unchanged: "), "{out}");
+        let (_, out, _) = told(&run(pdvm(&fake).args(args).arg("--json")));
+        let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert_eq!((&json["outcome"], &json["allocation"]), (&"unchanged".into(), &serde_json::Value::Null));
+    }
+}
+
+#[test]
+fn a_refusal_and_a_failure_are_one_framed_message_with_cause_and_what_next() {
+    let cause = || "Node n0 is the head's own: it leaves with the DVM (pterm).".to_owned();
+    let ends = [
+        (ResizeOutcome::Refused { status: -27, cause: cause() }, "Nothing was changed."),
+        (ResizeOutcome::Failed { status: -181, cause: cause() }, "has the nodes that it had before"),
+    ];
+    for (outcome, next) in ends {
+        let fake = ending_in(outcome);
+        for args in [GROW, SHRINK, &["grow", "--nodes", "1", "--wait", "--json"]] {
+            let (code, out, err) = told(&run(pdvm(&fake).args(args)));
+            assert_eq!((code, out.as_str()), (Some(1), ""), "{args:?}");
+            is_framed(&err);
+            let words = err.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(words.contains(&cause()) && words.contains(next), "{err}");
+        }
+    }
+}
+
+#[test]
+fn a_line_without_nodes_is_refused_before_a_dvm_is_asked() {
+    let fake = Fake::new();
+    let lines: [&[&str]; 5] =
+        [&["grow"], &["grow", "--host", "^n5"], &["grow", "--hostfile", "/no/such"], &["shrink"], &["shrink", "-H", "+e"]];
+    for args in lines {
+        let (code, out, err) = told(&run(pdvm(&fake).args(args)));
+        assert_eq!((code, out.as_str()), (Some(1), ""), "{args:?}");
+        is_framed(&err);
+    }
+    assert_eq!(fake.asked(), []);
+}
+
+#[test]
+fn whoever_stops_to_wait_is_told_that_it_goes_on() {
+    let fake = Fake::answering(|request| match request {
+        // For ever, as far as this test is concerned.
+        Request::Resize(_) => {
+            sleep(Duration::from_secs(3600));
+            None::<Reply>
+        }
+        request => Some(fake::usual(request)),
+    });
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let before = fake.asked().len();
+        let mut command = pdvm(&fake);
+        command.args(["grow", "--nodes", "1", "--wait"]).stdin(Stdio::null());
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let began = Instant::now();
+        while fake.asked().len() == before {
+            assert!(began.elapsed() < Duration::from_secs(30));
+            sleep(Duration::from_millis(5));
+        }
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        let (exit, out, err) = told(&child.wait_with_output().unwrap());
+        assert_eq!((exit, out.as_str()), (Some(code), ""));
+        is_framed(&err);
+        assert!(err.contains("what was asked for goes on"), "{err}");
+    }
+}
