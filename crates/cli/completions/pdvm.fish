@@ -42,7 +42,9 @@ complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "jobs" -d 'Its jobs, in th
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "job" -d 'One job: its states, its processes, why it failed'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "kill" -d 'End a job'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "signal" -d 'Send a signal to the processes of a job'
-complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "events" -d 'The steps of its jobs, one a line'
+complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "grow" -d 'Give it more nodes'
+complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "shrink" -d 'Take nodes from it; processes there are ended'
+complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "events" -d 'The steps of its jobs and of its changes of size, one a line'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "top" -d 'Watch it: jobs and nodes, refreshed until you press q'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "trace" -d 'How long a job was in each state'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "metrics" -d 'What it has counted since it began'
@@ -112,6 +114,41 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l system-server-first
 complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
 complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -s H -l host -d 'Hosts to add: n5, n6:4 (slots), n7:+2 (more slots than it has); without a number: those that it has, or one per core' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l hostfile -d 'The same from a file with one host a line: name [slots=N|+N|-N] [max_slots=N] [username=U] [port=P]' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l activate -d 'Nodes of the allocation that are to have a daemon: names, +nK (the K-th node), +all, file=FILE' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l nodes -d 'So many nodes of the allocation that have no daemon yet' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l alloc-id -d 'The allocation that gets them; without it: a new one' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l req-id -d 'A name for the request, by which prun --alloc-refid finds the allocation' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l num-connect-retries -d 'Look for the DVM so often again, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l reserve -d 'Withhold the nodes from jobs of other allocations'
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l wait -d 'Answer when the DVM has the new size, not when the change has begun. Ctrl-C ends the wait, and not the change'
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -s H -l host -d 'Nodes that leave' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l nodes -d 'So many nodes leave: idle ones first, and of those the latest' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l alloc-id -d 'The allocation that gives them back; alone: all of its nodes' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l req-id -d 'A name for the request, which the answer repeats' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l num-connect-retries -d 'Look for the DVM so often again, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l wait -d 'Answer when the nodes are gone, not when the change has begun. Ctrl-C ends the wait, and not the change'
+complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
+complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -s h -l help -d 'Print help'
 complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r

@@ -138,6 +138,53 @@ _arguments "${_arguments_options[@]}" : \
 ':signal -- Name (USR1, SIGUSR1) or number:_default' \
 && ret=0
 ;;
+(grow)
+_arguments "${_arguments_options[@]}" : \
+'*-H+[Hosts to add\: n5, n6\:4 (slots), n7\:+2 (more slots than it has); without a number\: those that it has, or one per core]:HOST[:SLOTS],...:_default' \
+'*--host=[Hosts to add\: n5, n6\:4 (slots), n7\:+2 (more slots than it has); without a number\: those that it has, or one per core]:HOST[:SLOTS],...:_default' \
+'--hostfile=[The same from a file with one host a line\: name \[slots=N|+N|-N\] \[max_slots=N\] \[username=U\] \[port=P\]]:FILE:_default' \
+'*--activate=[Nodes of the allocation that are to have a daemon\: names, +nK (the K-th node), +all, file=FILE]:NODE|+nK|+all|file=FILE,...:_default' \
+'--nodes=[So many nodes of the allocation that have no daemon yet]:N:_default' \
+'--alloc-id=[The allocation that gets them; without it\: a new one]:ID:_default' \
+'--req-id=[A name for the request, by which prun --alloc-refid finds the allocation]:NAME:_default' \
+'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--reserve[Withhold the nodes from jobs of other allocations]' \
+'--wait[Answer when the DVM has the new size, not when the change has begun. Ctrl-C ends the wait, and not the change]' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(shrink)
+_arguments "${_arguments_options[@]}" : \
+'*-H+[Nodes that leave]:HOST,...:_default' \
+'*--host=[Nodes that leave]:HOST,...:_default' \
+'--nodes=[So many nodes leave\: idle ones first, and of those the latest]:N:_default' \
+'--alloc-id=[The allocation that gives them back; alone\: all of its nodes]:ID:_default' \
+'--req-id=[A name for the request, which the answer repeats]:NAME:_default' \
+'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--wait[Answer when the nodes are gone, not when the change has begun. Ctrl-C ends the wait, and not the change]' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
 (events)
 _arguments "${_arguments_options[@]}" : \
 '--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
@@ -221,7 +268,9 @@ _pdvm_commands() {
 'job:One job\: its states, its processes, why it failed' \
 'kill:End a job' \
 'signal:Send a signal to the processes of a job' \
-'events:The steps of its jobs, one a line' \
+'grow:Give it more nodes' \
+'shrink:Take nodes from it; processes there are ended' \
+'events:The steps of its jobs and of its changes of size, one a line' \
 'top:Watch it\: jobs and nodes, refreshed until you press q' \
 'trace:How long a job was in each state' \
 'metrics:What it has counted since it began' \
@@ -232,6 +281,11 @@ _pdvm_commands() {
 _pdvm__subcmd__events_commands() {
     local commands; commands=()
     _describe -t commands 'pdvm events commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__grow_commands] )) ||
+_pdvm__subcmd__grow_commands() {
+    local commands; commands=()
+    _describe -t commands 'pdvm grow commands' commands "$@"
 }
 (( $+functions[_pdvm__subcmd__job_commands] )) ||
 _pdvm__subcmd__job_commands() {
@@ -257,6 +311,11 @@ _pdvm__subcmd__metrics_commands() {
 _pdvm__subcmd__nodes_commands() {
     local commands; commands=()
     _describe -t commands 'pdvm nodes commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__shrink_commands] )) ||
+_pdvm__subcmd__shrink_commands() {
+    local commands; commands=()
+    _describe -t commands 'pdvm shrink commands' commands "$@"
 }
 (( $+functions[_pdvm__subcmd__signal_commands] )) ||
 _pdvm__subcmd__signal_commands() {

@@ -7,6 +7,9 @@ complete -c prterun -l hostfile -d 'File with one host a line: name [slots=N] [m
 complete -c prterun -l map-by -d 'How processes are spread: slot, node, core, package, ppr:N:node ..., and qualifiers such as :OVERSUBSCRIBE' -r
 complete -c prterun -l rank-by -d 'How ranks are given to the placed processes: slot, node, fill, span' -r
 complete -c prterun -l bind-to -d 'What each process is bound to: none, core, hwthread, numa, package ...' -r
+complete -c prterun -l add-host -d 'Hosts that the DVM gets before the job is placed: n5, n6:4 (slots), n7:+2 (more slots than it has)' -r
+complete -c prterun -l add-hostfile -d 'The same from a file with one host a line; slots=+N and slots=-N change the slots that a host has' -r
+complete -c prterun -l activate -d 'Start daemons on nodes of the allocation that have none: names, +nK (the K-th node), +all, file=FILE' -r
 complete -c prterun -s x -d 'Forward VAR as it is here, set it to a value, or forward all names that begin with PREFIX' -r
 complete -c prterun -l set-env -d 'Set a variable' -r
 complete -c prterun -l unset-env -d 'Remove a variable; a trailing `*` removes all names that begin so' -r
@@ -28,6 +31,9 @@ complete -c prterun -l personality -d 'Whose command line this is: prte, or ompi
 complete -c prterun -l default-hostfile -d 'Hostfile that is used when nothing else names hosts; `none` = no such file' -r
 complete -c prterun -l launch-agent -d 'Command that starts a daemon on a node; without it: the prted next to this program' -r
 complete -c prterun -l dvm -d 'Run in a DVM that is running already: search, pid:N, pid:file:PATH, uri:URI, file:PATH, ns:NAME, system, system-first. Also: environment PRTEPROXY_USE_DVM' -r
+complete -c prterun -l alloc-id -d 'The allocation with this id, which pdvm grow prints' -r
+complete -c prterun -l alloc-refid -d 'The allocation that was asked for under this name (pdvm grow --req-id)' -r
+complete -c prterun -l session-id -d 'The session with this number' -r
 complete -c prterun -s h -l help -d 'This text, or what is to be said of a topic' -r
 complete -c prterun -l report-state-on-timeout -d 'When a time limit strikes, show the state of every process'
 complete -c prterun -l enable-recovery -d 'The failure of a process does not end the job (the same as --runtime-options recoverable)'

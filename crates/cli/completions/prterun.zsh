@@ -26,6 +26,9 @@ _prterun() {
 '*--map-by=[How processes are spread\: slot, node, core, package, ppr\:N\:node ..., and qualifiers such as \:OVERSUBSCRIBE]:POLICY[:QUALIFIER,...]:_default' \
 '*--rank-by=[How ranks are given to the placed processes\: slot, node, fill, span]:POLICY:_default' \
 '*--bind-to=[What each process is bound to\: none, core, hwthread, numa, package ...]:OBJECT[:QUALIFIER,...]:_default' \
+'*--add-host=[Hosts that the DVM gets before the job is placed\: n5, n6\:4 (slots), n7\:+2 (more slots than it has)]:HOST[:SLOTS],...:_default' \
+'--add-hostfile=[The same from a file with one host a line; slots=+N and slots=-N change the slots that a host has]:FILE:_default' \
+'*--activate=[Start daemons on nodes of the allocation that have none\: names, +nK (the K-th node), +all, file=FILE]:NODE|+nK|+all|file=FILE,...:_default' \
 '*-x+[Forward VAR as it is here, set it to a value, or forward all names that begin with PREFIX]:VAR|VAR=VALUE|PREFIX*:_default' \
 '*--set-env=[Set a variable]:NAME=VALUE:_default' \
 '*--unset-env=[Remove a variable; a trailing \`*\` removes all names that begin so]:NAME:_default' \
@@ -47,6 +50,9 @@ _prterun() {
 '--default-hostfile=[Hostfile that is used when nothing else names hosts; \`none\` = no such file]:FILE:_default' \
 '--launch-agent=[Command that starts a daemon on a node; without it\: the prted next to this program]:COMMAND:_default' \
 '--dvm=[Run in a DVM that is running already\: search, pid\:N, pid\:file\:PATH, uri\:URI, file\:PATH, ns\:NAME, system, system-first. Also\: environment PRTEPROXY_USE_DVM]:WHICH:_default' \
+'--alloc-id=[The allocation with this id, which pdvm grow prints]:ID:_default' \
+'--alloc-refid=[The allocation that was asked for under this name (pdvm grow --req-id)]:NAME:_default' \
+'--session-id=[The session with this number]:N:_default' \
 '*-h+[This text, or what is to be said of a topic]::TOPIC:_default' \
 '*--help=[This text, or what is to be said of a topic]::TOPIC:_default' \
 '--report-state-on-timeout[When a time limit strikes, show the state of every process]' \

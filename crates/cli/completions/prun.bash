@@ -23,7 +23,7 @@ _prun() {
 
     case "${cmd}" in
         prun)
-            opts="-n -N -H -x -h -V --np --wdir --path --host --hostfile --map-by --rank-by --bind-to --set-env --unset-env --append-env --prepend-env --mca --gmca --pmixmca --stdin --output --display --timeout --spawn-timeout --report-state-on-timeout --enable-recovery --continuous --runtime-options --forward-signals --allow-run-as-root --detach --wait-for-slots --batch --results --keep-going --retries --max-running --dvm --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --prtemca --report-pid --personality --help --version"
+            opts="-n -N -H -x -h -V --np --wdir --path --host --hostfile --map-by --rank-by --bind-to --add-host --add-hostfile --activate --set-env --unset-env --append-env --prepend-env --mca --gmca --pmixmca --stdin --output --display --timeout --spawn-timeout --report-state-on-timeout --enable-recovery --continuous --runtime-options --forward-signals --allow-run-as-root --detach --wait-for-slots --alloc-id --alloc-refid --session-id --batch --results --keep-going --retries --max-running --dvm --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --prtemca --report-pid --personality --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -70,6 +70,18 @@ _prun() {
                     return 0
                     ;;
                 --bind-to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --add-host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --add-hostfile)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --activate)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -130,6 +142,18 @@ _prun() {
                     return 0
                     ;;
                 --forward-signals)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --alloc-id)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --alloc-refid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --session-id)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

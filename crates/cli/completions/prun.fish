@@ -7,6 +7,9 @@ complete -c prun -l hostfile -d 'File with one host a line: name [slots=N] [max_
 complete -c prun -l map-by -d 'How processes are spread: slot, node, core, package, ppr:N:node ..., and qualifiers such as :OVERSUBSCRIBE' -r
 complete -c prun -l rank-by -d 'How ranks are given to the placed processes: slot, node, fill, span' -r
 complete -c prun -l bind-to -d 'What each process is bound to: none, core, hwthread, numa, package ...' -r
+complete -c prun -l add-host -d 'Hosts that the DVM gets before the job is placed: n5, n6:4 (slots), n7:+2 (more slots than it has)' -r
+complete -c prun -l add-hostfile -d 'The same from a file with one host a line; slots=+N and slots=-N change the slots that a host has' -r
+complete -c prun -l activate -d 'Start daemons on nodes of the allocation that have none: names, +nK (the K-th node), +all, file=FILE' -r
 complete -c prun -s x -d 'Forward VAR as it is here, set it to a value, or forward all names that begin with PREFIX' -r
 complete -c prun -l set-env -d 'Set a variable' -r
 complete -c prun -l unset-env -d 'Remove a variable; a trailing `*` removes all names that begin so' -r
@@ -22,6 +25,9 @@ complete -c prun -l timeout -d 'End the job after this time: seconds, or [[dd:]h
 complete -c prun -l spawn-timeout -d 'Give up when the processes are not all started after this time' -r
 complete -c prun -l runtime-options -d 'Options of the job: error-nonzero-status=B, donotlaunch, recoverable, continuous, notifyerrors, fwd-environment, timeout=T ...' -r
 complete -c prun -l forward-signals -d 'Signals to pass on to the processes: `all` (default), `none`, or names and numbers' -r
+complete -c prun -l alloc-id -d 'The allocation with this id, which pdvm grow prints' -r
+complete -c prun -l alloc-refid -d 'The allocation that was asked for under this name (pdvm grow --req-id)' -r
+complete -c prun -l session-id -d 'The session with this number' -r
 complete -c prun -l batch -d 'Run one job for each line of a file, or of standard input' -r
 complete -c prun -l results -d 'Write results to this file, and the output of the jobs where it belongs. Without it results go to standard output, and all output of jobs to standard error' -r
 complete -c prun -l retries -d 'Run a job that failed so often again' -r

@@ -26,6 +26,9 @@ _prun() {
 '*--map-by=[How processes are spread\: slot, node, core, package, ppr\:N\:node ..., and qualifiers such as \:OVERSUBSCRIBE]:POLICY[:QUALIFIER,...]:_default' \
 '*--rank-by=[How ranks are given to the placed processes\: slot, node, fill, span]:POLICY:_default' \
 '*--bind-to=[What each process is bound to\: none, core, hwthread, numa, package ...]:OBJECT[:QUALIFIER,...]:_default' \
+'*--add-host=[Hosts that the DVM gets before the job is placed\: n5, n6\:4 (slots), n7\:+2 (more slots than it has)]:HOST[:SLOTS],...:_default' \
+'--add-hostfile=[The same from a file with one host a line; slots=+N and slots=-N change the slots that a host has]:FILE:_default' \
+'*--activate=[Start daemons on nodes of the allocation that have none\: names, +nK (the K-th node), +all, file=FILE]:NODE|+nK|+all|file=FILE,...:_default' \
 '*-x+[Forward VAR as it is here, set it to a value, or forward all names that begin with PREFIX]:VAR|VAR=VALUE|PREFIX*:_default' \
 '*--set-env=[Set a variable]:NAME=VALUE:_default' \
 '*--unset-env=[Remove a variable; a trailing \`*\` removes all names that begin so]:NAME:_default' \
@@ -41,6 +44,9 @@ _prun() {
 '--spawn-timeout=[Give up when the processes are not all started after this time]:TIME:_default' \
 '*--runtime-options=[Options of the job\: error-nonzero-status=B, donotlaunch, recoverable, continuous, notifyerrors, fwd-environment, timeout=T ...]:OPTION[=VALUE],...:_default' \
 '--forward-signals=[Signals to pass on to the processes\: \`all\` (default), \`none\`, or names and numbers]:SIGNAL,...:_default' \
+'--alloc-id=[The allocation with this id, which pdvm grow prints]:ID:_default' \
+'--alloc-refid=[The allocation that was asked for under this name (pdvm grow --req-id)]:NAME:_default' \
+'--session-id=[The session with this number]:N:_default' \
 '--batch=[Run one job for each line of a file, or of standard input]:FILE|-:_default' \
 '--results=[Write results to this file, and the output of the jobs where it belongs. Without it results go to standard output, and all output of jobs to standard error]:FILE:_default' \
 '--retries=[Run a job that failed so often again]:N:_default' \
