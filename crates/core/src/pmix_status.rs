@@ -2,6 +2,8 @@
 
 /// A request that makes no sense.
 pub(crate) const PMIX_ERR_BAD_PARAM: i32 = -27;
+/// A node that is reserved for others.
+pub(crate) const PMIX_ERR_NO_PERMISSIONS: i32 = -23;
 /// There are not so many nodes.
 pub(crate) const PMIX_ERR_OUT_OF_RESOURCE: i32 = -29;
 /// A node or an allocation that is not known.

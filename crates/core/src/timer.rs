@@ -10,6 +10,8 @@ pub enum Timer {
     BringUp,
     /// Head: a campaign must have ended.
     Campaign(CampaignId),
+    /// Head: a session is to be warned, or has reached its time limit.
+    Session(u32),
     /// Head: a mapped job has waited long enough (`ferrite_debug_prep_ms`).
     Prep(JobId),
     /// Daemon: processes have had their time to end by themselves before this daemon leaves.

@@ -122,6 +122,15 @@ pub enum Request {
     },
     /// More nodes, or fewer. [`Reply::Resize`]
     Resize(Box<ResizeRequest>),
+    /// The sessions. [`Reply::Sessions`]
+    Sessions,
+    /// Do something with a session. [`Reply::Ordered`]
+    Session {
+        /// Which.
+        session: SessionChoice,
+        /// What.
+        directive: SessionDirective,
+    },
     /// End the DVM. [`Reply::Ordered`]; the connection closes when it is gone.
     Terminate,
 }
@@ -158,7 +167,27 @@ impl Submission {
     }
 }
 
-/// How a submission names its session (seed 5).
+/// What can be done with a session (`PMIx_Session_control`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SessionDirective {
+    /// Stop its processes, and launch none.
+    Pause,
+    /// Let them go on.
+    Resume,
+    /// Signal its processes.
+    Signal(i32),
+    /// End its jobs and the sessions that hang on it; its nodes leave the DVM.
+    Terminate,
+    /// Move its time limit.
+    Extend {
+        /// By so much.
+        seconds: u32,
+    },
+    /// Let it outlive its parent and its owner.
+    Separate,
+}
+
+/// How a submission, or a request about a session, names it (seed 5).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SessionChoice {
     /// Not at all: that of the parent job, else the DVM's own.
@@ -254,6 +283,8 @@ pub enum Reply {
     Metrics(Box<Metrics>),
     /// Of [`Request::Resize`]: when it has begun, or when it is true if that is waited for.
     Resize(Box<Resize>),
+    /// Of [`Request::Sessions`].
+    Sessions(Vec<SessionStatus>),
 }
 
 /// How a submitted job ended.
@@ -358,6 +389,31 @@ pub struct CampaignStatus {
     pub waiting_for: String,
     /// When it began (microseconds since the DVM began).
     pub began_us: u64,
+}
+
+/// A session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionStatus {
+    /// Its number.
+    pub session: u32,
+    /// The allocation's id.
+    pub alloc_id: String,
+    /// The name that the requester gave it.
+    pub req_id: Option<String>,
+    /// Its nodes.
+    pub nodes: Vec<String>,
+    /// Its jobs that are not over.
+    pub jobs: Vec<JobId>,
+    /// Its nodes are withheld from jobs of other sessions.
+    pub reserved: bool,
+    /// Its processes are stopped.
+    pub paused: bool,
+    /// The session with which it ends.
+    pub parent: Option<u32>,
+    /// The job with which it ends.
+    pub owner: Option<JobId>,
+    /// Seconds until its time limit, if it has one.
+    pub seconds_left: Option<u64>,
 }
 
 /// What a DVM has counted since it began.

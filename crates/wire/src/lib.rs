@@ -26,7 +26,10 @@ pub use handshake::{Hello, PREAMBLE_LEN, PreambleError, check_preamble, preamble
 pub use iof::{StdinDest, Stream};
 pub use launch::{LaunchOrder, ProcEnd, ProcFailure, StartError, StartErrorKind};
 pub use published::{Access, DataCall, DataRange, DataRequest, Found, Persistence};
-pub use resize::{Activation, AddedHost, GrowRequest, Resize, ResizeOutcome, ResizeRequest, ShrinkRequest, SlotChange};
+pub use resize::{
+    Activation, AddedHost, GrowRequest, Inheritance, Resize, ResizeOutcome, ResizeRequest, SessionTerms, ShrinkRequest,
+    SlotChange,
+};
 
 use ferrite_types::{DaemonRank, JobId, ProcId, Rank, RankSet};
 

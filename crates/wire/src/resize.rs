@@ -47,10 +47,39 @@ pub struct GrowRequest {
     pub alloc_id: Option<String>,
     /// The requester's own name for the request, echoed in what it hears (`PMIX_ALLOC_REQ_ID`).
     pub req_id: Option<String>,
-    /// Withhold the nodes from jobs of other allocations.
-    pub reserve: bool,
+    /// What is wanted of the session that the nodes make.
+    pub terms: SessionTerms,
     /// Answer when it is true, not when it has begun.
     pub wait: bool,
+}
+
+/// What is wanted of a session beyond its nodes (seed 5).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionTerms {
+    /// Withhold the nodes from jobs of other sessions.
+    pub reserve: bool,
+    /// What becomes of it when the job ends whose process asked for it.
+    pub inheritance: Inheritance,
+    /// It does not end with the session in which it was asked for.
+    pub separate: bool,
+    /// It ends after so many seconds.
+    pub time_limit_s: Option<u32>,
+    /// Its jobs are warned so many seconds before that.
+    pub warn_s: Option<u32>,
+}
+
+/// When a session ends with its owner, and what becomes of its nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Inheritance {
+    /// With the owner's job; the nodes stay in the DVM, for everybody.
+    #[default]
+    Default,
+    /// With the owner's job; the nodes leave the DVM.
+    None,
+    /// With the last job that the owner has spawned; the nodes leave the DVM.
+    Child,
+    /// With the last job that the owner has spawned; the nodes stay in the DVM, for everybody.
+    ChildDefault,
 }
 
 /// Fewer nodes. What is given together must hold together: nodes *of* an allocation, a count *of* an allocation.

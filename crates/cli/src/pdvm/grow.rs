@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ferrite_wire::{GrowRequest, ResizeRequest};
+use ferrite_wire::{GrowRequest, ResizeRequest, SessionTerms};
 
 use super::failure::Failure;
 use super::options::GrowOptions;
@@ -26,7 +26,14 @@ pub(super) fn request(options: GrowOptions) -> Result<ResizeRequest, Failure> {
         }));
     }
     let count = nodes.unwrap_or(0);
-    Ok(ResizeRequest::Grow(GrowRequest { count, alloc_id, req_id, reserve, wait, ..named.unwrap_or_default() }))
+    Ok(ResizeRequest::Grow(GrowRequest {
+        count,
+        alloc_id,
+        req_id,
+        terms: SessionTerms { reserve, ..SessionTerms::default() },
+        wait,
+        ..named.unwrap_or_default()
+    }))
 }
 
 #[cfg(test)]

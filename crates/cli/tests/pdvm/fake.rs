@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ferrite_types::{JobId, JobState, ProcState, Rank};
-use ferrite_wire::{DvmContact, Resize, ResizeOutcome, ResizeRequest};
 use ferrite_wire::control::{
     CONTROL_VERSION, ClientMessage, DvmMessage, DvmStatus, GREETING_LEN, Histogram, JobDetail, JobStatus, Metrics,
     NodeStatus, ProcStatus, Reply, Request, greeting,
 };
+use ferrite_wire::{DvmContact, Resize, ResizeOutcome, ResizeRequest};
 
 type Answer = dyn Fn(&Request) -> Option<Reply> + Send + Sync;
 

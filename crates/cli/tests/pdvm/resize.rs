@@ -33,7 +33,19 @@ fn requests_reach_the_dvm_as_they_were_meant() {
     let grow = ["grow", "-H", "n5:4", "--hostfile", "more", "--alloc-id", "a1", "--req-id", "r", "--reserve", "--wait"];
     let (code, out, err) = told(&run(pdvm(&fake).args(grow).current_dir(fake.dir())));
     assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "Grown: allocation a1, nodes n5, n6\n", ""));
-    run(pdvm(&fake).args(["shrink", "--host", "n5", "--host", "n6", "--nodes", "3", "--alloc-id", "a1", "--req-id", "r"]));
+    run(pdvm(&fake).args([
+        "shrink",
+        "--host",
+        "n5",
+        "--host",
+        "n6",
+        "--nodes",
+        "3",
+        "--alloc-id",
+        "a1",
+        "--req-id",
+        "r",
+    ]));
     let host = |name, slots| AddedHost { host: HostEntry::named(name), slots };
     let grow = GrowRequest {
         hosts: vec![host("n5", SlotChange::Set(4)), host("n7", SlotChange::Adjust(2))],
@@ -89,8 +101,13 @@ fn a_refusal_and_a_failure_are_one_framed_message_with_cause_and_what_next() {
 #[test]
 fn a_line_without_nodes_is_refused_before_a_dvm_is_asked() {
     let fake = Fake::new();
-    let lines: [&[&str]; 5] =
-        [&["grow"], &["grow", "--host", "^n5"], &["grow", "--hostfile", "/no/such"], &["shrink"], &["shrink", "-H", "+e"]];
+    let lines: [&[&str]; 5] = [
+        &["grow"],
+        &["grow", "--host", "^n5"],
+        &["grow", "--hostfile", "/no/such"],
+        &["shrink"],
+        &["shrink", "-H", "+e"],
+    ];
     for args in lines {
         let (code, out, err) = told(&run(pdvm(&fake).args(args)));
         assert_eq!((code, out.as_str()), (Some(1), ""), "{args:?}");

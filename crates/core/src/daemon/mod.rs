@@ -173,6 +173,7 @@ impl Daemon {
             | Timer::Lookup(_)
             | Timer::Deaths
             | Timer::Campaign(_)
+            | Timer::Session(_)
             | Timer::Prep(_)
             | Timer::Leavers
             | Timer::Heartbeat

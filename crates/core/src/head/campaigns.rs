@@ -7,7 +7,7 @@ use ferrite_types::{
     CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, NodeId, NodeRecord, ProcId, RankSet, Timestamp,
 };
 use ferrite_wire::control::Reply;
-use ferrite_wire::{Message, Resize, ResizeOutcome, ResizeRequest};
+use ferrite_wire::{Message, Resize, ResizeOutcome, ResizeRequest, SessionTerms};
 
 use super::Head;
 use crate::cx::Cx;
@@ -80,6 +80,18 @@ pub(super) struct Plan {
     pub(super) nodes: Vec<NodeId>,
 }
 
+/// What a request comes to, with the session that it makes or extends.
+#[derive(Debug)]
+pub(super) struct GrowPlan {
+    /// The session; `None` = a new one.
+    pub(super) session: Option<u32>,
+    pub(super) req_id: Option<String>,
+    /// All nodes that it names.
+    pub(super) members: Vec<NodeId>,
+    /// Those of them that have yet to come.
+    pub(super) nodes: Vec<NodeId>,
+}
+
 impl Campaigns {
     /// True while jobs may not be mapped.
     pub(super) fn any(&self) -> bool {
@@ -148,7 +160,9 @@ impl Head {
             _ if !self.bringup.ready => {
                 Err(Trouble::new(PMIX_ERR_BAD_PARAM, "The DVM is not ready yet. Try again in a moment."))
             }
-            ResizeRequest::Grow(grow) => self.plan_grow(grow),
+            ResizeRequest::Grow(grow) => {
+                self.plan_grow(grow).map(|plan| self.with_session(plan, &grow.terms, requester, cx))
+            }
             ResizeRequest::Shrink(shrink) => self.plan_shrink(shrink),
         };
         match plan {
@@ -164,10 +178,43 @@ impl Head {
             Ok(plan) => {
                 let nodes = plan.nodes.clone();
                 let (alloc_id, req_id) = (plan.alloc_id.clone(), plan.req_id.clone());
-                let id = self.open(plan, requester, cx);
+                let id = self.open_campaign(plan, requester, cx);
                 (Some(id), self.resize_of(&alloc_id, req_id.as_ref(), &nodes, ResizeOutcome::Begun))
             }
         }
+    }
+
+    /// A grow request has been understood: its session is there from now on.
+    fn with_session(&mut self, plan: GrowPlan, terms: &SessionTerms, requester: Requester, cx: &mut Cx) -> Plan {
+        let GrowPlan { session, req_id, members, nodes } = plan;
+        let changes = !nodes.is_empty() || terms.reserve;
+        let owner = match requester {
+            Requester::Proc(proc, _) => Some(proc.job),
+            Requester::Nobody | Requester::Waiting(_) | Requester::Answered(_) => None,
+        };
+        let parent = owner.and_then(|job| self.jobs.get(&job)).map(|job| job.session).filter(|session| *session > 0);
+        let session = match session {
+            None if changes => Some(self.sessions.open(req_id.clone(), owner, parent)),
+            session => session,
+        };
+        if let Some(id) = session.filter(|_| changes) {
+            self.set_terms(id, terms, cx);
+        }
+        let alloc_id = session.and_then(|id| self.sessions.get(id)).map(|session| session.alloc_id.clone());
+        let alloc_id = alloc_id.unwrap_or_else(|| self.alloc_id_of(&members));
+        if changes {
+            let there: Vec<NodeId> = members.into_iter().filter(|node| !nodes.contains(node)).collect();
+            if terms.reserve {
+                self.fill_session(&alloc_id, &there);
+            }
+        }
+        Plan { kind: CampaignKind::Grow, alloc_id, req_id, nodes }
+    }
+
+    /// The allocation that nodes belong to, for an answer: the first one's, or the DVM's own.
+    pub(super) fn alloc_id_of(&self, nodes: &[NodeId]) -> String {
+        let session = nodes.first().and_then(|node| self.sessions.of_node(*node));
+        session.map_or_else(|| self.config.dvm.clone(), |session| session.alloc_id.clone())
     }
 
     fn resize_of(&self, alloc_id: &str, req_id: Option<&String>, nodes: &[NodeId], outcome: ResizeOutcome) -> Resize {
@@ -187,7 +234,7 @@ impl Head {
     }
 
     /// The fence goes up.
-    fn open(&mut self, plan: Plan, requester: Requester, cx: &mut Cx) -> CampaignId {
+    pub(super) fn open_campaign(&mut self, plan: Plan, requester: Requester, cx: &mut Cx) -> CampaignId {
         self.campaigns.last += 1;
         let id = CampaignId(self.campaigns.last);
         let before = plan.nodes.iter().filter_map(|node| Some(self.campaigns.of_node(*node)?.0)).collect();
@@ -247,6 +294,7 @@ impl Head {
         for other in next {
             self.proceed(other, cx);
         }
+        self.sweep_sessions(cx);
         self.admit_held(cx);
     }
 

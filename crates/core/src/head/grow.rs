@@ -16,13 +16,13 @@ use ferrite_wire::{
 };
 
 use super::Head;
-use super::campaigns::{Plan, Trouble};
+use super::campaigns::{GrowPlan, Trouble};
 use crate::Timer;
 use crate::cx::{Cx, Outgoing, Purpose};
 use crate::launches::TicketBase;
 use crate::pmix_status::{
-    PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_FAILED_TO_LAUNCH, PMIX_ERR_LOST_CONNECTION, PMIX_ERR_NOT_FOUND,
-    PMIX_ERR_OUT_OF_RESOURCE, PMIX_ERR_TIMEOUT,
+    PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_FAILED_TO_LAUNCH, PMIX_ERR_LOST_CONNECTION, PMIX_ERR_NO_PERMISSIONS,
+    PMIX_ERR_NOT_FOUND, PMIX_ERR_OUT_OF_RESOURCE, PMIX_ERR_TIMEOUT,
 };
 
 /// Daemons of a campaign that failed and do not hang up are given up after this time (milliseconds).
@@ -41,16 +41,18 @@ enum Place<'a> {
 
 impl Head {
     /// What a grow request comes to. Nothing has changed when it is refused.
-    pub(super) fn plan_grow(&mut self, request: &GrowRequest) -> Result<Plan, Trouble> {
+    pub(super) fn plan_grow(&mut self, request: &GrowRequest) -> Result<GrowPlan, Trouble> {
         let bad = |cause: &str| Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
         if request.hosts.is_empty() && request.activate.is_empty() && request.count == 0 {
             return bad("The request names no nodes and no number of nodes.");
         }
-        if let Some(id) = &request.alloc_id
-            && self.allocations.get(id).is_none()
-        {
-            return Err(Trouble::new(PMIX_ERR_NOT_FOUND, format!("There is no allocation {id}.")));
-        }
+        let session = match &request.alloc_id {
+            None => None,
+            Some(id) => match self.sessions.find(id) {
+                Some(session) => Some(session),
+                None => return Err(Trouble::new(PMIX_ERR_NOT_FOUND, format!("There is no allocation {id}."))),
+            },
+        };
         let mut wanted = Vec::new();
         for host in &request.hosts {
             wanted.push(self.wanted(host, &wanted)?);
@@ -61,19 +63,31 @@ impl Head {
         }
         let more = self.spare_nodes(request.count, &wanted)?;
         wanted.extend(more.into_iter().map(|node| Wanted { at: Place::Known(node), slots: SlotChange::Unstated }));
-        let mut nodes: Vec<NodeId> = wanted.into_iter().map(|wanted| self.admit(&wanted)).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
+        self.check_not_reserved(&wanted, session)?;
+        let mut members: Vec<NodeId> = wanted.into_iter().map(|wanted| self.admit(&wanted)).collect();
+        members.sort_unstable();
+        members.dedup();
+        let mut nodes = members.clone();
         // A node that is on its way out, or on its way in by another request, is one that this request has to wait for.
         nodes.retain(|node| {
             let leaves = matches!(self.campaigns.of_node(*node), Some((_, CampaignKind::Shrink)));
             leaves || self.record(*node).daemon.is_none()
         });
-        let alloc_id = match &request.alloc_id {
-            Some(id) => id.clone(),
-            None => self.allocations.new_id(),
-        };
-        Ok(Plan { kind: CampaignKind::Grow, alloc_id, req_id: request.req_id.clone(), nodes })
+        Ok(GrowPlan { session, req_id: request.req_id.clone(), members, nodes })
+    }
+
+    /// What is withheld for a session is not for another.
+    fn check_not_reserved(&self, wanted: &[Wanted<'_>], session: Option<u32>) -> Result<(), Trouble> {
+        for wanted in wanted {
+            let Place::Known(node) = wanted.at else { continue };
+            let Some(other) = self.sessions.of_node(node).filter(|other| other.reserved) else { continue };
+            if session.and_then(|id| self.sessions.get(id)).is_none_or(|own| own.alloc_id != other.alloc_id) {
+                let name = &self.record(node).name;
+                let cause = format!("Node {name} is reserved for allocation {}.", other.alloc_id);
+                return Err(Trouble::new(PMIX_ERR_NO_PERMISSIONS, cause));
+            }
+        }
+        Ok(())
     }
 
     fn wanted<'a>(&self, added: &'a AddedHost, before: &[Wanted<'a>]) -> Result<Wanted<'a>, Trouble> {
@@ -317,7 +331,7 @@ impl Head {
     fn grow_is_true(&mut self, id: CampaignId, cx: &mut Cx) {
         let Some(campaign) = self.campaigns.open.get(&id) else { return };
         let (targets, nodes) = (campaign.targets.clone(), campaign.nodes.clone());
-        let (alloc_id, req_id) = (campaign.alloc_id.clone(), campaign.req_id.clone());
+        let alloc_id = campaign.alloc_id.clone();
         let rule = self.slot_rule();
         for (rank, id) in &targets {
             let node = self.record_mut(*id);
@@ -329,7 +343,7 @@ impl Head {
             self.losses.nodes.remove(&name);
             self.given_back.remove(id);
         }
-        self.allocations.add(&alloc_id, req_id.as_ref(), nodes);
+        self.fill_session(&alloc_id, &nodes);
         self.end_campaign(id, cx);
     }
 

@@ -5,12 +5,14 @@ use std::collections::BTreeSet;
 
 use ferrite_types::{CampaignId, CampaignKind, Duration, JobId, JobState};
 
-use ferrite_wire::{GrowRequest, ResizeOutcome, ResizeRequest};
+use ferrite_wire::control::Submission;
+use ferrite_wire::{ResizeOutcome, ResizeRequest};
 
-use super::campaigns::Requester;
+use super::campaigns::{Requester, Trouble};
 use super::{Head, Job};
 use crate::Timer;
 use crate::cx::Cx;
+use crate::pmix_status::PMIX_ERR_NOT_FOUND;
 
 /// Where a job is parked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,16 +21,40 @@ pub(super) enum Hold {
     Map(BTreeSet<CampaignId>),
     /// Mapped and not launched, while a shrink is open.
     Launch,
+    /// Its session is paused.
+    Paused,
+}
+
+/// Where a job belongs before it has begun.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Berth {
+    pub(super) session: u32,
+    /// The campaign that brings the nodes that it asked for.
+    pub(super) grows: Option<CampaignId>,
 }
 
 impl Head {
-    /// The nodes that a job brings along. Why not, in words, when they are refused.
-    pub(super) fn grow_for_job(&mut self, request: GrowRequest, cx: &mut Cx) -> Result<Option<CampaignId>, String> {
-        let (campaign, resize) = self.resize(&ResizeRequest::Grow(request), Requester::Nobody, cx);
+    /// The session that a submission is for, and the nodes that it brings along.
+    pub(super) fn find_berth(
+        &mut self,
+        submission: &Submission,
+        parent: Option<JobId>,
+        cx: &mut Cx,
+    ) -> Result<Berth, Trouble> {
+        let parent = parent.and_then(|id| self.jobs.get(&id)).map(|job| job.session);
+        let Some(session) = self.session_of(&submission.session, parent) else {
+            let cause = "The session that is named does not exist; `pdvm session list` lists those that do.";
+            return Err(Trouble::new(PMIX_ERR_NOT_FOUND, cause));
+        };
+        let Some(request) = &submission.grow else {
+            return Ok(Berth { session, grows: None });
+        };
+        let request = ResizeRequest::Grow((**request).clone());
+        let (grows, resize) = self.resize(&request, Requester::Nobody, cx);
         match resize.outcome {
-            ResizeOutcome::Refused { cause, .. } => Err(cause),
+            ResizeOutcome::Refused { status, cause } => Err(Trouble { status, cause }),
             ResizeOutcome::Unchanged | ResizeOutcome::Begun | ResizeOutcome::Done | ResizeOutcome::Failed { .. } => {
-                Ok(campaign)
+                Ok(Berth { session, grows })
             }
         }
     }
@@ -41,10 +67,13 @@ impl Head {
             Some(own) => self.campaigns.open.keys().copied().filter(|id| *id == own).collect(),
             None => BTreeSet::new(),
         };
-        if open.is_empty() {
-            return self.activate(id, JobState::Map, cx);
+        if !open.is_empty() {
+            self.park(id, Hold::Map(open), cx);
+        } else if self.jobs.get(&id).is_some_and(|job| self.is_paused(job.session)) {
+            self.park(id, Hold::Paused, cx);
+        } else {
+            self.activate(id, JobState::Map, cx);
         }
-        self.park(id, Hold::Map(open), cx);
     }
 
     /// SYSTEM_PREP is done: on to the launch.
@@ -120,9 +149,10 @@ impl Head {
         for id in held {
             let Some(job) = self.jobs.get(&id).filter(|job| job.is_healthy()) else { continue };
             let next = match &job.held {
-                Some(Hold::Map(_)) if may_map(self, job) => JobState::Map,
+                Some(Hold::Map(_)) if may_map(self, job) => JobState::VmReady,
+                Some(Hold::Paused) if !self.is_paused(job.session) => JobState::VmReady,
                 Some(Hold::Launch) if !self.campaigns.shrinking() => JobState::LaunchApps,
-                Some(Hold::Map(_) | Hold::Launch) | None => continue,
+                Some(Hold::Map(_) | Hold::Launch | Hold::Paused) | None => continue,
             };
             if let Some(job) = self.jobs.get_mut(&id) {
                 job.held = None;
@@ -134,6 +164,9 @@ impl Head {
 
     /// What a parked job waits for, in words.
     pub(super) fn held_for(&self, hold: &Hold) -> String {
+        if *hold == Hold::Paused {
+            return "its session to be resumed".to_owned();
+        }
         let campaigns: Vec<String> = self
             .campaigns
             .open

@@ -49,6 +49,8 @@ pub struct Job {
     pub(super) stdin: Pump,
     /// Processes that were ended because their nodes left.
     pub(super) taken: usize,
+    /// The session that it runs in; 0 = the DVM's own.
+    pub(super) session: u32,
     /// Where it is parked while the DVM changes its size.
     pub(super) held: Option<Hold>,
     /// The campaign that brings the nodes that it asked for.
@@ -86,6 +88,7 @@ impl Job {
             states: Vec::new(),
             stdin: Pump::default(),
             taken: 0,
+            session: 0,
             held: None,
             grows: None,
         }

@@ -1,7 +1,6 @@
 //! The head: brings the DVM up, walks jobs through their states, decides what a failure means, answers clients. It
 //! never touches a process: daemons do, its own node's included.
 
-mod allocations;
 mod bringup;
 mod campaigns;
 mod collective;
@@ -20,6 +19,7 @@ mod placement;
 mod policy;
 mod published;
 mod requests;
+mod sessions;
 mod shrink;
 mod spawn;
 mod states;
@@ -56,7 +56,7 @@ pub struct Head {
     /// Nodes of the pool that are not the DVM's: given back, or never come.
     given_back: BTreeSet<NodeId>,
     campaigns: campaigns::Campaigns,
-    allocations: allocations::Allocations,
+    sessions: sessions::Sessions,
     /// The first grow campaign.
     bringup: BringUp,
     launches: Launches,
@@ -93,7 +93,7 @@ impl Head {
             hosts: config.allocation.nodes.clone(),
             given_back: BTreeSet::new(),
             campaigns: campaigns::Campaigns::default(),
-            allocations: allocations::Allocations::default(),
+            sessions: sessions::Sessions::default(),
             params,
             local: local.clone(),
             config,
@@ -158,6 +158,7 @@ impl Head {
             Input::Timer(timer) => match timer {
                 Timer::BringUp
                 | Timer::Campaign(_)
+                | Timer::Session(_)
                 | Timer::Prep(_)
                 | Timer::JobTimeout(_)
                 | Timer::SpawnTimeout(_)
@@ -205,6 +206,7 @@ impl Head {
             Input::OutputWritten(account) => self.on_output_written(account, cx),
             Input::ReleaseOffered { campaign, trouble } => self.on_release_offered(campaign, trouble, cx),
             Input::Timer(Timer::Campaign(id)) => self.on_campaign_deadline(id, cx),
+            Input::Timer(Timer::Session(id)) => self.on_session_timer(id, cx),
             Input::Timer(Timer::Prep(job)) => self.on_prepared(job, cx),
             Input::Timer(Timer::BringUp) => self.on_bringup_deadline(cx),
             Input::Timer(Timer::JobTimeout(job)) => self.on_job_timeout(job, cx),

@@ -18,13 +18,13 @@ impl Head {
         let Some(job) = self.jobs.get(&id) else { return };
         let spec = job.spec.clone();
         self.show_allocation(job.request, id, &spec, cx);
-        let patient = job.wait_for_slots;
+        let (patient, session) = (job.wait_for_slots, job.session);
         if patient && !self.queue.is_empty() {
             return self.queue.push_back(id);
         }
-        match self.placed(&spec) {
+        match self.placed(&spec, session) {
             Ok(map) => self.take_map(id, map, cx),
-            Err(_) if patient && self.may_fit_later(&spec) => self.queue.push_back(id),
+            Err(_) if patient && self.may_fit_later(&spec, session) => self.queue.push_back(id),
             Err(text) => self.fail_job(id, JobState::MapFailed, 1, text, cx),
         }
     }
@@ -43,8 +43,9 @@ impl Head {
     }
 
     /// Places a job and claims its slots.
-    pub(super) fn placed(&mut self, spec: &JobSpec) -> Result<JobMap, String> {
-        let map = self.place_among(spec, &self.nodes, &self.occupancy)?;
+    pub(super) fn placed(&mut self, spec: &JobSpec, session: u32) -> Result<JobMap, String> {
+        let pool = self.pool_of(session);
+        let map = self.place_among(spec, pool.as_ref().unwrap_or(&self.nodes), &self.occupancy)?;
         self.occupancy.claim(&mut self.nodes, &map).map_err(|e| e.to_string())?;
         Ok(map)
     }

@@ -20,6 +20,8 @@ impl Head {
                 return self.stop_all("The DVM was ended by request (pterm).", 0, cx);
             }
             Request::Resize(request) => return self.on_resize(id, &request, cx),
+            Request::Sessions => Reply::Sessions(self.session_statuses(cx.now)),
+            Request::Session { session, directive } => self.control_session(&session, &directive, cx),
             Request::Status => Reply::Status(Box::new(self.status(cx.now))),
             Request::Metrics => Reply::Metrics(Box::new(self.metrics(cx.now))),
             Request::Nodes => Reply::Nodes(self.node_statuses()),

@@ -20,8 +20,8 @@ impl Head {
     pub(super) fn plan_shrink(&mut self, request: &ShrinkRequest) -> Result<Plan, Trouble> {
         let of_allocation = match &request.alloc_id {
             None => None,
-            Some(id) => match self.allocations.get(id) {
-                Some(allocation) => Some(allocation.nodes.clone()),
+            Some(id) => match self.sessions.find(id).and_then(|id| self.sessions.get(id)) {
+                Some(session) => Some(session.nodes.clone()),
                 None => return Err(Trouble::new(PMIX_ERR_NOT_FOUND, format!("There is no allocation {id}."))),
             },
         };
@@ -61,10 +61,7 @@ impl Head {
             Some((_, CampaignKind::Grow)) => true,
             None => self.record(*node).daemon.is_some(),
         });
-        let named = request.alloc_id.clone();
-        let alloc_id =
-            named.or_else(|| nodes.first().and_then(|node| self.allocations.of_node(*node)).map(str::to_owned));
-        let alloc_id = alloc_id.unwrap_or_else(|| self.config.dvm.clone());
+        let alloc_id = request.alloc_id.clone().unwrap_or_else(|| self.alloc_id_of(&nodes));
         Ok(Plan { kind: CampaignKind::Shrink, alloc_id, req_id: request.req_id.clone(), nodes })
     }
 
@@ -188,7 +185,7 @@ impl Head {
         if let Some(trouble) = trouble {
             cx.notice(format!("The nodes {} have left the DVM, but: {trouble}", self.names(&nodes).join(", ")));
         }
-        self.allocations.remove(&nodes);
+        self.sessions.remove(&nodes);
         // What the DVM did not begin with belongs to somebody else again.
         let first = self.config.allocation.nodes.len() as u32;
         self.given_back.extend(nodes.into_iter().filter(|node| node.0 >= first));

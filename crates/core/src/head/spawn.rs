@@ -11,6 +11,7 @@ use ferrite_wire::control::{JobStatus, Submission};
 use ferrite_wire::{Dest, LaunchOrder, Message};
 
 use super::exit::INTERRUPTED;
+use super::holds::Berth;
 use super::{Head, Job, status};
 use crate::cx::Cx;
 
@@ -85,11 +86,24 @@ impl Head {
         };
         match refusal {
             Some(status) => cx.send(daemon, Message::SpawnReply { id, result: Err(status) }),
-            None => self.dispatch_spawned(Birth::Awaited { parent, asker: (daemon, id) }, parent, submission, cx),
+            None => match self.find_berth(&submission, Some(parent.job), cx) {
+                Ok(berth) => {
+                    let birth = Birth::Awaited { parent, asker: (daemon, id) };
+                    self.dispatch_spawned(birth, parent, submission, berth, cx);
+                }
+                Err(trouble) => cx.send(daemon, Message::SpawnReply { id, result: Err(trouble.status) }),
+            },
         }
     }
 
-    fn dispatch_spawned(&mut self, birth: Birth, parent: ProcId, mut submission: Submission, cx: &mut Cx) {
+    fn dispatch_spawned(
+        &mut self,
+        birth: Birth,
+        parent: ProcId,
+        mut submission: Submission,
+        Berth { session, grows }: Berth,
+        cx: &mut Cx,
+    ) {
         let id = JobId(self.next_job);
         let Some(of) = self.jobs.get(&parent.job) else { return };
         inherit(&mut submission, id, of, parent.rank);
@@ -97,7 +111,7 @@ impl Head {
         self.next_job += 1;
         self.counters.jobs_submitted += 1;
         self.trees.0.entry(root).or_default();
-        self.jobs.insert(id, Job { birth, root, ..Job::new(id, request, submission) });
+        self.jobs.insert(id, Job { birth, root, session, grows, ..Job::new(id, request, submission) });
         self.activate(id, JobState::Init, cx);
     }
 

@@ -4,6 +4,7 @@ use ferrite_types::{DaemonRank, JobId, JobState, ProcState, Rank, RankSet};
 use ferrite_wire::control::{Reply, Submission};
 use ferrite_wire::{Dest, Message, StartError};
 
+use super::holds::Berth;
 use super::{Head, Job, status};
 use crate::cx::Cx;
 use crate::{Effect, RequestId, Timer};
@@ -81,10 +82,9 @@ impl Head {
     }
 
     pub(super) fn dispatch_job(&mut self, request: RequestId, submission: Submission, cx: &mut Cx) {
-        let mut submission = submission;
-        let grows = match submission.grow.take().map(|grow| self.grow_for_job(*grow, cx)).transpose() {
-            Ok(campaign) => campaign.flatten(),
-            Err(text) => return cx.reply(request, Reply::Refused(text)),
+        let Berth { session, grows } = match self.find_berth(&submission, None, cx) {
+            Ok(berth) => berth,
+            Err(trouble) => return cx.reply(request, Reply::Refused(trouble.cause)),
         };
         let id = JobId(self.next_job);
         self.next_job += 1;
@@ -97,7 +97,7 @@ impl Head {
             self.submitted.insert(request, id);
             Some(request)
         };
-        self.jobs.insert(id, Job { grows, ..Job::new(id, client, submission) });
+        self.jobs.insert(id, Job { session, grows, ..Job::new(id, client, submission) });
         self.activate(id, JobState::Init, cx);
     }
 
@@ -195,6 +195,8 @@ impl Head {
         cx.cancel_timer(Timer::SpawnTimeout(id));
         cx.cancel_timer(Timer::Prep(id));
         self.history.add(status::detail(self, &job));
+        self.inherit_sessions(&job, cx);
+        self.sweep_sessions(cx);
         for file in self.output.forget(id) {
             cx.effect(Effect::CloseFile(file));
         }

@@ -8,8 +8,8 @@ use crate::cx::Cx;
 
 impl Head {
     /// True when the job could run if it had the DVM for itself: then it is worth waiting.
-    pub(super) fn may_fit_later(&self, spec: &JobSpec) -> bool {
-        let mut idle = self.nodes.clone();
+    pub(super) fn may_fit_later(&self, spec: &JobSpec, session: u32) -> bool {
+        let mut idle = self.pool_of(session).unwrap_or_else(|| self.nodes.clone());
         idle.iter_mut().for_each(|node| node.slots_inuse = 0);
         self.place_among(spec, &idle, &Occupancy::default()).is_ok()
     }
@@ -21,11 +21,12 @@ impl Head {
             return;
         }
         while let Some(id) = self.queue.front().copied() {
-            let Some(spec) = self.jobs.get(&id).filter(|job| job.is_healthy()).map(|job| job.spec.clone()) else {
+            let Some(job) = self.jobs.get(&id).filter(|job| job.is_healthy()) else {
                 self.queue.pop_front();
                 continue;
             };
-            match self.placed(&spec) {
+            let (spec, session) = (job.spec.clone(), job.session);
+            match self.placed(&spec, session) {
                 Ok(map) => {
                     self.queue.pop_front();
                     self.take_map(id, map, cx);

@@ -1,0 +1,331 @@
+//! Sessions: the nodes that a request has brought, the jobs that run there, and what becomes of both (seed 5). The DVM's own
+//! session, number 0, is all nodes that no other one withholds. Every client and every process of a DVM is of one user, who owns
+//! all its sessions; what is owned beyond that is whose end ends a session: that of the job whose process asked for it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ferrite_types::{CampaignKind, DaemonRank, Duration, JobId, JobState, NodeId, NodeRecord, Timestamp};
+use ferrite_wire::control::{Reply, SessionChoice, SessionDirective, SessionStatus};
+use ferrite_wire::{Dest, Inheritance, Message, SessionTerms};
+
+use super::campaigns::{Plan, Requester};
+use super::exit::INTERRUPTED;
+use super::{Head, Job};
+use crate::Timer;
+use crate::cx::Cx;
+
+const SIGCONT: i32 = 18;
+const SIGSTOP: i32 = 19;
+
+/// All sessions but the DVM's own.
+#[derive(Debug, Default)]
+pub(super) struct Sessions {
+    known: BTreeMap<u32, Session>,
+    last: u32,
+}
+
+/// One session.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) alloc_id: String,
+    /// The name that the requester gave it.
+    pub(super) req_id: Option<String>,
+    pub(super) nodes: BTreeSet<NodeId>,
+    /// Its nodes are withheld from jobs of other sessions.
+    pub(super) reserved: bool,
+    /// The session in which the request was made; it ends with that one.
+    parent: Option<u32>,
+    /// The job whose process asked for it.
+    owner: Option<JobId>,
+    inheritance: Inheritance,
+    paused: bool,
+    /// When it ends, if it has a limit.
+    until: Option<Timestamp>,
+    /// How long before that its jobs are warned.
+    warn: Option<Duration>,
+}
+
+impl Sessions {
+    /// The session of a request that is about to be begun.
+    pub(super) fn open(&mut self, req_id: Option<String>, owner: Option<JobId>, parent: Option<u32>) -> u32 {
+        self.last += 1;
+        let session = Session {
+            alloc_id: format!("a{}", self.last),
+            req_id,
+            nodes: BTreeSet::new(),
+            reserved: false,
+            parent,
+            owner,
+            inheritance: Inheritance::Default,
+            paused: false,
+            until: None,
+            warn: None,
+        };
+        self.known.insert(self.last, session);
+        self.last
+    }
+
+    pub(super) fn get(&self, id: u32) -> Option<&Session> {
+        self.known.get(&id)
+    }
+
+    /// By the allocation's id.
+    pub(super) fn find(&self, alloc_id: &str) -> Option<u32> {
+        self.known.iter().find(|(_, session)| session.alloc_id == alloc_id).map(|(id, _)| *id)
+    }
+
+    /// The allocation that a node came with.
+    pub(super) fn of_node(&self, node: NodeId) -> Option<&Session> {
+        self.known.values().find(|session| session.nodes.contains(&node))
+    }
+
+    /// Nodes are gone.
+    pub(super) fn remove(&mut self, nodes: &[NodeId]) {
+        for session in self.known.values_mut() {
+            session.nodes.retain(|node| !nodes.contains(node));
+        }
+    }
+
+    /// True when jobs of this session may use the node.
+    fn may_use(&self, session: u32, node: NodeId) -> bool {
+        match self.known.get(&session) {
+            Some(session) => session.nodes.contains(&node),
+            None => !self.known.values().any(|other| other.reserved && other.nodes.contains(&node)),
+        }
+    }
+}
+
+impl Head {
+    /// The session that a submission names, else its parent's, else the DVM's own. `None` = there is no such session.
+    pub(super) fn session_of(&self, choice: &SessionChoice, parent: Option<u32>) -> Option<u32> {
+        let known = &self.sessions.known;
+        match choice {
+            SessionChoice::Default => Some(parent.filter(|id| known.contains_key(id)).unwrap_or(0)),
+            SessionChoice::Id(0) => Some(0),
+            SessionChoice::Id(id) => known.contains_key(id).then_some(*id),
+            SessionChoice::Alloc(alloc_id) if *alloc_id == self.config.dvm => Some(0),
+            SessionChoice::Alloc(alloc_id) => self.sessions.find(alloc_id),
+            SessionChoice::Ref(name) => {
+                known.iter().find(|(_, session)| session.req_id.as_deref() == Some(name)).map(|(id, _)| *id)
+            }
+        }
+    }
+
+    /// The pool as jobs of a session see it: what they may not use has no daemon. `None` when they may use everything.
+    pub(super) fn pool_of(&self, session: u32) -> Option<Vec<NodeRecord>> {
+        if session == 0 && self.sessions.known.values().all(|other| !other.reserved) {
+            return None;
+        }
+        let mut pool = self.nodes.clone();
+        pool.iter_mut().filter(|node| !self.sessions.may_use(session, node.id)).for_each(|node| node.daemon = None);
+        Some(pool)
+    }
+
+    /// What was asked for belongs to its session now.
+    pub(super) fn fill_session(&mut self, alloc_id: &str, nodes: &[NodeId]) {
+        let Some(id) = self.sessions.find(alloc_id) else { return };
+        let reserved = self.sessions.known[&id].reserved;
+        if reserved {
+            // A node is withheld for one session alone.
+            self.sessions.remove(nodes);
+        }
+        if let Some(session) = self.sessions.known.get_mut(&id) {
+            session.nodes.extend(nodes);
+        }
+    }
+
+    /// What the requester wants of its session beyond nodes.
+    pub(super) fn set_terms(&mut self, id: u32, terms: &SessionTerms, cx: &mut Cx) {
+        let Some(session) = self.sessions.known.get_mut(&id) else { return };
+        session.reserved |= terms.reserve;
+        session.inheritance = terms.inheritance;
+        if terms.separate {
+            session.parent = None;
+        }
+        session.warn = terms.warn_s.map(|seconds| Duration::from_secs(seconds.into()));
+        if let Some(seconds) = terms.time_limit_s {
+            session.until = Some(cx.now + Duration::from_secs(seconds.into()));
+        }
+        self.watch_session(id, cx);
+    }
+
+    /// Sets the timer for the next thing that time brings to a session.
+    fn watch_session(&self, id: u32, cx: &mut Cx) {
+        let Some(session) = self.sessions.known.get(&id) else { return };
+        match session.until {
+            None => cx.cancel_timer(Timer::Session(id)),
+            Some(until) => {
+                let warning = session.warn.map(|before| Timestamp(until.0.saturating_sub(before.0)));
+                cx.set_timer(Timer::Session(id), warning.filter(|at| *at > cx.now).unwrap_or(until));
+            }
+        }
+    }
+
+    pub(super) fn on_session_timer(&mut self, id: u32, cx: &mut Cx) {
+        let Some(session) = self.sessions.known.get_mut(&id) else { return };
+        let Some(until) = session.until else { return };
+        let alloc_id = session.alloc_id.clone();
+        if until > cx.now {
+            session.warn = None;
+            let seconds = (until - cx.now).as_micros().div_ceil(1_000_000);
+            self.tell_session(id, &format!("Session {id} (allocation {alloc_id}) ends in {seconds} seconds."), cx);
+            return self.watch_session(id, cx);
+        }
+        self.end_session(
+            id,
+            &format!("The time limit of session {id} (allocation {alloc_id}) has been reached."),
+            true,
+            cx,
+        );
+    }
+
+    fn tell_session(&self, id: u32, text: &str, cx: &mut Cx) {
+        for request in self.jobs.values().filter(|job| job.session == id).filter_map(|job| job.request) {
+            cx.notice_to(request, text.to_owned());
+        }
+    }
+
+    fn jobs_in(&self, id: u32) -> Vec<JobId> {
+        self.jobs.values().filter(|job| job.session == id).map(|job| job.id).collect()
+    }
+
+    /// Ends a session, its jobs and the sessions that hang on it; its nodes leave the DVM, or stay for everybody.
+    fn end_session(&mut self, id: u32, why: &str, give_back: bool, cx: &mut Cx) {
+        let children = self.sessions.known.iter().filter(|(_, child)| child.parent == Some(id));
+        for child in children.map(|(child, _)| *child).collect::<Vec<_>>() {
+            self.end_session(child, why, give_back, cx);
+        }
+        for job in self.jobs_in(id) {
+            self.fail_job(job, JobState::KilledByCmd, INTERRUPTED, format!("{why}\nJob {job} was ended."), cx);
+        }
+        cx.cancel_timer(Timer::Session(id));
+        let Some(session) = self.sessions.known.remove(&id) else { return };
+        let nodes: Vec<NodeId> = session.nodes.into_iter().filter(|node| self.may_leave(*node)).collect();
+        if give_back && !nodes.is_empty() {
+            let plan = Plan { kind: CampaignKind::Shrink, alloc_id: session.alloc_id, req_id: session.req_id, nodes };
+            self.open_campaign(plan, Requester::Nobody, cx);
+        } else {
+            self.serve_queue(cx);
+        }
+    }
+
+    /// True for a node that is there, is not the head's and is not on its way out.
+    fn may_leave(&self, node: NodeId) -> bool {
+        let leaving = matches!(self.campaigns.of_node(node), Some((_, CampaignKind::Shrink)));
+        !leaving && self.record(node).daemon.is_some_and(|rank| rank != DaemonRank::HEAD)
+    }
+
+    /// A session without nodes, jobs and hope of any is no more.
+    pub(super) fn sweep_sessions(&mut self, cx: &mut Cx) {
+        let coming = |session: &Session| self.campaigns.open.values().any(|c| c.alloc_id == session.alloc_id);
+        let empty = |(id, session): &(&u32, &Session)| {
+            session.nodes.is_empty() && !coming(session) && self.jobs.values().all(|job| job.session != **id)
+        };
+        let ended: Vec<u32> = self.sessions.known.iter().filter(empty).map(|(id, _)| *id).collect();
+        for id in ended {
+            cx.cancel_timer(Timer::Session(id));
+            self.sessions.known.remove(&id);
+        }
+    }
+
+    /// A job is over: sessions that its processes have asked for end with it, each in its way.
+    pub(super) fn inherit_sessions(&mut self, job: &Job, cx: &mut Cx) {
+        let family = |id: JobId| self.jobs.contains_key(&id) || self.jobs.values().any(|job| job.root == id);
+        let over = |session: &Session| match (session.owner, session.inheritance) {
+            (None, _) => None,
+            (Some(owner), Inheritance::None) => (owner == job.id).then_some(true),
+            (Some(owner), Inheritance::Default) => (owner == job.id).then_some(false),
+            (Some(owner), Inheritance::Child) => (!family(owner)).then_some(true),
+            (Some(owner), Inheritance::ChildDefault) => (!family(owner)).then_some(false),
+        };
+        let ended: Vec<(u32, bool)> =
+            self.sessions.known.iter().filter_map(|(id, session)| Some((*id, over(session)?))).collect();
+        for (id, give_back) in ended {
+            if give_back {
+                let why = format!("Session {id} has ended with job {}, which had asked for it.", job.id);
+                self.end_session(id, &why, true, cx);
+            } else if let Some(session) = self.sessions.known.get_mut(&id) {
+                // Its nodes stay for everybody; whoever runs there goes on.
+                (session.reserved, session.owner) = (false, None);
+            }
+        }
+    }
+
+    /// `pdvm session ...`
+    pub(super) fn control_session(
+        &mut self,
+        choice: &SessionChoice,
+        directive: &SessionDirective,
+        cx: &mut Cx,
+    ) -> Reply {
+        let id = match self.session_of(choice, None) {
+            None => return Reply::Refused("There is no such session; `pdvm session list` lists them.".to_owned()),
+            Some(0) => return Reply::Refused("Session 0 is the DVM's own: it ends with the DVM (pterm).".to_owned()),
+            Some(id) => id,
+        };
+        match directive {
+            SessionDirective::Pause | SessionDirective::Resume => {
+                let pause = *directive == SessionDirective::Pause;
+                self.pause_session(id, pause, cx);
+            }
+            SessionDirective::Signal(signal) => {
+                self.jobs_in(id).iter().for_each(|job| self.send_signal(*job, *signal, cx))
+            }
+            SessionDirective::Terminate => {
+                self.end_session(id, &format!("Session {id} was ended by request."), true, cx);
+            }
+            SessionDirective::Extend { seconds } => {
+                let Some(session) = self.sessions.known.get_mut(&id) else { return Reply::Ordered };
+                let Some(until) = &mut session.until else {
+                    return Reply::Refused(format!("Session {id} has no time limit."));
+                };
+                *until = *until + Duration::from_secs((*seconds).into());
+                self.watch_session(id, cx);
+            }
+            SessionDirective::Separate => {
+                if let Some(session) = self.sessions.known.get_mut(&id) {
+                    (session.parent, session.owner) = (None, None);
+                }
+            }
+        }
+        Reply::Ordered
+    }
+
+    fn pause_session(&mut self, id: u32, pause: bool, cx: &mut Cx) {
+        let Some(session) = self.sessions.known.get_mut(&id).filter(|session| session.paused != pause) else { return };
+        session.paused = pause;
+        for job in self.jobs_in(id) {
+            if let Some(job) = self.jobs.get(&job).filter(|job| job.launched) {
+                let hosts = Dest::Many(self.reachable(&job.map.daemons()));
+                let signal = if pause { SIGSTOP } else { SIGCONT };
+                cx.multicast(hosts, Message::Signal { job: job.id, signal });
+            }
+        }
+        if !pause {
+            self.admit_held(cx);
+        }
+    }
+
+    /// True while jobs of the session are not launched.
+    pub(super) fn is_paused(&self, id: u32) -> bool {
+        self.sessions.known.get(&id).is_some_and(|session| session.paused)
+    }
+
+    pub(super) fn session_statuses(&self, now: Timestamp) -> Vec<SessionStatus> {
+        let nodes = |ids: &BTreeSet<NodeId>| self.names(&ids.iter().copied().collect::<Vec<_>>());
+        let left = |until: Timestamp| Timestamp(until.0.saturating_sub(now.0)).0 / 1_000_000;
+        let all = self.sessions.known.iter().map(|(id, session)| SessionStatus {
+            session: *id,
+            alloc_id: session.alloc_id.clone(),
+            req_id: session.req_id.clone(),
+            nodes: nodes(&session.nodes),
+            jobs: self.jobs_in(*id),
+            reserved: session.reserved,
+            paused: session.paused,
+            parent: session.parent,
+            owner: session.owner,
+            seconds_left: session.until.map(left),
+        });
+        all.collect()
+    }
+}

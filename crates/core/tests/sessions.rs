@@ -1,0 +1,203 @@
+//! Sessions: nodes that belong together, and the jobs that run there (seed 5).
+
+mod common;
+
+use common::{Cluster, job};
+use ferrite_core::{Input, PmixCall, PmixToken, Timer};
+use ferrite_types::*;
+use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, SessionStatus, Submission};
+use ferrite_wire::{
+    AddedHost, GrowRequest, Inheritance, Resize, ResizeOutcome, ResizeRequest, SessionTerms, SlotChange,
+};
+
+fn dvm(nodes: u32) -> Cluster {
+    let mut dvm = Cluster::build(nodes, &[("prte_elastic_mode", "1")], true);
+    dvm.input(DaemonRank::HEAD, Input::Start);
+    dvm.run();
+    dvm
+}
+
+fn request(names: &[&str], terms: SessionTerms) -> GrowRequest {
+    let host = |name: &&str| AddedHost { host: HostEntry::named(name), slots: SlotChange::Unstated };
+    GrowRequest { hosts: names.iter().map(host).collect(), wait: true, terms, ..GrowRequest::default() }
+}
+
+fn reserve(dvm: &mut Cluster, id: u64, names: &[&str], terms: SessionTerms) -> Resize {
+    let grow = request(names, SessionTerms { reserve: true, ..terms });
+    dvm.ask(id, Request::Resize(Box::new(ResizeRequest::Grow(grow))));
+    match dvm.reply(id) {
+        Reply::Resize(resize) => (**resize).clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn control(dvm: &mut Cluster, id: u64, session: SessionChoice, directive: SessionDirective) -> Reply {
+    dvm.ask(id, Request::Session { session, directive });
+    dvm.reply(id).clone()
+}
+
+fn sessions(dvm: &mut Cluster, id: u64) -> Vec<SessionStatus> {
+    dvm.ask(id, Request::Sessions);
+    match dvm.reply(id) {
+        Reply::Sessions(sessions) => sessions.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn up(dvm: &mut Cluster, id: u64) -> Vec<String> {
+    dvm.ask(id, Request::Nodes);
+    let Reply::Nodes(nodes) = dvm.reply(id) else { panic!("nodes") };
+    nodes.iter().filter(|node| node.state == "up").map(|node| node.name.clone()).collect()
+}
+
+fn within(spec: JobSpec, session: SessionChoice) -> Submission {
+    Submission { session, ..Submission::of(spec) }
+}
+
+fn places(dvm: &Cluster, job: u32) -> Vec<u32> {
+    let mut places: Vec<u32> =
+        dvm.running.iter().filter(|(proc, _)| proc.job == JobId(job)).map(|(_, (at, _))| at.0).collect();
+    places.sort_unstable();
+    places
+}
+
+#[test]
+fn reserved_nodes_are_for_the_jobs_of_their_session_and_no_other() {
+    let mut dvm = dvm(2);
+    let resize = reserve(&mut dvm, 1, &["m0", "m1"], SessionTerms::default());
+    assert_eq!((resize.alloc_id.as_str(), &resize.outcome), ("a1", &ResizeOutcome::Done));
+    dvm.submit(2, Submission::of(job("outside", 4)));
+    assert_eq!(places(&dvm, 1), [0, 0, 1, 1]);
+    dvm.submit(3, within(job("inside", 4), SessionChoice::Alloc("a1".to_owned())));
+    assert_eq!(places(&dvm, 2), [2, 2, 3, 3]);
+    let mut there = job("there", 1);
+    there.apps[0].hosts.hosts = vec![HostRef::Host(HostEntry::named("m0"))];
+    dvm.submit(4, Submission::of(there));
+    assert_eq!(dvm.code_of(4), 1, "it names a node that it may not use");
+}
+
+#[test]
+fn a_session_is_found_by_its_number_its_allocation_or_its_requesters_name_and_else_refused() {
+    let mut dvm = dvm(1);
+    let grow = GrowRequest {
+        req_id: Some("mine".to_owned()),
+        ..request(&["m0"], SessionTerms { reserve: true, ..SessionTerms::default() })
+    };
+    dvm.ask(1, Request::Resize(Box::new(ResizeRequest::Grow(grow))));
+    for (id, choice) in [
+        (2, SessionChoice::Id(1)),
+        (3, SessionChoice::Alloc("a1".to_owned())),
+        (4, SessionChoice::Ref("mine".to_owned())),
+    ] {
+        dvm.submit(id, within(job("inside", 1), choice));
+        assert_eq!(places(&dvm, id as u32 - 1), [1]);
+    }
+    dvm.submit(5, within(job("own", 1), SessionChoice::Id(0)));
+    assert_eq!(places(&dvm, 4), [0]);
+    dvm.submit(6, within(job("nowhere", 1), SessionChoice::Id(7)));
+    assert!(matches!(dvm.reply(6), Reply::Refused(_)));
+    let all = sessions(&mut dvm, 7);
+    assert_eq!(all.len(), 1);
+    assert_eq!((all[0].nodes.as_slice(), all[0].jobs.len(), all[0].reserved), (&["m0".to_owned()][..], 3, true));
+}
+
+#[test]
+fn what_is_reserved_for_one_cannot_be_had_by_another() {
+    let mut dvm = dvm(2);
+    reserve(&mut dvm, 1, &["n1"], SessionTerms::default());
+    let refused = reserve(&mut dvm, 2, &["n1"], SessionTerms::default());
+    assert!(matches!(refused.outcome, ResizeOutcome::Refused { status: -23, .. }), "{refused:?}");
+    assert_eq!(sessions(&mut dvm, 3).len(), 1);
+}
+
+#[test]
+fn a_paused_session_stops_and_launches_nothing_until_it_is_resumed() {
+    let mut dvm = dvm(1);
+    reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
+    dvm.submit(2, within(job("runs", 1), SessionChoice::Id(1)));
+    assert!(matches!(control(&mut dvm, 3, SessionChoice::Id(1), SessionDirective::Pause), Reply::Ordered));
+    dvm.submit(4, within(job("waits", 1), SessionChoice::Id(1)));
+    dvm.submit(5, Submission::of(job("elsewhere", 1)));
+    assert_eq!((places(&dvm, 2), places(&dvm, 3)), (vec![], vec![0]));
+    control(&mut dvm, 6, SessionChoice::Id(1), SessionDirective::Resume);
+    assert_eq!(places(&dvm, 2), [1]);
+    let signals: Vec<i32> = dvm.signals.iter().filter(|(proc, _)| proc.job == JobId(1)).map(|(_, s)| *s).collect();
+    assert_eq!(signals, [19, 18]);
+}
+
+#[test]
+fn the_end_of_a_session_ends_its_jobs_and_gives_its_nodes_back_by_a_campaign() {
+    let mut dvm = dvm(1);
+    reserve(&mut dvm, 1, &["m0", "m1"], SessionTerms::default());
+    dvm.submit(2, within(job("inside", 2), SessionChoice::Id(1)));
+    assert!(matches!(control(&mut dvm, 3, SessionChoice::Id(1), SessionDirective::Terminate), Reply::Ordered));
+    assert_eq!(dvm.code_of(2), 1);
+    assert_eq!(dvm.offered, ["m0", "m1"]);
+    assert!(dvm.transitions.contains(&"shrink 2 DONE".to_owned()), "{:?}", dvm.transitions);
+    assert_eq!(up(&mut dvm, 4), ["n0"]);
+    assert!(sessions(&mut dvm, 5).is_empty());
+    assert!(matches!(control(&mut dvm, 6, SessionChoice::Id(0), SessionDirective::Terminate), Reply::Refused(_)));
+    assert!(matches!(control(&mut dvm, 7, SessionChoice::Id(1), SessionDirective::Pause), Reply::Refused(_)));
+}
+
+#[test]
+fn a_session_with_a_time_limit_warns_and_ends_and_may_be_extended() {
+    let mut dvm = dvm(1);
+    let terms = SessionTerms { time_limit_s: Some(3), warn_s: Some(1), ..SessionTerms::default() };
+    reserve(&mut dvm, 1, &["m0"], terms);
+    dvm.submit(2, within(job("inside", 1), SessionChoice::Id(1)));
+    dvm.fire(0, Timer::Session(1));
+    assert!(dvm.notices.iter().any(|text| text.contains("ends in 1 seconds")), "{:?}", dvm.notices);
+    control(&mut dvm, 3, SessionChoice::Id(1), SessionDirective::Extend { seconds: 3 });
+    dvm.fire(0, Timer::Session(1));
+    assert_eq!(up(&mut dvm, 4), ["n0", "m0"], "not yet");
+    dvm.fire(0, Timer::Session(1));
+    assert_eq!(dvm.code_of(2), 1);
+    assert_eq!(up(&mut dvm, 5), ["n0"]);
+}
+
+/// A process of job 1 on n0 asks for a node.
+fn asked_by_a_process(dvm: &mut Cluster, name: &str, terms: SessionTerms) {
+    let request = GrowRequest { wait: false, ..request(&[name], SessionTerms { reserve: true, ..terms }) };
+    let call = PmixCall::Resize { proc: common::proc(0), request: ResizeRequest::Grow(request), token: PmixToken(5) };
+    dvm.input(DaemonRank::HEAD, Input::Pmix(call));
+    dvm.run();
+}
+
+#[test]
+fn a_session_ends_with_its_owner_as_its_inheritance_says() {
+    for (inheritance, after) in
+        [(Inheritance::Default, &["n0", "m0"][..]), (Inheritance::None, &["n0"]), (Inheritance::Child, &["n0"])]
+    {
+        let mut dvm = dvm(1);
+        dvm.submit(1, Submission::of(job("owner", 1)));
+        asked_by_a_process(&mut dvm, "m0", SessionTerms { inheritance, ..SessionTerms::default() });
+        assert_eq!(sessions(&mut dvm, 2)[0].owner, Some(JobId(1)));
+        dvm.exit_job(1);
+        assert_eq!(dvm.code_of(1), 0);
+        assert_eq!(up(&mut dvm, 3), after, "{inheritance:?}");
+        assert!(sessions(&mut dvm, 4).iter().all(|session| !session.reserved));
+    }
+}
+
+#[test]
+fn a_child_session_ends_with_its_parent_unless_it_was_separated() {
+    for separate in [false, true] {
+        let mut dvm = dvm(1);
+        reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
+        dvm.submit(2, within(job("owner", 1), SessionChoice::Id(1)));
+        let call_at = DaemonRank(1);
+        let request =
+            GrowRequest { wait: false, ..request(&["m1"], SessionTerms { reserve: true, ..SessionTerms::default() }) };
+        let call =
+            PmixCall::Resize { proc: common::proc(0), request: ResizeRequest::Grow(request), token: PmixToken(5) };
+        dvm.input(call_at, Input::Pmix(call));
+        dvm.run();
+        assert_eq!(sessions(&mut dvm, 3)[1].parent, Some(1));
+        if separate {
+            control(&mut dvm, 4, SessionChoice::Id(2), SessionDirective::Separate);
+        }
+        control(&mut dvm, 5, SessionChoice::Id(1), SessionDirective::Terminate);
+        assert_eq!(up(&mut dvm, 6), if separate { &["n0", "m1"][..] } else { &["n0"] });
+    }
+}
