@@ -46,10 +46,13 @@ pub fn run_daemon(run: DaemonRun) -> i32 {
         session: session.path().to_owned(),
         silent: !detach.is_attached(),
     };
-    if let Err(error) = guard::enter(&ward) {
-        detach.fail(&format!("cannot fork: {error}"));
-        return 1;
-    }
+    let keeper = match guard::enter(&ward) {
+        Ok(keeper) => keeper,
+        Err(error) => {
+            detach.fail(&format!("cannot fork: {error}"));
+            return 1;
+        }
+    };
     start_log(&ticket.params);
     let setup = Setup {
         dvm: ticket.dvm.clone(),
@@ -59,6 +62,7 @@ pub fn run_daemon(run: DaemonRun) -> i32 {
         params: ticket.params.clone(),
         session,
         began,
+        keeper,
         role: Role::Daemon(Some(detach)),
     };
     match engine::run(setup, |local| Node::daemon(ticket, local)) {

@@ -2,6 +2,7 @@
 //! One thread; whatever would block is a task that reports through the inbox.
 
 use std::io;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -17,6 +18,7 @@ use zeroize::Zeroizing;
 use crate::children::Processes;
 use crate::control::{self, Control, Published};
 use crate::detach::Detach;
+use crate::guard::Keeper;
 use crate::launcher::Launcher;
 use crate::link::{Identity, Links};
 use crate::output::OutputSinks;
@@ -44,6 +46,8 @@ pub(crate) struct Setup {
     pub(crate) session: Session,
     /// When this process began.
     pub(crate) began: Instant,
+    /// For what is to be open until the guard is gone.
+    pub(crate) keeper: Keeper,
     pub(crate) role: Role,
 }
 
@@ -118,6 +122,7 @@ struct Engine {
     outbox: mpsc::UnboundedReceiver<Input>,
     timers: Timers,
     links: Links,
+    keeper: Rc<Keeper>,
     launcher: Launcher,
     /// What is run with the names of nodes that have left.
     release_command: Option<String>,
@@ -179,6 +184,7 @@ impl Engine {
             effects: Effects::new(),
             timers: Timers::default(),
             links,
+            keeper: Rc::new(std::mem::replace(&mut setup.keeper, Keeper::none())),
             launcher: Launcher::new(inbox.clone(), &setup.params),
             processes,
             sinks: OutputSinks::new(inbox.clone()),
@@ -387,7 +393,7 @@ impl Engine {
             control.flush(FLUSH_LIMIT).await;
         }
         self.launcher.abandon_all();
-        self.links.flush(FLUSH_LIMIT).await;
+        self.links.flush(FLUSH_LIMIT, &self.keeper).await;
         self.pmix.shutdown();
         // Clients take the end of their connection for the end of the DVM: nothing may be left by then.
         self.published = Published::default();

@@ -17,11 +17,15 @@ mod tests;
 
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
+use rustix::net::{
+    AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, sendmsg, socketpair,
+};
 use rustix::process::{Pid, Signal};
 
 use leftovers::Leftovers;
@@ -47,15 +51,21 @@ pub(crate) struct Ward {
 ///
 /// # Errors
 /// When no process can be made.
-pub(crate) fn enter(ward: &Ward) -> io::Result<()> {
+pub(crate) fn enter(ward: &Ward) -> io::Result<Keeper> {
+    let (keeper, kept) =
+        socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
     let guard = rustix::process::getpid();
     let born = SystemTime::now();
     rustix::process::set_child_subreaper(Some(guard))?;
     let watched = watched_signals();
     let before = block(&watched);
     match fork()? {
-        Some(child) => watch(child, ward, &watched, born),
+        Some(child) => {
+            drop(keeper);
+            watch(child, ward, &watched, born, &kept)
+        }
         None => {
+            drop(kept);
             rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
             rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
             set_mask(&before);
@@ -63,8 +73,30 @@ pub(crate) fn enter(ward: &Ward) -> io::Result<()> {
             if rustix::process::getppid() != Some(guard) {
                 exit_now(1);
             }
-            Ok(())
+            Ok(Keeper(Some(keeper)))
         }
+    }
+}
+
+/// What the real process leaves to its guard: the kernel keeps it open until the guard is gone as well.
+#[derive(Debug)]
+pub(crate) struct Keeper(Option<OwnedFd>);
+
+impl Keeper {
+    /// Keeps nothing.
+    pub(crate) fn none() -> Keeper {
+        Keeper(None)
+    }
+
+    /// Whoever sees this connection close knows that neither process is left. False when it cannot be kept.
+    pub(crate) fn hold(&self, connection: BorrowedFd<'_>) -> bool {
+        let Some(keeper) = &self.0 else { return false };
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut rights = SendAncillaryBuffer::new(&mut space);
+        let connections = [connection];
+        rights.push(SendAncillaryMessage::ScmRights(&connections));
+        // It lies in the queue of the guard's end, which the guard never reads.
+        sendmsg(keeper, &[io::IoSlice::new(&[0])], &mut rights, SendFlags::NOSIGNAL).is_ok()
     }
 }
 
@@ -153,7 +185,7 @@ fn set_mask(set: &libc::sigset_t) {
 }
 
 /// The guard's life.
-fn watch(child: Pid, ward: &Ward, watched: &libc::sigset_t, born: SystemTime) -> ! {
+fn watch(child: Pid, ward: &Ward, watched: &libc::sigset_t, born: SystemTime, _kept: &OwnedFd) -> ! {
     let_go_of_stdio(ward.silent);
     loop {
         let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();

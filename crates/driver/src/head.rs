@@ -109,7 +109,7 @@ fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
     let session = Session::planned(&base, prefix, pid);
     let ward =
         Ward { tool: run.tool.clone(), dvm: dvm.clone(), session: session.path().to_owned(), silent: detach.is_some() };
-    guard::enter(&ward).map_err(|e| format!("{} cannot fork: {e}", run.tool))?;
+    let keeper = guard::enter(&ward).map_err(|e| format!("{} cannot fork: {e}", run.tool))?;
     start_log(&run.params);
     let key = new_key().map_err(|e| format!("no random key for the DVM: {e}"))?;
     let persistent = run.serve.is_some();
@@ -123,6 +123,7 @@ fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
         params: run.params.clone(),
         session,
         began,
+        keeper,
         role: Role::Head { forward: run.forward_signals, submit: run.submit.map(Box::new), serve },
     };
     let config = HeadConfig {

@@ -16,6 +16,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -34,6 +35,7 @@ pub(crate) use listener::{bind, hang_up_gently};
 use seal::{Opener, SealError, Sealer};
 
 use crate::Inbox;
+use crate::guard::Keeper;
 
 /// An unfinished handshake is hung up on after this time.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(5);
@@ -58,6 +60,8 @@ struct Shared {
     table: RefCell<BTreeMap<DaemonRank, Link>>,
     /// Every connection's task, until it is over.
     tasks: RefCell<Vec<JoinHandle<()>>>,
+    /// This process ends: connections are not closed but left to its guard.
+    heir: RefCell<Option<Rc<Keeper>>>,
 }
 
 /// The engine's end of one connection.
@@ -78,7 +82,13 @@ impl Links {
             vec![std::net::Ipv4Addr::LOCALHOST.into()]
         });
         let contact = Contact(addresses.into_iter().map(|ip| SocketAddr::new(ip, port)).collect());
-        let shared = Rc::new(Shared { me, inbox, table: RefCell::default(), tasks: RefCell::default() });
+        let shared = Rc::new(Shared {
+            me,
+            inbox,
+            table: RefCell::default(),
+            tasks: RefCell::default(),
+            heir: RefCell::default(),
+        });
         let accepting = tokio::task::spawn_local(listener::accept(socket, Rc::clone(&shared)));
         Ok(Links { shared, contact, calls: BTreeMap::new(), listener: accepting.abort_handle() })
     }
@@ -129,8 +139,10 @@ impl Links {
         }
     }
 
-    /// Closes everything and waits until what was sent is on its way, but not longer than the limit.
-    pub(crate) async fn flush(&mut self, limit: Duration) {
+    /// Waits until what was sent is on its way, but not longer than the limit. The other sides see their links close when this
+    /// process and its guard are gone: then nothing of this daemon is left.
+    pub(crate) async fn flush(&mut self, limit: Duration, heir: &Rc<Keeper>) {
+        self.shared.heir.replace(Some(Rc::clone(heir)));
         self.listener.abort();
         for call in self.calls.values() {
             call.abort();
@@ -227,8 +239,13 @@ impl Connection {
         let cause = tokio::select! {
             cause = &mut reading => cause,
             written = write(sealer, frames) => match written {
+                Ok(output) if self.leave_open(&output) => {
+                    output.forget();
+                    return;
+                }
                 // Closed by us. Data that nobody reads any more would make the kernel throw away what we sent last.
-                Ok(()) => {
+                Ok(output) => {
+                    drop(output);
                     let _ = tokio::time::timeout(LINGER, reading).await;
                     return;
                 }
@@ -240,6 +257,12 @@ impl Connection {
             let peer = self.peer;
             self.shared.report(Input::LinkLost { peer, cause });
         }
+    }
+
+    /// True when the guard has the connection now.
+    fn leave_open(&self, output: &OwnedWriteHalf) -> bool {
+        let heir = self.shared.heir.borrow();
+        heir.as_ref().is_some_and(|heir| heir.hold(output.as_ref().as_fd()))
     }
 
     /// Passes frames on until the connection ends; says why it did.
@@ -266,11 +289,12 @@ impl Connection {
     }
 }
 
-/// Sends what is queued, as much as there is with few writes, until the queue is closed.
+/// Sends what is queued, as much as there is with few writes, until the queue is closed. Gives back what it wrote to: dropped, it
+/// tells the other side that nothing more will come.
 async fn write(
     mut sealer: Sealer<OwnedWriteHalf>,
     mut frames: mpsc::UnboundedReceiver<Frame>,
-) -> Result<(), SealError> {
+) -> Result<OwnedWriteHalf, SealError> {
     while let Some(frame) = frames.recv().await {
         sealer.send(frame).await?;
         while let Ok(frame) = frames.try_recv() {
@@ -278,7 +302,7 @@ async fn write(
         }
         sealer.flush().await?;
     }
-    sealer.shutdown().await
+    Ok(sealer.into_inner())
 }
 
 /// No waiting to fill packets, and a machine that vanished is noticed within 15 seconds.

@@ -74,10 +74,9 @@ impl<W: AsyncWrite + Unpin> Sealer<W> {
         self.write_out().await
     }
 
-    /// Says that no more will come.
-    pub(super) async fn shutdown(&mut self) -> Result<(), SealError> {
-        self.flush().await?;
-        Ok(self.out.shutdown().await?)
+    /// What it wrote to.
+    pub(super) fn into_inner(self) -> W {
+        self.out
     }
 
     async fn push(&mut self, mut bytes: &[u8]) -> Result<(), SealError> {

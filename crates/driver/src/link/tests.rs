@@ -223,6 +223,7 @@ fn a_port_that_opens_late_is_still_reached() {
             inbox,
             table: RefCell::default(),
             tasks: RefCell::default(),
+            heir: RefCell::default(),
         });
         let late = tokio::net::TcpListener::bind(address).await.unwrap();
         tokio::task::spawn_local(listener::accept(late, shared));
@@ -299,7 +300,7 @@ fn closing_flushes_and_only_the_other_side_hears_of_it() {
         for _ in 0..100 {
             child.transmit(DaemonRank(0), frame(Bytes::from(vec![1; 10_000])));
         }
-        child.flush(Duration::from_secs(5)).await;
+        child.flush(Duration::from_secs(5), &Rc::new(Keeper::none())).await;
         for _ in 0..100 {
             assert!(matches!(next(&mut head_out).await, Input::Frame { .. }));
         }
