@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use fake::{Fake, signal, stderr, stdout};
-use ferrite_types::{EnvOp, JobId};
-use ferrite_wire::Stream;
-use ferrite_wire::control::{ClientMessage, DvmMessage, Reply, Request};
+use ferrite_types::{EnvOp, HostEntry, HostRef, JobId, SlotCount};
+use ferrite_wire::control::{ClientMessage, DvmMessage, Reply, Request, SessionChoice};
+use ferrite_wire::{Activation, AddedHost, GrowRequest, SlotChange, Stream};
 use rustix::process::Signal;
 
 const PRUN: &str = env!("CARGO_BIN_EXE_prun");
@@ -47,6 +47,35 @@ fn a_job_is_handed_over_and_its_output_and_exit_code_come_back() {
         assert_eq!(app.submit_dir, fake.path().display().to_string());
         assert!(submission.env.contains(&EnvOp::Set("OMPI_B".to_owned(), "2".to_owned())));
         assert!(!submission.detach && !submission.wait_for_slots);
+    }
+}
+
+#[test]
+fn nodes_that_a_job_brings_along_and_its_allocation_go_with_it() {
+    for binary in [PRUN, PRTERUN] {
+        let mut fake = Fake::new();
+        std::fs::write(fake.path().join("more"), "n6 slots=+2\n").unwrap();
+        std::fs::write(fake.path().join("idle"), "n1 slots=9\n").unwrap();
+        let dvm = fake.play(|client| {
+            let (id, submission) = client.submission();
+            client.done(id, 0);
+            submission
+        });
+        let more = ["--add-host", "n5:4", "--add-hostfile", "more", "--activate", "+n2,file=idle"];
+        let line = [&more[..], &["--alloc-id", "a1", "./a"]].concat();
+        let output = fake.command(binary, &line).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let submission = dvm.join().unwrap();
+        assert_eq!(submission.session, SessionChoice::Alloc("a1".to_owned()));
+        let host = |name, slots| AddedHost { host: HostEntry::named(name), slots };
+        let nodes = [HostRef::Relative(2, SlotCount::FromCores), HostRef::Host(HostEntry::named("n1"))];
+        let grow = GrowRequest {
+            hosts: vec![host("n5", SlotChange::Set(4)), host("n6", SlotChange::Adjust(2))],
+            activate: nodes.map(|node| Activation::Nodes(vec![node])).to_vec(),
+            ..GrowRequest::default()
+        };
+        assert_eq!(submission.grow, Some(Box::new(grow)));
+        assert!(submission.spec.apps[0].hosts.hosts.is_empty());
     }
 }
 

@@ -90,6 +90,25 @@ fn a_hostfile_defines_and_a_host_list_filters() {
 }
 
 #[test]
+fn hosts_that_are_added_belong_to_the_dvm_of_prterun_and_to_all_its_programs() {
+    let place = Place::new();
+    place.write("work/hosts", "n0 slots=2\nn1 slots=4\n");
+    place.write("work/more", "n6 slots=3\nn0 slots=+1\n");
+    let prepared = place.prepare("--add-host n5:2 --add-hostfile more --hostfile hosts --host n0 ./a").unwrap();
+    assert_eq!(names(&prepared), ["n0", "n1", "n5", "n6"]);
+    let slots: Vec<_> = prepared.allocation.nodes.iter().map(|n| n.slots).collect();
+    assert_eq!(slots, [3, 4, 2, 3].map(SlotCount::Given));
+    assert_eq!(prepared.allocation.needed, [0, 2, 3]);
+    let hosts = &prepared.spec.apps[0].hosts;
+    assert_eq!((hosts.hostfile.len(), hosts.hosts.len()), (5, 4));
+    let alone = place.prepare("--add-host n5 ./a").unwrap();
+    assert_eq!(names(&alone), ["head.cluster", "n5"]);
+    assert!(alone.spec.apps[0].hosts.hosts.is_empty());
+    let without = place.prepare("--hostfile hosts --host ^n1 --add-host n5 ./a").unwrap();
+    assert_eq!((names(&without), without.spec.apps[0].hosts.hosts.len()), (vec!["n0", "n1", "n5"], 1));
+}
+
+#[test]
 fn the_default_hostfile_is_that_of_option_parameter_and_installation_in_this_order() {
     let mut place = Place::new();
     place.write("etc/prte-default-hostfile", "site\n");
@@ -189,6 +208,10 @@ fn each_obstacle_says_what_and_where_and_what_next() {
         "--default-hostfile missing ./a",
         "--hostfile hosts --host n9 ./a",
         "--host +n3 ./a",
+        "--add-hostfile missing ./a",
+        "--add-hostfile bad ./a",
+        "--add-host n5 --add-hostfile hosts --add-host n0:2 ./a",
+        "--host n0 --add-host n0:-3 ./a",
         "--prtemca rml_base_radix one ./a",
         "--prtemca mapby nonsense ./a",
         "--prtemca prte_allocation_required 1 ./a",

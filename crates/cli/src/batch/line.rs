@@ -205,6 +205,8 @@ fn double_quoted(chars: &mut std::str::Chars<'_>, word: &mut String) -> Result<(
 
 #[cfg(test)]
 mod tests {
+    use ferrite_wire::control::SessionChoice;
+
     use super::*;
 
     fn parse(line: &str) -> Result<Option<BatchLine>, LineError> {
@@ -245,6 +247,8 @@ mod tests {
         assert_eq!((spec.apps.len(), spec.apps[0].np, spec.apps[1].np), (2, Some(3), Some(1)));
         assert_eq!(spec.apps[0].argv, ["./a", "-n", "4"]);
         assert!(spec.output.tag);
+        let more = parse("--add-host n5 --alloc-id a1 ./a").unwrap().unwrap().run;
+        assert_eq!((more.grow.hosts.len(), more.session), (1, SessionChoice::Alloc("a1".to_owned())));
     }
 
     #[test]

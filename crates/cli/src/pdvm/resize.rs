@@ -53,7 +53,7 @@ fn how_far(resize: &Resize) -> Result<HowFar, Failure> {
 fn render(change: CampaignKind, how_far: HowFar, resize: &Resize) -> String {
     let what = match (how_far, change) {
         (HowFar::Unchanged, CampaignKind::Grow) => {
-            return "Unchanged: these nodes are there, or on their way.\n".to_owned();
+            return "Unchanged: these nodes are there, or on their way; what was said of slots holds.\n".to_owned();
         }
         (HowFar::Unchanged, CampaignKind::Shrink) => {
             return "Unchanged: these nodes are gone, or on their way.\n".to_owned();
