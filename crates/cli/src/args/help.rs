@@ -138,7 +138,8 @@ All of them must come: when one does not, the DVM keeps the nodes that it had an
 launched. Nodes that are there already are no failure. --host says where the job may run: with it,
 name the added hosts there as well. In a line with several programs they are for all of them.
 
-prterun starts a DVM for its job: hosts that are added belong to it from the start.
+prterun starts a DVM for its job: hosts that are added belong to it from the start, and there is
+nothing to activate.
 
 A DVM grows and shrinks by pdvm grow and pdvm shrink as well. With --prtemca prte_elastic_mode 1
 (to prte) jobs wait while it does; without it, only for the nodes that they bring themselves.
