@@ -136,6 +136,8 @@ pub(crate) fn describe(job: &JobInfo, compress: &dyn Compress) -> Vec<Info> {
     let mut infos = job_level(job, compress);
     // Only when it is so: Open MPI 5.0.11 looks whether it is there and not at its value.
     infos.extend(job.oversubscribed.then(|| Info::new(sys::PMIX_NODE_OVERSUBSCRIBED, true)));
+    // Whose child one is may be asked of the job as well as of a process.
+    infos.extend(birth(job));
     infos.extend(job.apps.iter().map(app_array));
     infos.extend(job.local.iter().map(|proc| local_array(job, proc)));
     if job.size <= FULL_UP_TO {
@@ -206,11 +208,14 @@ fn local_array(job: &JobInfo, proc: &LocalProc) -> Info {
     if let Some(cpuset) = &proc.cpuset {
         infos.push(Info::new(sys::PMIX_CPUSET, cpuset.as_str()));
     }
-    if let Some(parent) = &job.parent {
-        infos.push(Info::new(sys::PMIX_SPAWNED, true));
-        infos.push(Info::new(sys::PMIX_PARENT_ID, parent.clone()));
-    }
+    infos.extend(birth(job));
     Info::new(sys::PMIX_PROC_DATA, infos)
+}
+
+/// Of a job that a process has spawned.
+fn birth(job: &JobInfo) -> impl Iterator<Item = Info> + '_ {
+    let parent = job.parent.iter();
+    parent.flat_map(|parent| [Info::new(sys::PMIX_SPAWNED, true), Info::new(sys::PMIX_PARENT_ID, parent.clone())])
 }
 
 /// The processes of another node. Where they are follows from the maps, and an application's ranks are contiguous.
@@ -344,6 +349,16 @@ mod tests {
         let said = |job: &JobInfo| describe(job, &Plain).iter().any(|i| i.is(sys::PMIX_NODE_OVERSUBSCRIBED));
         assert!(!said(&two_nodes()));
         assert!(said(&JobInfo { oversubscribed: true, ..two_nodes() }));
+    }
+
+    #[test]
+    fn the_parent_of_a_spawned_job_is_known_to_the_job_and_to_each_process() {
+        let parent = Proc::new("f@0", 2);
+        let infos = describe(&JobInfo { parent: Some(parent.clone()), ..two_nodes() }, &Plain);
+        assert_eq!(find(&infos, sys::PMIX_PARENT_ID), &Value::Proc(parent.clone()));
+        let proc = infos.iter().find(|info| info.is(sys::PMIX_PROC_DATA)).expect("a process");
+        let Value::Infos(proc) = &proc.value else { panic!("an array") };
+        assert_eq!(find(proc, sys::PMIX_PARENT_ID), &Value::Proc(parent));
     }
 
     #[test]

@@ -67,9 +67,10 @@ impl Head {
         let caller = Caller { proc, daemon, uid, gid };
         let result = match request {
             DataRequest::Publish { items, range, persistence, access } => {
+                let wanted = self.published.wanted(&items);
                 let done = self.published.publish(caller, items, range, persistence, &access);
                 cx.send(daemon, Message::DataReply { id, result: done.map(|()| Vec::new()) });
-                return self.serve_parked(cx);
+                return self.serve_parked(wanted, cx);
             }
             DataRequest::Unpublish { keys, range } => {
                 self.published.unpublish(caller, &keys, range);
@@ -94,9 +95,8 @@ impl Head {
         self.answer_lookup(caller, id, result, cx);
     }
 
-    /// Something new is there: some of those who wait may have what they want. First come, first served.
-    fn serve_parked(&mut self, cx: &mut Cx) {
-        let numbers: Vec<u64> = self.published.parked.keys().copied().collect();
+    /// Something new is there: those who wait for such keys may have what they want. First come, first served.
+    fn serve_parked(&mut self, numbers: Vec<u64>, cx: &mut Cx) {
         for number in numbers {
             let store = &mut self.published;
             let Some(parked) = store.parked.remove(&number) else { continue };
@@ -144,6 +144,12 @@ impl Head {
 }
 
 impl Store {
+    /// The lookups that wait for one of these keys.
+    fn wanted(&self, items: &[(String, bytes::Bytes)]) -> Vec<u64> {
+        let waits = |parked: &Parked| items.iter().any(|(key, _)| parked.keys.contains(key));
+        self.parked.iter().filter(|(_, parked)| waits(parked)).map(|(number, _)| *number).collect()
+    }
+
     fn publish(
         &mut self,
         owner: Caller,

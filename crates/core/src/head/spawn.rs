@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use ferrite_types::{DaemonRank, EnvOp, JobId, JobSpec, JobState, MapBy, MapRequest, OutputOptions, ProcId, RankSet};
-use ferrite_types::{Rank, StdinTarget};
+use ferrite_types::{
+    DaemonRank, EnvOp, JobId, JobSpec, JobState, MapBy, MapRequest, OutputOptions, ProcId, Rank, RankSet, StdinTarget,
+};
 use ferrite_wire::control::{JobStatus, Submission};
 use ferrite_wire::{Dest, LaunchOrder, Message};
 
@@ -219,10 +220,11 @@ impl Head {
         let Some(job) = self.jobs.get(&id).filter(|job| job.launched && !job.is_over()) else {
             return;
         };
-        let strangers: RankSet = self.reachable(to).iter().filter(|rank| !job.known_at.contains(*rank)).collect();
+        let strangers: RankSet = to.iter().filter(|rank| !job.known_at.contains(*rank)).collect();
         if strangers.is_empty() {
             return;
         }
+        let strangers = self.reachable(&strangers);
         let order = self.launch_order(job, Vec::new());
         cx.multicast(Dest::Many(strangers.clone()), Message::Launch(Box::new(order)));
         if let Some(job) = self.jobs.get_mut(&id) {

@@ -124,8 +124,8 @@ fn a_client_of_libpmix_comes_in_by_the_front_door() {
                 Input::OutputClosed { .. } => open -= 1,
                 Input::Pmix(PmixCall::ClientConnected(_)) => connected += 1,
                 Input::Pmix(PmixCall::ClientFinalized(_)) => finalized += 1,
-                Input::Pmix(PmixCall::Fence { ranks, data, token, .. }) => {
-                    assert!(ranks.is_empty(), "everyone takes part");
+                Input::Pmix(PmixCall::Fence { members, data, token }) => {
+                    assert!(members.ranks.is_empty(), "everyone takes part");
                     fences += 1;
                     w.bridge.apply(PmixEffect::Reply { token, result: Ok(data) });
                 }
