@@ -284,6 +284,8 @@ fn ranks_of(mut ranks: Vec<u32>, size: u32) -> Result<Vec<Rank>, Status> {
 mod tests {
     use std::sync::mpsc::{Receiver, channel};
 
+    use ferrite_pmix::Info;
+    use ferrite_wire::DataRequest;
     use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
     use super::*;
@@ -364,6 +366,50 @@ mod tests {
         assert!(answer.try_recv().is_err());
         calls.fail(Some(JobId(1)), Status::NOT_FOUND);
         assert_eq!(answer.try_recv(), Ok(Err(Status::NOT_FOUND)));
+    }
+
+    #[test]
+    fn a_spawn_is_answered_with_the_new_namespace_or_a_status() {
+        let (mut calls, mut inputs, names) = world();
+        for result in [Ok("d@2".to_owned()), Err(-29)] {
+            let (reply, answer) = completer();
+            let app = ferrite_pmix::App {
+                argv: vec!["a.out".to_owned()],
+                env: Vec::new(),
+                cwd: None,
+                maxprocs: 2,
+                info: Vec::new(),
+            };
+            let proc = Proc::new("d@1", 3);
+            calls.receive(Upcall::Spawn { proc, info: Vec::new(), apps: vec![app], reply }, &names);
+            let Input::Pmix(PmixCall::Spawn { proc, submission, token }) = inputs.try_recv().unwrap() else {
+                panic!("a spawn")
+            };
+            assert_eq!(proc, ProcId { job: JobId(1), rank: Rank(3) });
+            assert_eq!(submission.spec.apps[0].submit_dir, "", "that of its parent");
+            calls.reply_spawn(token, result.clone());
+            assert_eq!(answer.try_recv(), Ok(result.map_err(Status)));
+        }
+    }
+
+    #[test]
+    fn what_a_process_looks_up_comes_with_its_publishers_name() {
+        let (mut calls, mut inputs, names) = world();
+        let (reply, published) = completer();
+        let info = vec![Info::new(c"k", 7u32)];
+        calls.receive(Upcall::Publish { proc: Proc::new("d@1", 0), info, reply }, &names);
+        let Input::Pmix(PmixCall::Data { call, token }) = inputs.try_recv().unwrap() else { panic!("a publication") };
+        let DataRequest::Publish { items, .. } = call.request else { panic!("a publication") };
+        calls.reply_data(token, Ok(Vec::new()), |_| String::new());
+        assert_eq!(published.try_recv(), Ok(Ok(())));
+        let (reply, answer) = completer();
+        let keys = vec!["k".to_owned()];
+        calls.receive(Upcall::Lookup { proc: Proc::new("d@1", 1), keys, info: Vec::new(), reply }, &names);
+        let Input::Pmix(PmixCall::Data { token, .. }) = inputs.try_recv().unwrap() else { panic!("a lookup") };
+        let found = items.into_iter().map(|(key, value)| Found { proc: call.proc, key, value }).collect();
+        calls.reply_data(token, Ok(found), |proc| proc.job.nspace("d"));
+        let expected = Published { proc: Proc::new("d@1", 0), key: "k".to_owned(), value: 7u32.into() };
+        assert_eq!(answer.try_recv(), Ok(Ok(vec![expected])));
     }
 
     #[test]
