@@ -143,6 +143,7 @@ fn the_first_failure_of_the_tree_is_its_result_and_is_told() {
     dvm.exit(of(2, 0), ExitStatus::Exited(9));
     assert!(dvm.notices.iter().any(|text| text.contains("job 2") && text.contains("code 9")), "{:?}", dvm.notices);
     assert_eq!(dvm.running.len(), 2, "the parents go on");
+    assert!(dvm.notices.iter().any(|text| text.ends_with("Job 1, which has spawned it, goes on.")), "and say so");
     dvm.exit_job(1);
     assert_eq!(dvm.code_of(1), 9);
 }

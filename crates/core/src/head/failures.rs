@@ -106,7 +106,8 @@ impl Head {
     /// The first failure decides: its message, its code; what is left of the job is killed.
     pub(super) fn fail_job(&mut self, id: JobId, state: JobState, code: u8, text: String, cx: &mut Cx) {
         if let Some(request) = self.jobs.get(&id).filter(|job| job.is_healthy()).and_then(|job| job.request) {
-            cx.notice_to(request, text.clone());
+            let more = self.who_goes_on(id).unwrap_or_default();
+            cx.notice_to(request, format!("{text}{more}"));
         }
         self.end_job(id, state, code, text, cx);
     }

@@ -137,9 +137,18 @@ impl Head {
         let spawned = |job: &&Job| job.birth.parent().is_some_and(|parent| parent.job == id);
         let children: Vec<JobId> = self.jobs.values().filter(spawned).map(|job| job.id).collect();
         for child in children {
-            let text = format!("Job {id}, which had spawned it, failed.");
+            let text = format!("Job {id}, which has spawned it, failed.");
             self.end_job(child, JobState::KilledByCmd, INTERRUPTED, text, cx);
         }
+    }
+
+    /// A user who sees a spawned job fail and nothing end should know why.
+    pub(super) fn who_goes_on(&self, id: JobId) -> Option<String> {
+        let Birth::Spawned { parent } = self.jobs.get(&id)?.birth else {
+            return None;
+        };
+        let parent = self.jobs.get(&parent.job).filter(|job| job.is_healthy() && !job.is_over())?;
+        Some(format!("\nJob {}, which has spawned it, goes on.", parent.id))
     }
 
     /// The first failure of a tree is its result. What a caller was told instead of getting a job is none.
