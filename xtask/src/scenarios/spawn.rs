@@ -31,6 +31,7 @@ pub(super) fn all() -> Vec<Scenario> {
     }
     all.push(Scenario::new("mpi4py spawns children, as in the example", mpi4py));
     all.push(Scenario::new("a program of PMIx publishes, looks up and spawns", publish));
+    all.push(Scenario::new("processes of two jobs connect, fence and disconnect after a spawn", connected));
     all.push(Scenario::new("prterun and prun stay for what their job has spawned", stay));
     all.push(Scenario::new("a killed parent takes what it has spawned along", killed));
     all
@@ -112,6 +113,17 @@ fn publish(c: &Context) -> Result<()> {
     c.everywhere(1, "-n 2")?.program(&program)?.run()?.code(0)?.lines(&expected)?.complains_about(&["slots"])?;
     let libpmix = wheel()?;
     c.everywhere(1, "-n 2")?.program(&program)?.env("FERRITE_LIBPMIX", libpmix).run()?.code(0)?.lines(&expected)?;
+    Ok(())
+}
+
+fn connected(c: &Context) -> Result<()> {
+    let program = pmix_program("connected")?;
+    let who = ["parent 0", "parent 1", "child 0", "child 1"];
+    let expected = who.map(|who| format!("{who} sees 303 and 3030"));
+    for line in ["-n 2", "-n 2 --prtemca rml_base_radix 2"] {
+        c.everywhere(1, line)?.program(&program)?.run()?.code(0)?.lines(&expected)?;
+    }
+    c.everywhere(1, "-n 2")?.program(&program)?.env("FERRITE_LIBPMIX", wheel()?).run()?.code(0)?.lines(&expected)?;
     Ok(())
 }
 

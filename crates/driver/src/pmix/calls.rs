@@ -78,9 +78,12 @@ impl Calls {
                 let token = self.keep(proc.job, Reply::Done(reply));
                 self.pass(PmixCall::Abort { proc, code: status, message, scope, token });
             }
-            Upcall::Fence { procs, data, local_status, reply, .. } => {
+            Upcall::Fence { procs, data, collect, local_status, reply, .. } => {
                 let members = local_status.into_result().and_then(|()| participants(&procs, names));
                 match members {
+                    // libpmix 4.2.2 stores what processes of the second job have put as that of the first: an error is better than
+                    // wrong values. Without it they get each other's values when they ask.
+                    Ok(members) if collect && !members.others.is_empty() => reply.refuse(),
                     Ok(members) => {
                         let token = self.keep(members.job, Reply::Data(reply));
                         self.pass(PmixCall::Fence { members, data: Bytes::from(data), token });
@@ -301,11 +304,14 @@ mod tests {
         (Completer::new(finish), rx)
     }
     fn fence(procs: &[(&str, u32)]) -> (Upcall, Receiver<Result<Vec<u8>, Status>>) {
+        fence_that(false, procs)
+    }
+    fn fence_that(collect: bool, procs: &[(&str, u32)]) -> (Upcall, Receiver<Result<Vec<u8>, Status>>) {
         let (reply, answer) = completer();
         let upcall = Upcall::Fence {
             procs: procs.iter().map(|(n, r)| Proc::new(*n, *r)).collect(),
             data: vec![1],
-            collect: true,
+            collect,
             timeout_s: None,
             local_status: Status::SUCCESS,
             reply,
@@ -342,6 +348,9 @@ mod tests {
         let Input::Pmix(PmixCall::Fence { members, .. }) = inputs.try_recv().unwrap() else { panic!("a fence") };
         let all: Vec<_> = members.jobs().map(|(job, ranks)| (job.0, ranks.len())).collect();
         assert_eq!(all, [(1, 0), (2, 1), (10, 0)]);
+        let (upcall, answer) = fence_that(true, &procs);
+        calls.receive(upcall, &names);
+        assert_eq!(answer.try_recv(), Ok(Err(Status::NOT_SUPPORTED)), "the library would mix their data up");
     }
 
     #[test]
