@@ -5,8 +5,8 @@ mod common;
 use common::{Cluster, job};
 use ferrite_core::{Input, RequestId, Sink, Timer};
 use ferrite_types::*;
-use ferrite_wire::control::{Reply, Request, SessionChoice, Submission};
-use ferrite_wire::{GrowRequest, ResizeRequest, Stream};
+use ferrite_wire::Stream;
+use ferrite_wire::control::{Reply, Request, Submission};
 
 fn patient(spec: JobSpec) -> Submission {
     Submission { wait_for_slots: true, ..Submission::of(spec) }
@@ -191,16 +191,6 @@ fn what_cannot_be_done_is_refused_with_a_reason() {
     dvm.exit_job(1);
     dvm.ask(5, Request::Signal { job: JobId(1), signal: 10 });
     assert_eq!(refusal(dvm.reply(5)), "Job 1 is over.");
-}
-
-#[test]
-fn an_allocation_of_ones_own_is_refused_and_not_ignored() {
-    let mut dvm = Cluster::persistent(1);
-    dvm.submit(1, Submission { session: SessionChoice::Alloc("a1".to_owned()), ..Submission::of(job("a", 1)) });
-    assert!(refusal(dvm.reply(1)).contains("--alloc-id"));
-    let grow = GrowRequest { count: 1, reserve: true, ..GrowRequest::default() };
-    dvm.ask(2, Request::Resize(Box::new(ResizeRequest::Grow(grow))));
-    assert!(refusal(dvm.reply(2)).contains("--reserve"));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use ferrite_types::{
     CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, NodeId, NodeRecord, ProcId, RankSet, Timestamp,
 };
 use ferrite_wire::control::Reply;
-use ferrite_wire::{Message, Resize, ResizeOutcome, ResizeRequest, SessionTerms};
+use ferrite_wire::{Message, Resize, ResizeOutcome, ResizeRequest, SessionTerms, SlotChange};
 
 use super::Head;
 use crate::cx::Cx;
@@ -31,6 +31,8 @@ pub(super) struct Campaign {
     requester: Requester,
     /// What it is about.
     pub(super) nodes: Vec<NodeId>,
+    /// Grow: the slots that nodes are to have when it is true.
+    pub(super) slots: Vec<(NodeId, SlotChange)>,
     /// The daemons that come or go, once they are decided.
     pub(super) targets: BTreeMap<DaemonRank, NodeId>,
     /// Grow: those that have not reported; in a rollback, those that have not hung up.
@@ -78,6 +80,8 @@ pub(super) struct Plan {
     pub(super) req_id: Option<String>,
     /// Nodes that come or go; none = it is so already.
     pub(super) nodes: Vec<NodeId>,
+    /// Grow: the slots that nodes are to have when it is true.
+    pub(super) slots: Vec<(NodeId, SlotChange)>,
 }
 
 /// What a request comes to, with the session that it makes or extends.
@@ -90,6 +94,8 @@ pub(super) struct GrowPlan {
     pub(super) members: Vec<NodeId>,
     /// Those of them that have yet to come.
     pub(super) nodes: Vec<NodeId>,
+    /// The slots that they are to have.
+    pub(super) slots: Vec<(NodeId, SlotChange)>,
 }
 
 impl Campaigns {
@@ -186,7 +192,7 @@ impl Head {
 
     /// A grow request has been understood: its session is there from now on.
     fn with_session(&mut self, plan: GrowPlan, terms: &SessionTerms, requester: Requester, cx: &mut Cx) -> Plan {
-        let GrowPlan { session, req_id, members, nodes } = plan;
+        let GrowPlan { session, req_id, members, nodes, slots } = plan;
         let changes = !nodes.is_empty() || terms.reserve;
         let owner = match requester {
             Requester::Proc(proc, _) => Some(proc.job),
@@ -208,7 +214,10 @@ impl Head {
                 self.fill_session(&alloc_id, &there);
             }
         }
-        Plan { kind: CampaignKind::Grow, alloc_id, req_id, nodes }
+        if nodes.is_empty() {
+            self.change_slots(&slots);
+        }
+        Plan { kind: CampaignKind::Grow, alloc_id, req_id, nodes, slots }
     }
 
     /// The allocation that nodes belong to, for an answer: the first one's, or the DVM's own.
@@ -245,6 +254,7 @@ impl Head {
             req_id: plan.req_id,
             requester,
             nodes: plan.nodes,
+            slots: plan.slots,
             targets: BTreeMap::new(),
             missing: RankSet::new(),
             behind: before,

@@ -64,7 +64,9 @@ impl Head {
         let more = self.spare_nodes(request.count, &wanted)?;
         wanted.extend(more.into_iter().map(|node| Wanted { at: Place::Known(node), slots: SlotChange::Unstated }));
         self.check_not_reserved(&wanted, session)?;
-        let mut members: Vec<NodeId> = wanted.into_iter().map(|wanted| self.admit(&wanted)).collect();
+        let slots: Vec<(NodeId, SlotChange)> =
+            wanted.into_iter().map(|wanted| (self.admit(&wanted.at), wanted.slots)).collect();
+        let mut members: Vec<NodeId> = slots.iter().map(|(node, _)| *node).collect();
         members.sort_unstable();
         members.dedup();
         let mut nodes = members.clone();
@@ -73,7 +75,7 @@ impl Head {
             let leaves = matches!(self.campaigns.of_node(*node), Some((_, CampaignKind::Shrink)));
             leaves || self.record(*node).daemon.is_none()
         });
-        Ok(GrowPlan { session, req_id: request.req_id.clone(), members, nodes })
+        Ok(GrowPlan { session, req_id: request.req_id.clone(), members, nodes, slots })
     }
 
     /// What is withheld for a session is not for another.
@@ -102,7 +104,9 @@ impl Head {
         }
         let known = self.find_node(&host.name);
         let has = known.map_or(0, |node| self.record(node).slots);
+        let known_size = known.is_some_and(|node| self.record(node).daemon.is_some());
         if let SlotChange::Adjust(by) = added.slots
+            && known_size
             && i64::from(has) + i64::from(by) < 1
         {
             let cause = format!("Host {} has {has} slots; {by:+} would leave it without any.", host.name);
@@ -178,44 +182,49 @@ impl Head {
         Ok(spare[..count as usize].to_vec())
     }
 
-    /// Takes a node into the pool, with the slots that it is to have.
-    fn admit(&mut self, wanted: &Wanted<'_>) -> NodeId {
-        let id = match wanted.at {
-            Place::Known(id) => id,
-            Place::New(host) => {
-                let id = NodeId(self.nodes.len() as u32);
-                let here = self.same_host(&self.local.hostname, &host.name);
-                self.nodes.push(NodeRecord {
-                    id,
-                    name: host.name.clone(),
-                    aliases: Vec::new(),
-                    // The head's machine has its daemon, allocation or not.
-                    daemon: here.then_some(DaemonRank::HEAD),
-                    slots: 0,
-                    slots_given: false,
-                    max_slots: host.max_slots.unwrap_or(0),
-                    slots_inuse: 0,
-                    topology: if here { Arc::new(self.local.topology.clone()) } else { Arc::default() },
-                });
-                self.hosts.push(host.clone());
-                // Until it has a daemon it does not count.
-                if !here {
-                    self.given_back.insert(id);
-                }
-                id
-            }
+    /// Takes a node into the pool; it does not count before it has a daemon.
+    fn admit(&mut self, at: &Place<'_>) -> NodeId {
+        let host = match at {
+            Place::Known(id) => return *id,
+            Place::New(host) => host,
         };
-        let rule = self.slot_rule();
-        let node = self.record_mut(id);
-        match wanted.slots {
-            SlotChange::Unstated if !node.slots_given => node.slots = rule.count(&node.topology),
-            SlotChange::Unstated => {}
-            SlotChange::Set(slots) => (node.slots, node.slots_given) = (slots, true),
-            SlotChange::Adjust(by) => {
-                (node.slots, node.slots_given) = (node.slots.saturating_add_signed(by), true);
-            }
+        let id = NodeId(self.nodes.len() as u32);
+        let here = self.same_host(&self.local.hostname, &host.name);
+        self.nodes.push(NodeRecord {
+            id,
+            name: host.name.clone(),
+            aliases: Vec::new(),
+            // The head's machine has its daemon, allocation or not.
+            daemon: here.then_some(DaemonRank::HEAD),
+            slots: 0,
+            slots_given: false,
+            max_slots: host.max_slots.unwrap_or(0),
+            slots_inuse: 0,
+            topology: if here { Arc::new(self.local.topology.clone()) } else { Arc::default() },
+        });
+        self.hosts.push((*host).clone());
+        if !here {
+            self.given_back.insert(id);
         }
         id
+    }
+
+    /// Slots as they were asked for. An adjustment of a node that comes counts from what the node has said.
+    pub(super) fn change_slots(&mut self, changes: &[(NodeId, SlotChange)]) {
+        let rule = self.slot_rule();
+        for (node, change) in changes {
+            let node = self.record_mut(*node);
+            if !node.slots_given {
+                node.slots = rule.count(&node.topology);
+            }
+            match change {
+                SlotChange::Unstated => {}
+                SlotChange::Set(slots) => (node.slots, node.slots_given) = (*slots, true),
+                SlotChange::Adjust(by) => {
+                    (node.slots, node.slots_given) = (node.slots.saturating_add_signed(*by).max(1), true);
+                }
+            }
+        }
     }
 
     pub(super) fn slot_rule(&self) -> DefaultSlots {
@@ -332,13 +341,11 @@ impl Head {
         let Some(campaign) = self.campaigns.open.get(&id) else { return };
         let (targets, nodes) = (campaign.targets.clone(), campaign.nodes.clone());
         let alloc_id = campaign.alloc_id.clone();
-        let rule = self.slot_rule();
+        let slots = campaign.slots.clone();
+        self.change_slots(&slots);
         for (rank, id) in &targets {
             let node = self.record_mut(*id);
             node.daemon = Some(*rank);
-            if !node.slots_given {
-                node.slots = rule.count(&node.topology);
-            }
             let name = node.name.clone();
             self.losses.nodes.remove(&name);
             self.given_back.remove(id);

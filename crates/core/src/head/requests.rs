@@ -1,8 +1,8 @@
 //! What clients ask for: one reply each.
 
 use ferrite_types::{JobId, JobState};
-use ferrite_wire::control::{Done, Reply, Request, SessionChoice, Submission};
-use ferrite_wire::{Dest, Message, ResizeRequest};
+use ferrite_wire::control::{Done, Reply, Request, Submission};
+use ferrite_wire::{Dest, Message};
 
 use super::Head;
 use super::exit::INTERRUPTED;
@@ -18,12 +18,6 @@ impl Head {
             Request::Terminate => {
                 cx.reply(id, Reply::Ordered);
                 return self.stop_all("The DVM was ended by request (pterm).", 0, cx);
-            }
-            // Taken and not kept, it would be a promise that is broken.
-            Request::Resize(request) if matches!(&*request, ResizeRequest::Grow(grow) if grow.reserve) => {
-                Reply::Refused(
-                    "In this version nodes cannot be withheld from other jobs. Leave out --reserve.".to_owned(),
-                )
             }
             Request::Resize(request) => return self.on_resize(id, &request, cx),
             Request::Sessions => Reply::Sessions(self.session_statuses(cx.now)),
@@ -43,10 +37,6 @@ impl Head {
     fn on_submit(&mut self, id: RequestId, submission: Submission, cx: &mut Cx) {
         if submission.spec.apps.is_empty() || submission.spec.apps.iter().any(|app| app.argv.is_empty()) {
             cx.reply(id, Reply::Refused("The job names no program to run.".to_owned()));
-        } else if submission.session != SessionChoice::Default {
-            let text = "In this version jobs cannot choose an allocation: they may run on all nodes of the DVM.\n\
-                Leave out --alloc-id, --alloc-refid and --session-id; --host says which nodes a job may use.";
-            cx.reply(id, Reply::Refused(text.to_owned()));
         } else if self.exit.begun() {
             cx.reply(id, Reply::Refused(format!("The DVM {} is ending and takes no more jobs.", self.config.dvm)));
         } else if self.bringup.ready {

@@ -202,7 +202,13 @@ impl Head {
         let Some(session) = self.sessions.known.remove(&id) else { return };
         let nodes: Vec<NodeId> = session.nodes.into_iter().filter(|node| self.may_leave(*node)).collect();
         if give_back && !nodes.is_empty() {
-            let plan = Plan { kind: CampaignKind::Shrink, alloc_id: session.alloc_id, req_id: session.req_id, nodes };
+            let plan = Plan {
+                kind: CampaignKind::Shrink,
+                alloc_id: session.alloc_id,
+                req_id: session.req_id,
+                nodes,
+                slots: Vec::new(),
+            };
             self.open_campaign(plan, Requester::Nobody, cx);
         } else {
             self.serve_queue(cx);

@@ -62,7 +62,7 @@ impl Head {
             None => self.record(*node).daemon.is_some(),
         });
         let alloc_id = request.alloc_id.clone().unwrap_or_else(|| self.alloc_id_of(&nodes));
-        Ok(Plan { kind: CampaignKind::Shrink, alloc_id, req_id: request.req_id.clone(), nodes })
+        Ok(Plan { kind: CampaignKind::Shrink, alloc_id, req_id: request.req_id.clone(), nodes, slots: Vec::new() })
     }
 
     /// True for a record that was kept of a node which does not belong to the DVM and is not on its way into it.
