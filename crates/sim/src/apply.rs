@@ -68,10 +68,7 @@ impl World {
                 self.bill.job_state(self.queue.now(), job, to);
             }
             Effect::Trace(Transition::Proc { .. } | Transition::Campaign { .. }) | Effect::Resized { .. } => {}
-            Effect::OfferRelease { campaign, .. } => {
-                let at = self.queue.now() + self.small_delay();
-                self.queue.at(at, Event::Input(rank, Input::ReleaseOffered { campaign, trouble: None }));
-            }
+            Effect::OfferRelease { campaign, .. } => self.offer_release(rank, campaign),
             Effect::Ready => {
                 self.ready = true;
                 self.finish_when_done();
@@ -121,11 +118,11 @@ impl World {
     fn launch(&mut self, by: DaemonRank, rank: DaemonRank, ticket: Ticket) {
         let slowest = self.scenario.slowest_start;
         let delay = self.rng.between(slowest / 10, slowest);
-        let fate = self.scenario.fates.iter().find(|(r, _)| *r == rank).map(|(_, f)| f.clone());
+        let fate = self.fate(rank);
         self.launches.insert(rank, Launch { by, ticket: Some(ticket), abandoned: false });
         let crash = Some(ExitStatus::Signaled(11));
         match fate {
-            None => self.queue.after(delay, Event::DaemonStarts(rank)),
+            None | Some(Fate::Dies(_)) => self.queue.after(delay, Event::DaemonStarts(rank)),
             Some(Fate::Late(more)) => self.queue.after(delay + more, Event::DaemonStarts(rank)),
             Some(Fate::NoLauncher) => self.launcher_ends(rank, None, "ssh: No such file or directory".to_owned(), 100),
             Some(Fate::Fails(code, text)) => {
@@ -134,6 +131,10 @@ impl World {
             Some(Fate::DiesEarly) => self.launcher_ends(rank, crash, String::new(), delay),
             Some(Fate::Silent) => {}
         }
+    }
+
+    pub(crate) fn fate(&self, rank: DaemonRank) -> Option<Fate> {
+        self.scenario.fates.iter().find(|(r, _)| *r == rank).map(|(_, fate)| fate.clone())
     }
 
     fn detach(&mut self, rank: DaemonRank) {
@@ -205,6 +206,7 @@ impl World {
                 let (procs, whole) = match waiting {
                     Some(Waiting::Fence(procs, daemons)) => (procs, daemons * crate::pmix::FENCE_BYTES),
                     Some(Waiting::Abort(proc)) => (vec![proc], 0),
+                    Some(Waiting::Resize) => return,
                     None => return,
                 };
                 let gathered = result.as_ref().map(Bytes::len);
@@ -218,12 +220,14 @@ impl World {
                 });
                 self.upcall(rank, input);
             }
+            PmixEffect::ReplyResize { token, .. } => {
+                self.hosts.get_mut(&rank).and_then(|h| h.pmix.answer(token));
+            }
             // Virtual processes neither spawn nor publish.
             PmixEffect::SpawnReply { .. }
             | PmixEffect::DataReply { .. }
-            | PmixEffect::ReplyResize { .. }
-            | PmixEffect::ResizeEvent { .. }
             | PmixEffect::Notify { .. }
+            | PmixEffect::ResizeEvent { .. }
             | PmixEffect::Pmi1 { .. } => {}
         }
     }

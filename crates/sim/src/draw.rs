@@ -72,7 +72,7 @@ impl Scenario {
             spec.map.by = Some(MapBy::Node);
             spec.options.continuous = rng.permille(300);
             let client = Client { patient: true, ..Client::default() };
-            s.jobs.push(JobPlan { at, spec, expect: Expect::Anything, client, quiet: false });
+            s.jobs.push(JobPlan { at, spec, expect: Expect::Anything, client, quiet: false, grow: None });
         }
         const UP: Time = 500_000;
         s.faults = fault::draw(&mut rng, daemons, radix).into_iter().map(|(at, fault)| (at + UP, fault)).collect();
@@ -107,7 +107,7 @@ impl Scenario {
             draw_policy(self.seed ^ self.jobs.len() as u64, &mut spec);
             let client = if self.persistent { draw_client(rng, at, patient) } else { Client::default() };
             let expect = if client.cancels.is_some() { Expect::Anything } else { expect };
-            self.jobs.push(JobPlan { at, spec, expect, client, quiet: false });
+            self.jobs.push(JobPlan { at, spec, expect, client, quiet: false, grow: None });
         }
         if self.persistent {
             self.draw_questions(rng);
@@ -219,14 +219,14 @@ fn draw_policy(seed: u64, spec: &mut JobSpec) {
     spec.options.notify_errors = rng.permille(500);
 }
 
-fn draw_client(rng: &mut Rng, at: Time, patient: bool) -> Client {
+pub(crate) fn draw_client(rng: &mut Rng, at: Time, patient: bool) -> Client {
     let mut later = |chance| rng.permille(chance).then(|| at + rng.between(0, 1_000_000));
     let (cancels, leaves) = (later(80), later(80));
     Client { patient, detached: rng.permille(80), cancels, leaves }
 }
 
 /// What `np` processes do. Much output comes from few: windows fill by what one writes, and time goes by what all do.
-fn draw_program(rng: &mut Rng, np: u32) -> (String, Expect) {
+pub(crate) fn draw_program(rng: &mut Rng, np: u32) -> (String, Expect) {
     let pause = rng.between(0, 200_000);
     let lines = rng.between(0, 50);
     match rng.between(0, 11) {

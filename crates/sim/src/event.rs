@@ -29,6 +29,10 @@ pub(crate) enum Event {
     Wake(DaemonRank, ProcId),
     /// The last descendant of a process that is gone ends.
     OrphanEnds(DaemonRank, ProcId),
+    /// A process asks for another size, by the plan of this number.
+    ProcAsks(usize),
+    /// A daemon's process is killed.
+    Killed(DaemonRank),
     /// Something goes wrong.
     Fault(Fault),
     /// A daemon that stood still goes on.
@@ -54,6 +58,8 @@ impl Event {
             | Event::DaemonStarts(_)
             | Event::Wake(..)
             | Event::OrphanEnds(..)
+            | Event::ProcAsks(_)
+            | Event::Killed(_)
             | Event::Fault(_)
             | Event::Resume(_)
             | Event::Heal(_)
@@ -73,6 +79,8 @@ impl Event {
             Event::DaemonStarts(_)
             | Event::Wake(..)
             | Event::OrphanEnds(..)
+            | Event::ProcAsks(_)
+            | Event::Killed(_)
             | Event::Fault(_)
             | Event::Resume(_)
             | Event::Heal(_) => None,

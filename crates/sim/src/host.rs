@@ -61,6 +61,12 @@ impl Host {
         at.0.saturating_sub(self.skew)
     }
 
+    /// Processes that run and that the daemon knows to run.
+    pub(crate) fn running_procs(&self, rank: DaemonRank) -> impl Iterator<Item = (DaemonRank, ProcId)> + '_ {
+        let runs = |process: &Process| process.ended.is_none() && !process.unborn;
+        self.procs.iter().filter(move |(_, process)| runs(process)).map(move |(proc, _)| (rank, *proc))
+    }
+
     /// Processes that have not ended.
     pub(crate) fn running(&self) -> usize {
         self.procs.values().filter(|p| p.ended.is_none()).count()

@@ -230,7 +230,7 @@ impl World {
         at - now
     }
 
-    fn ask(&mut self, rank: DaemonRank, waiting: Waiting) -> PmixToken {
+    pub(crate) fn ask(&mut self, rank: DaemonRank, waiting: Waiting) -> PmixToken {
         self.next_id += 1;
         let token = PmixToken(self.next_id);
         if let Some(host) = self.hosts.get_mut(&rank) {

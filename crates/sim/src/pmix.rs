@@ -27,6 +27,8 @@ pub(crate) enum Waiting {
     Fence(Vec<ProcId>, usize),
     /// One process that asked to abort.
     Abort(ProcId),
+    /// Nobody: who asks for another size goes on meanwhile.
+    Resize,
 }
 
 /// Bytes that each daemon puts into a fence.

@@ -2,9 +2,11 @@
 //! seed (`draw`), or written by hand for a test. Plain data: the world acts it out.
 
 use ferrite_types::{AppContext, DaemonRank, JobSpec, OutputOptions, SlotCount};
+use ferrite_wire::GrowRequest;
 use ferrite_wire::control::{Request, Submission};
 use serde::{Deserialize, Serialize};
 
+use crate::elastic::Elastic;
 use crate::fault::Fault;
 use crate::mutation::Mutation;
 use crate::network::Weather;
@@ -43,6 +45,8 @@ pub struct Scenario {
     pub ending: Ending,
     /// Bytes that wait on the head's standard input.
     pub stdin_bytes: usize,
+    /// Changes of the DVM's size, and how it deals with them.
+    pub elastic: Elastic,
     /// A fault planted on purpose, to see whether the referee sees it.
     pub mutation: Option<Mutation>,
 }
@@ -60,6 +64,8 @@ pub enum Fate {
     DiesEarly,
     /// The daemon starts so much later than others.
     Late(Time),
+    /// The daemon starts, and is killed so much later.
+    Dies(Time),
 }
 
 /// A job that a client submits.
@@ -75,6 +81,8 @@ pub struct JobPlan {
     pub client: Client,
     /// It belongs to the quiet phase: the faults are over, and what is left of the DVM has had time to settle.
     pub quiet: bool,
+    /// Nodes that the DVM is to have first.
+    pub grow: Option<GrowRequest>,
 }
 
 /// How a client behaves.
@@ -95,7 +103,8 @@ impl JobPlan {
     #[must_use]
     pub fn request(&self) -> Request {
         let Client { patient: wait_for_slots, detached: detach, .. } = self.client;
-        Request::Submit(Box::new(Submission { detach, wait_for_slots, ..Submission::of(self.spec.clone()) }))
+        let grow = self.grow.clone().map(Box::new);
+        Request::Submit(Box::new(Submission { detach, wait_for_slots, grow, ..Submission::of(self.spec.clone()) }))
     }
 }
 
@@ -141,6 +150,7 @@ impl Scenario {
             faults: Vec::new(),
             ending: Ending::Natural,
             stdin_bytes: 0,
+            elastic: Elastic::default(),
             mutation: None,
         }
     }
@@ -148,7 +158,7 @@ impl Scenario {
     /// Adds a job that is asked for at `at`.
     #[must_use]
     pub fn with_job(mut self, at: Time, spec: JobSpec, expect: Expect) -> Scenario {
-        self.jobs.push(JobPlan { at, spec, expect, client: Client::default(), quiet: false });
+        self.jobs.push(JobPlan { at, spec, expect, client: Client::default(), quiet: false, grow: None });
         self
     }
 
@@ -161,14 +171,17 @@ impl Scenario {
 
     pub(crate) fn add_quiet_job(&mut self, at: Time, spec: JobSpec, expect: Expect) {
         let client = Client { patient: true, ..Client::default() };
-        self.jobs.push(JobPlan { at, spec, expect, client, quiet: true });
+        self.jobs.push(JobPlan { at, spec, expect, client, quiet: true, grow: None });
     }
 
     /// When the faults are over and everybody has had time to find out what is left.
     #[must_use]
     pub fn quiet_from(&self) -> Time {
         const SETTLED: Time = 30_000_000;
-        self.faults.iter().map(|(at, fault)| at + fault.lasts()).max().unwrap_or(0) + SETTLED
+        let faults = self.faults.iter().map(|(at, fault)| at + fault.lasts()).max().unwrap_or(0);
+        let late = self.fates.iter().map(|(_, fate)| if let Fate::Late(time) = fate { *time } else { 0 });
+        let resizes = if self.resizes() { self.elastic.settles_after() + late.max().unwrap_or(0) } else { 0 };
+        faults.max(resizes) + SETTLED
     }
 
     /// True when the jobs of the quiet phase are owed a good end: nothing went wrong but with daemons that are
@@ -177,7 +190,8 @@ impl Scenario {
     pub fn must_survive(&self) -> bool {
         self.persistent
             && self.faults.iter().all(|(_, fault)| fault.victim() != Some(DaemonRank::HEAD))
-            && self.fates.iter().all(|(_, fate)| matches!(fate, Fate::Late(_)))
+            // Those that are to join it later may fail.
+            && self.fates.iter().all(|(rank, fate)| matches!(fate, Fate::Late(_)) || rank.0 >= self.daemons)
             && self.spawn_trouble == 0
             && self.ending == Ending::Natural
     }
@@ -194,6 +208,7 @@ impl Scenario {
         self.fates.iter().all(|(_, fate)| matches!(fate, Fate::Late(_)))
             && self.faults.iter().all(|(_, fault)| fault.is_brief())
             && self.spawn_trouble == 0
+            && self.only_grows_well()
             && !self.questions.iter().any(|(_, question)| matches!(question, Request::Kill(_)))
             && self.ending == Ending::Natural
     }

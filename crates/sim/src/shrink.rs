@@ -202,7 +202,7 @@ fn round_times(s: &Scenario) -> Vec<Scenario> {
         }
         for i in 0..s.fates.len() {
             propose(&|s| {
-                if let Fate::Late(time) = &mut s.fates[i].1 {
+                if let Fate::Late(time) | Fate::Dies(time) = &mut s.fates[i].1 {
                     *time = round(*time);
                 }
             });

@@ -23,7 +23,7 @@ use crate::mischief::Mischief;
 use crate::network::Network;
 use crate::queue::{Queue, Time};
 use crate::rng::Rng;
-use crate::scenario::{Ending, Scenario};
+use crate::scenario::{Ending, Fate, Scenario};
 use crate::trace::{Keep, Trace};
 use crate::trouble::Partition;
 
@@ -152,6 +152,7 @@ impl World {
         for (i, (at, question)) in self.scenario.questions.clone().into_iter().enumerate() {
             self.request(at, RequestId((self.scenario.jobs.len() + i) as u64), question);
         }
+        self.plan_resizes();
         for (at, fault) in self.scenario.faults.clone() {
             self.queue.at(at, Event::Fault(fault));
         }
@@ -168,13 +169,13 @@ impl World {
         }
     }
 
-    fn request(&mut self, at: Time, id: RequestId, request: Request) {
+    pub(crate) fn request(&mut self, at: Time, id: RequestId, request: Request) {
         self.queue.at(at, Event::Input(DaemonRank::HEAD, Input::Request { id, request }));
     }
 
     /// A client that was not answered yet goes away.
     fn client_leaves(&mut self, id: RequestId) {
-        if !self.settled.contains(&id) {
+        if !self.settled.contains(&id) || self.is_resize(id) {
             self.deliver(DaemonRank::HEAD, Input::ClientGone(id));
             self.settle(id);
         }
@@ -259,6 +260,8 @@ impl World {
             Event::DaemonStarts(rank) => self.daemon_starts(rank),
             Event::Wake(rank, proc) => self.wake(rank, proc),
             Event::OrphanEnds(rank, proc) => self.orphan_ends(rank, proc),
+            Event::ProcAsks(plan) => self.proc_asks(plan),
+            Event::Killed(rank) => self.bury(rank, Gone::Crash),
             Event::Fault(fault) => self.on_fault(fault),
             Event::Resume(rank) => self.resume(rank),
             Event::Heal(rank) => self.heal(rank),
@@ -374,6 +377,9 @@ impl World {
         }
         let ticket = Ticket::decode(&ticket.encode()).expect("a ticket survives the launcher's pipe");
         let local = self.local_node(rank, &ticket.node);
+        if let Some(Fate::Dies(after)) = self.fate(rank) {
+            self.queue.after(after, Event::Killed(rank));
+        }
         self.give_birth(rank, Node::daemon(ticket, local));
     }
 
@@ -390,16 +396,22 @@ impl World {
 
 fn head_config(scenario: &Scenario) -> HeadConfig {
     let host = |i| HostEntry { slots: scenario.slot_count(), ..HostEntry::named(&format!("n{i}")) };
-    let params = [
+    let mut params = vec![
         ("prte_rml_base_radix", scenario.radix.to_string()),
         ("rml_base_radix", scenario.radix.to_string()),
         ("plm_ssh_no_tree_spawn", (!scenario.tree_spawn).to_string()),
         ("state_base_verbose", "5".to_owned()),
     ];
+    let elastic = &scenario.elastic;
+    let numbers = [("ferrite_debug_prep_ms", elastic.prep_ms), ("ferrite_launch_timeout", elastic.launch_timeout_s)];
+    params.extend(numbers.into_iter().filter(|(_, n)| *n > 0).map(|(name, n)| (name, n.to_string())));
+    if elastic.mode {
+        params.push(("prte_elastic_mode", "1".to_owned()));
+    }
     HeadConfig {
         dvm: "prterun-n0-1".to_owned(),
         key: [7; 32],
-        params: params.map(|(k, v)| (k.to_owned(), v)).to_vec(),
+        params: params.into_iter().map(|(k, v)| (k.to_owned(), v)).collect(),
         allocation: Allocation::of((0..scenario.daemons).map(host).collect(), Some(0)),
         prted: "/opt/ferrite/bin/prted".to_owned(),
         cwd: "/home/user".to_owned(),

@@ -109,7 +109,7 @@ impl Words {
 
     fn draw(&mut self) -> Result<Draw, String> {
         let (daemons, radix) = (self.size("--daemons")?, self.size("--radix")?);
-        Ok(Draw { daemons, radix, losses: self.flag("--losses") })
+        Ok(Draw { daemons, radix, losses: self.flag("--losses"), elastic: self.flag("--elastic") })
     }
 
     fn seed(mut self, seed: u64) -> Outcome {
@@ -236,11 +236,16 @@ struct Draw {
     radix: Option<u32>,
     /// Scenarios about losses only.
     losses: bool,
+    elastic: bool,
 }
 
 impl Draw {
     fn scenario(&self, seed: u64) -> Scenario {
-        if self.losses { Scenario::losses(seed) } else { Scenario::random(seed, self.daemons, self.radix) }
+        match (self.losses, self.elastic) {
+            (true, _) => Scenario::losses(seed),
+            (_, true) => Scenario::elastic(seed),
+            _ => Scenario::random(seed, self.daemons, self.radix),
+        }
     }
 }
 

@@ -1,5 +1,5 @@
-//! Everybody hears of every death, and a death is acknowledged only when all who live below know of it, adopted ones
-//! included: what the head does when its broadcast is complete relies on it.
+//! Everybody hears of every death, of whoever leaves and of whoever comes, and acknowledges it only when all who live below know
+//! of it, adopted ones included: what the head does when its broadcast is complete relies on it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,14 +8,18 @@ use ferrite_router::Tree;
 use ferrite_types::{DaemonRank, RankSet};
 use ferrite_wire::{FrameKind, Message};
 
-use super::{Invariant, Observation, require};
+use super::{Invariant, Observation, arithmetic, require};
 use crate::scenario::Scenario;
 
 pub(super) struct AckedDeaths {
     /// Who is below whom does not depend on who is dead.
     tree: Tree,
-    /// Not declared dead, by the head's word, and there.
+    /// Daemons that the DVM begins with.
+    first: u32,
+    /// In the DVM by the head's word, and there.
     alive: BTreeSet<DaemonRank>,
+    /// Newcomers that are there.
+    born: RankSet,
     /// By broadcast: who has it.
     known: BTreeMap<u64, RankSet>,
     /// There is a quiet phase, by which everything must have been heard.
@@ -24,27 +28,43 @@ pub(super) struct AckedDeaths {
 
 impl AckedDeaths {
     pub(super) fn new(scenario: &Scenario) -> AckedDeaths {
-        let tree = Tree::new(scenario.radix, scenario.daemons);
+        let tree = arithmetic(scenario);
         let quiet = scenario.must_survive() && scenario.has_quiet_phase();
-        AckedDeaths { tree, alive: BTreeSet::new(), known: BTreeMap::new(), quiet }
+        AckedDeaths {
+            tree,
+            first: scenario.daemons,
+            alive: BTreeSet::new(),
+            born: RankSet::new(),
+            known: BTreeMap::new(),
+            quiet,
+        }
     }
 }
 
 impl Invariant for AckedDeaths {
     fn name(&self) -> &'static str {
-        "everybody hears of every death and says so last"
+        "everybody hears of every change and says so last"
     }
 
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         match what {
-            Observation::Born { rank } => {
+            // Who comes while the DVM is not up is another guarantee's affair.
+            Observation::Effect { effect: Effect::Ready, .. } => self.known.clear(),
+            Observation::Born { rank } if rank.0 < self.first => {
                 self.alive.insert(*rank);
             }
+            Observation::Born { rank } => {
+                self.born.insert(*rank);
+            }
             Observation::Gone { rank, .. } => {
+                self.born.remove(*rank);
                 self.alive.remove(rank);
             }
             Observation::Input {
-                rank, input: Input::Frame { frame, .. }, message: Some(Message::Died { .. }), ..
+                rank,
+                input: Input::Frame { frame, .. },
+                message: Some(Message::Died { .. } | Message::Shrink { .. } | Message::Wireup(_)),
+                ..
             } => {
                 if let FrameKind::Xcast { seq, .. } = frame.kind {
                     self.known.entry(seq).or_default().insert(*rank);
@@ -55,9 +75,7 @@ impl Invariant for AckedDeaths {
                     let others = self.alive.iter().filter(|rank| **rank != DaemonRank::HEAD);
                     others.copied().find(|rank| !known.contains(*rank)).map(|rank| (rank, seq))
                 });
-                return require(unheard.is_none(), || {
-                    format!("{unheard:?}: this daemon never got this broadcast of deaths")
-                });
+                return require(unheard.is_none(), || format!("{unheard:?}: this daemon never got this broadcast"));
             }
             Observation::Effect { rank, effect: Effect::Transmit { frame, .. }, message, .. } => {
                 match (&frame.kind, message) {
@@ -65,6 +83,14 @@ impl Invariant for AckedDeaths {
                         ranks.iter().for_each(|rank| {
                             self.alive.remove(&rank);
                         });
+                    }
+                    (FrameKind::Xcast { .. }, Some(Message::Shrink { targets })) if *rank == DaemonRank::HEAD => {
+                        self.alive.retain(|rank| !targets.contains(*rank));
+                    }
+                    (FrameKind::Xcast { .. }, Some(Message::Wireup(wireup))) if *rank == DaemonRank::HEAD => {
+                        // What was before their time they hear with it.
+                        self.known.values_mut().for_each(|known| known.insert_all(&wireup.come));
+                        self.alive.extend(wireup.come.iter().filter(|rank| self.born.contains(*rank)));
                     }
                     (FrameKind::XcastAck { seq }, _) => {
                         let Some(known) = self.known.get(seq) else { return Ok(()) };

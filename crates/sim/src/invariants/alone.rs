@@ -7,7 +7,7 @@ use ferrite_router::Tree;
 use ferrite_types::DaemonRank;
 
 use super::silence::Silence;
-use super::{Invariant, Observation, require};
+use super::{Invariant, Observation, arithmetic, require};
 use crate::queue::Time;
 use crate::scenario::Scenario;
 
@@ -29,7 +29,7 @@ pub(super) struct Alone {
 
 impl Alone {
     pub(super) fn new(scenario: &Scenario) -> Alone {
-        let tree = Tree::new(scenario.radix, scenario.daemons);
+        let tree = arithmetic(scenario);
         Alone { tree, silence: Silence::default(), above: BTreeSet::new(), alone: BTreeMap::new() }
     }
 

@@ -30,7 +30,8 @@ fn next(state: JobState) -> &'static [JobState] {
         MapComplete => &[SystemPrep],
         // A job that is only to be shown ends here.
         SystemPrep => &[LaunchApps, Terminated],
-        LaunchApps => &[SendLaunchMsg, WaitingForDaemons],
+        // One whose map has lost a node is mapped again.
+        LaunchApps => &[SendLaunchMsg, WaitingForDaemons, VmReady],
         SendLaunchMsg => &[Started, LocalLaunchComplete],
         Started => &[LocalLaunchComplete, ReadyForDebug, Running, Terminated],
         LocalLaunchComplete => &[LocalLaunchComplete, Started, ReadyForDebug, Running, Terminated],

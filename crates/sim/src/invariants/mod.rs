@@ -32,6 +32,7 @@ mod xcast;
 use std::fmt;
 
 use ferrite_core::{Effect, Input};
+use ferrite_router::Tree;
 use ferrite_types::{DaemonRank, ProcId};
 use ferrite_wire::Message;
 
@@ -226,6 +227,12 @@ impl Referee {
             Some(Violation { invariant: i.name(), at, text })
         })
     }
+}
+
+/// A tree so large that every rank has its place, whoever lives: for who is below whom.
+fn arithmetic(scenario: &Scenario) -> Tree {
+    const RANKS: u32 = 1 << 24;
+    Tree::new(scenario.radix, RANKS)
 }
 
 /// `Err` with a text, unless the condition holds.

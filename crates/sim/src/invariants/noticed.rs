@@ -18,14 +18,15 @@ pub(super) struct Noticed {
     applies: bool,
     ready: bool,
     declared: RankSet,
+    born: RankSet,
     gone: RankSet,
 }
 
 impl Noticed {
     pub(super) fn new(scenario: &Scenario) -> Noticed {
         let applies = scenario.must_survive() && scenario.has_quiet_phase();
-        let (declared, gone) = (RankSet::new(), RankSet::new());
-        Noticed { silence: Silence::default(), applies, ready: false, declared, gone }
+        let (declared, born, gone) = (RankSet::new(), RankSet::new(), RankSet::new());
+        Noticed { silence: Silence::default(), applies, ready: false, declared, born, gone }
     }
 }
 
@@ -36,7 +37,15 @@ impl Invariant for Noticed {
 
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         match what {
-            Observation::Fault { at, fault } if self.ready => self.silence.begin(*at, fault),
+            Observation::Fault { at, fault } if self.ready => {
+                // Who is not there yet says nothing anyhow.
+                if fault.victim().is_none_or(|rank| self.born.contains(rank)) {
+                    self.silence.begin(*at, fault);
+                }
+            }
+            Observation::Born { rank } => {
+                self.born.insert(*rank);
+            }
             Observation::Gone { rank, .. } => {
                 self.gone.insert(*rank);
             }

@@ -1,6 +1,6 @@
 //! In the quiet phase every daemon hangs on the parent that the tree says: when the DVM is told to end, the links between
-//! those who live are those of the tree without the dead, no more and no fewer; whoever is gone has been declared dead, and
-//! whoever was declared dead is gone.
+//! those who live are those of the tree without the dead and those who left, no more and no fewer; whoever is gone has been
+//! declared dead or told to leave, and whoever was is gone; whoever is there has a place.
 
 use std::collections::BTreeSet;
 
@@ -18,6 +18,7 @@ pub(super) struct QuietTree {
     ready: bool,
     up: BTreeSet<(DaemonRank, DaemonRank)>,
     alive: RankSet,
+    /// Dead, or told to leave.
     declared: RankSet,
 }
 
@@ -40,8 +41,12 @@ impl QuietTree {
             require(lost.is_none(), || format!("daemon {lost:?} is gone and was not declared dead"))?;
         }
         let undead = self.declared.iter().find(|rank| self.alive.contains(*rank));
-        require(undead.is_none(), || format!("daemon {undead:?} was declared dead and is still there"))?;
+        require(undead.is_none(), || {
+            format!("daemon {undead:?} was declared dead or told to leave and is still there")
+        })?;
         self.tree.repair(&self.declared);
+        let stray = self.alive.iter().find(|rank| !self.tree.contains(*rank));
+        require(stray.is_none(), || format!("daemon {stray:?} is there and has no place"))?;
         let mut wanted = BTreeSet::new();
         for rank in self.alive.iter() {
             if let Some(parent) = self.tree.parent(rank) {
@@ -72,9 +77,13 @@ impl Invariant for QuietTree {
             Observation::Effect { effect: Effect::Ready, .. } => self.ready = true,
             // A DVM that cannot come up says so and ends.
             Observation::Fault { .. } if !self.ready => self.applies = false,
-            Observation::Effect { rank: DaemonRank::HEAD, message: Some(Message::Died { ranks, .. }), .. } => {
-                self.declared.insert_all(ranks);
-            }
+            Observation::Effect { rank: DaemonRank::HEAD, message: Some(message), .. } => match message {
+                Message::Died { ranks } | Message::Shrink { targets: ranks } => self.declared.insert_all(ranks),
+                Message::Wireup(wireup) => {
+                    self.tree.reshape(wireup.size, wireup.dead.clone(), wireup.coming.clone());
+                }
+                _ => {}
+            },
             Observation::Input { rank, input: Input::LinkUp { peer }, .. } => {
                 self.up.insert((*rank, *peer));
             }

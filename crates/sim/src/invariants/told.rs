@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_core::{Effect, PmixEffect, Transition};
-use ferrite_types::{DaemonRank, JobId, ProcId, ProcState};
+use ferrite_types::{DaemonRank, JobId, JobMap, ProcId, ProcState, RankSet};
+use ferrite_wire::Message;
 
 use super::{Invariant, Observation, require};
 
@@ -15,6 +16,16 @@ pub(super) struct ToldOnce {
     /// Processes whose daemon has seen them fail.
     failed: BTreeSet<ProcId>,
     told: BTreeSet<(DaemonRank, ProcId)>,
+    /// Daemons that were told to leave.
+    leaving: RankSet,
+    maps: BTreeMap<JobId, JobMap>,
+}
+
+impl ToldOnce {
+    fn leaves(&self, proc: ProcId) -> bool {
+        let daemon = self.maps.get(&proc.job).and_then(|map| map.daemon_of(proc.rank));
+        daemon.is_some_and(|daemon| self.leaving.contains(daemon))
+    }
 }
 
 impl Invariant for ToldOnce {
@@ -23,12 +34,16 @@ impl Invariant for ToldOnce {
     }
 
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
-        let Observation::Effect { rank, effect, .. } = what else {
+        let Observation::Effect { rank, effect, message, .. } = what else {
             return Ok(());
         };
+        if let Some(Message::Shrink { targets }) = message {
+            self.leaving.insert_all(targets);
+        }
         match effect {
             Effect::Pmix(PmixEffect::Register(registration)) => {
                 let order = &registration.order;
+                self.maps.entry(order.job).or_insert_with(|| order.map.clone());
                 self.wanted.insert(order.job, order.spec.options.announces_failures());
                 Ok(())
             }
@@ -40,8 +55,9 @@ impl Invariant for ToldOnce {
                 require(self.wanted.get(job) == Some(&true), || format!("job {job} has not asked to be told"))?;
                 failed.iter().try_for_each(|failure| {
                     let proc = ProcId { job: *job, rank: failure.rank };
-                    // Of the processes of a lost daemon nobody has seen anything.
-                    let known = failure.state == ProcState::CommFailed || self.failed.contains(&proc);
+                    // Of the processes of a lost daemon nobody has seen anything; those of one that leaves are about to end.
+                    let planned = failure.state == ProcState::KilledByCmd && self.leaves(proc);
+                    let known = failure.state == ProcState::CommFailed || planned || self.failed.contains(&proc);
                     require(known, || format!("daemon {rank} announces {proc}, which has not failed"))?;
                     require(self.told.insert((*rank, proc)), || format!("daemon {rank} announces {proc} twice"))
                 })

@@ -27,7 +27,8 @@ struct Relay {
 
 impl Xcast {
     pub(super) fn new(scenario: &Scenario) -> Xcast {
-        let reliable = scenario.faults.iter().all(|(_, fault)| fault.is_brief());
+        // Who is adopted by others while a broadcast is under way may get it from both, and owes it to one.
+        let reliable = scenario.faults.iter().all(|(_, fault)| fault.is_brief()) && !scenario.resizes();
         Xcast { reliable, relays: BTreeMap::new(), gone: RankSet::new() }
     }
 

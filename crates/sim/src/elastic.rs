@@ -1,0 +1,315 @@
+//! Scenarios about a DVM that changes its size: who asks for what and when, which newcomers do not come well, and what else
+//! goes on meanwhile. Drawn from a seed; acted out by the world (`resize`), refereed like everything else.
+
+use ferrite_core::RequestId;
+use ferrite_router::Tree;
+use ferrite_types::{DaemonRank, HostEntry, HostRef, MapBy};
+use ferrite_wire::{Activation, AddedHost, GrowRequest, ResizeRequest, ShrinkRequest, SlotChange};
+use serde::{Deserialize, Serialize};
+
+use crate::draw::{draw_client, draw_program};
+use crate::fault;
+use crate::network::Weather;
+use crate::queue::Time;
+use crate::rng::Rng;
+use crate::scenario::{Expect, Fate, JobPlan, Scenario, job};
+
+/// What a scenario says about changes of size.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Elastic {
+    /// `prte_elastic_mode`.
+    pub mode: bool,
+    /// `ferrite_debug_prep_ms`: between the map of a job and its launch.
+    pub prep_ms: u32,
+    /// `ferrite_launch_timeout`; 0 = what it is by itself.
+    pub launch_timeout_s: u32,
+    /// Longest time that resource managers take for an offer (microseconds).
+    pub slowest_release: Time,
+    /// What is asked for.
+    pub resizes: Vec<ResizePlan>,
+}
+
+/// Somebody asks for another size.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResizePlan {
+    /// When.
+    pub at: Time,
+    /// What.
+    pub request: ResizeRequest,
+    /// Who.
+    pub by: Asker,
+}
+
+/// Who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Asker {
+    /// A client, who is gone at this time.
+    Client(Option<Time>),
+    /// One of the processes that run then, by number; nobody when none does.
+    Process(u32),
+}
+
+impl Elastic {
+    /// How long all of it may take after the last request: each may wait for all before it, and each for its launch and for the
+    /// way back.
+    #[must_use]
+    pub fn settles_after(&self) -> Time {
+        const WAY_BACK_S: Time = 25;
+        let timeout = if self.launch_timeout_s == 0 { 60 } else { Time::from(self.launch_timeout_s) };
+        let each = (timeout + WAY_BACK_S) * 1_000_000 + self.slowest_release;
+        self.resizes.iter().map(|plan| plan.at).max().map_or(0, |last| last + each * self.resizes.len() as Time)
+    }
+}
+
+impl Scenario {
+    /// The request of the plan of this number, when a client makes it.
+    #[must_use]
+    pub fn resize_request(&self, plan: usize) -> RequestId {
+        RequestId((self.jobs.len() + self.questions.len() + plan) as u64)
+    }
+
+    /// True when anything asks for another size.
+    #[must_use]
+    pub fn resizes(&self) -> bool {
+        !self.elastic.resizes.is_empty() || self.jobs.iter().any(|job| job.grow.is_some())
+    }
+
+    /// True when the DVM only ever gets larger, and all that are to come do.
+    #[must_use]
+    pub(crate) fn only_grows_well(&self) -> bool {
+        let grows = |plan: &ResizePlan| matches!(plan.request, ResizeRequest::Grow(_));
+        self.elastic.resizes.iter().all(grows) && self.fates.iter().all(|(rank, _)| rank.0 < self.daemons)
+    }
+
+    /// Adds a client's request for nodes; it hears when they are there.
+    #[must_use]
+    pub fn with_grow(self, at: Time, names: &[&str]) -> Scenario {
+        let hosts = names.iter().map(|name| host(name, self.slots)).collect();
+        self.with_resize(at, ResizeRequest::Grow(GrowRequest { hosts, wait: true, ..GrowRequest::default() }))
+    }
+
+    /// Adds a client's request to give nodes back; it hears when they are gone.
+    #[must_use]
+    pub fn with_shrink(self, at: Time, names: &[&str]) -> Scenario {
+        let nodes = names.iter().map(|name| (*name).to_owned()).collect();
+        self.with_resize(at, ResizeRequest::Shrink(ShrinkRequest { nodes, wait: true, ..ShrinkRequest::default() }))
+    }
+
+    /// Adds a client's request, in a DVM in elastic mode.
+    #[must_use]
+    pub fn with_resize(mut self, at: Time, request: ResizeRequest) -> Scenario {
+        self.elastic.mode = true;
+        self.elastic.resizes.push(ResizePlan { at, request, by: Asker::Client(None) });
+        self
+    }
+
+    /// A scenario about changes of size, in a DVM that is mostly small and has jobs all the time.
+    #[must_use]
+    pub fn elastic(seed: u64) -> Scenario {
+        let mut rng = Rng::new(seed ^ 0xe1a5_71c0_0000_0001);
+        let daemons = match rng.between(0, 999) {
+            0..=3 => *rng.pick(&[300, 1000]),
+            4..=9 => *rng.pick(&[64, 100]),
+            _ => *rng.pick(&[1, 2, 3, 4, 5, 7, 8, 10, 12, 16, 20]),
+        };
+        let radix = *rng.pick(&[2, 2, 2, 3, 4, 64]);
+        let mut s = Scenario { persistent: true, ..Scenario::calm(seed, daemons, radix) };
+        s.slots = rng.between(1, 4) as u32;
+        s.tree_spawn = rng.permille(600);
+        s.weather = *rng.pick(&[
+            Weather::CALM,
+            Weather { fastest: 20, slowest: 400, hiccups: 0 },
+            Weather { fastest: 5, slowest: 20_000, hiccups: 5 },
+        ]);
+        s.slowest_start = *rng.pick(&[1_000, 50_000, 200_000]);
+        s.elastic = Elastic {
+            mode: !rng.permille(100),
+            prep_ms: *rng.pick(&[0, 0, 0, 20, 300, 2_000]),
+            launch_timeout_s: *rng.pick(&[5, 15, 60]),
+            slowest_release: *rng.pick(&[200, 200, 50_000, 3_000_000]),
+            resizes: Vec::new(),
+        };
+        let names = Names { daemons, radix, new: rng.between(1, 10) as u32, slots: s.slots };
+        s.draw_elastic_jobs(&mut rng, &names);
+        s.draw_resizes(&mut rng, &names);
+        if rng.permille(400) {
+            s.draw_newcomers(&mut rng);
+        }
+        if rng.permille(500) {
+            const UP: Time = 500_000;
+            let faults = fault::draw(&mut rng, daemons + names.new, radix).into_iter();
+            s.faults = faults.map(|(at, fault)| (at + UP, fault)).collect();
+        }
+        s.draw_elastic_quiet_phase(&mut rng);
+        s
+    }
+
+    fn draw_elastic_jobs(&mut self, rng: &mut Rng, names: &Names) {
+        let most = (self.daemons * self.slots / 3).clamp(1, 40);
+        for _ in 0..rng.between(2, 10) {
+            let at = rng.between(0, 10_000_000);
+            let np = rng.between(1, u64::from(most)) as u32;
+            let long = rng.between(0, 8_000_000);
+            let (program, mut expect) = match rng.between(0, 4) {
+                0 => (format!("init out:5 pause:{long} fence finalize"), Expect::Code(0)),
+                1 => (format!("pause:{long}"), Expect::Code(0)),
+                2 => (format!("deaf pause:{long}"), Expect::Code(0)),
+                _ => draw_program(rng, np),
+            };
+            let mut spec = job(np, &program);
+            spec.map.by = *rng.pick(&[None, Some(MapBy::Slot), Some(MapBy::Node), Some(MapBy::Node)]);
+            spec.options.continuous = rng.permille(150);
+            spec.options.notify_errors = rng.permille(300);
+            let patient = rng.permille(700);
+            if !patient {
+                expect = Expect::Anything;
+            }
+            let mut grow = None;
+            if rng.permille(150) {
+                grow = Some(GrowRequest { hosts: names.hosts(rng, 2), wait: true, ..GrowRequest::default() });
+                expect = Expect::Anything;
+            }
+            if rng.permille(250) {
+                let wanted: Vec<String> = (0..rng.between(1, 3)).map(|_| names.any(rng)).collect();
+                spec.apps[0].hosts.hosts = wanted.iter().map(|name| HostRef::Host(HostEntry::named(name))).collect();
+                expect = Expect::Anything;
+            }
+            let client = draw_client(rng, at, patient);
+            let expect = if client.cancels.is_some() { Expect::Anything } else { expect };
+            self.jobs.push(JobPlan { at, spec, expect, client, quiet: false, grow });
+        }
+    }
+
+    fn draw_resizes(&mut self, rng: &mut Rng, names: &Names) {
+        let mut at = rng.between(100_000, 2_000_000);
+        for i in 0..rng.between(1, 8) {
+            let pause = *rng.pick(&[0, 2_000, 30_000, 1_000_000, 6_000_000]);
+            at += rng.between(0, pause);
+            let (wait, req_id) = (rng.permille(500), rng.permille(500).then(|| format!("r{i}")));
+            let request = if rng.permille(500) {
+                ResizeRequest::Grow(GrowRequest { wait, req_id, ..names.grow(rng) })
+            } else {
+                ResizeRequest::Shrink(ShrinkRequest { wait, req_id, ..names.shrink(rng) })
+            };
+            let by = match rng.between(0, 9) {
+                0..=2 => Asker::Process(rng.between(0, 100) as u32),
+                3 => Asker::Client(Some(at + rng.between(1, 3_000_000))),
+                _ => Asker::Client(None),
+            };
+            self.elastic.resizes.push(ResizePlan { at, request, by });
+        }
+    }
+
+    /// Some of those that are to come do not come well.
+    fn draw_newcomers(&mut self, rng: &mut Rng) {
+        let patience = Time::from(self.elastic.launch_timeout_s) * 1_000_000;
+        for _ in 0..rng.between(1, 3) {
+            let rank = DaemonRank(self.daemons + rng.between(0, 9) as u32);
+            let fate = match rng.between(0, 9) {
+                0 => Fate::NoLauncher,
+                1 => Fate::Fails(255, "ssh: connect to host m1 port 22: Connection refused".to_owned()),
+                2 => Fate::Silent,
+                3 => Fate::DiesEarly,
+                4 => Fate::Late(rng.between(1, patience / 2)),
+                // About when it is given up, and long after.
+                5 => Fate::Late(patience.saturating_sub(rng.between(0, 200_000))),
+                6 => Fate::Late(patience + rng.between(0, 20_000_000)),
+                _ => Fate::Dies(draw_moment(rng)),
+            };
+            self.fates.push((rank, fate));
+        }
+    }
+
+    fn draw_elastic_quiet_phase(&mut self, rng: &mut Rng) {
+        let from = self.quiet_from();
+        // One for every slot that is left, then one that is sure to fit.
+        let mut all = job(1, "init fence finalize");
+        (all.apps[0].np, all.map.by) = (None, Some(MapBy::Node));
+        self.add_quiet_job(from, all, Expect::Code(0));
+        let np = rng.between(1, u64::from(self.slots)) as u32;
+        self.add_quiet_job(from + rng.between(0, 1_000_000), job(np, "exit:0"), Expect::Code(0));
+    }
+}
+
+/// A moment in the way of a newcomer into the DVM, or soon after.
+fn draw_moment(rng: &mut Rng) -> Time {
+    let most = *rng.pick(&[1_000, 20_000, 500_000]);
+    rng.between(0, most)
+}
+
+fn host(name: &str, slots: u32) -> AddedHost {
+    AddedHost { host: HostEntry::named(name), slots: SlotChange::Set(slots) }
+}
+
+/// The nodes that there are, in the DVM and out of it.
+struct Names {
+    daemons: u32,
+    radix: u32,
+    /// Nodes that the DVM does not begin with.
+    new: u32,
+    slots: u32,
+}
+
+impl Names {
+    fn any(&self, rng: &mut Rng) -> String {
+        if self.daemons == 1 || rng.permille(450) { self.newcomer(rng) } else { self.first(rng) }
+    }
+
+    fn newcomer(&self, rng: &mut Rng) -> String {
+        format!("m{}", rng.between(0, u64::from(self.new) - 1))
+    }
+
+    /// Of the nodes that it begins with, the head's apart.
+    fn first(&self, rng: &mut Rng) -> String {
+        format!("n{}", rng.between(1, u64::from(self.daemons) - 1))
+    }
+
+    /// Names to be added: mostly nodes that the DVM did not begin with, each once.
+    fn hosts(&self, rng: &mut Rng, most: u64) -> Vec<AddedHost> {
+        let mut names: Vec<String> = Vec::new();
+        for _ in 0..rng.between(1, most) {
+            let name = if rng.permille(700) { self.newcomer(rng) } else { self.any(rng) };
+            // Twice is refused, which is worth seeing now and then.
+            if !names.contains(&name) || rng.permille(30) {
+                names.push(name);
+            }
+        }
+        names.iter().map(|name| host(name, self.slots)).collect()
+    }
+
+    fn grow(&self, rng: &mut Rng) -> GrowRequest {
+        let mut grow = GrowRequest { hosts: self.hosts(rng, 8), ..GrowRequest::default() };
+        match rng.between(0, 19) {
+            0 => (grow.hosts, grow.count) = (Vec::new(), rng.between(1, 2) as u32),
+            1 => grow.activate = vec![Activation::All],
+            2 | 3 => grow.alloc_id = Some(format!("a{}", rng.between(1, 3))),
+            _ => {}
+        }
+        grow
+    }
+
+    fn shrink(&self, rng: &mut Rng) -> ShrinkRequest {
+        let mut shrink = ShrinkRequest::default();
+        let alloc_id = Some(format!("a{}", rng.between(1, 4)));
+        match rng.between(0, 11) {
+            0 => shrink.count = rng.between(1, 3) as u32,
+            1 => shrink.alloc_id = alloc_id,
+            2 => (shrink.alloc_id, shrink.count) = (alloc_id, rng.between(1, 2) as u32),
+            3 | 4 if self.daemons > 1 => shrink.nodes = self.branch(rng),
+            5 if self.daemons > 1 => shrink.nodes = (1..self.daemons).map(|i| format!("n{i}")).collect(),
+            6 if self.daemons > 1 => shrink.nodes = vec![self.first(rng); 2],
+            7 => shrink.nodes = vec![self.newcomer(rng)],
+            8 if rng.permille(300) => shrink.nodes = vec!["n0".to_owned(), self.any(rng)],
+            _ if self.daemons > 1 => shrink.nodes = (0..rng.between(1, 5)).map(|_| self.first(rng)).collect(),
+            _ => shrink.nodes = (0..rng.between(1, 3)).map(|_| self.newcomer(rng)).collect(),
+        }
+        shrink
+    }
+
+    /// A node of the first tree with all that hang on it.
+    fn branch(&self, rng: &mut Rng) -> Vec<String> {
+        let top = DaemonRank(rng.between(1, u64::from(self.daemons) - 1) as u32);
+        let tree = Tree::new(self.radix, self.daemons);
+        tree.subtree(top).iter().map(|rank| format!("n{rank}")).collect()
+    }
+}

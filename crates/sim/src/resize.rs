@@ -1,0 +1,52 @@
+//! Changes of the DVM's size as they are asked for, and what resource managers make of nodes that have left.
+//!
+//! Called by the world at its beginning and for what is planned here. What comes of a request it leaves to the head.
+
+use ferrite_core::{Input, PmixCall, RequestId};
+use ferrite_types::{CampaignId, DaemonRank, ProcId};
+use ferrite_wire::control::Request;
+
+use crate::elastic::Asker;
+use crate::event::Event;
+use crate::pmix::Waiting;
+use crate::world::World;
+
+impl World {
+    pub(crate) fn plan_resizes(&mut self) {
+        for (i, plan) in self.scenario.elastic.resizes.clone().into_iter().enumerate() {
+            match plan.by {
+                Asker::Process(_) => self.queue.at(plan.at, Event::ProcAsks(i)),
+                Asker::Client(leaves) => {
+                    let id = self.scenario.resize_request(i);
+                    self.request(plan.at, id, Request::Resize(Box::new(plan.request)));
+                    if let Some(at) = leaves {
+                        self.queue.at(at, Event::ClientLeaves(id));
+                    }
+                }
+            }
+        }
+    }
+
+    /// True for requests whose client may go although it was answered: it waits for an event.
+    pub(crate) fn is_resize(&self, id: RequestId) -> bool {
+        id >= self.scenario.resize_request(0)
+    }
+
+    /// One of the processes that run now calls `PMIx_Allocation_request`.
+    pub(crate) fn proc_asks(&mut self, plan: usize) {
+        let plan = &self.scenario.elastic.resizes[plan];
+        let Asker::Process(number) = plan.by else { return };
+        let request = plan.request.clone();
+        let running: Vec<(DaemonRank, ProcId)> =
+            self.hosts.iter().flat_map(|(rank, host)| host.running_procs(*rank)).collect();
+        let Some((rank, proc)) = running.get(number as usize % running.len().max(1)).copied() else { return };
+        let token = self.ask(rank, Waiting::Resize);
+        self.upcall(rank, Input::Pmix(PmixCall::Resize { proc, request, token }));
+    }
+
+    pub(crate) fn offer_release(&mut self, head: DaemonRank, campaign: CampaignId) {
+        let slowest = self.scenario.elastic.slowest_release.max(200);
+        let delay = self.rng.between(1, slowest);
+        self.queue.after(delay, Event::Input(head, Input::ReleaseOffered { campaign, trouble: None }));
+    }
+}
