@@ -195,6 +195,22 @@ fn a_slow_grow_does_not_delay_another_and_takes_its_place_later() {
 }
 
 #[test]
+fn a_grow_that_finds_every_place_below_a_slow_newcomer_waits_for_that_one_and_no_longer() {
+    let mut dvm = dvm(1);
+    dvm.silent_nodes.extend(["m0", "m1"].map(str::to_owned));
+    // With a radix of 2 these two are above everybody who may ever come.
+    ask_grow(&mut dvm, 1, &["m0", "m1"]);
+    ask_grow(&mut dvm, 2, &["m2"]);
+    ask_grow(&mut dvm, 3, &["m3"]);
+    assert!([1, 2, 3].iter().all(|id| unanswered(&dvm, *id)));
+    dvm.silent_nodes.clear();
+    dvm.fire(0, Timer::Campaign(CampaignId(1)));
+    assert_eq!(failed_with(&dvm, 1), -24);
+    assert!([2, 3].iter().all(|id| *outcome(&dvm, *id) == ResizeOutcome::Done), "{:?}", dvm.replies);
+    assert_eq!(states(&mut dvm, 4), "n0 up, m2 up, m3 up");
+}
+
+#[test]
 fn a_target_that_is_lost_before_the_end_takes_its_campaign_back_and_nothing_else() {
     let mut dvm = dvm(3);
     dvm.silent_nodes.insert("m1".to_owned());

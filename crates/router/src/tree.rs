@@ -80,8 +80,12 @@ impl Tree {
     }
 
     /// Keeps places for as many daemons as `count`: the next ranks, but none below a place that is kept for somebody else.
-    /// Whoever comes first must not be moved when that one comes, so what is passed over stays a hole.
-    pub fn keep_places(&mut self, count: u32) -> RankSet {
+    /// Whoever comes first must not be moved when that one comes, so what is passed over stays a hole. `None` when every place
+    /// that is left is below such a one: then somebody has to come, or to be given up, before.
+    pub fn keep_places(&mut self, count: u32) -> Option<RankSet> {
+        if !self.has_free_place() {
+            return None;
+        }
         let mut kept = RankSet::new();
         let mut next = self.size;
         for _ in 0..count {
@@ -96,7 +100,16 @@ impl Tree {
         }
         self.holes.insert_all(&kept);
         self.coming.insert_all(&kept);
-        kept
+        Some(kept)
+    }
+
+    /// True when somebody can be given a place that is below nobody who is still coming: below a rank that is not, of those whose
+    /// own children are not all given yet.
+    fn has_free_place(&self) -> bool {
+        let last = self.size - 1;
+        let is_kept = |place: DaemonRank| self.coming.contains(place);
+        let is_free = |place: DaemonRank| !is_kept(place) && !self.places_above(place).any(is_kept);
+        self.coming.is_empty() || (last / self.radix..=last).map(DaemonRank).any(is_free)
     }
 
     /// These have come: they take the places that were kept for them.
@@ -425,7 +438,7 @@ mod tests {
     #[test]
     fn places_are_kept_and_filled_in_any_order_without_moving_anybody() {
         let mut tree = Tree::new(2, 3);
-        let (slow, fast) = (tree.keep_places(1), tree.keep_places(5));
+        let (slow, fast) = (tree.keep_places(1).unwrap(), tree.keep_places(5).unwrap());
         // 7 and 8 stand below 3, which has not come yet.
         assert_eq!((slow.to_string(), fast.to_string()), ("3".to_owned(), "4-6,9-10".to_owned()));
         tree.fill(&fast);
@@ -442,18 +455,29 @@ mod tests {
     #[test]
     fn a_place_that_was_given_up_is_a_hole_for_good() {
         let mut tree = Tree::new(2, 3);
-        let kept = tree.keep_places(2);
+        let kept = tree.keep_places(2).unwrap();
         tree.repair(&kept);
         tree.fill(&kept);
         assert!(tree.has_departed(r(3)) && tree.has_departed(r(4)));
-        assert_eq!(tree.keep_places(1).to_string(), "5", "and those below it may be given");
+        assert_eq!(tree.keep_places(1).unwrap().to_string(), "5", "and those below it may be given");
+    }
+
+    #[test]
+    fn nobody_gets_a_place_while_all_are_below_those_that_are_kept() {
+        let mut tree = Tree::new(2, 1);
+        let kept = tree.keep_places(2).unwrap();
+        assert_eq!((kept.to_string(), tree.keep_places(1)), ("1-2".to_owned(), None));
+        tree.repair(&set(&[1]));
+        assert_eq!(tree.keep_places(2).unwrap().to_string(), "3-4", "below a place that nobody will have");
+        tree.fill(&set(&[2]));
+        assert!(tree.keep_places(1).is_some());
     }
 
     #[test]
     fn a_shape_that_was_told_is_the_heads() {
         let mut head = Tree::new(2, 3);
         let mut member = head.clone();
-        let (first, second) = (head.keep_places(1), head.keep_places(1));
+        let (first, second) = (head.keep_places(1).unwrap(), head.keep_places(1).unwrap());
         head.fill(&second);
         member.reshape(head.size(), head.holes().clone(), head.coming().clone());
         assert_eq!(member, head);

@@ -277,6 +277,14 @@ impl Head {
         }
     }
 
+    /// A campaign cannot go on before that one has ended.
+    pub(super) fn wait_behind(&mut self, id: CampaignId, other: CampaignId, cx: &mut Cx) {
+        if let Some(campaign) = self.campaigns.open.get_mut(&id) {
+            campaign.behind.insert(other);
+        }
+        self.step(id, CampaignStep::Behind, cx);
+    }
+
     pub(super) fn step(&mut self, id: CampaignId, step: CampaignStep, cx: &mut Cx) {
         if let Some(campaign) = self.campaigns.open.get_mut(&id) {
             campaign.step = step;

@@ -16,7 +16,7 @@ use ferrite_wire::{
 };
 
 use super::Head;
-use super::campaigns::{GrowPlan, Trouble};
+use super::campaigns::{Campaign, GrowPlan, Trouble};
 use crate::Timer;
 use crate::cx::{Cx, Outgoing, Purpose};
 use crate::launches::TicketBase;
@@ -241,7 +241,9 @@ impl Head {
         if nodes.is_empty() {
             return self.grow_is_true(id, cx);
         }
-        let kept = cx.tree.keep_places(nodes.len() as u32);
+        let Some(kept) = cx.tree.keep_places(nodes.len() as u32) else {
+            return self.wait_for_places(id, cx);
+        };
         let base = match self.joining_base(cx.tree.size()) {
             Ok(base) => base,
             Err(trouble) => {
@@ -262,6 +264,14 @@ impl Head {
         let limit = Duration::from_secs(u64::from(self.launch_timeout_s()));
         cx.set_timer(Timer::Campaign(id), cx.now + limit);
         self.launches.start_joining(&base, DaemonRank::HEAD, &launches, &self.local, cx);
+    }
+
+    /// Every place that is left is below one that is kept for somebody who is still coming: the first of those campaigns has to end
+    /// before, well or not.
+    fn wait_for_places(&mut self, id: CampaignId, cx: &mut Cx) {
+        let keeps = |campaign: &Campaign| campaign.targets.keys().any(|rank| cx.tree.coming().contains(*rank));
+        let first = self.campaigns.open.iter().find(|(_, campaign)| keeps(campaign)).map(|(id, _)| *id);
+        self.wait_behind(id, first.expect("a kept place is kept for a campaign that is open"), cx);
     }
 
     fn joining_base(&self, size: u32) -> Result<TicketBase, Trouble> {
