@@ -4,7 +4,9 @@
 //! Called for a seed that failed. Greedy and bounded: it never promises the smallest scenario, only one that fails.
 
 use ferrite_types::DaemonRank;
+use ferrite_wire::ResizeRequest;
 
+use crate::elastic::Asker;
 use crate::fault::Fault;
 use crate::network::Weather;
 use crate::queue::Time;
@@ -52,8 +54,19 @@ pub fn shrink(scenario: &Scenario, most_runs: usize, mut fails: impl FnMut(&Scen
 /// Proposals of one kind, the boldest first.
 type Step = fn(&Scenario) -> Vec<Scenario>;
 
-const STEPS: [Step; 9] =
-    [few_daemons, no_jobs, no_questions, no_faults, no_fates, plain, small_jobs, calm, round_times];
+const STEPS: [Step; 11] = [
+    few_daemons,
+    no_jobs,
+    no_questions,
+    no_faults,
+    no_fates,
+    no_resizes,
+    small_resizes,
+    plain,
+    small_jobs,
+    calm,
+    round_times,
+];
 
 fn few_daemons(s: &Scenario) -> Vec<Scenario> {
     let smaller = |daemons: u32| (1..s.daemons).contains(&daemons).then(|| with_daemons(s, daemons));
@@ -66,10 +79,14 @@ fn few_daemons(s: &Scenario) -> Vec<Scenario> {
 fn with_daemons(s: &Scenario, daemons: u32) -> Scenario {
     let there = |rank: DaemonRank| DaemonRank(rank.0.min(daemons - 1));
     let mut out = Scenario { daemons, ..s.clone() };
+    // Newcomers get the ranks behind: who was struck of them is struck still.
+    let came = |rank: DaemonRank| DaemonRank(rank.0 - s.daemons + daemons);
+    let there = |rank: DaemonRank| if rank.0 >= s.daemons { came(rank) } else { there(rank) };
     for (_, fault) in &mut out.faults {
         *fault = fault.victim().map_or(*fault, |rank| fault.at(there(rank)));
     }
-    out.fates.retain(|(rank, _)| rank.0 < daemons);
+    out.fates.retain(|(rank, _)| rank.0 < daemons || rank.0 >= s.daemons);
+    out.fates.iter_mut().filter(|(rank, _)| rank.0 >= s.daemons).for_each(|(rank, _)| *rank = came(*rank));
     fit(out)
 }
 
@@ -125,6 +142,46 @@ fn no_faults(s: &Scenario) -> Vec<Scenario> {
 
 fn no_fates(s: &Scenario) -> Vec<Scenario> {
     without(s, &s.fates, |s, fates| s.fates = fates)
+}
+
+fn no_resizes(s: &Scenario) -> Vec<Scenario> {
+    without(s, &s.elastic.resizes, |s, resizes| s.elastic.resizes = resizes)
+}
+
+/// Each request alone: fewer nodes, a client that stays; then the DVM as it is by itself.
+fn small_resizes(s: &Scenario) -> Vec<Scenario> {
+    let mut out = Vec::new();
+    let mut propose = |change: &dyn Fn(&mut Scenario)| {
+        let mut smaller = s.clone();
+        change(&mut smaller);
+        out.push(smaller);
+    };
+    for (i, plan) in s.elastic.resizes.iter().enumerate() {
+        propose(&|s| s.elastic.resizes[i].by = Asker::Client(None));
+        let names = match &plan.request {
+            ResizeRequest::Grow(grow) => grow.hosts.len(),
+            ResizeRequest::Shrink(shrink) => shrink.nodes.len(),
+        };
+        // A request that names nobody asks for something else.
+        for name in (0..names).filter(|_| names > 1) {
+            propose(&|s| match &mut s.elastic.resizes[i].request {
+                ResizeRequest::Grow(grow) => drop(grow.hosts.remove(name)),
+                ResizeRequest::Shrink(shrink) => drop(shrink.nodes.remove(name)),
+            });
+        }
+        propose(&|s| match &mut s.elastic.resizes[i].request {
+            ResizeRequest::Grow(grow) => (grow.req_id, grow.wait) = (None, true),
+            ResizeRequest::Shrink(shrink) => (shrink.req_id, shrink.wait) = (None, true),
+        });
+    }
+    for i in 0..s.jobs.len() {
+        propose(&|s| s.jobs[i].grow = None);
+        propose(&|s| s.jobs[i].spec.apps.iter_mut().for_each(|app| app.hosts = Default::default()));
+    }
+    propose(&|s| s.elastic.prep_ms = 0);
+    propose(&|s| s.elastic.slowest_release = 0);
+    propose(&|s| s.elastic.launch_timeout_s = 5);
+    out
 }
 
 fn plain(s: &Scenario) -> Vec<Scenario> {
@@ -195,6 +252,8 @@ fn round_times(s: &Scenario) -> Vec<Scenario> {
             out.push(rounder);
         };
         (0..s.jobs.len()).for_each(|i| propose(&|s| s.jobs[i].at = round(s.jobs[i].at)));
+        (0..s.elastic.resizes.len())
+            .for_each(|i| propose(&|s| s.elastic.resizes[i].at = round(s.elastic.resizes[i].at)));
         (0..s.questions.len()).for_each(|i| propose(&|s| s.questions[i].0 = round(s.questions[i].0)));
         for i in 0..s.faults.len() {
             propose(&|s| s.faults[i].0 = round(s.faults[i].0));

@@ -5,8 +5,10 @@
 
 use std::fmt::Write;
 
-use ferrite_types::JobSpec;
+use ferrite_types::{HostRef, JobSpec};
+use ferrite_wire::{Activation, GrowRequest, ResizeRequest, ShrinkRequest};
 
+use crate::elastic::{Asker, Elastic, ResizePlan};
 use crate::scenario::{Client, Ending, Scenario};
 
 /// The text of a scenario.
@@ -36,7 +38,7 @@ pub fn read(text: &str) -> Result<Scenario, String> {
 pub fn options(scenario: &Scenario) -> String {
     let s = scenario;
     format!(
-        "seed {}: {} daemons, radix {}, {} slots each, {}, {}, network {}-{} us{}, starts within {} ms, {} jobs, {} questions, {} bad starts, {} faults, ends {}{}",
+        "seed {}: {} daemons, radix {}, {} slots each, {}, {}, network {}-{} us{}, starts within {} ms, {} jobs, {} questions, {} bad starts, {} faults, ends {}{}{}",
         s.seed,
         s.daemons,
         s.radix,
@@ -52,6 +54,7 @@ pub fn options(scenario: &Scenario) -> String {
         s.fates.len(),
         s.faults.len(),
         ending(s.ending),
+        if s.resizes() { elastic(&s.elastic) } else { String::new() },
         s.mutation.map_or(String::new(), |mutation| format!(", planted: {mutation:?}")),
     )
 }
@@ -65,14 +68,66 @@ pub fn events(scenario: &Scenario) -> Vec<String> {
     }
     for job in &scenario.jobs {
         let phase = if job.quiet { ", in the quiet phase" } else { "" };
-        let text =
-            format!("a client{} submits {}{phase}; due: {:?}", manners(job.client), program(&job.spec), job.expect);
+        let grow = job.grow.as_ref().map_or(String::new(), |grow| format!(" and brings {} along", added(grow)));
+        let text = format!(
+            "a client{} submits {}{grow}{phase}; due: {:?}",
+            manners(job.client),
+            program(&job.spec),
+            job.expect
+        );
         lines.push((job.at, text));
     }
     lines.extend(scenario.questions.iter().map(|(at, question)| (*at, format!("a client asks: {question:?}"))));
+    lines.extend(scenario.elastic.resizes.iter().map(|plan| (plan.at, resize(plan))));
     lines.extend(scenario.faults.iter().map(|(at, fault)| (*at, fault.sentence())));
     lines.sort_by_key(|(at, _)| *at);
     lines.into_iter().map(|(at, text)| format!("{:>12.3} ms  {text}", at as f64 / 1000.0)).collect()
+}
+
+fn elastic(elastic: &Elastic) -> String {
+    let Elastic { mode, prep_ms, launch_timeout_s, slowest_release, .. } = elastic;
+    let mode = if *mode { "elastic" } else { "not elastic" };
+    format!(
+        "; {mode}, {prep_ms} ms between map and launch, {launch_timeout_s} s for a launch, nodes are taken back within {} ms",
+        *slowest_release as f64 / 1000.0
+    )
+}
+
+/// What somebody asks for, in one line.
+fn resize(plan: &ResizePlan) -> String {
+    let who = match plan.by {
+        Asker::Process(number) => format!("process {number} of those that run"),
+        Asker::Client(None) => "a client".to_owned(),
+        Asker::Client(Some(at)) => format!("a client, who leaves at {at} us,"),
+    };
+    let (what, wait) = match &plan.request {
+        ResizeRequest::Grow(grow) => (format!("the DVM to grow by {}", added(grow)), grow.wait),
+        ResizeRequest::Shrink(shrink) => (format!("{} to leave", removed(shrink)), shrink.wait),
+    };
+    format!("{who} asks for {what}{}", if wait { " and waits" } else { "" })
+}
+
+fn added(grow: &GrowRequest) -> String {
+    let mut parts: Vec<String> = grow.hosts.iter().map(|added| added.host.name.clone()).collect();
+    parts.extend(grow.activate.iter().map(|which| match which {
+        Activation::All => "all that it has".to_owned(),
+        Activation::Nodes(nodes) => format!("{nodes:?}"),
+    }));
+    if grow.count > 0 {
+        parts.push(format!("{} of its own", grow.count));
+    }
+    let to = grow.alloc_id.as_ref().map_or(String::new(), |id| format!(" for allocation {id}"));
+    parts.join(" ") + &to
+}
+
+fn removed(shrink: &ShrinkRequest) -> String {
+    let mut parts = shrink.nodes.clone();
+    if shrink.count > 0 {
+        parts.push(format!("{} nodes", shrink.count));
+    }
+    let whole = if parts.is_empty() { "all" } else { "" };
+    let of = shrink.alloc_id.as_ref().map_or(String::new(), |id| format!("{whole} of allocation {id}"));
+    parts.join(" ") + if of.is_empty() || parts.is_empty() { "" } else { " " } + &of
 }
 
 fn ending(ending: Ending) -> String {
@@ -100,7 +155,13 @@ fn manners(client: Client) -> String {
 fn program(spec: &JobSpec) -> String {
     let app = |app: &ferrite_types::AppContext| format!("{} x '{}'", app.np.unwrap_or(1), app.argv[1..].join(" "));
     let by = spec.map.by.map_or(String::new(), |by| format!(" by {by:?}").to_lowercase());
-    spec.apps.iter().map(app).collect::<Vec<_>>().join(" and ") + &by
+    let named = spec.apps.iter().flat_map(|app| &app.hosts.hosts).filter_map(|host| match host {
+        HostRef::Host(host) => Some(host.name.as_str()),
+        _ => None,
+    });
+    let named: Vec<&str> = named.collect();
+    let on = if named.is_empty() { String::new() } else { format!(" on {}", named.join(" ")) };
+    spec.apps.iter().map(app).collect::<Vec<_>>().join(" and ") + &by + &on
 }
 
 #[cfg(test)]
@@ -109,8 +170,8 @@ mod tests {
 
     #[test]
     fn every_scenario_comes_back_from_its_text_as_it_was() {
-        for seed in 0..300 {
-            let scenario = Scenario::random(seed, None, None);
+        for seed in 0..600 {
+            let scenario = if seed < 300 { Scenario::random(seed, None, None) } else { Scenario::elastic(seed) };
             assert_eq!(read(&write(&scenario)).as_ref(), Ok(&scenario));
         }
     }
@@ -124,9 +185,10 @@ mod tests {
 
     #[test]
     fn a_story_names_its_events_in_the_order_of_their_times() {
-        let scenario = (0..).map(|seed| Scenario::random(seed, None, None)).find(|s| s.faults.len() > 1).unwrap();
+        let scenario = (0..).map(Scenario::elastic).find(|s| s.faults.len() > 1 && !s.fates.is_empty()).unwrap();
         let lines = events(&scenario);
         let planned = scenario.jobs.len() + scenario.questions.len() + scenario.faults.len() + scenario.fates.len();
+        let planned = planned + scenario.elastic.resizes.len();
         assert_eq!(lines.len(), planned);
         let time = |line: &String| line.trim_start().split(' ').next().and_then(|t| t.parse::<f64>().ok());
         assert!(lines.iter().map(time).is_sorted());

@@ -78,6 +78,11 @@ impl Invariant for AckedDeaths {
                 return require(unheard.is_none(), || format!("{unheard:?}: this daemon never got this broadcast"));
             }
             Observation::Effect { rank, effect: Effect::Transmit { frame, .. }, message, .. } => {
+                if let (FrameKind::Xcast { seq, .. }, Some(Message::Died { .. } | Message::Shrink { .. })) =
+                    (&frame.kind, message)
+                {
+                    self.known.entry(*seq).or_default();
+                }
                 match (&frame.kind, message) {
                     (FrameKind::Xcast { .. }, Some(Message::Died { ranks, .. })) if *rank == DaemonRank::HEAD => {
                         ranks.iter().for_each(|rank| {
