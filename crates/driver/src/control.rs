@@ -55,7 +55,7 @@ enum Asker {
     /// A client, and what it calls the request.
     Client(Rc<Client>, u32),
     /// Somebody who asks but once.
-    Once(Box<dyn FnOnce(Reply)>),
+    Once(Box<dyn FnOnce(RequestId, Reply)>),
     /// Whoever submitted a job by other means than the control socket.
     Submitter(Rc<dyn Submitter>),
 }
@@ -83,6 +83,11 @@ impl Requests {
     }
 
     pub(crate) fn ask(&self, request: Request, answer: impl FnOnce(Reply) + 'static) {
+        self.ask_numbered(request, |_, reply| answer(reply));
+    }
+
+    /// For a request of which more is heard after its reply: under that number.
+    pub(crate) fn ask_numbered(&self, request: Request, answer: impl FnOnce(RequestId, Reply) + 'static) {
         let id = self.0.new_request(Asker::Once(Box::new(answer)));
         self.0.send(Input::Request { id, request });
     }
@@ -134,7 +139,7 @@ impl Control {
                 client.close_request(id);
                 client.send_reply(DvmMessage::Reply { id, reply }.encode_frame());
             }
-            Some(Asker::Once(answer)) => answer(reply),
+            Some(Asker::Once(answer)) => answer(request, reply),
             Some(Asker::Submitter(submitter)) => submitter.reply(reply),
             None => {}
         }

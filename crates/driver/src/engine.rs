@@ -168,7 +168,8 @@ impl Engine {
         let control = setup.serving().map(|_| Control::new(inbox.clone(), &setup.dvm));
         let requests = control.as_ref().map(Control::requests);
         let mut pmix =
-            PmixBridge::new(inbox.clone(), &setup.dvm, setup.rank, &setup.hostname, &setup.session, requests);
+            PmixBridge::new(inbox.clone(), &setup.dvm, setup.rank, &setup.hostname, &setup.session, requests)
+                .with_size_events(params::value(&setup.params, "prte_dvm_events"));
         let node = make(LocalNode {
             hostname: setup.hostname.clone(),
             topology,
@@ -304,7 +305,7 @@ impl Engine {
             Effect::OfferRelease { campaign, nodes } => {
                 release::offer(self.release_command.as_deref(), campaign, nodes, &self.inbox);
             }
-            Effect::Resized { .. } => {}
+            Effect::Resized { request, resize } => self.pmix.resized(request, &resize),
             Effect::CleanJob(job) => self.processes.clean_job(job),
             Effect::Exit { code } => self.exit = Some(code),
         }

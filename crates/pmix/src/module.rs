@@ -533,14 +533,19 @@ unsafe fn app_of(app: &sys::pmix_app_t) -> App {
 
 unsafe extern "C" fn allocate(
     proc: *const sys::pmix_proc_t,
-    _directive: sys::pmix_alloc_directive_t,
-    _info: *const sys::pmix_info_t,
-    _ninfo: usize,
-    _callback: sys::pmix_info_cbfunc_t,
-    _data: *mut c_void,
+    directive: sys::pmix_alloc_directive_t,
+    info: *const sys::pmix_info_t,
+    ninfo: usize,
+    callback: sys::pmix_info_cbfunc_t,
+    data: *mut c_void,
 ) -> sys::pmix_status_t {
-    // SAFETY: see `client_connected`; so in every refusal below.
-    unsafe { refuse("allocation", proc) }
+    // SAFETY: see `client_connected`.
+    let (proc, required, info) =
+        unsafe { (Proc::from_raw(proc), Info::required_keys(info, ninfo), Info::from_array(info, ninfo)) };
+    raise(|inner| {
+        let reply = info_reply(inner, callback, data);
+        Some(Upcall::Allocate { proc: proc?, directive, info, required, reply })
+    })
 }
 
 unsafe extern "C" fn monitor(
@@ -552,7 +557,7 @@ unsafe extern "C" fn monitor(
     _callback: sys::pmix_info_cbfunc_t,
     _data: *mut c_void,
 ) -> sys::pmix_status_t {
-    // SAFETY: see `allocate`.
+    // SAFETY: see `client_connected`; so in every refusal below.
     unsafe { refuse("monitoring", proc) }
 }
 
@@ -611,6 +616,6 @@ unsafe extern "C" fn group(
     _data: *mut c_void,
 ) -> sys::pmix_status_t {
     let first = if nprocs == 0 { std::ptr::null() } else { procs };
-    // SAFETY: see `allocate`; the first of the members stands for all.
+    // SAFETY: see `monitor`; the first of the members stands for all.
     unsafe { refuse("group", first) }
 }

@@ -46,6 +46,10 @@ impl Status {
     pub const COMM_FAILURE: Self = Self(sys::PMIX_ERR_COMM_FAILURE);
     /// Event: a job has ended.
     pub const EVENT_JOB_END: Self = Self(sys::PMIX_EVENT_JOB_END);
+    /// Event: the DVM has the size that was asked for. No release that is bound here has the name.
+    pub const DVM_IS_READY: Self = Self(-195);
+    /// Event: the DVM could not be given the size that was asked for. As [`Status::DVM_IS_READY`].
+    pub const DVM_MOD: Self = Self(-196);
 
     /// The end of standard input was taken.
     pub const IOF_COMPLETE: Self = Self(sys::PMIX_ERR_IOF_COMPLETE);
@@ -79,6 +83,8 @@ impl Status {
             Self::EXIT_NONZERO_TERM => "ERR_EXIT_NONZERO_TERM",
             Self::COMM_FAILURE => "ERR_COMM_FAILURE",
             Self::EVENT_JOB_END => "EVENT_JOB_END",
+            Self::DVM_IS_READY => "DVM_IS_READY",
+            Self::DVM_MOD => "ERR_DVM_MOD",
             Self::IOF_COMPLETE => "ERR_IOF_COMPLETE",
             _ => return None,
         })

@@ -148,6 +148,19 @@ pub enum Upcall {
         /// Takes details, usually none.
         reply: Completer<Vec<Info>>,
     },
+    /// A local process or a tool wants more of the machine, or less.
+    Allocate {
+        /// Who asks.
+        proc: Proc,
+        /// Which way: a `PMIX_ALLOC_*` number.
+        directive: u8,
+        /// How much of what.
+        info: Vec<Info>,
+        /// Keys in `info` that the asker insists on (`PMIX_INFO_REQD`): to be obeyed, or the whole refused.
+        required: Vec<String>,
+        /// Takes the identity of the allocation.
+        reply: Completer<Vec<Info>>,
+    },
     /// A tool has connected. Only where the server was started with tool support.
     ToolConnected {
         /// What it says of itself: `PMIX_USERID`, and a name if it has one (`PMIX_NSPACE`, `PMIX_RANK`).

@@ -85,6 +85,16 @@ impl Info {
         // SAFETY: the caller's promise.
         unsafe { infos_at_depth(raw, count, 0) }
     }
+
+    /// The keys that whoever sent the infos insists on.
+    ///
+    /// # Safety
+    /// As [`Info::from_array`].
+    pub(crate) unsafe fn required_keys(raw: *const sys::pmix_info_t, count: usize) -> Vec<String> {
+        // SAFETY: the caller's promise.
+        let raw = unsafe { slice(raw, count) };
+        raw.iter().filter(|info| info.flags & sys::PMIX_INFO_REQD != 0).map(|info| bounded_text(&info.key)).collect()
+    }
 }
 
 /// A value. Types that no part of Ferrite reads yet come as [`Value::Other`]. It can be serialized, to travel between daemons

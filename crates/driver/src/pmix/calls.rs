@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use ferrite_core::{AbortScope, Input, PmixCall, PmixToken};
-use ferrite_pmix::{Completer, Proc, Published, Status, Upcall};
+use ferrite_pmix::{Completer, Info, Proc, Published, Status, Upcall};
 use ferrite_types::{JobId, ProcId, Rank};
-use ferrite_wire::{CollectiveResult, DataCall, Found, Members};
+use ferrite_wire::{CollectiveResult, DataCall, Found, Members, Resize};
 
-use super::{published, spawn};
+use super::{allocate, published, spawn};
 use crate::Inbox;
 
 /// The jobs that may call, by namespace.
@@ -34,6 +34,7 @@ enum Reply {
     Data(Completer<Vec<u8>>),
     Spawned(Completer<String>),
     Found(Completer<Vec<Published>>),
+    Allocation(Completer<Vec<Info>>),
 }
 
 impl Reply {
@@ -41,7 +42,9 @@ impl Reply {
         match self {
             Reply::Done(reply) => reply.complete(result.map(drop).map_err(Status)),
             Reply::Data(reply) => reply.complete(result.map(Vec::from).map_err(Status)),
-            Reply::Spawned(_) | Reply::Found(_) => self.fail(result.err().map_or(Status::ERROR, Status)),
+            Reply::Spawned(_) | Reply::Found(_) | Reply::Allocation(_) => {
+                self.fail(result.err().map_or(Status::ERROR, Status))
+            }
         }
     }
 
@@ -51,6 +54,7 @@ impl Reply {
             Reply::Data(reply) => reply.complete(Err(status)),
             Reply::Spawned(reply) => reply.complete(Err(status)),
             Reply::Found(reply) => reply.complete(Err(status)),
+            Reply::Allocation(reply) => reply.complete(Err(status)),
         }
     }
 }
@@ -130,6 +134,18 @@ impl Calls {
                     Err(status) => reply.complete(Err(status)),
                 }
             }
+            Upcall::Allocate { proc, directive, info, required, reply } => {
+                let Some(proc) = find(&proc, names) else {
+                    return reply.complete(Err(Status::NOT_FOUND));
+                };
+                match allocate::request(directive, &info, &required) {
+                    Ok(request) => {
+                        let token = self.keep(proc.job, Reply::Allocation(reply));
+                        self.pass(PmixCall::Resize { proc, request, token });
+                    }
+                    Err(refusal) => reply.complete(Err(refusal.told(&proc))),
+                }
+            }
             Upcall::Log { reply, .. } | Upcall::PushStdin { reply, .. } => reply.refuse(),
             Upcall::ToolConnected { reply, .. } => reply.refuse(),
             Upcall::Query { reply, .. } => reply.refuse(),
@@ -149,6 +165,15 @@ impl Calls {
     pub(super) fn reply(&mut self, token: PmixToken, result: CollectiveResult) {
         if let Some((_, reply)) = self.waiting.remove(&token) {
             reply.give(result);
+        }
+    }
+
+    /// The machine's answer to a process that wants another size.
+    pub(super) fn reply_resize(&mut self, token: PmixToken, resize: &Resize) {
+        match self.waiting.remove(&token) {
+            Some((_, Reply::Allocation(reply))) => reply.complete(allocate::answer(resize)),
+            Some((_, reply)) => reply.fail(Status::ERROR),
+            None => {}
         }
     }
 

@@ -4,6 +4,7 @@
 //! The library is started when the first process knocks at the front door, or beside the launch of a program that is seen
 //! to use it; a job that never calls PMIx does not pay for it. It decides nothing about jobs.
 
+mod allocate;
 mod calls;
 mod door;
 mod events;
@@ -25,17 +26,18 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ferrite_core::{Input, PmixCall, PmixEffect, Registration};
+use ferrite_core::{Input, PmixCall, PmixEffect, Registration, RequestId};
 use ferrite_pmi1::{ClientPlace, client_env};
 use ferrite_pmix::{FrontDoor, Proc, ServerConfig, Status, compat_env};
 use ferrite_types::{DaemonRank, JobId, ProcId, Rank};
-use ferrite_wire::ProcFailure;
+use ferrite_wire::{ProcFailure, Resize};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::spawn_local;
 
 use crate::Inbox;
 use crate::control::Requests;
 use crate::session::Session;
+use allocate::SizeEvents;
 use calls::{Calls, Known, Names};
 use door::Door;
 use hint::Hints;
@@ -57,6 +59,7 @@ pub(crate) struct PmixBridge {
     shared: Rc<Shared>,
     pmi1: Pmi1,
     door: Option<Door>,
+    size_events: SizeEvents,
 }
 
 /// What the tasks of the bridge share with it.
@@ -111,7 +114,13 @@ impl PmixBridge {
             port: OnceCell::new(),
             inbox: inbox.clone(),
         };
-        PmixBridge { shared: Rc::new(shared), pmi1: Pmi1::new(inbox), door: None }
+        let size_events = SizeEvents::default();
+        PmixBridge { shared: Rc::new(shared), pmi1: Pmi1::new(inbox), door: None, size_events }
+    }
+
+    /// With the value of `prte_dvm_events`.
+    pub(crate) fn with_size_events(self, value: Option<&str>) -> Self {
+        PmixBridge { size_events: SizeEvents::of(value), ..self }
     }
 
     /// Opens the front door to PMIx tools as well, and leaves files by which they find it. Returns where it is, and what has to
@@ -146,11 +155,30 @@ impl PmixBridge {
             }
             PmixEffect::FetchModex { fetch, proc } => self.shared.fetch(fetch, proc),
             PmixEffect::Notify { job, failed } => self.shared.notify(job, &failed),
-            PmixEffect::ReplyResize { token, .. } => {
-                self.shared.calls.borrow_mut().reply(token, Err(Status::NOT_SUPPORTED.0));
+            PmixEffect::ReplyResize { token, resize } => {
+                self.shared.calls.borrow_mut().reply_resize(token, &resize);
             }
-            PmixEffect::ResizeEvent { .. } => {}
+            PmixEffect::ResizeEvent { proc, resize } => {
+                self.announce_size(Proc::new(proc.job.nspace(&self.shared.dvm), proc.rank.0), &resize);
+            }
             PmixEffect::Pmi1 { proc, data } => self.pmi1.write(proc, data),
+        }
+    }
+
+    /// What a tool has asked for has come to its end.
+    pub(crate) fn resized(&self, request: RequestId, resize: &Resize) {
+        let tool = self.shared.tools.as_ref().and_then(|tools| tools.borrow_mut().take_requester(request));
+        if let Some(tool) = tool {
+            self.announce_size(tool, resize);
+        }
+    }
+
+    /// To who asked, and to nobody else.
+    fn announce_size(&self, to: Proc, resize: &Resize) {
+        let notice = allocate::event(self.shared.server(), to, resize);
+        if let (Some(since), Some(worker), Some(notice)) = (self.size_events.since(), self.shared.worker.get(), notice)
+        {
+            worker.notify_since(since, notice);
         }
     }
 
@@ -256,10 +284,15 @@ impl Shared {
         let Some(worker) = self.worker.get().filter(|_| !to.is_empty()) else {
             return;
         };
-        let server = Proc::new(JobId::DAEMONS.nspace(&self.dvm), self.daemon.0);
+        let server = self.server();
         let nspace = id.nspace(&self.dvm);
         let notices = failed.iter().filter_map(|failed| events::failure(server.clone(), &nspace, failed, to));
         notices.for_each(|notice| worker.notify(notice));
+    }
+
+    /// This daemon as the library names it.
+    fn server(&self) -> Proc {
+        Proc::new(JobId::DAEMONS.nspace(&self.dvm), self.daemon.0)
     }
 
     fn fetch(self: &Rc<Self>, fetch: u64, proc: ProcId) {

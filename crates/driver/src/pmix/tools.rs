@@ -12,11 +12,11 @@ use ferrite_core::{Account, RequestId};
 use ferrite_pmix::{Completer, Info, Proc, Status, Upcall, Value};
 use ferrite_pmix_sys as sys;
 use ferrite_types::JobId;
-use ferrite_wire::Stream;
 use ferrite_wire::control::{Reply, Request, Submission};
+use ferrite_wire::{ResizeOutcome, ResizeRequest, Stream};
 
-use super::spawn;
 use super::worker::Worker;
+use super::{allocate, spawn};
 use crate::control::{Requests, Submitter};
 use crate::notice;
 
@@ -27,11 +27,13 @@ pub(super) struct Tools {
     next: u32,
     /// Connected tools and their jobs.
     tools: BTreeMap<Proc, Vec<(RequestId, Rc<ToolJob>)>>,
+    /// Tools whose changes of the DVM's size are under way.
+    resizing: Rc<RefCell<BTreeMap<RequestId, Proc>>>,
 }
 
 impl Tools {
     pub(super) fn new(requests: Requests, dvm: &str) -> Tools {
-        Tools { requests, dvm: dvm.to_owned(), next: 0, tools: BTreeMap::new() }
+        Tools { requests, dvm: dvm.to_owned(), next: 0, tools: BTreeMap::new(), resizing: Rc::default() }
     }
 
     /// Takes what comes from a tool; gives back what does not.
@@ -45,6 +47,9 @@ impl Tools {
             Upcall::PushStdin { targets, data, reply, .. } => self.push(&targets, data, reply),
             Upcall::JobControl { proc, targets, directives, reply } if self.tools.contains_key(&proc) => {
                 self.control(&targets, &directives, reply);
+            }
+            Upcall::Allocate { proc, directive, info, required, reply } if self.tools.contains_key(&proc) => {
+                self.resize(proc, allocate::request(directive, &info, &required), reply);
             }
             Upcall::Lost { proc } => self.forget(&proc),
             Upcall::ClientFinalized { proc, reply } if self.tools.contains_key(&proc) => {
@@ -126,13 +131,38 @@ impl Tools {
         });
     }
 
+    fn resize(&self, tool: Proc, wish: Result<ResizeRequest, allocate::Refusal>, reply: Completer<Vec<Info>>) {
+        let request = match wish {
+            Ok(request) => Request::Resize(Box::new(request)),
+            Err(refusal) => return reply.complete(Err(refusal.told(&tool.nspace))),
+        };
+        let resizing = self.resizing.clone();
+        self.requests.ask_numbered(request, move |id, answer| {
+            let Reply::Resize(resize) = answer else {
+                return reply.complete(Err(Status::ERROR));
+            };
+            if resize.outcome == ResizeOutcome::Begun {
+                resizing.borrow_mut().insert(id, tool);
+            }
+            reply.complete(allocate::answer(&resize));
+        });
+    }
+
+    /// Who is to hear of the end of a change of the DVM's size; once.
+    pub(super) fn take_requester(&mut self, request: RequestId) -> Option<Proc> {
+        self.resizing.borrow_mut().remove(&request)
+    }
+
     fn job_of(&self, nspace: &str) -> Option<JobId> {
         let number = nspace.strip_prefix(&self.dvm)?.strip_prefix('@')?;
         number.parse().ok().filter(|number| *number > 0).map(JobId)
     }
 
-    /// A tool is gone, and so are its jobs.
+    /// A tool is gone, and so are its jobs. What it has changed of the DVM stays.
     fn forget(&mut self, tool: &Proc) {
+        for (request, _) in self.resizing.borrow_mut().extract_if(.., |_, requester| requester == tool) {
+            self.requests.gone(request);
+        }
         for (request, job) in self.tools.remove(tool).unwrap_or_default() {
             if !*job.over.borrow() {
                 self.requests.gone(request);

@@ -36,7 +36,8 @@ enum Order {
     Deregister(String),
     Fetch(Proc, Fetched),
     Deliver(Proc, OutputChannel, Vec<u8>, Box<dyn FnOnce() + Send>),
-    Notify(Box<Notice>),
+    /// From this major release of the library on.
+    Notify(Box<Notice>, u32),
     Port(oneshot::Sender<Option<u16>>),
     Abandon,
 }
@@ -98,7 +99,11 @@ impl Worker {
     }
     /// Sends an event. Nobody says whether it was heard.
     pub(super) fn notify(&self, notice: Notice) {
-        self.order(Order::Notify(Box::new(notice)));
+        self.notify_since(0, notice);
+    }
+    /// Sends an event if the library's major release is this one or a later one.
+    pub(super) fn notify_since(&self, major: u32, notice: Notice) {
+        self.order(Order::Notify(Box::new(notice), major));
     }
     /// The library's port, once everything that was ordered before is done. `None` when there is no server.
     pub(super) async fn port(&self) -> Option<u16> {
@@ -135,7 +140,10 @@ fn serve(server: Server, todo: &Receiver<Order>, events: &UnboundedSender<Event>
                     tracing::debug!(%error, "a tool does not get output");
                 }
             }
-            Order::Notify(notice) => {
+            Order::Notify(notice, since) if server.version().major < since => {
+                tracing::debug!(code = ?notice.code, since, "an event that libpmix does not know is not sent");
+            }
+            Order::Notify(notice, _) => {
                 if let Err(error) = server.notify(&notice) {
                     tracing::debug!(%error, "an event is not sent");
                 }
@@ -155,7 +163,7 @@ fn refuse(todo: &Receiver<Order>) {
             Order::Fetch(_, done) => done(Err(Status::NOT_RUNNING)),
             Order::Deliver(.., done) => done(),
             Order::Port(reply) => drop(reply),
-            Order::Register(..) | Order::Deregister(_) | Order::Notify(_) => {}
+            Order::Register(..) | Order::Deregister(_) | Order::Notify(..) => {}
             Order::Abandon => return,
         }
     }

@@ -312,7 +312,9 @@ impl Node {
                 say("NOTE refused unpublish");
                 reply.refuse();
             }
-            Upcall::Query { reply, .. } | Upcall::JobControl { reply, .. } => reply.refuse(),
+            Upcall::Query { reply, .. } | Upcall::JobControl { reply, .. } | Upcall::Allocate { reply, .. } => {
+                reply.refuse();
+            }
             Upcall::Event { code, .. } => say(&format!("NOTE event {code}")),
             Upcall::Refused { service, .. } => say(&format!("NOTE refused {service}")),
             Upcall::Spawn { reply, .. } => {

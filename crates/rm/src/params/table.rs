@@ -191,6 +191,12 @@ pub const KNOWN: &[Known] = &[
     known("prte_default_hostfile", Kind::Text, None, "hostfile used when none is given; none = no such file"),
     known("prte_do_not_resolve", Kind::Flag, Some("true"), "names of hosts are not looked up"),
     known(
+        "prte_dvm_events",
+        Kind::OneOf(&["auto", "always", "never"]),
+        Some("auto"),
+        "events PMIX_DVM_IS_READY and PMIX_ERR_DVM_MOD for who asked for another size: auto = when libpmix knows them",
+    ),
+    known(
         "prte_elastic_mode",
         Kind::Flag,
         Some("false"),
