@@ -9,6 +9,7 @@ mod chaos;
 mod context;
 mod dvm;
 mod elastic;
+mod elastic_pmix;
 mod endings;
 mod mpi;
 mod output;
@@ -79,6 +80,7 @@ fn all() -> Vec<Scenario> {
     all.extend(bad_input::all());
     all.extend(streams::all());
     all.extend(dvm::all());
+    all.extend(elastic_pmix::all());
     // Last: they want a bed of another size.
     all.extend(elastic::all());
     all.extend(chaos::all());

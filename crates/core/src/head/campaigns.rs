@@ -114,6 +114,11 @@ impl Campaigns {
         self.open.iter().find(|(_, campaign)| campaign.targets.contains_key(&rank)).map(|(id, _)| *id)
     }
 
+    /// Grow campaigns that may still succeed.
+    pub(super) fn coming(&self) -> impl Iterator<Item = &Campaign> {
+        self.open.values().filter(|campaign| campaign.kind == CampaignKind::Grow && campaign.failure.is_none())
+    }
+
     /// The latest open campaign that is about a node: the one that decides what becomes of it.
     pub(super) fn of_node(&self, node: NodeId) -> Option<(CampaignId, CampaignKind)> {
         let about = self.open.iter().rev().find(|(_, campaign)| campaign.nodes.contains(&node));
@@ -134,10 +139,11 @@ impl Head {
             ResizeRequest::Shrink(shrink) => shrink.wait,
         };
         let requester = if wait { Requester::Waiting(id) } else { Requester::Answered(id) };
-        let (_, resize) = self.resize(request, requester, cx);
+        let (campaign, resize) = self.resize(request, requester, cx);
         if !(wait && resize.outcome == ResizeOutcome::Begun) {
             cx.reply(id, Reply::Resize(Box::new(resize)));
         }
+        campaign.into_iter().for_each(|campaign| self.proceed(campaign, cx));
     }
 
     /// A process wants another size.
@@ -149,12 +155,13 @@ impl Head {
         request: &ResizeRequest,
         cx: &mut Cx,
     ) {
-        let (_, resize) = self.resize(request, Requester::Proc(proc, daemon), cx);
+        let (campaign, resize) = self.resize(request, Requester::Proc(proc, daemon), cx);
         cx.send(daemon, Message::ResizeReply { id, resize: Box::new(resize) });
+        campaign.into_iter().for_each(|campaign| self.proceed(campaign, cx));
     }
 
-    /// The first phase: refused without a trace, true already, or begun. The campaign is opened here and goes its way when the
-    /// answer is out.
+    /// The first phase: refused without a trace, true already, or begun. The campaign is opened here; the caller has it
+    /// proceed when the answer is out, because it may end at once.
     pub(super) fn resize(
         &mut self,
         request: &ResizeRequest,
@@ -220,12 +227,6 @@ impl Head {
         Plan { kind: CampaignKind::Grow, alloc_id, req_id, nodes, slots }
     }
 
-    /// The allocation that nodes belong to, for an answer: the first one's, or the DVM's own.
-    pub(super) fn alloc_id_of(&self, nodes: &[NodeId]) -> String {
-        let session = nodes.first().and_then(|node| self.sessions.of_node(*node));
-        session.map_or_else(|| self.config.dvm.clone(), |session| session.alloc_id.clone())
-    }
-
     fn resize_of(&self, alloc_id: &str, req_id: Option<&String>, nodes: &[NodeId], outcome: ResizeOutcome) -> Resize {
         Resize { alloc_id: alloc_id.to_owned(), req_id: req_id.cloned(), nodes: self.names(nodes), outcome }
     }
@@ -263,12 +264,11 @@ impl Head {
         };
         self.campaigns.open.insert(id, campaign);
         self.step(id, CampaignStep::Open, cx);
-        self.proceed(id, cx);
         id
     }
 
     /// A campaign that nothing is before begins.
-    fn proceed(&mut self, id: CampaignId, cx: &mut Cx) {
+    pub(super) fn proceed(&mut self, id: CampaignId, cx: &mut Cx) {
         let Some(campaign) = self.campaigns.open.get(&id) else { return };
         match (campaign.behind.is_empty(), campaign.kind) {
             (false, _) => self.step(id, CampaignStep::Behind, cx),

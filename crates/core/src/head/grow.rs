@@ -46,13 +46,7 @@ impl Head {
         if request.hosts.is_empty() && request.activate.is_empty() && request.count == 0 {
             return bad("The request names no nodes and no number of nodes.");
         }
-        let session = match &request.alloc_id {
-            None => None,
-            Some(id) => match self.sessions.find(id) {
-                Some(session) => Some(session),
-                None => return Err(Trouble::new(PMIX_ERR_NOT_FOUND, format!("There is no allocation {id}."))),
-            },
-        };
+        let session = request.alloc_id.as_ref().map(|name| self.allocation_named(name)).transpose()?;
         let mut wanted = Vec::new();
         for host in &request.hosts {
             wanted.push(self.wanted(host, &wanted)?);

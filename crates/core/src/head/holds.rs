@@ -51,6 +51,7 @@ impl Head {
         };
         let request = ResizeRequest::Grow((**request).clone());
         let (grows, resize) = self.resize(&request, Requester::Nobody, cx);
+        grows.into_iter().for_each(|campaign| self.proceed(campaign, cx));
         match resize.outcome {
             ResizeOutcome::Refused { status, cause } => Err(Trouble { status, cause }),
             ResizeOutcome::Unchanged | ResizeOutcome::Begun | ResizeOutcome::Done | ResizeOutcome::Failed { .. } => {

@@ -1,6 +1,7 @@
 //! The head: brings the DVM up, walks jobs through their states, decides what a failure means, answers clients. It
 //! never touches a process: daemons do, its own node's included.
 
+mod allocations;
 mod bringup;
 mod campaigns;
 mod collective;

@@ -74,6 +74,12 @@ impl Sessions {
         self.known.iter().find(|(_, session)| session.alloc_id == alloc_id).map(|(id, _)| *id)
     }
 
+    /// By the name that their requesters gave them.
+    pub(super) fn called(&self, req_id: &str) -> Vec<u32> {
+        let called = self.known.iter().filter(|(_, session)| session.req_id.as_deref() == Some(req_id));
+        called.map(|(id, _)| *id).collect()
+    }
+
     /// The allocation that a node came with.
     pub(super) fn of_node(&self, node: NodeId) -> Option<&Session> {
         self.known.values().find(|session| session.nodes.contains(&node))
@@ -209,7 +215,8 @@ impl Head {
                 nodes,
                 slots: Vec::new(),
             };
-            self.open_campaign(plan, Requester::Nobody, cx);
+            let campaign = self.open_campaign(plan, Requester::Nobody, cx);
+            self.proceed(campaign, cx);
         } else {
             self.serve_queue(cx);
         }

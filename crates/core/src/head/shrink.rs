@@ -18,13 +18,8 @@ use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_FOUND, PMIX_ERR_OUT_OF
 impl Head {
     /// What a shrink request comes to. Nothing has changed when it is refused.
     pub(super) fn plan_shrink(&mut self, request: &ShrinkRequest) -> Result<Plan, Trouble> {
-        let of_allocation = match &request.alloc_id {
-            None => None,
-            Some(id) => match self.sessions.find(id).and_then(|id| self.sessions.get(id)) {
-                Some(session) => Some(session.nodes.clone()),
-                None => return Err(Trouble::new(PMIX_ERR_NOT_FOUND, format!("There is no allocation {id}."))),
-            },
-        };
+        let session = request.alloc_id.as_ref().map(|name| self.allocation_named(name)).transpose()?;
+        let (named, of_allocation) = session.map(|session| self.allocation_of(session)).unzip();
         let belongs = |node: NodeId| of_allocation.as_ref().is_none_or(|nodes| nodes.contains(&node));
         let mut nodes = Vec::new();
         for name in &request.nodes {
@@ -61,7 +56,7 @@ impl Head {
             Some((_, CampaignKind::Grow)) => true,
             None => self.record(*node).daemon.is_some(),
         });
-        let alloc_id = request.alloc_id.clone().unwrap_or_else(|| self.alloc_id_of(&nodes));
+        let alloc_id = named.unwrap_or_else(|| self.alloc_id_of(&nodes));
         Ok(Plan { kind: CampaignKind::Shrink, alloc_id, req_id: request.req_id.clone(), nodes, slots: Vec::new() })
     }
 

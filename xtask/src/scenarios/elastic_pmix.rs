@@ -1,0 +1,150 @@
+//! A DVM whose size is changed from inside: `PMIx_Allocation_request` of processes and tools, its answer, and the event at the end.
+
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+
+use super::context::{Context, Expect};
+use super::dvm::stop_dvm;
+use super::{Scenario, scenarios};
+use crate::programs::pmix_program;
+use crate::runner::{self, Outcome};
+
+/// Events have codes that released versions of PMIx have no names for.
+const EVENTS: &str = "--prtemca prte_dvm_events always";
+
+pub(super) fn all() -> Vec<Scenario> {
+    scenarios![
+        a_process_grows_the_dvm_and_gives_the_nodes_back,
+        a_process_hears_why_the_dvm_did_not_grow,
+        a_refused_or_needless_request_makes_no_event,
+        a_tool_of_pmix_grows_the_dvm_and_gives_the_nodes_back,
+        events_without_a_name_in_pmix_are_sent_only_on_demand,
+    ]
+}
+
+/// An elastic DVM on n0 and n1 around `body`.
+fn in_dvm(c: &Context, options: &str, body: impl FnOnce() -> Result<()>) -> Result<()> {
+    let prte = c.tool("prte", "--daemonize --host n0:4,n1:4 --prtemca prte_elastic_mode 1")?;
+    prte.words(options.split_whitespace())?.run()?.code(0)?;
+    body()?;
+    stop_dvm(c)
+}
+
+/// What the first process of `prun OPTIONS elastic STEPS` says, and the others.
+fn elastic(c: &Context, options: &str, steps: &str) -> Result<Vec<String>> {
+    let job = c.tool("prun", options)?.program(&pmix_program("elastic")?)?.words(steps.split_whitespace())?;
+    said(job.run()?)
+}
+
+fn said(outcome: Outcome) -> Result<Vec<String>> {
+    Ok(outcome.code(0)?.stdout.lines().map(str::to_owned).collect())
+}
+
+fn hostnames(c: &Context, hosts: &str) -> Result<Outcome> {
+    c.tool("prun", "--map-by node -n")?
+        .words([hosts.split(',').count().to_string().as_str(), "--host", hosts, "hostname"])?
+        .run()
+}
+
+fn a_process_grows_the_dvm_and_gives_the_nodes_back(c: &Context) -> Result<()> {
+    in_dvm(c, EVENTS, || {
+        // From a node other than the head's, with bystanders beside it.
+        let lines = elastic(c, "-n 3 --host n1:3", "new=n2:2 event extend=n3 event quiet")?;
+        let expected = [
+            "new accepted a1 mine",
+            "ready a1 mine",
+            "extend accepted a1 more",
+            "ready a1 more",
+            "requester unheard 0",
+            "bystander unheard 0",
+            "bystander unheard 0",
+        ];
+        ensure!(lines == expected, "it says {lines:?}");
+        hostnames(c, "n2,n3")?.code(0)?.lines(&["n2".to_owned(), "n3".to_owned()])?;
+        let lines = elastic(c, "-n 1", "release=n3 event mine=n3 event release event quiet")?;
+        let expected = [
+            "release accepted a1 -",
+            "ready a1 -",
+            "mine accepted a1 mine",
+            "ready a1 mine",
+            "release accepted a1 -",
+            "ready a1 -",
+            "requester unheard 0",
+        ];
+        ensure!(lines == expected, "it says {lines:?}");
+        c.wait_for(2, "prted")?;
+        hostnames(c, "n2")?.failure()?;
+        Ok(())
+    })
+}
+
+/// By launcher (at once), and by time.
+fn a_process_hears_why_the_dvm_did_not_grow(c: &Context) -> Result<()> {
+    in_dvm(c, &format!("{EVENTS} --prtemca ferrite_launch_timeout 3"), || {
+        let lines = elastic(c, "-n 1", "new=no-such-node event quiet")?;
+        let expected = ["new accepted a1 mine", "failed -181 a1 mine explained", "requester unheard 0"];
+        ensure!(lines == expected, "it says {lines:?}");
+        c.bed().link(2, false)?;
+        let lines = elastic(c, "-n 1", "new=n2,n3 event quiet")?;
+        let expected = ["new accepted a2 mine", "failed -24 a2 mine explained", "requester unheard 0"];
+        ensure!(lines == expected, "it says {lines:?}");
+        hostnames(c, "n3")?.failure()?;
+        c.bed().link(2, true)?;
+        let lines = elastic(c, "-n 1", "new=n2,n3 event quiet")?;
+        ensure!(lines.get(1).is_some_and(|line| line == "ready a3 mine"), "it says {lines:?}");
+        hostnames(c, "n2,n3")?.code(0)?;
+        Ok(())
+    })
+}
+
+fn a_refused_or_needless_request_makes_no_event(c: &Context) -> Result<()> {
+    in_dvm(c, EVENTS, || {
+        let lines = elastic(c, "-n 1", "unknown release=n3 new=n2;true count=7 must new=n1 quiet")?;
+        let expected = [
+            "unknown refused -46",
+            "release refused -46",
+            "new refused -27",
+            "count refused -29",
+            "must refused -47",
+            "new accepted a1 mine",
+            "requester unheard 0",
+        ];
+        ensure!(lines == expected, "it says {lines:?}");
+        c.wait_for(2, "prted")
+    })
+}
+
+fn a_tool_of_pmix_grows_the_dvm_and_gives_the_nodes_back(c: &Context) -> Result<()> {
+    let tool = pmix_program("elastic")?;
+    in_dvm(c, EVENTS, || {
+        let steps = ["tool", "unknown", "new=n2,n3", "event", "release=n2", "event", "release", "event", "quiet"];
+        let lines = said(runner::run(c.bed().command(0, &tool)?.args(steps), Duration::from_secs(60))?)?;
+        let expected = [
+            "unknown refused -46",
+            "new accepted a1 mine",
+            "ready a1 mine",
+            "release accepted a1 -",
+            "ready a1 -",
+            "release accepted a1 -",
+            "ready a1 -",
+            "requester unheard 0",
+        ];
+        ensure!(lines == expected, "it says {lines:?}");
+        // One that does not wait for the end: it comes all the same.
+        let lines = said(runner::run(c.bed().command(0, &tool)?.args(["tool", "new=n2"]), Duration::from_secs(60))?)?;
+        ensure!(lines == ["new accepted a2 mine"], "it says {lines:?}");
+        c.wait_for(4, "prted")
+    })
+}
+
+fn events_without_a_name_in_pmix_are_sent_only_on_demand(c: &Context) -> Result<()> {
+    for options in ["", "--prtemca prte_dvm_events never"] {
+        in_dvm(c, options, || {
+            let lines = elastic(c, "-n 1", "new=n2 quiet")?;
+            ensure!(lines == ["new accepted a1 mine", "requester unheard 0"], "it says {lines:?}");
+            c.wait_for(4, "prted")
+        })?;
+    }
+    Ok(())
+}
