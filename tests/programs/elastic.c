@@ -1,5 +1,6 @@
-/* Changes of the DVM's size, asked for from inside: `elastic [tool] STEP...`. The first process of the job takes the steps, the
-   others wait for its end and tell what they have heard, which should be nothing. With `tool` it is no process of a job.
+/* Changes of the DVM's size, asked for from inside: `elastic [tool|deaf] STEP...`. The first process of the job takes the steps, the
+   others wait for its end and tell what they have heard, which should be nothing. With `tool` it is no process of a job; with
+   `deaf` it has no handler for the events, only one for everything, as MPI libraries have.
    STEP: `new=LIST`, `count=N` and `extend=LIST`, `mine=LIST` (extends the allocation by the requester's own name for it),
    `release` (the allocation), `release=LIST`, `unknown` (releases what does not exist), `must` (insists on what nobody offers):
    one request each, told with its answer. `event` waits for the end of a request and tells of it; `quiet` tells how many events
@@ -58,7 +59,7 @@ static void resized(size_t id, pmix_status_t status, const pmix_proc_t *source, 
         done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
 }
 
-/* A handler of everything, such as MPI libraries have, must be spared. */
+/* MPI libraries take what they hear here for the end of the world. */
 static void anything(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
                      pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *data)
 {
@@ -182,17 +183,20 @@ int main(int argc, char **argv)
 {
     pmix_proc_t me, all;
     bool is_tool = argc > 1 && !strcmp(argv[1], "tool");
+    bool is_deaf = argc > 1 && !strcmp(argv[1], "deaf");
     check("init", is_tool ? PMIx_tool_init(&me, NULL, 0) : PMIx_Init(&me, NULL, 0));
     pmix_status_t codes[] = {DVM_IS_READY, ERR_DVM_MOD};
-    PMIx_Register_event_handler(NULL, 0, NULL, 0, anything, NULL, NULL);
-    PMIx_Register_event_handler(codes, 2, NULL, 0, resized, registered, NULL);
+    if (is_deaf)
+        PMIx_Register_event_handler(NULL, 0, NULL, 0, anything, registered, NULL);
+    else
+        PMIx_Register_event_handler(codes, 2, NULL, 0, resized, registered, NULL);
     pthread_mutex_lock(&lock);
     while (!is_registered)
         pthread_cond_wait(&changed, &lock);
     pthread_mutex_unlock(&lock);
 
     if (is_tool || me.rank == 0)
-        for (int i = is_tool ? 2 : 1; i < argc; i++)
+        for (int i = is_tool || is_deaf ? 2 : 1; i < argc; i++)
             take(argv[i]);
     if (is_tool) {
         check("finalize", PMIx_tool_finalize());

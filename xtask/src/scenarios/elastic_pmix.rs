@@ -19,6 +19,7 @@ pub(super) fn all() -> Vec<Scenario> {
         a_process_hears_why_the_dvm_did_not_grow,
         a_refused_or_needless_request_makes_no_event,
         a_tool_of_pmix_grows_the_dvm_and_gives_the_nodes_back,
+        an_event_for_the_requester_does_not_reach_handlers_of_everything,
         events_without_a_name_in_pmix_are_sent_only_on_demand,
     ]
 }
@@ -134,6 +135,16 @@ fn a_tool_of_pmix_grows_the_dvm_and_gives_the_nodes_back(c: &Context) -> Result<
         // One that does not wait for the end: it comes all the same.
         let lines = said(runner::run(c.bed().command(0, &tool)?.args(["tool", "new=n2"]), Duration::from_secs(60))?)?;
         ensure!(lines == ["new accepted a2 mine"], "it says {lines:?}");
+        c.wait_for(4, "prted")
+    })
+}
+
+/// MPI libraries have such handlers, and some take any error for the end.
+fn an_event_for_the_requester_does_not_reach_handlers_of_everything(c: &Context) -> Result<()> {
+    in_dvm(c, EVENTS, || {
+        let lines = elastic(c, "-n 1", "deaf new=n2 quiet new=no-such-node quiet")?;
+        let expected = ["new accepted a1 mine", "requester unheard 0", "new accepted a2 mine", "requester unheard 0"];
+        ensure!(lines == expected, "it says {lines:?}");
         c.wait_for(4, "prted")
     })
 }

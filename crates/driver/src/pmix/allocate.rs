@@ -212,3 +212,163 @@ impl SizeEvents {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ferrite_types::SlotCount;
+
+    use super::*;
+
+    const NEW: u8 = sys::PMIX_ALLOC_NEW as u8;
+    const EXTEND: u8 = sys::PMIX_ALLOC_EXTEND as u8;
+    const RELEASE: u8 = sys::PMIX_ALLOC_RELEASE as u8;
+
+    fn id(text: &str) -> Info {
+        Info::new(sys::PMIX_ALLOC_ID, text)
+    }
+    fn req_id(text: &str) -> Info {
+        Info::new(sys::PMIX_ALLOC_REQ_ID, text)
+    }
+    fn nodes(list: &str) -> Info {
+        Info::new(sys::PMIX_ALLOC_NODE_LIST, list)
+    }
+    fn count(number: u64) -> Info {
+        Info::new(sys::PMIX_ALLOC_NUM_NODES, number)
+    }
+
+    fn grow(directive: u8, info: &[Info]) -> GrowRequest {
+        match request(directive, info, &[]) {
+            Ok(ResizeRequest::Grow(grow)) => grow,
+            other => panic!("no grow: {other:?}"),
+        }
+    }
+    fn shrink(info: &[Info]) -> ShrinkRequest {
+        match request(RELEASE, info, &[]) {
+            Ok(ResizeRequest::Shrink(shrink)) => shrink,
+            other => panic!("no shrink: {other:?}"),
+        }
+    }
+    fn refused(directive: u8, info: &[Info]) -> Status {
+        request(directive, info, &[]).unwrap_err().status
+    }
+    fn added(name: &str, slots: SlotChange) -> AddedHost {
+        AddedHost { host: HostEntry::named(name), slots }
+    }
+
+    #[test]
+    fn a_new_allocation_has_nodes_by_name_with_slots_and_nodes_by_number() {
+        let asked = grow(NEW, &[nodes("n5:4, n6,n7:+2"), count(3), req_id("mine")]);
+        let hosts =
+            [added("n5", SlotChange::Set(4)), added("n6", SlotChange::Unstated), added("n7", SlotChange::Adjust(2))];
+        let expected = GrowRequest {
+            hosts: hosts.into(),
+            count: 3,
+            req_id: Some("mine".to_owned()),
+            reserve: true,
+            ..GrowRequest::default()
+        };
+        assert_eq!(asked, expected);
+        let asked = grow(NEW, &[nodes("+n1,me@n2")]);
+        assert_eq!(asked.activate, [Activation::Nodes(vec![HostRef::Relative(1, SlotCount::FromCores)])]);
+        assert_eq!(asked.hosts[0].host.user.as_deref(), Some("me"));
+        assert_eq!(grow(NEW, &[id("a1"), count(1)]).alloc_id, None, "a new one has an id of its own");
+    }
+
+    #[test]
+    fn an_extension_names_its_allocation_by_id_or_by_the_requesters_own_name() {
+        assert_eq!(grow(EXTEND, &[id("a1"), count(1), req_id("more")]).alloc_id.as_deref(), Some("a1"));
+        let mine = grow(EXTEND, &[count(1), req_id("mine")]);
+        assert_eq!((mine.alloc_id.as_deref(), mine.req_id.as_deref()), (Some("mine"), Some("mine")));
+        assert_eq!(refused(EXTEND, &[count(1)]), Status::BAD_PARAM);
+    }
+
+    #[test]
+    fn a_release_names_nodes_a_number_or_an_allocation() {
+        let asked = shrink(&[nodes("n1,n2:4"), req_id("r")]);
+        let names = ["n1", "n2"].map(String::from);
+        let expected = ShrinkRequest { nodes: names.into(), req_id: Some("r".to_owned()), ..ShrinkRequest::default() };
+        assert_eq!(asked, expected);
+        let asked = shrink(&[count(2), id("a1")]);
+        assert_eq!((asked.count, asked.alloc_id.as_deref()), (2, Some("a1")));
+        assert_eq!(shrink(&[req_id("mine")]).alloc_id.as_deref(), Some("mine"), "nothing else says what is to go");
+        assert_eq!(shrink(&[req_id("mine"), count(1)]).alloc_id, None);
+        for list in ["n1:+2", "+n1", "^n1", "+e"] {
+            assert_eq!(refused(RELEASE, &[nodes(list)]), Status::BAD_PARAM, "{list}");
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        for list in ["n1;reboot", "$(reboot)", "`x`", "n1,,n2", "", "-oProxyCommand=x", "n1:many", "+e", "^n1", "n1 n2"]
+        {
+            assert_eq!(refused(NEW, &[nodes(list)]), Status::BAD_PARAM, "{list}");
+        }
+        let wrong = |key, value: Value| refused(NEW, &[count(1), Info::new(key, value)]);
+        assert_eq!(wrong(sys::PMIX_ALLOC_NUM_NODES, Value::I64(-1)), Status::BAD_PARAM);
+        assert_eq!(wrong(sys::PMIX_ALLOC_NUM_NODES, Value::U64(u64::MAX)), Status::BAD_PARAM);
+        assert_eq!(wrong(sys::PMIX_ALLOC_NUM_NODES, Value::from("2")), Status::BAD_PARAM);
+        assert_eq!(wrong(sys::PMIX_ALLOC_NODE_LIST, Value::Bool(true)), Status::BAD_PARAM);
+        assert_eq!(wrong(sys::PMIX_ALLOC_REQ_ID, Value::U32(7)), Status::BAD_PARAM);
+        assert_eq!(wrong(sys::PMIX_ALLOC_ID, Value::from("")), Status::BAD_PARAM);
+    }
+
+    #[test]
+    fn what_is_not_offered_is_refused_and_what_nobody_insists_on_is_passed_over() {
+        for directive in [0, sys::PMIX_ALLOC_REAQUIRE as u8, sys::PMIX_ALLOC_EXTERNAL as u8, 255] {
+            assert_eq!(refused(directive, &[count(1)]), Status::NOT_SUPPORTED, "{directive}");
+        }
+        let info = [count(1), Info::new(sys::PMIX_ALLOC_QUEUE, "fast")];
+        assert_eq!(grow(NEW, &info).count, 1);
+        let key = |key: &CStr| key.to_str().unwrap().to_owned();
+        assert!(request(NEW, &info, &[key(sys::PMIX_ALLOC_NUM_NODES)]).is_ok());
+        let refusal = request(NEW, &info, &[key(sys::PMIX_ALLOC_NUM_NODES), key(sys::PMIX_ALLOC_QUEUE)]).unwrap_err();
+        assert_eq!(refusal.status, Status::NOT_SUPPORTED);
+        assert!(refusal.cause.contains("pmix.alloc.queue"), "{}", refusal.cause);
+    }
+
+    fn resize(req_id: Option<&str>, outcome: ResizeOutcome) -> Resize {
+        let req_id = req_id.map(str::to_owned);
+        Resize { alloc_id: "a1".to_owned(), req_id, nodes: vec!["n1".to_owned()], outcome }
+    }
+    fn happened(req_id: Option<&str>, outcome: ResizeOutcome) -> Option<Notice> {
+        event(Proc::new("d@0", 2), Proc::new("d@1", 3), &resize(req_id, outcome))
+    }
+
+    #[test]
+    fn the_answer_is_the_identity_of_the_allocation_or_the_status_of_the_refusal() {
+        let both = vec![id("a1"), req_id("mine")];
+        assert_eq!(answer(&resize(Some("mine"), ResizeOutcome::Begun)), Ok(both));
+        assert_eq!(answer(&resize(None, ResizeOutcome::Unchanged)), Ok(vec![id("a1")]));
+        let outcome = ResizeOutcome::Refused { status: -46, cause: "no".to_owned() };
+        assert_eq!(answer(&resize(Some("mine"), outcome)), Err(Status::NOT_FOUND));
+    }
+
+    #[test]
+    fn the_event_goes_to_the_requester_alone_with_both_names_and_the_cause() {
+        let quietly = Info::new(sys::PMIX_EVENT_NON_DEFAULT, true);
+        let done = happened(Some("mine"), ResizeOutcome::Done).unwrap();
+        assert_eq!((done.code.0, &done.source), (-195, &Proc::new("d@0", 2)));
+        assert_eq!(done.to, Audience::Procs(vec![Proc::new("d@1", 3)]));
+        assert_eq!(done.info, [quietly.clone(), id("a1"), req_id("mine")]);
+        let failed = happened(None, ResizeOutcome::Failed { status: -181, cause: "why".to_owned() }).unwrap();
+        assert_eq!(failed.code.0, -196);
+        let cause = Info::new(sys::PMIX_JOB_TERM_STATUS, Value::Status(Status(-181)));
+        let words = Info::new(sys::PMIX_EVENT_TEXT_MESSAGE, "why");
+        assert_eq!(failed.info, [quietly, id("a1"), cause, words]);
+    }
+
+    #[test]
+    fn what_has_not_ended_and_what_has_not_begun_make_no_event() {
+        let refused = ResizeOutcome::Refused { status: -46, cause: String::new() };
+        for outcome in [ResizeOutcome::Begun, ResizeOutcome::Unchanged, refused] {
+            assert_eq!(happened(None, outcome), None);
+        }
+    }
+
+    #[test]
+    fn events_that_pmix_has_no_name_for_are_sent_only_on_demand() {
+        let since = |value| SizeEvents::of(value).since();
+        assert_eq!((since(None), since(Some("auto"))), (Some(7), Some(7)));
+        assert_eq!((since(Some("always")), since(Some("never"))), (Some(0), None));
+    }
+}
