@@ -507,7 +507,60 @@ fn a_whole_allocation_is_given_back_by_its_id_through_a_campaign_like_any_other(
     assert_eq!(dvm.offered, ["m1", "m0"]);
 }
 
+#[test]
+fn an_allocation_is_found_by_the_name_that_its_requester_gave_it_unless_that_fits_several() {
+    let mut dvm = dvm(2);
+    let mine = |host: &str| GrowRequest { req_id: Some("mine".to_owned()), ..grow(&[host]) };
+    dvm.ask(1, Request::Resize(Box::new(ResizeRequest::Grow(mine("m0")))));
+    let extension = GrowRequest { alloc_id: Some("mine".to_owned()), ..grow(&["m1"]) };
+    dvm.ask(2, Request::Resize(Box::new(ResizeRequest::Grow(extension))));
+    assert_eq!((outcome(&dvm, 2), &resize(&dvm, 2).alloc_id), (&ResizeOutcome::Done, &resize(&dvm, 1).alloc_id));
+    dvm.ask(3, Request::Resize(Box::new(ResizeRequest::Grow(mine("m2")))));
+    let all = |name: &str| ShrinkRequest { alloc_id: Some(name.to_owned()), wait: true, ..ShrinkRequest::default() };
+    dvm.ask(4, Request::Resize(Box::new(ResizeRequest::Shrink(all("mine")))));
+    assert_eq!(refused_with(&dvm, 4), -46, "two are called so");
+    let second = resize(&dvm, 3).alloc_id.clone();
+    dvm.ask(5, Request::Resize(Box::new(ResizeRequest::Shrink(all(&second)))));
+    dvm.ask(6, Request::Resize(Box::new(ResizeRequest::Shrink(all("mine")))));
+    assert_eq!((&resize(&dvm, 6).nodes[..], outcome(&dvm, 6)), (&["m0".into(), "m1".into()][..], &ResizeOutcome::Done));
+}
+
+#[test]
+fn an_allocation_may_be_given_back_by_its_id_before_it_is_there() {
+    let mut dvm = dvm(2);
+    dvm.silent_nodes.insert("m0".to_owned());
+    dvm.ask(1, Request::Resize(Box::new(ResizeRequest::Grow(GrowRequest { wait: false, ..grow(&["m0"]) }))));
+    let id = Some(resize(&dvm, 1).alloc_id.clone());
+    let all = ShrinkRequest { alloc_id: id.clone(), wait: true, ..ShrinkRequest::default() };
+    dvm.ask(2, Request::Resize(Box::new(ResizeRequest::Shrink(all.clone()))));
+    assert!(unanswered(&dvm, 2));
+    dvm.come(2);
+    assert_eq!((&resize(&dvm, 2).alloc_id, outcome(&dvm, 2)), (id.as_ref().unwrap(), &ResizeOutcome::Done));
+    assert_eq!(states(&mut dvm, 3), "n0 up, n1 up");
+    dvm.ask(4, Request::Resize(Box::new(ResizeRequest::Shrink(all))));
+    assert_eq!(refused_with(&dvm, 4), -46);
+}
+
 // --- the second phase
+
+#[test]
+fn the_answer_comes_before_the_end_also_when_the_end_comes_at_once() {
+    // Nothing was launched yet, so that nobody has noticed.
+    let mut dvm = with(1, &[("prte_elastic_mode", "1"), ("plm", "pigeons")]);
+    dvm.submit(1, on("a.out", &["n0"]));
+    let request = ResizeRequest::Grow(GrowRequest { wait: false, ..grow(&["m0"]) });
+    dvm.input(DaemonRank::HEAD, Input::Pmix(PmixCall::Resize { proc: common::proc(0), request, token: PmixToken(5) }));
+    dvm.run();
+    let heard: Vec<&ResizeOutcome> = dvm
+        .pmix
+        .iter()
+        .filter_map(|(_, effect)| match effect {
+            PmixEffect::ReplyResize { resize, .. } | PmixEffect::ResizeEvent { resize, .. } => Some(&resize.outcome),
+            _ => None,
+        })
+        .collect();
+    assert!(matches!(heard[..], [ResizeOutcome::Begun, ResizeOutcome::Failed { status: -27, .. }]), "{heard:?}");
+}
 
 #[test]
 fn a_process_is_answered_at_once_and_hears_of_the_end_once() {

@@ -460,4 +460,42 @@ mod tests {
         assert_eq!(answer.try_recv(), Ok(Err(Status::NOT_FOUND)));
         assert!(inputs.try_recv().is_err());
     }
+
+    fn allocation(nspace: &str, directive: u32) -> (Upcall, Receiver<Result<Vec<Info>, Status>>) {
+        let (reply, answer) = completer();
+        let info = vec![Info::new(ferrite_pmix_sys::PMIX_ALLOC_NUM_NODES, 2u64)];
+        let (proc, directive) = (Proc::new(nspace, 3), directive as u8);
+        (Upcall::Allocate { proc, directive, info, required: Vec::new(), reply }, answer)
+    }
+
+    #[test]
+    fn a_request_for_another_size_is_passed_on_and_answered_once() {
+        let (mut calls, mut inputs, names) = world();
+        let (upcall, answer) = allocation("d@1", ferrite_pmix_sys::PMIX_ALLOC_NEW);
+        calls.receive(upcall, &names);
+        let Input::Pmix(PmixCall::Resize { proc, token, .. }) = inputs.try_recv().unwrap() else { panic!("a resize") };
+        assert_eq!(proc, ProcId { job: JobId(1), rank: Rank(3) });
+        let outcome = ferrite_wire::ResizeOutcome::Begun;
+        let resize = Resize { alloc_id: "a1".to_owned(), req_id: None, nodes: Vec::new(), outcome };
+        calls.reply_resize(token, &resize);
+        calls.reply_resize(token, &resize);
+        calls.fail(None, Status::ERROR);
+        assert_eq!(answer.iter().collect::<Vec<_>>(), [Ok(vec![Info::new(ferrite_pmix_sys::PMIX_ALLOC_ID, "a1")])]);
+    }
+
+    #[test]
+    fn a_request_for_another_size_that_is_not_offered_or_not_ours_does_not_reach_the_machine() {
+        let (mut calls, mut inputs, names) = world();
+        let (upcall, answer) = allocation("d@1", ferrite_pmix_sys::PMIX_ALLOC_EXTERNAL);
+        calls.receive(upcall, &names);
+        assert_eq!(answer.try_recv(), Ok(Err(Status::NOT_SUPPORTED)));
+        let (upcall, answer) = allocation("e@1", ferrite_pmix_sys::PMIX_ALLOC_NEW);
+        calls.receive(upcall, &names);
+        assert_eq!(answer.try_recv(), Ok(Err(Status::NOT_FOUND)));
+        assert!(inputs.try_recv().is_err());
+        let (upcall, answer) = allocation("d@1", ferrite_pmix_sys::PMIX_ALLOC_NEW);
+        calls.receive(upcall, &names);
+        calls.fail(Some(JobId(1)), Status::NOT_FOUND);
+        assert_eq!(answer.try_recv(), Ok(Err(Status::NOT_FOUND)), "its job is gone");
+    }
 }
