@@ -475,6 +475,7 @@ fn a_release_of_a_node_that_is_still_coming_waits_and_a_grow_of_one_that_is_leav
     dvm.silent_nodes.clear();
     dvm.come(3);
     assert!([1, 2, 3].iter().all(|id| *outcome(&dvm, *id) == ResizeOutcome::Done), "{:?}", dvm.replies);
+    assert_eq!(resize(&dvm, 2).alloc_id, resize(&dvm, 1).alloc_id, "it takes from what was coming");
     assert_eq!(states(&mut dvm, 4), "n0 up, n1 up, n2 up, m0 up");
     assert_eq!(links(&dvm), [(0, 1), (0, 2), (1, 4)]);
 }

@@ -9,6 +9,7 @@ pub mod hostlist;
 pub mod launcher;
 pub mod name;
 pub mod params;
+pub mod regex;
 mod select;
 
 pub use added::{Activated, Added, AddedError};

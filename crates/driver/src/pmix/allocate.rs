@@ -7,6 +7,7 @@ use std::fmt;
 use ferrite_pmix::{Audience, Info, Notice, Proc, Status, Value};
 use ferrite_pmix_sys as sys;
 use ferrite_rm::hostlist::{self, HostItem, ItemSlots};
+use ferrite_rm::regex;
 use ferrite_types::{HostEntry, HostRef};
 use ferrite_wire::{
     Activation, AddedHost, GrowRequest, Resize, ResizeOutcome, ResizeRequest, ShrinkRequest, SlotChange,
@@ -138,7 +139,7 @@ fn node_list(info: &Info) -> Result<String, Refusal> {
         value => value.as_str().map(str::to_owned),
     };
     let list = list.ok_or_else(|| Refusal::bad(format!("{} is no text", info.key)))?;
-    Ok(list.strip_prefix("raw:").map(str::to_owned).unwrap_or(list))
+    regex::expand(&list).ok_or_else(|| Refusal::bad(format!("{list:?} is no list of nodes")))
 }
 
 fn slot_change(slots: ItemSlots) -> SlotChange {
@@ -271,6 +272,8 @@ mod tests {
         let asked = grow(NEW, &[nodes("+n1,me@n2")]);
         assert_eq!(asked.activate, [Activation::Nodes(vec![HostRef::Relative(1, SlotCount::FromCores)])]);
         assert_eq!(asked.hosts[0].host.user.as_deref(), Some("me"));
+        let short = Info::new(sys::PMIX_ALLOC_NODE_LIST, Value::Regex(b"pmix[n[1:1-3]]\0".to_vec()));
+        assert_eq!(grow(NEW, &[short]).hosts.len(), 3, "as PMIx_generate_regex writes it");
         assert_eq!(grow(NEW, &[id("a1"), count(1)]).alloc_id, None, "a new one has an id of its own");
     }
 
@@ -299,8 +302,19 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        for list in ["n1;reboot", "$(reboot)", "`x`", "n1,,n2", "", "-oProxyCommand=x", "n1:many", "+e", "^n1", "n1 n2"]
-        {
+        for list in [
+            "n1;reboot",
+            "$(reboot)",
+            "`x`",
+            "n1,,n2",
+            "",
+            "-oProxyCommand=x",
+            "n1:many",
+            "+e",
+            "^n1",
+            "n1 n2",
+            "pmix[n[1:1]",
+        ] {
             assert_eq!(refused(NEW, &[nodes(list)]), Status::BAD_PARAM, "{list}");
         }
         let wrong = |key, value: Value| refused(NEW, &[count(1), Info::new(key, value)]);
