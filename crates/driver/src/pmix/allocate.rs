@@ -10,12 +10,17 @@ use ferrite_rm::hostlist::{self, HostItem, ItemSlots};
 use ferrite_rm::regex;
 use ferrite_types::{HostEntry, HostRef};
 use ferrite_wire::{
-    Activation, AddedHost, GrowRequest, Resize, ResizeOutcome, ResizeRequest, ShrinkRequest, SlotChange,
+    Activation, AddedHost, GrowRequest, Resize, ResizeOutcome, ResizeRequest, SessionTerms, ShrinkRequest, SlotChange,
 };
 
 /// What is understood; everything else is passed over, unless the requester insists on it.
-const KNOWN: [&CStr; 4] =
-    [sys::PMIX_ALLOC_ID, sys::PMIX_ALLOC_REQ_ID, sys::PMIX_ALLOC_NODE_LIST, sys::PMIX_ALLOC_NUM_NODES];
+const KNOWN: [&CStr; 5] = [
+    sys::PMIX_ALLOC_ID,
+    sys::PMIX_ALLOC_REQ_ID,
+    sys::PMIX_ALLOC_NODE_LIST,
+    sys::PMIX_ALLOC_NUM_NODES,
+    sys::PMIX_ALLOC_TIME,
+];
 /// The major release of PMIx that defines `PMIX_DVM_IS_READY` and `PMIX_ERR_DVM_MOD`.
 const EVENTS_SINCE: u32 = 7;
 
@@ -52,11 +57,11 @@ pub(super) fn request(directive: u8, info: &[Info], required: &[String]) -> Resu
     }
     let wish = Wish::read(info)?;
     match u32::from(directive) {
-        sys::PMIX_ALLOC_NEW => wish.grow(None).map(ResizeRequest::Grow),
+        sys::PMIX_ALLOC_NEW => wish.grow(None, true).map(ResizeRequest::Grow),
         sys::PMIX_ALLOC_EXTEND => {
             let named = wish.id.clone().or_else(|| wish.req_id.clone());
             let named = named.ok_or_else(|| Refusal::bad("no allocation is named that is to be extended"))?;
-            wish.grow(Some(named)).map(ResizeRequest::Grow)
+            wish.grow(Some(named), false).map(ResizeRequest::Grow)
         }
         sys::PMIX_ALLOC_RELEASE => wish.shrink().map(ResizeRequest::Shrink),
         other => Err(Refusal::unsupported(format!("allocation directive {other}"))),
@@ -70,6 +75,7 @@ struct Wish {
     req_id: Option<String>,
     nodes: Vec<HostItem>,
     count: u32,
+    time_limit_s: Option<u32>,
 }
 
 impl Wish {
@@ -84,14 +90,16 @@ impl Wish {
                 let list = node_list(info)?;
                 wish.nodes = hostlist::parse(&list).map_err(|error| Refusal::bad(error.to_string()))?.items;
             } else if info.is(sys::PMIX_ALLOC_NUM_NODES) {
-                let count = info.value.as_i64().and_then(|count| u32::try_from(count).ok());
-                wish.count = count.ok_or_else(|| Refusal::bad(format!("{} is no number of nodes", info.key)))?;
+                wish.count = number(info)?;
+            } else if info.is(sys::PMIX_ALLOC_TIME) {
+                wish.time_limit_s = Some(number(info)?).filter(|seconds| *seconds > 0);
             }
         }
         Ok(wish)
     }
 
-    fn grow(self, alloc_id: Option<String>) -> Result<GrowRequest, Refusal> {
+    /// Nodes of a new allocation are for whoever names it; those that extend one are what the others of it are.
+    fn grow(self, alloc_id: Option<String>, reserve: bool) -> Result<GrowRequest, Refusal> {
         let (mut hosts, mut refs) = (Vec::new(), Vec::new());
         for item in self.nodes {
             match item {
@@ -107,7 +115,8 @@ impl Wish {
         }
         let activate = if refs.is_empty() { Vec::new() } else { vec![Activation::Nodes(refs)] };
         let (count, req_id) = (self.count, self.req_id);
-        Ok(GrowRequest { hosts, activate, count, alloc_id, req_id, reserve: true, wait: false })
+        let terms = SessionTerms { reserve, time_limit_s: self.time_limit_s, ..SessionTerms::default() };
+        Ok(GrowRequest { hosts, activate, count, alloc_id, req_id, terms, wait: false })
     }
 
     fn shrink(self) -> Result<ShrinkRequest, Refusal> {
@@ -125,6 +134,11 @@ impl Wish {
         let alloc_id = if says_what { self.id } else { self.req_id.clone() };
         Ok(ShrinkRequest { nodes, count: self.count, alloc_id, req_id: self.req_id, wait: false })
     }
+}
+
+fn number(info: &Info) -> Result<u32, Refusal> {
+    let number = info.value.as_i64().and_then(|number| u32::try_from(number).ok());
+    number.ok_or_else(|| Refusal::bad(format!("{} is no number, or too large a one", info.key)))
 }
 
 fn text(info: &Info) -> Result<String, Refusal> {
@@ -258,14 +272,15 @@ mod tests {
 
     #[test]
     fn a_new_allocation_has_nodes_by_name_with_slots_and_nodes_by_number() {
-        let asked = grow(NEW, &[nodes("n5:4, n6,n7:+2"), count(3), req_id("mine")]);
+        let asked =
+            grow(NEW, &[nodes("n5:4, n6,n7:+2"), count(3), req_id("mine"), Info::new(sys::PMIX_ALLOC_TIME, 60u32)]);
         let hosts =
             [added("n5", SlotChange::Set(4)), added("n6", SlotChange::Unstated), added("n7", SlotChange::Adjust(2))];
         let expected = GrowRequest {
             hosts: hosts.into(),
             count: 3,
             req_id: Some("mine".to_owned()),
-            reserve: true,
+            terms: SessionTerms { reserve: true, time_limit_s: Some(60), ..SessionTerms::default() },
             ..GrowRequest::default()
         };
         assert_eq!(asked, expected);
@@ -282,6 +297,7 @@ mod tests {
         assert_eq!(grow(EXTEND, &[id("a1"), count(1), req_id("more")]).alloc_id.as_deref(), Some("a1"));
         let mine = grow(EXTEND, &[count(1), req_id("mine")]);
         assert_eq!((mine.alloc_id.as_deref(), mine.req_id.as_deref()), (Some("mine"), Some("mine")));
+        assert_eq!(mine.terms, SessionTerms::default(), "its nodes are what the others are");
         assert_eq!(refused(EXTEND, &[count(1)]), Status::BAD_PARAM);
     }
 
