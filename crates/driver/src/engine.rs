@@ -2,6 +2,7 @@
 //! One thread; whatever would block is a task that reports through the inbox.
 
 use std::io;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -138,6 +139,8 @@ struct Engine {
     detach: Option<Detach>,
     /// Waits for the end of the process that the launcher started.
     launcher_watch: Option<JoinHandle<()>>,
+    /// That process has been told that it may end.
+    launcher_end: Option<Pin<Box<dyn Future<Output = ()>>>>,
     verbose: bool,
     timing: Option<Timing>,
     exit: Option<u8>,
@@ -197,6 +200,7 @@ impl Engine {
             session: setup.session.clone(),
             detach: setup.take_detach(),
             launcher_watch,
+            launcher_end: None,
             release_command: params::value(&setup.params, "ferrite_release_command").map(str::to_owned),
             verbose: params::number(&setup.params, "state_base_verbose").is_some_and(|v| v >= VERBOSE_STEPS),
             timing: is_timed.then(|| Timing::new(clock.now())),
@@ -350,6 +354,9 @@ impl Engine {
 
     /// From here on the end of the launcher is nothing to worry about, unless it is to stay.
     fn let_go_of_launcher(&mut self) {
+        if let Some(gone) = self.detach.as_ref().filter(|detach| !detach.is_attached()).map(Detach::launcher_gone) {
+            self.launcher_end = gone.ok().map(|gone| Box::pin(gone) as Pin<Box<dyn Future<Output = ()>>>);
+        }
         self.detach = self.detach.take().and_then(Detach::complete);
         if self.detach.is_none()
             && let Some(watch) = self.launcher_watch.take()
@@ -394,6 +401,10 @@ impl Engine {
             control.flush(FLUSH_LIMIT).await;
         }
         self.launcher.abandon_all();
+        if let Some(gone) = self.launcher_end.take() {
+            // A daemon that leaves soon after it came: nothing that was started for it is to be left when its links close.
+            let _ = tokio::time::timeout(FLUSH_LIMIT, gone).await;
+        }
         self.links.flush(FLUSH_LIMIT, &self.keeper).await;
         self.pmix.shutdown();
         // Clients take the end of their connection for the end of the DVM: nothing may be left by then.
