@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
@@ -15,6 +15,7 @@ use super::context::{Context, Expect, finish};
 use super::dvm::stop_dvm;
 use super::{Scenario, scenarios};
 use crate::runner::{Outcome, Running};
+use crate::testbed::NodeProcess;
 
 const NODES: usize = 10;
 const GONE_LIMIT: Duration = Duration::from_secs(10);
@@ -97,7 +98,9 @@ fn left_on(c: &Context, nodes: &[usize]) -> Vec<String> {
     let of = |node: &usize| {
         let node = *node;
         let ours = |name: &str| matches!(name, "prted" | "sleep" | "hostname");
-        let all = c.bed().processes(node).into_iter().filter(move |process| ours(&process.name));
+        // One without memory runs no more; its entry goes when somebody has reaped it.
+        let runs = |process: &NodeProcess| !process.is_zombie && !process.command.is_empty();
+        let all = c.bed().processes(node).into_iter().filter(move |process| ours(&process.name) && runs(process));
         all.map(move |process| format!("n{node}: {} ({})", process.name, process.node_pid))
     };
     nodes.iter().flat_map(of).collect()
@@ -344,29 +347,32 @@ struct Absence {
 fn elastic_rapid_jobs_across_overlapping_changes_all_succeed(c: &Context) -> Result<()> {
     let jobs = if c.is_quick() { 40 } else { 400 };
     in_dvm(c, 4, &[], || {
-        let is_over = AtomicBool::new(false);
+        let ended = AtomicUsize::new(0);
         let absences = Mutex::new(Vec::new());
         let (mut done, mut slowest) = (Vec::new(), Duration::ZERO);
         std::thread::scope(|scope| -> Result<()> {
             // Two at a time, so that they overlap; each has nodes of its own.
             let changing = [[4, 5, 6], [7, 8, 9]].map(|nodes| {
-                let (is_over, absences) = (&is_over, &absences);
-                scope.spawn(move || come_and_go(c, &nodes, is_over, absences))
+                let (ended, absences) = (&ended, &absences);
+                scope.spawn(move || {
+                    come_and_go(c, &nodes, |part| ended.load(Ordering::Relaxed) * 4 >= part * jobs, absences)
+                })
             });
             let running: Result<()> = (0..jobs).try_for_each(|_| {
                 let began = Instant::now();
                 let outcome = c.tool("prun", "-n 3 --map-by node:oversubscribe hostname")?.run()?.code(0)?;
                 slowest = slowest.max(began.elapsed());
                 done.push((began, Instant::now(), outcome));
+                ended.fetch_add(1, Ordering::Relaxed);
                 Ok(())
             });
-            is_over.store(true, Ordering::Relaxed);
+            // Nobody waits for jobs that do not come.
+            ended.store(jobs, Ordering::Relaxed);
             let changes: Vec<Result<usize>> =
                 changing.into_iter().map(|thread| thread.join().expect("no panic")).collect();
             running?;
             let changes = changes.into_iter().sum::<Result<usize>>()?;
             c.note(format!("{jobs} jobs across {changes} changes of size; the slowest took {slowest:.0?}"));
-            ensure!(changes >= 10, "only {changes} changes");
             Ok(())
         })?;
         let absences = absences.into_inner().expect("no panic");
@@ -384,26 +390,33 @@ fn nowhere_wrong(from: Instant, to: Instant, outcome: &Outcome, absences: &[Abse
     Ok(())
 }
 
-fn come_and_go(c: &Context, nodes: &[usize], is_over: &AtomicBool, absences: &Mutex<Vec<Absence>>) -> Result<usize> {
-    let (mut changes, mut out) = (0, Instant::now());
-    while !is_over.load(Ordering::Relaxed) {
+/// Grows and shrinks by some nodes three times, each time when another part of the jobs is done.
+fn come_and_go(
+    c: &Context,
+    nodes: &[usize],
+    is_done: impl Fn(usize) -> bool,
+    absences: &Mutex<Vec<Absence>>,
+) -> Result<usize> {
+    let mut out = Instant::now();
+    for part in 0..3 {
+        c.until("some of the jobs are done", GONE_LIMIT * 6, || Ok(is_done(part)))?;
         let asked = Instant::now();
         let away = nodes.iter().map(|node| Absence { node: *node, from: out, to: asked });
         absences.lock().expect("no panic").extend(away);
         grow(c, nodes)?;
         shrink(c, nodes)?;
         out = Instant::now();
-        changes += 2;
     }
-    Ok(changes)
+    Ok(6)
 }
 
 fn elastic_the_end_of_the_dvm_ends_changes_under_way(c: &Context) -> Result<()> {
     let head = start_dvm(c, 3, &[])?;
     c.bed().link(5, false)?;
     let growing = start_grow(c, &[4, 5])?;
-    let waits = c.tool("prun", "-n 1 hostname")?.start()?;
     c.until("it is under way", GONE_LIMIT, || Ok(status(c)?.contains("grow")))?;
+    let waits = c.tool("prun", "-n 1 hostname")?.start()?;
+    c.until("the job waits", GONE_LIMIT, || Ok(status(c)?.contains("held")))?;
     let stopped = stop_dvm(c);
     let outcomes = (finish(growing)?, finish(waits)?);
     c.bed().link(5, true)?;
