@@ -131,7 +131,7 @@ static void work_on(char *nodes, char *program)
     char *words[] = {program, NULL};
     double start = now();
     pmix_nspace_t children;
-    pmix_info_t by_node;
+    pmix_info_t how[2];
     pmix_app_t app;
 
     PMIX_APP_CONSTRUCT(&app);
@@ -143,8 +143,10 @@ static void work_on(char *nodes, char *program)
     PMIX_INFO_CREATE(app.info, 1);
     app.ninfo = 1;
     PMIX_INFO_LOAD(&app.info[0], PMIX_HOST, nodes, PMIX_STRING);
-    PMIX_INFO_LOAD(&by_node, PMIX_MAPBY, "node", PMIX_STRING);
-    check("spawn", PMIx_Spawn(&by_node, 1, &app, 1, children));
+    PMIX_INFO_LOAD(&how[0], PMIX_MAPBY, "node", PMIX_STRING);
+    /* Nodes of an allocation are withheld from jobs that do not name it. */
+    PMIX_INFO_LOAD(&how[1], PMIX_ALLOC_ID, allocation, PMIX_STRING);
+    check("spawn", PMIx_Spawn(how, 2, &app, 1, children));
     meet(&me, children, true);
     meet(&me, children, false);
     printf("%-8s %d processes ran for %7.1f ms\n", "spawn", app.maxprocs, (now() - start) * 1e3);

@@ -8,7 +8,7 @@ use ferrite_pmix::{App, Info, Value};
 use ferrite_pmix_sys as sys;
 use ferrite_rm::hostlist;
 use ferrite_types::{AppContext, Duration, EnvOp, HostSelection, JobSpec, Rank, StdinTarget};
-use ferrite_wire::control::Submission;
+use ferrite_wire::control::{SessionChoice, Submission};
 
 /// Translates a spawn; `dir` is the directory of an app that names none.
 ///
@@ -19,7 +19,23 @@ pub(super) fn submission(info: &[Info], apps: &[App], dir: &str) -> Result<Submi
     for info in info {
         apply(info, &mut spec)?;
     }
-    Ok(Submission { env: info.iter().filter_map(env_op).collect(), ..Submission::of(spec) })
+    let env = info.iter().filter_map(env_op).collect();
+    Ok(Submission { env, session: session(info)?, ..Submission::of(spec) })
+}
+
+/// The session that it is for: by its number before its allocation's id, and by that before the requester's own name for it.
+fn session(info: &[Info]) -> Result<SessionChoice, String> {
+    let find = |key: &CStr| info.iter().find(|info| info.is(key));
+    let text = |info: &Info| info.value.as_str().map(str::to_owned).ok_or_else(|| format!("{}: no text", info.key));
+    if let Some(info) = find(sys::PMIX_SESSION_ID) {
+        let id = info.value.as_i64().and_then(|id| u32::try_from(id).ok());
+        return id.map(SessionChoice::Id).ok_or_else(|| format!("{}: no number of a session", info.key));
+    }
+    match (find(sys::PMIX_ALLOC_ID), find(sys::PMIX_ALLOC_REQ_ID)) {
+        (Some(info), _) => text(info).map(SessionChoice::Alloc),
+        (None, Some(info)) => text(info).map(SessionChoice::Ref),
+        (None, None) => Ok(SessionChoice::Default),
+    }
 }
 
 fn app_context(app: &App, dir: &str) -> Result<AppContext, String> {
@@ -149,6 +165,17 @@ mod tests {
         let job = [info("pmix.recover", true), info("pmix.continuous", true), info("pmix.abnz", false)];
         let options = submission(&job, &[app(vec![])], "/").unwrap().spec.options;
         assert!(options.recoverable && options.continuous && !options.error_nonzero_status);
+    }
+
+    #[test]
+    fn a_spawn_may_be_for_an_allocation() {
+        let session = |info: &[Info]| submission(info, &[app(vec![])], "").unwrap().session;
+        assert_eq!(session(&[]), SessionChoice::Default);
+        let (id, name) = (info("pmix.alloc.id", "a1"), info("pmix.alloc.reqid", "mine"));
+        assert_eq!(session(std::slice::from_ref(&name)), SessionChoice::Ref("mine".to_owned()));
+        assert_eq!(session(&[name, id.clone()]), SessionChoice::Alloc("a1".to_owned()));
+        assert_eq!(session(&[id, info("pmix.session.id", 3u32)]), SessionChoice::Id(3));
+        assert!(submission(&[info("pmix.session.id", "x")], &[app(vec![])], "").is_err());
     }
 
     #[test]
