@@ -111,6 +111,18 @@ fn what_is_reserved_for_one_cannot_be_had_by_another() {
 }
 
 #[test]
+fn what_is_on_its_way_to_one_cannot_be_had_by_another() {
+    let mut dvm = dvm(1);
+    dvm.submit(1, Submission::of(job("owner", 1)));
+    dvm.silent_nodes.insert("m0".to_owned());
+    asked_by_a_process(&mut dvm, "m0", SessionTerms::default());
+    let refused = reserve(&mut dvm, 2, &["m0"], SessionTerms::default());
+    assert!(matches!(refused.outcome, ResizeOutcome::Refused { status: -23, .. }), "{refused:?}");
+    dvm.come(1);
+    assert_eq!(sessions(&mut dvm, 3)[0].nodes, ["m0"]);
+}
+
+#[test]
 fn a_paused_session_stops_and_launches_nothing_until_it_is_resumed() {
     let mut dvm = dvm(1);
     reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
