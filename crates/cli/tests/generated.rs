@@ -22,8 +22,13 @@ fn pages(command: Command) -> Vec<Command> {
     let mut whole = command.clone();
     // What holds for every verb is given to each only now.
     whole.build();
-    let verbs = whole.get_subcommands().map(|verb| verb.clone().version(env!("CARGO_PKG_VERSION")));
-    [command].into_iter().chain(verbs).collect()
+    [command].into_iter().chain(verbs(&whole)).collect()
+}
+
+/// Verbs of a command, and theirs.
+fn verbs(command: &Command) -> Vec<Command> {
+    let page = |verb: &Command| [verb.clone().version(env!("CARGO_PKG_VERSION"))].into_iter().chain(verbs(verb));
+    command.get_subcommands().flat_map(page).collect()
 }
 
 fn check(path: &Path, text: &[u8]) {

@@ -3,7 +3,7 @@
 use ferrite_client::{Connection, Happening, Here, Session, Source};
 use ferrite_types::JobId;
 use ferrite_wire::control::{
-    ClientMessage, DvmMessage, DvmStatus, JobDetail, JobStatus, Metrics, NodeStatus, Reply, Request,
+    ClientMessage, DvmMessage, DvmStatus, JobDetail, JobStatus, Metrics, NodeStatus, Reply, Request, SessionStatus,
 };
 use rustix::process::Signal;
 
@@ -78,6 +78,14 @@ impl Dvm {
     pub(crate) fn job(&mut self, job: JobId) -> Result<JobDetail, Failure> {
         self.ask(Request::Job(job), |reply| match reply {
             Reply::Job(detail) => Some(*detail),
+            _ => None,
+        })
+    }
+
+    /// Its sessions.
+    pub(crate) fn sessions(&mut self) -> Result<Vec<SessionStatus>, Failure> {
+        self.ask(Request::Sessions, |reply| match reply {
+            Reply::Sessions(sessions) => Some(sessions),
             _ => None,
         })
     }

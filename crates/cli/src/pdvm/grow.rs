@@ -10,7 +10,8 @@ use crate::args::{GrowAsk, UsageError};
 use crate::setup::grow_request;
 
 pub(super) fn request(options: GrowOptions) -> Result<ResizeRequest, Failure> {
-    let GrowOptions { host, hostfile, activate, nodes, alloc_id, req_id, reserve, wait } = options;
+    let terms = terms(&options)?;
+    let GrowOptions { host, hostfile, activate, nodes, alloc_id, req_id, wait, .. } = options;
     let mut ask = GrowAsk::default();
     ask.add_hosts("--host", &host)?;
     ask.add_hostfile("--hostfile", hostfile)?;
@@ -26,14 +27,26 @@ pub(super) fn request(options: GrowOptions) -> Result<ResizeRequest, Failure> {
         }));
     }
     let count = nodes.unwrap_or(0);
-    Ok(ResizeRequest::Grow(GrowRequest {
-        count,
-        alloc_id,
-        req_id,
-        terms: SessionTerms { reserve, ..SessionTerms::default() },
-        wait,
-        ..named.unwrap_or_default()
-    }))
+    Ok(ResizeRequest::Grow(GrowRequest { count, alloc_id, req_id, terms, wait, ..named.unwrap_or_default() }))
+}
+
+/// What is wanted of the session.
+fn terms(options: &GrowOptions) -> Result<SessionTerms, UsageError> {
+    if let (Some(limit), Some(warn)) = (options.time_limit, options.warn)
+        && warn >= limit
+    {
+        return Err(UsageError::Conflict {
+            what: format!("grow: --warn {warn} is before the session begins, which lasts {limit} seconds"),
+            next: "Give --warn fewer seconds than --time-limit: so long before the end jobs are told.".to_owned(),
+        });
+    }
+    Ok(SessionTerms {
+        reserve: options.reserve,
+        inheritance: options.inherit.unwrap_or_default(),
+        separate: options.separate,
+        time_limit_s: options.time_limit,
+        warn_s: options.warn,
+    })
 }
 
 #[cfg(test)]
@@ -52,6 +65,10 @@ mod tests {
             alloc_id: None,
             req_id: None,
             reserve: false,
+            time_limit: None,
+            warn: None,
+            inherit: None,
+            separate: false,
             wait: false,
         }
     }
@@ -97,6 +114,7 @@ mod tests {
             GrowOptions { host: vec!["n5:2".to_owned()], hostfile: Some("/no/such/file".to_owned()), ..options() },
             activate("n1:4"),
             activate("+e"),
+            GrowOptions { nodes: Some(1), time_limit: Some(60), warn: Some(60), ..options() },
         ];
         insta::assert_snapshot!(all.map(told).join("\n"));
     }

@@ -2,7 +2,9 @@
 //! docs/pdvm-json.md; a change that a reader could notice raises [`SCHEMA`], new fields do not.
 
 use ferrite_types::{CampaignKind, JobState, ProcState};
-use ferrite_wire::control::{CampaignStatus, EventKind, JobDetail, JobStatus, NodeStatus, ProcStatus};
+use ferrite_wire::control::{
+    CampaignStatus, EventKind, JobDetail, JobStatus, NodeStatus, ProcStatus, SessionChoice, SessionStatus,
+};
 use serde::Serialize;
 
 use super::moment::{Moment, iso};
@@ -281,6 +283,69 @@ pub(crate) struct Ordered {
     pub(crate) order: &'static str,
     pub(crate) job: u32,
     pub(crate) signal: Option<i32>,
+}
+
+/// `kind: "sessions"`.
+#[derive(Serialize)]
+pub(crate) struct Sessions {
+    pub(crate) sessions: Vec<Session>,
+}
+
+/// A session.
+#[derive(Serialize)]
+pub(crate) struct Session {
+    session: u32,
+    allocation: String,
+    request: Option<String>,
+    nodes: Vec<String>,
+    jobs: Vec<u32>,
+    reserved: bool,
+    paused: bool,
+    parent: Option<u32>,
+    owner_job: Option<u32>,
+    time_left_s: Option<u64>,
+}
+
+impl Session {
+    pub(crate) fn of(session: &SessionStatus) -> Session {
+        Session {
+            session: session.session,
+            allocation: session.alloc_id.clone(),
+            request: session.req_id.clone(),
+            nodes: session.nodes.clone(),
+            jobs: session.jobs.iter().map(|job| job.0).collect(),
+            reserved: session.reserved,
+            paused: session.paused,
+            parent: session.parent,
+            owner_job: session.owner.map(|job| job.0),
+            time_left_s: session.seconds_left,
+        }
+    }
+}
+
+/// `kind: "session_ordered"`.
+#[derive(Serialize)]
+pub(crate) struct SessionOrdered {
+    pub(crate) order: &'static str,
+    session: Option<u32>,
+    allocation: Option<String>,
+    request: Option<String>,
+    pub(crate) signal: Option<i32>,
+    pub(crate) seconds: Option<u32>,
+}
+
+impl SessionOrdered {
+    /// An order that is no more than its name.
+    pub(crate) fn of(choice: &SessionChoice, order: &'static str) -> SessionOrdered {
+        let (mut session, mut allocation, mut request) = (None, None, None);
+        match choice {
+            SessionChoice::Default => {}
+            SessionChoice::Id(id) => session = Some(*id),
+            SessionChoice::Alloc(id) => allocation = Some(id.clone()),
+            SessionChoice::Ref(name) => request = Some(name.clone()),
+        }
+        SessionOrdered { order, session, allocation, request, signal: None, seconds: None }
+    }
 }
 
 /// `kind: "resized"`.

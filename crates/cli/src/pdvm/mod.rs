@@ -1,4 +1,4 @@
-//! `pdvm`: what a DVM is doing, what it waits for, orders for its jobs, and its size. One verb, one file; each has a pure function that
+//! `pdvm`: what a DVM is doing, what it waits for, orders for its jobs and sessions, and its size. One verb, one file; each has a pure function that
 //! makes its text, and one that makes its JSON. `options` is the command line, `dvm` asks, `moment` is when, `text` lays out,
 //! `json` is the schema (docs/pdvm-json.md).
 
@@ -17,6 +17,7 @@ mod options;
 mod resize;
 #[cfg(test)]
 mod samples;
+mod session;
 mod shrink;
 mod signal;
 mod status;
@@ -75,6 +76,10 @@ fn run(options: PdvmOptions) -> Result<(), Failure> {
             let request = shrink::request(how)?;
             put(&resize::answer(find()?, request, json)?)
         }
+        Verb::Session(of) => match session::order(of.verb)? {
+            None => put(&session::list(&mut find()?, json)?),
+            Some(order) => put(&session::carry_out(&mut find()?, &order, json)?),
+        },
         Verb::Events(how) if how.follow => events::follow(find()?, json),
         Verb::Events(_) => put(&events::so_far(&mut find()?, json)?),
         Verb::Top(how) => {

@@ -4,10 +4,11 @@
 
 use std::time::Duration;
 
-use clap::builder::NonEmptyStringValueParser;
+use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 use ferrite_types::JobId;
+use ferrite_wire::Inheritance;
 
 use super::signal::parse_signal;
 use crate::args::{ConnectionOptions, UsageError, version};
@@ -16,7 +17,7 @@ use crate::args::{ConnectionOptions, UsageError, version};
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = "pdvm",
-    about = "Shows what a DVM is doing and what it waits for, ends or signals its jobs, and changes its size.",
+    about = "Shows what a DVM is doing and what it waits for, gives orders to its jobs and sessions, and changes its size.",
     after_help = "Without a word about the DVM it is the one of the same batch job, else the only one that is running here.\n\
         Exit code: 0 done; 1 not done (no DVM, no such job, refused, failed), and standard error says why; 128 and the number of \
         the signal that ended a wait.",
@@ -56,6 +57,8 @@ pub(crate) enum Verb {
     Grow(GrowOptions),
     /// Take nodes from it; processes there are ended
     Shrink(ShrinkOptions),
+    /// Its sessions: nodes that were asked for together, and the jobs that run there
+    Session(SessionOptions),
     /// The steps of its jobs and of its changes of size, one a line
     Events(EventsOptions),
     /// Watch it: jobs and nodes, refreshed until you press q
@@ -106,9 +109,22 @@ pub(crate) struct GrowOptions {
     /// A name for the request, by which prun --alloc-refid finds the allocation
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) req_id: Option<String>,
-    /// Withhold the nodes from jobs of other allocations
+    /// Withhold the nodes from jobs of other sessions: only prun --alloc-id (or --alloc-refid, --session-id) gets there
     #[arg(long)]
     pub(crate) reserve: bool,
+    /// The session ends after so long: its jobs end, its nodes leave
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) time_limit: Option<u32>,
+    /// Its jobs are told so long before that
+    #[arg(long, value_name = "SECONDS", requires = "time_limit", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) warn: Option<u32>,
+    /// Of a session that a process asked for. When its job ends: default = the nodes stay, for everybody; none = session and
+    /// nodes go; child, child-default = none and default, when all that the job has spawned has ended too
+    #[arg(long, value_name = "HOW", hide_possible_values = true, value_parser = inheritance_parser())]
+    pub(crate) inherit: Option<Inheritance>,
+    /// Of a session that a process asked for: it does not end with the session which that process runs in
+    #[arg(long)]
+    pub(crate) separate: bool,
     /// Answer when the DVM has the new size, not when the change has begun. Ctrl-C ends the wait, and not the change
     #[arg(long)]
     pub(crate) wait: bool,
@@ -132,6 +148,73 @@ pub(crate) struct ShrinkOptions {
     /// Answer when the nodes are gone, not when the change has begun. Ctrl-C ends the wait, and not the change
     #[arg(long)]
     pub(crate) wait: bool,
+}
+
+/// Of `session`.
+#[derive(Clone, Debug, PartialEq, Args)]
+#[command(
+    disable_help_subcommand = true,
+    subcommand_required = true,
+    subcommand_value_name = "VERB",
+    subcommand_help_heading = "Verbs"
+)]
+pub(crate) struct SessionOptions {
+    #[command(subcommand)]
+    pub(crate) verb: SessionVerb,
+}
+
+/// What is to be done with a session.
+#[derive(Clone, Debug, PartialEq, Subcommand)]
+pub(crate) enum SessionVerb {
+    /// All but session 0, the DVM's own
+    List,
+    /// Stop its processes, and start none
+    Pause(SessionName),
+    /// Let its processes go on, and start those of jobs that came meanwhile
+    Resume(SessionName),
+    /// Send a signal to its processes
+    Signal(SessionSignal),
+    /// Let it last longer than its time limit says
+    Extend(SessionExtension),
+    /// Let it outlive the session and the job that it hangs on
+    Separate(SessionName),
+    /// End its jobs and the sessions that hang on it; its nodes leave the DVM
+    Terminate(SessionName),
+}
+
+/// A session; one of the three names it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
+#[command(next_help_heading = "The session (one of them)")]
+pub(crate) struct SessionName {
+    /// The session with this number
+    #[arg(long, value_name = "N")]
+    pub(crate) session_id: Option<u32>,
+    /// The session of the allocation with this id, which pdvm grow prints
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) alloc_id: Option<String>,
+    /// The session that was asked for under this name (pdvm grow --req-id)
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) alloc_refid: Option<String>,
+}
+
+/// A session, and what its processes are sent.
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct SessionSignal {
+    /// Name (USR1, SIGUSR1) or number
+    #[arg(value_name = "SIGNAL", value_parser = parse_signal)]
+    pub(crate) signal: i32,
+    #[command(flatten)]
+    pub(crate) name: SessionName,
+}
+
+/// A session, and how much longer it lasts.
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct SessionExtension {
+    /// How much longer
+    #[arg(value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) seconds: u32,
+    #[command(flatten)]
+    pub(crate) name: SessionName,
 }
 
 /// Of `events`.
@@ -178,6 +261,16 @@ impl JobName {
         id.map(|id| JobName { id: JobId(id), dvm })
             .ok_or_else(|| "not the number of a job; `pdvm jobs` lists them".to_owned())
     }
+}
+
+fn inheritance_parser() -> impl TypedValueParser<Value = Inheritance> {
+    let words = PossibleValuesParser::new(["default", "none", "child", "child-default"]);
+    words.map(|word| match word.as_str() {
+        "none" => Inheritance::None,
+        "child" => Inheritance::Child,
+        "child-default" => Inheritance::ChildDefault,
+        _ => Inheritance::Default,
+    })
 }
 
 /// Seconds, with a fraction if wanted.
@@ -291,6 +384,14 @@ mod tests {
             "grow --alloc-id= --nodes 1",
             "shrink --nodes x",
             "shrink --hostfile f",
+            "grow --nodes 1 --time-limit 0",
+            "grow --nodes 1 --warn 5",
+            "grow --nodes 1 --inherit all",
+            "session",
+            "session pause --session-id x",
+            "session signal --session-id 1",
+            "session extend 0 --session-id 1",
+            "session kill --session-id 1",
         ];
         let all: Vec<_> = lines.iter().chain(&more).map(|l| format!("$ pdvm {l}\n{}", told(l))).collect();
         insta::assert_snapshot!(all.join("\n"));
@@ -298,8 +399,25 @@ mod tests {
 
     #[test]
     fn help() {
-        let verbs =
-            ["status", "nodes", "jobs", "job", "kill", "signal", "grow", "shrink", "events", "top", "trace", "metrics"];
+        let verbs = [
+            "status",
+            "nodes",
+            "jobs",
+            "job",
+            "kill",
+            "signal",
+            "grow",
+            "shrink",
+            "session",
+            "session list",
+            "session pause",
+            "session signal",
+            "session extend",
+            "events",
+            "top",
+            "trace",
+            "metrics",
+        ];
         let own = |verb: &str| {
             let text = told(&format!("{verb} --help"));
             let (own, common) = text.split_once("\nThe DVM to run in:\n").unwrap_or_default();

@@ -5,6 +5,7 @@ use std::time::Duration;
 use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, JobState, ProcState, Rank};
 use ferrite_wire::control::{
     CampaignStatus, DvmStatus, Event, EventKind, Histogram, JobDetail, JobStatus, Metrics, NodeStatus, ProcStatus,
+    SessionStatus,
 };
 use ferrite_wire::{Resize, ResizeOutcome};
 
@@ -97,6 +98,35 @@ pub(super) fn nodes() -> Vec<NodeStatus> {
         node("n2", None, "down", 0),
         node("n3", None, "leaving", 2),
     ]
+}
+
+/// One that has everything, and one that has nothing.
+pub(super) fn sessions() -> Vec<SessionStatus> {
+    let full = SessionStatus {
+        session: 2,
+        alloc_id: "a2".to_owned(),
+        req_id: Some("week\x1bend".to_owned()),
+        nodes: vec!["n5".to_owned(), "n6".to_owned()],
+        jobs: vec![JobId(41), JobId(42)],
+        reserved: true,
+        paused: true,
+        parent: Some(1),
+        owner: Some(JobId(40)),
+        seconds_left: Some(3_900),
+    };
+    let bare = SessionStatus {
+        session: 3,
+        alloc_id: "a3".to_owned(),
+        req_id: None,
+        nodes: Vec::new(),
+        jobs: Vec::new(),
+        reserved: false,
+        paused: false,
+        parent: None,
+        owner: None,
+        seconds_left: None,
+    };
+    vec![full, bare]
 }
 
 fn running_line() -> JobStatus {

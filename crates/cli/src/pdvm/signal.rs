@@ -69,9 +69,13 @@ pub(super) fn answer(dvm: &mut Dvm, name: &JobName, signal: i32, json: bool) -> 
 }
 
 fn render(job: JobId, signal: i32) -> String {
+    format!("Signal {} goes to the processes of job {job}.\n", told(signal))
+}
+
+/// Its number, and its name if it has one.
+pub(super) fn told(signal: i32) -> String {
     let name = NAMES.iter().find(|(_, named)| named.as_raw() == signal);
-    let name = name.map_or_else(|| signal.to_string(), |(name, _)| format!("{signal} (SIG{name})"));
-    format!("Signal {name} goes to the processes of job {job}.\n")
+    name.map_or_else(|| signal.to_string(), |(name, _)| format!("{signal} (SIG{name})"))
 }
 
 fn to_json(job: JobId, signal: i32, moment: &Moment) -> String {

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use ferrite_types::{JobId, JobState, ProcState, Rank};
 use ferrite_wire::control::{
     CONTROL_VERSION, ClientMessage, DvmMessage, DvmStatus, GREETING_LEN, Histogram, JobDetail, JobStatus, Metrics,
-    NodeStatus, ProcStatus, Reply, Request, greeting,
+    NodeStatus, ProcStatus, Reply, Request, SessionStatus, greeting,
 };
 use ferrite_wire::{DvmContact, Resize, ResizeOutcome, ResizeRequest};
 
@@ -115,7 +115,11 @@ fn converse(mut client: UnixStream, script: &Script, orders: &Mutex<Vec<Request>
         client.read_exact(&mut body).ok()?;
         match ClientMessage::decode(&body).unwrap() {
             ClientMessage::Open { id, request } => {
-                if matches!(request, Request::Kill(_) | Request::Signal { .. } | Request::Resize(_)) {
+                let is_order = matches!(
+                    request,
+                    Request::Kill(_) | Request::Signal { .. } | Request::Resize(_) | Request::Session { .. }
+                );
+                if is_order {
                     orders.lock().unwrap().push(request.clone());
                 }
                 let reply = (script.answer)(&request)?;
@@ -147,7 +151,8 @@ pub(crate) fn usual(request: &Request) -> Reply {
         Request::Jobs => Reply::Jobs(vec![job(2, Some(9_000_000)), job(1, None)]),
         Request::Job(id) => Reply::Job(Box::new(detail(id.0))),
         Request::Metrics => Reply::Metrics(Box::new(metrics())),
-        Request::Kill(_) | Request::Signal { .. } => Reply::Ordered,
+        Request::Sessions => Reply::Sessions(vec![session()]),
+        Request::Kill(_) | Request::Signal { .. } | Request::Session { .. } => Reply::Ordered,
         Request::Resize(request) => {
             let (ResizeRequest::Grow(ferrite_wire::GrowRequest { wait, .. })
             | ResizeRequest::Shrink(ferrite_wire::ShrinkRequest { wait, .. })) = **request;
@@ -193,6 +198,21 @@ fn node() -> NodeStatus {
         slots_in_use: 2,
         max_slots: 0,
         cores: 4,
+    }
+}
+
+fn session() -> SessionStatus {
+    SessionStatus {
+        session: 1,
+        alloc_id: "a1".to_owned(),
+        req_id: None,
+        nodes: vec!["n5".to_owned(), "n6".to_owned()],
+        jobs: vec![JobId(1)],
+        reserved: true,
+        paused: false,
+        parent: None,
+        owner: None,
+        seconds_left: None,
     }
 }
 

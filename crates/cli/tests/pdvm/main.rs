@@ -5,6 +5,7 @@
 
 mod fake;
 mod resize;
+mod session;
 mod top;
 
 use std::io::{BufRead, BufReader, Read};
@@ -32,6 +33,9 @@ const VERBS: &[(&[&str], &str, &str)] = &[
     (&["signal", "1", "USR1"], "ordered", "Signal 10 (SIGUSR1) goes to the processes of job 1.\n"),
     (&["grow", "--host", "n5,n6"], "resized", "Growing: allocation a1, nodes n5, n6\n"),
     (&["shrink", "--nodes", "2", "--wait"], "resized", "Shrunk: allocation a1, nodes n5, n6\n"),
+    (&["session", "list"], "sessions", "SESSION "),
+    (&["session", "pause", "--session-id", "1"], "session_ordered", "Paused: session 1."),
+    (&["session", "terminate", "--alloc-id", "a1"], "session_ordered", "Ending: the session of allocation a1,"),
     (&["trace", "1"], "trace", "Job 1 "),
     (&["metrics"], "metrics", "DVM "),
 ];

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use ferrite_types::HostEntry;
 use ferrite_wire::control::{Reply, Request};
-use ferrite_wire::{AddedHost, GrowRequest, ResizeOutcome, ResizeRequest, ShrinkRequest, SlotChange};
+use ferrite_wire::{
+    AddedHost, GrowRequest, Inheritance, ResizeOutcome, ResizeRequest, SessionTerms, ShrinkRequest, SlotChange,
+};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::fake::{self, Fake, pdvm};
@@ -30,8 +32,9 @@ fn requests_reach_the_dvm_as_they_were_meant() {
     let fake = Fake::new();
     let file = fake.dir().join("more");
     std::fs::write(&file, "n7 slots=+2\n").unwrap();
-    let grow = ["grow", "-H", "n5:4", "--hostfile", "more", "--alloc-id", "a1", "--req-id", "r", "--reserve", "--wait"];
-    let (code, out, err) = told(&run(pdvm(&fake).args(grow).current_dir(fake.dir())));
+    let grow = ["grow", "-H", "n5:4", "--hostfile", "more", "--alloc-id", "a1", "--req-id", "r", "--wait"];
+    let terms = ["--reserve", "--time-limit", "60", "--warn", "10", "--inherit", "child-default", "--separate"];
+    let (code, out, err) = told(&run(pdvm(&fake).args(grow).args(terms).current_dir(fake.dir())));
     assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "Grown: allocation a1, nodes n5, n6\n", ""));
     run(pdvm(&fake).args([
         "shrink",
@@ -51,7 +54,13 @@ fn requests_reach_the_dvm_as_they_were_meant() {
         hosts: vec![host("n5", SlotChange::Set(4)), host("n7", SlotChange::Adjust(2))],
         alloc_id: Some("a1".to_owned()),
         req_id: Some("r".to_owned()),
-        reserve: true,
+        terms: SessionTerms {
+            reserve: true,
+            inheritance: Inheritance::ChildDefault,
+            separate: true,
+            time_limit_s: Some(60),
+            warn_s: Some(10),
+        },
         wait: true,
         ..GrowRequest::default()
     };
@@ -101,10 +110,11 @@ fn a_refusal_and_a_failure_are_one_framed_message_with_cause_and_what_next() {
 #[test]
 fn a_line_without_nodes_is_refused_before_a_dvm_is_asked() {
     let fake = Fake::new();
-    let lines: [&[&str]; 5] = [
+    let lines: [&[&str]; 6] = [
         &["grow"],
         &["grow", "--host", "^n5"],
         &["grow", "--hostfile", "/no/such"],
+        &["grow", "--nodes", "1", "--time-limit", "5", "--warn", "6"],
         &["shrink"],
         &["shrink", "-H", "+e"],
     ];

@@ -1,0 +1,210 @@
+//! `pdvm session`: the sessions in a table, and orders for one of them. The DVM's own session, number 0, is not in the table, and
+//! takes no orders.
+
+use ferrite_wire::control::{Request, SessionChoice, SessionDirective, SessionStatus};
+
+use super::dvm::Dvm;
+use super::failure::Failure;
+use super::json::{self, SessionOrdered};
+use super::moment::Moment;
+use super::options::{SessionExtension, SessionName, SessionSignal, SessionVerb};
+use super::signal;
+use super::text::{NONE, Side, Table, count, duration, or_none, plain};
+use crate::args::UsageError;
+
+pub(super) fn list(dvm: &mut Dvm, json: bool) -> Result<String, Failure> {
+    let (_, moment) = dvm.status()?;
+    let sessions = dvm.sessions()?;
+    Ok(if json { to_json(&sessions, &moment) } else { render(&sessions) })
+}
+
+fn to_json(sessions: &[SessionStatus], moment: &Moment) -> String {
+    json::document("sessions", moment, json::Sessions { sessions: sessions.iter().map(json::Session::of).collect() })
+}
+
+fn render(sessions: &[SessionStatus]) -> String {
+    let columns = [
+        ("SESSION", Side::Right),
+        ("ALLOCATION", Side::Left),
+        ("REQUEST", Side::Left),
+        ("RESERVED", Side::Left),
+        ("PAUSED", Side::Left),
+        ("ENDS IN", Side::Right),
+        ("PARENT", Side::Right),
+        ("OWNER", Side::Left),
+        ("JOBS", Side::Left),
+        ("NODES", Side::Left),
+    ];
+    let mut table = Table::new(&columns);
+    sessions.iter().for_each(|session| table.row(row(session)));
+    table.render()
+}
+
+fn row(session: &SessionStatus) -> Vec<String> {
+    let yes = |is: bool| if is { "yes" } else { "no" }.to_owned();
+    let list = |items: Vec<String>| if items.is_empty() { NONE.to_owned() } else { items.join(",") };
+    vec![
+        session.session.to_string(),
+        plain(&session.alloc_id),
+        or_none(session.req_id.as_deref().map(plain)),
+        yes(session.reserved),
+        yes(session.paused),
+        or_none(session.seconds_left.map(|seconds| duration(seconds.saturating_mul(1_000_000)))),
+        or_none(session.parent),
+        or_none(session.owner.map(|job| format!("job {job}"))),
+        list(session.jobs.iter().map(ToString::to_string).collect()),
+        list(session.nodes.iter().map(|node| plain(node)).collect()),
+    ]
+}
+
+/// What a session is to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Order {
+    session: SessionChoice,
+    directive: SessionDirective,
+}
+
+/// The order that a line holds; `None` = it asks for the list.
+///
+/// # Errors
+/// It names no session, or more than one.
+pub(super) fn order(verb: SessionVerb) -> Result<Option<Order>, UsageError> {
+    let (name, directive) = match verb {
+        SessionVerb::List => return Ok(None),
+        SessionVerb::Pause(name) => (name, SessionDirective::Pause),
+        SessionVerb::Resume(name) => (name, SessionDirective::Resume),
+        SessionVerb::Signal(SessionSignal { signal, name }) => (name, SessionDirective::Signal(signal)),
+        SessionVerb::Extend(SessionExtension { seconds, name }) => (name, SessionDirective::Extend { seconds }),
+        SessionVerb::Separate(name) => (name, SessionDirective::Separate),
+        SessionVerb::Terminate(name) => (name, SessionDirective::Terminate),
+    };
+    let session = chosen(name, word(&directive))?;
+    Ok(Some(Order { session, directive }))
+}
+
+fn chosen(name: SessionName, verb: &str) -> Result<SessionChoice, UsageError> {
+    let wrong = |what: &str, next: &str| UsageError::Conflict {
+        what: format!("session {verb}: {what}"),
+        next: format!("{next}; `pdvm session list` lists what there is."),
+    };
+    match name {
+        SessionName { session_id: Some(id), alloc_id: None, alloc_refid: None } => Ok(SessionChoice::Id(id)),
+        SessionName { session_id: None, alloc_id: Some(id), alloc_refid: None } => Ok(SessionChoice::Alloc(id)),
+        SessionName { session_id: None, alloc_id: None, alloc_refid: Some(name) } => Ok(SessionChoice::Ref(name)),
+        SessionName { session_id: None, alloc_id: None, alloc_refid: None } => {
+            Err(wrong("which session?", "Name it with --session-id, --alloc-id or --alloc-refid"))
+        }
+        _ => {
+            Err(wrong("more than one option names a session", "Keep one of --session-id, --alloc-id and --alloc-refid"))
+        }
+    }
+}
+
+/// What the directive is called, on a line and in JSON.
+const fn word(directive: &SessionDirective) -> &'static str {
+    match directive {
+        SessionDirective::Pause => "pause",
+        SessionDirective::Resume => "resume",
+        SessionDirective::Signal(_) => "signal",
+        SessionDirective::Terminate => "terminate",
+        SessionDirective::Extend { .. } => "extend",
+        SessionDirective::Separate => "separate",
+    }
+}
+
+pub(super) fn carry_out(dvm: &mut Dvm, order: &Order, json: bool) -> Result<String, Failure> {
+    let Order { session, directive } = order.clone();
+    dvm.order(Request::Session { session, directive })?;
+    if !json {
+        return Ok(confirm(order));
+    }
+    // Asked after the order: what is done is done, whatever becomes of the DVM meanwhile.
+    let (_, moment) = dvm.status()?;
+    Ok(order_to_json(order, &moment))
+}
+
+/// The DVM has only taken the order: processes may need a moment.
+fn confirm(Order { session, directive }: &Order) -> String {
+    let session = match session {
+        SessionChoice::Default => "the job's session".to_owned(),
+        SessionChoice::Id(id) => format!("session {id}"),
+        SessionChoice::Alloc(id) => format!("the session of allocation {}", plain(id)),
+        SessionChoice::Ref(name) => format!("the session of request {}", plain(name)),
+    };
+    match directive {
+        SessionDirective::Pause => {
+            format!("Paused: {session}. Its processes are stopped, and its jobs wait, until `pdvm session resume`.\n")
+        }
+        SessionDirective::Resume => format!("Resumed: {session}.\n"),
+        SessionDirective::Signal(number) => {
+            format!("Signal {} goes to the processes of {session}.\n", signal::told(*number))
+        }
+        SessionDirective::Terminate => format!("Ending: {session}, with its jobs. Its nodes leave the DVM.\n"),
+        SessionDirective::Extend { seconds } => {
+            format!("Extended by {}: {session}.\n", count((*seconds).into(), "second", "seconds"))
+        }
+        SessionDirective::Separate => format!("Separated: {session}. It ends with no other session and no job.\n"),
+    }
+}
+
+fn order_to_json(Order { session, directive }: &Order, moment: &Moment) -> String {
+    let mut body = SessionOrdered::of(session, word(directive));
+    match directive {
+        SessionDirective::Signal(signal) => body.signal = Some(*signal),
+        SessionDirective::Extend { seconds } => body.seconds = Some(*seconds),
+        SessionDirective::Pause
+        | SessionDirective::Resume
+        | SessionDirective::Terminate
+        | SessionDirective::Separate => {}
+    }
+    json::document("session_ordered", moment, body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pdvm::samples;
+
+    #[test]
+    fn sessions_with_all_and_with_nothing() {
+        insta::assert_snapshot!(render(&samples::sessions()));
+        insta::assert_snapshot!(to_json(&samples::sessions(), &samples::moment()));
+    }
+
+    #[test]
+    fn without_sessions_there_is_only_the_head() {
+        assert_eq!(render(&[]).lines().count(), 1);
+    }
+
+    #[test]
+    fn each_order_is_confirmed() {
+        let to = |directive| Order { session: SessionChoice::Alloc("a1".to_owned()), directive };
+        let orders = [
+            Order { session: SessionChoice::Id(3), directive: SessionDirective::Pause },
+            Order { session: SessionChoice::Ref("weekend".to_owned()), directive: SessionDirective::Resume },
+            to(SessionDirective::Signal(10)),
+            to(SessionDirective::Extend { seconds: 60 }),
+            to(SessionDirective::Separate),
+            to(SessionDirective::Terminate),
+        ];
+        insta::assert_snapshot!(orders.each_ref().map(confirm).concat());
+        insta::assert_snapshot!(orders.each_ref().map(|order| order_to_json(order, &samples::moment())).concat());
+    }
+
+    #[test]
+    fn one_option_names_a_session_no_more_and_no_less() {
+        let name = |session_id, alloc_id: &[&str]| SessionName {
+            session_id,
+            alloc_id: alloc_id.first().map(|id| (*id).to_owned()),
+            alloc_refid: None,
+        };
+        let wanted = Order { session: SessionChoice::Alloc("a1".to_owned()), directive: SessionDirective::Pause };
+        assert_eq!(order(SessionVerb::Pause(name(None, &["a1"]))).unwrap(), Some(wanted));
+        assert_eq!(order(SessionVerb::List).unwrap(), None);
+        let told = |verb| crate::frame::refusal("pdvm", &order(verb).unwrap_err());
+        let signal = SessionSignal { signal: 10, name: name(Some(1), &["a1"]) };
+        insta::assert_snapshot!(
+            [told(SessionVerb::Terminate(SessionName::default())), told(SessionVerb::Signal(signal))].join("\n")
+        );
+    }
+}
