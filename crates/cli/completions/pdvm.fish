@@ -44,6 +44,7 @@ complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "kill" -d 'End a job'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "signal" -d 'Send a signal to the processes of a job'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "grow" -d 'Give it more nodes'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "shrink" -d 'Take nodes from it; processes there are ended'
+complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "session" -d 'Its sessions: nodes that were asked for together, and the jobs that run there'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "events" -d 'The steps of its jobs and of its changes of size, one a line'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "top" -d 'Watch it: jobs and nodes, refreshed until you press q'
 complete -c pdvm -n "__fish_pdvm_needs_command" -f -a "trace" -d 'How long a job was in each state'
@@ -120,13 +121,20 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l activate -d 'Nodes of
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l nodes -d 'So many nodes of the allocation that have no daemon yet' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l alloc-id -d 'The allocation that gets them; without it: a new one' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l req-id -d 'A name for the request, by which prun --alloc-refid finds the allocation' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l time-limit -d 'The session ends after so long: its jobs end, its nodes leave' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l warn -d 'Its jobs are told so long before that' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l inherit -d 'Of a session that a process asked for. When its job ends: default = the nodes stay, for everybody; none = session and nodes go; child, child-default = none and default, when all that the job has spawned has ended too' -r -f -a "default\t''
+none\t''
+child\t''
+child-default\t''"
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l num-connect-retries -d 'Look for the DVM so often again, every second or as --wait-to-connect says' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l reserve -d 'Withhold the nodes from jobs of other allocations'
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l reserve -d 'Withhold the nodes from jobs of other sessions: only prun --alloc-id (or --alloc-refid, --session-id) gets there'
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l separate -d 'Of a session that a process asked for: it does not end with the session which that process runs in'
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l wait -d 'Answer when the DVM has the new size, not when the change has begun. Ctrl-C ends the wait, and not the change'
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
@@ -149,6 +157,119 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l system-server-first
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list pause resume signal extend separate terminate" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list pause resume signal extend separate terminate" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list pause resume signal extend separate terminate" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list pause resume signal extend separate terminate" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list pause resume signal extend separate terminate" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list pause resume signal extend separate terminate" -l num-connect-retries -d 'Look for the DVM so often again, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list pause resume signal extend separate terminate" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list pause resume signal extend separate terminate" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list pause resume signal extend separate terminate" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list pause resume signal extend separate terminate" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list pause resume signal extend separate terminate" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list pause resume signal extend separate terminate" -f -a "list" -d 'All but session 0, the DVM\'s own'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list pause resume signal extend separate terminate" -f -a "pause" -d 'Stop its processes, and start none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list pause resume signal extend separate terminate" -f -a "resume" -d 'Let its processes go on, and start those of jobs that came meanwhile'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list pause resume signal extend separate terminate" -f -a "signal" -d 'Send a signal to its processes'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list pause resume signal extend separate terminate" -f -a "extend" -d 'Let it last longer than its time limit says'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list pause resume signal extend separate terminate" -f -a "separate" -d 'Let it outlive the session and the job that it hangs on'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list pause resume signal extend separate terminate" -f -a "terminate" -d 'End its jobs and the sessions that hang on it; its nodes leave the DVM'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from list" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from list" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from list" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from list" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from list" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from list" -l num-connect-retries -d 'Look for the DVM so often again, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from list" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from list" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from list" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from list" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l session-id -d 'The session with this number' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l alloc-id -d 'The session of the allocation with this id, which pdvm grow prints' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l alloc-refid -d 'The session that was asked for under this name (pdvm grow --req-id)' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l num-connect-retries -d 'Look for the DVM so often again, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from pause" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l session-id -d 'The session with this number' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l alloc-id -d 'The session of the allocation with this id, which pdvm grow prints' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l alloc-refid -d 'The session that was asked for under this name (pdvm grow --req-id)' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l num-connect-retries -d 'Look for the DVM so often again, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from resume" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l session-id -d 'The session with this number' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l alloc-id -d 'The session of the allocation with this id, which pdvm grow prints' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l alloc-refid -d 'The session that was asked for under this name (pdvm grow --req-id)' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l num-connect-retries -d 'Look for the DVM so often again, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from signal" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l session-id -d 'The session with this number' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l alloc-id -d 'The session of the allocation with this id, which pdvm grow prints' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l alloc-refid -d 'The session that was asked for under this name (pdvm grow --req-id)' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l num-connect-retries -d 'Look for the DVM so often again, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from extend" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l session-id -d 'The session with this number' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l alloc-id -d 'The session of the allocation with this id, which pdvm grow prints' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l alloc-refid -d 'The session that was asked for under this name (pdvm grow --req-id)' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l num-connect-retries -d 'Look for the DVM so often again, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from separate" -s h -l help -d 'Print help'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l session-id -d 'The session with this number' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l alloc-id -d 'The session of the allocation with this id, which pdvm grow prints' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l alloc-refid -d 'The session that was asked for under this name (pdvm grow --req-id)' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l namespace -d 'The DVM with this name or namespace' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l num-connect-retries -d 'Look for the DVM so often again, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from terminate" -s h -l help -d 'Print help'
 complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand events" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r

@@ -147,13 +147,17 @@ _arguments "${_arguments_options[@]}" : \
 '--nodes=[So many nodes of the allocation that have no daemon yet]:N:_default' \
 '--alloc-id=[The allocation that gets them; without it\: a new one]:ID:_default' \
 '--req-id=[A name for the request, by which prun --alloc-refid finds the allocation]:NAME:_default' \
+'--time-limit=[The session ends after so long\: its jobs end, its nodes leave]:SECONDS:_default' \
+'--warn=[Its jobs are told so long before that]:SECONDS:_default' \
+'--inherit=[Of a session that a process asked for. When its job ends\: default = the nodes stay, for everybody; none = session and nodes go; child, child-default = none and default, when all that the job has spawned has ended too]:HOW:(default none child child-default)' \
 '--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
-'--reserve[Withhold the nodes from jobs of other allocations]' \
+'--reserve[Withhold the nodes from jobs of other sessions\: only prun --alloc-id (or --alloc-refid, --session-id) gets there]' \
+'--separate[Of a session that a process asked for\: it does not end with the session which that process runs in]' \
 '--wait[Answer when the DVM has the new size, not when the change has begun. Ctrl-C ends the wait, and not the change]' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
@@ -184,6 +188,166 @@ _arguments "${_arguments_options[@]}" : \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
+;;
+(session)
+_arguments "${_arguments_options[@]}" : \
+'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_pdvm__subcmd__session_commands" \
+"*::: :->session" \
+&& ret=0
+
+    case $state in
+    (session)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:pdvm-session-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(pause)
+_arguments "${_arguments_options[@]}" : \
+'--session-id=[The session with this number]:N:_default' \
+'--alloc-id=[The session of the allocation with this id, which pdvm grow prints]:ID:_default' \
+'--alloc-refid=[The session that was asked for under this name (pdvm grow --req-id)]:NAME:_default' \
+'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(resume)
+_arguments "${_arguments_options[@]}" : \
+'--session-id=[The session with this number]:N:_default' \
+'--alloc-id=[The session of the allocation with this id, which pdvm grow prints]:ID:_default' \
+'--alloc-refid=[The session that was asked for under this name (pdvm grow --req-id)]:NAME:_default' \
+'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(signal)
+_arguments "${_arguments_options[@]}" : \
+'--session-id=[The session with this number]:N:_default' \
+'--alloc-id=[The session of the allocation with this id, which pdvm grow prints]:ID:_default' \
+'--alloc-refid=[The session that was asked for under this name (pdvm grow --req-id)]:NAME:_default' \
+'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':signal -- Name (USR1, SIGUSR1) or number:_default' \
+&& ret=0
+;;
+(extend)
+_arguments "${_arguments_options[@]}" : \
+'--session-id=[The session with this number]:N:_default' \
+'--alloc-id=[The session of the allocation with this id, which pdvm grow prints]:ID:_default' \
+'--alloc-refid=[The session that was asked for under this name (pdvm grow --req-id)]:NAME:_default' \
+'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':seconds -- How much longer:_default' \
+&& ret=0
+;;
+(separate)
+_arguments "${_arguments_options[@]}" : \
+'--session-id=[The session with this number]:N:_default' \
+'--alloc-id=[The session of the allocation with this id, which pdvm grow prints]:ID:_default' \
+'--alloc-refid=[The session that was asked for under this name (pdvm grow --req-id)]:NAME:_default' \
+'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(terminate)
+_arguments "${_arguments_options[@]}" : \
+'--session-id=[The session with this number]:N:_default' \
+'--alloc-id=[The session of the allocation with this id, which pdvm grow prints]:ID:_default' \
+'--alloc-refid=[The session that was asked for under this name (pdvm grow --req-id)]:NAME:_default' \
+'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+        esac
+    ;;
+esac
 ;;
 (events)
 _arguments "${_arguments_options[@]}" : \
@@ -270,6 +434,7 @@ _pdvm_commands() {
 'signal:Send a signal to the processes of a job' \
 'grow:Give it more nodes' \
 'shrink:Take nodes from it; processes there are ended' \
+'session:Its sessions\: nodes that were asked for together, and the jobs that run there' \
 'events:The steps of its jobs and of its changes of size, one a line' \
 'top:Watch it\: jobs and nodes, refreshed until you press q' \
 'trace:How long a job was in each state' \
@@ -311,6 +476,54 @@ _pdvm__subcmd__metrics_commands() {
 _pdvm__subcmd__nodes_commands() {
     local commands; commands=()
     _describe -t commands 'pdvm nodes commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__session_commands] )) ||
+_pdvm__subcmd__session_commands() {
+    local commands; commands=(
+'list:All but session 0, the DVM'\''s own' \
+'pause:Stop its processes, and start none' \
+'resume:Let its processes go on, and start those of jobs that came meanwhile' \
+'signal:Send a signal to its processes' \
+'extend:Let it last longer than its time limit says' \
+'separate:Let it outlive the session and the job that it hangs on' \
+'terminate:End its jobs and the sessions that hang on it; its nodes leave the DVM' \
+    )
+    _describe -t commands 'pdvm session commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__session__subcmd__extend_commands] )) ||
+_pdvm__subcmd__session__subcmd__extend_commands() {
+    local commands; commands=()
+    _describe -t commands 'pdvm session extend commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__session__subcmd__list_commands] )) ||
+_pdvm__subcmd__session__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'pdvm session list commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__session__subcmd__pause_commands] )) ||
+_pdvm__subcmd__session__subcmd__pause_commands() {
+    local commands; commands=()
+    _describe -t commands 'pdvm session pause commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__session__subcmd__resume_commands] )) ||
+_pdvm__subcmd__session__subcmd__resume_commands() {
+    local commands; commands=()
+    _describe -t commands 'pdvm session resume commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__session__subcmd__separate_commands] )) ||
+_pdvm__subcmd__session__subcmd__separate_commands() {
+    local commands; commands=()
+    _describe -t commands 'pdvm session separate commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__session__subcmd__signal_commands] )) ||
+_pdvm__subcmd__session__subcmd__signal_commands() {
+    local commands; commands=()
+    _describe -t commands 'pdvm session signal commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__session__subcmd__terminate_commands] )) ||
+_pdvm__subcmd__session__subcmd__terminate_commands() {
+    local commands; commands=()
+    _describe -t commands 'pdvm session terminate commands' commands "$@"
 }
 (( $+functions[_pdvm__subcmd__shrink_commands] )) ||
 _pdvm__subcmd__shrink_commands() {

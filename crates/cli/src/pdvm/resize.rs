@@ -16,12 +16,13 @@ pub(super) fn answer(dvm: Dvm, request: ResizeRequest, json: bool) -> Result<Str
         ResizeRequest::Grow(_) => CampaignKind::Grow,
         ResizeRequest::Shrink(_) => CampaignKind::Shrink,
     };
+    let reserves = matches!(&request, ResizeRequest::Grow(grow) if grow.terms.reserve);
     let mut dvm = Patient::of(dvm)?;
     let resize = match dvm.ask(Request::Resize(Box::new(request)))? {
         Reply::Resize(resize) => *resize,
         _ => return Err(dvm.astray()),
     };
-    let how_far = how_far(&resize)?;
+    let how_far = how_far(&resize, reserves)?;
     if !json {
         return Ok(render(change, how_far, &resize));
     }
@@ -35,12 +36,15 @@ pub(super) fn answer(dvm: Dvm, request: ResizeRequest, json: bool) -> Result<Str
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HowFar {
     Unchanged,
+    /// No node had to come, and those that were named are withheld from now on.
+    Reserved,
     Begun,
     Done,
 }
 
-fn how_far(resize: &Resize) -> Result<HowFar, Failure> {
+fn how_far(resize: &Resize, reserves: bool) -> Result<HowFar, Failure> {
     match &resize.outcome {
+        ResizeOutcome::Unchanged if reserves => Ok(HowFar::Reserved),
         ResizeOutcome::Unchanged => Ok(HowFar::Unchanged),
         ResizeOutcome::Begun => Ok(HowFar::Begun),
         ResizeOutcome::Done => Ok(HowFar::Done),
@@ -58,14 +62,22 @@ fn render(change: CampaignKind, how_far: HowFar, resize: &Resize) -> String {
         (HowFar::Unchanged, CampaignKind::Shrink) => {
             return "Unchanged: these nodes are gone, or on their way.\n".to_owned();
         }
+        (HowFar::Reserved, _) => {
+            let request = request_of(resize);
+            return format!("Reserved: allocation {}{request}, whose nodes are there\n", plain(&resize.alloc_id));
+        }
         (HowFar::Begun, CampaignKind::Grow) => "Growing",
         (HowFar::Begun, CampaignKind::Shrink) => "Shrinking",
         (HowFar::Done, CampaignKind::Grow) => "Grown",
         (HowFar::Done, CampaignKind::Shrink) => "Shrunk",
     };
-    let request = resize.req_id.as_ref().map_or_else(String::new, |id| format!(", request {}", plain(id)));
+    let request = request_of(resize);
     let nodes = if resize.nodes.len() == 1 { "node" } else { "nodes" };
     format!("{what}: allocation {}{request}, {nodes} {}\n", plain(&resize.alloc_id), plain(&resize.nodes.join(", ")))
+}
+
+fn request_of(resize: &Resize) -> String {
+    resize.req_id.as_ref().map_or_else(String::new, |id| format!(", request {}", plain(id)))
 }
 
 fn to_json(change: CampaignKind, how_far: HowFar, resize: &Resize, moment: &Moment) -> String {
@@ -73,6 +85,7 @@ fn to_json(change: CampaignKind, how_far: HowFar, resize: &Resize, moment: &Mome
         change: json::change(change),
         outcome: match how_far {
             HowFar::Unchanged => "unchanged",
+            HowFar::Reserved => "reserved",
             HowFar::Begun => "begun",
             HowFar::Done => "done",
         },
@@ -94,7 +107,9 @@ mod tests {
         let ends = [HowFar::Begun, HowFar::Done, HowFar::Unchanged];
         let lines = ends
             .map(|end| [CampaignKind::Grow, CampaignKind::Shrink].map(|c| render(c, end, &samples::resize())).concat());
-        insta::assert_snapshot!(lines.concat());
+        let reserved = Resize { nodes: Vec::new(), ..samples::resize() };
+        let reserved = render(CampaignKind::Grow, HowFar::Reserved, &reserved);
+        insta::assert_snapshot!(lines.concat() + &reserved);
         insta::assert_snapshot!(to_json(CampaignKind::Grow, HowFar::Begun, &samples::resize(), &samples::moment()));
         insta::assert_snapshot!(to_json(
             CampaignKind::Shrink,

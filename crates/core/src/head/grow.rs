@@ -151,7 +151,8 @@ impl Head {
                     HostRef::Empty(_) | HostRef::Exclude(_) => "It".to_owned(),
                 };
                 let cause = format!(
-                    "{what} is not in the DVM's allocation; `pdvm nodes` lists what is. Add it with --add-host."
+                    "{what} is not in the DVM's allocation; `pdvm nodes` lists what is. Name hosts that are to be added with \
+                     --add-host (prun) or --host (pdvm grow)."
                 );
                 return Err(Trouble::new(PMIX_ERR_NOT_FOUND, cause));
             };
@@ -169,8 +170,9 @@ impl Head {
         };
         let spare: Vec<NodeId> = self.nodes.iter().filter(free).map(|node| node.id).collect();
         if spare.len() < count as usize {
+            let asked = if count == 1 { "1 more node is".to_owned() } else { format!("{count} more nodes are") };
             let cause = format!(
-                "{count} more nodes are asked for, and the allocation has {} without a daemon. Name others with --host.",
+                "{asked} asked for, and the allocation has {} without a daemon. Name others with --host.",
                 spare.len()
             );
             return Err(Trouble::new(PMIX_ERR_OUT_OF_RESOURCE, cause));
