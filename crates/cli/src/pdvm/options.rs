@@ -187,7 +187,7 @@ pub(crate) enum SessionVerb {
 #[command(next_help_heading = "The session (one of them)")]
 pub(crate) struct SessionName {
     /// The session with this number
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_session)]
     pub(crate) session_id: Option<u32>,
     /// The session of the allocation with this id, which pdvm grow prints
     #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
@@ -263,6 +263,10 @@ impl JobName {
     }
 }
 
+fn parse_session(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| "not the number of a session; `pdvm session list` lists them".to_owned())
+}
+
 fn inheritance_parser() -> impl TypedValueParser<Value = Inheritance> {
     let words = PossibleValuesParser::new(["default", "none", "child", "child-default"]);
     words.map(|word| match word.as_str() {
@@ -321,14 +325,20 @@ fn refused(error: &clap::Error) -> UsageError {
     let text = error.render().to_string();
     let what = match error.kind() {
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            "nothing to do: give a verb, for example `pdvm status`".to_owned()
+            let example = if text.contains("Usage: pdvm session") { "pdvm session list" } else { "pdvm status" };
+            format!("nothing to do: give a verb, for example `{example}`")
         }
         // Which arguments are missing stands in the lines below the first.
         ErrorKind::MissingRequiredArgument => {
             let missing: Vec<&str> = text.lines().skip(1).map_while(|l| l.strip_prefix("  ")).map(str::trim).collect();
             format!("missing: {}", missing.join(" "))
         }
-        _ => text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned(),
+        _ => {
+            let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+            // Which words there are stands in the line below the first.
+            let words = text.lines().nth(1).map(str::trim).filter(|line| line.starts_with("[possible values: "));
+            words.map_or_else(|| first.to_owned(), |words| format!("{first} {words}"))
+        }
     };
     UsageError::Conflict { what, next }
 }
