@@ -78,7 +78,8 @@ impl Head {
         };
         let mut nodes: Vec<&NodeRecord> = self.nodes.iter().filter(may_go).collect();
         if nodes.len() < count as usize {
-            let cause = format!("{count} nodes are to leave, and {} can.", nodes.len());
+            let asked = if count == 1 { "1 node is".to_owned() } else { format!("{count} nodes are") };
+            let cause = format!("{asked} to leave, and {} can.", nodes.len());
             return Err(Trouble::new(PMIX_ERR_OUT_OF_RESOURCE, cause));
         }
         nodes.sort_by_key(|node| (node.slots_inuse > 0, std::cmp::Reverse(node.daemon)));
