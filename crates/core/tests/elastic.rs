@@ -405,6 +405,16 @@ fn a_leaving_daemon_that_hangs_is_given_up_in_the_end() {
 }
 
 #[test]
+fn a_daemon_that_was_adopted_in_a_shrink_is_called_when_its_link_breaks() {
+    let mut dvm = dvm(10);
+    ask_shrink(&mut dvm, 1, &["n1", "n3"]);
+    assert!(links(&dvm).contains(&(0, 7)));
+    dvm.cut(0, 7);
+    assert!(links(&dvm).contains(&(0, 7)), "the new parent knows where it listens");
+    assert!(dvm.notices.is_empty(), "{:?}", dvm.notices);
+}
+
+#[test]
 fn a_survivor_that_is_lost_in_mid_shrink_costs_itself() {
     let mut dvm = dvm(10);
     let held = dvm.freeze_quietly(7);

@@ -418,7 +418,8 @@ impl Head {
         cx.cancel_timer(Timer::Campaign(id));
         self.counters.xcasts += 1;
         let purpose = Purpose::Shrink { campaign: id, targets: ranks.clone() };
-        cx.out.push_back(Outgoing::Xcast(Message::Shrink { targets: ranks }, purpose));
+        cx.out.push_back(Outgoing::Xcast(Message::Shrink { targets: ranks.clone() }, purpose));
+        self.place_orphans(&ranks, cx);
     }
 
     /// Nobody but the head knows of them: those that have called are told, those that have not will be when they do.

@@ -85,8 +85,8 @@ impl Head {
         }
     }
 
-    /// Tells the new parents of those that hung on the dead where they listen.
-    fn place_orphans(&self, dead: &RankSet, cx: &mut Cx) {
+    /// Tells the new parents of those that hung on the dead, or on those who leave, where they listen.
+    pub(super) fn place_orphans(&self, dead: &RankSet, cx: &mut Cx) {
         let children = dead.iter().flat_map(|rank| cx.tree.children(rank)).filter(|child| !dead.contains(*child));
         let mut adopted: BTreeMap<DaemonRank, Vec<(DaemonRank, Contact)>> = BTreeMap::new();
         for orphan in children {

@@ -106,6 +106,8 @@ impl Head {
         self.counters.xcasts += 1;
         let purpose = Purpose::Shrink { campaign: id, targets: ranks.clone() };
         cx.out.push_back(Outgoing::Xcast(Message::Shrink { targets: ranks.clone() }, purpose));
+        // Those who hang on leaving daemons look for their new parents themselves; these have to find out if one never comes.
+        self.place_orphans(&ranks, cx);
         self.lose_participants(&ranks, cx);
         for job in self.jobs_on(&ranks) {
             if let Some(job) = self.jobs.get_mut(&job) {
