@@ -45,6 +45,8 @@ pub(crate) struct Transport {
     xcasts: Xcasts,
     /// Broadcasts in flight, for children that have yet to get them.
     kept: BTreeMap<u64, Frame>,
+    /// From whom the broadcasts in flight came: each of them waits for this node, whoever is above it by now.
+    senders: BTreeMap<u64, RankSet>,
     /// On the head: what the broadcasts in flight are for.
     purposes: BTreeMap<u64, Purpose>,
     /// The probe timer is set.
@@ -63,6 +65,7 @@ impl Transport {
             streams: Streams::new(),
             xcasts: Xcasts::new(),
             kept: BTreeMap::new(),
+            senders: BTreeMap::new(),
             purposes: BTreeMap::new(),
             probing: false,
             undeliverable: 0,
@@ -200,6 +203,7 @@ impl Transport {
     ) -> Option<Delivery> {
         match self.xcasts.receive(seq) {
             Receipt::New => {
+                self.senders.entry(seq).or_default().insert(from);
                 let (origin, payload) = (frame.origin, frame.payload.clone());
                 self.kept.insert(seq, frame);
                 match order {
@@ -211,6 +215,8 @@ impl Transport {
             Receipt::Duplicate { ack_again } => {
                 if ack_again {
                     self.transmit(now, from, self.ack(seq), fx);
+                } else {
+                    self.senders.entry(seq).or_default().insert(from);
                 }
                 None
             }
@@ -263,11 +269,15 @@ impl Transport {
     fn advance(&mut self, now: Timestamp, seq: u64, step: Option<Progress>, fx: &mut Effects) -> Option<Delivery> {
         let step = step?;
         self.kept.remove(&seq);
+        let senders = self.senders.remove(&seq).unwrap_or_default();
         match step {
             Progress::Complete => self.purposes.remove(&seq).map(Delivery::XcastComplete),
             Progress::AckParent => {
-                if let Some(parent) = self.uplink() {
-                    self.transmit(now, parent, self.ack(seq), fx);
+                // In a shrink the old parent and the new one may both have sent it.
+                let uplink = self.uplink();
+                let others = senders.iter().filter(|rank| Some(*rank) != uplink && self.links.contains_key(rank));
+                for to in uplink.into_iter().chain(others).collect::<Vec<_>>() {
+                    self.transmit(now, to, self.ack(seq), fx);
                 }
                 None
             }

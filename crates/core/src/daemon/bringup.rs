@@ -52,14 +52,26 @@ impl Daemon {
                 self.phase = Phase::Rehoming(ticket);
             }
             phase @ (Phase::Leaving { .. } | Phase::Left) => {
-                // Started before the order to leave, linked after it: it has not heard the order.
-                cx.out.push_back(Outgoing::Direct(peer, Message::Exit));
                 self.phase = phase;
+                self.on_linked_while_leaving(peer, cx);
             }
             phase @ (Phase::Rehoming(_) | Phase::Member) => {
                 self.phase = phase;
                 self.on_member_linked(peer, cx);
             }
+        }
+    }
+
+    /// Somebody below was started before the order to leave and is linked after it: it has not heard the order. Whoever stays
+    /// when this daemon alone leaves has to look further up, and those above are not to be told anything.
+    fn on_linked_while_leaving(&mut self, peer: DaemonRank, cx: &mut Cx) {
+        if !cx.tree.stands_below(peer, self.me) {
+            return;
+        }
+        if cx.tree.is_leaving(self.me) && cx.tree.contains(peer) {
+            cx.close(peer);
+        } else {
+            cx.direct(peer, Message::Exit);
         }
     }
 
