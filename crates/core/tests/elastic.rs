@@ -225,6 +225,20 @@ fn a_target_that_is_lost_before_the_end_takes_its_campaign_back_and_nothing_else
 }
 
 #[test]
+fn a_target_that_is_lost_while_everybody_is_being_told_is_no_node_of_the_dvm_elastic_or_not() {
+    for params in [ELASTIC, &[("rml_base_radix", "2")][..]] {
+        let mut dvm = with(4, params);
+        let held = dvm.freeze_quietly(2);
+        ask_grow(&mut dvm, 1, &["m0"]);
+        assert!(unanswered(&dvm, 1), "2 has not acknowledged the wireup");
+        dvm.crash(4);
+        dvm.kill(held);
+        assert_eq!(failed_with(&dvm, 1), -61);
+        assert_eq!(states(&mut dvm, 2), "n0 up, n1 up, n2 down, n3 up");
+    }
+}
+
+#[test]
 fn a_daemon_that_has_nothing_to_do_with_a_grow_may_be_lost_during_it() {
     let mut dvm = dvm(4);
     dvm.silent_nodes.insert("m0".to_owned());

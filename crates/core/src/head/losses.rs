@@ -40,7 +40,8 @@ impl Head {
         if self.exit.begun() || !cx.tree.contains(rank) {
             return;
         }
-        if let Some(campaign) = self.campaigns.of_daemon(rank).filter(|_| self.is_elastic()) {
+        // It was not part of the DVM yet, elastic or not.
+        if let Some(campaign) = self.campaigns.of_daemon(rank) {
             return self.on_target_lost(campaign, rank, cause, cx);
         }
         if !self.bringup.ready {
