@@ -35,7 +35,7 @@ const SHRINK_RUNS: usize = 600;
 /// Nor may it take longer: a story of thousands of daemons is better than none.
 const SHRINK_TIME: Duration = Duration::from_secs(60);
 /// Events that a replay tells.
-const LAST_EVENTS: usize = 20;
+const LAST_EVENTS: usize = 60;
 
 fn main() -> ExitCode {
     let outcome = Words { left: std::env::args().skip(1).collect() }.dispatch();

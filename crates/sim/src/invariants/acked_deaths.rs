@@ -41,6 +41,27 @@ impl AckedDeaths {
     }
 }
 
+impl AckedDeaths {
+    /// The head tells everybody; only the first time that it sends something counts.
+    fn announced(&mut self, seq: u64, message: &Message) {
+        if self.known.contains_key(&seq) {
+            return;
+        }
+        match message {
+            Message::Died { ranks: out } | Message::Shrink { targets: out } => {
+                self.alive.retain(|rank| !out.contains(*rank));
+            }
+            Message::Wireup(wireup) => {
+                // What was before their time they hear with it.
+                self.known.values_mut().for_each(|known| known.insert_all(&wireup.come));
+                self.alive.extend(wireup.come.iter().filter(|rank| self.born.contains(*rank)));
+            }
+            _ => return,
+        }
+        self.known.insert(seq, RankSet::new());
+    }
+}
+
 impl Invariant for AckedDeaths {
     fn name(&self) -> &'static str {
         "everybody hears of every change and says so last"
@@ -78,24 +99,9 @@ impl Invariant for AckedDeaths {
                 return require(unheard.is_none(), || format!("{unheard:?}: this daemon never got this broadcast"));
             }
             Observation::Effect { rank, effect: Effect::Transmit { frame, .. }, message, .. } => {
-                if let (FrameKind::Xcast { seq, .. }, Some(Message::Died { .. } | Message::Shrink { .. })) =
-                    (&frame.kind, message)
-                {
-                    self.known.entry(*seq).or_default();
-                }
                 match (&frame.kind, message) {
-                    (FrameKind::Xcast { .. }, Some(Message::Died { ranks, .. })) if *rank == DaemonRank::HEAD => {
-                        ranks.iter().for_each(|rank| {
-                            self.alive.remove(&rank);
-                        });
-                    }
-                    (FrameKind::Xcast { .. }, Some(Message::Shrink { targets })) if *rank == DaemonRank::HEAD => {
-                        self.alive.retain(|rank| !targets.contains(*rank));
-                    }
-                    (FrameKind::Xcast { .. }, Some(Message::Wireup(wireup))) if *rank == DaemonRank::HEAD => {
-                        // What was before their time they hear with it.
-                        self.known.values_mut().for_each(|known| known.insert_all(&wireup.come));
-                        self.alive.extend(wireup.come.iter().filter(|rank| self.born.contains(*rank)));
+                    (FrameKind::Xcast { seq, .. }, Some(message)) if *rank == DaemonRank::HEAD => {
+                        self.announced(*seq, message);
                     }
                     (FrameKind::XcastAck { seq }, _) => {
                         let Some(known) = self.known.get(seq) else { return Ok(()) };
