@@ -183,7 +183,7 @@ fn a_session_ends_with_its_owner_as_its_inheritance_says() {
     {
         let mut dvm = dvm(1);
         dvm.submit(1, Submission::of(job("owner", 1)));
-        asked_by_a_process(&mut dvm, "m0", SessionTerms { inheritance, ..SessionTerms::default() });
+        asked_by_a_process(&mut dvm, "m0", SessionTerms { inheritance: Some(inheritance), ..SessionTerms::default() });
         assert_eq!(sessions(&mut dvm, 2)[0].owner, Some(JobId(1)));
         dvm.exit_job(1);
         assert_eq!(dvm.code_of(1), 0);
@@ -212,4 +212,31 @@ fn a_child_session_ends_with_its_parent_unless_it_was_separated() {
         control(&mut dvm, 5, SessionChoice::Id(1), SessionDirective::Terminate);
         assert_eq!(up(&mut dvm, 6), if separate { &["n0", "m1"][..] } else { &["n0"] });
     }
+}
+
+#[test]
+fn a_job_that_was_mapped_before_its_session_was_paused_is_launched_when_it_is_resumed() {
+    let params = [("prte_elastic_mode", "1"), ("ferrite_debug_prep_ms", "50")];
+    let mut dvm = Cluster::build(1, &params, true);
+    dvm.input(DaemonRank::HEAD, Input::Start);
+    dvm.run();
+    reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
+    dvm.submit(2, within(job("mapped", 1), SessionChoice::Id(1)));
+    control(&mut dvm, 3, SessionChoice::Id(1), SessionDirective::Pause);
+    dvm.fire(0, Timer::Prep(JobId(1)));
+    assert!(places(&dvm, 1).is_empty());
+    control(&mut dvm, 4, SessionChoice::Id(1), SessionDirective::Resume);
+    assert_eq!(places(&dvm, 1), [1]);
+}
+
+#[test]
+fn what_a_later_request_does_not_say_of_a_session_stays_as_it_was() {
+    let mut dvm = dvm(1);
+    let terms = SessionTerms { time_limit_s: Some(9), warn_s: Some(7), ..SessionTerms::default() };
+    reserve(&mut dvm, 1, &["m0"], terms);
+    let more = GrowRequest { alloc_id: Some("a1".to_owned()), ..request(&["m1"], SessionTerms::default()) };
+    dvm.ask(2, Request::Resize(Box::new(ResizeRequest::Grow(more))));
+    dvm.submit(3, within(job("inside", 2), SessionChoice::Id(1)));
+    dvm.fire(0, Timer::Session(1));
+    assert!(dvm.notices.iter().any(|text| text.contains("ends in 7 seconds")), "{:?}", dvm.notices);
 }

@@ -58,8 +58,8 @@ pub struct GrowRequest {
 pub struct SessionTerms {
     /// Withhold the nodes from jobs of other sessions.
     pub reserve: bool,
-    /// What becomes of it when the job ends whose process asked for it.
-    pub inheritance: Inheritance,
+    /// What becomes of it when the job ends whose process asked for it; `None` = as it is, at first the default.
+    pub inheritance: Option<Inheritance>,
     /// It does not end with the session in which it was asked for.
     pub separate: bool,
     /// It ends after so many seconds.

@@ -42,7 +42,7 @@ fn terms(options: &GrowOptions) -> Result<SessionTerms, UsageError> {
     }
     Ok(SessionTerms {
         reserve: options.reserve,
-        inheritance: options.inherit.unwrap_or_default(),
+        inheritance: options.inherit,
         separate: options.separate,
         time_limit_s: options.time_limit,
         warn_s: options.warn,

@@ -56,7 +56,7 @@ fn requests_reach_the_dvm_as_they_were_meant() {
         req_id: Some("r".to_owned()),
         terms: SessionTerms {
             reserve: true,
-            inheritance: Inheritance::ChildDefault,
+            inheritance: Some(Inheritance::ChildDefault),
             separate: true,
             time_limit_s: Some(60),
             warn_s: Some(10),

@@ -200,7 +200,7 @@ impl Head {
     /// A grow request has been understood: its session is there from now on.
     fn with_session(&mut self, plan: GrowPlan, terms: &SessionTerms, requester: Requester, cx: &mut Cx) -> Plan {
         let GrowPlan { session, req_id, members, nodes, slots } = plan;
-        let changes = !nodes.is_empty() || terms.reserve;
+        let changes = !nodes.is_empty() || *terms != SessionTerms::default();
         let owner = match requester {
             Requester::Proc(proc, _) => Some(proc.job),
             Requester::Nobody | Requester::Waiting(_) | Requester::Answered(_) => None,
@@ -217,7 +217,7 @@ impl Head {
         let alloc_id = alloc_id.unwrap_or_else(|| self.alloc_id_of(&members));
         if changes {
             let there: Vec<NodeId> = members.into_iter().filter(|node| !nodes.contains(node)).collect();
-            if terms.reserve {
+            if *terms != SessionTerms::default() {
                 self.fill_session(&alloc_id, &there);
             }
         }

@@ -34,7 +34,8 @@ pub(super) struct Berth {
 }
 
 impl Head {
-    /// The session that a submission is for, and the nodes that it brings along.
+    /// The session that a submission is for, and the nodes that it brings along. The caller has the campaign proceed when the
+    /// job is there, because it may end at once.
     pub(super) fn find_berth(
         &mut self,
         submission: &Submission,
@@ -51,7 +52,6 @@ impl Head {
         };
         let request = ResizeRequest::Grow((**request).clone());
         let (grows, resize) = self.resize(&request, Requester::Nobody, cx);
-        grows.into_iter().for_each(|campaign| self.proceed(campaign, cx));
         match resize.outcome {
             ResizeOutcome::Refused { status, cause } => Err(Trouble { status, cause }),
             ResizeOutcome::Unchanged | ResizeOutcome::Begun | ResizeOutcome::Done | ResizeOutcome::Failed { .. } => {
@@ -96,6 +96,9 @@ impl Head {
         if self.is_elastic() && self.campaigns.shrinking() {
             return self.park(id, Hold::Launch, cx);
         }
+        if self.jobs.get(&id).is_some_and(|job| self.is_paused(job.session)) {
+            return self.park(id, Hold::Paused, cx);
+        }
         self.launch_or_map_again(id, cx);
     }
 
@@ -110,10 +113,7 @@ impl Head {
     fn launch_or_map_again(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
         let map = job.map.clone();
-        let there = |node: &ferrite_types::JobNode| {
-            self.nodes.iter().any(|record| record.id == node.id && record.daemon == Some(node.daemon))
-        };
-        if map.nodes.iter().all(there) {
+        if map.nodes.iter().all(|node| self.nodes[node.id.0 as usize].daemon == Some(node.daemon)) {
             return self.activate(id, JobState::SendLaunchMsg, cx);
         }
         self.occupancy.release(&mut self.nodes, &map);
@@ -125,7 +125,10 @@ impl Head {
 
     /// A grow has failed: whoever waited for what it was to bring was never launched. Others go on waiting for theirs.
     pub(super) fn abort_held(&mut self, campaign: CampaignId, cause: &str, cx: &mut Cx) {
-        let waits = |job: &&Job| matches!(&job.held, Some(Hold::Map(campaigns)) if campaigns.contains(&campaign));
+        let waits = |job: &&Job| {
+            let held = matches!(&job.held, Some(Hold::Map(campaigns)) if campaigns.contains(&campaign));
+            held || (job.grows == Some(campaign) && !job.launched)
+        };
         let aborted: Vec<JobId> = self.jobs.values().filter(waits).map(|job| job.id).collect();
         for id in aborted {
             let text = format!(
@@ -151,9 +154,11 @@ impl Head {
             let Some(job) = self.jobs.get(&id).filter(|job| job.is_healthy()) else { continue };
             let next = match &job.held {
                 Some(Hold::Map(_)) if may_map(self, job) => JobState::VmReady,
-                Some(Hold::Paused) if !self.is_paused(job.session) => JobState::VmReady,
+                Some(Hold::Paused) if self.is_paused(job.session) => continue,
+                Some(Hold::Paused) if job.procs.is_empty() => JobState::VmReady,
+                Some(Hold::Paused) => JobState::LaunchApps,
                 Some(Hold::Launch) if !self.campaigns.shrinking() => JobState::LaunchApps,
-                Some(Hold::Map(_) | Hold::Launch | Hold::Paused) | None => continue,
+                Some(Hold::Map(_) | Hold::Launch) | None => continue,
             };
             if let Some(job) = self.jobs.get_mut(&id) {
                 job.held = None;

@@ -91,10 +91,9 @@ pub(super) fn daemon_lost(job: JobId, node: &str, cause: &str, procs: usize) -> 
     format!("The daemon on node {node} was lost ({cause}).\nJob {job} had {procs} process(es) that are gone with it.")
 }
 
-pub(super) fn node_left(job: JobId, node: &str) -> String {
-    format!(
-        "Node {node} leaves the DVM: what still ran there of job {job} was ended, and the job goes on with what is left of it."
-    )
+pub(super) fn node_left(job: JobId, node: &str, goes_on: bool) -> String {
+    let what = if goes_on { ", and the job goes on with what is left of it" } else { "" };
+    format!("Node {node} leaves the DVM: what still ran there of job {job} was ended{what}.")
 }
 
 pub(super) fn nothing_is_left(job: JobId) -> String {

@@ -45,7 +45,13 @@ impl Head {
     /// Places a job and claims its slots.
     pub(super) fn placed(&mut self, spec: &JobSpec, session: u32) -> Result<JobMap, String> {
         let pool = self.pool_of(session);
-        let map = self.place_among(spec, pool.as_ref().unwrap_or(&self.nodes), &self.occupancy)?;
+        let map = self.place_among(spec, pool.as_ref().unwrap_or(&self.nodes), &self.occupancy);
+        let map = map.map_err(|text| match pool {
+            None => text,
+            Some(_) => {
+                format!("{text}\nNodes of other sessions do not count here; `pdvm session list` shows whose they are.")
+            }
+        })?;
         self.occupancy.claim(&mut self.nodes, &map).map_err(|e| e.to_string())?;
         Ok(map)
     }

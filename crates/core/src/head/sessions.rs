@@ -144,11 +144,13 @@ impl Head {
     pub(super) fn set_terms(&mut self, id: u32, terms: &SessionTerms, cx: &mut Cx) {
         let Some(session) = self.sessions.known.get_mut(&id) else { return };
         session.reserved |= terms.reserve;
-        session.inheritance = terms.inheritance;
+        session.inheritance = terms.inheritance.unwrap_or(session.inheritance);
         if terms.separate {
             session.parent = None;
         }
-        session.warn = terms.warn_s.map(|seconds| Duration::from_secs(seconds.into()));
+        if let Some(seconds) = terms.warn_s {
+            session.warn = Some(Duration::from_secs(seconds.into()));
+        }
         if let Some(seconds) = terms.time_limit_s {
             session.until = Some(cx.now + Duration::from_secs(seconds.into()));
         }
@@ -317,6 +319,12 @@ impl Head {
         if !pause {
             self.admit_held(cx);
         }
+    }
+
+    /// Nodes that came with no request.
+    pub(super) fn first_nodes(&self) -> BTreeSet<NodeId> {
+        let first = self.nodes.iter().map(|node| node.id).filter(|id| self.sessions.of_node(*id).is_none());
+        first.filter(|id| !self.given_back.contains(id)).collect()
     }
 
     /// True while jobs of the session are not launched.

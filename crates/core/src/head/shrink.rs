@@ -18,8 +18,12 @@ use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_FOUND, PMIX_ERR_OUT_OF
 impl Head {
     /// What a shrink request comes to. Nothing has changed when it is refused.
     pub(super) fn plan_shrink(&mut self, request: &ShrinkRequest) -> Result<Plan, Trouble> {
-        let session = request.alloc_id.as_ref().map(|name| self.allocation_named(name)).transpose()?;
-        let (named, of_allocation) = session.map(|session| self.allocation_of(session)).unzip();
+        let allocation = match &request.alloc_id {
+            None => None,
+            Some(name) if *name == self.config.dvm => Some((name.clone(), self.first_nodes())),
+            Some(name) => Some(self.allocation_of(self.allocation_named(name)?)),
+        };
+        let (named, of_allocation) = allocation.unzip();
         let belongs = |node: NodeId| of_allocation.as_ref().is_none_or(|nodes| nodes.contains(&node));
         let mut nodes = Vec::new();
         for name in &request.nodes {
@@ -123,10 +127,12 @@ impl Head {
             proc.state = ProcState::Terminated;
         }
         job.taken += 1;
-        if let Some(request) = job.request.filter(|_| job.taken == 1) {
-            let node = job.map.node_of(rank).map_or("", |node| node.name.as_str());
-            cx.notice_to(request, notices::node_left(id, node));
-        }
+        let Some(request) = job.request.filter(|_| job.taken == 1 && job.is_healthy()) else { return };
+        let map = job.map.clone();
+        let node = map.node_of(rank).map_or("", |node| node.name.as_str());
+        let stays = |rank: Rank| map.daemon_of(rank).is_some_and(|daemon| self.campaigns.of_daemon(daemon).is_none());
+        let goes_on = self.jobs[&id].living().any(stays);
+        cx.notice_to(request, notices::node_left(id, node, goes_on));
     }
 
     /// True for a process whose node leaves: its end is planned.

@@ -114,6 +114,7 @@ impl Head {
         self.trees.0.entry(root).or_default();
         self.jobs.insert(id, Job { birth, root, session, grows, ..Job::new(id, request, submission) });
         self.activate(id, JobState::Init, cx);
+        grows.into_iter().for_each(|campaign| self.proceed(campaign, cx));
     }
 
     /// All processes of a job run, or it failed before they did: who spawned it goes on.

@@ -99,6 +99,7 @@ impl Head {
         };
         self.jobs.insert(id, Job { session, grows, ..Job::new(id, client, submission) });
         self.activate(id, JobState::Init, cx);
+        grows.into_iter().for_each(|campaign| self.proceed(campaign, cx));
     }
 
     /// True when all that is waited for is a map: then no daemon is started (seed 1, step 4).
