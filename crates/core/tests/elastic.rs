@@ -234,7 +234,7 @@ fn a_target_that_is_lost_while_everybody_is_being_told_is_no_node_of_the_dvm_ela
         dvm.crash(4);
         dvm.kill(held);
         assert_eq!(failed_with(&dvm, 1), -61);
-        assert_eq!(states(&mut dvm, 2), "n0 up, n1 up, n2 down, n3 up");
+        assert_eq!(states(&mut dvm, 2), "n0 up, n1 up, n2 lost, n3 up");
     }
 }
 
