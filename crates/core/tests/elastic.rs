@@ -467,6 +467,22 @@ fn a_held_job_whose_nodes_leave_is_mapped_again_and_one_whose_nodes_stay_is_not(
 }
 
 #[test]
+fn a_job_that_has_to_be_mapped_again_waits_for_slots_when_it_must() {
+    let params = [ELASTIC, &[("ferrite_debug_prep_ms", "50")]].concat();
+    let mut dvm = with(2, &params);
+    dvm.submit(1, on("fills", &["n0"; 4]));
+    dvm.fire(0, Timer::Prep(JobId(1)));
+    dvm.submit(2, Submission::of(job("moves", 1)));
+    ask_shrink(&mut dvm, 3, &["n1"]);
+    dvm.fire(0, Timer::Prep(JobId(2)));
+    assert!(unanswered(&dvm, 2), "it has not failed");
+    dvm.exit_job(1);
+    dvm.fire(0, Timer::Prep(JobId(2)));
+    dvm.exit_job(2);
+    assert_eq!(dvm.code_of(2), 0);
+}
+
+#[test]
 fn a_grow_does_not_hold_a_mapped_job_after_the_shrink_has_ended() {
     let params = [ELASTIC, &[("ferrite_debug_prep_ms", "50")]].concat();
     let mut dvm = with(4, &params);

@@ -118,6 +118,8 @@ impl Head {
         }
         self.occupancy.release(&mut self.nodes, &map);
         job.clear_map();
+        // It had its slots: that the DVM is smaller now may make it wait for others, and does not fail it.
+        job.wait_for_slots = true;
         cx.cancel_timer(Timer::JobTimeout(id));
         cx.cancel_timer(Timer::SpawnTimeout(id));
         self.activate(id, JobState::VmReady, cx);
