@@ -6,26 +6,38 @@
 mod acked_deaths;
 mod alone;
 mod bystanders;
+mod changes;
 mod exit_codes;
+mod fence;
 mod fences;
+mod held_not_failed;
 mod job_states;
 mod launch_data;
 mod links;
+mod never_stuck;
+mod no_launch_on_the_leaving;
 mod nothing_left;
 mod noticed;
 mod one_reply;
+mod only_on_the_wired;
 mod only_the_dead;
+mod only_when_elastic;
 mod order;
 mod orders_to_the_dead;
 mod output;
+mod own_failures_only;
 mod patience;
 mod pmix;
 mod proc_states;
 mod quiet_phase;
 mod quiet_tree;
+mod really_gone;
 mod silence;
 mod slots;
+mod struck;
 mod told;
+mod two_phases;
+mod undone;
 mod wireup;
 mod xcast;
 
@@ -182,7 +194,7 @@ impl Referee {
     /// One who knows all guarantees.
     #[must_use]
     pub fn strict(scenario: &Scenario) -> Referee {
-        Referee {
+        let mut referee = Referee {
             invariants: vec![
                 Box::new(one_reply::OneReply::default()),
                 Box::new(exit_codes::ExitCodes::new(scenario)),
@@ -208,8 +220,31 @@ impl Referee {
                 Box::new(alone::Alone::new(scenario)),
                 Box::new(quiet_tree::QuietTree::new(scenario)),
                 Box::new(nothing_left::NothingLeft::new(scenario)),
+                Box::new(only_when_elastic::OnlyWhenElastic::new(scenario)),
             ],
+        };
+        if scenario.resizes() {
+            referee.know_changes(scenario);
         }
+        referee
+    }
+
+    /// What can only be broken in a DVM that changes its size.
+    fn know_changes(&mut self, scenario: &Scenario) {
+        if scenario.elastic.mode {
+            self.invariants.push(Box::new(fence::Fence::default()));
+        }
+        let more: [Box<dyn Invariant>; 8] = [
+            Box::new(held_not_failed::HeldNotFailed::new(scenario)),
+            Box::new(only_on_the_wired::OnlyOnTheWired::default()),
+            Box::new(no_launch_on_the_leaving::NoLaunchOnTheLeaving::default()),
+            Box::new(own_failures_only::OwnFailuresOnly::new(scenario)),
+            Box::new(undone::Undone::new(scenario)),
+            Box::new(really_gone::ReallyGone::new(scenario)),
+            Box::new(never_stuck::NeverStuck::new(scenario)),
+            Box::new(two_phases::TwoPhases::new(scenario)),
+        ];
+        self.invariants.extend(more);
     }
 
     /// Shows everybody what happened; the first to object is heard.

@@ -1,0 +1,117 @@
+//! What the referee knows of changes of size: which campaigns are open, how far they are, and which daemons they are about.
+//!
+//! Kept by the guarantees about them; it knows what the head says and sends, never what it believes.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use ferrite_core::{Effect, Transition};
+use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, RankSet};
+use ferrite_wire::{FrameKind, Message};
+
+use super::Observation;
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct Changes {
+    all: BTreeMap<CampaignId, Change>,
+    /// The campaign whose daemons are being launched now.
+    launching: Option<CampaignId>,
+    /// Campaigns whose order to leave is about to be sent, in this order.
+    ordering: VecDeque<CampaignId>,
+    /// Orders to leave, each with the campaign that it is for.
+    pub(super) orders: BTreeMap<u64, Option<CampaignId>>,
+    /// Daemons that were told to leave by such an order.
+    pub(super) leaving: RankSet,
+    /// Daemons that are there.
+    pub(super) alive: BTreeSet<DaemonRank>,
+}
+
+/// One campaign.
+#[derive(Clone, Debug)]
+pub(super) struct Change {
+    pub(super) kind: CampaignKind,
+    pub(super) step: CampaignStep,
+    /// Daemons that come or go.
+    pub(super) targets: RankSet,
+}
+
+impl Change {
+    fn is_open(&self) -> bool {
+        !matches!(self.step, CampaignStep::Done | CampaignStep::Failed)
+    }
+}
+
+impl Changes {
+    /// To be shown everything, before it is judged.
+    pub(super) fn see(&mut self, what: &Observation<'_>) {
+        match what {
+            Observation::Born { rank } => {
+                self.alive.insert(*rank);
+            }
+            Observation::Gone { rank, .. } => {
+                self.alive.remove(rank);
+            }
+            Observation::Input { rank: DaemonRank::HEAD, .. } => {
+                self.launching = None;
+                self.ordering.clear();
+            }
+            Observation::Effect { rank: DaemonRank::HEAD, effect, message, .. } => self.see_head(effect, *message),
+            _ => {}
+        }
+    }
+
+    fn see_head(&mut self, effect: &Effect, message: Option<&Message>) {
+        match effect {
+            Effect::Trace(Transition::Campaign { campaign, kind, step }) => {
+                let new = Change { kind: *kind, step: CampaignStep::Open, targets: RankSet::new() };
+                let change = self.all.entry(*campaign).or_insert(new);
+                let before = std::mem::replace(&mut change.step, *step);
+                let undone = (before, *step) == (CampaignStep::WiringUp, CampaignStep::RollingBack);
+                if undone || *step == CampaignStep::Leaving {
+                    self.ordering.push_back(*campaign);
+                }
+                self.launching = (*step == CampaignStep::Launching).then_some(*campaign);
+            }
+            Effect::LaunchDaemon { rank, .. } => {
+                if let Some(change) = self.launching.and_then(|id| self.all.get_mut(&id)) {
+                    change.targets.insert(*rank);
+                }
+            }
+            Effect::Transmit { frame, .. } => {
+                if let (FrameKind::Xcast { seq, .. }, Some(Message::Shrink { targets })) = (&frame.kind, message)
+                    && !self.orders.contains_key(seq)
+                {
+                    let campaign = self.ordering.pop_front();
+                    self.orders.insert(*seq, campaign);
+                    self.leaving.insert_all(targets);
+                    if let Some(change) = campaign.and_then(|id| self.all.get_mut(&id)) {
+                        change.targets = targets.clone();
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn get(&self, id: CampaignId) -> Option<&Change> {
+        self.all.get(&id)
+    }
+
+    pub(super) fn open(&self) -> impl Iterator<Item = (CampaignId, &Change)> {
+        self.all.iter().filter(|(_, change)| change.is_open()).map(|(id, change)| (*id, change))
+    }
+
+    pub(super) fn any(&self) -> bool {
+        self.open().next().is_some()
+    }
+
+    pub(super) fn shrinking(&self) -> bool {
+        self.open().any(|(_, change)| change.kind == CampaignKind::Shrink)
+    }
+
+    /// True for a daemon that was started for a grow which has not ended well.
+    pub(super) fn is_newcomer(&self, rank: DaemonRank) -> bool {
+        let brings = |change: &&Change| change.kind == CampaignKind::Grow && change.targets.contains(rank);
+        self.all.values().filter(brings).any(|change| change.step != CampaignStep::Done)
+    }
+}

@@ -1,0 +1,56 @@
+//! Launch data never goes to a daemon that was told to leave, and such a daemon starts nothing: jobs that were mapped there are
+//! mapped again before (seed 3, guarantee 3). What was sent before the order may still be on its way.
+
+use std::collections::BTreeSet;
+
+use ferrite_core::Effect;
+use ferrite_types::{DaemonRank, JobId};
+use ferrite_wire::{Dest, FrameKind, Message};
+
+use super::changes::Changes;
+use super::{Invariant, Observation, require};
+
+#[derive(Default)]
+pub(super) struct NoLaunchOnTheLeaving {
+    changes: Changes,
+    /// Jobs whose launch data was sent.
+    sent: BTreeSet<JobId>,
+    /// Daemons that know that they leave.
+    told: BTreeSet<DaemonRank>,
+}
+
+impl Invariant for NoLaunchOnTheLeaving {
+    fn name(&self) -> &'static str {
+        "nothing is launched on a leaving daemon"
+    }
+
+    fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
+        self.changes.see(what);
+        match what {
+            Observation::Input { rank, message: Some(Message::Shrink { targets }), .. } if targets.contains(*rank) => {
+                self.told.insert(*rank);
+                Ok(())
+            }
+            Observation::Effect { rank, effect: Effect::Spawn { proc, .. }, .. } => {
+                require(!self.told.contains(rank), || format!("daemon {rank}, which leaves, starts {proc}"))
+            }
+            Observation::Effect {
+                rank: DaemonRank::HEAD,
+                effect: Effect::Transmit { frame, .. },
+                message: Some(Message::Launch(order)),
+                ..
+            } if frame.origin == DaemonRank::HEAD && matches!(frame.kind, FrameKind::Message { .. }) => {
+                let to = match &frame.dest {
+                    Dest::One(rank) => Some(*rank).filter(|rank| self.changes.leaving.contains(*rank)),
+                    Dest::Many(ranks) => ranks.iter().find(|rank| self.changes.leaving.contains(*rank)),
+                    Dest::All => None,
+                };
+                let again = !self.sent.insert(order.job);
+                require(again || to.is_none(), || {
+                    format!("job {} is launched on daemon {to:?}, which leaves", order.job)
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! A job is never mapped onto a node whose daemon is not wired up: its grow has ended, and it ends when everybody in the DVM has
+//! heard of the newcomers (seed 3, guarantee 2). Nor has a newcomer a rank that somebody had before.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ferrite_core::{Effect, Input, Transition};
+use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, RankSet};
+use ferrite_wire::Message;
+
+use super::changes::Changes;
+use super::{Invariant, Observation, require};
+
+#[derive(Default)]
+pub(super) struct OnlyOnTheWired {
+    changes: Changes,
+    dead: RankSet,
+    /// By daemon: newcomers of whom it has heard.
+    heard: BTreeMap<DaemonRank, RankSet>,
+    launched: BTreeSet<DaemonRank>,
+}
+
+impl OnlyOnTheWired {
+    /// A grow ends well: everybody who is in the DVM knows.
+    fn grown(&self, id: CampaignId) -> Result<(), String> {
+        let Some(change) = self.changes.get(id) else { return Ok(()) };
+        let outside = |rank: DaemonRank| {
+            rank == DaemonRank::HEAD
+                || self.dead.contains(rank)
+                || self.changes.leaving.contains(rank)
+                || self.changes.is_newcomer(rank)
+        };
+        let knows = |rank: DaemonRank| {
+            let heard = self.heard.get(&rank);
+            change.targets.iter().all(|target| heard.is_some_and(|heard| heard.contains(target)))
+        };
+        let missed = self.changes.alive.iter().copied().find(|rank| !outside(*rank) && !knows(*rank));
+        require(missed.is_none(), || format!("grow {id} is done, and daemon {missed:?} has not heard of it"))
+    }
+}
+
+impl Invariant for OnlyOnTheWired {
+    fn name(&self) -> &'static str {
+        "jobs are mapped onto wired nodes only"
+    }
+
+    fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
+        self.changes.see(what);
+        match what {
+            Observation::Input { rank, input: Input::Frame { .. }, message: Some(Message::Wireup(wireup)), .. } => {
+                // Who comes later hears of all who are there.
+                let all = RankSet::range(0, wireup.size);
+                let there = all.iter().filter(|rank| !wireup.dead.contains(*rank));
+                self.heard.entry(*rank).or_default().insert_all(&there.collect());
+                Ok(())
+            }
+            Observation::Effect { rank: DaemonRank::HEAD, effect, message, .. } => match (effect, message) {
+                (Effect::LaunchDaemon { rank, .. }, _) => {
+                    require(self.launched.insert(*rank), || format!("rank {rank} is given a second time"))
+                }
+                (Effect::Trace(Transition::Campaign { campaign, kind, step }), _) => {
+                    let grown = (*kind, *step) == (CampaignKind::Grow, CampaignStep::Done);
+                    if grown { self.grown(*campaign) } else { Ok(()) }
+                }
+                (Effect::Transmit { .. }, Some(Message::Died { ranks })) => {
+                    self.dead.insert_all(ranks);
+                    Ok(())
+                }
+                (Effect::Transmit { .. }, Some(Message::Launch(order))) => {
+                    let early = order.map.daemons().iter().find(|rank| self.changes.is_newcomer(*rank));
+                    require(early.is_none(), || {
+                        format!("job {} is mapped onto daemon {early:?}, whose grow has not ended well", order.job)
+                    })
+                }
+                _ => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! A failure affects only the campaign that it belongs to, and the jobs that wait for that one (seed 3, guarantee 4).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ferrite_core::{Effect, Input, Timer, Transition};
+use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, ExitStatus, JobId, JobState};
+
+use super::changes::Changes;
+use super::struck::Struck;
+use super::{Invariant, Observation, require};
+use crate::scenario::Scenario;
+
+pub(super) struct OwnFailuresOnly {
+    changes: Changes,
+    struck: Struck,
+    elastic: bool,
+    /// Daemons whose launchers failed, or that are gone.
+    failed: BTreeSet<DaemonRank>,
+    /// Newcomers that have called.
+    called: BTreeSet<DaemonRank>,
+    /// The campaign whose time is up now.
+    overdue: Option<CampaignId>,
+    /// Parked jobs, each with the campaigns that were open when it was parked before its map.
+    waits: BTreeMap<JobId, BTreeSet<CampaignId>>,
+    /// Grows that have failed.
+    undone: BTreeSet<CampaignId>,
+    ending: bool,
+}
+
+impl OwnFailuresOnly {
+    pub(super) fn new(scenario: &Scenario) -> OwnFailuresOnly {
+        OwnFailuresOnly {
+            changes: Changes::default(),
+            struck: Struck::new(scenario),
+            elastic: scenario.elastic.mode,
+            failed: BTreeSet::new(),
+            called: BTreeSet::new(),
+            overdue: None,
+            waits: BTreeMap::new(),
+            undone: BTreeSet::new(),
+            ending: false,
+        }
+    }
+
+    /// A grow is being undone: one of its own daemons is to blame.
+    fn fails(&self, id: CampaignId) -> Result<(), String> {
+        let Some(change) = self.changes.get(id) else { return Ok(()) };
+        let late = self.overdue == Some(id);
+        let to_blame = |rank: DaemonRank| {
+            let absent = late && !self.called.contains(&rank);
+            absent || self.failed.contains(&rank) || self.struck.contains(rank)
+        };
+        // When everybody is being told, anybody can make it late.
+        let excused = change.targets.iter().any(to_blame) || (late && self.struck.any);
+        require(excused || self.ending, || format!("grow {id} fails, and nothing is wrong with its own daemons"))
+    }
+
+    fn ends_unlaunched(&mut self, job: JobId) -> Result<(), String> {
+        let waited = self.waits.remove(&job).unwrap_or_default();
+        let own = waited.iter().any(|id| self.undone.contains(id));
+        require(own || self.ending, || {
+            format!("job {job} waited for {waited:?} and was never launched; {:?} failed", self.undone)
+        })
+    }
+
+    /// Whoever waited for a grow that has failed does not wait any longer.
+    fn still_waits(&self) -> Result<(), String> {
+        let stuck = self.waits.iter().find(|(_, waits)| waits.iter().any(|id| self.undone.contains(id)));
+        require(!self.elastic || stuck.is_none(), || format!("job {stuck:?} waits on, and one of these has failed"))
+    }
+}
+
+impl Invariant for OwnFailuresOnly {
+    fn name(&self) -> &'static str {
+        "a failure affects its own campaign only"
+    }
+
+    fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
+        self.changes.see(what);
+        self.struck.see(what);
+        match what {
+            Observation::Gone { rank, .. } => {
+                self.failed.insert(*rank);
+            }
+            Observation::Input { rank: DaemonRank::HEAD, input, .. } => {
+                self.overdue = None;
+                match input {
+                    Input::LauncherEnded { rank, status, .. } if !status.is_some_and(ExitStatus::is_success) => {
+                        self.failed.insert(*rank);
+                    }
+                    Input::LinkUp { peer } => {
+                        self.called.insert(*peer);
+                    }
+                    Input::Timer(Timer::Campaign(id)) => self.overdue = Some(*id),
+                    Input::Terminate { .. } | Input::Interrupt => self.ending = true,
+                    _ => {}
+                }
+                return self.still_waits();
+            }
+            Observation::Effect { effect: Effect::Trace(Transition::Campaign { campaign, kind, step }), .. }
+                if *kind == CampaignKind::Grow =>
+            {
+                match step {
+                    CampaignStep::RollingBack => return self.fails(*campaign),
+                    CampaignStep::Failed => {
+                        self.undone.insert(*campaign);
+                    }
+                    _ => {}
+                }
+            }
+            Observation::Effect { effect: Effect::Trace(Transition::Job { job, from, to }), .. } => match (from, to) {
+                (Some(JobState::VmReady), JobState::WaitingForDaemons) => {
+                    self.waits.insert(*job, self.changes.open().map(|(id, _)| id).collect());
+                }
+                (Some(JobState::WaitingForDaemons), JobState::NeverLaunched) => return self.ends_unlaunched(*job),
+                (Some(JobState::WaitingForDaemons), _) => {
+                    self.waits.remove(job);
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,131 @@
+//! A shrink is done when its daemons are really gone, clean exit or crash, and their nodes were offered back; one order for each,
+//! and nobody is sent away twice or declared lost after it (seed 3, guarantee 6). A daemon that a fault has struck, itself or
+//! somebody on its way, counts as gone when its link is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ferrite_core::{Effect, Input, Transition};
+use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, RankSet};
+use ferrite_wire::{FrameKind, Message};
+
+use super::changes::Changes;
+use super::struck::Struck;
+use super::{Invariant, Observation, require};
+use crate::scenario::Scenario;
+
+pub(super) struct ReallyGone {
+    changes: Changes,
+    struck: Struck,
+    ordered: BTreeSet<u64>,
+    sent_away: RankSet,
+    offered: BTreeSet<CampaignId>,
+    answered: BTreeSet<CampaignId>,
+    /// How often each order was acknowledged to the head, by whom.
+    acked: BTreeMap<(u64, DaemonRank), u32>,
+    ending: bool,
+}
+
+impl ReallyGone {
+    pub(super) fn new(scenario: &Scenario) -> ReallyGone {
+        ReallyGone {
+            changes: Changes::default(),
+            struck: Struck::new(scenario),
+            ordered: BTreeSet::new(),
+            sent_away: RankSet::new(),
+            offered: BTreeSet::new(),
+            answered: BTreeSet::new(),
+            acked: BTreeMap::new(),
+            ending: false,
+        }
+    }
+
+    fn ordered(&mut self, seq: u64, targets: &RankSet) -> Result<(), String> {
+        if !self.ordered.insert(seq) {
+            return Ok(());
+        }
+        require(!targets.contains(DaemonRank::HEAD), || "the head is told to leave its own DVM".to_owned())?;
+        let twice = targets.iter().find(|rank| self.sent_away.contains(*rank));
+        self.sent_away.insert_all(targets);
+        require(twice.is_none(), || format!("daemon {twice:?} is told to leave a second time"))?;
+        let known = self.changes.orders.get(&seq).is_some_and(Option::is_some);
+        require(known, || format!("the order to {targets} to leave is for no campaign"))
+    }
+
+    fn gone(&self, id: CampaignId) -> Result<(), String> {
+        let Some(change) = self.changes.get(id) else { return Ok(()) };
+        let there = |rank: &DaemonRank| self.changes.alive.contains(rank) && !self.struck.on_the_way(*rank);
+        let left = change.targets.iter().find(there);
+        require(left.is_none(), || format!("the nodes of shrink {id} are offered, and daemon {left:?} is still there"))
+    }
+
+    fn says(&mut self, effect: &Effect, message: Option<&Message>) -> Result<(), String> {
+        match (effect, message) {
+            (Effect::OfferRelease { campaign, .. }, _) => {
+                require(self.offered.insert(*campaign), || {
+                    format!("the nodes of shrink {campaign} are offered twice")
+                })?;
+                self.gone(*campaign)
+            }
+            (
+                Effect::Trace(Transition::Campaign { campaign, kind: CampaignKind::Shrink, step: CampaignStep::Done }),
+                _,
+            ) => {
+                let answered = self.answered.contains(campaign);
+                require(answered, || format!("shrink {campaign} is done before the offer of its nodes was answered"))
+            }
+            (Effect::Transmit { frame, .. }, Some(Message::Shrink { targets })) => {
+                let FrameKind::Xcast { seq, .. } = frame.kind else { return Ok(()) };
+                self.ordered(seq, targets)
+            }
+            (Effect::Transmit { .. }, Some(Message::Died { ranks })) => {
+                let left = ranks.iter().find(|rank| self.sent_away.contains(*rank));
+                require(left.is_none(), || format!("daemon {left:?} is declared lost, and was told to leave"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What comes to the head about an order: acknowledgements from those who hang on it, and no reports of losses.
+    fn hears(&mut self, input: &Input, message: Option<&Message>) -> Result<(), String> {
+        match input {
+            Input::ReleaseOffered { campaign, .. } => {
+                self.answered.insert(*campaign);
+            }
+            Input::Terminate { .. } | Input::Interrupt => self.ending = true,
+            Input::Frame { from, frame } => {
+                if let FrameKind::XcastAck { seq } = frame.kind
+                    && self.ordered.contains(&seq)
+                {
+                    // Once by itself, and once more when it gets the order from the head as well, having had it from another.
+                    let count = self.acked.entry((seq, *from)).or_default();
+                    *count += 1;
+                    return require(*count <= 2 || self.struck.any, || {
+                        format!("daemon {from} goes on acknowledging order {seq} to the head")
+                    });
+                }
+                if let Some(Message::DaemonLost { rank, .. }) = message {
+                    let lost = self.sent_away.contains(*rank) && !self.struck.any && !self.ending;
+                    return require(!lost, || format!("daemon {rank} is reported lost, and was told to leave"));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Invariant for ReallyGone {
+    fn name(&self) -> &'static str {
+        "a shrink is done when its daemons are gone"
+    }
+
+    fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
+        self.changes.see(what);
+        self.struck.see(what);
+        match what {
+            Observation::Input { rank: DaemonRank::HEAD, input, message, .. } => self.hears(input, *message),
+            Observation::Effect { rank: DaemonRank::HEAD, effect, message, .. } => self.says(effect, *message),
+            _ => Ok(()),
+        }
+    }
+}

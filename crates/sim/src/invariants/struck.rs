@@ -1,0 +1,52 @@
+//! Whom faults have struck so far: their links may be taken for lost, and what is said of them may be late or wrong.
+//!
+//! Kept by the guarantees that hold for everybody else.
+
+use std::collections::BTreeSet;
+
+use ferrite_router::Tree;
+use ferrite_types::DaemonRank;
+
+use super::{Observation, arithmetic};
+use crate::scenario::Scenario;
+use crate::world::Gone;
+
+/// See the module.
+pub(super) struct Struck {
+    tree: Tree,
+    ranks: BTreeSet<DaemonRank>,
+    /// Something went wrong, whomever it struck.
+    pub(super) any: bool,
+}
+
+impl Struck {
+    pub(super) fn new(scenario: &Scenario) -> Struck {
+        Struck { tree: arithmetic(scenario), ranks: BTreeSet::new(), any: false }
+    }
+
+    /// To be shown everything, before it is judged.
+    pub(super) fn see(&mut self, what: &Observation<'_>) {
+        match what {
+            Observation::Fault { fault, .. } => {
+                self.any = true;
+                self.ranks.extend(fault.victim());
+            }
+            Observation::Cut { ends } => self.ranks.extend(ends),
+            Observation::Gone { rank, how: Gone::Crash, .. } => {
+                self.any = true;
+                self.ranks.insert(*rank);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn contains(&self, rank: DaemonRank) -> bool {
+        self.ranks.contains(&rank)
+    }
+
+    /// True when a fault has struck it, or somebody between it and the head.
+    pub(super) fn on_the_way(&self, rank: DaemonRank) -> bool {
+        let above = self.tree.ancestors(rank).filter(|above| *above != DaemonRank::HEAD);
+        self.contains(rank) || above.into_iter().any(|above| self.contains(above))
+    }
+}

@@ -1,0 +1,167 @@
+//! A request for another size is answered in two phases: at once with what is begun, and by one event when that has ended; a client
+//! that waits gets the end as its answer. Refusals and what changes nothing have no second phase, nor has a requester that is gone.
+//! The allocation and the requester's own name come back both times (seed 3, guarantee 8).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ferrite_core::{Effect, Input, PmixCall, PmixEffect, PmixToken, RequestId};
+use ferrite_types::{DaemonRank, ProcId};
+use ferrite_wire::control::{Reply, Request};
+use ferrite_wire::{Resize, ResizeOutcome, ResizeRequest};
+
+use super::{Invariant, Observation, require};
+use crate::scenario::Scenario;
+
+pub(super) struct TwoPhases {
+    elastic: bool,
+    quiet: bool,
+    ready: bool,
+    clients: BTreeMap<RequestId, Asked>,
+    calls: BTreeMap<(DaemonRank, PmixToken), (ProcId, Asked)>,
+    procs: BTreeSet<ProcId>,
+}
+
+/// One request.
+struct Asked {
+    wait: bool,
+    req_id: Option<String>,
+    /// The answer of the first phase, when there is to be a second.
+    begun: Option<Resize>,
+    answered: bool,
+    over: bool,
+}
+
+impl Asked {
+    fn of(request: &ResizeRequest) -> Asked {
+        let (wait, req_id) = match request {
+            ResizeRequest::Grow(grow) => (grow.wait, grow.req_id.clone()),
+            ResizeRequest::Shrink(shrink) => (shrink.wait, shrink.req_id.clone()),
+        };
+        Asked { wait, req_id, begun: None, answered: false, over: false }
+    }
+
+    fn answer(&mut self, resize: &Resize) -> Result<(), String> {
+        require(!self.answered, || format!("a second answer: {resize:?}"))?;
+        require(resize.req_id == self.req_id, || format!("{:?} comes back as {:?}", self.req_id, resize.req_id))?;
+        self.answered = true;
+        let wait = self.wait;
+        match &resize.outcome {
+            ResizeOutcome::Refused { .. } | ResizeOutcome::Unchanged => self.over = true,
+            ResizeOutcome::Begun => {
+                self.begun = Some(resize.clone());
+                require(!wait, || "who waits hears that it has begun".to_owned())?;
+            }
+            ResizeOutcome::Done | ResizeOutcome::Failed { .. } => {
+                self.over = true;
+                require(wait, || "who does not wait hears the end at once".to_owned())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, resize: &Resize) -> Result<(), String> {
+        let Some(begun) = self.begun.as_ref().filter(|_| !self.over) else {
+            return Err(format!("an event for a request that is over or has not begun: {resize:?}"));
+        };
+        let same = (&begun.alloc_id, &begun.req_id) == (&resize.alloc_id, &resize.req_id);
+        require(same, || format!("the event is about another request: {begun:?}, {resize:?}"))?;
+        self.over = true;
+        let end = matches!(resize.outcome, ResizeOutcome::Done | ResizeOutcome::Failed { .. });
+        require(end, || format!("the event says no end: {resize:?}"))
+    }
+
+    fn is_owed(&self) -> bool {
+        self.begun.is_some() && !self.over
+    }
+}
+
+impl TwoPhases {
+    pub(super) fn new(scenario: &Scenario) -> TwoPhases {
+        TwoPhases {
+            elastic: scenario.elastic.mode,
+            quiet: scenario.must_survive() && scenario.has_quiet_phase(),
+            ready: false,
+            clients: BTreeMap::new(),
+            calls: BTreeMap::new(),
+            procs: BTreeSet::new(),
+        }
+    }
+
+    /// By the quiet phase everybody has heard.
+    fn look(&self) -> Result<(), String> {
+        let client = self.clients.iter().find(|(_, asked)| asked.is_owed()).map(|(id, _)| *id);
+        require(client.is_none(), || format!("{client:?} never heard how it ended"))?;
+        let proc = self.calls.values().find(|(proc, asked)| asked.is_owed() && self.procs.contains(proc));
+        require(proc.is_none(), || format!("process {:?} never heard how it ended", proc.map(|(proc, _)| proc)))
+    }
+
+    fn pmix(&mut self, rank: DaemonRank, effect: &PmixEffect) -> Result<(), String> {
+        match effect {
+            PmixEffect::ReplyResize { token, resize } => match self.calls.get_mut(&(rank, *token)) {
+                // A process does not wait, whatever it says.
+                Some((_, asked)) => {
+                    asked.wait = false;
+                    asked.answer(resize)
+                }
+                None => Err(format!("daemon {rank} answers {token:?}, which nobody asked")),
+            },
+            PmixEffect::ResizeEvent { proc, resize } => {
+                let mine = self.calls.values_mut().filter(|(who, asked)| who == proc && asked.is_owed());
+                let about = |asked: &Asked| {
+                    asked.begun.as_ref().is_some_and(|b| (&b.alloc_id, &b.req_id) == (&resize.alloc_id, &resize.req_id))
+                };
+                match mine.map(|(_, asked)| asked).find(|asked| about(asked)) {
+                    Some(asked) => asked.event(resize),
+                    None => Err(format!("{proc} gets an event that it is not owed: {resize:?}")),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Invariant for TwoPhases {
+    fn name(&self) -> &'static str {
+        "a request for another size is answered in two phases"
+    }
+
+    fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
+        match what {
+            Observation::Input { rank, input, .. } => match input {
+                Input::Request { id, request: Request::Resize(request) } => {
+                    self.clients.insert(*id, Asked::of(request));
+                }
+                Input::ClientGone(id) => {
+                    self.clients.remove(id);
+                }
+                Input::Pmix(PmixCall::Resize { proc, request, token }) => {
+                    self.calls.insert((*rank, *token), (*proc, Asked::of(request)));
+                }
+                Input::Terminate { .. } if self.quiet && self.elastic => return self.look(),
+                _ => {}
+            },
+            Observation::Effect { effect: Effect::Ready, .. } => self.ready = true,
+            // A DVM that cannot come up says so and ends.
+            Observation::Fault { .. } if !self.ready => self.quiet = false,
+            Observation::Effect { effect: Effect::Reply { request, reply: Reply::Resize(resize) }, .. } => {
+                return self.clients.get_mut(request).map_or(Ok(()), |asked| asked.answer(resize));
+            }
+            Observation::Effect { effect: Effect::Resized { request, resize }, .. } => {
+                return match self.clients.get_mut(request) {
+                    Some(asked) => asked.event(resize),
+                    None => Err(format!("an event for {request:?}, whose client is gone or never was")),
+                };
+            }
+            Observation::Effect { rank, effect: Effect::Pmix(effect), .. } => return self.pmix(*rank, effect),
+            Observation::ProcBorn { proc, .. } => {
+                self.procs.insert(*proc);
+            }
+            Observation::ProcEnded { proc, .. } => {
+                self.procs.remove(proc);
+            }
+            Observation::Gone { rank, .. } => self.calls.retain(|(at, _), _| at != rank),
+            _ => {}
+        }
+        Ok(())
+    }
+}
