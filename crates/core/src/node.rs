@@ -284,8 +284,15 @@ impl Node {
         if self.transport.links.contains_key(&peer) {
             return;
         }
+        let complete = match self.transport.tree.contains(peer) {
+            true => Vec::new(),
+            false => self.transport.excuse(now, peer, fx),
+        };
         if self.transport.tree.is_leaving(peer) && self.departures.awaits(peer) {
             self.transport.departed(peer);
+        }
+        for delivery in complete {
+            self.deliver(now, Some(delivery), fx);
         }
         for seq in self.departures.gone(peer) {
             let next = self.transport.processed(now, seq, fx);

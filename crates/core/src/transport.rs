@@ -140,14 +140,21 @@ impl Transport {
         }
         let mut complete = Vec::new();
         for child in &adoption.lost_children {
-            for (seq, step) in self.xcasts.child_lost(*child) {
-                complete.extend(self.advance(now, seq, Some(step), fx));
+            // One that is told to leave still answers for what came before, and for those below that leave by way of it.
+            if !(self.tree.is_leaving(*child) && self.links.contains_key(child)) {
+                complete.extend(self.excuse(now, *child, fx));
             }
         }
         for child in &adoption.new_children {
             self.resume(now, *child, fx);
         }
         complete
+    }
+
+    /// Nothing more is to be expected of a child. Returns what that completes.
+    pub(crate) fn excuse(&mut self, now: Timestamp, child: DaemonRank, fx: &mut Effects) -> Vec<Delivery> {
+        let owed = self.xcasts.child_lost(child);
+        owed.into_iter().filter_map(|(seq, step)| self.advance(now, seq, Some(step), fx)).collect()
     }
 
     /// A daemon that was leaving is gone.
