@@ -18,6 +18,8 @@ pub(super) struct Changes {
     launching: Option<CampaignId>,
     /// Campaigns whose order to leave is about to be sent, in this order.
     ordering: VecDeque<CampaignId>,
+    /// Those for which nobody was there to send it to then.
+    unsent: VecDeque<CampaignId>,
     /// Orders to leave, each with the campaign that it is for.
     pub(super) orders: BTreeMap<u64, Option<CampaignId>>,
     /// Daemons that were told to leave by such an order.
@@ -53,7 +55,7 @@ impl Changes {
             }
             Observation::Input { rank: DaemonRank::HEAD, .. } => {
                 self.launching = None;
-                self.ordering.clear();
+                self.unsent.append(&mut self.ordering);
             }
             Observation::Effect { rank: DaemonRank::HEAD, effect, message, .. } => self.see_head(effect, *message),
             _ => {}
@@ -81,7 +83,7 @@ impl Changes {
                 if let (FrameKind::Xcast { seq, .. }, Some(Message::Shrink { targets })) = (&frame.kind, message)
                     && !self.orders.contains_key(seq)
                 {
-                    let campaign = self.ordering.pop_front();
+                    let campaign = self.ordering.pop_front().or_else(|| self.unsent.pop_front());
                     self.orders.insert(*seq, campaign);
                     self.leaving.insert_all(targets);
                     if let Some(change) = campaign.and_then(|id| self.all.get_mut(&id)) {

@@ -236,7 +236,7 @@ impl Referee {
         }
         let more: [Box<dyn Invariant>; 8] = [
             Box::new(held_not_failed::HeldNotFailed::new(scenario)),
-            Box::new(only_on_the_wired::OnlyOnTheWired::default()),
+            Box::new(only_on_the_wired::OnlyOnTheWired::new(scenario)),
             Box::new(no_launch_on_the_leaving::NoLaunchOnTheLeaving::default()),
             Box::new(own_failures_only::OwnFailuresOnly::new(scenario)),
             Box::new(undone::Undone::new(scenario)),

@@ -8,11 +8,13 @@ use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, RankSet}
 use ferrite_wire::Message;
 
 use super::changes::Changes;
+use super::struck::Struck;
 use super::{Invariant, Observation, require};
+use crate::scenario::Scenario;
 
-#[derive(Default)]
 pub(super) struct OnlyOnTheWired {
     changes: Changes,
+    struck: Struck,
     dead: RankSet,
     /// By daemon: newcomers of whom it has heard.
     heard: BTreeMap<DaemonRank, RankSet>,
@@ -20,6 +22,16 @@ pub(super) struct OnlyOnTheWired {
 }
 
 impl OnlyOnTheWired {
+    pub(super) fn new(scenario: &Scenario) -> OnlyOnTheWired {
+        OnlyOnTheWired {
+            changes: Changes::default(),
+            struck: Struck::new(scenario),
+            dead: RankSet::new(),
+            heard: BTreeMap::new(),
+            launched: BTreeSet::new(),
+        }
+    }
+
     /// A grow ends well: everybody who is in the DVM knows.
     fn grown(&self, id: CampaignId) -> Result<(), String> {
         let Some(change) = self.changes.get(id) else { return Ok(()) };
@@ -28,6 +40,8 @@ impl OnlyOnTheWired {
                 || self.dead.contains(rank)
                 || self.changes.leaving.contains(rank)
                 || self.changes.is_newcomer(rank)
+                // Whoever is not to be reached is declared dead, to nobody when nobody else is there.
+                || self.struck.contains(rank)
         };
         let knows = |rank: DaemonRank| {
             let heard = self.heard.get(&rank);
@@ -45,6 +59,7 @@ impl Invariant for OnlyOnTheWired {
 
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         self.changes.see(what);
+        self.struck.see(what);
         match what {
             Observation::Input { rank, input: Input::Frame { .. }, message: Some(Message::Wireup(wireup)), .. } => {
                 // Who comes later hears of all who are there.

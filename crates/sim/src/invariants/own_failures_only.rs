@@ -4,11 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_core::{Effect, Input, Timer, Transition};
 use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, ExitStatus, JobId, JobState};
+use ferrite_wire::Message;
 
 use super::changes::Changes;
 use super::struck::Struck;
 use super::{Invariant, Observation, require};
+use crate::queue::Time;
 use crate::scenario::Scenario;
+
+/// Everybody is told of newcomers in less time than this, however slow the network is.
+const REST: Time = 5_000_000;
 
 pub(super) struct OwnFailuresOnly {
     changes: Changes,
@@ -16,8 +21,8 @@ pub(super) struct OwnFailuresOnly {
     elastic: bool,
     /// Daemons whose launchers failed, or that are gone.
     failed: BTreeSet<DaemonRank>,
-    /// Newcomers that have called.
-    called: BTreeSet<DaemonRank>,
+    /// Newcomers that have reported, and when.
+    reported: BTreeMap<DaemonRank, Time>,
     /// The campaign whose time is up now.
     overdue: Option<CampaignId>,
     /// Parked jobs, each with the campaigns that were open when it was parked before its map.
@@ -34,7 +39,7 @@ impl OwnFailuresOnly {
             struck: Struck::new(scenario),
             elastic: scenario.elastic.mode,
             failed: BTreeSet::new(),
-            called: BTreeSet::new(),
+            reported: BTreeMap::new(),
             overdue: None,
             waits: BTreeMap::new(),
             undone: BTreeSet::new(),
@@ -43,11 +48,13 @@ impl OwnFailuresOnly {
     }
 
     /// A grow is being undone: one of its own daemons is to blame.
-    fn fails(&self, id: CampaignId) -> Result<(), String> {
+    fn fails(&self, at: Time, id: CampaignId) -> Result<(), String> {
         let Some(change) = self.changes.get(id) else { return Ok(()) };
         let late = self.overdue == Some(id);
         let to_blame = |rank: DaemonRank| {
-            let absent = late && !self.called.contains(&rank);
+            // Who reports in the last moment leaves no time for the rest.
+            let in_time = self.reported.get(&rank).is_some_and(|reported| reported + REST < at);
+            let absent = late && !in_time;
             absent || self.failed.contains(&rank) || self.struck.contains(rank)
         };
         // When everybody is being told, anybody can make it late.
@@ -82,14 +89,14 @@ impl Invariant for OwnFailuresOnly {
             Observation::Gone { rank, .. } => {
                 self.failed.insert(*rank);
             }
-            Observation::Input { rank: DaemonRank::HEAD, input, .. } => {
+            Observation::Input { rank: DaemonRank::HEAD, at, input, message } => {
                 self.overdue = None;
+                if let Some(Message::Report(report)) = message {
+                    self.reported.entry(report.rank).or_insert(*at);
+                }
                 match input {
                     Input::LauncherEnded { rank, status, .. } if !status.is_some_and(ExitStatus::is_success) => {
                         self.failed.insert(*rank);
-                    }
-                    Input::LinkUp { peer } => {
-                        self.called.insert(*peer);
                     }
                     Input::Timer(Timer::Campaign(id)) => self.overdue = Some(*id),
                     Input::Terminate { .. } | Input::Interrupt => self.ending = true,
@@ -97,17 +104,15 @@ impl Invariant for OwnFailuresOnly {
                 }
                 return self.still_waits();
             }
-            Observation::Effect { effect: Effect::Trace(Transition::Campaign { campaign, kind, step }), .. }
-                if *kind == CampaignKind::Grow =>
-            {
-                match step {
-                    CampaignStep::RollingBack => return self.fails(*campaign),
-                    CampaignStep::Failed => {
-                        self.undone.insert(*campaign);
-                    }
-                    _ => {}
+            Observation::Effect {
+                at, effect: Effect::Trace(Transition::Campaign { campaign, kind, step }), ..
+            } if *kind == CampaignKind::Grow => match step {
+                CampaignStep::RollingBack => return self.fails(*at, *campaign),
+                CampaignStep::Failed => {
+                    self.undone.insert(*campaign);
                 }
-            }
+                _ => {}
+            },
             Observation::Effect { effect: Effect::Trace(Transition::Job { job, from, to }), .. } => match (from, to) {
                 (Some(JobState::VmReady), JobState::WaitingForDaemons) => {
                     self.waits.insert(*job, self.changes.open().map(|(id, _)| id).collect());
