@@ -270,7 +270,8 @@ impl Node {
     /// leave by way of it have gone.
     fn on_shrink(&mut self, now: Timestamp, targets: &RankSet, fx: &mut Effects) -> RankSet {
         let uplink = self.transport.uplink();
-        let (adoption, complete) = self.transport.let_leave(now, targets, fx);
+        let called: RankSet = targets.iter().filter(|rank| self.daemon.is_called(*rank)).collect();
+        let (adoption, complete) = self.transport.let_leave(now, targets, &called, fx);
         let (daemon, _, mut cx) = self.parts(now, fx);
         let to_go = daemon.on_shrink(targets, &adoption, uplink, &mut cx);
         for delivery in complete {

@@ -110,16 +110,18 @@ impl Transport {
     pub(crate) fn repair(&mut self, now: Timestamp, dead: &RankSet, fx: &mut Effects) -> (Adoption, Vec<Delivery>) {
         self.streams.forget(dead);
         let adoption = self.tree.repair_adopting(dead, self.me);
-        let complete = self.hand_over(now, &adoption, fx);
+        let complete = self.hand_over(now, &adoption, &RankSet::new(), fx);
         self.ask_everybody(now, fx);
         (adoption, complete)
     }
 
-    /// The same for daemons that were told to leave. Until they are gone they talk with the head, and with nobody else.
+    /// The same for daemons that were told to leave. Until they are gone they talk with the head, and with nobody else. Those that
+    /// are being called get the order when they answer.
     pub(crate) fn let_leave(
         &mut self,
         now: Timestamp,
         leaving: &RankSet,
+        called: &RankSet,
         fx: &mut Effects,
     ) -> (Adoption, Vec<Delivery>) {
         if leaving.contains(self.me) {
@@ -128,12 +130,12 @@ impl Transport {
             self.streams.forget(leaving);
         }
         let adoption = self.tree.let_leave_adopting(leaving, self.me);
-        let complete = self.hand_over(now, &adoption, fx);
+        let complete = self.hand_over(now, &adoption, called, fx);
         (adoption, complete)
     }
 
     /// Broadcasts in flight: what the lost children owed, the new ones owe.
-    fn hand_over(&mut self, now: Timestamp, adoption: &Adoption, fx: &mut Effects) -> Vec<Delivery> {
+    fn hand_over(&mut self, now: Timestamp, adoption: &Adoption, called: &RankSet, fx: &mut Effects) -> Vec<Delivery> {
         // Adopt before excusing: else a broadcast could complete without those below the dead.
         for child in &adoption.new_children {
             self.xcasts.child_adopted(*child);
@@ -141,7 +143,8 @@ impl Transport {
         let mut complete = Vec::new();
         for child in &adoption.lost_children {
             // One that is told to leave still answers for what came before, and for those below that leave by way of it.
-            if !(self.tree.is_leaving(*child) && self.links.contains_key(child)) {
+            let reachable = self.links.contains_key(child) || called.contains(*child);
+            if !(self.tree.is_leaving(*child) && reachable) {
                 complete.extend(self.excuse(now, *child, fx));
             }
         }

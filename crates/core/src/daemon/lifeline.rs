@@ -81,7 +81,7 @@ impl Daemon {
         self.call_orphans(&new, cx);
     }
 
-    pub(super) fn is_called(&self, rank: DaemonRank) -> bool {
+    pub(crate) fn is_called(&self, rank: DaemonRank) -> bool {
         self.lifeline.called.contains_key(&rank)
     }
 
