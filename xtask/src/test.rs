@@ -120,11 +120,11 @@ fn show(stream: impl BufRead, count: &Mutex<&mut Count>) {
     }
 }
 
-/// A sweep over seeds on all cores: whole DVMs in one process, with loss of links and failing starts.
+/// A sweep over seeds of every family on all cores: whole DVMs in one process, with losses, failing starts, changes of size.
 fn simulation(quick: bool) -> Result<()> {
     announce("simulation");
     let seconds = if quick { "10" } else { "120" };
-    let code = sim::main(&["--seconds", seconds].map(str::to_owned))?;
+    let code = sim::main(&["--seconds", seconds, "--all"].map(str::to_owned))?;
     ensure!(code == 0, "the simulator ended with {code}");
     Ok(())
 }

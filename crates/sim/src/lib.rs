@@ -24,6 +24,7 @@ mod idle;
 pub mod invariants;
 mod links;
 mod local;
+mod meddling;
 mod messages;
 mod mischief;
 mod mutation;

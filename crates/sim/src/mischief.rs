@@ -146,7 +146,7 @@ impl Mischief {
     }
 }
 
-fn frames(wanted: &mut [Effect]) -> impl Iterator<Item = &mut Frame> {
+pub(crate) fn frames(wanted: &mut [Effect]) -> impl Iterator<Item = &mut Frame> {
     wanted.iter_mut().filter_map(|effect| match effect {
         Effect::Transmit { frame, .. } => Some(frame),
         _ => None,
@@ -154,18 +154,18 @@ fn frames(wanted: &mut [Effect]) -> impl Iterator<Item = &mut Frame> {
 }
 
 /// A sign of life instead: the daemon believes to have said something.
-fn hush(wanted: &mut [Effect], which: impl Fn(&Frame) -> bool) {
+pub(crate) fn hush(wanted: &mut [Effect], which: impl Fn(&Frame) -> bool) {
     frames(wanted).filter(|frame| which(frame)).for_each(|frame| {
         (frame.kind, frame.payload) = (FrameKind::Heartbeat, Bytes::new());
     });
 }
 
-fn says(frame: &Frame, what: impl Fn(&Message) -> bool) -> bool {
+pub(crate) fn says(frame: &Frame, what: impl Fn(&Message) -> bool) -> bool {
     Message::decode(&frame.payload).is_ok_and(|message| what(&message))
 }
 
 /// Puts another message into a frame.
-fn replace(frame: &mut Frame, with: impl Fn(Message) -> Option<Message>) {
+pub(crate) fn replace(frame: &mut Frame, with: impl Fn(Message) -> Option<Message>) {
     if let Some(other) = Message::decode(&frame.payload).ok().and_then(with) {
         frame.payload = other.encode();
     }

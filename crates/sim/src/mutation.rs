@@ -99,6 +99,52 @@ pub enum Mutation {
     LostOrphans,
     /// A daemon that is back at its parent keeps the link to whom it hung on meanwhile.
     KeptDetour,
+    /// A release by allocation id goes past campaign and fence (hole 1).
+    QuietRelease,
+    /// A job that was mapped onto leaving nodes is launched there (holes 2 and 8).
+    LaunchOnTheLeaving,
+    /// Jobs that are held are never let go (hole 3).
+    NeverAdmitted,
+    /// A grow that fails ends all jobs that are held (hole 4).
+    AllHeldAborted,
+    /// The report of a newcomer is not counted (hole 5).
+    UncountedReport,
+    /// The head's own node is told to leave (hole 6).
+    HeadLeaves,
+    /// Mapped jobs are held for grows too (hole 7).
+    HeldByGrows,
+    /// A second release of a node orders its daemon out a second time (hole 8).
+    OrderedTwice,
+    /// A node that comes again gets a rank that somebody had (hole 9).
+    OldRank,
+    /// Newcomers are not told who has left (hole 10).
+    NoHoles,
+    /// Jobs are mapped while campaigns are open.
+    NotHeld,
+    /// Jobs that are held fail for want of resources.
+    HeldFails,
+    /// A grow is done as soon as all have reported.
+    HastyGrown,
+    /// The loss of any daemon fails the grow that is open.
+    ForeignFailure,
+    /// A grow that fails leaves its daemons where they are.
+    NotUndone,
+    /// A daemon that was told to leave stays.
+    StaysOn,
+    /// Resource managers are not asked.
+    NoOffer,
+    /// Events are sent twice.
+    TwoEvents,
+    /// No event is sent.
+    NoEvent,
+    /// The event is about another allocation.
+    OtherAllocation,
+    /// The requester's own name for its request is lost.
+    NoRequestId,
+    /// An event is sent for what changes nothing.
+    EventForNothing,
+    /// Without elastic mode jobs are parked all the same.
+    ParkedAllTheSame,
 }
 
 impl Mutation {
@@ -151,6 +197,33 @@ impl Mutation {
         Mutation::AdoptedNotAwaited,
         Mutation::LostOrphans,
         Mutation::KeptDetour,
+    ];
+
+    /// Those that show when the DVM changes its size (`meddling`).
+    pub const ELASTIC: [Mutation; 23] = [
+        Mutation::QuietRelease,
+        Mutation::LaunchOnTheLeaving,
+        Mutation::NeverAdmitted,
+        Mutation::AllHeldAborted,
+        Mutation::UncountedReport,
+        Mutation::HeadLeaves,
+        Mutation::HeldByGrows,
+        Mutation::OrderedTwice,
+        Mutation::OldRank,
+        Mutation::NoHoles,
+        Mutation::NotHeld,
+        Mutation::HeldFails,
+        Mutation::HastyGrown,
+        Mutation::ForeignFailure,
+        Mutation::NotUndone,
+        Mutation::StaysOn,
+        Mutation::NoOffer,
+        Mutation::TwoEvents,
+        Mutation::NoEvent,
+        Mutation::OtherAllocation,
+        Mutation::NoRequestId,
+        Mutation::EventForNothing,
+        Mutation::ParkedAllTheSame,
     ];
 
     /// Changes what a daemon asked for.
@@ -219,8 +292,11 @@ impl Mutation {
                     wanted.push(Effect::Ready);
                 }
             }
-            // See `Mischief`.
-            loss => debug_assert!(Mutation::LOSSES.contains(&loss), "{loss:?} does nothing"),
+            // See `Mischief` and `Meddling`.
+            other => {
+                let known = Mutation::LOSSES.contains(&other) || Mutation::ELASTIC.contains(&other);
+                debug_assert!(known, "{other:?} does nothing");
+            }
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::event::Event;
 use crate::host::Host;
 use crate::invariants::{Observation, Referee, Violation};
 use crate::links::address;
+use crate::meddling::Meddling;
 use crate::messages::Messages;
 use crate::mischief::Mischief;
 use crate::network::Network;
@@ -51,6 +52,7 @@ pub(crate) struct World {
     pub(crate) launches: BTreeMap<DaemonRank, Launch>,
     pub(crate) messages: Messages,
     mischief: Mischief,
+    meddling: Meddling,
     pub(crate) referee: Referee,
     pub(crate) bill: Bill,
     pub(crate) next_id: u64,
@@ -120,6 +122,7 @@ impl World {
             launches: BTreeMap::new(),
             messages: Messages::default(),
             mischief: Mischief::default(),
+            meddling: Meddling::default(),
             referee,
             bill: Bill::default(),
             next_id: 1,
@@ -284,6 +287,7 @@ impl World {
         self.observe(&Observation::Input { rank, at: now, input: &input, message: message.as_deref() });
         let cause = self.scenario.mutation.map(|mutation| (mutation, input.clone()));
         self.mischief.reach(&self.scenario, rank, &mut input);
+        self.meddling.reach(&self.scenario, rank, &mut input);
         let mut fx = Effects::new();
         if let Some(host) = self.hosts.get_mut(&rank) {
             let clock = host.clock(now);
@@ -293,6 +297,7 @@ impl World {
         if let Some((mutation, cause)) = &cause {
             mutation.tamper(rank, &mut wanted);
             self.mischief.tamper(*mutation, rank, cause, &mut wanted);
+            self.meddling.tamper(*mutation, rank, cause, &mut wanted);
         }
         for effect in wanted {
             let message = match &effect {

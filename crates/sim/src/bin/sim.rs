@@ -15,10 +15,12 @@ use ferrite_sim::{
 use ferrite_types::DaemonRank;
 
 const USAGE: &str = "\
-usage: sim --seed S [--daemons N] [--radix R | --losses] [--trace]
+usage: sim --seed S [--daemons N] [--radix R | --losses | --elastic] [--trace]
                                             one scenario, twice, under all guarantees
-       sim --seeds N | --seconds S [--from M] [--daemons N] [--radix R | --losses]
-                                            a sweep over many seeds on all cores (--jobs N: on so many)
+       sim --seeds N | --seconds S [--from M] [--daemons N] [--radix R | --losses | --elastic | --all]
+                                            a sweep over many seeds on all cores (--jobs N: on so many);
+                                            --losses, --elastic: a family about nothing else; --all: each
+                                            family in turn, sharing the seconds
        sim replay FILE [--until EVENT] [--node RANK]...
                                             a story, up to an event, and the state of nodes then (default: the head)
        sim mutants [--seeds N]              planted faults, and how soon each is seen
@@ -35,7 +37,7 @@ const SHRINK_RUNS: usize = 600;
 /// Nor may it take longer: a story of thousands of daemons is better than none.
 const SHRINK_TIME: Duration = Duration::from_secs(60);
 /// Events that a replay tells.
-const LAST_EVENTS: usize = 60;
+const LAST_EVENTS: usize = 20;
 
 fn main() -> ExitCode {
     let outcome = Words { left: std::env::args().skip(1).collect() }.dispatch();
@@ -109,7 +111,16 @@ impl Words {
 
     fn draw(&mut self) -> Result<Draw, String> {
         let (daemons, radix) = (self.size("--daemons")?, self.size("--radix")?);
-        Ok(Draw { daemons, radix, losses: self.flag("--losses"), elastic: self.flag("--elastic") })
+        let family = match (self.flag("--losses"), self.flag("--elastic")) {
+            (false, false) => Family::Plain,
+            (true, false) => Family::Losses,
+            (false, true) => Family::Elastic,
+            (true, true) => return Err("--losses and --elastic are two families: name one".to_owned()),
+        };
+        if family != Family::Plain && (daemons.is_some() || radix.is_some()) {
+            return Err("only plain scenarios take --daemons and --radix".to_owned());
+        }
+        Ok(Draw { daemons, radix, family })
     }
 
     fn seed(mut self, seed: u64) -> Outcome {
@@ -134,7 +145,11 @@ impl Words {
     }
 
     fn sweep(mut self) -> Outcome {
+        let all = self.flag("--all");
         let draw = self.draw()?;
+        if all && draw.family != Family::Plain {
+            return Err("--all plays every family: name none".to_owned());
+        }
         let count: Option<u64> = self.number("--seeds")?;
         let seconds: Option<u64> = self.number("--seconds")?;
         let first: u64 = self.number("--from")?.unwrap_or(1);
@@ -145,13 +160,18 @@ impl Words {
             return Err(format!("one of --seed, --seeds and --seconds says what to play\n{USAGE}"));
         }
         let end = count.map_or(u64::MAX, |n| first.saturating_add(n));
-        let sweep = Sweep { draw, first, end, limit: seconds.map(Duration::from_secs), jobs };
-        let bad = sweep.play();
-        for (seed, violation) in bad.iter().take(SHRUNK) {
-            println!();
-            tell_shrunk(&draw.scenario(*seed), violation)?;
+        let mut good = true;
+        for (family, share) in if all { FAMILIES.to_vec() } else { vec![(draw.family, 100)] } {
+            let draw = Draw { family, ..draw };
+            let limit = seconds.map(|seconds| Duration::from_millis(seconds * 10 * share));
+            let bad = Sweep { draw, first, end, limit, jobs }.play();
+            good &= bad.is_empty();
+            for (seed, violation) in bad.iter().take(SHRUNK) {
+                println!();
+                tell_shrunk(&draw.scenario(*seed), violation)?;
+            }
         }
-        Ok(bad.is_empty())
+        Ok(good)
     }
 
     fn replay(mut self) -> Outcome {
@@ -189,18 +209,22 @@ impl Words {
         self.finish()?;
         let mut missed = 0;
         println!("| planted fault | scenarios | seen at seed | by the guarantee |\n|---|---|--:|---|");
-        let any: Family = ("any", |seed| Scenario::random(seed, None, None));
-        let losses: Family = ("losses", Scenario::losses);
-        let plain = Mutation::ALL.into_iter().map(|mutation| (mutation, any));
-        let hard = Mutation::LOSSES.into_iter().flat_map(|mutation| [(mutation, losses), (mutation, any)]);
-        for (mutation, (family, draw)) in plain.chain(hard) {
+        let any = |family| Draw { daemons: None, radix: None, family };
+        let plain = Mutation::ALL.into_iter().map(|mutation| (mutation, Family::Plain));
+        let hard = Mutation::LOSSES.into_iter().flat_map(|m| [(m, Family::Losses), (m, Family::Plain)]);
+        let elastic = Mutation::ELASTIC.into_iter().map(|mutation| (mutation, Family::Elastic));
+        for (mutation, family) in plain.chain(hard).chain(elastic) {
+            let draw = |seed| any(family).scenario(seed);
+            let family_name = family.name();
             match (1..=seeds).find_map(|seed| Some((seed, caught(mutation, draw(seed))?))) {
-                Some((seed, violation)) => println!("| {mutation:?} | {family} | {seed} | {} |", violation.invariant),
+                Some((seed, violation)) => {
+                    println!("| {mutation:?} | {family_name} | {seed} | {} |", violation.invariant)
+                }
                 None => {
                     // Elsewhere losses are rare.
-                    let rare = Mutation::LOSSES.contains(&mutation) && family == any.0;
+                    let rare = Mutation::LOSSES.contains(&mutation) && family == Family::Plain;
                     missed += u32::from(!rare);
-                    println!("| {mutation:?} | {family} | **not seen** | |");
+                    println!("| {mutation:?} | {family_name} | **not seen** | |");
                 }
             }
         }
@@ -234,17 +258,39 @@ impl Words {
 struct Draw {
     daemons: Option<u32>,
     radix: Option<u32>,
-    /// Scenarios about losses only.
-    losses: bool,
-    elastic: bool,
+    family: Family,
+}
+
+/// A family of scenarios.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Family {
+    /// Everything but changes of size.
+    Plain,
+    /// About losses and nothing else.
+    Losses,
+    /// A DVM that changes its size.
+    Elastic,
+}
+
+/// All of them, each with its share of the time (percent): what was found last gets the most.
+const FAMILIES: [(Family, u64); 3] = [(Family::Plain, 35), (Family::Losses, 15), (Family::Elastic, 50)];
+
+impl Family {
+    fn name(self) -> &'static str {
+        match self {
+            Family::Plain => "any",
+            Family::Losses => "losses",
+            Family::Elastic => "elastic",
+        }
+    }
 }
 
 impl Draw {
     fn scenario(&self, seed: u64) -> Scenario {
-        match (self.losses, self.elastic) {
-            (true, _) => Scenario::losses(seed),
-            (_, true) => Scenario::elastic(seed),
-            _ => Scenario::random(seed, self.daemons, self.radix),
+        match self.family {
+            Family::Plain => Scenario::random(seed, self.daemons, self.radix),
+            Family::Losses => Scenario::losses(seed),
+            Family::Elastic => Scenario::elastic(seed),
         }
     }
 }
@@ -287,7 +333,7 @@ impl Sweep {
                 enough.store(tally.bad.len() >= ENOUGH, Ordering::Relaxed);
             }
         });
-        tally.tell(start.elapsed());
+        tally.tell(self.draw.family, start.elapsed());
         tally.bad
     }
 }
@@ -317,10 +363,11 @@ impl Tally {
         }
     }
 
-    fn tell(&self, time: Duration) {
+    fn tell(&self, family: Family, time: Duration) {
         let seconds = time.as_secs_f64();
         println!(
-            "{} scenarios (each twice), {} events in {seconds:.1} s: {:.0} scenarios/s, {:.0} events/s, {} violations",
+            "{}: {} scenarios (each twice), {} events in {seconds:.1} s: {:.0} scenarios/s, {:.0} events/s, {} violations",
+            family.name(),
             self.scenarios,
             self.events,
             self.scenarios as f64 / seconds,
@@ -329,9 +376,6 @@ impl Tally {
         );
     }
 }
-
-/// A family of scenarios: its name, and what a seed draws.
-type Family = (&'static str, fn(u64) -> Scenario);
 
 /// What the referee says of a planted fault in one scenario.
 fn caught(mutation: Mutation, scenario: Scenario) -> Option<Violation> {

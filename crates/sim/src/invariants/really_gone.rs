@@ -104,7 +104,10 @@ impl ReallyGone {
                     });
                 }
                 if let Some(Message::DaemonLost { rank, .. }) = message {
-                    let lost = self.sent_away.contains(*rank) && !self.struck.any && !self.ending;
+                    // One of a grow that is undone may be called for the first time just then.
+                    let shrinks =
+                        self.changes.open().any(|(_, c)| c.kind == CampaignKind::Shrink && c.targets.contains(*rank));
+                    let lost = shrinks && !self.struck.any && !self.ending;
                     return require(!lost, || format!("daemon {rank} is reported lost, and was told to leave"));
                 }
             }

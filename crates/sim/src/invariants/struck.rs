@@ -31,7 +31,7 @@ impl Struck {
                 self.any = true;
                 self.ranks.extend(fault.victim());
             }
-            Observation::Cut { ends } => self.ranks.extend(ends),
+            Observation::Cut { ends } => self.ranks.extend(ends.iter().filter(|end| **end != DaemonRank::HEAD)),
             Observation::Gone { rank, how: Gone::Crash, .. } => {
                 self.any = true;
                 self.ranks.insert(*rank);
@@ -46,7 +46,6 @@ impl Struck {
 
     /// True when a fault has struck it, or somebody between it and the head.
     pub(super) fn on_the_way(&self, rank: DaemonRank) -> bool {
-        let above = self.tree.ancestors(rank).filter(|above| *above != DaemonRank::HEAD);
-        self.contains(rank) || above.into_iter().any(|above| self.contains(above))
+        self.contains(rank) || self.tree.ancestors(rank).any(|above| self.contains(above))
     }
 }

@@ -1,0 +1,252 @@
+//! Planted faults about changes of size: what a head or a daemon does wrong when the DVM grows or shrinks. Among them is each hole
+//! that the reference implementation has, as far as one can dig it from outside.
+//!
+//! Called by the world in runs with a planted fault only, like `mischief`.
+
+use std::collections::BTreeSet;
+
+use ferrite_core::{Effect, Input, PmixEffect, Transition};
+use ferrite_types::{CampaignKind, CampaignStep, DaemonRank, JobId, JobState, RankSet};
+use ferrite_wire::control::{Reply, Request};
+use ferrite_wire::{Dest, Frame, FrameKind, LaunchFailure, Message, Resize, ResizeOutcome, ResizeRequest};
+
+use crate::mischief::{frames, hush, replace, says};
+use crate::mutation::Mutation;
+use crate::scenario::Scenario;
+
+/// What a planted fault has to know to strike at the right time.
+#[derive(Debug, Default)]
+pub(crate) struct Meddling {
+    /// Daemons that are on their way in.
+    coming: RankSet,
+    /// Daemons that were told to leave.
+    leaving: RankSet,
+    grows: BTreeSet<u32>,
+    parked: BTreeSet<JobId>,
+}
+
+impl Meddling {
+    /// Changes what reaches a daemon.
+    pub(crate) fn reach(&self, scenario: &Scenario, rank: DaemonRank, input: &mut Input) {
+        let (Some(mutation), Input::Frame { frame, .. }) = (scenario.mutation, input) else { return };
+        match (mutation, rank) {
+            (Mutation::UncountedReport, DaemonRank::HEAD) if !self.coming.is_empty() => {
+                if says(frame, |m| matches!(m, Message::Report(_))) {
+                    frame.kind = FrameKind::Heartbeat;
+                }
+            }
+            (Mutation::ForeignFailure, DaemonRank::HEAD) => replace(frame, |message| match message {
+                Message::DaemonLost { cause, .. } => {
+                    let rank = self.coming.first()?;
+                    let failure = LaunchFailure { rank, node: String::new(), command: String::new(), cause };
+                    Some(Message::LaunchFailed(failure))
+                }
+                _ => None,
+            }),
+            (Mutation::NoHoles, rank) if rank != DaemonRank::HEAD => replace(frame, |message| match message {
+                Message::Wireup(mut wireup) if wireup.come.contains(rank) => {
+                    wireup.dead = wireup.coming.clone();
+                    Some(Message::Wireup(wireup))
+                }
+                _ => None,
+            }),
+            _ => {}
+        }
+    }
+
+    /// Changes what a daemon wants on account of `cause`.
+    pub(crate) fn tamper(&mut self, mutation: Mutation, rank: DaemonRank, cause: &Input, wanted: &mut Vec<Effect>) {
+        if rank == DaemonRank::HEAD {
+            self.tamper_head(mutation, cause, wanted);
+            self.learn(wanted);
+        }
+        match mutation {
+            Mutation::StaysOn if self.leaving.contains(rank) => wanted.retain(|e| !matches!(e, Effect::Exit { .. })),
+            Mutation::TwoEvents => {
+                let twice = |e: Effect| if is_event(&e) { vec![e.clone(), e] } else { vec![e] };
+                *wanted = std::mem::take(wanted).into_iter().flat_map(twice).collect();
+            }
+            Mutation::NoEvent => wanted.retain(|e| !is_event(e)),
+            Mutation::OtherAllocation => events(wanted).for_each(|resize| resize.alloc_id.push('x')),
+            Mutation::NoRequestId => events(wanted).for_each(|resize| resize.req_id = None),
+            _ => {}
+        }
+    }
+
+    fn tamper_head(&self, mutation: Mutation, cause: &Input, wanted: &mut Vec<Effect>) {
+        match mutation {
+            Mutation::QuietRelease if releases_all(cause) => {
+                wanted.retain(|e| !matches!(e, Effect::Trace(Transition::Campaign { .. })));
+            }
+            Mutation::LaunchOnTheLeaving => self.launch_on_the_leaving(wanted),
+            Mutation::NeverAdmitted => cut_off(wanted, |from, to| {
+                from == JobState::WaitingForDaemons && matches!(to, JobState::Map | JobState::LaunchApps)
+            }),
+            Mutation::HeldByGrows if !self.grows.is_empty() => {
+                cut_off(wanted, |from, to| (from, to) == (JobState::WaitingForDaemons, JobState::LaunchApps))
+            }
+            Mutation::AllHeldAborted => self.abort_all(wanted),
+            Mutation::HeadLeaves => frames(wanted).for_each(|frame| {
+                replace(frame, |message| match message {
+                    Message::Shrink { mut targets } => {
+                        targets.insert(DaemonRank::HEAD);
+                        Some(Message::Shrink { targets })
+                    }
+                    _ => None,
+                });
+            }),
+            Mutation::OrderedTwice => frames(wanted).for_each(|frame| {
+                replace(frame, |message| match message {
+                    Message::Shrink { mut targets } => {
+                        targets.insert_all(&self.leaving);
+                        Some(Message::Shrink { targets })
+                    }
+                    _ => None,
+                });
+            }),
+            Mutation::OldRank => wanted.iter_mut().for_each(|effect| {
+                if let (Effect::LaunchDaemon { rank, .. }, Some(old)) = (effect, self.leaving.first()) {
+                    *rank = old;
+                }
+            }),
+            Mutation::NotHeld => reroute(wanted, JobState::VmReady, JobState::WaitingForDaemons, JobState::Map),
+            Mutation::HeldFails => reroute(wanted, JobState::WaitingForDaemons, JobState::Map, JobState::MapFailed),
+            Mutation::HastyGrown => wanted.iter_mut().for_each(|effect| {
+                if let Effect::Trace(Transition::Campaign { step, .. }) = effect
+                    && *step == CampaignStep::WiringUp
+                {
+                    *step = CampaignStep::Done;
+                }
+            }),
+            Mutation::NotUndone => {
+                hush(wanted, |frame| frame.kind == FrameKind::Direct && says(frame, |m| matches!(m, Message::Exit)))
+            }
+            Mutation::NoOffer => wanted.retain(|e| !matches!(e, Effect::OfferRelease { .. })),
+            Mutation::EventForNothing => {
+                let more: Vec<Effect> = wanted.iter().filter_map(event_for_nothing).collect();
+                wanted.extend(more);
+            }
+            Mutation::ParkedAllTheSame if !self.grows.is_empty() => {
+                reroute(wanted, JobState::VmReady, JobState::Map, JobState::WaitingForDaemons);
+            }
+            _ => {}
+        }
+    }
+
+    fn launch_on_the_leaving(&self, wanted: &mut [Effect]) {
+        let Some(leaving) = self.leaving.first() else { return };
+        for frame in frames(wanted).filter(|frame| says(frame, |m| matches!(m, Message::Launch(_)))) {
+            if let Dest::One(rank) = frame.dest {
+                frame.dest = Dest::Many(RankSet::range(rank.0, rank.0 + 1));
+            }
+            if let Dest::Many(ranks) = &mut frame.dest {
+                ranks.insert(leaving);
+            }
+        }
+    }
+
+    fn abort_all(&self, wanted: &mut Vec<Effect>) {
+        let fails = |e: &Effect| {
+            matches!(
+                e,
+                Effect::Trace(Transition::Campaign { kind: CampaignKind::Grow, step: CampaignStep::Failed, .. })
+            )
+        };
+        if wanted.iter().any(fails) {
+            let (from, to) = (Some(JobState::WaitingForDaemons), JobState::NeverLaunched);
+            let moved = |job: JobId| wanted.iter().any(|e| moves(e).is_some_and(|(who, ..)| who == job));
+            let aborted: Vec<JobId> = self.parked.iter().copied().filter(|job| !moved(*job)).collect();
+            wanted.extend(aborted.into_iter().map(|job| Effect::Trace(Transition::Job { job, from, to })));
+        }
+    }
+
+    fn learn(&mut self, wanted: &[Effect]) {
+        for effect in wanted {
+            match effect {
+                Effect::LaunchDaemon { rank, ticket, .. } if ticket.joins => {
+                    self.coming.insert(*rank);
+                }
+                Effect::Trace(Transition::Campaign { campaign, kind: CampaignKind::Grow, step }) => match step {
+                    CampaignStep::Open => {
+                        self.grows.insert(campaign.0);
+                    }
+                    CampaignStep::Done | CampaignStep::Failed => {
+                        self.grows.remove(&campaign.0);
+                        if self.grows.is_empty() {
+                            self.coming = RankSet::new();
+                        }
+                    }
+                    _ => {}
+                },
+                Effect::Trace(Transition::Job { job, to, .. }) => {
+                    if *to == JobState::WaitingForDaemons {
+                        self.parked.insert(*job);
+                    } else {
+                        self.parked.remove(job);
+                    }
+                }
+                Effect::Transmit { frame: Frame { kind: FrameKind::Xcast { .. }, payload, .. }, .. } => {
+                    if let Ok(Message::Shrink { targets }) = Message::decode(payload) {
+                        self.leaving.insert_all(&targets);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn releases_all(cause: &Input) -> bool {
+    let Input::Request { request: Request::Resize(resize), .. } = cause else { return false };
+    matches!(&**resize, ResizeRequest::Shrink(shrink) if shrink.alloc_id.is_some() && shrink.nodes.is_empty())
+}
+
+fn is_event(effect: &Effect) -> bool {
+    matches!(effect, Effect::Resized { .. } | Effect::Pmix(PmixEffect::ResizeEvent { .. }))
+}
+
+fn events(wanted: &mut [Effect]) -> impl Iterator<Item = &mut Resize> {
+    wanted.iter_mut().filter_map(|effect| match effect {
+        Effect::Resized { resize, .. } | Effect::Pmix(PmixEffect::ResizeEvent { resize, .. }) => Some(&mut **resize),
+        _ => None,
+    })
+}
+
+fn event_for_nothing(effect: &Effect) -> Option<Effect> {
+    match effect {
+        Effect::Reply { request, reply: Reply::Resize(resize) } if resize.outcome == ResizeOutcome::Unchanged => {
+            let resize = Box::new(Resize { outcome: ResizeOutcome::Done, ..(**resize).clone() });
+            Some(Effect::Resized { request: *request, resize })
+        }
+        _ => None,
+    }
+}
+
+/// A job's step, when an effect is one.
+fn moves(effect: &Effect) -> Option<(JobId, JobState, JobState)> {
+    match effect {
+        Effect::Trace(Transition::Job { job, from: Some(from), to }) if *job != JobId::DAEMONS => {
+            Some((*job, *from, *to))
+        }
+        _ => None,
+    }
+}
+
+/// A job that is to take this step does not, and nothing more happens then.
+fn cut_off(wanted: &mut Vec<Effect>, which: impl Fn(JobState, JobState) -> bool) {
+    if let Some(at) = wanted.iter().position(|e| moves(e).is_some_and(|(_, from, to)| which(from, to))) {
+        wanted.truncate(at);
+    }
+}
+
+/// A job takes another step than it should.
+fn reroute(wanted: &mut [Effect], from: JobState, to: JobState, instead: JobState) {
+    for effect in wanted {
+        if let Effect::Trace(Transition::Job { job, from: Some(was), to: will }) = effect
+            && *job != JobId::DAEMONS
+            && (*was, *will) == (from, to)
+        {
+            *will = instead;
+        }
+    }
+}
