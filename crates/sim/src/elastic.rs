@@ -140,8 +140,37 @@ impl Scenario {
             let faults = fault::draw(&mut rng, daemons + names.new, radix).into_iter();
             s.faults = faults.map(|(at, fault)| (at + UP, fault)).collect();
         }
+        // Drawn apart: it reshuffles nothing else.
+        let mut extra = Rng::new(seed ^ 0xe1a5_71c0_0000_0002);
+        if extra.permille(60) {
+            s.draw_crossing(&mut extra, &names);
+        }
         s.draw_elastic_quiet_phase(&mut rng);
         s
+    }
+
+    /// A job waits for a slow grow, and one that comes later fails before that ends: rare by itself.
+    fn draw_crossing(&mut self, rng: &mut Rng, names: &Names) {
+        let at = rng.between(300_000, 400_000) + Time::from(self.daemons) * self.slowest_start;
+        let bad = if rng.permille(500) { Fate::NoLauncher } else { Fate::DiesEarly };
+        let fates = [Fate::Late(rng.between(1_000_000, 3_000_000)), bad];
+        self.fates = (self.daemons..).map(DaemonRank).zip(fates).collect();
+        self.elastic.resizes.retain(|plan| plan.at > at + 5_000_000);
+        for (name, later) in [("m-slow", 0), ("m-bad", rng.between(100, 300_000))] {
+            let hosts = vec![host(name, names.slots)];
+            let request = ResizeRequest::Grow(GrowRequest { hosts, wait: rng.permille(500), ..GrowRequest::default() });
+            self.elastic.resizes.push(ResizePlan { at: at + later, request, by: Asker::Client(None) });
+        }
+        let mut plan = JobPlan {
+            at: at + 50,
+            spec: job(1, "exit:0"),
+            expect: Expect::Anything,
+            client: Default::default(),
+            quiet: false,
+            grow: None,
+        };
+        plan.client.patient = true;
+        self.jobs.push(plan);
     }
 
     fn draw_elastic_jobs(&mut self, rng: &mut Rng, names: &Names) {
