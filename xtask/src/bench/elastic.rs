@@ -107,7 +107,7 @@ fn sizes(agent: &str, runs: usize) -> Result<()> {
     let all: Vec<String> = (0..NODES).map(|node| format!("n{node}")).collect();
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     let (mut branch, mut regrow): (Times, Times) = Default::default();
-    for _ in 0..runs.div_ceil(10) {
+    for _ in 0..runs {
         let dvm = Dvm::start(&all, agent)?;
         record(&mut branch, dvm.shrink(&["n1", "n3", "n4", "n7", "n8", "n9"])?);
         record(&mut regrow, dvm.grow(&["n1", "n3", "n4", "n7", "n8", "n9"])?);

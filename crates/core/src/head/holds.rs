@@ -103,9 +103,13 @@ impl Head {
     }
 
     fn park(&mut self, id: JobId, hold: Hold, cx: &mut Cx) {
+        self.hold(id, hold);
+        self.activate(id, JobState::WaitingForDaemons, cx);
+    }
+
+    fn hold(&mut self, id: JobId, hold: Hold) {
         if let Some(job) = self.jobs.get_mut(&id) {
             job.held = Some(hold);
-            self.activate(id, JobState::WaitingForDaemons, cx);
         }
     }
 
@@ -154,14 +158,16 @@ impl Head {
         let held: Vec<JobId> = self.jobs.values().filter(|job| job.held.is_some()).map(|job| job.id).collect();
         for id in held {
             let Some(job) = self.jobs.get(&id).filter(|job| job.is_healthy()) else { continue };
-            let next = match &job.held {
-                Some(Hold::Map(_)) if may_map(self, job) => JobState::VmReady,
-                Some(Hold::Paused) if self.is_paused(job.session) => continue,
-                Some(Hold::Paused) if job.procs.is_empty() => JobState::VmReady,
-                Some(Hold::Paused) => JobState::LaunchApps,
-                Some(Hold::Launch) if !self.campaigns.shrinking() => JobState::LaunchApps,
-                Some(Hold::Map(_) | Hold::Launch) | None => continue,
-            };
+            let is_mapped = !job.procs.is_empty();
+            let is_free = if is_mapped { !self.campaigns.shrinking() } else { may_map(self, job) };
+            if !is_free {
+                continue;
+            }
+            if self.is_paused(job.session) {
+                self.hold(id, Hold::Paused);
+                continue;
+            }
+            let next = if is_mapped { JobState::LaunchApps } else { JobState::Map };
             if let Some(job) = self.jobs.get_mut(&id) {
                 job.held = None;
             }
