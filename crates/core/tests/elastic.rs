@@ -483,6 +483,23 @@ fn a_job_that_has_to_be_mapped_again_waits_for_slots_when_it_must() {
 }
 
 #[test]
+fn a_held_job_whose_node_is_lost_is_mapped_again_too() {
+    let params = [ELASTIC, &[("ferrite_debug_prep_ms", "50")]].concat();
+    let mut dvm = with(4, &params);
+    dvm.submit(1, Submission::of(job("moves", 5)));
+    let frozen = dvm.freeze_quietly(3);
+    ask_shrink(&mut dvm, 2, &["n3"]);
+    dvm.fire(0, Timer::Prep(JobId(1)));
+    assert_eq!(state_of(&mut dvm, 3, 1).0, JobState::WaitingForDaemons);
+    dvm.crash(1);
+    assert!(unanswered(&dvm, 1), "it has nothing to do with the shrink, and does not end whom that holds");
+    dvm.kill(frozen);
+    dvm.fire(0, Timer::Prep(JobId(1)));
+    dvm.exit_job(1);
+    assert_eq!(dvm.code_of(1), 0);
+}
+
+#[test]
 fn a_grow_does_not_hold_a_mapped_job_after_the_shrink_has_ended() {
     let params = [ELASTIC, &[("ferrite_debug_prep_ms", "50")]].concat();
     let mut dvm = with(4, &params);

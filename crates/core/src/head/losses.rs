@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ferrite_types::{DaemonRank, Duration, JobId, JobState, NodeRecord, ProcId, ProcState, RankSet};
 use ferrite_wire::{Contact, Message, ProcFailure};
 
+use super::holds::Hold;
 use super::policy::Failure;
 use super::{Head, notices};
 use crate::Timer;
@@ -111,7 +112,8 @@ impl Head {
 
     /// Processes on dead daemons have ended. True when the job had any.
     fn lose_procs(&mut self, id: JobId, dead: &BTreeMap<DaemonRank, Loss>, cx: &mut Cx) -> bool {
-        let Some(job) = self.jobs.get_mut(&id) else {
+        // One that is held with its map has nothing there yet, and is mapped again when it is let go.
+        let Some(job) = self.jobs.get_mut(&id).filter(|job| job.held != Some(Hold::Launch)) else {
             return false;
         };
         let map = job.map.clone();
