@@ -169,10 +169,17 @@ impl Head {
         silent.iter().for_each(|rank| self.take_proc(id, *rank, cx));
         let failed = |rank: Rank| ProcFailure { rank, state: ProcState::KilledByCmd, code: None };
         self.tell_survivors(id, silent.into_iter().map(failed).collect(), cx);
-        for rank in gone.iter() {
-            self.on_local_launch(rank, id, Vec::new(), Vec::new(), cx);
-            self.on_registered(rank, id, cx);
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        let awaited = gone.iter().filter(|rank| job.launching.remove(*rank)).count() > 0;
+        let over = matches!(job.state, JobState::Terminated | JobState::NotifyCompleted | JobState::Notified);
+        if awaited && job.launching.is_empty() && job.is_healthy() && !over {
+            // Nobody else is going to say that the last of its processes were started.
+            if job.state == JobState::SendLaunchMsg {
+                self.activate(id, JobState::Started, cx);
+            }
+            self.activate(id, JobState::Running, cx);
         }
+        gone.iter().for_each(|rank| self.on_registered(rank, id, cx));
         self.check_terminated(id, cx);
     }
 
