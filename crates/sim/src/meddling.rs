@@ -30,10 +30,10 @@ impl Meddling {
     pub(crate) fn reach(&self, scenario: &Scenario, rank: DaemonRank, input: &mut Input) {
         let (Some(mutation), Input::Frame { frame, .. }) = (scenario.mutation, input) else { return };
         match (mutation, rank) {
-            (Mutation::UncountedReport, DaemonRank::HEAD) if !self.coming.is_empty() => {
-                if says(frame, |m| matches!(m, Message::Report(_))) {
-                    frame.kind = FrameKind::Heartbeat;
-                }
+            (Mutation::UncountedReport, DaemonRank::HEAD)
+                if !self.coming.is_empty() && says(frame, |m| matches!(m, Message::Report(_))) =>
+            {
+                frame.kind = FrameKind::Heartbeat;
             }
             (Mutation::ForeignFailure, DaemonRank::HEAD) => replace(frame, |message| match message {
                 Message::DaemonLost { cause, .. } => {

@@ -37,11 +37,11 @@ impl Invariant for Noticed {
 
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         match what {
-            Observation::Fault { at, fault } if self.ready => {
-                // Who is not there yet says nothing anyhow.
-                if fault.victim().is_none_or(|rank| self.born.contains(rank)) {
-                    self.silence.begin(*at, fault);
-                }
+            // Who is not there yet says nothing anyhow.
+            Observation::Fault { at, fault }
+                if self.ready && fault.victim().is_none_or(|rank| self.born.contains(rank)) =>
+            {
+                self.silence.begin(*at, fault);
             }
             Observation::Born { rank } => {
                 self.born.insert(*rank);
