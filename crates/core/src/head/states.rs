@@ -156,7 +156,9 @@ impl Head {
         }
         let Some(job) = self.jobs.get(&id) else { return };
         let healthy = job.is_healthy() && failed.is_empty();
-        if healthy && first && !started.is_empty() {
+        // When those who were to start something have left, nobody may ever say that he has.
+        let none_yet = all && job.state == JobState::SendLaunchMsg;
+        if healthy && ((first && !started.is_empty()) || none_yet) {
             self.activate(id, JobState::Started, cx);
         }
         if healthy && all {
