@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use ferrite_types::{
-    CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, NodeId, NodeRecord, ProcState, Rank, RankSet,
+    CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, JobState, NodeId, NodeRecord, ProcState, Rank, RankSet,
 };
 use ferrite_wire::{Message, ProcFailure, ShrinkRequest};
 
