@@ -18,7 +18,7 @@ use crate::{Effect, Effects, HeadConfig, Input, LocalNode, Timer};
 const SILENT_INTERVALS: u64 = 3;
 
 /// A neighbour that is to leave and has not gone after this time hangs: longer than it may take by its own clock.
-const LEAVE_LIMIT: Duration = Duration::from_millis(10_000);
+const LEAVE_LIMIT: Duration = Duration::from_millis(20_000);
 
 /// A daemon, or the head with the daemon of its own node.
 #[derive(Debug)]

@@ -410,7 +410,7 @@ fn a_leaving_daemon_that_hangs_is_given_up_in_the_end() {
     let _frozen = dvm.freeze_quietly(3);
     ask_shrink(&mut dvm, 1, &["n3"]);
     assert!(unanswered(&dvm, 1));
-    for _ in 0..6 {
+    for _ in 0..12 {
         if dvm.timers.contains(&(DaemonRank(1), Timer::Leavers)) {
             dvm.fire(1, Timer::Leavers);
         }

@@ -230,6 +230,12 @@ impl Tree {
         None
     }
 
+    /// Levels of places below a rank, whoever stands there.
+    #[must_use]
+    pub fn height(&self, rank: DaemonRank) -> u32 {
+        (self.levels(rank).count() as u32).saturating_sub(1)
+    }
+
     /// Hops to the head.
     #[must_use]
     pub fn depth(&self, rank: DaemonRank) -> u32 {
@@ -450,6 +456,15 @@ mod tests {
         let after: Vec<_> = parents(&tree).into_iter().filter(|(rank, _)| *rank != r(3)).collect();
         assert_eq!(before, after, "who was there keeps its parent");
         assert!(tree.coming().is_empty());
+    }
+
+    #[test]
+    fn the_height_counts_the_levels_below() {
+        let mut tree = ten();
+        assert_eq!([0, 1, 3, 7].map(|rank| tree.height(r(rank))), [3, 2, 1, 0]);
+        tree.repair(&set(&[3, 7, 8]));
+        assert_eq!(tree.height(r(1)), 2, "places, not daemons");
+        assert_eq!(tree.height(r(99)), 0);
     }
 
     #[test]

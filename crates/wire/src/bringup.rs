@@ -141,6 +141,8 @@ pub struct LaunchFailure {
 /// The shape of the DVM, for everyone: who is who's neighbour follows from it. Where neighbours listen they tell each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wireup {
+    /// Number of this shape; they count from 1. One with a lower number is older, however late it comes.
+    pub number: u64,
     /// Number of ranks, the departed included.
     pub size: u32,
     /// Ranks without a daemon: departed, leaving, or on their way.

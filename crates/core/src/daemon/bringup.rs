@@ -151,6 +151,10 @@ impl Daemon {
 
     pub(super) fn on_wireup(&mut self, wireup: &Wireup, cx: &mut Cx) {
         cx.cancel_timer(Timer::Wireup);
+        if !self.is_news(wireup.number) {
+            // A new parent has passed it on that did not know how much this daemon was told at its coming.
+            return;
+        }
         // The head has given the places itself.
         if self.me != DaemonRank::HEAD {
             cx.tree.reshape(wireup.size, wireup.dead.clone(), wireup.coming.clone());

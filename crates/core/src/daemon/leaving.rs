@@ -13,6 +13,8 @@ use crate::{Effect, Timer};
 
 /// Processes that were told to end, and daemons below, get this long before this daemon goes without them (milliseconds).
 const DEPARTURE_MS: u64 = 5_000;
+/// When a branch leaves, each level of it waits so much longer than the one below (milliseconds).
+const LEVEL_MS: u64 = 500;
 
 /// When a node leaves the DVM, its processes get this long to end by themselves (milliseconds): a short job that was launched just
 /// before is not cut off for it.
@@ -74,7 +76,9 @@ impl Daemon {
     fn leave_in_order(&mut self, cx: &mut Cx) {
         self.phase = Phase::Leaving { alone: false };
         self.launches.abandon(cx);
-        cx.set_timer(Timer::Departure, after(cx.now, DEPARTURE_MS));
+        // Nobody goes without those below who may still go by themselves.
+        let patience = DEPARTURE_MS + LEVEL_MS * u64::from(cx.tree.height(self.me));
+        cx.set_timer(Timer::Departure, after(cx.now, patience));
         if !self.living().is_empty() {
             cx.set_timer(Timer::Grace, after(cx.now, GRACE_MS));
         }

@@ -154,7 +154,8 @@ impl Head {
             self.activate(JobId::DAEMONS, JobState::VmReady, cx);
             return;
         }
-        let wireup = Wireup { size: cx.tree.size(), ..Wireup::default() };
+        self.wireups += 1;
+        let wireup = Wireup { number: self.wireups, size: cx.tree.size(), ..Wireup::default() };
         self.counters.xcasts += 1;
         cx.out.push_back(Outgoing::Xcast(Message::Wireup(wireup), Purpose::Wireup));
     }

@@ -308,7 +308,9 @@ impl Head {
         let come: RankSet = campaign.targets.keys().copied().collect();
         self.step(id, CampaignStep::WiringUp, cx);
         cx.tree.fill(&come);
+        self.wireups += 1;
         let wireup = Wireup {
+            number: self.wireups,
             size: cx.tree.size(),
             dead: cx.tree.holes().clone(),
             coming: cx.tree.coming().clone(),
@@ -329,8 +331,6 @@ impl Head {
         }
         for (parent, children) in below {
             match parent {
-                // It is called already.
-                DaemonRank::HEAD => {}
                 // Nobody is linked to it yet but the head.
                 parent if come.contains(parent) => cx.direct(parent, Message::Adopt(children)),
                 parent => cx.send(parent, Message::Adopt(children)),

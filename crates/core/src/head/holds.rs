@@ -127,6 +127,8 @@ impl Head {
         cx.cancel_timer(Timer::JobTimeout(id));
         cx.cancel_timer(Timer::SpawnTimeout(id));
         self.activate(id, JobState::VmReady, cx);
+        // Others may have waited for the slots that it has given up.
+        self.serve_queue(cx);
     }
 
     /// A grow has failed: whoever waited for what it was to bring was never launched. Others go on waiting for theirs.

@@ -80,6 +80,8 @@ pub struct Head {
     occupancy: Occupancy,
     output: output::Mux,
     losses: losses::Losses,
+    /// Shapes of the DVM that have been told.
+    wireups: u64,
     trees: spawn::Trees,
     published: published::Store,
     exit: Exit,
@@ -113,6 +115,7 @@ impl Head {
             occupancy: Occupancy::default(),
             output: output::Mux::default(),
             losses: losses::Losses::default(),
+            wireups: 0,
             trees: spawn::Trees::default(),
             published: published::Store::default(),
             exit: Exit::default(),
