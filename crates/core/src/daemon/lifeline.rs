@@ -35,6 +35,8 @@ pub(super) struct Lifeline {
     /// How long a call waits for an answer (milliseconds).
     call_ms: u64,
     wired: bool,
+    /// Number of the last shape of the DVM that was taken over.
+    shape: u64,
     search: Option<Search>,
     /// Children that are being called, each with what is to be told of it when it does not answer.
     called: BTreeMap<DaemonRank, String>,
@@ -91,6 +93,13 @@ impl Daemon {
             self.call_orphans(new_children, cx);
             self.settle_uplink(&RankSet::new(), cx);
         }
+    }
+
+    /// True for a shape of the DVM that is later than the one that this daemon has.
+    pub(super) fn is_news(&mut self, number: u64) -> bool {
+        let is_news = number > self.lifeline.shape;
+        self.lifeline.shape = self.lifeline.shape.max(number);
+        is_news
     }
 
     fn tell_above(&self, child: DaemonRank, cx: &mut Cx) {
