@@ -175,8 +175,14 @@ fn a_job_that_brings_nodes_along_runs_on_them() {
 fn seeds_that_once_found_something_hold() {
     // 72: an adopted daemon whose address nobody knew. 116: no slots after a second map. 166, 184, 45: two shrinks in a row.
     // 282: no place that is not below a newcomer. 846, 1135: a newcomer that is lost during the wireup. 10300: a daemon that is
-    // lost under a held job. 10740, 12209: the last launching daemons of a job leave.
-    for seed in [45, 72, 116, 166, 184, 282, 492, 846, 1_135, 10_300, 10_740, 12_209] {
+    // lost under a held job. 10740, 12209: the last launching daemons of a job leave. 2181: a new child of the head whose link
+    // breaks. 2264: a job that is mapped again behind the queue. 5341: a branch that cannot leave in time. 9090: a child that is
+    // told to leave on its way to its new parent. 17370: an old shape of the DVM after a new one. 17790: a parent that has not
+    // heard yet that it leaves.
+    let seeds = [
+        45, 72, 116, 166, 184, 282, 492, 846, 1_135, 2_181, 2_264, 5_341, 9_090, 10_300, 10_740, 12_209, 17_370, 17_790,
+    ];
+    for seed in seeds {
         hold(&Scenario::elastic(seed));
     }
 }

@@ -51,7 +51,9 @@ impl Daemon {
         let linked = |rank: &DaemonRank| targets.contains(*rank) && Some(*rank) != uplink;
         let there: RankSet = cx.links.keys().copied().filter(linked).collect();
         let called = targets.iter().filter(|rank| self.is_called(*rank));
-        let to_go: RankSet = there.iter().chain(called).collect();
+        // A child that is not linked may be on its way here from a parent that leaves as well.
+        let children = adoption.lost_children.iter().copied().filter(|child| Some(*child) != uplink);
+        let to_go: RankSet = there.iter().chain(called).chain(children).collect();
         for stray in there.iter().filter(|rank| !adoption.lost_children.contains(rank)) {
             // Whoever hangs here for want of its parent gets no broadcast over this link.
             cx.direct(stray, Message::Exit);
@@ -69,7 +71,7 @@ impl Daemon {
         if uplink.is_some_and(|uplink| targets.contains(uplink)) {
             *cx.detour = linked_uplink;
         }
-        self.move_up(&adoption.new_children, cx);
+        self.move_up(&[adoption.new_children.as_slice(), &adoption.lost_children].concat(), cx);
         to_go
     }
 

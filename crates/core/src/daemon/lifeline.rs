@@ -130,6 +130,10 @@ impl Daemon {
             return dismiss(peer, cx);
         }
         self.lifeline.called.remove(&peer);
+        if cx.tree.is_leaving(peer) && cx.tree.stands_below(self.me, peer) {
+            // It has not heard yet that it leaves, and calls a child that has moved up.
+            return dismiss(peer, cx);
+        }
         if cx.tree.is_leaving(peer) {
             // It may have been out of reach when the order went by.
             return cx.direct(peer, Message::Exit);
@@ -335,7 +339,9 @@ impl Daemon {
     /// Calls those of them that are children here and have not come by themselves.
     fn call_orphans(&mut self, ranks: &[DaemonRank], cx: &mut Cx) {
         for orphan in ranks.iter().copied() {
-            let mine = cx.tree.parent(orphan) == Some(self.me) && cx.tree.contains(orphan);
+            // One that is told to leave on its way here is to hear it.
+            let is_there = cx.tree.contains(orphan) || cx.tree.is_leaving(orphan);
+            let mine = cx.tree.parent(orphan) == Some(self.me) && is_there;
             let reachable = self.lifeline.contacts.contains_key(&orphan);
             if mine && reachable && !cx.is_linked(orphan) && !self.lifeline.called.contains_key(&orphan) {
                 self.call_child(orphan, "it did not come back when its parent was lost".to_owned(), cx);

@@ -104,10 +104,12 @@ impl ReallyGone {
                     });
                 }
                 if let Some(Message::DaemonLost { rank, .. }) = message {
-                    // One of a grow that is undone may be called for the first time just then.
-                    let shrinks =
-                        self.changes.open().any(|(_, c)| c.kind == CampaignKind::Shrink && c.targets.contains(*rank));
-                    let lost = shrinks && !self.struck.any && !self.ending;
+                    // One of a grow that is undone may be called for the first time just then, and so may one that has moved up
+                    // from a parent that leaves, by one that has not heard yet that it leaves itself. The head does not listen.
+                    let shrinks: Vec<_> =
+                        self.changes.open().filter(|(_, c)| c.kind == CampaignKind::Shrink).map(|(_, c)| c).collect();
+                    let told = shrinks.len() == 1 && shrinks[0].targets.contains(*rank);
+                    let lost = told && !self.struck.any && !self.ending;
                     return require(!lost, || format!("daemon {rank} is reported lost, and was told to leave"));
                 }
             }
