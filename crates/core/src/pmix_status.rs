@@ -2,17 +2,33 @@
 
 /// A request that makes no sense.
 pub(crate) const PMIX_ERR_BAD_PARAM: i32 = -27;
-/// A node that is reserved for others.
-pub(crate) const PMIX_ERR_NO_PERMISSIONS: i32 = -23;
-/// There are not so many nodes.
-pub(crate) const PMIX_ERR_OUT_OF_RESOURCE: i32 = -29;
-/// A node or an allocation that is not known.
+/// A key that is published already.
+pub(crate) const PMIX_ERR_DUPLICATE_KEY: i32 = -53;
+/// The job was ended by an abort.
+pub(crate) const PMIX_ERR_JOB_ABORTED: i32 = -182;
+/// The job was ended by a signal.
+pub(crate) const PMIX_ERR_JOB_ABORTED_BY_SIG: i32 = -184;
+/// The job was ended before it began.
+pub(crate) const PMIX_ERR_JOB_CANCELED: i32 = -180;
+/// A process, or a daemon, could not be started.
+pub(crate) const PMIX_ERR_JOB_FAILED_TO_LAUNCH: i32 = -181;
+/// The job cannot be placed.
+pub(crate) const PMIX_ERR_JOB_FAILED_TO_MAP: i32 = -179;
+/// The job was ended by request.
+pub(crate) const PMIX_ERR_JOB_KILLED_BY_CMD: i32 = -183;
+/// A process ended with a code other than zero.
+pub(crate) const PMIX_ERR_JOB_NON_ZERO_TERM: i32 = -187;
+/// A process left without finalizing.
+pub(crate) const PMIX_ERR_JOB_TERM_WO_SYNC: i32 = -185;
+/// A participant, or a daemon, is gone.
+pub(crate) const PMIX_ERR_LOST_CONNECTION: i32 = -61;
+/// No such thing.
 pub(crate) const PMIX_ERR_NOT_FOUND: i32 = -46;
+/// It is for others.
+pub(crate) const PMIX_ERR_NO_PERMISSIONS: i32 = -23;
+/// There is not so much of it.
+pub(crate) const PMIX_ERR_OUT_OF_RESOURCE: i32 = -29;
 /// It took too long.
 pub(crate) const PMIX_ERR_TIMEOUT: i32 = -24;
-/// A daemon was lost.
-pub(crate) const PMIX_ERR_LOST_CONNECTION: i32 = -61;
-/// A daemon could not be started.
-pub(crate) const PMIX_ERR_JOB_FAILED_TO_LAUNCH: i32 = -181;
 /// The DVM is ending.
 pub(crate) const PMIX_ERR_UNREACH: i32 = -25;

@@ -3,8 +3,10 @@
 
 use std::fmt::Write;
 
-/// More nodes than this are no list but a mistake.
+/// More nodes than this are no list but a mistake,
 const MOST: u32 = 1 << 20;
+/// and so is a longer text (bytes).
+const LONGEST: usize = 64 << 20;
 
 /// The list with commas. `None` for what begins as one of the two forms and does not go on like it; any other text is given back
 /// as it came.
@@ -57,7 +59,7 @@ impl List {
         self.count += 1;
         let comma = if self.count > 1 { "," } else { "" };
         write!(self.text, "{comma}{prefix}{number:0>width$}{suffix}").ok()?;
-        (self.count <= MOST).then_some(())
+        (self.count <= MOST && self.text.len() <= LONGEST).then_some(())
     }
 }
 

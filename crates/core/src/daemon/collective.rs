@@ -10,12 +10,8 @@ use ferrite_wire::{CollectiveKey, CollectiveKind, CollectiveResult, Members, Mes
 
 use super::Daemon;
 use crate::cx::Cx;
+use crate::pmix_status::{PMIX_ERR_LOST_CONNECTION, PMIX_ERR_NOT_FOUND};
 use crate::{Effect, PmixEffect, PmixToken};
-
-/// PMIx status: no such thing (PMIx standard, `PMIX_ERR_NOT_FOUND`).
-pub(crate) const PMIX_ERR_NOT_FOUND: i32 = -46;
-/// PMIx status: a participant is gone (PMIx standard, `PMIX_ERR_LOST_CONNECTION`).
-pub(crate) const PMIX_ERR_LOST_CONNECTION: i32 = -61;
 
 /// Participants and interface: what successive collectives are counted by.
 type Series = (CollectiveKind, Members);

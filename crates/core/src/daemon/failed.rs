@@ -5,8 +5,8 @@ use ferrite_types::JobId;
 use ferrite_wire::{CollectiveKey, Message, ProcFailure};
 
 use super::Daemon;
-use super::collective::PMIX_ERR_LOST_CONNECTION;
 use crate::cx::Cx;
+use crate::pmix_status::PMIX_ERR_LOST_CONNECTION;
 use crate::{Effect, PmixEffect};
 
 impl Daemon {

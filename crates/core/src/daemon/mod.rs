@@ -30,7 +30,7 @@ use self::proc::LocalProc;
 use self::questions::Questions;
 
 pub(crate) use self::bringup::describe as describe_end;
-pub(crate) use self::collective::{PMIX_ERR_LOST_CONNECTION, concatenate, merge, participants};
+pub(crate) use self::collective::{concatenate, merge, participants};
 use crate::cx::Cx;
 use crate::launches::Launches;
 use crate::{Effect, Input, LocalNode, PmixCall, PmixEffect, Timer};

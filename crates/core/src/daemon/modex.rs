@@ -6,8 +6,8 @@ use ferrite_types::{DaemonRank, JobId, ProcId, RankSet};
 use ferrite_wire::{CollectiveResult, Message};
 
 use super::Daemon;
-use super::collective::{PMIX_ERR_LOST_CONNECTION, PMIX_ERR_NOT_FOUND};
 use crate::cx::Cx;
+use crate::pmix_status::{PMIX_ERR_LOST_CONNECTION, PMIX_ERR_NOT_FOUND};
 use crate::{Effect, PmixEffect, PmixToken};
 
 /// Requests in both directions.

@@ -8,8 +8,8 @@ use ferrite_wire::control::Submission;
 use ferrite_wire::{DataCall, Found, Message};
 
 use super::Daemon;
-use super::collective::PMIX_ERR_LOST_CONNECTION;
 use crate::cx::Cx;
+use crate::pmix_status::PMIX_ERR_LOST_CONNECTION;
 use crate::{Effect, PmixEffect, PmixToken};
 
 /// Questions that are open, by number.

@@ -6,8 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use ferrite_types::{
     CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, NodeId, NodeRecord, ProcId, RankSet, Timestamp,
 };
-use ferrite_wire::control::Reply;
-use ferrite_wire::{Message, Resize, ResizeOutcome, ResizeRequest, SessionTerms, SlotChange};
+use ferrite_wire::control::{CampaignStatus, Reply};
+use ferrite_wire::{
+    GrowRequest, Message, Resize, ResizeOutcome, ResizeRequest, SessionTerms, ShrinkRequest, SlotChange,
+};
 
 use super::Head;
 use crate::cx::Cx;
@@ -180,8 +182,8 @@ impl Head {
         };
         match plan {
             Err(Trouble { status, cause }) => {
-                let (ResizeRequest::Grow(ferrite_wire::GrowRequest { req_id, .. })
-                | ResizeRequest::Shrink(ferrite_wire::ShrinkRequest { req_id, .. })) = request;
+                let (ResizeRequest::Grow(GrowRequest { req_id, .. })
+                | ResizeRequest::Shrink(ShrinkRequest { req_id, .. })) = request;
                 let outcome = ResizeOutcome::Refused { status, cause };
                 (None, Resize { alloc_id: String::new(), req_id: req_id.clone(), nodes: Vec::new(), outcome })
             }
@@ -397,8 +399,8 @@ impl Head {
         }
     }
 
-    pub(super) fn campaign_statuses(&self) -> Vec<ferrite_wire::control::CampaignStatus> {
-        let status = |(id, campaign): (&CampaignId, &Campaign)| ferrite_wire::control::CampaignStatus {
+    pub(super) fn campaign_statuses(&self) -> Vec<CampaignStatus> {
+        let status = |(id, campaign): (&CampaignId, &Campaign)| CampaignStatus {
             campaign: *id,
             kind: campaign.kind,
             step: campaign.step,

@@ -9,7 +9,8 @@ use ferrite_wire::{CollectiveKey, CollectiveKind, CollectiveResult, Dest, Member
 
 use super::Head;
 use crate::cx::Cx;
-use crate::daemon::{PMIX_ERR_LOST_CONNECTION, concatenate, merge, participants};
+use crate::daemon::{concatenate, merge, participants};
+use crate::pmix_status::PMIX_ERR_LOST_CONNECTION;
 
 /// Collectives of all jobs, as the head sees them.
 #[derive(Debug, Default)]

@@ -9,13 +9,9 @@ use ferrite_wire::{Access, DataCall, DataRange, DataRequest, Found, Message, Per
 use super::Head;
 use crate::Timer;
 use crate::cx::Cx;
-
-// PMIx statuses, by the names of the PMIx standard.
-const PMIX_ERR_NO_PERMISSIONS: i32 = -23;
-const PMIX_ERR_TIMEOUT: i32 = -24;
-const PMIX_ERR_OUT_OF_RESOURCE: i32 = -29;
-const PMIX_ERR_NOT_FOUND: i32 = -46;
-const PMIX_ERR_DUPLICATE_KEY: i32 = -53;
+use crate::pmix_status::{
+    PMIX_ERR_DUPLICATE_KEY, PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_NOT_FOUND, PMIX_ERR_OUT_OF_RESOURCE, PMIX_ERR_TIMEOUT,
+};
 
 /// All values and keys together (bytes): what is published is for meeting, not for storing.
 const LIMIT: usize = 64 << 20;

@@ -15,19 +15,11 @@ use super::exit::INTERRUPTED;
 use super::holds::Berth;
 use super::{Head, Job, status};
 use crate::cx::Cx;
-
-// PMIx statuses, by the names of the PMIx standard.
-const PMIX_ERR_BAD_PARAM: i32 = -27;
-const PMIX_ERR_OUT_OF_RESOURCE: i32 = -29;
-const PMIX_ERR_LOST_CONNECTION: i32 = -61;
-const PMIX_ERR_JOB_FAILED_TO_MAP: i32 = -179;
-const PMIX_ERR_JOB_CANCELED: i32 = -180;
-const PMIX_ERR_JOB_FAILED_TO_LAUNCH: i32 = -181;
-const PMIX_ERR_JOB_ABORTED: i32 = -182;
-const PMIX_ERR_JOB_KILLED_BY_CMD: i32 = -183;
-const PMIX_ERR_JOB_ABORTED_BY_SIG: i32 = -184;
-const PMIX_ERR_JOB_TERM_WO_SYNC: i32 = -185;
-const PMIX_ERR_JOB_NON_ZERO_TERM: i32 = -187;
+use crate::pmix_status::{
+    PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_ABORTED, PMIX_ERR_JOB_ABORTED_BY_SIG, PMIX_ERR_JOB_CANCELED,
+    PMIX_ERR_JOB_FAILED_TO_LAUNCH, PMIX_ERR_JOB_FAILED_TO_MAP, PMIX_ERR_JOB_KILLED_BY_CMD, PMIX_ERR_JOB_NON_ZERO_TERM,
+    PMIX_ERR_JOB_TERM_WO_SYNC, PMIX_ERR_LOST_CONNECTION, PMIX_ERR_OUT_OF_RESOURCE,
+};
 
 /// Where a job comes from, and what its parent knows of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
