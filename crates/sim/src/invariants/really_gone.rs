@@ -108,7 +108,7 @@ impl ReallyGone {
                     // from a parent that leaves, by one that has not heard yet that it leaves itself. The head does not listen.
                     let shrinks: Vec<_> =
                         self.changes.open().filter(|(_, c)| c.kind == CampaignKind::Shrink).map(|(_, c)| c).collect();
-                    let told = shrinks.len() == 1 && shrinks[0].targets.contains(*rank);
+                    let told = self.ordered.len() == 1 && shrinks.iter().any(|shrink| shrink.targets.contains(*rank));
                     let lost = told && !self.struck.any && !self.ending;
                     return require(!lost, || format!("daemon {rank} is reported lost, and was told to leave"));
                 }
