@@ -26,6 +26,10 @@ pub(crate) const AS_ROOT: [(&str, &str); 2] =
 /// An allocator keeps a little: so much growth (bytes) over a whole soak is none. History and buffers are full long before.
 const SLACK_BYTES: u64 = 2 << 20;
 const LIMIT: Duration = Duration::from_secs(3_600);
+/// A DVM has noticed the end of a client by then.
+const SETTLED: Duration = Duration::from_secs(10);
+/// Nobody tells when another process closes a descriptor.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// `cargo xtask soak [--jobs N] [--no-build]`
 pub(crate) fn main(mut args: Args) -> Result<()> {
@@ -42,11 +46,12 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
 pub(crate) fn run(jobs: usize) -> Result<()> {
     ensure!(jobs > BEFORE, "--jobs: at least {}", BEFORE + 1);
     let mut soak = Soak::start()?;
+    let idle = soak.measure()?;
     let first = soak.batch(BEFORE)?;
-    let before = soak.measure()?;
+    let before = soak.settled(&idle)?;
     println!("soak: after {BEFORE} jobs ({first:.0}/s): {before}");
     let rate = soak.batch(jobs - BEFORE)?;
-    let after = soak.measure()?;
+    let after = soak.settled(&before)?;
     println!("soak: after {jobs} jobs ({rate:.0}/s): {after}");
     soak.stop()?;
     after.compare(&before)
@@ -121,6 +126,19 @@ impl Soak {
             files,
             shm: fs::read_dir("/dev/shm")?.flatten().filter(is_ours).count(),
         })
+    }
+
+    /// What is held once the DVM has noticed that the last client is gone: it may see the end of its connection after we have
+    /// seen the end of the client. What is left over for good is still there at the deadline.
+    fn settled(&self, before: &Holdings) -> Result<Holdings> {
+        let began = Instant::now();
+        loop {
+            let now = self.measure()?;
+            if now.descriptors <= before.descriptors || began.elapsed() > SETTLED {
+                return Ok(now);
+            }
+            std::thread::sleep(LOOK_AGAIN);
+        }
     }
 
     pub(crate) fn stop(self) -> Result<()> {
