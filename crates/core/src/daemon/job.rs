@@ -56,7 +56,8 @@ impl Daemon {
     /// The head's order to start processes here, or, when there are none of the job, to know it.
     pub(super) fn on_launch(&mut self, order: LaunchOrder, cx: &mut Cx) {
         let id = order.job;
-        if self.jobs.contains_key(&id) {
+        // Sent before the order to leave, and overtaken by it: the head ends these processes with the node.
+        if self.jobs.contains_key(&id) || self.is_leaving() {
             return;
         }
         let order = Arc::new(order);

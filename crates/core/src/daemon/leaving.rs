@@ -25,7 +25,7 @@ const SIGKILL: i32 = 9;
 impl Daemon {
     /// The head ends the DVM.
     pub(super) fn on_exit_order(&mut self, cx: &mut Cx) {
-        if matches!(self.phase, Phase::Leaving { .. } | Phase::Left) {
+        if self.is_leaving() {
             return;
         }
         self.phase = Phase::Leaving { alone: false };
@@ -58,7 +58,7 @@ impl Daemon {
             // Whoever hangs here for want of its parent gets no broadcast over this link.
             cx.direct(stray, Message::Exit);
         }
-        if matches!(self.phase, Phase::Leaving { .. } | Phase::Left) {
+        if self.is_leaving() {
             return to_go;
         }
         let linked_uplink = uplink.filter(|uplink| cx.is_linked(*uplink));
@@ -132,6 +132,11 @@ impl Daemon {
             Phase::Leaving { alone } => (alone || !links_below) && self.living().is_empty(),
             Phase::Homing(_) | Phase::Rehoming(_) | Phase::Member | Phase::Left => false,
         }
+    }
+
+    /// Told to leave, or on its way: nothing new is started here.
+    pub(super) fn is_leaving(&self) -> bool {
+        matches!(self.phase, Phase::Leaving { .. } | Phase::Left)
     }
 
     /// False when nobody waits for this daemon any more, or it has taken too long.

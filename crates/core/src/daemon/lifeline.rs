@@ -316,7 +316,7 @@ impl Daemon {
             }
         }
         self.lose_peers(ranks, cx);
-        if matches!(self.phase, Phase::Leaving { .. } | Phase::Left) {
+        if self.is_leaving() {
             return;
         }
         self.call_orphans(&adoption.new_children, cx);
