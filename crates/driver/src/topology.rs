@@ -46,7 +46,7 @@ fn read(system: &Path, allowed: CpuSet) -> Topology {
     found.retain(|(_, objects)| !objects.is_empty());
     let order = Order::of(&machine.online, &found);
     let objects = found.into_iter().map(|(kind, objects)| (kind, order.sort(objects))).collect();
-    Topology { objects, allowed }
+    Topology { objects, allowed, devices: Vec::new() }
 }
 
 type Objects = Vec<TopologyObject>;
@@ -163,7 +163,7 @@ impl Order {
 }
 
 fn object(os_index: u32, cpus: CpuSet) -> TopologyObject {
-    TopologyObject { os_index, cpus }
+    TopologyObject { os_index, cpus, bytes: 0 }
 }
 
 fn find_cache(dir: &Path, level: u32) -> Option<u32> {

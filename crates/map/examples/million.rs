@@ -32,7 +32,7 @@ fn main() {
             println!(
                 "{count:>6} nodes {:>8} processes by {map_by:<8} rank {:<5} {:?}",
                 map.procs.len(),
-                map.rank_by,
+                map.policies[0].rank_by,
                 start.elapsed()
             );
         }

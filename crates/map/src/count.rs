@@ -1,6 +1,6 @@
 //! How many processes of an app each of its nodes gets.
 
-use ferrite_types::MapBy;
+use crate::policy::Mapper;
 
 /// What a node can take for the app at hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,11 +25,11 @@ pub(crate) enum TooMany {
 }
 
 /// Processes per node. `np = None`: all free slots, or what `ppr` gives.
-pub(crate) fn plan(map: MapBy, np: Option<u32>, oversubscribe: bool, limits: &[Limit]) -> Result<Vec<u32>, TooMany> {
+pub(crate) fn plan(map: Mapper, np: Option<u32>, oversubscribe: bool, limits: &[Limit]) -> Result<Vec<u32>, TooMany> {
     match map {
-        MapBy::PerNode(per) | MapBy::PerObject(per, _) => plan_ppr(per, np, oversubscribe, limits),
-        MapBy::Slot | MapBy::Object(_) => plan_total(np, oversubscribe, limits, fill),
-        MapBy::Node => plan_total(np, oversubscribe, limits, level),
+        Mapper::PerNode(per) | Mapper::PerObject(per, _) => plan_ppr(per, np, oversubscribe, limits),
+        Mapper::Slot | Mapper::Object(_) => plan_total(np, oversubscribe, limits, fill),
+        Mapper::Node => plan_total(np, oversubscribe, limits, level),
     }
 }
 
@@ -126,9 +126,9 @@ mod tests {
     #[test]
     fn by_slot_fills_a_node_before_the_next_and_by_node_deals_in_turn() {
         let limits = nodes(&[(4, 9), (4, 9), (4, 9)]);
-        assert_eq!(plan(MapBy::Slot, Some(6), false, &limits), Ok(vec![4, 2, 0]));
-        assert_eq!(plan(MapBy::Node, Some(7), false, &limits), Ok(vec![3, 2, 2]));
-        assert_eq!(plan(MapBy::Slot, None, false, &limits), Ok(vec![4, 4, 4]));
+        assert_eq!(plan(Mapper::Slot, Some(6), false, &limits), Ok(vec![4, 2, 0]));
+        assert_eq!(plan(Mapper::Node, Some(7), false, &limits), Ok(vec![3, 2, 2]));
+        assert_eq!(plan(Mapper::Slot, None, false, &limits), Ok(vec![4, 4, 4]));
     }
 
     #[test]
@@ -141,19 +141,19 @@ mod tests {
     #[test]
     fn what_exceeds_the_slots_spreads_evenly_up_to_max_slots() {
         let limits = nodes(&[(2, 3), (2, 100), (2, 100)]);
-        assert_eq!(plan(MapBy::Slot, Some(12), true, &limits), Ok(vec![3, 5, 4]));
-        assert_eq!(plan(MapBy::Slot, Some(7), false, &limits), Err(TooMany::Slots));
-        assert_eq!(plan(MapBy::Slot, Some(204), true, &limits), Err(TooMany::Room));
+        assert_eq!(plan(Mapper::Slot, Some(12), true, &limits), Ok(vec![3, 5, 4]));
+        assert_eq!(plan(Mapper::Slot, Some(7), false, &limits), Err(TooMany::Slots));
+        assert_eq!(plan(Mapper::Slot, Some(204), true, &limits), Err(TooMany::Room));
     }
 
     #[test]
     fn ppr_is_a_limit_per_node_and_np_may_be_less_but_not_more() {
         let limits = nodes(&[(4, 9), (4, 9)]);
-        assert_eq!(plan(MapBy::PerNode(2), None, false, &limits), Ok(vec![2, 2]));
-        assert_eq!(plan(MapBy::PerNode(2), Some(3), false, &limits), Ok(vec![2, 1]));
-        assert_eq!(plan(MapBy::PerNode(2), Some(5), false, &limits), Err(TooMany::Ppr(4)));
-        assert_eq!(plan(MapBy::PerNode(5), None, false, &limits), Err(TooMany::Slots));
-        assert_eq!(plan(MapBy::PerNode(5), None, true, &limits), Ok(vec![5, 5]));
+        assert_eq!(plan(Mapper::PerNode(2), None, false, &limits), Ok(vec![2, 2]));
+        assert_eq!(plan(Mapper::PerNode(2), Some(3), false, &limits), Ok(vec![2, 1]));
+        assert_eq!(plan(Mapper::PerNode(2), Some(5), false, &limits), Err(TooMany::Ppr(4)));
+        assert_eq!(plan(Mapper::PerNode(5), None, false, &limits), Err(TooMany::Slots));
+        assert_eq!(plan(Mapper::PerNode(5), None, true, &limits), Ok(vec![5, 5]));
     }
 
     proptest::proptest! {

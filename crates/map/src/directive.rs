@@ -5,7 +5,7 @@ use ferrite_types::{BindTo, MapBy, MapRequest, ObjectKind, RankBy};
 use thiserror::Error;
 
 /// `--map-by`, parsed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MapDirective {
     /// The policy; `None` when only qualifiers are given (`--map-by :OVERSUBSCRIBE`).
     pub by: Option<MapBy>,
@@ -29,7 +29,7 @@ pub struct BindDirective {
 impl MapDirective {
     /// Writes what was said into a request, and leaves the rest of it alone.
     pub fn apply(&self, request: &mut MapRequest) {
-        request.by = self.by.or(request.by);
+        request.by = self.by.clone().or(request.by.take());
         request.oversubscribe = self.oversubscribe.or(request.oversubscribe);
         request.nolocal |= self.nolocal;
     }
@@ -39,7 +39,7 @@ impl BindDirective {
     /// Writes what was said into a request.
     pub fn apply(&self, request: &mut MapRequest) {
         request.bind_to = Some(self.to);
-        request.overload_allowed = self.overload_allowed;
+        request.overload = Some(self.overload_allowed);
         request.bind_if_supported = self.if_supported;
     }
 }
@@ -339,7 +339,7 @@ mod tests {
     fn qualifiers_may_stand_alone_and_leave_the_rest_of_a_request_alone() {
         let mut request = MapRequest { by: Some(MapBy::Node), ..MapRequest::default() };
         parse_map_by(":over:nolocal").unwrap().apply(&mut request);
-        assert_eq!((request.by, request.oversubscribe, request.nolocal), (Some(MapBy::Node), Some(true), true));
+        assert_eq!((request.by.clone(), request.oversubscribe, request.nolocal), (Some(MapBy::Node), Some(true), true));
         parse_bind_to("none").unwrap().apply(&mut request);
         assert_eq!(request.bind_to, Some(BindTo::None));
         let bind = parse_bind_to("core:overload-allowed,if-supported").unwrap();

@@ -12,6 +12,7 @@ use ferrite_types::{CpuSet, JobMap, NodeId, NodeRecord, ObjectKind, Rank, Topolo
 pub fn job_map(job: &str, map: &JobMap, nodes: &[NodeRecord], not_launched: bool) -> String {
     let mut text = String::new();
     let threads = counts_threads(map);
+    let policy = map.policy(0).cloned().unwrap_or_default();
     let _ = write!(
         text,
         "\n========================   JOB MAP   ========================\n\
@@ -19,10 +20,10 @@ pub fn job_map(job: &str, map: &JobMap, nodes: &[NodeRecord], not_launched: bool
          Mapping policy: {}  Ranking policy: {} Binding policy: {}\n    \
          Cpu set: N/A  PPR: {}  Cpus-per-rank: N/A  Cpu Type: {}\n\n",
         map.total_slots,
-        map.map_by,
-        map.rank_by,
-        map.bind_to,
-        map.ppr.as_deref().unwrap_or("N/A"),
+        policy.map_by,
+        policy.rank_by,
+        policy.bind_to,
+        policy.ppr.as_deref().unwrap_or("N/A"),
         if threads { "HWT" } else { "CORE" },
     );
     for node in by_node(map, nodes) {
@@ -158,7 +159,7 @@ fn covers_whole_cores(topology: &Topology, cpus: &CpuSet) -> bool {
 
 /// True when hardware threads are the processors of this job.
 fn counts_threads(map: &JobMap) -> bool {
-    map.map_by.starts_with("BYHWTHREAD") || map.bind_to.starts_with("HWTHREAD")
+    map.policy(0).is_some_and(|policy| policy.hwthreads)
 }
 
 /// A node of the map with its ranks, ascending.
@@ -169,7 +170,7 @@ struct Node<'a> {
 }
 
 /// Of a node that left the pool meanwhile.
-static UNKNOWN: Topology = Topology { objects: Vec::new(), allowed: CpuSet::new() };
+static UNKNOWN: Topology = Topology { objects: Vec::new(), allowed: CpuSet::new(), devices: Vec::new() };
 
 impl Node<'_> {
     fn slots(&self) -> u32 {

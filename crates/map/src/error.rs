@@ -34,6 +34,9 @@ pub enum MapError {
         /// Processes that would fit.
         room: u32,
     },
+    /// A mapper that is not built.
+    #[error("this way of mapping is not available")]
+    NoMapper,
     /// `-n 0`.
     #[error("0 processes of {program:?} are asked for; ask for at least one, or leave out -n to fill all slots")]
     NoProcesses {

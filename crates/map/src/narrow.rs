@@ -20,7 +20,8 @@ pub(crate) fn narrowed(spec: &JobSpec, nodes: &[NodeRecord], apps: &[Vec<NodeSha
     let ([app], [shares]) = (&spec.apps[..], apps) else {
         return None;
     };
-    let fills = matches!(spec.map.by, None | Some(MapBy::Slot | MapBy::Object(_)));
+    let fills = spec.apps.iter().all(|app| app.map.is_none())
+        && matches!(spec.map.by, None | Some(MapBy::Slot | MapBy::Object(_)));
     let np = app.np.filter(|np| fills && *np > 0)?;
     let position = positions(nodes);
     let usable = |share: &NodeShare| {

@@ -8,7 +8,6 @@ use ferrite_types::{CpuSet, JobMap, LocalRank, NodeId, NodeRecord};
 use thiserror::Error;
 
 use crate::place::positions;
-use crate::policy::OVERSUBSCRIBE;
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,7 +41,7 @@ impl Occupancy {
     /// A node would get more processes than its slots (without oversubscription) or its `max_slots`.
     pub fn claim(&mut self, nodes: &mut [NodeRecord], map: &JobMap) -> Result<(), Overcommitted> {
         let counts = per_node(map);
-        let oversubscribe = map.map_by.contains(OVERSUBSCRIBE);
+        let oversubscribe = map.oversubscribe;
         let position = positions(nodes);
         let used: Vec<(usize, u32)> = counts.iter().filter_map(|(id, n)| Some((position(*id)?, *n))).collect();
         for (at, count) in &used {
@@ -129,6 +128,6 @@ fn placements(map: &JobMap) -> impl Iterator<Item = (NodeId, &ferrite_types::Pla
 
 /// Only cores and hardware threads are one process's own; a package is shared by many.
 fn exclusive<'a>(map: &JobMap, placement: &'a ferrite_types::Placement) -> impl Iterator<Item = u32> + 'a {
-    let own = map.bind_to.starts_with("CORE") || map.bind_to.starts_with("HWTHREAD");
+    let own = map.policy(placement.app).is_some_and(|policy| policy.exclusive);
     placement.cpus.iter().filter(move |_| own).flat_map(CpuSet::iter)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ferrite_types::{
-    AppContext, BindTo, CpuSet, DaemonRank, JobMap, JobNode, JobSpec, LocalRank, MapBy, NodeId, NodeRecord, NodeShare,
+    AppContext, BindTo, CpuSet, DaemonRank, JobMap, JobNode, JobSpec, LocalRank, NodeId, NodeRecord, NodeShare,
     ObjectKind, Placement, Topology,
 };
 
@@ -13,7 +13,7 @@ use crate::count::{self, Limit, TooMany};
 use crate::error::{self, MapError, NodeSlots};
 use crate::narrow::{Few, narrowed};
 use crate::occupancy::Occupancy;
-use crate::policy::{Policy, kind_word, map_kind};
+use crate::policy::{Mapper, Policy, kind_word, map_kind};
 use crate::rank::{self, OnNode};
 use crate::shape::Shape;
 
@@ -158,7 +158,7 @@ impl<'a> Job<'a> {
         if app.np == Some(0) {
             return Err(MapError::NoProcesses { program: program(app) });
         }
-        let by_object = matches!(self.policy.map, MapBy::PerObject(..));
+        let by_object = matches!(self.policy.map, Mapper::PerObject(..));
         let limits: Vec<Limit> = self.apps[index]
             .iter()
             .map(|&(seat, cap)| {
@@ -182,8 +182,8 @@ impl<'a> Job<'a> {
         let app = &self.spec.apps[index];
         let total = |of: fn(&Limit) -> u32| limits.iter().fold(0u32, |sum, l| sum.saturating_add(of(l)));
         let asked = app.np.or_else(|| match self.policy.map {
-            MapBy::PerNode(per) | MapBy::PerObject(per, _) => Some(per.saturating_mul(total(|l| l.objects))),
-            MapBy::Slot | MapBy::Node | MapBy::Object(_) => None,
+            Mapper::PerNode(per) | Mapper::PerObject(per, _) => Some(per.saturating_mul(total(|l| l.objects))),
+            Mapper::Slot | Mapper::Node | Mapper::Object(_) => None,
         });
         match why {
             TooMany::Slots => MapError::NotEnoughSlots {
@@ -256,10 +256,8 @@ impl<'a> Job<'a> {
 
     fn rank_and_bind(self, counts: &[Vec<u32>]) -> Result<JobMap, MapError> {
         let mut map = JobMap {
-            map_by: self.policy.map_text(),
-            rank_by: self.policy.rank_text(),
-            bind_to: self.policy.bind_text(),
-            ppr: self.policy.ppr_text(),
+            policies: vec![self.policy.texts()],
+            oversubscribe: self.policy.oversubscribe,
             total_slots: self.seats.iter().fold(0, |sum, s| sum.saturating_add(s.record.slots)),
             ..JobMap::default()
         };
@@ -317,16 +315,16 @@ impl<'a> Desk<'a> {
     }
 
     /// The object of each of the next `count` processes.
-    fn deal(&mut self, map: MapBy, count: u32) -> Vec<u32> {
+    fn deal(&mut self, map: Mapper, count: u32) -> Vec<u32> {
         let first = self.dealt;
         self.dealt += count;
         match map {
-            MapBy::Object(_) => {
+            Mapper::Object(_) => {
                 let order = &self.shape.deal;
                 (first..first + count).map(|k| order[k as usize % order.len()]).collect()
             }
-            MapBy::PerObject(per, _) => (0..count).map(|k| k / per).collect(),
-            MapBy::Slot | MapBy::Node | MapBy::PerNode(_) => vec![0; count as usize],
+            Mapper::PerObject(per, _) => (0..count).map(|k| k / per).collect(),
+            Mapper::Slot | Mapper::Node | Mapper::PerNode(_) => vec![0; count as usize],
         }
     }
 
@@ -339,7 +337,7 @@ impl<'a> Desk<'a> {
             BindTo::Object(kind) => self.bind(policy, kind, object)?,
         };
         let node_rank = self.node_ranks.next().unwrap_or(local_rank);
-        Ok(Placement { node, app, local_rank, node_rank, cpus })
+        Ok(Placement { node, app, local_rank, node_rank, cpus, devices: Vec::new() })
     }
 
     fn bind(&mut self, policy: &Policy, kind: ObjectKind, object: u32) -> Result<Option<CpuSet>, MapError> {
@@ -420,7 +418,7 @@ fn program(app: &AppContext) -> String {
     app.argv.first().cloned().unwrap_or_default()
 }
 
-fn ppr_unit(map: MapBy) -> &'static str {
+fn ppr_unit(map: Mapper) -> &'static str {
     map_kind(map).map_or("node", kind_word)
 }
 

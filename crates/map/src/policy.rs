@@ -1,14 +1,24 @@
 //! From what was asked for to what is done: the field's defaults, conflicts, and the words that a
 //! job map shows. Source: reference inventory 1.5, "Defaults"; output-formats.
 
-use ferrite_types::{BindTo, MapBy, MapRequest, ObjectKind, RankBy, Topology};
+use ferrite_types::{AppPolicy, BindTo, MapBy, MapRequest, ObjectKind, RankBy, Topology};
 
 use crate::error::MapError;
+
+/// The mappers that are built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mapper {
+    Slot,
+    Node,
+    Object(ObjectKind),
+    PerNode(u32),
+    PerObject(u32, ObjectKind),
+}
 
 /// Placement with every question answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Policy {
-    pub(crate) map: MapBy,
+    pub(crate) map: Mapper,
     pub(crate) oversubscribe: bool,
     pub(crate) nolocal: bool,
     pub(crate) rank: RankBy,
@@ -27,11 +37,21 @@ impl Policy {
         nodes: impl Iterator<Item = &'a Topology> + Clone,
     ) -> Result<Policy, MapError> {
         let everywhere = |kind| nodes.clone().all(|t| !t.of_kind(kind).is_empty());
-        let map = asked.by.unwrap_or_else(|| default_map(total, everywhere));
+        let map = match &asked.by {
+            None => default_map(total, everywhere),
+            Some(MapBy::Slot) => Mapper::Slot,
+            Some(MapBy::Node) => Mapper::Node,
+            Some(MapBy::Object(kind)) => Mapper::Object(*kind),
+            Some(MapBy::PerNode(n)) => Mapper::PerNode(*n),
+            Some(MapBy::PerObject(n, kind)) => Mapper::PerObject(*n, *kind),
+            Some(MapBy::Seq(_) | MapBy::RankFile(_) | MapBy::PeList(_) | MapBy::Device(_)) => {
+                return Err(MapError::NoMapper);
+            }
+        };
         let rank = asked.rank_by.unwrap_or(match map {
-            MapBy::Node => RankBy::Node,
-            MapBy::Object(_) => RankBy::Fill,
-            MapBy::Slot | MapBy::PerNode(_) | MapBy::PerObject(..) => RankBy::Slot,
+            Mapper::Node => RankBy::Node,
+            Mapper::Object(_) => RankBy::Fill,
+            Mapper::Slot | Mapper::PerNode(_) | Mapper::PerObject(..) => RankBy::Slot,
         });
         if matches!(rank, RankBy::Fill | RankBy::Span) && map_kind(map).is_none() {
             let map = map_word(map).trim_start_matches("BY").to_lowercase();
@@ -43,7 +63,7 @@ impl Policy {
         {
             return Err(MapError::BindAboveMap { bind, map });
         }
-        let bind_modifier = match (asked.bind_to, asked.overload_allowed) {
+        let bind_modifier = match (asked.bind_to, asked.overload == Some(true)) {
             (Some(BindTo::None), _) => "",
             (_, true) => ":OVERLOAD-ALLOWED",
             (None, false) => ":IF-SUPPORTED",
@@ -58,7 +78,7 @@ impl Policy {
             bind,
             bind_soft: asked.bind_to.is_none() || asked.bind_if_supported,
             bind_modifier,
-            overload: asked.overload_allowed,
+            overload: asked.overload == Some(true),
         })
     }
 
@@ -70,9 +90,26 @@ impl Policy {
         }
     }
 
+    /// What the job map says of it.
+    pub(crate) fn texts(&self) -> AppPolicy {
+        let hwthreads =
+            map_kind(self.map) == Some(ObjectKind::HwThread) || self.bind == BindTo::Object(ObjectKind::HwThread);
+        AppPolicy {
+            mapper: if self.ppr_text().is_some() { "ppr" } else { "round_robin" }.to_owned(),
+            map_by: self.map_text(),
+            rank_by: self.rank_text(),
+            bind_to: self.bind_text(),
+            ppr: self.ppr_text(),
+            cpu_set: None,
+            cpus_per_rank: None,
+            hwthreads,
+            exclusive: matches!(self.bind, BindTo::Object(ObjectKind::Core | ObjectKind::HwThread)),
+        }
+    }
+
     /// `BYCORE:NOOVERSUBSCRIBE`.
     pub(crate) fn map_text(&self) -> String {
-        let oversubscribe = if self.oversubscribe { OVERSUBSCRIBE } else { ":NOOVERSUBSCRIBE" };
+        let oversubscribe = if self.oversubscribe { ":OVERSUBSCRIBE" } else { ":NOOVERSUBSCRIBE" };
         let nolocal = if self.nolocal { ":NOLOCAL" } else { "" };
         format!("{}{oversubscribe}{nolocal}", map_word(self.map))
     }
@@ -90,52 +127,49 @@ impl Policy {
     }
     pub(crate) fn ppr_text(&self) -> Option<String> {
         match self.map {
-            MapBy::PerNode(n) => Some(format!("{n}:node")),
-            MapBy::PerObject(n, kind) => Some(format!("{n}:{}", kind_word(kind))),
-            MapBy::Slot | MapBy::Node | MapBy::Object(_) => None,
+            Mapper::PerNode(n) => Some(format!("{n}:node")),
+            Mapper::PerObject(n, kind) => Some(format!("{n}:{}", kind_word(kind))),
+            Mapper::Slot | Mapper::Node | Mapper::Object(_) => None,
         }
     }
 }
 
-/// The modifier in a job map's policy that says that slots are no limit.
-pub(crate) const OVERSUBSCRIBE: &str = ":OVERSUBSCRIBE";
-
 /// Two processes share a cache if they can; more are spread over the packages.
-fn default_map(total: u64, everywhere: impl Fn(ObjectKind) -> bool) -> MapBy {
+fn default_map(total: u64, everywhere: impl Fn(ObjectKind) -> bool) -> Mapper {
     use ObjectKind::{Core, HwThread, Numa, Package};
     let wanted = if total <= 2 { [Core, HwThread].as_slice() } else { [Package, Numa, Core].as_slice() };
     match wanted.iter().find(|kind| everywhere(**kind)) {
-        Some(kind) => MapBy::Object(*kind),
-        None => MapBy::Slot,
+        Some(kind) => Mapper::Object(*kind),
+        None => Mapper::Slot,
     }
 }
 
-fn default_bind(map: MapBy, everywhere: impl Fn(ObjectKind) -> bool) -> ObjectKind {
+fn default_bind(map: Mapper, everywhere: impl Fn(ObjectKind) -> bool) -> ObjectKind {
     let threads = map_kind(map) == Some(ObjectKind::HwThread);
     let only_threads = !everywhere(ObjectKind::Core) && everywhere(ObjectKind::HwThread);
     if threads || only_threads { ObjectKind::HwThread } else { ObjectKind::Core }
 }
 
 /// The kind of object that processes are mapped onto, if it is smaller than a node.
-pub(crate) fn map_kind(map: MapBy) -> Option<ObjectKind> {
+pub(crate) fn map_kind(map: Mapper) -> Option<ObjectKind> {
     match map {
-        MapBy::Object(kind) | MapBy::PerObject(_, kind) => Some(kind),
-        MapBy::Slot | MapBy::Node | MapBy::PerNode(_) => None,
+        Mapper::Object(kind) | Mapper::PerObject(_, kind) => Some(kind),
+        Mapper::Slot | Mapper::Node | Mapper::PerNode(_) => None,
     }
 }
 
-fn map_word(map: MapBy) -> &'static str {
+fn map_word(map: Mapper) -> &'static str {
     match map {
-        MapBy::Slot => "BYSLOT",
-        MapBy::Node => "BYNODE",
-        MapBy::Object(ObjectKind::Package) => "BYPACKAGE",
-        MapBy::Object(ObjectKind::Numa) => "BYNUMA",
-        MapBy::Object(ObjectKind::L3Cache) => "BYL3CACHE",
-        MapBy::Object(ObjectKind::L2Cache) => "BYL2CACHE",
-        MapBy::Object(ObjectKind::L1Cache) => "BYL1CACHE",
-        MapBy::Object(ObjectKind::Core) => "BYCORE",
-        MapBy::Object(ObjectKind::HwThread) => "BYHWTHREAD",
-        MapBy::PerNode(_) | MapBy::PerObject(..) => "PPR",
+        Mapper::Slot => "BYSLOT",
+        Mapper::Node => "BYNODE",
+        Mapper::Object(ObjectKind::Package) => "BYPACKAGE",
+        Mapper::Object(ObjectKind::Numa) => "BYNUMA",
+        Mapper::Object(ObjectKind::L3Cache) => "BYL3CACHE",
+        Mapper::Object(ObjectKind::L2Cache) => "BYL2CACHE",
+        Mapper::Object(ObjectKind::L1Cache) => "BYL1CACHE",
+        Mapper::Object(ObjectKind::Core) => "BYCORE",
+        Mapper::Object(ObjectKind::HwThread) => "BYHWTHREAD",
+        Mapper::PerNode(_) | Mapper::PerObject(..) => "PPR",
     }
 }
 

@@ -35,7 +35,7 @@ impl Shape {
         };
         let threads = map == Some(ObjectKind::HwThread) || bind_kind == Some(ObjectKind::HwThread);
         let units = Units::new(topology, threads, busy);
-        let whole = [TopologyObject { os_index: 0, cpus: topology.allowed.clone() }];
+        let whole = [TopologyObject { os_index: 0, cpus: topology.allowed.clone(), bytes: 0 }];
         let mapped: Vec<&TopologyObject> = match map {
             Some(kind) => usable(topology, kind).collect(),
             None => whole.iter().collect(),

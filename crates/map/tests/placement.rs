@@ -37,7 +37,7 @@ fn by_slot_fills_nodes_and_by_node_takes_turns() {
     let map = placed(&job(&[Some(5)], "slot", "", ""), &pool).unwrap();
     assert_eq!(order(&map), "n0 n0 n1 n1 n2");
     let map = placed(&job(&[Some(5)], "node", "", ""), &pool).unwrap();
-    assert_eq!((order(&map).as_str(), map.rank_by.as_str()), ("n0 n1 n2 n0 n1", "NODE"));
+    assert_eq!((order(&map).as_str(), map.policies[0].rank_by.as_str()), ("n0 n1 n2 n0 n1", "NODE"));
     let map = placed(&job(&[Some(5)], "node", "slot", ""), &pool).unwrap();
     assert_eq!(order(&map), "n0 n0 n1 n1 n2");
 }
@@ -94,7 +94,10 @@ fn oversubscription_spreads_evenly_and_unbinds() {
     let pool = nodes(2, 2, Topology::uniform(1, 2, 1));
     let map = placed(&job(&[Some(7)], ":oversubscribe", "slot", ""), &pool).unwrap();
     assert_eq!(order(&map), "n0 n0 n0 n0 n1 n1 n1");
-    assert_eq!((map.map_by.as_str(), map.bind_to.as_str()), ("BYPACKAGE:OVERSUBSCRIBE", "NONE"));
+    assert_eq!(
+        (map.policies[0].map_by.as_str(), map.policies[0].bind_to.as_str()),
+        ("BYPACKAGE:OVERSUBSCRIBE", "NONE")
+    );
     assert!(map.procs.iter().all(|p| p.cpus.is_none()));
 }
 
@@ -174,7 +177,7 @@ fn only_allowed_cores_are_used() {
 #[test]
 fn a_machine_of_unknown_shape_maps_by_slot_and_is_not_bound() {
     let map = placed(&job(&[Some(3)], "", "", ""), &nodes(1, 4, Topology::default())).unwrap();
-    assert_eq!((map.map_by.as_str(), cpus(&map).as_str()), ("BYSLOT:NOOVERSUBSCRIBE", "- - -"));
+    assert_eq!((map.policies[0].map_by.as_str(), cpus(&map).as_str()), ("BYSLOT:NOOVERSUBSCRIBE", "- - -"));
 }
 
 #[test]

@@ -102,7 +102,7 @@ impl Scenario {
             let expect = if crowded { Expect::Anything } else { expect };
             let mut spec = job(np, &program);
             let expect = if np > 1 && rng.permille(250) { odd_one_out(rng, &mut spec, expect) } else { expect };
-            spec.map.by = *rng.pick(&[None, Some(MapBy::Slot), Some(MapBy::Node)]);
+            spec.map.by = rng.pick(&[None, Some(MapBy::Slot), Some(MapBy::Node)]).clone();
             spec.output.raw = rng.permille(200);
             draw_policy(self.seed ^ self.jobs.len() as u64, &mut spec);
             let client = if self.persistent { draw_client(rng, at, patient) } else { Client::default() };
@@ -127,7 +127,7 @@ impl Scenario {
             let all = i == 0 && self.daemons < LARGE && rng.permille(600);
             let np = if all { left } else { rng.between(1, u64::from(left.min(16))) as u32 };
             let mut spec = job(np, if rng.permille(500) { "exit:0" } else { "init fence finalize" });
-            spec.map.by = *rng.pick(&[None, Some(MapBy::Node)]);
+            spec.map.by = rng.pick(&[None, Some(MapBy::Node)]).clone();
             self.add_quiet_job(from + rng.between(0, 1_000_000), spec, Expect::Code(0));
         }
     }

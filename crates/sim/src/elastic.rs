@@ -186,7 +186,7 @@ impl Scenario {
                 _ => draw_program(rng, np),
             };
             let mut spec = job(np, &program);
-            spec.map.by = *rng.pick(&[None, Some(MapBy::Slot), Some(MapBy::Node), Some(MapBy::Node)]);
+            spec.map.by = rng.pick(&[None, Some(MapBy::Slot), Some(MapBy::Node), Some(MapBy::Node)]).clone();
             spec.options.continuous = rng.permille(150);
             spec.options.notify_errors = rng.permille(300);
             let patient = rng.permille(700);

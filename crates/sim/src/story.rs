@@ -154,7 +154,7 @@ fn manners(client: Client) -> String {
 
 fn program(spec: &JobSpec) -> String {
     let app = |app: &ferrite_types::AppContext| format!("{} x '{}'", app.np.unwrap_or(1), app.argv[1..].join(" "));
-    let by = spec.map.by.map_or(String::new(), |by| format!(" by {by:?}").to_lowercase());
+    let by = spec.map.by.as_ref().map_or(String::new(), |by| format!(" by {by:?}").to_lowercase());
     let named = spec.apps.iter().flat_map(|app| &app.hosts.hosts).filter_map(|host| match host {
         HostRef::Host(host) => Some(host.name.as_str()),
         _ => None,

@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Duration, HostSelection, ObjectKind, Rank};
+use crate::{Duration, HostSelection, MapRequest, Rank};
 
 /// A job request. Nothing in it was looked up yet: paths, hosts and slots are as the user wrote them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobSpec {
     /// The executables (MPMD: several), ranks counted across them in order.
     pub apps: Vec<AppContext>,
-    /// Placement.
+    /// Placement, of every app that has none of its own.
     pub map: MapRequest,
     /// Who reads standard input.
     pub stdin: StdinTarget,
@@ -30,6 +30,8 @@ pub struct AppContext {
     pub np: Option<u32>,
     /// Nodes that it may use.
     pub hosts: HostSelection,
+    /// Its own placement instead of the job's. Oversubscription and inheritance are the job's all the same.
+    pub map: Option<MapRequest>,
     /// Working directory; `None` = the submitter's.
     pub wdir: Option<String>,
     /// Directory of the submitter, used when `wdir` is not given or is relative.
@@ -51,62 +53,6 @@ pub enum EnvOp {
     Append(String, char, String),
     /// Put the value and the separator in front.
     Prepend(String, char, String),
-}
-
-/// Placement as asked for; what is `None` has the field's default.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MapRequest {
-    /// `--map-by`.
-    pub by: Option<MapBy>,
-    /// `:OVERSUBSCRIBE` / `:NOOVERSUBSCRIBE`.
-    pub oversubscribe: Option<bool>,
-    /// `:NOLOCAL`: not on the head's node.
-    pub nolocal: bool,
-    /// `--rank-by`.
-    pub rank_by: Option<RankBy>,
-    /// `--bind-to`.
-    pub bind_to: Option<BindTo>,
-    /// `--bind-to ...:overload-allowed`: more processes on an object than it has cores.
-    pub overload_allowed: bool,
-    /// `--bind-to ...:if-supported`: where it cannot be done, the process stays unbound.
-    pub bind_if_supported: bool,
-}
-
-/// Mapping policies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum MapBy {
-    /// Fill the slots of a node, then the next node.
-    Slot,
-    /// One process per node in turn.
-    Node,
-    /// Round robin over objects of a kind within a node, node after node.
-    Object(ObjectKind),
-    /// `ppr:N:node`: N processes on every node.
-    PerNode(u32),
-    /// `ppr:N:<object>`: N processes on every object of a kind.
-    PerObject(u32, ObjectKind),
-}
-
-/// Ranking policies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum RankBy {
-    /// In the order of mapping, node by node.
-    Slot,
-    /// Round robin over nodes.
-    Node,
-    /// Fill an object of the mapping before the next.
-    Fill,
-    /// Round robin over objects across nodes.
-    Span,
-}
-
-/// Binding policies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum BindTo {
-    /// Not bound.
-    None,
-    /// To an object of this kind.
-    Object(ObjectKind),
 }
 
 /// Who reads the job's standard input (`--stdin`).
@@ -146,16 +92,35 @@ pub struct OutputOptions {
 }
 
 /// What `--display` asks for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Display {
     /// The job map.
     pub map: bool,
+    /// The job map with everything that is known of each process.
+    pub map_devel: bool,
     /// The allocation.
     pub allocation: bool,
     /// Bindings, reported by each daemon.
     pub bind: bool,
+    /// The topologies of these nodes; `Some` and empty: of all of the job's.
+    pub topo: Option<Vec<String>>,
+    /// The processors of these nodes that may be used; `Some` and empty: of all of the job's.
+    pub cpus: Option<Vec<String>>,
     /// In the machine-readable form.
     pub parseable: bool,
+    /// Objects by the numbers of the operating system, not by logical ones.
+    pub physical: bool,
+    /// The job map as pictures, which the one who asked keeps in files.
+    pub pictures: Vec<PictureFormat>,
+}
+
+/// Kinds of pictures of a job map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PictureFormat {
+    /// `svg=FILE`: one image.
+    Svg,
+    /// `html=FILE`: a page with the image in it, which shows more about what is pointed at.
+    Html,
 }
 
 /// Runtime options (`--rtos` and options of their own).

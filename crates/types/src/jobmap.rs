@@ -28,6 +28,31 @@ pub struct Placement {
     pub node_rank: LocalRank,
     /// Hardware threads that it is bound to; `None` = not bound.
     pub cpus: Option<CpuSet>,
+    /// Devices that it has, as positions in its node's [`Topology::devices`](crate::Topology::devices).
+    pub devices: Vec<u16>,
+}
+
+/// How an app was placed, in the field's words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AppPolicy {
+    /// The mapper that did it: `round_robin`, `ppr`, `seq`, `rank_file`.
+    pub mapper: String,
+    /// Mapping policy, e.g. `BYCORE:NOOVERSUBSCRIBE`.
+    pub map_by: String,
+    /// Ranking policy, e.g. `SLOT`.
+    pub rank_by: String,
+    /// Binding policy, e.g. `CORE:IF-SUPPORTED`.
+    pub bind_to: String,
+    /// `2:node` when mapped by `ppr`.
+    pub ppr: Option<String>,
+    /// The list of `pe-list`.
+    pub cpu_set: Option<String>,
+    /// Processors for each process, when asked for (`PE=n`).
+    pub cpus_per_rank: Option<u16>,
+    /// Hardware threads, not cores, count as processors.
+    pub hwthreads: bool,
+    /// What a process is bound to is its own: no process of another job is bound there.
+    pub exclusive: bool,
 }
 
 /// A mapped job. Position in `procs` is the rank.
@@ -37,19 +62,21 @@ pub struct JobMap {
     pub nodes: Vec<JobNode>,
     /// One entry per rank.
     pub procs: Vec<Placement>,
-    /// Mapping policy in the field's spelling, e.g. `BYCORE:NOOVERSUBSCRIBE`.
-    pub map_by: String,
-    /// Ranking policy, e.g. `SLOT`.
-    pub rank_by: String,
-    /// Binding policy, e.g. `CORE:IF-SUPPORTED`.
-    pub bind_to: String,
-    /// `2:node` when mapped by `ppr`.
-    pub ppr: Option<String>,
+    /// One for the whole job, or one for each app.
+    pub policies: Vec<AppPolicy>,
+    /// More processes than slots were permitted.
+    pub oversubscribe: bool,
     /// Slots of the allocation that this job was mapped onto.
     pub total_slots: u32,
 }
 
 impl JobMap {
+    /// How an app was placed; `None` for a map without any.
+    #[must_use]
+    pub fn policy(&self, app: u16) -> Option<&AppPolicy> {
+        self.policies.get(usize::from(app)).or_else(|| self.policies.first())
+    }
+
     /// Daemons that host a process of this job.
     #[must_use]
     pub fn daemons(&self) -> RankSet {

@@ -6,6 +6,7 @@ mod ids;
 mod job;
 mod jobmap;
 mod node;
+mod placement;
 mod rankset;
 mod state;
 mod status;
@@ -15,13 +16,15 @@ mod topology;
 pub use campaign::{CampaignId, CampaignKind, CampaignStep};
 pub use cpuset::CpuSet;
 pub use ids::{DaemonRank, JobId, LocalRank, NodeId, ProcId, Rank};
-pub use job::{
-    AppContext, BindTo, Display, EnvOp, JobSpec, MapBy, MapRequest, OutputOptions, RankBy, RuntimeOptions, StdinTarget,
-};
-pub use jobmap::{JobMap, JobNode, Placement};
+pub use job::{AppContext, Display, EnvOp, JobSpec, OutputOptions, PictureFormat, RuntimeOptions, StdinTarget};
+pub use jobmap::{AppPolicy, JobMap, JobNode, Placement};
 pub use node::{HostEntry, HostRef, HostSelection, NodeRecord, NodeShare, SlotCount};
+pub use placement::{
+    BindTo, CpuChoice, CpuKind, CpuPart, DeviceKind, DeviceRequest, DeviceWanted, MapBy, MapRequest, PeList, RankBy,
+    RankLine, SeqLine,
+};
 pub use rankset::RankSet;
 pub use state::{JobState, ProcState, launch_table};
 pub use status::ExitStatus;
 pub use time::{Duration, Timestamp};
-pub use topology::{ObjectKind, Topology, TopologyObject};
+pub use topology::{Device, DeviceVendor, ObjectKind, Topology, TopologyObject};

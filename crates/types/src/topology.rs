@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::CpuSet;
+use crate::{CpuSet, DeviceKind};
 
 /// Kinds of objects that processes can be mapped by or bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -30,6 +30,42 @@ pub struct TopologyObject {
     pub os_index: u32,
     /// The hardware threads it consists of.
     pub cpus: CpuSet,
+    /// Size of a cache, or memory of a NUMA domain, in bytes; 0 = it has none, or it is not known.
+    pub bytes: u64,
+}
+
+/// A device that processes can be mapped by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    /// What it is.
+    pub kind: DeviceKind,
+    /// The system's name of it: `cuda0`, `rsmi1`, `mlx5_0`, `eth0`, `nvme0n1`.
+    pub name: String,
+    /// Its maker, where an application has to be told by variables of the maker's own.
+    pub vendor: DeviceVendor,
+    /// Its number among the devices of its kind and maker, as the maker's libraries count.
+    pub index: u32,
+    /// Its unique name, where it has one.
+    pub uuid: Option<String>,
+    /// The hardware threads next to it.
+    pub cpus: CpuSet,
+}
+
+/// Makers of devices that are told to a process by variables of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum DeviceVendor {
+    /// `CUDA_VISIBLE_DEVICES`.
+    Nvidia,
+    /// `ROCR_VISIBLE_DEVICES`.
+    Amd,
+    /// `ZE_AFFINITY_MASK`.
+    Intel,
+    /// Infiniband and the like: `UCX_NET_DEVICES`, `NCCL_IB_HCA`.
+    OpenFabrics,
+    /// Omni-Path: `PSM3_NIC`.
+    Psm,
+    /// Any other, which has none.
+    Other,
 }
 
 /// The machine as hwloc sees it, without the objects that placement does not use.
@@ -40,6 +76,8 @@ pub struct Topology {
     pub objects: Vec<(ObjectKind, Vec<TopologyObject>)>,
     /// Hardware threads that this process may use (cgroup, affinity of the daemon).
     pub allowed: CpuSet,
+    /// Devices, in the order of the bus.
+    pub devices: Vec<Device>,
 }
 
 impl Topology {
@@ -61,7 +99,9 @@ impl Topology {
     pub fn uniform(packages: u32, cores: u32, threads: u32) -> Topology {
         let units = |first: u32, n: u32| (first..first + n).collect::<CpuSet>();
         let list = |count: u32, width: u32| {
-            (0..count).map(|i| TopologyObject { os_index: i, cpus: units(i * width, width) }).collect::<Vec<_>>()
+            (0..count)
+                .map(|i| TopologyObject { os_index: i, cpus: units(i * width, width), bytes: 0 })
+                .collect::<Vec<_>>()
         };
         let total = packages * cores;
         Topology {
@@ -72,6 +112,7 @@ impl Topology {
                 (ObjectKind::HwThread, list(total * threads, 1)),
             ],
             allowed: units(0, total * threads),
+            devices: Vec::new(),
         }
     }
 }

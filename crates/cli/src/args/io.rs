@@ -165,6 +165,7 @@ impl DisplayAsk {
             allocation: yes(self.allocation),
             bind: yes(self.bind),
             parseable: yes(self.parseable),
+            ..Display::default()
         }
     }
 }

@@ -113,7 +113,7 @@ pub(crate) fn defaults(
 ) -> Result<(), UsageError> {
     if let Some(text) = map_by {
         let default = parse_map_by(text).map_err(|e| of_parameter("mapby", &e))?;
-        request.by = request.by.or(default.by);
+        request.by = request.by.take().or(default.by);
         request.oversubscribe = request.oversubscribe.or(default.oversubscribe);
         request.nolocal |= default.nolocal;
     }

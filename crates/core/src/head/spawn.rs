@@ -287,17 +287,20 @@ fn inherit(submission: &mut Submission, id: JobId, parent: &Job, rank: Rank) {
 fn inherit_placement(own: &mut MapRequest, parent: &MapRequest) {
     if own.by.is_none() {
         own.rank_by = own.rank_by.or(parent.rank_by);
-        own.by = match parent.by {
-            // A number of processes for each node or object would contradict that of the spawned job.
-            None | Some(MapBy::PerNode(_) | MapBy::PerObject(..)) => None,
-            Some(by @ (MapBy::Slot | MapBy::Node | MapBy::Object(_))) => Some(by),
+        own.by = match &parent.by {
+            // A number of processes for each node or object, or a list of places, would contradict that of the spawned job.
+            None
+            | Some(MapBy::PerNode(_) | MapBy::PerObject(..) | MapBy::Seq(_) | MapBy::RankFile(_) | MapBy::Device(_)) => {
+                None
+            }
+            Some(by @ (MapBy::Slot | MapBy::Node | MapBy::Object(_) | MapBy::PeList(_))) => Some(by.clone()),
         };
     }
     own.oversubscribe = own.oversubscribe.or(parent.oversubscribe);
     own.nolocal |= parent.nolocal;
     if own.bind_to.is_none() {
         own.bind_to = parent.bind_to;
-        own.overload_allowed |= parent.overload_allowed;
+        own.overload = own.overload.or(parent.overload);
         own.bind_if_supported |= parent.bind_if_supported;
     }
 }

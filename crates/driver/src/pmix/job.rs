@@ -16,15 +16,16 @@ pub(super) fn job_info(registration: &Registration, session: &Path) -> JobInfo {
     let nspace = order.job.nspace(&registration.dvm);
     let nsdir = session.join(order.job.to_string());
     let size = map.procs.len() as u32;
+    let policy = map.policy(0).cloned().unwrap_or_default();
     JobInfo {
         job_id: nspace.clone(),
         nspace,
         universe_size: order.univ_size,
         size,
         max_procs: order.univ_size.max(size),
-        map_by: map.map_by.clone(),
-        rank_by: map.rank_by.clone(),
-        bind_to: map.bind_to.clone(),
+        map_by: policy.map_by,
+        rank_by: policy.rank_by,
+        bind_to: policy.bind_to,
         tmpdir: session.to_owned(),
         nodes: nodes(map),
         local_node: map.nodes.iter().position(|n| n.daemon == registration.daemon),
@@ -139,6 +140,7 @@ pub(super) mod tests {
             local_rank: LocalRank(local),
             node_rank: LocalRank(local),
             cpus: None,
+            devices: Vec::new(),
         };
         let map = JobMap {
             nodes: vec![node(0), node(1)],
