@@ -1,8 +1,10 @@
-//! A set of processing units by the operating system's numbers.
+//! A set of processing units, and the text that users and kernels write for one.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 /// A bit mask of hardware threads (OS indices).
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -101,9 +103,61 @@ impl fmt::Display for CpuSet {
     }
 }
 
+/// A text that is no list of processors.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum CpuListError {
+    /// Neither a number nor a range of two.
+    #[error("{0:?} is neither the number of a processor nor a range of them, as 3 or 5-8")]
+    Item(String),
+    /// `8-5`.
+    #[error("the range {0:?} ends before it begins")]
+    Backwards(String),
+    /// More than any machine has.
+    #[error("{0} is more than the number of any processor ({LARGEST_CPU})", LARGEST_CPU = LARGEST_CPU)]
+    TooLarge(String),
+}
+
+/// No machine has a processor of a larger number; a set that had would fill the memory.
+const LARGEST_CPU: u32 = 65_535;
+
+/// `0-3,8`.
+impl FromStr for CpuSet {
+    type Err = CpuListError;
+
+    fn from_str(text: &str) -> Result<Self, CpuListError> {
+        let mut set = CpuSet::new();
+        for item in text.split(',') {
+            let (first, last) = item.split_once('-').unwrap_or((item, item));
+            let number = |digits: &str| {
+                let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+                let cpu = plain.then(|| digits.parse::<u32>()).ok_or_else(|| CpuListError::Item(item.to_owned()))?;
+                cpu.ok().filter(|n| *n <= LARGEST_CPU).ok_or_else(|| CpuListError::TooLarge(digits.to_owned()))
+            };
+            let (first, last) = (number(first)?, number(last)?);
+            if last < first {
+                return Err(CpuListError::Backwards(item.to_owned()));
+            }
+            (first..=last).for_each(|cpu| set.insert(cpu));
+        }
+        Ok(set)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_is_read_back_and_what_is_none_is_refused() {
+        assert_eq!("5-7,0,6".parse::<CpuSet>().unwrap().to_string(), "0,5-7");
+        let refused = |text: &str| text.parse::<CpuSet>().unwrap_err();
+        for text in ["", "a", "0,", "1-", "-1", "1-2-3", "+1", " 1"] {
+            assert!(matches!(refused(text), CpuListError::Item(_)), "{text:?}");
+        }
+        assert_eq!(refused("0,8-5"), CpuListError::Backwards("8-5".to_owned()));
+        assert_eq!(refused("0-4294967295"), CpuListError::TooLarge("4294967295".to_owned()));
+        assert_eq!(refused("99999999999"), CpuListError::TooLarge("99999999999".to_owned()));
+    }
 
     #[test]
     fn a_set_prints_as_a_linux_cpu_list() {

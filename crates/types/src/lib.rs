@@ -14,7 +14,7 @@ mod time;
 mod topology;
 
 pub use campaign::{CampaignId, CampaignKind, CampaignStep};
-pub use cpuset::CpuSet;
+pub use cpuset::{CpuListError, CpuSet};
 pub use ids::{DaemonRank, JobId, LocalRank, NodeId, ProcId, Rank};
 pub use job::{AppContext, Display, EnvOp, JobSpec, OutputOptions, PictureFormat, RuntimeOptions, StdinTarget};
 pub use jobmap::{AppPolicy, JobMap, JobNode, Placement};
