@@ -1,5 +1,5 @@
-//! Which machines a DVM may use when no scheduler says so: hostfile, `--host`, default hostfile, or
-//! this machine alone. A hostfile defines, `--host` filters; alone, `--host` defines.
+//! Which machines a DVM may use when no scheduler says so: hostfile, `--host`, the hosts of rankfiles
+//! and sequences, default hostfile, or this machine alone. A hostfile defines, `--host` filters; alone, `--host` defines.
 //! Called once, by the command line, before anything is launched.
 
 use std::collections::BTreeSet;
@@ -19,6 +19,8 @@ pub enum Source {
     Hostfile(Vec<String>),
     /// `--host`.
     Hosts,
+    /// Rankfiles and sequences, by file name.
+    Places(Vec<String>),
     /// `prte_default_hostfile`, by file name.
     DefaultHostfile(String),
     /// Nothing was said.
@@ -62,6 +64,8 @@ pub struct AppHosts<'a> {
 pub struct Sources<'a> {
     /// One per app context; one alone for a DVM without a job.
     pub apps: &'a [AppHosts<'a>],
+    /// The hosts of rankfiles and sequences.
+    pub places: &'a [Hostfile],
     /// The default hostfile, if there is one.
     pub default_hostfile: Option<&'a Hostfile>,
     /// `--add-host` and `--add-hostfile`: on top, wherever the others come from.
@@ -158,6 +162,12 @@ fn define<'a>(from: &Sources<'a>) -> Result<(Pool<'a>, Source), AllocationError>
     if lists().any(HostList::defines_hosts) {
         lists().for_each(|list| pool.add_hosts(list));
         return Ok((pool, Source::Hosts));
+    }
+    if !from.places.is_empty() {
+        for file in from.places {
+            pool.add_hostfile(file)?;
+        }
+        return Ok((pool, Source::Places(from.places.iter().map(|f| f.file.clone()).collect())));
     }
     if let Some(file) = from.default_hostfile.filter(|f| f.defines_hosts()) {
         pool.add_hostfile(file)?;
@@ -336,6 +346,7 @@ fn needed(pool: &Pool<'_>, from: &Sources<'_>, source: &Source) -> Result<Vec<us
     let place = match source {
         Source::Hostfile(files) => format!("hostfile {}", files.join(", ")),
         Source::Hosts => "--host".to_owned(),
+        Source::Places(files) => files.join(", "),
         Source::DefaultHostfile(file) => format!("the default hostfile {file}"),
         Source::ThisMachine => "the allocation".to_owned(),
     };
@@ -402,6 +413,30 @@ mod tests {
         ThisMachine { name: "n0".into(), aliases: vec!["10.1.0.1".into()] }
     }
 
+    #[test]
+    fn hosts_of_a_rankfile_are_the_allocation_when_nobody_names_others() {
+        let places = [hostfile::parse("ranks", "n1\nn0\nn1").unwrap()];
+        let default = hostfile::parse("default", "n9").unwrap();
+        let list = hostlist::parse("n7").unwrap();
+        let named = |app: AppHosts<'_>| {
+            let sources = Sources {
+                apps: &[app],
+                places: &places,
+                default_hostfile: Some(&default),
+                added: &[],
+                this: &this(),
+                keep_fqdn: false,
+                required: true,
+            };
+            allocate(&sources).unwrap()
+        };
+        let from_file = named(AppHosts::default());
+        let nodes: Vec<_> = from_file.nodes.iter().map(|n| (n.name.as_str(), n.slots)).collect();
+        assert_eq!(nodes, [("n1", SlotCount::Given(2)), ("n0", SlotCount::FromCores)]);
+        assert_eq!((from_file.source, from_file.head), (Source::Places(vec!["ranks".to_owned()]), Some(1)));
+        assert_eq!(named(AppHosts { hosts: Some(&list), hostfile: None }).source, Source::Hosts);
+    }
+
     /// One app with this hostfile and this `--host`.
     fn one(file: Option<&str>, hosts: Option<&str>, default: Option<&str>) -> Result<Allocation, AllocationError> {
         let parse = |name, text: &str| hostfile::parse(name, text).unwrap();
@@ -411,6 +446,7 @@ mod tests {
         let apps = [AppHosts { hostfile: file.as_ref(), hosts: hosts.as_ref() }];
         allocate(&Sources {
             apps: &apps,
+            places: &[],
             default_hostfile: default.as_ref(),
             added: &[],
             this: &this(),
@@ -496,7 +532,7 @@ mod tests {
 
     fn sources<'a>(apps: &'a [AppHosts<'a>], added: &'a [Added]) -> Sources<'a> {
         static THIS: std::sync::LazyLock<ThisMachine> = std::sync::LazyLock::new(this);
-        Sources { apps, default_hostfile: None, added, this: &THIS, keep_fqdn: false, required: false }
+        Sources { apps, places: &[], default_hostfile: None, added, this: &THIS, keep_fqdn: false, required: false }
     }
 
     #[test]

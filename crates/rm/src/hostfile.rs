@@ -152,6 +152,19 @@ pub fn parse_activated(file: &str, text: &str) -> Result<Vec<HostRef>, HostfileE
     Ok(nodes)
 }
 
+/// The hosts of a hostfile in the order of its lines, each as often as it is named, whatever its slots.
+///
+/// # Errors
+/// The first thing that is wrong, with file and line.
+pub fn parse_namings(file: &str, text: &str) -> Result<Vec<HostRef>, HostfileError> {
+    let mut namings = Vec::new();
+    for_each_line(file, text, Dialect::Nodes, |line| {
+        namings.push(line.item);
+        Ok(())
+    })?;
+    Ok(namings)
+}
+
 /// What a file is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Dialect {
@@ -205,7 +218,7 @@ impl Hostfile {
 }
 
 /// Lines without their comments; `Err(line)` = a block comment begins there and never ends.
-fn without_comments(text: &str) -> Result<Vec<(usize, String)>, usize> {
+pub(crate) fn without_comments(text: &str) -> Result<Vec<(usize, String)>, usize> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = Vec::new();
     let mut open = None;
@@ -404,14 +417,14 @@ pub(crate) fn parse_number(text: &str, least: u32, most: u32) -> Option<u32> {
 
 /// The items so far, with the hosts among them by name.
 #[derive(Default)]
-struct Items {
-    list: Vec<HostRef>,
+pub(crate) struct Items {
+    pub(crate) list: Vec<HostRef>,
     hosts: BTreeMap<String, usize>,
 }
 
 impl Items {
     /// A repeat of a host adds to its slots: a bare line counts as one more.
-    fn merge(&mut self, item: HostRef) -> Result<(), Problem> {
+    pub(crate) fn merge(&mut self, item: HostRef) -> Result<(), Problem> {
         let HostRef::Host(new) = &item else {
             self.list.push(item);
             return Ok(());

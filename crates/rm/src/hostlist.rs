@@ -116,6 +116,15 @@ pub fn parse(list: &str) -> Result<HostList, HostListError> {
     Ok(HostList { items })
 }
 
+/// The items of `--host` in their order, each as often as it is named, whatever its slots.
+///
+/// # Errors
+/// The first item that is wrong.
+pub fn parse_namings(list: &str) -> Result<Vec<HostRef>, HostListError> {
+    let items = list.split(',').map(|item| parse_item(item.trim())).collect::<Result<Vec<_>, _>>()?;
+    Ok(HostList { items }.refs())
+}
+
 impl HostList {
     /// The list as a filter for an app context: a bare name is the whole node.
     #[must_use]

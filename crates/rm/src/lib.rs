@@ -9,6 +9,7 @@ pub mod hostlist;
 pub mod launcher;
 pub mod name;
 pub mod params;
+pub mod places;
 pub mod regex;
 mod select;
 
@@ -19,4 +20,5 @@ pub use hostlist::{HostList, HostListError};
 pub use launcher::{DaemonCommand, LaunchError, Launcher, SshOptions, daemon_command};
 pub use name::ThisMachine;
 pub use params::{ParamError, Params};
+pub use places::PlacesError;
 pub use select::{SelectError, select};

@@ -61,6 +61,7 @@ impl Places<'_> {
         let default_hostfile = default_hostfile(self.default_hostfile, params, around)?;
         Ok(allocate(&Sources {
             apps: &apps,
+            places: &[],
             default_hostfile: default_hostfile.as_ref(),
             added: self.added,
             this: &this_machine(silent, around),
