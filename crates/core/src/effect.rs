@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ferrite_types::{
-    BindTo, CampaignId, CampaignKind, CampaignStep, CpuSet, DaemonRank, EnvOp, JobId, JobState, ProcId, ProcState,
-    Timestamp,
+    CampaignId, CampaignKind, CampaignStep, CpuSet, DaemonRank, EnvOp, JobId, JobState, ProcId, ProcState, Timestamp,
 };
 use ferrite_wire::control::Reply;
 use ferrite_wire::{CollectiveResult, Contact, Found, Frame, LaunchOrder, ProcFailure, Resize, Stream, Ticket};
@@ -292,8 +291,6 @@ pub struct Registration {
     pub dvm: String,
     /// The daemon that registers.
     pub daemon: DaemonRank,
-    /// Binding asked for, in the field's spelling.
-    pub bind_to: Option<BindTo>,
     /// This node has more processes than cores: they should let each other run while they wait.
     pub oversubscribed: bool,
 }

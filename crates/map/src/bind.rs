@@ -1,11 +1,12 @@
 //! Which hardware threads a process gets: the first thing to bind to, inside of the object that it
-//! was mapped onto, that still has a free core.
+//! was mapped onto, that still has a free processor.
 
 use ferrite_types::CpuSet;
 
 use crate::shape::Shape;
+use crate::units::Units;
 
-/// What the job has bound on one node so far.
+/// What one policy has bound on one node so far.
 #[derive(Clone, Debug)]
 pub(crate) struct Binder {
     /// Processes on each target.
@@ -14,7 +15,7 @@ pub(crate) struct Binder {
     cursor: Vec<usize>,
 }
 
-/// No target of the object has a free core.
+/// No target of the object has a free processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Full;
 
@@ -24,8 +25,14 @@ impl Binder {
     }
 
     /// Binds one more process that was mapped onto `object`. With `overload`, the least loaded
-    /// target is shared when none is free.
-    pub(crate) fn bind<'s>(&mut self, shape: &'s Shape, object: u32, overload: bool) -> Result<&'s CpuSet, Full> {
+    /// target is shared when none is free; `limit` holds all the same.
+    pub(crate) fn bind<'s>(
+        &mut self,
+        shape: &'s Shape,
+        object: u32,
+        overload: bool,
+        limit: Option<u16>,
+    ) -> Result<&'s CpuSet, Full> {
         let object = object as usize;
         let inside = shape.inside.get(object).ok_or(Full)?;
         let cursor = &mut self.cursor[object];
@@ -34,28 +41,25 @@ impl Binder {
             *cursor += 1;
         }
         let free = inside.get(*cursor).copied();
-        let shared = || inside.iter().copied().min_by_key(|target| self.load[*target as usize]);
-        let target = free.or_else(|| shared().filter(|_| overload)).ok_or(Full)?;
+        let at_limit = |target: &u32| limit.is_some_and(|limit| self.load[*target as usize] >= u32::from(limit));
+        let shared = || inside.iter().copied().filter(|t| !at_limit(t)).min_by_key(|t| self.load[*t as usize]);
+        let target = free.or_else(|| if overload { shared() } else { None }).ok_or(Full)?;
         self.load[target as usize] += 1;
         Ok(&shape.targets[target as usize].cpus)
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use ferrite_types::{BindTo, ObjectKind, Topology};
-
-    use super::*;
-
-    #[test]
-    fn free_cores_first_then_nothing_unless_overload_is_allowed() {
-        let shape = Shape::new(&Topology::uniform(1, 2, 1), None, BindTo::Object(ObjectKind::Core), &CpuSet::new());
-        let mut binder = Binder::new(&shape);
-        let mut next = |overload| binder.bind(&shape, 0, overload).map(ToString::to_string);
-        assert_eq!(next(false), Ok("0".into()));
-        assert_eq!(next(false), Ok("1".into()));
-        assert_eq!(next(false), Err(Full));
-        assert_eq!(next(true), Ok("0".into()));
-        assert_eq!(next(true), Ok("1".into()));
+    /// The processors that are used up: one of its target's for each process, all of them where the target is a group of its own
+    /// (`whole`).
+    pub(crate) fn used(&self, shape: &Shape, units: &Units, whole: bool) -> CpuSet {
+        let mut used = CpuSet::new();
+        for (target, load) in shape.targets.iter().zip(&self.load).filter(|(_, load)| **load > 0) {
+            if whole {
+                used.union_with(&target.cpus);
+            } else {
+                let free = units.inside(&target.cpus, true);
+                used.union_with(&units.cpus_of(&free[..free.len().min(*load as usize)]));
+            }
+        }
+        used
     }
 }

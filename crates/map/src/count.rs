@@ -11,6 +11,15 @@ pub(crate) struct Limit {
     pub(crate) room: u32,
     /// Objects that `ppr` counts; 1 for the node itself.
     pub(crate) objects: u32,
+    /// Processes that there are processors (or devices) for; `None` = they are not counted.
+    pub(crate) processors: Option<u32>,
+}
+
+impl Limit {
+    fn bound(self) -> Limit {
+        let most = self.processors.unwrap_or(u32::MAX);
+        Limit { free: self.free.min(most), room: self.room.min(most), ..self }
+    }
 }
 
 /// Why the processes do not fit.
@@ -22,14 +31,46 @@ pub(crate) enum TooMany {
     Room,
     /// For `ppr`, which gives this many in total.
     Ppr(u32),
+    /// For the processors; there is room for so many.
+    Processors(u32),
 }
 
-/// Processes per node. `np = None`: all free slots, or what `ppr` gives.
-pub(crate) fn plan(map: Mapper, np: Option<u32>, oversubscribe: bool, limits: &[Limit]) -> Result<Vec<u32>, TooMany> {
+/// How many are asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    /// `None`: all free slots, or what `ppr` gives.
+    pub(crate) np: Option<u32>,
+    /// Without a number: no more than there are processors or devices for.
+    pub(crate) as_fits: bool,
+    pub(crate) oversubscribe: bool,
+    /// Spread evenly over the nodes.
+    pub(crate) even: bool,
+}
+
+/// Processes per node.
+pub(crate) fn plan(map: Mapper, wanted: Wanted, limits: &[Limit]) -> Result<Vec<u32>, TooMany> {
+    let bound: Vec<Limit> = limits.iter().map(|limit| limit.bound()).collect();
+    let room = clamp(sum(&bound.iter().map(|l| l.room).collect::<Vec<_>>()));
+    let wanted = match wanted.np {
+        None if wanted.as_fits => {
+            Wanted { np: Some(clamp(sum(&bound.iter().map(|l| l.free).collect::<Vec<_>>()))), ..wanted }
+        }
+        None if !matches!(map, Mapper::PerNode(_) | Mapper::PerObject(..)) => {
+            Wanted { np: Some(clamp(sum(&limits.iter().map(|l| l.free).collect::<Vec<_>>()))), ..wanted }
+        }
+        _ => wanted,
+    };
+    match plan_within(map, wanted, &bound) {
+        Err(_) if plan_within(map, wanted, limits).is_ok() => Err(TooMany::Processors(room)),
+        Err(_) => Err(plan_within(map, wanted, limits).expect_err("it was no success just now")),
+        done => done,
+    }
+}
+
+fn plan_within(map: Mapper, wanted: Wanted, limits: &[Limit]) -> Result<Vec<u32>, TooMany> {
     match map {
-        Mapper::PerNode(per) | Mapper::PerObject(per, _) => plan_ppr(per, np, oversubscribe, limits),
-        Mapper::Slot | Mapper::Object(_) => plan_total(np, oversubscribe, limits, fill),
-        Mapper::Node => plan_total(np, oversubscribe, limits, level),
+        Mapper::PerNode(per) | Mapper::PerObject(per, _) => plan_ppr(per, wanted.np, wanted.oversubscribe, limits),
+        _ => plan_total(wanted.np, wanted.oversubscribe, limits, if wanted.even { level } else { fill }),
     }
 }
 
@@ -120,15 +161,19 @@ mod tests {
     use super::*;
 
     fn nodes(free_room: &[(u32, u32)]) -> Vec<Limit> {
-        free_room.iter().map(|&(free, room)| Limit { free, room, objects: 1 }).collect()
+        free_room.iter().map(|&(free, room)| Limit { free, room, objects: 1, processors: None }).collect()
+    }
+
+    fn planned(map: Mapper, np: Option<u32>, oversubscribe: bool, limits: &[Limit]) -> Result<Vec<u32>, TooMany> {
+        plan(map, Wanted { np, as_fits: false, oversubscribe, even: map == Mapper::Node }, limits)
     }
 
     #[test]
     fn by_slot_fills_a_node_before_the_next_and_by_node_deals_in_turn() {
         let limits = nodes(&[(4, 9), (4, 9), (4, 9)]);
-        assert_eq!(plan(Mapper::Slot, Some(6), false, &limits), Ok(vec![4, 2, 0]));
-        assert_eq!(plan(Mapper::Node, Some(7), false, &limits), Ok(vec![3, 2, 2]));
-        assert_eq!(plan(Mapper::Slot, None, false, &limits), Ok(vec![4, 4, 4]));
+        assert_eq!(planned(Mapper::Slot, Some(6), false, &limits), Ok(vec![4, 2, 0]));
+        assert_eq!(planned(Mapper::Node, Some(7), false, &limits), Ok(vec![3, 2, 2]));
+        assert_eq!(planned(Mapper::Slot, None, false, &limits), Ok(vec![4, 4, 4]));
     }
 
     #[test]
@@ -141,19 +186,29 @@ mod tests {
     #[test]
     fn what_exceeds_the_slots_spreads_evenly_up_to_max_slots() {
         let limits = nodes(&[(2, 3), (2, 100), (2, 100)]);
-        assert_eq!(plan(Mapper::Slot, Some(12), true, &limits), Ok(vec![3, 5, 4]));
-        assert_eq!(plan(Mapper::Slot, Some(7), false, &limits), Err(TooMany::Slots));
-        assert_eq!(plan(Mapper::Slot, Some(204), true, &limits), Err(TooMany::Room));
+        assert_eq!(planned(Mapper::Slot, Some(12), true, &limits), Ok(vec![3, 5, 4]));
+        assert_eq!(planned(Mapper::Slot, Some(7), false, &limits), Err(TooMany::Slots));
+        assert_eq!(planned(Mapper::Slot, Some(204), true, &limits), Err(TooMany::Room));
     }
 
     #[test]
     fn ppr_is_a_limit_per_node_and_np_may_be_less_but_not_more() {
         let limits = nodes(&[(4, 9), (4, 9)]);
-        assert_eq!(plan(Mapper::PerNode(2), None, false, &limits), Ok(vec![2, 2]));
-        assert_eq!(plan(Mapper::PerNode(2), Some(3), false, &limits), Ok(vec![2, 1]));
-        assert_eq!(plan(Mapper::PerNode(2), Some(5), false, &limits), Err(TooMany::Ppr(4)));
-        assert_eq!(plan(Mapper::PerNode(5), None, false, &limits), Err(TooMany::Slots));
-        assert_eq!(plan(Mapper::PerNode(5), None, true, &limits), Ok(vec![5, 5]));
+        assert_eq!(planned(Mapper::PerNode(2), None, false, &limits), Ok(vec![2, 2]));
+        assert_eq!(planned(Mapper::PerNode(2), Some(3), false, &limits), Ok(vec![2, 1]));
+        assert_eq!(planned(Mapper::PerNode(2), Some(5), false, &limits), Err(TooMany::Ppr(4)));
+        assert_eq!(planned(Mapper::PerNode(5), None, false, &limits), Err(TooMany::Slots));
+        assert_eq!(planned(Mapper::PerNode(5), None, true, &limits), Ok(vec![5, 5]));
+    }
+
+    #[test]
+    fn a_node_without_processors_is_passed_over_and_too_few_of_them_are_told_from_too_few_slots() {
+        let mut limits = nodes(&[(4, 9), (4, 9)]);
+        limits[0].processors = Some(1);
+        assert_eq!(planned(Mapper::Slot, Some(5), false, &limits), Ok(vec![1, 4]));
+        assert_eq!(planned(Mapper::Slot, Some(6), false, &limits), Err(TooMany::Processors(10)));
+        assert_eq!(planned(Mapper::Slot, Some(9), false, &limits), Err(TooMany::Slots));
+        assert_eq!(planned(Mapper::Slot, None, false, &limits), Err(TooMany::Processors(10)));
     }
 
     proptest::proptest! {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ferrite_types::{NodeId, ObjectKind};
+use ferrite_types::{CpuSet, NodeId, ObjectKind};
 use thiserror::Error;
 
 use crate::policy::kind_word;
@@ -34,9 +34,6 @@ pub enum MapError {
         /// Processes that would fit.
         room: u32,
     },
-    /// A mapper that is not built.
-    #[error("this way of mapping is not available")]
-    NoMapper,
     /// `-n 0`.
     #[error("0 processes of {program:?} are asked for; ask for at least one, or leave out -n to fill all slots")]
     NoProcesses {
@@ -106,17 +103,169 @@ pub enum MapError {
         /// The app's program.
         program: String,
     },
-    /// More processes on an object than it has cores, without leave.
-    #[error("cannot bind to {} on node {node}: {procs} processes, but only {free} free; use --bind-to {}:overload-allowed, --bind-to none, or fewer processes", kind_word(*kind), kind_word(*kind))]
+    /// `--map-by slot:SPAN`.
+    #[error(
+        "cannot map by {map} with SPAN: it spreads the processes over objects of a node; map by core, numa, package or another object, or use --map-by node"
+    )]
+    SpanNeedsObjects {
+        /// Mapping.
+        map: String,
+    },
+    /// `--map-by package:PE=2 --bind-to package`.
+    #[error("cannot bind to {bind} when {}; leave out --bind-to, or use --bind-to {}", exact(map, *pes), kind_word(*unit))]
+    BindNotUnit {
+        /// Mapping.
+        map: String,
+        /// Processors for each process.
+        pes: Option<u16>,
+        /// Binding.
+        bind: &'static str,
+        /// What it has to be.
+        unit: ObjectKind,
+    },
+    /// More processes than processors to bind them to, without leave.
+    #[error("{}", overload(*asked, program, binding, nodes))]
     Overload {
+        /// Processes asked for; `None` = as many as there are slots.
+        asked: Option<u32>,
+        /// The app's program.
+        program: String,
+        /// What they are to be bound to.
+        binding: Binding,
+        /// The nodes.
+        nodes: Vec<NodeProcessors>,
+    },
+    /// `PE=n` where no object has so many.
+    #[error("{}", too_large(*asked, map, node, *most, *larger))]
+    ProcessTooLarge {
+        /// Processors for each process.
+        asked: u16,
+        /// Mapping.
+        map: String,
+        /// A node.
+        node: String,
+        /// The most that one object has there.
+        most: u32,
+        /// The smallest kind of object that has as many.
+        larger: Option<ObjectKind>,
+    },
+    /// A listed processor is not there.
+    #[error(
+        "pe-list names {unit} {number}, but {unit}s of node {node} that may be used are {there} (logical numbers, as lstopo shows them); correct the list"
+    )]
+    NoSuchProcessor {
+        /// `core`.
+        unit: &'static str,
+        /// What was named.
+        number: u32,
+        /// A node.
+        node: String,
+        /// What there is.
+        there: CpuSet,
+    },
+    /// A list for all processes in several packages.
+    #[error(
+        "pe-list={list} is in more than one package of node {node}, and each process would be bound to all of it; use pe-list={list}:ORDERED for a processor each, or list processors of one package"
+    )]
+    ListSpansPackages {
+        /// The list.
+        list: String,
+        /// A node.
+        node: String,
+    },
+    /// A line names what its node has not.
+    #[error("{what} is not on node {node} (or may not be used); correct the line of {rank}")]
+    NoSuchPlace {
+        /// `core 12 of package 0`.
+        what: String,
         /// The node.
         node: String,
+        /// `rank 3`.
+        rank: String,
+    },
+    /// Two lines share a processor.
+    #[error(
+        "rank {rank} is to be bound to hardware threads {cpus} of node {node}, and {shared} of these are taken; correct the file, or use --bind-to core:overload-allowed"
+    )]
+    PlaceTaken {
+        /// The rank.
+        rank: u32,
+        /// What it asks for.
+        cpus: CpuSet,
+        /// What is taken of it.
+        shared: CpuSet,
+        /// The node.
+        node: String,
+    },
+    /// `-n 4` with three lines.
+    #[error(
+        "{asked} processes of {program:?} are asked for, but the list for --map-by seq has {lines} places; use -n {lines}, or add lines"
+    )]
+    SequenceTooShort {
+        /// Processes asked for.
+        asked: u32,
+        /// Lines.
+        lines: u32,
+        /// The app's program.
+        program: String,
+    },
+    /// A rank without a line.
+    #[error(
+        "the rankfile says nothing of rank {rank} of {program:?}; add a line `rank {rank}=HOST slot=CPUS`, or ask for fewer processes"
+    )]
+    RankMissing {
+        /// The rank.
+        rank: u32,
+        /// The app's program.
+        program: String,
+    },
+    /// Fewer devices than one process needs.
+    #[error(
+        "{needed} {what} for each process are asked for, but node {node} has {there}; `--display topo` shows its devices"
+    )]
+    TooFewDevices {
+        /// Devices for each process.
+        needed: u16,
+        /// `devices of class gpu`.
+        what: String,
+        /// A node.
+        node: String,
+        /// What it has.
+        there: u32,
+    },
+    /// A graphics processor that nobody could be told of.
+    #[error(
+        "device {device} of node {node} has no name that its maker's libraries understand, so processes could not be told which one is theirs; map by the numa or package next to it instead"
+    )]
+    NamelessDevice {
+        /// The device.
+        device: String,
+        /// The node.
+        node: String,
+    },
+    /// Binding to more than what the device hangs on.
+    #[error("cannot bind to {} near device {device} of node {node}: the device belongs to one {within}, and no {} is inside of that; bind to {within} or something smaller", kind_word(*bind), kind_word(*bind))]
+    BindBeyondDevice {
+        /// The device.
+        device: String,
         /// Binding.
-        kind: ObjectKind,
-        /// Processes of this job there.
-        procs: u32,
-        /// What is free for them.
-        free: u32,
+        bind: ObjectKind,
+        /// What the device hangs on.
+        within: &'static str,
+        /// The node.
+        node: String,
+    },
+    /// More processes than devices.
+    #[error(
+        "{asked} processes of {program:?} are asked for, but the devices are enough for {there}; use -n {there}, or let processes share devices: --map-by device=...:SHARED"
+    )]
+    DevicesTaken {
+        /// Processes asked for.
+        asked: u32,
+        /// Processes that the devices are enough for.
+        there: u32,
+        /// The app's program.
+        program: String,
     },
     /// A local rank has 16 bits.
     #[error("{procs} processes on node {node} are more than one node can have (65535)")]
@@ -143,6 +292,34 @@ pub struct NodeSlots {
     pub earlier: u32,
     /// Cap by this app's `--host` or hostfile.
     pub cap: Option<u32>,
+}
+
+/// What processes are to be bound to, for the message about too few processors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// The kind of object.
+    pub kind: ObjectKind,
+    /// Processors for each process.
+    pub pes: Option<u16>,
+    /// At most so many processes on one object.
+    pub limit: Option<u16>,
+    /// `core` or `hwthread`.
+    pub unit: &'static str,
+}
+
+/// What one node has, for the message about too few processors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeProcessors {
+    /// The node.
+    pub name: String,
+    /// Slots that are free.
+    pub slots: u32,
+    /// Processors that may be used.
+    pub processors: u32,
+    /// Those of them that nothing is bound to.
+    pub free: u32,
+    /// Processes that can be bound there.
+    pub room: u32,
 }
 
 /// Nodes that a message lists; the rest is a number.
@@ -185,6 +362,63 @@ fn shortage(asked: Option<u32>, program: &str, free: u32, nodes: &[NodeSlots]) -
     }
     text.push_str(" or allow more processes than slots: --map-by :OVERSUBSCRIBE");
     text
+}
+
+fn exact(map: &str, pes: Option<u16>) -> String {
+    match pes {
+        Some(n) => format!("each process has {n} processors of its own (PE={n})"),
+        None => format!("mapping by {map}, which says what each process is bound to"),
+    }
+}
+
+fn overload(asked: Option<u32>, program: &str, binding: &Binding, nodes: &[NodeProcessors]) -> String {
+    let Binding { kind, pes, limit, unit } = binding;
+    let room = nodes.iter().fold(0u32, |sum, node| sum.saturating_add(node.room));
+    let asked = asked.unwrap_or_else(|| nodes.iter().fold(0u32, |sum, node| sum.saturating_add(node.slots)));
+    let mut text = format!(
+        "cannot bind {} of {program:?} to {}: there is room for {room} on {}",
+        count(asked, "process"),
+        kind_word(*kind),
+        count(nodes.len() as u32, "node"),
+    );
+    for node in nodes.iter().take(LISTED) {
+        let NodeProcessors { name, slots, processors, free, room } = node;
+        let _ = write!(
+            text,
+            "\n    {name}: {}, {}, {free} free: room for {room}",
+            count(*slots, "slot"),
+            count(*processors, unit)
+        );
+    }
+    if nodes.len() > LISTED {
+        let _ = write!(text, "\n    ... and {} more", nodes.len() - LISTED);
+    }
+    if let Some(n) = pes {
+        let _ = write!(text, "\nEach process takes {} (PE={n}), all in one package.", count(u32::from(*n), unit));
+    }
+    if let Some(n) = limit {
+        let _ = write!(text, "\nEach {} takes at most {n} (limit={n}).", kind_word(*kind));
+    }
+    let fewer = if room > 0 { format!("Ask for fewer processes (-n {room}), or") } else { "Instead,".to_owned() };
+    let next = match (limit, pes) {
+        (Some(_), _) => "raise the limit".to_owned(),
+        (None, Some(_)) => "ask for fewer processors for each of them".to_owned(),
+        (None, None) => "use --bind-to none".to_owned(),
+    };
+    let share = format!("or let processes share {unit}s: --bind-to {}:overload-allowed", kind_word(*kind));
+    let _ = write!(text, "\n{fewer} {next}, {}", if limit.is_some() { "or use --bind-to none" } else { &share });
+    text
+}
+
+fn too_large(asked: u16, map: &str, node: &str, most: u32, larger: Option<ObjectKind>) -> String {
+    let next = match larger {
+        Some(kind) => format!("use --map-by {}:PE={asked}, or PE={most}", kind_word(kind)),
+        None if most > 0 => format!("no package has as many; use PE={most}, or leave out PE and use --bind-to none"),
+        None => "use --bind-to none".to_owned(),
+    };
+    format!(
+        "{asked} processors for each process are asked for (PE={asked}), but where node {node} is mapped by {map} there are at most {most} together; {next}"
+    )
 }
 
 pub(crate) fn count(n: u32, unit: &str) -> String {

@@ -6,21 +6,28 @@
 //!
 //! Read `place.rs` first: it calls the steps in their order.
 
+mod app;
 mod bind;
 mod count;
+mod desk;
+mod device;
 pub mod directive;
 pub mod display;
 mod error;
+mod listed;
 mod narrow;
 mod occupancy;
 mod place;
 mod policy;
 mod rank;
+mod seat;
 mod shape;
 mod slots;
+mod trouble;
+mod units;
 
 pub use directive::DirectiveError;
-pub use error::{MapError, NodeSlots};
+pub use error::{Binding, MapError, NodeProcessors, NodeSlots};
 pub use occupancy::{Occupancy, Overcommitted};
 pub use place::place;
 pub use slots::{DefaultSlots, DefaultSlotsError};

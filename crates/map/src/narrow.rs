@@ -4,9 +4,12 @@
 
 use std::sync::Arc;
 
-use ferrite_types::{DaemonRank, JobSpec, MapBy, NodeRecord, NodeShare};
+use ferrite_types::{CpuSet, DaemonRank, JobSpec, MapBy, NodeRecord, NodeShare};
 
-use crate::place::{Seat, positions};
+use crate::occupancy::Occupancy;
+use crate::place::{lists, policy_of, positions};
+use crate::seat::{Seat, slots_for};
+use crate::shape::Shape;
 
 /// The nodes that a job fills, and what its map says of all of them.
 pub(crate) struct Few {
@@ -16,35 +19,45 @@ pub(crate) struct Few {
 
 /// The nodes that take the whole job; `None` when all have to be looked at: another way of mapping, not enough slots (the message
 /// shows every node), or machines that differ (defaults depend on what all of them have).
-pub(crate) fn narrowed(spec: &JobSpec, nodes: &[NodeRecord], apps: &[Vec<NodeShare>]) -> Option<Few> {
+pub(crate) fn narrowed(
+    spec: &JobSpec,
+    nodes: &[NodeRecord],
+    apps: &[Vec<NodeShare>],
+    occupancy: &Occupancy,
+) -> Option<Few> {
     let ([app], [shares]) = (&spec.apps[..], apps) else {
         return None;
     };
-    let fills = spec.apps.iter().all(|app| app.map.is_none())
-        && matches!(spec.map.by, None | Some(MapBy::Slot | MapBy::Object(_)));
+    let request = app.map.as_ref().unwrap_or(&spec.map);
+    let fills = matches!(request.by, None | Some(MapBy::Slot | MapBy::Object(_))) && !request.span;
     let np = app.np.filter(|np| fills && *np > 0)?;
     let position = positions(nodes);
     let usable = |share: &NodeShare| {
         let record = &nodes[position(share.node)?];
         let is_local = record.daemon == Some(DaemonRank::HEAD);
-        (record.daemon.is_some() && !(spec.map.nolocal && is_local)).then_some(record)
+        (record.daemon.is_some() && !(request.nolocal && is_local)).then_some(record)
     };
     let first = shares.iter().find_map(usable)?;
+    let policy = policy_of(request, &spec.map, u64::from(np), std::iter::once(&*first.topology)).ok()?;
+    let processors = Shape::new(&first.topology, &policy, lists(request), &CpuSet::new()).capacity;
     let mut total_slots: u32 = 0;
     for record in shares.iter().filter_map(usable) {
         if !Arc::ptr_eq(&record.topology, &first.topology) {
             return None;
         }
-        total_slots = total_slots.saturating_add(record.slots);
+        total_slots = total_slots.saturating_add(slots_for(record, policy.cpus));
     }
     let mut free = 0;
     let mut few = Vec::new();
     for share in shares {
         let Some(record) = usable(share) else { continue };
-        let takes = Seat::new(record).free.min(share.cap.unwrap_or(u32::MAX));
-        if takes > 0 {
+        // Each taken hardware thread takes one process less, or less than that: this is the least that fits.
+        let taken = || u32::try_from(occupancy.busy(record.id).len()).unwrap_or(u32::MAX);
+        let room = processors.map_or(u32::MAX, |all| all.saturating_sub(taken()));
+        let (slots, _) = Seat::new(record).free_and_room(policy.cpus);
+        if slots > 0 {
             few.push(*share);
-            free += u64::from(takes);
+            free += u64::from(slots.min(share.cap.unwrap_or(u32::MAX)).min(room));
         }
         if free >= u64::from(np) {
             return Some(Few { shares: few, total_slots });
@@ -103,7 +116,7 @@ mod tests {
             let mut spec = JobSpec::new(vec![app]);
             spec.map = request(by, nolocal);
             let all: Vec<NodeShare> = pool.iter().map(|node| NodeShare { node: node.id, cap }).collect();
-            if let Some(few) = narrowed(&spec, &pool, std::slice::from_ref(&all)) {
+            if let Some(few) = narrowed(&spec, &pool, std::slice::from_ref(&all), &Occupancy::default()) {
                 let none = Occupancy::default();
                 let map = place(&spec, &pool, std::slice::from_ref(&all), &none);
                 prop_assert!(few.shares.len() <= pool.len());

@@ -4,10 +4,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_types::{CpuSet, JobMap, LocalRank, NodeId, NodeRecord};
+use ferrite_types::{CpuKind, CpuSet, JobMap, LocalRank, NodeId, NodeRecord};
 use thiserror::Error;
 
 use crate::place::positions;
+use crate::seat::slots_for;
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,12 +43,14 @@ impl Occupancy {
     pub fn claim(&mut self, nodes: &mut [NodeRecord], map: &JobMap) -> Result<(), Overcommitted> {
         let counts = per_node(map);
         let oversubscribe = map.oversubscribe;
+        let threads = map.policies.iter().any(|policy| policy.hwthreads);
+        let cpus = if threads { CpuKind::HwThread } else { CpuKind::Core };
         let position = positions(nodes);
         let used: Vec<(usize, u32)> = counts.iter().filter_map(|(id, n)| Some((position(*id)?, *n))).collect();
         for (at, count) in &used {
             let node = &nodes[*at];
             let wanted = node.slots_inuse + count;
-            let limit = hard_limit(node, oversubscribe);
+            let limit = hard_limit(node, oversubscribe, cpus);
             if wanted > limit {
                 return Err(Overcommitted { node: node.name.clone(), wanted, limit });
             }
@@ -111,9 +114,9 @@ impl Occupancy {
 }
 
 /// `max_slots`, or the slots where they are the limit.
-fn hard_limit(node: &NodeRecord, oversubscribe: bool) -> u32 {
+fn hard_limit(node: &NodeRecord, oversubscribe: bool, cpus: CpuKind) -> u32 {
     let max = if node.max_slots == 0 { u32::MAX } else { node.max_slots };
-    if oversubscribe { max } else { node.slots.min(max) }
+    if oversubscribe { max } else { slots_for(node, cpus).min(max) }
 }
 
 fn per_node(map: &JobMap) -> BTreeMap<NodeId, u32> {

@@ -1,11 +1,11 @@
 //! From what was asked for to what is done: the field's defaults, conflicts, and the words that a
-//! job map shows. Source: reference inventory 1.5, "Defaults"; output-formats.
+//! job map shows. Source: the documentation and the printed maps of the reference (5.0); reference inventory 1.5.
 
-use ferrite_types::{AppPolicy, BindTo, MapBy, MapRequest, ObjectKind, RankBy, Topology};
+use ferrite_types::{AppPolicy, BindTo, CpuKind, MapBy, MapRequest, ObjectKind, RankBy, Topology};
 
 use crate::error::MapError;
 
-/// The mappers that are built.
+/// How processes are spread, without the lists that some ways come with: those stay in the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mapper {
     Slot,
@@ -13,111 +13,163 @@ pub(crate) enum Mapper {
     Object(ObjectKind),
     PerNode(u32),
     PerObject(u32, ObjectKind),
+    PeList { ordered: bool },
+    Seq,
+    RankFile,
+    Device,
 }
 
-/// Placement with every question answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Placement of one app with every question answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Policy {
     pub(crate) map: Mapper,
     pub(crate) oversubscribe: bool,
     pub(crate) nolocal: bool,
+    pub(crate) span: bool,
+    /// What counts as a processor.
+    pub(crate) cpus: CpuKind,
+    /// What processes take of them: the same, unless they are bound to the other kind by name and number.
+    pub(crate) unit: CpuKind,
+    /// Processors for each process.
+    pub(crate) pes: Option<u16>,
     pub(crate) rank: RankBy,
     pub(crate) bind: BindTo,
     /// Nobody asked for the binding: where it cannot be done, processes stay unbound.
     pub(crate) bind_soft: bool,
     bind_modifier: &'static str,
     pub(crate) overload: bool,
+    /// At most so many processes bound to one object.
+    pub(crate) limit: Option<u16>,
+    /// The listed processors.
+    pub(crate) pe_list: Option<String>,
+}
+
+/// What a policy is made for.
+pub(crate) struct Asked<'a> {
+    /// The app's own request, or the job's.
+    pub(crate) app: &'a MapRequest,
+    /// The job's: oversubscription is the same for all.
+    pub(crate) job: &'a MapRequest,
+    /// Processes of the whole job; the defaults differ for a pair.
+    pub(crate) total: u64,
 }
 
 impl Policy {
-    /// `total` is the number of processes of the whole job; `nodes` are all that it may use.
+    /// `nodes` are all that the app may use.
     pub(crate) fn resolve<'a>(
-        asked: &MapRequest,
-        total: u64,
+        asked: &Asked<'_>,
         nodes: impl Iterator<Item = &'a Topology> + Clone,
     ) -> Result<Policy, MapError> {
         let everywhere = |kind| nodes.clone().all(|t| !t.of_kind(kind).is_empty());
-        let map = match &asked.by {
-            None => default_map(total, everywhere),
-            Some(MapBy::Slot) => Mapper::Slot,
-            Some(MapBy::Node) => Mapper::Node,
-            Some(MapBy::Object(kind)) => Mapper::Object(*kind),
-            Some(MapBy::PerNode(n)) => Mapper::PerNode(*n),
-            Some(MapBy::PerObject(n, kind)) => Mapper::PerObject(*n, *kind),
-            Some(MapBy::Seq(_) | MapBy::RankFile(_) | MapBy::PeList(_) | MapBy::Device(_)) => {
-                return Err(MapError::NoMapper);
-            }
-        };
-        let rank = asked.rank_by.unwrap_or(match map {
-            Mapper::Node => RankBy::Node,
-            Mapper::Object(_) => RankBy::Fill,
-            Mapper::Slot | Mapper::PerNode(_) | Mapper::PerObject(..) => RankBy::Slot,
-        });
-        if matches!(rank, RankBy::Fill | RankBy::Span) && map_kind(map).is_none() {
-            let map = map_word(map).trim_start_matches("BY").to_lowercase();
-            return Err(MapError::RankNeedsObjects { rank: rank_word(rank), map });
+        let app = asked.app;
+        let oversubscribe = asked.job.oversubscribe == Some(true);
+        let map = mapper(app, everywhere);
+        let cpus = cpu_kind(app, map, everywhere);
+        let rank = app.rank_by.unwrap_or_else(|| default_rank(map, app.span));
+        if matches!(rank, RankBy::Fill | RankBy::Span) && map_kind(map).is_none() && map != Mapper::Device {
+            return Err(MapError::RankNeedsObjects { rank: rank_word(rank), map: map_name(map) });
         }
-        let bind = asked.bind_to.unwrap_or(BindTo::Object(default_bind(map, everywhere)));
+        if app.span && !matches!(map, Mapper::Object(_) | Mapper::Device) {
+            return Err(MapError::SpanNeedsObjects { map: map_name(map) });
+        }
+        let unit = unit_kind(cpus);
+        let bind = app.bind_to.unwrap_or_else(|| BindTo::Object(default_bind(map, cpus, app, asked.total, everywhere)));
+        let exact = app.pes.is_some() || matches!(map, Mapper::PeList { .. });
+        let taken = match bind {
+            _ if !exact => cpus,
+            BindTo::Object(ObjectKind::Core) => CpuKind::Core,
+            BindTo::Object(ObjectKind::HwThread) => CpuKind::HwThread,
+            _ => return Err(MapError::BindNotUnit { map: map_name(map), pes: app.pes, bind: bind_name(bind), unit }),
+        };
         if let (BindTo::Object(bind), Some(map)) = (bind, map_kind(map))
-            && bind < map
+            && is_above(bind, map, nodes.clone())
         {
             return Err(MapError::BindAboveMap { bind, map });
         }
-        let bind_modifier = match (asked.bind_to, asked.overload == Some(true)) {
-            (Some(BindTo::None), _) => "",
-            (_, true) => ":OVERLOAD-ALLOWED",
-            (None, false) => ":IF-SUPPORTED",
-            (Some(_), false) if asked.bind_if_supported => ":IF-SUPPORTED",
-            (Some(_), false) => "",
-        };
         Ok(Policy {
             map,
-            oversubscribe: asked.oversubscribe.unwrap_or(false),
-            nolocal: asked.nolocal,
+            oversubscribe,
+            nolocal: app.nolocal,
+            span: app.span,
+            cpus,
+            unit: taken,
+            pes: app.pes,
             rank,
             bind,
-            bind_soft: asked.bind_to.is_none() || asked.bind_if_supported,
-            bind_modifier,
-            overload: asked.overload == Some(true),
+            // A number or a list of processors says what is wanted as clearly as --bind-to.
+            bind_soft: app.bind_if_supported || (app.bind_to.is_none() && !exact),
+            bind_modifier: bind_modifier(app),
+            // More processes than the list has processors are as welcome as more than slots.
+            overload: app.overload == Some(true)
+                || (oversubscribe && app.bind_to.is_none() && matches!(map, Mapper::PeList { .. })),
+            limit: app.bind_limit,
+            pe_list: match &app.by {
+                Some(MapBy::PeList(list)) => Some(list.cpus.to_string()),
+                _ => None,
+            },
         })
     }
 
-    /// More processes than slots somewhere: a binding that nobody asked for would make it worse.
-    pub(crate) fn on_oversubscribed(&mut self, asked: &MapRequest) {
-        if asked.bind_to.is_none() {
-            self.bind = BindTo::None;
-            self.bind_modifier = "";
-        }
+    /// Not bound after all: more processes than slots or processors, and nobody asked for a binding.
+    pub(crate) fn unbind(&mut self) {
+        self.bind = BindTo::None;
+        self.bind_modifier = "";
+    }
+
+    /// Each process gets processors of its own, and none that are taken.
+    pub(crate) fn is_exclusive(&self) -> bool {
+        matches!(self.bind, BindTo::Object(ObjectKind::Core | ObjectKind::HwThread))
+    }
+
+    /// A node takes no more processes than it has processors for: the map is made of objects that are used up, or the binding was
+    /// asked for.
+    pub(crate) fn counts_processors(&self) -> bool {
+        let of_objects = matches!(self.map, Mapper::Object(_) | Mapper::PeList { .. } | Mapper::Device);
+        self.bind != BindTo::None && !self.overload && (of_objects || !self.bind_soft || self.pes.is_some())
     }
 
     /// What the job map says of it.
     pub(crate) fn texts(&self) -> AppPolicy {
-        let hwthreads =
-            map_kind(self.map) == Some(ObjectKind::HwThread) || self.bind == BindTo::Object(ObjectKind::HwThread);
         AppPolicy {
-            mapper: if self.ppr_text().is_some() { "ppr" } else { "round_robin" }.to_owned(),
+            mapper: self.mapper_text().to_owned(),
             map_by: self.map_text(),
             rank_by: self.rank_text(),
             bind_to: self.bind_text(),
             ppr: self.ppr_text(),
-            cpu_set: None,
-            cpus_per_rank: None,
-            hwthreads,
-            exclusive: matches!(self.bind, BindTo::Object(ObjectKind::Core | ObjectKind::HwThread)),
+            cpu_set: self.pe_list.clone(),
+            cpus_per_rank: self.pes,
+            hwthreads: self.cpus == CpuKind::HwThread,
+            exclusive: self.is_exclusive(),
+        }
+    }
+
+    fn mapper_text(&self) -> &'static str {
+        match self.map {
+            Mapper::PerNode(_) | Mapper::PerObject(..) => "ppr",
+            Mapper::Seq => "seq",
+            Mapper::RankFile => "rank_file",
+            Mapper::Slot | Mapper::Node | Mapper::Object(_) | Mapper::PeList { .. } | Mapper::Device => "round_robin",
         }
     }
 
     /// `BYCORE:NOOVERSUBSCRIBE`.
-    pub(crate) fn map_text(&self) -> String {
+    fn map_text(&self) -> String {
+        let local = if self.nolocal { ":NO_USE_LOCAL" } else { "" };
         let oversubscribe = if self.oversubscribe { ":OVERSUBSCRIBE" } else { ":NOOVERSUBSCRIBE" };
-        let nolocal = if self.nolocal { ":NOLOCAL" } else { "" };
-        format!("{}{oversubscribe}{nolocal}", map_word(self.map))
+        let span = if self.span { ":SPAN" } else { "" };
+        let ordered = if self.map == (Mapper::PeList { ordered: true }) { ":ORDERED" } else { "" };
+        format!("{}{local}{oversubscribe}{span}{ordered}", map_word(self.map))
     }
-    pub(crate) fn rank_text(&self) -> String {
-        rank_word(self.rank).to_uppercase()
+
+    fn rank_text(&self) -> String {
+        match self.map {
+            Mapper::Seq | Mapper::RankFile => "BYUSER".to_owned(),
+            _ => rank_word(self.rank).to_uppercase(),
+        }
     }
+
     /// `CORE:IF-SUPPORTED`.
-    pub(crate) fn bind_text(&self) -> String {
+    fn bind_text(&self) -> String {
         match self.bind {
             BindTo::None => "NONE".to_owned(),
             BindTo::Object(kind) => {
@@ -125,51 +177,155 @@ impl Policy {
             }
         }
     }
+
+    /// `2:package`, when a number for each object or node was asked for.
     pub(crate) fn ppr_text(&self) -> Option<String> {
         match self.map {
             Mapper::PerNode(n) => Some(format!("{n}:node")),
             Mapper::PerObject(n, kind) => Some(format!("{n}:{}", kind_word(kind))),
-            Mapper::Slot | Mapper::Node | Mapper::Object(_) => None,
+            _ => None,
         }
     }
 }
 
-/// Two processes share a cache if they can; more are spread over the packages.
-fn default_map(total: u64, everywhere: impl Fn(ObjectKind) -> bool) -> Mapper {
-    use ObjectKind::{Core, HwThread, Numa, Package};
-    let wanted = if total <= 2 { [Core, HwThread].as_slice() } else { [Package, Numa, Core].as_slice() };
-    match wanted.iter().find(|kind| everywhere(**kind)) {
-        Some(kind) => Mapper::Object(*kind),
-        None => Mapper::Slot,
+/// What was asked for; else by the object to bind to; else by core.
+fn mapper(app: &MapRequest, everywhere: impl Fn(ObjectKind) -> bool) -> Mapper {
+    match &app.by {
+        Some(MapBy::Slot) => Mapper::Slot,
+        Some(MapBy::Node) => Mapper::Node,
+        Some(MapBy::Object(kind)) => Mapper::Object(*kind),
+        Some(MapBy::PerNode(n)) => Mapper::PerNode(*n),
+        Some(MapBy::PerObject(n, kind)) => Mapper::PerObject(*n, *kind),
+        Some(MapBy::PeList(list)) => Mapper::PeList { ordered: list.ordered },
+        Some(MapBy::Seq(_)) => Mapper::Seq,
+        Some(MapBy::RankFile(_)) => Mapper::RankFile,
+        Some(MapBy::Device(_)) => Mapper::Device,
+        None => match app.bind_to {
+            // Several processors are not in one core.
+            _ if app.pes.is_some_and(|n| n > 1) => Mapper::Slot,
+            Some(BindTo::None) => Mapper::Slot,
+            Some(BindTo::Object(kind)) if everywhere(kind) => Mapper::Object(kind),
+            Some(BindTo::Object(_)) => Mapper::Slot,
+            None if everywhere(ObjectKind::Core) => Mapper::Object(ObjectKind::Core),
+            None if everywhere(ObjectKind::HwThread) => Mapper::Object(ObjectKind::HwThread),
+            None => Mapper::Slot,
+        },
     }
 }
 
-fn default_bind(map: Mapper, everywhere: impl Fn(ObjectKind) -> bool) -> ObjectKind {
+fn cpu_kind(app: &MapRequest, map: Mapper, everywhere: impl Fn(ObjectKind) -> bool) -> CpuKind {
     let threads = map_kind(map) == Some(ObjectKind::HwThread);
     let only_threads = !everywhere(ObjectKind::Core) && everywhere(ObjectKind::HwThread);
-    if threads || only_threads { ObjectKind::HwThread } else { ObjectKind::Core }
+    match app.cpus {
+        _ if threads || only_threads => CpuKind::HwThread,
+        asked => asked.unwrap_or(CpuKind::Core),
+    }
+}
+
+fn default_rank(map: Mapper, span: bool) -> RankBy {
+    match map {
+        _ if span => RankBy::Span,
+        Mapper::Node => RankBy::Node,
+        Mapper::Object(_) | Mapper::Device => RankBy::Fill,
+        _ => RankBy::Slot,
+    }
+}
+
+/// The object that processes are mapped onto. A pair that is mapped onto whole nodes is bound to single processors, more processes to
+/// the memory that they share.
+fn default_bind(
+    map: Mapper,
+    cpus: CpuKind,
+    app: &MapRequest,
+    total: u64,
+    everywhere: impl Fn(ObjectKind) -> bool,
+) -> ObjectKind {
+    let unit = unit_kind(cpus);
+    match map {
+        _ if app.pes.is_some() => unit,
+        Mapper::PeList { .. } | Mapper::Device | Mapper::Object(ObjectKind::Core) => unit,
+        Mapper::Object(kind) | Mapper::PerObject(_, kind) => kind,
+        _ if total <= 2 => unit,
+        _ => {
+            let shared = [ObjectKind::Numa, ObjectKind::Package];
+            shared.into_iter().find(|kind| everywhere(*kind)).unwrap_or(unit)
+        }
+    }
+}
+
+/// True when the one kind of object is larger than the other. Packages and NUMA domains contain each other in either order, so the
+/// machines decide; where they are the same, a package is larger.
+fn is_above<'a>(bind: ObjectKind, map: ObjectKind, mut nodes: impl Iterator<Item = &'a Topology>) -> bool {
+    let either = |kind| matches!(kind, ObjectKind::Package | ObjectKind::Numa);
+    if !either(bind) || !either(map) {
+        return bind < map;
+    }
+    let size = |topology: &Topology, kind| topology.of_kind(kind).first().map_or(0, |o| o.cpus.len());
+    nodes.any(|topology| (size(topology, bind), map) > (size(topology, map), bind))
+}
+
+fn bind_modifier(app: &MapRequest) -> &'static str {
+    match (app.bind_to, app.overload == Some(true)) {
+        (Some(BindTo::None), _) => "",
+        (_, true) => ":OVERLOAD-ALLOWED",
+        (None, false) => ":IF-SUPPORTED",
+        (Some(_), false) if app.bind_if_supported => ":IF-SUPPORTED",
+        (Some(_), false) => "",
+    }
+}
+
+/// The kind of object that is one processor.
+pub(crate) fn unit_kind(cpus: CpuKind) -> ObjectKind {
+    match cpus {
+        CpuKind::Core => ObjectKind::Core,
+        CpuKind::HwThread => ObjectKind::HwThread,
+    }
 }
 
 /// The kind of object that processes are mapped onto, if it is smaller than a node.
 pub(crate) fn map_kind(map: Mapper) -> Option<ObjectKind> {
     match map {
         Mapper::Object(kind) | Mapper::PerObject(_, kind) => Some(kind),
-        Mapper::Slot | Mapper::Node | Mapper::PerNode(_) => None,
+        _ => None,
+    }
+}
+
+/// As the user writes it.
+pub(crate) fn map_name(map: Mapper) -> String {
+    match map {
+        Mapper::PerNode(n) => format!("ppr:{n}:node"),
+        Mapper::PerObject(n, kind) => format!("ppr:{n}:{}", kind_word(kind)),
+        Mapper::PeList { .. } => "pe-list".to_owned(),
+        Mapper::Seq => "seq".to_owned(),
+        Mapper::RankFile => "rankfile".to_owned(),
+        _ => map_word(map).trim_start_matches("BY").to_lowercase(),
+    }
+}
+
+fn bind_name(bind: BindTo) -> &'static str {
+    match bind {
+        BindTo::None => "none",
+        BindTo::Object(kind) => kind_word(kind),
     }
 }
 
 fn map_word(map: Mapper) -> &'static str {
     match map {
         Mapper::Slot => "BYSLOT",
-        Mapper::Node => "BYNODE",
-        Mapper::Object(ObjectKind::Package) => "BYPACKAGE",
-        Mapper::Object(ObjectKind::Numa) => "BYNUMA",
-        Mapper::Object(ObjectKind::L3Cache) => "BYL3CACHE",
-        Mapper::Object(ObjectKind::L2Cache) => "BYL2CACHE",
-        Mapper::Object(ObjectKind::L1Cache) => "BYL1CACHE",
-        Mapper::Object(ObjectKind::Core) => "BYCORE",
-        Mapper::Object(ObjectKind::HwThread) => "BYHWTHREAD",
-        Mapper::PerNode(_) | Mapper::PerObject(..) => "PPR",
+        Mapper::Node | Mapper::PerNode(_) => "BYNODE",
+        Mapper::Object(kind) | Mapper::PerObject(_, kind) => match kind {
+            ObjectKind::Package => "BYPACKAGE",
+            ObjectKind::Numa => "BYNUMA",
+            ObjectKind::L3Cache => "BYL3CACHE",
+            ObjectKind::L2Cache => "BYL2CACHE",
+            ObjectKind::L1Cache => "BYL1CACHE",
+            ObjectKind::Core => "BYCORE",
+            ObjectKind::HwThread => "BYHWTHREAD",
+        },
+        Mapper::PeList { .. } => "PE-LIST",
+        Mapper::Seq => "SEQUENTIAL",
+        Mapper::RankFile => "BYUSER",
+        Mapper::Device => "BYDEVICE",
     }
 }
 

@@ -1,7 +1,11 @@
 //! A topology seen through one policy: the objects to map onto in the order of use, and the objects
 //! to bind to inside of each. Computed once per distinct topology: ten thousand equal nodes share it.
 
-use ferrite_types::{BindTo, CpuSet, ObjectKind, Topology, TopologyObject};
+use ferrite_types::{BindTo, CpuKind, CpuSet, DeviceRequest, ObjectKind, PeList, Topology};
+
+use crate::device::{self, DeviceTrouble};
+use crate::policy::{Policy, map_kind};
+use crate::units::{Units, listed, usable};
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -9,12 +13,20 @@ pub(crate) struct Shape {
     /// Objects to map onto that may be used; 1 (the node itself) when mapping is not by object.
     pub(crate) objects: u32,
     /// Positions of those objects in the order in which processes are dealt to them: round after
-    /// round, an object appearing once for each of its cores, so that a small one is not overloaded.
+    /// round, an object appearing once for each process that it has processors for.
     pub(crate) deal: Vec<u32>,
     /// What processes are bound to, in logical order; empty when they are not bound.
     pub(crate) targets: Vec<Target>,
     /// For each object, the targets inside of it.
     pub(crate) inside: Vec<Vec<u32>>,
+    /// The devices of each object; empty unless mapped by device.
+    pub(crate) devices: Vec<Vec<u16>>,
+    /// Processes that the node has processors for; `None` when they are not counted.
+    pub(crate) capacity: Option<u32>,
+    /// Processors that may be used, and those of them that nothing is bound to.
+    pub(crate) processors: (u32, u32),
+    /// Why nothing can be placed here.
+    pub(crate) trouble: Option<Trouble>,
 }
 
 /// Something to bind to.
@@ -22,98 +34,225 @@ pub(crate) struct Shape {
 pub(crate) struct Target {
     /// Its hardware threads that may be used.
     pub(crate) cpus: CpuSet,
-    /// Processes that it takes without sharing a core.
+    /// Processes that it takes without sharing a processor.
     pub(crate) capacity: u32,
 }
 
+/// Why a machine cannot take a process of this policy at all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// `PE=n`: no object has so many processors; the most that one has.
+    ProcessTooLarge(u32),
+    /// A listed processor is not there, or may not be used.
+    NoSuchProcessor(u32),
+    /// The list is in several packages.
+    ListSpansPackages,
+    /// There is nothing to bind to of the kind that was asked for.
+    NothingToBindTo(ObjectKind),
+    /// By device.
+    Device(DeviceTrouble),
+}
+
+/// Lists that come with some policies.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Lists<'a> {
+    pub(crate) pes: Option<&'a PeList>,
+    pub(crate) device: Option<&'a DeviceRequest>,
+}
+
+/// Objects to map onto: their processors, and their devices.
+struct Mapped {
+    objects: Vec<CpuSet>,
+    devices: Vec<Vec<u16>>,
+    /// For each object: what processes there may be bound to, when that is not the whole object.
+    within: Option<Vec<CpuSet>>,
+}
+
 impl Shape {
-    /// `busy` are the hardware threads that running jobs are bound to.
-    pub(crate) fn new(topology: &Topology, map: Option<ObjectKind>, bind: BindTo, busy: &CpuSet) -> Shape {
-        let bind_kind = match bind {
-            BindTo::None => None,
-            BindTo::Object(kind) => Some(kind),
+    /// `busy` are the hardware threads that something is bound to.
+    pub(crate) fn new(topology: &Topology, policy: &Policy, lists: Lists<'_>, busy: &CpuSet) -> Shape {
+        let units = Units::new(topology, policy.unit, busy);
+        let mut trouble = None;
+        let mapped = mapped(topology, policy, lists).unwrap_or_else(|why| {
+            trouble = Some(Trouble::Device(why));
+            Mapped { objects: Vec::new(), devices: Vec::new(), within: None }
+        });
+        let (targets, inside) = match (policy.bind, lists.pes) {
+            (BindTo::None, _) => (Vec::new(), vec![Vec::new(); mapped.objects.len()]),
+            (_, Some(list)) => listed_targets(topology, policy, &units, list).unwrap_or_else(|why| {
+                trouble = Some(why);
+                (Vec::new(), vec![Vec::new()])
+            }),
+            (BindTo::Object(kind), None) => object_targets(topology, policy, &units, &mapped, kind),
         };
-        let threads = map == Some(ObjectKind::HwThread) || bind_kind == Some(ObjectKind::HwThread);
-        let units = Units::new(topology, threads, busy);
-        let whole = [TopologyObject { os_index: 0, cpus: topology.allowed.clone(), bytes: 0 }];
-        let mapped: Vec<&TopologyObject> = match map {
-            Some(kind) => usable(topology, kind).collect(),
-            None => whole.iter().collect(),
-        };
-        let targets: Vec<Target> = bind_kind
-            .into_iter()
-            .flat_map(|kind| usable(topology, kind))
-            .map(|object| units.target(object, topology))
-            .collect();
-        let inside = inside(&mapped, &targets, &topology.allowed);
-        // Where other jobs are bound comes into play only when nothing else is left.
-        let weigh = |only_free| -> Vec<u32> { mapped.iter().map(|o| units.count(&o.cpus, only_free)).collect() };
-        let mut deal = dealt(&weigh(true));
-        if deal.is_empty() {
-            deal = dealt(&weigh(false));
+        if let (Some(pes), true, None) = (policy.pes, targets.is_empty(), &trouble) {
+            let most = mapped.objects.iter().map(|o| units.inside(o, false).len() as u32).max().unwrap_or(0);
+            // Enough processors, all of them taken: that is no fault of the request.
+            trouble = (most < u32::from(pes)).then_some(Trouble::ProcessTooLarge(most));
         }
-        Shape { objects: mapped.len() as u32, deal, targets, inside }
+        if let (BindTo::Object(kind), false, None) = (policy.bind, policy.bind_soft, &trouble)
+            && usable(topology, kind).next().is_none()
+        {
+            trouble = Some(Trouble::NothingToBindTo(kind));
+        }
+        let deal = deal(policy, lists, &targets, &inside);
+        let all: CpuSet = topology.allowed.clone();
+        Shape {
+            objects: mapped.objects.len() as u32,
+            capacity: (policy.counts_processors() || is_one_each(lists)).then_some(deal.len() as u32),
+            deal,
+            processors: (units.len(), units.count_free(&all)),
+            targets,
+            inside,
+            devices: mapped.devices,
+            trouble,
+        }
     }
 
-    /// Processes that can be bound without sharing a core.
-    pub(crate) fn capacity(&self) -> u32 {
-        self.targets.iter().map(|t| t.capacity).sum()
+    /// Processes that can be bound without sharing a processor.
+    pub(crate) fn room(&self) -> u32 {
+        self.targets.iter().fold(0u32, |sum, t| sum.saturating_add(t.capacity))
     }
 }
 
-fn usable(topology: &Topology, kind: ObjectKind) -> impl Iterator<Item = &TopologyObject> {
-    topology.of_kind(kind).iter().filter(|o| o.cpus.intersects(&topology.allowed))
+/// A device takes one process, unless it is shared.
+fn is_one_each(lists: Lists<'_>) -> bool {
+    lists.device.is_some_and(|device| !device.shared)
 }
 
-/// What counts as one processor: a core, or a hardware thread.
-struct Units {
-    /// Unit of each hardware thread.
-    of_cpu: Vec<Option<u32>>,
-    /// For each unit: nothing is bound to it yet.
-    free: Vec<bool>,
+/// The objects in the order in which they take processes, each as often as it has room.
+fn deal(policy: &Policy, lists: Lists<'_>, targets: &[Target], inside: &[Vec<u32>]) -> Vec<u32> {
+    let counted = policy.counts_processors();
+    if lists.device.is_some() && counted {
+        return dealt_from_shared(targets, inside, is_one_each(lists));
+    }
+    let room = |object: &Vec<u32>| object.iter().map(|t| targets[*t as usize].capacity).sum::<u32>();
+    let weights: Vec<u32> = inside.iter().map(|object| if counted { room(object) } else { 1 }).collect();
+    dealt(&weights)
 }
 
-impl Units {
-    fn new(topology: &Topology, threads: bool, busy: &CpuSet) -> Units {
-        let cores = usable(topology, ObjectKind::Core).map(|o| o.cpus.intersection(&topology.allowed));
-        let mut sets: Vec<CpuSet> = if threads { Vec::new() } else { cores.collect() };
-        if sets.is_empty() {
-            sets = topology.allowed.iter().map(|cpu| CpuSet::from_iter([cpu])).collect();
-        }
-        let mut of_cpu = Vec::new();
-        for (unit, set) in sets.iter().enumerate() {
-            for cpu in set.iter() {
-                let cpu = cpu as usize;
-                if of_cpu.len() <= cpu {
-                    of_cpu.resize(cpu + 1, None);
-                }
-                of_cpu[cpu] = Some(unit as u32);
+/// Several devices are next to the same processors, which are there only once.
+fn dealt_from_shared(targets: &[Target], inside: &[Vec<u32>], one_each: bool) -> Vec<u32> {
+    let mut left: Vec<u32> = targets.iter().map(|t| t.capacity).collect();
+    let mut open: Vec<u32> = (0..inside.len() as u32).collect();
+    let mut order = Vec::new();
+    while !open.is_empty() {
+        open.retain(|object| {
+            let target = inside[*object as usize].iter().find(|target| left[**target as usize] > 0);
+            if let Some(target) = target {
+                left[*target as usize] -= 1;
+                order.push(*object);
             }
+            target.is_some() && !one_each
+        });
+    }
+    order
+}
+
+fn mapped(topology: &Topology, policy: &Policy, lists: Lists<'_>) -> Result<Mapped, DeviceTrouble> {
+    if let Some(request) = lists.device {
+        let groups = device::groups(topology, request, policy.bind)?;
+        return Ok(Mapped {
+            objects: groups.iter().map(|g| g.locality.clone()).collect(),
+            within: Some(groups.iter().map(|g| g.near.clone()).collect()),
+            devices: groups.into_iter().map(|g| g.devices).collect(),
+        });
+    }
+    let objects = match map_kind(policy.map) {
+        Some(kind) => usable(topology, kind).map(|o| o.cpus.intersection(&topology.allowed)).collect(),
+        None => vec![topology.allowed.clone()],
+    };
+    Ok(Mapped { objects, devices: Vec::new(), within: None })
+}
+
+type Targets = (Vec<Target>, Vec<Vec<u32>>);
+
+/// Objects of a kind, or groups of processors, inside of each mapped object.
+fn object_targets(topology: &Topology, policy: &Policy, units: &Units, mapped: &Mapped, kind: ObjectKind) -> Targets {
+    let mut targets: Vec<Target> = Vec::new();
+    let places = mapped.within.as_ref().unwrap_or(&mapped.objects);
+    if let Some(pes) = policy.pes {
+        let mut known: Vec<(&CpuSet, Vec<u32>)> = Vec::new();
+        let mut inside = Vec::new();
+        for place in places {
+            // Several devices may be in one place, whose processors are there only once.
+            if mapped.within.is_some()
+                && let Some((_, same)) = known.iter().find(|(other, _)| *other == place)
+            {
+                inside.push(same.clone());
+                continue;
+            }
+            let first = targets.len() as u32;
+            targets.extend(groups(topology, policy, units, place, pes));
+            let mine: Vec<u32> = (first..targets.len() as u32).collect();
+            known.push((place, mine.clone()));
+            inside.push(mine);
         }
-        Units { of_cpu, free: sets.iter().map(|s| !s.intersects(busy)).collect() }
+        return (targets, inside);
     }
-
-    /// Units with a hardware thread in the set.
-    fn count(&self, cpus: &CpuSet, only_free: bool) -> u32 {
-        let units = cpus.iter().filter_map(|cpu| self.of_cpu.get(cpu as usize).copied().flatten());
-        let mut seen: Vec<u32> = units.filter(|u| !only_free || self.free[*u as usize]).collect();
-        seen.sort_unstable();
-        seen.dedup();
-        seen.len() as u32
-    }
-
-    fn target(&self, object: &TopologyObject, topology: &Topology) -> Target {
-        let cpus = object.cpus.intersection(&topology.allowed);
-        let capacity = self.count(&cpus, true);
+    let limit = policy.limit.map_or(u32::MAX, u32::from);
+    targets.extend(bindable(topology, policy.unit, kind, units).into_iter().map(|cpus| {
+        let capacity = units.count_free(&cpus).min(limit);
         Target { cpus, capacity }
+    }));
+    let inside = match &mapped.within {
+        None => by_first_thread(places, &targets),
+        Some(_) => {
+            let here = |place: &CpuSet, target: &Target| target.cpus.intersects(place);
+            let list = |place| {
+                let numbered = targets.iter().enumerate();
+                numbered.filter(|(_, target)| here(place, target)).map(|(index, _)| index as u32).collect()
+            };
+            places.iter().map(list).collect()
+        }
+    };
+    (targets, inside)
+}
+
+/// What processes are bound to. A hardware thread stands for its core where cores are counted: two processes do not share one.
+fn bindable(topology: &Topology, cpus: CpuKind, kind: ObjectKind, units: &Units) -> Vec<CpuSet> {
+    if (kind, cpus) == (ObjectKind::HwThread, CpuKind::Core) {
+        return units.each().filter_map(|unit| unit.iter().next()).map(|cpu| CpuSet::from_iter([cpu])).collect();
     }
+    usable(topology, kind).map(|o| o.cpus.intersection(&topology.allowed)).collect()
+}
+
+/// `PE=n`: groups of n processors, none of them in two packages.
+fn groups(topology: &Topology, policy: &Policy, units: &Units, place: &CpuSet, pes: u16) -> Vec<Target> {
+    let packages: Vec<CpuSet> = usable(topology, ObjectKind::Package).map(|p| p.cpus.intersection(place)).collect();
+    let parts = if packages.is_empty() { vec![place.clone()] } else { packages };
+    let cut = |only_free: bool| -> Vec<Target> {
+        let group = |group: &[u32]| Target { cpus: units.cpus_of(group), capacity: 1 };
+        let part = |part: &CpuSet| units.inside(part, only_free).chunks_exact(usize::from(pes)).map(group).collect();
+        parts.iter().flat_map(|p: &CpuSet| -> Vec<Target> { part(p) }).collect()
+    };
+    let free = cut(true);
+    if free.is_empty() && policy.overload { cut(false) } else { free }
+}
+
+/// `pe-list`: each listed processor for one process, or all of them for every process.
+fn listed_targets(topology: &Topology, policy: &Policy, units: &Units, list: &PeList) -> Result<Targets, Trouble> {
+    let sets = listed(topology, policy.unit, &list.cpus).map_err(Trouble::NoSuchProcessor)?;
+    let capacity = |cpus: &CpuSet| units.count_free(cpus);
+    let targets: Vec<Target> = if list.ordered {
+        sets.into_iter().map(|cpus| Target { capacity: capacity(&cpus), cpus }).collect()
+    } else {
+        let mut cpus = CpuSet::new();
+        sets.iter().for_each(|set| cpus.union_with(set));
+        if usable(topology, ObjectKind::Package).filter(|p| p.cpus.intersects(&cpus)).count() > 1 {
+            return Err(Trouble::ListSpansPackages);
+        }
+        vec![Target { capacity: capacity(&cpus), cpus }]
+    };
+    let all = (0..targets.len() as u32).collect();
+    Ok((targets, vec![all]))
 }
 
 /// Targets by the object that holds their first hardware thread, without comparing all with all.
-fn inside(mapped: &[&TopologyObject], targets: &[Target], allowed: &CpuSet) -> Vec<Vec<u32>> {
+fn by_first_thread(mapped: &[CpuSet], targets: &[Target]) -> Vec<Vec<u32>> {
     let mut object_of: Vec<Option<usize>> = Vec::new();
     for (position, object) in mapped.iter().enumerate() {
-        for cpu in object.cpus.intersection(allowed).iter() {
+        for cpu in object.iter() {
             let cpu = cpu as usize;
             if object_of.len() <= cpu {
                 object_of.resize(cpu + 1, None);
@@ -142,32 +281,4 @@ fn dealt(weights: &[u32]) -> Vec<u32> {
         round += 1;
     }
     order
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn objects_are_dealt_round_after_round_and_small_ones_drop_out() {
-        assert_eq!(dealt(&[2, 3]), [0, 1, 0, 1, 1]);
-    }
-
-    #[test]
-    fn units_that_are_not_allowed_or_busy_do_not_count() {
-        let mut machine = Topology::uniform(2, 2, 2);
-        machine.allowed = (0..6).collect();
-        let busy = CpuSet::from_iter([1]);
-        let shape = Shape::new(&machine, Some(ObjectKind::Package), BindTo::Object(ObjectKind::Core), &busy);
-        assert_eq!(shape.deal, [0, 1]);
-        assert_eq!(shape.inside, [vec![0, 1], vec![2]]);
-        let capacities: Vec<u32> = shape.targets.iter().map(|t| t.capacity).collect();
-        assert_eq!(capacities, [0, 1, 1]);
-    }
-
-    #[test]
-    fn a_machine_without_the_object_has_none() {
-        let shape = Shape::new(&Topology::default(), Some(ObjectKind::Core), BindTo::None, &CpuSet::new());
-        assert_eq!((shape.objects, shape.capacity()), (0, 0));
-    }
 }

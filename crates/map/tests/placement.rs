@@ -4,7 +4,10 @@ mod common;
 
 use common::{all, job, nodes, placed, shown};
 use ferrite_map::{MapError, Occupancy, display, place};
-use ferrite_types::{DaemonRank, LocalRank, NodeId, NodeShare, ObjectKind, Topology};
+use ferrite_types::{
+    CpuChoice, CpuPart, CpuSet, DaemonRank, Device, DeviceKind, DeviceVendor, HostEntry, HostRef, LocalRank, MapBy,
+    NodeId, NodeShare, ObjectKind, Rank, RankLine, SeqLine, Topology,
+};
 
 fn machine() -> Topology {
     Topology::uniform(2, 4, 1)
@@ -27,7 +30,7 @@ fn two_processes_without_a_policy_go_by_core() {
 }
 
 #[test]
-fn more_processes_without_a_policy_go_by_package() {
+fn more_processes_without_a_policy_go_by_core_as_well() {
     insta::assert_snapshot!(shown(&job(&[Some(4)], "", "", ""), &nodes(2, 8, machine())));
 }
 
@@ -57,13 +60,15 @@ fn two_per_node_is_shown_with_its_ppr() {
 #[test]
 fn ppr_of_packages_binds_inside_of_each_package() {
     let map = placed(&job(&[None], "ppr:2:package", "", ""), &nodes(1, 8, machine())).unwrap();
+    assert_eq!(cpus(&map), "0-3 0-3 4-7 4-7");
+    let map = placed(&job(&[None], "ppr:2:package", "", "core"), &nodes(1, 8, machine())).unwrap();
     assert_eq!(cpus(&map), "0 1 4 5");
 }
 
 #[test]
 fn by_package_deals_to_packages_in_turn_and_the_ranking_decides_who_is_who() {
     let pool = nodes(2, 4, machine());
-    let of = |rank_by| cpus(&placed(&job(&[Some(6)], "package", rank_by, ""), &pool).unwrap());
+    let of = |rank_by| cpus(&placed(&job(&[Some(6)], "package", rank_by, "core"), &pool).unwrap());
     assert_eq!(of("fill"), "0 1 4 5 0 4");
     assert_eq!(of("slot"), "0 4 1 5 0 4");
     assert_eq!(of("span"), "0 4 0 4 1 5");
@@ -94,10 +99,7 @@ fn oversubscription_spreads_evenly_and_unbinds() {
     let pool = nodes(2, 2, Topology::uniform(1, 2, 1));
     let map = placed(&job(&[Some(7)], ":oversubscribe", "slot", ""), &pool).unwrap();
     assert_eq!(order(&map), "n0 n0 n0 n0 n1 n1 n1");
-    assert_eq!(
-        (map.policies[0].map_by.as_str(), map.policies[0].bind_to.as_str()),
-        ("BYPACKAGE:OVERSUBSCRIBE", "NONE")
-    );
+    assert_eq!((map.policies[0].map_by.as_str(), map.policies[0].bind_to.as_str()), ("BYCORE:OVERSUBSCRIBE", "NONE"));
     assert!(map.procs.iter().all(|p| p.cpus.is_none()));
 }
 
@@ -112,11 +114,14 @@ fn max_slots_is_a_limit_even_with_oversubscription() {
 }
 
 #[test]
-fn stated_slots_beyond_the_cores_leave_that_node_unbound_unless_binding_was_asked_for() {
+fn stated_slots_beyond_the_cores_leave_the_job_unbound_unless_binding_was_asked_for() {
     let mut pool = nodes(2, 2, Topology::uniform(1, 2, 1));
     pool[0].slots = 3;
     let map = placed(&job(&[Some(5)], "slot", "", ""), &pool).unwrap();
-    assert_eq!(cpus(&map), "- - - 0 1");
+    assert_eq!(cpus(&map), "- - - - -");
+    // What fits on the cores of all nodes is bound, on the next node if need be.
+    let map = placed(&job(&[Some(4)], "core", "", ""), &pool).unwrap();
+    assert_eq!((order(&map).as_str(), cpus(&map).as_str()), ("n0 n0 n1 n1", "0 1 0 1"));
     insta::assert_snapshot!(shown(&job(&[Some(5)], "slot", "", "core"), &pool));
     let map = placed(&job(&[Some(5)], "slot", "", "core:overload-allowed"), &pool).unwrap();
     assert_eq!(cpus(&map), "0 1 0 0 1");
@@ -207,4 +212,199 @@ fn the_allocation_and_the_xml_form() {
     pool[1].slots_inuse = 1;
     let map = placed(&job(&[Some(3)], "core", "", ""), &pool).unwrap();
     insta::assert_snapshot!(display::allocation("job@1", 0, &pool) + &display::job_map_xml(&map, &pool));
+}
+
+#[test]
+fn several_processors_for_each_process_stay_in_one_package() {
+    let map = placed(&job(&[Some(3)], "package:PE=2", "", ""), &nodes(1, 8, machine())).unwrap();
+    assert_eq!(cpus(&map), "0-1 2-3 4-5");
+    let map = placed(&job(&[Some(4)], "slot:PE=3", "", ""), &nodes(2, 8, machine())).unwrap();
+    assert_eq!(cpus(&map), "0-2 4-6 0-2 4-6");
+    let map = placed(&job(&[Some(2)], "core:PE=2:HWTCPUS", "", ""), &nodes(1, 8, Topology::uniform(1, 2, 2))).unwrap();
+    assert_eq!((cpus(&map).as_str(), map.policies[0].bind_to.as_str()), ("0-1 2-3", "HWTHREAD:IF-SUPPORTED"));
+}
+
+#[test]
+fn with_span_a_job_that_does_not_fill_the_nodes_uses_all_of_them() {
+    let pool = nodes(3, 4, machine());
+    let map = placed(&job(&[Some(8)], "core:SPAN", "", ""), &pool).unwrap();
+    assert_eq!(order(&map), "n0 n0 n0 n1 n1 n1 n2 n2");
+    let map = placed(&job(&[Some(10)], "package:SPAN", "", "core"), &pool).unwrap();
+    assert_eq!(order(&map), "n0 n0 n1 n1 n2 n2 n0 n0 n1 n2");
+    assert_eq!(cpus(&map), "0 4 0 4 0 4 1 5 1 1");
+}
+
+#[test]
+fn listed_processors_are_for_everybody_or_one_for_each() {
+    let pool = nodes(2, 8, machine());
+    let map = placed(&job(&[Some(6)], "pe-list=0-3", "", ""), &pool).unwrap();
+    assert_eq!((order(&map).as_str(), cpus(&map).as_str()), ("n0 n0 n0 n0 n1 n1", "0-3 0-3 0-3 0-3 0-3 0-3"));
+    let map = placed(&job(&[None], "pe-list=0,3,5-6:ORDERED", "", ""), &pool).unwrap();
+    assert_eq!(cpus(&map), "0 3 5 6 0 3 5 6");
+    assert_eq!(map.policies[0].cpu_set.as_deref(), Some("0,3,5-6"));
+}
+
+#[test]
+fn no_more_than_the_limit_is_bound_to_one_object() {
+    let map = placed(&job(&[Some(5)], "package", "", "core:limit=1"), &nodes(1, 8, machine())).unwrap();
+    assert_eq!(cpus(&map), "0 1 2 4 5");
+    let map = placed(&job(&[Some(3)], "package", "", "package:limit=1"), &nodes(2, 8, machine())).unwrap();
+    assert_eq!((order(&map).as_str(), cpus(&map).as_str()), ("n0 n0 n1", "0-3 4-7 0-3"));
+}
+
+#[test]
+fn hardware_threads_are_slots_where_nobody_stated_any() {
+    let mut pool = nodes(1, 4, Topology::uniform(1, 4, 2));
+    let spec = job(&[Some(8)], "core:HWTCPUS", "", "");
+    let map = placed(&spec, &pool).unwrap();
+    assert_eq!(cpus(&map), "0 1 2 3 4 5 6 7");
+    let mut occupancy = Occupancy::default();
+    occupancy.claim(&mut pool, &map).unwrap();
+    occupancy.release(&mut pool, &map);
+    pool[0].slots_given = true;
+    assert!(matches!(placed(&spec, &pool), Err(MapError::NotEnoughSlots { free: 4, .. })));
+}
+
+#[test]
+fn each_app_may_have_its_own_placement_and_takes_what_the_others_left() {
+    let pool = nodes(2, 8, machine());
+    let mut spec = job(&[Some(3), Some(2)], "package", "", "");
+    spec.apps[1].map = Some(job(&[None], "core", "", "hwthread").map);
+    let map = placed(&spec, &pool).unwrap();
+    assert_eq!(cpus(&map), "0-3 0-3 4-7 2 3");
+    insta::assert_snapshot!(display::job_map("job@1", &map, &pool, false));
+}
+
+fn host(name: &str) -> HostRef {
+    HostRef::Host(HostEntry::named(name))
+}
+
+fn choice(parts: &[(Option<u32>, &[u32])]) -> Option<CpuChoice> {
+    let part = |(package, cpus): &(Option<u32>, &[u32])| CpuPart {
+        package: *package,
+        cpus: Some(cpus.iter().copied().collect()).filter(|cpus: &CpuSet| !cpus.is_empty()),
+    };
+    Some(CpuChoice { parts: parts.iter().map(part).collect() })
+}
+
+/// The nodes of these lines.
+fn at(places: &[u32]) -> Vec<NodeShare> {
+    places.iter().map(|node| NodeShare { node: NodeId(*node), cap: None }).collect()
+}
+
+fn rankfile(lines: &[(u32, &str, Option<CpuChoice>)], np: Option<u32>, bind_to: &str) -> ferrite_types::JobSpec {
+    let mut spec = job(&[np], "", "", bind_to);
+    let line = |(rank, name, cpus): &(u32, &str, Option<CpuChoice>)| RankLine {
+        rank: Rank(*rank),
+        host: host(name),
+        cpus: cpus.clone(),
+    };
+    spec.map.by = Some(MapBy::RankFile(lines.iter().map(line).collect()));
+    spec
+}
+
+#[test]
+fn a_rankfile_says_where_each_rank_is_and_what_it_is_bound_to() {
+    let pool = nodes(2, 8, machine());
+    let lines = [
+        (1, "n0", choice(&[(Some(0), &[])])),
+        (0, "n1", choice(&[(Some(1), &[0, 1])])),
+        (2, "n1", choice(&[(None, &[0]), (Some(1), &[2, 3])])),
+    ];
+    let shares = [at(&[0, 1, 1])];
+    let map = place(&rankfile(&lines, None, ""), &pool, &shares, &Occupancy::default()).unwrap();
+    assert_eq!((order(&map).as_str(), cpus(&map).as_str()), ("n1 n0 n1", "4-5 0-3 0,6-7"));
+    let policy = &map.policies[0];
+    assert_eq!((policy.mapper.as_str(), policy.map_by.as_str()), ("rank_file", "BYUSER:NOOVERSUBSCRIBE"));
+    let refused = |np, lines: &[_]| {
+        place(&rankfile(lines, np, ""), &pool, &[at(&[0, 1, 1])[..lines.len()].to_vec()], &Occupancy::default())
+            .unwrap_err()
+    };
+    let all = [
+        refused(Some(4), &lines),
+        refused(None, &[(0, "n0", choice(&[(None, &[0, 1])])), (1, "n0", choice(&[(None, &[8])]))]),
+        refused(None, &[(0, "n0", choice(&[(Some(2), &[0])]))]),
+    ];
+    insta::assert_snapshot!(all.map(|error| error.to_string()).join("\n--\n"));
+}
+
+#[test]
+fn two_lines_share_a_processor_only_with_leave() {
+    let pool = nodes(1, 8, machine());
+    let lines = [(0, "n0", choice(&[(None, &[0, 1])])), (1, "n0", choice(&[(None, &[1, 2])]))];
+    let shares = [at(&[0, 0])];
+    let refused = place(&rankfile(&lines, None, ""), &pool, &shares, &Occupancy::default()).unwrap_err();
+    insta::assert_snapshot!(refused.to_string());
+    let map = place(&rankfile(&lines, None, "core:overload-allowed"), &pool, &shares, &Occupancy::default()).unwrap();
+    assert_eq!(cpus(&map), "0-1 1-2");
+}
+
+#[test]
+fn a_sequence_puts_one_process_at_each_line_and_binds_it_there() {
+    let pool = nodes(2, 2, machine());
+    let line = |name, cpus| SeqLine { host: host(name), cpus };
+    let list = vec![line("n1", choice(&[(None, &[2])])), line("n0", None), line("n1", None)];
+    let mut spec = job(&[None], "", "", "core");
+    spec.map.by = Some(MapBy::Seq(list));
+    let map = place(&spec, &pool, &[at(&[1, 0, 1])], &Occupancy::default()).unwrap();
+    assert_eq!((order(&map).as_str(), cpus(&map).as_str()), ("n1 n0 n1", "2 0 0"));
+    spec.apps[0].np = Some(4);
+    let short = place(&spec, &pool, &[at(&[1, 0, 1])], &Occupancy::default()).unwrap_err();
+    spec.apps[0].np = None;
+    let crowded = place(&spec, &pool, &[at(&[1, 1, 1])], &Occupancy::default()).unwrap_err();
+    insta::assert_snapshot!(format!("{short}\n--\n{crowded}"));
+}
+
+/// Two packages of four cores, a graphics processor at each and a second one at the first.
+fn with_devices() -> Topology {
+    let mut machine = machine();
+    let gpu = |index: u32, cpus: std::ops::Range<u32>| Device {
+        kind: DeviceKind::Gpu,
+        name: format!("cuda{index}"),
+        vendor: DeviceVendor::Nvidia,
+        index,
+        uuid: Some(format!("GPU-{index}")),
+        cpus: cpus.collect(),
+    };
+    machine.devices = vec![gpu(0, 0..4), gpu(1, 0..4), gpu(2, 4..8)];
+    machine
+}
+
+#[test]
+fn a_device_takes_one_process_that_is_bound_next_to_it() {
+    let pool = nodes(2, 8, with_devices());
+    let devices = |map: &ferrite_types::JobMap| map.procs.iter().map(|p| p.devices.clone()).collect::<Vec<_>>();
+    let map = placed(&job(&[Some(4)], "device=gpu", "", "core"), &pool).unwrap();
+    assert_eq!((order(&map).as_str(), cpus(&map).as_str()), ("n0 n0 n0 n1", "0 1 4 0"));
+    assert_eq!(devices(&map), [[0], [1], [2], [0]]);
+    let map = placed(&job(&[Some(2)], "device=gpu:interleave", "", "numa"), &pool).unwrap();
+    assert_eq!((cpus(&map).as_str(), devices(&map)), ("0-3 4-7", vec![vec![0], vec![2]]));
+    let map = placed(&job(&[Some(8)], "device=gpu:shared", "slot", "core"), &nodes(1, 8, with_devices())).unwrap();
+    assert_eq!(map.procs.len(), 8);
+    let map = placed(&job(&[Some(2)], "device=gpu:ndev=2", "", "core"), &pool).unwrap();
+    assert_eq!((order(&map).as_str(), devices(&map)), ("n0 n1", vec![vec![0, 1], vec![0, 1]]));
+    let all = [
+        shown(&job(&[Some(7)], "device=gpu", "", "core"), &pool),
+        shown(&job(&[Some(1)], "device=gpu:ndev=4", "", "core"), &pool),
+        shown(&job(&[Some(1)], "device=network", "", ""), &pool),
+        shown(&job(&[Some(1)], "device=mlx5_0", "", ""), &pool),
+    ];
+    insta::assert_snapshot!(all.join("\n--\n"));
+}
+
+#[test]
+fn every_refusal_about_processors_says_what_would_work() {
+    let pool = nodes(2, 8, machine());
+    let all = [
+        shown(&job(&[Some(9)], "package:PE=2", "", ""), &pool),
+        shown(&job(&[Some(2)], "core:PE=2", "", ""), &pool),
+        shown(&job(&[Some(2)], "package:PE=5", "", ""), &pool),
+        shown(&job(&[Some(2)], "package:PE=2", "", "package"), &pool),
+        shown(&job(&[Some(2)], "pe-list=0-3", "", "none"), &pool),
+        shown(&job(&[Some(2)], "pe-list=0,7", "", ""), &pool),
+        shown(&job(&[Some(2)], "pe-list=6-9", "", ""), &pool),
+        shown(&job(&[Some(5)], "package", "", "package:limit=1"), &pool),
+        shown(&job(&[Some(2)], "numa", "", "package"), &pool),
+    ];
+    insta::assert_snapshot!(all.join("\n--\n"));
 }

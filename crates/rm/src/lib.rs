@@ -21,4 +21,4 @@ pub use launcher::{DaemonCommand, LaunchError, Launcher, SshOptions, daemon_comm
 pub use name::ThisMachine;
 pub use params::{ParamError, Params};
 pub use places::PlacesError;
-pub use select::{SelectError, select};
+pub use select::{SelectError, select, select_places};

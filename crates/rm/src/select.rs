@@ -66,17 +66,29 @@ pub fn select(nodes: &[NodeRecord], selection: &HostSelection, keep_fqdn: bool) 
         let ready = nodes.iter().filter(|node| node.daemon.is_some());
         return Ok(ready.map(|node| NodeShare { node: node.id, cap: None }).collect());
     }
-    let pool = Pool::new(nodes, keep_fqdn);
-    let mut chosen: Vec<Choice> = (0..nodes.len()).map(Choice::whole).collect();
-    for (by, refs) in [("the hostfile", &selection.hostfile), ("--host", &selection.hosts)] {
-        if !refs.is_empty() {
-            chosen = pool.filter(&chosen, refs)?;
-            if chosen.is_empty() {
-                return Err(SelectError::NothingLeft { by, known: some_of(nodes.iter().map(|n| n.name.as_str())) });
-            }
-        }
-    }
+    let chosen = Pool::new(nodes, keep_fqdn).chosen(selection)?;
     Ok(chosen.iter().map(|c| NodeShare { node: nodes[c.at].id, cap: c.cap }).collect())
+}
+
+/// The node of each line of a rankfile or sequence, among those that the selection leaves.
+///
+/// # Errors
+/// Names what a line asks for and is not there.
+pub fn select_places<'h>(
+    nodes: &[NodeRecord],
+    selection: &HostSelection,
+    hosts: impl IntoIterator<Item = &'h HostRef>,
+    keep_fqdn: bool,
+) -> Result<Vec<NodeShare>, SelectError> {
+    let pool = Pool::new(nodes, keep_fqdn);
+    let chosen = pool.chosen(selection)?;
+    let place = |host: &HostRef| {
+        let kept = pool.filter(&chosen, std::slice::from_ref(host))?;
+        let nothing = || SelectError::NothingLeft { by: "a line", known: pool.names() };
+        let first = kept.first().ok_or_else(nothing)?;
+        Ok(NodeShare { node: nodes[first.at].id, cap: None })
+    };
+    hosts.into_iter().map(place).collect()
 }
 
 /// A node by its position, and how many of its slots may be used.
@@ -108,6 +120,24 @@ impl<'a> Pool<'a> {
         }
         let head = nodes.iter().position(|n| n.daemon == Some(DaemonRank::HEAD));
         Pool { nodes, index, head }
+    }
+
+    /// What hostfile and `--host` leave.
+    fn chosen(&self, selection: &HostSelection) -> Result<Vec<Choice>, SelectError> {
+        let mut chosen: Vec<Choice> = (0..self.nodes.len()).map(Choice::whole).collect();
+        for (by, refs) in [("the hostfile", &selection.hostfile), ("--host", &selection.hosts)] {
+            if !refs.is_empty() {
+                chosen = self.filter(&chosen, refs)?;
+                if chosen.is_empty() {
+                    return Err(SelectError::NothingLeft { by, known: self.names() });
+                }
+            }
+        }
+        Ok(chosen)
+    }
+
+    fn names(&self) -> String {
+        some_of(self.nodes.iter().map(|n| n.name.as_str()))
     }
 
     fn position(&self, name: &str) -> Option<usize> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use ferrite_types::{BindTo, EnvOp, JobId, Placement, ProcId, Rank, StdinTarget};
+use ferrite_types::{EnvOp, JobId, Placement, ProcId, Rank, StdinTarget};
 use ferrite_wire::{LaunchOrder, Message, ProcEnd, StartError};
 
 use super::Daemon;
@@ -62,13 +62,8 @@ impl Daemon {
         }
         let order = Arc::new(order);
         let oversubscribed = self.is_oversubscribed(order.map.on_daemon(self.me).count());
-        let registration = Registration {
-            order: order.clone(),
-            dvm: self.dvm.clone(),
-            daemon: self.me,
-            bind_to: order.spec.map.bind_to,
-            oversubscribed,
-        };
+        let registration =
+            Registration { order: order.clone(), dvm: self.dvm.clone(), daemon: self.me, oversubscribed };
         cx.effect(Effect::Pmix(PmixEffect::Register(Arc::new(registration))));
         let local: Vec<(Rank, Placement)> = order.map.on_daemon(self.me).map(|(rank, p)| (rank, p.clone())).collect();
         let job = LocalJob {
@@ -148,7 +143,7 @@ fn spawn_request(order: &LaunchOrder, rank: Rank, placement: &Placement, local_s
         wdir_given: wdir.is_some(),
         wdir: wdir.unwrap_or_else(|| app.submit_dir.clone()),
         env,
-        cpus: placement.cpus.clone().filter(|_| order.spec.map.bind_to != Some(BindTo::None)),
+        cpus: placement.cpus.clone(),
         stdin: reads_stdin(order, rank),
         merge_stderr: order.spec.output.merge_stderr,
     }

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use bytes::Bytes;
 use ferrite_map::{Occupancy, display, place};
-use ferrite_rm::select;
-use ferrite_types::{DaemonRank, JobId, JobMap, JobSpec, JobState, NodeRecord, NodeShare, Rank};
+use ferrite_rm::{select, select_places};
+use ferrite_types::{DaemonRank, JobId, JobMap, JobSpec, JobState, MapBy, NodeRecord, NodeShare, Rank};
 use ferrite_wire::Stream;
 
 use super::{Head, Job};
@@ -73,7 +73,18 @@ impl Head {
 
     fn shares_among(&self, spec: &JobSpec, nodes: &[NodeRecord]) -> Result<Vec<Vec<NodeShare>>, String> {
         let keep_fqdn = self.params.flag("prte_keep_fqdn_hostnames").unwrap_or(false);
-        let shares = spec.apps.iter().map(|app| select(nodes, &app.hosts, keep_fqdn).map_err(|e| e.to_string()));
+        let shares = spec.apps.iter().map(|app| {
+            let hosts = match &app.map.as_ref().unwrap_or(&spec.map).by {
+                Some(MapBy::RankFile(lines)) => lines.iter().map(|line| &line.host).collect(),
+                Some(MapBy::Seq(lines)) => lines.iter().map(|line| &line.host).collect(),
+                _ => Vec::new(),
+            };
+            match hosts.is_empty() {
+                true => select(nodes, &app.hosts, keep_fqdn),
+                false => select_places(nodes, &app.hosts, hosts, keep_fqdn),
+            }
+            .map_err(|e| e.to_string())
+        });
         shares.collect()
     }
 

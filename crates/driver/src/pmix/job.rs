@@ -160,7 +160,6 @@ pub(super) mod tests {
             order: Arc::new(order),
             dvm: "dvm".to_owned(),
             daemon: DaemonRank(daemon),
-            bind_to: None,
             oversubscribed: false,
         }
     }

@@ -1,0 +1,48 @@
+//! One app of a job while the job is placed.
+
+use std::sync::Arc;
+
+use ferrite_types::{AppContext, JobSpec, MapBy, MapRequest, Topology};
+
+use crate::error::MapError;
+use crate::place::{lists, policy_of};
+use crate::policy::{Mapper, Policy};
+use crate::seat::Seat;
+use crate::shape::Lists;
+
+/// See the module.
+pub(crate) struct App<'a> {
+    pub(crate) context: &'a AppContext,
+    pub(crate) request: &'a MapRequest,
+    pub(crate) policy: Policy,
+    /// Its nodes as indices of seats, with the cap on slots; with a file of places, the node of each line.
+    pub(crate) places: Vec<(usize, Option<u32>)>,
+    pub(crate) lists: Lists<'a>,
+}
+
+impl<'a> App<'a> {
+    pub(crate) fn new(
+        spec: &'a JobSpec,
+        context: &'a AppContext,
+        places: Vec<(usize, Option<u32>)>,
+        total: u64,
+        seats: &[Seat<'a>],
+    ) -> Result<App<'a>, MapError> {
+        let request = context.map.as_ref().unwrap_or(&spec.map);
+        let mut machines: Vec<&Arc<Topology>> = places.iter().map(|(seat, _)| &seats[*seat].record.topology).collect();
+        machines.dedup_by(|a, b| Arc::ptr_eq(a, b));
+        let policy = policy_of(request, &spec.map, total, machines.iter().map(|t| &***t))?;
+        Ok(App { context, request, policy, places, lists: lists(request) })
+    }
+
+    /// Placed by a list of places.
+    pub(crate) fn is_listed(&self) -> bool {
+        matches!(self.policy.map, Mapper::Seq | Mapper::RankFile)
+    }
+
+    /// Not the processors: there are not enough devices for so many processes.
+    pub(crate) fn devices_are_short(&self, there: u32) -> bool {
+        let shared = matches!(&self.request.by, Some(MapBy::Device(device)) if device.shared);
+        !shared && self.context.np.is_some_and(|np| np > there)
+    }
+}

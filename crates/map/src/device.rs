@@ -1,0 +1,173 @@
+//! Mapping by device: which devices a process gets, and the processors next to them. Source: the documentation of the reference
+//! (`--map-by device=`), reference inventory 1.5.
+
+use ferrite_types::{
+    BindTo, CpuSet, Device, DeviceKind, DeviceRequest, DeviceVendor, DeviceWanted, ObjectKind, Topology,
+};
+
+use crate::policy::kind_word;
+use crate::units::usable;
+
+/// What one process gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Group {
+    /// Positions in the machine's list of devices.
+    pub(crate) devices: Vec<u16>,
+    /// The processors of the smallest object that all of them hang on.
+    pub(crate) locality: CpuSet,
+    /// The processors next to one of them at least.
+    pub(crate) near: CpuSet,
+}
+
+/// Why a machine cannot be mapped by these devices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum DeviceTrouble {
+    /// There are fewer than one process needs: so many, of so many.
+    TooFew { there: u32, needed: u16 },
+    /// A graphics processor that its maker's libraries cannot be told by name.
+    Nameless(String),
+    /// The object to bind to is larger than what the device hangs on.
+    BindTooLarge { device: String, bind: ObjectKind, within: &'static str },
+}
+
+/// The devices of one process after the other, in the order in which processes get them.
+pub(crate) fn groups(topology: &Topology, request: &DeviceRequest, bind: BindTo) -> Result<Vec<Group>, DeviceTrouble> {
+    let mut order: Vec<u16> =
+        (0..topology.devices.len() as u16).filter(|d| wanted(&topology.devices[*d as usize], request)).collect();
+    if let Some(nameless) = order.iter().map(|d| &topology.devices[*d as usize]).find(|d| is_nameless(d)) {
+        return Err(DeviceTrouble::Nameless(nameless.name.clone()));
+    }
+    if let Some(level) = request.interleave {
+        order = interleaved(topology, &order, level);
+    }
+    let each = usize::from(request.per_process.max(1));
+    if order.len() < each {
+        return Err(DeviceTrouble::TooFew { there: order.len() as u32, needed: request.per_process.max(1) });
+    }
+    order.chunks_exact(each).map(|devices| group(topology, devices, bind)).collect()
+}
+
+fn wanted(device: &Device, request: &DeviceRequest) -> bool {
+    // What may not be used has nothing next to it that could be used.
+    match &request.wanted {
+        DeviceWanted::Kind(kind) => device.kind == *kind,
+        DeviceWanted::Named(name) => {
+            device.name == *name || device.uuid.as_ref().is_some_and(|uuid| uuid.eq_ignore_ascii_case(name))
+        }
+    }
+}
+
+/// A process that cannot be told which one is its own would use the same as all others.
+fn is_nameless(device: &Device) -> bool {
+    let by_number = device.vendor == DeviceVendor::Intel;
+    device.kind == DeviceKind::Gpu && !by_number && (device.uuid.is_none() || device.vendor == DeviceVendor::Other)
+}
+
+fn group(topology: &Topology, devices: &[u16], bind: BindTo) -> Result<Group, DeviceTrouble> {
+    let mut near = CpuSet::new();
+    for device in devices {
+        let cpus = topology.devices[*device as usize].cpus.intersection(&topology.allowed);
+        near.union_with(if cpus.is_empty() { &topology.allowed } else { &cpus });
+    }
+    let (within, locality) = ancestor(topology, &near);
+    if let BindTo::Object(kind) = bind {
+        let fits = |cpus: &CpuSet| cpus.intersects(&near) && cpus.intersection(&locality) == *cpus;
+        let found = usable(topology, kind).any(|o| fits(&o.cpus.intersection(&topology.allowed)));
+        if !found {
+            let device = topology.devices[devices[0] as usize].name.clone();
+            return Err(DeviceTrouble::BindTooLarge { device, bind: kind, within });
+        }
+    }
+    Ok(Group { devices: devices.to_vec(), locality, near })
+}
+
+/// The smallest object that holds all of these processors.
+fn ancestor(topology: &Topology, cpus: &CpuSet) -> (&'static str, CpuSet) {
+    let allowed = |o: &ferrite_types::TopologyObject| o.cpus.intersection(&topology.allowed);
+    let holding = topology.objects.iter().flat_map(|(kind, list)| list.iter().map(move |o| (*kind, allowed(o))));
+    let holding = holding.filter(|(_, object)| object.intersection(cpus) == *cpus);
+    let smallest = holding.min_by_key(|(kind, object)| (object.len(), *kind));
+    smallest.map_or(("node", topology.allowed.clone()), |(kind, object)| (kind_word(kind), object))
+}
+
+/// One of each object of that level in turn.
+fn interleaved(topology: &Topology, order: &[u16], level: ObjectKind) -> Vec<u16> {
+    let objects = topology.of_kind(level);
+    let place = |device: &u16| objects.iter().position(|o| o.cpus.intersects(&topology.devices[*device as usize].cpus));
+    let mut queues: Vec<(Option<usize>, Vec<u16>)> = Vec::new();
+    for device in order {
+        let at = place(device);
+        match queues.iter_mut().find(|(object, _)| *object == at) {
+            Some((_, queue)) => queue.push(*device),
+            None => queues.push((at, vec![*device])),
+        }
+    }
+    let longest = queues.iter().map(|(_, queue)| queue.len()).max().unwrap_or(0);
+    (0..longest).flat_map(|round| queues.iter().filter_map(move |(_, queue)| queue.get(round).copied())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two packages of two NUMA domains of four cores; a GPU at domains 0, 1, 2 and 2.
+    fn machine() -> Topology {
+        let mut machine = Topology::uniform(2, 8, 1);
+        let domains = &mut machine.objects[1].1;
+        let domain =
+            |i: u32| ferrite_types::TopologyObject { os_index: i, cpus: (i * 4..i * 4 + 4).collect(), bytes: 0 };
+        *domains = (0..4).map(domain).collect();
+        let gpu = |(index, domain): (u32, u32)| Device {
+            kind: DeviceKind::Gpu,
+            name: format!("cuda{index}"),
+            vendor: DeviceVendor::Nvidia,
+            index,
+            uuid: Some(format!("GPU-{index}")),
+            cpus: (domain * 4..domain * 4 + 4).collect(),
+        };
+        machine.devices = [(0, 0), (1, 1), (2, 2), (3, 2)].into_iter().map(gpu).collect();
+        machine
+    }
+
+    fn request(per_process: u16, interleave: Option<ObjectKind>) -> DeviceRequest {
+        DeviceRequest { wanted: DeviceWanted::Kind(DeviceKind::Gpu), interleave, shared: false, per_process }
+    }
+
+    fn devices(request: &DeviceRequest) -> Vec<Vec<u16>> {
+        let groups = groups(&machine(), request, BindTo::Object(ObjectKind::Core)).unwrap();
+        groups.into_iter().map(|group| group.devices).collect()
+    }
+
+    #[test]
+    fn devices_go_in_the_order_of_the_bus_unless_they_are_interleaved() {
+        assert_eq!(devices(&request(1, None)), [[0], [1], [2], [3]]);
+        assert_eq!(devices(&request(1, Some(ObjectKind::Package))), [[0], [2], [1], [3]]);
+        assert_eq!(devices(&request(2, Some(ObjectKind::Package))), [[0, 2], [1, 3]]);
+        assert_eq!(devices(&request(3, None)), [[0, 1, 2]]);
+    }
+
+    #[test]
+    fn several_devices_are_local_to_what_holds_them_all() {
+        let pairs = groups(&machine(), &request(2, None), BindTo::Object(ObjectKind::Numa)).unwrap();
+        let shown: Vec<String> = pairs.iter().map(|g| format!("{}/{}", g.near, g.locality)).collect();
+        assert_eq!(shown, ["0-7/0-7", "8-11/8-11"]);
+    }
+
+    #[test]
+    fn nothing_larger_than_the_place_of_the_device_is_bound_to() {
+        let one = groups(&machine(), &request(1, None), BindTo::Object(ObjectKind::Package));
+        let device = "cuda0".to_owned();
+        assert_eq!(one, Err(DeviceTrouble::BindTooLarge { device, bind: ObjectKind::Package, within: "numa" }));
+        assert!(groups(&machine(), &request(4, None), BindTo::Object(ObjectKind::Package)).is_ok());
+    }
+
+    #[test]
+    fn a_graphics_processor_without_a_name_for_its_library_is_refused() {
+        let mut machine = machine();
+        machine.devices[1].uuid = None;
+        let refused = groups(&machine, &request(1, None), BindTo::None);
+        assert_eq!(refused, Err(DeviceTrouble::Nameless("cuda1".to_owned())));
+        let named = DeviceRequest { wanted: DeviceWanted::Named("gpu-2".to_owned()), ..request(1, None) };
+        assert_eq!(groups(&machine, &named, BindTo::None).unwrap()[0].devices, [2]);
+    }
+}

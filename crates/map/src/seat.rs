@@ -1,0 +1,48 @@
+//! One node of a job while the job is placed: its slots, and how many of them are left.
+
+use ferrite_types::{CpuKind, NodeRecord, ObjectKind};
+
+use crate::units::usable;
+
+/// See the module.
+pub(crate) struct Seat<'a> {
+    pub(crate) record: &'a NodeRecord,
+    /// Processes of this job so far.
+    pub(crate) placed: u32,
+}
+
+impl<'a> Seat<'a> {
+    pub(crate) fn new(record: &'a NodeRecord) -> Seat<'a> {
+        Seat { record, placed: 0 }
+    }
+
+    /// Its slots. Where nobody stated any, a job that counts hardware threads has one for each of them.
+    pub(crate) fn slots(&self, cpus: CpuKind) -> u32 {
+        slots_for(self.record, cpus)
+    }
+
+    /// Slots that are free, and processes that fit at all (`max_slots`).
+    pub(crate) fn free_and_room(&self, cpus: CpuKind) -> (u32, u32) {
+        let NodeRecord { max_slots, slots_inuse, .. } = *self.record;
+        let max = if max_slots == 0 { u32::MAX } else { max_slots };
+        let taken = slots_inuse.saturating_add(self.placed);
+        let room = max.saturating_sub(taken);
+        (self.slots(cpus).saturating_sub(taken).min(room), room)
+    }
+
+    /// True when it has more processes than slots.
+    pub(crate) fn is_over(&self, cpus: CpuKind) -> bool {
+        self.record.slots_inuse.saturating_add(self.placed) > self.slots(cpus) && self.placed > 0
+    }
+
+    /// Objects of a kind that may be used.
+    pub(crate) fn usable(&self, kind: ObjectKind) -> u32 {
+        usable(&self.record.topology, kind).count() as u32
+    }
+}
+
+/// See [`Seat::slots`].
+pub(crate) fn slots_for(record: &NodeRecord, cpus: CpuKind) -> u32 {
+    let counted = cpus == CpuKind::HwThread && !record.slots_given;
+    if counted { record.slots.max(usable(&record.topology, ObjectKind::HwThread).count() as u32) } else { record.slots }
+}

@@ -1,0 +1,176 @@
+//! Which message a job deserves that cannot be placed: the arithmetic of its nodes, or what a machine lacks.
+
+use ferrite_types::{BindTo, CpuSet, DeviceWanted, MapBy, ObjectKind, Topology};
+
+use crate::app::App;
+use crate::count::{Limit, TooMany};
+use crate::desk::Desks;
+use crate::device::DeviceTrouble;
+use crate::error::{self, Binding, MapError, NodeProcessors, NodeSlots};
+use crate::place::{Job, program};
+use crate::policy::{Mapper, kind_word, map_kind, map_name, unit_kind};
+use crate::seat::Seat;
+use crate::shape::Trouble;
+use crate::units::{Units, usable};
+
+impl<'a> Job<'a> {
+    pub(crate) fn too_many(
+        &self,
+        why: TooMany,
+        app: &App<'a>,
+        limits: &[Limit],
+        desks: Option<&Desks<'a>>,
+    ) -> MapError {
+        let total = |of: fn(&Limit) -> u32| limits.iter().fold(0u32, |sum, l| sum.saturating_add(of(l)));
+        let policy = &app.policy;
+        let program = program(app.context);
+        let asked = app.context.np.or_else(|| match policy.map {
+            Mapper::PerNode(per) | Mapper::PerObject(per, _) => Some(per.saturating_mul(total(|l| l.objects))),
+            _ => None,
+        });
+        match why {
+            TooMany::Slots => {
+                MapError::NotEnoughSlots { asked, program, free: total(|l| l.free), nodes: self.node_slots(app) }
+            }
+            TooMany::Room => MapError::MaxSlots { asked: asked.unwrap_or_default(), program, room: total(|l| l.room) },
+            TooMany::Ppr(given) => MapError::PprConflict {
+                asked: asked.unwrap_or_default(),
+                per: policy.ppr_text().unwrap_or_default(),
+                units: error::count(total(|l| l.objects), ppr_unit(policy.map)),
+                total: given,
+                program,
+            },
+            TooMany::Processors(there) if policy.map == Mapper::Device && app.devices_are_short(there) => {
+                MapError::DevicesTaken { asked: asked.unwrap_or_default(), there, program }
+            }
+            TooMany::Processors(_) => self.overload(app, desks),
+        }
+    }
+
+    pub(crate) fn overload(&self, app: &App<'a>, desks: Option<&Desks<'a>>) -> MapError {
+        let policy = &app.policy;
+        let BindTo::Object(kind) = policy.bind else {
+            return MapError::NoProcesses { program: program(app.context) };
+        };
+        let describe = |&(seat, cap): &(usize, Option<u32>)| {
+            let (slots, _) = self.seats[seat].free_and_room(policy.cpus);
+            let slots = slots.min(cap.unwrap_or(u32::MAX));
+            let (processors, free, room) = desks.map_or((0, 0, 0), |desks| {
+                let shape = desks.shape(seat);
+                (shape.processors.0, shape.processors.1, shape.capacity.unwrap_or_else(|| shape.room()))
+            });
+            NodeProcessors {
+                name: self.seats[seat].record.name.clone(),
+                slots,
+                processors,
+                free,
+                room: room.min(slots),
+            }
+        };
+        MapError::Overload {
+            asked: app.context.np,
+            program: program(app.context),
+            binding: Binding { kind, pes: policy.pes, limit: policy.limit, unit: kind_word(unit_kind(policy.unit)) },
+            nodes: app.places.iter().map(describe).collect(),
+        }
+    }
+
+    /// A list that wants more processes on a node than it has slots for.
+    pub(crate) fn shortage(&self, app: &App<'a>, seat: usize, asked: u32, free: u32) -> MapError {
+        let name = &self.seats[seat].record.name;
+        let nodes = self.node_slots(app).into_iter().filter(|node| node.name == *name).take(1).collect();
+        MapError::NotEnoughSlots { asked: Some(asked), program: program(app.context), free, nodes }
+    }
+
+    fn node_slots(&self, app: &App<'a>) -> Vec<NodeSlots> {
+        let describe = |&(seat, cap): &(usize, Option<u32>)| {
+            let Seat { record, placed } = &self.seats[seat];
+            NodeSlots {
+                name: record.name.clone(),
+                slots: self.seats[seat].slots(app.policy.cpus),
+                given: record.slots_given,
+                inuse: record.slots_inuse,
+                earlier: *placed,
+                cap,
+            }
+        };
+        app.places.iter().map(describe).collect()
+    }
+
+    pub(crate) fn missing_object(&self, app: &App<'a>, seat: usize) -> MapError {
+        let record = self.seats[seat].record;
+        let kind = map_kind(app.policy.map).unwrap_or(ObjectKind::Core);
+        MapError::MissingObject { node: record.name.clone(), kind, has: kinds_of(&record.topology) }
+    }
+}
+
+fn ppr_unit(map: Mapper) -> &'static str {
+    map_kind(map).map_or("node", kind_word)
+}
+
+/// The message of the first node when the app cannot be placed on any.
+pub(crate) fn of_all(job: &Job<'_>, app: &App<'_>, desks: &Desks<'_>) -> Option<MapError> {
+    let well = |&(seat, _): &(usize, Option<u32>)| desks.shape(seat).trouble.is_none();
+    if app.places.iter().any(well) {
+        return None;
+    }
+    let (seat, _) = app.places[0];
+    let record = job.seats[seat].record;
+    let node = record.name.clone();
+    Some(match desks.shape(seat).trouble.clone()? {
+        Trouble::ProcessTooLarge(most) => MapError::ProcessTooLarge {
+            asked: app.policy.pes.unwrap_or(1),
+            map: map_name(app.policy.map),
+            node,
+            most,
+            larger: smallest_with(&record.topology, app),
+        },
+        Trouble::NoSuchProcessor(number) => MapError::NoSuchProcessor {
+            unit: kind_word(unit_kind(app.policy.unit)),
+            number,
+            node,
+            there: usable_numbers(&record.topology, unit_kind(app.policy.unit)),
+        },
+        Trouble::ListSpansPackages => {
+            MapError::ListSpansPackages { list: app.policy.pe_list.clone().unwrap_or_default(), node }
+        }
+        Trouble::NothingToBindTo(kind) => MapError::MissingBindObject { node, kind },
+        Trouble::Device(DeviceTrouble::TooFew { there, needed }) => {
+            MapError::TooFewDevices { needed, what: device_name(app), node, there }
+        }
+        Trouble::Device(DeviceTrouble::Nameless(device)) => MapError::NamelessDevice { device, node },
+        Trouble::Device(DeviceTrouble::BindTooLarge { device, bind, within }) => {
+            MapError::BindBeyondDevice { device, bind, within, node }
+        }
+    })
+}
+
+fn device_name(app: &App<'_>) -> String {
+    match &app.request.by {
+        Some(MapBy::Device(device)) => match &device.wanted {
+            DeviceWanted::Kind(kind) => format!("devices of class {}", format!("{kind:?}").to_lowercase()),
+            DeviceWanted::Named(name) => format!("devices called {name}"),
+        },
+        _ => "devices".to_owned(),
+    }
+}
+
+/// The smallest kind of object one of which has the processors for a process.
+fn smallest_with(topology: &Topology, app: &App<'_>) -> Option<ObjectKind> {
+    let pes = usize::from(app.policy.pes?);
+    let units = Units::new(topology, app.policy.unit, &CpuSet::new());
+    let enough = |kind: &ObjectKind| usable(topology, *kind).any(|o| units.inside(&o.cpus, false).len() >= pes);
+    let kinds = [ObjectKind::L2Cache, ObjectKind::L3Cache, ObjectKind::Numa, ObjectKind::Package];
+    kinds.into_iter().find(enough).filter(|_| app.policy.bind != BindTo::None)
+}
+
+fn usable_numbers(topology: &Topology, kind: ObjectKind) -> CpuSet {
+    let all = topology.of_kind(kind).iter().enumerate();
+    all.filter(|(_, o)| o.cpus.intersects(&topology.allowed)).map(|(number, _)| number as u32).collect()
+}
+
+/// Kinds that a machine has, for a message.
+pub(crate) fn kinds_of(topology: &Topology) -> String {
+    let kinds: Vec<&str> = topology.objects.iter().filter(|(_, l)| !l.is_empty()).map(|(k, _)| kind_word(*k)).collect();
+    if kinds.is_empty() { "nothing known".to_owned() } else { kinds.join(", ") }
+}
