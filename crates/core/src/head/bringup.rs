@@ -204,7 +204,7 @@ impl Head {
         if self.exit.begun() {
             return;
         }
-        if let Some(campaign) = self.campaigns.of_daemon(failure.rank) {
+        if let Some(campaign) = self.campaigns.of_newcomer(failure.rank) {
             return self.on_newcomer_not_launched(campaign, failure, cx);
         }
         let (node, cause) = (&failure.node, &failure.cause);

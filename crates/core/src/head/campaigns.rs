@@ -116,6 +116,11 @@ impl Campaigns {
         self.open.iter().find(|(_, campaign)| campaign.targets.contains_key(&rank)).map(|(id, _)| *id)
     }
 
+    /// The open grow that a daemon comes with. One that leaves may be lost as often as it likes.
+    pub(super) fn of_newcomer(&self, rank: DaemonRank) -> Option<CampaignId> {
+        self.of_daemon(rank).filter(|id| self.open[id].kind == CampaignKind::Grow)
+    }
+
     /// Grow campaigns that may still succeed.
     pub(super) fn coming(&self) -> impl Iterator<Item = &Campaign> {
         self.open.values().filter(|campaign| campaign.kind == CampaignKind::Grow && campaign.failure.is_none())

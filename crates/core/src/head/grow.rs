@@ -372,7 +372,7 @@ impl Head {
 
     /// The link to a daemon without a place is lost: it was on its way in, or has been told that it is not wanted.
     pub(crate) fn on_newcomer_lost(&mut self, rank: DaemonRank, cause: &str, cx: &mut Cx) {
-        let Some(id) = self.campaigns.of_daemon(rank) else { return };
+        let Some(id) = self.campaigns.of_newcomer(rank) else { return };
         let Some(campaign) = self.campaigns.open.get_mut(&id) else { return };
         if campaign.step == CampaignStep::RollingBack {
             if campaign.missing.remove(rank) && campaign.missing.is_empty() {

@@ -42,7 +42,7 @@ impl Head {
             return;
         }
         // It was not part of the DVM yet, elastic or not.
-        if let Some(campaign) = self.campaigns.of_daemon(rank) {
+        if let Some(campaign) = self.campaigns.of_newcomer(rank) {
             return self.on_target_lost(campaign, rank, cause, cx);
         }
         if !self.bringup.ready {
@@ -60,7 +60,9 @@ impl Head {
     }
 
     fn declare_deaths(&mut self, cx: &mut Cx) {
-        let reported = std::mem::take(&mut self.losses.reported);
+        let mut reported = std::mem::take(&mut self.losses.reported);
+        // One that was told to leave in the meantime departs with its campaign, by a crash as well as by itself.
+        reported.retain(|rank, _| cx.tree.contains(*rank));
         if reported.is_empty() || self.exit.begun() {
             return;
         }
