@@ -148,7 +148,19 @@ impl Node {
             }
             _ => daemon.on_link_lost(peer, cause, &mut cx),
         }
-        self.on_departed(now, peer, fx);
+        if !self.may_not_have_heard(now, peer, fx) {
+            self.on_departed(now, peer, fx);
+        }
+    }
+
+    /// True for a neighbour that has not acknowledged what tells it to leave, and is called about it. It may have closed a link that
+    /// it had before it got its place, and be on its way here by another.
+    fn may_not_have_heard(&mut self, now: Timestamp, peer: DaemonRank, fx: &mut Effects) -> bool {
+        if !self.departures.awaits(peer) || !self.transport.is_owed_by(peer) {
+            return false;
+        }
+        let (daemon, _, mut cx) = self.parts(now, fx);
+        daemon.call_leaver(peer, &mut cx)
     }
 
     fn on_heartbeat(&mut self, now: Timestamp, fx: &mut Effects) {

@@ -154,6 +154,11 @@ impl Transport {
         complete
     }
 
+    /// True for a child that has yet to acknowledge a broadcast.
+    pub(crate) fn is_owed_by(&self, child: DaemonRank) -> bool {
+        self.xcasts.owed_by(child).next().is_some()
+    }
+
     /// Nothing more is to be expected of a child. Returns what that completes.
     pub(crate) fn excuse(&mut self, now: Timestamp, child: DaemonRank, fx: &mut Effects) -> Vec<Delivery> {
         let owed = self.xcasts.child_lost(child);

@@ -218,6 +218,16 @@ impl Daemon {
         self.call(child, cx);
     }
 
+    /// The link to a child that leaves is lost, and nobody knows whether it has heard that it leaves. False when it cannot be
+    /// called.
+    pub(crate) fn call_leaver(&mut self, child: DaemonRank, cx: &mut Cx) -> bool {
+        let can_call = matches!(self.phase, Phase::Member) && self.lifeline.contacts.contains_key(&child);
+        if can_call && !self.is_called(child) {
+            self.call_child(child, "it was told to leave".to_owned(), cx);
+        }
+        can_call
+    }
+
     /// Answered by [`Daemon::on_member_linked`] or [`Daemon::on_call_failed`].
     fn call(&self, peer: DaemonRank, cx: &mut Cx) {
         let contact = self.lifeline.contacts.get(&peer).cloned().unwrap_or_default();
@@ -231,7 +241,8 @@ impl Daemon {
             return;
         }
         if let Some(cause) = self.lifeline.called.remove(&peer) {
-            if cx.tree.parent(peer) == Some(self.me) && !cx.tree.is_leaving(peer) {
+            // One that was told to leave in the meantime, or has left, is not lost.
+            if cx.tree.parent(peer) == Some(self.me) && cx.tree.contains(peer) {
                 let proof = if refused { "nobody listens there any more" } else { "it does not answer a call" };
                 let cause = format!("{cause}; {proof}");
                 cx.send_head(Message::DaemonLost { rank: peer, cause });
