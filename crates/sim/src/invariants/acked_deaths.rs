@@ -20,6 +20,8 @@ pub(super) struct AckedDeaths {
     alive: BTreeSet<DaemonRank>,
     /// Newcomers that are there.
     born: RankSet,
+    /// By wireup: who came with it.
+    came: BTreeMap<u64, RankSet>,
     /// By broadcast: who has it.
     known: BTreeMap<u64, RankSet>,
     /// There is a quiet phase, by which everything must have been heard.
@@ -35,6 +37,7 @@ impl AckedDeaths {
             first: scenario.daemons,
             alive: BTreeSet::new(),
             born: RankSet::new(),
+            came: BTreeMap::new(),
             known: BTreeMap::new(),
             quiet,
         }
@@ -47,18 +50,22 @@ impl AckedDeaths {
         if self.known.contains_key(&seq) {
             return;
         }
+        // Who comes with a wireup hears with it what was before its time: also what the head had nobody to send to then, and sends
+        // when somebody is linked again.
+        let mut known = RankSet::new();
+        self.came.range(seq..).for_each(|(_, come)| known.insert_all(come));
         match message {
             Message::Died { ranks: out } | Message::Shrink { targets: out } => {
                 self.alive.retain(|rank| !out.contains(*rank));
             }
             Message::Wireup(wireup) => {
-                // What was before their time they hear with it.
-                self.known.values_mut().for_each(|known| known.insert_all(&wireup.come));
+                self.came.insert(seq, wireup.come.clone());
+                self.known.range_mut(..seq).for_each(|(_, known)| known.insert_all(&wireup.come));
                 self.alive.extend(wireup.come.iter().filter(|rank| self.born.contains(*rank)));
             }
             _ => return,
         }
-        self.known.insert(seq, RankSet::new());
+        self.known.insert(seq, known);
     }
 }
 
