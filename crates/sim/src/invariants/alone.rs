@@ -60,6 +60,7 @@ impl Invariant for Alone {
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         match what {
             Observation::Fault { at, fault } => self.silence.begin(*at, fault),
+            Observation::Born { rank } => self.silence.born(*rank),
             Observation::Gone { rank, at, .. } => {
                 self.above.retain(|(end, _)| end != rank);
                 return self.is_over(*at, *rank);

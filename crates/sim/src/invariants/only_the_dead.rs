@@ -30,6 +30,7 @@ impl Invariant for OnlyTheDead {
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         match what {
             Observation::Fault { at, fault } => self.silence.begin(*at, fault),
+            Observation::Born { rank } => self.silence.born(*rank),
             Observation::Gone { rank, .. } => {
                 self.gone.insert(*rank);
             }

@@ -37,6 +37,13 @@ impl Silence {
         }
     }
 
+    /// Somebody begins to live: nobody could be stopped before.
+    pub(super) fn born(&mut self, rank: DaemonRank) {
+        if let Some(spans) = self.spans.get_mut(&rank) {
+            spans.retain(|span| !span.stopped);
+        }
+    }
+
     /// For how much of the time between `from` and `to` one of these could not be heard.
     pub(super) fn within(&self, ranks: &[DaemonRank], from: Time, to: Time) -> Time {
         let spans = ranks.iter().filter_map(|rank| self.spans.get(rank)).flatten();
@@ -76,5 +83,16 @@ mod tests {
         assert_eq!(silence.within(&[DaemonRank(3)], 0, 100), 0);
         assert_eq!(silence.longer_than(10).count(), 2);
         assert_eq!(silence.longer_than(11).count(), 0);
+    }
+
+    #[test]
+    fn who_is_not_there_is_not_stopped_and_may_be_when_it_is() {
+        let rank = DaemonRank(1);
+        let mut silence = Silence::default();
+        silence.begin(0, &Fault::Pause(rank, 50));
+        silence.begin(0, &Fault::Isolate(rank, 10));
+        silence.born(rank);
+        silence.begin(20, &Fault::Pause(rank, 100));
+        assert_eq!(silence.within(&[rank], 0, 200), 110);
     }
 }
