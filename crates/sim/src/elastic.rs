@@ -49,19 +49,20 @@ pub enum Asker {
     Process(u32),
 }
 
-impl Elastic {
-    /// How long all of it may take after the last request: each may wait for all before it, and each for its launch and for the
-    /// way back.
+impl Scenario {
+    /// How long all changes of size may take after the last request, those that jobs bring along included: each may wait for all
+    /// before it, and each for its launch and for the way back.
     #[must_use]
     pub fn settles_after(&self) -> Time {
         const WAY_BACK_S: Time = 25;
-        let timeout = if self.launch_timeout_s == 0 { 60 } else { Time::from(self.launch_timeout_s) };
-        let each = (timeout + WAY_BACK_S) * 1_000_000 + self.slowest_release;
-        self.resizes.iter().map(|plan| plan.at).max().map_or(0, |last| last + each * self.resizes.len() as Time)
+        let Elastic { launch_timeout_s, slowest_release, resizes, .. } = &self.elastic;
+        let timeout = if *launch_timeout_s == 0 { 60 } else { Time::from(*launch_timeout_s) };
+        let each = (timeout + WAY_BACK_S) * 1_000_000 + slowest_release;
+        let of_jobs = self.jobs.iter().filter(|job| job.grow.is_some()).map(|job| job.at);
+        let requests: Vec<Time> = resizes.iter().map(|plan| plan.at).chain(of_jobs).collect();
+        requests.iter().max().map_or(0, |last| last + each * requests.len() as Time)
     }
-}
 
-impl Scenario {
     /// The request of the plan of this number, when a client makes it.
     #[must_use]
     pub fn resize_request(&self, plan: usize) -> RequestId {

@@ -180,7 +180,7 @@ impl Scenario {
         const SETTLED: Time = 30_000_000;
         let faults = self.faults.iter().map(|(at, fault)| at + fault.lasts()).max().unwrap_or(0);
         let late = self.fates.iter().map(|(_, fate)| if let Fate::Late(time) = fate { *time } else { 0 });
-        let resizes = if self.resizes() { self.elastic.settles_after() + late.max().unwrap_or(0) } else { 0 };
+        let resizes = if self.resizes() { self.settles_after() + late.max().unwrap_or(0) } else { 0 };
         faults.max(resizes) + SETTLED
     }
 
