@@ -22,6 +22,10 @@ pub(super) struct ReallyGone {
     answered: BTreeSet<CampaignId>,
     /// How often each order was acknowledged to the head, by whom.
     acked: BTreeMap<(u64, DaemonRank), u32>,
+    /// By daemon: those of whom it has heard that they leave.
+    heard: BTreeMap<DaemonRank, RankSet>,
+    /// Who finds out now that it has lost whom.
+    losing: Option<[DaemonRank; 2]>,
     ending: bool,
 }
 
@@ -35,6 +39,8 @@ impl ReallyGone {
             offered: BTreeSet::new(),
             answered: BTreeSet::new(),
             acked: BTreeMap::new(),
+            heard: BTreeMap::new(),
+            losing: None,
             ending: false,
         }
     }
@@ -85,8 +91,30 @@ impl ReallyGone {
         }
     }
 
-    /// What comes to the head about an order: acknowledgements from those who hang on it, and no reports of losses.
-    fn hears(&mut self, input: &Input, message: Option<&Message>) -> Result<(), String> {
+    /// A daemon is about to handle something.
+    fn learns(&mut self, rank: DaemonRank, input: &Input, message: Option<&Message>) {
+        self.losing = match input {
+            Input::LinkLost { peer, .. } | Input::ConnectFailed { peer, .. } => Some([rank, *peer]),
+            _ => None,
+        };
+        if let Some(Message::Shrink { targets }) = message {
+            self.heard.entry(rank).or_default().insert_all(targets);
+        }
+    }
+
+    /// Whoever has heard that a daemon leaves does not report its loss. Others may: a daemon can hear of the order before its parent
+    /// does, from a child that has moved up, and the head does not listen then.
+    fn reports(&self, rank: DaemonRank, lost: DaemonRank) -> Result<(), String> {
+        let finds_out = self.losing == Some([rank, lost]);
+        let knows = self.heard.get(&rank).is_some_and(|leaving| leaving.contains(lost));
+        let excused = self.struck.any || self.ending;
+        require(!finds_out || !knows || excused, || {
+            format!("daemon {lost} is reported lost by {rank}, which has heard that it leaves")
+        })
+    }
+
+    /// What comes to the head about an order: acknowledgements from those who hang on it.
+    fn hears(&mut self, input: &Input) -> Result<(), String> {
         match input {
             Input::ReleaseOffered { campaign, .. } => {
                 self.answered.insert(*campaign);
@@ -102,15 +130,6 @@ impl ReallyGone {
                     return require(*count <= 2 || self.struck.any, || {
                         format!("daemon {from} goes on acknowledging order {seq} to the head")
                     });
-                }
-                if let Some(Message::DaemonLost { rank, .. }) = message {
-                    // One of a grow that is undone may be called for the first time just then, and so may one that has moved up
-                    // from a parent that leaves, by one that has not heard yet that it leaves itself. The head does not listen.
-                    let shrinks: Vec<_> =
-                        self.changes.open().filter(|(_, c)| c.kind == CampaignKind::Shrink).map(|(_, c)| c).collect();
-                    let told = self.ordered.len() == 1 && shrinks.iter().any(|shrink| shrink.targets.contains(*rank));
-                    let lost = told && !self.struck.any && !self.ending;
-                    return require(!lost, || format!("daemon {rank} is reported lost, and was told to leave"));
                 }
             }
             _ => {}
@@ -128,8 +147,14 @@ impl Invariant for ReallyGone {
         self.changes.see(what);
         self.struck.see(what);
         match what {
-            Observation::Input { rank: DaemonRank::HEAD, input, message, .. } => self.hears(input, *message),
+            Observation::Input { rank, input, message, .. } => {
+                self.learns(*rank, input, *message);
+                if *rank == DaemonRank::HEAD { self.hears(input) } else { Ok(()) }
+            }
             Observation::Effect { rank: DaemonRank::HEAD, effect, message, .. } => self.says(effect, *message),
+            Observation::Effect { rank, message: Some(Message::DaemonLost { rank: lost, .. }), .. } => {
+                self.reports(*rank, *lost)
+            }
             _ => Ok(()),
         }
     }
