@@ -178,9 +178,17 @@ fn seeds_that_once_found_something_hold() {
     // lost under a held job. 10740, 12209: the last launching daemons of a job leave. 2181: a new child of the head whose link
     // breaks. 2264: a job that is mapped again behind the queue. 5341: a branch that cannot leave in time. 9090: a child that is
     // told to leave on its way to its new parent. 17370: an old shape of the DVM after a new one. 17790: a parent that has not
-    // heard yet that it leaves.
+    // heard yet that it leaves. 200489, 235403: a launch that the order to leave has overtaken. 219021, 278885: the link to one
+    // that had time enough to leave is lost once more. 271649: a shrink that names a daemon whose loss was just reported.
+    // 298709: one that is told to leave while it gives up the link that it came by.
+    //
+    // And what the referee had to learn. 13280, 221496: a broadcast that waits for a link is older than the newcomers. 104826,
+    // 244601, 262212, 285141: a daemon that hears of the order before its parent. 250233: jobs that bring nodes along take
+    // their time as well. 266927, 295526: calls that cross are no loss. 291065: nobody is stopped before it is there.
     let seeds = [
-        45, 72, 116, 166, 184, 282, 492, 846, 1_135, 2_181, 2_264, 5_341, 9_090, 10_300, 10_740, 12_209, 17_370, 17_790,
+        45, 72, 116, 166, 184, 282, 492, 846, 1_135, 2_181, 2_264, 5_341, 9_090, 10_300, 10_740, 12_209, 17_370,
+        17_790, 13_280, 104_826, 200_489, 219_021, 221_496, 235_403, 244_601, 250_233, 262_212, 266_927, 271_649,
+        278_885, 285_141, 291_065, 295_526, 298_709,
     ];
     for seed in seeds {
         hold(&Scenario::elastic(seed));
