@@ -419,6 +419,52 @@ fn a_leaving_daemon_that_hangs_is_given_up_in_the_end() {
 }
 
 #[test]
+fn the_last_link_of_a_daemon_that_counts_as_gone_may_break_and_fails_nothing() {
+    let mut dvm = dvm(4);
+    let _hanging = [1, 3].map(|rank| dvm.freeze_quietly(rank));
+    ask_shrink(&mut dvm, 1, &["n1", "n3"]);
+    dvm.submit(2, on("a.out", &["n2"]));
+    // It has found its way past its parent, which is lost with all that hung there. The nodes are being offered.
+    let refused = |peer| Input::ConnectFailed { peer, cause: "refused".to_owned(), refused: true };
+    let lost = |peer| Input::LinkLost { peer, cause: "closed".to_owned() };
+    let (one, three) = (DaemonRank(1), DaemonRank(3));
+    for input in [Input::LinkUp { peer: three }, lost(one), refused(one), lost(three)] {
+        dvm.input(DaemonRank::HEAD, input);
+    }
+    dvm.run();
+    assert_eq!(*outcome(&dvm, 1), ResizeOutcome::Done);
+    assert_eq!(dvm.running.len(), 1, "who waited for it goes on");
+}
+
+#[test]
+fn a_daemon_whose_loss_was_reported_before_the_order_to_leave_is_not_declared_lost_after_it() {
+    let mut dvm = dvm(4);
+    dvm.crash(3);
+    dvm.crash(2);
+    ask_shrink(&mut dvm, 1, &["n2"]);
+    assert_eq!(*outcome(&dvm, 1), ResizeOutcome::Done);
+    let notices = dvm.notices.len();
+    dvm.fire(0, Timer::Deaths);
+    assert_eq!(dvm.notices.len(), notices, "{:?}", dvm.notices);
+    assert_eq!(dvm.received[&DaemonRank(1)].iter().filter(|kind| **kind == "died").count(), 1, "of the first");
+    assert_eq!(states(&mut dvm, 2), "n0 up, n1 up, n2 down, n3 lost");
+}
+
+#[test]
+fn a_child_whose_link_breaks_before_it_has_acknowledged_its_order_to_leave_is_called_and_hears_it() {
+    let mut dvm = dvm(4);
+    dvm.losing(0, 2);
+    ask_shrink(&mut dvm, 1, &["n2"]);
+    dvm.keep_nothing_back();
+    assert!(unanswered(&dvm, 1) && dvm.exits.is_empty());
+    // The other end has not seen it: that daemon is well.
+    dvm.input(DaemonRank::HEAD, Input::LinkLost { peer: DaemonRank(2), cause: "closed".to_owned() });
+    dvm.run();
+    assert_eq!(dvm.exits.get(&DaemonRank(2)), Some(&0), "it has left when the requester hears it");
+    assert_eq!(*outcome(&dvm, 1), ResizeOutcome::Done);
+}
+
+#[test]
 fn a_daemon_that_was_adopted_in_a_shrink_is_called_when_its_link_breaks() {
     let mut dvm = dvm(10);
     ask_shrink(&mut dvm, 1, &["n1", "n3"]);

@@ -159,3 +159,45 @@ impl Invariant for ReallyGone {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ferrite_wire::{Dest, Frame};
+
+    const PARENT: DaemonRank = DaemonRank(1);
+    const CHILD: DaemonRank = DaemonRank(3);
+
+    fn frame(kind: FrameKind) -> Frame {
+        Frame { dest: Dest::All, origin: PARENT, kind, payload: bytes::Bytes::new() }
+    }
+
+    fn hear_order(check: &mut ReallyGone) {
+        let input = Input::Frame { from: DaemonRank::HEAD, frame: frame(FrameKind::Direct) };
+        let message = Message::Shrink { targets: RankSet::range(3, 4) };
+        let heard = Observation::Input { rank: PARENT, at: 0, input: &input, message: Some(&message) };
+        check.observe(&heard).unwrap();
+    }
+
+    fn lose_child(check: &mut ReallyGone) {
+        let input = Input::ConnectFailed { peer: CHILD, cause: String::new(), refused: true };
+        check.observe(&Observation::Input { rank: PARENT, at: 0, input: &input, message: None }).unwrap();
+    }
+
+    fn report(check: &mut ReallyGone) -> Result<(), String> {
+        let effect = Effect::Transmit { peer: DaemonRank::HEAD, frame: frame(FrameKind::Direct) };
+        let message = Message::DaemonLost { rank: CHILD, cause: String::new() };
+        check.observe(&Observation::Effect { rank: PARENT, at: 0, effect: &effect, message: Some(&message) })
+    }
+
+    #[test]
+    fn only_who_has_heard_that_a_daemon_leaves_may_not_report_its_loss() {
+        let mut check = ReallyGone::new(&Scenario::calm(1, 8, 2));
+        lose_child(&mut check);
+        assert!(report(&mut check).is_ok());
+        hear_order(&mut check);
+        assert!(report(&mut check).is_ok(), "that is the same report, sent again or passed on");
+        lose_child(&mut check);
+        assert!(report(&mut check).is_err());
+    }
+}
