@@ -23,9 +23,9 @@ _prterun() {
 '*-H+[Hosts to use\: n0, n0\:4 (slots), n0\:* (all slots), +n2 (third node of the allocation), +e (idle nodes)]:HOST[:SLOTS],...:_default' \
 '*--host=[Hosts to use\: n0, n0\:4 (slots), n0\:* (all slots), +n2 (third node of the allocation), +e (idle nodes)]:HOST[:SLOTS],...:_default' \
 '--hostfile=[File with one host a line\: name \[slots=N\] \[max_slots=N\] \[username=U\] \[port=P\]]:FILE:_default' \
-'*--map-by=[How processes are spread\: slot, node, core, package, ppr\:N\:node ..., and qualifiers such as \:OVERSUBSCRIBE]:POLICY[:QUALIFIER,...]:_default' \
+'*--map-by=[How processes are spread\: slot, node, core, package, ppr\:N\:node, rankfile\:FILE=F ..., and qualifiers such as \:PE=2]:POLICY[:QUALIFIER]...:_default' \
 '*--rank-by=[How ranks are given to the placed processes\: slot, node, fill, span]:POLICY:_default' \
-'*--bind-to=[What each process is bound to\: none, core, hwthread, numa, package ...]:OBJECT[:QUALIFIER,...]:_default' \
+'*--bind-to=[What each process is bound to\: none, core, hwthread, numa, package ..., and qualifiers such as \:overload-allowed]:OBJECT[:QUALIFIER]...:_default' \
 '*--add-host=[Hosts that the DVM gets before the job is placed\: n5, n6\:4 (slots), n7\:+2 (more slots than it has)]:HOST[:SLOTS],...:_default' \
 '--add-hostfile=[The same from a file with one host a line; slots=+N and slots=-N change the slots that a host has]:FILE:_default' \
 '*--activate=[Start daemons on nodes of the allocation that have none\: names, +nK (the K-th node), +all, file=FILE]:NODE|+nK|+all|file=FILE,...:_default' \
@@ -39,7 +39,7 @@ _prterun() {
 '*--pmixmca=[Parameter of the PMIx library of all programs (they see PMIX_MCA_KEY=VALUE)]:KEY:_default:KEY:_default' \
 '--stdin=[Who reads standard input\: a rank (0 without this option), \`all\`, or \`none\`]:RANK|all|none:_default' \
 '*--output=[Tags, files and order of output\: tag, timestamp, rank, merge-stderr-to-stdout, dir=D, file=F, \:copy, \:raw ...]:DIRECTIVE,...:_default' \
-'*--display=[Show before the launch\: map, allocation, bind; with \:parseable as XML]:DIRECTIVE,...:_default' \
+'*--display=[Show before the launch\: map, map-devel, allocation, bind, topo, cpus; with \:parseable as XML; map\:svg=FILE as a picture]:DIRECTIVE,...:_default' \
 '--timeout=[End the job after this time\: seconds, or \[\[dd\:\]hh\:\]mm\:ss. Also\: environment MPIEXEC_TIMEOUT]:TIME:_default' \
 '--spawn-timeout=[Give up when the processes are not all started after this time]:TIME:_default' \
 '*--runtime-options=[Options of the job\: error-nonzero-status=B, donotlaunch, recoverable, continuous, notifyerrors, fwd-environment, timeout=T ...]:OPTION[=VALUE],...:_default' \

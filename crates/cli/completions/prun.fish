@@ -4,9 +4,9 @@ complete -c prun -l wdir -d 'Working directory of the processes' -r
 complete -c prun -l path -d 'Directories in which to look for the program, separated by `:`, instead of PATH' -r
 complete -c prun -s H -l host -d 'Hosts to use: n0, n0:4 (slots), n0:* (all slots), +n2 (third node of the allocation), +e (idle nodes)' -r
 complete -c prun -l hostfile -d 'File with one host a line: name [slots=N] [max_slots=N] [username=U] [port=P]' -r
-complete -c prun -l map-by -d 'How processes are spread: slot, node, core, package, ppr:N:node ..., and qualifiers such as :OVERSUBSCRIBE' -r
+complete -c prun -l map-by -d 'How processes are spread: slot, node, core, package, ppr:N:node, rankfile:FILE=F ..., and qualifiers such as :PE=2' -r
 complete -c prun -l rank-by -d 'How ranks are given to the placed processes: slot, node, fill, span' -r
-complete -c prun -l bind-to -d 'What each process is bound to: none, core, hwthread, numa, package ...' -r
+complete -c prun -l bind-to -d 'What each process is bound to: none, core, hwthread, numa, package ..., and qualifiers such as :overload-allowed' -r
 complete -c prun -l add-host -d 'Hosts that the DVM gets before the job is placed: n5, n6:4 (slots), n7:+2 (more slots than it has)' -r
 complete -c prun -l add-hostfile -d 'The same from a file with one host a line; slots=+N and slots=-N change the slots that a host has' -r
 complete -c prun -l activate -d 'Start daemons on nodes of the allocation that have none: names, +nK (the K-th node), +all, file=FILE' -r
@@ -20,7 +20,7 @@ complete -c prun -l gmca -d 'Open MPI parameter of all programs of the job' -r
 complete -c prun -l pmixmca -d 'Parameter of the PMIx library of all programs (they see PMIX_MCA_KEY=VALUE)' -r
 complete -c prun -l stdin -d 'Who reads standard input: a rank (0 without this option), `all`, or `none`' -r
 complete -c prun -l output -d 'Tags, files and order of output: tag, timestamp, rank, merge-stderr-to-stdout, dir=D, file=F, :copy, :raw ...' -r
-complete -c prun -l display -d 'Show before the launch: map, allocation, bind; with :parseable as XML' -r
+complete -c prun -l display -d 'Show before the launch: map, map-devel, allocation, bind, topo, cpus; with :parseable as XML; map:svg=FILE as a picture' -r
 complete -c prun -l timeout -d 'End the job after this time: seconds, or [[dd:]hh:]mm:ss. Also: environment MPIEXEC_TIMEOUT' -r
 complete -c prun -l spawn-timeout -d 'Give up when the processes are not all started after this time' -r
 complete -c prun -l runtime-options -d 'Options of the job: error-nonzero-status=B, donotlaunch, recoverable, continuous, notifyerrors, fwd-environment, timeout=T ...' -r

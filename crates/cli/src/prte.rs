@@ -159,7 +159,7 @@ impl PrteOptions {
         let params = self.prtemca.as_chunks::<2>().0.iter().map(|[key, value]| (key.clone(), value.clone())).collect();
         let report = |option, to: Option<String>| to.map(|to| report_to(option, to)).transpose();
         Ok(PrteRun {
-            place: AppPlace { hostfile: self.hostfile, hosts },
+            place: AppPlace { hostfile: self.hostfile, hosts, ..AppPlace::default() },
             default_hostfile: self.default_hostfile,
             params,
             daemons: DaemonWords {

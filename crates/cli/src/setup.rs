@@ -4,21 +4,26 @@
 mod files;
 mod grow;
 mod hosts;
+mod places;
 
 use std::path::Path;
 
-use ferrite_rm::{Allocation, AllocationError, HostfileError, ParamError, Params};
-use ferrite_types::{EnvOp, JobSpec, MapBy, StdinTarget};
+use ferrite_rm::{Allocation, AllocationError, HostfileError, ParamError, Params, PlacesError};
+use ferrite_types::{EnvOp, JobSpec, StdinTarget};
 use ferrite_wire::GrowRequest;
 use ferrite_wire::control::Submission;
 use thiserror::Error;
 
-use crate::args::{Environment, Run, UsageError, forwardable_signals, is_launch_identity, parse_signals};
+use crate::args::{
+    Environment, Picture, PlacementDefaults, Run, UsageError, counts, forwardable_signals, is_launch_identity,
+    parse_signals,
+};
 use crate::machine::Surroundings;
 use crate::prte::PrteRun;
 use files::read_if_there;
 pub use grow::grow_request;
 use hosts::{Places, admit_added, read_hostfile, read_hosts};
+use places::read_places;
 
 /// Everything that is known before the first daemon starts.
 #[derive(Clone, Debug)]
@@ -33,6 +38,8 @@ pub struct Prepared {
     pub prted: String,
     /// Directory of the user.
     pub cwd: String,
+    /// Pictures of the job map, and their files.
+    pub pictures: Vec<Picture>,
     /// For every process of every app.
     pub forwarded_env: Vec<EnvOp>,
     /// Signals to pass on.
@@ -44,7 +51,7 @@ pub struct Prepared {
 /// Everything that a client needs before it looks for its DVM.
 #[derive(Clone, Debug)]
 pub struct ClientSetup {
-    /// What the parsed line asks for; its parameters are applied, and hosts are in the apps.
+    /// What the parsed line asks for; its parameters are applied, hosts are in the apps, lines of files in its placement.
     pub run: Run,
     /// Nodes that the DVM is to get for the job.
     pub grow: Option<Box<GrowRequest>>,
@@ -97,6 +104,9 @@ pub enum SetupError {
     /// A hostfile that cannot be understood.
     #[error(transparent)]
     Hostfile(#[from] HostfileError),
+    /// A rankfile or a sequence that cannot be understood.
+    #[error(transparent)]
+    Places(#[from] PlacesError),
     /// A parameter that cannot be used.
     #[error(transparent)]
     Param(#[from] ParamError),
@@ -119,7 +129,7 @@ impl SetupError {
                 "Parameters come from --prtemca, PRTE_MCA_* of the environment, and the parameter files (prterun --help parameters)."
                     .to_owned()
             }
-            SetupError::Hostfile(_) | SetupError::Allocation(_) => String::new(),
+            SetupError::Hostfile(_) | SetupError::Places(_) | SetupError::Allocation(_) => String::new(),
         }
     }
 }
@@ -133,11 +143,13 @@ pub fn prepare(mut run: Run, around: &Surroundings) -> Result<Prepared, SetupErr
     let mut params = load_params(&run.params, around)?;
     apply_params(&mut run, &params)?;
     let hostfiles = read_hosts(&mut run, around)?;
+    let named = read_places(&mut run, around)?;
     let added = grow::added_hosts(&run.grow, &around.cwd)?;
     admit_added(&mut run, &added);
     let places = Places {
         run: &run.hosts,
         hostfiles: &hostfiles,
+        places: &named,
         default_hostfile: run.default_hostfile.as_deref(),
         added: &added,
     };
@@ -151,6 +163,7 @@ pub fn prepare(mut run: Run, around: &Surroundings) -> Result<Prepared, SetupErr
         prted: own_prted(around),
         signals: run.forward_signals.unwrap_or_else(forwardable_signals),
         params: list(&params),
+        pictures: run.pictures.iter().map(|picture| in_place(picture, around)).collect(),
         spec: run.spec,
         allocation,
         cwd,
@@ -167,6 +180,8 @@ pub fn prepare_client(mut run: Run, around: &Surroundings) -> Result<ClientSetup
     let params = load_params(&run.params, around)?;
     apply_params(&mut run, &params)?;
     read_hosts(&mut run, around)?;
+    read_places(&mut run, around)?;
+    run.pictures = run.pictures.iter().map(|picture| in_place(picture, around)).collect();
     let grow = grow_request(&run.grow, &around.cwd)?.map(Box::new);
     set_submit_dir(&mut run, around);
     let job_env = std::mem::take(&mut run.job_env);
@@ -187,12 +202,20 @@ pub fn prepare_client(mut run: Run, around: &Surroundings) -> Result<ClientSetup
 /// The first obstacle.
 pub fn prepare_listed(mut run: Run, params: &Params, around: &Surroundings) -> Result<Submission, SetupError> {
     apply_params(&mut run, params)?;
+    if !run.pictures.is_empty() {
+        return Err(SetupError::Usage(UsageError::Conflict {
+            what: "--display: a job of a list has no pictures".to_owned(),
+            next: "Remove svg and html, or run the job alone with prun.".to_owned(),
+        }));
+    }
     read_hosts(&mut run, around)?;
+    read_places(&mut run, around)?;
     let grow = grow_request(&run.grow, &around.cwd)?.map(Box::new);
     set_submit_dir(&mut run, around);
-    let counted = matches!(run.spec.map.by, Some(MapBy::PerNode(_) | MapBy::PerObject(..)));
-    for app in run.spec.apps.iter_mut().filter(|_| !counted) {
-        app.np.get_or_insert(1);
+    for app in &mut run.spec.apps {
+        if !counts(app.map.as_ref().unwrap_or(&run.spec.map).by.as_ref()) {
+            app.np.get_or_insert(1);
+        }
     }
     run.spec.stdin = StdinTarget::None;
     let env = forwarded(&around.environment, run.spec.options.fwd_environment, run.job_env);
@@ -214,10 +237,12 @@ pub fn tmpdir_base_here(around: &Surroundings) -> Result<Option<String>, SetupEr
 pub fn prepare_dvm(run: &PrteRun, around: &Surroundings) -> Result<DvmSetup, SetupError> {
     check_root(run.allow_root, around)?;
     let mut params = load_params(&run.params, around)?;
+    PlacementDefaults::of(|name| params.text(name).ok().flatten())?.check_for_dvm()?;
     let hostfile = run.place.hostfile.as_ref().map(|name| read_hostfile(name, around)).transpose()?;
     let places = Places {
         run: std::slice::from_ref(&run.place),
         hostfiles: &[hostfile],
+        places: &[],
         default_hostfile: run.default_hostfile.as_deref(),
         added: &[],
     };
@@ -246,6 +271,10 @@ fn apply_params(run: &mut Run, params: &Params) -> Result<(), SetupError> {
     run.apply_defaults(|name| params.text(name).ok().flatten())?;
     run.spec.options.fwd_environment |= params.flag("prte_fwd_environment")?;
     Ok(())
+}
+
+fn in_place((format, file): &Picture, around: &Surroundings) -> Picture {
+    (*format, around.cwd.join(file))
 }
 
 fn set_submit_dir(run: &mut Run, around: &Surroundings) -> String {

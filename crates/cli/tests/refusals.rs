@@ -79,7 +79,10 @@ fn repeated_and_contradicting_options() {
         "--runtime-options timeout=5 --timeout 6 ./a",
         "--rtos notifyerrors ./a",
         "--continuous --rtos continuous=0 ./a",
-        "-n 1 ./a : --map-by node -n 1 ./b",
+        "--map-by :over -n 1 ./a : --map-by node:noover -n 1 ./b",
+        "--map-by :inherit -n 1 ./a : --map-by :noinherit -n 1 ./b",
+        "--cpu-set 0-3 --map-by core ./a",
+        "--cpus-per-rank 2 --rankfile r ./a",
         "-n 1 ./a : --display map --display map ./b",
     ]));
 }
@@ -93,7 +96,9 @@ fn words_and_values() {
         "--output dir ./a",
         "--output xml ./a",
         "--display mpa ./a",
-        "--display topo ./a",
+        "--display topo= ./a",
+        "--display map=maybe ./a",
+        "--display map:svg ./a",
         "--rtos nonsense ./a",
         "--rtos recoverable=perhaps ./a",
         "--rtos autorestart ./a",
@@ -138,6 +143,11 @@ fn hosts_and_placement() {
         "--bind-to nonsense ./a",
         "--map-by '' ./a",
         "--map-by ppr:2 ./a",
+        "--mapby span ./a",
+        "--map-by rankfile ./a",
+        "--map-by slot:span ./a",
+        "--map-by device=gpu,ndev=2 ./a",
+        "--bindto core:limit ./a",
     ]));
 }
 

@@ -10,18 +10,19 @@ use crate::machine::root_by_environment;
 
 use super::ask::Asked;
 use super::connect::{self, ConnectAsk};
+use super::display::DisplayAsk;
 use super::env::{self, EnvArg, Environment};
 use super::error::UsageError;
 use super::grow::GrowAsk;
-use super::io::{self, DisplayAsk, OutputAsk};
+use super::io::{self, OutputAsk};
 use super::options::{
     AppOptions, BatchOptions, ControlOptions, EnvOptions, GrowOptions, IoOptions, PlacementOptions, PrivateDvm,
     RuntimeArgs, SessionOptions, SubmitOptions,
 };
-use super::placement::{self, PlacementText};
+use super::placement::{self, Placement, Said};
 use super::rtos::{RuntimeAsk, time};
 use super::tool::{JobOptions, Tool};
-use super::{App, AppPlace, BatchRun, Connect, ReportTo, Run, signals};
+use super::{App, AppPlace, BatchRun, Connect, MapFiles, ReportTo, Run, signals};
 
 /// What the line left open, for defaults that come from parameters.
 #[derive(Clone, Debug, Default)]
@@ -40,7 +41,7 @@ struct Job {
     apps: Vec<AppContext>,
     hosts: Vec<AppPlace>,
     grow: GrowAsk,
-    placement: Vec<PlacementText>,
+    placement: Vec<Said>,
     output: OutputAsk,
     display: DisplayAsk,
     rtos: RuntimeAsk,
@@ -139,13 +140,13 @@ impl Job {
 
     fn placement_of(&mut self, options: PlacementOptions, per_node: Option<String>) -> Result<(), UsageError> {
         let PlacementOptions { host, hostfile, map_by, rank_by, bind_to } = options;
-        let hosts = match host.is_empty() {
-            true => None,
-            false => Some(hostlist::parse(&host.join(",")).map_err(|e| UsageError::foreign(&e, ""))?),
-        };
+        let list = Some(host.join(",")).filter(|_| !host.is_empty());
+        let refused = |e| UsageError::foreign(&e, "");
+        let hosts = list.as_deref().map(hostlist::parse).transpose().map_err(refused)?;
+        let namings = list.as_deref().map(hostlist::parse_namings).transpose().map_err(refused)?.unwrap_or_default();
         let hostfile = hostfile.map(|f| not_empty("--hostfile", f)).transpose()?;
-        self.hosts.push(AppPlace { hostfile, hosts });
-        self.placement.push(PlacementText::of(&map_by, &rank_by, &bind_to, per_node.as_deref())?);
+        self.hosts.push(AppPlace { hostfile, hosts, namings });
+        self.placement.push(Said::of(&map_by, &rank_by, &bind_to, per_node.as_deref())?);
         Ok(())
     }
 
@@ -349,7 +350,7 @@ impl Job {
         Err(UsageError::Conflict { what: format!("{option} {why}"), next })
     }
 
-    fn finish(self, connect: Option<Connect>) -> Result<Run, UsageError> {
+    fn finish(mut self, connect: Option<Connect>) -> Result<Run, UsageError> {
         let unsaid = Unsaid {
             output: !self.output.said,
             display: !self.display.said,
@@ -357,17 +358,29 @@ impl Job {
             personality: self.personality.0,
             deprecations: self.deprecations,
         };
+        let Placement { job, apps, report } = placement::of_job(&self.placement)?;
+        let mut map_files = MapFiles { job: job.file, apps: Vec::new() };
+        for (app, own) in self.apps.iter_mut().zip(apps) {
+            let own = own.map(|own| (own.request, own.file));
+            let (request, file) = own.unzip();
+            app.map = request;
+            map_files.apps.push(file.flatten());
+        }
+        let (mut display, pictures) = self.display.finish();
+        display.bind |= report;
         let spec = JobSpec {
-            map: placement::of_job(&self.placement)?,
+            map: job.request,
             stdin: self.stdin.0.unwrap_or(JobSpec::new(Vec::new()).stdin),
             output: self.output.finish("--output")?,
-            display: self.display.finish(),
+            display,
             options: self.rtos.finish(),
             apps: self.apps,
         };
         Ok(Run {
             spec,
             hosts: self.hosts,
+            map_files,
+            pictures,
             grow: self.grow,
             default_hostfile: self.default_hostfile.0,
             params: self.params,

@@ -3,26 +3,35 @@
 use ferrite_types::{Display, OutputOptions, RuntimeOptions};
 
 use super::assemble::known_personality;
+use super::display::{DisplayAsk, Picture};
 use super::error::UsageError;
-use super::io::{DisplayAsk, OutputAsk};
+use super::io::OutputAsk;
+use super::placement::Defaults;
 use super::rtos::RuntimeAsk;
-use super::{Run, placement, signals};
+use super::{Run, signals};
 
 impl Run {
     /// Fills what the line left open from parameters without a framework: `mapby`, `rankby`, `bindto`, `output`,
-    /// `display`, `rtos`, `personality`, and from `ess_base_forward_signals` and the `state_base_` policies about failures. Called
+    /// `display`, `rtos`, `personality`, from those about inheritance and hardware threads, and from `ess_base_forward_signals` and the `state_base_` policies about failures. Called
     /// once, with all parameters known.
     ///
     /// # Errors
     /// A default that would not be accepted on the line either, or options that make no sense together with all of them.
     pub fn apply_defaults<'p>(&mut self, param: impl Fn(&str) -> Option<&'p str>) -> Result<(), UsageError> {
-        let map = &mut self.spec.map;
-        placement::defaults(map, param("mapby"), param("rankby"), param("bindto"))?;
+        let placement = Defaults::of(&param)?;
+        placement.fill(&mut self.spec.map, &mut self.map_files.job);
+        for (app, file) in self.spec.apps.iter_mut().zip(&mut self.map_files.apps) {
+            if let Some(own) = &mut app.map {
+                placement.fill(own, file);
+            }
+        }
         if let Some(list) = param("output").filter(|_| self.unsaid.output) {
             self.spec.output = default_output(list)?;
         }
         if let Some(list) = param("display").filter(|_| self.unsaid.display) {
-            self.spec.display = default_display(list)?;
+            let report = self.spec.display.bind;
+            (self.spec.display, self.pictures) = default_display(list)?;
+            self.spec.display.bind |= report;
         }
         self.spec.options = options(&self.unsaid.rtos, &param)?;
         if let Some(list) = param("ess_base_forward_signals").filter(|_| self.forward_signals.is_none()) {
@@ -47,7 +56,7 @@ fn default_output(list: &str) -> Result<OutputOptions, UsageError> {
     ask.finish("parameter output")
 }
 
-fn default_display(list: &str) -> Result<Display, UsageError> {
+fn default_display(list: &str) -> Result<(Display, Vec<Picture>), UsageError> {
     let mut ask = DisplayAsk::default();
     ask.add("parameter display", list)?;
     Ok(ask.finish())

@@ -48,6 +48,7 @@ pub(crate) const DEPRECATED: &[Deprecated] = &[
     flag(&["report-bindings"], "--display", "bind"),
     flag(&["display-map"], "--display", "map"),
     flag(&["display-allocation"], "--display", "allocation"),
+    flag(&["display-devel-allocation"], "--display", "allocation"),
     flag(&["display-devel-map"], "--display", "map-devel"),
     flag(&["display-topo"], "--display", "topo"),
     flag(&["display-diffable-map"], "--display", "map"),

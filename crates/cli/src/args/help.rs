@@ -88,28 +88,61 @@ const TOPICS: &[Topic] = &[
 ];
 
 const MAPPING: &str = "\
-Placement has three steps: map (which node and object), rank (which number), bind (which cores).
+Placement has three steps: map (which node and object), rank (which number), bind (which processors).
 
   --map-by slot             fill the slots of a node, then those of the next
   --map-by node             one process per node in turn
-  --map-by core             one process per core in turn; other objects: see the message that
-                            lists them when a word is wrong
-  --map-by ppr:N:node       exactly N processes on every node; -N N is the same
-  --map-by ...:OVERSUBSCRIBE      allow more processes than slots
-  --map-by ...:NOOVERSUBSCRIBE    refuse more processes than slots (default)
-  --map-by ...:NOLOCAL            nothing on the node of prterun
+  --map-by core             one process per object in turn, node after node: hwthread, core, l1cache,
+                            l2cache, l3cache, numa or package
+  --map-by ppr:N:node       exactly N processes on every node (-N N is the same), or on every object
+  --map-by seq:FILE=path    one process for each line of a file: a host and, if wanted, its
+                            processors, as `n0 0-3`. Without a file: for each host of --host or
+                            --hostfile, whatever its slots
+  --map-by rankfile:FILE=path     each rank where its line says: rank 0=n0 slot=1:0-2
+  --map-by pe-list=0,3,5-6        on these processors of every node; each process has all of them
+  --map-by device=gpu       a device for each process, which runs close to it: gpu, network, block,
+                            or the name of one device
+
+Qualifiers follow a colon each:
+
+  PE=n                      n processors for each process
+  SPAN                      the nodes are dealt to as if they were one (objects and devices only)
+  OVERSUBSCRIBE, NOOVERSUBSCRIBE  more processes than slots are allowed, or refused (default)
+  NOLOCAL                   nothing on the node of the head
+  HWTCPUS, CORECPUS         processors are hardware threads, or cores (default)
+  INHERIT, NOINHERIT        jobs that this one spawns are placed as it is, or not (default)
+  FILE=path                 the file of seq or rankfile; it ends at the next colon
+  ORDERED                   with pe-list: one process on each of the processors, in turn
+  INTERLEAVE[=level]        with device: in turn from each package (or numa, l3cache, ...)
+  SHARED                    with device: several processes may get the same one
+  NDEV=n                    with device: n devices for each process
 
   --rank-by slot|node|fill|span
-  --bind-to none|core|...   without it: to a core; not at all when oversubscribed
+  --bind-to none|hwthread|core|l1cache|l2cache|l3cache|numa|package, with the qualifiers
+    overload-allowed, no-overload (default)   more processes on an object than it has processors
+    if-supported            where it cannot be done, the process stays unbound
+    limit=n                 at most n processes on one object
+    report                  as --display bind
 
-Words may be shortened while they are unique, in any case. --display map shows the result,
---display map --runtime-options donotlaunch shows it without a launch.
-In a line with several programs, placement at the first one holds for the job.
+Without --bind-to: to what is mapped by, and to nothing when oversubscribed. Words may be shortened
+while they are unique, in any case; the options may be written --mapby, --rankby and --bindto.
+--display map shows the result, --display map --runtime-options donotlaunch shows it without a
+launch. Defaults are the parameters mapby, rankby and bindto, whose qualifiers hold as long as the
+line does not say otherwise.
+
+In a line with several programs, a directive at the first one and at no other is for the job.
+Otherwise each program has its own, and those without have the defaults. OVERSUBSCRIBE and INHERIT
+are for the job wherever they stand.
+
+In a rankfile and a sequence, processors have logical numbers: 0,2-4 on the node, 1:0-2 or 1:* in a
+package, and several packages are separated by `;`. Hosts are names, addresses or +nK. They are the
+allocation when neither --host nor a hostfile says otherwise, and without -n there are as many
+processes as lines. A file that one program names counts from its own first process.
 ";
 
 const HOSTS: &str = "\
-Where a job may run comes from, in this order: --hostfile (filtered by --host), --host alone,
-the default hostfile, this machine.
+Where a job may run comes from, in this order: --hostfile (filtered by --host), --host alone, the
+hosts of a rankfile or sequence (see mapping), the default hostfile, this machine.
 
   --host n0,n1:4,n2:*       n0: one slot, or all of it when a hostfile names it; n1: four; n2: all
   --host +n2                the third node of the allocation (they count from 0)
@@ -165,10 +198,19 @@ Each takes =0 or =1 as well. Qualifiers may be written behind a colon: dir=D:cop
 const DISPLAY: &str = "\
 --display takes a list; it holds for the whole job.
 
-  map          which process goes where, and what it is bound to
-  allocation   the nodes, and their slots
-  bind         what each process was bound to, told by its daemon
-  parseable    (as map:parseable) the map as XML
+  map             which process goes where, and what it is bound to
+  map-devel       the same with everything that is known of each process
+  allocation      the nodes, and their slots
+  bind            what each process was bound to, told by its daemon
+  topo[=n1;n2]    the topology of these nodes, or of all nodes of the job
+  cpus[=n1;n2]    the processors of these nodes that may be used
+  parseable       (as map:parseable) the map as XML
+  physical        (as bind:physical) processors by the numbers of the operating system
+  svg=FILE        (as map:svg=FILE) the map as a picture
+  html=FILE       (as map:html=FILE) the map as a page that shows more about what is pointed at
+
+Each that is a yes or no takes =0 or =1 as well. Files go to the directory in which the command is
+run; their names have no comma and no colon.
 ";
 
 const RTOS: &str = "\
@@ -224,8 +266,8 @@ Several programs make one job when they are separated by `:`
   prterun -n 1 ./master : -n 8 --host n1,n2 ./worker
 
 Ranks are counted across them in their order. -n, --host, --hostfile, --wdir, --path and the
-environment belong to one program. Placement stands at the first program and holds for all. Everything
-else may stand anywhere and holds for the job; two places that contradict each other are refused.
+environment belong to one program. Placement at the first program alone holds for all; otherwise each
+program has its own (see mapping). Everything else may stand anywhere and holds for the job; two places that contradict each other are refused.
 ";
 
 const PARAMETERS: &str = "\

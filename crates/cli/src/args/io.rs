@@ -1,6 +1,6 @@
-//! `--output`, `--display`, `--stdin`.
+//! `--output`, `--stdin`.
 
-use ferrite_types::{Display, OutputOptions, Rank, StdinTarget};
+use ferrite_types::{OutputOptions, Rank, StdinTarget};
 
 use super::ask::{Asked, Word};
 use super::error::UsageError;
@@ -99,74 +99,6 @@ impl OutputAsk {
             *field(&mut options) = asked.0.unwrap_or(false);
         }
         Ok(options)
-    }
-}
-
-/// What was said of display so far.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct DisplayAsk {
-    map: Asked<bool>,
-    allocation: Asked<bool>,
-    bind: Asked<bool>,
-    parseable: Asked<bool>,
-    /// True when any application said anything.
-    pub(crate) said: bool,
-}
-
-#[derive(Clone, Copy)]
-enum Show {
-    Map,
-    Allocation,
-    Bind,
-    Parseable,
-    Unbuilt,
-}
-
-const DISPLAY: &[(&str, Show)] = &[
-    ("map", Show::Map),
-    ("allocation", Show::Allocation),
-    ("bind", Show::Bind),
-    ("bindings", Show::Bind),
-    ("parseable", Show::Parseable),
-    ("parsable", Show::Parseable),
-    ("map-devel", Show::Unbuilt),
-    ("topo", Show::Unbuilt),
-    ("cpus", Show::Unbuilt),
-    ("physical", Show::Unbuilt),
-];
-
-impl DisplayAsk {
-    /// Adds one list.
-    pub(crate) fn add(&mut self, option: &str, list: &str) -> Result<(), UsageError> {
-        self.said = true;
-        for text in list.split([',', ':']) {
-            let (word, what) = Word::parse(option, text, DISPLAY, |s| !matches!(s, Show::Unbuilt))?;
-            let field = match what {
-                Show::Map => &mut self.map,
-                Show::Allocation => &mut self.allocation,
-                Show::Bind => &mut self.bind,
-                Show::Parseable => &mut self.parseable,
-                Show::Unbuilt => {
-                    return Err(
-                        word.unbuilt("Use --display map or allocation; `lstopo` on the node shows its topology.")
-                    );
-                }
-            };
-            field.say(option, word.name, word.boolean()?)?;
-        }
-        Ok(())
-    }
-
-    /// What to show.
-    pub(crate) fn finish(self) -> Display {
-        let yes = |asked: Asked<bool>| asked.0.unwrap_or(false);
-        Display {
-            map: yes(self.map),
-            allocation: yes(self.allocation),
-            bind: yes(self.bind),
-            parseable: yes(self.parseable),
-            ..Display::default()
-        }
     }
 }
 

@@ -9,6 +9,7 @@ mod assemble;
 mod connect;
 mod defaults;
 mod deprecated;
+mod display;
 mod env;
 mod error;
 mod grow;
@@ -24,10 +25,11 @@ mod walk;
 mod words;
 
 use ferrite_rm::HostList;
-use ferrite_types::{EnvOp, JobSpec};
+use ferrite_types::{EnvOp, HostRef, JobSpec};
 use ferrite_wire::control::SessionChoice;
 
 pub use connect::{BatchRun, Connect};
+pub use display::Picture;
 pub use env::{Environment, is_launch_identity};
 pub use error::{Place, UsageError};
 pub use grow::GrowAsk;
@@ -40,6 +42,7 @@ pub(crate) use assemble::report_to;
 pub(crate) use connect::of as connect_of;
 pub(crate) use grow::refused as refused_hosts;
 pub(crate) use options::{AboutOptions, ConnectionOptions};
+pub(crate) use placement::{Defaults as PlacementDefaults, counts};
 pub(crate) use signals::parse as parse_signals;
 use tool::JobOptions;
 pub(crate) use walk::{Segment, Walked};
@@ -61,6 +64,10 @@ pub struct Run {
     pub spec: JobSpec,
     /// What each app says of hosts, in the order of `spec.apps`.
     pub hosts: Vec<AppPlace>,
+    /// The files that its placement names.
+    pub map_files: MapFiles,
+    /// Pictures of its map, and where they go; relative to the user's directory until the job is set up.
+    pub pictures: Vec<Picture>,
     /// Nodes that the DVM is to get for it.
     pub grow: GrowAsk,
     /// `--default-hostfile`.
@@ -103,6 +110,17 @@ pub struct AppPlace {
     pub hostfile: Option<String>,
     /// `--host`.
     pub hosts: Option<HostList>,
+    /// The hosts of `--host`, each as often as it is named.
+    pub namings: Vec<HostRef>,
+}
+
+/// Files with the lines of a sequence or a rankfile (`FILE=path`), as written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MapFiles {
+    /// Of the job's placement.
+    pub job: Option<String>,
+    /// Of the placement of each application that has its own.
+    pub apps: Vec<Option<String>>,
 }
 
 /// Where `--report-pid` (and `--report-uri`) goes.

@@ -119,14 +119,14 @@ pub(crate) struct PlacementOptions {
     /// File with one host a line: name [slots=N] [max_slots=N] [username=U] [port=P]
     #[arg(long, alias = "machinefile", value_name = "FILE")]
     pub(crate) hostfile: Option<String>,
-    /// How processes are spread: slot, node, core, package, ppr:N:node ..., and qualifiers such as :OVERSUBSCRIBE
-    #[arg(long, value_name = "POLICY[:QUALIFIER,...]", action = ArgAction::Append)]
+    /// How processes are spread: slot, node, core, package, ppr:N:node, rankfile:FILE=F ..., and qualifiers such as :PE=2
+    #[arg(long, alias = "mapby", value_name = "POLICY[:QUALIFIER]...", action = ArgAction::Append)]
     pub(crate) map_by: Vec<String>,
     /// How ranks are given to the placed processes: slot, node, fill, span
-    #[arg(long, value_name = "POLICY", action = ArgAction::Append)]
+    #[arg(long, alias = "rankby", value_name = "POLICY", action = ArgAction::Append)]
     pub(crate) rank_by: Vec<String>,
-    /// What each process is bound to: none, core, hwthread, numa, package ...
-    #[arg(long, value_name = "OBJECT[:QUALIFIER,...]", action = ArgAction::Append)]
+    /// What each process is bound to: none, core, hwthread, numa, package ..., and qualifiers such as :overload-allowed
+    #[arg(long, alias = "bindto", value_name = "OBJECT[:QUALIFIER]...", action = ArgAction::Append)]
     pub(crate) bind_to: Vec<String>,
 }
 
@@ -185,7 +185,7 @@ pub(crate) struct IoOptions {
     /// Tags, files and order of output: tag, timestamp, rank, merge-stderr-to-stdout, dir=D, file=F, :copy, :raw ...
     #[arg(long, value_name = "DIRECTIVE,...", action = ArgAction::Append)]
     pub(crate) output: Vec<String>,
-    /// Show before the launch: map, allocation, bind; with :parseable as XML
+    /// Show before the launch: map, map-devel, allocation, bind, topo, cpus; with :parseable as XML; map:svg=FILE as a picture
     #[arg(long, value_name = "DIRECTIVE,...", action = ArgAction::Append)]
     pub(crate) display: Vec<String>,
 }

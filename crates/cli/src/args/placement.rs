@@ -1,135 +1,204 @@
 //! `--map-by`, `--rank-by`, `--bind-to`, `-N`, and the deprecated options that became them. The directives themselves
 //! belong to `ferrite-map`; here pieces are joined and it is decided for whom they hold.
 
-use ferrite_map::directive::{parse_bind_to, parse_map_by, parse_rank_by};
-use ferrite_types::MapRequest;
+use ferrite_map::directive::{
+    BindDirective, DirectiveError, MapDirective, join, parse_bind_to, parse_map_by, parse_rank_by,
+};
+use ferrite_types::{CpuKind, MapBy, MapRequest, RankBy};
 
 use super::error::UsageError;
+use super::words;
 
 /// Where the words are explained.
 const TOPIC: &str = "`prterun --help mapping` explains what there is.";
 
-/// What one application says of placement: at most one policy per step, all qualifiers behind it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct PlacementText {
-    map_by: Option<String>,
-    rank_by: Option<String>,
-    bind_to: Option<String>,
+/// What one application says of placement.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Said {
+    map: Option<MapDirective>,
+    rank: Option<RankBy>,
+    bind: Option<BindDirective>,
 }
 
-impl PlacementText {
+impl Said {
     /// Joins the pieces. Deprecated options such as `--oversubscribe` add a qualifier to whatever `--map-by` says.
     pub(crate) fn of(
         map_by: &[String],
         rank_by: &[String],
         bind_to: &[String],
         per_node: Option<&str>,
-    ) -> Result<PlacementText, UsageError> {
+    ) -> Result<Said, UsageError> {
         let mut map: Vec<String> = map_by.to_vec();
         if let Some(n) = per_node {
             map.push(format!("ppr:{}:node", count("-N", n)?));
         }
-        Ok(PlacementText {
-            map_by: join("--map-by", &map)?,
-            rank_by: join("--rank-by", rank_by)?,
-            bind_to: join("--bind-to", bind_to)?,
+        let text = |option, pieces: &[String]| join(option, pieces).map_err(refused);
+        Ok(Said {
+            map: text("--map-by", &map)?.map(|t| parse_map_by(&t).map_err(refused)).transpose()?,
+            rank: text("--rank-by", rank_by)?.map(|t| parse_rank_by(&t).map_err(refused)).transpose()?,
+            bind: text("--bind-to", bind_to)?.map(|t| parse_bind_to(&t).map_err(refused)).transpose()?,
         })
     }
-
-    fn is_empty(&self) -> bool {
-        *self == PlacementText::default()
-    }
 }
 
-/// One text out of several pieces of which one may have a policy.
-fn join(option: &str, pieces: &[String]) -> Result<Option<String>, UsageError> {
-    let mut policy: Option<&str> = None;
-    let mut qualifiers = String::new();
-    for piece in pieces {
-        let (head, rest) = split(piece);
-        match policy {
-            _ if head.is_empty() => {}
-            None => policy = Some(head),
-            Some(first) if first.eq_ignore_ascii_case(head) => {}
-            Some(first) => {
-                return Err(UsageError::Conflict {
-                    what: format!("two policies for {option}: {first} and {head}"),
-                    next: format!("Keep one of them (-N and some deprecated options are {option} as well)."),
-                });
-            }
-        }
-        if !rest.is_empty() {
-            qualifiers.push_str(if qualifiers.is_empty() { ":" } else { "," });
-            qualifiers.push_str(rest);
-        }
-    }
-    let nothing = policy.is_none() && qualifiers.is_empty();
-    match (nothing, pieces.is_empty()) {
-        (true, true) => Ok(None),
-        // An empty value: the parser of directives says what is missing.
-        (true, false) => Ok(Some(pieces[0].clone())),
-        _ => Ok(Some(format!("{}{qualifiers}", policy.unwrap_or_default()))),
-    }
+fn refused(error: DirectiveError) -> UsageError {
+    UsageError::foreign(&error, TOPIC)
 }
 
-/// Policy and qualifiers. The policy of `ppr:N:object` has colons of its own.
-fn split(piece: &str) -> (&str, &str) {
-    let own = if piece.get(..4).is_some_and(|p| p.eq_ignore_ascii_case("ppr:")) { 2 } else { 0 };
-    match piece.match_indices([':', ',']).nth(own) {
-        Some((at, _)) => (&piece[..at], &piece[at + 1..]),
-        None => (piece, ""),
-    }
+/// A request, and the file in which the lines of its policy are.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Placed {
+    pub(crate) request: MapRequest,
+    pub(crate) file: Option<String>,
 }
 
-/// Placement at the first application holds for the whole job; a later one may only repeat it.
-pub(crate) fn of_job(apps: &[PlacementText]) -> Result<MapRequest, UsageError> {
-    let Some((first, later)) = apps.split_first() else { return Ok(MapRequest::default()) };
-    if let Some(at) = later.iter().position(|p| !p.is_empty() && p != first) {
-        return Err(UsageError::Unbuilt {
-            option: format!("placement for application {} alone", at + 2),
-            instead: "Give --map-by, --rank-by, --bind-to or -N at the first application: it holds for all. Or use --host to send \
-                an application to other nodes.",
-        });
-    }
-    let mut request = MapRequest::default();
-    if let Some(text) = &first.map_by {
-        parse_map_by(text).map_err(|e| UsageError::foreign(&e, TOPIC))?.apply(&mut request);
-    }
-    if let Some(text) = &first.rank_by {
-        request.rank_by = Some(parse_rank_by(text).map_err(|e| UsageError::foreign(&e, TOPIC))?);
-    }
-    if let Some(text) = &first.bind_to {
-        parse_bind_to(text).map_err(|e| UsageError::foreign(&e, TOPIC))?.apply(&mut request);
-    }
-    Ok(request)
+/// Placement of a job.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Placement {
+    /// What holds for applications without their own.
+    pub(crate) job: Placed,
+    /// Those of the applications that have their own, in the order of the line.
+    pub(crate) apps: Vec<Option<Placed>>,
+    /// The bindings are to be displayed.
+    pub(crate) report: bool,
 }
 
-/// Fills what was not asked for from the parameters `mapby`, `rankby`, `bindto`.
-pub(crate) fn defaults(
-    request: &mut MapRequest,
-    map_by: Option<&str>,
-    rank_by: Option<&str>,
-    bind_to: Option<&str>,
-) -> Result<(), UsageError> {
-    if let Some(text) = map_by {
-        let default = parse_map_by(text).map_err(|e| of_parameter("mapby", &e))?;
-        request.by = request.by.take().or(default.by);
-        request.oversubscribe = request.oversubscribe.or(default.oversubscribe);
-        request.nolocal |= default.nolocal;
+/// For whom directives hold, for mapping, ranking and binding each: one at the first application and at no other is for
+/// the job. Otherwise each is for its own application, and those that say nothing have what is usual.
+pub(crate) fn of_job(said: &[Said]) -> Result<Placement, UsageError> {
+    let first_only = |says: fn(&Said) -> bool| !said.iter().skip(1).any(says);
+    let (map, rank, bind) =
+        (first_only(|s| s.map.is_some()), first_only(|s| s.rank.is_some()), first_only(|s| s.bind.is_some()));
+    let mut job = Placed::default();
+    if let Some(first) = said.first() {
+        job.take(first, map, rank, bind);
     }
-    if let Some(text) = rank_by.filter(|_| request.rank_by.is_none()) {
-        request.rank_by = Some(parse_rank_by(text).map_err(|e| of_parameter("rankby", &e))?);
+    let mut apps = Vec::new();
+    for own in said {
+        let mut placed = job.clone();
+        placed.take(own, !map, !rank, !bind);
+        apps.push(placed);
     }
-    if let Some(text) = bind_to.filter(|_| request.bind_to.is_none()) {
-        parse_bind_to(text).map_err(|e| of_parameter("bindto", &e))?.apply(request);
+    for_all(said, &mut job, &mut apps)?;
+    // Each that says the same is as if it were said for all. Files are another matter: each counts from its own first process.
+    if let Some((one, others)) = apps.split_first()
+        && one.file.is_none()
+        && others.iter().all(|other| other == one)
+    {
+        job = one.clone();
+    }
+    let apps = apps.into_iter().map(|own| Some(own).filter(|own| *own != job)).collect();
+    Ok(Placement { job, apps, report: said.iter().any(|s| s.bind.is_some_and(|bind| bind.report)) })
+}
+
+/// Oversubscription and inheritance belong to the job, wherever they are written.
+fn for_all(said: &[Said], job: &mut Placed, apps: &mut [Placed]) -> Result<(), UsageError> {
+    let maps = || said.iter().filter_map(|s| s.map.as_ref());
+    let oversubscribe = agreed(maps().map(|m| m.oversubscribe), "OVERSUBSCRIBE and NOOVERSUBSCRIBE")?;
+    let inherit = agreed(maps().map(|m| m.inherit), "INHERIT and NOINHERIT")?;
+    for placed in apps.iter_mut().chain([job]) {
+        placed.request.oversubscribe = oversubscribe;
+        placed.request.inherit = inherit;
     }
     Ok(())
+}
+
+fn agreed(answers: impl Iterator<Item = Option<bool>>, words: &str) -> Result<Option<bool>, UsageError> {
+    let mut agreed = None;
+    for answer in answers.flatten() {
+        if agreed.is_some_and(|before| before != answer) {
+            return Err(UsageError::Conflict {
+                what: format!("--map-by: {words} are given at different programs of one job"),
+                next: "It holds for the whole job, whichever program it stands at: keep one of them.".to_owned(),
+            });
+        }
+        agreed = Some(answer);
+    }
+    Ok(agreed)
+}
+
+impl Placed {
+    fn take(&mut self, said: &Said, map: bool, rank: bool, bind: bool) {
+        if let Some(directive) = said.map.as_ref().filter(|_| map) {
+            directive.apply(&mut self.request);
+            self.file.clone_from(&directive.file);
+        }
+        self.request.rank_by = said.rank.filter(|_| rank).or(self.request.rank_by);
+        if let Some(directive) = said.bind.filter(|_| bind) {
+            directive.apply(&mut self.request);
+        }
+    }
+}
+
+/// What parameters say of placement.
+#[derive(Debug, Default)]
+pub(crate) struct Defaults {
+    map: Option<MapDirective>,
+    rank: Option<RankBy>,
+    bind: Option<BindDirective>,
+    inherit: bool,
+    hwthreads: bool,
+}
+
+impl Defaults {
+    /// Reads `mapby`, `rankby`, `bindto`, `rmaps_default_inherit` and `hwloc_base_use_hwthreads_as_cpus`.
+    pub(crate) fn of<'p>(param: impl Fn(&str) -> Option<&'p str>) -> Result<Defaults, UsageError> {
+        let yes = |name| param(name).and_then(words::boolean) == Some(true);
+        let defaults = Defaults {
+            map: param("mapby").map(parse_map_by).transpose().map_err(|e| of_parameter("mapby", &e))?,
+            rank: param("rankby").map(parse_rank_by).transpose().map_err(|e| of_parameter("rankby", &e))?,
+            bind: param("bindto").map(parse_bind_to).transpose().map_err(|e| of_parameter("bindto", &e))?,
+            inherit: yes("rmaps_default_inherit"),
+            hwthreads: yes("hwloc_base_use_hwthreads_as_cpus"),
+        };
+        match defaults.bind {
+            Some(BindDirective { report: true, .. }) => Err(UsageError::value(
+                "parameter bindto",
+                "report shows the bindings of one job and is no default",
+                "Set the parameter display to bind, which is the default of --display.",
+            )),
+            _ => Ok(defaults),
+        }
+    }
+
+    /// A DVM has no directory of a user in which a file could be.
+    pub(crate) fn check_for_dvm(&self) -> Result<(), UsageError> {
+        match self.map.as_ref().and_then(|map| map.file.as_ref()) {
+            None => Ok(()),
+            Some(file) => Err(UsageError::value(
+                "parameter mapby",
+                format!("the file {file:?} cannot be the default of all jobs of a DVM"),
+                "Give it with the job: prun --map-by rankfile:FILE=path",
+            )),
+        }
+    }
+
+    /// Fills what was not asked for.
+    pub(crate) fn fill(&self, request: &mut MapRequest, file: &mut Option<String>) {
+        if let Some(map) = &self.map {
+            if request.by.is_none() {
+                file.clone_from(&map.file);
+            }
+            map.fill(request);
+        }
+        request.rank_by = request.rank_by.or(self.rank);
+        if let Some(bind) = self.bind {
+            bind.fill(request);
+        }
+        request.inherit = request.inherit.or(self.inherit.then_some(true));
+        request.cpus = request.cpus.or(self.hwthreads.then_some(CpuKind::HwThread));
+    }
 }
 
 /// The parsers speak of the option; the user has to look at the parameter.
 fn of_parameter(name: &str, error: &dyn std::error::Error) -> UsageError {
     let text = format!("parameter {name} (the default of the option that follows): {error}");
     UsageError::Foreign { text, next: TOPIC }
+}
+
+/// True when the policy itself says how many processes there are.
+pub(crate) fn counts(by: Option<&MapBy>) -> bool {
+    matches!(by, Some(MapBy::PerNode(_) | MapBy::PerObject(..)))
 }
 
 /// A number of processes: at least one.

@@ -41,6 +41,7 @@ pub(super) fn admit_added(run: &mut Run, added: &[Added]) {
 pub(super) struct Places<'a> {
     pub(super) run: &'a [AppPlace],
     pub(super) hostfiles: &'a [Option<Hostfile>],
+    pub(super) places: &'a [Hostfile],
     pub(super) default_hostfile: Option<&'a str>,
     pub(super) added: &'a [Added],
 }
@@ -61,7 +62,7 @@ impl Places<'_> {
         let default_hostfile = default_hostfile(self.default_hostfile, params, around)?;
         Ok(allocate(&Sources {
             apps: &apps,
-            places: &[],
+            places: self.places,
             default_hostfile: default_hostfile.as_ref(),
             added: self.added,
             this: &this_machine(silent, around),

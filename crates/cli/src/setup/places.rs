@@ -1,0 +1,110 @@
+//! Where processes go line by line: rankfiles and sequences are read, and a sequence without a file goes through the hosts
+//! of its application.
+
+use ferrite_rm::hostfile;
+use ferrite_rm::{Hostfile, places};
+use ferrite_types::{AppContext, HostEntry, HostRef, MapBy, MapRequest, SeqLine, SlotCount};
+
+use super::SetupError;
+use super::files::read;
+use crate::args::{AppPlace, Run, UsageError};
+use crate::machine::Surroundings;
+
+/// Fills the lines in, and the number of processes where only they say it. Returns the hosts that files name.
+pub(super) fn read_places(run: &mut Run, around: &Surroundings) -> Result<Vec<Hostfile>, SetupError> {
+    let files = std::mem::take(&mut run.map_files);
+    let mut hosts = Vec::new();
+    hosts.extend(read_lines(&mut run.spec.map, files.job.as_deref(), around)?);
+    for (app, file) in run.spec.apps.iter_mut().zip(&files.apps) {
+        if let Some(own) = &mut app.map {
+            hosts.extend(read_lines(own, file.as_deref(), around)?);
+        }
+    }
+    go_through_hosts(run, around)?;
+    count(&mut run.spec.apps, &run.spec.map);
+    Ok(hosts)
+}
+
+fn read_lines(
+    request: &mut MapRequest,
+    file: Option<&str>,
+    around: &Surroundings,
+) -> Result<Option<Hostfile>, SetupError> {
+    let Some(file) = file else { return Ok(None) };
+    let path = around.cwd.join(file);
+    Ok(match &mut request.by {
+        Some(MapBy::Seq(lines)) => {
+            *lines = places::parse_sequence(file, &read("sequence", &path)?)?;
+            places::as_hostfile(&format!("sequence {file}"), lines.iter().map(|line| &line.host))
+        }
+        Some(MapBy::RankFile(lines)) => {
+            *lines = places::parse_ranks(file, &read("rankfile", &path)?)?;
+            places::as_hostfile(&format!("rankfile {file}"), lines.iter().map(|line| &line.host))
+        }
+        _ => None,
+    })
+}
+
+/// A sequence without a file: one process for each time that a host is named, whatever its slots.
+fn go_through_hosts(run: &mut Run, around: &Surroundings) -> Result<(), SetupError> {
+    let alone = run.spec.apps.len() == 1;
+    for (app, place) in run.spec.apps.iter_mut().zip(&run.hosts) {
+        let request = app.map.as_ref().unwrap_or(&run.spec.map);
+        let open = matches!(&request.by, Some(MapBy::Seq(lines)) if lines.is_empty());
+        let lines = if open { namings(place, around)? } else { Vec::new() };
+        if lines.is_empty() {
+            continue;
+        }
+        let by = Some(MapBy::Seq(lines));
+        match &mut app.map {
+            Some(own) => own.by = by,
+            None if alone => run.spec.map.by = by,
+            None => app.map = Some(MapRequest { by, ..run.spec.map.clone() }),
+        }
+    }
+    Ok(())
+}
+
+/// The hosts of an application in the order of the user. `--host` filters a hostfile, and so comes first.
+fn namings(place: &AppPlace, around: &Surroundings) -> Result<Vec<SeqLine>, SetupError> {
+    let items = match &place.hostfile {
+        Some(file) if place.namings.is_empty() => {
+            hostfile::parse_namings(file, &read("hostfile", &around.cwd.join(file))?)?
+        }
+        _ => place.namings.clone(),
+    };
+    let excluded = |name: &str| {
+        items.iter().any(|item| matches!(item, HostRef::Exclude(other) if other.eq_ignore_ascii_case(name)))
+    };
+    let mut lines = Vec::new();
+    for item in &items {
+        let host = match item {
+            HostRef::Host(host) if excluded(&host.name) => continue,
+            HostRef::Host(host) => HostRef::Host(HostEntry::named(&host.name)),
+            HostRef::Relative(at, _) => HostRef::Relative(*at, SlotCount::FromCores),
+            HostRef::Exclude(_) => continue,
+            HostRef::Empty(_) => {
+                return Err(SetupError::Usage(UsageError::Conflict {
+                    what: "--map-by seq goes from host to host, and +e does not say which hosts those are".to_owned(),
+                    next: "Name the hosts, or map by node: --host +e --map-by node".to_owned(),
+                }));
+            }
+        };
+        lines.push(SeqLine { host, cpus: None });
+    }
+    Ok(lines)
+}
+
+/// One process for each line, where nothing else is said. Lines for several applications are theirs to share.
+fn count(apps: &mut [AppContext], job: &MapRequest) {
+    let alone = apps.len() == 1;
+    for app in apps {
+        let request = app.map.as_ref().or(Some(job).filter(|_| alone));
+        let lines = match request.and_then(|request| request.by.as_ref()) {
+            Some(MapBy::Seq(lines)) => lines.len(),
+            Some(MapBy::RankFile(lines)) => lines.len(),
+            _ => 0,
+        };
+        app.np = app.np.or(u32::try_from(lines).ok().filter(|n| *n > 0));
+    }
+}
