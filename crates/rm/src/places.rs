@@ -122,8 +122,29 @@ pub fn as_hostfile<'a>(file: &str, hosts: impl Iterator<Item = &'a HostRef>) -> 
     Some(Hostfile { file: file.to_owned(), items: items.list }).filter(Hostfile::defines_hosts)
 }
 
+/// A sequence through hosts as they are named: one process for each naming, whatever its slots, without those that are
+/// excluded. `None` = it has a choice among empty nodes, which are not known.
+#[must_use]
+pub fn sequence_through(namings: &[HostRef]) -> Option<Vec<SeqLine>> {
+    let excluded = |name: &str| {
+        namings.iter().any(|item| matches!(item, HostRef::Exclude(other) if other.eq_ignore_ascii_case(name)))
+    };
+    let mut lines = Vec::new();
+    for item in namings {
+        let host = match item {
+            HostRef::Exclude(_) => continue,
+            HostRef::Host(host) if excluded(&host.name) => continue,
+            HostRef::Host(host) => HostRef::Host(HostEntry::named(&host.name)),
+            HostRef::Relative(at, _) => HostRef::Relative(*at, SlotCount::FromCores),
+            HostRef::Empty(_) => return None,
+        };
+        lines.push(SeqLine { host, cpus: None });
+    }
+    Some(lines)
+}
+
 /// One host of a line.
-pub(crate) fn one_host(text: &str) -> Result<HostRef, PlacesProblem> {
+fn one_host(text: &str) -> Result<HostRef, PlacesProblem> {
     let no_host = || PlacesProblem::NoHost(text.to_owned());
     if text.starts_with('^') {
         return Err(no_host());

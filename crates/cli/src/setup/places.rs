@@ -3,7 +3,7 @@
 
 use ferrite_rm::hostfile;
 use ferrite_rm::{Hostfile, places};
-use ferrite_types::{AppContext, HostEntry, HostRef, MapBy, MapRequest, SeqLine, SlotCount};
+use ferrite_types::{AppContext, MapBy, MapRequest, SeqLine};
 
 use super::SetupError;
 use super::files::read;
@@ -73,26 +73,12 @@ fn namings(place: &AppPlace, around: &Surroundings) -> Result<Vec<SeqLine>, Setu
         }
         _ => place.namings.clone(),
     };
-    let excluded = |name: &str| {
-        items.iter().any(|item| matches!(item, HostRef::Exclude(other) if other.eq_ignore_ascii_case(name)))
-    };
-    let mut lines = Vec::new();
-    for item in &items {
-        let host = match item {
-            HostRef::Host(host) if excluded(&host.name) => continue,
-            HostRef::Host(host) => HostRef::Host(HostEntry::named(&host.name)),
-            HostRef::Relative(at, _) => HostRef::Relative(*at, SlotCount::FromCores),
-            HostRef::Exclude(_) => continue,
-            HostRef::Empty(_) => {
-                return Err(SetupError::Usage(UsageError::Conflict {
-                    what: "--map-by seq goes from host to host, and +e does not say which hosts those are".to_owned(),
-                    next: "Name the hosts, or map by node: --host +e --map-by node".to_owned(),
-                }));
-            }
-        };
-        lines.push(SeqLine { host, cpus: None });
-    }
-    Ok(lines)
+    places::sequence_through(&items).ok_or_else(|| {
+        SetupError::Usage(UsageError::Conflict {
+            what: "--map-by seq goes from host to host, and +e does not say which hosts those are".to_owned(),
+            next: "Name the hosts, or map by node: --host +e --map-by node".to_owned(),
+        })
+    })
 }
 
 /// One process for each line, where nothing else is said. Lines for several applications are theirs to share.

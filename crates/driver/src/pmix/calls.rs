@@ -122,9 +122,9 @@ impl Calls {
             }
             Upcall::Spawn { proc, info, apps, reply } => {
                 tracing::debug!(?proc, ?info, ?apps, "a process spawns a job");
-                let submission = spawn::submission(&info, &apps, "").map_err(|cause| {
-                    tracing::warn!(cause, "what a process wants to spawn cannot be understood");
-                    Status::BAD_PARAM
+                let submission = spawn::submission(&info, &apps, "").map_err(|refused| {
+                    tracing::warn!(cause = %refused, "what a process wants to spawn is refused");
+                    refused.status()
                 });
                 match known(&proc, names).and_then(|proc| Ok((proc, submission?))) {
                     Ok((proc, submission)) => {

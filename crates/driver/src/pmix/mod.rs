@@ -10,6 +10,7 @@ mod door;
 mod events;
 mod hint;
 mod job;
+mod placing;
 mod pmi1;
 mod published;
 mod rendezvous;

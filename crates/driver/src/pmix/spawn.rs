@@ -1,24 +1,54 @@
-//! What a PMIx tool or a process wants started (`PMIx_Spawn`), as a submission. Pure. Keys that mean nothing to us are for the library or
+//! What a PMIx tool or a process wants started (`PMIx_Spawn`), as a submission. Pure but for files that placement names. Keys that mean nothing to us are for the library or
 //! the process and are passed over, as the standard has it; a value that cannot be understood is an error.
 
 use std::ffi::CStr;
 
-use ferrite_map::directive::{parse_bind_to, parse_map_by, parse_rank_by};
-use ferrite_pmix::{App, Info, Value};
+use ferrite_pmix::{App, Info, Status, Value};
 use ferrite_pmix_sys as sys;
 use ferrite_rm::hostlist;
 use ferrite_types::{AppContext, Duration, EnvOp, HostSelection, JobSpec, Rank, StdinTarget};
 use ferrite_wire::control::{SessionChoice, Submission};
+use thiserror::Error;
+
+use super::placing;
+
+/// Why a spawn request is refused. The words are for the log, because PMIx has no place for them.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(super) enum Refused {
+    /// It cannot be understood, or contradicts itself.
+    #[error("{0}")]
+    Malformed(String),
+    /// It asks for what is not offered.
+    #[error("not supported: {0}")]
+    NotSupported(&'static str),
+}
+
+impl Refused {
+    /// What the requester is told.
+    pub(super) fn status(&self) -> Status {
+        match self {
+            Refused::Malformed(_) => Status::BAD_PARAM,
+            Refused::NotSupported(_) => Status::NOT_SUPPORTED,
+        }
+    }
+}
+
+impl From<String> for Refused {
+    fn from(cause: String) -> Refused {
+        Refused::Malformed(cause)
+    }
+}
 
 /// Translates a spawn; `dir` is the directory of an app that names none.
 ///
 /// # Errors
-/// What cannot be understood, in words.
-pub(super) fn submission(info: &[Info], apps: &[App], dir: &str) -> Result<Submission, String> {
+/// What cannot be understood or is not offered, in words.
+pub(super) fn submission(info: &[Info], apps: &[App], dir: &str) -> Result<Submission, Refused> {
     let mut spec = JobSpec::new(apps.iter().map(|app| app_context(app, dir)).collect::<Result<_, _>>()?);
     for info in info {
         apply(info, &mut spec)?;
     }
+    placing::place(info, apps, dir, &mut spec)?;
     let env = info.iter().filter_map(env_op).collect();
     Ok(Submission { env, session: session(info)?, ..Submission::of(spec) })
 }
@@ -84,16 +114,9 @@ fn env_op(info: &Info) -> Option<EnvOp> {
 }
 
 fn apply(info: &Info, spec: &mut JobSpec) -> Result<(), String> {
-    let text = info.value.as_str().unwrap_or_default();
     let wrong = |cause: &dyn std::fmt::Display| format!("{}: {cause}", info.key);
     if let Some((_, flag)) = flags(spec).into_iter().find(|(key, _)| info.is(key)) {
         *flag = !matches!(info.value, Value::Bool(false));
-    } else if info.is(sys::PMIX_MAPBY) {
-        parse_map_by(text).map_err(|e| wrong(&e))?.apply(&mut spec.map);
-    } else if info.is(sys::PMIX_RANKBY) {
-        spec.map.rank_by = Some(parse_rank_by(text).map_err(|e| wrong(&e))?);
-    } else if info.is(sys::PMIX_BINDTO) {
-        parse_bind_to(text).map_err(|e| wrong(&e))?.apply(&mut spec.map);
     } else if info.is(sys::PMIX_STDIN_TGT) {
         spec.stdin = stdin_target(&info.value).ok_or_else(|| wrong(&"no rank"))?;
     } else if info.is(sys::PMIX_TIMEOUT) || info.is(sys::PMIX_JOB_TIMEOUT) {
@@ -133,9 +156,7 @@ fn stdin_target(value: &Value) -> Option<StdinTarget> {
 mod tests {
     use super::*;
 
-    fn info(key: &str, value: impl Into<Value>) -> Info {
-        Info { key: key.to_owned(), value: value.into() }
-    }
+    use super::super::placing::tests::info;
 
     fn app(info: Vec<Info>) -> App {
         App {
@@ -180,9 +201,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_understood_is_named() {
-        let cause = submission(&[info("pmix.mapby", "moon")], &[app(vec![])], "/").unwrap_err();
+        let cause = submission(&[info("pmix.mapby", "moon")], &[app(vec![])], "/").unwrap_err().to_string();
         assert!(cause.starts_with("pmix.mapby: "), "{cause}");
-        let cause = submission(&[], &[app(vec![info("pmix.hostfile", "h")])], "/").unwrap_err();
+        let cause = submission(&[], &[app(vec![info("pmix.hostfile", "h")])], "/").unwrap_err().to_string();
         assert!(cause.contains("hostfile"), "{cause}");
     }
 }

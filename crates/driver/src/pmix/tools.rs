@@ -81,7 +81,13 @@ impl Tools {
         reply.complete(Ok(proc));
     }
 
-    fn spawn(&mut self, tool: Proc, wish: Result<Submission, String>, reply: Completer<String>, worker: &Worker) {
+    fn spawn(
+        &mut self,
+        tool: Proc,
+        wish: Result<Submission, spawn::Refused>,
+        reply: Completer<String>,
+        worker: &Worker,
+    ) {
         match wish {
             Ok(submission) => {
                 let job = Rc::new(ToolJob::new(tool.clone(), &self.dvm, reply, worker, self.requests.clone()));
@@ -89,9 +95,9 @@ impl Tools {
                 *job.request.borrow_mut() = Some(request);
                 self.tools.entry(tool).or_default().push((request, job));
             }
-            Err(cause) => {
-                tracing::warn!(cause, "what a PMIx tool wants to spawn cannot be understood");
-                reply.complete(Err(Status::BAD_PARAM));
+            Err(refused) => {
+                tracing::warn!(cause = %refused, "what a PMIx tool wants to spawn is refused");
+                reply.complete(Err(refused.status()));
             }
         }
     }
