@@ -45,7 +45,8 @@ const RULES: [Rule; 13] = [
 ];
 
 /// Crates without any effect of their own.
-const PURE_FOREIGN: [&str; 7] = ["bytes", "postcard", "serde", "serde_json", "thiserror", "tracing", "bitflags"];
+const PURE_FOREIGN: [&str; 8] =
+    ["bytes", "postcard", "roxmltree", "serde", "serde_json", "thiserror", "tracing", "bitflags"];
 
 /// Paths that no pure source may name. A single word is forbidden wherever it stands as a name.
 const FORBIDDEN: [&[&str]; 14] = [

@@ -233,6 +233,7 @@ fn hand_over(run: PrteRun, setup: DvmSetup, around: &Surroundings) -> i32 {
         tool: NAME.to_owned(),
         params: setup.params,
         allocation: setup.allocation,
+        topology: setup.topology,
         prted: setup.prted,
         cwd: setup.cwd,
         submit: None,

@@ -48,6 +48,7 @@ fn hand_over(prepared: Prepared) -> i32 {
         tool: NAME.to_owned(),
         params: prepared.params,
         allocation: prepared.allocation,
+        topology: prepared.topology,
         prted: prepared.prted,
         cwd: prepared.cwd,
         submit: Some(Submission { env: prepared.forwarded_env, ..Submission::of(prepared.spec) }),

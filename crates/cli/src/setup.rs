@@ -8,8 +8,9 @@ mod places;
 
 use std::path::Path;
 
-use ferrite_rm::{Allocation, AllocationError, HostfileError, ParamError, Params, PlacesError};
-use ferrite_types::{EnvOp, JobSpec, StdinTarget};
+use ferrite_map::topology_file::{self, TopologyFileError};
+use ferrite_rm::{Allocation, AllocationError, HostfileError, ParamError, Params, PlacesError, Source};
+use ferrite_types::{EnvOp, JobSpec, StdinTarget, Topology};
 use ferrite_wire::GrowRequest;
 use ferrite_wire::control::Submission;
 use thiserror::Error;
@@ -20,7 +21,7 @@ use crate::args::{
 };
 use crate::machine::Surroundings;
 use crate::prte::PrteRun;
-use files::read_if_there;
+use files::{read, read_if_there};
 pub use grow::grow_request;
 use hosts::{Places, admit_added, read_hostfile, read_hosts};
 use places::read_places;
@@ -34,6 +35,8 @@ pub struct Prepared {
     pub params: Vec<(String, String)>,
     /// The nodes.
     pub allocation: Allocation,
+    /// What every node is taken to be like, if a file says so.
+    pub topology: Option<Topology>,
     /// The daemon of our own installation, used unless the parameter `prte_launch_agent` is set.
     pub prted: String,
     /// Directory of the user.
@@ -72,6 +75,8 @@ pub struct DvmSetup {
     pub params: Vec<(String, String)>,
     /// The nodes.
     pub allocation: Allocation,
+    /// What every node is taken to be like, if a file says so.
+    pub topology: Option<Topology>,
     /// The daemon of our own installation.
     pub prted: String,
     /// Directory of the user.
@@ -107,6 +112,17 @@ pub enum SetupError {
     /// A rankfile or a sequence that cannot be understood.
     #[error(transparent)]
     Places(#[from] PlacesError),
+    /// A topology file that describes no machine.
+    #[error("topology file {path}, {cause}")]
+    Topology {
+        /// Its name.
+        path: String,
+        /// The flaw.
+        cause: TopologyFileError,
+    },
+    /// Daemons on nodes that do not exist.
+    #[error("the nodes of parameter ras_simulator_num_nodes do not exist, so nothing can be started on them")]
+    Simulated,
     /// A parameter that cannot be used.
     #[error(transparent)]
     Param(#[from] ParamError),
@@ -124,6 +140,10 @@ impl SetupError {
             SetupError::Root => "Run as an ordinary user. If root is meant, give --allow-run-as-root, or set both \
                 PRTE_ALLOW_RUN_AS_ROOT=1 and PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1."
                 .to_owned(),
+            SetupError::Topology { .. } => "Write the file with `lstopo NAME.xml` on a machine of the kind that it is to describe, and give its name \
+                with --prtemca hwloc_use_topo_file NAME.xml; nothing was started."
+                .to_owned(),
+            SetupError::Simulated => "See the map with prterun --rtos donotlaunch --display map, or remove the parameter.".to_owned(),
             SetupError::File { next, .. } => (*next).to_owned(),
             SetupError::Param(_) => {
                 "Parameters come from --prtemca, PRTE_MCA_* of the environment, and the parameter files (prterun --help parameters)."
@@ -154,6 +174,10 @@ pub fn prepare(mut run: Run, around: &Surroundings) -> Result<Prepared, SetupErr
         added: &added,
     };
     let allocation = places.allocate(&params, around)?;
+    if allocation.source == Source::Simulated && !run.spec.options.do_not_launch {
+        return Err(SetupError::Simulated);
+    }
+    let topology = read_topology(&params, around)?;
     let cwd = set_submit_dir(&mut run, around);
     let daemons =
         DaemonWords { debug: run.debug_daemons, attached: run.leave_session_attached, agent: run.launch_agent.take() };
@@ -166,6 +190,7 @@ pub fn prepare(mut run: Run, around: &Surroundings) -> Result<Prepared, SetupErr
         pictures: run.pictures.iter().map(|picture| in_place(picture, around)).collect(),
         spec: run.spec,
         allocation,
+        topology,
         cwd,
         warnings: run.warnings,
     })
@@ -247,6 +272,10 @@ pub fn prepare_dvm(run: &PrteRun, around: &Surroundings) -> Result<DvmSetup, Set
         added: &[],
     };
     let allocation = places.allocate(&params, around)?;
+    if allocation.source == Source::Simulated {
+        return Err(SetupError::Simulated);
+    }
+    let topology = read_topology(&params, around)?;
     run.daemons.speak(&mut params);
     let parameter = params.text("ess_base_forward_signals")?.filter(|_| run.forward_signals.is_none());
     let from_parameter = parameter.map(|list| parse_signals("parameter ess_base_forward_signals", list)).transpose()?;
@@ -254,9 +283,19 @@ pub fn prepare_dvm(run: &PrteRun, around: &Surroundings) -> Result<DvmSetup, Set
         signals: run.forward_signals.clone().or(from_parameter).unwrap_or_else(forwardable_signals),
         params: list(&params),
         allocation,
+        topology,
         prted: own_prted(around),
         cwd: around.cwd.to_string_lossy().into_owned(),
     })
+}
+
+/// The file of parameter `hwloc_use_topo_file`.
+fn read_topology(params: &Params, around: &Surroundings) -> Result<Option<Topology>, SetupError> {
+    let Some(name) = params.text("hwloc_use_topo_file")?.filter(|name| !name.is_empty()) else { return Ok(None) };
+    let path = around.cwd.join(name);
+    let text = read("topology file", &path)?;
+    let failed = |cause| SetupError::Topology { path: path.display().to_string(), cause };
+    topology_file::parse(&text).map(Some).map_err(failed)
 }
 
 fn check_root(allowed: bool, around: &Surroundings) -> Result<(), SetupError> {

@@ -230,3 +230,38 @@ fn a_bad_parameter_file_is_named_with_its_line() {
     let environment = Environment::new();
     assert!(parse(&["./a".to_owned()], &environment).is_ok(), "parsing reads no file");
 }
+
+#[test]
+fn nodes_can_be_made_up_for_a_map_and_for_nothing_else() {
+    let place = Place::new();
+    let made_up = "--prtemca ras_simulator_num_nodes 2 --prtemca ras_simulator_slots 8";
+    let prepared = place.prepare(&format!("{made_up} --rtos donotlaunch -n 2 true")).unwrap();
+    assert_eq!(names(&prepared), ["nodeA0", "nodeA1"]);
+    assert_eq!((prepared.allocation.source, prepared.allocation.head), (Source::Simulated, None));
+    let filtered = place.prepare(&format!("{made_up} --host nodeA1:2 --rtos donotlaunch true")).unwrap();
+    assert_eq!(filtered.allocation.needed, [1]);
+    insta::assert_snapshot!(
+        [
+            place.told(&format!("{made_up} -n 2 true")),
+            place.told(&format!("{made_up} --host n0 --rtos donotlaunch true")),
+            place.told("--prtemca ras_simulator_num_nodes two --rtos donotlaunch true"),
+        ]
+        .join("\n")
+    );
+}
+
+#[test]
+fn a_topology_file_is_read_before_anything_starts() {
+    let place = Place::new();
+    place.write("work/good.xml", include_str!("../../map/tests/topologies/no-package.xml"));
+    place.write("work/bad.xml", "<topology version=\"2.0\">\n<object type=\"PU\" cpuset=\"x\"/>\n</topology>\n");
+    let topology = place.prepare("--prtemca hwloc_use_topo_file good.xml true").unwrap().topology.unwrap();
+    assert_eq!(topology.usable_cores(), 4);
+    insta::assert_snapshot!(
+        [
+            place.told("--prtemca hwloc_use_topo_file bad.xml true"),
+            place.told("--prtemca hwloc_use_topo_file none.xml true"),
+        ]
+        .join("\n")
+    );
+}

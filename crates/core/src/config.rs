@@ -28,6 +28,8 @@ pub struct HeadConfig {
     pub params: Vec<(String, String)>,
     /// The nodes, and which of them get a daemon.
     pub allocation: Allocation,
+    /// What every node is taken to be like for placement, whatever its daemon says of it (`hwloc_use_topo_file`).
+    pub topology: Option<Topology>,
     /// Command that starts a daemon on a node (`prted`, as a path that is valid there).
     pub prted: String,
     /// Directory of the user.

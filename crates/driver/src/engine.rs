@@ -213,8 +213,8 @@ impl Engine {
     }
 
     fn queue_first_inputs(&self, role: &mut Role) {
-        let _ = self.inbox.send(Input::Start);
         if let Role::Head { submit, .. } = role {
+            // Before the start: a head that knows that all it is wanted for is a map starts no daemon.
             if let Some(submission) = submit.take() {
                 let request = Request::Submit(submission);
                 let _ = self.inbox.send(Input::Request { id: RequestId::OWN, request });
@@ -223,6 +223,7 @@ impl Engine {
                 notice::print_table();
             }
         }
+        let _ = self.inbox.send(Input::Start);
     }
 
     async fn run(mut self) -> u8 {

@@ -6,7 +6,7 @@ use std::time::{Instant, SystemTime};
 
 use ferrite_core::{HeadConfig, Node};
 use ferrite_rm::Allocation;
-use ferrite_types::DaemonRank;
+use ferrite_types::{DaemonRank, Topology};
 use ferrite_wire::control::Submission;
 use rustix::rand::{GetRandomFlags, getrandom};
 use zeroize::Zeroizing;
@@ -26,6 +26,8 @@ pub struct HeadRun {
     pub params: Vec<(String, String)>,
     /// The nodes, and which of them get a daemon.
     pub allocation: Allocation,
+    /// What every node is taken to be like, if a file says so.
+    pub topology: Option<Topology>,
     /// Command that starts a daemon.
     pub prted: String,
     /// Directory of the user.
@@ -131,6 +133,7 @@ fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
         key: *key,
         params: run.params,
         allocation: run.allocation,
+        topology: run.topology,
         prted: run.prted,
         cwd: run.cwd,
         local_time_at_zero_s: local_time::now_s() - began.elapsed().as_secs() as i64,

@@ -23,6 +23,7 @@ mod rank;
 mod seat;
 mod shape;
 mod slots;
+pub mod topology_file;
 mod trouble;
 mod units;
 

@@ -21,6 +21,8 @@ pub enum Source {
     Hosts,
     /// Rankfiles and sequences, by file name.
     Places(Vec<String>),
+    /// `ras_simulator_num_nodes`: nodes that do not exist.
+    Simulated,
     /// `prte_default_hostfile`, by file name.
     DefaultHostfile(String),
     /// Nothing was said.
@@ -66,6 +68,8 @@ pub struct Sources<'a> {
     pub apps: &'a [AppHosts<'a>],
     /// The hosts of rankfiles and sequences.
     pub places: &'a [Hostfile],
+    /// Nodes that are made up, if any are: then there are no others.
+    pub simulated: &'a [HostEntry],
     /// The default hostfile, if there is one.
     pub default_hostfile: Option<&'a Hostfile>,
     /// `--add-host` and `--add-hostfile`: on top, wherever the others come from.
@@ -145,6 +149,12 @@ pub fn allocate(from: &Sources<'_>) -> Result<Allocation, AllocationError> {
 /// The first source that names hosts wins.
 fn define<'a>(from: &Sources<'a>) -> Result<(Pool<'a>, Source), AllocationError> {
     let mut pool = Pool::new(from);
+    if !from.simulated.is_empty() {
+        // None of them is this machine, whatever this machine is called.
+        pool.is_made_up = true;
+        from.simulated.iter().for_each(|node| pool.push(node.clone()));
+        return Ok((pool, Source::Simulated));
+    }
     let mut files: Vec<&Hostfile> = Vec::new();
     for file in from.apps.iter().filter_map(|app| app.hostfile) {
         // One file named by several apps is one description, not several.
@@ -187,6 +197,7 @@ struct Pool<'a> {
     head: Option<usize>,
     this: &'a ThisMachine,
     keep_fqdn: bool,
+    is_made_up: bool,
 }
 
 impl Pool<'_> {
@@ -197,6 +208,7 @@ impl Pool<'_> {
             head: None,
             this: from.this,
             keep_fqdn: from.keep_fqdn,
+            is_made_up: false,
         }
     }
 
@@ -208,7 +220,7 @@ impl Pool<'_> {
     fn push(&mut self, entry: HostEntry) {
         let at = self.nodes.len();
         self.index.add(&entry.name, at);
-        if self.head.is_none() && self.this.is(&entry.name, self.keep_fqdn) {
+        if self.head.is_none() && !self.is_made_up && self.this.is(&entry.name, self.keep_fqdn) {
             self.head = Some(at);
         }
         self.nodes.push(entry);
@@ -348,6 +360,7 @@ fn needed(pool: &Pool<'_>, from: &Sources<'_>, source: &Source) -> Result<Vec<us
         Source::Hosts => "--host".to_owned(),
         Source::Places(files) => files.join(", "),
         Source::DefaultHostfile(file) => format!("the default hostfile {file}"),
+        Source::Simulated => "the simulated allocation".to_owned(),
         Source::ThisMachine => "the allocation".to_owned(),
     };
     let mut wanted = vec![false; pool.nodes.len()];
@@ -421,6 +434,7 @@ mod tests {
         let named = |app: AppHosts<'_>| {
             let sources = Sources {
                 apps: &[app],
+                simulated: &[],
                 places: &places,
                 default_hostfile: Some(&default),
                 added: &[],
@@ -447,6 +461,7 @@ mod tests {
         allocate(&Sources {
             apps: &apps,
             places: &[],
+            simulated: &[],
             default_hostfile: default.as_ref(),
             added: &[],
             this: &this(),
@@ -532,7 +547,16 @@ mod tests {
 
     fn sources<'a>(apps: &'a [AppHosts<'a>], added: &'a [Added]) -> Sources<'a> {
         static THIS: std::sync::LazyLock<ThisMachine> = std::sync::LazyLock::new(this);
-        Sources { apps, places: &[], default_hostfile: None, added, this: &THIS, keep_fqdn: false, required: false }
+        Sources {
+            apps,
+            places: &[],
+            simulated: &[],
+            default_hostfile: None,
+            added,
+            this: &THIS,
+            keep_fqdn: false,
+            required: false,
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub mod params;
 pub mod places;
 pub mod regex;
 mod select;
+pub mod simulated;
 
 pub use added::{Activated, Added, AddedError};
 pub use allocation::{Allocation, AllocationError, AppHosts, Source, Sources, allocate};
@@ -22,3 +23,4 @@ pub use name::ThisMachine;
 pub use params::{ParamError, Params};
 pub use places::PlacesError;
 pub use select::{SelectError, select, select_places};
+pub use simulated::simulated;

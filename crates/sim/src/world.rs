@@ -418,6 +418,7 @@ fn head_config(scenario: &Scenario) -> HeadConfig {
         key: [7; 32],
         params: params.into_iter().map(|(k, v)| (k.to_owned(), v)).collect(),
         allocation: Allocation::of((0..scenario.daemons).map(host).collect(), Some(0)),
+        topology: None,
         prted: "/opt/ferrite/bin/prted".to_owned(),
         cwd: "/home/user".to_owned(),
         persistent: scenario.persistent,

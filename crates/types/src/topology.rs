@@ -68,6 +68,29 @@ pub enum DeviceVendor {
     Other,
 }
 
+impl DeviceVendor {
+    /// The maker of a graphics processor, by its number on the bus (`10de`).
+    #[must_use]
+    pub fn of_gpu(pci_vendor: &str) -> DeviceVendor {
+        match pci_vendor {
+            "10de" => DeviceVendor::Nvidia,
+            "1002" => DeviceVendor::Amd,
+            "8086" => DeviceVendor::Intel,
+            _ => DeviceVendor::Other,
+        }
+    }
+
+    /// The maker of a fabric's adapter, by the name that its driver gives it.
+    #[must_use]
+    pub fn of_fabric(name: &str) -> DeviceVendor {
+        match name {
+            _ if name.starts_with("mlx") => DeviceVendor::OpenFabrics,
+            _ if name.starts_with("hfi1") => DeviceVendor::Psm,
+            _ => DeviceVendor::Other,
+        }
+    }
+}
+
 /// The machine as hwloc sees it, without the objects that placement does not use.
 /// Equal nodes have equal topologies, so a DVM keeps one copy for all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

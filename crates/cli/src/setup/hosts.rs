@@ -2,6 +2,7 @@
 
 use ferrite_rm::{
     Added, Allocation, AppHosts, HostList, Hostfile, Params, Sources, ThisMachine, allocate, hostfile, hostlist,
+    simulated,
 };
 use ferrite_types::{HostEntry, HostRef, HostSelection, SlotCount};
 
@@ -63,6 +64,7 @@ impl Places<'_> {
         Ok(allocate(&Sources {
             apps: &apps,
             places: self.places,
+            simulated: &simulated(params)?,
             default_hostfile: default_hostfile.as_ref(),
             added: self.added,
             this: &this_machine(silent, around),

@@ -198,7 +198,7 @@ impl Head {
             slots_given: false,
             max_slots: host.max_slots.unwrap_or(0),
             slots_inuse: 0,
-            topology: if here { Arc::new(self.local.topology.clone()) } else { Arc::default() },
+            topology: if here { self.shared_topology(self.local.topology.clone()) } else { Arc::default() },
         });
         self.hosts.push((*host).clone());
         if !here {
@@ -294,9 +294,9 @@ impl Head {
     }
 
     fn learn_machine(&mut self, node: NodeId, hostname: String, topology: Topology) {
-        let known = self.nodes.iter().find(|n| *n.topology == topology).map(|n| n.topology.clone());
+        let topology = self.shared_topology(topology);
         let node = self.record_mut(node);
-        node.topology = known.unwrap_or_else(|| Arc::new(topology));
+        node.topology = topology;
         if !node.aliases.contains(&hostname) {
             node.aliases.push(hostname);
         }

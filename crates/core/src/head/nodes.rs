@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ferrite_types::{DaemonRank, HostEntry, NodeId, NodeRecord, SlotCount};
+use ferrite_types::{DaemonRank, HostEntry, NodeId, NodeRecord, SlotCount, Topology};
 use ferrite_wire::DaemonReport;
 
 use super::Head;
@@ -12,6 +12,7 @@ use crate::{HeadConfig, LocalNode};
 /// that is wanted gets the next rank.
 pub(super) fn pool(config: &HeadConfig, local: &LocalNode) -> Vec<NodeRecord> {
     let allocation = &config.allocation;
+    let here = Arc::new(config.topology.clone().unwrap_or_else(|| local.topology.clone()));
     let mut ranks = (1..).map(DaemonRank);
     let mut daemon_of = |at: usize| {
         if allocation.head == Some(at) {
@@ -22,11 +23,19 @@ pub(super) fn pool(config: &HeadConfig, local: &LocalNode) -> Vec<NodeRecord> {
     };
     let entries = allocation.nodes.iter().enumerate();
     entries
-        .map(|(at, entry)| record(at, entry, daemon_of(at), (allocation.head == Some(at)).then_some(local)))
+        .map(|(at, entry)| {
+            let local = (allocation.head == Some(at)).then_some((local, &here));
+            record(at, entry, daemon_of(at), local)
+        })
         .collect()
 }
 
-fn record(at: usize, entry: &HostEntry, daemon: Option<DaemonRank>, local: Option<&LocalNode>) -> NodeRecord {
+fn record(
+    at: usize,
+    entry: &HostEntry,
+    daemon: Option<DaemonRank>,
+    local: Option<(&LocalNode, &Arc<Topology>)>,
+) -> NodeRecord {
     let (slots, slots_given) = match entry.slots {
         SlotCount::Given(slots) => (slots, true),
         SlotCount::FromCores => (0, false),
@@ -34,27 +43,33 @@ fn record(at: usize, entry: &HostEntry, daemon: Option<DaemonRank>, local: Optio
     NodeRecord {
         id: NodeId(at as u32),
         name: entry.name.clone(),
-        aliases: local.map(|l| l.hostname.clone()).into_iter().collect(),
+        aliases: local.map(|(l, _)| l.hostname.clone()).into_iter().collect(),
         daemon,
         slots,
         slots_given,
         max_slots: entry.max_slots.unwrap_or(0),
         slots_inuse: 0,
-        topology: local.map_or_else(Arc::default, |l| Arc::new(l.topology.clone())),
+        topology: local.map_or_else(Arc::default, |(_, topology)| topology.clone()),
     }
 }
 
 impl Head {
-    /// Records what a daemon said of its machine. Equal topologies are kept once.
+    /// Records what a daemon said of its machine.
     pub(super) fn learn_node(&mut self, report: DaemonReport) {
-        let known = self.nodes.iter().find(|n| *n.topology == report.topology).map(|n| n.topology.clone());
-        let topology = known.unwrap_or_else(|| Arc::new(report.topology));
+        let topology = self.shared_topology(report.topology);
         if let Some(node) = self.nodes.iter_mut().find(|n| n.daemon == Some(report.rank)) {
             node.topology = topology;
             if !node.aliases.contains(&report.hostname) {
                 node.aliases.push(report.hostname);
             }
         }
+    }
+
+    /// What a node is made of, for placement: what its daemon reports, unless a file says what all are like. Equal ones are kept once.
+    pub(super) fn shared_topology(&self, reported: Topology) -> Arc<Topology> {
+        let topology = self.config.topology.clone().unwrap_or(reported);
+        let known = self.nodes.iter().find(|n| *n.topology == topology).map(|n| n.topology.clone());
+        known.unwrap_or_else(|| Arc::new(topology))
     }
 
     /// Slots that nobody stated are the node's cores (seed 1, step 8).

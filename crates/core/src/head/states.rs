@@ -1,5 +1,6 @@
 //! The walk of a job through its states: one handler per state of the table (seed 1, 7.4.3).
 
+use ferrite_rm::Source;
 use ferrite_types::{DaemonRank, JobId, JobState, ProcState, Rank, RankSet};
 use ferrite_wire::control::{Reply, Submission};
 use ferrite_wire::{Dest, Message, StartError};
@@ -107,9 +108,18 @@ impl Head {
         !self.cached.is_empty() && self.cached.iter().all(|(_, submission)| submission.spec.options.do_not_launch)
     }
 
+    /// Nodes are taken to be like this one, or like the topology file.
     fn pretend_daemons(&mut self, cx: &mut Cx) {
-        let here = std::sync::Arc::new(self.local.topology.clone());
-        self.nodes.iter_mut().for_each(|node| node.topology = here.clone());
+        let here = self.shared_topology(self.local.topology.clone());
+        let made_up = self.config.allocation.source == Source::Simulated;
+        let most = self.slot_rule().count(&here);
+        for (node, entry) in self.nodes.iter_mut().zip(&self.config.allocation.nodes) {
+            node.topology = here.clone();
+            // A node that is made up takes no more than it has processors, unless that is said.
+            if made_up && entry.max_slots.is_none() {
+                node.max_slots = most;
+            }
+        }
         self.activate(JobId::DAEMONS, JobState::DaemonsReported, cx);
     }
 

@@ -105,17 +105,25 @@ impl Cluster {
     }
 
     pub fn build(count: u32, params: &[(&str, &str)], persistent: bool) -> Cluster {
+        Cluster::of(Cluster::config(count, params, persistent))
+    }
+
+    pub fn config(count: u32, params: &[(&str, &str)], persistent: bool) -> HeadConfig {
         let nodes = (0..count).map(|i| HostEntry::named(&format!("n{i}"))).collect();
-        let config = HeadConfig {
+        HeadConfig {
             dvm: "prterun-n0-1".to_owned(),
             key: [7; 32],
             params: params.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
             allocation: Allocation::of(nodes, Some(0)),
+            topology: None,
             prted: "prted".to_owned(),
             cwd: "/".to_owned(),
             local_time_at_zero_s: 0,
             persistent,
-        };
+        }
+    }
+
+    pub fn of(config: HeadConfig) -> Cluster {
         let mut nodes = BTreeMap::new();
         nodes.insert(DaemonRank::HEAD, Node::head(config, local("n0")));
         Cluster {

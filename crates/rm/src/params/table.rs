@@ -128,7 +128,12 @@ pub const KNOWN: &[Known] = &[
     known("grpcomm_base_verbose", VERBOSITY, Some("0"), "how much is told of collectives"),
     known("hwloc_base_use_hwthreads_as_cpus", Kind::Flag, Some("false"), "hardware threads count as processors"),
     known("hwloc_default_cpu_list", Kind::Text, None, "processors that may be used, as 0-3,8"),
-    known("hwloc_use_topo_file", Kind::Text, None, "read the machine's topology from this file"),
+    known(
+        "hwloc_use_topo_file",
+        Kind::Text,
+        None,
+        "the topology that every node is taken to have: a file that lstopo wrote (FILE.xml)",
+    ),
     known(
         "iof_base_output_limit",
         Kind::Number(1, i64::MAX),
@@ -240,6 +245,24 @@ pub const KNOWN: &[Known] = &[
     known("prte_tmpdir_remote_base", Kind::Text, None, "prte_tmpdir_base of all other nodes"),
     known("rankby", Kind::Text, None, "default of --rank-by"),
     known("ras_base_verbose", VERBOSITY, Some("0"), "how much is told of the allocation"),
+    known(
+        "ras_simulator_max_slots",
+        Kind::Text,
+        None,
+        "largest number of slots of the nodes of each group that is made up",
+    ),
+    known(
+        "ras_simulator_num_nodes",
+        Kind::Text,
+        None,
+        "nodes that are made up for --rtos donotlaunch: how many, one number for each group of equal ones",
+    ),
+    known(
+        "ras_simulator_slots",
+        Kind::Text,
+        None,
+        "slots of the nodes of each group that is made up; unset = their cores",
+    ),
     known("relm_base_cache_max_count", COUNT, Some("30"), "accepted; broadcasts are kept until everyone has them"),
     known("relm_base_cache_ms", MILLIS, Some("500"), "accepted; broadcasts are kept until everyone has them"),
     known("rmaps_base_verbose", VERBOSITY, Some("0"), "how much is told of placement"),

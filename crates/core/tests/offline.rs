@@ -1,0 +1,38 @@
+//! Maps without a launch, and nodes that are taken to be like a topology file.
+
+mod common;
+
+use common::{Cluster, job};
+use ferrite_types::*;
+
+fn map_only(np: u32) -> JobSpec {
+    let mut spec = job("true", np);
+    spec.options.do_not_launch = true;
+    spec.display.map = true;
+    spec
+}
+
+#[test]
+fn a_map_alone_starts_no_daemon() {
+    let dvm = Cluster::with_job(5, &[], map_only(5));
+    assert_eq!(dvm.exits.keys().collect::<Vec<_>>(), [&DaemonRank::HEAD], "there was only the head");
+    assert!(dvm.nodes.is_empty());
+    assert!(dvm.running.is_empty());
+    assert_eq!((dvm.exit_code(), dvm.notices.len()), (0, 0));
+    assert!(dvm.stdout().contains("Data for node: n4"));
+}
+
+#[test]
+fn every_node_is_like_the_file_whatever_its_daemon_says() {
+    // The daemons of these tests report one package of four cores.
+    let config =
+        ferrite_core::HeadConfig { topology: Some(Topology::uniform(2, 3, 1)), ..Cluster::config(2, &[], false) };
+    let mut dvm = Cluster::of(config);
+    let mut spec = job("true", 12);
+    spec.display.map = true;
+    dvm.start(spec);
+    assert_eq!(dvm.running.len(), 12, "{:?}", dvm.notices);
+    assert_eq!(dvm.stdout().matches("Num slots: 6").count(), 2);
+    dvm.exit_all();
+    dvm.assert_gone();
+}
