@@ -23,6 +23,19 @@ fn a_map_alone_starts_no_daemon() {
 }
 
 #[test]
+fn machines_are_shown_for_all_nodes_or_for_those_that_are_named() {
+    let mut spec = map_only(1);
+    spec.display.topo = Some(vec!["n1".to_owned(), "elsewhere".to_owned()]);
+    spec.display.cpus = Some(Vec::new());
+    let dvm = Cluster::with_job(2, &[], spec);
+    let shown = dvm.stdout();
+    assert_eq!(shown.matches("TOPOLOGY FOR NODE n1").count(), 1);
+    assert!(!shown.contains("TOPOLOGY FOR NODE n0"));
+    assert_eq!(shown.matches("PKG[0]: 0-3").count(), 2);
+    assert!(dvm.notices[0].contains("--display topo=elsewhere"), "{:?}", dvm.notices);
+}
+
+#[test]
 fn every_node_is_like_the_file_whatever_its_daemon_says() {
     // The daemons of these tests report one package of four cores.
     let config =

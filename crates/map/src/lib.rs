@@ -13,6 +13,7 @@ mod desk;
 mod device;
 pub mod directive;
 pub mod display;
+pub mod display_topo;
 mod error;
 mod listed;
 mod narrow;

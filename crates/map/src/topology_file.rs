@@ -137,9 +137,10 @@ impl<'a, 'input> Machine<'a, 'input> {
     }
 
     fn topology(&self) -> Result<Topology, TopologyFileError> {
-        let threads = self.hardware_threads()?;
-        let all: CpuSet = threads.iter().flat_map(|t| t.cpus.iter()).collect();
-        let allowed = self.allowed(&all)?;
+        // As hwloc does with a file, what may not be used is not counted: the machine is what is left.
+        let mut threads = self.hardware_threads()?;
+        let allowed = self.allowed(&threads.iter().flat_map(|t| t.cpus.iter()).collect())?;
+        threads.retain(|thread| thread.cpus.intersects(&allowed));
         if allowed.is_empty() {
             return Err(TopologyFileError { line: line(self.document.root_element()), what: Flaw::NoProcessors });
         }
@@ -147,14 +148,15 @@ impl<'a, 'input> Machine<'a, 'input> {
         for kind in KINDS {
             let list = match kind {
                 ObjectKind::HwThread => threads.clone(),
-                ObjectKind::Numa => self.numa_domains(&all)?,
-                _ => self.of_kind(kind, &all)?,
+                ObjectKind::Numa => self.numa_domains(&allowed)?,
+                _ => self.of_kind(kind, &allowed)?,
             };
             if !list.is_empty() {
                 objects.push((kind, list));
             }
         }
-        Ok(Topology { objects, allowed, devices: devices::devices(self.objects(), &all)? })
+        let devices = devices::devices(self.objects(), &allowed)?;
+        Ok(Topology { objects, allowed, devices })
     }
 
     fn hardware_threads(&self) -> Result<Vec<TopologyObject>, TopologyFileError> {
@@ -263,9 +265,9 @@ mod tests {
     }
 
     #[test]
-    fn the_least_machine_has_threads_and_one_domain_and_nothing_made_up() {
+    fn the_least_machine_has_what_may_be_used_and_one_domain_and_nothing_made_up() {
         let topology = parse(ONE).unwrap();
-        assert_eq!(topology.of_kind(ObjectKind::HwThread).len(), 2);
+        assert_eq!(topology.of_kind(ObjectKind::HwThread).len(), 1);
         assert_eq!(topology.of_kind(ObjectKind::Numa).len(), 1);
         assert!(topology.of_kind(ObjectKind::Core).is_empty() && topology.of_kind(ObjectKind::Package).is_empty());
         assert_eq!(topology.allowed.to_string(), "1");

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use bytes::Bytes;
-use ferrite_map::{Occupancy, display, place};
+use ferrite_map::{Occupancy, display, display_topo, place};
 use ferrite_rm::{select, select_places};
-use ferrite_types::{DaemonRank, JobId, JobMap, JobSpec, JobState, MapBy, NodeRecord, NodeShare, Rank};
+use ferrite_types::{CpuKind, DaemonRank, JobId, JobMap, JobSpec, JobState, MapBy, NodeRecord, NodeShare, Rank};
 use ferrite_wire::Stream;
 
 use super::{Head, Job};
@@ -17,6 +17,7 @@ impl Head {
     pub(super) fn map_job(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get(&id) else { return };
         let spec = job.spec.clone();
+        self.show_machines(job.request, &spec, cx);
         self.show_allocation(job.request, id, &spec, cx);
         let (patient, session) = (job.wait_for_slots, job.session);
         if patient && !self.queue.is_empty() {
@@ -105,6 +106,44 @@ impl Head {
             return self.check_terminated(id, cx);
         }
         self.activate(id, JobState::SystemPrep, cx);
+    }
+
+    /// `--display topo` and `cpus`: of all nodes that a job may have, or of those that are named.
+    fn show_machines(&self, to: Option<RequestId>, spec: &JobSpec, cx: &mut Cx) {
+        let threads = spec.map.cpus == Some(CpuKind::HwThread);
+        if let Some(names) = &spec.display.topo {
+            self.show_each("topo", names, to, cx, |node| display_topo::topology(&node.name, &node.topology));
+        }
+        if let Some(names) = &spec.display.cpus {
+            self.show_each("cpus", names, to, cx, |node| {
+                display_topo::processors(&node.name, &node.topology, threads, spec.display.parseable)
+            });
+        }
+    }
+
+    fn show_each(
+        &self,
+        what: &str,
+        names: &[String],
+        to: Option<RequestId>,
+        cx: &mut Cx,
+        show: impl Fn(&NodeRecord) -> String,
+    ) {
+        if names.is_empty() {
+            let nodes = self.nodes.iter().filter(|node| node.daemon.is_some());
+            return print(to, nodes.map(show).collect(), cx);
+        }
+        for name in names {
+            match self.find_node(name) {
+                Some(node) => print(to, show(self.record(node)), cx),
+                None => {
+                    let text = format!(
+                        "--display {what}={name}: no node of the DVM has that name; --display allocation shows the names."
+                    );
+                    to.into_iter().for_each(|request| cx.notice_to(request, text.clone()));
+                }
+            }
+        }
     }
 
     fn show_allocation(&self, to: Option<RequestId>, id: JobId, spec: &JobSpec, cx: &mut Cx) {

@@ -1,0 +1,267 @@
+//! What `--display topo` and `--display cpus` show, in the field's form. The head calls it; nothing is decided here.
+
+use std::cmp::Reverse;
+use std::fmt::Write;
+
+use ferrite_types::{CpuSet, Device, DeviceKind, ObjectKind, Topology, TopologyObject};
+
+const RULE: &str = "=================================================================";
+
+/// The processors of a node that may be used, package by package, by their logical numbers: hardware threads where these are the
+/// job's processors, cores else.
+#[must_use]
+pub fn processors(node: &str, topology: &Topology, threads: bool, parseable: bool) -> String {
+    let cores = !threads && !topology.of_kind(ObjectKind::Core).is_empty();
+    let kind = if cores { ObjectKind::Core } else { ObjectKind::HwThread };
+    let usable = |of: &CpuSet| -> CpuSet {
+        let cpus = of.intersection(&topology.allowed);
+        let objects = topology.of_kind(kind).iter().zip(0..);
+        objects.filter(|(o, _)| o.cpus.intersects(&cpus)).map(|(_, index)| index).collect()
+    };
+    let packages = topology.of_kind(ObjectKind::Package).iter().map(|p| usable(&p.cpus)).enumerate();
+    let mut lines = String::new();
+    for (index, cpus) in packages {
+        let _ = match parseable {
+            true => writeln!(lines, "    <package id=\"{index}\" cpus=\"{cpus}\"/>"),
+            false => writeln!(lines, "PKG[{index}]: {cpus}"),
+        };
+    }
+    if lines.is_empty() {
+        // The machine has no packages: all its processors in one line.
+        let cpus = usable(&topology.allowed);
+        lines = if parseable { format!("    <cpus>{cpus}</cpus>\n") } else { format!("CPUS: {cpus}\n") };
+    }
+    if parseable {
+        return format!("<processors node=\"{}\">\n{lines}</processors>\n", escape(node));
+    }
+    format!(
+        "\n======================   AVAILABLE PROCESSORS [node: {node}]   ======================\n\n{lines}\n\
+         ======================================================================\n"
+    )
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
+}
+
+/// The tree of what a node is made of.
+#[must_use]
+pub fn topology(node: &str, topology: &Topology) -> String {
+    let mut text = format!("{RULE}\nTOPOLOGY FOR NODE {node}\n");
+    Tree::of(topology).write(0, 0, &mut text);
+    let _ = writeln!(text, "{RULE}");
+    text
+}
+
+/// One object of the tree.
+struct Item<'a> {
+    what: What<'a>,
+    cpus: &'a CpuSet,
+    children: Vec<usize>,
+}
+
+#[derive(Clone, Copy)]
+enum What<'a> {
+    Machine,
+    Object(ObjectKind, &'a TopologyObject),
+    Device(&'a Device),
+}
+
+/// A topology knows which processors each object has and not what is inside of what: that follows.
+struct Tree<'a> {
+    items: Vec<Item<'a>>,
+    topology: &'a Topology,
+}
+
+impl<'a> Tree<'a> {
+    fn of(topology: &'a Topology) -> Tree<'a> {
+        let machine = Item { what: What::Machine, cpus: &topology.allowed, children: Vec::new() };
+        let mut tree = Tree { items: vec![machine], topology };
+        let lists = topology.objects.iter().filter(|(kind, _)| *kind != ObjectKind::Numa);
+        let mut normal: Vec<_> = lists.flat_map(|(kind, list)| list.iter().map(|o| (*kind, o))).collect();
+        // The largest first, and of equal ones the outer kind: then everything's place is there before it comes.
+        normal.sort_by_key(|(kind, object)| (Reverse(object.cpus.len()), *kind));
+        for (kind, object) in normal {
+            tree.insert(What::Object(kind, object), &object.cpus);
+        }
+        tree.sort_children();
+        for domain in topology.of_kind(ObjectKind::Numa) {
+            tree.attach(What::Object(ObjectKind::Numa, domain), &domain.cpus);
+        }
+        for device in &topology.devices {
+            tree.attach(What::Device(device), &device.cpus);
+        }
+        tree
+    }
+
+    fn add(&mut self, parent: usize, what: What<'a>, cpus: &'a CpuSet) {
+        self.items.push(Item { what, cpus, children: Vec::new() });
+        let new = self.items.len() - 1;
+        self.items[parent].children.push(new);
+    }
+
+    /// The child that has all these processors.
+    fn inside(&self, parent: usize, cpus: &CpuSet) -> Option<usize> {
+        let has_all = |child: &&usize| {
+            let child = &self.items[**child];
+            matches!(child.what, What::Object(kind, _) if kind != ObjectKind::Numa)
+                && child.cpus.intersection(cpus) == *cpus
+        };
+        self.items[parent].children.iter().find(has_all).copied()
+    }
+
+    fn insert(&mut self, what: What<'a>, cpus: &'a CpuSet) {
+        let mut parent = 0;
+        while let Some(child) = self.inside(parent, cpus) {
+            parent = child;
+        }
+        self.add(parent, what, cpus);
+    }
+
+    /// Memory and devices belong to the outermost object of just these processors, or to the smallest that has more.
+    fn attach(&mut self, what: What<'a>, cpus: &'a CpuSet) {
+        let mut parent = 0;
+        while let Some(child) = self.inside(parent, cpus) {
+            parent = child;
+            if self.items[child].cpus == cpus {
+                break;
+            }
+        }
+        self.add(parent, what, cpus);
+    }
+
+    /// Siblings go by the first of their hardware threads, in logical order.
+    fn sort_children(&mut self) {
+        let threads = self.topology.of_kind(ObjectKind::HwThread);
+        let place = |cpus: &CpuSet| threads.iter().position(|t| t.cpus.intersects(cpus));
+        for at in 0..self.items.len() {
+            let mut children = std::mem::take(&mut self.items[at].children);
+            children.sort_by_cached_key(|child| place(self.items[*child].cpus));
+            self.items[at].children = children;
+        }
+    }
+
+    /// Memory of an object's part of the machine, in bytes.
+    fn memory(&self, at: usize) -> u64 {
+        match self.items[at].what {
+            What::Object(ObjectKind::Numa, domain) => domain.bytes,
+            _ => self.items[at].children.iter().map(|child| self.memory(*child)).sum(),
+        }
+    }
+
+    fn write(&self, at: usize, depth: usize, text: &mut String) {
+        let item = &self.items[at];
+        let mut line = |indent: usize, words: &str| {
+            text.extend(std::iter::repeat_n('\t', indent));
+            let _ = writeln!(text, "{words}");
+        };
+        line(depth, &format!("Type: {} Number of child objects: {}", type_name(item.what), item.children.len()));
+        let depth = depth + 1;
+        match item.what {
+            What::Device(device) => {
+                line(depth, &format!("Name={}", device.name));
+                if let Some(uuid) = &device.uuid {
+                    line(depth, &format!("UUID={uuid}"));
+                }
+            }
+            What::Machine | What::Object(..) => {
+                line(depth, "Name=NULL");
+                self.sizes(at).iter().for_each(|size| line(depth, size));
+                line(depth, &format!("Cpuset:  {}", mask(item.cpus)));
+            }
+        }
+        if matches!(item.what, What::Machine) {
+            for what in ["CPU proc:  ", "CPU thread:", "MEM proc:  ", "MEM thread:"] {
+                line(depth, &format!("Bind {what} TRUE"));
+            }
+        }
+        item.children.iter().for_each(|child| self.write(*child, depth, text));
+    }
+
+    fn sizes(&self, at: usize) -> Vec<String> {
+        let total = self.memory(at) >> 10;
+        let total = (total > 0).then(|| format!("total={total}KB"));
+        let own = match self.items[at].what {
+            What::Object(kind, object) if object.bytes > 0 => {
+                let word = if kind == ObjectKind::Numa { "local" } else { "size" };
+                Some(format!("{word}={}KB", object.bytes >> 10))
+            }
+            _ => None,
+        };
+        own.into_iter().chain(total).collect()
+    }
+}
+
+fn type_name(what: What<'_>) -> &'static str {
+    match what {
+        What::Machine => "Machine",
+        What::Object(kind, _) => match kind {
+            ObjectKind::Package => "Package",
+            ObjectKind::Numa => "NUMANode",
+            ObjectKind::L3Cache => "L3Cache",
+            ObjectKind::L2Cache => "L2Cache",
+            ObjectKind::L1Cache => "L1Cache",
+            ObjectKind::Core => "Core",
+            ObjectKind::HwThread => "PU",
+        },
+        What::Device(device) => match device.kind {
+            DeviceKind::Gpu => "GPU",
+            DeviceKind::Network => "Network",
+            DeviceKind::Block => "Block",
+        },
+    }
+}
+
+/// As hwloc writes sets: words of 32 bits, the highest first.
+fn mask(cpus: &CpuSet) -> String {
+    let mut words = vec![0u32];
+    for cpu in cpus.iter() {
+        let word = cpu as usize / 32;
+        words.resize(words.len().max(word + 1), 0);
+        words[word] |= 1 << (cpu % 32);
+    }
+    let shown = words.iter().rev().map(|word| format!("0x{word:08x}"));
+    shown.collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology_file;
+
+    fn of_file(text: &str) -> Topology {
+        topology_file::parse(text).expect("a good file")
+    }
+
+    #[test]
+    fn the_tree_of_an_asymmetric_machine() {
+        insta::assert_snapshot!(topology("n0", &of_file(include_str!("../tests/topologies/asymmetric.xml"))));
+    }
+
+    #[test]
+    fn devices_hang_where_they_are() {
+        insta::assert_snapshot!(topology("n0", &of_file(include_str!("../tests/topologies/devices.xml"))));
+    }
+
+    #[test]
+    fn available_processors_are_counted_over_the_node() {
+        let mut machine = Topology::uniform(2, 4, 2);
+        machine.allowed = (0..12).collect();
+        let no_package = of_file(include_str!("../tests/topologies/no-package.xml"));
+        insta::assert_snapshot!(
+            [
+                processors("n0", &machine, false, false),
+                processors("n0", &machine, true, false),
+                processors("n0", &machine, false, true),
+                processors("n1", &no_package, false, false),
+            ]
+            .concat()
+        );
+    }
+
+    #[test]
+    fn sets_are_written_as_hwloc_does() {
+        assert_eq!(mask(&CpuSet::new()), "0x00000000");
+        assert_eq!(mask(&[0, 31, 64].into_iter().collect()), "0x00000001,0x00000000,0x80000001");
+    }
+}
