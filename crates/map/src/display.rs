@@ -1,32 +1,74 @@
 //! Job map and allocation as text, in the field's format to the letter: scripts and graphs read it.
-//! Source: output-formats.
+//! Source: output-formats, and the reference's own output.
+
+mod binding;
+mod devel;
+mod xml;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use ferrite_types::{CpuSet, JobMap, NodeId, NodeRecord, ObjectKind, Rank, Topology};
+use ferrite_types::{AppPolicy, CpuSet, JobMap, NodeId, NodeRecord, Placement, Rank, Topology};
+
+pub use binding::{Numbers, binding, binding_by, devices};
+pub use xml::allocation as allocation_xml;
+
+/// A job map that is to be shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a> {
+    /// The job's namespace.
+    pub job: &'a str,
+    /// What was mapped.
+    pub map: &'a JobMap,
+    /// The pool.
+    pub nodes: &'a [NodeRecord],
+    /// Nothing is started (`--rtos donotlaunch`): a paragraph warns that no node was asked for its architecture.
+    pub not_launched: bool,
+    /// By which numbers cores and hardware threads are called.
+    pub numbers: Numbers,
+}
 
 /// `--display map`, with the empty line in front. `job` is the job's namespace. With `not_launched`
 /// (`--rtos donotlaunch`) a paragraph warns that no node was asked for its architecture.
 #[must_use]
 pub fn job_map(job: &str, map: &JobMap, nodes: &[NodeRecord], not_launched: bool) -> String {
-    let mut text = String::new();
-    let threads = counts_threads(map);
-    let policy = map.policy(0).cloned().unwrap_or_default();
-    let _ = write!(
-        text,
-        "\n========================   JOB MAP   ========================\n\
-         Data for JOB {job} offset 0 Total slots allocated {}\n    \
-         Mapping policy: {}  Ranking policy: {} Binding policy: {}\n    \
-         Cpu set: N/A  PPR: {}  Cpus-per-rank: N/A  Cpu Type: {}\n\n",
-        map.total_slots,
-        policy.map_by,
-        policy.rank_by,
-        policy.bind_to,
-        policy.ppr.as_deref().unwrap_or("N/A"),
-        if threads { "HWT" } else { "CORE" },
-    );
-    for node in by_node(map, nodes) {
+    Shown { job, map, nodes, not_launched, numbers: Numbers::Logical }.map()
+}
+
+/// `--display map:parseable`: the job map as XML.
+#[must_use]
+pub fn job_map_xml(map: &JobMap, nodes: &[NodeRecord]) -> String {
+    Shown { job: "", map, nodes, not_launched: false, numbers: Numbers::Logical }.xml()
+}
+
+impl Shown<'_> {
+    /// `--display map`, with the empty line in front.
+    #[must_use]
+    pub fn map(&self) -> String {
+        let Shown { job, map, .. } = *self;
+        let mut text = format!(
+            "\n========================   JOB MAP   ========================\n\
+             Data for JOB {job} offset 0 Total slots allocated {}\n",
+            map.total_slots,
+        );
+        match map.policies.as_slice() {
+            [_, _, ..] => self.app_lines(&mut text, "    "),
+            one => {
+                let AppPolicy { map_by, rank_by, bind_to, .. } = one.first().cloned().unwrap_or_default();
+                let _ =
+                    writeln!(text, "    Mapping policy: {map_by}  Ranking policy: {rank_by} Binding policy: {bind_to}");
+            }
+        }
+        let _ = write!(text, "    {}\n\n", self.processors());
+        for node in by_node(map, self.nodes) {
+            self.node(&mut text, &node);
+        }
+        self.warning(&mut text);
+        text.push_str("\n=============================================================\n");
+        text
+    }
+
+    fn node(&self, text: &mut String, node: &Node<'_>) {
         let _ = writeln!(
             text,
             "\nData for node: {}\tNum slots: {}\tMax slots: {}\tNum procs: {}",
@@ -36,24 +78,69 @@ pub fn job_map(job: &str, map: &JobMap, nodes: &[NodeRecord], not_launched: bool
             node.ranks.len(),
         );
         for rank in &node.ranks {
-            let placement = &map.procs[rank.0 as usize];
+            let placement = self.placement(*rank);
             let _ = writeln!(
                 text,
-                "        Process jobid: {job} App: {} Process rank: {rank} Bound: {}",
+                "        Process jobid: {} App: {} Process rank: {rank} Bound: {}{}",
+                self.job,
                 placement.app,
-                binding(node.topology(), placement.cpus.as_ref(), threads),
+                self.bound(node, placement),
+                devices(node.topology(), placement).map(|names| format!(" Device: {names}")).unwrap_or_default(),
             );
         }
     }
-    if not_launched {
-        text.push_str(
-            "\nNothing was started (donotlaunch): this map assumes that every node is built like this\n\
-             machine. On nodes of another architecture the real map and bindings will differ.\n",
-        );
+
+    /// A line for each app, when they were not all placed alike.
+    fn app_lines(&self, text: &mut String, indent: &str) {
+        for (app, policy) in self.map.policies.iter().enumerate() {
+            let AppPolicy { mapper, map_by, rank_by, bind_to, .. } = policy;
+            let _ = writeln!(
+                text,
+                "{indent}App {app}: Mapper: {mapper}  Mapping policy: {map_by}  Ranking policy: {rank_by}  Binding policy: {bind_to}"
+            );
+        }
     }
-    text.push_str("\n=============================================================\n");
-    text
+
+    /// What holds for the processors of every app; what differs between them has no value here.
+    fn processors(&self) -> String {
+        let cpu_set = self.common(|policy| policy.cpu_set.clone());
+        let ppr = self.common(|policy| policy.ppr.clone());
+        let cpus_per_rank = self.common(|policy| policy.cpus_per_rank.map(|n| n.to_string()));
+        let threads = self.map.policies.first().is_some_and(|first| first.hwthreads)
+            && self.map.policies.iter().all(|policy| policy.hwthreads);
+        let cpu_type = if threads { "HWT" } else { "CORE" };
+        format!("Cpu set: {cpu_set}  PPR: {ppr}  Cpus-per-rank: {cpus_per_rank}  Cpu Type: {cpu_type}")
+    }
+
+    fn common(&self, value: impl Fn(&AppPolicy) -> Option<String>) -> String {
+        let mut values = self.map.policies.iter().map(value);
+        let first = values.next().flatten();
+        first.filter(|first| values.all(|other| other.as_ref() == Some(first))).unwrap_or_else(|| "N/A".to_owned())
+    }
+
+    fn warning(&self, text: &mut String) {
+        if self.not_launched {
+            let _ = write!(text, "\n{WARNING}\n");
+        }
+    }
+
+    fn placement(&self, rank: Rank) -> &Placement {
+        &self.map.procs[rank.0 as usize]
+    }
+
+    fn bound(&self, node: &Node<'_>, placement: &Placement) -> String {
+        binding_by(node.topology(), placement.cpus.as_ref(), self.threads(placement.app), self.numbers)
+    }
+
+    /// True when hardware threads are the processors of this app.
+    fn threads(&self, app: u16) -> bool {
+        self.map.policy(app).is_some_and(|policy| policy.hwthreads)
+    }
 }
+
+/// A map without a launch knows no node.
+const WARNING: &str = "Warning: nothing was started (DONOTLAUNCH): this map assumes that every node is built like this\n\
+     machine. On nodes of another architecture the real map and bindings will differ.";
 
 /// `--display allocation`, with the empty line in front: the nodes that one app of a job may use.
 #[must_use]
@@ -67,149 +154,36 @@ pub fn allocation<'a>(job: &str, app: u32, nodes: impl IntoIterator<Item = &'a N
     text
 }
 
-/// What a process is bound to: `N/A`, `package[0][core:L0-1]`. `threads` shows hardware threads
-/// (`hwt:`) even where whole cores are bound.
-#[must_use]
-pub fn binding(topology: &Topology, cpus: Option<&CpuSet>, threads: bool) -> String {
-    let Some(cpus) = cpus else { return "N/A".to_owned() };
-    let packages = topology.of_kind(ObjectKind::Package);
-    let whole_cores = !threads && covers_whole_cores(topology, cpus);
-    let (word, kind) = if whole_cores { ("core", ObjectKind::Core) } else { ("hwt", ObjectKind::HwThread) };
-    let inside = |of: &CpuSet| {
-        let part = cpus.intersection(of);
-        let logical: CpuSet = indices(topology, kind, &part);
-        let ranges: Vec<String> = logical.to_string().split(',').map(|r| format!("L{r}")).collect();
-        format!("{word}:{}", ranges.join(","))
-    };
-    if packages.is_empty() {
-        return inside(cpus);
-    }
-    let bound = packages.iter().filter(|p| p.cpus.intersects(cpus));
-    let parts: Vec<String> = bound.map(|p| format!("package[{}][{}]", p.os_index, inside(&p.cpus))).collect();
-    parts.join(" ")
-}
-
-/// `--display map:parseable`: the job map as XML.
-#[must_use]
-pub fn job_map_xml(map: &JobMap, nodes: &[NodeRecord]) -> String {
-    let mut text = String::from("<map>\n");
-    let threads = counts_threads(map);
-    for node in by_node(map, nodes) {
-        let _ = writeln!(
-            text,
-            "    <host name=\"{}\" slots=\"{}\" max_slots=\"{}\">\n        <processors>",
-            escape(&node.name),
-            node.slots(),
-            node.max_slots(),
-        );
-        objects_xml(&mut text, node.topology(), &node.topology().allowed, threads, 12);
-        text.push_str("        </processors>\n");
-        for rank in &node.ranks {
-            let placement = &map.procs[rank.0 as usize];
-            let _ = writeln!(text, "        <rank id=\"{rank}\" appid=\"{}\">\n            <binding>", placement.app);
-            if let Some(cpus) = &placement.cpus {
-                objects_xml(&mut text, node.topology(), cpus, threads, 16);
-            }
-            text.push_str("            </binding>\n        </rank>\n");
-        }
-        text.push_str("    </host>\n");
-    }
-    text.push_str("</map>\n");
-    text
-}
-
-/// Packages, and in each the cores (or hardware threads), that have a part in the set.
-fn objects_xml(text: &mut String, topology: &Topology, cpus: &CpuSet, threads: bool, indent: usize) {
-    let (word, kind) = if threads { ("hwt", ObjectKind::HwThread) } else { ("core", ObjectKind::Core) };
-    let list = |text: &mut String, of: &CpuSet, indent: usize| {
-        for index in indices(topology, kind, &cpus.intersection(of)).iter() {
-            let _ = writeln!(text, "{:indent$}<{word} id=\"{index}\"/>", "");
-        }
-    };
-    let packages = topology.of_kind(ObjectKind::Package);
-    if packages.is_empty() {
-        list(text, cpus, indent);
-    }
-    for package in packages.iter().filter(|p| p.cpus.intersects(cpus)) {
-        let _ = writeln!(text, "{:indent$}<package id=\"{}\">", "", package.os_index);
-        list(text, &package.cpus, indent + 4);
-        let _ = writeln!(text, "{:indent$}</package>", "");
-    }
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
-}
-
-/// Logical indices of the objects of a kind that have a part in the set.
-fn indices(topology: &Topology, kind: ObjectKind, cpus: &CpuSet) -> CpuSet {
-    let objects = topology.of_kind(kind).iter().enumerate();
-    objects.filter(|(_, o)| o.cpus.intersects(cpus)).map(|(i, _)| i as u32).collect()
-}
-
-/// True when every core that is touched is bound as far as it may be used at all.
-fn covers_whole_cores(topology: &Topology, cpus: &CpuSet) -> bool {
-    let cores = topology.of_kind(ObjectKind::Core);
-    let whole = |core: &CpuSet| {
-        let usable = core.intersection(&topology.allowed);
-        usable.intersection(cpus) == usable
-    };
-    !cores.is_empty() && cores.iter().filter(|c| c.cpus.intersects(cpus)).all(|c| whole(&c.cpus))
-}
-
-/// True when hardware threads are the processors of this job.
-fn counts_threads(map: &JobMap) -> bool {
-    map.policy(0).is_some_and(|policy| policy.hwthreads)
-}
-
 /// A node of the map with its ranks, ascending.
-struct Node<'a> {
-    name: String,
-    record: Option<&'a NodeRecord>,
-    ranks: Vec<Rank>,
+pub(crate) struct Node<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) record: Option<&'a NodeRecord>,
+    pub(crate) ranks: Vec<Rank>,
 }
 
 /// Of a node that left the pool meanwhile.
 static UNKNOWN: Topology = Topology { objects: Vec::new(), allowed: CpuSet::new(), devices: Vec::new() };
 
-impl Node<'_> {
-    fn slots(&self) -> u32 {
+impl<'a> Node<'a> {
+    pub(crate) fn slots(&self) -> u32 {
         self.record.map_or(0, |r| r.slots)
     }
-    fn max_slots(&self) -> u32 {
+    pub(crate) fn max_slots(&self) -> u32 {
         self.record.map_or(0, |r| r.max_slots)
     }
-    fn topology(&self) -> &Topology {
+    pub(crate) fn topology(&self) -> &'a Topology {
         self.record.map_or(&UNKNOWN, |r| &r.topology)
     }
 }
 
-fn by_node<'a>(map: &JobMap, nodes: &'a [NodeRecord]) -> Vec<Node<'a>> {
+/// The nodes of a map in their order.
+pub(crate) fn by_node<'a>(map: &'a JobMap, nodes: &'a [NodeRecord]) -> Vec<Node<'a>> {
     let records: BTreeMap<NodeId, &NodeRecord> = nodes.iter().map(|n| (n.id, n)).collect();
-    let node = |n: &ferrite_types::JobNode| Node {
-        name: n.name.clone(),
-        record: records.get(&n.id).copied(),
-        ranks: Vec::new(),
-    };
+    let node =
+        |n: &'a ferrite_types::JobNode| Node { name: &n.name, record: records.get(&n.id).copied(), ranks: Vec::new() };
     let mut list: Vec<Node<'a>> = map.nodes.iter().map(node).collect();
     for (rank, placement) in map.ranks() {
         list[placement.node as usize].ranks.push(rank);
     }
     list
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bindings_show_the_package_by_os_index_and_cores_by_logical_index() {
-        let machine = Topology::uniform(2, 4, 2);
-        let show = |cpus: &[u32]| binding(&machine, Some(&cpus.iter().copied().collect()), false);
-        assert_eq!(binding(&machine, None, false), "N/A");
-        assert_eq!(show(&[0, 1]), "package[0][core:L0]");
-        assert_eq!(show(&[8, 9, 10, 11]), "package[1][core:L4-5]");
-        assert_eq!(show(&[0, 1, 4, 5, 8, 9]), "package[0][core:L0,L2] package[1][core:L4]");
-        assert_eq!(show(&[3]), "package[0][hwt:L3]");
-    }
 }

@@ -3,9 +3,12 @@
 use std::fmt::Write;
 
 use bytes::Bytes;
+use ferrite_map::display::{Numbers, Shown};
 use ferrite_map::{Occupancy, display, display_topo, place};
 use ferrite_rm::{select, select_places};
-use ferrite_types::{CpuKind, DaemonRank, JobId, JobMap, JobSpec, JobState, MapBy, NodeRecord, NodeShare, Rank};
+use ferrite_types::{
+    CpuKind, DaemonRank, Display, JobId, JobMap, JobSpec, JobState, MapBy, NodeRecord, NodeShare, Rank,
+};
 use ferrite_wire::Stream;
 
 use super::{Head, Job};
@@ -92,13 +95,25 @@ impl Head {
     pub(super) fn mapping_complete(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
         let spec = job.spec.clone();
-        if spec.display.map {
-            let text = if spec.display.parseable {
-                display::job_map_xml(&job.map, &self.nodes)
-            } else {
-                display::job_map(&job.id.nspace(&self.config.dvm), &job.map, &self.nodes, spec.options.do_not_launch)
-            };
-            print(job.request, text, cx);
+        let (request, nspace) = (job.request, job.id.nspace(&self.config.dvm));
+        let shown = Shown {
+            job: &nspace,
+            map: &job.map,
+            nodes: &self.nodes,
+            not_launched: spec.options.do_not_launch,
+            numbers: numbers(&spec.display),
+        };
+        let Display { map, map_devel, parseable, .. } = spec.display;
+        // The form for machines has everything of both.
+        if parseable && (map || map_devel) {
+            print(request, shown.xml(), cx);
+        } else {
+            if map {
+                print(request, shown.map(), cx);
+            }
+            if map_devel {
+                print(request, shown.devel(&self.config.dvm), cx);
+            }
         }
         if spec.options.do_not_launch {
             job.ended = job.procs.len();
@@ -148,7 +163,11 @@ impl Head {
 
     fn show_allocation(&self, to: Option<RequestId>, id: JobId, spec: &JobSpec, cx: &mut Cx) {
         if spec.display.allocation {
-            print(to, display::allocation(&id.nspace(&self.config.dvm), 0, &self.nodes), cx);
+            let text = match spec.display.parseable {
+                true => display::allocation_xml(&self.nodes),
+                false => display::allocation(&id.nspace(&self.config.dvm), 0, &self.nodes),
+            };
+            print(to, text, cx);
         }
     }
 
@@ -157,12 +176,13 @@ impl Head {
         let (Some(job), Some(node)) = (self.jobs.get(&id), self.nodes.iter().find(|n| n.daemon == Some(daemon))) else {
             return;
         };
-        let pid = self.daemon_pid(daemon);
+        let (pid, numbers) = (self.daemon_pid(daemon), numbers(&job.spec.display));
         let mut text = String::new();
         for (rank, _) in started {
-            let cpus = job.map.procs.get(rank.0 as usize).and_then(|p| p.cpus.as_ref());
-            let what = match cpus {
-                Some(_) => format!("bound to {}", display::binding(&node.topology, cpus, false)),
+            let Some(placement) = job.map.procs.get(rank.0 as usize) else { continue };
+            let threads = job.map.policy(placement.app).is_some_and(|policy| policy.hwthreads);
+            let what = match &placement.cpus {
+                Some(cpus) => format!("bound to {}", display::binding_by(&node.topology, Some(cpus), threads, numbers)),
                 None => "is not bound".to_owned(),
             };
             let _ = writeln!(text, "[{}:{pid}] Rank {rank} {what}", node.name);
@@ -180,6 +200,10 @@ impl Head {
         }
         self.serve_queue(cx);
     }
+}
+
+fn numbers(display: &Display) -> Numbers {
+    if display.physical { Numbers::Physical } else { Numbers::Logical }
 }
 
 fn print(to: Option<RequestId>, text: String, cx: &mut Cx) {

@@ -1,0 +1,119 @@
+//! What a process is bound to, in words.
+
+use ferrite_types::{CpuSet, ObjectKind, Placement, Topology};
+
+/// By which numbers cores and hardware threads are called. Packages always go by the system's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Numbers {
+    /// Their position among their kind: `L3`.
+    #[default]
+    Logical,
+    /// The system's: `P3` (`--display map:physical`).
+    Physical,
+}
+
+impl Numbers {
+    const fn letter(self) -> char {
+        match self {
+            Numbers::Logical => 'L',
+            Numbers::Physical => 'P',
+        }
+    }
+}
+
+/// What a process is bound to: `N/A`, `package[0][core:L0-1]`. `threads` shows hardware threads
+/// (`hwt:`) even where whole cores are bound.
+#[must_use]
+pub fn binding(topology: &Topology, cpus: Option<&CpuSet>, threads: bool) -> String {
+    binding_by(topology, cpus, threads, Numbers::Logical)
+}
+
+/// The same by other numbers.
+#[must_use]
+pub fn binding_by(topology: &Topology, cpus: Option<&CpuSet>, threads: bool, numbers: Numbers) -> String {
+    let Some(cpus) = cpus else { return "N/A".to_owned() };
+    let unit = Unit::of(topology, cpus, threads);
+    let inside = |of: &CpuSet| {
+        format!("{}:{}{}", unit.word, numbers.letter(), unit.numbered(topology, &cpus.intersection(of), numbers))
+    };
+    let packages = topology.of_kind(ObjectKind::Package);
+    if packages.is_empty() {
+        return inside(cpus);
+    }
+    let bound = packages.iter().filter(|p| p.cpus.intersects(cpus));
+    let parts: Vec<String> = bound.map(|p| format!("package[{}][{}]", p.os_index, inside(&p.cpus))).collect();
+    parts.join(" ")
+}
+
+/// The names of a process's devices, separated by commas; `None` when it was given none.
+#[must_use]
+pub fn devices(topology: &Topology, placement: &Placement) -> Option<String> {
+    let name = |at: &u16| topology.devices.get(usize::from(*at)).map_or("?", |device| device.name.as_str());
+    let names: Vec<&str> = placement.devices.iter().map(name).collect();
+    (!names.is_empty()).then(|| names.join(","))
+}
+
+/// In what a binding is counted.
+pub(super) struct Unit {
+    /// `core` or `hwt`.
+    pub(super) word: &'static str,
+    kind: ObjectKind,
+}
+
+impl Unit {
+    pub(super) fn of(topology: &Topology, cpus: &CpuSet, threads: bool) -> Unit {
+        if !threads && covers_whole_cores(topology, cpus) {
+            return Unit { word: "core", kind: ObjectKind::Core };
+        }
+        Unit { word: "hwt", kind: ObjectKind::HwThread }
+    }
+
+    /// The numbers of the objects that have a part in the set.
+    pub(super) fn numbered(&self, topology: &Topology, cpus: &CpuSet, numbers: Numbers) -> CpuSet {
+        let objects = topology.of_kind(self.kind).iter().zip(0..).filter(|(o, _)| o.cpus.intersects(cpus));
+        objects
+            .map(|(object, index)| match numbers {
+                Numbers::Logical => index,
+                Numbers::Physical => object.os_index,
+            })
+            .collect()
+    }
+}
+
+/// True when every core that is touched is bound as far as it may be used at all.
+fn covers_whole_cores(topology: &Topology, cpus: &CpuSet) -> bool {
+    let cores = topology.of_kind(ObjectKind::Core);
+    let whole = |core: &CpuSet| {
+        let usable = core.intersection(&topology.allowed);
+        usable.intersection(cpus) == usable
+    };
+    !cores.is_empty() && cores.iter().filter(|c| c.cpus.intersects(cpus)).all(|c| whole(&c.cpus))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bindings_show_the_package_by_os_index_and_cores_by_logical_index() {
+        let machine = Topology::uniform(2, 4, 2);
+        let show = |cpus: &[u32]| binding(&machine, Some(&cpus.iter().copied().collect()), false);
+        assert_eq!(binding(&machine, None, false), "N/A");
+        assert_eq!(show(&[0, 1]), "package[0][core:L0]");
+        assert_eq!(show(&[8, 9, 10, 11]), "package[1][core:L4-5]");
+        assert_eq!(show(&[0, 1, 4, 5, 8, 9]), "package[0][core:L0,2] package[1][core:L4]");
+        assert_eq!(show(&[3]), "package[0][hwt:L3]");
+    }
+
+    #[test]
+    fn physical_numbers_are_the_systems_own() {
+        let mut machine = Topology::uniform(1, 4, 1);
+        let cores = machine.objects.iter_mut().find(|(kind, _)| *kind == ObjectKind::Core).map(|(_, list)| list);
+        for core in cores.into_iter().flatten() {
+            core.os_index *= 2;
+        }
+        let cpus: CpuSet = [1, 2].into_iter().collect();
+        assert_eq!(binding_by(&machine, Some(&cpus), false, Numbers::Physical), "package[0][core:P2,4]");
+        assert_eq!(binding_by(&machine, Some(&cpus), false, Numbers::Logical), "package[0][core:L1-2]");
+    }
+}
