@@ -12,6 +12,7 @@ use ferrite_types::{AppPolicy, CpuSet, JobMap, NodeId, NodeRecord, Placement, Ra
 
 pub use binding::{Numbers, binding, binding_by, devices};
 pub use xml::allocation as allocation_xml;
+pub(crate) use xml::escape;
 
 /// A job map that is to be shown.
 #[derive(Clone, Copy, Debug)]

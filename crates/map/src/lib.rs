@@ -18,6 +18,7 @@ mod error;
 mod listed;
 mod narrow;
 mod occupancy;
+pub mod picture;
 mod place;
 mod policy;
 mod rank;
