@@ -10,6 +10,7 @@ mod failures;
 mod grow;
 mod history;
 mod holds;
+mod inherit;
 mod job;
 mod losses;
 mod metrics;

@@ -5,15 +5,14 @@
 
 use std::collections::BTreeMap;
 
-use ferrite_types::{
-    DaemonRank, EnvOp, JobId, JobSpec, JobState, MapBy, MapRequest, OutputOptions, ProcId, Rank, RankSet, StdinTarget,
-};
+use ferrite_rm::params::Params;
+use ferrite_types::{DaemonRank, EnvOp, JobId, JobSpec, JobState, OutputOptions, ProcId, Rank, RankSet, StdinTarget};
 use ferrite_wire::control::{JobStatus, Submission};
 use ferrite_wire::{Dest, LaunchOrder, Message};
 
 use super::exit::INTERRUPTED;
 use super::holds::Berth;
-use super::{Head, Job, status};
+use super::{Head, Job, inherit, status};
 use crate::cx::Cx;
 use crate::pmix_status::{
     PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_ABORTED, PMIX_ERR_JOB_ABORTED_BY_SIG, PMIX_ERR_JOB_CANCELED,
@@ -99,7 +98,7 @@ impl Head {
     ) {
         let id = JobId(self.next_job);
         let Some(of) = self.jobs.get(&parent.job) else { return };
-        inherit(&mut submission, id, of, parent.rank);
+        take_over(&mut submission, id, of, parent.rank, &self.params);
         let (root, request) = (of.root, of.request);
         self.next_job += 1;
         self.counters.jobs_submitted += 1;
@@ -263,9 +262,9 @@ impl Head {
     }
 }
 
-/// What a spawned job does not say it has from its parent: directories, the forwarded environment, placement, where output
-/// goes. It has no standard input: that is the submitted job's.
-fn inherit(submission: &mut Submission, id: JobId, parent: &Job, rank: Rank) {
+/// What a spawned job does not say it has from its parent: directories, the forwarded environment, where output
+/// goes, and, where that is wanted, placement. It has no standard input: that is the submitted job's.
+fn take_over(submission: &mut Submission, id: JobId, parent: &Job, rank: Rank, params: &Params) {
     let spec = &mut submission.spec;
     let app = parent.map.procs.get(rank.0 as usize).and_then(|place| parent.spec.apps.get(usize::from(place.app)));
     for (own, app) in spec.apps.iter_mut().filter(|own| own.submit_dir.is_empty()).zip(app.into_iter().cycle()) {
@@ -274,33 +273,14 @@ fn inherit(submission: &mut Submission, id: JobId, parent: &Job, rank: Rank) {
     }
     submission.env = parent.env.iter().cloned().chain(submission.env.drain(..)).collect();
     submission.detach = false;
-    inherit_placement(&mut spec.map, &parent.spec.map);
+    let placement = app.and_then(|app| app.map.as_ref()).unwrap_or(&parent.spec.map);
+    inherit::from_parent(spec, placement, params);
+    inherit::from_params(spec, params);
     spec.stdin = StdinTarget::None;
     spec.options.fwd_environment = parent.spec.options.fwd_environment;
     if spec.output == OutputOptions::default() {
         spec.output = parent.spec.output.clone();
         // Each rank has a file of its own, and so has each job.
         spec.output.file = spec.output.file.take().map(|file| format!("{file}.{id}"));
-    }
-}
-
-fn inherit_placement(own: &mut MapRequest, parent: &MapRequest) {
-    if own.by.is_none() {
-        own.rank_by = own.rank_by.or(parent.rank_by);
-        own.by = match &parent.by {
-            // A number of processes for each node or object, or a list of places, would contradict that of the spawned job.
-            None
-            | Some(MapBy::PerNode(_) | MapBy::PerObject(..) | MapBy::Seq(_) | MapBy::RankFile(_) | MapBy::Device(_)) => {
-                None
-            }
-            Some(by @ (MapBy::Slot | MapBy::Node | MapBy::Object(_) | MapBy::PeList(_))) => Some(by.clone()),
-        };
-    }
-    own.oversubscribe = own.oversubscribe.or(parent.oversubscribe);
-    own.nolocal |= parent.nolocal;
-    if own.bind_to.is_none() {
-        own.bind_to = parent.bind_to;
-        own.overload = own.overload.or(parent.overload);
-        own.bind_if_supported |= parent.bind_if_supported;
     }
 }

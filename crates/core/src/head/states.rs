@@ -6,7 +6,7 @@ use ferrite_wire::control::{Reply, Submission};
 use ferrite_wire::{Dest, Message, StartError};
 
 use super::holds::Berth;
-use super::{Head, Job, status};
+use super::{Head, Job, inherit, status};
 use crate::cx::Cx;
 use crate::{Effect, RequestId, Timer};
 
@@ -82,7 +82,8 @@ impl Head {
         self.activate(id, next, cx);
     }
 
-    pub(super) fn dispatch_job(&mut self, request: RequestId, submission: Submission, cx: &mut Cx) {
+    pub(super) fn dispatch_job(&mut self, request: RequestId, mut submission: Submission, cx: &mut Cx) {
+        inherit::from_params(&mut submission.spec, &self.params);
         let Berth { session, grows } = match self.find_berth(&submission, None, cx) {
             Ok(berth) => berth,
             Err(trouble) => return cx.reply(request, Reply::Refused(trouble.cause)),
