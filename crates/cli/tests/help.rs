@@ -27,6 +27,9 @@ fn help_lists_every_option() {
 fn topics() {
     let all = [
         "mapping",
+        "ranking",
+        "binding",
+        "rankfiles",
         "hosts",
         "growing",
         "output",

@@ -1,5 +1,7 @@
 //! `--help [topic]` and `--version`.
 
+mod placement;
+
 use clap::Command;
 
 use super::deprecated::{DEPRECATED, Today};
@@ -75,7 +77,10 @@ fn topics(tool: Tool) -> Vec<Topic> {
 }
 
 const TOPICS: &[Topic] = &[
-    (&["mapping", "map-by", "placement", "rank-by", "bind-to"], MAPPING),
+    (&["mapping", "map-by", "mapby", "placement"], placement::MAPPING),
+    (&["ranking", "rank-by", "rankby"], placement::RANKING),
+    (&["binding", "bind-to", "bindto"], placement::BINDING),
+    (&["rankfiles", "rankfile", "seq", "sequence"], placement::FILES),
     (&["hosts", "host", "hostfile"], HOSTS),
     (&["growing", "grow", "elastic"], GROWING),
     (&["output"], OUTPUT),
@@ -86,59 +91,6 @@ const TOPICS: &[Topic] = &[
     (&["parameters", "mca", "prtemca"], PARAMETERS),
     (&["exit-codes", "exit"], EXIT_CODES),
 ];
-
-const MAPPING: &str = "\
-Placement has three steps: map (which node and object), rank (which number), bind (which processors).
-
-  --map-by slot             fill the slots of a node, then those of the next
-  --map-by node             one process per node in turn
-  --map-by core             one process per object in turn, node after node: hwthread, core, l1cache,
-                            l2cache, l3cache, numa or package
-  --map-by ppr:N:node       exactly N processes on every node (-N N is the same), or on every object
-  --map-by seq:FILE=path    one process for each line of a file: a host and, if wanted, its
-                            processors, as `n0 0-3`. Without a file: for each host of --host or
-                            --hostfile, whatever its slots
-  --map-by rankfile:FILE=path     each rank where its line says: rank 0=n0 slot=1:0-2
-  --map-by pe-list=0,3,5-6        on these processors of every node; each process has all of them
-  --map-by device=gpu       a device for each process, which runs close to it: gpu, network, block,
-                            or the name of one device
-
-Qualifiers follow a colon each:
-
-  PE=n                      n processors for each process
-  SPAN                      the nodes are dealt to as if they were one (objects and devices only)
-  OVERSUBSCRIBE, NOOVERSUBSCRIBE  more processes than slots are allowed, or refused (default)
-  NOLOCAL                   nothing on the node of the head
-  HWTCPUS, CORECPUS         processors are hardware threads, or cores (default)
-  INHERIT, NOINHERIT        jobs that this one spawns are placed as it is, or not (default)
-  FILE=path                 the file of seq or rankfile; it ends at the next colon
-  ORDERED                   with pe-list: one process on each of the processors, in turn
-  INTERLEAVE[=level]        with device: in turn from each package (or numa, l3cache, ...)
-  SHARED                    with device: several processes may get the same one
-  NDEV=n                    with device: n devices for each process
-
-  --rank-by slot|node|fill|span
-  --bind-to none|hwthread|core|l1cache|l2cache|l3cache|numa|package, with the qualifiers
-    overload-allowed, no-overload (default)   more processes on an object than it has processors
-    if-supported            where it cannot be done, the process stays unbound
-    limit=n                 at most n processes on one object
-    report                  as --display bind
-
-Without --bind-to: to what is mapped by, and to nothing when oversubscribed. Words may be shortened
-while they are unique, in any case; the options may be written --mapby, --rankby and --bindto.
---display map shows the result, --display map --runtime-options donotlaunch shows it without a
-launch. Defaults are the parameters mapby, rankby and bindto, whose qualifiers hold as long as the
-line does not say otherwise.
-
-In a line with several programs, a directive at the first one and at no other is for the job.
-Otherwise each program has its own, and those without have the defaults. OVERSUBSCRIBE and INHERIT
-are for the job wherever they stand.
-
-In a rankfile and a sequence, processors have logical numbers: 0,2-4 on the node, 1:0-2 or 1:* in a
-package, and several packages are separated by `;`. Hosts are names, addresses or +nK. They are the
-allocation when neither --host nor a hostfile says otherwise, and without -n there are as many
-processes as lines. A file that one program names counts from its own first process.
-";
 
 const HOSTS: &str = "\
 Where a job may run comes from, in this order: --hostfile (filtered by --host), --host alone, the

@@ -13,8 +13,8 @@ use clap::{ArgAction, Args, Parser};
     override_usage = "prterun [OPTIONS] PROGRAM [ARGS]... [: [OPTIONS] PROGRAM [ARGS]...]...",
     after_help = "Options come before the program; everything after it belongs to the program. \
         `:` begins the next program of the same job.\n\
-        `prterun --help TOPIC` explains an option or one of: mapping, hosts, growing, output, display, runtime-options, environment, \
-        apps, parameters, exit-codes, deprecated.",
+        `prterun --help TOPIC` explains an option or one of: mapping, ranking, binding, rankfiles, hosts, growing, output, display, \
+        runtime-options, environment, apps, parameters, exit-codes, deprecated.",
     disable_help_flag = true,
     disable_version_flag = true,
     disable_help_subcommand = true,
@@ -55,8 +55,8 @@ pub struct Options {
         `:` begins the next program of the same job. Options that shape a DVM (such as --launch-agent) are refused: give them \
         to prte.\n\
         Without a word about the DVM it is the one of the same batch job, else the only one that is running here.\n\
-        `prun --help TOPIC` explains an option or one of: batch, dvm, mapping, hosts, growing, output, display, runtime-options, \
-        environment, apps, parameters, exit-codes, deprecated.",
+        `prun --help TOPIC` explains an option or one of: batch, dvm, mapping, ranking, binding, rankfiles, hosts, growing, \
+        output, display, runtime-options, environment, apps, parameters, exit-codes, deprecated.",
     disable_help_flag = true,
     disable_version_flag = true,
     disable_help_subcommand = true,

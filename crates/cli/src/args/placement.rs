@@ -9,8 +9,14 @@ use ferrite_types::{CpuKind, MapBy, MapRequest, RankBy};
 use super::error::UsageError;
 use super::words;
 
-/// Where the words are explained.
-const TOPIC: &str = "`prterun --help mapping` explains what there is.";
+/// Where the words of an option are explained.
+fn topic(option: &str) -> &'static str {
+    match option {
+        "--rank-by" => "`prterun --help ranking` explains what there is.",
+        "--bind-to" => "`prterun --help binding` explains what there is.",
+        _ => "`prterun --help mapping` explains what there is.",
+    }
+}
 
 /// What one application says of placement.
 #[derive(Clone, Debug, Default)]
@@ -42,11 +48,11 @@ impl Said {
 }
 
 fn refused(error: DirectiveError) -> UsageError {
-    UsageError::foreign(&error, TOPIC)
+    UsageError::foreign(&error, topic(error.option))
 }
 
 /// A request, and the file in which the lines of its policy are.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Placed {
     pub(crate) request: MapRequest,
     pub(crate) file: Option<String>,
@@ -191,9 +197,9 @@ impl Defaults {
 }
 
 /// The parsers speak of the option; the user has to look at the parameter.
-fn of_parameter(name: &str, error: &dyn std::error::Error) -> UsageError {
+fn of_parameter(name: &str, error: &DirectiveError) -> UsageError {
     let text = format!("parameter {name} (the default of the option that follows): {error}");
-    UsageError::Foreign { text, next: TOPIC }
+    UsageError::Foreign { text, next: topic(error.option) }
 }
 
 /// True when the policy itself says how many processes there are.
