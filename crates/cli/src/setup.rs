@@ -9,6 +9,7 @@ mod places;
 use std::path::Path;
 
 use ferrite_map::topology_file::{self, TopologyFileError};
+use ferrite_map::{CpuListError, restrict};
 use ferrite_rm::{Allocation, AllocationError, HostfileError, ParamError, Params, PlacesError, Source};
 use ferrite_types::{EnvOp, JobSpec, StdinTarget, Topology};
 use ferrite_wire::GrowRequest;
@@ -120,6 +121,9 @@ pub enum SetupError {
         /// The flaw.
         cause: TopologyFileError,
     },
+    /// A list of processors that the machine of the topology file lacks.
+    #[error("parameter hwloc_default_cpu_list: {0}")]
+    CpuList(#[from] CpuListError),
     /// Daemons on nodes that do not exist.
     #[error("the nodes of parameter ras_simulator_num_nodes do not exist, so nothing can be started on them")]
     Simulated,
@@ -149,7 +153,7 @@ impl SetupError {
                 "Parameters come from --prtemca, PRTE_MCA_* of the environment, and the parameter files (prterun --help parameters)."
                     .to_owned()
             }
-            SetupError::Hostfile(_) | SetupError::Places(_) | SetupError::Allocation(_) => String::new(),
+            SetupError::Hostfile(_) | SetupError::Places(_) | SetupError::Allocation(_) | SetupError::CpuList(_) => String::new(),
         }
     }
 }
@@ -295,7 +299,10 @@ fn read_topology(params: &Params, around: &Surroundings) -> Result<Option<Topolo
     let path = around.cwd.join(name);
     let text = read("topology file", &path)?;
     let failed = |cause| SetupError::Topology { path: path.display().to_string(), cause };
-    topology_file::parse(&text).map(Some).map_err(failed)
+    let mut topology = topology_file::parse(&text).map_err(failed)?;
+    let list = params.text("hwloc_default_cpu_list")?.unwrap_or_default();
+    restrict(&mut topology, list, params.flag("hwloc_base_use_hwthreads_as_cpus")?)?;
+    Ok(Some(topology))
 }
 
 fn check_root(allowed: bool, around: &Surroundings) -> Result<(), SetupError> {

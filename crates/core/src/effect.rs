@@ -1,11 +1,13 @@
 //! Everything that the machines can ask for, as data. The driver carries it out; each completion comes back as an
 //! [`crate::Input`].
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use ferrite_types::{
-    CampaignId, CampaignKind, CampaignStep, CpuSet, DaemonRank, EnvOp, JobId, JobState, ProcId, ProcState, Timestamp,
+    CampaignId, CampaignKind, CampaignStep, CpuSet, DaemonRank, Device, EnvOp, JobId, JobState, ProcId, ProcState,
+    Rank, Timestamp,
 };
 use ferrite_wire::control::Reply;
 use ferrite_wire::{CollectiveResult, Contact, Found, Frame, LaunchOrder, ProcFailure, Resize, Stream, Ticket};
@@ -211,6 +213,8 @@ pub struct SpawnRequest {
     pub env: Vec<EnvOp>,
     /// Hardware threads to bind to.
     pub cpus: Option<CpuSet>,
+    /// Devices that are its own, which it is told in its environment.
+    pub devices: Vec<Device>,
     /// True when it gets a pipe on standard input; else `/dev/null`.
     pub stdin: bool,
     /// True when standard error goes into standard output's pipe.
@@ -293,6 +297,8 @@ pub struct Registration {
     pub daemon: DaemonRank,
     /// This node has more processes than cores: they should let each other run while they wait.
     pub oversubscribed: bool,
+    /// Devices of the processes here that were given some.
+    pub devices: BTreeMap<Rank, Vec<Device>>,
 }
 
 /// One step of a state machine.

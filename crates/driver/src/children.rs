@@ -24,7 +24,7 @@ use tokio::task::spawn_local;
 
 use crate::Inbox;
 use crate::session::Session;
-use crate::spawn::{Spawner, Started};
+use crate::spawn::{MemoryPolicy, Spawner, Started};
 use crate::stdio::{Chunk, Progress, Reader, Writer, nonblocking, watched};
 use orphans::Orphans;
 
@@ -79,11 +79,11 @@ impl Local {
 
 impl Processes {
     /// Makes this process a subreaper. Needs a runtime; the environment that processes inherit is taken now.
-    pub(crate) fn new(inbox: Inbox, session: &Session) -> io::Result<Self> {
+    pub(crate) fn new(inbox: Inbox, session: &Session, memory: Option<MemoryPolicy>) -> io::Result<Self> {
         Ok(Processes {
             inbox,
             session: session.clone(),
-            spawner: Spawner::new()?,
+            spawner: Spawner::new(memory)?,
             orphans: Orphans::adopt()?,
             table: Table::default(),
             running: Rc::new(Cell::new(0)),

@@ -6,8 +6,9 @@
 
 mod environ;
 mod lookup;
+mod memory;
 
-use std::ffi::{CString, OsStr, c_char, c_int, c_void};
+use std::ffi::{CString, OsStr, c_char, c_int, c_ulong, c_void};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
@@ -15,12 +16,14 @@ use std::path::Path;
 use std::ptr;
 
 use ferrite_core::SpawnRequest;
+use ferrite_map::device_env;
 use ferrite_types::CpuSet;
 use ferrite_wire::{StartError, StartErrorKind};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Resource, Rlimit, WaitIdOptions, getrlimit, setrlimit};
 
 use environ::Environ;
+pub(crate) use memory::MemoryPolicy;
 
 /// What the child needs between clone and exec: a handful of system calls. Measured use is below 2 KiB.
 const STACK_BYTES: usize = 128 * 1024;
@@ -31,6 +34,7 @@ pub(crate) struct Spawner {
     null: OwnedFd,
     nofile: Rlimit,
     stack: Vec<u128>,
+    memory: Option<MemoryPolicy>,
 }
 
 /// A process that runs its program, and our ends of its pipes.
@@ -45,7 +49,7 @@ pub(crate) struct Started {
 
 impl Spawner {
     /// Takes the environment of this process as it is now for what processes inherit, then fits it to our own use of libpmix.
-    pub(crate) fn new() -> io::Result<Spawner> {
+    pub(crate) fn new(memory: Option<MemoryPolicy>) -> io::Result<Spawner> {
         let inherited = Environ::inherited();
         prepare_for_pmix();
         let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
@@ -54,6 +58,7 @@ impl Spawner {
             null,
             nofile: raise_descriptor_limit(),
             stack: vec![0; STACK_BYTES / size_of::<u128>()],
+            memory,
         })
     }
 
@@ -68,6 +73,7 @@ impl Spawner {
         let pipes = Pipes::open(request)?;
         let moves = Moves::plan(&self.null, &pipes, extra_fds)?;
         let cpus = request.cpus.as_ref().map(affinity_mask);
+        let memory = self.memory.as_ref().zip(request.cpus.as_ref()).and_then(|(policy, cpus)| policy.request(cpus));
         let (argv, shell_argv, envp) = (image.argv(), image.shell_argv(), image.envp());
         let mut order = Order {
             program: image.program.as_ptr(),
@@ -80,6 +86,9 @@ impl Spawner {
             move_count: moves.list.len(),
             cpus: cpus.as_ref().map_or(ptr::null(), |m| m.as_ptr()),
             cpus_bytes: cpus.as_ref().map_or(0, |m| m.len() * size_of::<u64>()),
+            memory_mode: memory.as_ref().map_or(libc::MPOL_DEFAULT, |m| m.mode),
+            memory_mask: memory.as_ref().map_or(ptr::null(), |m| m.mask.as_ptr()),
+            memory_bits: memory.as_ref().map_or(0, memory::MemoryRequest::bits),
             parent: rustix::process::getpid().as_raw_nonzero().get(),
             nofile: libc::rlimit {
                 rlim_cur: self.nofile.current.unwrap_or(libc::RLIM_INFINITY),
@@ -147,6 +156,10 @@ impl Image {
         let wdir = lookup::directory(&request.wdir, request.wdir_given, env.value("HOME"))?;
         env.set("PWD", &wdir.to_string_lossy());
         env.set("PRTE_LAUNCHED", "1");
+        let set = |name: &str| env.value(name).map(|value| String::from_utf8_lossy(value).into_owned());
+        let devices = device_env(&request.devices, set);
+        let devices = devices.map_err(|e| StartError { kind: StartErrorKind::System, detail: e.to_string() })?;
+        devices.iter().for_each(|(name, value)| env.set(name, value));
         let name = request.argv.first().map_or("", String::as_str);
         let path = request.path.as_ref().map(|p| p.as_bytes());
         let program = lookup::executable(name, path.or_else(|| env.value("PATH")), &wdir)?;
@@ -200,6 +213,7 @@ impl Image {
                 let cpus = self.cpus.as_ref().map(ToString::to_string).unwrap_or_default();
                 system(&format!("binding to hardware threads {cpus}"), error)
             }
+            Step::Memory => system("taking memory from the domains that the process is bound in", error),
             Step::Group => system("setpgid", error),
             Step::DeathSignal => system("prctl(PR_SET_PDEATHSIG)", error),
             Step::Descriptors => system("dup2", error),
@@ -301,6 +315,7 @@ enum Step {
     Group,
     DeathSignal,
     Affinity,
+    Memory,
     Directory,
     Descriptors,
     Exec,
@@ -318,6 +333,9 @@ struct Order {
     move_count: usize,
     cpus: *const u64,
     cpus_bytes: usize,
+    memory_mode: c_int,
+    memory_mask: *const c_ulong,
+    memory_bits: c_ulong,
     parent: c_int,
     nofile: libc::rlimit,
     failure: Option<(Step, c_int)>,
@@ -397,6 +415,9 @@ unsafe fn run(order: &Order) -> (Step, c_int) {
         {
             return (Step::Affinity, errno());
         }
+        if order.memory_bits > 0 && !set_memory(order) {
+            return (Step::Memory, errno());
+        }
         if libc::chdir(order.directory) != 0 {
             return (Step::Directory, errno());
         }
@@ -420,6 +441,26 @@ unsafe fn run(order: &Order) -> (Step, c_int) {
     }
 }
 
+/// The memory policy; it stays over exec. What is only preferred and cannot be had is no failure.
+///
+/// # Safety
+/// As [`run`].
+#[allow(unsafe_code)]
+unsafe fn set_memory(order: &Order) -> bool {
+    let ask = |mode: c_int| {
+        // SAFETY: the mask has the bits that are stated, less the one that the kernel takes off, and outlives the call.
+        unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, order.memory_mask, order.memory_bits) == 0 }
+    };
+    match order.memory_mode {
+        libc::MPOL_BIND => ask(libc::MPOL_BIND),
+        // A kernel before 5.15 prefers the first of several.
+        mode => {
+            let _ = ask(mode) || ask(libc::MPOL_PREFERRED);
+            true
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -439,6 +480,7 @@ mod tests {
             wdir_given: true,
             env: Vec::new(),
             cpus: None,
+            devices: Vec::new(),
             stdin: false,
             merge_stderr: false,
         }
@@ -446,14 +488,14 @@ mod tests {
 
     /// What it wrote to standard output, and its exit code.
     fn run_to_end(request: &SpawnRequest, extra: &[(RawFd, OwnedFd)]) -> (String, i32) {
-        let started = Spawner::new().unwrap().start(request, &[], extra).unwrap();
+        let started = Spawner::new(None).unwrap().start(request, &[], extra).unwrap();
         let mut text = String::new();
         fs::File::from(started.stdout).read_to_string(&mut text).unwrap();
         let status = waitid(WaitId::Pid(started.pid), WaitIdOptions::EXITED).unwrap().unwrap();
         (text, status.exit_status().unwrap_or(-1))
     }
     fn error(request: &SpawnRequest) -> StartError {
-        Spawner::new().unwrap().start(request, &[], &[]).err().unwrap()
+        Spawner::new(None).unwrap().start(request, &[], &[]).err().unwrap()
     }
 
     #[test]
@@ -533,12 +575,54 @@ mod tests {
     }
 
     #[test]
+    fn memory_comes_from_where_the_policy_says() {
+        let machine = crate::topology::discover().unwrap();
+        let first = machine.of_kind(ferrite_types::ObjectKind::Numa)[0].os_index;
+        let mut request = request(&["cat", "/proc/self/numa_maps"]);
+        request.cpus = Some(machine.allowed.clone());
+        let maps_under = |value| {
+            let memory = MemoryPolicy::of(Some(value), &machine);
+            let started = Spawner::new(memory).unwrap().start(&request, &[], &[]).unwrap();
+            let mut text = String::new();
+            fs::File::from(started.stdout).read_to_string(&mut text).unwrap();
+            waitid(WaitId::Pid(started.pid), WaitIdOptions::EXITED).unwrap();
+            text
+        };
+        if maps_under("none").is_empty() {
+            return println!("this kernel has no NUMA");
+        }
+        assert!(maps_under("none").contains(" default "));
+        assert!(maps_under("local").contains("prefer"), "{}", maps_under("local"));
+        assert!(maps_under("bind").contains(&format!("bind:{first}")), "{}", maps_under("bind"));
+    }
+
+    #[test]
+    fn devices_are_told_in_the_words_of_their_makers_over_what_is_set() {
+        use ferrite_types::{Device, DeviceKind, DeviceVendor};
+        let mut request = request(&["sh", "-c", "echo $CUDA_VISIBLE_DEVICES"]);
+        request.env = vec![EnvOp::Set("CUDA_VISIBLE_DEVICES".to_owned(), "0".to_owned())];
+        let device = Device {
+            kind: DeviceKind::Gpu,
+            name: "cuda0".to_owned(),
+            vendor: DeviceVendor::Nvidia,
+            index: 0,
+            uuid: Some("GPU-1".to_owned()),
+            cpus: CpuSet::new(),
+        };
+        request.devices = vec![device.clone()];
+        assert_eq!(run_to_end(&request, &[]).0, "GPU-1\n");
+        request.devices = vec![Device { uuid: None, ..device }];
+        let refused = error(&request);
+        assert!(refused.detail.starts_with("device cuda0 has no unique name"), "{}", refused.detail);
+    }
+
+    #[test]
     fn a_failed_start_leaves_no_child() {
         let dir = tempfile::tempdir().unwrap();
         let garbage = dir.path().join("garbage");
         fs::write(&garbage, b"#!/nonexistent\n").unwrap();
         fs::set_permissions(&garbage, PermissionsExt::from_mode(0o755)).unwrap();
-        let mut spawner = Spawner::new().unwrap();
+        let mut spawner = Spawner::new(None).unwrap();
         let request = request(&[garbage.to_str().unwrap()]);
         assert!(spawner.start(&request, &[], &[]).is_err());
         let tid = rustix::thread::gettid().as_raw_nonzero();
@@ -552,7 +636,7 @@ mod tests {
     fn cost_beside_the_floor() {
         use std::process::{Command, Stdio};
         use std::time::Instant;
-        let mut spawner = Spawner::new().unwrap();
+        let mut spawner = Spawner::new(None).unwrap();
         let request = request(&["/bin/true"]);
         let median = |what: &str, runs: usize, once: &mut dyn FnMut()| {
             let mut times: Vec<_> = (0..runs)

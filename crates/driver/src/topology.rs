@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 use ferrite_types::{CpuSet, ObjectKind, Topology, TopologyObject};
 use rustix::thread::sched_getaffinity;
 
+use crate::params;
+
 /// Where Linux describes the machine.
 const SYSTEM: &str = "/sys/devices/system";
 
@@ -22,6 +24,19 @@ const SYSTEM: &str = "/sys/devices/system";
 /// When the system does not even say where this process may run.
 pub(crate) fn discover() -> io::Result<Topology> {
     Ok(read(Path::new(SYSTEM), own_affinity()?))
+}
+
+/// What parameters leave of it. A list is about the machine of the topology file, where there is one, and that is not this.
+///
+/// # Errors
+/// A list that this machine cannot follow.
+pub(crate) fn restrict(topology: &mut Topology, parameters: &[(String, String)]) -> io::Result<()> {
+    if params::value(parameters, "hwloc_use_topo_file").is_some_and(|file| !file.is_empty()) {
+        return Ok(());
+    }
+    let list = params::value(parameters, "hwloc_default_cpu_list").unwrap_or_default();
+    let threads = params::is_on(parameters, "hwloc_base_use_hwthreads_as_cpus");
+    ferrite_map::restrict(topology, list, threads).map_err(io::Error::other)
 }
 
 /// Where this process may run: its affinity, which the kernel keeps within its cgroup.

@@ -9,8 +9,10 @@
 mod app;
 mod bind;
 mod count;
+mod cpu_list;
 mod desk;
 mod device;
+mod device_env;
 pub mod directive;
 pub mod display;
 pub mod display_topo;
@@ -29,6 +31,8 @@ pub mod topology_file;
 mod trouble;
 mod units;
 
+pub use cpu_list::{CpuListError, restrict};
+pub use device_env::{DeviceEnvError, device_env};
 pub use directive::DirectiveError;
 pub use error::{Binding, MapError, NodeProcessors, NodeSlots};
 pub use occupancy::{Occupancy, Overcommitted};

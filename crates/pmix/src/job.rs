@@ -115,6 +115,8 @@ pub struct LocalProc {
     pub proc_dir: PathBuf,
     /// Where it is bound, in the library's form (`hwloc:0x0000000f`), when it is bound.
     pub cpuset: Option<String>,
+    /// The devices that it was mapped by, as unique or system names with commas between, when it was.
+    pub devices: Option<String>,
 }
 
 /// The library's way to shorten lists: the node names (comma between) and the ranks per node (semicolon between).
@@ -207,6 +209,9 @@ fn local_array(job: &JobInfo, proc: &LocalProc) -> Info {
     infos.push(Info::new(sys::PMIX_PROCDIR, path(&proc.proc_dir)));
     if let Some(cpuset) = &proc.cpuset {
         infos.push(Info::new(sys::PMIX_CPUSET, cpuset.as_str()));
+    }
+    if let Some(devices) = &proc.devices {
+        infos.push(Info::new(sys::PMIX_DEVICE_ID, devices.as_str()));
     }
     infos.extend(birth(job));
     Info::new(sys::PMIX_PROC_DATA, infos)

@@ -232,6 +232,7 @@ mod tests {
             wdir_given: false,
             env: vec![],
             cpus: None,
+            devices: Vec::new(),
             stdin: false,
             merge_stderr: false,
         })

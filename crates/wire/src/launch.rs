@@ -1,6 +1,6 @@
 //! Launching a job, and how its processes ended.
 
-use ferrite_types::{EnvOp, ExitStatus, JobId, JobMap, JobSpec, ProcId, ProcState, Rank};
+use ferrite_types::{Device, EnvOp, ExitStatus, JobId, JobMap, JobSpec, ProcId, ProcState, Rank};
 use serde::{Deserialize, Serialize};
 
 /// What a daemon needs to start its processes of a job.
@@ -20,6 +20,8 @@ pub struct LaunchOrder {
     pub univ_size: u32,
     /// True when leaving without finalize is no failure (`prte_allowed_exit_without_sync`).
     pub exit_without_sync_ok: bool,
+    /// Devices that every node is taken to have, when a topology file says so; `None` = those that each daemon has found.
+    pub devices: Option<Vec<Device>>,
 }
 
 /// Why a process could not be started.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use ferrite_types::{EnvOp, JobId, Placement, ProcId, Rank, StdinTarget};
+use ferrite_types::{Device, EnvOp, JobId, Placement, ProcId, Rank, StdinTarget};
 use ferrite_wire::{LaunchOrder, Message, ProcEnd, StartError};
 
 use super::Daemon;
@@ -62,9 +62,15 @@ impl Daemon {
         }
         let order = Arc::new(order);
         let oversubscribed = self.is_oversubscribed(order.map.on_daemon(self.me).count());
-        let registration =
-            Registration { order: order.clone(), dvm: self.dvm.clone(), daemon: self.me, oversubscribed };
-        cx.effect(Effect::Pmix(PmixEffect::Register(Arc::new(registration))));
+        let registration = Registration {
+            order: order.clone(),
+            dvm: self.dvm.clone(),
+            daemon: self.me,
+            oversubscribed,
+            devices: self.devices_of(&order),
+        };
+        let registration = Arc::new(registration);
+        cx.effect(Effect::Pmix(PmixEffect::Register(registration.clone())));
         let local: Vec<(Rank, Placement)> = order.map.on_daemon(self.me).map(|(rank, p)| (rank, p.clone())).collect();
         let job = LocalJob {
             procs: local.iter().map(|(rank, _)| (*rank, LocalProc::new(reads_stdin(&order, *rank)))).collect(),
@@ -83,11 +89,22 @@ impl Daemon {
         self.jobs.insert(id, job);
         for (rank, placement) in &local {
             let mut request = spawn_request(&order, *rank, placement, local.len());
+            request.devices = registration.devices.get(rank).cloned().unwrap_or_default();
             request.env.insert(0, yield_env(oversubscribed));
             cx.effect(Effect::Spawn { proc: proc_id(id, *rank), request: Box::new(request) });
         }
         // Without processes there is nothing to wait for.
         self.report_launch(id, cx);
+    }
+
+    /// The devices of the processes here that were mapped by devices.
+    fn devices_of(&self, order: &LaunchOrder) -> BTreeMap<Rank, Vec<Device>> {
+        let all = order.devices.as_ref().unwrap_or(&self.local.topology.devices);
+        let own = |placement: &Placement| {
+            placement.devices.iter().filter_map(|at| all.get(usize::from(*at)).cloned()).collect()
+        };
+        let here = order.map.on_daemon(self.me).filter(|(_, placement)| !placement.devices.is_empty());
+        here.map(|(rank, placement)| (rank, own(placement))).collect()
     }
 
     /// Whether processes share cores once `more` of them are started. By the cores and not by the slots: a process that spins
@@ -143,6 +160,7 @@ fn spawn_request(order: &LaunchOrder, rank: Rank, placement: &Placement, local_s
         wdir_given: wdir.is_some(),
         wdir: wdir.unwrap_or_else(|| app.submit_dir.clone()),
         env,
+        devices: Vec::new(),
         cpus: placement.cpus.clone(),
         stdin: reads_stdin(order, rank),
         merge_stderr: order.spec.output.merge_stderr,

@@ -242,6 +242,7 @@ impl Head {
             env,
             univ_size: self.total_slots(),
             exit_without_sync_ok: self.params.flag("prte_allowed_exit_without_sync").unwrap_or(false),
+            devices: self.config.topology.as_ref().map(|topology| topology.devices.clone()),
         }
     }
 

@@ -30,7 +30,7 @@ fn world<F: Future<Output = ()>>(scenario: impl FnOnce(World) -> F) {
     tokio::task::LocalSet::new().block_on(&runtime, async {
         let (inbox, inputs) = unbounded_channel();
         let session = Session::planned(Path::new("/nonexistent"), "test", 1);
-        let processes = Processes::new(inbox, &session).unwrap();
+        let processes = Processes::new(inbox, &session, None).unwrap();
         let story = scenario(World { processes, inputs, ended: None });
         tokio::time::timeout(Duration::from_secs(20), story).await.expect("the scenario ends in time");
     });
@@ -52,6 +52,7 @@ fn request(script: &str) -> SpawnRequest {
         wdir_given: true,
         env: Vec::new(),
         cpus: None,
+        devices: Vec::new(),
         stdin: false,
         merge_stderr: false,
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ferrite_core::Registration;
 use ferrite_pmix::{AppInfo, JobInfo, LocalProc, NodeInfo, Proc};
-use ferrite_types::{AppContext, CpuSet, JobMap};
+use ferrite_types::{AppContext, CpuSet, Device, JobMap};
 use ferrite_wire::LaunchOrder;
 
 /// The job as this node's server presents it; `session` is the directory that holds the job's.
@@ -98,10 +98,17 @@ fn local(registration: &Registration, nsdir: &Path) -> Vec<LocalProc> {
                 reincarnation: 0,
                 proc_dir: nsdir.join(rank.to_string()),
                 cpuset: placement.cpus.as_ref().map(hwloc_text),
+                devices: registration.devices.get(&rank).map(|devices| device_names(devices)),
             });
         }
     }
     found
+}
+
+/// The unique name of each where it has one, else the system's.
+fn device_names(devices: &[Device]) -> String {
+    let names = devices.iter().map(|device| device.uuid.as_deref().unwrap_or(&device.name));
+    names.collect::<Vec<_>>().join(",")
 }
 
 /// A set of processors in hwloc's notation: words of 32 bits, the highest first.
@@ -155,12 +162,14 @@ pub(super) mod tests {
             env: Vec::new(),
             univ_size: 4,
             exit_without_sync_ok: false,
+            devices: None,
         };
         Registration {
             order: Arc::new(order),
             dvm: "dvm".to_owned(),
             daemon: DaemonRank(daemon),
             oversubscribed: false,
+            devices: std::collections::BTreeMap::new(),
         }
     }
 

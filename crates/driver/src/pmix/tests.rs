@@ -21,7 +21,7 @@ fn world<F: Future<Output = ()>>(dir: &Path, story: impl FnOnce(World) -> F) {
     local.block_on(&runtime, async {
         let (inbox, inputs) = unbounded_channel();
         let session = Session::planned(dir, "test", std::process::id());
-        let processes = Processes::new(inbox.clone(), &session).unwrap();
+        let processes = Processes::new(inbox.clone(), &session, None).unwrap();
         let bridge = PmixBridge::new(inbox, "dvm", DaemonRank(0), "n0", &session, None);
         let story = story(World { bridge, processes, inputs });
         tokio::time::timeout(Duration::from_secs(30), story).await.expect("the scenario ends in time");
@@ -43,6 +43,7 @@ impl World {
             wdir_given: true,
             env: Vec::new(),
             cpus: None,
+            devices: Vec::new(),
             stdin: false,
             merge_stderr: true,
         };

@@ -112,6 +112,13 @@ pub const KNOWN: &[Known] = &[
         "seconds that a daemon has to report after its launcher was started; 0 = the default",
     ),
     known(
+        "ferrite_mem_policy",
+        Kind::OneOf(&["none", "local", "bind"]),
+        Some("none"),
+        "memory of a bound process: none = as the system has it, from where the process runs; local = from the NUMA domains of its \
+         processors as long as there is some; bind = from these and no other",
+    ),
+    known(
         "ferrite_metrics",
         Kind::Text,
         None,
@@ -127,7 +134,12 @@ pub const KNOWN: &[Known] = &[
     known("filem_base_verbose", VERBOSITY, Some("0"), "how much is told of the staging of files"),
     known("grpcomm_base_verbose", VERBOSITY, Some("0"), "how much is told of collectives"),
     known("hwloc_base_use_hwthreads_as_cpus", Kind::Flag, Some("false"), "hardware threads count as processors"),
-    known("hwloc_default_cpu_list", Kind::Text, None, "processors that may be used, as 0-3,8"),
+    known(
+        "hwloc_default_cpu_list",
+        Kind::Text,
+        None,
+        "processors that may be used, by their logical numbers, as 0-3,8",
+    ),
     known(
         "hwloc_use_topo_file",
         Kind::Text,
