@@ -4,6 +4,8 @@
 //! devices that it looks at by default its start takes more than ten milliseconds, and its libraries must be loaded before; this
 //! takes half a millisecond on two processors, and a daemon needs nothing else from it.
 
+mod devices;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -13,6 +15,7 @@ use ferrite_types::{CpuSet, ObjectKind, Topology, TopologyObject};
 use rustix::thread::sched_getaffinity;
 
 use crate::params;
+use devices::Places;
 
 /// Where Linux describes the machine.
 const SYSTEM: &str = "/sys/devices/system";
@@ -23,7 +26,10 @@ const SYSTEM: &str = "/sys/devices/system";
 /// # Errors
 /// When the system does not even say where this process may run.
 pub(crate) fn discover() -> io::Result<Topology> {
-    Ok(read(Path::new(SYSTEM), own_affinity()?))
+    let mut topology = read(Path::new(SYSTEM), own_affinity()?);
+    let online = topology.of_kind(ObjectKind::HwThread).iter().flat_map(|t| t.cpus.iter()).collect();
+    topology.devices = Places::of_this_machine().devices(&online);
+    Ok(topology)
 }
 
 /// What parameters leave of it. A list is about the machine of the topology file, where there is one, and that is not this.
@@ -90,21 +96,23 @@ impl Machine {
     }
 
     fn numa_domains(&self) -> Objects {
-        let domain = |node: u32| {
-            let cpus = list(&self.nodes.join(format!("node{node}/cpulist")))?;
-            let cpus = cpus.intersection(&self.online);
-            // A domain without processors (memory only) holds no process.
-            (!cpus.is_empty()).then(|| object(node, cpus))
-        };
-        let nodes = list(&self.nodes.join("online")).unwrap_or_default();
-        self.or_whole(nodes.iter().filter_map(domain).collect())
+        let mut domains: Objects = Vec::new();
+        for node in list(&self.nodes.join("online")).unwrap_or_default().iter() {
+            let dir = self.nodes.join(format!("node{node}"));
+            let cpus = list(&dir.join("cpulist")).unwrap_or_default().intersection(&self.online);
+            // Memory without processors, or of another sort beside the same ones, is no other place for processes.
+            if !cpus.is_empty() && !domains.iter().any(|other| other.cpus == cpus) {
+                domains.push(TopologyObject { bytes: memory(&dir), ..object(node, cpus) });
+            }
+        }
+        self.or_whole(domains)
     }
 
     /// Caches that hold data. All processors of a machine number their caches alike, or the ones that differ are found by
     /// looking at each.
     fn caches(&self, level: u32) -> Objects {
         let mut indexes = BTreeMap::new();
-        let mut found = Vec::new();
+        let mut found: Objects = Vec::new();
         let mut covered = CpuSet::new();
         for cpu in self.online.iter() {
             if covered.contains(cpu) {
@@ -121,7 +129,12 @@ impl Machine {
                 continue;
             };
             covered.union_with(&cpus);
-            found.push(object(number(&dir.join("id")).unwrap_or(cpu), cpus.intersection(&self.online)));
+            let cpus = cpus.intersection(&self.online);
+            // Caches of a level that serve equally many are equally large: a file less for each core.
+            let like = found.iter().find(|other| other.cpus.len() == cpus.len()).map(|other| other.bytes);
+            let bytes = like.unwrap_or_else(|| kilobytes(&dir.join("size")));
+            let os_index = number(&dir.join("id")).unwrap_or(cpu);
+            found.push(TopologyObject { os_index, cpus, bytes });
         }
         found
     }
@@ -195,6 +208,19 @@ fn number(file: &Path) -> Option<u32> {
     fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 
+/// `1024K`, in bytes; 0 = it is not said.
+fn kilobytes(file: &Path) -> u64 {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    text.trim().strip_suffix('K').and_then(|n| n.parse::<u64>().ok()).map_or(0, |n| n << 10)
+}
+
+/// Of `Node 0 MemTotal:       24684096 kB`, the first line.
+fn memory(node: &Path) -> u64 {
+    let text = fs::read_to_string(node.join("meminfo")).unwrap_or_default();
+    let words = text.lines().next().unwrap_or_default().split_whitespace();
+    words.rev().nth(1).and_then(|n| n.parse::<u64>().ok()).map_or(0, |n| n << 10)
+}
+
 /// A list such as `0-3,8`.
 fn list(file: &Path) -> Option<CpuSet> {
     let text = fs::read_to_string(file).ok()?;
@@ -241,13 +267,16 @@ mod tests {
                 let cache = format!("{own}/cache/index{index}");
                 write(dir, &format!("{cache}/level"), &level.to_string());
                 write(dir, &format!("{cache}/type"), kind);
+                write(dir, &format!("{cache}/size"), &format!("{}K", 32 << level));
                 write(dir, &format!("{cache}/shared_cpu_list"), cpus);
             }
         }
-        write(dir, "node/online", "0-2");
+        write(dir, "node/online", "0-3");
         write(dir, "node/node0/cpulist", "0,2,4,6");
         write(dir, "node/node1/cpulist", "1,3,5,7");
         write(dir, "node/node2/cpulist", "");
+        write(dir, "node/node3/cpulist", "0,2,4,6");
+        write(dir, "node/node0/meminfo", "Node 0 MemTotal:       1024 kB\nNode 0 MemFree: 5 kB");
     }
 
     fn shown(topology: &Topology, kind: ObjectKind) -> Vec<String> {
@@ -268,11 +297,15 @@ mod tests {
     }
 
     #[test]
-    fn memory_without_processors_is_no_domain_for_processes() {
+    fn memory_without_processors_or_beside_others_is_no_domain_for_processes() {
         let dir = tempfile::tempdir().unwrap();
         alternating(dir.path());
         let topology = read(dir.path(), (0..8).collect());
         assert_eq!(shown(&topology, ObjectKind::Numa), ["0,2,4,6", "1,3,5,7"]);
+        let sizes = |kind| topology.of_kind(kind).iter().map(|o| o.bytes >> 10).collect::<Vec<_>>();
+        assert_eq!(sizes(ObjectKind::Numa), [1024, 0]);
+        assert_eq!(sizes(ObjectKind::L3Cache), [256, 256]);
+        assert_eq!(sizes(ObjectKind::L1Cache), [64; 4]);
     }
 
     #[test]
@@ -284,6 +317,32 @@ mod tests {
         assert_eq!(shown(&topology, ObjectKind::Core), ["0", "1"]);
         assert_eq!(topology.of_kind(ObjectKind::L3Cache), []);
         assert_eq!(topology.usable_cores(), 2);
+    }
+
+    /// Run by hand: `cargo test --release -p ferrite-driver --lib -- --ignored --nocapture discovery`.
+    #[test]
+    #[ignore = "a measurement: cargo test --release -p ferrite-driver --lib -- --ignored --nocapture discovery"]
+    fn cost_of_discovery() {
+        let median = |what: &str, once: &dyn Fn()| {
+            let time = |_| {
+                let start = std::time::Instant::now();
+                once();
+                start.elapsed()
+            };
+            let mut times: Vec<_> = (0..301).map(time).collect();
+            times.sort_unstable();
+            println!("{what}: median {:?}, largest {:?}", times[150], times[300]);
+        };
+        let online: CpuSet = own_affinity().unwrap();
+        median("everything", &|| drop(discover().unwrap()));
+        median("processors and memory", &|| drop(read(Path::new(SYSTEM), online.clone())));
+        median("devices", &|| drop(Places::of_this_machine().devices(&online)));
+        median("sizes", &|| {
+            for level in 1..=3 {
+                let _ = kilobytes(Path::new(&format!("{SYSTEM}/cpu/cpu0/cache/index{level}/size")));
+            }
+            memory(Path::new("/sys/devices/system/node/node0"));
+        });
     }
 
     #[test]

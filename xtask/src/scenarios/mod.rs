@@ -11,6 +11,7 @@ mod dvm;
 mod elastic;
 mod elastic_pmix;
 mod endings;
+mod machine;
 mod mpi;
 mod output;
 mod policies;
@@ -73,6 +74,7 @@ use scenarios;
 
 fn all() -> Vec<Scenario> {
     let mut all = output::all();
+    all.extend(machine::all());
     all.extend(mpi::all());
     all.extend(endings::all());
     all.extend(policies::all());
