@@ -9,6 +9,7 @@ pub mod daemon_args;
 pub mod frame;
 pub mod machine;
 pub mod pdvm;
+mod pictures;
 pub mod prte;
 pub mod prted;
 pub mod prterun;

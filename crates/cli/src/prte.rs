@@ -237,6 +237,7 @@ fn hand_over(run: PrteRun, setup: DvmSetup, around: &Surroundings) -> i32 {
         prted: setup.prted,
         cwd: setup.cwd,
         submit: None,
+        pictures: None,
         serve: Some(Serve {
             ready_message: run.ready_message,
             daemonize: run.daemonize,

@@ -8,6 +8,7 @@ use ferrite_wire::control::Submission;
 use crate::args::{self, Parsed, Run};
 use crate::command::{self, REFUSED, as_text, print};
 use crate::machine::{self, Surroundings};
+use crate::pictures::{self, Pictures};
 use crate::setup::{self, Prepared};
 use crate::{frame, prun};
 
@@ -36,14 +37,18 @@ fn start(run: Run, around: &Surroundings) -> i32 {
         Err(error) => return command::refuse(NAME, &error.to_string(), &error.next_step()),
     };
     frame::print_warnings(NAME, &prepared.warnings);
+    let pictures = match Pictures::new(prepared.pictures.clone()) {
+        Ok(pictures) => pictures,
+        Err(complaint) => return command::refuse(NAME, &complaint, pictures::NEXT),
+    };
     if !command::report_pid(NAME, report.as_ref()) {
         return REFUSED;
     }
-    hand_over(prepared)
+    hand_over(prepared, pictures)
 }
 
 /// The process becomes the driver's; there is nothing to do after it.
-fn hand_over(prepared: Prepared) -> i32 {
+fn hand_over(prepared: Prepared, pictures: Pictures) -> i32 {
     run_head(HeadRun {
         tool: NAME.to_owned(),
         params: prepared.params,
@@ -53,6 +58,7 @@ fn hand_over(prepared: Prepared) -> i32 {
         cwd: prepared.cwd,
         submit: Some(Submission { env: prepared.forwarded_env, ..Submission::of(prepared.spec) }),
         serve: None,
+        pictures: Some(Box::new(pictures)),
         forward_signals: prepared.signals,
     })
 }

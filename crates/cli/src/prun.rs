@@ -5,13 +5,14 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use ferrite_client::{Connection, Happening, Here, Session, Source, is_ignored};
-use ferrite_types::{JobId, StdinTarget};
+use ferrite_types::{JobId, PictureFormat, StdinTarget};
 use ferrite_wire::Stream;
 use ferrite_wire::control::{ClientMessage, DvmMessage, Reply, Request, Submission};
 
 use crate::args::{self, Connect, Parsed, Run, Tool};
 use crate::command::{self, REFUSED, as_text, print};
 use crate::machine::{self, Surroundings};
+use crate::pictures::{self, Pictures};
 use crate::setup::{self, ClientSetup};
 use crate::{batch, frame};
 
@@ -57,8 +58,20 @@ pub(crate) fn start(name: &'static str, run: Run, around: &Surroundings) -> i32 
             find(name, &connect, setup.tmpdir_base.as_deref(), around)
         });
     }
+    if setup.run.detach && !setup.run.pictures.is_empty() {
+        let what = "--display: with --detach nobody is left to write pictures into files";
+        return command::refuse(
+            name,
+            what,
+            "Remove one of them; prun --rtos donotlaunch draws the map without a launch.",
+        );
+    }
+    let pictures = match Pictures::new(setup.run.pictures.clone()) {
+        Ok(pictures) => pictures,
+        Err(complaint) => return command::refuse(name, &complaint, pictures::NEXT),
+    };
     match find(name, &connect, setup.tmpdir_base.as_deref(), around) {
-        Some(connection) => run_one(name, connection, setup),
+        Some(connection) => run_one(name, connection, setup, pictures),
         None => REFUSED,
     }
 }
@@ -90,7 +103,7 @@ pub(crate) fn heard(forwarded: &[i32]) -> Vec<i32> {
     ends.chain(forwarded.iter().copied()).collect()
 }
 
-fn run_one(name: &'static str, connection: Connection, setup: ClientSetup) -> i32 {
+fn run_one(name: &'static str, connection: Connection, setup: ClientSetup, pictures: Pictures) -> i32 {
     let ClientSetup { run, grow, forwarded_env, signals, .. } = setup;
     let reads = !run.detach && run.spec.stdin != StdinTarget::None;
     let input = if reads { Source::stdin() } else { Source::empty() };
@@ -108,7 +121,7 @@ fn run_one(name: &'static str, connection: Connection, setup: ClientSetup) -> i3
         session: run.session,
         ..Submission::of(run.spec)
     };
-    let mut watch = Watch { name, session, nspace: None, interrupts: 0, silent: false };
+    let mut watch = Watch { name, session, nspace: None, pictures, picture_lost: false, interrupts: 0, silent: false };
     watch.session.send(&ClientMessage::Open { id: ID, request: Request::Submit(Box::new(submission)) });
     loop {
         let happening = watch.session.next(None);
@@ -123,6 +136,9 @@ struct Watch {
     name: &'static str,
     session: Session,
     nspace: Option<String>,
+    pictures: Pictures,
+    /// One of them could not be kept: the end is none to be content with.
+    picture_lost: bool,
     interrupts: u32,
     /// Nobody reads our output any more: the shell's tools end silently then.
     silent: bool,
@@ -155,6 +171,7 @@ impl Watch {
             DvmMessage::Accepted { id: ID, nspace, .. } => self.nspace = Some(nspace),
             DvmMessage::Output { id: ID, stream, data } => self.session.write(stream, &data),
             DvmMessage::Notice { id: ID, text } => self.tell(&frame::notice(&text)),
+            DvmMessage::Picture { id: ID, format, data, last } => self.on_picture(format, &data, last),
             DvmMessage::ReadStdin { id: ID, limit } => self.session.read_input(limit as usize),
             DvmMessage::Reply { id: ID, reply } => return Some(self.on_reply(reply)),
             // Nothing else was asked for.
@@ -163,9 +180,16 @@ impl Watch {
         None
     }
 
+    fn on_picture(&mut self, format: PictureFormat, piece: &[u8], last: bool) {
+        if let Err(complaint) = self.pictures.take(format, piece, last) {
+            self.picture_lost = true;
+            self.tell(&frame::framed(self.name, &[&complaint, pictures::NEXT]));
+        }
+    }
+
     fn on_reply(&mut self, reply: Reply) -> i32 {
         match reply {
-            Reply::Done(done) => self.end("", i32::from(done.exit_code)),
+            Reply::Done(done) => self.end("", i32::from(done.exit_code).max(i32::from(self.picture_lost))),
             Reply::Detached(job) => self.detached(job),
             Reply::Refused(text) => self.end(&frame::framed(self.name, &[&text]), REFUSED),
             other => self.end(

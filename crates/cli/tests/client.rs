@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use fake::{Fake, signal, stderr, stdout};
-use ferrite_types::{EnvOp, HostEntry, HostRef, JobId, SlotCount};
+use ferrite_types::{EnvOp, HostEntry, HostRef, JobId, PictureFormat, SlotCount};
 use ferrite_wire::control::{ClientMessage, DvmMessage, Reply, Request, SessionChoice};
 use ferrite_wire::{Activation, AddedHost, GrowRequest, SlotChange, Stream};
 use rustix::process::Signal;
@@ -48,6 +48,51 @@ fn a_job_is_handed_over_and_its_output_and_exit_code_come_back() {
         assert!(submission.env.contains(&EnvOp::Set("OMPI_B".to_owned(), "2".to_owned())));
         assert!(!submission.detach && !submission.wait_for_slots);
     }
+}
+
+#[test]
+fn a_picture_comes_in_pieces_and_is_written_when_it_is_whole() {
+    for binary in [PRUN, PRTERUN] {
+        let mut fake = Fake::new();
+        let dvm = fake.play(|client| {
+            let (id, submission) = client.submission();
+            let piece = |data: &'static [u8], last| DvmMessage::Picture {
+                id,
+                format: PictureFormat::Svg,
+                data: data.into(),
+                last,
+            };
+            client.say(&piece(b"<svg", false));
+            client.say(&piece(b"/>", true));
+            client.done(id, 0);
+            submission.spec.display.pictures
+        });
+        let output = fake.command(binary, &["--display", "map:svg=map.svg", "./a"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert_eq!(dvm.join().unwrap(), [PictureFormat::Svg]);
+        assert_eq!(std::fs::read_to_string(fake.path().join("map.svg")).unwrap(), "<svg/>");
+    }
+}
+
+#[test]
+fn a_picture_that_cannot_be_kept_is_said_and_ends_in_a_failure() {
+    let mut fake = Fake::new();
+    let path = fake.path().join("sub");
+    std::fs::create_dir(&path).unwrap();
+    let dvm = fake.play(move |client| {
+        let (id, _) = client.submission();
+        std::fs::remove_dir(&path).unwrap();
+        let data = b"<svg/>".as_slice().into();
+        client.say(&DvmMessage::Picture { id, format: PictureFormat::Svg, data, last: true });
+        client.done(id, 0);
+    });
+    let output = fake.command(PRUN, &["--display", "map:svg=sub/map.svg", "./a"]).output().unwrap();
+    dvm.join().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("--display: cannot write the picture"), "{}", stderr(&output));
+    let output = fake.command(PRUN, &["--detach", "--display", "svg=map.svg", "./a"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("with --detach nobody is left"), "{}", stderr(&output));
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ferrite_types::{
-    CampaignId, CampaignKind, CampaignStep, CpuSet, DaemonRank, Device, EnvOp, JobId, JobState, ProcId, ProcState,
-    Rank, Timestamp,
+    CampaignId, CampaignKind, CampaignStep, CpuSet, DaemonRank, Device, EnvOp, JobId, JobState, PictureFormat, ProcId,
+    ProcState, Rank, Timestamp,
 };
 use ferrite_wire::control::Reply;
 use ferrite_wire::{CollectiveResult, Contact, Found, Frame, LaunchOrder, ProcFailure, Resize, Stream, Ticket};
@@ -134,6 +134,15 @@ pub enum Effect {
         /// For the submitter of this request; `None` = for whoever runs this process.
         to: Option<RequestId>,
         /// The message.
+        text: String,
+    },
+    /// A picture of a job's map, for the submitter to keep.
+    Picture {
+        /// The submission.
+        to: RequestId,
+        /// What kind of picture.
+        format: PictureFormat,
+        /// All of it.
         text: String,
     },
     /// A line for those who asked for verbosity.

@@ -24,6 +24,20 @@ fn refusal(reply: &Reply) -> &str {
 }
 
 #[test]
+fn pictures_of_the_map_go_to_the_submitter_whether_the_job_is_launched_or_not() {
+    for do_not_launch in [false, true] {
+        let mut cluster = Cluster::persistent(2);
+        let mut spec = job("a", 2);
+        spec.display.pictures = vec![PictureFormat::Svg, PictureFormat::Html];
+        spec.options.do_not_launch = do_not_launch;
+        cluster.submit(7, Submission::of(spec));
+        let formats: Vec<_> = cluster.pictures.iter().map(|(to, format, _)| (to.0, *format)).collect();
+        assert_eq!(formats, [(7, PictureFormat::Svg), (7, PictureFormat::Html)]);
+        assert!(cluster.pictures.iter().all(|(_, _, text)| text.contains(": 2 ranks on ")));
+    }
+}
+
+#[test]
 fn two_clients_get_each_its_own_output_and_exit_code() {
     let mut dvm = Cluster::persistent(2);
     dvm.submit(1, Submission::of(job("a", 1)));

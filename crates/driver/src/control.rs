@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ferrite_core::{Account, Input, RequestId, Transition};
-use ferrite_types::{JobId, Timestamp};
+use ferrite_types::{JobId, PictureFormat, Timestamp};
 use ferrite_wire::Stream;
 use ferrite_wire::control::{DvmMessage, Event, EventKind, Reply, Request, Submission};
 
@@ -33,6 +33,9 @@ use client::Client;
 
 pub(crate) use contact::Published;
 pub(crate) use listener::listen;
+
+/// Of a picture in one frame (bytes): whatever else its reader waits for comes in between.
+const PICTURE_PIECE: usize = 256 * 1024;
 
 /// The engine's side of all connections.
 pub(crate) struct Control {
@@ -150,6 +153,21 @@ impl Control {
             Some(Asker::Client(client, id)) => client.send(DvmMessage::Notice { id: *id, text }.encode_frame(), None),
             Some(Asker::Submitter(submitter)) => submitter.notice(text),
             Some(Asker::Once(_)) | None => {}
+        }
+    }
+
+    /// In pieces: no frame may be too large for its reader. A PMIx tool has no use for it.
+    pub(crate) fn picture(&self, request: RequestId, format: PictureFormat, text: Bytes) {
+        let open = self.hub.open.borrow();
+        let Some(Asker::Client(client, id)) = open.get(&request) else { return };
+        let (id, mut rest) = (*id, text);
+        loop {
+            let data = rest.split_to(rest.len().min(PICTURE_PIECE));
+            let last = rest.is_empty();
+            client.send(DvmMessage::Picture { id, format, data, last }.encode_frame(), None);
+            if last {
+                return;
+            }
         }
     }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use ferrite_core::{Account, Effect, Effects, Input, LocalNode, Node, RequestId, Sink, Transition};
-use ferrite_types::{DaemonRank, Timestamp};
+use ferrite_types::{DaemonRank, PictureFormat, Timestamp};
 use ferrite_wire::DvmContact;
 use ferrite_wire::control::{CONTROL_VERSION, Request, Submission};
 use thiserror::Error;
@@ -29,7 +29,7 @@ use crate::spawn::MemoryPolicy;
 use crate::stdio::OwnStdin;
 use crate::timers::Timers;
 use crate::timing::Timing;
-use crate::{Inbox, Serve, notice, params, release, signals, topology};
+use crate::{Inbox, KeepPicture, Serve, notice, params, release, signals, topology};
 
 /// Inputs that are handled before tasks run again: few enough for links to keep flowing.
 const BATCH: usize = 128;
@@ -62,6 +62,8 @@ pub(crate) enum Role {
         submit: Option<Box<Submission>>,
         /// The DVM lives for clients.
         serve: Option<Box<Serving>>,
+        /// For pictures of that job's map.
+        pictures: Option<Box<dyn KeepPicture>>,
     },
     Daemon(Option<Detach>),
 }
@@ -114,6 +116,13 @@ impl Setup {
             Role::Daemon(detach) => detach.take(),
         }
     }
+
+    fn take_pictures(&mut self) -> Option<Box<dyn KeepPicture>> {
+        match &mut self.role {
+            Role::Head { pictures, .. } => pictures.take(),
+            Role::Daemon(_) => None,
+        }
+    }
 }
 
 struct Engine {
@@ -144,6 +153,10 @@ struct Engine {
     launcher_end: Option<Pin<Box<dyn Future<Output = ()>>>>,
     verbose: bool,
     timing: Option<Timing>,
+    /// For pictures of the map of this process's own job.
+    pictures: Option<Box<dyn KeepPicture>>,
+    /// One of them could not be kept.
+    picture_lost: bool,
     exit: Option<u8>,
 }
 
@@ -207,6 +220,8 @@ impl Engine {
             release_command: params::value(&setup.params, "ferrite_release_command").map(str::to_owned),
             verbose: params::number(&setup.params, "state_base_verbose").is_some_and(|v| v >= VERBOSE_STEPS),
             timing: is_timed.then(|| Timing::new(clock.now())),
+            pictures: setup.take_pictures(),
+            picture_lost: false,
             exit: None,
             clock,
             inbox,
@@ -307,15 +322,18 @@ impl Engine {
             Effect::Ready => self.say_ready(),
             // The one who waits for it is this process itself: the code comes again with the exit.
             Effect::Accepted { request: RequestId::OWN, .. } | Effect::Reply { request: RequestId::OWN, .. } => {}
-            Effect::ReadStdin { .. } | Effect::Notice { .. } | Effect::Accepted { .. } | Effect::Reply { .. } => {
-                self.tell_client(effect);
-            }
+            Effect::Picture { to: RequestId::OWN, format, text } => self.keep_picture(format, &text),
+            Effect::ReadStdin { .. }
+            | Effect::Notice { .. }
+            | Effect::Accepted { .. }
+            | Effect::Picture { .. }
+            | Effect::Reply { .. } => self.tell_client(effect),
             Effect::OfferRelease { campaign, nodes } => {
                 release::offer(self.release_command.as_deref(), campaign, nodes, &self.inbox);
             }
             Effect::Resized { request, resize } => self.pmix.resized(request, &resize),
             Effect::CleanJob(job) => self.processes.clean_job(job),
-            Effect::Exit { code } => self.exit = Some(code),
+            Effect::Exit { code } => self.exit = Some(if code == 0 { u8::from(self.picture_lost) } else { code }),
         }
     }
 
@@ -327,8 +345,17 @@ impl Engine {
             Effect::ReadStdin { request, limit } => control.read_stdin(request, limit),
             Effect::Notice { to: Some(request), text } => control.notice(request, text),
             Effect::Accepted { request, job } => control.accepted(request, job),
+            Effect::Picture { to, format, text } => control.picture(to, format, text.into()),
             Effect::Reply { request, reply } => control.reply(request, reply),
             _ => {}
+        }
+    }
+
+    fn keep_picture(&mut self, format: PictureFormat, text: &str) {
+        let Some(pictures) = &mut self.pictures else { return };
+        if let Err(complaint) = pictures.keep(format, text) {
+            self.picture_lost = true;
+            notice::print(&complaint);
         }
     }
 

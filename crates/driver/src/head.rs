@@ -6,7 +6,7 @@ use std::time::{Instant, SystemTime};
 
 use ferrite_core::{HeadConfig, Node};
 use ferrite_rm::Allocation;
-use ferrite_types::{DaemonRank, Topology};
+use ferrite_types::{DaemonRank, PictureFormat, Topology};
 use ferrite_wire::control::Submission;
 use rustix::rand::{GetRandomFlags, getrandom};
 use zeroize::Zeroizing;
@@ -36,8 +36,19 @@ pub struct HeadRun {
     pub submit: Option<Submission>,
     /// The DVM lives for clients (`prte`). Exactly one of the two is given.
     pub serve: Option<Serve>,
+    /// Who keeps the pictures of that job's map; `None` = it asks for none.
+    pub pictures: Option<Box<dyn KeepPicture>>,
     /// Signals that are passed on to jobs; see [`crate::parse_forward_signals`].
     pub forward_signals: Vec<i32>,
+}
+
+/// Keeps pictures of a job's map, which are asked for by a command line and drawn where the job is mapped.
+pub trait KeepPicture: std::fmt::Debug {
+    /// Takes a picture.
+    ///
+    /// # Errors
+    /// Why it cannot be kept, as a message for the user.
+    fn keep(&mut self, format: PictureFormat, text: &str) -> Result<(), String>;
 }
 
 /// How a DVM lives for clients.
@@ -126,7 +137,12 @@ fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
         session,
         began,
         keeper,
-        role: Role::Head { forward: run.forward_signals, submit: run.submit.map(Box::new), serve },
+        role: Role::Head {
+            forward: run.forward_signals,
+            submit: run.submit.map(Box::new),
+            serve,
+            pictures: run.pictures,
+        },
     };
     let config = HeadConfig {
         dvm,

@@ -33,7 +33,7 @@ mod topology;
 use ferrite_core::Input;
 
 pub use daemon::{DaemonRun, run_daemon};
-pub use head::{HeadRun, Listen, Report, Serve, run_head};
+pub use head::{HeadRun, KeepPicture, Listen, Report, Serve, run_head};
 pub use signals::{ForwardSignalsError, parse_forward_signals};
 
 /// How everything reaches the machine. Unbounded as a queue; what can be in it is bounded by the core's credits.

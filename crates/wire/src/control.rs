@@ -6,7 +6,7 @@
 
 use bytes::Bytes;
 use ferrite_types::{
-    CampaignId, CampaignKind, CampaignStep, DaemonRank, EnvOp, JobId, JobSpec, JobState, ProcState, Rank,
+    CampaignId, CampaignKind, CampaignStep, DaemonRank, EnvOp, JobId, JobSpec, JobState, PictureFormat, ProcState, Rank,
 };
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -14,7 +14,7 @@ use thiserror::Error;
 use crate::{CodecError, GrowRequest, Resize, ResizeRequest, Stream};
 
 /// Version of this conversation: bumped with every change of a type in it.
-pub const CONTROL_VERSION: u16 = 4;
+pub const CONTROL_VERSION: u16 = 5;
 
 /// Length of a greeting (bytes).
 pub const GREETING_LEN: usize = 10;
@@ -228,6 +228,17 @@ pub enum DvmMessage {
         id: u32,
         /// Already worded.
         text: String,
+    },
+    /// A piece of a picture of a job's map (`--display map:svg=FILE`). All pieces of one come before those of the next.
+    Picture {
+        /// The submission.
+        id: u32,
+        /// What kind of picture.
+        format: PictureFormat,
+        /// The piece.
+        data: Bytes,
+        /// The picture is complete with it.
+        last: bool,
     },
     /// Read once from your standard input. Answered by [`ClientMessage::Stdin`], in turn when there are several; none is answered
     /// after the end of input.

@@ -262,7 +262,8 @@ impl<'a> List<'a> {
             }
             DvmMessage::Reply { id: WHICH_RUN, reply: Reply::Jobs(jobs) } => self.withdraw(&jobs),
             DvmMessage::Reply { id, reply } => self.on_reply(id, reply),
-            DvmMessage::Event { .. } | DvmMessage::EventsLost { .. } => {}
+            // Lines that ask for pictures are refused: the file would be that of the last job.
+            DvmMessage::Picture { .. } | DvmMessage::Event { .. } | DvmMessage::EventsLost { .. } => {}
         }
     }
 

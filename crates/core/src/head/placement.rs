@@ -4,10 +4,11 @@ use std::fmt::Write;
 
 use bytes::Bytes;
 use ferrite_map::display::{Numbers, Shown};
+use ferrite_map::picture::{self, Subject};
 use ferrite_map::{Occupancy, display, display_topo, place};
 use ferrite_rm::{select, select_places};
 use ferrite_types::{
-    CpuKind, DaemonRank, Display, JobId, JobMap, JobSpec, JobState, MapBy, NodeRecord, NodeShare, Rank,
+    CpuKind, DaemonRank, Display, JobId, JobMap, JobSpec, JobState, MapBy, NodeRecord, NodeShare, PictureFormat, Rank,
 };
 use ferrite_wire::Stream;
 
@@ -93,29 +94,9 @@ impl Head {
     }
 
     pub(super) fn mapping_complete(&mut self, id: JobId, cx: &mut Cx) {
+        self.show_map(id, cx);
         let Some(job) = self.jobs.get_mut(&id) else { return };
-        let spec = job.spec.clone();
-        let (request, nspace) = (job.request, job.id.nspace(&self.config.dvm));
-        let shown = Shown {
-            job: &nspace,
-            map: &job.map,
-            nodes: &self.nodes,
-            not_launched: spec.options.do_not_launch,
-            numbers: numbers(&spec.display),
-        };
-        let Display { map, map_devel, parseable, .. } = spec.display;
-        // The form for machines has everything of both.
-        if parseable && (map || map_devel) {
-            print(request, shown.xml(), cx);
-        } else {
-            if map {
-                print(request, shown.map(), cx);
-            }
-            if map_devel {
-                print(request, shown.devel(&self.config.dvm), cx);
-            }
-        }
-        if spec.options.do_not_launch {
+        if job.spec.options.do_not_launch {
             job.ended = job.procs.len();
             job.exit_code = Some(0);
             return self.check_terminated(id, cx);
@@ -158,6 +139,53 @@ impl Head {
                     to.into_iter().for_each(|request| cx.notice_to(request, text.clone()));
                 }
             }
+        }
+    }
+
+    /// The map in each of the forms that were asked for.
+    fn show_map(&self, id: JobId, cx: &mut Cx) {
+        let Some(job) = self.jobs.get(&id) else { return };
+        let Display { map, map_devel, parseable, .. } = job.spec.display;
+        let nspace = id.nspace(&self.config.dvm);
+        let shown = Shown {
+            job: &nspace,
+            map: &job.map,
+            nodes: &self.nodes,
+            not_launched: job.spec.options.do_not_launch,
+            numbers: numbers(&job.spec.display),
+        };
+        // The form for machines has everything of both.
+        if parseable && (map || map_devel) {
+            print(job.request, shown.xml(), cx);
+        } else {
+            if map {
+                print(job.request, shown.map(), cx);
+            }
+            if map_devel {
+                print(job.request, shown.devel(&self.config.dvm), cx);
+            }
+        }
+        if let Some(to) = job.request.filter(|_| !job.spec.display.pictures.is_empty()) {
+            self.draw_map(to, job, cx);
+        }
+    }
+
+    fn draw_map(&self, to: RequestId, job: &Job, cx: &mut Cx) {
+        let programs: Vec<String> = job.spec.apps.iter().map(|app| app.argv.join(" ")).collect();
+        let nspace = job.id.nspace(&self.config.dvm);
+        let subject = Subject {
+            job: &nspace,
+            programs: &programs,
+            map: &job.map,
+            nodes: &self.nodes,
+            not_launched: job.spec.options.do_not_launch,
+        };
+        for format in job.spec.display.pictures.iter().copied() {
+            let text = match format {
+                PictureFormat::Svg => picture::svg(&subject),
+                PictureFormat::Html => picture::html(&subject),
+            };
+            cx.effect(Effect::Picture { to, format, text });
         }
     }
 

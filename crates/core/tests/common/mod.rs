@@ -24,6 +24,7 @@ pub struct Cluster {
     /// Kinds of messages that each daemon received.
     pub received: BTreeMap<DaemonRank, Vec<&'static str>>,
     pub notices: Vec<String>,
+    pub pictures: Vec<(RequestId, PictureFormat, String)>,
     pub written: BTreeMap<Sink, Vec<u8>>,
     pub replies: Vec<(RequestId, Reply)>,
     /// Jobs that submissions became.
@@ -133,6 +134,7 @@ impl Cluster {
             running: BTreeMap::new(),
             received: BTreeMap::new(),
             notices: Vec::new(),
+            pictures: Vec::new(),
             written: BTreeMap::new(),
             replies: Vec::new(),
             accepted: BTreeMap::new(),
@@ -483,6 +485,7 @@ impl Cluster {
             }
             Effect::Pmix(effect) => self.pmix.push((at, effect)),
             Effect::Notice { text, .. } => self.notices.push(text),
+            Effect::Picture { to, format, text } => self.pictures.push((to, format, text)),
             Effect::CloseFile(file) => self.closed_files.push(file),
             Effect::Accepted { request, job } => {
                 self.accepted.insert(request, job);
