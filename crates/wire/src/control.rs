@@ -528,6 +528,8 @@ pub struct JobDetail {
     pub states: Vec<(JobState, u64)>,
     /// Its processes; empty when it is over.
     pub procs: Vec<ProcStatus>,
+    /// Where they are, a line for each node or for each kind of nodes: `n0  [0 1 . .] [2 3 . .]`; empty when it is over.
+    pub places: Vec<String>,
     /// Why it failed; empty when it did not.
     pub cause: String,
 }
@@ -537,8 +539,14 @@ pub struct JobDetail {
 pub struct ProcStatus {
     /// Its rank.
     pub rank: Rank,
+    /// Its app.
+    pub app: u16,
     /// Its node.
     pub node: String,
+    /// What it is bound to: `package[0][core:L0]`; empty when it is not bound, or in a job of very many processes.
+    pub bound_to: String,
+    /// Names of the devices that it was given.
+    pub devices: Vec<String>,
     /// Its pid there, once it runs.
     pub pid: Option<u32>,
     /// Its state.

@@ -38,7 +38,7 @@ fn render(detail: &JobDetail, moment: &Moment) -> String {
     for (index, line) in detail.cause.lines().enumerate() {
         say(if index == 0 { "Cause" } else { "" }, plain(line));
     }
-    text + &states(detail) + &processes(&detail.procs)
+    text + &states(detail) + &places(&detail.places) + &processes(&detail.procs)
 }
 
 fn extent(job: &JobStatus) -> String {
@@ -65,17 +65,41 @@ fn states(detail: &JobDetail) -> String {
     format!("\n{}", table.render())
 }
 
+/// How the lines of where processes are are read.
+pub(super) const KEY: &str = "[package] of cores: a rank, {several ranks}, . free, - not available";
+
+fn places(lines: &[String]) -> String {
+    if lines.is_empty() {
+        return String::new();
+    }
+    let lines: String = lines.iter().map(|line| format!("{}\n", plain(line))).collect();
+    format!("\nPLACES   {KEY}\n{lines}")
+}
+
 fn processes(processes: &[ProcStatus]) -> String {
     if processes.is_empty() {
         return String::new();
     }
-    let columns = [("RANK", Side::Right), ("NODE", Side::Left), ("PID", Side::Right), ("STATE", Side::Left)];
+    let columns = [
+        ("RANK", Side::Right),
+        ("NODE", Side::Left),
+        ("PID", Side::Right),
+        ("STATE", Side::Left),
+        ("BOUND TO", Side::Left),
+    ];
     let mut table = Table::new(&columns);
     for process in processes {
         let node = plain(&process.node);
-        table.row(vec![process.rank.to_string(), node, or_none(process.pid), process.state.to_string()]);
+        let pid = or_none(process.pid);
+        table.row(vec![process.rank.to_string(), node, pid, process.state.to_string(), bound(process)]);
     }
     format!("\n{}", table.render())
+}
+
+fn bound(process: &ProcStatus) -> String {
+    let bound = if process.bound_to.is_empty() { NONE } else { &process.bound_to };
+    let devices = process.devices.iter().map(|name| plain(name));
+    [plain(bound)].into_iter().chain(devices).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -261,7 +261,10 @@ struct StateTime {
 #[derive(Serialize)]
 struct Process {
     rank: u32,
+    app: u16,
     node: String,
+    bound_to: Option<String>,
+    devices: Vec<String>,
     pid: Option<u32>,
     state: &'static str,
 }
@@ -270,7 +273,10 @@ impl Process {
     fn of(process: &ProcStatus) -> Process {
         Process {
             rank: process.rank.0,
+            app: process.app,
             node: process.node.clone(),
+            bound_to: text(&process.bound_to),
+            devices: process.devices.clone(),
             pid: process.pid,
             state: ProcState::name(process.state),
         }

@@ -150,7 +150,15 @@ pub(super) fn jobs() -> Vec<JobStatus> {
 }
 
 pub(super) fn detail() -> JobDetail {
-    let process = |rank, node: &str, pid, state| ProcStatus { rank: Rank(rank), node: node.to_owned(), pid, state };
+    let process = |rank, node: &str, pid, state| ProcStatus {
+        rank: Rank(rank),
+        app: 0,
+        node: node.to_owned(),
+        bound_to: format!("package[0][core:L{rank}]"),
+        devices: Vec::new(),
+        pid,
+        state,
+    };
     JobDetail {
         status: running_line(),
         nspace: "prte-n0-4711@41".to_owned(),
@@ -163,8 +171,13 @@ pub(super) fn detail() -> JobDetail {
         procs: vec![
             process(0, "n0", Some(900), ProcState::Terminated),
             process(1, "n0", Some(901), ProcState::Registered),
-            process(2, "n1", None, ProcState::Init),
+            ProcStatus {
+                bound_to: String::new(),
+                devices: vec!["cuda\x1b0".to_owned()],
+                ..process(2, "n1", None, ProcState::Init)
+            },
         ],
+        places: vec!["n0  [0 1 . .] [. . . .]".to_owned(), "n1  [. . . .] not bound: 2\x1b".to_owned()],
         cause: String::new(),
     }
 }
@@ -192,6 +205,7 @@ pub(super) fn failed() -> JobDetail {
             (JobState::Terminated, 4_004_000),
         ],
         procs: Vec::new(),
+        places: Vec::new(),
         cause: "Rank 1 died of signal 11.\nJob 40 was ended.".to_owned(),
     }
 }
@@ -212,6 +226,7 @@ pub(super) fn queued() -> JobDetail {
         nspace: "prte-n0-4711@42".to_owned(),
         states: vec![(JobState::Init, 125_000_000), (JobState::Allocate, 125_000_050)],
         procs: Vec::new(),
+        places: Vec::new(),
         cause: String::new(),
     }
 }

@@ -237,7 +237,16 @@ fn detail(id: u32) -> JobDetail {
         status: job(id, None),
         nspace: format!("fake@{id}"),
         states: vec![(JobState::Init, 8_000_000), (JobState::Running, 8_100_000)],
-        procs: vec![ProcStatus { rank: Rank(0), node: "n0".to_owned(), pid: Some(5), state: ProcState::Running }],
+        procs: vec![ProcStatus {
+            rank: Rank(0),
+            app: 0,
+            node: "n0".to_owned(),
+            bound_to: "package[0][core:L0]".to_owned(),
+            devices: Vec::new(),
+            pid: Some(5),
+            state: ProcState::Running,
+        }],
+        places: vec!["n0  [0 .]".to_owned()],
         cause: String::new(),
     }
 }

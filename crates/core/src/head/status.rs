@@ -1,12 +1,20 @@
 //! What the head says of itself, its nodes and its jobs, and what each of them waits for.
 
-use ferrite_types::{CampaignKind, JobId, JobState, NodeRecord, Timestamp};
+use std::collections::BTreeMap;
+
+use ferrite_map::display;
+use ferrite_map::picture::{self, Subject};
+use ferrite_types::{CampaignKind, JobId, JobState, NodeId, NodeRecord, Timestamp, Topology};
 use ferrite_wire::control::{DvmStatus, JobDetail, JobStatus, NodeStatus, ProcStatus};
 
 use super::{Head, Job};
 
 /// Names in a list before it is cut.
 const SHOWN: usize = 4;
+/// Jobs with more processes do not say of each what it is bound to: an answer fits into one frame.
+const MOST_BOUND: usize = 100_000;
+/// Beyond so many nodes, equal ones are one line.
+const MOST_PLACES: usize = 32;
 
 /// One job in a line.
 pub(super) fn line(head: &Head, job: &Job) -> JobStatus {
@@ -34,6 +42,7 @@ pub(super) fn detail(head: &Head, job: &Job) -> JobDetail {
         nspace: job.id.nspace(&head.config.dvm),
         states: job.states.iter().map(|(state, at)| (*state, at.0)).collect(),
         procs: Vec::new(),
+        places: Vec::new(),
         cause: job.cause.clone(),
     }
 }
@@ -133,13 +142,39 @@ impl Head {
         let Some(job) = self.jobs.get(&id) else {
             return self.history.find(id).cloned();
         };
-        let procs = job.map.ranks().zip(&job.procs).map(|((rank, _), proc)| ProcStatus {
-            rank,
-            node: job.map.node_of(rank).map(|node| node.name.clone()).unwrap_or_default(),
-            pid: proc.pid,
-            state: proc.state,
+        Some(JobDetail { procs: self.proc_statuses(job), places: self.places(job), ..detail(self, job) })
+    }
+
+    fn proc_statuses(&self, job: &Job) -> Vec<ProcStatus> {
+        let topologies: BTreeMap<NodeId, &Topology> =
+            self.nodes.iter().map(|node| (node.id, &*node.topology)).collect();
+        let says_bound = job.procs.len() <= MOST_BOUND;
+        let ranks = job.map.ranks().zip(&job.procs);
+        let status = ranks.map(|((rank, placement), proc)| {
+            let node = job.map.node_of(rank);
+            let topology = node.and_then(|node| topologies.get(&node.id));
+            let bound = topology.filter(|_| says_bound && placement.cpus.is_some());
+            let threads = job.map.policy(placement.app).is_some_and(|policy| policy.hwthreads);
+            let devices = topology.map_or(&[][..], |topology| &topology.devices);
+            let device = |at: &u16| devices.get(usize::from(*at)).map(|device| device.name.clone());
+            ProcStatus {
+                rank,
+                app: placement.app,
+                node: node.map(|node| node.name.clone()).unwrap_or_default(),
+                bound_to: bound.map(|t| display::binding(t, placement.cpus.as_ref(), threads)).unwrap_or_default(),
+                devices: placement.devices.iter().filter_map(device).collect(),
+                pid: proc.pid,
+                state: proc.state,
+            }
         });
-        Some(JobDetail { procs: procs.collect(), ..detail(self, job) })
+        status.collect()
+    }
+
+    /// Where a job's processes are; empty before they have a place.
+    fn places(&self, job: &Job) -> Vec<String> {
+        let nspace = job.id.nspace(&self.config.dvm);
+        let (map, nodes) = (&job.map, self.nodes.as_slice());
+        picture::lines(&Subject { job: &nspace, programs: &[], map, nodes, not_launched: false }, MOST_PLACES)
     }
 
     /// What a job waits for, in words; empty when it is over.

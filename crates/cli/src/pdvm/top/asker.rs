@@ -20,25 +20,37 @@ pub(super) enum Answer {
     Failed(Failure),
 }
 
+/// What the thread is to do beyond asking how the DVM is.
+enum Order {
+    Kill(JobId),
+    /// From now on ask where the processes of this job are.
+    Places(Option<JobId>),
+}
+
 /// The thread, seen from outside. Nobody waits for it: it ends with the process.
 pub(super) struct Asker {
-    kills: Sender<JobId>,
+    orders: Sender<Order>,
     answers: Receiver<Answer>,
 }
 
 impl Asker {
     /// Asks from now on, with such a pause in between.
     pub(super) fn start(dvm: Dvm, interval: Duration) -> Asker {
-        let (kills, orders) = channel();
+        let (sender, orders) = channel();
         let (told, answers) = channel();
         std::thread::spawn(move || ask_always(dvm, interval, &orders, &told));
-        Asker { kills, answers }
+        Asker { orders: sender, answers }
     }
 
     /// Ends a job as soon as possible.
     pub(super) fn kill(&self, job: JobId) {
         // A thread that is gone has said why.
-        let _ = self.kills.send(job);
+        let _ = self.orders.send(Order::Kill(job));
+    }
+
+    /// Asks from now on where the processes of this job are, the first time at once.
+    pub(super) fn want_places(&self, job: Option<JobId>) {
+        let _ = self.orders.send(Order::Places(job));
     }
 
     /// An answer, if there is one.
@@ -47,15 +59,17 @@ impl Asker {
     }
 }
 
-fn ask_always(mut dvm: Dvm, interval: Duration, orders: &Receiver<JobId>, told: &Sender<Answer>) {
+fn ask_always(mut dvm: Dvm, interval: Duration, orders: &Receiver<Order>, told: &Sender<Answer>) {
+    let mut wanted = None;
     loop {
-        let answer = look(&mut dvm).map_or_else(Answer::Failed, |seen| Answer::Seen(Box::new(seen)));
+        let answer = look(&mut dvm, wanted).map_or_else(Answer::Failed, |seen| Answer::Seen(Box::new(seen)));
         let over = matches!(answer, Answer::Failed(_));
         if told.send(answer).is_err() || over {
             return;
         }
         match orders.recv_timeout(interval) {
-            Ok(job) => {
+            Ok(Order::Places(job)) => wanted = job,
+            Ok(Order::Kill(job)) => {
                 let answer = match dvm.order(Request::Kill(job)) {
                     Ok(()) => Answer::Killed(job, Ok(())),
                     Err(Failure::Refused(text)) => Answer::Killed(job, Err(text)),
@@ -71,7 +85,15 @@ fn ask_always(mut dvm: Dvm, interval: Duration, orders: &Receiver<JobId>, told: 
     }
 }
 
-fn look(dvm: &mut Dvm) -> Result<Seen, Failure> {
+fn look(dvm: &mut Dvm, wanted: Option<JobId>) -> Result<Seen, Failure> {
     let (status, moment) = dvm.status()?;
-    Ok(Seen::new(status, dvm.jobs()?, dvm.nodes()?, moment))
+    let seen = Seen::new(status, dvm.jobs()?, dvm.nodes()?, moment);
+    let Some(job) = wanted else { return Ok(seen) };
+    let lines = match dvm.job(job) {
+        Ok(detail) => detail.places,
+        // It has ended meanwhile, and is forgotten already.
+        Err(Failure::Refused(_)) => Vec::new(),
+        Err(failure) => return Err(failure),
+    };
+    Ok(Seen { places: Some((job, lines)), ..seen })
 }

@@ -10,6 +10,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use ferrite_client::ConnectionError;
+use ferrite_types::JobId;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 
 use asker::{Answer, Asker};
@@ -40,8 +41,14 @@ pub(super) fn check(json: bool) -> Result<(), Failure> {
 pub(super) fn watch(dvm: Dvm, interval: Duration) -> Result<(), Failure> {
     let asker = Asker::start(dvm, interval);
     let mut screen = Screen::open().map_err(Failure::Terminal)?;
-    let ended = Watch { asker, state: State::default(), heard: Instant::now(), late_after: interval + PATIENCE }
-        .run(&mut screen);
+    let ended = Watch {
+        asker,
+        state: State::default(),
+        places_of: None,
+        heard: Instant::now(),
+        late_after: interval + PATIENCE,
+    }
+    .run(&mut screen);
     // Before anything is said: on the screen of `top` it would vanish with it.
     drop(screen);
     match ended {
@@ -56,6 +63,8 @@ pub(super) fn watch(dvm: Dvm, interval: Duration) -> Result<(), Failure> {
 struct Watch {
     asker: Asker,
     state: State,
+    /// The job of which the places of its processes are asked for.
+    places_of: Option<JobId>,
     /// When the DVM was last heard.
     heard: Instant,
     late_after: Duration,
@@ -66,6 +75,7 @@ impl Watch {
         let mut changed = true;
         loop {
             changed |= self.listen()?;
+            self.ask_for_places();
             match screen.asked() {
                 Asked::Nothing => {}
                 Asked::End => return Ok(()),
@@ -87,6 +97,15 @@ impl Watch {
                 Wish::Stop => screen.stop().map_err(Failure::Terminal)?,
                 Wish::Kill(job) => self.asker.kill(job),
             }
+        }
+    }
+
+    /// A key changes what is wanted, and so does the end of a job.
+    fn ask_for_places(&mut self) {
+        let wanted = self.state.wants_places();
+        if wanted != self.places_of {
+            self.places_of = wanted;
+            self.asker.want_places(wanted);
         }
     }
 

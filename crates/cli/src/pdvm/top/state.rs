@@ -13,6 +13,8 @@ pub(super) struct Seen {
     /// Those that are not over first; then those that are, the latest first.
     pub(super) jobs: Vec<JobStatus>,
     pub(super) nodes: Vec<NodeStatus>,
+    /// Where the processes of a job are, if that was asked: a line for each node.
+    pub(super) places: Option<(JobId, Vec<String>)>,
     pub(super) moment: Moment,
 }
 
@@ -22,7 +24,7 @@ impl Seen {
             false => (0, i64::from(job.job.0)),
             true => (1, -i64::from(job.job.0)),
         });
-        Seen { status, jobs, nodes, moment }
+        Seen { status, jobs, nodes, places: None, moment }
     }
 }
 
@@ -64,6 +66,8 @@ pub(super) struct State {
     pub(super) silent_s: Option<u64>,
     /// The row that is chosen. It follows its job when others come and go.
     pub(super) row: usize,
+    /// In place of the nodes it is shown where the chosen job's processes are.
+    pub(super) shows_places: bool,
 }
 
 impl State {
@@ -115,8 +119,14 @@ impl State {
             KeyCode::Char('g') | KeyCode::Home => self.row = 0,
             KeyCode::Char('G') | KeyCode::End => self.row = last,
             KeyCode::Char('K') => self.ask_to_kill(),
+            KeyCode::Char('m') | KeyCode::Enter => self.shows_places = !self.shows_places,
             _ => {}
         }
+    }
+
+    /// The job of which the places of its processes are to be known.
+    pub(super) fn wants_places(&self) -> Option<JobId> {
+        self.chosen().filter(|job| self.shows_places && !is_over(job)).map(|job| job.job)
     }
 
     fn ask_to_kill(&mut self) {
@@ -127,7 +137,7 @@ impl State {
         };
     }
 
-    fn chosen(&self) -> Option<&JobStatus> {
+    pub(super) fn chosen(&self) -> Option<&JobStatus> {
         self.seen.as_ref()?.jobs.get(self.row)
     }
 }
@@ -191,6 +201,20 @@ mod tests {
         assert_eq!((state.row, state.chosen().unwrap().job), (1, JobId(42)));
         state.on_seen(seen(Vec::new()));
         assert_eq!((state.row, state.chosen()), (0, None));
+    }
+
+    #[test]
+    fn the_places_of_the_chosen_job_are_wanted_while_they_are_shown() {
+        let mut state = state();
+        assert_eq!(state.wants_places(), None);
+        press(&mut state, "m");
+        assert_eq!(state.wants_places(), Some(JobId(41)));
+        press(&mut state, "j");
+        assert_eq!(state.wants_places(), Some(JobId(42)));
+        press(&mut state, "G");
+        assert_eq!(state.wants_places(), None);
+        press(&mut state, "gm");
+        assert_eq!(state.wants_places(), None);
     }
 
     #[test]

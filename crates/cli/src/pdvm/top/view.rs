@@ -8,6 +8,7 @@ use ratatui::text::Line;
 use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState};
 
 use super::state::{Bottom, Seen, State, is_over};
+use crate::pdvm::job::KEY;
 use crate::pdvm::jobs::ran_for_us;
 use crate::pdvm::moment::Moment;
 use crate::pdvm::status::{headline, held, waits_for};
@@ -18,6 +19,8 @@ const FOOT_LINES: u16 = 2;
 
 /// Nodes get at most this part of the lines that are left.
 const PART_OF_NODES: u16 = 3;
+/// And the places of a job's processes this one.
+const PART_OF_PLACES: u16 = 2;
 
 /// Colours differ between terminals; bold, dim and reverse are everywhere.
 const HEADS: Style = Style::new().add_modifier(Modifier::BOLD);
@@ -25,12 +28,15 @@ const CHOSEN: Style = Style::new().add_modifier(Modifier::REVERSED);
 const OVER: Style = Style::new().add_modifier(Modifier::DIM);
 
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State) {
-    let State { seen, bottom, silent_s, row } = state;
+    let State { seen, bottom, silent_s, row, shows_places } = state;
     let Some(seen) = seen else {
         return frame.render_widget(Paragraph::new("Asking the DVM ...   (q leaves)"), frame.area());
     };
     let rest = frame.area().height.saturating_sub(HEAD_LINES + FOOT_LINES);
-    let nodes = u16::try_from(seen.nodes.len() + 1).unwrap_or(u16::MAX).min(rest / PART_OF_NODES);
+    let places = shows_places.then(|| places(state, seen));
+    let lines = places.as_ref().map_or(seen.nodes.len() + 1, Vec::len);
+    let part = if *shows_places { PART_OF_PLACES } else { PART_OF_NODES };
+    let nodes = u16::try_from(lines).unwrap_or(u16::MAX).min(rest / part);
     let parts = [
         Constraint::Length(HEAD_LINES),
         Constraint::Fill(1),
@@ -40,7 +46,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State) {
     let [head_area, jobs_area, nodes_area, bottom_area] = Layout::vertical(parts).areas(frame.area());
     frame.render_widget(Paragraph::new(head(seen, *silent_s)), head_area);
     draw_jobs(frame, seen, *row, jobs_area);
-    frame.render_widget(nodes_table(&seen.nodes), nodes_area);
+    match places {
+        Some(lines) => frame.render_widget(Paragraph::new(lines), nodes_area),
+        None => frame.render_widget(nodes_table(&seen.nodes), nodes_area),
+    }
     let chosen = seen.jobs.get(*row).map_or_else(Line::default, chosen_line);
     frame.render_widget(Paragraph::new(vec![chosen, bottom_line(bottom)]), bottom_area);
 }
@@ -105,6 +114,20 @@ fn nodes_table(nodes: &[NodeStatus]) -> Table<'static> {
     Table::new(nodes.iter().map(row), widths).header(Row::new(heads).style(HEADS))
 }
 
+/// Where the processes of the chosen job are.
+fn places(state: &State, seen: &Seen) -> Vec<Line<'static>> {
+    let Some(job) = state.chosen() else { return Vec::new() };
+    let head = |text: &str| Line::styled(format!("PLACES OF JOB {}   {text}", job.job), HEADS);
+    match &seen.places {
+        _ if is_over(job) => vec![head("it is over")],
+        Some((of, lines)) if *of == job.job && lines.is_empty() => vec![head("it has none yet")],
+        Some((of, lines)) if *of == job.job => {
+            [head(KEY)].into_iter().chain(lines.iter().map(|line| Line::raw(plain(line)))).collect()
+        }
+        _ => vec![head("asking ...")],
+    }
+}
+
 /// What has no room in the table of a narrow terminal.
 fn chosen_line(job: &JobStatus) -> Line<'static> {
     let waits = match job.waiting_for.as_str() {
@@ -116,7 +139,7 @@ fn chosen_line(job: &JobStatus) -> Line<'static> {
 
 fn bottom_line(bottom: &Bottom) -> Line<'static> {
     match bottom {
-        Bottom::Keys => Line::styled("q leave   j k up and down   K end a job", OVER),
+        Bottom::Keys => Line::styled("q leave   j k up and down   m where a job is   K end a job", OVER),
         Bottom::Confirm(job) => Line::styled(format!("End job {job}? y = yes, any other key = no"), CHOSEN),
         Bottom::Said(text) => Line::styled(plain(text), HEADS),
     }
@@ -155,6 +178,19 @@ mod tests {
         let seen = Seen::new(samples::changing(), vec![samples::held()], samples::nodes(), samples::moment());
         state.on_seen(seen);
         insta::assert_snapshot!(picture(&state, 130, 16));
+    }
+
+    #[test]
+    fn the_places_of_a_job_are_shown_instead_of_the_nodes() {
+        let mut state = State { shows_places: true, ..state() };
+        assert!(picture(&state, 130, 16).contains("PLACES OF JOB 41   asking ..."));
+        let places = Some((JobId(41), samples::detail().places));
+        state.seen = state.seen.map(|seen| Seen { places, ..seen });
+        insta::assert_snapshot!(picture(&state, 130, 16));
+        for (row, text) in [(1, "PLACES OF JOB 42   asking ..."), (2, "PLACES OF JOB 40   it is over")] {
+            state.row = row;
+            assert!(picture(&state, 130, 16).contains(text));
+        }
     }
 
     #[test]
