@@ -8,7 +8,8 @@ use ferrite_types::{
     ObjectKind, Topology, TopologyObject,
 };
 
-const NAMES: &[&str] = &["small", "threads", "server", "mixed", "shared", "unbound", "large", "odd", "devices"];
+const NAMES: &[&str] =
+    &["small", "threads", "server", "mixed", "shared", "unbound", "large", "odd", "devices", "apps", "different"];
 
 fn main() {
     let mut args = std::env::args().skip(1);
@@ -46,6 +47,18 @@ fn sample(name: &str) -> (Vec<String>, JobMap, Vec<NodeRecord>) {
         "unbound" => made(&[("./a", 9), ("./b", 2)], "slot:oversubscribe", "none", nodes(2, 4, server(1, 4, 1, 4))),
         "large" => made(&[("./xhpl", 10_000 * 16)], "core", "", nodes(10_000, 16, server(2, 8, 1, 4))),
         "odd" => odd(),
+        "apps" => {
+            let names: Vec<String> = (0..12).map(|i| format!("./part-{i}")).collect();
+            let apps: Vec<(&str, u32)> = names.iter().map(|name| (name.as_str(), 2)).collect();
+            let (programs, mut map, pool) = made(&apps, "core", "", nodes(3, 8, server(2, 4, 1, 4)));
+            map.policies = (0..12).map(|_| map.policies[0].clone()).collect();
+            (programs, map, pool)
+        }
+        "different" => {
+            let mut pool = nodes(400, 4, server(1, 8, 1, 4));
+            pool.iter_mut().zip(4..).for_each(|(node, slots)| node.slots = slots);
+            made(&[("./a", 2000)], "slot", "core:overload-allowed", pool)
+        }
         "devices" => devices(),
         _ => made(&[("./hello", 6)], "core", "", nodes(2, 4, Topology::uniform(2, 2, 1))),
     }

@@ -96,7 +96,7 @@ fn thousands_of_nodes_of_which_no_two_are_equal_give_an_image_of_bounded_size() 
 
 #[test]
 fn a_machine_with_very_many_processors_is_drawn_by_cores_or_areas() {
-    for (cores, threads) in [(1024, 8), (16_384, 1)] {
+    for (cores, threads) in [(768, 8), (4800, 1)] {
         let pool = nodes(1, 4, Topology::uniform(4, cores / 4, threads));
         let map = placed(&job(&[Some(4)], "package", "", "package"), &pool).expect("there is room");
         let image = svg(&subject(&map, &pool, &[]));

@@ -246,8 +246,10 @@ mod tests {
     fn the_text_can_be_read_by_people() {
         assert_eq!(
             contact().to_text(),
-            "prte-n0-4711@0.0;tcp4://10.0.0.1:4000;tcp6://[::1]:4000\npid 4711\nhost n0\nstarted 1790000000\nbatch 88\n\
-             system yes\nsocket /tmp/prte.4711/control\ncontrol 4\nremote n0:4001\nkey /home/u/.prte/key\n"
+            format!(
+                "prte-n0-4711@0.0;tcp4://10.0.0.1:4000;tcp6://[::1]:4000\npid 4711\nhost n0\nstarted 1790000000\nbatch 88\n\
+                 system yes\nsocket /tmp/prte.4711/control\ncontrol {CONTROL_VERSION}\nremote n0:4001\nkey /home/u/.prte/key\n"
+            )
         );
     }
 

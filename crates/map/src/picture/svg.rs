@@ -32,8 +32,9 @@ pub(super) fn document(scene: &Scene<'_>) -> String {
 
 /// The image alone, to be put into a page.
 pub(super) fn element(scene: &Scene<'_>) -> String {
-    let width = cards_width(scene);
-    let parts = [head(scene, width), legend(scene, width), nodes(scene, width), rest(scene, width)];
+    let unit = area::wanted(scene);
+    let width = cards_width(scene, unit);
+    let parts = [head(scene, width), legend(scene, width), nodes(scene, width, unit), rest(scene, width)];
     let all = column(parts.into_iter().flatten().collect(), 18);
     let (w, h) = (all.w + 2 * MARGIN, all.h + 2 * MARGIN);
     let title = escape(&title(scene));
@@ -58,8 +59,8 @@ pub(super) const ASSUMED: &str =
     "Nothing was started: every node is taken to be built like the one that this was asked on.";
 
 /// As wide as the page, or as the widest node.
-fn cards_width(scene: &Scene<'_>) -> u32 {
-    scene.groups.iter().map(|group| card::narrowest(scene, group)).max().unwrap_or(0).max(PAGE)
+fn cards_width(scene: &Scene<'_>, unit: u32) -> u32 {
+    scene.groups.iter().map(|group| card::narrowest(scene, group, unit)).max().unwrap_or(0).max(PAGE)
 }
 
 fn head(scene: &Scene<'_>, width: u32) -> Option<Block> {
@@ -108,8 +109,8 @@ fn entry(scene: &Scene<'_>, index: usize, app: &App, width: u32) -> Block {
     Block { w: at + width_of(&about, 12), h: 18, body }
 }
 
-fn nodes(scene: &Scene<'_>, width: u32) -> Option<Block> {
-    let cards: Vec<Block> = scene.groups.iter().map(|group| card::block(scene, group, width)).collect();
+fn nodes(scene: &Scene<'_>, width: u32, unit: u32) -> Option<Block> {
+    let cards: Vec<Block> = scene.groups.iter().map(|group| card::block(scene, group, width, unit)).collect();
     (!cards.is_empty()).then(|| flow(cards, width, 16))
 }
 

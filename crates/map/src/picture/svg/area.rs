@@ -43,13 +43,12 @@ pub(super) struct Pen<'a> {
 }
 
 impl<'a> Pen<'a> {
-    pub(super) fn new(scene: &'a Scene<'a>, group: &'a Group<'a>) -> Pen<'a> {
-        let cores = group.tree.cores();
-        let single = cores.iter().all(|core| core.units.len() == 1);
-        let unit = cores.iter().map(|core| wish(scene, group, core)).max().unwrap_or(0);
+    /// With processors as wide as [`wanted`], if that is neither too narrow nor too wide.
+    pub(super) fn new(scene: &'a Scene<'a>, group: &'a Group<'a>, wanted: u32) -> Pen<'a> {
+        let single = group.tree.cores().iter().all(|core| core.units.len() == 1);
         let lanes = group.crowds.iter().map(|crowd| by_app(scene, crowd).len()).max().unwrap_or(1);
         let cell = if (2..=MOST_APPS).contains(&lanes) { LANE * lanes as u32 } else { CELL };
-        Pen { scene, group, unit: unit.clamp(if single { 28 } else { 17 }, 64), cell }
+        Pen { scene, group, unit: wanted.clamp(if single { 28 } else { 17 }, 64), cell }
     }
 
     /// The width below which nothing can be done.
@@ -186,6 +185,12 @@ impl<'a> Pen<'a> {
             bar.draw(body, ranks, &self.scene.apps[*app].program);
         }
     }
+}
+
+/// How wide a processor has to be for all labels; one width for all nodes, so that equal ones look equal.
+pub(super) fn wanted(scene: &Scene<'_>) -> u32 {
+    let of_group = |group: &Group<'_>| group.tree.cores().iter().map(|core| wish(scene, group, core)).max();
+    scene.groups.iter().filter_map(of_group).max().unwrap_or(0)
 }
 
 /// Neighbours in a row to which the same ranks are bound.

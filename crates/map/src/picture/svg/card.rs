@@ -18,13 +18,14 @@ const NARROWEST: u32 = 250;
 const MOST_DEVICES: usize = 32;
 
 /// The least width of a card (pixels).
-pub(super) fn narrowest(scene: &Scene<'_>, group: &Group<'_>) -> u32 {
-    (Pen::new(scene, group).narrowest() + 2 * INSET).max(NARROWEST)
+pub(super) fn narrowest(scene: &Scene<'_>, group: &Group<'_>, unit: u32) -> u32 {
+    (Pen::new(scene, group, unit).narrowest() + 2 * INSET).max(NARROWEST)
 }
 
-pub(super) fn block(scene: &Scene<'_>, group: &Group<'_>, width: u32) -> Block {
+/// The card, with processors of this width.
+pub(super) fn block(scene: &Scene<'_>, group: &Group<'_>, width: u32, unit: u32) -> Block {
     let inner = width - 2 * INSET;
-    let mut parts = vec![body(scene, group, inner)];
+    let mut parts = vec![body(scene, group, inner, unit)];
     let wide = parts[0].w.max(NARROWEST - 2 * INSET);
     parts.push(strip(scene, "not bound", &group.unbound, wide));
     parts.push(strip(scene, "bound to processors that are not known", &group.elsewhere, wide));
@@ -40,11 +41,11 @@ pub(super) fn block(scene: &Scene<'_>, group: &Group<'_>, width: u32) -> Block {
     Block { w, h, body: frame + &all.at(INSET, INSET) }
 }
 
-fn body(scene: &Scene<'_>, group: &Group<'_>, width: u32) -> Block {
+fn body(scene: &Scene<'_>, group: &Group<'_>, width: u32, unit: u32) -> Block {
     if group.tree.units == 0 {
         return plain("g", 11, "what it is made of is not known");
     }
-    Pen::new(scene, group).content(&group.tree.root, width, 0)
+    Pen::new(scene, group, unit).content(&group.tree.root, width, 0)
 }
 
 /// Name, slots and ranks.
