@@ -1,6 +1,6 @@
-//! Pictures of a job map: nodes with what they are made of, and who is bound where. One model ([`Scene`]), drawn as an
-//! image ([`svg`]), as a page that shows more about what is pointed at ([`html`]), and as a line for each node
-//! ([`lines`]). Called by the head, for `--display map:svg=FILE` and for `pdvm`.
+//! Pictures of a job map: nodes with what they are made of, and who is bound where. One model (`scene`), drawn as an
+//! image (`svg`), as a page that shows more about what is pointed at (`html`), and as a line for each node
+//! (`lines`). Called by the head, for `--display map:svg=FILE` and for `pdvm`.
 //!
 //! Equal nodes of a large job are drawn once, so that a picture stays small enough to be looked at whatever the size of
 //! the job. Nothing here depends on anything but the map and the nodes: the same map gives the same picture.
@@ -27,7 +27,7 @@ pub struct Subject<'a> {
     pub map: &'a JobMap,
     /// The pool.
     pub nodes: &'a [NodeRecord],
-    /// Nothing is started: every node is taken to be like the head's.
+    /// No process is started: the picture says so.
     pub not_launched: bool,
 }
 

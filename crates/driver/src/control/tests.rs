@@ -95,6 +95,31 @@ fn what_concerns_a_submission_reaches_its_client_under_its_own_number() {
 }
 
 #[test]
+fn a_large_picture_travels_in_pieces_of_which_the_last_says_so() {
+    play(async {
+        let mut door = Door::new();
+        let mut client = door.client().await;
+        say(&mut client, submit(7)).await;
+        let (request, _) = door.request().await;
+        for size in [0, PICTURE_PIECE, 2 * PICTURE_PIECE + 5] {
+            let picture: Vec<u8> = (0..size).map(|i| i as u8).collect();
+            door.control.picture(request, PictureFormat::Html, picture.clone().into());
+            let (mut whole, mut complete) = (Vec::new(), false);
+            while !complete {
+                let DvmMessage::Picture { id: 7, format: PictureFormat::Html, data, last } = hear(&mut client).await
+                else {
+                    panic!("no piece of it")
+                };
+                assert!(data.len() <= PICTURE_PIECE);
+                whole.extend_from_slice(&data);
+                complete = last;
+            }
+            assert_eq!(whole, picture);
+        }
+    });
+}
+
+#[test]
 fn a_client_that_goes_leaves_its_requests_and_its_windows_behind() {
     play(async {
         let mut door = Door::new();

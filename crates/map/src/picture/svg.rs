@@ -55,8 +55,7 @@ pub(super) fn title(scene: &Scene<'_>) -> String {
 }
 
 /// What a note below the title says when nothing was started.
-pub(super) const ASSUMED: &str =
-    "Nothing was started: every node is taken to be built like the one that this was asked on.";
+const NOT_LAUNCHED: &str = "Not launched: this is where the processes would run.";
 
 /// As wide as the page, or as the widest node.
 fn cards_width(scene: &Scene<'_>, unit: u32) -> u32 {
@@ -72,7 +71,7 @@ fn head(scene: &Scene<'_>, width: u32) -> Option<Block> {
     };
     let mut lines = vec![plain("t", 20, &fitted(&title(scene), 20, width)), plain("m", 12, &fitted(&about, 12, width))];
     if not_launched {
-        lines.push(plain("w", 12, ASSUMED));
+        lines.push(plain("w", 12, NOT_LAUNCHED));
     }
     Some(column(lines, 6))
 }
