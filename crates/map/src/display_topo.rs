@@ -64,7 +64,18 @@ struct Item<'a> {
 enum What<'a> {
     Machine,
     Object(ObjectKind, &'a TopologyObject),
+    /// Of a NUMA domain's processors, where nothing else consists of just these.
+    Group,
     Device(&'a Device),
+}
+
+impl What<'_> {
+    fn kind(self) -> Option<ObjectKind> {
+        match self {
+            What::Object(kind, _) => Some(kind),
+            What::Machine | What::Group | What::Device(_) => None,
+        }
+    }
 }
 
 /// A topology knows which processors each object has and not what is inside of what: that follows.
@@ -78,11 +89,15 @@ impl<'a> Tree<'a> {
         let machine = Item { what: What::Machine, cpus: &topology.allowed, children: Vec::new() };
         let mut tree = Tree { items: vec![machine], topology };
         let lists = topology.objects.iter().filter(|(kind, _)| *kind != ObjectKind::Numa);
-        let mut normal: Vec<_> = lists.flat_map(|(kind, list)| list.iter().map(|o| (*kind, o))).collect();
+        let normal: Vec<_> = lists.flat_map(|(kind, list)| list.iter().map(|o| (*kind, o))).collect();
+        let domains = topology.of_kind(ObjectKind::Numa).iter().map(|domain| &domain.cpus);
+        let has_none = |cpus: &&CpuSet| !normal.iter().any(|(_, o)| o.cpus == **cpus) && **cpus != topology.allowed;
+        let mut all: Vec<(What<'a>, &'a CpuSet)> = domains.filter(has_none).map(|cpus| (What::Group, cpus)).collect();
+        all.extend(normal.into_iter().map(|(kind, object)| (What::Object(kind, object), &object.cpus)));
         // The largest first, and of equal ones the outer kind: then everything's place is there before it comes.
-        normal.sort_by_key(|(kind, object)| (Reverse(object.cpus.len()), *kind));
-        for (kind, object) in normal {
-            tree.insert(What::Object(kind, object), &object.cpus);
+        all.sort_by_key(|(what, cpus)| (Reverse(cpus.len()), what.kind()));
+        for (what, cpus) in all {
+            tree.insert(what, cpus);
         }
         tree.sort_children();
         for domain in topology.of_kind(ObjectKind::Numa) {
@@ -104,8 +119,9 @@ impl<'a> Tree<'a> {
     fn inside(&self, parent: usize, cpus: &CpuSet) -> Option<usize> {
         let has_all = |child: &&usize| {
             let child = &self.items[**child];
-            matches!(child.what, What::Object(kind, _) if kind != ObjectKind::Numa)
-                && child.cpus.intersection(cpus) == *cpus
+            let holds =
+                matches!(child.what, What::Group) || child.what.kind().is_some_and(|kind| kind != ObjectKind::Numa);
+            holds && child.cpus.intersection(cpus) == *cpus
         };
         self.items[parent].children.iter().find(has_all).copied()
     }
@@ -164,7 +180,7 @@ impl<'a> Tree<'a> {
                     line(depth, &format!("UUID={uuid}"));
                 }
             }
-            What::Machine | What::Object(..) => {
+            What::Machine | What::Group | What::Object(..) => {
                 line(depth, "Name=NULL");
                 self.sizes(at).iter().for_each(|size| line(depth, size));
                 line(depth, &format!("Cpuset:  {}", mask(item.cpus)));
@@ -179,22 +195,21 @@ impl<'a> Tree<'a> {
     }
 
     fn sizes(&self, at: usize) -> Vec<String> {
-        let total = self.memory(at) >> 10;
-        let total = (total > 0).then(|| format!("total={total}KB"));
-        let own = match self.items[at].what {
-            What::Object(kind, object) if object.bytes > 0 => {
-                let word = if kind == ObjectKind::Numa { "local" } else { "size" };
-                Some(format!("{word}={}KB", object.bytes >> 10))
-            }
-            _ => None,
+        let line = |word: &str, bytes: u64| (bytes > 0).then(|| format!("{word}={}KB", bytes >> 10));
+        let total = line("total", self.memory(at));
+        let (first, last) = match self.items[at].what {
+            What::Object(ObjectKind::Numa, domain) => (line("local", domain.bytes), total),
+            What::Object(_, object) => (total, line("size", object.bytes)),
+            _ => (total, None),
         };
-        own.into_iter().chain(total).collect()
+        first.into_iter().chain(last).collect()
     }
 }
 
 fn type_name(what: What<'_>) -> &'static str {
     match what {
         What::Machine => "Machine",
+        What::Group => "Group0",
         What::Object(kind, _) => match kind {
             ObjectKind::Package => "Package",
             ObjectKind::Numa => "NUMANode",
@@ -212,7 +227,7 @@ fn type_name(what: What<'_>) -> &'static str {
     }
 }
 
-/// As hwloc writes sets: words of 32 bits, the highest first.
+/// As hwloc writes sets: words of 32 bits, the highest first; of words without any only the lowest is written.
 fn mask(cpus: &CpuSet) -> String {
     let mut words = vec![0u32];
     for cpu in cpus.iter() {
@@ -220,7 +235,11 @@ fn mask(cpus: &CpuSet) -> String {
         words.resize(words.len().max(word + 1), 0);
         words[word] |= 1 << (cpu % 32);
     }
-    let shown = words.iter().rev().map(|word| format!("0x{word:08x}"));
+    let shown = words.iter().enumerate().rev().map(|(at, word)| match (at, word) {
+        (0, 0) => "0x0".to_owned(),
+        (_, 0) => String::new(),
+        _ => format!("0x{word:08x}"),
+    });
     shown.collect::<Vec<_>>().join(",")
 }
 
@@ -236,6 +255,13 @@ mod tests {
     #[test]
     fn the_tree_of_an_asymmetric_machine() {
         insta::assert_snapshot!(topology("n0", &of_file(include_str!("../tests/topologies/asymmetric.xml"))));
+    }
+
+    #[test]
+    fn processors_of_a_domain_that_nothing_else_has_are_a_group() {
+        let text = topology("n0", &of_file(include_str!("../tests/topologies/no-package.xml")));
+        assert_eq!(text.matches("\tType: Group0 Number of child objects: 3\n").count(), 2, "{text}");
+        assert_eq!(text.matches("\t\tType: NUMANode").count(), 2);
     }
 
     #[test]
@@ -261,7 +287,8 @@ mod tests {
 
     #[test]
     fn sets_are_written_as_hwloc_does() {
-        assert_eq!(mask(&CpuSet::new()), "0x00000000");
-        assert_eq!(mask(&[0, 31, 64].into_iter().collect()), "0x00000001,0x00000000,0x80000001");
+        assert_eq!(mask(&CpuSet::new()), "0x0");
+        assert_eq!(mask(&[0, 31, 64].into_iter().collect()), "0x00000001,,0x80000001");
+        assert_eq!(mask(&[32].into_iter().collect()), "0x00000001,0x0");
     }
 }

@@ -93,7 +93,12 @@ fn stays_on(c: &Context, words: &[&str], cpu: u32) -> Result<()> {
 
 fn a_command_under_taskset_stays_inside_of_it(c: &Context) -> Result<()> {
     let last = *processors()?.last().context("processors")?;
-    stays_on(c, &["taskset", "-c", &last.to_string()], last)
+    stays_on(c, &["taskset", "-c", &last.to_string()], last)?;
+    // The same of a daemon on another node.
+    let agent = format!("taskset -c {last} {}", product("prted").display());
+    let call = c.prterun("--host n1:1 -n 1 --launch-agent")?.words([&agent])?.words(["sh", "-c", WHERE])?;
+    call.run()?.code(0)?.lines(&[format!("0 {last}")])?;
+    Ok(())
 }
 
 /// A group of processors of the kernel; gone with the value.

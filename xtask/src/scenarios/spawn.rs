@@ -70,7 +70,7 @@ fn speak(c: &Context, mpi: Mpi, radix: usize, libpmix: Option<PathBuf>) -> Resul
     job(1, "-n 2")?.run()?.code(0)?.lines(&said(["n2", "n3"]))?;
     c.note(format!("2 parents, 2 children on four nodes: {:.2} s", start.elapsed().as_secs_f64()));
     // Each family on one node, and nobody at the head.
-    job(2, "-n 2 --map-by :nolocal")?.run()?.code(0)?.lines(&said(["n2", "n2"]))?;
+    job(2, "-n 2 --map-by :nolocal:inherit")?.run()?.code(0)?.lines(&said(["n2", "n2"]))?;
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use ferrite_types::{Device, EnvOp, JobId, Placement, ProcId, Rank, StdinTarget};
+use ferrite_types::{DaemonRank, Device, EnvOp, JobId, Placement, ProcId, Rank, StdinTarget};
 use ferrite_wire::{LaunchOrder, Message, ProcEnd, StartError};
 
 use super::Daemon;
@@ -67,7 +67,7 @@ impl Daemon {
             dvm: self.dvm.clone(),
             daemon: self.me,
             oversubscribed,
-            devices: self.devices_of(&order),
+            devices: devices_of(&order, self.me, &self.local.topology.devices),
         };
         let registration = Arc::new(registration);
         cx.effect(Effect::Pmix(PmixEffect::Register(registration.clone())));
@@ -95,16 +95,6 @@ impl Daemon {
         }
         // Without processes there is nothing to wait for.
         self.report_launch(id, cx);
-    }
-
-    /// The devices of the processes here that were mapped by devices.
-    fn devices_of(&self, order: &LaunchOrder) -> BTreeMap<Rank, Vec<Device>> {
-        let all = order.devices.as_ref().unwrap_or(&self.local.topology.devices);
-        let own = |placement: &Placement| {
-            placement.devices.iter().filter_map(|at| all.get(usize::from(*at)).cloned()).collect()
-        };
-        let here = order.map.on_daemon(self.me).filter(|(_, placement)| !placement.devices.is_empty());
-        here.map(|(rank, placement)| (rank, own(placement))).collect()
     }
 
     /// Whether processes share cores once `more` of them are started. By the cores and not by the slots: a process that spins
@@ -138,6 +128,18 @@ impl Daemon {
         cx.effect(Effect::Pmix(PmixEffect::Deregister(id)));
         cx.effect(Effect::CleanJob(id));
     }
+}
+
+/// The devices of a daemon's processes that were mapped by devices: of those that it has found, unless a topology file says which there
+/// are.
+fn devices_of(order: &LaunchOrder, daemon: DaemonRank, found: &[Device]) -> BTreeMap<Rank, Vec<Device>> {
+    let all = order.devices.as_deref().unwrap_or(found);
+    let own = |placement: &Placement| {
+        let each = placement.devices.iter().filter_map(|at| all.get(usize::from(*at)).cloned());
+        each.collect()
+    };
+    let here = order.map.on_daemon(daemon).filter(|(_, placement)| !placement.devices.is_empty());
+    here.map(|(rank, placement)| (rank, own(placement))).collect()
 }
 
 fn reads_stdin(order: &LaunchOrder, rank: Rank) -> bool {
@@ -189,4 +191,48 @@ fn identity_env(order: &LaunchOrder, rank: Rank, placement: &Placement, local_si
     ]
     .map(|(name, value)| EnvOp::Set(name.to_owned(), value))
     .to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use ferrite_types::{CpuSet, DeviceKind, DeviceVendor, JobMap, JobNode, JobSpec, LocalRank, NodeId};
+
+    use super::*;
+
+    fn device(name: &str) -> Device {
+        let (kind, vendor) = (DeviceKind::Gpu, DeviceVendor::Nvidia);
+        Device { kind, name: name.to_owned(), vendor, index: 0, uuid: None, cpus: CpuSet::new() }
+    }
+
+    #[test]
+    fn a_daemon_takes_devices_from_its_own_machine_or_from_the_file_of_the_order() {
+        let node = |i: u32| JobNode { id: NodeId(i), daemon: DaemonRank(i), name: format!("n{i}") };
+        let place = |node, devices: &[u16]| Placement {
+            node,
+            app: 0,
+            local_rank: LocalRank(0),
+            node_rank: LocalRank(0),
+            cpus: None,
+            devices: devices.to_vec(),
+        };
+        let procs = vec![place(0, &[0]), place(1, &[1, 0]), place(1, &[])];
+        let mut order = LaunchOrder {
+            job: JobId(1),
+            parent: None,
+            spec: JobSpec::new(Vec::new()),
+            map: JobMap { nodes: vec![node(0), node(1)], procs, ..JobMap::default() },
+            env: Vec::new(),
+            univ_size: 3,
+            exit_without_sync_ok: false,
+            devices: None,
+        };
+        let found = [device("a"), device("b")];
+        let named = |order: &LaunchOrder| {
+            let all = devices_of(order, DaemonRank(1), &found).into_iter();
+            all.map(|(rank, list)| (rank.0, list.into_iter().map(|d| d.name).collect::<String>())).collect::<Vec<_>>()
+        };
+        assert_eq!(named(&order), [(1, "ba".to_owned())]);
+        order.devices = Some(vec![device("x"), device("y")]);
+        assert_eq!(named(&order), [(1, "yx".to_owned())]);
+    }
 }
