@@ -51,11 +51,12 @@ pub(crate) struct Wanted {
 pub(crate) fn plan(map: Mapper, wanted: Wanted, limits: &[Limit]) -> Result<Vec<u32>, TooMany> {
     let bound: Vec<Limit> = limits.iter().map(|limit| limit.bound()).collect();
     let room = clamp(sum(&bound.iter().map(|l| l.room).collect::<Vec<_>>()));
+    let is_ppr = matches!(map, Mapper::PerNode(_) | Mapper::PerObject(..));
     let wanted = match wanted.np {
-        None if wanted.as_fits => {
+        None if wanted.as_fits && !is_ppr => {
             Wanted { np: Some(clamp(sum(&bound.iter().map(|l| l.free).collect::<Vec<_>>()))), ..wanted }
         }
-        None if !matches!(map, Mapper::PerNode(_) | Mapper::PerObject(..)) => {
+        None if !is_ppr => {
             Wanted { np: Some(clamp(sum(&limits.iter().map(|l| l.free).collect::<Vec<_>>()))), ..wanted }
         }
         _ => wanted,

@@ -182,7 +182,7 @@ impl<'a> Job<'a> {
             app.places.iter().zip(processors).map(|(place, p)| self.limit(app, place, *p, desks)).collect();
         let wanted = Wanted {
             np: app.context.np,
-            as_fits: matches!(app.policy.map, Mapper::PeList { .. } | Mapper::Device),
+            as_fits: app.policy.pes.is_some() || matches!(app.policy.map, Mapper::PeList { .. } | Mapper::Device),
             oversubscribe: app.policy.oversubscribe,
             even: app.policy.map == Mapper::Node || app.policy.span,
         };

@@ -77,6 +77,7 @@ impl Policy {
         let exact = app.pes.is_some() || matches!(map, Mapper::PeList { .. });
         let taken = match bind {
             _ if !exact => cpus,
+            BindTo::Object(ObjectKind::Core | ObjectKind::HwThread) if app.pes.is_none() => cpus,
             BindTo::Object(ObjectKind::Core) => CpuKind::Core,
             BindTo::Object(ObjectKind::HwThread) => CpuKind::HwThread,
             _ => return Err(MapError::BindNotUnit { map: map_name(map), pes: app.pes, bind: bind_name(bind), unit }),
