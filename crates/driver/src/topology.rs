@@ -100,8 +100,8 @@ impl Machine {
         for node in list(&self.nodes.join("online")).unwrap_or_default().iter() {
             let dir = self.nodes.join(format!("node{node}"));
             let cpus = list(&dir.join("cpulist")).unwrap_or_default().intersection(&self.online);
-            // Memory without processors, or of another sort beside the same ones, is no other place for processes.
-            if !cpus.is_empty() && !domains.iter().any(|other| other.cpus == cpus) {
+            // Memory without processors, or of another sort beside processors that have their own, is no other place for processes.
+            if !cpus.is_empty() && !domains.iter().any(|other| other.cpus.intersects(&cpus)) {
                 domains.push(TopologyObject { bytes: memory(&dir), ..object(node, cpus) });
             }
         }

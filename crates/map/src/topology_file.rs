@@ -197,12 +197,19 @@ impl<'a, 'input> Machine<'a, 'input> {
         Ok(found)
     }
 
-    /// Memory of another sort beside the same processors (HBM, persistent memory) is no second place for processes.
+    /// Memory of another sort beside processors that have their own (HBM, or expansion memory of the whole machine) is no second place
+    /// for processes. The system numbers the domains with processors first.
     fn numa_domains(&self, all: &CpuSet) -> Result<Vec<TopologyObject>, TopologyFileError> {
-        let mut domains: Vec<TopologyObject> = Vec::new();
-        for domain in self.of_kind(ObjectKind::Numa, all)? {
-            if !domains.iter().any(|other| other.cpus == domain.cpus) {
-                domains.push(domain);
+        let mut domains = self.of_kind(ObjectKind::Numa, all)?;
+        let mut numbers: Vec<u32> = domains.iter().map(|domain| domain.os_index).collect();
+        numbers.sort_unstable();
+        let mut covered = CpuSet::new();
+        for number in numbers {
+            let Some(at) = domains.iter().position(|domain| domain.os_index == number) else { continue };
+            if covered.intersects(&domains[at].cpus) {
+                domains.remove(at);
+            } else {
+                covered.union_with(&domains[at].cpus);
             }
         }
         if domains.is_empty() {

@@ -5,6 +5,7 @@ pub(crate) mod dvm;
 pub(crate) mod elastic;
 pub(crate) mod launch;
 mod machine;
+mod map;
 mod peer;
 mod repair;
 mod report;
@@ -20,6 +21,7 @@ const USAGE: &str = "\
 cargo xtask bench launch [--runs N] [--only TEXT] [--write] [--no-build]
 cargo xtask bench dvm [--runs N] [--jobs N] [--peer-root DIR] [--write] [--no-build]
 cargo xtask bench elastic [--runs N] [--write] [--no-build]
+cargo xtask bench map [--runs N] [--peer-root DIR] [--write] [--no-build]
 cargo xtask bench repair [--runs N] [--write]";
 
 /// Chooses the benchmark.
@@ -28,6 +30,7 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
         Some("launch") => launch::main(args),
         Some("dvm") => dvm::main(args),
         Some("elastic") => elastic::main(args),
+        Some("map") => map::main(args),
         Some("repair") => repair::main(args),
         Some(other) => bail!("unknown benchmark '{other}'\n\n{USAGE}"),
         None => bail!("which one?\n\n{USAGE}"),

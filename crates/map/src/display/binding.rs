@@ -40,8 +40,9 @@ pub fn binding_by(topology: &Topology, cpus: Option<&CpuSet>, threads: bool, num
     if packages.is_empty() {
         return inside(cpus);
     }
-    let bound = packages.iter().filter(|p| p.cpus.intersects(cpus));
-    let parts: Vec<String> = bound.map(|p| format!("package[{}][{}]", p.os_index, inside(&p.cpus))).collect();
+    // By its place in the list, whatever the cores are counted by, as the reference has it.
+    let bound = packages.iter().enumerate().filter(|(_, package)| package.cpus.intersects(cpus));
+    let parts: Vec<String> = bound.map(|(at, p)| format!("package[{at}][{}]", inside(&p.cpus))).collect();
     parts.join(" ")
 }
 
@@ -95,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bindings_show_the_package_by_os_index_and_cores_by_logical_index() {
+    fn bindings_show_packages_and_cores_by_logical_numbers() {
         let machine = Topology::uniform(2, 4, 2);
         let show = |cpus: &[u32]| binding(&machine, Some(&cpus.iter().copied().collect()), false);
         assert_eq!(binding(&machine, None, false), "N/A");

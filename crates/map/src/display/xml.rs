@@ -38,11 +38,11 @@ impl Shown<'_> {
         let topology = node.topology();
         let threads = node.ranks.first().is_some_and(|rank| self.threads(self.placement(*rank).app));
         text.push_str("        <processors>\n");
-        for package in topology.of_kind(ObjectKind::Package) {
+        for (at, package) in topology.of_kind(ObjectKind::Package).iter().enumerate() {
             let usable = package.cpus.intersection(&topology.allowed);
             let numbers = Unit::of(topology, &usable, threads).numbered(topology, &usable, self.numbers);
             if !numbers.is_empty() {
-                let _ = writeln!(text, "            <package id=\"{}\" cpus=\"{numbers}\"/>", package.os_index);
+                let _ = writeln!(text, "            <package id=\"{at}\" cpus=\"{numbers}\"/>");
             }
         }
         text.push_str("        </processors>\n");
@@ -79,8 +79,8 @@ fn bound_xml(text: &mut String, topology: &Topology, cpus: &CpuSet, threads: boo
     if packages.is_empty() {
         list(text, cpus, 16);
     }
-    for package in packages.iter().filter(|p| p.cpus.intersects(cpus)) {
-        let _ = writeln!(text, "                <package id=\"{}\">", package.os_index);
+    for (at, package) in packages.iter().enumerate().filter(|(_, p)| p.cpus.intersects(cpus)) {
+        let _ = writeln!(text, "                <package id=\"{at}\">");
         list(text, &package.cpus, 20);
         text.push_str("                </package>\n");
     }

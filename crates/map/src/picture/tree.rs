@@ -128,8 +128,8 @@ fn frames<'a>(topology: &'a Topology, cores: &[Core]) -> Vec<Frame<'a>> {
         if kind == ObjectKind::L2Cache && objects.len() >= cores.len() {
             continue;
         }
-        for object in objects.iter().filter(|object| !object.cpus.is_empty()) {
-            let area = Area { label: label(kind, object), order: list.len(), ..Area::default() };
+        for (at, object) in objects.iter().enumerate().filter(|(_, object)| !object.cpus.is_empty()) {
+            let area = Area { label: label(kind, at, object), order: list.len(), ..Area::default() };
             list.push(Frame { cpus: Some(&object.cpus), area });
         }
     }
@@ -138,10 +138,10 @@ fn frames<'a>(topology: &'a Topology, cores: &[Core]) -> Vec<Frame<'a>> {
     list
 }
 
-fn label(kind: ObjectKind, object: &TopologyObject) -> String {
+fn label(kind: ObjectKind, at: usize, object: &TopologyObject) -> String {
     let name = match kind {
-        ObjectKind::Package => format!("package {}", object.os_index),
-        ObjectKind::Numa => format!("NUMA {}", object.os_index),
+        ObjectKind::Package => format!("package {at}"),
+        ObjectKind::Numa => format!("NUMA {at}"),
         ObjectKind::L3Cache => "L3".to_owned(),
         _ => "L2".to_owned(),
     };
