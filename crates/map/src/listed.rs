@@ -70,8 +70,11 @@ fn lines<'a>(job: &Job<'a>, index: usize) -> Result<Vec<Line<'a>>, MapError> {
     }
 }
 
-/// Ranks are counted over all apps.
+/// The rank of the app's first process as the file counts: the job's file counts over all apps, an app's own starts with it.
 fn ranks_before(job: &Job<'_>, index: usize) -> u32 {
+    if job.apps[index].context.map.is_some() {
+        return 0;
+    }
     job.apps[..index].iter().map(|app| app.context.np.unwrap_or(app.places.len() as u32)).sum()
 }
 

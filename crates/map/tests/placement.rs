@@ -329,6 +329,20 @@ fn a_rankfile_says_where_each_rank_is_and_what_it_is_bound_to() {
 }
 
 #[test]
+fn the_file_of_an_app_counts_its_own_processes_and_that_of_the_job_counts_all() {
+    let pool = nodes(2, 8, machine());
+    let lines = [(0, "n1", choice(&[(None, &[3])])), (1, "n0", choice(&[(None, &[4])]))];
+    let mut spec = job(&[Some(2), Some(2)], "core", "", "");
+    spec.apps[1].map = Some(rankfile(&lines, None, "").map);
+    let map = place(&spec, &pool, &[all(&pool), at(&[1, 0])], &Occupancy::default()).unwrap();
+    assert_eq!((order(&map).as_str(), cpus(&map).as_str()), ("n0 n0 n1 n0", "0 1 3 4"));
+    let mut spec = job(&[Some(1), Some(1)], "", "", "");
+    spec.map = rankfile(&lines, None, "").map;
+    let map = place(&spec, &pool, &[at(&[1, 0]), at(&[1, 0])], &Occupancy::default()).unwrap();
+    assert_eq!((order(&map).as_str(), cpus(&map).as_str()), ("n1 n0", "3 4"));
+}
+
+#[test]
 fn two_lines_share_a_processor_only_with_leave() {
     let pool = nodes(1, 8, machine());
     let lines = [(0, "n0", choice(&[(None, &[0, 1])])), (1, "n0", choice(&[(None, &[1, 2])]))];

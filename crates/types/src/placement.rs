@@ -77,7 +77,7 @@ pub struct SeqLine {
 /// One line of a rankfile: `rank N=host slot=cpus`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankLine {
-    /// The rank, counted over all apps.
+    /// The rank, counted over all apps; in the file of one app, over its processes.
     pub rank: Rank,
     /// Where it runs; never an exclusion or a choice among empty nodes.
     pub host: HostRef,

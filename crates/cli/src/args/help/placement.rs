@@ -29,6 +29,7 @@ Qualifiers follow a colon each:
   SHARED                    with device: several processes may get the same one
   NDEV=n                    with device: n devices for each process
 
+Without --map-by: by core; by the object of --bind-to where that is given; by slot with --bind-to none.
 Words may be shortened while they are unique, in any case; the option may be written --mapby.
 --display map shows the result, --display map --runtime-options donotlaunch shows it without a
 launch. The parameters mapby, rankby and bindto are defaults; their qualifiers hold as long as the
@@ -66,7 +67,8 @@ Qualifiers follow a colon each, and may stand alone (--bind-to :report):
   limit=n                   at most n processes on one object
   report                    as --display bind
 
-Without --bind-to: to what is mapped by, and to nothing on nodes with more processes than slots.
+Without --bind-to: to what is mapped by; by slot or node, a pair to processors and more processes to NUMA
+domains. A job with more processes than slots or processors is not bound then.
 The option may be written --bindto.
 ";
 
