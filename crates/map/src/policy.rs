@@ -227,7 +227,7 @@ fn default_rank(map: Mapper, span: bool) -> RankBy {
     match map {
         _ if span => RankBy::Span,
         Mapper::Node => RankBy::Node,
-        Mapper::Object(_) | Mapper::Device => RankBy::Fill,
+        Mapper::Object(_) => RankBy::Fill,
         _ => RankBy::Slot,
     }
 }
@@ -244,7 +244,7 @@ fn default_bind(
     let unit = unit_kind(cpus);
     match map {
         _ if app.pes.is_some() => unit,
-        Mapper::PeList { .. } | Mapper::Device | Mapper::Object(ObjectKind::Core) => unit,
+        Mapper::PeList { .. } | Mapper::Object(ObjectKind::Core) => unit,
         Mapper::Object(kind) | Mapper::PerObject(_, kind) => kind,
         _ if total <= 2 => unit,
         _ => {

@@ -151,7 +151,9 @@ fn dealt_from_shared(targets: &[Target], inside: &[Vec<u32>], one_each: bool) ->
 
 fn mapped(topology: &Topology, policy: &Policy, lists: Lists<'_>) -> Result<Mapped, DeviceTrouble> {
     if let Some(request) = lists.device {
-        let groups = device::groups(topology, request, policy.bind)?;
+        // Only a binding that was asked for can be too large.
+        let bind = if policy.bind_soft { BindTo::None } else { policy.bind };
+        let groups = device::groups(topology, request, bind)?;
         return Ok(Mapped {
             objects: groups.iter().map(|g| g.locality.clone()).collect(),
             within: Some(groups.iter().map(|g| g.near.clone()).collect()),
