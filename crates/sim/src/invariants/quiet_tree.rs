@@ -14,6 +14,8 @@ use crate::scenario::Scenario;
 
 pub(super) struct QuietTree {
     tree: Tree,
+    /// Number of the last wireup: those before it are repeated to daemons that were out of reach, and say nothing new.
+    wireup: u64,
     applies: bool,
     ready: bool,
     up: BTreeSet<(DaemonRank, DaemonRank)>,
@@ -26,6 +28,7 @@ impl QuietTree {
     pub(super) fn new(scenario: &Scenario) -> QuietTree {
         QuietTree {
             tree: Tree::new(scenario.radix, scenario.daemons),
+            wireup: 0,
             applies: scenario.must_survive() && scenario.has_quiet_phase(),
             ready: false,
             up: BTreeSet::new(),
@@ -79,7 +82,8 @@ impl Invariant for QuietTree {
             Observation::Fault { .. } if !self.ready => self.applies = false,
             Observation::Effect { rank: DaemonRank::HEAD, message: Some(message), .. } => match message {
                 Message::Died { ranks } | Message::Shrink { targets: ranks } => self.declared.insert_all(ranks),
-                Message::Wireup(wireup) => {
+                Message::Wireup(wireup) if wireup.number >= self.wireup => {
+                    self.wireup = wireup.number;
                     self.tree.reshape(wireup.size, wireup.dead.clone(), wireup.coming.clone());
                 }
                 _ => {}
