@@ -59,10 +59,12 @@ impl<'a> Desks<'a> {
             self.shapes[seat] = Some(shape.clone());
         }
         for (desk, shape) in self.desks.iter_mut().zip(&self.shapes) {
-            if let (Some(desk), Some(shape)) = (desk, shape) {
+            let Some(desk) = desk else { continue };
+            // Also where this app has no process: what did not fit there was another's.
+            desk.overflowed = false;
+            if let Some(shape) = shape {
                 desk.binder = Binder::new(shape);
                 desk.shape = shape.clone();
-                desk.overflowed = false;
             }
         }
     }

@@ -120,7 +120,7 @@ impl<'a> Job<'a> {
 
     fn place_app(&mut self, index: usize, desks: &mut Desks<'a>, map: &mut JobMap) -> Result<(), MapError> {
         desks.open(&self.seats, &self.apps[index]);
-        if matches!(self.apps[index].policy.map, Mapper::Seq | Mapper::RankFile) {
+        if self.apps[index].is_listed() {
             return listed::place(self, index, desks, map);
         }
         let counts = match self.counted(index, desks) {

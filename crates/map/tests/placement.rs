@@ -275,6 +275,17 @@ fn each_app_may_have_its_own_placement_and_takes_what_the_others_left() {
     insta::assert_snapshot!(display::job_map("job@1", &map, &pool, false));
 }
 
+#[test]
+fn an_app_that_cannot_be_bound_unbinds_no_other_elsewhere() {
+    let pool = nodes(2, 8, machine());
+    let mut spec = job(&[None, Some(2)], "ppr:4:numa", "", "");
+    let mut small = pool.clone();
+    small[0].topology = Topology::uniform(1, 2, 1).into();
+    spec.apps[1].map = Some(job(&[None], "core", "", "").map);
+    let map = place(&spec, &small, &[at(&[0]), at(&[1])], &Occupancy::default()).unwrap();
+    assert_eq!((order(&map).as_str(), cpus(&map).as_str()), ("n0 n0 n0 n0 n1 n1", "- - - - 0 1"));
+}
+
 fn host(name: &str) -> HostRef {
     HostRef::Host(HostEntry::named(name))
 }
