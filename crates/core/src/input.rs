@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use ferrite_types::{CampaignId, DaemonRank, ExitStatus, ProcId};
-use ferrite_wire::control::{Request, Submission};
+use ferrite_wire::control::{Request, SessionOrder, Submission};
 use ferrite_wire::{CollectiveResult, DataCall, Frame, Members, ResizeRequest, StartError, Stream};
 
 use crate::effect::Account;
@@ -217,6 +217,13 @@ pub enum PmixCall {
         /// What.
         request: ResizeRequest,
         /// For the reply of the first phase, [`crate::PmixEffect::ReplyResize`].
+        token: PmixToken,
+    },
+    /// `PMIx_Session_control` of a local process, or of a tool. Replied to by [`crate::PmixEffect::Reply`], without data.
+    Session {
+        /// What.
+        order: SessionOrder,
+        /// For the reply.
         token: PmixToken,
     },
     /// All local participants called `PMIx_Connect`.

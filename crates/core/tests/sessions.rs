@@ -3,9 +3,9 @@
 mod common;
 
 use common::{Cluster, job};
-use ferrite_core::{Input, PmixCall, PmixToken, Timer};
+use ferrite_core::{Input, PmixCall, PmixEffect, PmixToken, Timer};
 use ferrite_types::*;
-use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, SessionStatus, Submission};
+use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, SessionOrder, SessionStatus, Submission};
 use ferrite_wire::{
     AddedHost, GrowRequest, Inheritance, Resize, ResizeOutcome, ResizeRequest, SessionTerms, SlotChange,
 };
@@ -239,4 +239,54 @@ fn what_a_later_request_does_not_say_of_a_session_stays_as_it_was() {
     dvm.submit(3, within(job("inside", 2), SessionChoice::Id(1)));
     dvm.fire(0, Timer::Session(1));
     assert!(dvm.notices.iter().any(|text| text.contains("ends in 7 seconds")), "{:?}", dvm.notices);
+}
+
+/// What a process or a tool at this daemon is answered, and nothing else; by tokens that are never used twice.
+fn order(dvm: &mut Cluster, at: DaemonRank, session: Option<u32>, directive: SessionDirective) -> Result<(), i32> {
+    let answers = |dvm: &Cluster| -> Vec<(PmixToken, Result<(), i32>)> {
+        let replies = dvm.pmix.iter().filter_map(|(_, effect)| match effect {
+            PmixEffect::Reply { token, result } => Some((*token, result.clone().map(drop))),
+            _ => None,
+        });
+        replies.collect()
+    };
+    let before = answers(dvm).len();
+    let token = PmixToken(1000 + before as u64);
+    dvm.input(at, Input::Pmix(PmixCall::Session { order: SessionOrder { session, directive }, token }));
+    dvm.run();
+    match answers(dvm).split_off(before).as_slice() {
+        [(answered, result)] if *answered == token => *result,
+        other => panic!("not one answer: {other:?}"),
+    }
+}
+
+#[test]
+fn an_order_by_pmix_does_what_the_command_does_and_is_answered_once_with_a_status() {
+    let mut dvm = dvm(2);
+    reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
+    let elsewhere = DaemonRank(1);
+    assert_eq!(order(&mut dvm, elsewhere, Some(1), SessionDirective::Pause), Ok(()));
+    assert!(sessions(&mut dvm, 2)[0].paused);
+    assert_eq!(order(&mut dvm, DaemonRank::HEAD, Some(1), SessionDirective::Resume), Ok(()));
+    assert!(!sessions(&mut dvm, 3)[0].paused);
+    assert_eq!(order(&mut dvm, elsewhere, Some(7), SessionDirective::Pause), Err(-46), "there is none");
+    assert_eq!(order(&mut dvm, elsewhere, Some(0), SessionDirective::Terminate), Err(-23), "that is the DVM's own");
+    assert_eq!(order(&mut dvm, elsewhere, Some(1), SessionDirective::Extend { seconds: 5 }), Err(-27), "of no limit");
+    assert_eq!(order(&mut dvm, elsewhere, Some(1), SessionDirective::Terminate), Ok(()));
+    assert!(sessions(&mut dvm, 4).is_empty());
+    assert_eq!(up(&mut dvm, 5), ["n0", "n1"]);
+}
+
+#[test]
+fn an_order_for_all_sessions_spares_the_dvms_own_and_says_when_there_are_none() {
+    let mut dvm = dvm(1);
+    assert_eq!(order(&mut dvm, DaemonRank::HEAD, None, SessionDirective::Pause), Err(-46));
+    reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
+    reserve(&mut dvm, 2, &["m1"], SessionTerms { time_limit_s: Some(60), ..SessionTerms::default() });
+    assert_eq!(order(&mut dvm, DaemonRank::HEAD, None, SessionDirective::Pause), Ok(()));
+    assert!(sessions(&mut dvm, 3).iter().all(|session| session.paused));
+    assert_eq!(order(&mut dvm, DaemonRank::HEAD, None, SessionDirective::Extend { seconds: 60 }), Err(-27));
+    assert!(sessions(&mut dvm, 4)[1].seconds_left > Some(60), "one refusal does not keep the others from it");
+    assert_eq!(order(&mut dvm, DaemonRank::HEAD, None, SessionDirective::Terminate), Ok(()));
+    assert_eq!(up(&mut dvm, 5), ["n0"]);
 }

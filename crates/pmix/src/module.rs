@@ -16,10 +16,9 @@ use crate::{App, Completer, Info, LogChannel, LogEntry, Proc, Published, Questio
 const ACCEPTED: sys::pmix_status_t = sys::PMIX_SUCCESS as sys::pmix_status_t;
 const DONE: sys::pmix_status_t = sys::PMIX_OPERATION_SUCCEEDED;
 
-/// The table for `PMIx_server_init`. Entries left null are refused by the library itself.
-pub(crate) fn table() -> sys::PaddedModule {
-    // SAFETY: the module is a struct of optional function pointers, for which zero is `None`.
-    let mut padded: sys::PaddedModule = unsafe { std::mem::zeroed() };
+/// The table for `PMIx_server_init` of that release. Entries left null are refused by the library itself.
+pub(crate) fn table(version: sys::Version) -> sys::PaddedModule {
+    let mut padded = sys::PaddedModule::empty();
     let module = &mut padded.module;
     module.client_connected2 = Some(client_connected);
     module.client_finalized = Some(client_finalized);
@@ -44,6 +43,7 @@ pub(crate) fn table() -> sys::PaddedModule {
     module.iof_pull = Some(iof_pull);
     module.push_stdin = Some(push_stdin);
     module.group = Some(group);
+    padded.set_session_control(version, session_control);
     padded
 }
 
@@ -545,6 +545,25 @@ unsafe extern "C" fn allocate(
     raise(|inner| {
         let reply = info_reply(inner, callback, data);
         Some(Upcall::Allocate { proc: proc?, directive, info, required, reply })
+    })
+}
+
+/// 4.2 has no `PMIx_Session_control`, and that of 5.0 answers by itself.
+unsafe extern "C" fn session_control(
+    proc: *const sys::pmix_proc_t,
+    session: u32,
+    directives: *const sys::pmix_info_t,
+    ndirectives: usize,
+    callback: sys::pmix_info_cbfunc_t,
+    data: *mut c_void,
+) -> sys::pmix_status_t {
+    // SAFETY: see `client_connected`.
+    let (proc, required, directives) = unsafe {
+        (Proc::from_raw(proc), Info::required_keys(directives, ndirectives), Info::from_array(directives, ndirectives))
+    };
+    raise(|inner| {
+        let reply = info_reply(inner, callback, data);
+        Some(Upcall::SessionControl { proc: proc?, session, directives, required, reply })
     })
 }
 

@@ -160,7 +160,7 @@ impl Server {
         });
         // Before the call: upcalls may come before it returns.
         set_active(Some(Arc::clone(&inner)));
-        if let Err(error) = initialize(functions, config) {
+        if let Err(error) = initialize(opened, config) {
             set_active(None);
             return Err(error);
         }
@@ -488,7 +488,7 @@ fn check(call: &'static str, subject: &str, status: sys::pmix_status_t) -> Resul
     Status(status).into_result().map_err(|status| Error::Call { call, subject: subject.to_owned(), status })
 }
 
-fn initialize(functions: &Functions, config: &ServerConfig) -> Result<(), Error> {
+fn initialize(library: &Library, config: &ServerConfig) -> Result<(), Error> {
     let tmpdir = config.tmpdir.to_string_lossy().into_owned();
     let mut infos = vec![
         Info::new(sys::PMIX_SERVER_TMPDIR, tmpdir.as_str()),
@@ -504,9 +504,11 @@ fn initialize(functions: &Functions, config: &ServerConfig) -> Result<(), Error>
         infos.push(Info::new(sys::PMIX_SERVER_SHARE_TOPOLOGY, true));
     }
     let mut array = InfoArray::new(&infos);
-    let mut module = module::table();
-    // SAFETY: the library copies the module and the infos; the padding covers what newer releases read.
-    let status = unsafe { functions.PMIx_server_init(&mut module.module, array.as_mut_ptr(), array.len()) };
+    let mut module = module::table(library.version());
+    let module_ptr = (&raw mut module).cast::<sys::pmix_server_module_t>();
+    // SAFETY: the library copies the module and the infos; what is behind the entries of 4.2 covers what newer releases read, and the
+    // pointer is to all of it.
+    let status = unsafe { library.functions().PMIx_server_init(module_ptr, array.as_mut_ptr(), array.len()) };
     check("server_init", &tmpdir, status)
 }
 

@@ -161,6 +161,19 @@ pub enum Upcall {
         /// Takes the identity of the allocation.
         reply: Completer<Vec<Info>>,
     },
+    /// A local process or a tool has an order for a session. Only with libpmix 6.0 and later.
+    SessionControl {
+        /// Who asks.
+        proc: Proc,
+        /// Which; `u32::MAX` = all that it may control.
+        session: u32,
+        /// What to do.
+        directives: Vec<Info>,
+        /// Keys in `directives` that the asker insists on (`PMIX_INFO_REQD`): to be obeyed, or the whole refused.
+        required: Vec<String>,
+        /// Takes details, usually none.
+        reply: Completer<Vec<Info>>,
+    },
     /// A tool has connected. Only where the server was started with tool support.
     ToolConnected {
         /// What it says of itself: `PMIX_USERID`, and a name if it has one (`PMIX_NSPACE`, `PMIX_RANK`).

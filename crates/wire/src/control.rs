@@ -14,7 +14,7 @@ use thiserror::Error;
 use crate::{CodecError, GrowRequest, Resize, ResizeRequest, Stream};
 
 /// Version of this conversation: bumped with every change of a type in it.
-pub const CONTROL_VERSION: u16 = 5;
+pub const CONTROL_VERSION: u16 = 6;
 
 /// Length of a greeting (bytes).
 pub const GREETING_LEN: usize = 10;
@@ -185,6 +185,15 @@ pub enum SessionDirective {
     },
     /// Let it outlive its parent and its owner.
     Separate,
+}
+
+/// An order for sessions that a process or a tool of PMIx gives.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionOrder {
+    /// For which; `None` = for all but the DVM's own.
+    pub session: Option<u32>,
+    /// What is to be done.
+    pub directive: SessionDirective,
 }
 
 /// How a submission, or a request about a session, names it (seed 5).

@@ -109,6 +109,22 @@ pub enum Message {
         resize: Box<Resize>,
     },
 
+    // --- sessions
+    /// Daemon to head: a process, or a tool, has an order for sessions.
+    SessionRequest {
+        /// Echoed in the reply; unique at the asker.
+        id: u64,
+        /// What.
+        order: control::SessionOrder,
+    },
+    /// It is being done, or it was refused.
+    SessionReply {
+        /// From the request.
+        id: u64,
+        /// A PMIx status (negative).
+        result: Result<(), i32>,
+    },
+
     // --- jobs
     /// Head to the daemons that host processes of the job, and to others whose processes are to know it: start those that are
     /// yours, if any.
@@ -320,6 +336,8 @@ impl Message {
             Message::ResizeRequest { .. } => "resize-request",
             Message::ResizeReply { .. } => "resize-reply",
             Message::ResizeDone { .. } => "resize-done",
+            Message::SessionRequest { .. } => "session-request",
+            Message::SessionReply { .. } => "session-reply",
             Message::Launch(_) => "launch",
             Message::LocalLaunchComplete { .. } => "local-launch-complete",
             Message::Registered(_) => "registered",

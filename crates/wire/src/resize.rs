@@ -113,6 +113,8 @@ pub struct Resize {
     pub alloc_id: String,
     /// From the request.
     pub req_id: Option<String>,
+    /// Number of the session that the allocation is (`PMIX_SESSION_ID`); `None` in a refusal, and when it has ended.
+    pub session: Option<u32>,
     /// The nodes that come or go.
     pub nodes: Vec<String>,
     /// How far it has come.

@@ -77,6 +77,7 @@ pub(super) fn resize() -> Resize {
     Resize {
         alloc_id: "a2".to_owned(),
         req_id: Some("weekend".to_owned()),
+        session: Some(2),
         nodes: vec!["n5".to_owned(), "n6".to_owned()],
         outcome: ResizeOutcome::Begun,
     }

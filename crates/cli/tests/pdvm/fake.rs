@@ -165,7 +165,7 @@ pub(crate) fn usual(request: &Request) -> Reply {
 /// What becomes of a request for another size.
 pub(crate) fn resized(outcome: ResizeOutcome) -> Reply {
     let nodes = vec!["n5".to_owned(), "n6".to_owned()];
-    Reply::Resize(Box::new(Resize { alloc_id: "a1".to_owned(), req_id: None, nodes, outcome }))
+    Reply::Resize(Box::new(Resize { alloc_id: "a1".to_owned(), req_id: None, session: Some(1), nodes, outcome }))
 }
 
 fn status() -> DvmStatus {

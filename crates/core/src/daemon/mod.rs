@@ -14,6 +14,7 @@ mod pmi1;
 mod proc;
 mod questions;
 mod resize;
+mod sessions;
 
 use std::collections::BTreeMap;
 
@@ -49,6 +50,7 @@ pub(crate) struct Daemon {
     questions: Questions,
     lifeline: Lifeline,
     resizes: resize::Resizes,
+    session_orders: sessions::SessionOrders,
 }
 
 impl Daemon {
@@ -75,6 +77,7 @@ impl Daemon {
             questions: Questions::default(),
             lifeline: Lifeline::for_silence(silence),
             resizes: resize::Resizes::default(),
+            session_orders: sessions::SessionOrders::default(),
         }
     }
 
@@ -124,6 +127,7 @@ impl Daemon {
             Message::Exit => self.on_exit_order(cx),
             Message::ResizeReply { id, resize } => self.on_resize_reply(id, resize, cx),
             Message::ResizeDone { proc, resize } => self.on_resize_done(proc, resize, cx),
+            Message::SessionReply { id, result } => self.on_session_reply(id, result, cx),
             Message::Launch(order) => self.on_launch(*order, cx),
             Message::ProcsFailed { job, failed } => self.on_procs_failed(job, failed, cx),
             Message::Kill(job) => self.on_kill(job, cx),
@@ -145,6 +149,7 @@ impl Daemon {
             | Message::Died { .. }
             | Message::Shrink { .. }
             | Message::ResizeRequest { .. }
+            | Message::SessionRequest { .. }
             | Message::Rejoined { .. }
             | Message::LocalLaunchComplete { .. }
             | Message::Registered(_)
@@ -190,6 +195,7 @@ impl Daemon {
                 cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Ok(Bytes::new()) }));
             }
             PmixCall::Resize { proc, request, token } => self.on_resize(proc, request, token, cx),
+            PmixCall::Session { order, token } => self.on_session_order(order, token, cx),
             PmixCall::Fence { members, data, token } => {
                 self.on_collective(CollectiveKind::PmixFence, members, data, token, cx);
             }

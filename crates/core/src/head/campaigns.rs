@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ferrite_types::{
     CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, NodeId, NodeRecord, ProcId, RankSet, Timestamp,
 };
-use ferrite_wire::control::{CampaignStatus, Reply};
+use ferrite_wire::control::{CampaignStatus, Reply, SessionChoice};
 use ferrite_wire::{
     GrowRequest, Message, Resize, ResizeOutcome, ResizeRequest, SessionTerms, ShrinkRequest, SlotChange,
 };
@@ -190,7 +190,8 @@ impl Head {
                 let (ResizeRequest::Grow(GrowRequest { req_id, .. })
                 | ResizeRequest::Shrink(ShrinkRequest { req_id, .. })) = request;
                 let outcome = ResizeOutcome::Refused { status, cause };
-                (None, Resize { alloc_id: String::new(), req_id: req_id.clone(), nodes: Vec::new(), outcome })
+                let (alloc_id, req_id) = (String::new(), req_id.clone());
+                (None, Resize { alloc_id, req_id, session: None, nodes: Vec::new(), outcome })
             }
             Ok(plan) if plan.nodes.is_empty() => {
                 (None, self.resize_of(&plan.alloc_id, plan.req_id.as_ref(), &[], ResizeOutcome::Unchanged))
@@ -235,7 +236,8 @@ impl Head {
     }
 
     fn resize_of(&self, alloc_id: &str, req_id: Option<&String>, nodes: &[NodeId], outcome: ResizeOutcome) -> Resize {
-        Resize { alloc_id: alloc_id.to_owned(), req_id: req_id.cloned(), nodes: self.names(nodes), outcome }
+        let session = self.session_of(&SessionChoice::Alloc(alloc_id.to_owned()), None);
+        Resize { alloc_id: alloc_id.to_owned(), req_id: req_id.cloned(), session, nodes: self.names(nodes), outcome }
     }
 
     pub(super) fn names(&self, nodes: &[NodeId]) -> Vec<String> {

@@ -236,6 +236,7 @@ impl Head {
             | Message::ProcsEnded { .. }
             | Message::Abort { .. }
             | Message::ResizeRequest { .. }
+            | Message::SessionRequest { .. }
             | Message::Output { .. }
             | Message::StdinCredit { .. }
             | Message::CollectiveFailed { .. }
@@ -251,6 +252,7 @@ impl Head {
             | Message::Shrink { .. }
             | Message::ResizeReply { .. }
             | Message::ResizeDone { .. }
+            | Message::SessionReply { .. }
             | Message::Exit
             | Message::Launch(_)
             | Message::ProcsFailed { .. }
@@ -274,6 +276,7 @@ impl Head {
             Message::Announce(contact) => self.on_announce(origin, contact, cx),
             Message::Report(report) => self.on_report(*report, cx),
             Message::ResizeRequest { id, proc, request } => self.on_resize_message(origin, id, proc, &request, cx),
+            Message::SessionRequest { id, order } => self.on_session_order(origin, id, &order, cx),
             Message::LaunchFailed(failure) => self.on_launch_failed(&failure, cx),
             Message::DaemonLost { rank, cause } => self.on_daemon_lost(rank, &cause, cx),
             Message::Rejoined { .. } => self.counters.rejoins += 1,

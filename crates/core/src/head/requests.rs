@@ -21,7 +21,7 @@ impl Head {
             }
             Request::Resize(request) => return self.on_resize(id, &request, cx),
             Request::Sessions => Reply::Sessions(self.session_statuses(cx.now)),
-            Request::Session { session, directive } => self.control_session(&session, &directive, cx),
+            Request::Session { session, directive } => self.on_session_request(&session, &directive, cx),
             Request::Status => Reply::Status(Box::new(self.status(cx.now))),
             Request::Metrics => Reply::Metrics(Box::new(self.metrics(cx.now))),
             Request::Nodes => Reply::Nodes(self.node_statuses()),

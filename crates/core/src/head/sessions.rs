@@ -5,14 +5,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_types::{CampaignKind, DaemonRank, Duration, JobId, JobState, NodeId, NodeRecord, Timestamp};
-use ferrite_wire::control::{Reply, SessionChoice, SessionDirective, SessionStatus};
+use ferrite_wire::control::{Reply, SessionChoice, SessionDirective, SessionOrder, SessionStatus};
 use ferrite_wire::{Dest, Inheritance, Message, SessionTerms};
 
-use super::campaigns::{Plan, Requester};
+use super::campaigns::{Plan, Requester, Trouble};
 use super::exit::INTERRUPTED;
 use super::{Head, Job};
 use crate::Timer;
 use crate::cx::Cx;
+use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_NOT_FOUND};
 
 const SIGCONT: i32 = 18;
 const SIGSTOP: i32 = 19;
@@ -267,15 +268,54 @@ impl Head {
     }
 
     /// `pdvm session ...`
-    pub(super) fn control_session(
+    pub(super) fn on_session_request(
         &mut self,
         choice: &SessionChoice,
         directive: &SessionDirective,
         cx: &mut Cx,
     ) -> Reply {
+        match self.control_session(choice, directive, cx) {
+            Ok(()) => Reply::Ordered,
+            Err(Trouble { cause, .. }) => Reply::Refused(cause),
+        }
+    }
+
+    /// `PMIx_Session_control` of a process or a tool at `daemon`.
+    pub(super) fn on_session_order(&mut self, daemon: DaemonRank, id: u64, order: &SessionOrder, cx: &mut Cx) {
+        let result = match order.session {
+            Some(session) => self.control_session(&SessionChoice::Id(session), &order.directive, cx),
+            None => self.control_all_sessions(&order.directive, cx),
+        };
+        let result = result.map_err(|Trouble { status, .. }| status);
+        cx.send(daemon, Message::SessionReply { id, result });
+    }
+
+    /// Each is tried; the first refusal is the answer.
+    fn control_all_sessions(&mut self, directive: &SessionDirective, cx: &mut Cx) -> Result<(), Trouble> {
+        let ids: Vec<u32> = self.sessions.known.keys().copied().collect();
+        let mut answer = if ids.is_empty() { Err(no_such_session()) } else { Ok(()) };
+        for id in ids {
+            // A child may have ended with its parent a moment ago.
+            if self.sessions.known.contains_key(&id) {
+                let result = self.control_session(&SessionChoice::Id(id), directive, cx);
+                answer = answer.and(result);
+            }
+        }
+        answer
+    }
+
+    fn control_session(
+        &mut self,
+        choice: &SessionChoice,
+        directive: &SessionDirective,
+        cx: &mut Cx,
+    ) -> Result<(), Trouble> {
         let id = match self.session_of(choice, None) {
-            None => return Reply::Refused("There is no such session; `pdvm session list` lists them.".to_owned()),
-            Some(0) => return Reply::Refused("Session 0 is the DVM's own: it ends with the DVM (pterm).".to_owned()),
+            None => return Err(no_such_session()),
+            Some(0) => {
+                let cause = "Session 0 is the DVM's own: it ends with the DVM (pterm).";
+                return Err(Trouble::new(PMIX_ERR_NO_PERMISSIONS, cause));
+            }
             Some(id) => id,
         };
         match directive {
@@ -290,9 +330,9 @@ impl Head {
                 self.end_session(id, &format!("Session {id} was ended by request."), true, cx);
             }
             SessionDirective::Extend { seconds } => {
-                let Some(session) = self.sessions.known.get_mut(&id) else { return Reply::Ordered };
+                let Some(session) = self.sessions.known.get_mut(&id) else { return Ok(()) };
                 let Some(until) = &mut session.until else {
-                    return Reply::Refused(format!("Session {id} has no time limit."));
+                    return Err(Trouble::new(PMIX_ERR_BAD_PARAM, format!("Session {id} has no time limit.")));
                 };
                 *until = *until + Duration::from_secs((*seconds).into());
                 self.watch_session(id, cx);
@@ -303,7 +343,7 @@ impl Head {
                 }
             }
         }
-        Reply::Ordered
+        Ok(())
     }
 
     fn pause_session(&mut self, id: u32, pause: bool, cx: &mut Cx) {
@@ -349,4 +389,8 @@ impl Head {
         });
         all.collect()
     }
+}
+
+fn no_such_session() -> Trouble {
+    Trouble::new(PMIX_ERR_NOT_FOUND, "There is no such session; `pdvm session list` lists them.")
 }

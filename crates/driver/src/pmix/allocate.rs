@@ -171,7 +171,11 @@ pub(super) fn answer(resize: &Resize) -> Result<Vec<Info>, Status> {
             tracing::info!(status, cause, "an allocation request is refused");
             Err(Status(*status))
         }
-        ResizeOutcome::Unchanged | ResizeOutcome::Begun | ResizeOutcome::Done => Ok(identity(resize)),
+        ResizeOutcome::Unchanged | ResizeOutcome::Begun | ResizeOutcome::Done => {
+            // By its number `PMIx_Session_control` names it.
+            let session = resize.session.map(|id| Info::new(sys::PMIX_SESSION_ID, id));
+            Ok(identity(resize).into_iter().chain(session).collect())
+        }
     }
 }
 
@@ -358,7 +362,7 @@ mod tests {
 
     fn resize(req_id: Option<&str>, outcome: ResizeOutcome) -> Resize {
         let req_id = req_id.map(str::to_owned);
-        Resize { alloc_id: "a1".to_owned(), req_id, nodes: vec!["n1".to_owned()], outcome }
+        Resize { alloc_id: "a1".to_owned(), req_id, session: Some(1), nodes: vec!["n1".to_owned()], outcome }
     }
     fn happened(req_id: Option<&str>, outcome: ResizeOutcome) -> Option<Notice> {
         event(Proc::new("d@0", 2), Proc::new("d@1", 3), &resize(req_id, outcome))
@@ -366,9 +370,10 @@ mod tests {
 
     #[test]
     fn the_answer_is_the_identity_of_the_allocation_or_the_status_of_the_refusal() {
-        let both = vec![id("a1"), req_id("mine")];
-        assert_eq!(answer(&resize(Some("mine"), ResizeOutcome::Begun)), Ok(both));
-        assert_eq!(answer(&resize(None, ResizeOutcome::Unchanged)), Ok(vec![id("a1")]));
+        let session = Info::new(sys::PMIX_SESSION_ID, 1u32);
+        let all = vec![id("a1"), req_id("mine"), session.clone()];
+        assert_eq!(answer(&resize(Some("mine"), ResizeOutcome::Begun)), Ok(all));
+        assert_eq!(answer(&resize(None, ResizeOutcome::Unchanged)), Ok(vec![id("a1"), session]));
         let outcome = ResizeOutcome::Refused { status: -46, cause: "no".to_owned() };
         assert_eq!(answer(&resize(Some("mine"), outcome)), Err(Status::NOT_FOUND));
     }

@@ -7,9 +7,10 @@ use bytes::Bytes;
 use ferrite_core::{AbortScope, Input, PmixCall, PmixToken};
 use ferrite_pmix::{Completer, Info, Proc, Published, Status, Upcall};
 use ferrite_types::{JobId, ProcId, Rank};
+use ferrite_wire::control::SessionOrder;
 use ferrite_wire::{CollectiveResult, DataCall, Found, Members, Resize};
 
-use super::{allocate, published, spawn};
+use super::{allocate, published, session_control, spawn};
 use crate::Inbox;
 
 /// The jobs that may call, by namespace.
@@ -35,6 +36,7 @@ enum Reply {
     Spawned(Completer<String>),
     Found(Completer<Vec<Published>>),
     Allocation(Completer<Vec<Info>>),
+    Ordered(Completer<Vec<Info>>),
 }
 
 impl Reply {
@@ -42,6 +44,7 @@ impl Reply {
         match self {
             Reply::Done(reply) => reply.complete(result.map(drop).map_err(Status)),
             Reply::Data(reply) => reply.complete(result.map(Vec::from).map_err(Status)),
+            Reply::Ordered(reply) => reply.complete(result.map(|_| Vec::new()).map_err(Status)),
             Reply::Spawned(_) | Reply::Found(_) | Reply::Allocation(_) => {
                 self.fail(result.err().map_or(Status::ERROR, Status))
             }
@@ -54,7 +57,7 @@ impl Reply {
             Reply::Data(reply) => reply.complete(Err(status)),
             Reply::Spawned(reply) => reply.complete(Err(status)),
             Reply::Found(reply) => reply.complete(Err(status)),
-            Reply::Allocation(reply) => reply.complete(Err(status)),
+            Reply::Allocation(reply) | Reply::Ordered(reply) => reply.complete(Err(status)),
         }
     }
 }
@@ -146,6 +149,12 @@ impl Calls {
                     Err(refusal) => reply.complete(Err(refusal.told(&proc))),
                 }
             }
+            Upcall::SessionControl { proc, session, directives, required, reply } => match known(&proc, names) {
+                Ok(caller) => {
+                    self.order(caller.job, &proc, session_control::order(session, &directives, &required), reply)
+                }
+                Err(status) => reply.complete(Err(status)),
+            },
             Upcall::Log { reply, .. } | Upcall::PushStdin { reply, .. } => reply.refuse(),
             Upcall::ToolConnected { reply, .. } => reply.refuse(),
             Upcall::Query { reply, .. } => reply.refuse(),
@@ -158,6 +167,23 @@ impl Calls {
             Upcall::Refused { proc, service } => {
                 tracing::debug!(?proc, service, "a service that is not offered");
             }
+        }
+    }
+
+    /// Passes an order for sessions on, or refuses it. `waiter` is the job with which its waiting ends.
+    pub(super) fn order(
+        &mut self,
+        waiter: JobId,
+        asker: &Proc,
+        order: Result<SessionOrder, session_control::Refusal>,
+        reply: Completer<Vec<Info>>,
+    ) {
+        match order {
+            Ok(order) => {
+                let token = self.keep(waiter, Reply::Ordered(reply));
+                self.pass(PmixCall::Session { order, token });
+            }
+            Err(refusal) => reply.complete(Err(refusal.told(asker))),
         }
     }
 
@@ -314,6 +340,7 @@ mod tests {
 
     use ferrite_pmix::Info;
     use ferrite_wire::DataRequest;
+    use ferrite_wire::control::SessionDirective;
     use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
     use super::*;
@@ -476,7 +503,7 @@ mod tests {
         let Input::Pmix(PmixCall::Resize { proc, token, .. }) = inputs.try_recv().unwrap() else { panic!("a resize") };
         assert_eq!(proc, ProcId { job: JobId(1), rank: Rank(3) });
         let outcome = ferrite_wire::ResizeOutcome::Begun;
-        let resize = Resize { alloc_id: "a1".to_owned(), req_id: None, nodes: Vec::new(), outcome };
+        let resize = Resize { alloc_id: "a1".to_owned(), req_id: None, session: None, nodes: Vec::new(), outcome };
         calls.reply_resize(token, &resize);
         calls.reply_resize(token, &resize);
         calls.fail(None, Status::ERROR);
@@ -497,5 +524,49 @@ mod tests {
         calls.receive(upcall, &names);
         calls.fail(Some(JobId(1)), Status::NOT_FOUND);
         assert_eq!(answer.try_recv(), Ok(Err(Status::NOT_FOUND)), "its job is gone");
+    }
+
+    fn session_order(nspace: &str, directives: &[&std::ffi::CStr]) -> (Upcall, Receiver<Result<Vec<Info>, Status>>) {
+        let (reply, answer) = completer();
+        let directives = directives.iter().map(|key| Info::new(key, true)).collect();
+        let proc = Proc::new(nspace, 3);
+        (Upcall::SessionControl { proc, session: 2, directives, required: Vec::new(), reply }, answer)
+    }
+
+    #[test]
+    fn an_order_for_a_session_is_passed_on_and_answered_once() {
+        let (mut calls, mut inputs, names) = world();
+        for result in [Ok(Bytes::new()), Err(-46)] {
+            let (upcall, answer) = session_order("d@1", &[ferrite_pmix_sys::PMIX_SESSION_PAUSE]);
+            calls.receive(upcall, &names);
+            let Input::Pmix(PmixCall::Session { order, token }) = inputs.try_recv().unwrap() else {
+                panic!("an order")
+            };
+            assert_eq!(order, SessionOrder { session: Some(2), directive: SessionDirective::Pause });
+            calls.reply(token, result.clone());
+            calls.reply(token, result.clone());
+            calls.fail(None, Status::ERROR);
+            let expected = result.map(|_| Vec::new()).map_err(Status);
+            assert_eq!(answer.iter().collect::<Vec<_>>(), [expected]);
+        }
+    }
+
+    #[test]
+    fn an_order_for_a_session_that_is_refused_or_not_ours_does_not_reach_the_machine() {
+        let (mut calls, mut inputs, names) = world();
+        for (nspace, keys, status) in [
+            ("d@1", &[ferrite_pmix_sys::PMIX_SESSION_COMPLETE][..], Status::NOT_SUPPORTED),
+            ("d@1", &[], Status::BAD_PARAM),
+            ("e@1", &[ferrite_pmix_sys::PMIX_SESSION_PAUSE], Status::NOT_FOUND),
+        ] {
+            let (upcall, answer) = session_order(nspace, keys);
+            calls.receive(upcall, &names);
+            assert_eq!(answer.try_recv(), Ok(Err(status)));
+        }
+        assert!(inputs.try_recv().is_err());
+        let (upcall, answer) = session_order("d@1", &[ferrite_pmix_sys::PMIX_SESSION_TERMINATE]);
+        calls.receive(upcall, &names);
+        calls.fail(Some(JobId(1)), Status::NOT_FOUND);
+        assert_eq!(answer.try_recv(), Ok(Err(Status::NOT_FOUND)), "its job has ended with the session");
     }
 }

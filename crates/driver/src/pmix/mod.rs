@@ -14,6 +14,7 @@ mod placing;
 mod pmi1;
 mod published;
 mod rendezvous;
+mod session_control;
 mod spawn;
 mod tools;
 mod worker;
@@ -29,7 +30,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ferrite_core::{Input, PmixCall, PmixEffect, Registration, RequestId};
 use ferrite_pmi1::{ClientPlace, client_env};
-use ferrite_pmix::{FrontDoor, Proc, ServerConfig, Status, compat_env};
+use ferrite_pmix::{FrontDoor, Proc, ServerConfig, Status, Upcall, compat_env};
 use ferrite_types::{DaemonRank, JobId, ProcId, Rank};
 use ferrite_wire::{ProcFailure, Resize};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -359,6 +360,12 @@ impl Shared {
     async fn listen(self: Rc<Self>, mut happened: UnboundedReceiver<Event>) {
         while let Some(event) = happened.recv().await {
             match event {
+                Event::Upcall(Upcall::SessionControl { proc, session, directives, required, reply })
+                    if self.tools.as_ref().is_some_and(|tools| tools.borrow().knows(&proc)) =>
+                {
+                    let order = session_control::order(session, &directives, &required);
+                    self.calls.borrow_mut().order(JobId::DAEMONS, &proc, order, reply);
+                }
                 Event::Upcall(upcall) => {
                     let rest = match (&self.tools, self.worker.get()) {
                         (Some(tools), Some(worker)) => tools.borrow_mut().receive(upcall, worker),

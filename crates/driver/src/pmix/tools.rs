@@ -61,6 +61,11 @@ impl Tools {
         None
     }
 
+    /// True for a tool that is connected.
+    pub(super) fn knows(&self, tool: &Proc) -> bool {
+        self.tools.contains_key(tool)
+    }
+
     /// Over TCP the library believes what a tool says of itself; the directory with the address is closed to others.
     fn admit(&mut self, info: &[Info], reply: Completer<Proc>) {
         let find = |key: &CStr| info.iter().find(|info| info.is(key)).map(|info| &info.value);

@@ -321,6 +321,7 @@ impl Node {
                 say("NOTE refused spawn");
                 reply.refuse();
             }
+            Upcall::SessionControl { reply, .. } => reply.refuse(),
             Upcall::ToolConnected { .. } | Upcall::PushStdin { .. } | Upcall::Lost { .. } => {}
         }
     }

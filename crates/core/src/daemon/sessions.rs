@@ -1,0 +1,34 @@
+//! Local processes and tools with an order for sessions (`PMIx_Session_control`): the head decides, this passes on.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use ferrite_wire::Message;
+use ferrite_wire::control::SessionOrder;
+
+use super::Daemon;
+use crate::cx::Cx;
+use crate::{Effect, PmixEffect, PmixToken};
+
+/// Orders that have no answer yet.
+#[derive(Debug, Default)]
+pub(super) struct SessionOrders {
+    next: u64,
+    waiting: BTreeMap<u64, PmixToken>,
+}
+
+impl Daemon {
+    pub(super) fn on_session_order(&mut self, order: SessionOrder, token: PmixToken, cx: &mut Cx) {
+        let id = self.session_orders.next;
+        self.session_orders.next += 1;
+        self.session_orders.waiting.insert(id, token);
+        cx.send_head(Message::SessionRequest { id, order });
+    }
+
+    pub(super) fn on_session_reply(&mut self, id: u64, result: Result<(), i32>, cx: &mut Cx) {
+        if let Some(token) = self.session_orders.waiting.remove(&id) {
+            let result = result.map(|()| Bytes::new());
+            cx.effect(Effect::Pmix(PmixEffect::Reply { token, result }));
+        }
+    }
+}

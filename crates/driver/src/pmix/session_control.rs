@@ -1,0 +1,229 @@
+//! `PMIx_Session_control`: which order for which sessions it is. Pure; only [`super::PmixBridge`] and what it is made of use it.
+
+use std::ffi::CStr;
+
+use ferrite_pmix::{Info, Proc, Status, Value};
+use ferrite_pmix_sys as sys;
+use ferrite_wire::control::{SessionDirective, SessionOrder};
+
+/// What says only which session, or is a name for the request: it changes nothing of what is done.
+const BESIDE: [&CStr; 2] = [sys::PMIX_SESSION_CTRL_ID, sys::PMIX_SESSION_ID];
+
+/// Operations that are not offered: a paused session keeps its nodes, and that a session has ended a run-time tells a scheduler,
+/// not the reverse. Sessions are made by `PMIx_Allocation_request`.
+const NOT_OFFERED: [&CStr; 4] =
+    [sys::PMIX_SESSION_INSTANTIATE, sys::PMIX_SESSION_PREEMPT, sys::PMIX_SESSION_RESTORE, sys::PMIX_SESSION_COMPLETE];
+
+/// What goes with an operation and is not offered, whatever the operation: there is nothing here to provision, and orders are for
+/// whole sessions. To obey the rest would be to do something else than was asked for.
+const NOT_WITH_ANY: [&CStr; 9] = [
+    sys::PMIX_SESSION_PROVISION,
+    sys::PMIX_SESSION_PROVISION_NODES,
+    sys::PMIX_SESSION_PROVISION_IMAGE,
+    sys::PMIX_SESSION_RESOURCES,
+    sys::PMIX_ALLOC_NODE_LIST,
+    sys::PMIX_ALLOC_NUM_NODES,
+    sys::PMIX_ALLOC_NUM_CPUS,
+    sys::PMIX_NSPACE,
+    sys::PMIX_PROCID,
+];
+
+/// Why nothing is ordered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Refusal {
+    status: Status,
+    cause: String,
+}
+
+impl Refusal {
+    fn bad(cause: impl Into<String>) -> Refusal {
+        Refusal { status: Status::BAD_PARAM, cause: cause.into() }
+    }
+
+    fn unsupported(cause: impl Into<String>) -> Refusal {
+        Refusal { status: Status::NOT_SUPPORTED, cause: cause.into() }
+    }
+
+    /// The status for the requester; the words are for the log, because PMIx has no place for them.
+    pub(super) fn told(self, requester: &Proc) -> Status {
+        tracing::info!(?requester, status = ?self.status, cause = self.cause, "an order for a session is refused");
+        self.status
+    }
+}
+
+/// What one info asks for.
+enum Operation {
+    Directive(SessionDirective),
+    /// By what other infos say.
+    Extend,
+    NotOffered,
+}
+
+/// Translates a request. `required` are the keys that must be obeyed.
+///
+/// # Errors
+/// No operation, or more than one; one that is not offered; a value that makes no sense.
+pub(super) fn order(session: u32, directives: &[Info], required: &[String]) -> Result<SessionOrder, Refusal> {
+    if let Some(info) = directives.iter().find(|info| NOT_WITH_ANY.iter().any(|key| info.is(key))) {
+        return Err(Refusal::unsupported(format!(
+            "{} is not offered; PMIx_Allocation_request makes and extends",
+            info.key
+        )));
+    }
+    let mut operations = Vec::new();
+    for info in directives {
+        operations.extend(operation(info)?.map(|operation| (info, operation)));
+    }
+    let (info, operation) = match operations.len() {
+        0 => return Err(Refusal::bad("no operation is named")),
+        1 => operations.remove(0),
+        _ => {
+            let keys: Vec<&str> = operations.iter().map(|(info, _)| info.key.as_str()).collect();
+            return Err(Refusal::bad(format!("more than one operation: {}", keys.join(", "))));
+        }
+    };
+    let obeyed = |key: &str| {
+        let with_time = matches!(operation, Operation::Extend) && is(key, sys::PMIX_ALLOC_TIME);
+        key == info.key || with_time || BESIDE.iter().any(|beside| is(key, beside))
+    };
+    if let Some(key) = required.iter().find(|key| !obeyed(key)) {
+        return Err(Refusal::unsupported(format!("{key} is required, and not offered")));
+    }
+    let directive = match operation {
+        Operation::Directive(directive) => directive,
+        Operation::Extend => SessionDirective::Extend { seconds: extension(directives)? },
+        Operation::NotOffered => return Err(Refusal::unsupported(format!("{} is not offered", info.key))),
+    };
+    Ok(SessionOrder { session: (session != u32::MAX).then_some(session), directive })
+}
+
+fn operation(info: &Info) -> Result<Option<Operation>, Refusal> {
+    let known = [
+        (sys::PMIX_SESSION_PAUSE, SessionDirective::Pause),
+        (sys::PMIX_SESSION_RESUME, SessionDirective::Resume),
+        (sys::PMIX_SESSION_TERMINATE, SessionDirective::Terminate),
+        (sys::PMIX_SESSION_SEP, SessionDirective::Separate),
+    ];
+    if let Some((_, directive)) = known.into_iter().find(|(key, _)| info.is(key)) {
+        return Ok(truth(info)?.then_some(Operation::Directive(directive)));
+    }
+    if info.is(sys::PMIX_SESSION_EXTEND) {
+        return Ok(truth(info)?.then_some(Operation::Extend));
+    }
+    if info.is(sys::PMIX_SESSION_SIGNAL) {
+        return signal(info).map(|signal| Some(Operation::Directive(SessionDirective::Signal(signal))));
+    }
+    let refused = NOT_OFFERED.iter().any(|key| info.is(key)) && info.value != Value::Bool(false);
+    Ok(refused.then_some(Operation::NotOffered))
+}
+
+/// An operation with the value false is one that is not asked for.
+fn truth(info: &Info) -> Result<bool, Refusal> {
+    match info.value {
+        Value::Bool(asked) => Ok(asked),
+        _ => Err(Refusal::bad(format!("{} is neither true nor false", info.key))),
+    }
+}
+
+fn signal(info: &Info) -> Result<i32, Refusal> {
+    let number = info.value.as_i64().and_then(|number| i32::try_from(number).ok());
+    // 64 is the last that Linux has.
+    let number = number.filter(|number| (1..=64).contains(number));
+    number.ok_or_else(|| Refusal::bad(format!("{} is no number of a signal", info.key)))
+}
+
+fn extension(directives: &[Info]) -> Result<u32, Refusal> {
+    let Some(info) = directives.iter().find(|info| info.is(sys::PMIX_ALLOC_TIME)) else {
+        return Err(Refusal::bad("an extension without PMIX_ALLOC_TIME"));
+    };
+    let seconds = info.value.as_i64().and_then(|seconds| u32::try_from(seconds).ok()).filter(|seconds| *seconds > 0);
+    seconds.ok_or_else(|| Refusal::bad(format!("{} is no number of seconds, or too large a one", info.key)))
+}
+
+fn is(key: &str, known: &CStr) -> bool {
+    key.as_bytes() == known.to_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn yes(key: &CStr) -> Info {
+        Info::new(key, true)
+    }
+    fn directive(directives: &[Info]) -> SessionDirective {
+        order(7, directives, &[]).expect("an order").directive
+    }
+    fn refused(directives: &[Info]) -> Status {
+        order(7, directives, &[]).unwrap_err().status
+    }
+
+    #[test]
+    fn each_operation_is_an_order() {
+        assert_eq!(directive(&[yes(sys::PMIX_SESSION_PAUSE)]), SessionDirective::Pause);
+        assert_eq!(directive(&[yes(sys::PMIX_SESSION_RESUME)]), SessionDirective::Resume);
+        assert_eq!(directive(&[yes(sys::PMIX_SESSION_TERMINATE)]), SessionDirective::Terminate);
+        assert_eq!(directive(&[yes(sys::PMIX_SESSION_SEP)]), SessionDirective::Separate);
+        assert_eq!(directive(&[Info::new(sys::PMIX_SESSION_SIGNAL, Value::I64(10))]), SessionDirective::Signal(10));
+        let time = Info::new(sys::PMIX_ALLOC_TIME, 60u32);
+        assert_eq!(directive(&[time, yes(sys::PMIX_SESSION_EXTEND)]), SessionDirective::Extend { seconds: 60 });
+    }
+
+    #[test]
+    fn a_session_is_named_by_its_number_and_all_by_the_highest() {
+        let session = |number| order(number, &[yes(sys::PMIX_SESSION_PAUSE)], &[]).unwrap().session;
+        assert_eq!((session(3), session(0), session(u32::MAX)), (Some(3), Some(0), None));
+    }
+
+    #[test]
+    fn one_operation_is_asked_for_no_more_and_no_less() {
+        assert_eq!(refused(&[]), Status::BAD_PARAM);
+        assert_eq!(refused(&[Info::new(sys::PMIX_SESSION_CTRL_ID, "x")]), Status::BAD_PARAM);
+        let [pause, resume] = [sys::PMIX_SESSION_PAUSE, sys::PMIX_SESSION_RESUME].map(yes);
+        let refusal = order(7, &[pause.clone(), resume], &[]).unwrap_err();
+        assert_eq!(refusal.status, Status::BAD_PARAM);
+        assert!(refusal.cause.contains("pmix.ssn.pause, pmix.ssn.resume"), "{}", refusal.cause);
+        assert_eq!(refused(&[pause.clone(), yes(sys::PMIX_SESSION_INSTANTIATE)]), Status::BAD_PARAM);
+        assert_eq!(refused(&[pause.clone(), pause.clone()]), Status::BAD_PARAM);
+        let not = Info::new(sys::PMIX_SESSION_RESUME, false);
+        assert_eq!(directive(&[not.clone(), pause]), SessionDirective::Pause, "what is false is not asked for");
+        assert_eq!(refused(&[not]), Status::BAD_PARAM);
+    }
+
+    #[test]
+    fn what_is_not_offered_is_refused_as_such() {
+        for key in NOT_OFFERED {
+            assert_eq!(refused(&[yes(key)]), Status::NOT_SUPPORTED, "{key:?}");
+        }
+        for key in NOT_WITH_ANY {
+            let with = Info::new(key, "n1");
+            assert_eq!(refused(&[yes(sys::PMIX_SESSION_PAUSE), with]), Status::NOT_SUPPORTED, "not all of it: {key:?}");
+        }
+    }
+
+    #[test]
+    fn values_that_make_no_sense_are_refused() {
+        assert_eq!(refused(&[Info::new(sys::PMIX_SESSION_PAUSE, "yes")]), Status::BAD_PARAM);
+        for signal in [Value::I64(0), Value::I64(-9), Value::I64(65), Value::Bool(true), Value::U64(u64::MAX)] {
+            assert_eq!(refused(&[Info::new(sys::PMIX_SESSION_SIGNAL, signal)]), Status::BAD_PARAM);
+        }
+        let extend = yes(sys::PMIX_SESSION_EXTEND);
+        assert_eq!(refused(std::slice::from_ref(&extend)), Status::BAD_PARAM);
+        for time in [Value::I64(0), Value::I64(-1), Value::U64(1 << 32), Value::from("soon")] {
+            assert_eq!(refused(&[extend.clone(), Info::new(sys::PMIX_ALLOC_TIME, time)]), Status::BAD_PARAM);
+        }
+    }
+
+    #[test]
+    fn what_is_insisted_on_is_obeyed_or_the_whole_is_refused() {
+        let name = |key: &CStr| key.to_str().unwrap().to_owned();
+        let pause = [yes(sys::PMIX_SESSION_PAUSE), Info::new(sys::PMIX_SESSION_CTRL_ID, "mine")];
+        assert!(order(7, &pause, &[name(sys::PMIX_SESSION_PAUSE), name(sys::PMIX_SESSION_CTRL_ID)]).is_ok());
+        let refusal = order(7, &pause, &["pmix.unheard.of".to_owned()]).unwrap_err();
+        assert_eq!(refusal.status, Status::NOT_SUPPORTED);
+        let time = name(sys::PMIX_ALLOC_TIME);
+        assert!(order(7, &pause, std::slice::from_ref(&time)).is_err(), "a pause has no length");
+        let extend = [yes(sys::PMIX_SESSION_EXTEND), Info::new(sys::PMIX_ALLOC_TIME, 5u32)];
+        assert!(order(7, &extend, &[time]).is_ok());
+    }
+}
