@@ -76,6 +76,13 @@ pub(crate) fn pmix_program(name: &str) -> Result<PathBuf> {
     compile("cc".into(), "pmix", name, &flags)
 }
 
+/// The release of the installed libpmix, from its first number on.
+pub(crate) fn libpmix_release() -> Option<String> {
+    let asked = Command::new("pkg-config").args(["--modversion", "pmix"]).output().ok()?;
+    let text = String::from_utf8(asked.stdout).ok()?.trim().to_owned();
+    (asked.status.success() && !text.is_empty()).then_some(text)
+}
+
 /// The Python with mpi4py of one of PyPI's MPIs.
 pub(crate) fn python(mpi: Mpi) -> Option<PathBuf> {
     let environment = match mpi {

@@ -15,6 +15,7 @@ mod machine;
 mod mpi;
 mod output;
 mod policies;
+mod sessions;
 mod spawn;
 mod streams;
 
@@ -83,6 +84,7 @@ fn all() -> Vec<Scenario> {
     all.extend(streams::all());
     all.extend(dvm::all());
     all.extend(elastic_pmix::all());
+    all.extend(sessions::all());
     // Last: they want a bed of another size.
     all.extend(elastic::all());
     all.extend(chaos::all());
