@@ -37,6 +37,8 @@ fn start(run: Run, around: &Surroundings) -> i32 {
         Err(error) => return command::refuse(NAME, &error.to_string(), &error.next_step()),
     };
     frame::print_warnings(NAME, &prepared.warnings);
+    // In front of `--display allocation`, whose own lines are the field's to the letter.
+    prepared.origin.iter().for_each(|origin| frame::print(&format!("{NAME}: {origin}\n")));
     let pictures = match Pictures::new(prepared.pictures.clone()) {
         Ok(pictures) => pictures,
         Err(complaint) => return command::refuse(NAME, &complaint, pictures::NEXT),

@@ -4,13 +4,14 @@
 mod files;
 mod grow;
 mod hosts;
+mod managed;
 mod places;
 
 use std::path::Path;
 
 use ferrite_map::topology_file::{self, TopologyFileError};
 use ferrite_map::{CpuListError, restrict};
-use ferrite_rm::{Allocation, AllocationError, HostfileError, ParamError, Params, PlacesError, Source};
+use ferrite_rm::{Allocation, AllocationError, DiscoveryError, HostfileError, ParamError, Params, PlacesError, Source};
 use ferrite_types::{EnvOp, JobSpec, StdinTarget, Topology};
 use ferrite_wire::GrowRequest;
 use ferrite_wire::control::Submission;
@@ -50,6 +51,8 @@ pub struct Prepared {
     pub signals: Vec<i32>,
     /// Remarks.
     pub warnings: Vec<String>,
+    /// Where the nodes come from, if they are to be shown and a resource manager granted them.
+    pub origin: Option<String>,
 }
 
 /// Everything that a client needs before it looks for its DVM.
@@ -130,6 +133,9 @@ pub enum SetupError {
     /// A parameter that cannot be used.
     #[error(transparent)]
     Param(#[from] ParamError),
+    /// A resource manager's job whose nodes are not known.
+    #[error(transparent)]
+    Discovery(#[from] DiscoveryError),
     /// No nodes.
     #[error(transparent)]
     Allocation(#[from] AllocationError),
@@ -148,6 +154,7 @@ impl SetupError {
                 with --prtemca hwloc_use_topo_file NAME.xml; nothing was started."
                 .to_owned(),
             SetupError::Simulated => "See the map with prterun --rtos donotlaunch --display map, or remove the parameter.".to_owned(),
+            SetupError::Discovery(error) => error.next_step(),
             SetupError::File { next, .. } => (*next).to_owned(),
             SetupError::Param(_) => {
                 "Parameters come from --prtemca, PRTE_MCA_* of the environment, and the parameter files (prterun --help parameters)."
@@ -177,7 +184,8 @@ pub fn prepare(mut run: Run, around: &Surroundings) -> Result<Prepared, SetupErr
         default_hostfile: run.default_hostfile.as_deref(),
         added: &added,
     };
-    let allocation = places.allocate(&params, around)?;
+    let granted = places.granted(&params, around)?;
+    let allocation = places.allocate(granted.as_ref(), &params, around)?;
     if allocation.source == Source::Simulated && !run.spec.options.do_not_launch {
         return Err(SetupError::Simulated);
     }
@@ -192,6 +200,7 @@ pub fn prepare(mut run: Run, around: &Surroundings) -> Result<Prepared, SetupErr
         signals: run.forward_signals.unwrap_or_else(forwardable_signals),
         params: list(&params),
         pictures: run.pictures.iter().map(|picture| in_place(picture, around)).collect(),
+        origin: granted.filter(|_| run.spec.display.allocation).map(|granted| managed::origin(&granted)),
         spec: run.spec,
         allocation,
         topology,
@@ -275,7 +284,8 @@ pub fn prepare_dvm(run: &PrteRun, around: &Surroundings) -> Result<DvmSetup, Set
         default_hostfile: run.default_hostfile.as_deref(),
         added: &[],
     };
-    let allocation = places.allocate(&params, around)?;
+    let granted = places.granted(&params, around)?;
+    let allocation = places.allocate(granted.as_ref(), &params, around)?;
     if allocation.source == Source::Simulated {
         return Err(SetupError::Simulated);
     }

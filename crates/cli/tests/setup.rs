@@ -265,3 +265,68 @@ fn a_topology_file_is_read_before_anything_starts() {
         .join("\n")
     );
 }
+
+const SALLOC: [(&str, &str); 4] = [
+    ("SLURM_JOB_ID", "4711"),
+    ("SLURM_NODELIST", "n[08-10]"),
+    ("SLURM_TASKS_PER_NODE", "2(x2),1"),
+    ("SLURM_JOB_CPUS_PER_NODE", "16(x3)"),
+];
+
+#[test]
+fn in_a_job_of_slurm_its_nodes_are_the_allocation_without_an_option() {
+    let mut place = Place::new();
+    SALLOC.iter().for_each(|(name, value)| place.set(name, value));
+    place.write("etc/prte-default-hostfile", "site\n");
+    let slots = |line: &str| -> Vec<SlotCount> {
+        place.prepare(line).unwrap().allocation.nodes.iter().map(|node| node.slots).collect()
+    };
+    let prepared =
+        place.prepare("--rtos donotlaunch --prtemca prte_allocation_required 1 --display allocation ./a").unwrap();
+    assert_eq!(names(&prepared), ["n08", "n09", "n10"]);
+    assert_eq!(slots("./a"), [2, 2, 1].map(SlotCount::Given));
+    assert_eq!(slots("--prtemca ras_slurm_use_entire_allocation 1 ./a"), [16; 3].map(SlotCount::Given));
+    assert_eq!(
+        prepared.origin.as_deref(),
+        Some("the nodes are those of Slurm job 4711 (from SLURM_NODELIST, SLURM_TASKS_PER_NODE)")
+    );
+    assert_eq!(place.prepare("./a").unwrap().origin, None);
+    assert_eq!(place.prepare("--host n09 ./a").unwrap().allocation.needed, [1]);
+    assert_eq!(names(&place.prepare("--prtemca ras ^slurm ./a").unwrap()), ["site"]);
+    assert_eq!(names(&place.prepare("--prtemca ras hosts --host n77 ./a").unwrap()), ["n77"]);
+    let made_up = "--prtemca ras_simulator_num_nodes 1 --rtos donotlaunch ./a";
+    assert_eq!(names(&place.prepare(made_up).unwrap()), ["nodeA0"]);
+}
+
+#[test]
+fn what_a_managers_job_does_not_allow_or_does_not_say_is_one_message() {
+    let mut place = Place::new();
+    SALLOC.iter().for_each(|(name, value)| place.set(name, value));
+    place.write("work/hosts", "n08\nn11 slots=4\n");
+    let mut told: Vec<String> =
+        ["--host n11 ./a", "--hostfile hosts ./a", "--add-host n11 ./a", "--prtemca ras slrum ./a"]
+            .map(|line| place.told(line))
+            .into();
+    place.set("SLURM_TASKS_PER_NODE", "2(x2)");
+    told.push(place.told("./a"));
+    place.set("PBS_JOBID", "7.head");
+    let file = place.dir.path().join("nodes").display().to_string();
+    place.set("PBS_NODEFILE", &file);
+    told.push(place.told("./a"));
+    place.set("FLUX_URI", "local:///tmp/flux/local-0");
+    told.push(place.told("./a"));
+    place.write("work/hosts", "n1\n");
+    assert_eq!(names(&place.prepare("--hostfile hosts ./a").unwrap()), ["n1"]);
+    insta::assert_snapshot!(told.join("\n"));
+}
+
+#[test]
+fn the_file_that_a_manager_names_is_read() {
+    let mut place = Place::new();
+    let file = place.write("nodes", "n2\nn2\nn1\n").display().to_string();
+    place.set("PBS_JOBID", "7.head");
+    place.set("PBS_NODEFILE", &file);
+    let allocation = place.prepare("./a").unwrap().allocation;
+    assert_eq!(allocation.nodes.iter().map(|node| node.slots).collect::<Vec<_>>(), [2, 1].map(SlotCount::Given));
+    assert_eq!(allocation.source, Source::Managed { manager: ferrite_rm::Manager::Pbs, job: "7.head".to_owned() });
+}

@@ -1,6 +1,8 @@
-//! Which machines a DVM may use when no scheduler says so: hostfile, `--host`, the hosts of rankfiles
-//! and sequences, default hostfile, or this machine alone. A hostfile defines, `--host` filters; alone, `--host` defines.
-//! Called once, by the command line, before anything is launched.
+//! Which machines a DVM may use: those of a resource manager's job; where there is none, hostfile, `--host`, the hosts of
+//! rankfiles and sequences, default hostfile, or this machine alone. A hostfile defines, `--host` filters; alone, `--host` defines; in
+//! a manager's job both filter. Called once, by the command line, before anything is launched.
+
+mod managed;
 
 use std::collections::BTreeSet;
 
@@ -10,6 +12,7 @@ use thiserror::Error;
 use crate::added::Added;
 use crate::hostfile::{Hostfile, LARGEST};
 use crate::hostlist::{HostItem, HostList, ItemSlots};
+use crate::managers::{ManagedAllocation, Manager};
 use crate::name::{NameIndex, ThisMachine, is_loopback};
 
 /// Where an allocation comes from.
@@ -19,6 +22,13 @@ pub enum Source {
     Hostfile(Vec<String>),
     /// `--host`.
     Hosts,
+    /// The job of a resource manager.
+    Managed {
+        /// Whose.
+        manager: Manager,
+        /// Its id.
+        job: String,
+    },
     /// Rankfiles and sequences, by file name.
     Places(Vec<String>),
     /// `ras_simulator_num_nodes`: nodes that do not exist.
@@ -61,7 +71,7 @@ pub struct AppHosts<'a> {
     pub hosts: Option<&'a HostList>,
 }
 
-/// All that an unmanaged allocation is made from.
+/// All that an allocation is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct Sources<'a> {
     /// One per app context; one alone for a DVM without a job.
@@ -70,6 +80,8 @@ pub struct Sources<'a> {
     pub places: &'a [Hostfile],
     /// Nodes that are made up, if any are: then there are no others.
     pub simulated: &'a [HostEntry],
+    /// What a resource manager granted, if we are in a job of one: there are no others, and hostfiles filter.
+    pub managed: Option<&'a ManagedAllocation>,
     /// The default hostfile, if there is one.
     pub default_hostfile: Option<&'a Hostfile>,
     /// `--add-host` and `--add-hostfile`: on top, wherever the others come from.
@@ -121,6 +133,43 @@ pub enum AllocationError {
         /// The obstacle.
         why: &'static str,
     },
+    /// A host that the manager's job does not have.
+    #[error(
+        "host {host} of {by} is not in the allocation of {place}, which has: {known}; leave it out, or ask {manager} for a job that has it"
+    )]
+    BeyondManaged {
+        /// The host.
+        host: String,
+        /// `--host`, or the file.
+        by: String,
+        /// `Slurm job 7`.
+        place: String,
+        /// What is there.
+        known: String,
+        /// Who could give more.
+        manager: Manager,
+    },
+    /// Lists that have no node in common, or exclude all.
+    #[error("no node of {place}, which has: {known}, is left by --hostfile and --host; name some that both lists have")]
+    NoneLeftOfManaged {
+        /// `Slurm job 7`.
+        place: String,
+        /// What is there.
+        known: String,
+    },
+    /// `--add-host` in a manager's job (`add-host-managed`).
+    #[error(
+        "host {host} cannot be added: the nodes are those of {place}, and only {manager} can give more; leave out --add-host and \
+         --add-hostfile, or do not look for a manager (--prtemca ras hosts)"
+    )]
+    AddedToManaged {
+        /// The host.
+        host: String,
+        /// `Slurm job 7`.
+        place: String,
+        /// Who could give more.
+        manager: Manager,
+    },
     /// `prte_allocation_required`.
     #[error("an allocation is required (prte_allocation_required), but no hosts are given; use --hostfile or --host")]
     Required,
@@ -131,6 +180,9 @@ pub enum AllocationError {
 /// # Errors
 /// A host that is asked for and is not there, or nothing being left.
 pub fn allocate(from: &Sources<'_>) -> Result<Allocation, AllocationError> {
+    if let Some(granted) = from.managed.filter(|_| from.simulated.is_empty()) {
+        return managed::allocate(granted, from);
+    }
     let (mut pool, source) = define(from)?;
     for hosts in from.apps.iter().filter_map(|app| app.hosts) {
         pool.adjust(hosts)?;
@@ -361,7 +413,7 @@ fn needed(pool: &Pool<'_>, from: &Sources<'_>, source: &Source) -> Result<Vec<us
         Source::Places(files) => files.join(", "),
         Source::DefaultHostfile(file) => format!("the default hostfile {file}"),
         Source::Simulated => "the simulated allocation".to_owned(),
-        Source::ThisMachine => "the allocation".to_owned(),
+        Source::Managed { .. } | Source::ThisMachine => "the allocation".to_owned(),
     };
     let mut wanted = vec![false; pool.nodes.len()];
     let mut everything = from.apps.is_empty();
@@ -435,6 +487,7 @@ mod tests {
             let sources = Sources {
                 apps: &[app],
                 simulated: &[],
+                managed: None,
                 places: &places,
                 default_hostfile: Some(&default),
                 added: &[],
@@ -462,6 +515,7 @@ mod tests {
             apps: &apps,
             places: &[],
             simulated: &[],
+            managed: None,
             default_hostfile: default.as_ref(),
             added: &[],
             this: &this(),
@@ -551,6 +605,7 @@ mod tests {
             apps,
             places: &[],
             simulated: &[],
+            managed: None,
             default_hostfile: None,
             added,
             this: &THIS,

@@ -1,4 +1,4 @@
-//! Allocations and launchers as text: hostfile and `--host` to nodes, nodes to the argv that starts
+//! Allocations and launchers as text: hostfile, `--host` and the words of resource managers to nodes, nodes to the argv that starts
 //! daemons, `name = value` to parameters. Called by `cli` and `driver` (which read files and the
 //! environment) and by `core` (which selects nodes for a job). Nothing runs here and nothing is read.
 
@@ -7,6 +7,7 @@ pub mod allocation;
 pub mod hostfile;
 pub mod hostlist;
 pub mod launcher;
+pub mod managers;
 pub mod name;
 pub mod params;
 pub mod places;
@@ -19,6 +20,7 @@ pub use allocation::{Allocation, AllocationError, AppHosts, Source, Sources, all
 pub use hostfile::{Hostfile, HostfileError};
 pub use hostlist::{HostList, HostListError};
 pub use launcher::{DaemonCommand, LaunchError, Launcher, SshOptions, daemon_command};
+pub use managers::{DiscoveryError, ManagedAllocation, Manager};
 pub use name::ThisMachine;
 pub use params::{ParamError, Params};
 pub use places::PlacesError;

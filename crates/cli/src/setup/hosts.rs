@@ -1,13 +1,13 @@
-//! Which nodes there are: hostfiles and host lists of the line, default ones, this machine.
+//! Which nodes there are: those of a resource manager, hostfiles and host lists of the line, default ones, this machine.
 
 use ferrite_rm::{
-    Added, Allocation, AppHosts, HostList, Hostfile, Params, Sources, ThisMachine, allocate, hostfile, hostlist,
-    simulated,
+    Added, Allocation, AppHosts, HostList, Hostfile, ManagedAllocation, Params, Sources, ThisMachine, allocate,
+    hostfile, hostlist, simulated,
 };
 use ferrite_types::{HostEntry, HostRef, HostSelection, SlotCount};
 
-use super::SetupError;
 use super::files::{read, read_if_there};
+use super::{SetupError, managed};
 use crate::args::{AppPlace, Run, UsageError};
 use crate::machine::{Surroundings, addresses};
 
@@ -48,8 +48,30 @@ pub(super) struct Places<'a> {
 }
 
 impl Places<'_> {
-    pub(super) fn allocate(&self, params: &Params, around: &Surroundings) -> Result<Allocation, SetupError> {
-        let silent = self.run.iter().all(|app| app.hostfile.is_none() && app.hosts.is_none());
+    /// True when the line names no hosts.
+    fn silent(&self) -> bool {
+        self.run.iter().all(|app| app.hostfile.is_none() && app.hosts.is_none())
+    }
+
+    /// What a resource manager granted, if this is a job of one.
+    pub(super) fn granted(
+        &self,
+        params: &Params,
+        around: &Surroundings,
+    ) -> Result<Option<ManagedAllocation>, SetupError> {
+        match simulated(params)?.is_empty() {
+            true => managed::granted(params, !self.silent(), around),
+            false => Ok(None),
+        }
+    }
+
+    pub(super) fn allocate(
+        &self,
+        granted: Option<&ManagedAllocation>,
+        params: &Params,
+        around: &Surroundings,
+    ) -> Result<Allocation, SetupError> {
+        let silent = self.silent();
         let default_hosts = default_dash_host(params, silent)?;
         let apps: Vec<AppHosts<'_>> = self
             .hostfiles
@@ -65,6 +87,7 @@ impl Places<'_> {
             apps: &apps,
             places: self.places,
             simulated: &simulated(params)?,
+            managed: granted,
             default_hostfile: default_hostfile.as_ref(),
             added: self.added,
             this: &this_machine(silent, around),

@@ -256,6 +256,12 @@ pub const KNOWN: &[Known] = &[
     known("prte_tmpdir_local_base", Kind::Text, None, "prte_tmpdir_base of the head's node only"),
     known("prte_tmpdir_remote_base", Kind::Text, None, "prte_tmpdir_base of all other nodes"),
     known("rankby", Kind::Text, None, "default of --rank-by"),
+    known(
+        "ras",
+        Kind::Text,
+        None,
+        "resource managers that are looked for, as slurm,pbs; ^slurm = all but these; hosts = none",
+    ),
     known("ras_base_verbose", VERBOSITY, Some("0"), "how much is told of the allocation"),
     known(
         "ras_simulator_max_slots",
@@ -274,6 +280,12 @@ pub const KNOWN: &[Known] = &[
         Kind::Text,
         None,
         "slots of the nodes of each group that is made up; unset = their cores",
+    ),
+    known(
+        "ras_slurm_use_entire_allocation",
+        Kind::Flag,
+        Some("false"),
+        "in a job of Slurm all processors of its nodes are slots, not only those of its tasks",
     ),
     known("relm_base_cache_max_count", COUNT, Some("30"), "accepted; broadcasts are kept until everyone has them"),
     known("relm_base_cache_ms", MILLIS, Some("500"), "accepted; broadcasts are kept until everyone has them"),

@@ -1,0 +1,134 @@
+//! Why the nodes of a manager's job are not known.
+
+use thiserror::Error;
+
+use super::Manager;
+use super::nodelist::MOST_NODES;
+use crate::hostfile::LARGEST;
+use crate::name::BadName;
+
+/// Why there is no allocation of a manager.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum DiscoveryError {
+    /// A variable that the manager always sets is not there.
+    #[error("this is inside a job of {manager}, but {variable} is not set, so the nodes of the job are not known")]
+    Missing {
+        /// Whose job.
+        manager: Manager,
+        /// The variable, or several with `or`.
+        variable: String,
+    },
+    /// Something that cannot be understood, or contradicts something else.
+    #[error("the nodes of this job of {manager} are not known: {place}: {flaw}")]
+    Flawed {
+        /// Whose job.
+        manager: Manager,
+        /// The variable, or the file with its line.
+        place: String,
+        /// What is wrong there.
+        flaw: Flaw,
+    },
+    /// The manager tells its nodes to its own commands only.
+    #[error("this is inside a job of {manager}, whose variables do not name the nodes")]
+    Unsaid {
+        /// Whose job.
+        manager: Manager,
+    },
+}
+
+/// What is wrong at one place.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Flaw {
+    /// Not the name of a host.
+    #[error(transparent)]
+    Name(#[from] BadName),
+    /// No number where one belongs.
+    #[error("{text:?} is not {wanted}")]
+    NotANumber {
+        /// What is there.
+        text: String,
+        /// What belongs there.
+        wanted: &'static str,
+    },
+    /// A list with a bracket too many or too few.
+    #[error("the brackets in {0:?} are too many or do not match")]
+    Bracket(String),
+    /// `4-x`, `9-1`.
+    #[error("{0:?} is not a range of numbers, as 01-16")]
+    Range(String),
+    /// More nodes than any machine has.
+    #[error("these are more than {MOST_NODES} nodes")]
+    TooManyNodes,
+    /// More slots than a node can have.
+    #[error("the slots of {0} add up to more than {LARGEST}")]
+    TooManySlots(String),
+    /// No list of nodes is that long.
+    #[error("{0} bytes are too long for it")]
+    TooLong(usize),
+    /// Something that is no text.
+    #[error("the character {0:?} does not belong there")]
+    Control(char),
+    /// One list of nodes, another number of counts.
+    #[error("it has counts for {counts} nodes, but {list} names {nodes}")]
+    Mismatch {
+        /// Counts.
+        counts: u64,
+        /// The list of nodes.
+        list: &'static str,
+        /// Nodes.
+        nodes: usize,
+    },
+    /// A host without its slots.
+    #[error("{0:?} has no number of slots after it")]
+    NoCount(String),
+    /// Empty.
+    #[error("it names no node")]
+    NoNodes,
+    /// Read by nobody.
+    #[error("the file was not read")]
+    NotRead,
+}
+
+impl Flaw {
+    pub(super) fn number(text: &str, wanted: &'static str) -> Flaw {
+        Flaw::NotANumber { text: shown(text), wanted }
+    }
+}
+
+impl DiscoveryError {
+    /// Whose job it is.
+    #[must_use]
+    pub fn manager(&self) -> Manager {
+        match self {
+            DiscoveryError::Missing { manager, .. }
+            | DiscoveryError::Flawed { manager, .. }
+            | DiscoveryError::Unsaid { manager } => *manager,
+        }
+    }
+
+    /// What the user can do about it.
+    #[must_use]
+    pub fn next_step(&self) -> String {
+        match self {
+            DiscoveryError::Unsaid { .. } => {
+                "Give them: `flux hostlist --expand --delimiter='\\n' local > FILE` writes them \
+                to a file, and --hostfile FILE takes them from it. Nothing was started."
+                    .to_owned()
+            }
+            _ => format!(
+                "Run this in a shell or script that {} started, or name the nodes yourself: --prtemca ras hosts --hostfile \
+                 FILE. Nothing was started.",
+                self.manager()
+            ),
+        }
+    }
+}
+
+/// The beginning of a text that somebody else wrote.
+pub(super) fn shown(text: &str) -> String {
+    const MOST: usize = 60;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,183 @@
+//! The nodes that a resource manager granted: from the variables of a batch job, and the text of the file that one of them
+//! names, to a list with slots. Called by the command line, which reads that file. Nothing here asks a manager for anything, and
+//! nothing is guessed: what a manager does not say, or says twice and differently, is a refusal.
+
+mod counts;
+mod error;
+mod flux;
+mod gridengine;
+mod lsf;
+mod nodelist;
+mod nodes;
+mod pals;
+mod pbs;
+mod reader;
+mod selection;
+mod slurm;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use ferrite_types::HostEntry;
+
+pub use error::{DiscoveryError, Flaw};
+pub use selection::Selection;
+
+use reader::Reader;
+
+/// An environment.
+pub type Variables = BTreeMap<String, String>;
+
+/// Resource managers that are known by what they say to a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Manager {
+    /// The Parallel Application Launch Service of HPE Cray, inside a job of PBS.
+    Pals,
+    /// Flux.
+    Flux,
+    /// PBS Pro, `OpenPBS`, Torque.
+    Pbs,
+    /// Grid Engine and its descendants.
+    GridEngine,
+    /// LSF.
+    Lsf,
+    /// Slurm.
+    Slurm,
+}
+
+/// A file that is to be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The variable that names it.
+    pub variable: &'static str,
+    /// Its path; it may be relative to the current directory.
+    pub path: String,
+}
+
+/// A file that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileText {
+    /// As it was wanted.
+    pub wanted: Wanted,
+    /// What is in it.
+    pub text: String,
+}
+
+/// All that a manager said.
+#[derive(Clone, Copy, Debug)]
+pub struct Said<'a> {
+    /// The environment.
+    pub variables: &'a Variables,
+    /// The file of [`Manager::file`], if it wanted one.
+    pub file: Option<&'a FileText>,
+    /// `ras_slurm_use_entire_allocation`: all processors of the nodes count, not only those of the tasks.
+    pub entire: bool,
+}
+
+/// When a job of a manager ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeLimit {
+    /// At this time, in seconds since 1970.
+    EndsAt(u64),
+    /// This many seconds after its start, which the manager does not tell.
+    Lasts(u64),
+}
+
+/// The nodes of a job of a manager.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ManagedAllocation {
+    /// Whose job it is.
+    pub manager: Manager,
+    /// The job, in the manager's words.
+    pub job: String,
+    /// In the manager's order, each with its slots.
+    pub nodes: Vec<HostEntry>,
+    /// `None` = the manager does not tell.
+    pub time_limit: Option<TimeLimit>,
+    /// What said it: variables, and files by name.
+    pub said_by: String,
+}
+
+impl Manager {
+    /// In the order in which they are asked; the first that is seen counts. PALS and Flux live inside a job of another manager
+    /// and know better which part of it is meant; the others are in the order of the field's priorities.
+    pub const ALL: [Manager; 6] =
+        [Manager::Pals, Manager::Flux, Manager::Pbs, Manager::GridEngine, Manager::Lsf, Manager::Slurm];
+
+    /// The manager that this environment is of.
+    #[must_use]
+    pub fn of(variables: &Variables, selection: &Selection) -> Option<Manager> {
+        Manager::ALL.into_iter().find(|manager| selection.admits(*manager) && manager.is_seen(variables))
+    }
+
+    /// Its word in the parameter `ras`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Manager::Pals => "pals",
+            Manager::Flux => "flux",
+            Manager::Pbs => "pbs",
+            Manager::GridEngine => "gridengine",
+            Manager::Lsf => "lsf",
+            Manager::Slurm => "slurm",
+        }
+    }
+
+    fn is_seen(self, variables: &Variables) -> bool {
+        let set = |name: &&str| variables.get(*name).is_some_and(|value| !value.is_empty());
+        match self {
+            Manager::Pals => pals::SIGNS.iter().any(set),
+            Manager::Flux => flux::SIGNS.iter().any(set),
+            Manager::Pbs => set(&"PBS_JOBID"),
+            // `JOB_ID` alone is a name that anybody may use.
+            Manager::GridEngine => set(&"JOB_ID") && set(&"PE_HOSTFILE"),
+            Manager::Lsf => set(&"LSB_JOBID"),
+            Manager::Slurm => slurm::JOB.iter().any(set),
+        }
+    }
+
+    /// The file that has to be read before [`Manager::discover`].
+    ///
+    /// # Errors
+    /// A variable whose value is no path.
+    pub fn file(self, variables: &Variables) -> Result<Option<Wanted>, DiscoveryError> {
+        let reader = Reader { manager: self, said: Said { variables, file: None, entire: false } };
+        match self {
+            Manager::Pals | Manager::Pbs => reader.wanted(&[pbs::FILE]),
+            Manager::GridEngine => reader.wanted(&[gridengine::FILE]),
+            Manager::Lsf => lsf::file(&reader),
+            Manager::Flux | Manager::Slurm => Ok(None),
+        }
+    }
+
+    /// The nodes.
+    ///
+    /// # Errors
+    /// What is missing, wrong, or in contradiction, and where.
+    pub fn discover(self, said: Said<'_>) -> Result<ManagedAllocation, DiscoveryError> {
+        let reader = Reader { manager: self, said };
+        match self {
+            Manager::Pals => pals::discover(&reader),
+            Manager::Flux => Err(flux::refusal()),
+            Manager::Pbs => pbs::discover(&reader, &pbs::JOB),
+            Manager::GridEngine => gridengine::discover(&reader),
+            Manager::Lsf => lsf::discover(&reader),
+            Manager::Slurm => slurm::discover(&reader),
+        }
+    }
+}
+
+impl fmt::Display for Manager {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Manager::Pals => "PALS",
+            Manager::Flux => "Flux",
+            Manager::Pbs => "PBS",
+            Manager::GridEngine => "Grid Engine",
+            Manager::Lsf => "LSF",
+            Manager::Slurm => "Slurm",
+        })
+    }
+}

@@ -1,0 +1,47 @@
+//! Which managers are looked for: parameter `ras`, `slurm,pbs` for these or `^slurm,pbs` for all but these.
+
+use super::Manager;
+use crate::params::{ParamError, Params};
+
+/// Other words of the field's lists. None of them is a manager, so a list of them alone turns all managers off.
+const OTHERS: [&str; 5] = ["hosts", "simulator", "testrm", "bootstrap", "pmix"];
+
+/// The managers that are looked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    words: Vec<String>,
+    /// The words are those that are left out.
+    excludes: bool,
+}
+
+impl Selection {
+    /// What the parameter says; all managers when it says nothing.
+    ///
+    /// # Errors
+    /// A word that is none of the field's.
+    pub fn of(params: &Params) -> Result<Selection, ParamError> {
+        let text = params.text("ras")?.unwrap_or_default().trim();
+        let (excludes, list) = text.strip_prefix('^').map_or((text.is_empty(), text), |list| (true, list));
+        let words: Vec<String> =
+            list.split(',').map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect();
+        let known = |word: &String| {
+            OTHERS.contains(&word.as_str()) || Manager::ALL.iter().any(|manager| manager.word() == word)
+        };
+        match words.iter().all(known) && (excludes || !words.is_empty()) {
+            true => Ok(Selection { words, excludes }),
+            false => Err(ParamError::BadValue {
+                name: "ras".to_owned(),
+                value: text.to_owned(),
+                allowed: "a list of hosts, slurm, pbs, pals, lsf, gridengine and flux, with ^ in front of it to leave them out"
+                    .to_owned(),
+            }),
+        }
+    }
+
+    /// True when this manager is looked for. The field has no word for PALS: its nodes are those of PBS.
+    #[must_use]
+    pub fn admits(&self, manager: Manager) -> bool {
+        let named = |word: &String| word == manager.word() || (manager == Manager::Pals && word == "pbs");
+        self.words.is_empty() || self.words.iter().any(named) != self.excludes
+    }
+}
