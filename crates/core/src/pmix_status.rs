@@ -24,6 +24,8 @@ pub(crate) const PMIX_ERR_JOB_TERM_WO_SYNC: i32 = -185;
 pub(crate) const PMIX_ERR_LOST_CONNECTION: i32 = -61;
 /// No such thing.
 pub(crate) const PMIX_ERR_NOT_FOUND: i32 = -46;
+/// Not here.
+pub(crate) const PMIX_ERR_NOT_SUPPORTED: i32 = -47;
 /// It is for others.
 pub(crate) const PMIX_ERR_NO_PERMISSIONS: i32 = -23;
 /// There is not so much of it.

@@ -5,6 +5,7 @@ mod common;
 
 use common::{Cluster, job};
 use ferrite_core::{Input, PmixCall, PmixEffect, PmixToken, RequestId, Timer};
+use ferrite_rm::{Manager, Source};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, Submission};
 use ferrite_wire::{AddedHost, GrowRequest, Resize, ResizeOutcome, ResizeRequest, ShrinkRequest, SlotChange};
@@ -264,6 +265,21 @@ fn nothing_to_do_is_said_at_once_and_opens_no_campaign() {
     ask_shrink(&mut dvm, 5, &["n1"]);
     assert_eq!(*outcome(&dvm, 5), ResizeOutcome::Unchanged);
     assert!(!dvm.transitions.iter().any(|step| step.starts_with("shrink 4")), "{:?}", dvm.transitions);
+}
+
+#[test]
+fn the_nodes_of_a_resource_manager_are_not_added_to() {
+    let mut config = Cluster::config(2, ELASTIC, true);
+    config.allocation.source = Source::Managed { manager: Manager::Slurm, job: "7".to_owned() };
+    let mut dvm = Cluster::of(config);
+    dvm.input(DaemonRank::HEAD, Input::Start);
+    dvm.run();
+    ask_grow(&mut dvm, 1, &["n5"]);
+    assert_eq!(refused_with(&dvm, 1), -47);
+    let host = AddedHost { slots: SlotChange::Set(9), ..added("n1") };
+    let request = GrowRequest { hosts: vec![host], wait: true, ..GrowRequest::default() };
+    dvm.ask(2, Request::Resize(Box::new(ResizeRequest::Grow(request))));
+    assert_eq!(refused_with(&dvm, 2), -47);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ferrite_map::DefaultSlots;
-use ferrite_rm::name;
+use ferrite_rm::{Source, name};
 use ferrite_types::{
     CampaignId, CampaignKind, CampaignStep, DaemonRank, Duration, HostEntry, HostRef, NodeId, NodeRecord, RankSet,
     Topology,
@@ -22,7 +22,7 @@ use crate::cx::{Cx, Outgoing, Purpose};
 use crate::launches::TicketBase;
 use crate::pmix_status::{
     PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_FAILED_TO_LAUNCH, PMIX_ERR_LOST_CONNECTION, PMIX_ERR_NO_PERMISSIONS,
-    PMIX_ERR_NOT_FOUND, PMIX_ERR_OUT_OF_RESOURCE, PMIX_ERR_TIMEOUT,
+    PMIX_ERR_NOT_FOUND, PMIX_ERR_NOT_SUPPORTED, PMIX_ERR_OUT_OF_RESOURCE, PMIX_ERR_TIMEOUT,
 };
 
 /// Daemons of a campaign that failed and do not hang up are given up after this time (milliseconds).
@@ -99,6 +99,7 @@ impl Head {
             return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
         }
         let known = self.find_node(&host.name);
+        self.check_not_managed(added, known)?;
         let has = known.map_or(0, |node| self.record(node).slots);
         let known_size = known.is_some_and(|node| self.record(node).daemon.is_some());
         if let SlotChange::Adjust(by) = added.slots
@@ -109,6 +110,21 @@ impl Head {
             return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
         }
         Ok(Wanted { at: known.map_or(Place::New(host), Place::Known), slots: added.slots })
+    }
+
+    /// What a resource manager granted is neither more nor other than that; its nodes without a daemon may be named.
+    fn check_not_managed(&self, added: &AddedHost, known: Option<NodeId>) -> Result<(), Trouble> {
+        let Source::Managed { manager, job } = &self.config.allocation.source else { return Ok(()) };
+        if known.is_some() && added.slots == SlotChange::Unstated {
+            return Ok(());
+        }
+        let what = if known.is_some() { "have other slots" } else { "be added" };
+        let cause = format!(
+            "Host {} cannot {what}: the nodes of this DVM are those of {manager} job {job}, and only {manager} can change them. \
+             A DVM that is started with --prtemca ras hosts can have others.",
+            added.host.name
+        );
+        Err(Trouble::new(PMIX_ERR_NOT_SUPPORTED, cause))
     }
 
     fn same_host(&self, a: &str, b: &str) -> bool {
