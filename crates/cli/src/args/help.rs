@@ -93,8 +93,9 @@ const TOPICS: &[Topic] = &[
 ];
 
 const HOSTS: &str = "\
-Where a job may run comes from, in this order: --hostfile (filtered by --host), --host alone, the
-hosts of a rankfile or sequence (see mapping), the default hostfile, this machine.
+Where a job may run comes from, in this order: the resource manager whose job this is (--hostfile and
+--host filter its nodes; --prtemca ras hosts looks for none), --hostfile (filtered by --host), --host
+alone, the hosts of a rankfile or sequence (see mapping), the default hostfile, this machine.
 
   --host n0,n1:4,n2:*       n0: one slot, or all of it when a hostfile names it; n1: four; n2: all
   --host +n2                the third node of the allocation (they count from 0)
