@@ -346,11 +346,12 @@ impl Head {
             }
         }
         for (parent, children) in below {
-            match parent {
-                // Nobody is linked to it yet but the head.
-                parent if come.contains(parent) => cx.direct(parent, Message::Adopt(children)),
-                parent => cx.send(parent, Message::Adopt(children)),
+            if come.contains(parent) {
+                // At first nobody is linked to it but the head: over that link it hears of them soonest. But when its own parent is
+                // quicker with the wireup, it closes the link and what is on it is lost; so it gets the same again, by the tree.
+                cx.direct(parent, Message::Adopt(children.clone()));
             }
+            cx.send(parent, Message::Adopt(children));
         }
     }
 
