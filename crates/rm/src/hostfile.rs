@@ -358,6 +358,7 @@ impl Settings {
             max_slots: self.max_slots,
             user: user.or(self.user),
             port: self.port.and_then(|p| u16::try_from(p).ok()),
+            rm_job: None,
         }))
     }
 

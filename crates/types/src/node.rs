@@ -29,13 +29,22 @@ pub struct HostEntry {
     pub user: Option<String>,
     /// Port for the launcher.
     pub port: Option<u16>,
+    /// The resource manager's job that grants it, in the manager's words; `None` = nobody had to.
+    pub rm_job: Option<String>,
 }
 
 impl HostEntry {
     /// A host of that name with nothing else said of it.
     #[must_use]
     pub fn named(name: &str) -> HostEntry {
-        HostEntry { name: name.to_owned(), slots: SlotCount::FromCores, max_slots: None, user: None, port: None }
+        HostEntry {
+            name: name.to_owned(),
+            slots: SlotCount::FromCores,
+            max_slots: None,
+            user: None,
+            port: None,
+            rm_job: None,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! In a job of a resource manager: its nodes are the allocation, hostfiles and `--host` choose among them, and nothing goes beyond.
 //! A default hostfile is that of a machine without a manager, and is not looked at.
 
-use ferrite_types::HostRef;
+use ferrite_types::{HostEntry, HostRef};
 
 use super::{Allocation, AllocationError, AppHosts, Pool, Source, Sources, added};
 use crate::hostfile::Hostfile;
@@ -19,7 +19,7 @@ pub(super) fn allocate(granted: &ManagedAllocation, from: &Sources<'_>) -> Resul
         // Two names of one machine are one node.
         match pool.position(&node.name) {
             Some(at) => pool.nodes[at].slots = added(pool.nodes[at].slots, node.slots),
-            None => pool.push(node.clone()),
+            None => pool.push(HostEntry { rm_job: Some(granted.job.clone()), ..node.clone() }),
         }
     }
     let filter = Filter { granted, place, pool: &pool };
