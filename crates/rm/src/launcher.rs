@@ -1,9 +1,12 @@
-//! Launchers as text: for each node, the argv that starts its daemon. The driver runs it and writes
-//! the launch ticket to its standard input: no key and no secret is ever in an argv made here.
+//! Launchers as text: for each node, or for all nodes of a manager's job at once, the argv that starts daemons. The driver runs it and
+//! writes the launch ticket to its standard input: no key and no secret is ever in an argv made here.
+
+pub mod srun;
 
 use ferrite_types::HostEntry;
 use thiserror::Error;
 
+use crate::managers::Manager;
 use crate::name::{self, BadName};
 use crate::params::{ParamError, Params};
 
@@ -14,6 +17,39 @@ pub enum Launcher {
     Ssh(SshOptions),
     /// As a process on this machine, whatever the node is called.
     Local,
+    /// As tasks of one step for each of Slurm's jobs; with more arguments for `srun` (`plm_slurm_args`).
+    Srun(Vec<String>),
+}
+
+/// A command that starts one daemon, or several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaunchCommand {
+    /// Its words, the first looked up in `PATH`.
+    pub argv: Vec<String>,
+    /// How it wants to be treated.
+    pub manners: Manners,
+}
+
+/// How a launcher wants to be treated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Manners {
+    /// It ends when the daemon has come loose from it, and gets the environment as it is.
+    #[default]
+    Agent,
+    /// It is a step of a job of Slurm: it lives as long as its daemons, ends them in order when it is told to end (SIGTERM), and sees
+    /// only what is harmless of Slurm's variables.
+    Step,
+}
+
+impl Manners {
+    /// False for a variable that the command is not to see.
+    #[must_use]
+    pub fn admit(self, variable: &str) -> bool {
+        match self {
+            Manners::Agent => true,
+            Manners::Step => srun::is_harmless(variable),
+        }
+    }
 }
 
 /// Options of the remote shell (`plm_ssh_*`).
@@ -62,6 +98,20 @@ pub enum LaunchError {
         /// The node.
         host: String,
     },
+    /// A manager's job with a name that is none.
+    #[error("{job:?} is no job of Slurm's")]
+    RmJob {
+        /// What was said.
+        job: String,
+    },
+    /// A node that Slurm's launcher is to reach and that is in none of its jobs.
+    #[error(
+        "{host} is in no job of Slurm's, so srun cannot start a daemon there; run in salloc or sbatch, or use --prtemca plm ssh"
+    )]
+    NotInJob {
+        /// The node.
+        host: String,
+    },
     /// Only ssh is known to take a port.
     #[error("{host} has port={port}, but the remote shell {agent} takes no port; put it into plm_ssh_args")]
     Port {
@@ -75,13 +125,18 @@ pub enum LaunchError {
 }
 
 impl Launcher {
-    /// The launcher that the parameters ask for.
+    /// The launcher that the parameters ask for; when they do not, that of the manager whose nodes they are.
     ///
     /// # Errors
     /// A parameter with a bad value.
-    pub fn from_params(params: &Params) -> Result<Launcher, ParamError> {
-        if params.text("plm")? == Some("local") {
-            return Ok(Launcher::Local);
+    pub fn from_params(params: &Params, manager: Option<Manager>) -> Result<Launcher, ParamError> {
+        let asked = params.text("plm")?.filter(|_| params.is_set("plm"));
+        match (asked, manager) {
+            (Some("local"), _) => return Ok(Launcher::Local),
+            (Some("slurm"), _) | (None, Some(Manager::Slurm)) => {
+                return Ok(Launcher::Srun(words(params.text("plm_slurm_args")?.unwrap_or_default())));
+            }
+            _ => {}
         }
         let agents = params.text("plm_ssh_agent")?.unwrap_or_default();
         Ok(Launcher::Ssh(SshOptions {
@@ -109,7 +164,7 @@ fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// The argv that starts a daemon on a node.
+/// The command that starts a daemon on a node.
 ///
 /// # Errors
 /// A name or port that this launcher cannot take.
@@ -117,11 +172,16 @@ pub fn daemon_command(
     launcher: &Launcher,
     host: &HostEntry,
     command: &DaemonCommand,
-) -> Result<Vec<String>, LaunchError> {
-    match launcher {
-        Launcher::Local => Ok(command.program.iter().chain(&command.args).cloned().collect()),
-        Launcher::Ssh(options) => remote_command(options, host, command),
-    }
+) -> Result<LaunchCommand, LaunchError> {
+    let argv = match launcher {
+        Launcher::Local => command.program.iter().chain(&command.args).cloned().collect(),
+        Launcher::Ssh(options) => remote_command(options, host, command)?,
+        Launcher::Srun(args) => {
+            let job = host.rm_job.as_deref().ok_or_else(|| LaunchError::NotInJob { host: host.name.clone() })?;
+            return srun::command(args, job, &[&host.name], command);
+        }
+    };
+    Ok(LaunchCommand { argv, manners: Manners::Agent })
 }
 
 /// No `--` in front of the host: names are checked to begin with no `-`, and agents that are no
@@ -209,9 +269,9 @@ mod tests {
     }
 
     fn argv(pairs: &[(&str, &str)], host: &HostEntry, command: &DaemonCommand) -> String {
-        let launcher = Launcher::from_params(&params(pairs)).unwrap();
+        let launcher = Launcher::from_params(&params(pairs), None).unwrap();
         match daemon_command(&launcher, host, command) {
-            Ok(argv) => argv.iter().map(|w| format!("<{w}>")).collect::<Vec<_>>().join(" "),
+            Ok(command) => command.argv.iter().map(|w| format!("<{w}>")).collect::<Vec<_>>().join(" "),
             Err(error) => error.to_string(),
         }
     }
@@ -242,8 +302,21 @@ mod tests {
     }
 
     #[test]
+    fn in_a_job_of_slurms_its_own_launcher_is_used_unless_another_is_asked_for() {
+        let of = |pairs: &[(&str, &str)], manager| Launcher::from_params(&params(pairs), manager).unwrap();
+        let is_srun = |launcher: Launcher| matches!(launcher, Launcher::Srun(_));
+        assert!(is_srun(of(&[], Some(Manager::Slurm))));
+        assert!(is_srun(of(&[("plm", "slurm")], None)));
+        assert!(!is_srun(of(&[("plm", "ssh")], Some(Manager::Slurm))));
+        assert!(!is_srun(of(&[], Some(Manager::Pbs))));
+        assert_eq!(of(&[("plm_slurm_args", "-v  -Q")], Some(Manager::Slurm)), Launcher::Srun(words("-v -Q")));
+        let alone = argv(&[("plm", "slurm")], &HostEntry::named("n1"), &command());
+        assert!(alone.contains("n1 is in no job of Slurm's"), "{alone}");
+    }
+
+    #[test]
     fn the_default_agents_are_ssh_then_rsh() {
-        let Launcher::Ssh(options) = Launcher::from_params(&params(&[])).unwrap() else {
+        let Launcher::Ssh(options) = Launcher::from_params(&params(&[]), None).unwrap() else {
             panic!("ssh is the default");
         };
         assert_eq!(options.agents, [["ssh"], ["rsh"]]);

@@ -7,7 +7,7 @@ mod error;
 mod flux;
 mod gridengine;
 mod lsf;
-mod nodelist;
+pub(crate) mod nodelist;
 mod nodes;
 mod pals;
 mod pbs;

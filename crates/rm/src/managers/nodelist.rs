@@ -95,9 +95,72 @@ fn item_end(text: &str) -> Result<usize, Flaw> {
     if inside { Err(Flaw::Bracket(shown(text))) } else { Ok(text.len()) }
 }
 
+/// The list of these names in a few words: [`expand`] makes the same names of it, neighbours in their order. For names of hosts, which
+/// have no brackets.
+pub(crate) fn fold(names: &[&str]) -> String {
+    let mut items: Vec<String> = Vec::new();
+    let mut open: Option<Run<'_>> = None;
+    for name in names {
+        let split = name.len() - name.bytes().rev().take_while(u8::is_ascii_digit).count();
+        let (stem, digits) = name.split_at(split);
+        let value = number(digits);
+        match (&mut open, value) {
+            (Some(run), Some(value)) if run.stem == stem && run.admits(digits, value) => run.last = value,
+            _ => {
+                items.extend(open.take().map(Run::into_item));
+                match value {
+                    Some(value) => open = Some(Run { stem, first: digits, from: value, last: value }),
+                    None => items.push((*name).to_owned()),
+                }
+            }
+        }
+    }
+    items.extend(open.map(Run::into_item));
+    items.join(",")
+}
+
+/// Names with one stem and numbers that follow each other.
+struct Run<'a> {
+    stem: &'a str,
+    first: &'a str,
+    from: u64,
+    last: u64,
+}
+
+impl Run<'_> {
+    /// The next number, written as a range of the first one's width would write it.
+    fn admits(&self, digits: &str, value: u64) -> bool {
+        let width = self.first.len();
+        value == self.last + 1 && digits == format!("{value:0width$}")
+    }
+
+    fn into_item(self) -> String {
+        let Run { stem, first, from, last } = self;
+        let width = first.len();
+        if from == last { format!("{stem}{first}") } else { format!("{stem}[{first}-{last:0width$}]") }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn neighbours_are_written_as_ranges() {
+        assert_eq!(fold(&["n1", "n2", "n3", "n7", "n8", "m"]), "n[1-3],n[7-8],m");
+        assert_eq!(fold(&["n08", "n09", "n10", "n011"]), "n[08-10],n011");
+        assert_eq!(fold(&["n9", "n10", "r1n2", "r2n2", "12", "13"]), "n[9-10],r1n2,r2n2,[12-13]");
+        assert_eq!(fold(&["n2", "n1"]), "n2,n1");
+        assert_eq!(fold(&[]), "");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_folded_list_names_the_same(names in proptest::collection::vec("[a-c]{0,2}[0-9]{0,3}", 0..40)) {
+            let names: Vec<&str> = names.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
+            proptest::prop_assert_eq!(expand(&fold(&names)).unwrap(), names);
+        }
+    }
 
     fn joined(list: &str) -> String {
         expand(list).map_or_else(|flaw| flaw.to_string(), |names| names.join(" "))

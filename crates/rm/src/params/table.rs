@@ -168,11 +168,12 @@ pub const KNOWN: &[Known] = &[
     known("personality", Kind::Text, None, "default of --personality"),
     known(
         "plm",
-        Kind::OneOf(&["ssh", "rsh", "local"]),
+        Kind::OneOf(&["ssh", "rsh", "local", "slurm"]),
         Some("ssh"),
-        "launcher of daemons: a remote shell, or processes on this machine",
+        "launcher of daemons: a remote shell, processes on this machine, or srun (the default in a job of Slurm)",
     ),
     known("plm_base_verbose", VERBOSITY, Some("0"), "how much is told of the launch of daemons"),
+    known("plm_slurm_args", Kind::Text, None, "more arguments of srun"),
     known(
         "plm_ssh_agent",
         Kind::Text,

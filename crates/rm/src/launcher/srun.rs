@@ -1,0 +1,130 @@
+//! Slurm's `srun`: one step of the job with a task on each node, and each task is a daemon. All of them read the same standard input.
+
+use super::{DaemonCommand, LaunchCommand, LaunchError, Manners};
+use crate::managers::nodelist;
+use crate::name;
+
+/// Of the variables that begin so, those that a user or another step has set would mislead `srun`; the place of its configuration is no
+/// such thing.
+const MISLEADING: [&str; 4] = ["SLURM_", "SRUN_", "SALLOC_", "SBATCH_"];
+const HARMLESS: &str = "SLURM_CONF";
+
+/// True for a variable that a command of Slurm may see: what it is to do is said by its arguments alone.
+#[must_use]
+pub fn is_harmless(variable: &str) -> bool {
+    variable == HARMLESS || !MISLEADING.iter().any(|prefix| variable.starts_with(prefix))
+}
+
+/// What a step tells its own tasks and nobody else: `man srun`, OUTPUT ENVIRONMENT VARIABLES, without what is true of the whole job. For a
+/// daemon that was started as a task, and does not want the processes of its jobs to take it for theirs.
+#[must_use]
+pub fn is_of_step(variable: &str) -> bool {
+    const PREFIXES: [&str; 4] = ["SLURM_STEP", "SLURM_SRUN_COMM_", "SLURM_CPU_BIND", "SLURM_MEM_BIND"];
+    const NAMES: [&str; 14] = [
+        "SLURM_DISTRIBUTION",
+        "SLURM_GTIDS",
+        "SLURM_LAUNCH_NODE_IPADDR",
+        "SLURM_LOCALID",
+        "SLURM_MPI_TYPE",
+        "SLURM_NNODES",
+        "SLURM_NODEID",
+        "SLURM_NODELIST",
+        "SLURM_NPROCS",
+        "SLURM_NTASKS",
+        "SLURM_NTASKS_PER_NODE",
+        "SLURM_PROCID",
+        "SLURM_TASKS_PER_NODE",
+        "SLURM_TASK_PID",
+    ];
+    NAMES.contains(&variable) || PREFIXES.iter().any(|prefix| variable.starts_with(prefix))
+}
+
+/// The command that starts a daemon on each of these nodes of a job.
+///
+/// # Errors
+/// The name of a job or of a node that is none.
+pub fn command(
+    args: &[String],
+    job: &str,
+    hosts: &[&str],
+    daemon: &DaemonCommand,
+) -> Result<LaunchCommand, LaunchError> {
+    if job.is_empty() || !job.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'+')) {
+        return Err(LaunchError::RmJob { job: job.to_owned() });
+    }
+    for host in hosts {
+        name::check_host(host).map_err(|source| LaunchError::Name { host: (*host).to_owned(), source })?;
+    }
+    let count = hosts.len();
+    let mut argv: Vec<String> = vec![
+        "srun".to_owned(),
+        format!("--jobid={job}"),
+        // Other steps of the job, `srun` by the user among them, are to find all of its processors.
+        "--overlap".to_owned(),
+        format!("--nodes={count}"),
+        format!("--ntasks={count}"),
+        "--ntasks-per-node=1".to_owned(),
+        format!("--nodelist={}", nodelist::fold(hosts)),
+        "--mem=0".to_owned(),
+        "--mpi=none".to_owned(),
+        "--cpu-bind=none".to_owned(),
+        "--input=all".to_owned(),
+        "--chdir=/".to_owned(),
+        // A node that is lost, and a daemon that leaves, take nobody along.
+        "--no-kill".to_owned(),
+        "--kill-on-bad-exit=0".to_owned(),
+        "--wait=0".to_owned(),
+    ];
+    argv.extend(args.iter().cloned());
+    argv.extend(daemon.program.iter().chain(&daemon.args).cloned());
+    Ok(LaunchCommand { argv, manners: Manners::Step })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(args: &[&str], job: &str, hosts: &[&str]) -> String {
+        let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+        let daemon = DaemonCommand { program: vec!["/opt/f/bin/prted".to_owned()], ..DaemonCommand::default() };
+        match command(&args, job, hosts, &daemon) {
+            Ok(command) => command.argv.join(" "),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn one_step_starts_all_daemons_of_a_job() {
+        insta::assert_snapshot!(
+            [
+                told(&[], "17", &["n1", "n2", "n3", "n7"]),
+                told(&["--reservation=now", "-v"], "17_4", &["n1"]),
+                told(&[], "17; rm -rf /", &["n1"]),
+                told(&[], "", &["n1"]),
+                told(&[], "17", &["n1", "$(id)"]),
+                told(&[], "17", &["--uid=0"]),
+            ]
+            .join("\n")
+        );
+    }
+
+    #[test]
+    fn a_stale_environment_is_hidden_and_the_configuration_is_not() {
+        let seen: Vec<&str> =
+            ["SLURM_CONF", "SLURM_JOB_ID", "SRUN_DEBUG", "SBATCH_QOS", "SALLOC_QOS", "SLURMD_NODENAME", "PATH"]
+                .into_iter()
+                .filter(|name| is_harmless(name))
+                .collect();
+        assert_eq!(seen, ["SLURM_CONF", "SLURMD_NODENAME", "PATH"]);
+    }
+
+    #[test]
+    fn what_is_of_the_step_is_told_from_what_is_of_the_job() {
+        for name in ["SLURM_PROCID", "SLURM_STEP_ID", "SLURM_STEPID", "SLURM_NTASKS", "SLURM_CPU_BIND_LIST"] {
+            assert!(is_of_step(name), "{name}");
+        }
+        for name in ["SLURM_JOB_ID", "SLURM_JOBID", "SLURM_JOB_NODELIST", "SLURM_CONF", "SLURM_CPUS_ON_NODE", "PATH"] {
+            assert!(!is_of_step(name), "{name}");
+        }
+    }
+}
