@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use ferrite_rm::LaunchCommand;
 use ferrite_types::{
     CampaignId, CampaignKind, CampaignStep, CpuSet, DaemonRank, Device, EnvOp, JobId, JobState, PictureFormat, ProcId,
     ProcState, Rank, Timestamp,
@@ -41,18 +42,18 @@ pub enum Effect {
         /// The neighbour.
         peer: DaemonRank,
     },
-    /// Start a daemon. Answered by `LauncherEnded`.
+    /// Start a daemon, or the daemons of a ticket for several. Answered by `LauncherEnded`.
     LaunchDaemon {
-        /// Its rank.
+        /// Its rank; that of the first.
         rank: DaemonRank,
-        /// The command, argv\[0\] looked up in `PATH`.
-        command: Vec<String>,
+        /// The command.
+        command: LaunchCommand,
         /// For the command's standard input.
         ticket: Box<Ticket>,
     },
-    /// Kill the launcher process of this daemon, if it still runs. No `LauncherEnded` follows.
+    /// End the launcher process of this daemon, if it still runs. No `LauncherEnded` follows.
     AbandonLaunch {
-        /// The daemon.
+        /// The daemon; of several, the first.
         rank: DaemonRank,
     },
     /// Wake me then. Setting a timer again moves it.

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use ferrite_rm::launcher::{self, DaemonCommand, Launcher};
+use ferrite_rm::launcher::{self, DaemonCommand, LaunchCommand, LaunchError, Launcher, Manners, srun};
 use ferrite_rm::params::{ParamError, Params};
 use ferrite_router::Tree;
-use ferrite_types::DaemonRank;
+use ferrite_types::{DaemonRank, RankSet};
 use ferrite_wire::{LaunchFailure, Message, NodeLaunch, Ticket};
 
 use crate::cx::Cx;
@@ -14,7 +14,7 @@ use crate::{Effect, LocalNode};
 /// What all tickets of one campaign have in common, and the command to deliver them with.
 #[derive(Clone, Debug)]
 pub(crate) struct TicketBase {
-    /// A ticket whose rank, node, home, contact and subtree are still to be filled in.
+    /// A ticket whose rank, node or group, home, contact and subtree are still to be filled in.
     pub(crate) ticket: Ticket,
     /// The launcher.
     pub(crate) launcher: Launcher,
@@ -25,15 +25,20 @@ impl TicketBase {
     pub(crate) fn of_daemon(ticket: Ticket) -> Result<TicketBase, ParamError> {
         let mut params = Params::default();
         ticket.params.iter().for_each(|(name, value)| params.set(name, value));
-        Ok(TicketBase { launcher: Launcher::from_params(&params)?, ticket })
+        // Managers start all daemons by themselves: it is none of theirs.
+        Ok(TicketBase { launcher: Launcher::from_params(&params, None)?, ticket })
     }
 
     /// True when every daemon starts its own children.
     pub(crate) fn tree_spawn(&self) -> bool {
         match &self.launcher {
             Launcher::Ssh(options) => !options.no_tree_spawn,
-            Launcher::Local => false,
+            Launcher::Local | Launcher::Srun(_) => false,
         }
+    }
+
+    fn daemon(&self) -> DaemonCommand {
+        DaemonCommand { program: self.ticket.program.clone(), ..DaemonCommand::default() }
     }
 }
 
@@ -41,12 +46,39 @@ impl TicketBase {
 #[derive(Debug, Default)]
 pub(crate) struct Launches {
     pending: BTreeMap<DaemonRank, Pending>,
+    /// By the rank by which the launcher is known.
+    launchers: BTreeMap<DaemonRank, Started>,
 }
 
 #[derive(Debug)]
 struct Pending {
     node: String,
+    launcher: DaemonRank,
+}
+
+/// What the end of a launcher means.
+#[derive(Debug, Default)]
+pub(crate) struct Ended {
+    /// Daemons that will not come.
+    pub(crate) failures: Vec<LaunchFailure>,
+    /// Daemons that have come, and that live no longer than the launcher: those that have not ended will.
+    pub(crate) held: RankSet,
+    /// What the launcher said, and how it ended.
+    pub(crate) cause: String,
+}
+
+/// A launcher process.
+#[derive(Debug)]
+struct Started {
     command: String,
+    /// Its daemons.
+    members: RankSet,
+    /// Those of them that are pending.
+    awaited: RankSet,
+    /// One of its daemons is linked: its end would be theirs.
+    has_come: bool,
+    /// It lives as long as its daemons.
+    stays: bool,
 }
 
 impl Launches {
@@ -61,20 +93,17 @@ impl Launches {
         cx: &mut Cx,
     ) {
         let tree_spawn = base.tree_spawn();
+        let calls = Ticket { home: me, contact: local.contact.clone(), ..base.ticket.clone() };
+        let base = TicketBase { ticket: calls, launcher: base.launcher.clone() };
+        if let Launcher::Srun(args) = &base.launcher {
+            return self.start_steps(&base, args, targets, cx);
+        }
         for target in targets {
             if tree_spawn && cx.tree.parent(target.rank) != Some(me) {
                 continue;
             }
             let subtree = if tree_spawn { below(cx.tree, target.rank, targets) } else { Vec::new() };
-            let ticket = Ticket {
-                rank: target.rank,
-                node: target.host.name.clone(),
-                home: me,
-                contact: local.contact.clone(),
-                subtree,
-                ..base.ticket.clone()
-            };
-            self.start_one(base, target, ticket, cx);
+            self.start_one(&base, target, Ticket { subtree, ..base.ticket.clone() }, cx);
         }
     }
 
@@ -87,29 +116,68 @@ impl Launches {
         local: &LocalNode,
         cx: &mut Cx,
     ) {
+        let joins = Ticket { joins: true, home: me, contact: local.contact.clone(), ..base.ticket.clone() };
+        let base = TicketBase { ticket: joins, launcher: base.launcher.clone() };
+        if let Launcher::Srun(args) = &base.launcher {
+            return self.start_steps(&base, args, targets, cx);
+        }
         for target in targets {
-            let ticket = Ticket {
-                rank: target.rank,
-                node: target.host.name.clone(),
-                joins: true,
-                home: me,
-                contact: local.contact.clone(),
-                ..base.ticket.clone()
-            };
-            self.start_one(base, target, ticket, cx);
+            self.start_one(&base, target, base.ticket.clone(), cx);
         }
     }
 
     fn start_one(&mut self, base: &TicketBase, target: &NodeLaunch, ticket: Ticket, cx: &mut Cx) {
-        let (rank, node) = (target.rank, target.host.name.clone());
-        let program = DaemonCommand { program: ticket.program.clone(), ..DaemonCommand::default() };
-        match launcher::daemon_command(&base.launcher, &target.host, &program) {
+        let ticket = Ticket { rank: target.rank, node: target.host.name.clone(), ..ticket };
+        let command = launcher::daemon_command(&base.launcher, &target.host, &base.daemon());
+        self.run(command, ticket, &[target], cx);
+    }
+
+    /// One command for all nodes of a manager's job.
+    fn start_steps(&mut self, base: &TicketBase, args: &[String], targets: &[NodeLaunch], cx: &mut Cx) {
+        let mut jobs: BTreeMap<Option<&str>, Vec<&NodeLaunch>> = BTreeMap::new();
+        for target in targets {
+            jobs.entry(target.host.rm_job.as_deref()).or_default().push(target);
+        }
+        for (job, members) in jobs {
+            let hosts: Vec<&str> = members.iter().map(|target| target.host.name.as_str()).collect();
+            let command = match job {
+                Some(job) => srun::command(args, job, &hosts, &base.daemon()),
+                None => Err(LaunchError::NotInJob { host: hosts[0].to_owned() }),
+            };
+            let group = members.iter().map(|target| (target.rank, target.host.name.clone())).collect();
+            let ticket = Ticket { rank: members[0].rank, node: hosts[0].to_owned(), group, ..base.ticket.clone() };
+            self.run(command, ticket, &members, cx);
+        }
+    }
+
+    fn run(
+        &mut self,
+        command: Result<LaunchCommand, LaunchError>,
+        ticket: Ticket,
+        targets: &[&NodeLaunch],
+        cx: &mut Cx,
+    ) {
+        let rank = ticket.rank;
+        match command {
             Ok(command) => {
-                self.pending.insert(rank, Pending { node, command: command.join(" ") });
+                for target in targets {
+                    let pending = Pending { node: target.host.name.clone(), launcher: rank };
+                    self.pending.insert(target.rank, pending);
+                }
+                let members: RankSet = targets.iter().map(|target| target.rank).collect();
+                let started = Started {
+                    command: command.argv.join(" "),
+                    awaited: members.clone(),
+                    members,
+                    has_come: false,
+                    stays: command.manners == Manners::Step,
+                };
+                self.launchers.insert(rank, started);
                 cx.effect(Effect::LaunchDaemon { rank, command, ticket: Box::new(ticket) });
             }
             Err(error) => {
-                let failure = LaunchFailure { rank, node, command: String::new(), cause: error.to_string() };
+                let cause = error.to_string();
+                let failure = LaunchFailure { rank, node: ticket.node, command: String::new(), cause };
                 cx.send_head(Message::LaunchFailed(failure));
             }
         }
@@ -117,46 +185,70 @@ impl Launches {
 
     /// The daemon is linked: how its launcher ends no longer matters.
     pub(crate) fn on_linked(&mut self, rank: DaemonRank) {
-        self.pending.remove(&rank);
+        let launcher = self.pending.get(&rank).map(|pending| pending.launcher);
+        let over = self.no_longer_awaited(rank).is_some_and(|started| {
+            started.has_come = true;
+            started.awaited.is_empty() && !started.stays
+        });
+        if let Some(launcher) = launcher.filter(|_| over) {
+            self.launchers.remove(&launcher);
+        }
     }
 
-    /// A launcher ended; a failure when its daemon has not come and will not.
-    pub(crate) fn on_ended(
-        &mut self,
-        rank: DaemonRank,
-        succeeded: bool,
-        message: &str,
-        end: &str,
-    ) -> Option<LaunchFailure> {
-        // A launcher that succeeded leaves a detached daemon: the campaign's deadline watches that.
-        if succeeded {
-            return None;
+    fn no_longer_awaited(&mut self, rank: DaemonRank) -> Option<&mut Started> {
+        let launcher = self.pending.remove(&rank)?.launcher;
+        let started = self.launchers.get_mut(&launcher)?;
+        started.awaited.remove(rank);
+        Some(started)
+    }
+
+    /// A launcher ended; failures when its daemons have not come and will not.
+    pub(crate) fn on_ended(&mut self, launcher: DaemonRank, succeeded: bool, message: &str, end: &str) -> Ended {
+        // An agent that succeeded leaves a detached daemon: the campaign's deadline watches that.
+        let Some(started) = self.launchers.get(&launcher).filter(|started| !succeeded || started.stays) else {
+            return Ended::default();
+        };
+        let Started { command, members, awaited, stays, .. } = started;
+        let (command, mut held, awaited) = (command.clone(), members.clone(), awaited.clone());
+        awaited.iter().for_each(|rank| {
+            held.remove(rank);
+        });
+        if !stays {
+            held = RankSet::new();
         }
-        let pending = self.pending.remove(&rank)?;
+        self.launchers.remove(&launcher);
         let cause = match message.trim() {
             "" => end.to_owned(),
             message => format!("{message} ({end})"),
         };
-        Some(LaunchFailure { rank, node: pending.node, command: pending.command, cause })
+        let failure = |rank: DaemonRank| {
+            let node = self.pending.remove(&rank)?.node;
+            Some(LaunchFailure { rank, node, command: command.clone(), cause: cause.clone() })
+        };
+        Ended { failures: awaited.iter().filter_map(failure).collect(), held, cause: cause.clone() }
     }
 
     /// Gives up on all that have not linked up.
     pub(crate) fn abandon(&mut self, cx: &mut Cx) {
-        for rank in std::mem::take(&mut self.pending).into_keys() {
-            cx.effect(Effect::AbandonLaunch { rank });
+        for rank in self.pending.keys().copied().collect::<Vec<_>>() {
+            self.abandon_one(rank, cx);
         }
     }
 
-    /// Gives up on this one, if it has not linked up.
+    /// Gives up on this one, if it has not linked up. Its launcher is ended with the last of its daemons, unless one of them is there.
     pub(crate) fn abandon_one(&mut self, rank: DaemonRank, cx: &mut Cx) {
-        if self.pending.remove(&rank).is_some() {
+        let launcher = self.pending.get(&rank).map(|pending| pending.launcher);
+        let over = self.no_longer_awaited(rank).is_some_and(|started| started.awaited.is_empty() && !started.has_come);
+        if let Some(rank) = launcher.filter(|_| over) {
+            self.launchers.remove(&rank);
             cx.effect(Effect::AbandonLaunch { rank });
         }
     }
 
     /// The command with which this daemon is being started.
     pub(crate) fn command(&self, rank: DaemonRank) -> Option<&str> {
-        self.pending.get(&rank).map(|p| p.command.as_str())
+        let launcher = self.pending.get(&rank)?.launcher;
+        self.launchers.get(&launcher).map(|started| started.command.as_str())
     }
 }
 

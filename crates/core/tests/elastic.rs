@@ -271,6 +271,7 @@ fn nothing_to_do_is_said_at_once_and_opens_no_campaign() {
 fn the_nodes_of_a_resource_manager_are_not_added_to() {
     let mut config = Cluster::config(2, ELASTIC, true);
     config.allocation.source = Source::Managed { manager: Manager::Slurm, job: "7".to_owned() };
+    config.allocation.nodes[1].rm_job = Some("7".to_owned());
     let mut dvm = Cluster::of(config);
     dvm.input(DaemonRank::HEAD, Input::Start);
     dvm.run();

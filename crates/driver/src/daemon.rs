@@ -3,6 +3,9 @@
 use std::time::Instant;
 
 use ferrite_core::Node;
+use ferrite_rm::launcher::srun;
+use ferrite_rm::name;
+use ferrite_wire::{Ticket, TicketError};
 use zeroize::Zeroizing;
 
 use crate::engine::{self, Role, Setup};
@@ -29,7 +32,16 @@ pub fn run_daemon(run: DaemonRun) -> i32 {
             return 1;
         }
     };
-    let attached = run.stay_attached || stays_attached(&ticket.params);
+    // A manager counts the daemons of a step: it has to see them until they end.
+    let in_step = !ticket.group.is_empty();
+    let attached = in_step || run.stay_attached || stays_attached(&ticket.params);
+    let ticket = match for_this_node(&ticket) {
+        Ok(ticket) => ticket,
+        Err(error) => {
+            notice::write_stderr(&format!("prted: {error}\n"));
+            return 1;
+        }
+    };
     // A directory that does not exist on this node is no reason to fail: jobs have their own.
     let _ = std::env::set_current_dir(&ticket.cwd);
     let detach = match detach::start(attached) {
@@ -74,4 +86,14 @@ pub fn run_daemon(run: DaemonRun) -> i32 {
             1
         }
     }
+}
+
+/// The part of a ticket that is for this node, by the name that the manager has for it, or by its own.
+fn for_this_node(ticket: &Ticket) -> Result<Ticket, TicketError> {
+    let own = host_name();
+    let given = std::env::var(srun::NODE_NAME).ok();
+    let by_manager = given.as_deref().and_then(|given| ticket.member(|name| name == given));
+    let found = by_manager.or_else(|| ticket.member(|name| name::same_host(name, &own, false)));
+    let names = || given.into_iter().chain([own.clone()]).collect::<Vec<_>>().join(", ");
+    found.ok_or_else(|| TicketError::NotForThisNode { names: names() })
 }

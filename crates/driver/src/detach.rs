@@ -46,7 +46,7 @@ fn read_ticket_from(input: impl AsFd, limit: Duration) -> Result<Ticket, TicketE
         let may_be_unfinished = match &decoded {
             Err(TicketError::NotATicket) => bytes.len() < 16,
             Err(TicketError::Damaged) => bytes.len() < LARGEST_TICKET,
-            Ok(_) | Err(TicketError::OtherVersion) => false,
+            Ok(_) | Err(TicketError::OtherVersion | TicketError::NotForThisNode { .. }) => false,
         };
         if !may_be_unfinished {
             return decoded;

@@ -431,7 +431,7 @@ impl Engine {
         if let Some(control) = &self.control {
             control.flush(FLUSH_LIMIT).await;
         }
-        self.launcher.abandon_all();
+        self.launcher.close().await;
         if let Some(gone) = self.launcher_end.take() {
             // A daemon that leaves soon after it came: nothing that was started for it is to be left when its links close.
             let _ = tokio::time::timeout(FLUSH_LIMIT, gone).await;

@@ -1,5 +1,6 @@
-//! Launcher processes: `ssh` or another agent, or `prted` itself, each of which is to start one daemon. The ticket goes to its
-//! standard input, the end of what it writes is kept for the error message, and it dies with us.
+//! Launcher processes: `ssh` or another agent, or `prted` itself, each of which is to start one daemon, or a step of a resource
+//! manager's job that is to start several. The ticket goes to its standard input, the end of what it writes is kept for the error
+//! message, and it dies with us.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -8,14 +9,17 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::rc::Rc;
+use std::time::Duration;
 
 use ferrite_core::Input;
+use ferrite_rm::{LaunchCommand, Manners};
 use ferrite_types::{DaemonRank, ExitStatus};
 use ferrite_wire::Ticket;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
+use tokio::sync::Notify;
 use zeroize::Zeroizing;
 
 use crate::stdio::watched;
@@ -24,6 +28,8 @@ use crate::{Inbox, guard, notice, params};
 /// How much of a launcher's output is kept (bytes).
 const TAIL: usize = 4096;
 const DEFAULT_CONCURRENT: u64 = 128;
+/// How long a step gets at the end of the DVM: to end by itself, and to end when it is told to.
+const STEP_ENDS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(1)];
 
 /// All launcher processes. Within a `LocalSet`.
 pub(crate) struct Launcher {
@@ -37,17 +43,19 @@ struct Shared {
     /// Their output is shown as it comes (`--debug-daemons`).
     echo: bool,
     state: RefCell<State>,
+    /// One of the running has ended.
+    one_ended: Notify,
 }
 
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Launch>,
-    running: BTreeMap<DaemonRank, Pid>,
+    running: BTreeMap<DaemonRank, (Pid, Manners)>,
 }
 
 struct Launch {
     rank: DaemonRank,
-    command: Vec<String>,
+    command: LaunchCommand,
     ticket: Box<Ticket>,
 }
 
@@ -61,12 +69,13 @@ impl Launcher {
                 limit: usize::try_from(limit).unwrap_or(usize::MAX),
                 echo: stays_attached(parameters),
                 state: RefCell::default(),
+                one_ended: Notify::new(),
             }),
         }
     }
 
     /// Starts a launcher, or queues it; `LauncherEnded` follows.
-    pub(crate) fn launch(&mut self, rank: DaemonRank, command: Vec<String>, ticket: Box<Ticket>) {
+    pub(crate) fn launch(&mut self, rank: DaemonRank, command: LaunchCommand, ticket: Box<Ticket>) {
         self.shared.state.borrow_mut().waiting.push_back(Launch { rank, command, ticket });
         self.shared.start_waiting();
     }
@@ -75,17 +84,31 @@ impl Launcher {
     pub(crate) fn abandon(&mut self, rank: DaemonRank) {
         let mut state = self.shared.state.borrow_mut();
         state.waiting.retain(|launch| launch.rank != rank);
-        if let Some(pid) = state.running.remove(&rank) {
-            kill(pid);
+        if let Some((pid, manners)) = state.running.remove(&rank) {
+            end(pid, manners);
         }
         drop(state);
         self.shared.start_waiting();
     }
 
-    /// Ends all.
-    pub(crate) fn abandon_all(&mut self) {
-        let state = self.shared.state.take();
-        state.running.into_values().for_each(kill);
+    /// Ends all. A step ends by itself with the last of its daemons, which have left by now: it is waited for, because its manager
+    /// takes it for alive for seconds when nobody says that it is over.
+    pub(crate) async fn close(&mut self) {
+        let state = &self.shared.state;
+        let is_agent = |manners: &Manners| *manners == Manners::Agent;
+        state.borrow_mut().waiting.clear();
+        state.borrow_mut().running.retain(|_, (pid, manners)| {
+            if is_agent(manners) {
+                end(*pid, *manners);
+            }
+            !is_agent(manners)
+        });
+        for limit in STEP_ENDS {
+            if tokio::time::timeout(limit, self.shared.all_ended()).await.is_ok() {
+                return;
+            }
+            state.borrow().running.values().for_each(|(pid, manners)| end(*pid, *manners));
+        }
     }
 }
 
@@ -94,9 +117,14 @@ pub(crate) fn stays_attached(parameters: &[(String, String)]) -> bool {
     ["prte_debug_daemons", "prte_leave_session_attached"].iter().any(|name| params::is_on(parameters, name))
 }
 
-fn kill(leader: Pid) {
+fn end(leader: Pid, manners: Manners) {
+    let signal = match manners {
+        Manners::Agent => Signal::KILL,
+        // It ends what it has started elsewhere; if it takes too long, it dies with us.
+        Manners::Step => Signal::TERM,
+    };
     // The whole group: agents are often scripts around the real one.
-    let _ = rustix::process::kill_process_group(leader, Signal::KILL);
+    let _ = rustix::process::kill_process_group(leader, signal);
 }
 
 impl Shared {
@@ -119,23 +147,30 @@ impl Shared {
         match Running::start(&command) {
             Ok(running) => {
                 let pid = running.pid;
-                self.state.borrow_mut().running.insert(rank, pid);
+                self.state.borrow_mut().running.insert(rank, (pid, command.manners));
                 let shared = Rc::clone(self);
                 tokio::task::spawn_local(async move {
                     let (status, message) = running.finish(&ticket, shared.echo).await;
                     shared.ended(rank, pid, status, message);
                 });
             }
-            Err(error) => self.report(rank, None, not_started(&command, &error)),
+            Err(error) => self.report(rank, None, not_started(&command.argv, &error)),
+        }
+    }
+
+    async fn all_ended(&self) {
+        while !self.state.borrow().running.is_empty() {
+            self.one_ended.notified().await;
         }
     }
 
     fn ended(self: &Rc<Self>, rank: DaemonRank, pid: Pid, status: ExitStatus, message: String) {
         let mut state = self.state.borrow_mut();
         // Not there any more: abandoned.
-        if state.running.get(&rank) == Some(&pid) {
+        if state.running.get(&rank).is_some_and(|(running, _)| *running == pid) {
             state.running.remove(&rank);
             drop(state);
+            self.one_ended.notify_one();
             self.report(rank, Some(status), message);
         } else {
             drop(state);
@@ -165,12 +200,17 @@ struct Running {
 }
 
 impl Running {
-    fn start(command: &[String]) -> io::Result<Running> {
+    fn start(command: &LaunchCommand) -> io::Result<Running> {
         let (program, arguments) =
-            command.split_first().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "no command"))?;
+            command.argv.split_first().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "no command"))?;
         // One pipe for both streams: some shells complain on standard output.
         let (output, theirs) = io::pipe()?;
+        let hidden = std::env::vars_os().map(|(name, _)| name);
+        let hidden = hidden.filter(|name| !name.to_str().is_none_or(|name| command.manners.admit(name)));
         let mut command = Command::new(program);
+        hidden.for_each(|name| {
+            command.env_remove(name);
+        });
         command.args(arguments).stdin(Stdio::piped()).stdout(theirs.try_clone()?).stderr(theirs);
         guard::tie(&mut command);
         let child = command.spawn()?;
@@ -266,7 +306,7 @@ impl Tail {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
+    use std::time::Instant;
 
     use ferrite_types::RankSet;
     use ferrite_wire::Contact;
@@ -281,6 +321,7 @@ mod tests {
             key: [3; 32],
             rank: DaemonRank(1),
             node: "n1".to_owned(),
+            group: Vec::new(),
             size: 2,
             joins: false,
             dead: RankSet::new(),
@@ -295,8 +336,8 @@ mod tests {
         })
     }
 
-    fn shell(script: &str) -> Vec<String> {
-        ["sh", "-c", script].map(String::from).to_vec()
+    fn shell(script: &str) -> LaunchCommand {
+        LaunchCommand { argv: ["sh", "-c", script].map(String::from).to_vec(), manners: Manners::Agent }
     }
 
     fn run(limit: &str, test: impl AsyncFnOnce(&mut Launcher, &mut mpsc::UnboundedReceiver<Input>)) {
@@ -342,11 +383,29 @@ mod tests {
     #[test]
     fn a_missing_agent_is_reported_and_not_started() {
         run("8", async |launcher, outbox| {
-            let command = vec!["no-such-agent".to_owned()];
+            let command = LaunchCommand { argv: vec!["no-such-agent".to_owned()], manners: Manners::Agent };
             launcher.launch(DaemonRank(4), command, ticket(1));
             let (rank, status, message) = ended(outbox).await;
             assert_eq!((rank, status), (DaemonRank(4), None));
             assert_eq!(message, "\"no-such-agent\" was not found");
+        });
+    }
+
+    fn step(script: &str) -> LaunchCommand {
+        LaunchCommand { manners: Manners::Step, ..shell(script) }
+    }
+
+    #[test]
+    fn a_step_is_waited_for_and_told_to_end_when_it_does_not() {
+        run("8", async |launcher, outbox| {
+            let ended_by_itself = "cat > /dev/null; sleep 0.2; echo over";
+            launcher.launch(DaemonRank(1), step(ended_by_itself), ticket(1));
+            launcher.launch(DaemonRank(2), step("trap 'echo told; exit 3' TERM; echo up; sleep 100 & wait"), ticket(1));
+            launcher.launch(DaemonRank(3), shell("sleep 100"), ticket(1));
+            launcher.close().await;
+            let (first, second) = (ended(outbox).await, ended(outbox).await);
+            assert_eq!((first.0, first.2.as_str()), (DaemonRank(1), "over"));
+            assert_eq!((second.1, second.2.as_str()), (Some(ExitStatus::Exited(3)), "up\ntold"));
         });
     }
 

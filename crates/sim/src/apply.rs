@@ -32,10 +32,16 @@ impl World {
                     self.close_end(rank, peer, id, "connection closed by peer");
                 }
             }
-            Effect::LaunchDaemon { rank: child, ticket, .. } => self.launch(rank, child, *ticket),
+            Effect::LaunchDaemon { rank: child, ticket, .. } if ticket.group.is_empty() => {
+                self.launch(rank, child, *ticket);
+            }
+            Effect::LaunchDaemon { rank: leader, ticket, .. } => self.launch_step(rank, leader, &ticket),
             Effect::AbandonLaunch { rank: child } => {
-                if let Some(launch) = self.launches.get_mut(&child) {
-                    launch.abandoned = true;
+                let tasks = self.steps.tasks(child);
+                for launched in tasks.iter().chain([child]) {
+                    if let Some(launch) = self.launches.get_mut(&launched) {
+                        launch.abandoned = true;
+                    }
                 }
             }
             Effect::SetTimer { timer, at } => {
@@ -115,11 +121,11 @@ impl World {
     }
 
     /// A launcher process begins to start a daemon, with the end that the scenario has in store.
-    fn launch(&mut self, by: DaemonRank, rank: DaemonRank, ticket: Ticket) {
+    pub(crate) fn launch(&mut self, by: DaemonRank, rank: DaemonRank, ticket: Ticket) {
         let slowest = self.scenario.slowest_start;
         let delay = self.rng.between(slowest / 10, slowest);
         let fate = self.fate(rank);
-        self.launches.insert(rank, Launch { by, ticket: Some(ticket), abandoned: false });
+        self.prepare(by, rank, ticket);
         let crash = Some(ExitStatus::Signaled(11));
         match fate {
             None | Some(Fate::Dies(_)) => self.queue.after(delay, Event::DaemonStarts(rank)),
@@ -133,13 +139,17 @@ impl World {
         }
     }
 
+    pub(crate) fn prepare(&mut self, by: DaemonRank, rank: DaemonRank, ticket: Ticket) {
+        self.launches.insert(rank, Launch { by, ticket: Some(ticket), abandoned: false });
+    }
+
     pub(crate) fn fate(&self, rank: DaemonRank) -> Option<Fate> {
         self.scenario.fates.iter().find(|(r, _)| *r == rank).map(|(_, fate)| fate.clone())
     }
 
     fn detach(&mut self, rank: DaemonRank) {
         let first = self.hosts.get_mut(&rank).is_some_and(|h| !std::mem::replace(&mut h.detached, true));
-        if first {
+        if first && !self.steps.holds(rank) {
             let delay = self.small_delay();
             self.launcher_ends(rank, Some(ExitStatus::Exited(0)), String::new(), delay);
         }

@@ -70,7 +70,7 @@ pub(crate) fn effect(effect: &Effect, message: Option<&Message>) -> String {
             format!(
                 "launch daemon {rank} on {} by {} (subtree of {})",
                 ticket.node,
-                command.join(" "),
+                command.argv.join(" "),
                 ticket.subtree.len()
             )
         }

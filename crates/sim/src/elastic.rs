@@ -104,6 +104,20 @@ impl Scenario {
         self
     }
 
+    /// The same with daemons that are started by steps of a resource manager's jobs.
+    #[must_use]
+    pub fn by_steps(mut self) -> Scenario {
+        let grows = self.elastic.resizes.iter_mut().filter_map(|plan| match &mut plan.request {
+            ResizeRequest::Grow(grow) => Some(grow),
+            ResizeRequest::Shrink(_) => None,
+        });
+        let with_jobs = self.jobs.iter_mut().filter_map(|plan| plan.grow.as_mut());
+        for host in grows.chain(with_jobs).flat_map(|grow| &mut grow.hosts) {
+            host.host.rm_job = Some(later_job(&host.host.name));
+        }
+        Scenario { steps: true, tree_spawn: false, ..self }
+    }
+
     /// A scenario about changes of size, in a DVM that is mostly small and has jobs all the time.
     #[must_use]
     pub fn elastic(seed: u64) -> Scenario {
@@ -269,6 +283,12 @@ fn draw_moment(rng: &mut Rng) -> Time {
 
 fn host(name: &str, slots: u32) -> AddedHost {
     AddedHost { host: HostEntry::named(name), slots: SlotChange::Set(slots) }
+}
+
+/// The manager's job that has a node which is added: nodes of two jobs come in one request.
+fn later_job(name: &str) -> String {
+    let odd = name.bytes().last().is_some_and(|digit| digit % 2 == 1);
+    if odd { "2".to_owned() } else { "3".to_owned() }
 }
 
 /// The nodes that there are, in the DVM and out of it.

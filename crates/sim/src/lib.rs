@@ -38,6 +38,7 @@ mod rng;
 mod scale;
 mod scenario;
 mod shrink;
+mod steps;
 pub mod story;
 mod trace;
 mod trouble;

@@ -105,8 +105,8 @@ impl Meddling {
                 });
             }),
             Mutation::OldRank => wanted.iter_mut().for_each(|effect| {
-                if let (Effect::LaunchDaemon { rank, .. }, Some(old)) = (effect, self.leaving.first()) {
-                    *rank = old;
+                if let (Effect::LaunchDaemon { rank, ticket, .. }, Some(old)) = (effect, self.leaving.first()) {
+                    (*rank, ticket.rank) = (old, old);
                 }
             }),
             Mutation::NotHeld => reroute(wanted, JobState::VmReady, JobState::WaitingForDaemons, JobState::Map),
@@ -163,9 +163,7 @@ impl Meddling {
     fn learn(&mut self, wanted: &[Effect]) {
         for effect in wanted {
             match effect {
-                Effect::LaunchDaemon { rank, ticket, .. } if ticket.joins => {
-                    self.coming.insert(*rank);
-                }
+                Effect::LaunchDaemon { ticket, .. } if ticket.joins => self.coming.extend(ticket.ranks()),
                 Effect::Trace(Transition::Campaign { campaign, kind: CampaignKind::Grow, step }) => match step {
                     CampaignStep::Open => {
                         self.grows.insert(campaign.0);

@@ -27,6 +27,8 @@ pub struct Scenario {
     pub persistent: bool,
     /// Daemons start their subtree's daemons, instead of the head starting all.
     pub tree_spawn: bool,
+    /// Daemons are started by steps of a resource manager's jobs, one for all nodes of a job.
+    pub steps: bool,
     /// The network.
     pub weather: Weather,
     /// Daemons whose start does not go well; all others start.
@@ -141,6 +143,7 @@ impl Scenario {
             slots: 4,
             persistent: false,
             tree_spawn: true,
+            steps: false,
             weather: Weather::CALM,
             fates: Vec::new(),
             slowest_start: 1000,

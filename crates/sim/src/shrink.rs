@@ -191,7 +191,7 @@ fn plain(s: &Scenario) -> Vec<Scenario> {
         fit(Scenario { slots: 1, ..s.clone() }),
         fit(Scenario { slots: (s.slots / 2).max(1), ..s.clone() }),
         Scenario { radix: 2, ..s.clone() },
-        Scenario { tree_spawn: false, ..s.clone() },
+        Scenario { tree_spawn: false, steps: false, ..s.clone() },
     ]
 }
 

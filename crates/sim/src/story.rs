@@ -44,7 +44,11 @@ pub fn options(scenario: &Scenario) -> String {
         s.radix,
         s.slots,
         if s.persistent { "persistent" } else { "one-shot" },
-        if s.tree_spawn { "tree spawn" } else { "spawn by the head" },
+        match (s.steps, s.tree_spawn) {
+            (true, _) => "spawn by steps",
+            (false, true) => "tree spawn",
+            (false, false) => "spawn by the head",
+        },
         s.weather.fastest,
         s.weather.slowest,
         if s.weather.hiccups > 0 { " with hiccups" } else { "" },

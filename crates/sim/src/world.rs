@@ -25,6 +25,7 @@ use crate::network::Network;
 use crate::queue::{Queue, Time};
 use crate::rng::Rng;
 use crate::scenario::{Ending, Fate, Scenario};
+use crate::steps::{FIRST_JOB, Steps};
 use crate::trace::{Keep, Trace};
 use crate::trouble::Partition;
 
@@ -50,6 +51,7 @@ pub(crate) struct World {
     pub(crate) rng: Rng,
     pub(crate) hosts: BTreeMap<DaemonRank, Host>,
     pub(crate) launches: BTreeMap<DaemonRank, Launch>,
+    pub(crate) steps: Steps,
     pub(crate) messages: Messages,
     mischief: Mischief,
     meddling: Meddling,
@@ -120,6 +122,7 @@ impl World {
             queue: Queue::default(),
             hosts: BTreeMap::new(),
             launches: BTreeMap::new(),
+            steps: Steps::default(),
             messages: Messages::default(),
             mischief: Mischief::default(),
             meddling: Meddling::default(),
@@ -348,7 +351,7 @@ impl World {
         {
             self.report.head_exit = Some(code);
         }
-        if !host.detached && rank != DaemonRank::HEAD {
+        if (!host.detached || self.steps.holds(rank)) && rank != DaemonRank::HEAD {
             let status = match how {
                 Gone::Exit(code) => ExitStatus::Exited(code),
                 Gone::Crash => ExitStatus::Signaled(9),
@@ -357,8 +360,23 @@ impl World {
         }
     }
 
-    /// Tells the daemon whose launcher started `rank` that the launcher's process ended.
+    /// What was to be the daemon `rank`, or was, has ended, and with it its launcher if that is its own.
     pub(crate) fn launcher_ends(&mut self, rank: DaemonRank, status: Option<ExitStatus>, message: String, delay: Time) {
+        if self.steps.holds(rank) {
+            self.task_ends(rank, status, message, delay);
+        } else {
+            self.tell_launcher_end(rank, status, message, delay);
+        }
+    }
+
+    /// Tells the daemon whose launcher started `rank` that the launcher's process ended.
+    pub(crate) fn tell_launcher_end(
+        &mut self,
+        rank: DaemonRank,
+        status: Option<ExitStatus>,
+        message: String,
+        delay: Time,
+    ) {
         let Some(launch) = self.launches.get(&rank).filter(|l| !l.abandoned) else { return };
         let by = launch.by;
         self.queue.after(delay, Event::Input(by, Input::LauncherEnded { rank, status, message }));
@@ -400,7 +418,9 @@ impl World {
 }
 
 fn head_config(scenario: &Scenario) -> HeadConfig {
-    let host = |i| HostEntry { slots: scenario.slot_count(), ..HostEntry::named(&format!("n{i}")) };
+    let rm_job = scenario.steps.then(|| FIRST_JOB.to_owned());
+    let host =
+        |i| HostEntry { slots: scenario.slot_count(), rm_job: rm_job.clone(), ..HostEntry::named(&format!("n{i}")) };
     let mut params = vec![
         ("prte_rml_base_radix", scenario.radix.to_string()),
         ("rml_base_radix", scenario.radix.to_string()),
@@ -410,6 +430,9 @@ fn head_config(scenario: &Scenario) -> HeadConfig {
     let elastic = &scenario.elastic;
     let numbers = [("ferrite_debug_prep_ms", elastic.prep_ms), ("ferrite_launch_timeout", elastic.launch_timeout_s)];
     params.extend(numbers.into_iter().filter(|(_, n)| *n > 0).map(|(name, n)| (name, n.to_string())));
+    if scenario.steps {
+        params.push(("plm", "slurm".to_owned()));
+    }
     if elastic.mode {
         params.push(("prte_elastic_mode", "1".to_owned()));
     }

@@ -204,6 +204,13 @@ fn forty_seeds_hold() {
 }
 
 #[test]
+fn forty_seeds_hold_when_a_resource_manager_starts_the_daemons() {
+    for seed in 3_000..3_040 {
+        hold(&Scenario::elastic(seed).by_steps());
+    }
+}
+
+#[test]
 fn the_referee_sees_every_planted_fault_about_changes_of_size() {
     let seen = |mutation: Mutation, seed| {
         let scenario = Scenario { mutation: Some(mutation), ..Scenario::elastic(seed) };

@@ -40,6 +40,9 @@ pub struct Ticket {
     pub program: Vec<String>,
     /// With tree spawn: the daemons of this one's subtree, for it to start.
     pub subtree: Vec<NodeLaunch>,
+    /// One command starts all of these, and each of them reads this ticket: who reads it finds its rank by its node's name. Empty when
+    /// the ticket is for one daemon alone.
+    pub group: Vec<(DaemonRank, String)>,
     /// Directory in which the launcher was started, if it exists here.
     pub cwd: String,
     /// Time from its start by which the daemon must be connected (milliseconds).
@@ -67,6 +70,12 @@ pub enum TicketError {
     /// It does not decode.
     #[error("the launch ticket is damaged")]
     Damaged,
+    /// It is for several nodes, and this is none of them.
+    #[error("the launch ticket is for other nodes than this one, which is called {names}")]
+    NotForThisNode {
+        /// What this node is called, with commas.
+        names: String,
+    },
 }
 
 const TICKET_MAGIC: &[u8; 8] = b"ferrtkt\n";
@@ -81,6 +90,22 @@ impl Ticket {
         out.extend_from_slice(&(body.len() as u32).to_le_bytes());
         out.extend_from_slice(&body);
         out
+    }
+
+    /// The daemons that read it.
+    pub fn ranks(&self) -> impl Iterator<Item = DaemonRank> {
+        let alone = self.group.is_empty().then_some(self.rank);
+        self.group.iter().map(|(rank, _)| *rank).chain(alone)
+    }
+
+    /// The ticket of one daemon of a group: the first that `is_here` says of its node's name. The same when it is for one daemon alone.
+    #[must_use]
+    pub fn member(&self, is_here: impl Fn(&str) -> bool) -> Option<Ticket> {
+        if self.group.is_empty() {
+            return Some(self.clone());
+        }
+        let (rank, node) = self.group.iter().find(|(_, node)| is_here(node))?.clone();
+        Some(Ticket { rank, node, group: Vec::new(), ..self.clone() })
     }
 
     /// Reads a ticket; bytes after it are left alone.

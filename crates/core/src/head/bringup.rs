@@ -86,10 +86,11 @@ impl Head {
             params: self.config.params.clone(),
             program: launcher::daemon_program(&self.params, &self.config.prted)?,
             subtree: Vec::new(),
+            group: Vec::new(),
             cwd: self.config.cwd.clone(),
             connect_ms: CONNECT_MS,
         };
-        Ok(TicketBase { ticket, launcher: Launcher::from_params(&self.params)? })
+        Ok(TicketBase { ticket, launcher: Launcher::from_params(&self.params, self.config.allocation.manager())? })
     }
 
     pub(super) fn launch_timeout_s(&self) -> u32 {
@@ -195,8 +196,17 @@ impl Head {
         cx: &mut Cx,
     ) {
         let succeeded = status.is_some_and(ExitStatus::is_success);
-        if let Some(failure) = self.launches.on_ended(rank, succeeded, message, &describe_end(status)) {
+        let ended = self.launches.on_ended(rank, succeeded, message, &describe_end(status));
+        for failure in ended.failures {
             self.on_launch_failed(&failure, cx);
+        }
+        let held: Vec<&str> =
+            ended.held.iter().filter(|rank| cx.tree.contains(*rank)).map(|rank| self.node_name(rank)).collect();
+        if !held.is_empty() && !self.exit.begun() {
+            let (nodes, cause) = (held.join(", "), &ended.cause);
+            cx.notice(format!(
+                "The step that holds the daemons on {nodes} has ended, and its resource manager ends them: {cause}."
+            ));
         }
     }
 

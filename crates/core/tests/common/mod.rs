@@ -9,10 +9,10 @@ use ferrite_core::{
     AbortScope, Effect, Effects, HeadConfig, Input, LocalNode, Node, PmixCall, PmixEffect, PmixToken, RequestId, Sink,
     Timer,
 };
-use ferrite_rm::Allocation;
+use ferrite_rm::{Allocation, Manners};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, Submission};
-use ferrite_wire::{Contact, Members, Message, Stream};
+use ferrite_wire::{Contact, Members, Message, Stream, Ticket};
 
 /// See the module.
 pub struct Cluster {
@@ -42,7 +42,9 @@ pub struct Cluster {
     /// On these nodes the launcher succeeds and no daemon ever comes.
     pub silent_nodes: BTreeSet<String>,
     /// Tickets of daemons that have not come there.
-    pub late: BTreeMap<DaemonRank, ferrite_wire::Ticket>,
+    pub late: BTreeMap<DaemonRank, Ticket>,
+    /// The commands that started daemons.
+    pub launched: Vec<Vec<String>>,
     /// Daemons whose launchers were given up.
     pub abandoned: BTreeSet<DaemonRank>,
     /// Nodes that were offered back, in order.
@@ -149,6 +151,7 @@ impl Cluster {
             bad_nodes: BTreeMap::new(),
             silent_nodes: BTreeSet::new(),
             late: BTreeMap::new(),
+            launched: Vec::new(),
             abandoned: BTreeSet::new(),
             offered: Vec::new(),
             resized: Vec::new(),
@@ -407,6 +410,24 @@ impl Cluster {
         self.input(b, Input::LinkUp { peer: a });
     }
 
+    /// A daemon is started, by a command that is known by the rank `launcher`.
+    fn launch(&mut self, at: DaemonRank, launcher: DaemonRank, stays: bool, ticket: Ticket) {
+        let (rank, name) = (ticket.rank, ticket.node.clone());
+        let ended = |status, message| Input::LauncherEnded { rank: launcher, status: Some(status), message };
+        if self.silent_nodes.contains(&name) {
+            self.late.insert(rank, ticket);
+            if !stays {
+                self.input(at, ended(ExitStatus::Exited(0), String::new()));
+            }
+        } else if let Some(text) = self.bad_nodes.get(&name) {
+            let message = text.clone();
+            self.input(at, ended(ExitStatus::Exited(255), message));
+        } else {
+            self.nodes.insert(rank, Node::daemon(ticket, local(&name)));
+            self.input(rank, Input::Start);
+        }
+    }
+
     fn acknowledge(&mut self, at: DaemonRank, input: Input) {
         if self.flowing { self.input(at, input) } else { self.withheld.push((at, input)) }
     }
@@ -423,22 +444,16 @@ impl Cluster {
                 self.links.remove(&(at.min(peer), at.max(peer)));
                 self.input(peer, Input::LinkLost { peer: at, cause: "closed".to_owned() });
             }
-            Effect::LaunchDaemon { rank, ticket, .. } if self.silent_nodes.contains(&ticket.node) => {
-                self.late.insert(rank, *ticket);
-                let (status, message) = (Some(ExitStatus::Exited(0)), String::new());
-                self.input(at, Input::LauncherEnded { rank, status, message });
+            Effect::LaunchDaemon { rank: launcher, command, ticket } => {
+                let stays = command.manners == Manners::Step;
+                self.launched.push(command.argv);
+                let names: Vec<String> = ticket.group.iter().map(|(_, name)| name.clone()).collect();
+                let names = if names.is_empty() { vec![ticket.node.clone()] } else { names };
+                for name in names {
+                    let ticket = ticket.member(|node| node == name).expect("a name of the ticket");
+                    self.launch(at, launcher, stays, ticket);
+                }
             }
-            Effect::LaunchDaemon { rank, ticket, .. } => match self.bad_nodes.get(&ticket.node) {
-                Some(text) => {
-                    let message = text.clone();
-                    self.input(at, Input::LauncherEnded { rank, status: Some(ExitStatus::Exited(255)), message });
-                }
-                None => {
-                    let name = ticket.node.clone();
-                    self.nodes.insert(rank, Node::daemon(*ticket, local(&name)));
-                    self.input(rank, Input::Start);
-                }
-            },
             Effect::SetTimer { timer, .. } => {
                 self.timers.insert((at, timer));
             }

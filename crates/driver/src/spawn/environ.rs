@@ -4,6 +4,7 @@ use std::env;
 use std::os::unix::ffi::OsStringExt;
 
 use ferrite_pmix::PROCESS_ENV;
+use ferrite_rm::launcher::srun;
 use ferrite_types::EnvOp;
 
 /// An environment as `NAME=value` entries, in the form in which the system wants them.
@@ -28,7 +29,15 @@ const OUTER_IDENTITY: &[&str] = &[
     "PMIX_",
     "PMI_",
     "PRTE_",
+    "SLURM_GTIDS",
+    "SLURM_LOCALID",
+    "SLURM_NODEID",
+    "SLURM_PROCID",
+    "SLURM_TASK_PID",
 ];
+
+/// There is one of these around us: this daemon is one of its tasks, or the user has started us in one.
+const OUTER_STEP: &str = "SLURM_STEP_ID";
 
 /// Parameters of the user travel in these and stay.
 const PARAMETERS: &[&str] = &["PMIX_MCA_", "PRTE_MCA_"];
@@ -57,7 +66,10 @@ impl Environ {
             entry.extend_from_slice(&value.into_vec());
             entry
         };
-        Environ { entries: env::vars_os().map(entry).filter(|e| is_inherited(e)).collect() }
+        let in_step = env::var_os(OUTER_STEP).is_some();
+        let is_of_step = |name: &std::ffi::OsStr| in_step && name.to_str().is_some_and(srun::is_of_step);
+        let entries = env::vars_os().filter(|(name, _)| !is_of_step(name)).map(entry).filter(|e| is_inherited(e));
+        Environ { entries: entries.collect() }
     }
 
     /// The value of a variable.

@@ -4,6 +4,9 @@ use super::{DaemonCommand, LaunchCommand, LaunchError, Manners};
 use crate::managers::nodelist;
 use crate::name;
 
+/// Tells a task what Slurm calls its node.
+pub const NODE_NAME: &str = "SLURMD_NODENAME";
+
 /// Of the variables that begin so, those that a user or another step has set would mislead `srun`; the place of its configuration is no
 /// such thing.
 const MISLEADING: [&str; 4] = ["SLURM_", "SRUN_", "SALLOC_", "SBATCH_"];
@@ -20,9 +23,11 @@ pub fn is_harmless(variable: &str) -> bool {
 #[must_use]
 pub fn is_of_step(variable: &str) -> bool {
     const PREFIXES: [&str; 4] = ["SLURM_STEP", "SLURM_SRUN_COMM_", "SLURM_CPU_BIND", "SLURM_MEM_BIND"];
-    const NAMES: [&str; 14] = [
+    const NAMES: [&str; 15] = [
         "SLURM_DISTRIBUTION",
         "SLURM_GTIDS",
+        // The step's, in spite of its name.
+        "SLURM_JOB_NAME",
         "SLURM_LAUNCH_NODE_IPADDR",
         "SLURM_LOCALID",
         "SLURM_MPI_TYPE",

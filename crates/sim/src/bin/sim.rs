@@ -15,12 +15,13 @@ use ferrite_sim::{
 use ferrite_types::DaemonRank;
 
 const USAGE: &str = "\
-usage: sim --seed S [--daemons N] [--radix R | --losses | --elastic] [--trace]
+usage: sim --seed S [--daemons N] [--radix R | --losses | --elastic | --steps] [--trace]
                                             one scenario, twice, under all guarantees
-       sim --seeds N | --seconds S [--from M] [--daemons N] [--radix R | --losses | --elastic | --all]
+       sim --seeds N | --seconds S [--from M] [--daemons N] [--radix R | FAMILY | --all]
                                             a sweep over many seeds on all cores (--jobs N: on so many);
-                                            --losses, --elastic: a family about nothing else; --all: each
-                                            family in turn, sharing the seconds
+                                            a family: --losses or --elastic, about nothing else; --steps, the latter
+                                            with daemons started by a resource manager; --all: each in turn,
+                                            sharing the seconds
        sim replay FILE [--until EVENT] [--node RANK]...
                                             a story, up to an event, and the state of nodes then (default: the head)
        sim mutants [--seeds N]              planted faults, and how soon each is seen
@@ -111,11 +112,13 @@ impl Words {
 
     fn draw(&mut self) -> Result<Draw, String> {
         let (daemons, radix) = (self.size("--daemons")?, self.size("--radix")?);
-        let family = match (self.flag("--losses"), self.flag("--elastic")) {
-            (false, false) => Family::Plain,
-            (true, false) => Family::Losses,
-            (false, true) => Family::Elastic,
-            (true, true) => return Err("--losses and --elastic are two families: name one".to_owned()),
+        let words = [("--losses", Family::Losses), ("--elastic", Family::Elastic), ("--steps", Family::Steps)];
+        let named: Vec<Family> =
+            words.into_iter().filter(|(word, _)| self.flag(word)).map(|(_, family)| family).collect();
+        let family = match named[..] {
+            [] => Family::Plain,
+            [family] => family,
+            _ => return Err("--losses, --elastic and --steps are families: name one".to_owned()),
         };
         if family != Family::Plain && (daemons.is_some() || radix.is_some()) {
             return Err("only plain scenarios take --daemons and --radix".to_owned());
@@ -270,10 +273,13 @@ enum Family {
     Losses,
     /// A DVM that changes its size.
     Elastic,
+    /// The same, in the jobs of a resource manager that starts the daemons.
+    Steps,
 }
 
 /// All of them, each with its share of the time (percent): what was found last gets the most.
-const FAMILIES: [(Family, u64); 3] = [(Family::Plain, 35), (Family::Losses, 15), (Family::Elastic, 50)];
+const FAMILIES: [(Family, u64); 4] =
+    [(Family::Plain, 30), (Family::Losses, 15), (Family::Elastic, 40), (Family::Steps, 15)];
 
 impl Family {
     fn name(self) -> &'static str {
@@ -281,6 +287,7 @@ impl Family {
             Family::Plain => "any",
             Family::Losses => "losses",
             Family::Elastic => "elastic",
+            Family::Steps => "steps",
         }
     }
 }
@@ -291,6 +298,7 @@ impl Draw {
             Family::Plain => Scenario::random(seed, self.daemons, self.radix),
             Family::Losses => Scenario::losses(seed),
             Family::Elastic => Scenario::elastic(seed),
+            Family::Steps => Scenario::elastic(seed).by_steps(),
         }
     }
 }

@@ -74,9 +74,9 @@ impl Changes {
                 }
                 self.launching = (*step == CampaignStep::Launching).then_some(*campaign);
             }
-            Effect::LaunchDaemon { rank, .. } => {
+            Effect::LaunchDaemon { ticket, .. } => {
                 if let Some(change) = self.launching.and_then(|id| self.all.get_mut(&id)) {
-                    change.targets.insert(*rank);
+                    change.targets.extend(ticket.ranks());
                 }
             }
             Effect::Transmit { frame, .. } => {

@@ -69,8 +69,9 @@ impl Invariant for OnlyOnTheWired {
                 Ok(())
             }
             Observation::Effect { rank: DaemonRank::HEAD, effect, message, .. } => match (effect, message) {
-                (Effect::LaunchDaemon { rank, .. }, _) => {
-                    require(self.launched.insert(*rank), || format!("rank {rank} is given a second time"))
+                (Effect::LaunchDaemon { ticket, .. }, _) => {
+                    let again = ticket.ranks().find(|rank| !self.launched.insert(*rank));
+                    require(again.is_none(), || format!("rank {again:?} is given a second time"))
                 }
                 (Effect::Trace(Transition::Campaign { campaign, kind, step }), _) => {
                     let grown = (*kind, *step) == (CampaignKind::Grow, CampaignStep::Done);
