@@ -70,6 +70,15 @@ pub enum Input {
         /// The last of what it wrote to its standard error, or why it could not be started.
         message: String,
     },
+    /// What a launcher has started on some nodes has ended, by its own words; it itself goes on.
+    TasksEnded {
+        /// By which it is known: the first of the daemons that it was to start.
+        launcher: DaemonRank,
+        /// The nodes.
+        nodes: Vec<String>,
+        /// The last of what it wrote.
+        message: String,
+    },
     /// All resource managers have made up their minds about the nodes of [`crate::Effect::OfferRelease`].
     ReleaseOffered {
         /// From the effect.

@@ -59,8 +59,8 @@ struct Pending {
 /// What the end of a launcher means.
 #[derive(Debug, Default)]
 pub(crate) struct Ended {
-    /// Daemons that will not come.
-    pub(crate) failures: Vec<LaunchFailure>,
+    /// Daemons will not come.
+    pub(crate) failure: Option<LaunchFailure>,
     /// Daemons that have come, and that live no longer than the launcher: those that have not ended will.
     pub(crate) held: RankSet,
     /// What the launcher said, and how it ended.
@@ -177,7 +177,7 @@ impl Launches {
             }
             Err(error) => {
                 let cause = error.to_string();
-                let failure = LaunchFailure { rank, node: ticket.node, command: String::new(), cause };
+                let failure = LaunchFailure { rank, nodes: vec![ticket.node], command: String::new(), cause };
                 cx.send_head(Message::LaunchFailed(failure));
             }
         }
@@ -202,7 +202,7 @@ impl Launches {
         Some(started)
     }
 
-    /// A launcher ended; failures when its daemons have not come and will not.
+    /// A launcher ended; a failure when daemons of it have not come and will not.
     pub(crate) fn on_ended(&mut self, launcher: DaemonRank, succeeded: bool, message: &str, end: &str) -> Ended {
         // An agent that succeeded leaves a detached daemon: the campaign's deadline watches that.
         let Some(started) = self.launchers.get(&launcher).filter(|started| !succeeded || started.stays) else {
@@ -221,11 +221,28 @@ impl Launches {
             "" => end.to_owned(),
             message => format!("{message} ({end})"),
         };
-        let failure = |rank: DaemonRank| {
-            let node = self.pending.remove(&rank)?.node;
-            Some(LaunchFailure { rank, node, command: command.clone(), cause: cause.clone() })
+        let nodes = awaited.iter().filter_map(|rank| Some(self.pending.remove(&rank)?.node)).collect();
+        let failure = awaited.first().map(|rank| LaunchFailure { rank, nodes, command, cause: cause.clone() });
+        Ended { failure, held, cause }
+    }
+
+    /// What was started on these nodes has ended, and the launcher has not; a failure when daemons of it have not come and will not.
+    pub(crate) fn on_tasks_ended(
+        &mut self,
+        launcher: DaemonRank,
+        nodes: &[String],
+        message: &str,
+    ) -> Option<LaunchFailure> {
+        let command = self.launchers.get(&launcher)?.command.clone();
+        let ended = |(rank, pending): (&DaemonRank, &Pending)| {
+            (pending.launcher == launcher && nodes.contains(&pending.node)).then(|| (*rank, pending.node.clone()))
         };
-        Ended { failures: awaited.iter().filter_map(failure).collect(), held, cause: cause.clone() }
+        let (ranks, nodes): (Vec<DaemonRank>, Vec<String>) = self.pending.iter().filter_map(ended).unzip();
+        let rank = *ranks.first()?;
+        for rank in ranks {
+            self.no_longer_awaited(rank);
+        }
+        Some(LaunchFailure { rank, nodes, command, cause: message.trim().to_owned() })
     }
 
     /// Gives up on all that have not linked up.

@@ -67,6 +67,26 @@ fn a_step_that_ends_before_all_its_daemons_have_come_fails_the_start_with_its_wo
 }
 
 #[test]
+fn a_task_that_ends_before_its_daemon_has_come_fails_the_start_at_once() {
+    let mut dvm = dvm_of(&["7", "7", "7"]);
+    dvm.silent_nodes.insert("n2".to_owned());
+    begin(&mut dvm);
+    let said = |nodes: &[&str]| Input::TasksEnded {
+        launcher: DaemonRank(1),
+        nodes: nodes.iter().map(|node| (*node).to_owned()).collect(),
+        message: "slurmstepd: error: execve(): /opt/prted: No such file or directory".to_owned(),
+    };
+    dvm.input(DaemonRank::HEAD, said(&["n1"]));
+    dvm.run();
+    assert!(dvm.notices.is_empty(), "its daemon is linked, and will be missed by that");
+    dvm.input(DaemonRank::HEAD, said(&["n1", "n2"]));
+    dvm.run();
+    assert!(dvm.notices[0].contains("The daemon on node n2 could not") && dvm.notices[0].contains("execve"));
+    assert_eq!(dvm.exits.get(&DaemonRank::HEAD), Some(&1));
+    dvm.assert_gone();
+}
+
+#[test]
 fn a_step_is_given_up_with_the_last_of_its_daemons_but_not_under_one_that_has_come() {
     for (silent, given_up) in [(vec!["n1", "n2"], vec![1]), (vec!["n2"], vec![])] {
         let mut dvm = dvm_of(&["7", "7"]);

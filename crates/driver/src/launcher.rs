@@ -12,6 +12,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ferrite_core::Input;
+use ferrite_rm::launcher::srun;
 use ferrite_rm::{LaunchCommand, Manners};
 use ferrite_types::{DaemonRank, ExitStatus};
 use ferrite_wire::Ticket;
@@ -150,7 +151,10 @@ impl Shared {
                 self.state.borrow_mut().running.insert(rank, (pid, command.manners));
                 let shared = Rc::clone(self);
                 tokio::task::spawn_local(async move {
-                    let (status, message) = running.finish(&ticket, shared.echo).await;
+                    let tasks_ended = |nodes, message| {
+                        let _ = shared.inbox.send(Input::TasksEnded { launcher: rank, nodes, message });
+                    };
+                    let (status, message) = running.finish(&ticket, shared.echo, tasks_ended).await;
                     shared.ended(rank, pid, status, message);
                 });
             }
@@ -194,6 +198,7 @@ fn not_started(command: &[String], error: &io::Error) -> String {
 /// One launcher process.
 struct Running {
     pid: Pid,
+    manners: Manners,
     child: Child,
     ended: AsyncFd<OwnedFd>,
     output: pipe::Receiver,
@@ -205,8 +210,9 @@ impl Running {
             command.argv.split_first().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "no command"))?;
         // One pipe for both streams: some shells complain on standard output.
         let (output, theirs) = io::pipe()?;
+        let manners = command.manners;
         let hidden = std::env::vars_os().map(|(name, _)| name);
-        let hidden = hidden.filter(|name| !name.to_str().is_none_or(|name| command.manners.admit(name)));
+        let hidden = hidden.filter(|name| !name.to_str().is_none_or(|name| manners.admit(name)));
         let mut command = Command::new(program);
         hidden.for_each(|name| {
             command.env_remove(name);
@@ -216,11 +222,17 @@ impl Running {
         let child = command.spawn()?;
         let pid = Pid::from_child(&child);
         let ended = pidfd_open(pid, PidfdFlags::NONBLOCK)?;
-        Ok(Running { pid, child, ended: watched(ended)?, output: pipe::Receiver::from_owned_fd(output.into())? })
+        let output = pipe::Receiver::from_owned_fd(output.into())?;
+        Ok(Running { pid, manners, child, ended: watched(ended)?, output })
     }
 
-    /// Feeds it, listens to it, waits for its end.
-    async fn finish(mut self, ticket: &Ticket, echo: bool) -> (ExitStatus, String) {
+    /// Feeds it, listens to it, waits for its end; of a step that goes on, the end of tasks is told with the nodes that they were on.
+    async fn finish(
+        mut self,
+        ticket: &Ticket,
+        echo: bool,
+        tasks_ended: impl Fn(Vec<String>, String),
+    ) -> (ExitStatus, String) {
         let input = self.child.stdin.take();
         let feeding = feed(input, ticket);
         tokio::pin!(feeding);
@@ -233,7 +245,12 @@ impl Running {
                 _ = self.ended.readable() => break,
                 () = &mut feeding, if !fed => fed = true,
                 read = self.output.read(&mut buffer), if open => match read {
-                    Ok(n) if n > 0 => tail.push(&buffer[..n]),
+                    Ok(n) if n > 0 => {
+                        tail.push(&buffer[..n]);
+                        for nodes in tail.ended_tasks(self.manners) {
+                            tasks_ended(nodes, tail.text());
+                        }
+                    }
                     _ => open = false,
                 },
             }
@@ -242,7 +259,7 @@ impl Running {
         while let Ok(n @ 1..) = self.output.try_read(&mut buffer) {
             tail.push(&buffer[..n]);
         }
-        (self.reap(), tail.into_text())
+        (self.reap(), tail.text())
     }
 
     fn reap(&mut self) -> ExitStatus {
@@ -274,12 +291,14 @@ struct Tail {
     bytes: VecDeque<u8>,
     cut: bool,
     echo: bool,
+    /// Bytes at the end that no line has been made of.
+    unread: usize,
 }
 
 impl Tail {
     fn new(echo: bool) -> Tail {
         let (bytes, cut) = (VecDeque::new(), false);
-        Tail { bytes, cut, echo }
+        Tail { bytes, cut, echo, unread: 0 }
     }
 
     fn push(&mut self, bytes: &[u8]) {
@@ -290,10 +309,22 @@ impl Tail {
         let surplus = self.bytes.len().saturating_sub(TAIL);
         self.cut |= surplus > 0;
         self.bytes.drain(..surplus);
+        self.unread = (self.unread + bytes.len()).min(self.bytes.len());
     }
 
-    fn into_text(self) -> String {
-        let bytes: Vec<u8> = self.bytes.into();
+    /// Of the whole lines that are new, what a step says of the end of its tasks.
+    fn ended_tasks(&mut self, manners: Manners) -> Vec<Vec<String>> {
+        if manners != Manners::Step {
+            return Vec::new();
+        }
+        let unread: Vec<u8> = self.bytes.iter().skip(self.bytes.len() - self.unread).copied().collect();
+        let whole = unread.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        self.unread -= whole;
+        String::from_utf8_lossy(&unread[..whole]).lines().filter_map(srun::ended_on).collect()
+    }
+
+    fn text(&self) -> String {
+        let bytes: Vec<u8> = self.bytes.iter().copied().collect();
         let text = String::from_utf8_lossy(&bytes);
         let text = text.trim_end();
         // Begin with a whole line.
@@ -406,6 +437,21 @@ mod tests {
             let (first, second) = (ended(outbox).await, ended(outbox).await);
             assert_eq!((first.0, first.2.as_str()), (DaemonRank(1), "over"));
             assert_eq!((second.1, second.2.as_str()), (Some(ExitStatus::Exited(3)), "up\ntold"));
+        });
+    }
+
+    #[test]
+    fn a_step_that_goes_on_tells_of_the_end_of_its_tasks() {
+        run("8", async |launcher, outbox| {
+            let script = "cat > /dev/null; printf 'srun: error: n2: ta'; sleep 0.1; echo 'sk 1: Killed'; sleep 100";
+            launcher.launch(DaemonRank(1), step(script), ticket(1));
+            match outbox.recv().await {
+                Some(Input::TasksEnded { launcher: DaemonRank(1), nodes, message }) => {
+                    assert_eq!((nodes, message.as_str()), (vec!["n2".to_owned()], "srun: error: n2: task 1: Killed"));
+                }
+                other => panic!("{other:?}"),
+            }
+            launcher.abandon(DaemonRank(1));
         });
     }
 

@@ -149,6 +149,21 @@ impl Launcher {
     }
 }
 
+impl Launcher {
+    /// What is to be looked at when a daemon could not be started, as the beginning of a sentence.
+    #[must_use]
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Launcher::Ssh(_) => "Check that the node is up and that you can log in to it without a password",
+            Launcher::Local => "Check that prted can be run here",
+            Launcher::Srun(_) => {
+                "Check with `squeue --steps` and `scontrol show job` that the job still runs and has these nodes, or have daemons \
+                 started by ssh (--prtemca plm ssh)"
+            }
+        }
+    }
+}
+
 /// The daemon's program: `prte_launch_agent` when it is set, else the path that the driver knows.
 ///
 /// # Errors

@@ -150,17 +150,30 @@ pub struct DaemonReport {
     pub pid: u32,
 }
 
-/// Why a daemon did not come up.
+/// Why a daemon, or those of one command, did not come up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchFailure {
-    /// Which one.
+    /// Which one; the first of several.
     pub rank: DaemonRank,
-    /// Its node.
-    pub node: String,
+    /// Their nodes.
+    pub nodes: Vec<String>,
     /// The command that was to start it.
     pub command: String,
     /// What went wrong, in words.
     pub cause: String,
+}
+
+impl LaunchFailure {
+    /// Who did not come up, as the beginning of a sentence.
+    #[must_use]
+    pub fn subject(&self) -> String {
+        const SHOWN: usize = 8;
+        match (self.nodes.as_slice(), self.nodes.len().saturating_sub(SHOWN)) {
+            ([node], _) => format!("The daemon on node {node}"),
+            (nodes, 0) => format!("The daemons on nodes {}", nodes.join(", ")),
+            (nodes, more) => format!("The daemons on nodes {} and {more} more", nodes[..SHOWN].join(", ")),
+        }
+    }
 }
 
 /// The shape of the DVM, for everyone: who is who's neighbour follows from it. Where neighbours listen they tell each other.

@@ -144,7 +144,7 @@ impl Daemon {
         cx: &mut Cx,
     ) {
         let succeeded = status.is_some_and(ExitStatus::is_success);
-        for failure in self.launches.on_ended(rank, succeeded, message, &describe(status)).failures {
+        if let Some(failure) = self.launches.on_ended(rank, succeeded, message, &describe(status)).failure {
             cx.send_head(Message::LaunchFailed(failure));
         }
     }

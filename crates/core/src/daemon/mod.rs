@@ -101,6 +101,7 @@ impl Daemon {
             | Input::ClientGone(_)
             | Input::Cancel(_)
             | Input::SignalSubmitted { .. }
+            | Input::TasksEnded { .. }
             | Input::Interrupt
             | Input::ForwardSignal(_)
             | Input::Stdin { .. }

@@ -90,7 +90,22 @@ impl Head {
             cwd: self.config.cwd.clone(),
             connect_ms: CONNECT_MS,
         };
-        Ok(TicketBase { ticket, launcher: Launcher::from_params(&self.params, self.config.allocation.manager())? })
+        Ok(TicketBase { ticket, launcher: self.launcher()? })
+    }
+
+    /// A task of a step ended while the step goes on.
+    pub(super) fn on_tasks_ended(&mut self, launcher: DaemonRank, nodes: &[String], message: &str, cx: &mut Cx) {
+        if let Some(failure) = self.launches.on_tasks_ended(launcher, nodes, message) {
+            self.on_launch_failed(&failure, cx);
+        }
+    }
+
+    fn launcher(&self) -> Result<Launcher, ParamError> {
+        Launcher::from_params(&self.params, self.config.allocation.manager())
+    }
+
+    fn launch_advice(&self) -> &'static str {
+        self.launcher().map_or("", |launcher| launcher.advice())
     }
 
     pub(super) fn launch_timeout_s(&self) -> u32 {
@@ -197,7 +212,7 @@ impl Head {
     ) {
         let succeeded = status.is_some_and(ExitStatus::is_success);
         let ended = self.launches.on_ended(rank, succeeded, message, &describe_end(status));
-        for failure in ended.failures {
+        if let Some(failure) = ended.failure {
             self.on_launch_failed(&failure, cx);
         }
         let held: Vec<&str> =
@@ -217,15 +232,19 @@ impl Head {
         if let Some(campaign) = self.campaigns.of_newcomer(failure.rank) {
             return self.on_newcomer_not_launched(campaign, failure, cx);
         }
-        let (node, cause) = (&failure.node, &failure.cause);
+        if self.bringup.ready {
+            // Of a campaign that is over.
+            return;
+        }
+        let (who, cause) = (failure.subject(), &failure.cause);
         let command = match failure.command.as_str() {
             "" => String::new(),
             command => format!("\n  command: {command}"),
         };
         self.fail_bringup(
             format!(
-                "The daemon on node {node} could not be started.{command}\n  cause:   {cause}\n\
-                 Check that the node is up and that you can log in to it without a password; nothing was started."
+                "{who} could not be started.{command}\n  cause:   {cause}\n{}; nothing was started.",
+                self.launch_advice(),
             ),
             cx,
         );

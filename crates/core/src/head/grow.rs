@@ -381,9 +381,9 @@ impl Head {
 
     /// A launcher says that a daemon did not start.
     pub(super) fn on_newcomer_not_launched(&mut self, id: CampaignId, failure: &LaunchFailure, cx: &mut Cx) {
-        let LaunchFailure { node, command, cause, .. } = failure;
+        let (who, LaunchFailure { command, cause, .. }) = (failure.subject(), failure);
         let command = if command.is_empty() { String::new() } else { format!(" (by: {command})") };
-        let cause = format!("The daemon on node {node} could not be started{command}: {cause}.");
+        let cause = format!("{who} could not be started{command}: {cause}.");
         self.fail_grow(id, Trouble::new(PMIX_ERR_JOB_FAILED_TO_LAUNCH, cause), cx);
     }
 

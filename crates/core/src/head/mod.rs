@@ -150,6 +150,7 @@ impl Head {
         match input {
             Input::Start
             | Input::LauncherEnded { .. }
+            | Input::TasksEnded { .. }
             | Input::Request { .. }
             | Input::ClientGone(_)
             | Input::Cancel(_)
@@ -200,6 +201,7 @@ impl Head {
         match input {
             Input::Start => self.on_start(cx),
             Input::LauncherEnded { rank, status, message } => self.on_launcher_ended(rank, status, &message, cx),
+            Input::TasksEnded { launcher, nodes, message } => self.on_tasks_ended(launcher, &nodes, &message, cx),
             Input::Request { id, request } => self.on_request(id, request, cx),
             Input::ClientGone(request) => self.on_client_gone(request, cx),
             Input::Cancel(request) => self.on_cancel(request, cx),

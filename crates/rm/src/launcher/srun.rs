@@ -44,6 +44,14 @@ pub fn is_of_step(variable: &str) -> bool {
     NAMES.contains(&variable) || PREFIXES.iter().any(|prefix| variable.starts_with(prefix))
 }
 
+/// The nodes of which a line of `srun` says that what was started there has ended, and not well: `srun: error: n[1-2]: tasks 1-2: Exited
+/// with exit code 2`. `None` for any other line.
+#[must_use]
+pub fn ended_on(line: &str) -> Option<Vec<String>> {
+    let (list, _) = line.strip_prefix("srun: error: ")?.split_once(": task")?;
+    nodelist::expand(list).ok().filter(|names| !names.is_empty())
+}
+
 /// The command that starts a daemon on each of these nodes of a job.
 ///
 /// # Errors
@@ -111,6 +119,18 @@ mod tests {
             ]
             .join("\n")
         );
+    }
+
+    #[test]
+    fn the_end_of_tasks_is_read_from_what_srun_says_of_them() {
+        let nodes = |line| ended_on(line).map(|names| names.join(" "));
+        assert_eq!(nodes("srun: error: n2: task 1: Exited with exit code 3").as_deref(), Some("n2"));
+        assert_eq!(nodes("srun: error: n[0-1,7]: tasks 0-2: Killed").as_deref(), Some("n0 n1 n7"));
+        for line in
+            ["srun: error: Unable to create step for job 1: x", "srun: error: n[: task 1: Killed", "n2: task 1: x", ""]
+        {
+            assert_eq!(nodes(line), None, "{line}");
+        }
     }
 
     #[test]

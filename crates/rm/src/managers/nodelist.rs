@@ -11,7 +11,7 @@ const MOST_BRACKETS: usize = 8;
 const LONGEST: usize = 255;
 
 /// The names, in order, each as often as it is there. None is checked to be the name of a host.
-pub(super) fn expand(list: &str) -> Result<Vec<String>, Flaw> {
+pub(crate) fn expand(list: &str) -> Result<Vec<String>, Flaw> {
     let mut names = Vec::new();
     let mut rest = list;
     while !rest.is_empty() {
