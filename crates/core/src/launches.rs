@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use ferrite_rm::launcher::{self, DaemonCommand, LaunchCommand, LaunchError, Launcher, Manners, srun};
+use ferrite_rm::launcher::{self, Batch, DaemonCommand, LaunchCommand, LaunchError, Launcher};
 use ferrite_rm::params::{ParamError, Params};
 use ferrite_router::Tree;
-use ferrite_types::{DaemonRank, RankSet};
+use ferrite_types::{DaemonRank, ExitStatus, HostEntry, RankSet};
 use ferrite_wire::{LaunchFailure, Message, NodeLaunch, Ticket};
 
 use crate::cx::Cx;
@@ -33,7 +33,7 @@ impl TicketBase {
     pub(crate) fn tree_spawn(&self) -> bool {
         match &self.launcher {
             Launcher::Ssh(options) => !options.no_tree_spawn,
-            Launcher::Local | Launcher::Srun(_) => false,
+            Launcher::Local | Launcher::Srun(_) | Launcher::Task(_) | Launcher::Flux(_) => false,
         }
     }
 
@@ -93,18 +93,9 @@ impl Launches {
         cx: &mut Cx,
     ) {
         let tree_spawn = base.tree_spawn();
+        let own = targets.iter().filter(|target| !tree_spawn || cx.tree.parent(target.rank) == Some(me)).collect();
         let calls = Ticket { home: me, contact: local.contact.clone(), ..base.ticket.clone() };
-        let base = TicketBase { ticket: calls, launcher: base.launcher.clone() };
-        if let Launcher::Srun(args) = &base.launcher {
-            return self.start_steps(&base, args, targets, cx);
-        }
-        for target in targets {
-            if tree_spawn && cx.tree.parent(target.rank) != Some(me) {
-                continue;
-            }
-            let subtree = if tree_spawn { below(cx.tree, target.rank, targets) } else { Vec::new() };
-            self.start_one(&base, target, Ticket { subtree, ..base.ticket.clone() }, cx);
-        }
+        self.start_all(&TicketBase { ticket: calls, launcher: base.launcher.clone() }, own, targets, cx);
     }
 
     /// Starts daemons for a DVM that is wired up: each calls here and waits for its place.
@@ -118,34 +109,25 @@ impl Launches {
     ) {
         let joins = Ticket { joins: true, home: me, contact: local.contact.clone(), ..base.ticket.clone() };
         let base = TicketBase { ticket: joins, launcher: base.launcher.clone() };
-        if let Launcher::Srun(args) = &base.launcher {
-            return self.start_steps(&base, args, targets, cx);
-        }
-        for target in targets {
-            self.start_one(&base, target, base.ticket.clone(), cx);
-        }
+        self.start_all(&base, targets.iter().collect(), &[], cx);
     }
 
-    fn start_one(&mut self, base: &TicketBase, target: &NodeLaunch, ticket: Ticket, cx: &mut Cx) {
-        let ticket = Ticket { rank: target.rank, node: target.host.name.clone(), ..ticket };
-        let command = launcher::daemon_command(&base.launcher, &target.host, &base.daemon());
-        self.run(command, ticket, &[target], cx);
-    }
-
-    /// One command for all nodes of a manager's job.
-    fn start_steps(&mut self, base: &TicketBase, args: &[String], targets: &[NodeLaunch], cx: &mut Cx) {
-        let mut jobs: BTreeMap<Option<&str>, Vec<&NodeLaunch>> = BTreeMap::new();
-        for target in targets {
-            jobs.entry(target.host.rm_job.as_deref()).or_default().push(target);
-        }
-        for (job, members) in jobs {
-            let hosts: Vec<&str> = members.iter().map(|target| target.host.name.as_str()).collect();
-            let command = match job {
-                Some(job) => srun::command(args, job, &hosts, &base.daemon()),
-                None => Err(LaunchError::NotInJob { host: hosts[0].to_owned() }),
+    /// Starts the daemons `own`; with tree spawn each gets its part of `all` to start in turn.
+    fn start_all(&mut self, base: &TicketBase, own: Vec<&NodeLaunch>, all: &[NodeLaunch], cx: &mut Cx) {
+        let hosts: Vec<&HostEntry> = own.iter().map(|target| &target.host).collect();
+        for Batch { members, command } in launcher::batches(&base.launcher, &hosts, &base.daemon()) {
+            let members: Vec<&NodeLaunch> = members.into_iter().map(|at| own[at]).collect();
+            let first = members[0];
+            let subtree = if base.tree_spawn() { below(cx.tree, first.rank, all) } else { Vec::new() };
+            let several = members.iter().filter(|_| members.len() > 1);
+            let ticket = Ticket {
+                rank: first.rank,
+                node: first.host.name.clone(),
+                subtree,
+                group: several.map(|target| (target.rank, target.host.name.clone())).collect(),
+                stays: command.as_ref().is_ok_and(|command| command.manners.stays()),
+                ..base.ticket.clone()
             };
-            let group = members.iter().map(|target| (target.rank, target.host.name.clone())).collect();
-            let ticket = Ticket { rank: members[0].rank, node: hosts[0].to_owned(), group, ..base.ticket.clone() };
             self.run(command, ticket, &members, cx);
         }
     }
@@ -170,7 +152,7 @@ impl Launches {
                     awaited: members.clone(),
                     members,
                     has_come: false,
-                    stays: command.manners == Manners::Step,
+                    stays: command.manners.stays(),
                 };
                 self.launchers.insert(rank, started);
                 cx.effect(Effect::LaunchDaemon { rank, command, ticket: Box::new(ticket) });
@@ -203,7 +185,14 @@ impl Launches {
     }
 
     /// A launcher ended; a failure when daemons of it have not come and will not.
-    pub(crate) fn on_ended(&mut self, launcher: DaemonRank, succeeded: bool, message: &str, end: &str) -> Ended {
+    pub(crate) fn on_ended(
+        &mut self,
+        launcher: DaemonRank,
+        status: Option<ExitStatus>,
+        message: &str,
+        end: &str,
+    ) -> Ended {
+        let succeeded = status.is_some_and(ExitStatus::is_success);
         // An agent that succeeded leaves a detached daemon: the campaign's deadline watches that.
         let Some(started) = self.launchers.get(&launcher).filter(|started| !succeeded || started.stays) else {
             return Ended::default();
@@ -213,7 +202,8 @@ impl Launches {
         awaited.iter().for_each(|rank| {
             held.remove(rank);
         });
-        if !stays {
+        // One that was not killed has ended after its daemons.
+        if !stays || !matches!(status, Some(ExitStatus::Signaled(_))) {
             held = RankSet::new();
         }
         self.launchers.remove(&launcher);

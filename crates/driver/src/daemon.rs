@@ -32,9 +32,8 @@ pub fn run_daemon(run: DaemonRun) -> i32 {
             return 1;
         }
     };
-    // A manager counts the daemons of a step: it has to see them until they end.
-    let in_step = !ticket.group.is_empty();
-    let attached = in_step || run.stay_attached || stays_attached(&ticket.params);
+    // A manager that counts its tasks has to see them until they end.
+    let attached = ticket.stays || run.stay_attached || stays_attached(&ticket.params);
     let ticket = match for_this_node(&ticket) {
         Ok(ticket) => ticket,
         Err(error) => {

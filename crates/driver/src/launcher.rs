@@ -92,17 +92,16 @@ impl Launcher {
         self.shared.start_waiting();
     }
 
-    /// Ends all. A step ends by itself with the last of its daemons, which have left by now: it is waited for, because its manager
+    /// Ends all. What stays ends by itself with the last of its daemons, which have left by now: it is waited for, because its manager
     /// takes it for alive for seconds when nobody says that it is over.
     pub(crate) async fn close(&mut self) {
         let state = &self.shared.state;
-        let is_agent = |manners: &Manners| *manners == Manners::Agent;
         state.borrow_mut().waiting.clear();
         state.borrow_mut().running.retain(|_, (pid, manners)| {
-            if is_agent(manners) {
+            if !manners.stays() {
                 end(*pid, *manners);
             }
-            !is_agent(manners)
+            manners.stays()
         });
         for limit in STEP_ENDS {
             if tokio::time::timeout(limit, self.shared.all_ended()).await.is_ok() {
@@ -119,11 +118,8 @@ pub(crate) fn stays_attached(parameters: &[(String, String)]) -> bool {
 }
 
 fn end(leader: Pid, manners: Manners) {
-    let signal = match manners {
-        Manners::Agent => Signal::KILL,
-        // It ends what it has started elsewhere; if it takes too long, it dies with us.
-        Manners::Step => Signal::TERM,
-    };
+    // What stays ends what it has started elsewhere; if it takes too long, it dies with us.
+    let signal = if manners.stays() { Signal::TERM } else { Signal::KILL };
     // The whole group: agents are often scripts around the real one.
     let _ = rustix::process::kill_process_group(leader, signal);
 }
@@ -132,7 +128,8 @@ impl Shared {
     fn start_waiting(self: &Rc<Self>) {
         loop {
             let mut state = self.state.borrow_mut();
-            if state.running.len() >= self.limit {
+            let agents = state.running.values().filter(|(_, manners)| !manners.stays()).count();
+            if agents >= self.limit {
                 return;
             }
             let Some(launch) = state.waiting.pop_front() else {
@@ -353,6 +350,7 @@ mod tests {
             rank: DaemonRank(1),
             node: "n1".to_owned(),
             group: Vec::new(),
+            stays: false,
             size: 2,
             joins: false,
             dead: RankSet::new(),

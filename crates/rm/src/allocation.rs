@@ -55,15 +55,6 @@ pub struct Allocation {
 }
 
 impl Allocation {
-    /// The manager whose nodes these are.
-    #[must_use]
-    pub fn manager(&self) -> Option<Manager> {
-        match &self.source {
-            Source::Managed { manager, .. } => Some(*manager),
-            _ => None,
-        }
-    }
-
     /// Nodes that were decided elsewhere: a daemon is wanted on each.
     #[must_use]
     pub fn of(nodes: Vec<HostEntry>, head: Option<usize>) -> Allocation {

@@ -2,10 +2,16 @@
 //! writes the launch ticket to its standard input: no key and no secret is ever in an argv made here.
 
 pub mod srun;
+mod tasks;
+
+use std::collections::BTreeMap;
 
 use ferrite_types::HostEntry;
 use thiserror::Error;
 
+pub use tasks::TaskLauncher;
+
+use crate::allocation::{Allocation, Source};
 use crate::managers::Manager;
 use crate::name::{self, BadName};
 use crate::params::{ParamError, Params};
@@ -19,6 +25,10 @@ pub enum Launcher {
     Local,
     /// As tasks of one step for each of Slurm's jobs; with more arguments for `srun` (`plm_slurm_args`).
     Srun(Vec<String>),
+    /// As a task of another manager, by one command for each node.
+    Task(TaskLauncher),
+    /// By one command of Flux for all nodes. Its brokers are on these, the rank of a broker is its host's place here.
+    Flux(Vec<String>),
 }
 
 /// A command that starts one daemon, or several.
@@ -33,11 +43,13 @@ pub struct LaunchCommand {
 /// How a launcher wants to be treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Manners {
-    /// It ends when the daemon has come loose from it, and gets the environment as it is.
+    /// It ends when the daemon has come loose from it, and so many run at a time as `plm_ssh_num_concurrent` says.
     #[default]
     Agent,
-    /// It is a step of a job of Slurm: it lives as long as its daemons, ends them in order when it is told to end (SIGTERM), and sees
-    /// only what is harmless of Slurm's variables.
+    /// Its manager counts processes: the daemon does not come loose, and the command lives as long.
+    Task,
+    /// The same for a step of a job of Slurm, which sees only what is harmless of Slurm's variables, and tells when one of its tasks
+    /// ends.
     Step,
 }
 
@@ -45,11 +57,23 @@ impl Manners {
     /// False for a variable that the command is not to see.
     #[must_use]
     pub fn admit(self, variable: &str) -> bool {
-        match self {
-            Manners::Agent => true,
-            Manners::Step => srun::is_harmless(variable),
-        }
+        self != Manners::Step || srun::is_harmless(variable)
     }
+
+    /// True when it lives as long as its daemons, and ends them in order when it is told to end (SIGTERM).
+    #[must_use]
+    pub fn stays(self) -> bool {
+        self != Manners::Agent
+    }
+}
+
+/// Nodes whose daemons one command starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// Their places among the nodes that were asked about.
+    pub members: Vec<usize>,
+    /// The command, or why there is none.
+    pub command: Result<LaunchCommand, LaunchError>,
 }
 
 /// Options of the remote shell (`plm_ssh_*`).
@@ -112,6 +136,14 @@ pub enum LaunchError {
         /// The node.
         host: String,
     },
+    /// A node of which Flux knows nothing.
+    #[error(
+        "{host} is not among the hosts of the Flux instance (`flux getattr hostlist`), so flux exec cannot start a daemon there; use --prtemca plm ssh"
+    )]
+    NoBroker {
+        /// The node.
+        host: String,
+    },
     /// Only ssh is known to take a port.
     #[error("{host} has port={port}, but the remote shell {agent} takes no port; put it into plm_ssh_args")]
     Port {
@@ -129,12 +161,20 @@ impl Launcher {
     ///
     /// # Errors
     /// A parameter with a bad value.
-    pub fn from_params(params: &Params, manager: Option<Manager>) -> Result<Launcher, ParamError> {
-        let asked = params.text("plm")?.filter(|_| params.is_set("plm"));
-        match (asked, manager) {
-            (Some("local"), _) => return Ok(Launcher::Local),
-            (Some("slurm"), _) | (None, Some(Manager::Slurm)) => {
-                return Ok(Launcher::Srun(words(params.text("plm_slurm_args")?.unwrap_or_default())));
+    pub fn from_params(params: &Params, allocation: Option<&Allocation>) -> Result<Launcher, ParamError> {
+        let manager = allocation.and_then(|allocation| match &allocation.source {
+            Source::Managed { manager, .. } => Some(*manager),
+            _ => None,
+        });
+        match params.text("plm")?.filter(|_| params.is_set("plm")).or(manager.and_then(usual)) {
+            Some("local") => return Ok(Launcher::Local),
+            Some("slurm") => return Ok(Launcher::Srun(words(params.text("plm_slurm_args")?.unwrap_or_default()))),
+            Some("lsf") => return Ok(Launcher::Task(TaskLauncher::Blaunch)),
+            Some("gridengine") => return Ok(Launcher::Task(TaskLauncher::Qrsh)),
+            Some("pals") => return Ok(Launcher::Task(TaskLauncher::Aprun)),
+            Some("flux") => {
+                let nodes = allocation.map(|allocation| allocation.nodes.as_slice()).unwrap_or_default();
+                return Ok(Launcher::Flux(nodes.iter().map(|node| node.name.clone()).collect()));
             }
             _ => {}
         }
@@ -156,11 +196,26 @@ impl Launcher {
         match self {
             Launcher::Ssh(_) => "Check that the node is up and that you can log in to it without a password",
             Launcher::Local => "Check that prted can be run here",
+            Launcher::Task(_) | Launcher::Flux(_) => {
+                "Check that the resource manager's command works by hand, or have daemons started by ssh (--prtemca plm ssh)"
+            }
             Launcher::Srun(_) => {
                 "Check with `squeue --steps` and `scontrol show job` that the job still runs and has these nodes, or have daemons \
                  started by ssh (--prtemca plm ssh)"
             }
         }
+    }
+}
+
+/// What a manager's own launcher is called in the parameter `plm`. PBS has none that takes standard input.
+fn usual(manager: Manager) -> Option<&'static str> {
+    match manager {
+        Manager::Slurm => Some("slurm"),
+        Manager::Lsf => Some("lsf"),
+        Manager::GridEngine => Some("gridengine"),
+        Manager::Pals => Some("pals"),
+        Manager::Flux => Some("flux"),
+        Manager::Pbs => None,
     }
 }
 
@@ -179,24 +234,64 @@ fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// The command that starts a daemon on a node.
-///
-/// # Errors
-/// A name or port that this launcher cannot take.
-pub fn daemon_command(
-    launcher: &Launcher,
-    host: &HostEntry,
-    command: &DaemonCommand,
-) -> Result<LaunchCommand, LaunchError> {
-    let argv = match launcher {
-        Launcher::Local => command.program.iter().chain(&command.args).cloned().collect(),
-        Launcher::Ssh(options) => remote_command(options, host, command)?,
-        Launcher::Srun(args) => {
-            let job = host.rm_job.as_deref().ok_or_else(|| LaunchError::NotInJob { host: host.name.clone() })?;
-            return srun::command(args, job, &[&host.name], command);
+/// The commands that start daemons on these nodes: one for each, or one for several where the launcher can do that.
+#[must_use]
+pub fn batches(launcher: &Launcher, hosts: &[&HostEntry], daemon: &DaemonCommand) -> Vec<Batch> {
+    match launcher {
+        Launcher::Srun(args) => srun_batches(args, hosts, daemon),
+        Launcher::Flux(brokers) => flux_batches(brokers, hosts, daemon),
+        Launcher::Ssh(_) | Launcher::Local | Launcher::Task(_) => {
+            let batch =
+                |(at, host): (usize, &&HostEntry)| Batch { members: vec![at], command: single(launcher, host, daemon) };
+            hosts.iter().enumerate().map(batch).collect()
         }
+    }
+}
+
+fn single(launcher: &Launcher, host: &HostEntry, daemon: &DaemonCommand) -> Result<LaunchCommand, LaunchError> {
+    let argv = match launcher {
+        Launcher::Ssh(options) => remote_command(options, host, daemon)?,
+        Launcher::Task(task) => return task.command(host, daemon),
+        _ => daemon.program.iter().chain(&daemon.args).cloned().collect(),
     };
     Ok(LaunchCommand { argv, manners: Manners::Agent })
+}
+
+/// A step for each job.
+fn srun_batches(args: &[String], hosts: &[&HostEntry], daemon: &DaemonCommand) -> Vec<Batch> {
+    let mut jobs: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
+    for (at, host) in hosts.iter().enumerate() {
+        jobs.entry(host.rm_job.as_deref()).or_default().push(at);
+    }
+    let batch = |(job, members): (Option<&str>, Vec<usize>)| {
+        let names: Vec<&str> = members.iter().map(|at| hosts[*at].name.as_str()).collect();
+        let command = match job {
+            Some(job) => srun::command(args, job, &names, daemon),
+            None => Err(LaunchError::NotInJob { host: names[0].to_owned() }),
+        };
+        Batch { members, command }
+    };
+    jobs.into_iter().map(batch).collect()
+}
+
+fn flux_batches(brokers: &[String], hosts: &[&HostEntry], daemon: &DaemonCommand) -> Vec<Batch> {
+    let (mut members, mut ranks, mut batches) = (Vec::new(), Vec::new(), Vec::new());
+    for (at, host) in hosts.iter().enumerate() {
+        match brokers.iter().position(|name| *name == host.name) {
+            Some(rank) => {
+                members.push(at);
+                ranks.push(rank as u32);
+            }
+            None => {
+                let command = Err(LaunchError::NoBroker { host: host.name.clone() });
+                batches.push(Batch { members: vec![at], command });
+            }
+        }
+    }
+    if !members.is_empty() {
+        batches.push(Batch { members, command: Ok(tasks::flux_exec(&ranks, daemon)) });
+    }
+    batches
 }
 
 /// No `--` in front of the host: names are checked to begin with no `-`, and agents that are no
@@ -285,7 +380,7 @@ mod tests {
 
     fn argv(pairs: &[(&str, &str)], host: &HostEntry, command: &DaemonCommand) -> String {
         let launcher = Launcher::from_params(&params(pairs), None).unwrap();
-        match daemon_command(&launcher, host, command) {
+        match batches(&launcher, &[host], command).remove(0).command {
             Ok(command) => command.argv.iter().map(|w| format!("<{w}>")).collect::<Vec<_>>().join(" "),
             Err(error) => error.to_string(),
         }
@@ -318,15 +413,52 @@ mod tests {
 
     #[test]
     fn in_a_job_of_slurms_its_own_launcher_is_used_unless_another_is_asked_for() {
-        let of = |pairs: &[(&str, &str)], manager| Launcher::from_params(&params(pairs), manager).unwrap();
-        let is_srun = |launcher: Launcher| matches!(launcher, Launcher::Srun(_));
-        assert!(is_srun(of(&[], Some(Manager::Slurm))));
-        assert!(is_srun(of(&[("plm", "slurm")], None)));
-        assert!(!is_srun(of(&[("plm", "ssh")], Some(Manager::Slurm))));
-        assert!(!is_srun(of(&[], Some(Manager::Pbs))));
-        assert_eq!(of(&[("plm_slurm_args", "-v  -Q")], Some(Manager::Slurm)), Launcher::Srun(words("-v -Q")));
+        let of = |pairs: &[(&str, &str)], manager| {
+            let source = Source::Managed { manager, job: "7".to_owned() };
+            let nodes = vec![HostEntry::named("n0"), HostEntry::named("n1")];
+            Launcher::from_params(&params(pairs), Some(&Allocation { source, ..Allocation::of(nodes, None) })).unwrap()
+        };
+        let is_ssh = |launcher: Launcher| matches!(launcher, Launcher::Ssh(_));
+        assert_eq!(of(&[], Manager::Slurm), Launcher::Srun(Vec::new()));
+        assert_eq!(of(&[], Manager::Lsf), Launcher::Task(TaskLauncher::Blaunch));
+        assert_eq!(of(&[], Manager::GridEngine), Launcher::Task(TaskLauncher::Qrsh));
+        assert_eq!(of(&[], Manager::Pals), Launcher::Task(TaskLauncher::Aprun));
+        assert_eq!(of(&[], Manager::Flux), Launcher::Flux(vec!["n0".to_owned(), "n1".to_owned()]));
+        assert!(is_ssh(of(&[], Manager::Pbs)));
+        assert!(is_ssh(of(&[("plm", "ssh")], Manager::Slurm)));
+        assert_eq!(of(&[("plm_slurm_args", "-v  -Q")], Manager::Slurm), Launcher::Srun(words("-v -Q")));
         let alone = argv(&[("plm", "slurm")], &HostEntry::named("n1"), &command());
         assert!(alone.contains("n1 is in no job of Slurm's"), "{alone}");
+    }
+
+    #[test]
+    fn nodes_are_shared_out_among_commands() {
+        let mut hosts: Vec<HostEntry> = ["n1", "n2", "n3", "n5"].map(HostEntry::named).to_vec();
+        for (host, job) in hosts.iter_mut().zip(["7", "8", "7"]) {
+            host.rm_job = Some(job.to_owned());
+        }
+        let hosts: Vec<&HostEntry> = hosts.iter().collect();
+        let brokers = ["n0", "n1", "n2", "n3"].map(str::to_owned).to_vec();
+        let daemon = DaemonCommand { program: vec!["/opt/prted".to_owned()], ..DaemonCommand::default() };
+        let launchers = [
+            Launcher::Srun(Vec::new()),
+            Launcher::Flux(brokers),
+            Launcher::Task(TaskLauncher::Blaunch),
+            Launcher::Task(TaskLauncher::Qrsh),
+            Launcher::Task(TaskLauncher::Aprun),
+            Launcher::Local,
+        ];
+        let told = |batch: Batch| match batch.command {
+            Ok(command) => format!("{:?} {:?} {}", batch.members, command.manners, command.argv.join(" ")),
+            Err(error) => format!("{:?} {error}", batch.members),
+        };
+        let all: Vec<String> =
+            launchers.iter().flat_map(|launcher| batches(launcher, &hosts, &daemon)).map(told).collect();
+        insta::assert_snapshot!(all.join("\n"));
+        let hostile = HostEntry::named("-oProxyCommand=id");
+        for launcher in &launchers[1..5] {
+            assert!(batches(launcher, &[&hostile], &daemon)[0].command.is_err());
+        }
     }
 
     #[test]

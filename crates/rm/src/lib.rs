@@ -19,7 +19,7 @@ pub use added::{Activated, Added, AddedError};
 pub use allocation::{Allocation, AllocationError, AppHosts, Source, Sources, allocate};
 pub use hostfile::{Hostfile, HostfileError};
 pub use hostlist::{HostList, HostListError};
-pub use launcher::{DaemonCommand, LaunchCommand, LaunchError, Launcher, Manners, SshOptions, daemon_command};
+pub use launcher::{DaemonCommand, LaunchCommand, LaunchError, Launcher, Manners, SshOptions};
 pub use managers::{DiscoveryError, ManagedAllocation, Manager};
 pub use name::ThisMachine;
 pub use params::{ParamError, Params};

@@ -32,7 +32,7 @@ impl World {
                     self.close_end(rank, peer, id, "connection closed by peer");
                 }
             }
-            Effect::LaunchDaemon { rank: child, ticket, .. } if ticket.group.is_empty() => {
+            Effect::LaunchDaemon { rank: child, ticket, .. } if !ticket.stays => {
                 self.launch(rank, child, *ticket);
             }
             Effect::LaunchDaemon { rank: leader, ticket, .. } => self.launch_step(rank, leader, &ticket),

@@ -46,7 +46,8 @@ impl World {
         let missing = tasks.iter().any(|rank| matches!(self.fate(rank), Some(Fate::NoLauncher)));
         let step = Step { tasks, status: ExitStatus::Exited(0) };
         self.steps.running.insert(leader, step);
-        for (rank, node) in &ticket.group {
+        let alone = ticket.group.is_empty().then(|| (ticket.rank, ticket.node.clone()));
+        for (rank, node) in ticket.group.iter().chain(&alone) {
             let own = ticket.member(|name| name == node).expect("a name of the ticket");
             if missing {
                 self.prepare(by, *rank, own);

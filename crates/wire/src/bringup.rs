@@ -43,6 +43,8 @@ pub struct Ticket {
     /// One command starts all of these, and each of them reads this ticket: who reads it finds its rank by its node's name. Empty when
     /// the ticket is for one daemon alone.
     pub group: Vec<(DaemonRank, String)>,
+    /// Its launcher lives as long as it: the daemon does not come loose.
+    pub stays: bool,
     /// Directory in which the launcher was started, if it exists here.
     pub cwd: String,
     /// Time from its start by which the daemon must be connected (milliseconds).

@@ -143,8 +143,7 @@ impl Daemon {
         message: &str,
         cx: &mut Cx,
     ) {
-        let succeeded = status.is_some_and(ExitStatus::is_success);
-        if let Some(failure) = self.launches.on_ended(rank, succeeded, message, &describe(status)).failure {
+        if let Some(failure) = self.launches.on_ended(rank, status, message, &describe(status)).failure {
             cx.send_head(Message::LaunchFailed(failure));
         }
     }

@@ -87,6 +87,7 @@ impl Head {
             program: launcher::daemon_program(&self.params, &self.config.prted)?,
             subtree: Vec::new(),
             group: Vec::new(),
+            stays: false,
             cwd: self.config.cwd.clone(),
             connect_ms: CONNECT_MS,
         };
@@ -101,7 +102,7 @@ impl Head {
     }
 
     fn launcher(&self) -> Result<Launcher, ParamError> {
-        Launcher::from_params(&self.params, self.config.allocation.manager())
+        Launcher::from_params(&self.params, Some(&self.config.allocation))
     }
 
     fn launch_advice(&self) -> &'static str {
@@ -210,8 +211,7 @@ impl Head {
         message: &str,
         cx: &mut Cx,
     ) {
-        let succeeded = status.is_some_and(ExitStatus::is_success);
-        let ended = self.launches.on_ended(rank, succeeded, message, &describe_end(status));
+        let ended = self.launches.on_ended(rank, status, message, &describe_end(status));
         if let Some(failure) = ended.failure {
             self.on_launch_failed(&failure, cx);
         }

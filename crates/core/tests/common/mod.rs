@@ -9,7 +9,7 @@ use ferrite_core::{
     AbortScope, Effect, Effects, HeadConfig, Input, LocalNode, Node, PmixCall, PmixEffect, PmixToken, RequestId, Sink,
     Timer,
 };
-use ferrite_rm::{Allocation, Manners};
+use ferrite_rm::Allocation;
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, Submission};
 use ferrite_wire::{Contact, Members, Message, Stream, Ticket};
@@ -445,7 +445,7 @@ impl Cluster {
                 self.input(peer, Input::LinkLost { peer: at, cause: "closed".to_owned() });
             }
             Effect::LaunchDaemon { rank: launcher, command, ticket } => {
-                let stays = command.manners == Manners::Step;
+                let stays = command.manners.stays();
                 self.launched.push(command.argv);
                 let names: Vec<String> = ticket.group.iter().map(|(_, name)| name.clone()).collect();
                 let names = if names.is_empty() { vec![ticket.node.clone()] } else { names };

@@ -168,9 +168,9 @@ pub const KNOWN: &[Known] = &[
     known("personality", Kind::Text, None, "default of --personality"),
     known(
         "plm",
-        Kind::OneOf(&["ssh", "rsh", "local", "slurm"]),
+        Kind::OneOf(&["ssh", "rsh", "local", "slurm", "lsf", "gridengine", "pals", "flux"]),
         Some("ssh"),
-        "launcher of daemons: a remote shell, processes on this machine, or srun (the default in a job of Slurm)",
+        "launcher of daemons: a remote shell, processes on this machine, or that of a resource manager (the default in its jobs)",
     ),
     known("plm_base_verbose", VERBOSITY, Some("0"), "how much is told of the launch of daemons"),
     known("plm_slurm_args", Kind::Text, None, "more arguments of srun"),
