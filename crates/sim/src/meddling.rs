@@ -38,7 +38,7 @@ impl Meddling {
             (Mutation::ForeignFailure, DaemonRank::HEAD) => replace(frame, |message| match message {
                 Message::DaemonLost { cause, .. } => {
                     let rank = self.coming.first()?;
-                    let failure = LaunchFailure { rank, node: String::new(), command: String::new(), cause };
+                    let failure = LaunchFailure { rank, nodes: Vec::new(), command: String::new(), cause };
                     Some(Message::LaunchFailed(failure))
                 }
                 _ => None,
