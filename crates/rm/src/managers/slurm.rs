@@ -2,22 +2,46 @@
 
 use super::error::{DiscoveryError, Flaw};
 use super::nodes::Nodes;
-use super::reader::Reader;
+use super::reader::{Reader, Variable};
 use super::{ManagedAllocation, TimeLimit, counts, nodelist};
 use crate::hostfile::LARGEST;
+use ferrite_types::HostEntry;
 
 /// The id of the job, by its name of today and of yesterday.
 pub(super) const JOB: [&str; 2] = ["SLURM_JOB_ID", "SLURM_JOBID"];
+const TASKS_PER_NODE: &str = "SLURM_TASKS_PER_NODE";
 const CPUS_PER_TASK: &str = "SLURM_CPUS_PER_TASK";
 
 pub(super) fn discover(reader: &Reader<'_>) -> Result<ManagedAllocation, DiscoveryError> {
-    // Inside a step, the list without JOB in its name and the tasks are the step's; the processors are the job's.
     let lists = match reader.said.entire {
         true => ["SLURM_JOB_NODELIST", "SLURM_NODELIST"],
         false => ["SLURM_NODELIST", "SLURM_JOB_NODELIST"],
     };
     let job = reader.job(&JOB)?;
-    let (list, text) = reader.needed(&lists)?;
+    let whole = nodes(reader, reader.needed(&lists)?);
+    let is_contradiction = matches!(&whole, Err(DiscoveryError::Flawed { flaw: Flaw::Mismatch { .. }, .. }));
+    let (nodes, said_by) = match step(reader)? {
+        Some(step) if is_contradiction => nodes(reader, step),
+        _ => whole,
+    }?;
+    let time_limit = reader.seconds("SLURM_JOB_END_TIME", TimeLimit::EndsAt)?;
+    Ok(ManagedAllocation { manager: reader.manager, job, nodes, time_limit, said_by })
+}
+
+/// The nodes of the step that this is, if the tasks are the step's. In a step on fewer nodes than its job has, 22.05 sets
+/// `SLURM_TASKS_PER_NODE` for the step and leaves the job's `SLURM_NODELIST`. Elsewhere the job counts: a shell that `salloc` puts
+/// on the first node is a step too (`use_interactive_step`), with the job's tasks.
+fn step<'a>(reader: &Reader<'a>) -> Result<Option<Variable<'a>>, DiscoveryError> {
+    let value = |name| reader.optional(&[name]).map(|found| found.map(|(_, value)| value));
+    let (tasks, of_step) = (value(TASKS_PER_NODE)?, value("SLURM_STEP_TASKS_PER_NODE")?);
+    if reader.said.entire || tasks.is_none() || tasks != of_step {
+        return Ok(None);
+    }
+    reader.optional(&["SLURM_STEP_NODELIST"])
+}
+
+/// The nodes of a list with their slots, and what says so.
+fn nodes(reader: &Reader<'_>, (list, text): Variable<'_>) -> Result<(Vec<HostEntry>, String), DiscoveryError> {
     let names = nodelist::expand(text).map_err(reader.at(list))?;
     if names.is_empty() {
         return Err(reader.at(list)(Flaw::NoNodes));
@@ -27,24 +51,18 @@ pub(super) fn discover(reader: &Reader<'_>) -> Result<ManagedAllocation, Discove
     for (name, slots) in names.iter().zip(counts) {
         nodes.add(name, slots).map_err(reader.at(list))?;
     }
-    Ok(ManagedAllocation {
-        manager: reader.manager,
-        job,
-        nodes: nodes.finish().map_err(reader.at(list))?,
-        time_limit: reader.seconds("SLURM_JOB_END_TIME", TimeLimit::EndsAt)?,
-        said_by: format!("{list}, {counter}"),
-    })
+    Ok((nodes.finish().map_err(reader.at(list))?, format!("{list}, {counter}")))
 }
 
 /// The slots of each node, and what says so: tasks times processors of a task; the processors where there is no word of tasks.
 fn slots(reader: &Reader<'_>, list: &'static str, nodes: usize) -> Result<(String, Vec<u32>), DiscoveryError> {
     let sources: &[&str] = match reader.said.entire {
         true => &["SLURM_JOB_CPUS_PER_NODE"],
-        false => &["SLURM_TASKS_PER_NODE", "SLURM_JOB_CPUS_PER_NODE"],
+        false => &[TASKS_PER_NODE, "SLURM_JOB_CPUS_PER_NODE"],
     };
     let (name, text) = reader.needed(sources)?;
     let mut counts = counts::expand(text, list, nodes).map_err(reader.at(name))?;
-    if name != "SLURM_TASKS_PER_NODE" {
+    if name != TASKS_PER_NODE {
         return Ok((name.to_owned(), counts));
     }
     let per_task = reader.number(CPUS_PER_TASK, LARGEST, "a number of processors (1 to 65535)")?;

@@ -5,7 +5,8 @@ use ferrite_types::SlotCount;
 
 /// Variables as `NAME=value` lines, and the text of whatever file is wanted.
 fn told_with(variables: &str, file: &str, entire: bool) -> String {
-    let pairs = variables.lines().filter_map(|line| line.trim().split_once('='));
+    let lines = variables.lines().filter(|line| !line.starts_with('#'));
+    let pairs = lines.filter_map(|line| line.trim().split_once('='));
     let variables: Variables = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let Some(manager) = Manager::of(&variables, &Selection::default()) else { return "no manager".to_owned() };
     let discovered = manager.file(&variables).and_then(|wanted| {
@@ -51,6 +52,36 @@ fn slurm_says_all_in_variables() {
         ]
         .join("\n")
     );
+}
+
+/// Environments of real jobs; `samples/README.md` tells how they were recorded.
+const RECORDED: [&str; 17] = [
+    include_str!("samples/slurm-22.05-salloc.env"),
+    include_str!("samples/slurm-22.05-salloc-cpus-per-task.env"),
+    include_str!("samples/slurm-22.05-salloc-uneven.env"),
+    include_str!("samples/slurm-22.05-salloc-exclusive.env"),
+    include_str!("samples/slurm-22.05-salloc-nodes-only.env"),
+    include_str!("samples/slurm-22.05-salloc-scattered.env"),
+    include_str!("samples/slurm-22.05-salloc-heterogeneous.env"),
+    include_str!("samples/slurm-22.05-sbatch.env"),
+    include_str!("samples/slurm-22.05-sbatch-cpus-per-task.env"),
+    include_str!("samples/slurm-22.05-sbatch-array.env"),
+    include_str!("samples/slurm-22.05-sbatch-heterogeneous.env"),
+    include_str!("samples/slurm-22.05-srun.env"),
+    include_str!("samples/slurm-22.05-srun-cpus-per-task.env"),
+    include_str!("samples/slurm-22.05-srun-narrow.env"),
+    include_str!("samples/slurm-22.05-srun-narrow-in-sbatch.env"),
+    include_str!("samples/slurm-22.05-srun-one.env"),
+    include_str!("samples/slurm-22.05-srun-interactive.env"),
+];
+
+#[test]
+fn what_real_jobs_of_slurm_said_names_their_nodes_and_slots() {
+    let line = |sample: &&str| {
+        let command = sample.lines().next().unwrap_or_default();
+        format!("{command}\n    {}\n    all: {}", told(sample, ""), told_with(sample, "", true))
+    };
+    insta::assert_snapshot!(RECORDED.iter().map(line).collect::<Vec<_>>().join("\n"));
 }
 
 #[test]
