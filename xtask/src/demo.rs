@@ -15,7 +15,7 @@ use crate::args::Args;
 use crate::programs::{Mpi, mpi_program};
 use crate::runner::{announce, build_product, wait};
 use crate::setup::{self, Need};
-use crate::testbed::{Bed, NotPermitted};
+use crate::testbed::{Bed, Kind, NotPermitted};
 use crate::workspace::product;
 
 const NODES: usize = 4;
@@ -50,7 +50,7 @@ pub(crate) fn main(args: Args) -> Result<()> {
     clock.time("build of prterun, prted", || build_product().map(|_| ()))?;
     let hello = clock.time("compile of hello.c", || mpi_program("hello", Mpi::OpenMpi4))?;
     announce("four virtual nodes, each with its own network, files, processes and ssh server");
-    match clock.time("four virtual nodes", || Bed::own("demo", NODES)) {
+    match clock.time("four virtual nodes", || Bed::own("demo", NODES, Kind::Plain)) {
         Ok(bed) => on_nodes(&bed, &hello, &mut clock)?,
         Err(error) if error.is::<NotPermitted>() => {
             println!("{error:#}\nInstead: four daemons on this machine, with the names of nodes.");

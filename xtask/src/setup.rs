@@ -23,10 +23,12 @@ pub(crate) enum Need {
     Nodes,
     /// Every other MPI that the tests use.
     Mpis,
+    /// Slurm, for the virtual nodes. Tests do without where it cannot be had.
+    Slurm,
 }
 
 /// Package, the program by which it is recognised on another distribution, and who needs it.
-const PACKAGES: [(&str, &str, Need); 14] = [
+const PACKAGES: [(&str, &str, Need); 18] = [
     ("gcc", "gcc", Need::Build),
     ("libc6-dev", "", Need::Build),
     ("pkg-config", "pkg-config", Need::Build),
@@ -41,6 +43,10 @@ const PACKAGES: [(&str, &str, Need); 14] = [
     ("mpich", "mpicc.mpich", Need::Mpis),
     ("libmpich-dev", "", Need::Mpis),
     ("python3-venv", "", Need::Mpis),
+    ("slurmctld", "slurmctld", Need::Slurm),
+    ("slurmd", "slurmd", Need::Slurm),
+    ("slurm-client", "srun", Need::Slurm),
+    ("munge", "munged", Need::Slurm),
 ];
 
 /// Environments below `target/pypi` and what is in them; pinned, so that results can be compared.
@@ -52,9 +58,9 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
     let check = args.flag("--check");
     args.finish()?;
     if !check {
-        return ensure_installed(Need::Mpis);
+        return ensure_installed(Need::Slurm);
     }
-    let (packages, wheels) = (missing_packages(Need::Mpis), missing_wheels());
+    let (packages, wheels) = (missing_packages(|_| true), missing_wheels());
     if packages.is_empty() && wheels.is_empty() {
         println!("setup: everything is here");
         return Ok(());
@@ -70,7 +76,7 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
 
 /// Installs what is missing up to `need`.
 pub(crate) fn ensure_installed(need: Need) -> Result<()> {
-    let missing = missing_packages(need);
+    let missing = missing_packages(|of| of <= need && of != Need::Slurm);
     if !missing.is_empty() {
         install_packages(&missing)?;
     }
@@ -83,11 +89,20 @@ pub(crate) fn ensure_installed(need: Need) -> Result<()> {
             eprintln!("setup: the MPIs of PyPI are not available, what needs them is skipped: {error:#}");
         }
     }
+    if need >= Need::Slurm {
+        // No reason to stop either: not every distribution has it.
+        let missing = missing_packages(|of| of == Need::Slurm);
+        if !missing.is_empty()
+            && let Err(error) = install_packages(&missing)
+        {
+            eprintln!("setup: Slurm is not available, what needs it is skipped: {error:#}");
+        }
+    }
     Ok(())
 }
 
-fn missing_packages(need: Need) -> Vec<&'static str> {
-    let wanted = PACKAGES.iter().filter(|(_, _, n)| *n <= need);
+fn missing_packages(is_wanted: impl Fn(Need) -> bool) -> Vec<&'static str> {
+    let wanted = PACKAGES.iter().filter(|(_, _, need)| is_wanted(*need));
     match installed_packages() {
         Some(installed) => wanted.map(|p| p.0).filter(|p| !installed.contains(*p)).collect(),
         // Not Debian: only programs can be looked for.

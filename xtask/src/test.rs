@@ -24,7 +24,7 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
 /// Runs everything; an error if anything failed.
 pub(crate) fn run(quick: bool) -> Result<()> {
     announce("set-up");
-    setup::ensure_installed(Need::Mpis)?;
+    setup::ensure_installed(Need::Slurm)?;
     let mut count = Count::default();
     let mut failures = Vec::new();
     let mut note = |name: &str, result: Result<()>| {

@@ -15,7 +15,7 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
     announce("purity");
     purity::check()?;
     // Building needs the libraries that setup brings.
-    setup::ensure_installed(Need::Mpis)?;
+    setup::ensure_installed(Need::Slurm)?;
     let lints = ["clippy", "--locked", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
     step("lints", cargo().args(lints))?;
     licences()?;

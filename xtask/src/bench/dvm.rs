@@ -17,7 +17,7 @@ use crate::args::Args;
 use crate::runner::{announce, build_product, wait};
 use crate::setup::{self, Need};
 use crate::soak::{self, Soak};
-use crate::testbed::{Bed, sweep_own_namespace};
+use crate::testbed::{Bed, Kind, sweep_own_namespace};
 use crate::workspace::product;
 
 const DEFAULT_RUNS: usize = 200;
@@ -39,7 +39,7 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
     if !no_build {
         build_product()?;
     }
-    let bed = Bed::own("bench", 1)?;
+    let bed = Bed::own("bench", 1, Kind::Plain)?;
     let own = bed.shared().join("xtask");
     fs::copy("/proc/self/exe", &own)?;
     let mut text = machine::describe(runs);
@@ -65,7 +65,7 @@ const MANY_NODES: usize = 32;
 /// A DVM over many virtual nodes of this one machine, by real ssh.
 fn many_nodes() -> Result<String> {
     announce("many nodes");
-    let bed = Bed::own("bench-many", MANY_NODES)?;
+    let bed = Bed::own("bench-many", MANY_NODES, Kind::Plain)?;
     let hosts: Vec<String> = (0..MANY_NODES).map(|node| format!("n{node}:32")).collect();
     let hosts = hosts.join(",");
     let call = |name: &str, words: &[&str]| -> Result<Duration> {

@@ -18,7 +18,7 @@ use crate::args::Args;
 use crate::runner::{build_product, wait};
 use crate::setup::{self, Need};
 use crate::soak;
-use crate::testbed::Bed;
+use crate::testbed::{Bed, Kind};
 use crate::workspace::product;
 
 const NODES: usize = 10;
@@ -39,7 +39,7 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
     if !no_build {
         build_product()?;
     }
-    let bed = Bed::own("bench", NODES)?;
+    let bed = Bed::own("bench", NODES, Kind::Plain)?;
     let own = bed.shared().join("xtask");
     fs::copy("/proc/self/exe", &own)?;
     let agents = start_agents(&bed, &own)?;

@@ -16,7 +16,7 @@ use crate::args::Args;
 use crate::programs::{Mpi, mpi_program};
 use crate::runner::{announce, build_product};
 use crate::setup::{self, Need};
-use crate::testbed::Bed;
+use crate::testbed::{Bed, Kind};
 use crate::workspace::{product, pypi_dir, which};
 
 const NODES: usize = 4;
@@ -35,7 +35,7 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
     for mpi in Mpi::ALL.into_iter().filter(|m| m.is_installed()) {
         mpi_program("barrier", mpi)?;
     }
-    let bed = Bed::own("bench", NODES)?;
+    let bed = Bed::own("bench", NODES, Kind::Plain)?;
     // A copy: cargo may replace the running one during a long measurement.
     let own = bed.shared().join("xtask");
     fs::copy("/proc/self/exe", &own)?;

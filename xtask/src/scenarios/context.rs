@@ -86,19 +86,29 @@ impl Context {
 
     /// The same on another node.
     pub(super) fn tool_on(&self, node: usize, name: &str, line: &str) -> Result<Call<'_>> {
-        Call::new(self, node, name)?.words(line.split_whitespace())
+        Call::new(self, node, &product(name))?.words(line.split_whitespace())
+    }
+
+    /// A program that is not ours on a node, with the words of `line`.
+    pub(super) fn program_on(&self, node: usize, program: &str, line: &str) -> Result<Call<'_>> {
+        Call::new(self, node, Path::new(program))?.words(line.split_whitespace())
     }
 
     /// `prterun` on n0 over all four nodes, `slots` slots on each.
     pub(super) fn everywhere(&self, slots: usize, line: &str) -> Result<Call<'_>> {
         let hostfile = self.hostfile(slots)?;
-        Call::new(self, 0, "prterun")?.words(["--hostfile"])?.words([hostfile])?.words(line.split_whitespace())
+        Call::new(self, 0, &product("prterun"))?
+            .words(["--hostfile"])?
+            .words([hostfile])?
+            .words(line.split_whitespace())
     }
 
     /// Processes called `name` on all nodes, with the nodes' indices.
     pub(super) fn named(&self, name: &str) -> Vec<(usize, NodeProcess)> {
-        let nodes = 0..self.bed.len();
-        nodes.flat_map(|i| self.bed.processes(i).into_iter().filter(|p| p.name == name).map(move |p| (i, p))).collect()
+        self.bed
+            .indices()
+            .flat_map(|i| self.bed.processes(i).into_iter().filter(|p| p.name == name).map(move |p| (i, p)))
+            .collect()
     }
 
     /// Waits until `count` processes called `name` run on the nodes.
@@ -146,8 +156,8 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    fn new(context: &'a Context, node: usize, tool: &str) -> Result<Self> {
-        let mut command = context.bed.command(node, product(tool))?;
+    fn new(context: &'a Context, node: usize, program: &Path) -> Result<Self> {
+        let mut command = context.bed.command(node, program)?;
         command.env("PRTE_ALLOW_RUN_AS_ROOT", "1").env("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1").stdin(Stdio::null());
         Ok(Self { command, _context: context })
     }

@@ -16,6 +16,7 @@ mod mpi;
 mod output;
 mod policies;
 mod sessions;
+mod slurm;
 mod spawn;
 mod streams;
 
@@ -27,7 +28,7 @@ use anyhow::{Result, bail, ensure};
 use crate::args::Args;
 use crate::runner;
 use crate::setup::{self, Need};
-use crate::testbed::Bed;
+use crate::testbed::{Bed, Kind, missing_of_slurm};
 use crate::workspace;
 use context::{Context, Skipped};
 
@@ -47,17 +48,29 @@ pub(crate) struct Scenario {
     body: Body,
     /// Nodes that it needs.
     nodes: usize,
+    /// What it needs beside them.
+    kind: Kind,
     /// Left out by `--quick`: another one shows much the same.
     is_extra: bool,
 }
 
 impl Scenario {
     fn new(name: impl Into<String>, body: impl Fn(&Context) -> Result<()> + 'static) -> Self {
-        Self { name: name.into(), body: Box::new(body), nodes: NODES, is_extra: false }
+        Self { name: name.into(), body: Box::new(body), nodes: NODES, kind: Kind::Plain, is_extra: false }
     }
 
     fn on_nodes(self, nodes: usize) -> Self {
         Self { nodes, ..self }
+    }
+
+    fn under_slurm(self) -> Self {
+        Self { kind: Kind::Slurm, ..self }
+    }
+
+    /// Why it cannot be tried on this machine.
+    fn obstacle(&self) -> Option<String> {
+        let missing = if self.kind == Kind::Slurm { missing_of_slurm() } else { Vec::new() };
+        (!missing.is_empty()).then(|| format!("Slurm is not installed: no {}", missing.join(", ")))
     }
 
     fn extra(self, is_extra: bool) -> Self {
@@ -88,6 +101,7 @@ fn all() -> Vec<Scenario> {
     // Last: they want a bed of another size.
     all.extend(elastic::all());
     all.extend(chaos::all());
+    all.extend(slurm::all());
     all
 }
 
@@ -124,7 +138,7 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
         all().iter().for_each(|s| println!("{}", s.name));
         return Ok(());
     }
-    setup::ensure_installed(Need::Mpis)?;
+    setup::ensure_installed(Need::Slurm)?;
     if !no_build {
         runner::build_product()?;
     }
@@ -147,9 +161,15 @@ pub(crate) fn run(filters: &[String], quick: bool) -> Result<Tally> {
     let mut tally = Tally::default();
     let mut bed: Option<Bed> = None;
     for scenario in &chosen {
-        let standing = match bed.take().filter(|bed| bed.len() == scenario.nodes) {
+        if let Some(why) = scenario.obstacle() {
+            println!("skip {:8}  {} ({why})", "", scenario.name);
+            tally.skipped += 1;
+            continue;
+        }
+        let fits = |bed: &Bed| bed.len() == scenario.nodes && bed.kind() == scenario.kind;
+        let standing = match bed.take().filter(fits) {
             Some(bed) => bed,
-            None => Bed::own("scenarios", scenario.nodes)?,
+            None => Bed::own("scenarios", scenario.nodes, scenario.kind)?,
         };
         let context = Context::new(standing, quick);
         // A failure leaves the nodes in an unknown state: the next scenario gets new ones.
@@ -170,7 +190,7 @@ fn report(scenario: &Scenario, context: Context, tally: &mut Tally) -> Option<Be
             tally.passed += 1;
             let bed = context.into_bed();
             // A scenario may have crashed a node.
-            return (0..bed.len()).all(|node| bed.is_node_up(node)).then_some(bed);
+            return bed.indices().all(|node| bed.is_node_up(node)).then_some(bed);
         }
         Err(error) if error.is::<Skipped>() => {
             println!("skip {time}  {} ({error})", scenario.name);

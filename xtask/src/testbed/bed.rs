@@ -1,6 +1,6 @@
 //! A bed as the other commands see it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use super::procs::{self, NodeProcess};
 use super::residue;
 use super::state::{self, Identity, Lock, Record};
-use super::{MAX_NODES, head, keys, node_name};
+use super::{LOGIN, MAX_NODES, head, keys, node_name, slurm};
 use crate::workspace;
 
 /// This user may not make namespaces; the text says what the kernel said.
@@ -41,18 +41,27 @@ pub(crate) fn permitted() -> Result<(), NotPermitted> {
     }
 }
 
+/// What a bed has beside its nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Nothing: nodes that are reached by ssh.
+    Plain,
+    /// A real Slurm, and a login node on which no job runs.
+    Slurm,
+}
+
 /// A running bed. Dropping an owned one removes it.
 pub(crate) struct Bed {
     dir: PathBuf,
     record: Record,
     /// The head watches the other end; `None` for a bed that stands on its own.
     lifeline: Option<(Child, ChildStdin)>,
-    baseline: Vec<BTreeSet<String>>,
+    baseline: BTreeMap<usize, BTreeSet<String>>,
 }
 
 impl Bed {
     /// Brings up `count` nodes that live as long as the returned value, however this process ends.
-    pub(crate) fn up(name: &str, count: usize) -> Result<Self> {
+    pub(crate) fn up(name: &str, count: usize, kind: Kind) -> Result<Self> {
         ensure!((1..=MAX_NODES).contains(&count), "{count} nodes: between 1 and {MAX_NODES} can be made");
         let dir = state::directory(name)?;
         let _lock = Lock::take(&dir)?;
@@ -63,7 +72,7 @@ impl Bed {
             );
         }
         state::remove(&dir)?;
-        let started = prepare(&dir, count).and_then(|()| start_head(&dir, count));
+        let started = prepare(&dir, count, kind).and_then(|()| start_head(&dir, count));
         let (record, lifeline) = match started {
             Ok(started) => started,
             Err(error) => {
@@ -73,21 +82,24 @@ impl Bed {
             }
         };
         record.write(&dir)?;
-        let mut bed = Self { dir, record, lifeline: Some(lifeline), baseline: Vec::new() };
+        let mut bed = Self { dir, record, lifeline: Some(lifeline), baseline: BTreeMap::new() };
+        if kind == Kind::Slurm {
+            bed.await_idle(&(0..count).collect::<Vec<_>>())?;
+        }
         bed.baseline = bed.inventories();
         Ok(bed)
     }
 
     /// A bed of this process's own, which no other process can have named.
-    pub(crate) fn own(purpose: &str, count: usize) -> Result<Self> {
-        Self::up(&format!("{purpose}-{}", std::process::id()), count)
+    pub(crate) fn own(purpose: &str, count: usize, kind: Kind) -> Result<Self> {
+        Self::up(&format!("{purpose}-{}", std::process::id()), count, kind)
     }
 
     /// Finds a bed that another process brought up.
     pub(crate) fn find(name: &str) -> Result<Self> {
         let dir = state::directory(name)?;
         match Record::read(&dir) {
-            Ok(record) if record.head.is_alive() => Ok(Self { dir, record, lifeline: None, baseline: Vec::new() }),
+            Ok(record) if record.head.is_alive() => Ok(Self { dir, record, lifeline: None, baseline: BTreeMap::new() }),
             _ => bail!("no bed '{name}' is up: `cargo xtask testbed up 4`"),
         }
     }
@@ -115,8 +127,26 @@ impl Bed {
         state::remove(&self.dir)
     }
 
+    /// How many nodes there are, without the login node.
     pub(crate) fn len(&self) -> usize {
         self.record.nodes.len()
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        if self.record.login.is_some() { Kind::Slurm } else { Kind::Plain }
+    }
+
+    /// The indices of all nodes, the login node at the end.
+    pub(crate) fn indices(&self) -> impl Iterator<Item = usize> + use<> {
+        (0..self.len()).chain(self.record.login.map(|_| LOGIN))
+    }
+
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub(super) fn head(&self) -> Identity {
+        self.record.head
     }
 
     /// A directory that all nodes and the machine see at the same path.
@@ -154,73 +184,25 @@ impl Bed {
         node.wait_gone(Duration::from_secs(20))
     }
 
-    /// Brings a crashed node back, empty.
+    /// Brings a crashed node back, empty; under Slurm it is idle when this returns.
     pub(crate) fn start(&mut self, index: usize) -> Result<()> {
         ensure!(!self.node(index)?.is_alive(), "{} is up", node_name(index));
         let _lock = Lock::take(&self.dir)?;
+        let is_slurms = self.kind() == Kind::Slurm && index != LOGIN;
+        if is_slurms {
+            self.mark_down(index)?;
+        }
         let pid = head::ask_to_start(&self.dir, index)?;
-        self.record.nodes[index] = Identity::of(pid).context("the node ended at once")?;
-        if let Some(baseline) = self.baseline.get_mut(index) {
-            *baseline = residue::inventory(self.record.nodes[index]);
+        let node = Identity::of(pid).context("the node ended at once")?;
+        self.record.set(index, node);
+        self.record.write(&self.dir)?;
+        if is_slurms {
+            self.await_idle(&[index])?;
         }
-        self.record.write(&self.dir)
-    }
-
-    /// Cuts or mends the network of a node.
-    pub(crate) fn link(&self, index: usize, up: bool) -> Result<()> {
-        self.node(index)?;
-        let ip = workspace::which("ip").context("ip is missing")?;
-        let mut command = enter(self.record.head, &["--net"])?;
-        command.arg("--").arg(ip).args(["link", "set", &format!("v{index}"), if up { "up" } else { "down" }]);
-        ensure!(command.status()?.success(), "cannot switch the link of {}", node_name(index));
-        Ok(())
-    }
-
-    /// Makes the network of a node slow, in both directions, or as fast as before. Returns how, in words: each packet
-    /// late, or, where the kernel cannot do that (no netem), a line so narrow that a full packet takes as long and the
-    /// next ones wait for it.
-    pub(crate) fn slow_link(&self, index: usize, slow: bool) -> Result<&'static str> {
-        const WAYS: [(&str, &[&str]); 2] = [
-            ("each packet 200 ms late", &["netem", "delay", "200ms"]),
-            ("64 kbit/s, 200 ms for a full packet", &["tbf", "rate", "64kbit", "burst", "1600", "latency", "400ms"]),
-        ];
-        if !slow {
-            self.tc(index, &["qdisc", "del"], &[])?;
-            return Ok("as before");
-        }
-        let mut last = None;
-        for (words, way) in WAYS {
-            match self.tc(index, &["qdisc", "replace"], way) {
-                Ok(()) => return Ok(words),
-                Err(error) => last = Some(error),
-            }
-        }
-        Err(last.context("no way to make a link slow")?)
-    }
-
-    /// `tc VERB dev DEVICE root WAY` at both ends of a node's line.
-    fn tc(&self, index: usize, verb: &[&str], way: &[&str]) -> Result<()> {
-        let tc = workspace::which("tc").context("tc is missing (package iproute2)")?;
-        let ends = [(self.record.head, format!("v{index}")), (self.node(index)?, "eth0".to_owned())];
-        for (namespace, device) in ends {
-            let mut command = enter(namespace, &["--net"])?;
-            command.arg("--").arg(&tc).args(verb).args(["dev", &device, "root"]).args(way);
-            let output = command.stdin(Stdio::null()).output()?;
-            ensure!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr).trim());
+        if let Some(baseline) = self.baseline.get_mut(&index) {
+            *baseline = residue::inventory(node);
         }
         Ok(())
-    }
-
-    /// Resets the TCP connections from node `index` to `peer`, so that both ends learn of it; ssh is spared. Returns how
-    /// many there were.
-    pub(crate) fn reset(&self, index: usize, peer: usize) -> Result<usize> {
-        let ss = workspace::which("ss").context("ss is missing (package iproute2)")?;
-        let mut command = enter(self.node(index)?, &["--net"])?;
-        command.arg("--").arg(ss).args(["-K", "-H", "-t", "-n", "state", "established"]);
-        command.arg(format!("dst {} and sport != :22 and dport != :22", super::address(peer)));
-        let output = command.stdin(Stdio::null()).output()?;
-        ensure!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr).trim());
-        Ok(String::from_utf8_lossy(&output.stdout).lines().count())
     }
 
     /// Takes the bed away after `limit` unless the returned guard is dropped before: whatever waits for it then ends.
@@ -245,7 +227,7 @@ impl Bed {
 
     /// What is on the nodes that was not there when the bed came up. Waits up to `grace` for it to vanish.
     pub(crate) fn residue(&self, grace: Duration) -> Vec<String> {
-        self.residue_on(&(0..self.len()).collect::<Vec<_>>(), grace)
+        self.residue_on(&self.indices().collect::<Vec<_>>(), grace)
     }
 
     /// The same on some of the nodes.
@@ -263,19 +245,21 @@ impl Bed {
     fn residue_now(&self, nodes: &[usize]) -> Vec<String> {
         let mut lines = Vec::new();
         for &index in nodes {
-            let now = residue::inventory(self.record.nodes[index]);
-            let before = self.baseline.get(index).cloned().unwrap_or_default();
+            let Some(node) = self.record.node(index) else { continue };
+            let now = residue::inventory(node);
+            let before = self.baseline.get(&index).cloned().unwrap_or_default();
             lines.extend(now.difference(&before).map(|what| format!("{}: {what}", node_name(index))));
         }
         lines
     }
 
-    fn inventories(&self) -> Vec<BTreeSet<String>> {
-        self.record.nodes.iter().map(|&node| residue::inventory(node)).collect()
+    fn inventories(&self) -> BTreeMap<usize, BTreeSet<String>> {
+        let nodes = self.indices().filter_map(|index| Some((index, self.record.node(index)?)));
+        nodes.map(|(index, node)| (index, residue::inventory(node))).collect()
     }
 
-    fn node(&self, index: usize) -> Result<Identity> {
-        self.record.nodes.get(index).copied().with_context(|| {
+    pub(super) fn node(&self, index: usize) -> Result<Identity> {
+        self.record.node(index).with_context(|| {
             format!("there is no node {}: the bed has n0 to {}", node_name(index), node_name(self.len() - 1))
         })
     }
@@ -294,7 +278,7 @@ impl Drop for Bed {
     }
 }
 
-fn enter(process: Identity, namespaces: &[&str]) -> Result<Command> {
+pub(super) fn enter(process: Identity, namespaces: &[&str]) -> Result<Command> {
     let program = workspace::which("nsenter").context("nsenter is missing (package util-linux)")?;
     let mut command = Command::new(program);
     command.arg(format!("--target={}", process.pid)).args(namespaces);
@@ -309,17 +293,32 @@ fn set_environment(command: &mut Command) {
     }
     // These name directories of the machine that a node does not have.
     command.env_remove("TMPDIR").env_remove("XDG_RUNTIME_DIR");
+    // A job of a resource manager around us is none of the nodes'.
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_managers(&name.to_string_lossy())) {
+        command.env_remove(name);
+    }
+}
+
+fn is_managers(name: &str) -> bool {
+    ["SLURM", "SALLOC_", "SBATCH_", "SRUN_", "PBS_", "LSB_", "PALS_", "FLUX_"]
+        .iter()
+        .any(|start| name.starts_with(start))
 }
 
 /// Lays out the directory of a bed.
-fn prepare(dir: &Path, count: usize) -> Result<()> {
+fn prepare(dir: &Path, count: usize, kind: Kind) -> Result<()> {
     for sub in ["log", "stage", "shared"] {
         fs::create_dir_all(dir.join(sub))?;
     }
     let shares: BTreeSet<PathBuf> = shares(dir);
     let lines: Vec<&str> = shares.iter().map(|p| head::path_text(p)).collect::<Result<_>>()?;
     fs::write(dir.join("shares"), lines.join("\n") + "\n")?;
-    keys::write(&dir.join("etc"), count)
+    let names: Vec<usize> = (0..count).chain((kind == Kind::Slurm).then_some(LOGIN)).collect();
+    keys::write(&dir.join("etc"), &names)?;
+    match kind {
+        Kind::Plain => Ok(()),
+        Kind::Slurm => slurm::write(&dir.join("etc"), count),
+    }
 }
 
 /// What the nodes have to see at the same path. Only what lies below their private file systems needs a mount.
@@ -343,15 +342,20 @@ fn start_head(dir: &Path, count: usize) -> Result<(Record, (Child, ChildStdin))>
     let mut child = command.spawn().context("cannot start unshare")?;
     let input = child.stdin.take().context("no stdin")?;
     let output = BufReader::new(child.stdout.take().context("no stdout")?);
-    let mut nodes = Vec::new();
+    let mut record = None;
     for line in output.lines() {
         let line = line?;
         if line == "ready" {
-            let head = first_child(child.id())?;
-            return Ok((Record { head, nodes }, (child, input)));
+            return Ok((record.context("the head named no node")?, (child, input)));
         }
-        let pid = line.strip_prefix("node ").context("the head spoke nonsense")?.parse()?;
-        nodes.push(Identity::of(pid).context("a node ended at once")?);
+        let (index, pid) =
+            line.strip_prefix("node ").and_then(|l| l.split_once(' ')).context("the head spoke nonsense")?;
+        let node = Identity::of(pid.parse()?).context("a node ended at once")?;
+        let record = match &mut record {
+            Some(record) => record,
+            None => record.insert(Record { head: first_child(child.id())?, nodes: Vec::new(), login: None }),
+        };
+        record.set(index.parse()?, node);
     }
     bail!("the nodes did not come up ({})", child.wait()?)
 }

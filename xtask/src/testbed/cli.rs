@@ -8,15 +8,16 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use super::{Bed, node_name};
+use super::{Bed, Kind, LOGIN, node_name};
 use crate::args::Args;
 
 const USAGE: &str = "\
 cargo xtask testbed VERB [--name NAME]
 
-  up N               bring up the nodes n0 .. n(N-1) and leave them standing
+  up N [--slurm]     bring up the nodes n0 .. n(N-1) and leave them standing
   exec NODE -- CMD   run a command on a node
-  run N -- CMD       bring up N nodes, run a command on n0, take them down; exit as the command does
+  run N [--slurm] -- CMD
+                     bring up N nodes, run a command on n0, take them down; exit as the command does
   crash NODE         kill a node with all that runs on it
   start NODE         bring a crashed node back, empty
   link NODE up|down  mend or cut the network of a node
@@ -25,7 +26,8 @@ cargo xtask testbed VERB [--name NAME]
 
 Each node has its own network, host name, mounts (empty /tmp, /run, /dev/shm), IPC and processes, and an ssh
 server; `ssh n1` works from every node without a question. The checkout and its build output are at the same
-path everywhere. --name keeps several beds apart (default: 'default'). Needs root; exit code 77 where the right
+path everywhere. With --slurm there is a real Slurm over the nodes and one node more, `login`, whose controller it
+is and on which commands of `run` are run instead of n0: `run 4 --slurm -- salloc -N 3 prterun hostname`. --name keeps several beds apart (default: 'default'). Needs root; exit code 77 where the right
 to make nodes is missing.
 ";
 
@@ -52,18 +54,27 @@ pub(crate) fn main(mut args: Args) -> Result<u8> {
 }
 
 fn up(mut args: Args, name: &str) -> Result<()> {
+    let kind = kind(&mut args);
     let count = args.parsed_operand("number of nodes")?;
     args.finish()?;
     let start = Instant::now();
-    let bed = Bed::up(name, count)?;
+    let bed = Bed::up(name, count, kind)?;
     println!("testbed: {} up in {} ms", span(&bed), start.elapsed().as_millis());
     bed.detach()
 }
 
+fn kind(args: &mut Args) -> Kind {
+    if args.flag("--slurm") { Kind::Slurm } else { Kind::Plain }
+}
+
 fn span(bed: &Bed) -> String {
-    match bed.len() {
+    let nodes = match bed.len() {
         1 => "n0".into(),
         count => format!("n0 .. {}", node_name(count - 1)),
+    };
+    match bed.kind() {
+        Kind::Plain => nodes,
+        Kind::Slurm => format!("{nodes} and login (Slurm)"),
     }
 }
 
@@ -75,17 +86,19 @@ fn exec(mut args: Args, name: &str) -> Result<u8> {
 }
 
 fn run(mut args: Args, name: Option<String>) -> Result<u8> {
+    let kind = kind(&mut args);
     let count = args.parsed_operand("number of nodes")?;
     let words = args.command("command")?;
     let bed = match name {
-        Some(name) => Bed::up(&name, count)?,
-        None => Bed::own("run", count)?,
+        Some(name) => Bed::up(&name, count, kind)?,
+        None => Bed::own("run", count, kind)?,
     };
     // The terminal sends Ctrl-C to the command as well: it decides, and we stay to tidy up.
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGQUIT] {
         signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;
     }
-    let status = bed.command(0, &words[0])?.args(&words[1..]).status().context("cannot start nsenter")?;
+    let place = if kind == Kind::Slurm { LOGIN } else { 0 };
+    let status = bed.command(place, &words[0])?.args(&words[1..]).status().context("cannot start nsenter")?;
     bed.down()?;
     Ok(exit_code(status))
 }
@@ -117,7 +130,7 @@ fn status(args: Args, name: &str) -> Result<()> {
     args.finish()?;
     let bed = Bed::find(name)?;
     println!("testbed: {} nodes, shared directory {}", bed.len(), bed.shared().display());
-    for index in 0..bed.len() {
+    for index in bed.indices() {
         let state = if bed.is_node_up(index) { "up" } else { "down" };
         println!("{} {state}", node_name(index));
         for process in bed.processes(index) {
@@ -135,9 +148,12 @@ fn down(args: Args, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// `n3` as 3.
+/// `n3` as 3, `login` as what it is.
 fn node_operand(args: &mut Args) -> Result<usize> {
     let word = args.operand("node")?;
+    if word == node_name(LOGIN) {
+        return Ok(LOGIN);
+    }
     let index = word.strip_prefix('n').and_then(|digits| digits.parse().ok());
     index.with_context(|| format!("'{word}' is no node: they are called n0, n1, ..."))
 }

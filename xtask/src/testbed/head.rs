@@ -14,7 +14,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use rustix::process::{WaitOptions, wait};
 
-use super::node_name;
+use super::{LOGIN, node_name, slurm};
 use crate::args::Args;
 use crate::workspace::which;
 
@@ -37,11 +37,14 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
     });
     std::thread::spawn(give_up_when_late);
     make_bridge().context("cannot make the bridge between the nodes")?;
-    let pids = start_nodes(&dir, &(0..count).collect::<Vec<_>>())?;
+    // The login node first: the others register with the controller that runs there.
+    let login = slurm::is_part_of(&dir).then_some(LOGIN);
+    let indices: Vec<usize> = login.into_iter().chain(0..count).collect();
+    let pids = start_nodes(&dir, &indices)?;
     let control = UnixListener::bind(dir.join("control"))?;
     let mut out = stdout().lock();
-    for pid in pids {
-        writeln!(out, "node {pid}")?;
+    for (index, pid) in indices.iter().zip(pids) {
+        writeln!(out, "node {index} {pid}")?;
     }
     writeln!(out, "ready")?;
     out.flush()?;

@@ -45,13 +45,13 @@ Subsystem sftp internal-sftp
 ";
 
 /// Fills `etc` with the files that the nodes of a bed see as `/etc/ssh`, `/etc/hosts` and `/etc/hostname`.
-pub(super) fn write(etc: &Path, nodes: usize) -> Result<()> {
+pub(super) fn write(etc: &Path, nodes: &[usize]) -> Result<()> {
     let ssh = etc.join("ssh");
     fs::create_dir_all(&ssh)?;
     // Both keys at once: ssh-keygen spends its time in starting.
     let (host, user) = (start_keygen(&ssh, "ssh_host_ed25519_key")?, start_keygen(&ssh, "bed_user_key")?);
     fs::write(etc.join("hosts"), hosts(nodes))?;
-    for index in 0..nodes {
+    for &index in nodes {
         fs::write(etc.join(format!("hostname.{}", node_name(index))), node_name(index) + "\n")?;
     }
     fs::write(ssh.join("ssh_config"), CLIENT)?;
@@ -61,7 +61,7 @@ pub(super) fn write(etc: &Path, nodes: usize) -> Result<()> {
     }
     fs::copy(ssh.join("bed_user_key.pub"), ssh.join("authorized_keys"))?;
     let public = fs::read_to_string(ssh.join("ssh_host_ed25519_key.pub"))?;
-    let names: Vec<String> = (0..nodes).flat_map(|i| [node_name(i), address(i)]).collect();
+    let names: Vec<String> = nodes.iter().flat_map(|&i| [node_name(i), address(i)]).collect();
     // The nodes share one host key: a key for each would cost 5 ms a node and prove nothing more.
     fs::write(ssh.join("ssh_known_hosts"), format!("{},localhost {public}", names.join(",")))?;
     Ok(())
@@ -74,9 +74,9 @@ fn start_keygen(dir: &Path, name: &str) -> Result<std::process::Child> {
     command.stdin(Stdio::null()).spawn().context("cannot start ssh-keygen")
 }
 
-fn hosts(nodes: usize) -> String {
+fn hosts(nodes: &[usize]) -> String {
     let mut text = String::from("127.0.0.1 localhost\n::1 localhost ip6-localhost\n");
-    for index in 0..nodes {
+    for &index in nodes {
         text.push_str(&format!("{} {}\n", address(index), node_name(index)));
     }
     text

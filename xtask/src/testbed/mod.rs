@@ -6,6 +6,8 @@
 //!
 //! * [`bed`]: what the other commands use: bring a bed up, run commands on its nodes, cut links, crash nodes.
 //! * [`head`], [`node`]: the first process of the outer namespace and of a node (hidden commands of xtask).
+//! * [`slurm`]: a real Slurm on the nodes, for those who ask for it, with a login node beside them.
+//! * [`links`]: faults of the network.
 //! * [`state`]: the directory by which `exec` and `down` find a bed that `up` left running.
 //! * [`residue`]: what a job left behind on the nodes.
 //! * [`cli`]: `cargo xtask testbed ...`.
@@ -14,15 +16,18 @@ mod bed;
 pub(crate) mod cli;
 mod head;
 mod keys;
+mod links;
 mod node;
 mod procs;
 mod residue;
+mod slurm;
 mod state;
 
-pub(crate) use bed::{Bed, NotPermitted, permitted};
+pub(crate) use bed::{Bed, Kind, NotPermitted, permitted};
 pub(crate) use head::main as head_main;
 pub(crate) use node::main as node_main;
 pub(crate) use procs::{NodeProcess, sweep_own_namespace};
+pub(crate) use slurm::{CPUS as SLURM_CPUS, missing as missing_of_slurm};
 
 /// Exit code of xtask where the right to make nodes is missing: tests tell it from a failure by this.
 pub(crate) const EXIT_NOT_PERMITTED: u8 = 77;
@@ -37,8 +42,11 @@ fn address(index: usize) -> String {
 
 /// The name of node `index`.
 pub(crate) fn node_name(index: usize) -> String {
-    format!("n{index}")
+    if index == LOGIN { "login".into() } else { format!("n{index}") }
 }
 
 /// More would not fit into the last byte of an address.
 const MAX_NODES: usize = 250;
+
+/// The index of the login node, which a bed with Slurm has beside the nodes that it counts.
+pub(crate) const LOGIN: usize = MAX_NODES;

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail, ensure};
 use rustix::mount::{MountFlags, mount, mount_bind, mount_bind_recursive, mount_move};
 use rustix::process::{Resource, Rlimit, WaitOptions, setrlimit, wait};
 
-use super::{address, node_name};
+use super::{address, node_name, slurm};
 use crate::args::Args;
 use crate::workspace::which;
 
@@ -25,12 +25,16 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
     say(&namespace_pids()?)?;
     // Opened now: the directory is out of sight behind the node's own /tmp.
     let log = File::options().append(true).create(true).open(dir.join(format!("log/sshd.{}", node_name(index))))?;
-    private_files(&dir, index).with_context(|| format!("cannot set up {}", node_name(index)))?;
+    let slurm = slurm::Daemons::of_node(&dir, index)?;
+    private_files(&dir, index, slurm.as_ref()).with_context(|| format!("cannot set up {}", node_name(index)))?;
     let mut go = String::new();
     stdin().read_line(&mut go)?;
     ensure!(go == "go\n", "the head went away");
     network(index)?;
     start_sshd(log)?;
+    if let Some(slurm) = slurm {
+        slurm.start()?;
+    }
     say("ready")?;
     let null = File::options().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;
@@ -54,7 +58,7 @@ fn namespace_pids() -> Result<String> {
     Ok(format!("pids {outside} {head}"))
 }
 
-fn private_files(dir: &Path, index: usize) -> Result<()> {
+fn private_files(dir: &Path, index: usize, slurm: Option<&slurm::Daemons>) -> Result<()> {
     let name = node_name(index);
     rustix::system::sethostname(name.as_bytes())?;
     // A core file of a test that crashes on purpose would land in the checkout.
@@ -63,6 +67,9 @@ fn private_files(dir: &Path, index: usize) -> Result<()> {
     bind_file(&dir.join("etc/hosts"), "/etc/hosts")?;
     bind_file(&dir.join(format!("etc/hostname.{name}")), "/etc/hostname")?;
     mount_bind(dir.join("etc/ssh"), "/etc/ssh").context("cannot mount /etc/ssh (is openssh-client installed?)")?;
+    if let Some(slurm) = slurm {
+        slurm.mount()?;
+    }
     hide_home()?;
     let stage = dir.join("stage").join(&name);
     fs::create_dir_all(&stage)?;

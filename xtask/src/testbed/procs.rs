@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use rustix::process::Signal;
 
+use super::slurm;
 use super::state::Identity;
 
 /// A process on a node.
@@ -51,10 +52,12 @@ impl NodeProcess {
         }
     }
 
-    /// What every node runs: its first process and the servers that wait for connections (ssh; a benchmark's agent).
+    /// What every node runs: its first process and the servers that wait for connections (ssh; a benchmark's agent; Slurm, but
+    /// not the `slurmstepd` of a job).
     pub(super) fn is_furniture(&self) -> bool {
         self.node_pid == 1
             || self.command.ends_with(" _agentd")
+            || slurm::DAEMONS.contains(&self.name.as_str())
             || (self.name == "sshd" && self.command.contains("[listener]"))
     }
 

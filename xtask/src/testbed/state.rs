@@ -16,6 +16,7 @@ use anyhow::{Context, Result, bail, ensure};
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
+use super::LOGIN;
 use crate::workspace;
 
 /// A process, named so that a reused pid is not mistaken for it.
@@ -90,15 +91,38 @@ pub(super) struct Record {
     pub(super) head: Identity,
     /// The first process of each node, by index.
     pub(super) nodes: Vec<Identity>,
+    /// That of the login node, if there is one.
+    pub(super) login: Option<Identity>,
 }
 
 impl Record {
     pub(super) fn read(dir: &Path) -> Result<Self> {
         let path = dir.join("bed");
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let mut all = text.lines().map(str::parse);
-        let head = all.next().context("empty record")??;
-        Ok(Self { head, nodes: all.collect::<Result<_>>()? })
+        let mut lines = text.lines();
+        let head = lines.next().context("empty record")?.parse()?;
+        let mut record = Self { head, nodes: Vec::new(), login: None };
+        for line in lines {
+            match line.strip_prefix("login ") {
+                Some(login) => record.login = Some(login.parse()?),
+                None => record.nodes.push(line.parse()?),
+            }
+        }
+        Ok(record)
+    }
+
+    /// The first process of the node that has this index.
+    pub(super) fn node(&self, index: usize) -> Option<Identity> {
+        if index == LOGIN { self.login } else { self.nodes.get(index).copied() }
+    }
+
+    /// Notes the first process of a node: of one more, or of one that was started again.
+    pub(super) fn set(&mut self, index: usize, node: Identity) {
+        match self.nodes.get_mut(index) {
+            _ if index == LOGIN => self.login = Some(node),
+            Some(old) => *old = node,
+            None => self.nodes.push(node),
+        }
     }
 
     /// Replaces the record in one step, so that a reader never sees half of it.
@@ -106,6 +130,9 @@ impl Record {
         let mut text = format!("{}\n", self.head);
         for node in &self.nodes {
             text.push_str(&format!("{node}\n"));
+        }
+        if let Some(login) = self.login {
+            text.push_str(&format!("login {login}\n"));
         }
         fs::write(dir.join("bed.new"), text)?;
         fs::rename(dir.join("bed.new"), dir.join("bed"))?;
