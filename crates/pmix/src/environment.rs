@@ -43,11 +43,15 @@ impl FrontDoor<'_> {
 const URI_NAMES: [&str; 5] =
     ["PMIX_SERVER_URI41", "PMIX_SERVER_URI4", "PMIX_SERVER_URI3", "PMIX_SERVER_URI2", "PMIX_SERVER_URI21"];
 
+/// The parts of Open MPI 4 that guess from the environment who has started a process: without its own launcher, or inside a job of a
+/// manager but in no step of it, they guess that nobody has.
+const NO_GUESSING: &str = "^orte,alps,flux,jsm,slurm";
+
 /// What children need besides: Open MPI 4 takes itself for a lone process without these two, whoever started it.
 /// Open MPI 5 must have `HOME`; `home` is used when the child has none.
 pub fn compat_env(has_home: bool, home: &Path) -> Vec<(String, String)> {
     let mut env =
-        vec![("OMPI_MCA_schizo".to_owned(), "^orte".to_owned()), ("OMPI_MCA_ess".to_owned(), "pmi".to_owned())];
+        vec![("OMPI_MCA_schizo".to_owned(), NO_GUESSING.to_owned()), ("OMPI_MCA_ess".to_owned(), "pmi".to_owned())];
     if !has_home {
         env.push(("HOME".to_owned(), home.to_string_lossy().into_owned()));
     }
