@@ -1,5 +1,6 @@
 //! No variables and no file of a resource manager make its parsers panic, and what they accept names hosts that are no options
-//! and fit into the limits. The input is a byte that says which manager, `NAME=value` lines, an empty line, and the file.
+//! and fit into the limits. The input is a byte that says which manager, `NAME=value` lines, an empty line, and the file,
+//! or the output of a command.
 #![no_main]
 
 use ferrite_rm::managers::{FileText, Manager, Said, Variables};
@@ -13,8 +14,9 @@ fuzz_target!(|input: (u8, bool, &str)| {
     let pairs = variables.lines().filter_map(|line| line.split_once('='));
     let variables: Variables = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let Ok(wanted) = manager.file(&variables) else { return };
+    let output = manager.command().map(|_| file);
     let file = wanted.map(|wanted| FileText { wanted, text: file.to_owned() });
-    match manager.discover(Said { variables: &variables, file: file.as_ref(), entire }) {
+    match manager.discover(Said { variables: &variables, file: file.as_ref(), output, entire }) {
         Ok(found) => {
             assert!(!found.nodes.is_empty() && found.nodes.len() <= 100_000);
             found.nodes.iter().for_each(|node| assert!(check_host(&node.name).is_ok(), "{:?}", node.name));

@@ -12,6 +12,7 @@ mod elastic;
 mod elastic_pmix;
 mod endings;
 mod machine;
+mod managers;
 mod mpi;
 mod output;
 mod policies;
@@ -98,6 +99,7 @@ fn all() -> Vec<Scenario> {
     all.extend(dvm::all());
     all.extend(elastic_pmix::all());
     all.extend(sessions::all());
+    all.extend(managers::all());
     // Last: they want a bed of another size.
     all.extend(elastic::all());
     all.extend(chaos::all());

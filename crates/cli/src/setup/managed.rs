@@ -1,4 +1,7 @@
-//! Whether this is a job of a resource manager, and what that granted: the environment, and the one file that it may name.
+//! Whether this is a job of a resource manager, and what that granted: the environment, and the one file that it may name, or the
+//! one command that tells.
+
+use std::process::{Command, Stdio};
 
 use ferrite_rm::managers::{FileText, Said, Selection, Wanted};
 use ferrite_rm::{DiscoveryError, ManagedAllocation, Manager, Params};
@@ -16,8 +19,10 @@ pub(super) fn granted(
     let Some(manager) = Manager::of(&around.environment, &Selection::of(params)?) else { return Ok(None) };
     let wanted = manager.file(&around.environment)?;
     let file = wanted.map(|wanted| read_file(wanted, around)).transpose()?;
+    let output = manager.command().and_then(output_of);
     let entire = params.flag("ras_slurm_use_entire_allocation")?;
-    match manager.discover(Said { variables: &around.environment, file: file.as_ref(), entire }) {
+    let said = Said { variables: &around.environment, file: file.as_ref(), output: output.as_deref(), entire };
+    match manager.discover(said) {
         Ok(granted) => Ok(Some(granted)),
         Err(DiscoveryError::Unsaid { .. }) if line_names_hosts => Ok(None),
         Err(error) => Err(error.into()),
@@ -27,6 +32,15 @@ pub(super) fn granted(
 fn read_file(wanted: Wanted, around: &Surroundings) -> Result<FileText, SetupError> {
     let text = read("list of nodes of the resource manager", &around.cwd.join(&wanted.path))?;
     Ok(FileText { wanted, text })
+}
+
+/// What a manager's command says; what it complains about goes to our own standard error. `None` when it fails.
+fn output_of(command: &[&str]) -> Option<String> {
+    let (program, arguments) = command.split_first()?;
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stderr(Stdio::inherit());
+    let output = command.output().ok().filter(|output| output.status.success())?;
+    String::from_utf8(output.stdout).ok()
 }
 
 /// Where the nodes come from, as one line.

@@ -135,7 +135,7 @@ mod tests {
     fn granted() -> ManagedAllocation {
         let variables = [("SLURM_JOB_ID", "7"), ("SLURM_NODELIST", "n[1-4]"), ("SLURM_TASKS_PER_NODE", "2(x3),8")];
         let variables: Variables = variables.map(|(n, v)| (n.to_owned(), v.to_owned())).into();
-        Manager::Slurm.discover(Said { variables: &variables, file: None, entire: false }).unwrap()
+        Manager::Slurm.discover(Said { variables: &variables, file: None, output: None, entire: false }).unwrap()
     }
 
     fn told(file: Option<&str>, hosts: Option<&str>, more: Option<&str>) -> String {

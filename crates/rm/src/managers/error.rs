@@ -84,6 +84,12 @@ pub enum Flaw {
     /// Empty.
     #[error("it names no node")]
     NoNodes,
+    /// Not what Flux says of resources.
+    #[error("it says nothing of resources that can be read: {0}")]
+    NotResources(String),
+    /// Hosts and ranks that do not belong together.
+    #[error("it names {0} hosts, and the ranks are not those from 0 on, each once")]
+    Ranks(usize),
     /// Read by nobody.
     #[error("the file was not read")]
     NotRead,

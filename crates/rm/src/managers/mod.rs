@@ -72,6 +72,8 @@ pub struct Said<'a> {
     pub variables: &'a Variables,
     /// The file of [`Manager::file`], if it wanted one.
     pub file: Option<&'a FileText>,
+    /// What the command of [`Manager::command`] wrote, if it wanted one and that succeeded.
+    pub output: Option<&'a str>,
     /// `ras_slurm_use_entire_allocation`: all processors of the nodes count, not only those of the tasks.
     pub entire: bool,
 }
@@ -143,13 +145,19 @@ impl Manager {
     /// # Errors
     /// A variable whose value is no path.
     pub fn file(self, variables: &Variables) -> Result<Option<Wanted>, DiscoveryError> {
-        let reader = Reader { manager: self, said: Said { variables, file: None, entire: false } };
+        let reader = Reader { manager: self, said: Said { variables, file: None, output: None, entire: false } };
         match self {
             Manager::Pals | Manager::Pbs => reader.wanted(&[pbs::FILE]),
             Manager::GridEngine => reader.wanted(&[gridengine::FILE]),
             Manager::Lsf => lsf::file(&reader),
             Manager::Flux | Manager::Slurm => Ok(None),
         }
+    }
+
+    /// The command whose output has to be read before [`Manager::discover`].
+    #[must_use]
+    pub fn command(self) -> Option<&'static [&'static str]> {
+        (self == Manager::Flux).then_some(&flux::COMMAND)
     }
 
     /// The nodes.
@@ -160,7 +168,7 @@ impl Manager {
         let reader = Reader { manager: self, said };
         match self {
             Manager::Pals => pals::discover(&reader),
-            Manager::Flux => Err(flux::refusal()),
+            Manager::Flux => flux::discover(&reader),
             Manager::Pbs => pbs::discover(&reader, &pbs::JOB),
             Manager::GridEngine => gridengine::discover(&reader),
             Manager::Lsf => lsf::discover(&reader),

@@ -26,6 +26,9 @@ impl Nodes {
             *sum = sum.saturating_add(slots);
             return if *sum > LARGEST { Err(Flaw::TooManySlots(name.to_owned())) } else { Ok(()) };
         }
+        if slots > LARGEST {
+            return Err(Flaw::TooManySlots(name.to_owned()));
+        }
         if self.counted.len() == MOST_NODES {
             return Err(Flaw::TooManyNodes);
         }

@@ -3,15 +3,16 @@
 use super::*;
 use ferrite_types::SlotCount;
 
-/// Variables as `NAME=value` lines, and the text of whatever file is wanted.
-fn told_with(variables: &str, file: &str, entire: bool) -> String {
+/// Variables as `NAME=value` lines, and the text of whatever file or command is wanted.
+fn told_with(variables: &str, text: &str, entire: bool) -> String {
     let lines = variables.lines().filter(|line| !line.starts_with('#'));
     let pairs = lines.filter_map(|line| line.trim().split_once('='));
     let variables: Variables = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let Some(manager) = Manager::of(&variables, &Selection::default()) else { return "no manager".to_owned() };
     let discovered = manager.file(&variables).and_then(|wanted| {
-        let file = wanted.map(|wanted| FileText { wanted, text: file.to_owned() });
-        manager.discover(Said { variables: &variables, file: file.as_ref(), entire })
+        let file = wanted.map(|wanted| FileText { wanted, text: text.to_owned() });
+        let output = manager.command().filter(|_| !text.is_empty()).map(|_| text);
+        manager.discover(Said { variables: &variables, file: file.as_ref(), output, entire })
     });
     match discovered {
         Ok(allocation) => show(&allocation),
@@ -165,8 +166,29 @@ fn grid_engine_has_a_file_of_hosts_with_slots() {
 }
 
 #[test]
-fn flux_does_not_say_its_nodes() {
-    insta::assert_snapshot!(told(&format!("{SALLOC}FLUX_URI=local:///tmp/flux-x/local-0\nFLUX_JOB_NNODES=2"), ""));
+fn flux_says_its_nodes_by_a_command() {
+    let inside = format!("{SALLOC}FLUX_URI=local:///tmp/flux-x/local-0\nFLUX_JOB_NNODES=2");
+    let resources = |ranks: &str, names: &str| {
+        format!(
+            r#"{{"version":1,"execution":{{"R_lite":[{ranks}],"starttime":0,"expiration":1763810000.5,"nodelist":[{names}]}}}}"#
+        )
+    };
+    let two = r#"{"rank":"1-2","children":{"core":"0-3,8","gpu":"0"}},{"rank":"0","children":{"core":"0"}}"#;
+    insta::assert_snapshot!(
+        [
+            told(&inside, ""),
+            told(&inside, &resources(two, r#""n[0-1]","gpu7""#)),
+            told(&format!("{inside}\nFLUX_JOB_ID=ƒ2Xk9"), &resources(two, r#""n[0-2]""#)),
+            told(&inside, &resources(two, r#""n[0-3]""#)),
+            told(&inside, &resources(two, r#""n0,n0,n1""#)),
+            told(&inside, &resources(r#"{"rank":"0,0","children":{"core":"0"}}"#, r#""n0""#)),
+            told(&inside, &resources(r#"{"rank":"x","children":{"core":"0"}}"#, r#""n0""#)),
+            told(&inside, &resources(r#"{"rank":"0","children":{"core":"0-70000"}}"#, r#""n0""#)),
+            told(&inside, &resources(r#"{"rank":"0","children":{"core":"0"}}"#, r#""$(id)""#)),
+            told(&inside, "flux-resource: ERROR: no R"),
+        ]
+        .join("\n")
+    );
 }
 
 #[test]
@@ -205,8 +227,12 @@ proptest::proptest! {
         let names = ["SLURM_JOB_ID", "SLURM_NODELIST", "SLURM_TASKS_PER_NODE", "SLURM_JOB_CPUS_PER_NODE", "PBS_JOBID",
             "PBS_NODEFILE", "PBS_NUM_PPN", "LSB_JOBID", "LSB_MCPU_HOSTS", "LSB_HOSTS", "PE_HOSTFILE", "JOB_ID"];
         let variables: Variables = names.map(|name| (name.to_owned(), value(name))).into();
+        let resources = format!(
+            r#"{{"execution":{{"R_lite":[{{"rank":{counts:?},"children":{{"core":"0"}}}}],"nodelist":[{list:?}]}}}}"#
+        );
+        let output = manager.command().map(|_| resources.as_str());
         let text = manager.file(&variables).unwrap().map(|wanted| FileText { wanted, text: file });
-        if let Ok(found) = manager.discover(Said { variables: &variables, file: text.as_ref(), entire }) {
+        if let Ok(found) = manager.discover(Said { variables: &variables, file: text.as_ref(), output, entire }) {
             proptest::prop_assert!(!found.nodes.is_empty());
             for node in found.nodes {
                 proptest::prop_assert_eq!(crate::name::check_host(&node.name), Ok(node.name.as_str()));
