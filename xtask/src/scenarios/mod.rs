@@ -18,6 +18,7 @@ mod output;
 mod policies;
 mod sessions;
 mod slurm;
+mod slurm_changes;
 mod spawn;
 mod streams;
 
@@ -104,6 +105,7 @@ fn all() -> Vec<Scenario> {
     all.extend(elastic::all());
     all.extend(chaos::all());
     all.extend(slurm::all());
+    all.extend(slurm_changes::all());
     all
 }
 

@@ -16,7 +16,7 @@ use crate::programs::{Mpi, mpi_program};
 use crate::runner::{Outcome, Running};
 use crate::testbed::{LOGIN, node_name};
 
-const NODES: usize = 10;
+pub(super) const NODES: usize = 10;
 /// For a job to be over in Slurm's books: it lets processes end for two seconds before it kills them.
 const GONE_LIMIT: Duration = Duration::from_secs(15);
 const BATCH_LIMIT: Duration = Duration::from_secs(60);
@@ -39,7 +39,7 @@ pub(super) fn all() -> Vec<Scenario> {
     all.into_iter().map(|scenario| released_after(scenario.on_nodes(NODES).under_slurm())).collect()
 }
 
-fn released_after(scenario: Scenario) -> Scenario {
+pub(super) fn released_after(scenario: Scenario) -> Scenario {
     let body = scenario.body;
     let checked = move |c: &Context| {
         body(c)?;
@@ -48,7 +48,7 @@ fn released_after(scenario: Scenario) -> Scenario {
     Scenario { body: Box::new(checked), ..scenario }
 }
 
-fn nothing_allocated(c: &Context) -> Result<()> {
+pub(super) fn nothing_allocated(c: &Context) -> Result<()> {
     c.until("no job in squeue", GONE_LIMIT, || Ok(slurm(c, "squeue", "-h")?.is_empty()))?;
     c.until("all nodes that are up are idle", GONE_LIMIT, || {
         let said = slurm(c, "sinfo", "-h -N -o %N:%t")?;
@@ -59,12 +59,12 @@ fn nothing_allocated(c: &Context) -> Result<()> {
 }
 
 /// What one of Slurm's commands says on the login node.
-fn slurm(c: &Context, program: &str, line: &str) -> Result<String> {
+pub(super) fn slurm(c: &Context, program: &str, line: &str) -> Result<String> {
     Ok(c.program_on(LOGIN, program, line)?.run()?.code(0)?.stdout)
 }
 
 /// A command that `salloc` runs on the login node; its nodes are named, so that they are known to who checks.
-fn salloc<'a>(c: &'a Context, options: &str, line: &str) -> Result<Call<'a>> {
+pub(super) fn salloc<'a>(c: &'a Context, options: &str, line: &str) -> Result<Call<'a>> {
     c.program_on(LOGIN, "salloc", &format!("-Q {options} {line}"))
 }
 
@@ -109,7 +109,7 @@ fn sorted(text: &str) -> Vec<&str> {
 }
 
 /// `each` lines from each of some nodes.
-fn names(nodes: &[usize], each: usize) -> Vec<String> {
+pub(super) fn names(nodes: &[usize], each: usize) -> Vec<String> {
     nodes.iter().flat_map(|node| vec![node_name(*node); each]).collect()
 }
 
@@ -220,14 +220,14 @@ fn slurm_a_job_that_is_taken_away_from_salloc_leaves_nothing_on_its_nodes(c: &Co
 }
 
 /// A DVM on the nodes n1 to n4, its head on the login node; a job has run on all of them.
-fn start_dvm(c: &Context, options: &str) -> Result<Running> {
+pub(super) fn start_dvm(c: &Context, options: &str) -> Result<Running> {
     let job = format!("{options} -N4 -w n[1-4] --ntasks-per-node=2");
     let running = salloc(c, &job, "prte --no-ready-msg")?.start()?;
     prun(c, "--wait-to-connect 10 hostname")?.code(0)?.lines(&names(&[1, 2, 3, 4], 2))?;
     Ok(running)
 }
 
-fn prun(c: &Context, line: &str) -> Result<Outcome> {
+pub(super) fn prun(c: &Context, line: &str) -> Result<Outcome> {
     c.tool_on(LOGIN, "prun", line)?.run()
 }
 

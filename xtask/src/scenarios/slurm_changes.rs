@@ -1,0 +1,130 @@
+//! What a DVM inside a Slurm job does when its size changes, and when what has started its daemons dies.
+//!
+//! The head is on the login node; the nodes of the DVM are those of an allocation that `salloc` holds. A size changes within the
+//! allocation, where every node's daemons are a step of their own or part of one.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use rustix::process::Signal;
+
+use super::Scenario;
+use super::context::{Context, Expect, finish};
+use super::scenarios;
+use super::slurm::{NODES, names, nothing_allocated, prun, released_after, salloc, slurm, start_dvm};
+use crate::runner::{Outcome, Running};
+use crate::testbed::LOGIN;
+
+const GONE_LIMIT: Duration = Duration::from_secs(15);
+
+pub(super) fn all() -> Vec<Scenario> {
+    let all = scenarios![
+        slurm_nodes_of_the_allocation_join_when_they_are_asked_for_and_leave_no_step,
+        slurm_a_grow_during_which_a_slurmd_dies_is_undone_and_can_be_made_without_its_node,
+        slurm_a_killed_srun_ends_no_daemon_and_hides_none,
+    ];
+    all.into_iter().map(|scenario| released_after(scenario.on_nodes(NODES).under_slurm())).collect()
+}
+
+/// A DVM on the nodes n1 and n2 of an allocation of n1 to n4, around `body`.
+fn in_dvm(c: &Context, options: &str, body: impl FnOnce() -> Result<()>) -> Result<()> {
+    let prte = format!("prte --no-ready-msg --host n1,n2 {options}");
+    let running = salloc(c, "--no-kill -N4 -w n[1-4] --ntasks-per-node=2", &prte)?.start()?;
+    let result = prun(c, "--wait-to-connect 10 hostname")
+        .and_then(|first| first.code(0)?.lines(&names(&[1, 2], 2)))
+        .and_then(|_| body())
+        .and_then(|()| c.tool_on(LOGIN, "pterm", "")?.run()?.code(0));
+    if let Err(error) = result {
+        let _ = c.tool_on(LOGIN, "pterm", "")?.start();
+        let said = running.finish(GONE_LIMIT)?.stderr.trim().replace('\n', "\n      ");
+        return Err(error.context(format!("the head said\n      {said}\n   ")));
+    }
+    finish(running)?.code(0)?;
+    Ok(())
+}
+
+fn pdvm(c: &Context, line: &str) -> Result<Outcome> {
+    c.tool_on(LOGIN, "pdvm", line)?.run()
+}
+
+fn start_pdvm(c: &Context, line: &str) -> Result<Running> {
+    c.tool_on(LOGIN, "pdvm", line)?.start()
+}
+
+/// Steps that Slurm counts, without those that it makes for itself.
+fn steps(c: &Context) -> Result<usize> {
+    Ok(slurm(c, "squeue", "-h -s -o %i")?.lines().filter(|step| !step.ends_with(".extern")).count())
+}
+
+fn daemons_on(c: &Context, nodes: &[usize]) -> usize {
+    c.named("prted").iter().filter(|(node, _)| nodes.contains(node)).count()
+}
+
+fn slurm_nodes_of_the_allocation_join_when_they_are_asked_for_and_leave_no_step(c: &Context) -> Result<()> {
+    in_dvm(c, "", || {
+        let steps_before = steps(c)?;
+        pdvm(c, "grow --wait --host n3,n4")?.code(0)?;
+        prun(c, "--host n3,n4 -n 2 --map-by node hostname")?.code(0)?.lines(&names(&[3, 4], 1))?;
+        pdvm(c, "shrink --wait --host n3,n4")?.code(0)?;
+        ensure!(daemons_on(c, &[3, 4]) == 0, "a daemon is left on a node that was given back");
+        c.until("no step is left of those that left", GONE_LIMIT, || Ok(steps(c)? == steps_before))?;
+        prun(c, "hostname")?.code(0)?.lines(&names(&[1, 2], 2))?;
+        Ok(())
+    })
+}
+
+/// On the node itself: Slurm's daemons are no business of those who look for what is left.
+fn signal_slurmd(c: &Context, node: usize, signal: &str) -> Result<()> {
+    let script = format!("kill -{signal} $(cat /run/slurm/slurmd.pid)");
+    c.program_on(node, "sh", "-c")?.words([script])?.run()?.code(0)?;
+    Ok(())
+}
+
+fn slurm_a_grow_during_which_a_slurmd_dies_is_undone_and_can_be_made_without_its_node(c: &Context) -> Result<()> {
+    in_dvm(c, "--prtemca ferrite_launch_timeout 5", || {
+        // It stands still first, so that the grow is under way when it dies.
+        signal_slurmd(c, 3, "STOP")?;
+        let growing = start_pdvm(c, "grow --wait --host n3,n4")?;
+        c.until("the grow is under way", GONE_LIMIT, || Ok(pdvm(c, "status")?.stdout.contains("grow")))?;
+        signal_slurmd(c, 3, "KILL")?;
+        let start = Instant::now();
+        finish(growing)?.failure()?.complains_about(&["n3"])?;
+        c.note(format!("undone after {:.1?}", start.elapsed()));
+        // The node is of no use without it, and the controller need not find out by itself.
+        c.bed().crash(3)?;
+        slurm(c, "scontrol", "update nodename=n3 state=down reason=crashed")?;
+        c.until("no daemon is left of the grow", GONE_LIMIT, || Ok(daemons_on(c, &[3, 4]) == 0))?;
+        prun(c, "hostname")?.code(0)?.lines(&names(&[1, 2], 2))?;
+        pdvm(c, "grow --wait --host n4")?.code(0)?;
+        prun(c, "hostname")?.code(0)?.lines(&names(&[1, 2, 4], 2))?;
+        c.note(format!("jobs after {:.1?}", start.elapsed()));
+        Ok(())
+    })
+}
+
+/// `srun` only stands beside the step: Slurm does not end a step whose `srun` was killed. So the daemons go on, and when they are no
+/// longer wanted they go by themselves, for nobody else would end them.
+fn slurm_a_killed_srun_ends_no_daemon_and_hides_none(c: &Context) -> Result<()> {
+    for kill_head in [false, true] {
+        let running = start_dvm(c, "")?;
+        let mut job =
+            c.tool_on(LOGIN, "prun", "--host n4 -n 1 sh -c")?.words(["read line; echo $line"])?.with_stdin().start()?;
+        c.wait_for(1, "sh")?;
+        c.signal(LOGIN, "srun", Signal::KILL)?;
+        c.wait_for(0, "srun")?;
+        let mut input = job.child().stdin.take().context("no stdin")?;
+        std::io::Write::write_all(&mut input, b"still here\n")?;
+        drop(input);
+        finish(job)?.code(0)?.lines(&["still here".to_owned()])?;
+        prun(c, "hostname")?.code(0)?.lines(&names(&[1, 2, 3, 4], 2))?;
+        if kill_head {
+            c.worker(LOGIN, "prte")?.signal(Signal::KILL)?;
+        } else {
+            c.tool_on(LOGIN, "pterm", "")?.run()?.code(0)?;
+        }
+        finish(running)?;
+        c.wait_for(0, "prted")?;
+        nothing_allocated(c)?;
+    }
+    Ok(())
+}
