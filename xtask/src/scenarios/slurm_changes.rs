@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, anyhow, ensure};
 use rustix::process::Signal;
 
 use super::Scenario;
@@ -13,7 +13,7 @@ use super::context::{Context, Expect, finish};
 use super::scenarios;
 use super::slurm::{NODES, names, nothing_allocated, prun, released_after, salloc, slurm, start_dvm};
 use crate::runner::{Outcome, Running};
-use crate::testbed::LOGIN;
+use crate::testbed::{LOGIN, NodeProcess};
 
 const GONE_LIMIT: Duration = Duration::from_secs(15);
 
@@ -21,7 +21,8 @@ pub(super) fn all() -> Vec<Scenario> {
     let all = scenarios![
         slurm_nodes_of_the_allocation_join_when_they_are_asked_for_and_leave_no_step,
         slurm_a_grow_during_which_a_slurmd_dies_is_undone_and_can_be_made_without_its_node,
-        slurm_a_killed_srun_ends_no_daemon_and_hides_none,
+        slurm_a_killed_srun_takes_the_daemons_of_its_step_along_and_nothing_is_left,
+        slurm_an_srun_that_is_killed_whole_ends_no_daemon_and_none_outlives_the_head,
     ];
     all.into_iter().map(|scenario| released_after(scenario.on_nodes(NODES).under_slurm())).collect()
 }
@@ -102,18 +103,40 @@ fn slurm_a_grow_during_which_a_slurmd_dies_is_undone_and_can_be_made_without_its
     })
 }
 
-/// `srun` only stands beside the step: Slurm does not end a step whose `srun` was killed. So the daemons go on, and when they are no
-/// longer wanted they go by themselves, for nobody else would end them.
-fn slurm_a_killed_srun_ends_no_daemon_and_hides_none(c: &Context) -> Result<()> {
+/// The two processes of the `srun` that holds the daemons: the one that was started, and its child, which ends the step when that dies.
+fn sruns(c: &Context) -> Result<[NodeProcess; 2]> {
+    let mut found: Vec<NodeProcess> = c.named("srun").into_iter().map(|(_, process)| process).collect();
+    found.sort_by_key(|process| process.pid);
+    let count = found.len();
+    found.try_into().map_err(|_| anyhow!("{count} processes are called srun"))
+}
+
+fn slurm_a_killed_srun_takes_the_daemons_of_its_step_along_and_nothing_is_left(c: &Context) -> Result<()> {
+    let running = start_dvm(c, "")?;
+    let job = c.tool_on(LOGIN, "prun", "sleep 1000")?.start()?;
+    c.wait_for(8, "sleep")?;
+    sruns(c)?[0].signal(Signal::KILL)?;
+    finish(job)?.failure()?;
+    c.wait_for(0, "prted")?;
+    prun(c, "-n 1 hostname")?.failure()?;
+    c.tool_on(LOGIN, "pterm", "")?.run()?.code(0)?;
+    finish(running)?.complains_about(&["n1", "step"])?;
+    Ok(())
+}
+
+/// Nobody is left who would tell Slurm: it does not end the step. So the daemons go on, and when they are no longer wanted they go by
+/// themselves.
+fn slurm_an_srun_that_is_killed_whole_ends_no_daemon_and_none_outlives_the_head(c: &Context) -> Result<()> {
     for kill_head in [false, true] {
         let running = start_dvm(c, "")?;
-        let mut job =
-            c.tool_on(LOGIN, "prun", "--host n4 -n 1 sh -c")?.words(["read line; echo $line"])?.with_stdin().start()?;
+        let job = c.tool_on(LOGIN, "prun", "--host n4 -n 1 sh -c")?;
+        let mut job = job.words(["read line; echo $line"])?.with_stdin().start()?;
         c.wait_for(1, "sh")?;
-        c.signal(LOGIN, "srun", Signal::KILL)?;
+        sruns(c)?.iter().rev().try_for_each(|process| process.signal(Signal::KILL))?;
         c.wait_for(0, "srun")?;
         let mut input = job.child().stdin.take().context("no stdin")?;
-        std::io::Write::write_all(&mut input, b"still here\n")?;
+        // Where the job is gone already, its outcome tells why.
+        let _ = std::io::Write::write_all(&mut input, b"still here\n");
         drop(input);
         finish(job)?.code(0)?.lines(&["still here".to_owned()])?;
         prun(c, "hostname")?.code(0)?.lines(&names(&[1, 2, 3, 4], 2))?;
