@@ -232,6 +232,23 @@ mod tests {
     }
 
     #[test]
+    fn a_record_is_read_as_it_was_written_with_a_login_node_and_without() {
+        let dir = tempfile::tempdir().unwrap();
+        let own = Identity::of(std::process::id() as i32).unwrap();
+        let other = Identity { pid: own.pid + 1, ..own };
+        let mut record = Record { head: own, nodes: Vec::new(), login: None };
+        record.set(0, own);
+        record.set(1, own);
+        record.set(1, other);
+        for login in [None, Some(other)] {
+            record.login = login;
+            record.write(dir.path()).unwrap();
+            assert_eq!(Record::read(dir.path()).unwrap(), record);
+            assert_eq!((record.node(LOGIN), record.node(1), record.node(2)), (login, Some(other), None));
+        }
+    }
+
+    #[test]
     fn a_bed_name_cannot_leave_its_directory() {
         for name in ["", "../x", "a/b", "a b"] {
             assert!(directory(name).is_err(), "{name:?}");
