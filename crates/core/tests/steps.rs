@@ -103,7 +103,7 @@ fn the_end_of_a_step_under_living_daemons_is_told_and_at_the_end_of_the_dvm_it_i
     let mut dvm = up(&["7", "7", "8"]);
     ended(&mut dvm, 1, ExitStatus::Signaled(9), "");
     assert_eq!(dvm.notices.len(), 1);
-    assert!(dvm.notices[0].contains("n1, n2") && dvm.notices[0].contains("signal 9"), "{}", dvm.notices[0]);
+    assert!(dvm.notices[0].contains("n1, n2 was killed") && dvm.notices[0].contains("signal 9"), "{}", dvm.notices[0]);
     assert!(!dvm.notices[0].contains("n3"));
     dvm.crash_all(&[1, 2]);
     // Its daemons are gone already: that was told when they were lost.

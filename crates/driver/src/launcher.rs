@@ -245,7 +245,7 @@ impl Running {
                     Ok(n) if n > 0 => {
                         tail.push(&buffer[..n]);
                         for nodes in tail.ended_tasks(self.manners) {
-                            tasks_ended(nodes, tail.text());
+                            tasks_ended(nodes, tail.text(self.manners));
                         }
                     }
                     _ => open = false,
@@ -256,7 +256,7 @@ impl Running {
         while let Ok(n @ 1..) = self.output.try_read(&mut buffer) {
             tail.push(&buffer[..n]);
         }
-        (self.reap(), tail.text())
+        (self.reap(), tail.text(self.manners))
     }
 
     fn reap(&mut self) -> ExitStatus {
@@ -320,15 +320,17 @@ impl Tail {
         String::from_utf8_lossy(&unread[..whole]).lines().filter_map(srun::ended_on).collect()
     }
 
-    fn text(&self) -> String {
+    fn text(&self, manners: Manners) -> String {
         let bytes: Vec<u8> = self.bytes.iter().copied().collect();
         let text = String::from_utf8_lossy(&bytes);
-        let text = text.trim_end();
         // Begin with a whole line.
-        match text.split_once('\n') {
-            Some((_, rest)) if self.cut => rest.to_owned(),
-            _ => text.to_owned(),
-        }
+        let whole = match text.split_once('\n') {
+            Some((_, rest)) if self.cut => rest,
+            _ => &text,
+        };
+        let is_noise = |line: &str| manners == Manners::Step && srun::is_noise(line);
+        let lines: Vec<&str> = whole.trim_end().lines().filter(|line| !is_noise(line)).collect();
+        lines.join("\n")
     }
 }
 

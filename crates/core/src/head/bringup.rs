@@ -220,7 +220,7 @@ impl Head {
         if !held.is_empty() && !self.exit.begun() {
             let (nodes, cause) = (held.join(", "), &ended.cause);
             cx.notice(format!(
-                "The step that holds the daemons on {nodes} has ended, and its resource manager ends them: {cause}."
+                "What holds the daemons on {nodes} was killed, and the resource manager may end them as well: {cause}."
             ));
         }
     }

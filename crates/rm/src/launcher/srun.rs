@@ -52,6 +52,12 @@ pub fn ended_on(line: &str) -> Option<Vec<String>> {
     nodelist::expand(list).ok().filter(|names| !names.is_empty())
 }
 
+/// True for a line that says nothing of what went wrong: `--cpu-bind=none` is complained about where nothing binds anyway.
+#[must_use]
+pub fn is_noise(line: &str) -> bool {
+    line.trim_end() == "srun: cluster configuration lacks support for cpu binding"
+}
+
 /// The command that starts a daemon on each of these nodes of a job.
 ///
 /// # Errors
