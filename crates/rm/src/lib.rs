@@ -4,6 +4,7 @@
 
 pub mod added;
 pub mod allocation;
+pub mod extension;
 pub mod hostfile;
 pub mod hostlist;
 pub mod launcher;
@@ -17,6 +18,7 @@ pub mod simulated;
 
 pub use added::{Activated, Added, AddedError};
 pub use allocation::{Allocation, AllocationError, AppHosts, Source, Sources, allocate};
+pub use extension::{GiveBack, NodeAsk, Share};
 pub use hostfile::{Hostfile, HostfileError};
 pub use hostlist::{HostList, HostListError};
 pub use launcher::{DaemonCommand, LaunchCommand, LaunchError, Launcher, Manners, SshOptions};

@@ -13,7 +13,7 @@ mod pals;
 mod pbs;
 mod reader;
 mod selection;
-mod slurm;
+pub mod slurm;
 #[cfg(test)]
 mod tests;
 
@@ -112,6 +112,15 @@ impl Manager {
     #[must_use]
     pub fn of(variables: &Variables, selection: &Selection) -> Option<Manager> {
         Manager::ALL.into_iter().find(|manager| selection.admits(*manager) && manager.is_seen(variables))
+    }
+
+    /// True for one that a DVM can ask for more nodes, and give nodes back to.
+    #[must_use]
+    pub fn is_elastic(self) -> bool {
+        match self {
+            Manager::Slurm => true,
+            Manager::Pals | Manager::Flux | Manager::Pbs | Manager::GridEngine | Manager::Lsf => false,
+        }
     }
 
     /// Its word in the parameter `ras`.

@@ -1,4 +1,12 @@
-//! Slurm (`salloc`, `sbatch`, `srun`): everything is in the environment (`man sbatch`, OUTPUT ENVIRONMENT VARIABLES).
+//! Slurm (`salloc`, `sbatch`, `srun`): what a job is given is in the environment (`man sbatch`, OUTPUT ENVIRONMENT VARIABLES); what
+//! is asked for and given back later goes over its commands, whose lines and words are in the modules below.
+
+pub mod extend;
+pub mod job;
+pub mod release;
+#[cfg(test)]
+mod tests;
+pub mod words;
 
 use super::error::{DiscoveryError, Flaw};
 use super::nodes::Nodes;
@@ -75,4 +83,13 @@ fn slots(reader: &Reader<'_>, list: &'static str, nodes: usize) -> Result<(Strin
     }
     let factor = per_task.map(|_| format!(" times {CPUS_PER_TASK}")).unwrap_or_default();
     Ok((format!("{name}{factor}"), counts))
+}
+
+/// True for variables that tell Slurm's commands of a job that they are in, or set their options: to ask for another job, they have
+/// to be without them. Where the configuration is they may know.
+#[must_use]
+pub fn misleads(variable: &str) -> bool {
+    const PREFIXES: [&str; 8] =
+        ["SLURM_", "SLURMD_", "SALLOC_", "SBATCH_", "SRUN_", "SQUEUE_", "SCANCEL_", "SCONTROL_"];
+    variable != "SLURM_CONF" && PREFIXES.iter().any(|prefix| variable.starts_with(prefix))
 }

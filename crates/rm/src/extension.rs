@@ -1,0 +1,55 @@
+//! What a DVM asks of its resource manager while it runs, and gives back, as values. Decided by the head; put into the manager's
+//! words by the manager's own module ([`crate::managers::slurm`]), and carried out by the driver.
+
+use crate::managers::Manager;
+
+/// More nodes for a DVM whose nodes are those of a manager's job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeAsk {
+    /// Whom to ask.
+    pub manager: Manager,
+    /// The DVM's first job, whose shape and end the new one has.
+    pub parent: String,
+    /// What the new job is called: all that a DVM asks for has one name, by which it can be ended.
+    pub name: String,
+    /// So many.
+    pub nodes: u32,
+    /// Slots that each is to have; `None` = as many as the manager gives it processors.
+    pub slots: Option<u32>,
+    /// It lasts at most so long, however much is left of the first one.
+    pub time_limit_s: Option<u32>,
+    /// Nodes that the DVM has: what is granted twice is no more.
+    pub has: Vec<String>,
+}
+
+/// Nodes of one job of a manager that go back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GiveBack {
+    /// Whose job it is.
+    pub manager: Manager,
+    /// The job.
+    pub job: String,
+    /// All of it, or some nodes.
+    pub share: Share,
+}
+
+/// How much of a job goes back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// All of it: the job ends.
+    Whole,
+    /// Some nodes.
+    Part {
+        /// Those that go.
+        leave: Vec<String>,
+        /// Those that stay; none = the job has no others, and does not end all the same.
+        stay: Vec<String>,
+    },
+}
+
+/// The name of all jobs that a DVM asks for: its own, and that of the job in which it lives.
+#[must_use]
+pub fn job_name(dvm: &str, parent: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
+    format!("{dvm}.of.{parent}").chars().map(plain).collect()
+}
