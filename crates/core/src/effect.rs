@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ferrite_rm::LaunchCommand;
+use ferrite_rm::{GiveBack, LaunchCommand, NodeAsk};
 use ferrite_types::{
-    CampaignId, CampaignKind, CampaignStep, CpuSet, DaemonRank, Device, EnvOp, JobId, JobState, PictureFormat, ProcId,
-    ProcState, Rank, Timestamp,
+    CampaignId, CampaignKind, CampaignStep, CpuSet, DaemonRank, Device, EnvOp, ExtensionId, JobId, JobState,
+    PictureFormat, ProcId, ProcState, Rank, Timestamp,
 };
 use ferrite_wire::control::Reply;
 use ferrite_wire::{CollectiveResult, Contact, Found, Frame, LaunchOrder, ProcFailure, Resize, Stream, Ticket};
@@ -177,6 +177,26 @@ pub enum Effect {
         campaign: CampaignId,
         /// Their names.
         nodes: Vec<String>,
+        /// What goes back to the manager that granted them, by its jobs.
+        back: Vec<GiveBack>,
+    },
+    /// Ask the resource manager for more nodes. Answered by `NodesGranted` or `NodesRefused`, perhaps after hours, and before
+    /// that by any number of `NodesAwaited`.
+    RequestNodes {
+        /// For the answer.
+        extension: ExtensionId,
+        /// What is wanted.
+        ask: Box<NodeAsk>,
+    },
+    /// They are not wanted any more. Nothing follows, unless they were granted meanwhile: then `NodesGranted`.
+    WithdrawRequest {
+        /// From the request.
+        extension: ExtensionId,
+    },
+    /// Give a job of the manager back that it has granted on top, and all of its nodes. Answered by `AllocationEnded`.
+    EndAllocation {
+        /// The job.
+        job: String,
     },
     /// A job is over here: remove its directory and whatever it left.
     CleanJob(JobId),

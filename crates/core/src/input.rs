@@ -2,7 +2,7 @@
 //! nothing else reaches the machines.
 
 use bytes::Bytes;
-use ferrite_types::{CampaignId, DaemonRank, ExitStatus, ProcId};
+use ferrite_types::{CampaignId, DaemonRank, ExitStatus, ExtensionId, HostEntry, ProcId};
 use ferrite_wire::control::{Request, SessionOrder, Submission};
 use ferrite_wire::{CollectiveResult, DataCall, Frame, Members, ResizeRequest, StartError, Stream};
 
@@ -83,7 +83,39 @@ pub enum Input {
     ReleaseOffered {
         /// From the effect.
         campaign: CampaignId,
+        /// Nodes that could not go back, and are still granted.
+        kept: Vec<String>,
         /// What went wrong, in words; nothing hangs on it.
+        trouble: Option<String>,
+    },
+    /// The resource manager has granted what [`crate::Effect::RequestNodes`] asked for.
+    NodesGranted {
+        /// From the effect.
+        extension: ExtensionId,
+        /// Its job that grants them.
+        job: String,
+        /// They, with their slots.
+        nodes: Vec<HostEntry>,
+    },
+    /// It has refused, or could not be asked.
+    NodesRefused {
+        /// From the effect.
+        extension: ExtensionId,
+        /// Why, in its words where it has said any.
+        cause: String,
+    },
+    /// It has not decided yet.
+    NodesAwaited {
+        /// From the effect.
+        extension: ExtensionId,
+        /// What it says of the request.
+        says: String,
+    },
+    /// [`crate::Effect::EndAllocation`] has been carried out, or could not be.
+    AllocationEnded {
+        /// From the effect.
+        job: String,
+        /// What went wrong, in words.
         trouble: Option<String>,
     },
     /// A timer that was set and not cancelled is due.

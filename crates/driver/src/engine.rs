@@ -19,11 +19,13 @@ use zeroize::Zeroizing;
 use crate::children::Processes;
 use crate::control::{self, Control, Published};
 use crate::detach::Detach;
+use crate::extension::Extensions;
 use crate::guard::Keeper;
 use crate::launcher::Launcher;
 use crate::link::{Identity, Links};
 use crate::output::OutputSinks;
 use crate::pmix::PmixBridge;
+use crate::release::Offer;
 use crate::session::Session;
 use crate::spawn::MemoryPolicy;
 use crate::stdio::OwnStdin;
@@ -135,6 +137,7 @@ struct Engine {
     links: Links,
     keeper: Rc<Keeper>,
     launcher: Launcher,
+    extensions: Extensions,
     /// What is run with the names of nodes that have left.
     release_command: Option<String>,
     processes: Processes,
@@ -206,6 +209,7 @@ impl Engine {
             links,
             keeper: Rc::new(std::mem::replace(&mut setup.keeper, Keeper::none())),
             launcher: Launcher::new(inbox.clone(), &setup.params),
+            extensions: Extensions::new(inbox.clone(), &setup.session),
             processes,
             sinks: OutputSinks::new(inbox.clone()),
             stdin: OwnStdin::new(inbox.clone()),
@@ -328,9 +332,13 @@ impl Engine {
             | Effect::Accepted { .. }
             | Effect::Picture { .. }
             | Effect::Reply { .. } => self.tell_client(effect),
-            Effect::OfferRelease { campaign, nodes } => {
-                release::offer(self.release_command.as_deref(), campaign, nodes, &self.inbox);
+            Effect::OfferRelease { campaign, nodes, back } => {
+                let offer = Offer { campaign, nodes, back };
+                release::offer(self.release_command.as_deref(), offer, &self.session, &self.inbox);
             }
+            Effect::RequestNodes { extension, ask } => self.extensions.request(extension, *ask),
+            Effect::WithdrawRequest { extension } => self.extensions.withdraw(extension),
+            Effect::EndAllocation { job } => self.extensions.end(job),
             Effect::Resized { request, resize } => self.pmix.resized(request, &resize),
             Effect::CleanJob(job) => self.processes.clean_job(job),
             Effect::Exit { code } => self.exit = Some(if code == 0 { u8::from(self.picture_lost) } else { code }),
@@ -432,6 +440,7 @@ impl Engine {
             control.flush(FLUSH_LIMIT).await;
         }
         self.launcher.close().await;
+        self.extensions.finish().await;
         if let Some(gone) = self.launcher_end.take() {
             // A daemon that leaves soon after it came: nothing that was started for it is to be left when its links close.
             let _ = tokio::time::timeout(FLUSH_LIMIT, gone).await;

@@ -20,7 +20,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use rustix::net::{
@@ -30,8 +30,12 @@ use rustix::process::{Pid, Signal};
 
 use leftovers::Leftovers;
 
+use crate::extension;
+
 /// What is left behind by the real process is ended within this time, or given up.
 const SWEEP_LIMIT: Duration = Duration::from_secs(10);
+/// The resource manager gets this long to take back what it has granted.
+const MANAGER_LIMIT: Duration = Duration::from_secs(30);
 /// Daemons and heads below get this long to clean up after themselves.
 const ORDERLY_LIMIT: Duration = Duration::from_secs(3);
 
@@ -237,6 +241,10 @@ fn reap(child: Pid) -> Option<i32> {
 fn finish(status: i32, ward: &Ward, born: SystemTime) -> ! {
     let mut leftovers = Leftovers::new(ward, born);
     sweep(&mut leftovers);
+    // A head that has ended in order has given everything back, and its directory is gone.
+    if let Some(command) = extension::left_behind(&ward.session) {
+        end_manager_jobs(&command);
+    }
     leftovers.remove();
     if status >= 0 {
         exit_now(status);
@@ -248,6 +256,23 @@ fn finish(status: i32, ward: &Ward, born: SystemTime) -> ! {
     );
     crate::notice::print(&text);
     exit_now(128 + signal)
+}
+
+/// What the resource manager has granted to a head that is dead goes back. It may take its time, but not for ever.
+fn end_manager_jobs(words: &[String]) {
+    let Some((program, arguments)) = words.split_first() else { return };
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir("/").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    extension::command::clean(&mut command);
+    let Ok(mut child) = command.spawn() else { return };
+    let began = Instant::now();
+    while matches!(child.try_wait(), Ok(None)) {
+        if began.elapsed() > MANAGER_LIMIT {
+            let _ = child.kill();
+            return;
+        }
+        wait_for_a_child(Duration::from_millis(20));
+    }
 }
 
 /// Ends every process below this one.

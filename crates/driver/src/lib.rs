@@ -2,7 +2,7 @@
 //! every [`ferrite_core::Effect`] and turns what happens into [`ferrite_core::Input`]s; it decides nothing.
 //!
 //! Everything runs on one thread. Part by part: `engine` is the main loop, `head` and `daemon` the entry points,
-//! `link` what daemons are connected by, `launcher` starts daemons, `guard` and `detach` are the processes around the real one;
+//! `link` what daemons are connected by, `launcher` starts daemons, `extension` and `release` talk to the resource manager, `guard` and `detach` are the processes around the real one;
 //! `children`, `spawn`, `stdio` and `output` are the processes of jobs, `pmix` their MPI side, `control` the clients of a
 //! persistent DVM.
 
@@ -12,6 +12,7 @@ mod control;
 mod daemon;
 mod detach;
 mod engine;
+mod extension;
 mod guard;
 mod head;
 mod launcher;

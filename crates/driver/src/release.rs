@@ -1,34 +1,98 @@
-//! Nodes that have left the DVM are offered back: to the site's own command (`ferrite_release_command`), for resource managers
-//! that this program does not know. Only the engine calls it.
+//! Nodes that have left the DVM are given back: to the resource manager that granted them, and then to the site's own command
+//! (`ferrite_release_command`), for managers that this program does not know. Only the engine calls it.
 
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
 use ferrite_core::Input;
+use ferrite_rm::managers::slurm::job::{SlurmJob, question};
+use ferrite_rm::managers::slurm::release::{Release, end, release};
+use ferrite_rm::{GiveBack, Share};
 use ferrite_types::CampaignId;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
 use crate::Inbox;
+use crate::extension::command;
+use crate::session::Session;
 
 /// A command that takes longer hangs; nobody waits for it any more.
 const LIMIT: Duration = Duration::from_secs(60);
 
+/// What is offered.
+pub(crate) struct Offer {
+    pub(crate) campaign: CampaignId,
+    pub(crate) nodes: Vec<String>,
+    /// By jobs of the manager.
+    pub(crate) back: Vec<GiveBack>,
+}
+
 /// Offers nodes and reports through the inbox when that is done, whatever came of it.
-pub(crate) fn offer(command: Option<&str>, campaign: CampaignId, nodes: Vec<String>, inbox: &Inbox) {
-    let Some(command) = command.filter(|command| !command.trim().is_empty()).map(str::to_owned) else {
-        let _ = inbox.send(Input::ReleaseOffered { campaign, trouble: None });
+pub(crate) fn offer(site: Option<&str>, offer: Offer, session: &Session, inbox: &Inbox) {
+    let Offer { campaign, nodes, back } = offer;
+    let site = site.filter(|command| !command.trim().is_empty()).map(str::to_owned);
+    if site.is_none() && back.is_empty() {
+        let _ = inbox.send(Input::ReleaseOffered { campaign, kept: Vec::new(), trouble: None });
         return;
-    };
-    let inbox = inbox.clone();
+    }
+    let (inbox, session) = (inbox.clone(), session.clone());
     tokio::task::spawn_local(async move {
-        let trouble = match tokio::time::timeout(LIMIT, run(&command, &nodes)).await {
-            Ok(Ok(())) => None,
-            Ok(Err(cause)) => Some(format!("`{command}` (ferrite_release_command) failed: {cause}.")),
-            Err(_) => Some(format!("`{command}` (ferrite_release_command) took longer than {} s.", LIMIT.as_secs())),
-        };
-        let _ = inbox.send(Input::ReleaseOffered { campaign, trouble });
+        let (mut kept, mut troubles) = (Vec::new(), Vec::new());
+        // It may leave files behind for shells; there they go with the session.
+        let dir = session.dir().unwrap_or(Path::new("/"));
+        for back in back {
+            if let Some(Kept { nodes, why }) = give_back(&back, dir).await {
+                let which =
+                    if nodes.is_empty() { format!("{} job {}", back.manager, back.job) } else { nodes.join(", ") };
+                troubles.push(format!("{which} could not be given back to {}: {why}.", back.manager));
+                kept.extend(nodes);
+            }
+        }
+        if let Some(command) = site {
+            troubles.extend(tell_site(&command, &nodes).await);
+        }
+        let trouble = (!troubles.is_empty()).then(|| troubles.join("\n"));
+        let _ = inbox.send(Input::ReleaseOffered { campaign, kept, trouble });
     });
+}
+
+/// What could not go.
+struct Kept {
+    nodes: Vec<String>,
+    why: String,
+}
+
+async fn give_back(back: &GiveBack, dir: &Path) -> Option<Kept> {
+    let all = || match &back.share {
+        Share::Whole => Vec::new(),
+        Share::Part { leave, .. } => leave.clone(),
+    };
+    match given_back(back, dir).await {
+        Ok(kept) => kept,
+        Err(why) => Some(Kept { nodes: all(), why }),
+    }
+}
+
+async fn given_back(back: &GiveBack, dir: &Path) -> Result<Option<Kept>, String> {
+    let Share::Part { leave, stay } = &back.share else {
+        return command::run(&end(&back.job), dir).await.map(|_| None);
+    };
+    let answer = command::run(&question(&back.job), dir).await?;
+    let known = SlurmJob::parse(&answer).map_err(|flaw| flaw.to_string())?;
+    let Release { command, kept, why } = release(&back.job, leave, stay, &known);
+    if let Some(command) = command {
+        command::run(&command, dir).await?;
+    }
+    Ok(why.map(|why| Kept { nodes: kept, why }))
+}
+
+async fn tell_site(command: &str, nodes: &[String]) -> Option<String> {
+    match tokio::time::timeout(LIMIT, run(command, nodes)).await {
+        Ok(Ok(())) => None,
+        Ok(Err(cause)) => Some(format!("`{command}` (ferrite_release_command) failed: {cause}.")),
+        Err(_) => Some(format!("`{command}` (ferrite_release_command) took longer than {} s.", LIMIT.as_secs())),
+    }
 }
 
 async fn run(command: &str, nodes: &[String]) -> Result<(), String> {
@@ -53,9 +117,14 @@ mod tests {
 
     async fn outcome(command: &str) -> Option<String> {
         let (inbox, mut outbox) = tokio::sync::mpsc::unbounded_channel();
-        offer(Some(command), CampaignId(3), vec!["n1".to_owned(), "n2".to_owned()], &inbox);
+        let nodes = vec!["n1".to_owned(), "n2".to_owned()];
+        let session = Session::planned(Path::new("/nowhere"), "prte", 1);
+        offer(Some(command), Offer { campaign: CampaignId(3), nodes, back: Vec::new() }, &session, &inbox);
         match outbox.recv().await {
-            Some(Input::ReleaseOffered { campaign: CampaignId(3), trouble }) => trouble,
+            Some(Input::ReleaseOffered { campaign: CampaignId(3), kept, trouble }) => {
+                assert!(kept.is_empty());
+                trouble
+            }
             other => panic!("{other:?}"),
         }
     }

@@ -14,6 +14,16 @@ impl fmt::Display for CampaignId {
     }
 }
 
+/// Number of a request for nodes that the resource manager has yet to grant; they count from 1 for as long as the DVM lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ExtensionId(pub u32);
+
+impl fmt::Display for ExtensionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 /// Which way the size changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum CampaignKind {

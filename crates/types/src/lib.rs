@@ -13,7 +13,7 @@ mod status;
 mod time;
 mod topology;
 
-pub use campaign::{CampaignId, CampaignKind, CampaignStep};
+pub use campaign::{CampaignId, CampaignKind, CampaignStep, ExtensionId};
 pub use cpuset::{CpuListError, CpuSet};
 pub use ids::{DaemonRank, JobId, LocalRank, NodeId, ProcId, Rank};
 pub use job::{AppContext, Display, EnvOp, JobSpec, OutputOptions, PictureFormat, RuntimeOptions, StdinTarget};

@@ -135,6 +135,13 @@ pub enum ResizeOutcome {
     Unchanged,
     /// Accepted and begun; its end will be told.
     Begun,
+    /// Accepted; the resource manager has been asked for nodes, and the DVM grows when it grants them. The end will be told.
+    Requested {
+        /// So many.
+        more: u32,
+        /// Whom.
+        manager: String,
+    },
     /// The DVM has the new size.
     Done,
     /// It could not be done; the DVM has the size that it had.

@@ -24,21 +24,26 @@ pub(super) fn answer(dvm: Dvm, request: ResizeRequest, json: bool) -> Result<Str
     };
     let how_far = how_far(&resize, reserves)?;
     if !json {
-        return Ok(render(change, how_far, &resize));
+        return Ok(render(change, &how_far, &resize));
     }
     match dvm.ask(Request::Status)? {
-        Reply::Status(status) => Ok(to_json(change, how_far, &resize, &Moment::now(&status))),
+        Reply::Status(status) => Ok(to_json(change, &how_far, &resize, &Moment::now(&status))),
         _ => Err(dvm.astray()),
     }
 }
 
 /// How far a request has come that was not refused and has not failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum HowFar {
     Unchanged,
     /// No node had to come, and those that were named are withheld from now on.
     Reserved,
     Begun,
+    /// It begins when the resource manager has granted more nodes.
+    Requested {
+        more: u32,
+        manager: String,
+    },
     Done,
 }
 
@@ -47,6 +52,7 @@ fn how_far(resize: &Resize, reserves: bool) -> Result<HowFar, Failure> {
         ResizeOutcome::Unchanged if reserves => Ok(HowFar::Reserved),
         ResizeOutcome::Unchanged => Ok(HowFar::Unchanged),
         ResizeOutcome::Begun => Ok(HowFar::Begun),
+        ResizeOutcome::Requested { more, manager } => Ok(HowFar::Requested { more: *more, manager: plain(manager) }),
         ResizeOutcome::Done => Ok(HowFar::Done),
         ResizeOutcome::Refused { cause, .. } => Err(Failure::NotResized(cause.clone())),
         ResizeOutcome::Failed { cause, .. } => Err(Failure::RolledBack(cause.clone())),
@@ -54,7 +60,7 @@ fn how_far(resize: &Resize, reserves: bool) -> Result<HowFar, Failure> {
 }
 
 /// One line, for people and for scripts: what, the allocation, the nodes.
-fn render(change: CampaignKind, how_far: HowFar, resize: &Resize) -> String {
+fn render(change: CampaignKind, how_far: &HowFar, resize: &Resize) -> String {
     let what = match (how_far, change) {
         (HowFar::Unchanged, CampaignKind::Grow) => {
             return "Unchanged: these nodes are there, or on their way; what was said of slots holds.\n".to_owned();
@@ -65,6 +71,16 @@ fn render(change: CampaignKind, how_far: HowFar, resize: &Resize) -> String {
         (HowFar::Reserved, _) => {
             let request = request_of(resize);
             return format!("Reserved: allocation {}{request}, whose nodes are there\n", plain(&resize.alloc_id));
+        }
+        (HowFar::Requested { more, manager }, _) => {
+            let request = request_of(resize);
+            let others = match resize.nodes.is_empty() {
+                true => String::new(),
+                false => format!(" besides {}", plain(&resize.nodes.join(", "))),
+            };
+            let nodes = if *more == 1 { "node" } else { "nodes" };
+            let id = plain(&resize.alloc_id);
+            return format!("Requested: allocation {id}{request}, {more} {nodes} of {manager}{others}\n");
         }
         (HowFar::Begun, CampaignKind::Grow) => "Growing",
         (HowFar::Begun, CampaignKind::Shrink) => "Shrinking",
@@ -80,17 +96,18 @@ fn request_of(resize: &Resize) -> String {
     resize.req_id.as_ref().map_or_else(String::new, |id| format!(", request {}", plain(id)))
 }
 
-fn to_json(change: CampaignKind, how_far: HowFar, resize: &Resize, moment: &Moment) -> String {
+fn to_json(change: CampaignKind, how_far: &HowFar, resize: &Resize, moment: &Moment) -> String {
     let body = json::Resized {
         change: json::change(change),
         outcome: match how_far {
             HowFar::Unchanged => "unchanged",
             HowFar::Reserved => "reserved",
             HowFar::Begun => "begun",
+            HowFar::Requested { .. } => "requested",
             HowFar::Done => "done",
         },
         // Nothing has become of one that was not changed.
-        allocation: (how_far != HowFar::Unchanged).then(|| resize.alloc_id.clone()),
+        allocation: (*how_far != HowFar::Unchanged).then(|| resize.alloc_id.clone()),
         request: resize.req_id.clone(),
         nodes: resize.nodes.clone(),
     };
@@ -105,15 +122,19 @@ mod tests {
     #[test]
     fn each_end_that_is_not_a_failure_is_a_line() {
         let ends = [HowFar::Begun, HowFar::Done, HowFar::Unchanged];
-        let lines = ends
-            .map(|end| [CampaignKind::Grow, CampaignKind::Shrink].map(|c| render(c, end, &samples::resize())).concat());
+        let lines = ends.map(|end| {
+            [CampaignKind::Grow, CampaignKind::Shrink].map(|c| render(c, &end, &samples::resize())).concat()
+        });
+        let requested = HowFar::Requested { more: 2, manager: "Slurm".to_owned() };
+        let of_manager = [samples::resize(), Resize { nodes: Vec::new(), req_id: None, ..samples::resize() }]
+            .map(|resize| render(CampaignKind::Grow, &requested, &resize));
         let reserved = Resize { nodes: Vec::new(), ..samples::resize() };
-        let reserved = render(CampaignKind::Grow, HowFar::Reserved, &reserved);
-        insta::assert_snapshot!(lines.concat() + &reserved);
-        insta::assert_snapshot!(to_json(CampaignKind::Grow, HowFar::Begun, &samples::resize(), &samples::moment()));
+        let reserved = render(CampaignKind::Grow, &HowFar::Reserved, &reserved);
+        insta::assert_snapshot!(lines.concat() + &reserved + &of_manager.concat());
+        insta::assert_snapshot!(to_json(CampaignKind::Grow, &HowFar::Begun, &samples::resize(), &samples::moment()));
         insta::assert_snapshot!(to_json(
             CampaignKind::Shrink,
-            HowFar::Unchanged,
+            &HowFar::Unchanged,
             &samples::resize(),
             &samples::moment()
         ));

@@ -106,6 +106,10 @@ impl Daemon {
             | Input::ForwardSignal(_)
             | Input::Stdin { .. }
             | Input::ReleaseOffered { .. }
+            | Input::NodesGranted { .. }
+            | Input::NodesRefused { .. }
+            | Input::NodesAwaited { .. }
+            | Input::AllocationEnded { .. }
             | Input::OutputWritten(_) => {}
             Input::ConnectFailed { .. }
             | Input::LinkUp { .. }

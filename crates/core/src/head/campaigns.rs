@@ -41,6 +41,8 @@ pub(super) struct Campaign {
     pub(super) missing: RankSet,
     /// Campaigns that change the same nodes and were there before.
     behind: BTreeSet<CampaignId>,
+    /// Shrink: nodes that are offered back as a part of this job of the manager.
+    pub(super) offered: BTreeMap<NodeId, String>,
     /// Why it fails, once it does.
     pub(super) failure: Option<Trouble>,
     began: Timestamp,
@@ -98,6 +100,8 @@ pub(super) struct GrowPlan {
     pub(super) nodes: Vec<NodeId>,
     /// The slots that they are to have.
     pub(super) slots: Vec<(NodeId, SlotChange)>,
+    /// So many nodes of the resource manager on top.
+    pub(super) more: u32,
 }
 
 impl Campaigns {
@@ -147,7 +151,8 @@ impl Head {
         };
         let requester = if wait { Requester::Waiting(id) } else { Requester::Answered(id) };
         let (campaign, resize) = self.resize(request, requester, cx);
-        if !(wait && resize.outcome == ResizeOutcome::Begun) {
+        let to_come = matches!(resize.outcome, ResizeOutcome::Begun | ResizeOutcome::Requested { .. });
+        if !(wait && to_come) {
             cx.reply(id, Reply::Resize(Box::new(resize)));
         }
         campaign.into_iter().for_each(|campaign| self.proceed(campaign, cx));
@@ -180,10 +185,20 @@ impl Head {
             _ if !self.bringup.ready => {
                 Err(Trouble::new(PMIX_ERR_BAD_PARAM, "The DVM is not ready yet. Try again in a moment."))
             }
-            ResizeRequest::Grow(grow) => {
-                self.plan_grow(grow).map(|plan| self.with_session(plan, &grow.terms, requester, cx))
+            ResizeRequest::Grow(grow) => match self.plan_grow(grow) {
+                Ok(plan) if plan.more > 0 => match self.request_nodes(plan, grow, requester, cx) {
+                    Ok(resize) => return (None, resize),
+                    Err(trouble) => Err(trouble),
+                },
+                planned => planned.map(|plan| self.with_session(plan, &grow.terms, requester, cx)),
+            },
+            ResizeRequest::Shrink(shrink) => {
+                let plan = self.plan_shrink(shrink);
+                if plan.is_ok() && shrink.nodes.is_empty() && shrink.count == 0 {
+                    self.withdraw_of_allocation(shrink, cx);
+                }
+                plan
             }
-            ResizeRequest::Shrink(shrink) => self.plan_shrink(shrink),
         };
         match plan {
             Err(Trouble { status, cause }) => {
@@ -206,16 +221,17 @@ impl Head {
     }
 
     /// A grow request has been understood: its session is there from now on.
-    fn with_session(&mut self, plan: GrowPlan, terms: &SessionTerms, requester: Requester, cx: &mut Cx) -> Plan {
-        let GrowPlan { session, req_id, members, nodes, slots } = plan;
+    pub(super) fn with_session(
+        &mut self,
+        plan: GrowPlan,
+        terms: &SessionTerms,
+        requester: Requester,
+        cx: &mut Cx,
+    ) -> Plan {
+        let GrowPlan { session, req_id, members, nodes, slots, more: _ } = plan;
         let changes = !nodes.is_empty() || *terms != SessionTerms::default();
-        let owner = match requester {
-            Requester::Proc(proc, _) => Some(proc.job),
-            Requester::Nobody | Requester::Waiting(_) | Requester::Answered(_) => None,
-        };
-        let parent = owner.and_then(|job| self.jobs.get(&job)).map(|job| job.session).filter(|session| *session > 0);
         let session = match session {
-            None if changes => Some(self.sessions.open(req_id.clone(), owner, parent)),
+            None if changes => Some(self.open_session(req_id.clone(), requester)),
             session => session,
         };
         if let Some(id) = session.filter(|_| changes) {
@@ -235,7 +251,23 @@ impl Head {
         Plan { kind: CampaignKind::Grow, alloc_id, req_id, nodes, slots }
     }
 
-    fn resize_of(&self, alloc_id: &str, req_id: Option<&String>, nodes: &[NodeId], outcome: ResizeOutcome) -> Resize {
+    /// The session of a request, which is its requester's.
+    pub(super) fn open_session(&mut self, req_id: Option<String>, requester: Requester) -> u32 {
+        let owner = match requester {
+            Requester::Proc(proc, _) => Some(proc.job),
+            Requester::Nobody | Requester::Waiting(_) | Requester::Answered(_) => None,
+        };
+        let parent = owner.and_then(|job| self.jobs.get(&job)).map(|job| job.session).filter(|session| *session > 0);
+        self.sessions.open(req_id, owner, parent)
+    }
+
+    pub(super) fn resize_of(
+        &self,
+        alloc_id: &str,
+        req_id: Option<&String>,
+        nodes: &[NodeId],
+        outcome: ResizeOutcome,
+    ) -> Resize {
         let session = self.session_of(&SessionChoice::Alloc(alloc_id.to_owned()), None);
         Resize { alloc_id: alloc_id.to_owned(), req_id: req_id.cloned(), session, nodes: self.names(nodes), outcome }
     }
@@ -268,6 +300,7 @@ impl Head {
             targets: BTreeMap::new(),
             missing: RankSet::new(),
             behind: before,
+            offered: BTreeMap::new(),
             failure: None,
             began: cx.now,
         };
@@ -308,6 +341,7 @@ impl Head {
         self.step(id, if failed { CampaignStep::Failed } else { CampaignStep::Done }, cx);
         let Some(campaign) = self.campaigns.open.remove(&id) else { return };
         self.counters.on_campaign(campaign.kind, failed);
+        self.settle_grants(cx);
         self.tell_requester(&campaign, cx);
         if let Some(Trouble { cause, .. }) = &campaign.failure {
             self.abort_held(id, cause, cx);
@@ -331,7 +365,12 @@ impl Head {
             Some(Trouble { status, cause }) => ResizeOutcome::Failed { status: *status, cause: cause.clone() },
         };
         let resize = self.resize_of(&campaign.alloc_id, campaign.req_id.as_ref(), &campaign.nodes, outcome);
-        match campaign.requester {
+        self.tell(campaign.requester, resize, cx);
+    }
+
+    /// The second phase.
+    pub(super) fn tell(&mut self, requester: Requester, resize: Resize, cx: &mut Cx) {
+        match requester {
             Requester::Nobody => {}
             Requester::Waiting(request) => cx.reply(request, Reply::Resize(Box::new(resize))),
             Requester::Answered(_) | Requester::Proc(..) if !self.is_elastic() => {}
@@ -342,7 +381,7 @@ impl Head {
         }
     }
 
-    /// A requester is gone; what it asked for goes on.
+    /// A requester is gone; what has begun for it goes on.
     pub(super) fn forget_requester(&mut self, request: RequestId) {
         for campaign in self.campaigns.open.values_mut() {
             if matches!(campaign.requester, Requester::Waiting(r) | Requester::Answered(r) if r == request) {

@@ -33,6 +33,7 @@ impl Head {
         }
         self.exit.code = Some(code);
         self.drain_campaigns(cx);
+        self.drain_extensions(cx);
         self.launches.abandon(cx);
         for daemon in self.homeless() {
             cx.out.push_back(Outgoing::Direct(daemon, Message::Exit));
@@ -45,6 +46,7 @@ impl Head {
         let code = self.exit.code.unwrap_or(INTERRUPTED);
         self.answer_everybody(cx);
         self.set_dvm_state(JobState::DaemonsTerminated, cx);
+        self.end_allocations(cx);
         cx.effect(Effect::Exit { code });
     }
 
@@ -87,6 +89,8 @@ impl Head {
     fn force_quit(&mut self, cx: &mut Cx) {
         self.answer_everybody(cx);
         self.set_dvm_state(JobState::ForcedExit, cx);
+        self.drain_extensions(cx);
+        self.end_allocations(cx);
         cx.effect(Effect::Exit { code: INTERRUPTED });
     }
 

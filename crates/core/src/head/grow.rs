@@ -55,8 +55,9 @@ impl Head {
             let nodes = self.activated(activation)?;
             wanted.extend(nodes.into_iter().map(|node| Wanted { at: Place::Known(node), slots: SlotChange::Unstated }));
         }
-        let more = self.spare_nodes(request.count, &wanted)?;
-        wanted.extend(more.into_iter().map(|node| Wanted { at: Place::Known(node), slots: SlotChange::Unstated }));
+        let spare = self.spare_nodes(request.count, &wanted)?;
+        let more = request.count - spare.len() as u32;
+        wanted.extend(spare.into_iter().map(|node| Wanted { at: Place::Known(node), slots: SlotChange::Unstated }));
         self.check_not_reserved(&wanted, session)?;
         let slots: Vec<(NodeId, SlotChange)> =
             wanted.into_iter().map(|wanted| (self.admit(&wanted.at), wanted.slots)).collect();
@@ -69,7 +70,7 @@ impl Head {
             let leaves = matches!(self.campaigns.of_node(*node), Some((_, CampaignKind::Shrink)));
             leaves || self.record(*node).daemon.is_none()
         });
-        Ok(GrowPlan { session, req_id: request.req_id.clone(), members, nodes, slots })
+        Ok(GrowPlan { session, req_id: request.req_id.clone(), members, nodes, slots, more })
     }
 
     /// What is withheld for a session is not for another.
@@ -115,6 +116,13 @@ impl Head {
     /// What a resource manager granted is neither more nor other than that; its nodes without a daemon may be named.
     fn check_not_managed(&self, added: &AddedHost, known: Option<NodeId>) -> Result<(), Trouble> {
         let Source::Managed { manager, job } = &self.config.allocation.source else { return Ok(()) };
+        if known.is_some_and(|node| self.is_taken_back(node) && self.campaigns.of_node(node).is_none()) {
+            let cause = format!(
+                "Host {} has been given back to {manager}. Ask for a number of nodes instead (pdvm grow --nodes).",
+                added.host.name
+            );
+            return Err(Trouble::new(PMIX_ERR_NOT_SUPPORTED, cause));
+        }
         if known.is_some() && added.slots == SlotChange::Unstated {
             return Ok(());
         }
@@ -177,31 +185,31 @@ impl Head {
         Ok(nodes)
     }
 
-    /// So many nodes of the pool that have no daemon and that nobody has named.
+    /// So many nodes of the pool that have no daemon and that nobody has named; fewer, if a resource manager may give the rest.
     fn spare_nodes(&self, count: u32, wanted: &[Wanted<'_>]) -> Result<Vec<NodeId>, Trouble> {
         let named = |id: NodeId| wanted.iter().any(|wanted| matches!(wanted.at, Place::Known(known) if known == id));
         let free = |node: &&NodeRecord| {
             let down = node.daemon.is_none() && !self.given_back.contains(&node.id);
-            down && !named(node.id) && self.campaigns.of_node(node.id).is_none()
+            let promised = self.campaigns.of_node(node.id).is_some() || self.extensions.awaits(node.id);
+            down && !named(node.id) && !promised
         };
-        let spare: Vec<NodeId> = self.nodes.iter().filter(free).map(|node| node.id).collect();
-        if spare.len() < count as usize {
-            let asked = if count == 1 { "1 more node is".to_owned() } else { format!("{count} more nodes are") };
-            let cause = format!(
-                "{asked} asked for, and the allocation has {} without a daemon. Name others with --host.",
-                spare.len()
-            );
-            return Err(Trouble::new(PMIX_ERR_OUT_OF_RESOURCE, cause));
+        let mut spare: Vec<NodeId> = self.nodes.iter().filter(free).map(|node| node.id).collect();
+        spare.truncate(count as usize);
+        if spare.len() < count as usize && self.elastic_manager().is_none() {
+            return Err(not_enough(count, spare.len()));
         }
-        Ok(spare[..count as usize].to_vec())
+        Ok(spare)
     }
 
     /// Takes a node into the pool; it does not count before it has a daemon.
     fn admit(&mut self, at: &Place<'_>) -> NodeId {
-        let host = match at {
-            Place::Known(id) => return *id,
-            Place::New(host) => host,
-        };
+        match at {
+            Place::Known(id) => *id,
+            Place::New(host) => self.admit_host(host),
+        }
+    }
+
+    pub(super) fn admit_host(&mut self, host: &HostEntry) -> NodeId {
         let id = NodeId(self.nodes.len() as u32);
         let here = self.same_host(&self.local.hostname, &host.name);
         self.nodes.push(NodeRecord {
@@ -216,7 +224,7 @@ impl Head {
             slots_inuse: 0,
             topology: if here { self.shared_topology(self.local.topology.clone()) } else { Arc::default() },
         });
-        self.hosts.push((*host).clone());
+        self.hosts.push(host.clone());
         if !here {
             self.given_back.insert(id);
         }
@@ -254,6 +262,11 @@ impl Head {
             campaign.nodes.iter().copied().filter(|node| self.record(*node).daemon.is_none()).collect();
         if nodes.is_empty() {
             return self.grow_is_true(id, cx);
+        }
+        if let Some(node) = nodes.iter().find(|node| self.is_taken_back(**node)) {
+            let cause =
+                format!("Node {} has been given back to the resource manager meanwhile.", self.record(*node).name);
+            return self.fail_grow(id, Trouble::new(PMIX_ERR_NOT_FOUND, cause), cx);
         }
         let Some(kept) = cx.tree.keep_places(nodes.len() as u32) else {
             return self.wait_for_places(id, cx);
@@ -460,4 +473,11 @@ impl Head {
         campaign.missing.iter().for_each(|rank| cx.close(rank));
         self.end_campaign(id, cx);
     }
+}
+
+/// The refusal when the pool has not so many nodes, and nobody can be asked for more.
+pub(super) fn not_enough(asked: u32, spare: usize) -> Trouble {
+    let asked = if asked == 1 { "1 more node is".to_owned() } else { format!("{asked} more nodes are") };
+    let cause = format!("{asked} asked for, and the allocation has {spare} without a daemon. Name others with --host.");
+    Trouble::new(PMIX_ERR_OUT_OF_RESOURCE, cause)
 }

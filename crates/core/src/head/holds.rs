@@ -54,9 +54,11 @@ impl Head {
         let (grows, resize) = self.resize(&request, Requester::Nobody, cx);
         match resize.outcome {
             ResizeOutcome::Refused { status, cause } => Err(Trouble { status, cause }),
-            ResizeOutcome::Unchanged | ResizeOutcome::Begun | ResizeOutcome::Done | ResizeOutcome::Failed { .. } => {
-                Ok(Berth { session, grows })
-            }
+            ResizeOutcome::Unchanged
+            | ResizeOutcome::Begun
+            | ResizeOutcome::Requested { .. }
+            | ResizeOutcome::Done
+            | ResizeOutcome::Failed { .. } => Ok(Berth { session, grows }),
         }
     }
 

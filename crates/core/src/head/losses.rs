@@ -87,6 +87,7 @@ impl Head {
         if hit == 0 || self.config.persistent {
             cx.notice(notices::daemons_lost(&dead));
         }
+        self.settle_grants(cx);
     }
 
     /// Tells the new parents of those that hung on the dead, or on those who leave, where they listen.

@@ -6,6 +6,7 @@ mod bringup;
 mod campaigns;
 mod collective;
 mod exit;
+mod extensions;
 mod failures;
 mod grow;
 mod history;
@@ -58,6 +59,7 @@ pub struct Head {
     /// Nodes of the pool that are not the DVM's: given back, or never come.
     given_back: BTreeSet<NodeId>,
     campaigns: campaigns::Campaigns,
+    extensions: extensions::Extensions,
     sessions: sessions::Sessions,
     /// The first grow campaign.
     bringup: BringUp,
@@ -97,6 +99,7 @@ impl Head {
             hosts: config.allocation.nodes.clone(),
             given_back: BTreeSet::new(),
             campaigns: campaigns::Campaigns::default(),
+            extensions: extensions::Extensions::default(),
             sessions: sessions::Sessions::default(),
             params,
             local: local.clone(),
@@ -160,6 +163,10 @@ impl Head {
             | Input::ForwardSignal(_)
             | Input::Stdin { .. }
             | Input::ReleaseOffered { .. }
+            | Input::NodesGranted { .. }
+            | Input::NodesRefused { .. }
+            | Input::NodesAwaited { .. }
+            | Input::AllocationEnded { .. }
             | Input::OutputWritten(_) => true,
             Input::Timer(timer) => match timer {
                 Timer::BringUp
@@ -211,7 +218,11 @@ impl Head {
             Input::ForwardSignal(signal) => self.on_forward_signal(signal, cx),
             Input::Stdin { request, data } => self.on_stdin(request, data, cx),
             Input::OutputWritten(account) => self.on_output_written(account, cx),
-            Input::ReleaseOffered { campaign, trouble } => self.on_release_offered(campaign, trouble, cx),
+            Input::ReleaseOffered { campaign, kept, trouble } => self.on_release_offered(campaign, &kept, trouble, cx),
+            Input::NodesGranted { extension, job, nodes } => self.on_nodes_granted(extension, job, nodes, cx),
+            Input::NodesRefused { extension, cause } => self.on_nodes_refused(extension, &cause, cx),
+            Input::NodesAwaited { extension, says } => self.on_nodes_awaited(extension, says),
+            Input::AllocationEnded { job, trouble } => self.on_allocation_ended(&job, trouble, cx),
             Input::Timer(Timer::Campaign(id)) => self.on_campaign_deadline(id, cx),
             Input::Timer(Timer::Session(id)) => self.on_session_timer(id, cx),
             Input::Timer(Timer::Prep(job)) => self.on_prepared(job, cx),

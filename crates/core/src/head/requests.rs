@@ -93,6 +93,7 @@ impl Head {
     /// Nobody is left to hear of this submission: its job ends.
     pub(super) fn on_client_gone(&mut self, request: RequestId, cx: &mut Cx) {
         self.forget_requester(request);
+        self.withdraw_of_client(request, cx);
         self.cached.retain(|(id, _)| *id != request);
         let Some(root) = self.submitted.remove(&request) else {
             return;

@@ -208,6 +208,7 @@ impl Head {
             self.fail_job(job, JobState::KilledByCmd, INTERRUPTED, format!("{why}\nJob {job} was ended."), cx);
         }
         cx.cancel_timer(Timer::Session(id));
+        self.withdraw_of_session(id, why, cx);
         let Some(session) = self.sessions.known.remove(&id) else { return };
         let nodes: Vec<NodeId> = session.nodes.into_iter().filter(|node| self.may_leave(*node)).collect();
         if give_back && !nodes.is_empty() {
@@ -233,7 +234,10 @@ impl Head {
 
     /// A session without nodes, jobs and hope of any is no more.
     pub(super) fn sweep_sessions(&mut self, cx: &mut Cx) {
-        let coming = |session: &Session| self.campaigns.open.values().any(|c| c.alloc_id == session.alloc_id);
+        let coming = |session: &Session| {
+            let campaign = self.campaigns.open.values().any(|c| c.alloc_id == session.alloc_id);
+            campaign || self.extensions.is_for(&session.alloc_id)
+        };
         let empty = |(id, session): &(&u32, &Session)| {
             session.nodes.is_empty() && !coming(session) && self.jobs.values().all(|job| job.session != **id)
         };
@@ -246,6 +250,7 @@ impl Head {
 
     /// A job is over: sessions that its processes have asked for end with it, each in its way.
     pub(super) fn inherit_sessions(&mut self, job: &Job, cx: &mut Cx) {
+        self.withdraw_of_job(job.id, cx);
         let family = |id: JobId| self.jobs.contains_key(&id) || self.jobs.values().any(|job| job.root == id);
         let over = |session: &Session| match (session.owner, session.inheritance) {
             (None, _) => None,

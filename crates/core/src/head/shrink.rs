@@ -185,21 +185,25 @@ impl Head {
 
     fn offer_release(&mut self, id: CampaignId, cx: &mut Cx) {
         let Some(campaign) = self.campaigns.open.get(&id) else { return };
-        let nodes = self.names(&campaign.nodes);
+        let leaving = campaign.nodes.clone();
         self.step(id, CampaignStep::Releasing, cx);
-        cx.effect(Effect::OfferRelease { campaign: id, nodes });
+        let back = self.plan_give_back(id, &leaving);
+        cx.effect(Effect::OfferRelease { campaign: id, nodes: self.names(&leaving), back });
     }
 
-    pub(super) fn on_release_offered(&mut self, id: CampaignId, trouble: Option<String>, cx: &mut Cx) {
-        let Some(campaign) = self.campaigns.open.get(&id).filter(|c| c.step == CampaignStep::Releasing) else { return };
-        let nodes = campaign.nodes.clone();
+    pub(super) fn on_release_offered(&mut self, id: CampaignId, kept: &[String], trouble: Option<String>, cx: &mut Cx) {
+        let releasing = self.campaigns.open.get_mut(&id).filter(|c| c.step == CampaignStep::Releasing);
+        let Some(campaign) = releasing else { return };
+        let (nodes, offered) = (campaign.nodes.clone(), std::mem::take(&mut campaign.offered));
         if let Some(trouble) = trouble {
             cx.notice(format!("The nodes {} have left the DVM, but: {trouble}", self.names(&nodes).join(", ")));
         }
         self.sessions.remove(&nodes);
         // What the DVM did not begin with belongs to somebody else again.
         let first = self.config.allocation.nodes.len() as u32;
-        self.given_back.extend(nodes.into_iter().filter(|node| node.0 >= first));
+        let others = nodes.into_iter().filter(|node| node.0 >= first && !offered.contains_key(node));
+        self.given_back.extend(others);
+        self.on_taken_back(offered, kept);
         self.end_campaign(id, cx);
     }
 }

@@ -57,7 +57,7 @@ impl Head {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             now_us: now.0,
             state: self.dvm_state,
-            waiting_for: self.dvm_waits_for(),
+            waiting_for: self.dvm_waits_for(now),
             nodes: (self.nodes.len() - self.given_back.len()) as u32,
             daemons: up().count() as u32,
             slots: up().map(|node| node.slots).sum(),
@@ -72,12 +72,12 @@ impl Head {
         }
     }
 
-    fn dvm_waits_for(&self) -> String {
+    fn dvm_waits_for(&self, now: Timestamp) -> String {
         if self.exit.begun() {
             return "its daemons to leave".to_owned();
         }
         if self.bringup.ready {
-            return [self.repair_in_words(), self.resize_in_words()]
+            return [self.repair_in_words(), self.resize_in_words(now)]
                 .into_iter()
                 .find(|text| !text.is_empty())
                 .unwrap_or_default();
@@ -97,12 +97,12 @@ impl Head {
         }
     }
 
-    /// Empty when the DVM is not changing its size.
-    fn resize_in_words(&self) -> String {
-        let each = self.campaigns.open.iter();
-        let each: Vec<String> =
-            each.map(|(id, campaign)| format!("{} {id}: {}", campaign.kind, self.campaign_waits_for(*id))).collect();
-        each.join("; ")
+    /// Empty when the DVM is not changing its size, nor asking for nodes to do so.
+    fn resize_in_words(&self, now: Timestamp) -> String {
+        let campaigns = self.campaigns.open.iter();
+        let campaigns =
+            campaigns.map(|(id, campaign)| format!("{} {id}: {}", campaign.kind, self.campaign_waits_for(*id)));
+        campaigns.chain(self.extensions_in_words(now)).collect::<Vec<_>>().join("; ")
     }
 
     pub(super) fn node_statuses(&self) -> Vec<NodeStatus> {

@@ -9,7 +9,7 @@ use ferrite_core::{
     AbortScope, Effect, Effects, HeadConfig, Input, LocalNode, Node, PmixCall, PmixEffect, PmixToken, RequestId, Sink,
     Timer,
 };
-use ferrite_rm::Allocation;
+use ferrite_rm::{Allocation, GiveBack, NodeAsk, Share};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, Submission};
 use ferrite_wire::{Contact, Members, Message, Stream, Ticket};
@@ -49,6 +49,15 @@ pub struct Cluster {
     pub abandoned: BTreeSet<DaemonRank>,
     /// Nodes that were offered back, in order.
     pub offered: Vec<String>,
+    /// What went back to the manager with them.
+    pub given_back: Vec<GiveBack>,
+    /// Nodes that the manager does not take back alone.
+    pub unwanted_by_manager: BTreeSet<String>,
+    /// What the manager was asked for, and what of it was withdrawn.
+    pub asked_for: Vec<(ExtensionId, NodeAsk)>,
+    pub withdrawn: Vec<ExtensionId>,
+    /// Jobs of the manager that were given back whole, apart from any campaign.
+    pub ended_jobs: Vec<String>,
     /// Ends of requests that were answered at their beginning.
     pub resized: Vec<(RequestId, ferrite_wire::Resize)>,
     /// Programs that cannot be started.
@@ -154,6 +163,11 @@ impl Cluster {
             launched: Vec::new(),
             abandoned: BTreeSet::new(),
             offered: Vec::new(),
+            given_back: Vec::new(),
+            unwanted_by_manager: BTreeSet::new(),
+            asked_for: Vec::new(),
+            withdrawn: Vec::new(),
+            ended_jobs: Vec::new(),
             resized: Vec::new(),
             missing: BTreeSet::new(),
             signals: Vec::new(),
@@ -516,9 +530,23 @@ impl Cluster {
             Effect::AbandonLaunch { rank } => {
                 self.abandoned.insert(rank);
             }
-            Effect::OfferRelease { campaign, nodes } => {
+            Effect::OfferRelease { campaign, nodes, back } => {
                 self.offered.extend(nodes);
-                self.input(at, Input::ReleaseOffered { campaign, trouble: None });
+                let part = |back: &GiveBack| match &back.share {
+                    Share::Whole => Vec::new(),
+                    Share::Part { leave, .. } => leave.clone(),
+                };
+                let kept: Vec<String> =
+                    back.iter().flat_map(part).filter(|name| self.unwanted_by_manager.contains(name)).collect();
+                self.given_back.extend(back);
+                let trouble = (!kept.is_empty()).then(|| format!("{} cannot go back", kept.join(", ")));
+                self.input(at, Input::ReleaseOffered { campaign, kept, trouble });
+            }
+            Effect::RequestNodes { extension, ask } => self.asked_for.push((extension, *ask)),
+            Effect::WithdrawRequest { extension } => self.withdrawn.push(extension),
+            Effect::EndAllocation { job } => {
+                self.ended_jobs.push(job.clone());
+                self.input(at, Input::AllocationEnded { job, trouble: None });
             }
             Effect::Resized { request, resize } => self.resized.push((request, *resize)),
             Effect::Trace(ferrite_core::Transition::Campaign { campaign, kind, step }) => {

@@ -171,7 +171,7 @@ pub(super) fn answer(resize: &Resize) -> Result<Vec<Info>, Status> {
             tracing::info!(status, cause, "an allocation request is refused");
             Err(Status(*status))
         }
-        ResizeOutcome::Unchanged | ResizeOutcome::Begun | ResizeOutcome::Done => {
+        ResizeOutcome::Unchanged | ResizeOutcome::Begun | ResizeOutcome::Requested { .. } | ResizeOutcome::Done => {
             // By its number `PMIx_Session_control` names it.
             let session = resize.session.map(|id| Info::new(sys::PMIX_SESSION_ID, id));
             Ok(identity(resize).into_iter().chain(session).collect())
@@ -191,7 +191,10 @@ pub(super) fn event(server: Proc, to: Proc, resize: &Resize) -> Option<Notice> {
             info.push(Info::new(sys::PMIX_EVENT_TEXT_MESSAGE, cause.as_str()));
             Status::DVM_MOD
         }
-        ResizeOutcome::Refused { .. } | ResizeOutcome::Unchanged | ResizeOutcome::Begun => return None,
+        ResizeOutcome::Refused { .. }
+        | ResizeOutcome::Unchanged
+        | ResizeOutcome::Begun
+        | ResizeOutcome::Requested { .. } => return None,
     };
     Some(Notice { code, source: server, to: Audience::Procs(vec![to]), info })
 }

@@ -152,7 +152,7 @@ impl Tools {
             let Reply::Resize(resize) = answer else {
                 return reply.complete(Err(Status::ERROR));
             };
-            if resize.outcome == ResizeOutcome::Begun {
+            if matches!(resize.outcome, ResizeOutcome::Begun | ResizeOutcome::Requested { .. }) {
                 resizing.borrow_mut().insert(id, tool);
             }
             reply.complete(allocate::answer(&resize));

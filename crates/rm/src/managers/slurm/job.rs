@@ -91,6 +91,25 @@ impl SlurmJob {
         })
     }
 
+    /// True when Slurm has taken its nodes back already, or is about to.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        const OVER: [&str; 11] = [
+            "BOOT_FAIL",
+            "CANCELLED",
+            "COMPLETED",
+            "COMPLETING",
+            "DEADLINE",
+            "FAILED",
+            "NODE_FAIL",
+            "OUT_OF_MEMORY",
+            "PREEMPTED",
+            "REVOKED",
+            "TIMEOUT",
+        ];
+        OVER.contains(&self.state.as_str())
+    }
+
     /// True when nobody else has processors of its nodes.
     #[must_use]
     pub fn is_exclusive(&self) -> bool {

@@ -1,7 +1,6 @@
 //! Nodes that go back to Slurm, as command lines (`man scancel`, `man scontrol`).
 
 use super::job::SlurmJob;
-use crate::extension::Share;
 
 /// How some nodes of a job go back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,13 +25,12 @@ pub fn end_all(name: &str, uid: u32) -> Vec<String> {
     vec!["scancel".to_owned(), format!("--user={uid}"), format!("--name={name}")]
 }
 
-/// Gives back a share of a job. What runs on a node that goes is ended by Slurm, so the one with the job's own script never goes.
+/// Gives some nodes of a job back. What runs on a node that goes is ended by Slurm, so the one with the job's own script never goes.
 #[must_use]
-pub fn release(job: &str, share: &Share, known: &SlurmJob) -> Release {
-    let (leave, stay) = match share {
-        Share::Whole => return Release { command: Some(end(job)), kept: Vec::new(), why: None },
-        Share::Part { leave, stay } => (leave, stay),
-    };
+pub fn release(job: &str, leave: &[String], stay: &[String], known: &SlurmJob) -> Release {
+    if known.is_over() {
+        return Release { command: None, kept: Vec::new(), why: None };
+    }
     let is_there = |name: &&String| known.nodes.contains(name);
     let runs_the_script = |name: &String| known.executes_on.as_ref() == Some(name);
     let (mut kept, mut going): (Vec<String>, Vec<String>) =

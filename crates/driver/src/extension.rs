@@ -1,0 +1,302 @@
+//! Asks the resource manager for nodes, by commands of its own that wait as long as it likes, and gives whole jobs of it back. What
+//! is asked and what becomes of the nodes the head decides; only the engine calls this. None of the commands outlives the DVM: at
+//! its end they are ended here, and after a violent end by the guard, which finds the name of their jobs in the session directory.
+
+pub(crate) mod command;
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use ferrite_core::Input;
+use ferrite_rm::NodeAsk;
+use ferrite_rm::managers::slurm::extend::{self, Salloc};
+use ferrite_rm::managers::slurm::job::{SlurmJob, question};
+use ferrite_rm::managers::slurm::release::{end, end_all};
+use ferrite_rm::managers::slurm::words::{Line, complaint};
+use ferrite_types::{ExtensionId, HostEntry};
+use rustix::process::{Pid, Signal};
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::process::{Child, ChildStderr};
+use tokio::sync::{Notify, oneshot};
+
+use crate::session::Session;
+use crate::{Inbox, notice};
+
+/// In the session directory, for the guard: the name of all jobs that the DVM has asked for.
+const GUARD_FILE: &str = "manager-jobs";
+/// A request that is withdrawn has so long to be taken back by the command that made it.
+const WITHDRAW_LIMIT: Duration = Duration::from_secs(5);
+/// At the end of the DVM everything has to be given back within this time.
+const FINISH_LIMIT: Duration = Duration::from_secs(15);
+/// One that was granted sooner ends when it was asked to.
+const SOON: Duration = Duration::from_secs(30);
+/// So much of what a command says is kept (bytes).
+const MOST_WORDS: usize = 4096;
+
+/// All requests. Within a `LocalSet`.
+pub(crate) struct Extensions {
+    shared: Rc<Shared>,
+}
+
+struct Shared {
+    inbox: Inbox,
+    session: Session,
+    /// The name of the jobs, once one was asked for.
+    name: RefCell<Option<String>>,
+    waiting: RefCell<BTreeMap<ExtensionId, oneshot::Sender<()>>>,
+    /// Tasks that are at work.
+    busy: Cell<usize>,
+    idle: Notify,
+}
+
+impl Extensions {
+    pub(crate) fn new(inbox: Inbox, session: &Session) -> Extensions {
+        let shared = Shared {
+            inbox,
+            session: session.clone(),
+            name: RefCell::default(),
+            waiting: RefCell::default(),
+            busy: Cell::new(0),
+            idle: Notify::new(),
+        };
+        Extensions { shared: Rc::new(shared) }
+    }
+
+    /// Asks for nodes; `NodesGranted` or `NodesRefused` follows, unless it is withdrawn before.
+    pub(crate) fn request(&self, extension: ExtensionId, ask: NodeAsk) {
+        let (withdraw, withdrawn) = oneshot::channel();
+        self.shared.waiting.borrow_mut().insert(extension, withdraw);
+        self.shared.spawn(async move |shared: &Shared| {
+            let outcome = match shared.tell_guard(&ask.name) {
+                Ok(dir) => Negotiation { shared, extension, ask: &ask, dir }.run(withdrawn).await,
+                Err(cause) => Err(End::Refused(cause)),
+            };
+            shared.waiting.borrow_mut().remove(&extension);
+            match outcome {
+                Ok((job, nodes)) => {
+                    tracing::info!(%extension, job, nodes = nodes.len(), "nodes are granted");
+                    shared.send(Input::NodesGranted { extension, job, nodes });
+                }
+                Err(End::Refused(cause)) => {
+                    tracing::info!(%extension, cause, "nodes are refused");
+                    shared.send(Input::NodesRefused { extension, cause });
+                }
+                Err(End::Withdrawn) => tracing::info!(%extension, "a request for nodes is withdrawn"),
+            }
+        });
+    }
+
+    /// Nothing more is heard of a request that has not been granted yet.
+    pub(crate) fn withdraw(&self, extension: ExtensionId) {
+        if let Some(withdraw) = self.shared.waiting.borrow_mut().remove(&extension) {
+            let _ = withdraw.send(());
+        }
+    }
+
+    /// Gives a job back; `AllocationEnded` follows.
+    pub(crate) fn end(&self, job: String) {
+        self.shared.spawn(async move |shared: &Shared| {
+            let trouble = match shared.session.dir() {
+                Ok(dir) => command::run(&end(&job), dir).await.err(),
+                Err(error) => Some(error.to_string()),
+            };
+            tracing::info!(job, ?trouble, "a job of the resource manager is given back");
+            shared.send(Input::AllocationEnded { job, trouble });
+        });
+    }
+
+    /// The end of the DVM: what is asked for is not wanted any more, and what was granted is given back.
+    pub(crate) async fn finish(&self) {
+        for (_, withdraw) in std::mem::take(&mut *self.shared.waiting.borrow_mut()) {
+            let _ = withdraw.send(());
+        }
+        let Some(name) = self.shared.name.borrow().clone() else { return };
+        let given_back = tokio::time::timeout(FINISH_LIMIT, async {
+            while self.shared.busy.get() > 0 {
+                self.shared.idle.notified().await;
+            }
+            // What was granted when nobody listened any more, and what could not be given back before.
+            let dir = self.shared.session.dir().unwrap_or(Path::new("/"));
+            command::run(&end_all(&name, rustix::process::getuid().as_raw()), dir).await
+        });
+        let trouble = match given_back.await {
+            Ok(Ok(_)) => return,
+            Ok(Err(cause)) => cause,
+            Err(_) => format!("it has not answered for {} s", FINISH_LIMIT.as_secs()),
+        };
+        notice::print(&format!(
+            "Slurm may not have taken back what it had granted to this DVM on top: {trouble}.\n\
+             What is left of it, `squeue --name={name}` shows and `scancel --name={name}` ends."
+        ));
+    }
+}
+
+impl Shared {
+    fn spawn(self: &Rc<Self>, task: impl AsyncFnOnce(&Shared) + 'static) {
+        let shared = Rc::clone(self);
+        shared.busy.set(shared.busy.get() + 1);
+        tokio::task::spawn_local(async move {
+            task(&shared).await;
+            shared.busy.set(shared.busy.get() - 1);
+            shared.idle.notify_one();
+        });
+    }
+
+    fn send(&self, input: Input) {
+        // The machine is gone only when this process is ending.
+        let _ = self.inbox.send(input);
+    }
+
+    /// Before anything is asked for: who cleans up after us has to know what. Returns the session directory.
+    fn tell_guard(&self, name: &str) -> Result<PathBuf, String> {
+        let dir = self.session.dir().map_err(|error| error.to_string())?;
+        if self.name.borrow().is_none() {
+            let file = dir.join(GUARD_FILE);
+            std::fs::write(&file, name).map_err(|error| format!("{} cannot be written: {error}", file.display()))?;
+            *self.name.borrow_mut() = Some(name.to_owned());
+        }
+        Ok(dir.to_owned())
+    }
+}
+
+/// For the guard: how to end all that a dead head has asked for, if it has.
+pub(crate) fn left_behind(session: &Path) -> Option<Vec<String>> {
+    let name = std::fs::read_to_string(session.join(GUARD_FILE)).ok().filter(|name| !name.is_empty())?;
+    Some(end_all(&name, rustix::process::getuid().as_raw()))
+}
+
+/// Why a request came to nothing.
+enum End {
+    Refused(String),
+    Withdrawn,
+}
+
+/// One request on its way.
+struct Negotiation<'a> {
+    shared: &'a Shared,
+    extension: ExtensionId,
+    ask: &'a NodeAsk,
+    dir: PathBuf,
+}
+
+impl Negotiation<'_> {
+    async fn run(&self, mut withdrawn: oneshot::Receiver<()>) -> Result<(String, Vec<HostEntry>), End> {
+        let parent = tokio::select! {
+            parent = self.look_up(&self.ask.parent) => parent.map_err(End::Refused)?,
+            _ = &mut withdrawn => return Err(End::Withdrawn),
+        };
+        let salloc = extend::salloc(self.ask, &parent).map_err(|error| End::Refused(error.to_string()))?;
+        let began = Instant::now();
+        let mut running = Running::start(&salloc, &self.dir).map_err(End::Refused)?;
+        let is_withdrawn = tokio::select! {
+            () = running.listen(self) => false,
+            _ = &mut withdrawn => true,
+        };
+        if is_withdrawn {
+            running.stop(self).await;
+        }
+        let granted = match running.granted.take() {
+            Some(job) if !is_withdrawn => {
+                self.settle(&job, &salloc, began).await.map_err(|cause| (job.clone(), cause)).map(|hosts| (job, hosts))
+            }
+            job => {
+                // The command has taken its request back itself, unless it had no time to.
+                if let (true, Some(job)) = (is_withdrawn, job.or(running.pending.take())) {
+                    let _ = command::run(&end(&job), &self.dir).await;
+                }
+                return Err(if is_withdrawn { End::Withdrawn } else { End::Refused(running.complaint()) });
+            }
+        };
+        let too_late = withdrawn.try_recv().is_ok();
+        match granted {
+            Ok(granted) if !too_late => Ok(granted),
+            Ok((job, _)) => {
+                let _ = command::run(&end(&job), &self.dir).await;
+                Err(End::Withdrawn)
+            }
+            Err((job, cause)) => {
+                let _ = command::run(&end(&job), &self.dir).await;
+                Err(End::Refused(cause))
+            }
+        }
+    }
+
+    async fn look_up(&self, job: &str) -> Result<SlurmJob, String> {
+        let answer = command::run(&question(job), &self.dir).await?;
+        SlurmJob::parse(&answer).map_err(|flaw| format!("what squeue says of job {job} is not understood: {flaw}"))
+    }
+
+    /// The nodes of a job that was granted.
+    async fn settle(&self, job: &str, salloc: &Salloc, began: Instant) -> Result<Vec<HostEntry>, String> {
+        let granted = self.look_up(job).await?;
+        if began.elapsed() > SOON
+            && let Ok(parent) = self.look_up(&self.ask.parent).await
+            && let Some(trim) = extend::trimmed(job, salloc, &parent)
+            && let Err(cause) = command::run(&trim, &self.dir).await
+        {
+            // It lasts longer than it should when nobody ends it: no reason to do without.
+            tracing::warn!(job, cause, "the time limit of a job cannot be trimmed");
+        }
+        let slots = salloc.slots.unwrap_or(granted.cpus_per_node);
+        granted.hosts(job, slots).map_err(|flaw| format!("the nodes of job {job} are not known: {flaw}"))
+    }
+
+    fn say(&self, words: String) {
+        self.shared.send(Input::NodesAwaited { extension: self.extension, says: words });
+    }
+}
+
+/// `salloc` while it waits.
+struct Running {
+    child: Child,
+    lines: Lines<BufReader<ChildStderr>>,
+    pending: Option<String>,
+    granted: Option<String>,
+    said: String,
+}
+
+impl Running {
+    fn start(salloc: &Salloc, dir: &Path) -> Result<Running, String> {
+        tracing::info!(command = salloc.command.join(" "), "nodes are asked for");
+        let mut child = command::spawn(&salloc.command, dir)?;
+        let stderr = child.stderr.take().ok_or("the words of salloc cannot be read")?;
+        let lines = BufReader::new(stderr).lines();
+        Ok(Running { child, lines, pending: None, granted: None, said: String::new() })
+    }
+
+    /// Until it ends. May be given up at any time and called again.
+    async fn listen(&mut self, of: &Negotiation<'_>) {
+        while let Ok(Some(line)) = self.lines.next_line().await {
+            match Line::of(&line) {
+                Line::Pending(job) => self.pending = Some(job),
+                Line::Granted(job) => self.granted = Some(job),
+                Line::Other(words) if self.pending.is_some() => of.say(words),
+                Line::Other(_) => {}
+            }
+            if self.said.len() < MOST_WORDS {
+                self.said.push_str(&line);
+                self.said.push('\n');
+            }
+        }
+        let _ = self.child.wait().await;
+    }
+
+    /// It takes its request back when it is told to end.
+    async fn stop(&mut self, of: &Negotiation<'_>) {
+        let pid = self.child.id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
+        if let Some(pid) = pid {
+            let _ = rustix::process::kill_process(pid, Signal::TERM);
+        }
+        if tokio::time::timeout(WITHDRAW_LIMIT, self.listen(of)).await.is_err() {
+            let _ = self.child.kill().await;
+        }
+    }
+
+    fn complaint(&self) -> String {
+        let words = complaint(&self.said);
+        if words.is_empty() { "salloc has ended without a word".to_owned() } else { words }
+    }
+}
