@@ -1,0 +1,353 @@
+//! A DVM in a job of Slurm that asks for more nodes: what waits for the manager, what becomes of what it grants, and that all of it
+//! goes back. The manager is this file; the simulator plays one that is slower and worse.
+
+mod common;
+
+use common::{Cluster, job};
+use ferrite_core::{Input, PmixCall, PmixEffect, PmixToken, RequestId, Timer};
+use ferrite_rm::{GiveBack, Manager, Share, Source};
+use ferrite_types::*;
+use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, Submission};
+use ferrite_wire::{
+    AddedHost, GrowRequest, Resize, ResizeOutcome, ResizeRequest, SessionTerms, ShrinkRequest, SlotChange,
+};
+
+/// A DVM on all nodes of Slurm job 7, two slots each.
+fn dvm(nodes: u32) -> Cluster {
+    let mut config = Cluster::config(nodes, &[("rml_base_radix", "2"), ("prte_elastic_mode", "1")], true);
+    config.allocation.source = Source::Managed { manager: Manager::Slurm, job: "7".to_owned() };
+    for host in &mut config.allocation.nodes {
+        (host.rm_job, host.slots) = (Some("7".to_owned()), SlotCount::Given(2));
+    }
+    let mut dvm = Cluster::of(config);
+    dvm.input(DaemonRank::HEAD, Input::Start);
+    dvm.run();
+    dvm
+}
+
+fn more(count: u32) -> GrowRequest {
+    GrowRequest { count, wait: true, ..GrowRequest::default() }
+}
+
+fn ask_grow(dvm: &mut Cluster, id: u64, request: GrowRequest) {
+    dvm.ask(id, Request::Resize(Box::new(ResizeRequest::Grow(request))));
+}
+
+fn ask_shrink(dvm: &mut Cluster, id: u64, names: &[&str]) {
+    let nodes = names.iter().map(|name| (*name).to_owned()).collect();
+    let request = ShrinkRequest { nodes, wait: true, ..ShrinkRequest::default() };
+    dvm.ask(id, Request::Resize(Box::new(ResizeRequest::Shrink(request))));
+}
+
+fn grant(dvm: &mut Cluster, extension: u32, job: &str, names: &[&str]) {
+    let host = |name: &&str| HostEntry { slots: SlotCount::Given(4), ..HostEntry::named(name) };
+    let nodes = names.iter().map(host).collect();
+    let granted = Input::NodesGranted { extension: ExtensionId(extension), job: job.to_owned(), nodes };
+    dvm.input(DaemonRank::HEAD, granted);
+    dvm.run();
+}
+
+/// A DVM that has been granted nodes as job 8.
+fn grown(names: &[&str]) -> Cluster {
+    let mut dvm = dvm(2);
+    ask_grow(&mut dvm, 1, more(names.len() as u32));
+    grant(&mut dvm, 1, "8", names);
+    assert_eq!(resize(&dvm, 1).outcome, ResizeOutcome::Done);
+    dvm
+}
+
+fn resize(dvm: &Cluster, id: u64) -> &Resize {
+    match dvm.reply(id) {
+        Reply::Resize(resize) => resize,
+        other => panic!("no answer to a change of size: {other:?}"),
+    }
+}
+
+fn failed(dvm: &Cluster, id: u64) -> (i32, &str) {
+    match &resize(dvm, id).outcome {
+        ResizeOutcome::Failed { status, cause } => (*status, cause),
+        other => panic!("it has not failed: {other:?}"),
+    }
+}
+
+fn refused(dvm: &Cluster, id: u64) -> (i32, &str) {
+    match &resize(dvm, id).outcome {
+        ResizeOutcome::Refused { status, cause } => (*status, cause),
+        other => panic!("it was not refused: {other:?}"),
+    }
+}
+
+fn unanswered(dvm: &Cluster, id: u64) -> bool {
+    dvm.replies.iter().all(|(request, _)| *request != RequestId(id))
+}
+
+fn waits_for(dvm: &mut Cluster, id: u64) -> String {
+    dvm.ask(id, Request::Status);
+    let Reply::Status(status) = dvm.reply(id) else { panic!("a status") };
+    status.waiting_for.clone()
+}
+
+fn states(dvm: &mut Cluster, id: u64) -> String {
+    dvm.ask(id, Request::Nodes);
+    let Reply::Nodes(nodes) = dvm.reply(id) else { panic!("nodes") };
+    nodes.iter().map(|node| format!("{} {}", node.name, node.state)).collect::<Vec<_>>().join(", ")
+}
+
+fn part(job: &str, leave: &[&str], stay: &[&str]) -> GiveBack {
+    let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect();
+    let share = Share::Part { leave: names(leave), stay: names(stay) };
+    GiveBack { manager: Manager::Slurm, job: job.to_owned(), share }
+}
+
+fn whole(job: &str) -> GiveBack {
+    GiveBack { manager: Manager::Slurm, job: job.to_owned(), share: Share::Whole }
+}
+
+// --- asking
+
+#[test]
+fn a_request_waits_for_the_manager_without_holding_a_job_and_becomes_a_grow_when_it_is_granted() {
+    let mut dvm = dvm(2);
+    ask_grow(&mut dvm, 1, more(2));
+    let [(extension, ask)] = &dvm.asked_for[..] else { panic!("{:?}", dvm.asked_for) };
+    assert_eq!((*extension, ask.nodes, ask.slots, ask.parent.as_str()), (ExtensionId(1), 2, Some(2), "7"));
+    assert_eq!((ask.name.as_str(), &ask.has[..]), ("prterun-n0-1.of.7", &["n0".to_owned(), "n1".to_owned()][..]));
+    assert!(unanswered(&dvm, 1) && dvm.transitions.iter().all(|step| !step.starts_with("grow")));
+    let awaited = Input::NodesAwaited { extension: ExtensionId(1), says: "job 8 queued".to_owned() };
+    dvm.input(DaemonRank::HEAD, awaited);
+    dvm.run();
+    assert_eq!(waits_for(&mut dvm, 2), "grow of a1: Slurm to grant 2 more nodes, for 0 s now (job 8 queued)");
+    dvm.submit(3, Submission::of(job("a.out", 2)));
+    assert_eq!(dvm.running.len(), 2, "jobs go on");
+    grant(&mut dvm, 1, "8", &["n5", "n6"]);
+    assert_eq!(
+        (&resize(&dvm, 1).outcome, &resize(&dvm, 1).nodes[..]),
+        (&ResizeOutcome::Done, &["n5".into(), "n6".into()][..])
+    );
+    assert_eq!(states(&mut dvm, 4), "n0 up, n1 up, n5 up, n6 up");
+    assert_eq!(
+        dvm.nodes[&DaemonRank::HEAD].as_head().expect("the head").nodes()[2].slots,
+        4,
+        "as many as were granted"
+    );
+    assert_eq!(waits_for(&mut dvm, 5), "");
+}
+
+#[test]
+fn the_pool_comes_first_and_what_a_request_counts_on_is_given_to_nobody_else() {
+    let mut dvm = dvm(3);
+    dvm.unwanted_by_manager.insert("n2".to_owned());
+    ask_shrink(&mut dvm, 1, &["n2"]);
+    ask_grow(&mut dvm, 2, GrowRequest { wait: false, ..more(2) });
+    let requested = ResizeOutcome::Requested { more: 1, manager: "Slurm".to_owned() };
+    assert_eq!((&resize(&dvm, 2).outcome, &resize(&dvm, 2).nodes[..]), (&requested, &["n2".to_owned()][..]));
+    ask_grow(&mut dvm, 3, more(1));
+    assert_eq!(dvm.asked_for.len(), 2, "n2 is promised: {:?}", dvm.asked_for);
+    assert_eq!(states(&mut dvm, 4), "n0 up, n1 up, n2 down", "and comes with the others");
+    grant(&mut dvm, 1, "8", &["n5"]);
+    assert_eq!(states(&mut dvm, 5), "n0 up, n1 up, n2 up, n5 up");
+    let [(RequestId(2), end)] = &dvm.resized[..] else { panic!("{:?}", dvm.resized) };
+    assert_eq!((&end.outcome, end.alloc_id.as_str()), (&ResizeOutcome::Done, resize(&dvm, 2).alloc_id.as_str()));
+}
+
+#[test]
+fn a_refusal_is_told_once_in_the_managers_own_words() {
+    let mut dvm = dvm(1);
+    ask_grow(&mut dvm, 1, more(1));
+    ask_grow(&mut dvm, 2, GrowRequest { wait: false, ..more(1) });
+    for extension in [1, 2, 2] {
+        let cause = "Invalid qos specification".to_owned();
+        dvm.input(DaemonRank::HEAD, Input::NodesRefused { extension: ExtensionId(extension), cause });
+        dvm.run();
+    }
+    assert_eq!(failed(&dvm, 1), (-29, "Slurm does not grant 1 more node: Invalid qos specification."));
+    assert_eq!(dvm.resized.len(), 1);
+    assert_eq!(waits_for(&mut dvm, 3), "");
+    dvm.ask(4, Request::Sessions);
+    assert!(matches!(dvm.reply(4), Reply::Sessions(all) if all.is_empty()), "their sessions are no more");
+}
+
+#[test]
+fn a_session_is_there_from_the_request_on_and_its_time_begins_with_its_nodes() {
+    let mut dvm = dvm(1);
+    let terms = SessionTerms { reserve: true, time_limit_s: Some(60), ..SessionTerms::default() };
+    ask_grow(&mut dvm, 1, GrowRequest { terms, wait: false, ..more(1) });
+    assert_eq!((resize(&dvm, 1).alloc_id.as_str(), resize(&dvm, 1).session), ("a1", Some(1)));
+    assert_eq!(dvm.asked_for[0].1.time_limit_s, Some(60));
+    assert!(!dvm.timers.contains(&(DaemonRank::HEAD, Timer::Session(1))));
+    grant(&mut dvm, 1, "8", &["n5"]);
+    assert!(dvm.timers.contains(&(DaemonRank::HEAD, Timer::Session(1))));
+    dvm.fire(0, Timer::Session(1));
+    assert_eq!(states(&mut dvm, 2), "n0 up, n5 up", "its time has not come");
+}
+
+#[test]
+fn nobody_but_a_manager_that_can_is_asked_and_a_job_does_not_wait_for_it() {
+    let mut other = Cluster::config(1, &[], true);
+    other.allocation.source = Source::Managed { manager: Manager::Pbs, job: "7".to_owned() };
+    let mut other = Cluster::of(other);
+    other.input(DaemonRank::HEAD, Input::Start);
+    other.run();
+    ask_grow(&mut other, 1, more(2));
+    let cause = "2 more nodes are asked for, and the allocation has 0 without a daemon. Name others with --host.";
+    assert_eq!(refused(&other, 1), (-29, cause));
+    let mut dvm = dvm(1);
+    let submission = Submission { grow: Some(Box::new(more(1))), ..Submission::of(job("a.out", 1)) };
+    dvm.submit(1, submission);
+    assert!(dvm.asked_for.is_empty() && matches!(dvm.reply(1), Reply::Refused(_)), "{:?}", dvm.reply(1));
+}
+
+#[test]
+fn so_many_requests_wait_at_a_time_and_no_more() {
+    let mut dvm = dvm(1);
+    for id in 1..=64 {
+        ask_grow(&mut dvm, id, more(1));
+        assert!(unanswered(&dvm, id));
+    }
+    ask_grow(&mut dvm, 65, more(1));
+    assert_eq!(refused(&dvm, 65).0, -29);
+}
+
+// --- withdrawing
+
+#[test]
+fn whoever_goes_takes_the_request_along_and_nodes_that_come_all_the_same_go_back_at_once() {
+    let mut dvm = dvm(1);
+    ask_grow(&mut dvm, 1, more(1));
+    dvm.input(DaemonRank::HEAD, Input::ClientGone(RequestId(1)));
+    dvm.run();
+    assert_eq!((&dvm.withdrawn[..], unanswered(&dvm, 1)), (&[ExtensionId(1)][..], true));
+    grant(&mut dvm, 1, "8", &["n5"]);
+    assert_eq!((dvm.ended_jobs.concat(), states(&mut dvm, 2)), ("8".to_owned(), "n0 up".to_owned()));
+}
+
+#[test]
+fn a_request_that_was_answered_at_its_beginning_outlives_its_client() {
+    let mut dvm = dvm(1);
+    ask_grow(&mut dvm, 1, GrowRequest { wait: false, ..more(1) });
+    assert!(matches!(resize(&dvm, 1).outcome, ResizeOutcome::Requested { more: 1, .. }));
+    assert!(dvm.withdrawn.is_empty());
+    // A tool that takes events is somebody who waits: its end is an end of the wish.
+    dvm.input(DaemonRank::HEAD, Input::ClientGone(RequestId(1)));
+    dvm.run();
+    assert_eq!((&dvm.withdrawn[..], dvm.resized.len()), (&[ExtensionId(1)][..], 0));
+}
+
+#[test]
+fn the_end_of_a_session_and_a_shrink_of_the_allocation_take_the_request_back() {
+    let mut dvm = dvm(1);
+    ask_grow(&mut dvm, 1, more(1));
+    ask_grow(&mut dvm, 2, more(1));
+    let directive = SessionDirective::Terminate;
+    dvm.ask(3, Request::Session { session: SessionChoice::Id(1), directive });
+    assert_eq!(failed(&dvm, 1), (-180, "Session 1 was ended by request."));
+    let release = ShrinkRequest { alloc_id: Some("a2".to_owned()), wait: true, ..ShrinkRequest::default() };
+    dvm.ask(4, Request::Resize(Box::new(ResizeRequest::Shrink(release))));
+    assert_eq!(failed(&dvm, 2), (-180, "The request was taken back."));
+    assert_eq!((&resize(&dvm, 4).outcome, dvm.withdrawn.len()), (&ResizeOutcome::Unchanged, 2));
+}
+
+#[test]
+fn a_process_hears_of_the_end_and_its_jobs_end_withdraws_what_it_has_asked_for() {
+    let mut dvm = dvm(1);
+    dvm.submit(1, Submission::of(job("a.out", 1)));
+    for token in [1, 2] {
+        let request = ResizeRequest::Grow(GrowRequest { wait: false, ..more(1) });
+        let call = PmixCall::Resize { proc: common::proc(0), request, token: PmixToken(token) };
+        dvm.input(DaemonRank::HEAD, Input::Pmix(call));
+        dvm.run();
+    }
+    let begun = |effect: &&(DaemonRank, PmixEffect)| matches!(&effect.1, PmixEffect::ReplyResize { resize, .. } if matches!(resize.outcome, ResizeOutcome::Requested { .. }));
+    assert_eq!(dvm.pmix.iter().filter(begun).count(), 2);
+    grant(&mut dvm, 1, "8", &["n5"]);
+    let ended = |effect: &&(DaemonRank, PmixEffect)| matches!(&effect.1, PmixEffect::ResizeEvent { .. });
+    assert_eq!((dvm.pmix.iter().filter(ended).count(), dvm.withdrawn.len()), (1, 0));
+    dvm.exit_job(1);
+    assert_eq!((dvm.code_of(1), &dvm.withdrawn[..]), (0, &[ExtensionId(2)][..]));
+    assert_eq!(states(&mut dvm, 2), "n0 up, n5 up", "what has come stays");
+}
+
+// --- giving back
+
+#[test]
+fn a_part_of_what_was_granted_goes_back_as_a_part_and_the_last_of_it_as_a_whole() {
+    let mut dvm = grown(&["n5", "n6", "n7"]);
+    ask_shrink(&mut dvm, 2, &["n6"]);
+    assert_eq!(dvm.given_back, [part("8", &["n6"], &["n5", "n7"])]);
+    // Slurm without a database changes a job once.
+    dvm.unwanted_by_manager.insert("n5".to_owned());
+    ask_shrink(&mut dvm, 3, &["n5"]);
+    assert_eq!(dvm.given_back[1], part("8", &["n5"], &["n7"]));
+    assert!(dvm.notices.concat().contains("n5 cannot go back"), "{:?}", dvm.notices);
+    assert_eq!(states(&mut dvm, 4), "n0 up, n1 up, n5 down, n7 up", "it is still there to be used");
+    ask_shrink(&mut dvm, 5, &["n7", "n1"]);
+    assert_eq!(dvm.given_back[2..], [part("7", &["n1"], &["n0"]), whole("8")]);
+    assert_eq!(states(&mut dvm, 6), "n0 up", "n5 has gone with its job");
+    ask_grow(
+        &mut dvm,
+        7,
+        GrowRequest { hosts: vec![AddedHost { host: HostEntry::named("n1"), slots: SlotChange::Unstated }], ..more(0) },
+    );
+    assert_eq!(refused(&dvm, 7).0, -47, "what has gone back is not ours any more");
+    assert!(dvm.ended_jobs.is_empty());
+}
+
+#[test]
+fn a_node_that_was_given_back_comes_again_with_another_job() {
+    let mut dvm = grown(&["n5"]);
+    ask_shrink(&mut dvm, 2, &["n5", "n1"]);
+    ask_grow(&mut dvm, 3, more(2));
+    assert_eq!(dvm.asked_for[1].1.has, ["n0"]);
+    grant(&mut dvm, 2, "9", &["n1", "n5"]);
+    assert_eq!(resize(&dvm, 3).outcome, ResizeOutcome::Done);
+    ask_shrink(&mut dvm, 4, &["n1"]);
+    ask_shrink(&mut dvm, 5, &["n5"]);
+    let back = [part("7", &["n1"], &["n0"]), whole("8"), part("9", &["n1"], &["n5"]), whole("9")];
+    assert_eq!(dvm.given_back, back);
+}
+
+#[test]
+fn a_grow_that_fails_gives_back_what_was_granted_for_it() {
+    let mut dvm = dvm(2);
+    dvm.bad_nodes.insert("n6".to_owned(), "no route".to_owned());
+    ask_grow(&mut dvm, 1, more(2));
+    grant(&mut dvm, 1, "8", &["n5", "n6"]);
+    assert_eq!(failed(&dvm, 1).0, -181);
+    assert_eq!((dvm.ended_jobs.concat(), states(&mut dvm, 2)), ("8".to_owned(), "n0 up, n1 up".to_owned()));
+    assert!(dvm.given_back.is_empty(), "once is enough");
+    dvm.bad_nodes.clear();
+    ask_grow(&mut dvm, 3, more(2));
+    grant(&mut dvm, 2, "9", &["n6", "n5"]);
+    assert_eq!(states(&mut dvm, 4), "n0 up, n1 up, n5 up, n6 up");
+}
+
+#[test]
+fn a_job_all_of_whose_daemons_are_lost_is_given_back_and_one_with_a_living_one_is_not() {
+    let mut dvm = grown(&["n5", "n6"]);
+    dvm.crash(2);
+    assert_eq!((dvm.ended_jobs.len(), states(&mut dvm, 2)), (0, "n0 up, n1 up, n5 lost, n6 up".to_owned()));
+    dvm.fire(0, Timer::Deaths);
+    dvm.crash(3);
+    assert_eq!((dvm.ended_jobs.concat(), states(&mut dvm, 3)), ("8".to_owned(), "n0 up, n1 up".to_owned()));
+}
+
+#[test]
+fn nodes_that_the_dvm_has_already_are_not_what_was_asked_for() {
+    let mut dvm = dvm(2);
+    ask_grow(&mut dvm, 1, more(1));
+    grant(&mut dvm, 1, "8", &["n1"]);
+    let (status, cause) = failed(&dvm, 1);
+    assert!(status == -29 && cause.contains("n1"), "{cause}");
+    assert_eq!(dvm.ended_jobs, ["8"]);
+}
+
+#[test]
+fn at_the_end_of_the_dvm_nothing_stays_asked_for_and_nothing_granted() {
+    let mut dvm = grown(&["n5"]);
+    ask_grow(&mut dvm, 2, more(3));
+    assert!(dvm.ended_jobs.is_empty());
+    dvm.ask(3, Request::Terminate);
+    assert_eq!(failed(&dvm, 2), (-25, "The DVM is ending."));
+    assert_eq!((&dvm.withdrawn[..], dvm.ended_jobs.concat()), (&[ExtensionId(2)][..], "8".to_owned()));
+    dvm.assert_gone();
+}
