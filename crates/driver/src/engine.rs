@@ -25,7 +25,7 @@ use crate::launcher::Launcher;
 use crate::link::{Identity, Links};
 use crate::output::OutputSinks;
 use crate::pmix::PmixBridge;
-use crate::release::Offer;
+use crate::release::{Offer, Turn};
 use crate::session::Session;
 use crate::spawn::MemoryPolicy;
 use crate::stdio::OwnStdin;
@@ -138,6 +138,7 @@ struct Engine {
     keeper: Rc<Keeper>,
     launcher: Launcher,
     extensions: Extensions,
+    releases: Turn,
     /// What is run with the names of nodes that have left.
     release_command: Option<String>,
     processes: Processes,
@@ -210,6 +211,7 @@ impl Engine {
             keeper: Rc::new(std::mem::replace(&mut setup.keeper, Keeper::none())),
             launcher: Launcher::new(inbox.clone(), &setup.params),
             extensions: Extensions::new(inbox.clone(), &setup.session),
+            releases: Turn::default(),
             processes,
             sinks: OutputSinks::new(inbox.clone()),
             stdin: OwnStdin::new(inbox.clone()),
@@ -334,7 +336,7 @@ impl Engine {
             | Effect::Reply { .. } => self.tell_client(effect),
             Effect::OfferRelease { campaign, nodes, back } => {
                 let offer = Offer { campaign, nodes, back };
-                release::offer(self.release_command.as_deref(), offer, &self.session, &self.inbox);
+                release::offer(self.release_command.as_deref(), offer, &self.session, &self.releases, &self.inbox);
             }
             Effect::RequestNodes { extension, ask } => self.extensions.request(extension, *ask),
             Effect::WithdrawRequest { extension } => self.extensions.withdraw(extension),

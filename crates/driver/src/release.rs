@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::process::Stdio;
+use std::rc::Rc;
 use std::time::Duration;
 
 use ferrite_core::Input;
@@ -20,6 +21,9 @@ use crate::session::Session;
 /// A command that takes longer hangs; nobody waits for it any more.
 const LIMIT: Duration = Duration::from_secs(60);
 
+/// Offers are made one after the other.
+pub(crate) type Turn = Rc<tokio::sync::Mutex<()>>;
+
 /// What is offered.
 pub(crate) struct Offer {
     pub(crate) campaign: CampaignId,
@@ -29,15 +33,17 @@ pub(crate) struct Offer {
 }
 
 /// Offers nodes and reports through the inbox when that is done, whatever came of it.
-pub(crate) fn offer(site: Option<&str>, offer: Offer, session: &Session, inbox: &Inbox) {
+pub(crate) fn offer(site: Option<&str>, offer: Offer, session: &Session, turn: &Turn, inbox: &Inbox) {
     let Offer { campaign, nodes, back } = offer;
     let site = site.filter(|command| !command.trim().is_empty()).map(str::to_owned);
     if site.is_none() && back.is_empty() {
         let _ = inbox.send(Input::ReleaseOffered { campaign, kept: Vec::new(), trouble: None });
         return;
     }
-    let (inbox, session) = (inbox.clone(), session.clone());
+    let (inbox, session, turn) = (inbox.clone(), session.clone(), Rc::clone(turn));
     tokio::task::spawn_local(async move {
+        // What stays of a job is right for one command at a time.
+        let _turn = turn.lock().await;
         let (mut kept, mut troubles) = (Vec::new(), Vec::new());
         // It may leave files behind for shells; there they go with the session.
         let dir = session.dir().unwrap_or(Path::new("/"));
@@ -119,7 +125,13 @@ mod tests {
         let (inbox, mut outbox) = tokio::sync::mpsc::unbounded_channel();
         let nodes = vec!["n1".to_owned(), "n2".to_owned()];
         let session = Session::planned(Path::new("/nowhere"), "prte", 1);
-        offer(Some(command), Offer { campaign: CampaignId(3), nodes, back: Vec::new() }, &session, &inbox);
+        offer(
+            Some(command),
+            Offer { campaign: CampaignId(3), nodes, back: Vec::new() },
+            &session,
+            &Turn::default(),
+            &inbox,
+        );
         match outbox.recv().await {
             Some(Input::ReleaseOffered { campaign: CampaignId(3), kept, trouble }) => {
                 assert!(kept.is_empty());

@@ -74,7 +74,10 @@ impl World {
                 self.bill.job_state(self.queue.now(), job, to);
             }
             Effect::Trace(Transition::Proc { .. } | Transition::Campaign { .. }) | Effect::Resized { .. } => {}
-            Effect::OfferRelease { campaign, .. } => self.offer_release(rank, campaign),
+            Effect::OfferRelease { campaign, back, .. } => self.offer_release(rank, campaign, &back),
+            Effect::RequestNodes { extension, ask } => self.request_nodes(extension, *ask),
+            Effect::WithdrawRequest { extension } => self.manager.withdraw(extension),
+            Effect::EndAllocation { job } => self.end_allocation(rank, job),
             Effect::Ready => {
                 self.ready = true;
                 self.finish_when_done();
@@ -122,6 +125,7 @@ impl World {
 
     /// A launcher process begins to start a daemon, with the end that the scenario has in store.
     pub(crate) fn launch(&mut self, by: DaemonRank, rank: DaemonRank, ticket: Ticket) {
+        self.manager.note_daemon(rank, &ticket.node);
         let slowest = self.scenario.slowest_start;
         let delay = self.rng.between(slowest / 10, slowest);
         let fate = self.fate(rank);

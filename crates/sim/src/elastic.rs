@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::draw::{draw_client, draw_program};
 use crate::fault;
+use crate::manager::ManagerPlan;
 use crate::network::Weather;
 use crate::queue::Time;
 use crate::rng::Rng;
@@ -27,6 +28,8 @@ pub struct Elastic {
     pub slowest_release: Time,
     /// What is asked for.
     pub resizes: Vec<ResizePlan>,
+    /// The nodes are those of a resource manager's job, and it can be asked for more.
+    pub manager: Option<ManagerPlan>,
 }
 
 /// Somebody asks for another size.
@@ -57,7 +60,8 @@ impl Scenario {
         const WAY_BACK_S: Time = 25;
         let Elastic { launch_timeout_s, slowest_release, resizes, .. } = &self.elastic;
         let timeout = if *launch_timeout_s == 0 { 60 } else { Time::from(*launch_timeout_s) };
-        let each = (timeout + WAY_BACK_S) * 1_000_000 + slowest_release;
+        let decision = self.elastic.manager.as_ref().map_or(0, ManagerPlan::patience);
+        let each = (timeout + WAY_BACK_S) * 1_000_000 + slowest_release + decision;
         let of_jobs = self.jobs.iter().filter(|job| job.grow.is_some()).map(|job| job.at);
         let requests: Vec<Time> = resizes.iter().map(|plan| plan.at).chain(of_jobs).collect();
         requests.iter().max().map_or(0, |last| last + each * requests.len() as Time)
@@ -143,6 +147,7 @@ impl Scenario {
             launch_timeout_s: *rng.pick(&[5, 15, 60]),
             slowest_release: *rng.pick(&[200, 200, 50_000, 3_000_000]),
             resizes: Vec::new(),
+            manager: None,
         };
         let names = Names { daemons, radix, new: rng.between(1, 10) as u32, slots: s.slots };
         s.draw_elastic_jobs(&mut rng, &names);

@@ -1,7 +1,7 @@
 //! What is going to happen in the world, as data: made by whoever knows that it will, acted out by the world.
 
 use ferrite_core::{Input, RequestId, Timer};
-use ferrite_types::{DaemonRank, ProcId};
+use ferrite_types::{DaemonRank, ExtensionId, ProcId};
 use ferrite_wire::{Contact, Frame};
 
 use crate::fault::Fault;
@@ -43,6 +43,10 @@ pub(crate) enum Event {
     Finish,
     /// A client goes away, answered or not.
     ClientLeaves(RequestId),
+    /// The resource manager looks at a request.
+    ManagerDecides(ExtensionId),
+    /// The resource manager ends a job that it has granted.
+    ManagerEnds(String),
 }
 
 impl Event {
@@ -64,7 +68,9 @@ impl Event {
             | Event::Resume(_)
             | Event::Heal(_)
             | Event::Finish
-            | Event::ClientLeaves(_) => None,
+            | Event::ClientLeaves(_)
+            | Event::ManagerDecides(_)
+            | Event::ManagerEnds(_) => None,
         }
     }
 
@@ -83,7 +89,9 @@ impl Event {
             | Event::Killed(_)
             | Event::Fault(_)
             | Event::Resume(_)
-            | Event::Heal(_) => None,
+            | Event::Heal(_)
+            | Event::ManagerDecides(_)
+            | Event::ManagerEnds(_) => None,
         }
     }
 }

@@ -117,6 +117,14 @@ pub enum Mutation {
     OrderedTwice,
     /// A node that comes again gets a rank that somebody had (hole 9).
     OldRank,
+    /// What was granted by the resource manager is kept.
+    KeptGrant,
+    /// It is given back twice.
+    GrantEndedTwice,
+    /// Nodes that leave are not given back to the manager.
+    KeptShare,
+    /// A request that nobody wants any more is not withdrawn.
+    NotWithdrawn,
     /// Newcomers are not told who has left (hole 10).
     NoHoles,
     /// Jobs are mapped while campaigns are open.
@@ -226,10 +234,22 @@ impl Mutation {
         Mutation::ParkedAllTheSame,
     ];
 
+    /// Those that show when a resource manager is asked for nodes.
+    pub const MANAGED: [Mutation; 4] =
+        [Mutation::KeptGrant, Mutation::GrantEndedTwice, Mutation::KeptShare, Mutation::NotWithdrawn];
+
     /// Changes what a daemon asked for.
     pub(crate) fn tamper(self, rank: DaemonRank, wanted: &mut Vec<Effect>) {
         let head = rank == DaemonRank::HEAD;
         match self {
+            Mutation::KeptGrant => wanted.retain(|e| !matches!(e, Effect::EndAllocation { .. })),
+            Mutation::GrantEndedTwice => double(wanted, |e| matches!(e, Effect::EndAllocation { .. })),
+            Mutation::KeptShare => change(wanted, |e| {
+                if let Effect::OfferRelease { back, .. } = e {
+                    back.clear();
+                }
+            }),
+            Mutation::NotWithdrawn => wanted.retain(|e| !matches!(e, Effect::WithdrawRequest { .. })),
             Mutation::NoReply => wanted.retain(|e| !matches!(e, Effect::Reply { .. })),
             Mutation::TwoReplies => double(wanted, |e| matches!(e, Effect::Reply { .. })),
             Mutation::OtherCode => change(wanted, |e| {

@@ -3,6 +3,7 @@
 //! Called by the world at its beginning and for what is planned here. What comes of a request it leaves to the head.
 
 use ferrite_core::{Input, PmixCall, RequestId};
+use ferrite_rm::GiveBack;
 use ferrite_types::{CampaignId, DaemonRank, ProcId};
 use ferrite_wire::control::Request;
 
@@ -44,9 +45,11 @@ impl World {
         self.upcall(rank, Input::Pmix(PmixCall::Resize { proc, request, token }));
     }
 
-    pub(crate) fn offer_release(&mut self, head: DaemonRank, campaign: CampaignId) {
+    pub(crate) fn offer_release(&mut self, head: DaemonRank, campaign: CampaignId, back: &[GiveBack]) {
         let slowest = self.scenario.elastic.slowest_release.max(200);
         let delay = self.rng.between(1, slowest);
-        self.queue.after(delay, Event::Input(head, Input::ReleaseOffered { campaign, trouble: None }));
+        let kept: Vec<String> = back.iter().flat_map(|back| self.manager.take_back(back)).collect();
+        let trouble = (!kept.is_empty()).then(|| "it was changed once already".to_owned());
+        self.queue.after(delay, Event::Input(head, Input::ReleaseOffered { campaign, kept, trouble }));
     }
 }

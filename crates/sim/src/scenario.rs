@@ -212,6 +212,7 @@ impl Scenario {
             && self.faults.iter().all(|(_, fault)| fault.is_brief())
             && self.spawn_trouble == 0
             && self.only_grows_well()
+            && self.elastic.manager.is_none()
             && !self.questions.iter().any(|(_, question)| matches!(question, Request::Kill(_)))
             && self.ending == Ending::Natural
     }

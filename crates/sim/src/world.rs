@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Arguments;
 
 use ferrite_core::{Effect, Effects, HeadConfig, Input, LocalNode, Node, RequestId, Timer};
-use ferrite_rm::Allocation;
+use ferrite_rm::{Allocation, Source};
 use ferrite_types::{DaemonRank, ExitStatus, HostEntry, Topology};
 use ferrite_wire::control::Request;
 use ferrite_wire::{Contact, Ticket};
@@ -18,6 +18,7 @@ use crate::event::Event;
 use crate::host::Host;
 use crate::invariants::{Observation, Referee, Violation};
 use crate::links::address;
+use crate::manager::Manager;
 use crate::meddling::Meddling;
 use crate::messages::Messages;
 use crate::mischief::Mischief;
@@ -52,6 +53,7 @@ pub(crate) struct World {
     pub(crate) hosts: BTreeMap<DaemonRank, Host>,
     pub(crate) launches: BTreeMap<DaemonRank, Launch>,
     pub(crate) steps: Steps,
+    pub(crate) manager: Manager,
     pub(crate) messages: Messages,
     mischief: Mischief,
     meddling: Meddling,
@@ -123,6 +125,7 @@ impl World {
             hosts: BTreeMap::new(),
             launches: BTreeMap::new(),
             steps: Steps::default(),
+            manager: Manager::of(&scenario),
             messages: Messages::default(),
             mischief: Mischief::default(),
             meddling: Meddling::default(),
@@ -272,6 +275,8 @@ impl World {
             Event::Resume(rank) => self.resume(rank),
             Event::Heal(rank) => self.heal(rank),
             Event::ClientLeaves(id) => self.client_leaves(id),
+            Event::ManagerDecides(extension) => self.manager_decides(extension),
+            Event::ManagerEnds(job) => self.manager_ends(&job),
             Event::Finish => self.deliver(DaemonRank::HEAD, Input::Terminate { cause: "told to end".to_owned() }),
         }
     }
@@ -418,9 +423,14 @@ impl World {
 }
 
 fn head_config(scenario: &Scenario) -> HeadConfig {
-    let rm_job = scenario.steps.then(|| FIRST_JOB.to_owned());
+    let managed = scenario.steps || scenario.elastic.manager.is_some();
+    let rm_job = managed.then(|| FIRST_JOB.to_owned());
     let host =
         |i| HostEntry { slots: scenario.slot_count(), rm_job: rm_job.clone(), ..HostEntry::named(&format!("n{i}")) };
+    let mut allocation = Allocation::of((0..scenario.daemons).map(host).collect(), Some(0));
+    if let Some(job) = rm_job.clone().filter(|_| scenario.elastic.manager.is_some()) {
+        allocation.source = Source::Managed { manager: ferrite_rm::Manager::Slurm, job };
+    }
     let mut params = vec![
         ("prte_rml_base_radix", scenario.radix.to_string()),
         ("rml_base_radix", scenario.radix.to_string()),
@@ -440,7 +450,7 @@ fn head_config(scenario: &Scenario) -> HeadConfig {
         dvm: "prterun-n0-1".to_owned(),
         key: [7; 32],
         params: params.into_iter().map(|(k, v)| (k.to_owned(), v)).collect(),
-        allocation: Allocation::of((0..scenario.daemons).map(host).collect(), Some(0)),
+        allocation,
         topology: None,
         prted: "/opt/ferrite/bin/prted".to_owned(),
         cwd: "/home/user".to_owned(),

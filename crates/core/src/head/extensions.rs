@@ -282,7 +282,9 @@ impl Head {
                 None if job == parent => self.ours().filter(|node| self.is_of(*node, &job)).collect(),
                 None => continue,
             };
-            let stay: BTreeSet<NodeId> = all.difference(&leave).copied().collect();
+            // Those that another shrink has offered a moment ago are as good as gone.
+            let stays = |node: &&NodeId| !leave.contains(*node) && !self.is_offered(**node, &job);
+            let stay: BTreeSet<NodeId> = all.iter().filter(stays).copied().collect();
             let share = if job == parent || stay.iter().any(|node| self.is_in_use(*node)) {
                 if let Some(campaign) = self.campaigns.open.get_mut(&id) {
                     campaign.offered.extend(leave.iter().map(|node| (*node, job.clone())));
@@ -299,6 +301,10 @@ impl Head {
 
     fn is_of(&self, node: NodeId, job: &str) -> bool {
         self.hosts[node.0 as usize].rm_job.as_deref() == Some(job)
+    }
+
+    fn is_offered(&self, node: NodeId, job: &str) -> bool {
+        self.campaigns.open.values().any(|campaign| campaign.offered.get(&node).is_some_and(|of| of == job))
     }
 
     fn is_in_use(&self, node: NodeId) -> bool {

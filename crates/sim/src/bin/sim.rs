@@ -15,13 +15,13 @@ use ferrite_sim::{
 use ferrite_types::DaemonRank;
 
 const USAGE: &str = "\
-usage: sim --seed S [--daemons N] [--radix R | --losses | --elastic | --steps] [--trace]
+usage: sim --seed S [--daemons N] [--radix R | FAMILY] [--trace]
                                             one scenario, twice, under all guarantees
        sim --seeds N | --seconds S [--from M] [--daemons N] [--radix R | FAMILY | --all]
                                             a sweep over many seeds on all cores (--jobs N: on so many);
                                             a family: --losses or --elastic, about nothing else; --steps, the latter
-                                            with daemons started by a resource manager; --all: each in turn,
-                                            sharing the seconds
+                                            with daemons started by a resource manager; --managed, with nodes that
+                                            it is asked for; --all: each in turn, sharing the seconds
        sim replay FILE [--until EVENT] [--node RANK]...
                                             a story, up to an event, and the state of nodes then (default: the head)
        sim mutants [--seeds N]              planted faults, and how soon each is seen
@@ -112,13 +112,18 @@ impl Words {
 
     fn draw(&mut self) -> Result<Draw, String> {
         let (daemons, radix) = (self.size("--daemons")?, self.size("--radix")?);
-        let words = [("--losses", Family::Losses), ("--elastic", Family::Elastic), ("--steps", Family::Steps)];
+        let words = [
+            ("--losses", Family::Losses),
+            ("--elastic", Family::Elastic),
+            ("--steps", Family::Steps),
+            ("--managed", Family::Managed),
+        ];
         let named: Vec<Family> =
             words.into_iter().filter(|(word, _)| self.flag(word)).map(|(_, family)| family).collect();
         let family = match named[..] {
             [] => Family::Plain,
             [family] => family,
-            _ => return Err("--losses, --elastic and --steps are families: name one".to_owned()),
+            _ => return Err("--losses, --elastic, --steps and --managed are families: name one".to_owned()),
         };
         if family != Family::Plain && (daemons.is_some() || radix.is_some()) {
             return Err("only plain scenarios take --daemons and --radix".to_owned());
@@ -216,7 +221,8 @@ impl Words {
         let plain = Mutation::ALL.into_iter().map(|mutation| (mutation, Family::Plain));
         let hard = Mutation::LOSSES.into_iter().flat_map(|m| [(m, Family::Losses), (m, Family::Plain)]);
         let elastic = Mutation::ELASTIC.into_iter().map(|mutation| (mutation, Family::Elastic));
-        for (mutation, family) in plain.chain(hard).chain(elastic) {
+        let managed = Mutation::MANAGED.into_iter().map(|mutation| (mutation, Family::Managed));
+        for (mutation, family) in plain.chain(hard).chain(elastic).chain(managed) {
             let draw = |seed| any(family).scenario(seed);
             let family_name = family.name();
             match (1..=seeds).find_map(|seed| Some((seed, caught(mutation, draw(seed))?))) {
@@ -275,11 +281,18 @@ enum Family {
     Elastic,
     /// The same, in the jobs of a resource manager that starts the daemons.
     Steps,
+    /// One that asks a resource manager for nodes to do so.
+    Managed,
 }
 
 /// All of them, each with its share of the time (percent): what was found last gets the most.
-const FAMILIES: [(Family, u64); 4] =
-    [(Family::Plain, 30), (Family::Losses, 15), (Family::Elastic, 40), (Family::Steps, 15)];
+const FAMILIES: [(Family, u64); 5] = [
+    (Family::Plain, 25),
+    (Family::Losses, 10),
+    (Family::Elastic, 30),
+    (Family::Steps, 15),
+    (Family::Managed, 20),
+];
 
 impl Family {
     fn name(self) -> &'static str {
@@ -288,6 +301,7 @@ impl Family {
             Family::Losses => "losses",
             Family::Elastic => "elastic",
             Family::Steps => "steps",
+            Family::Managed => "managed",
         }
     }
 }
@@ -299,6 +313,7 @@ impl Draw {
             Family::Losses => Scenario::losses(seed),
             Family::Elastic => Scenario::elastic(seed),
             Family::Steps => Scenario::elastic(seed).by_steps(),
+            Family::Managed => Scenario::managed(seed),
         }
     }
 }

@@ -10,6 +10,7 @@ mod changes;
 mod exit_codes;
 mod fence;
 mod fences;
+mod given_back;
 mod held_not_failed;
 mod job_states;
 mod launch_data;
@@ -233,6 +234,9 @@ impl Referee {
     fn know_changes(&mut self, scenario: &Scenario) {
         if scenario.elastic.mode {
             self.invariants.push(Box::new(fence::Fence::default()));
+        }
+        if scenario.elastic.manager.is_some() {
+            self.invariants.push(Box::new(given_back::GivenBack::new(scenario)));
         }
         let more: [Box<dyn Invariant>; 8] = [
             Box::new(held_not_failed::HeldNotFailed::new(scenario)),

@@ -47,7 +47,7 @@ impl Asked {
         let wait = self.wait;
         match &resize.outcome {
             ResizeOutcome::Refused { .. } | ResizeOutcome::Unchanged => self.over = true,
-            ResizeOutcome::Begun => {
+            ResizeOutcome::Begun | ResizeOutcome::Requested { .. } => {
                 self.begun = Some(resize.clone());
                 require(!wait, || "who waits hears that it has begun".to_owned())?;
             }

@@ -1,0 +1,147 @@
+//! What a resource manager has granted on top goes back exactly once, and all of it by the end of the DVM; parts of a job go back
+//! with what stays named right; no daemon is started on a node that is not granted; and a request that was withdrawn has no end.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ferrite_core::{Effect, Input, RequestId};
+use ferrite_rm::{GiveBack, Share};
+use ferrite_types::{CampaignId, DaemonRank, ExtensionId};
+
+use super::{Invariant, Observation, require};
+use crate::scenario::Scenario;
+use crate::steps::FIRST_JOB;
+use crate::world::Gone;
+
+pub(super) struct GivenBack {
+    /// By job; the first one's nodes too.
+    granted: BTreeMap<String, BTreeSet<String>>,
+    /// Parts that are offered, until that is answered.
+    offered: BTreeMap<CampaignId, Vec<(String, BTreeSet<String>)>>,
+    /// Requests that are neither decided nor withdrawn.
+    open: BTreeSet<ExtensionId>,
+    /// The client's request that is being handled, and what came of each.
+    asking: Option<RequestId>,
+    asked: BTreeMap<RequestId, ExtensionId>,
+    /// Nobody wants this one any more.
+    unwanted: Option<ExtensionId>,
+}
+
+impl GivenBack {
+    pub(super) fn new(scenario: &Scenario) -> GivenBack {
+        let first = (0..scenario.daemons).map(|i| format!("n{i}")).collect();
+        GivenBack {
+            granted: [(FIRST_JOB.to_owned(), first)].into(),
+            offered: BTreeMap::new(),
+            open: BTreeSet::new(),
+            asking: None,
+            asked: BTreeMap::new(),
+            unwanted: None,
+        }
+    }
+
+    /// Something comes to the head. What came before has been dealt with.
+    fn hears(&mut self, input: &Input) -> Result<(), String> {
+        let kept = self.unwanted.take().filter(|extension| self.open.contains(extension));
+        require(kept.is_none(), || format!("the client of request {kept:?} is gone, and it is not withdrawn"))?;
+        self.asking = match input {
+            Input::Request { id, .. } => Some(*id),
+            _ => None,
+        };
+        match input {
+            Input::NodesGranted { extension, job, nodes } => {
+                self.open.remove(extension);
+                let names: BTreeSet<String> = nodes.iter().map(|host| host.name.clone()).collect();
+                // It has taken them back already, though the answer is still on its way.
+                for granted in self.granted.values_mut() {
+                    granted.retain(|name| !names.contains(name));
+                }
+                self.granted.insert(job.clone(), names);
+            }
+            Input::NodesRefused { extension, .. } => {
+                self.open.remove(extension);
+            }
+            Input::ReleaseOffered { campaign, kept, .. } => self.answered(*campaign, kept),
+            Input::ClientGone(id) => self.unwanted = self.asked.get(id).copied(),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn ends(&mut self, job: &str) -> Result<(), String> {
+        require(job != FIRST_JOB, || "the job that the DVM began with is ended".to_owned())?;
+        let known = self.granted.remove(job).is_some();
+        require(known, || format!("job {job} is given back, which is not granted any more or never was"))
+    }
+
+    fn offers(&mut self, campaign: CampaignId, back: &[GiveBack]) -> Result<(), String> {
+        for GiveBack { job, share, .. } in back {
+            let Share::Part { leave, stay } = share else {
+                self.ends(job)?;
+                continue;
+            };
+            let Some(nodes) = self.granted.get(job) else {
+                return Err(format!("a part of job {job} is given back, which is not granted"));
+            };
+            let gone: BTreeSet<&String> =
+                self.offered.values().flatten().filter(|(of, _)| of == job).flat_map(|(_, nodes)| nodes).collect();
+            let there: BTreeSet<&String> = nodes.iter().filter(|name| !gone.contains(name)).collect();
+            let named: BTreeSet<&String> = leave.iter().chain(stay).collect();
+            require(named == there && named.len() == leave.len() + stay.len(), || {
+                format!("job {job} has {there:?}: {leave:?} are to leave, {stay:?} to stay")
+            })?;
+            let offer = (job.clone(), leave.iter().cloned().collect());
+            self.offered.entry(campaign).or_default().push(offer);
+        }
+        Ok(())
+    }
+
+    fn answered(&mut self, campaign: CampaignId, kept: &[String]) {
+        for (job, nodes) in self.offered.remove(&campaign).unwrap_or_default() {
+            if let Some(granted) = self.granted.get_mut(&job) {
+                granted.retain(|name| !nodes.contains(name) || kept.contains(name));
+            }
+        }
+    }
+
+    fn starts_on(&self, node: &str) -> Result<(), String> {
+        let granted = self.granted.values().any(|nodes| nodes.contains(node));
+        require(granted, || format!("a daemon is started on {node}, which is not granted"))
+    }
+}
+
+impl Invariant for GivenBack {
+    fn name(&self) -> &'static str {
+        "what was granted is given back once"
+    }
+
+    fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
+        match what {
+            Observation::Input { rank: DaemonRank::HEAD, input, .. } => return self.hears(input),
+            Observation::Effect { effect, .. } => match effect {
+                Effect::RequestNodes { extension, .. } => {
+                    self.open.insert(*extension);
+                    self.asked.extend(self.asking.map(|request| (request, *extension)));
+                }
+                Effect::WithdrawRequest { extension } => {
+                    let open = self.open.remove(extension);
+                    return require(open, || format!("request {extension} is withdrawn, and was not open"));
+                }
+                Effect::EndAllocation { job } => return self.ends(job),
+                Effect::OfferRelease { campaign, back, .. } => return self.offers(*campaign, back),
+                Effect::LaunchDaemon { ticket, .. } => {
+                    let nodes = [&ticket.node].into_iter().chain(ticket.group.iter().map(|(_, node)| node));
+                    return nodes.filter(|node| !node.is_empty()).try_for_each(|node| self.starts_on(node));
+                }
+                _ => {}
+            },
+            Observation::Gone { rank: DaemonRank::HEAD, how: Gone::Exit(_), .. } => {
+                let left = self.granted.keys().find(|job| *job != FIRST_JOB);
+                require(left.is_none(), || format!("the DVM is over, and job {left:?} is still granted"))?;
+                let open = self.open.first();
+                return require(open.is_none(), || format!("the DVM is over, and request {open:?} is still open"));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,245 @@
+//! A resource manager that takes its time, refuses, grants what nobody wants any more, does not take everything back, and ends jobs
+//! that it has granted. What it draws is its own: scenarios without it are none the wiser.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ferrite_core::Input;
+use ferrite_rm::{GiveBack, NodeAsk, Share};
+use ferrite_types::{DaemonRank, ExtensionId, HostEntry, SlotCount};
+use ferrite_wire::{GrowRequest, ResizeRequest, ShrinkRequest};
+use serde::{Deserialize, Serialize};
+
+use crate::elastic::{Asker, ResizePlan};
+use crate::event::Event;
+use crate::fault::Fault;
+use crate::queue::Time;
+use crate::rng::Rng;
+use crate::scenario::Scenario;
+use crate::steps::FIRST_JOB;
+use crate::world::World;
+
+/// A request for more than there is waits for so many looks at it.
+const LOOKS: u32 = 4;
+
+/// What a scenario says of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ManagerPlan {
+    /// Of all that it draws.
+    pub seed: u64,
+    /// Nodes that it has beyond those that the DVM begins with: `k0`, `k1`, ...
+    pub spare: u32,
+    /// Longest time between two looks at a request (microseconds).
+    pub slowest: Time,
+    /// Of a thousand requests so many are refused.
+    pub refuses: u64,
+    /// Of a thousand parts of jobs so many are not taken back.
+    pub keeps: u64,
+    /// Of a thousand jobs that were granted so many are ended soon.
+    pub ends: u64,
+}
+
+impl ManagerPlan {
+    /// How long a request may wait.
+    pub(crate) fn patience(&self) -> Time {
+        self.slowest * Time::from(LOOKS + 1) + ENDS_WITHIN
+    }
+}
+
+/// A job that is ended from outside is ended within this time.
+const ENDS_WITHIN: Time = 3_000_000;
+
+/// See the module.
+pub(crate) struct Manager {
+    plan: Option<ManagerPlan>,
+    rng: Rng,
+    free: BTreeSet<String>,
+    waiting: BTreeMap<ExtensionId, (NodeAsk, u32)>,
+    jobs: BTreeMap<String, BTreeSet<String>>,
+    last: u32,
+    /// Which daemons were started where.
+    daemons: BTreeMap<DaemonRank, String>,
+}
+
+impl Manager {
+    pub(crate) fn of(scenario: &Scenario) -> Manager {
+        let plan = scenario.elastic.manager.clone();
+        let seed = plan.as_ref().map_or(0, |plan| plan.seed);
+        let spare = plan.as_ref().map_or(0, |plan| plan.spare);
+        let first = (0..scenario.daemons).map(|i| format!("n{i}")).collect();
+        Manager {
+            rng: Rng::new(seed),
+            free: (0..spare).map(|i| format!("k{i}")).collect(),
+            waiting: BTreeMap::new(),
+            jobs: [(FIRST_JOB.to_owned(), first)].into(),
+            last: 1,
+            daemons: BTreeMap::new(),
+            plan,
+        }
+    }
+
+    pub(crate) fn note_daemon(&mut self, rank: DaemonRank, node: &str) {
+        if self.plan.is_some() {
+            self.daemons.insert(rank, node.to_owned());
+        }
+    }
+
+    /// What it has decided already is on its way all the same.
+    pub(crate) fn withdraw(&mut self, extension: ExtensionId) {
+        self.waiting.remove(&extension);
+    }
+
+    /// Takes nodes back; those that it does not take.
+    pub(crate) fn take_back(&mut self, back: &GiveBack) -> Vec<String> {
+        let Some(nodes) = self.jobs.get_mut(&back.job) else { return Vec::new() };
+        match &back.share {
+            Share::Whole => {
+                self.free.extend(std::mem::take(nodes));
+                self.jobs.remove(&back.job);
+                Vec::new()
+            }
+            Share::Part { leave, .. } => {
+                let keeps = self.plan.as_ref().map_or(0, |plan| plan.keeps);
+                if self.rng.permille(keeps) {
+                    return leave.clone();
+                }
+                self.free.extend(leave.iter().filter(|name| nodes.remove(*name)).cloned());
+                Vec::new()
+            }
+        }
+    }
+}
+
+impl World {
+    pub(crate) fn request_nodes(&mut self, extension: ExtensionId, ask: NodeAsk) {
+        self.manager.waiting.insert(extension, (ask, 0));
+        self.look_later(extension);
+    }
+
+    fn look_later(&mut self, extension: ExtensionId) {
+        let slowest = self.manager.plan.as_ref().map_or(1, |plan| plan.slowest);
+        let delay = self.manager.rng.between(1, slowest.max(1));
+        self.queue.after(delay, Event::ManagerDecides(extension));
+    }
+
+    pub(crate) fn manager_decides(&mut self, extension: ExtensionId) {
+        let Manager { plan: Some(plan), rng, free, waiting, jobs, last, .. } = &mut self.manager else { return };
+        let Some((ask, looks)) = waiting.remove(&extension) else { return };
+        let refused = rng.permille(plan.refuses) || looks == LOOKS;
+        if !refused && free.len() < ask.nodes as usize {
+            waiting.insert(extension, (ask, looks + 1));
+            self.tell_head(Input::NodesAwaited { extension, says: "all are in use".to_owned() });
+            return self.look_later(extension);
+        }
+        if refused {
+            return self.tell_head(Input::NodesRefused { extension, cause: "not for you".to_owned() });
+        }
+        *last += 1;
+        let job = last.to_string();
+        let names: BTreeSet<String> = free.iter().take(ask.nodes as usize).cloned().collect();
+        free.retain(|name| !names.contains(name));
+        let slots = ask.slots.map_or(SlotCount::FromCores, SlotCount::Given);
+        let nodes = names.iter().map(|name| HostEntry { slots, ..HostEntry::named(name) }).collect();
+        jobs.insert(job.clone(), names);
+        if rng.permille(plan.ends) {
+            let soon = rng.between(1, ENDS_WITHIN);
+            self.queue.after(soon, Event::ManagerEnds(job.clone()));
+        }
+        self.tell_head(Input::NodesGranted { extension, job, nodes });
+    }
+
+    fn tell_head(&mut self, input: Input) {
+        // Long enough for a withdrawal to cross it now and then.
+        let delay = self.manager.rng.between(1, 100_000);
+        self.queue.after(delay, Event::Input(DaemonRank::HEAD, input));
+    }
+
+    pub(crate) fn end_allocation(&mut self, head: DaemonRank, job: String) {
+        let nodes = self.manager.jobs.remove(&job).unwrap_or_default();
+        self.manager.free.extend(nodes);
+        let delay = self.manager.rng.between(1, 1_000);
+        self.queue.after(delay, Event::Input(head, Input::AllocationEnded { job, trouble: None }));
+    }
+
+    /// Whatever runs on its nodes is killed, and they are anybody's.
+    pub(crate) fn manager_ends(&mut self, job: &str) {
+        let Some(nodes) = self.manager.jobs.remove(job) else { return };
+        let there = |(rank, node): (&DaemonRank, &String)| nodes.contains(node).then_some(*rank);
+        let struck: Vec<DaemonRank> = self.manager.daemons.iter().filter_map(there).collect();
+        self.manager.free.extend(nodes);
+        for rank in struck {
+            if self.hosts.contains_key(&rank) {
+                self.on_fault(Fault::Crash(rank));
+            } else if let Some(launch) = self.launches.get_mut(&rank) {
+                // It has not come yet, and does not any more.
+                launch.ticket = None;
+            }
+        }
+    }
+}
+
+impl Scenario {
+    /// A scenario about a DVM in a job of a resource manager that is asked for nodes and gets some back.
+    #[must_use]
+    pub fn managed(seed: u64) -> Scenario {
+        let mut s = Scenario::elastic(seed);
+        let mut rng = Rng::new(seed ^ 0x51a9_3a4a_0000_0001);
+        let spare = rng.between(1, 8) as u32;
+        s.elastic.manager = Some(ManagerPlan {
+            seed: rng.between(0, u64::MAX - 1),
+            spare,
+            slowest: *rng.pick(&[1_000, 200_000, 5_000_000]),
+            refuses: *rng.pick(&[0, 0, 100, 500]),
+            keeps: *rng.pick(&[0, 300, 1_000]),
+            ends: *rng.pick(&[0, 0, 200]),
+        });
+        // Nodes by name that it has not granted are refused: seen often enough with one in five.
+        s.elastic.resizes.retain(|plan| !names_hosts(&plan.request) || rng.permille(200));
+        let mut at = rng.between(100_000, 2_000_000);
+        for i in 0..rng.between(2, 8) {
+            let pause = *rng.pick(&[0, 2_000, 30_000, 1_000_000, 6_000_000]);
+            at += rng.between(0, pause);
+            let (wait, req_id) = (rng.permille(500), rng.permille(300).then(|| format!("k{i}")));
+            let request = if rng.permille(550) {
+                let alloc_id = rng.permille(250).then(|| format!("a{}", rng.between(1, 4)));
+                let count = rng.between(1, u64::from(spare) + 1) as u32;
+                ResizeRequest::Grow(GrowRequest { count, alloc_id, req_id, wait, ..GrowRequest::default() })
+            } else {
+                ResizeRequest::Shrink(ShrinkRequest { req_id, wait, ..given_back(&mut rng, &s, spare) })
+            };
+            let by = match rng.between(0, 9) {
+                0..=2 => Asker::Process(rng.between(0, 100) as u32),
+                3 | 4 => Asker::Client(Some(at + rng.between(1, 3_000_000))),
+                _ => Asker::Client(None),
+            };
+            s.elastic.resizes.push(ResizePlan { at, request, by });
+        }
+        s.move_quiet_phase();
+        if rng.permille(500) { s.by_steps() } else { s }
+    }
+
+    /// The requests have become others: what is to come after them comes later, or sooner.
+    fn move_quiet_phase(&mut self) {
+        let first = self.jobs.iter().filter(|job| job.quiet).map(|job| job.at).min().unwrap_or(0);
+        let from = self.quiet_from();
+        self.jobs.iter_mut().filter(|job| job.quiet).for_each(|job| job.at = job.at - first + from);
+    }
+}
+
+fn names_hosts(request: &ResizeRequest) -> bool {
+    matches!(request, ResizeRequest::Grow(grow) if !grow.hosts.is_empty())
+}
+
+fn given_back(rng: &mut Rng, s: &Scenario, spare: u32) -> ShrinkRequest {
+    let mut shrink = ShrinkRequest::default();
+    let any = |rng: &mut Rng| match s.daemons {
+        1 => format!("k{}", rng.between(0, u64::from(spare) - 1)),
+        _ if rng.permille(700) => format!("k{}", rng.between(0, u64::from(spare) - 1)),
+        daemons => format!("n{}", rng.between(1, u64::from(daemons) - 1)),
+    };
+    match rng.between(0, 4) {
+        0 => shrink.count = rng.between(1, 3) as u32,
+        1 => shrink.alloc_id = Some(format!("a{}", rng.between(1, 5))),
+        _ => shrink.nodes = (0..rng.between(1, 3)).map(|_| any(rng)).collect(),
+    }
+    shrink
+}
