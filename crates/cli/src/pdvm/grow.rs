@@ -22,7 +22,7 @@ pub(super) fn request(options: GrowOptions) -> Result<ResizeRequest, Failure> {
         return Err(Failure::Usage(UsageError::Conflict {
             what: "grow: by which nodes?".to_owned(),
             next: "Give --host or --hostfile for more hosts, --activate or --nodes for nodes that the DVM's allocation has \
-                and that have no daemon."
+                and that have no daemon; in a job of Slurm, --nodes also for more of Slurm's."
                 .to_owned(),
         }));
     }

@@ -100,7 +100,7 @@ pub(crate) struct GrowOptions {
     /// Nodes of the allocation that are to have a daemon: names, +nK (the K-th node), +all, file=FILE
     #[arg(long, value_name = "NODE|+nK|+all|file=FILE,...")]
     pub(crate) activate: Vec<String>,
-    /// So many nodes of the allocation that have no daemon yet
+    /// So many nodes of the allocation that have no daemon yet; what it lacks, Slurm is asked for, if the DVM runs in a job of it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) nodes: Option<u32>,
     /// The allocation that gets them; without it: a new one
@@ -112,7 +112,7 @@ pub(crate) struct GrowOptions {
     /// Withhold the nodes from jobs of other sessions: only prun --alloc-id (or --alloc-refid, --session-id) gets there
     #[arg(long)]
     pub(crate) reserve: bool,
-    /// The session ends after so long: its jobs end, its nodes leave
+    /// The session ends after so long: its jobs end, its nodes leave. Nodes of Slurm are asked for so long
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) time_limit: Option<u32>,
     /// Its jobs are told so long before that
@@ -125,7 +125,8 @@ pub(crate) struct GrowOptions {
     /// Of a session that a process asked for: it does not end with the session which that process runs in
     #[arg(long)]
     pub(crate) separate: bool,
-    /// Answer when the DVM has the new size, not when the change has begun. Ctrl-C ends the wait, and not the change
+    /// Answer when the DVM has the new size, not when the change has begun. Ctrl-C ends the wait, and not the change; nodes that
+    /// Slurm has not granted by then are not asked for any more
     #[arg(long)]
     pub(crate) wait: bool,
 }

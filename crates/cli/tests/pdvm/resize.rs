@@ -150,6 +150,6 @@ fn whoever_stops_to_wait_is_told_that_it_goes_on() {
         let (exit, out, err) = told(&child.wait_with_output().unwrap());
         assert_eq!((exit, out.as_str()), (Some(code), ""));
         is_framed(&err);
-        assert!(err.contains("what was asked for goes on"), "{err}");
+        assert!(err.contains("what has begun goes on"), "{err}");
     }
 }
