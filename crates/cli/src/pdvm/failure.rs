@@ -41,7 +41,9 @@ pub(crate) enum Failure {
     #[error("{0}")]
     RolledBack(String),
     /// The user does not want to wait any longer.
-    #[error("interrupted while it waited; what has begun goes on, and what a resource manager has not granted yet is not asked for any more")]
+    #[error(
+        "interrupted while it waited; what has begun goes on, and what a resource manager has not granted yet is not asked for any more"
+    )]
     Interrupted(i32),
     /// It answers something else than was asked.
     #[error("the DVM {dvm} gave an answer that belongs to another question")]

@@ -286,13 +286,8 @@ enum Family {
 }
 
 /// All of them, each with its share of the time (percent): what was found last gets the most.
-const FAMILIES: [(Family, u64); 5] = [
-    (Family::Plain, 25),
-    (Family::Losses, 10),
-    (Family::Elastic, 30),
-    (Family::Steps, 15),
-    (Family::Managed, 20),
-];
+const FAMILIES: [(Family, u64); 5] =
+    [(Family::Plain, 25), (Family::Losses, 10), (Family::Elastic, 30), (Family::Steps, 15), (Family::Managed, 20)];
 
 impl Family {
     fn name(self) -> &'static str {
