@@ -3,6 +3,8 @@
 //! its end they are ended here, and after a violent end by the guard, which finds the name of their jobs in the session directory.
 
 pub(crate) mod command;
+#[cfg(test)]
+mod tests;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -192,11 +194,11 @@ impl Negotiation<'_> {
         let began = Instant::now();
         let mut running = Running::start(&salloc, &self.dir).map_err(End::Refused)?;
         let is_withdrawn = tokio::select! {
-            () = running.listen(self) => false,
+            () = running.listen(|words| self.say(words)) => false,
             _ = &mut withdrawn => true,
         };
         if is_withdrawn {
-            running.stop(self).await;
+            running.stop().await;
         }
         let granted = match running.granted.take() {
             Some(job) if !is_withdrawn => {
@@ -268,12 +270,12 @@ impl Running {
     }
 
     /// Until it ends. May be given up at any time and called again.
-    async fn listen(&mut self, of: &Negotiation<'_>) {
+    async fn listen(&mut self, say: impl Fn(String)) {
         while let Ok(Some(line)) = self.lines.next_line().await {
             match Line::of(&line) {
                 Line::Pending(job) => self.pending = Some(job),
                 Line::Granted(job) => self.granted = Some(job),
-                Line::Other(words) if self.pending.is_some() => of.say(words),
+                Line::Other(words) if self.pending.is_some() => say(words),
                 Line::Other(_) => {}
             }
             if self.said.len() < MOST_WORDS {
@@ -285,12 +287,12 @@ impl Running {
     }
 
     /// It takes its request back when it is told to end.
-    async fn stop(&mut self, of: &Negotiation<'_>) {
+    async fn stop(&mut self) {
         let pid = self.child.id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
         if let Some(pid) = pid {
             let _ = rustix::process::kill_process(pid, Signal::TERM);
         }
-        if tokio::time::timeout(WITHDRAW_LIMIT, self.listen(of)).await.is_err() {
+        if tokio::time::timeout(WITHDRAW_LIMIT, self.listen(|_| ())).await.is_err() {
             let _ = self.child.kill().await;
         }
     }

@@ -440,8 +440,8 @@ fn head_config(scenario: &Scenario) -> HeadConfig {
     let elastic = &scenario.elastic;
     let numbers = [("ferrite_debug_prep_ms", elastic.prep_ms), ("ferrite_launch_timeout", elastic.launch_timeout_s)];
     params.extend(numbers.into_iter().filter(|(_, n)| *n > 0).map(|(name, n)| (name, n.to_string())));
-    if scenario.steps {
-        params.push(("plm", "slurm".to_owned()));
+    if scenario.steps || scenario.elastic.manager.is_some() {
+        params.push(("plm", if scenario.steps { "slurm" } else { "ssh" }.to_owned()));
     }
     if elastic.mode {
         params.push(("prte_elastic_mode", "1".to_owned()));

@@ -83,6 +83,31 @@ fn a_killed_head_leaves_no_process_no_directory_and_no_segment() {
 }
 
 #[test]
+fn what_a_resource_manager_granted_to_a_killed_head_goes_back() {
+    // What is in PATH is one for the whole process, and nothing of it may be changed after a fork.
+    let dir = tempfile::tempdir().unwrap();
+    let scancel = dir.path().join("scancel");
+    std::fs::write(&scancel, "#!/bin/sh\necho \"$*\" > \"$PLACE/ended\"\n").unwrap();
+    std::fs::set_permissions(&scancel, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "guard::tests::a_head_is_killed_that_has_asked_for_nodes", "--ignored"]);
+    command.env("PATH", format!("{}:{}", dir.path().display(), std::env::var("PATH").unwrap()));
+    assert!(command.env("PLACE", dir.path()).stdout(Stdio::null()).status().unwrap().success());
+    let uid = rustix::process::getuid().as_raw();
+    let ended = std::fs::read_to_string(dir.path().join("ended")).unwrap();
+    assert_eq!(ended, format!("--user={uid} --name=dvm.of.7\n"));
+}
+
+#[test]
+#[ignore = "run by the test above, with a script in PATH"]
+fn a_head_is_killed_that_has_asked_for_nodes() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = "mkdir session; printf dvm.of.7 > session/manager-jobs; kill -9 $$";
+    assert_eq!(exit_code(guarded(script, dir.path())), Some(128 + 9));
+    assert!(!dir.path().join("session").exists());
+}
+
+#[test]
 fn a_killed_guard_makes_the_head_terminate() {
     let dir = tempfile::tempdir().unwrap();
     let script = "trap 'echo 1 > told; exit 0' TERM; echo $$ > head; while :; do sleep 0.01; done";
