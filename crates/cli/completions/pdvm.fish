@@ -118,10 +118,10 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand signal" -s h -l help -d 'Print
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -s H -l host -d 'Hosts to add: n5, n6:4 (slots), n7:+2 (more slots than it has); without a number: those that it has, or one per core' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l hostfile -d 'The same from a file with one host a line: name [slots=N|+N|-N] [max_slots=N] [username=U] [port=P]' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l activate -d 'Nodes of the allocation that are to have a daemon: names, +nK (the K-th node), +all, file=FILE' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l nodes -d 'So many nodes of the allocation that have no daemon yet' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l nodes -d 'So many nodes of the allocation that have no daemon yet; what it lacks, Slurm is asked for, if the DVM runs in a job of it' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l alloc-id -d 'The allocation that gets them; without it: a new one' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l req-id -d 'A name for the request, by which prun --alloc-refid finds the allocation' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l time-limit -d 'The session ends after so long: its jobs end, its nodes leave' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l time-limit -d 'The session ends after so long: its jobs end, its nodes leave. Nodes of Slurm are asked for so long' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l warn -d 'Its jobs are told so long before that' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l inherit -d 'Of a session that a process asked for. When its job ends: default = the nodes stay, for everybody; none = session and nodes go; child, child-default = none and default, when all that the job has spawned has ended too' -r -f -a "default\t''
 none\t''
@@ -135,7 +135,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l wait-to-connect -d 'L
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l num-connect-retries -d 'Look for the DVM so often again, every second or as --wait-to-connect says' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l reserve -d 'Withhold the nodes from jobs of other sessions: only prun --alloc-id (or --alloc-refid, --session-id) gets there'
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l separate -d 'Of a session that a process asked for: it does not end with the session which that process runs in'
-complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l wait -d 'Answer when the DVM has the new size, not when the change has begun. Ctrl-C ends the wait, and not the change'
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l wait -d 'Answer when the DVM has the new size, not when the change has begun. Ctrl-C ends the wait, and not the change; nodes that Slurm has not granted by then are not asked for any more'
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'

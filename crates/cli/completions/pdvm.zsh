@@ -144,10 +144,10 @@ _arguments "${_arguments_options[@]}" : \
 '*--host=[Hosts to add\: n5, n6\:4 (slots), n7\:+2 (more slots than it has); without a number\: those that it has, or one per core]:HOST[:SLOTS],...:_default' \
 '--hostfile=[The same from a file with one host a line\: name \[slots=N|+N|-N\] \[max_slots=N\] \[username=U\] \[port=P\]]:FILE:_default' \
 '*--activate=[Nodes of the allocation that are to have a daemon\: names, +nK (the K-th node), +all, file=FILE]:NODE|+nK|+all|file=FILE,...:_default' \
-'--nodes=[So many nodes of the allocation that have no daemon yet]:N:_default' \
+'--nodes=[So many nodes of the allocation that have no daemon yet; what it lacks, Slurm is asked for, if the DVM runs in a job of it]:N:_default' \
 '--alloc-id=[The allocation that gets them; without it\: a new one]:ID:_default' \
 '--req-id=[A name for the request, by which prun --alloc-refid finds the allocation]:NAME:_default' \
-'--time-limit=[The session ends after so long\: its jobs end, its nodes leave]:SECONDS:_default' \
+'--time-limit=[The session ends after so long\: its jobs end, its nodes leave. Nodes of Slurm are asked for so long]:SECONDS:_default' \
 '--warn=[Its jobs are told so long before that]:SECONDS:_default' \
 '--inherit=[Of a session that a process asked for. When its job ends\: default = the nodes stay, for everybody; none = session and nodes go; child, child-default = none and default, when all that the job has spawned has ended too]:HOW:(default none child child-default)' \
 '--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
@@ -158,7 +158,7 @@ _arguments "${_arguments_options[@]}" : \
 '--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
 '--reserve[Withhold the nodes from jobs of other sessions\: only prun --alloc-id (or --alloc-refid, --session-id) gets there]' \
 '--separate[Of a session that a process asked for\: it does not end with the session which that process runs in]' \
-'--wait[Answer when the DVM has the new size, not when the change has begun. Ctrl-C ends the wait, and not the change]' \
+'--wait[Answer when the DVM has the new size, not when the change has begun. Ctrl-C ends the wait, and not the change; nodes that Slurm has not granted by then are not asked for any more]' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
