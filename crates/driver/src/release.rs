@@ -81,12 +81,12 @@ async fn give_back(back: &GiveBack, dir: &Path) -> Option<Kept> {
 }
 
 async fn given_back(back: &GiveBack, dir: &Path) -> Result<Option<Kept>, String> {
-    let Share::Part { leave, stay } = &back.share else {
+    let Share::Part { leave, .. } = &back.share else {
         return command::run(&end(&back.job), dir).await.map(|_| None);
     };
     let answer = command::run(&question(&back.job), dir).await?;
     let known = SlurmJob::parse(&answer).map_err(|flaw| flaw.to_string())?;
-    let Release { command, kept, why } = release(&back.job, leave, stay, &known);
+    let Release { command, kept, why } = release(&back.job, leave, &known);
     if let Some(command) = command {
         command::run(&command, dir).await?;
     }

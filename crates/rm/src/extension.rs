@@ -42,7 +42,7 @@ pub enum Share {
     Part {
         /// Those that go.
         leave: Vec<String>,
-        /// Those that stay; none = the job has no others, and does not end all the same.
+        /// Those of the DVM that stay. The job may have others; it does not end even if there are none.
         stay: Vec<String>,
     },
 }

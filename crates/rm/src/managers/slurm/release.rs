@@ -27,7 +27,7 @@ pub fn end_all(name: &str, uid: u32) -> Vec<String> {
 
 /// Gives some nodes of a job back. What runs on a node that goes is ended by Slurm, so the one with the job's own script never goes.
 #[must_use]
-pub fn release(job: &str, leave: &[String], stay: &[String], known: &SlurmJob) -> Release {
+pub fn release(job: &str, leave: &[String], known: &SlurmJob) -> Release {
     if known.is_over() {
         return Release { command: None, kept: Vec::new(), why: None };
     }
@@ -36,13 +36,13 @@ pub fn release(job: &str, leave: &[String], stay: &[String], known: &SlurmJob) -
     let (mut kept, mut going): (Vec<String>, Vec<String>) =
         leave.iter().filter(is_there).cloned().partition(runs_the_script);
     let mut why = (!kept.is_empty()).then(|| format!("on it runs the script of Slurm job {job}"));
-    let mut left: Vec<String> = stay.iter().filter(is_there).chain(&kept).cloned().collect();
-    if left.is_empty() && !going.is_empty() {
+    if going.len() == known.nodes.len() && !going.is_empty() {
         // A job without a node would be none.
         kept.push(going.remove(0));
-        left.clone_from(&kept);
         why = Some(format!("Slurm job {job} has no other"));
     }
+    // The job may have nodes that were never the DVM's, which lives in a step of it perhaps.
+    let left: Vec<String> = known.nodes.iter().filter(|name| !going.contains(name)).cloned().collect();
     // What it lacks already need not be given back.
     let command = (!going.is_empty()).then(|| {
         let list = format!("NodeList={}", left.join(","));

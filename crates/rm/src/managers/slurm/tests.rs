@@ -92,21 +92,22 @@ fn granted_nodes_are_hosts_with_the_job_that_grants_them() {
 #[test]
 fn nodes_go_back_with_their_job_or_out_of_it_and_the_jobs_own_never_goes() {
     let names = |list: &str| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    let part = |leave: &str, stay: &str, known: &str| {
-        let release::Release { command, kept, why } = release("7", &names(leave), &names(stay), &parsed(known));
+    let part = |leave: &str, known: &str| {
+        let release::Release { command, kept, why } = release("7", &names(leave), &parsed(known));
         let command = command.map_or("nothing".to_owned(), |command| line(&command));
         format!("{command}; keeps {kept:?} {}", why.unwrap_or_default())
     };
     insta::assert_snapshot!(
         [
             line(&release::end("9")),
-            part("n1", "n0", SMALL),
-            part("n0 n1", "", SMALL),
-            part("r1n01 r1n02", "r2n01 r2n02", LARGE),
-            part("r1n01", "r1n02 r2n01 r2n02", LARGE),
+            part("n1", SMALL),
+            part("n0 n1", SMALL),
+            part("r1n01 r1n02", LARGE),
+            part("r1n01", LARGE),
+            part("r2n02 r1n02 r2n01", LARGE),
             // Gone by other hands.
-            part("n5", "n0 n1", SMALL),
-            part("n1", "n0", &SMALL.replace("RUNNING", "CANCELLED")),
+            part("n5", SMALL),
+            part("n1", &SMALL.replace("RUNNING", "CANCELLED")),
             line(&release::end_all("prte-head-12.of.7", 1000)),
         ]
         .join("\n")
