@@ -3,7 +3,8 @@
    `deaf` it has no handler for the events, only one for everything, as MPI libraries have.
    STEP: `new=LIST`, `count=N` and `extend=LIST`, `mine=LIST` (extends the allocation by the requester's own name for it),
    `release` (the allocation), `release=LIST`, `unknown` (releases what does not exist), `must` (insists on what nobody offers):
-   one request each, told with its answer. `event` waits for the end of a request and tells of it; `quiet` tells how many events
+   one request each, told with its answer. `timed=LIST` is a new allocation for six seconds, with a warning three before the end;
+   `cancel=NAME` takes the request of that name back. `event` waits for the end of a request and tells of it; `quiet` tells how many events
    nobody has waited for. */
 
 #include <pmix.h>
@@ -17,11 +18,15 @@
 
 #define DVM_IS_READY (-195)
 #define ERR_DVM_MOD (-196)
+#define ALLOC_TIMEOUT_WARNING (-194)
+#define ALLOC_WARN_TIMEOUT "pmix.alloc.wtmo"
+#define ALLOC_REQ_CANCEL 5
 
 static struct event {
     pmix_status_t code, cause;
     char alloc[64], request[64];
     bool is_explained;
+    uint32_t left;
 } heard[16];
 static int came, taken;
 
@@ -50,6 +55,8 @@ static void resized(size_t id, pmix_status_t status, const pmix_proc_t *source, 
             copy(event->request, &info[i]);
         if (PMIX_CHECK_KEY(&info[i], PMIX_JOB_TERM_STATUS) && info[i].value.type == PMIX_STATUS)
             event->cause = info[i].value.data.status;
+        if (PMIX_CHECK_KEY(&info[i], PMIX_TIME_REMAINING) && info[i].value.type == PMIX_UINT32)
+            event->left = info[i].value.data.uint32;
         if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_TEXT_MESSAGE))
             event->is_explained = true;
     }
@@ -64,7 +71,7 @@ static void anything(size_t id, pmix_status_t status, const pmix_proc_t *source,
                      pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *data)
 {
     (void)id, (void)source, (void)info, (void)ninfo, (void)results, (void)nresults;
-    if (status == DVM_IS_READY || status == ERR_DVM_MOD)
+    if (status == DVM_IS_READY || status == ERR_DVM_MOD || status == ALLOC_TIMEOUT_WARNING)
         printf("the handler of everything heard %d\n", status);
     if (done)
         done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
@@ -115,6 +122,8 @@ static void wait_for_event(void)
     pthread_mutex_unlock(&lock);
     if (event.code == DVM_IS_READY)
         printf("ready %s %s\n", event.alloc, event.request);
+    else if (event.code == ALLOC_TIMEOUT_WARNING)
+        printf("warned %s %s %u\n", event.alloc, event.request, event.left);
     else
         printf("failed %d %s %s %s\n", event.cause, event.alloc, event.request,
                event.is_explained ? "explained" : "without a word");
@@ -142,6 +151,19 @@ static void take(char *step)
         PMIX_INFO_LOAD(&info[0], PMIX_ALLOC_NODE_LIST, list, PMIX_STRING);
         PMIX_INFO_LOAD(&info[1], PMIX_ALLOC_REQ_ID, "mine", PMIX_STRING);
         ask(step, PMIX_ALLOC_NEW, info, 2);
+    }
+    if (!strcmp(step, "timed")) {
+        uint32_t limit = 6, warn = 3;
+        pmix_info_t timed[4];
+        PMIX_INFO_LOAD(&timed[0], PMIX_ALLOC_NODE_LIST, list, PMIX_STRING);
+        PMIX_INFO_LOAD(&timed[1], PMIX_ALLOC_REQ_ID, "mine", PMIX_STRING);
+        PMIX_INFO_LOAD(&timed[2], PMIX_ALLOC_TIME, &limit, PMIX_UINT32);
+        PMIX_INFO_LOAD(&timed[3], ALLOC_WARN_TIMEOUT, &warn, PMIX_UINT32);
+        ask(step, PMIX_ALLOC_NEW, timed, 4);
+    }
+    if (!strcmp(step, "cancel")) {
+        PMIX_INFO_LOAD(&info[0], PMIX_ALLOC_REQ_ID, list, PMIX_STRING);
+        ask(step, ALLOC_REQ_CANCEL, info, 1);
     }
     if (!strcmp(step, "count")) {
         uint64_t count = strtoul(list, NULL, 10);
@@ -185,11 +207,11 @@ int main(int argc, char **argv)
     bool is_tool = argc > 1 && !strcmp(argv[1], "tool");
     bool is_deaf = argc > 1 && !strcmp(argv[1], "deaf");
     check("init", is_tool ? PMIx_tool_init(&me, NULL, 0) : PMIx_Init(&me, NULL, 0));
-    pmix_status_t codes[] = {DVM_IS_READY, ERR_DVM_MOD};
+    pmix_status_t codes[] = {DVM_IS_READY, ERR_DVM_MOD, ALLOC_TIMEOUT_WARNING};
     if (is_deaf)
         PMIx_Register_event_handler(NULL, 0, NULL, 0, anything, registered, NULL);
     else
-        PMIx_Register_event_handler(codes, 2, NULL, 0, resized, registered, NULL);
+        PMIx_Register_event_handler(codes, 3, NULL, 0, resized, registered, NULL);
     pthread_mutex_lock(&lock);
     while (!is_registered)
         pthread_cond_wait(&changed, &lock);

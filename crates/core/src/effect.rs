@@ -11,7 +11,9 @@ use ferrite_types::{
     PictureFormat, ProcId, ProcState, Rank, Timestamp,
 };
 use ferrite_wire::control::Reply;
-use ferrite_wire::{CollectiveResult, Contact, Found, Frame, LaunchOrder, ProcFailure, Resize, Stream, Ticket};
+use ferrite_wire::{
+    CollectiveResult, Contact, Found, Frame, LaunchOrder, ProcFailure, Resize, Stream, Ticket, TimeWarning,
+};
 
 use crate::input::{PmixToken, RequestId};
 use crate::timer::Timer;
@@ -171,6 +173,13 @@ pub enum Effect {
         /// Done, or failed.
         resize: Box<Resize>,
     },
+    /// The session that a request made is about to end: for a tool that takes PMIx events.
+    TimeWarning {
+        /// The request.
+        request: RequestId,
+        /// Which session, and when.
+        warning: Box<TimeWarning>,
+    },
     /// These nodes have left the DVM: offer them back to each resource manager. Answered by `ReleaseOffered`.
     OfferRelease {
         /// For the answer.
@@ -278,6 +287,13 @@ pub enum PmixEffect {
         proc: ProcId,
         /// Done, or failed.
         resize: Box<Resize>,
+    },
+    /// A session is about to end, for the local process alone that asked to be told (`PMIX_ALLOC_TIMEOUT_WARNING`).
+    TimeWarning {
+        /// Who asked.
+        proc: ProcId,
+        /// Which session, and when.
+        warning: Box<TimeWarning>,
     },
     /// The same for [`crate::PmixCall::Spawn`].
     SpawnReply {

@@ -4,11 +4,13 @@
 pub(crate) const PMIX_ERR_BAD_PARAM: i32 = -27;
 /// A key that is published already.
 pub(crate) const PMIX_ERR_DUPLICATE_KEY: i32 = -53;
+/// It can be done in general, and not here and now.
+pub(crate) const PMIX_ERR_INVALID_OPERATION: i32 = -158;
 /// The job was ended by an abort.
 pub(crate) const PMIX_ERR_JOB_ABORTED: i32 = -182;
 /// The job was ended by a signal.
 pub(crate) const PMIX_ERR_JOB_ABORTED_BY_SIG: i32 = -184;
-/// The job was ended before it began.
+/// The job, or the request, was ended before it began.
 pub(crate) const PMIX_ERR_JOB_CANCELED: i32 = -180;
 /// A process, or a daemon, could not be started.
 pub(crate) const PMIX_ERR_JOB_FAILED_TO_LAUNCH: i32 = -181;

@@ -168,6 +168,57 @@ fn a_session_with_a_time_limit_warns_and_ends_and_may_be_extended() {
     assert_eq!(up(&mut dvm, 5), ["n0"]);
 }
 
+/// What a process, or a tool, has heard of the end of its session.
+fn warnings(dvm: &Cluster) -> Vec<(u32, u32)> {
+    let event = |(_, effect): &(DaemonRank, PmixEffect)| match effect {
+        PmixEffect::TimeWarning { proc, warning } => {
+            assert_eq!((*proc, warning.alloc_id.as_str()), (common::proc(0), "a1"));
+            Some((warning.session, warning.seconds_left))
+        }
+        _ => None,
+    };
+    dvm.pmix.iter().filter_map(event).collect()
+}
+
+#[test]
+fn the_process_that_asked_for_a_warning_gets_it_once_for_each_end_and_nobody_else_does() {
+    let mut dvm = dvm(1);
+    dvm.submit(1, Submission::of(job("owner", 2)));
+    let terms = SessionTerms { time_limit_s: Some(5), warn_s: Some(3), ..SessionTerms::default() };
+    asked_by_a_process(&mut dvm, "m0", terms);
+    let (before, _) = (sessions(&mut dvm, 2), assert_eq!(warnings(&dvm), []));
+    assert_eq!((before[0].warns_s, before[0].warned), (Some(3), false));
+    dvm.fire(0, Timer::Session(1));
+    assert_eq!(warnings(&dvm), [(1, 3)], "two seconds have passed");
+    assert!(sessions(&mut dvm, 3)[0].warned);
+    control(&mut dvm, 4, SessionChoice::Id(1), SessionDirective::Extend { seconds: 4 });
+    assert!(!sessions(&mut dvm, 5)[0].warned, "that end is not near");
+    dvm.fire(0, Timer::Session(1));
+    dvm.fire(0, Timer::Session(1));
+    assert_eq!(warnings(&dvm), [(1, 3), (1, 3)]);
+    dvm.fire(0, Timer::Session(1));
+    dvm.fire(0, Timer::Session(1));
+    assert_eq!(up(&mut dvm, 6), ["n0"], "it has ended");
+    assert_eq!(warnings(&dvm).len(), 2);
+    assert_eq!(dvm.warned, [], "no client has asked");
+}
+
+#[test]
+fn a_tool_is_warned_by_its_request_and_a_warning_that_is_due_at_once_comes_at_once() {
+    let mut dvm = dvm(1);
+    let terms = SessionTerms { time_limit_s: Some(4), warn_s: Some(60), ..SessionTerms::default() };
+    let grow = GrowRequest { wait: false, req_id: Some("mine".to_owned()), ..request(&["m0"], terms) };
+    dvm.ask(1, Request::Resize(Box::new(ResizeRequest::Grow(grow))));
+    dvm.fire(0, Timer::Session(1));
+    let [(request, warning)] = &dvm.warned[..] else { panic!("{:?}", dvm.warned) };
+    assert_eq!((request.0, warning.req_id.as_deref(), warning.seconds_left), (1, Some("mine"), 2));
+    dvm.input(DaemonRank::HEAD, Input::ClientGone(ferrite_core::RequestId(1)));
+    dvm.run();
+    control(&mut dvm, 2, SessionChoice::Id(1), SessionDirective::Extend { seconds: 60 });
+    dvm.fire(0, Timer::Session(1));
+    assert_eq!(dvm.warned.len(), 1, "it is gone");
+}
+
 /// A process of job 1 on n0 asks for a node.
 fn asked_by_a_process(dvm: &mut Cluster, name: &str, terms: SessionTerms) {
     let request = GrowRequest { wait: false, ..request(&[name], SessionTerms { reserve: true, ..terms }) };

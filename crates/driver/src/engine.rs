@@ -342,6 +342,7 @@ impl Engine {
             Effect::WithdrawRequest { extension } => self.extensions.withdraw(extension),
             Effect::EndAllocation { job } => self.extensions.end(job),
             Effect::Resized { request, resize } => self.pmix.resized(request, &resize),
+            Effect::TimeWarning { request, warning } => self.pmix.warned(request, &warning),
             Effect::CleanJob(job) => self.processes.clean_job(job),
             Effect::Exit { code } => self.exit = Some(if code == 0 { u8::from(self.picture_lost) } else { code }),
         }

@@ -1,4 +1,4 @@
-//! What later releases add to 4.2, whose header the bindings are made from, and what a server here uses of it: session control. By hand,
+//! What later releases add to 4.2, whose header the bindings are made from, and what a server here uses of it: session control and allocation requests. By hand,
 //! from the PMIx standard and the public header; the keys are texts, so that a client may pass those that its own release does not
 //! define yet. (The `PMIx_Session_control` of 5.0 only says that it is not supported; that of 6.0 and later comes here.)
 
@@ -16,6 +16,39 @@ pub type SessionControlFn = unsafe extern "C" fn(
     cbfunc: pmix_info_cbfunc_t,
     cbdata: *mut c_void,
 ) -> pmix_status_t;
+
+/// (number) Warn the requester so many seconds before the allocation's time is up.
+pub const PMIX_ALLOC_WARN_TIMEOUT: &CStr = c"pmix.alloc.wtmo";
+/// (bool) The nodes are for everybody, not for the requester alone.
+pub const PMIX_ALLOC_SHARE: &CStr = c"pmix.alloc.share";
+/// (bool) The allocation does not end with the one in which it was asked for.
+pub const PMIX_ALLOC_CHILD_SEP: &CStr = c"pmix.alloc.sep";
+/// (`PMIX_ALLOC_INHERIT`) What becomes of it when its owner ends.
+pub const PMIX_ALLOC_INHERITANCE: &CStr = c"pmix.alloc.inhrt";
+/// (text) The namespace for which it is.
+pub const PMIX_ALLOC_TARGET: &CStr = c"pmix.alloc.tgt";
+/// (text) Nodes that are not wanted.
+pub const PMIX_ALLOC_EXCLUDE: &CStr = c"pmix.alloc.exclude";
+/// (text) For how long released nodes are lent only.
+pub const PMIX_ALLOC_LEND: &CStr = c"pmix.alloc.lend";
+/// (text) When it is to begin.
+pub const PMIX_ALLOC_BEGIN: &CStr = c"pmix.alloc.begin";
+/// (text) What has to be over before it begins.
+pub const PMIX_ALLOC_DEPENDENCY: &CStr = c"pmix.alloc.depend";
+/// (text) A resource block.
+pub const PMIX_ALLOC_RES_BLOCK: &CStr = c"pmix.alloc.blk";
+/// Directive: a request is withdrawn.
+pub const PMIX_ALLOC_REQ_CANCEL: u32 = 5;
+/// Type of a value: how an allocation is inherited.
+pub const PMIX_ALLOC_INHERIT: u32 = 75;
+/// It is released with its owner.
+pub const PMIX_ALLOC_INHERIT_NONE: i64 = 1;
+/// It is released with the last job that its owner has spawned.
+pub const PMIX_ALLOC_INHERIT_CHILD: i64 = 2;
+/// It is everybody's when its owner has ended.
+pub const PMIX_ALLOC_INHERIT_DEFAULT: i64 = 3;
+/// It is everybody's when the last job that its owner has spawned has ended.
+pub const PMIX_ALLOC_INHERIT_CHILD_DEFAULT: i64 = 4;
 
 /// (text) A name for the request.
 pub const PMIX_SESSION_CTRL_ID: &CStr = c"pmix.ssnctrl.id";

@@ -48,6 +48,8 @@ impl Status {
     pub const EVENT_JOB_END: Self = Self(sys::PMIX_EVENT_JOB_END);
     /// Event: the DVM has the size that was asked for. No release that is bound here has the name.
     pub const DVM_IS_READY: Self = Self(-195);
+    /// Event: the time of an allocation is nearly up. As [`Status::DVM_IS_READY`].
+    pub const ALLOC_TIMEOUT_WARNING: Self = Self(-194);
     /// Event: the DVM could not be given the size that was asked for. As [`Status::DVM_IS_READY`].
     pub const DVM_MOD: Self = Self(-196);
 

@@ -249,7 +249,7 @@ unsafe fn decode(raw: &sys::pmix_value_t, depth: usize) -> Value {
             sys::PMIX_INT32 => Value::I32(data.int32),
             sys::PMIX_INT64 => Value::I64(data.int64),
             sys::PMIX_UINT => Value::Uint(data.uint),
-            sys::PMIX_UINT8 => Value::U8(data.uint8),
+            sys::PMIX_UINT8 | sys::PMIX_ALLOC_INHERIT => Value::U8(data.uint8),
             sys::PMIX_UINT16 => Value::U16(data.uint16),
             sys::PMIX_UINT32 => Value::U32(data.uint32),
             sys::PMIX_UINT64 => Value::U64(data.uint64),

@@ -73,7 +73,9 @@ impl World {
             Effect::Trace(Transition::Job { job, to, .. }) => {
                 self.bill.job_state(self.queue.now(), job, to);
             }
-            Effect::Trace(Transition::Proc { .. } | Transition::Campaign { .. }) | Effect::Resized { .. } => {}
+            Effect::Trace(Transition::Proc { .. } | Transition::Campaign { .. })
+            | Effect::Resized { .. }
+            | Effect::TimeWarning { .. } => {}
             Effect::OfferRelease { campaign, back, .. } => self.offer_release(rank, campaign, &back),
             Effect::RequestNodes { extension, ask } => self.request_nodes(extension, *ask),
             Effect::WithdrawRequest { extension } => self.manager.withdraw(extension),
@@ -242,6 +244,7 @@ impl World {
             | PmixEffect::DataReply { .. }
             | PmixEffect::Notify { .. }
             | PmixEffect::ResizeEvent { .. }
+            | PmixEffect::TimeWarning { .. }
             | PmixEffect::Pmi1 { .. } => {}
         }
     }

@@ -434,6 +434,10 @@ pub struct SessionStatus {
     pub owner: Option<JobId>,
     /// Seconds until its time limit, if it has one.
     pub seconds_left: Option<u64>,
+    /// Seconds before its time limit at which a warning is given, if one was asked for.
+    pub warns_s: Option<u64>,
+    /// The warning was given.
+    pub warned: bool,
 }
 
 /// What a DVM has counted since it began.

@@ -27,8 +27,8 @@ pub use iof::{StdinDest, Stream};
 pub use launch::{LaunchOrder, ProcEnd, ProcFailure, StartError, StartErrorKind};
 pub use published::{Access, DataCall, DataRange, DataRequest, Found, Persistence};
 pub use resize::{
-    Activation, AddedHost, GrowRequest, Inheritance, Resize, ResizeOutcome, ResizeRequest, SessionTerms, ShrinkRequest,
-    SlotChange,
+    Activation, AddedHost, CancelRequest, GrowRequest, Inheritance, Resize, ResizeOutcome, ResizeRequest, SessionTerms,
+    ShrinkRequest, SlotChange, TimeWarning,
 };
 
 use ferrite_types::{DaemonRank, JobId, ProcId, Rank, RankSet};
@@ -107,6 +107,13 @@ pub enum Message {
         proc: ProcId,
         /// Done, or failed.
         resize: Box<Resize>,
+    },
+    /// Head to the daemon of the process that asked for a warning: a session is about to end.
+    TimeWarning {
+        /// Who asked.
+        proc: ProcId,
+        /// Which session, and when.
+        warning: Box<TimeWarning>,
     },
 
     // --- sessions
@@ -336,6 +343,7 @@ impl Message {
             Message::ResizeRequest { .. } => "resize-request",
             Message::ResizeReply { .. } => "resize-reply",
             Message::ResizeDone { .. } => "resize-done",
+            Message::TimeWarning { .. } => "time-warning",
             Message::SessionRequest { .. } => "session-request",
             Message::SessionReply { .. } => "session-reply",
             Message::Launch(_) => "launch",

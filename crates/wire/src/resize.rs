@@ -97,13 +97,24 @@ pub struct ShrinkRequest {
     pub wait: bool,
 }
 
-/// One of the two.
+/// A request that is not wanted any more. What has not begun is withdrawn; what has begun goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CancelRequest {
+    /// The allocation that was to come of it.
+    pub alloc_id: Option<String>,
+    /// The requester's own name for it; with an allocation, both have to fit.
+    pub req_id: Option<String>,
+}
+
+/// One of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ResizeRequest {
     /// More.
     Grow(GrowRequest),
     /// Fewer.
     Shrink(ShrinkRequest),
+    /// Not what was asked for.
+    Cancel(CancelRequest),
 }
 
 /// What has become of a request.
@@ -119,6 +130,19 @@ pub struct Resize {
     pub nodes: Vec<String>,
     /// How far it has come.
     pub outcome: ResizeOutcome,
+}
+
+/// A session with a time limit is about to end (`PMIX_ALLOC_TIMEOUT_WARNING`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimeWarning {
+    /// Its allocation.
+    pub alloc_id: String,
+    /// The requester's own name for it.
+    pub req_id: Option<String>,
+    /// Its number.
+    pub session: u32,
+    /// What is left of its time, rounded up.
+    pub seconds_left: u32,
 }
 
 /// See [`Resize`].

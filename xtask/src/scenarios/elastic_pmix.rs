@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 
-use super::context::{Context, Expect};
+use super::context::{Context, Expect, finish};
 use super::dvm::stop_dvm;
 use super::{Scenario, scenarios};
 use crate::programs::pmix_program;
@@ -20,6 +20,9 @@ pub(super) fn all() -> Vec<Scenario> {
         a_refused_or_needless_request_makes_no_event,
         a_tool_of_pmix_grows_the_dvm_and_gives_the_nodes_back,
         an_event_for_the_requester_does_not_reach_handlers_of_everything,
+        a_process_is_warned_before_the_time_of_its_allocation_is_up,
+        a_tool_is_warned_before_the_time_of_its_allocation_is_up,
+        a_request_that_has_not_begun_is_taken_back,
         events_without_a_name_in_pmix_are_sent_only_on_demand,
     ]
 }
@@ -147,6 +150,59 @@ fn an_event_for_the_requester_does_not_reach_handlers_of_everything(c: &Context)
         let expected = ["new accepted a1 mine", "requester unheard 0", "new accepted a2 mine", "requester unheard 0"];
         ensure!(lines == expected, "it says {lines:?}");
         c.wait_for(4, "prted")
+    })
+}
+
+fn a_process_is_warned_before_the_time_of_its_allocation_is_up(c: &Context) -> Result<()> {
+    in_dvm(c, EVENTS, || {
+        let job = c.tool("prun", "-n 2 --host n1:2")?.program(&pmix_program("elastic")?)?;
+        let job = job.words(["timed=n2", "event", "event", "quiet", "quiet"])?.start()?;
+        let list = || c.tool("pdvm", "session list")?.run()?.code(0);
+        c.until("the warning is announced", Duration::from_secs(5), || Ok(list()?.stdout.contains("3.0 s before")))?;
+        c.until("the warning is given", Duration::from_secs(8), || Ok(list()?.stdout.contains("done")))?;
+        let lines = said(finish(job)?)?;
+        let expected = [
+            "timed accepted a1 mine",
+            "ready a1 mine",
+            "warned a1 mine 3",
+            "requester unheard 0",
+            "requester unheard 0",
+            "bystander unheard 0",
+        ];
+        ensure!(lines == expected, "it says {lines:?}");
+        c.wait_for(2, "prted")
+    })
+}
+
+fn a_tool_is_warned_before_the_time_of_its_allocation_is_up(c: &Context) -> Result<()> {
+    let tool = pmix_program("elastic")?;
+    in_dvm(c, EVENTS, || {
+        let steps = ["tool", "timed=n2", "event", "event", "quiet"];
+        let lines = said(runner::run(c.bed().command(0, &tool)?.args(steps), Duration::from_secs(60))?)?;
+        let expected = ["timed accepted a1 mine", "ready a1 mine", "warned a1 mine 3", "requester unheard 0"];
+        ensure!(lines == expected, "it says {lines:?}");
+        c.wait_for(2, "prted")
+    })
+}
+
+/// One that waits behind another; what has begun goes on.
+fn a_request_that_has_not_begun_is_taken_back(c: &Context) -> Result<()> {
+    in_dvm(c, &format!("{EVENTS} --prtemca ferrite_launch_timeout 3"), || {
+        c.bed().link(2, false)?;
+        let lines = elastic(c, "-n 1", "new=n2 extend=n2 cancel=more event cancel=mine cancel=nothing event quiet")?;
+        let expected = [
+            "new accepted a1 mine",
+            "extend accepted a1 more",
+            "cancel accepted a1 more",
+            "failed -180 a1 more explained",
+            "cancel refused -158",
+            "cancel refused -46",
+            "failed -24 a1 mine explained",
+            "requester unheard 0",
+        ];
+        c.bed().link(2, true)?;
+        ensure!(lines == expected, "it says {lines:?}");
+        Ok(())
     })
 }
 

@@ -26,6 +26,10 @@ pub(super) fn all() -> Vec<Scenario> {
         all.push(Scenario::new(name, move |c| speak(c, mpi, 2, Some(wheel()?))));
         let name = format!("a spawn without room is refused and the parents go on, {}", mpi.name());
         all.push(Scenario::new(name, move |c| refused(c, mpi)));
+        let name = format!("a connected parent ends with the first failure of what it has spawned, {}", mpi.name());
+        all.push(Scenario::new(name, move |c| shared_fate(c, mpi)));
+        let name = format!("a parent that has disconnected goes on after such a failure, {}", mpi.name());
+        all.push(Scenario::new(name, move |c| parted(c, mpi)));
         let name = format!("two jobs of a DVM meet by a published name without a spawn, {}", mpi.name());
         all.push(Scenario::new(name, move |c| meet(c, mpi)));
     }
@@ -80,6 +84,28 @@ fn refused(c: &Context, mpi: Mpi) -> Result<()> {
     // One parent: Open MPI 4 tells only the one that has asked, and the others wait for ever.
     let outcome = c.everywhere(1, "-n 1")?.program(&program)?.words(["4", "errors"])?.run()?.code(0)?;
     outcome.lines(&["parent 0 of 1 was refused".to_owned()])?.complains_about(&["slots"])?;
+    Ok(())
+}
+
+/// One message, which names the first cause.
+fn shared_fate(c: &Context, mpi: Mpi) -> Result<()> {
+    need(mpi)?;
+    let program = mpi_program("kin", mpi)?;
+    let outcome = c.everywhere(1, "-n 2")?.program(&program)?.words(["fail"])?.run()?.code(7)?;
+    let outcome =
+        outcome.complains_about(&["rank 1 of job 2", "code 7", "Job 1, which is connected with it, ends as well"])?;
+    let told = outcome.stderr.matches("Process rank").count();
+    ensure!(told == 1, "{told} failures are told of\n    {}", outcome.tail());
+    ensure!(outcome.elapsed < Duration::from_secs(15), "it took {:?}", outcome.elapsed);
+    c.wait_for(0, "kin")
+}
+
+fn parted(c: &Context, mpi: Mpi) -> Result<()> {
+    need(mpi)?;
+    let program = mpi_program("kin", mpi)?;
+    let outcome = c.everywhere(1, "-n 2")?.program(&program)?.words(["part"])?.run()?.code(7)?;
+    let lines = [0, 1].map(|rank| format!("parent {rank} goes on"));
+    outcome.lines(&lines)?.complains_about(&["rank 1 of job 2", "Job 1, which has spawned it, goes on"])?;
     Ok(())
 }
 

@@ -310,6 +310,8 @@ pub(crate) struct Session {
     parent: Option<u32>,
     owner_job: Option<u32>,
     time_left_s: Option<u64>,
+    warns_s: Option<u64>,
+    warned: bool,
 }
 
 impl Session {
@@ -325,6 +327,8 @@ impl Session {
             parent: session.parent,
             owner_job: session.owner.map(|job| job.0),
             time_left_s: session.seconds_left,
+            warns_s: session.warns_s,
+            warned: session.warned,
         }
     }
 }

@@ -14,7 +14,7 @@ use super::text::plain;
 pub(super) fn answer(dvm: Dvm, request: ResizeRequest, json: bool) -> Result<String, Failure> {
     let change = match &request {
         ResizeRequest::Grow(_) => CampaignKind::Grow,
-        ResizeRequest::Shrink(_) => CampaignKind::Shrink,
+        ResizeRequest::Shrink(_) | ResizeRequest::Cancel(_) => CampaignKind::Shrink,
     };
     let reserves = matches!(&request, ResizeRequest::Grow(grow) if grow.terms.reserve);
     let mut dvm = Patient::of(dvm)?;

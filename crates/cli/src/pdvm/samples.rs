@@ -114,6 +114,8 @@ pub(super) fn sessions() -> Vec<SessionStatus> {
         parent: Some(1),
         owner: Some(JobId(40)),
         seconds_left: Some(3_900),
+        warns_s: Some(600),
+        warned: false,
     };
     let bare = SessionStatus {
         session: 3,
@@ -126,6 +128,8 @@ pub(super) fn sessions() -> Vec<SessionStatus> {
         parent: None,
         owner: None,
         seconds_left: None,
+        warns_s: None,
+        warned: false,
     };
     vec![full, bare]
 }

@@ -30,6 +30,7 @@ fn render(sessions: &[SessionStatus]) -> String {
         ("RESERVED", Side::Left),
         ("PAUSED", Side::Left),
         ("ENDS IN", Side::Right),
+        ("WARNS", Side::Left),
         ("PARENT", Side::Right),
         ("OWNER", Side::Left),
         ("JOBS", Side::Left),
@@ -50,11 +51,22 @@ fn row(session: &SessionStatus) -> Vec<String> {
         yes(session.reserved),
         yes(session.paused),
         or_none(session.seconds_left.map(|seconds| duration(seconds.saturating_mul(1_000_000)))),
+        or_none(warning(session)),
         or_none(session.parent),
         or_none(session.owner.map(|job| format!("job {job}"))),
         list(session.jobs.iter().map(ToString::to_string).collect()),
         list(session.nodes.iter().map(|node| plain(node)).collect()),
     ]
+}
+
+/// When its requester is warned, or that this has happened.
+fn warning(session: &SessionStatus) -> Option<String> {
+    let before = session.warns_s?;
+    Some(if session.warned {
+        "done".to_owned()
+    } else {
+        format!("{} before", duration(before.saturating_mul(1_000_000)))
+    })
 }
 
 /// What a session is to do.

@@ -155,7 +155,10 @@ pub(crate) fn usual(request: &Request) -> Reply {
         Request::Kill(_) | Request::Signal { .. } | Request::Session { .. } => Reply::Ordered,
         Request::Resize(request) => {
             let (ResizeRequest::Grow(ferrite_wire::GrowRequest { wait, .. })
-            | ResizeRequest::Shrink(ferrite_wire::ShrinkRequest { wait, .. })) = **request;
+            | ResizeRequest::Shrink(ferrite_wire::ShrinkRequest { wait, .. })) = **request
+            else {
+                panic!("pdvm does not ask for that");
+            };
             resized(if wait { ResizeOutcome::Done } else { ResizeOutcome::Begun })
         }
         Request::Submit(_) | Request::Terminate => Reply::Refused("pdvm never asks this".to_owned()),
@@ -213,6 +216,8 @@ fn session() -> SessionStatus {
         parent: None,
         owner: None,
         seconds_left: None,
+        warns_s: None,
+        warned: false,
     }
 }
 

@@ -132,6 +132,7 @@ impl Daemon {
             Message::Exit => self.on_exit_order(cx),
             Message::ResizeReply { id, resize } => self.on_resize_reply(id, resize, cx),
             Message::ResizeDone { proc, resize } => self.on_resize_done(proc, resize, cx),
+            Message::TimeWarning { proc, warning } => self.on_time_warning(proc, warning, cx),
             Message::SessionReply { id, result } => self.on_session_reply(id, result, cx),
             Message::Launch(order) => self.on_launch(*order, cx),
             Message::ProcsFailed { job, failed } => self.on_procs_failed(job, failed, cx),

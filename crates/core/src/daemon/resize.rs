@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ferrite_types::ProcId;
-use ferrite_wire::{Message, Resize, ResizeRequest};
+use ferrite_wire::{Message, Resize, ResizeRequest, TimeWarning};
 
 use super::Daemon;
 use crate::cx::Cx;
@@ -33,6 +33,12 @@ impl Daemon {
     pub(super) fn on_resize_done(&mut self, proc: ProcId, resize: Box<Resize>, cx: &mut Cx) {
         if self.proc(proc).is_some_and(|local| !local.state.has_ended()) {
             cx.effect(Effect::Pmix(PmixEffect::ResizeEvent { proc, resize }));
+        }
+    }
+
+    pub(super) fn on_time_warning(&mut self, proc: ProcId, warning: Box<TimeWarning>, cx: &mut Cx) {
+        if self.proc(proc).is_some_and(|local| !local.state.has_ended()) {
+            cx.effect(Effect::Pmix(PmixEffect::TimeWarning { proc, warning }));
         }
     }
 }

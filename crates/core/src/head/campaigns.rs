@@ -8,7 +8,7 @@ use ferrite_types::{
 };
 use ferrite_wire::control::{CampaignStatus, Reply, SessionChoice};
 use ferrite_wire::{
-    GrowRequest, Message, Resize, ResizeOutcome, ResizeRequest, SessionTerms, ShrinkRequest, SlotChange,
+    CancelRequest, GrowRequest, Message, Resize, ResizeOutcome, ResizeRequest, SessionTerms, ShrinkRequest, SlotChange,
 };
 
 use super::Head;
@@ -31,6 +31,8 @@ pub(super) struct Campaign {
     pub(super) alloc_id: String,
     pub(super) req_id: Option<String>,
     requester: Requester,
+    /// Somebody asked for it, who may be gone; it is not the end of a session.
+    pub(super) is_requested: bool,
     /// What it is about.
     pub(super) nodes: Vec<NodeId>,
     /// Grow: the slots that nodes are to have when it is true.
@@ -76,12 +78,21 @@ pub(super) enum Requester {
     Proc(ProcId, DaemonRank),
 }
 
+impl Requester {
+    /// True for the client with this request.
+    pub(super) fn is(self, request: RequestId) -> bool {
+        matches!(self, Requester::Waiting(own) | Requester::Answered(own) if own == request)
+    }
+}
+
 /// What a request comes to, before anything is done.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) kind: CampaignKind,
     pub(super) alloc_id: String,
     pub(super) req_id: Option<String>,
+    /// It is not the end of a session.
+    pub(super) is_requested: bool,
     /// Nodes that come or go; none = it is so already.
     pub(super) nodes: Vec<NodeId>,
     /// Grow: the slots that nodes are to have when it is true.
@@ -148,6 +159,7 @@ impl Head {
         let wait = match request {
             ResizeRequest::Grow(grow) => grow.wait,
             ResizeRequest::Shrink(shrink) => shrink.wait,
+            ResizeRequest::Cancel(cancel) => return self.on_cancel_request(id, cancel, cx),
         };
         let requester = if wait { Requester::Waiting(id) } else { Requester::Answered(id) };
         let (campaign, resize) = self.resize(request, requester, cx);
@@ -167,6 +179,9 @@ impl Head {
         request: &ResizeRequest,
         cx: &mut Cx,
     ) {
+        if let ResizeRequest::Cancel(cancel) = request {
+            return self.on_cancel_message(daemon, id, cancel, cx);
+        }
         let (campaign, resize) = self.resize(request, Requester::Proc(proc, daemon), cx);
         cx.send(daemon, Message::ResizeReply { id, resize: Box::new(resize) });
         campaign.into_iter().for_each(|campaign| self.proceed(campaign, cx));
@@ -199,11 +214,13 @@ impl Head {
                 }
                 plan
             }
+            ResizeRequest::Cancel(_) => unreachable!("it is no change of size"),
         };
         match plan {
             Err(Trouble { status, cause }) => {
                 let (ResizeRequest::Grow(GrowRequest { req_id, .. })
-                | ResizeRequest::Shrink(ShrinkRequest { req_id, .. })) = request;
+                | ResizeRequest::Shrink(ShrinkRequest { req_id, .. })
+                | ResizeRequest::Cancel(CancelRequest { req_id, .. })) = request;
                 let outcome = ResizeOutcome::Refused { status, cause };
                 let (alloc_id, req_id) = (String::new(), req_id.clone());
                 (None, Resize { alloc_id, req_id, session: None, nodes: Vec::new(), outcome })
@@ -235,7 +252,7 @@ impl Head {
             session => session,
         };
         if let Some(id) = session.filter(|_| changes) {
-            self.set_terms(id, terms, cx);
+            self.set_terms(id, terms, requester, cx);
         }
         let alloc_id = session.and_then(|id| self.sessions.get(id)).map(|session| session.alloc_id.clone());
         let alloc_id = alloc_id.unwrap_or_else(|| self.alloc_id_of(&members));
@@ -248,7 +265,7 @@ impl Head {
         if nodes.is_empty() {
             self.change_slots(&slots);
         }
-        Plan { kind: CampaignKind::Grow, alloc_id, req_id, nodes, slots }
+        Plan { kind: CampaignKind::Grow, alloc_id, req_id, is_requested: true, nodes, slots }
     }
 
     /// The session of a request, which is its requester's.
@@ -295,6 +312,7 @@ impl Head {
             alloc_id: plan.alloc_id,
             req_id: plan.req_id,
             requester,
+            is_requested: plan.is_requested,
             nodes: plan.nodes,
             slots: plan.slots,
             targets: BTreeMap::new(),
@@ -343,8 +361,8 @@ impl Head {
         self.counters.on_campaign(campaign.kind, failed);
         self.settle_grants(cx);
         self.tell_requester(&campaign, cx);
-        if let Some(Trouble { cause, .. }) = &campaign.failure {
-            self.abort_held(id, cause, cx);
+        if let Some(Trouble { status, cause }) = &campaign.failure {
+            self.abort_held(id, *status, cause, cx);
         }
         let mut next = Vec::new();
         for (other, waiting) in &mut self.campaigns.open {
@@ -384,10 +402,11 @@ impl Head {
     /// A requester is gone; what has begun for it goes on.
     pub(super) fn forget_requester(&mut self, request: RequestId) {
         for campaign in self.campaigns.open.values_mut() {
-            if matches!(campaign.requester, Requester::Waiting(r) | Requester::Answered(r) if r == request) {
+            if campaign.requester.is(request) {
                 campaign.requester = Requester::Nobody;
             }
         }
+        self.sessions.forget_requester(request);
     }
 
     pub(super) fn on_campaign_deadline(&mut self, id: CampaignId, cx: &mut Cx) {

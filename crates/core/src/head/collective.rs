@@ -58,6 +58,9 @@ impl Head {
         };
         self.collectives.rollups.cancel(key);
         self.collectives.decided.insert((key.kind, key.members.clone()), key.sequence);
+        if result.is_ok() {
+            self.connections.on_collective(key);
+        }
         cx.multicast(Dest::Many(self.reachable(&everyone)), Message::CollectiveDone { key: key.clone(), result });
     }
 

@@ -106,7 +106,7 @@ impl Head {
     /// The first failure decides: its message, its code; what is left of the job is killed.
     pub(super) fn fail_job(&mut self, id: JobId, state: JobState, code: u8, text: String, cx: &mut Cx) {
         if let Some(request) = self.jobs.get(&id).filter(|job| job.is_healthy()).and_then(|job| job.request) {
-            let more = self.who_goes_on(id).unwrap_or_default();
+            let more = self.who_ends_too(id).or_else(|| self.who_goes_on(id)).unwrap_or_default();
             cx.notice_to(request, format!("{text}{more}"));
         }
         self.end_job(id, state, code, text, cx);
@@ -137,6 +137,7 @@ impl Head {
             }
         }
         self.fail_in_tree(id, state, code, cx);
+        self.fail_connected(id, code, cx);
         self.check_terminated(id, cx);
     }
 

@@ -12,7 +12,7 @@ use super::campaigns::{Requester, Trouble};
 use super::{Head, Job};
 use crate::Timer;
 use crate::cx::Cx;
-use crate::pmix_status::PMIX_ERR_NOT_FOUND;
+use crate::pmix_status::{PMIX_ERR_JOB_CANCELED, PMIX_ERR_NOT_FOUND};
 
 /// Where a job is parked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,11 +133,13 @@ impl Head {
         self.serve_queue(cx);
     }
 
-    /// A grow has failed: whoever waited for what it was to bring was never launched. Others go on waiting for theirs.
-    pub(super) fn abort_held(&mut self, campaign: CampaignId, cause: &str, cx: &mut Cx) {
+    /// A grow has failed: whoever waited for what it was to bring was never launched. Others go on waiting for theirs. One that was
+    /// cancelled has not failed: only the job that it was for goes with it.
+    pub(super) fn abort_held(&mut self, campaign: CampaignId, status: i32, cause: &str, cx: &mut Cx) {
+        let failed = status != PMIX_ERR_JOB_CANCELED;
         let waits = |job: &&Job| {
             let held = matches!(&job.held, Some(Hold::Map(campaigns)) if campaigns.contains(&campaign));
-            held || (job.grows == Some(campaign) && !job.launched)
+            (failed && held) || (job.grows == Some(campaign) && !job.launched)
         };
         let aborted: Vec<JobId> = self.jobs.values().filter(waits).map(|job| job.id).collect();
         for id in aborted {

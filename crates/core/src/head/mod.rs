@@ -4,7 +4,9 @@
 mod allocations;
 mod bringup;
 mod campaigns;
+mod cancel;
 mod collective;
+mod connections;
 mod exit;
 mod extensions;
 mod failures;
@@ -22,6 +24,7 @@ mod placement;
 mod policy;
 mod published;
 mod requests;
+mod session_time;
 mod sessions;
 mod shrink;
 mod spawn;
@@ -60,6 +63,7 @@ pub struct Head {
     given_back: BTreeSet<NodeId>,
     campaigns: campaigns::Campaigns,
     extensions: extensions::Extensions,
+    connections: connections::Connections,
     sessions: sessions::Sessions,
     /// The first grow campaign.
     bringup: BringUp,
@@ -100,6 +104,7 @@ impl Head {
             given_back: BTreeSet::new(),
             campaigns: campaigns::Campaigns::default(),
             extensions: extensions::Extensions::default(),
+            connections: connections::Connections::default(),
             sessions: sessions::Sessions::default(),
             params,
             local: local.clone(),
@@ -265,6 +270,7 @@ impl Head {
             | Message::Shrink { .. }
             | Message::ResizeReply { .. }
             | Message::ResizeDone { .. }
+            | Message::TimeWarning { .. }
             | Message::SessionReply { .. }
             | Message::Exit
             | Message::Launch(_)

@@ -4,16 +4,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_types::{CampaignKind, DaemonRank, Duration, JobId, JobState, NodeId, NodeRecord, Timestamp};
+use ferrite_types::{CampaignKind, DaemonRank, JobId, JobState, NodeId, NodeRecord, Timestamp};
 use ferrite_wire::control::{Reply, SessionChoice, SessionDirective, SessionOrder, SessionStatus};
 use ferrite_wire::{Dest, Inheritance, Message, SessionTerms};
 
 use super::campaigns::{Plan, Requester, Trouble};
 use super::exit::INTERRUPTED;
+use super::session_time::SessionTime;
 use super::{Head, Job};
-use crate::Timer;
 use crate::cx::Cx;
-use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_NOT_FOUND};
+use crate::pmix_status::{PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_NOT_FOUND};
+use crate::{RequestId, Timer};
 
 const SIGCONT: i32 = 18;
 const SIGSTOP: i32 = 19;
@@ -40,10 +41,7 @@ pub(super) struct Session {
     owner: Option<JobId>,
     inheritance: Inheritance,
     paused: bool,
-    /// When it ends, if it has a limit.
-    until: Option<Timestamp>,
-    /// How long before that its jobs are warned.
-    warn: Option<Duration>,
+    pub(super) time: SessionTime,
 }
 
 impl Sessions {
@@ -59,8 +57,7 @@ impl Sessions {
             owner,
             inheritance: Inheritance::Default,
             paused: false,
-            until: None,
-            warn: None,
+            time: SessionTime::default(),
         };
         self.known.insert(self.last, session);
         self.last
@@ -68,6 +65,15 @@ impl Sessions {
 
     pub(super) fn get(&self, id: u32) -> Option<&Session> {
         self.known.get(&id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: u32) -> Option<&mut Session> {
+        self.known.get_mut(&id)
+    }
+
+    /// A client will not hear of anything any more.
+    pub(super) fn forget_requester(&mut self, request: RequestId) {
+        self.known.values_mut().for_each(|session| session.time.forget_requester(request));
     }
 
     /// By the allocation's id.
@@ -142,56 +148,14 @@ impl Head {
     }
 
     /// What the requester wants of its session beyond nodes.
-    pub(super) fn set_terms(&mut self, id: u32, terms: &SessionTerms, cx: &mut Cx) {
+    pub(super) fn set_terms(&mut self, id: u32, terms: &SessionTerms, requester: Requester, cx: &mut Cx) {
         let Some(session) = self.sessions.known.get_mut(&id) else { return };
         session.reserved |= terms.reserve;
         session.inheritance = terms.inheritance.unwrap_or(session.inheritance);
         if terms.separate {
             session.parent = None;
         }
-        if let Some(seconds) = terms.warn_s {
-            session.warn = Some(Duration::from_secs(seconds.into()));
-        }
-        if let Some(seconds) = terms.time_limit_s {
-            session.until = Some(cx.now + Duration::from_secs(seconds.into()));
-        }
-        self.watch_session(id, cx);
-    }
-
-    /// Sets the timer for the next thing that time brings to a session.
-    fn watch_session(&self, id: u32, cx: &mut Cx) {
-        let Some(session) = self.sessions.known.get(&id) else { return };
-        match session.until {
-            None => cx.cancel_timer(Timer::Session(id)),
-            Some(until) => {
-                let warning = session.warn.map(|before| Timestamp(until.0.saturating_sub(before.0)));
-                cx.set_timer(Timer::Session(id), warning.filter(|at| *at > cx.now).unwrap_or(until));
-            }
-        }
-    }
-
-    pub(super) fn on_session_timer(&mut self, id: u32, cx: &mut Cx) {
-        let Some(session) = self.sessions.known.get_mut(&id) else { return };
-        let Some(until) = session.until else { return };
-        let alloc_id = session.alloc_id.clone();
-        if until > cx.now {
-            session.warn = None;
-            let seconds = (until - cx.now).as_micros().div_ceil(1_000_000);
-            self.tell_session(id, &format!("Session {id} (allocation {alloc_id}) ends in {seconds} seconds."), cx);
-            return self.watch_session(id, cx);
-        }
-        self.end_session(
-            id,
-            &format!("The time limit of session {id} (allocation {alloc_id}) has been reached."),
-            true,
-            cx,
-        );
-    }
-
-    fn tell_session(&self, id: u32, text: &str, cx: &mut Cx) {
-        for request in self.jobs.values().filter(|job| job.session == id).filter_map(|job| job.request) {
-            cx.notice_to(request, text.to_owned());
-        }
+        self.set_session_time(id, terms, requester, cx);
     }
 
     fn jobs_in(&self, id: u32) -> Vec<JobId> {
@@ -199,7 +163,7 @@ impl Head {
     }
 
     /// Ends a session, its jobs and the sessions that hang on it; its nodes leave the DVM, or stay for everybody.
-    fn end_session(&mut self, id: u32, why: &str, give_back: bool, cx: &mut Cx) {
+    pub(super) fn end_session(&mut self, id: u32, why: &str, give_back: bool, cx: &mut Cx) {
         let children = self.sessions.known.iter().filter(|(_, child)| child.parent == Some(id));
         for child in children.map(|(child, _)| *child).collect::<Vec<_>>() {
             self.end_session(child, why, give_back, cx);
@@ -216,6 +180,7 @@ impl Head {
                 kind: CampaignKind::Shrink,
                 alloc_id: session.alloc_id,
                 req_id: session.req_id,
+                is_requested: false,
                 nodes,
                 slots: Vec::new(),
             };
@@ -334,14 +299,7 @@ impl Head {
             SessionDirective::Terminate => {
                 self.end_session(id, &format!("Session {id} was ended by request."), true, cx);
             }
-            SessionDirective::Extend { seconds } => {
-                let Some(session) = self.sessions.known.get_mut(&id) else { return Ok(()) };
-                let Some(until) = &mut session.until else {
-                    return Err(Trouble::new(PMIX_ERR_BAD_PARAM, format!("Session {id} has no time limit.")));
-                };
-                *until = *until + Duration::from_secs((*seconds).into());
-                self.watch_session(id, cx);
-            }
+            SessionDirective::Extend { seconds } => self.extend_session(id, *seconds, cx)?,
             SessionDirective::Separate => {
                 if let Some(session) = self.sessions.known.get_mut(&id) {
                     (session.parent, session.owner) = (None, None);
@@ -379,7 +337,6 @@ impl Head {
 
     pub(super) fn session_statuses(&self, now: Timestamp) -> Vec<SessionStatus> {
         let nodes = |ids: &BTreeSet<NodeId>| self.names(&ids.iter().copied().collect::<Vec<_>>());
-        let left = |until: Timestamp| Timestamp(until.0.saturating_sub(now.0)).0 / 1_000_000;
         let all = self.sessions.known.iter().map(|(id, session)| SessionStatus {
             session: *id,
             alloc_id: session.alloc_id.clone(),
@@ -390,7 +347,9 @@ impl Head {
             paused: session.paused,
             parent: session.parent,
             owner: session.owner,
-            seconds_left: session.until.map(left),
+            seconds_left: session.time.seconds_left(now),
+            warns_s: session.time.warns_s(),
+            warned: session.time.is_warned(),
         });
         all.collect()
     }

@@ -61,7 +61,8 @@ impl Head {
             None => self.record(*node).daemon.is_some(),
         });
         let alloc_id = named.unwrap_or_else(|| self.alloc_id_of(&nodes));
-        Ok(Plan { kind: CampaignKind::Shrink, alloc_id, req_id: request.req_id.clone(), nodes, slots: Vec::new() })
+        let (kind, req_id) = (CampaignKind::Shrink, request.req_id.clone());
+        Ok(Plan { kind, alloc_id, req_id, is_requested: true, nodes, slots: Vec::new() })
     }
 
     /// True for a record that was kept of a node which does not belong to the DVM and is not on its way into it.

@@ -1,7 +1,7 @@
 //! Jobs that processes of other jobs have spawned. All that descend from one submission are a *spawn tree*: they share its
 //! submitter, who gets their output and hears of their failures, and whose reply comes when the last of them is over, with
 //! the exit code of the first failure among them. A job that fails or is killed takes along those that it has spawned; one that
-//! ends well does not. It never starts a process: a spawned job walks through the states like any other.
+//! ends well does not. (Whom it is connected with, it takes along in any case: `connections.rs`.) It never starts a process: a spawned job walks through the states like any other.
 
 use std::collections::BTreeMap;
 

@@ -215,6 +215,7 @@ impl Head {
             cx.effect(Effect::CloseFile(file));
         }
         self.collectives.forget(id);
+        self.connections.forget(id);
         self.purge_job(id, cx);
         self.release_slots(&job, cx);
         if job.launched {

@@ -60,6 +60,8 @@ pub struct Cluster {
     pub ended_jobs: Vec<String>,
     /// Ends of requests that were answered at their beginning.
     pub resized: Vec<(RequestId, ferrite_wire::Resize)>,
+    /// Warnings for requests whose sessions are about to end.
+    pub warned: Vec<(RequestId, ferrite_wire::TimeWarning)>,
     /// Programs that cannot be started.
     pub missing: BTreeSet<String>,
     pub signals: Vec<(ProcId, i32)>,
@@ -169,6 +171,7 @@ impl Cluster {
             withdrawn: Vec::new(),
             ended_jobs: Vec::new(),
             resized: Vec::new(),
+            warned: Vec::new(),
             missing: BTreeSet::new(),
             signals: Vec::new(),
             flowing: true,
@@ -549,6 +552,7 @@ impl Cluster {
                 self.input(at, Input::AllocationEnded { job, trouble: None });
             }
             Effect::Resized { request, resize } => self.resized.push((request, *resize)),
+            Effect::TimeWarning { request, warning } => self.warned.push((request, *warning)),
             Effect::Trace(ferrite_core::Transition::Campaign { campaign, kind, step }) => {
                 self.transitions.push(format!("{kind} {campaign} {step}"));
             }

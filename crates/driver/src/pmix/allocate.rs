@@ -1,26 +1,19 @@
 //! `PMIx_Allocation_request`: what it asks of the DVM's size, the answer of the first phase and the event of the second (seed 3,
 //! asynchronous size-change completion). Pure; only [`super::PmixBridge`] and what it is made of use it.
 
-use std::ffi::CStr;
 use std::fmt;
 
-use ferrite_pmix::{Audience, Info, Notice, Proc, Status, Value};
-use ferrite_pmix_sys as sys;
-use ferrite_rm::hostlist::{self, HostItem, ItemSlots};
-use ferrite_rm::regex;
+use ferrite_pmix::{Audience, Info, Notice, Proc, Status};
+use ferrite_pmix_sys::{self as sys, PMIX_ALLOC_REQ_CANCEL};
+use ferrite_rm::hostlist::{HostItem, ItemSlots};
 use ferrite_types::{HostEntry, HostRef};
 use ferrite_wire::{
-    Activation, AddedHost, GrowRequest, Resize, ResizeOutcome, ResizeRequest, SessionTerms, ShrinkRequest, SlotChange,
+    Activation, AddedHost, CancelRequest, GrowRequest, Resize, ResizeOutcome, ResizeRequest, SessionTerms,
+    ShrinkRequest, SlotChange, TimeWarning,
 };
 
-/// What is understood; everything else is passed over, unless the requester insists on it.
-const KNOWN: [&CStr; 5] = [
-    sys::PMIX_ALLOC_ID,
-    sys::PMIX_ALLOC_REQ_ID,
-    sys::PMIX_ALLOC_NODE_LIST,
-    sys::PMIX_ALLOC_NUM_NODES,
-    sys::PMIX_ALLOC_TIME,
-];
+use super::wish::Wish;
+
 /// The major release of PMIx that defines `PMIX_DVM_IS_READY` and `PMIX_ERR_DVM_MOD`.
 const EVENTS_SINCE: u32 = 7;
 
@@ -32,11 +25,11 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    fn bad(cause: impl Into<String>) -> Refusal {
+    pub(super) fn bad(cause: impl Into<String>) -> Refusal {
         Refusal { status: Status::BAD_PARAM, cause: cause.into() }
     }
 
-    fn unsupported(cause: impl Into<String>) -> Refusal {
+    pub(super) fn unsupported(cause: impl Into<String>) -> Refusal {
         Refusal { status: Status::NOT_SUPPORTED, cause: cause.into() }
     }
 
@@ -52,54 +45,24 @@ impl Refusal {
 /// # Errors
 /// What cannot be understood, or is not offered.
 pub(super) fn request(directive: u8, info: &[Info], required: &[String]) -> Result<ResizeRequest, Refusal> {
-    if let Some(key) = required.iter().find(|key| !KNOWN.iter().any(|known| known.to_bytes() == key.as_bytes())) {
-        return Err(Refusal::unsupported(format!("{key} is required, and not offered")));
-    }
-    let wish = Wish::read(info)?;
+    let wish = Wish::read(info, required)?;
     match u32::from(directive) {
-        sys::PMIX_ALLOC_NEW => wish.grow(None, true).map(ResizeRequest::Grow),
+        sys::PMIX_ALLOC_NEW => wish.grow(None).map(ResizeRequest::Grow),
         sys::PMIX_ALLOC_EXTEND => {
             let named = wish.id.clone().or_else(|| wish.req_id.clone());
             let named = named.ok_or_else(|| Refusal::bad("no allocation is named that is to be extended"))?;
-            wish.grow(Some(named), false).map(ResizeRequest::Grow)
+            wish.grow(Some(named)).map(ResizeRequest::Grow)
         }
         sys::PMIX_ALLOC_RELEASE => wish.shrink().map(ResizeRequest::Shrink),
+        PMIX_ALLOC_REQ_CANCEL => wish.cancel().map(ResizeRequest::Cancel),
+        sys::PMIX_ALLOC_REAQUIRE => Err(Refusal::unsupported("nothing is lent that could be acquired again")),
         other => Err(Refusal::unsupported(format!("allocation directive {other}"))),
     }
 }
 
-/// The infos of a request.
-#[derive(Debug, Default)]
-struct Wish {
-    id: Option<String>,
-    req_id: Option<String>,
-    nodes: Vec<HostItem>,
-    count: u32,
-    time_limit_s: Option<u32>,
-}
-
 impl Wish {
-    fn read(info: &[Info]) -> Result<Wish, Refusal> {
-        let mut wish = Wish::default();
-        for info in info {
-            if info.is(sys::PMIX_ALLOC_ID) {
-                wish.id = Some(text(info)?);
-            } else if info.is(sys::PMIX_ALLOC_REQ_ID) {
-                wish.req_id = Some(text(info)?);
-            } else if info.is(sys::PMIX_ALLOC_NODE_LIST) {
-                let list = node_list(info)?;
-                wish.nodes = hostlist::parse(&list).map_err(|error| Refusal::bad(error.to_string()))?.items;
-            } else if info.is(sys::PMIX_ALLOC_NUM_NODES) {
-                wish.count = number(info)?;
-            } else if info.is(sys::PMIX_ALLOC_TIME) {
-                wish.time_limit_s = Some(number(info)?).filter(|seconds| *seconds > 0);
-            }
-        }
-        Ok(wish)
-    }
-
     /// Nodes of a new allocation are for whoever names it; those that extend one are what the others of it are.
-    fn grow(self, alloc_id: Option<String>, reserve: bool) -> Result<GrowRequest, Refusal> {
+    fn grow(self, alloc_id: Option<String>) -> Result<GrowRequest, Refusal> {
         let (mut hosts, mut refs) = (Vec::new(), Vec::new());
         for item in self.nodes {
             match item {
@@ -115,8 +78,17 @@ impl Wish {
         }
         let activate = if refs.is_empty() { Vec::new() } else { vec![Activation::Nodes(refs)] };
         let (count, req_id) = (self.count, self.req_id);
-        let terms = SessionTerms { reserve, time_limit_s: self.time_limit_s, ..SessionTerms::default() };
+        let reserve = alloc_id.is_none() && self.terms.reserve;
+        let terms = SessionTerms { reserve, ..self.terms };
         Ok(GrowRequest { hosts, activate, count, alloc_id, req_id, terms, wait: false })
+    }
+
+    /// By the requester's own name for what it asked for, or by the allocation that was to come of it.
+    fn cancel(self) -> Result<CancelRequest, Refusal> {
+        match self {
+            Wish { id: None, req_id: None, .. } => Err(Refusal::bad("no request is named that is to be cancelled")),
+            Wish { id: alloc_id, req_id, .. } => Ok(CancelRequest { alloc_id, req_id }),
+        }
     }
 
     fn shrink(self) -> Result<ShrinkRequest, Refusal> {
@@ -134,26 +106,6 @@ impl Wish {
         let alloc_id = if says_what { self.id } else { self.req_id.clone() };
         Ok(ShrinkRequest { nodes, count: self.count, alloc_id, req_id: self.req_id, wait: false })
     }
-}
-
-fn number(info: &Info) -> Result<u32, Refusal> {
-    let number = info.value.as_i64().and_then(|number| u32::try_from(number).ok());
-    number.ok_or_else(|| Refusal::bad(format!("{} is no number, or too large a one", info.key)))
-}
-
-fn text(info: &Info) -> Result<String, Refusal> {
-    let text = info.value.as_str().filter(|text| !text.is_empty());
-    text.map(str::to_owned).ok_or_else(|| Refusal::bad(format!("{} is no text", info.key)))
-}
-
-/// A list with commas, or one that `PMIx_generate_regex` has made of it, as far as that is text.
-fn node_list(info: &Info) -> Result<String, Refusal> {
-    let list = match &info.value {
-        Value::Regex(bytes) => String::from_utf8(bytes.iter().copied().take_while(|byte| *byte != 0).collect()).ok(),
-        value => value.as_str().map(str::to_owned),
-    };
-    let list = list.ok_or_else(|| Refusal::bad(format!("{} is no text", info.key)))?;
-    regex::expand(&list).ok_or_else(|| Refusal::bad(format!("{list:?} is no list of nodes")))
 }
 
 fn slot_change(slots: ItemSlots) -> SlotChange {
@@ -199,9 +151,22 @@ pub(super) fn event(server: Proc, to: Proc, resize: &Resize) -> Option<Notice> {
     Some(Notice { code, source: server, to: Audience::Procs(vec![to]), info })
 }
 
+/// The end of a session is near: for who asked to be told.
+pub(super) fn warning(server: Proc, to: Proc, warning: &TimeWarning) -> Notice {
+    let mut info = vec![Info::new(sys::PMIX_EVENT_NON_DEFAULT, true)];
+    info.extend(names(&warning.alloc_id, warning.req_id.as_deref()));
+    info.push(Info::new(sys::PMIX_SESSION_ID, warning.session));
+    info.push(Info::new(sys::PMIX_TIME_REMAINING, warning.seconds_left));
+    Notice { code: Status::ALLOC_TIMEOUT_WARNING, source: server, to: Audience::Procs(vec![to]), info }
+}
+
 fn identity(resize: &Resize) -> Vec<Info> {
-    let mut info = vec![Info::new(sys::PMIX_ALLOC_ID, resize.alloc_id.as_str())];
-    info.extend(resize.req_id.as_deref().map(|id| Info::new(sys::PMIX_ALLOC_REQ_ID, id)));
+    names(&resize.alloc_id, resize.req_id.as_deref())
+}
+
+fn names(alloc_id: &str, req_id: Option<&str>) -> Vec<Info> {
+    let mut info = vec![Info::new(sys::PMIX_ALLOC_ID, alloc_id)];
+    info.extend(req_id.map(|id| Info::new(sys::PMIX_ALLOC_REQ_ID, id)));
     info
 }
 
@@ -237,6 +202,9 @@ impl SizeEvents {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::CStr;
+
+    use ferrite_pmix::Value;
     use ferrite_types::SlotCount;
 
     use super::*;
@@ -393,6 +361,29 @@ mod tests {
         let cause = Info::new(sys::PMIX_JOB_TERM_STATUS, Value::Status(Status(-181)));
         let words = Info::new(sys::PMIX_EVENT_TEXT_MESSAGE, "why");
         assert_eq!(failed.info, [quietly, id("a1"), cause, words]);
+    }
+
+    #[test]
+    fn a_cancellation_names_the_request_or_what_was_to_come_of_it() {
+        let cancel = |info: &[Info]| request(PMIX_ALLOC_REQ_CANCEL as u8, info, &[]);
+        let named = |alloc_id: Option<&str>, req_id: Option<&str>| {
+            let name = |name: Option<&str>| name.map(str::to_owned);
+            Ok(ResizeRequest::Cancel(CancelRequest { alloc_id: name(alloc_id), req_id: name(req_id) }))
+        };
+        assert_eq!(cancel(&[req_id("mine")]), named(None, Some("mine")));
+        assert_eq!(cancel(&[id("a1")]), named(Some("a1"), None));
+        assert_eq!(cancel(&[]).unwrap_err().status, Status::BAD_PARAM);
+    }
+
+    #[test]
+    fn a_warning_says_which_session_and_how_long_it_has() {
+        let of =
+            TimeWarning { alloc_id: "a1".to_owned(), req_id: Some("mine".to_owned()), session: 7, seconds_left: 30 };
+        let notice = warning(Proc::new("d@0", 2), Proc::new("d@1", 3), &of);
+        assert_eq!((notice.code.0, &notice.to), (-194, &Audience::Procs(vec![Proc::new("d@1", 3)])));
+        let quietly = Info::new(sys::PMIX_EVENT_NON_DEFAULT, true);
+        let (session, left) = (Info::new(sys::PMIX_SESSION_ID, 7u32), Info::new(sys::PMIX_TIME_REMAINING, 30u32));
+        assert_eq!(notice.info, [quietly, id("a1"), req_id("mine"), session, left]);
     }
 
     #[test]

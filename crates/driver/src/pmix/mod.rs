@@ -17,6 +17,7 @@ mod rendezvous;
 mod session_control;
 mod spawn;
 mod tools;
+mod wish;
 mod worker;
 
 use std::cell::{OnceCell, RefCell};
@@ -30,9 +31,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use ferrite_core::{Input, PmixCall, PmixEffect, Registration, RequestId};
 use ferrite_pmi1::{ClientPlace, client_env};
-use ferrite_pmix::{FrontDoor, Proc, ServerConfig, Status, Upcall, compat_env};
+use ferrite_pmix::{FrontDoor, Notice, Proc, ServerConfig, Status, Upcall, compat_env};
 use ferrite_types::{DaemonRank, JobId, ProcId, Rank};
-use ferrite_wire::{ProcFailure, Resize};
+use ferrite_wire::{ProcFailure, Resize, TimeWarning};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::spawn_local;
 
@@ -163,6 +164,9 @@ impl PmixBridge {
             PmixEffect::ResizeEvent { proc, resize } => {
                 self.announce_size(Proc::new(proc.job.nspace(&self.shared.dvm), proc.rank.0), &resize);
             }
+            PmixEffect::TimeWarning { proc, warning } => {
+                self.warn(Proc::new(proc.job.nspace(&self.shared.dvm), proc.rank.0), &warning);
+            }
             PmixEffect::Pmi1 { proc, data } => self.pmi1.write(proc, data),
         }
     }
@@ -175,11 +179,27 @@ impl PmixBridge {
         }
     }
 
-    /// To who asked, and to nobody else.
+    /// The session that a tool has asked for is about to end.
+    pub(crate) fn warned(&self, request: RequestId, warning: &TimeWarning) {
+        let tool = self.shared.tools.as_ref().and_then(|tools| tools.borrow().to_be_warned(request));
+        if let Some(tool) = tool {
+            self.warn(tool, warning);
+        }
+    }
+
     fn announce_size(&self, to: Proc, resize: &Resize) {
-        let notice = allocate::event(self.shared.server(), to, resize);
-        if let (Some(since), Some(worker), Some(notice)) = (self.size_events.since(), self.shared.worker.get(), notice)
-        {
+        if let Some(notice) = allocate::event(self.shared.server(), to, resize) {
+            self.notify(notice);
+        }
+    }
+
+    fn warn(&self, to: Proc, warning: &TimeWarning) {
+        self.notify(allocate::warning(self.shared.server(), to, warning));
+    }
+
+    /// To who asked, and to nobody else.
+    fn notify(&self, notice: Notice) {
+        if let (Some(since), Some(worker)) = (self.size_events.since(), self.shared.worker.get()) {
             worker.notify_since(since, notice);
         }
     }

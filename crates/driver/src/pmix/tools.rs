@@ -29,11 +29,20 @@ pub(super) struct Tools {
     tools: BTreeMap<Proc, Vec<(RequestId, Rc<ToolJob>)>>,
     /// Tools whose changes of the DVM's size are under way.
     resizing: Rc<RefCell<BTreeMap<RequestId, Proc>>>,
+    /// Tools that want to be told when the time of what they asked for is nearly up.
+    warned: Rc<RefCell<BTreeMap<RequestId, Proc>>>,
 }
 
 impl Tools {
     pub(super) fn new(requests: Requests, dvm: &str) -> Tools {
-        Tools { requests, dvm: dvm.to_owned(), next: 0, tools: BTreeMap::new(), resizing: Rc::default() }
+        Tools {
+            requests,
+            dvm: dvm.to_owned(),
+            next: 0,
+            tools: BTreeMap::new(),
+            resizing: Rc::default(),
+            warned: Rc::default(),
+        }
     }
 
     /// Takes what comes from a tool; gives back what does not.
@@ -143,15 +152,20 @@ impl Tools {
     }
 
     fn resize(&self, tool: Proc, wish: Result<ResizeRequest, allocate::Refusal>, reply: Completer<Vec<Info>>) {
-        let request = match wish {
-            Ok(request) => Request::Resize(Box::new(request)),
+        let wish = match wish {
+            Ok(wish) => wish,
             Err(refusal) => return reply.complete(Err(refusal.told(&tool.nspace))),
         };
-        let resizing = self.resizing.clone();
+        let (resizing, warned) = (self.resizing.clone(), self.warned.clone());
+        let warns = matches!(&wish, ResizeRequest::Grow(grow) if grow.terms.warn_s.is_some());
+        let request = Request::Resize(Box::new(wish));
         self.requests.ask_numbered(request, move |id, answer| {
             let Reply::Resize(resize) = answer else {
                 return reply.complete(Err(Status::ERROR));
             };
+            if warns && resize.session.is_some() {
+                warned.borrow_mut().insert(id, tool.clone());
+            }
             if matches!(resize.outcome, ResizeOutcome::Begun | ResizeOutcome::Requested { .. }) {
                 resizing.borrow_mut().insert(id, tool);
             }
@@ -164,6 +178,11 @@ impl Tools {
         self.resizing.borrow_mut().remove(&request)
     }
 
+    /// Who is to hear that the time of what this request brought is nearly up.
+    pub(super) fn to_be_warned(&self, request: RequestId) -> Option<Proc> {
+        self.warned.borrow().get(&request).cloned()
+    }
+
     fn job_of(&self, nspace: &str) -> Option<JobId> {
         let number = nspace.strip_prefix(&self.dvm)?.strip_prefix('@')?;
         number.parse().ok().filter(|number| *number > 0).map(JobId)
@@ -171,6 +190,7 @@ impl Tools {
 
     /// A tool is gone, and so are its jobs. What it has changed of the DVM stays.
     fn forget(&mut self, tool: &Proc) {
+        self.warned.borrow_mut().retain(|_, asker| asker != tool);
         for (request, _) in self.resizing.borrow_mut().extract_if(.., |_, requester| requester == tool) {
             self.requests.gone(request);
         }

@@ -36,6 +36,7 @@ impl Asked {
         let (wait, req_id) = match request {
             ResizeRequest::Grow(grow) => (grow.wait, grow.req_id.clone()),
             ResizeRequest::Shrink(shrink) => (shrink.wait, shrink.req_id.clone()),
+            ResizeRequest::Cancel(cancel) => (false, cancel.req_id.clone()),
         };
         Asked { wait, req_id, begun: None, answered: false, over: false }
     }

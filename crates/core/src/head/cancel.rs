@@ -1,0 +1,89 @@
+//! Requests for another size that are taken back (`PMIX_ALLOC_REQ_CANCEL`). What has not begun is withdrawn; what has begun goes on to
+//! its end, because to undo it would be a change of its own: the nodes that come of it can be given back.
+
+use ferrite_types::{CampaignId, CampaignStep, DaemonRank};
+use ferrite_wire::control::Reply;
+use ferrite_wire::{CancelRequest, Message, Resize, ResizeOutcome};
+
+use super::Head;
+use super::campaigns::{Campaign, Trouble};
+use crate::RequestId;
+use crate::cx::Cx;
+use crate::pmix_status::{PMIX_ERR_INVALID_OPERATION, PMIX_ERR_JOB_CANCELED, PMIX_ERR_NOT_FOUND};
+
+impl Campaign {
+    /// True while nothing of it has been done.
+    fn is_pending(&self) -> bool {
+        matches!(self.step, CampaignStep::Behind) && self.targets.is_empty() && self.failure.is_none()
+    }
+}
+
+impl Head {
+    /// A tool, by `PMIx_Allocation_request`.
+    pub(super) fn on_cancel_request(&mut self, id: RequestId, request: &CancelRequest, cx: &mut Cx) {
+        let pending = self.plan_cancel(request);
+        cx.reply(id, Reply::Resize(Box::new(self.answer_to_cancel(request, &pending))));
+        self.withdraw_all(pending, cx);
+    }
+
+    /// A process.
+    pub(super) fn on_cancel_message(&mut self, daemon: DaemonRank, id: u64, request: &CancelRequest, cx: &mut Cx) {
+        let pending = self.plan_cancel(request);
+        let resize = Box::new(self.answer_to_cancel(request, &pending));
+        cx.send(daemon, Message::ResizeReply { id, resize });
+        self.withdraw_all(pending, cx);
+    }
+
+    /// The campaigns that a cancellation is about. Ends of sessions have no request that could be taken back.
+    fn plan_cancel(&self, request: &CancelRequest) -> Result<Vec<CampaignId>, Trouble> {
+        let fits = |own: Option<&str>, asked: Option<&String>| asked.is_none_or(|asked| own == Some(asked));
+        let named = |campaign: &Campaign| {
+            fits(Some(&campaign.alloc_id), request.alloc_id.as_ref())
+                && fits(campaign.req_id.as_deref(), request.req_id.as_ref())
+                && campaign.is_requested
+        };
+        let mut about = self.campaigns.open.iter().filter(|(_, campaign)| named(campaign)).peekable();
+        if about.peek().is_none() {
+            let cause = "No request of that name is under way.";
+            return Err(Trouble::new(PMIX_ERR_NOT_FOUND, cause));
+        }
+        let pending: Vec<CampaignId> = about.filter(|(_, c)| c.is_pending()).map(|(id, _)| *id).collect();
+        if pending.is_empty() {
+            let cause = "It has begun, and goes on to its end. Give the nodes back when they are there.";
+            return Err(Trouble::new(PMIX_ERR_INVALID_OPERATION, cause));
+        }
+        Ok(pending)
+    }
+
+    fn answer_to_cancel(&self, request: &CancelRequest, pending: &Result<Vec<CampaignId>, Trouble>) -> Resize {
+        let first = pending.as_ref().ok().and_then(|ids| self.campaigns.open.get(ids.first()?));
+        let outcome = match pending {
+            Ok(_) => ResizeOutcome::Unchanged,
+            Err(Trouble { status, cause }) => ResizeOutcome::Refused { status: *status, cause: cause.clone() },
+        };
+        Resize {
+            alloc_id: first.map(|campaign| campaign.alloc_id.clone()).unwrap_or_default(),
+            req_id: request.req_id.clone(),
+            session: None,
+            nodes: first.map(|campaign| self.names(&campaign.nodes)).unwrap_or_default(),
+            outcome,
+        }
+    }
+
+    fn withdraw_all(&mut self, pending: Result<Vec<CampaignId>, Trouble>, cx: &mut Cx) {
+        for id in pending.unwrap_or_default() {
+            self.withdraw(id, cx);
+        }
+        self.run_activated(cx);
+    }
+
+    /// Ends a campaign that has not begun, as if it had failed at once: its requester hears it. False for one that has begun.
+    pub(super) fn withdraw(&mut self, id: CampaignId, cx: &mut Cx) -> bool {
+        let Some(campaign) = self.campaigns.open.get_mut(&id).filter(|campaign| campaign.is_pending()) else {
+            return false;
+        };
+        campaign.failure = Some(Trouble::new(PMIX_ERR_JOB_CANCELED, "The request was cancelled before it had begun."));
+        self.end_campaign(id, cx);
+        true
+    }
+}

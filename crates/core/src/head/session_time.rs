@@ -1,0 +1,134 @@
+//! The time of sessions: when one with a limit ends, and who is warned before. What the end of a session means is in `sessions.rs`.
+
+use ferrite_types::{Duration, Timestamp};
+use ferrite_wire::{Message, SessionTerms, TimeWarning};
+
+use super::Head;
+use super::campaigns::{Requester, Trouble};
+use crate::cx::Cx;
+use crate::pmix_status::PMIX_ERR_BAD_PARAM;
+use crate::{Effect, RequestId, Timer};
+
+/// How long a session lasts.
+#[derive(Debug, Default)]
+pub(super) struct SessionTime {
+    /// When it ends, if it has a limit.
+    until: Option<Timestamp>,
+    /// How long before that a warning is given.
+    warn: Option<Duration>,
+    /// The warning for this end was given.
+    warned: bool,
+    /// Who asked for the warning: it gets an event. The submitters of the session's jobs are told in words.
+    asked_by: Option<Requester>,
+}
+
+impl SessionTime {
+    fn set(&mut self, terms: &SessionTerms, requester: Requester, now: Timestamp) {
+        if let Some(seconds) = terms.warn_s {
+            self.warn = Some(Duration::from_secs(seconds.into()));
+            self.asked_by = Some(requester);
+            self.warned = false;
+        }
+        if let Some(seconds) = terms.time_limit_s {
+            self.until = Some(now + Duration::from_secs(seconds.into()));
+            self.warned = false;
+        }
+    }
+
+    /// Another end has a warning of its own. False when there is no limit.
+    fn extend(&mut self, seconds: u32) -> bool {
+        let Some(until) = &mut self.until else { return false };
+        *until = *until + Duration::from_secs(seconds.into());
+        self.warned = false;
+        true
+    }
+
+    /// When the warning is due that has not been given.
+    fn warn_at(&self) -> Option<Timestamp> {
+        let before = self.warn.filter(|_| !self.warned)?;
+        Some(Timestamp(self.until?.0.saturating_sub(before.0)))
+    }
+
+    fn left(&self, now: Timestamp) -> Option<Duration> {
+        Some(Timestamp(self.until?.0.max(now.0)) - now)
+    }
+
+    pub(super) fn seconds_left(&self, now: Timestamp) -> Option<u64> {
+        Some(self.left(now)?.as_micros() / 1_000_000)
+    }
+
+    /// Seconds before its end at which it warns.
+    pub(super) fn warns_s(&self) -> Option<u64> {
+        self.until.and(self.warn).map(|before| before.as_micros() / 1_000_000)
+    }
+
+    pub(super) fn is_warned(&self) -> bool {
+        self.warned
+    }
+
+    pub(super) fn forget_requester(&mut self, request: RequestId) {
+        self.asked_by = self.asked_by.filter(|requester| !requester.is(request));
+    }
+}
+
+impl Head {
+    pub(super) fn set_session_time(&mut self, id: u32, terms: &SessionTerms, requester: Requester, cx: &mut Cx) {
+        if let Some(session) = self.sessions.get_mut(id) {
+            session.time.set(terms, requester, cx.now);
+        }
+        self.watch_session(id, cx);
+    }
+
+    pub(super) fn extend_session(&mut self, id: u32, seconds: u32, cx: &mut Cx) -> Result<(), Trouble> {
+        if self.sessions.get_mut(id).is_some_and(|session| !session.time.extend(seconds)) {
+            return Err(Trouble::new(PMIX_ERR_BAD_PARAM, format!("Session {id} has no time limit.")));
+        }
+        self.watch_session(id, cx);
+        Ok(())
+    }
+
+    /// Sets the timer for the next thing that time brings to a session.
+    fn watch_session(&self, id: u32, cx: &mut Cx) {
+        let Some(session) = self.sessions.get(id) else { return };
+        match session.time.until {
+            None => cx.cancel_timer(Timer::Session(id)),
+            // A limit that is nearer than its warning: the warning is due now.
+            Some(until) => cx.set_timer(Timer::Session(id), session.time.warn_at().unwrap_or(until).max(cx.now)),
+        }
+    }
+
+    pub(super) fn on_session_timer(&mut self, id: u32, cx: &mut Cx) {
+        let Some(session) = self.sessions.get(id) else { return };
+        let Some(until) = session.time.until else { return };
+        if until > cx.now {
+            if session.time.warn_at().is_some_and(|at| at <= cx.now) {
+                self.warn_session(id, cx);
+            }
+            return self.watch_session(id, cx);
+        }
+        let why = format!("The time limit of session {id} (allocation {}) has been reached.", session.alloc_id);
+        self.end_session(id, &why, true, cx);
+    }
+
+    /// Its end is near: the submitters of its jobs hear it in words, who asked for the warning gets an event.
+    fn warn_session(&mut self, id: u32, cx: &mut Cx) {
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        session.time.warned = true;
+        let Some(left) = session.time.left(cx.now) else { return };
+        let seconds_left = u32::try_from(left.as_micros().div_ceil(1_000_000)).unwrap_or(u32::MAX);
+        let (alloc_id, req_id) = (session.alloc_id.clone(), session.req_id.clone());
+        let asked_by = session.time.asked_by;
+        let text = format!("Session {id} (allocation {alloc_id}) ends in {seconds_left} seconds.");
+        for request in self.jobs.values().filter(|job| job.session == id).filter_map(|job| job.request) {
+            cx.notice_to(request, text.clone());
+        }
+        let warning = Box::new(TimeWarning { alloc_id, req_id, session: id, seconds_left });
+        match asked_by {
+            None | Some(Requester::Nobody) => {}
+            Some(Requester::Waiting(request) | Requester::Answered(request)) => {
+                cx.effect(Effect::TimeWarning { request, warning });
+            }
+            Some(Requester::Proc(proc, daemon)) => cx.send(daemon, Message::TimeWarning { proc, warning }),
+        }
+    }
+}
