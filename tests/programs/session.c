@@ -2,7 +2,8 @@
    later: the release that the headers are of may be older, so that what it lacks is declared here, from the PMIx standard.
    STEP: `new=LIST` (a session of these nodes; told with its number), `spawn=PROGRAM` (one process of `PROGRAM 1000` there),
    `pause`, `resume`, `separate`, `terminate`, `instantiate`, `complete`, `nothing`, `two` (of them at once), `signal=N`, `extend=N`
-   (seconds): one order each, told with its answer, for that session; `of=N` and `of=all` choose another. `later` answers by
+   (seconds): one order each, told with its answer, for that session; `of=N` and `of=all` choose another. `on=ALLOCATION` makes the
+   session of the chosen number on that allocation, `with=LIST` on these nodes. `later` answers by
    callback from then on. `wait=SECONDS` waits. */
 
 #include <pmix.h>
@@ -144,6 +145,19 @@ static void take(char *step)
         flagged(step, "pmix.ssn.inst");
     if (!strcmp(step, "complete"))
         flagged(step, "pmix.ssn.complete");
+    if (!strcmp(step, "on")) {
+        PMIX_INFO_LOAD(&info[0], "pmix.ssn.inst", &yes, PMIX_BOOL);
+        PMIX_INFO_LOAD(&info[1], PMIX_ALLOC_ID, value, PMIX_STRING);
+        order(step, info, 2);
+    }
+    if (!strcmp(step, "with")) {
+        pmix_data_array_t nodes;
+        PMIX_DATA_ARRAY_CONSTRUCT(&nodes, 1, PMIX_INFO);
+        PMIX_INFO_LOAD((pmix_info_t *)nodes.array, PMIX_ALLOC_NODE_LIST, value, PMIX_STRING);
+        PMIX_INFO_LOAD(&info[0], "pmix.ssn.inst", &yes, PMIX_BOOL);
+        PMIX_INFO_LOAD(&info[1], "pmix.ssn.res", &nodes, PMIX_DATA_ARRAY);
+        order(step, info, 2);
+    }
     if (!strcmp(step, "nothing"))
         flagged(step, "pmix.ssnctrl.id");
     if (!strcmp(step, "signal")) {

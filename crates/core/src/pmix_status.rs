@@ -6,6 +6,8 @@ pub(crate) const PMIX_ERR_BAD_PARAM: i32 = -27;
 pub(crate) const PMIX_ERR_DUPLICATE_KEY: i32 = -53;
 /// It can be done in general, and not here and now.
 pub(crate) const PMIX_ERR_INVALID_OPERATION: i32 = -158;
+/// It is there already.
+pub(crate) const PMIX_ERR_EXISTS: i32 = -11;
 /// The job was ended by an abort.
 pub(crate) const PMIX_ERR_JOB_ABORTED: i32 = -182;
 /// The job was ended by a signal.

@@ -115,3 +115,113 @@ fn what_was_taken_back_can_be_asked_for_again() {
     grow(&mut dvm, 5, "m0");
     assert_eq!(resize(&dvm, 5).outcome, ResizeOutcome::Done);
 }
+
+// --- having a turn
+
+fn is_parked(dvm: &mut Cluster, id: u64, job: u32) -> bool {
+    dvm.ask(id, Request::Job(JobId(job)));
+    let Reply::Job(detail) = dvm.reply(id) else { panic!("a job") };
+    detail.status.state == JobState::WaitingForDaemons
+}
+
+fn steps(dvm: &mut Cluster, id: u64) -> Vec<String> {
+    dvm.ask(id, Request::Status);
+    let Reply::Status(status) = dvm.reply(id) else { panic!("a status") };
+    status.campaigns.iter().map(|campaign| format!("{} {}", campaign.campaign, campaign.step)).collect()
+}
+
+/// Requests that overlap, each made before the one before has ended, for ever.
+#[test]
+fn a_job_is_held_by_the_changes_that_were_there_and_not_by_an_endless_sequence_of_later_ones() {
+    let mut dvm = dvm(2);
+    dvm.silent_nodes.extend((0..20).map(|i| format!("m{i}")));
+    grow(&mut dvm, 1, "m0");
+    dvm.submit(2, Submission::of(job("a.out", 2)));
+    // A slow grow that was there does not keep others from being true.
+    grow(&mut dvm, 3, "m1");
+    dvm.come(3);
+    assert_eq!(resize(&dvm, 3).outcome, ResizeOutcome::Done);
+    let mut rounds = 0u64;
+    while dvm.running.is_empty() {
+        assert!(rounds < 3, "the job waits for one change after another");
+        let next = rounds + 2;
+        grow(&mut dvm, 10 + next, &format!("m{next}"));
+        let mut late: Vec<u32> = dvm.late.keys().map(|rank| rank.0).collect();
+        late.sort_unstable();
+        dvm.come(late[0]);
+        rounds += 1;
+    }
+    assert_eq!(dvm.running.len(), 2);
+    // Whoever let it have its turn is next.
+    while let Some(rank) = dvm.late.keys().next().map(|rank| rank.0) {
+        dvm.come(rank);
+    }
+    assert!((12..12 + rounds).all(|id| resize(&dvm, id).outcome == ResizeOutcome::Done));
+}
+
+#[test]
+fn a_grow_that_lets_a_job_have_its_turn_says_so_holds_nobody_and_can_be_taken_back() {
+    let mut dvm = with(2, &[("prte_elastic_mode", "1"), ("ferrite_debug_prep_ms", "5")]);
+    dvm.silent_nodes.extend((0..4).map(|i| format!("m{i}")));
+    grow(&mut dvm, 1, "m0");
+    dvm.submit(2, Submission::of(job("a.out", 1)));
+    grow(&mut dvm, 3, "m1");
+    dvm.come(2);
+    assert!(is_parked(&mut dvm, 4, 1), "the second holds it, and no third will");
+    grow(&mut dvm, 5, "m2");
+    grow(&mut dvm, 6, "m3");
+    assert_eq!(steps(&mut dvm, 7), ["2 LAUNCHING", "3 QUEUED", "4 QUEUED"]);
+    assert_eq!(cancel(&mut dvm, 8, None, Some("r5")), ResizeOutcome::Unchanged);
+    assert_eq!(status(&resize(&dvm, 5).outcome), CANCELED);
+    dvm.come(3);
+    assert_eq!(steps(&mut dvm, 9), ["4 QUEUED"], "the job is about to be launched");
+    dvm.submit(10, Submission::of(job("a.out", 1)));
+    assert!(!is_parked(&mut dvm, 11, 2), "one that has not begun holds nobody");
+    dvm.fire(0, ferrite_core::Timer::Prep(JobId(1)));
+    assert_eq!(dvm.running.len(), 1);
+    assert_eq!(steps(&mut dvm, 12), ["4 LAUNCHING"]);
+    dvm.come(4);
+    assert_eq!(resize(&dvm, 6).outcome, ResizeOutcome::Done);
+}
+
+#[test]
+fn nodes_leave_at_once_whoever_waits_and_a_job_that_has_lost_its_place_twice_has_its_turn() {
+    let mut dvm = with(4, &[("prte_elastic_mode", "1"), ("ferrite_debug_prep_ms", "5")]);
+    dvm.silent_nodes.extend(["m0".to_owned(), "m1".to_owned(), "m2".to_owned()]);
+    dvm.submit(1, Submission::of(job("a.out", 4)));
+    grow(&mut dvm, 2, "m0");
+    // Its place is gone before it is launched; it has to be mapped again, and waits for the grow.
+    shrink(&mut dvm, 3, "n3");
+    dvm.fire(0, ferrite_core::Timer::Prep(JobId(1)));
+    assert_eq!(resize(&dvm, 3).outcome, ResizeOutcome::Done);
+    assert!(is_parked(&mut dvm, 4, 1));
+    grow(&mut dvm, 5, "m1");
+    dvm.come(4);
+    grow(&mut dvm, 6, "m2");
+    assert!(steps(&mut dvm, 7).contains(&"4 QUEUED".to_owned()));
+    shrink(&mut dvm, 8, "n2");
+    assert_eq!(resize(&dvm, 8).outcome, ResizeOutcome::Done, "there is an end to nodes that leave");
+    dvm.come(5);
+    dvm.fire(0, ferrite_core::Timer::Prep(JobId(1)));
+    assert_eq!(dvm.running.len(), 4);
+    dvm.come(6);
+    assert_eq!(resize(&dvm, 6).outcome, ResizeOutcome::Done);
+}
+
+#[test]
+fn what_is_about_the_nodes_of_a_queued_grow_is_queued_behind_it() {
+    let mut dvm = dvm(2);
+    dvm.silent_nodes.extend((0..3).map(|i| format!("m{i}")));
+    grow(&mut dvm, 1, "m0");
+    dvm.submit(2, Submission::of(job("a.out", 1)));
+    grow(&mut dvm, 3, "m1");
+    dvm.come(2);
+    grow(&mut dvm, 4, "m2");
+    shrink(&mut dvm, 5, "m2");
+    assert_eq!(steps(&mut dvm, 6), ["2 LAUNCHING", "3 QUEUED", "4 QUEUED"]);
+    dvm.come(3);
+    assert_eq!(dvm.running.len(), 1);
+    assert_eq!(steps(&mut dvm, 7), ["3 LAUNCHING", "4 BEHIND"]);
+    dvm.come(4);
+    assert_eq!((&resize(&dvm, 4).outcome, &resize(&dvm, 5).outcome), (&ResizeOutcome::Done, &ResizeOutcome::Done));
+}

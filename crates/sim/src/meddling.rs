@@ -118,6 +118,13 @@ impl Meddling {
                     *step = CampaignStep::Done;
                 }
             }),
+            Mutation::NoTurns => wanted.iter_mut().for_each(|effect| {
+                if let Effect::Trace(Transition::Campaign { step, .. }) = effect
+                    && *step == CampaignStep::Queued
+                {
+                    *step = CampaignStep::Open;
+                }
+            }),
             Mutation::NotUndone => {
                 hush(wanted, |frame| frame.kind == FrameKind::Direct && says(frame, |m| matches!(m, Message::Exit)))
             }

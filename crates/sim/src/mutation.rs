@@ -153,6 +153,8 @@ pub enum Mutation {
     EventForNothing,
     /// Without elastic mode jobs are parked all the same.
     ParkedAllTheSame,
+    /// Grows begin at once, whoever is held by one after the other.
+    NoTurns,
 }
 
 impl Mutation {
@@ -208,7 +210,7 @@ impl Mutation {
     ];
 
     /// Those that show when the DVM changes its size (`meddling`).
-    pub const ELASTIC: [Mutation; 23] = [
+    pub const ELASTIC: [Mutation; 24] = [
         Mutation::QuietRelease,
         Mutation::LaunchOnTheLeaving,
         Mutation::NeverAdmitted,
@@ -232,6 +234,7 @@ impl Mutation {
         Mutation::NoRequestId,
         Mutation::EventForNothing,
         Mutation::ParkedAllTheSame,
+        Mutation::NoTurns,
     ];
 
     /// Those that show when a resource manager is asked for nodes.

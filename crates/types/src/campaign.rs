@@ -47,6 +47,8 @@ impl fmt::Display for CampaignKind {
 pub enum CampaignStep {
     /// It is open: from here on jobs wait for it.
     Open,
+    /// It lets jobs be launched first that others have held long enough. Nobody waits for it yet.
+    Queued,
     /// Another campaign changes the same nodes and has to end first.
     Behind,
     /// Grow: the daemons are being started.
@@ -71,6 +73,7 @@ impl CampaignStep {
     pub const fn name(self) -> &'static str {
         match self {
             CampaignStep::Open => "OPEN",
+            CampaignStep::Queued => "QUEUED",
             CampaignStep::Behind => "BEHIND",
             CampaignStep::Launching => "LAUNCHING",
             CampaignStep::WiringUp => "WIRING_UP",

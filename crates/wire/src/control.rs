@@ -170,6 +170,9 @@ impl Submission {
 /// What can be done with a session (`PMIx_Session_control`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SessionDirective {
+    /// Make it, with this number: on an allocation that is there, whose nodes it shares, or with nodes of its own. Answered when
+    /// these are there.
+    Instantiate(Box<GrowRequest>),
     /// Stop its processes, and launch none.
     Pause,
     /// Let them go on.

@@ -16,6 +16,8 @@ use crate::runner;
 pub(super) fn all() -> Vec<Scenario> {
     scenarios![
         processes_pause_resume_signal_and_end_a_session_by_pmix,
+        programs_make_sessions_on_allocations_and_on_nodes_of_their_own,
+        sessions_are_made_on_allocations_and_on_nodes_of_their_own,
         a_tool_of_pmix_ends_sessions_that_it_has_made,
         orders_for_sessions_that_make_no_sense_are_refused_with_a_status,
     ]
@@ -91,6 +93,52 @@ fn processes_pause_resume_signal_and_end_a_session_by_pmix(c: &Context) -> Resul
     })
 }
 
+fn programs_make_sessions_on_allocations_and_on_nodes_of_their_own(c: &Context) -> Result<()> {
+    in_dvm(c, |program| {
+        let steps = "new=n2 of=7 on=a1 on=a1 pause resume terminate of=8 on=no-such of=9 later with=n3";
+        let expected = [
+            "new session 1",
+            "on done",
+            "on refused -11",
+            "pause done",
+            "resume done",
+            "terminate done",
+            "on refused -46",
+            "with done",
+        ];
+        says(c, program, "n1", steps, &expected)?;
+        c.wait_for(6, "prted")?;
+        c.tool("prun", "-n 1 --session-id 9 hostname")?.run()?.code(0)?.lines(&["n3".to_owned()])?;
+        says(c, program, "n1", "of=9 terminate", &["terminate done"])?;
+        c.wait_for(4, "prted")
+    })
+}
+
+/// The same by `pdvm`, with any library.
+fn sessions_are_made_on_allocations_and_on_nodes_of_their_own(c: &Context) -> Result<()> {
+    c.tool("prte", "--daemonize --host n0:4,n1:4 --prtemca prte_elastic_mode 1")?.run()?.code(0)?;
+    let order = |line: &str| c.tool("pdvm", &format!("session {line}"))?.run();
+    c.tool("pdvm", "grow --wait --host n2,n3")?.run()?.code(0)?;
+    order("instantiate 7 --alloc-id a1 --host n3")?.code(0)?;
+    let hostname = |number: u32| c.tool("prun", &format!("-n 1 --session-id {number} hostname"))?.run();
+    hostname(7)?.code(0)?.lines(&["n3".to_owned()])?;
+    let outcome = order("instantiate 7 --alloc-id a1")?.failure()?;
+    ensure!(outcome.stderr.contains("There is a session 7"), "it says {}", outcome.stderr);
+    order("instantiate 8 --alloc-id a9")?.failure()?.complains_about(&["no allocation a9"])?;
+    let job = c.tool("prun", "-n 1 --session-id 7 sleep 1000")?.start()?;
+    c.wait_for(1, "sleep")?;
+    order("terminate --session-id 7")?.code(0)?;
+    finish(job)?.failure()?;
+    c.wait_for(0, "sleep")?;
+    c.wait_for(6, "prted")?;
+    // With nodes of its own: it is there when pdvm says so, and they go with it.
+    c.tool("pdvm", "shrink --wait --alloc-id a1")?.run()?.code(0)?;
+    order("instantiate 9 --alloc-id batch.7 --host n2 --reserve --time-limit 3")?.code(0)?;
+    c.tool("prun", "-n 1 --alloc-id batch.7 hostname")?.run()?.code(0)?.lines(&["n2".to_owned()])?;
+    c.wait_for(2, "prted")?;
+    stop_dvm(c)
+}
+
 fn a_tool_of_pmix_ends_sessions_that_it_has_made(c: &Context) -> Result<()> {
     in_dvm(c, |program| {
         let steps =
@@ -117,7 +165,7 @@ fn orders_for_sessions_that_make_no_sense_are_refused_with_a_status(c: &Context)
             "two refused -27",
             "nothing refused -27",
             "extend refused -27",
-            "instantiate refused -47",
+            "instantiate refused -11",
             "complete refused -47",
             "signal refused -27",
             "terminate refused -23",

@@ -169,6 +169,8 @@ pub(crate) struct SessionOptions {
 pub(crate) enum SessionVerb {
     /// All but session 0, the DVM's own
     List,
+    /// Make one, with a number of your choice: on nodes of an allocation that is there, or on others, which come
+    Instantiate(SessionPlan),
     /// Stop its processes, and start none
     Pause(SessionName),
     /// Let its processes go on, and start those of jobs that came meanwhile
@@ -196,6 +198,32 @@ pub(crate) struct SessionName {
     /// The session that was asked for under this name (pdvm grow --req-id)
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) alloc_refid: Option<String>,
+}
+
+/// A session that is to be made.
+#[derive(Clone, Debug, Default, PartialEq, Args)]
+pub(crate) struct SessionPlan {
+    /// Its number
+    #[arg(value_name = "N", value_parser = parse_session)]
+    pub(crate) session: u32,
+    /// An allocation that is there, whose nodes it shares; with --host for other nodes: the id that theirs gets
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) alloc_id: Option<String>,
+    /// Nodes of the allocation, or others, which come for this session
+    #[arg(short = 'H', long, value_name = "HOST[:SLOTS],...")]
+    pub(crate) host: Vec<String>,
+    /// A name for it, by which prun --alloc-refid finds it; without --alloc-id and --host: the name of the allocation
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) req_id: Option<String>,
+    /// Withhold the nodes that come from jobs of other sessions
+    #[arg(long)]
+    pub(crate) reserve: bool,
+    /// It ends after so long
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) time_limit: Option<u32>,
+    /// Its jobs are told so long before that
+    #[arg(long, value_name = "SECONDS", requires = "time_limit", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) warn: Option<u32>,
 }
 
 /// A session, and what its processes are sent.

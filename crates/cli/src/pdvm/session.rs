@@ -1,16 +1,21 @@
 //! `pdvm session`: the sessions in a table, and orders for one of them. The DVM's own session, number 0, is not in the table, and
 //! takes no orders.
 
+use std::path::Path;
+
 use ferrite_wire::control::{Request, SessionChoice, SessionDirective, SessionStatus};
+
+use ferrite_wire::{GrowRequest, SessionTerms};
 
 use super::dvm::Dvm;
 use super::failure::Failure;
 use super::json::{self, SessionOrdered};
 use super::moment::Moment;
-use super::options::{SessionExtension, SessionName, SessionSignal, SessionVerb};
+use super::options::{SessionExtension, SessionName, SessionPlan, SessionSignal, SessionVerb};
 use super::signal;
 use super::text::{NONE, Side, Table, count, duration, or_none, plain};
-use crate::args::UsageError;
+use crate::args::{GrowAsk, UsageError};
+use crate::setup::grow_request;
 
 pub(super) fn list(dvm: &mut Dvm, json: bool) -> Result<String, Failure> {
     let (_, moment) = dvm.status()?;
@@ -80,9 +85,10 @@ pub(super) struct Order {
 ///
 /// # Errors
 /// It names no session, or more than one.
-pub(super) fn order(verb: SessionVerb) -> Result<Option<Order>, UsageError> {
+pub(super) fn order(verb: SessionVerb) -> Result<Option<Order>, Failure> {
     let (name, directive) = match verb {
         SessionVerb::List => return Ok(None),
+        SessionVerb::Instantiate(plan) => return instantiation(plan).map(Some),
         SessionVerb::Pause(name) => (name, SessionDirective::Pause),
         SessionVerb::Resume(name) => (name, SessionDirective::Resume),
         SessionVerb::Signal(SessionSignal { signal, name }) => (name, SessionDirective::Signal(signal)),
@@ -92,6 +98,23 @@ pub(super) fn order(verb: SessionVerb) -> Result<Option<Order>, UsageError> {
     };
     let session = chosen(name, word(&directive))?;
     Ok(Some(Order { session, directive }))
+}
+
+fn instantiation(plan: SessionPlan) -> Result<Order, Failure> {
+    let SessionPlan { session, alloc_id, host, req_id, reserve, time_limit, warn } = plan;
+    let mut ask = GrowAsk::default();
+    ask.add_hosts("--host", &host)?;
+    let named = grow_request(&ask, Path::new(""))?;
+    if named.is_none() && alloc_id.is_none() && req_id.is_none() {
+        return Err(Failure::Usage(UsageError::Conflict {
+            what: "session instantiate: on which nodes?".to_owned(),
+            next: "Name an allocation with --alloc-id or --req-id, or nodes with --host.".to_owned(),
+        }));
+    }
+    let terms = SessionTerms { reserve, time_limit_s: time_limit, warn_s: warn, ..SessionTerms::default() };
+    let wish = GrowRequest { alloc_id, req_id, terms, ..named.unwrap_or_default() };
+    let directive = SessionDirective::Instantiate(Box::new(wish));
+    Ok(Order { session: SessionChoice::Id(session), directive })
 }
 
 fn chosen(name: SessionName, verb: &str) -> Result<SessionChoice, UsageError> {
@@ -115,6 +138,7 @@ fn chosen(name: SessionName, verb: &str) -> Result<SessionChoice, UsageError> {
 /// What the directive is called, on a line and in JSON.
 const fn word(directive: &SessionDirective) -> &'static str {
     match directive {
+        SessionDirective::Instantiate(_) => "instantiate",
         SessionDirective::Pause => "pause",
         SessionDirective::Resume => "resume",
         SessionDirective::Signal(_) => "signal",
@@ -144,6 +168,7 @@ fn confirm(Order { session, directive }: &Order) -> String {
         SessionChoice::Ref(name) => format!("the session of request {}", plain(name)),
     };
     match directive {
+        SessionDirective::Instantiate(_) => format!("Made: {session}.\n"),
         SessionDirective::Pause => {
             format!("Paused: {session}. Its processes are stopped, and its jobs wait, until `pdvm session resume`.\n")
         }
@@ -164,7 +189,8 @@ fn order_to_json(Order { session, directive }: &Order, moment: &Moment) -> Strin
     match directive {
         SessionDirective::Signal(signal) => body.signal = Some(*signal),
         SessionDirective::Extend { seconds } => body.seconds = Some(*seconds),
-        SessionDirective::Pause
+        SessionDirective::Instantiate(_)
+        | SessionDirective::Pause
         | SessionDirective::Resume
         | SessionDirective::Terminate
         | SessionDirective::Separate => {}
@@ -198,9 +224,28 @@ mod tests {
             to(SessionDirective::Extend { seconds: 60 }),
             to(SessionDirective::Separate),
             to(SessionDirective::Terminate),
+            Order { session: SessionChoice::Id(7), directive: SessionDirective::Instantiate(Box::default()) },
         ];
         insta::assert_snapshot!(orders.each_ref().map(confirm).concat());
         insta::assert_snapshot!(orders.each_ref().map(|order| order_to_json(order, &samples::moment())).concat());
+    }
+
+    #[test]
+    fn a_session_is_made_on_something() {
+        let plan = |host: &[&str], alloc_id: &[&str]| SessionPlan {
+            session: 7,
+            host: host.iter().map(|host| (*host).to_owned()).collect(),
+            alloc_id: alloc_id.first().map(|id| (*id).to_owned()),
+            ..SessionPlan::default()
+        };
+        let Ok(Some(Order { session: SessionChoice::Id(7), directive: SessionDirective::Instantiate(wish) })) =
+            order(SessionVerb::Instantiate(plan(&["n1:2,n2"], &["a1"])))
+        else {
+            panic!("an order")
+        };
+        assert_eq!((wish.hosts.len(), wish.alloc_id.as_deref()), (2, Some("a1")));
+        assert!(order(SessionVerb::Instantiate(plan(&[], &[]))).is_err());
+        assert!(order(SessionVerb::Instantiate(plan(&["^n1"], &[]))).is_err());
     }
 
     #[test]
@@ -213,7 +258,10 @@ mod tests {
         let wanted = Order { session: SessionChoice::Alloc("a1".to_owned()), directive: SessionDirective::Pause };
         assert_eq!(order(SessionVerb::Pause(name(None, &["a1"]))).unwrap(), Some(wanted));
         assert_eq!(order(SessionVerb::List).unwrap(), None);
-        let told = |verb| crate::frame::refusal("pdvm", &order(verb).unwrap_err());
+        let told = |verb| {
+            let failure = order(verb).unwrap_err();
+            crate::frame::framed("pdvm", &[&failure.to_string(), &failure.next_step()])
+        };
         let signal = SessionSignal { signal: 10, name: name(Some(1), &["a1"]) };
         insta::assert_snapshot!(
             [told(SessionVerb::Terminate(SessionName::default())), told(SessionVerb::Signal(signal))].join("\n")

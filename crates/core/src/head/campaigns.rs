@@ -76,12 +76,16 @@ pub(super) enum Requester {
     Answered(RequestId),
     /// A process, at its daemon.
     Proc(ProcId, DaemonRank),
+    /// A client that has ordered a session, and is answered when it is there.
+    OrderedBy(RequestId),
+    /// The same for a process or a tool: its daemon, and the number of its question there.
+    OrderedAt(DaemonRank, u64),
 }
 
 impl Requester {
     /// True for the client with this request.
     pub(super) fn is(self, request: RequestId) -> bool {
-        matches!(self, Requester::Waiting(own) | Requester::Answered(own) if own == request)
+        matches!(self, Requester::Waiting(own) | Requester::Answered(own) | Requester::OrderedBy(own) if own == request)
     }
 }
 
@@ -118,12 +122,12 @@ pub(super) struct GrowPlan {
 impl Campaigns {
     /// True while jobs may not be mapped.
     pub(super) fn any(&self) -> bool {
-        !self.open.is_empty()
+        self.that_hold(None).next().is_some()
     }
 
     /// True while mapped jobs may not be launched.
     pub(super) fn shrinking(&self) -> bool {
-        self.open.values().any(|campaign| campaign.kind == CampaignKind::Shrink)
+        self.open.values().any(|campaign| campaign.kind == CampaignKind::Shrink && !campaign.is_queued())
     }
 
     /// The open campaign in which a daemon comes or goes.
@@ -272,7 +276,11 @@ impl Head {
     pub(super) fn open_session(&mut self, req_id: Option<String>, requester: Requester) -> u32 {
         let owner = match requester {
             Requester::Proc(proc, _) => Some(proc.job),
-            Requester::Nobody | Requester::Waiting(_) | Requester::Answered(_) => None,
+            Requester::Nobody
+            | Requester::Waiting(_)
+            | Requester::Answered(_)
+            | Requester::OrderedBy(_)
+            | Requester::OrderedAt(..) => None,
         };
         let parent = owner.and_then(|job| self.jobs.get(&job)).map(|job| job.session).filter(|session| *session > 0);
         self.sessions.open(req_id, owner, parent)
@@ -305,10 +313,12 @@ impl Head {
     pub(super) fn open_campaign(&mut self, plan: Plan, requester: Requester, cx: &mut Cx) -> CampaignId {
         self.campaigns.last += 1;
         let id = CampaignId(self.campaigns.last);
-        let before = plan.nodes.iter().filter_map(|node| Some(self.campaigns.of_node(*node)?.0)).collect();
+        let before: BTreeSet<CampaignId> =
+            plan.nodes.iter().filter_map(|node| Some(self.campaigns.of_node(*node)?.0)).collect();
+        let step = self.first_step(plan.kind, &before);
         let campaign = Campaign {
             kind: plan.kind,
-            step: CampaignStep::Open,
+            step,
             alloc_id: plan.alloc_id,
             req_id: plan.req_id,
             requester,
@@ -323,13 +333,13 @@ impl Head {
             began: cx.now,
         };
         self.campaigns.open.insert(id, campaign);
-        self.step(id, CampaignStep::Open, cx);
+        self.step(id, step, cx);
         id
     }
 
     /// A campaign that nothing is before begins.
     pub(super) fn proceed(&mut self, id: CampaignId, cx: &mut Cx) {
-        let Some(campaign) = self.campaigns.open.get(&id) else { return };
+        let Some(campaign) = self.campaigns.open.get(&id).filter(|campaign| !campaign.is_queued()) else { return };
         match (campaign.behind.is_empty(), campaign.kind) {
             (false, _) => self.step(id, CampaignStep::Behind, cx),
             (true, CampaignKind::Grow) => self.launch_newcomers(id, cx),
@@ -374,6 +384,7 @@ impl Head {
             self.proceed(other, cx);
         }
         self.sweep_sessions(cx);
+        self.on_campaign_over(id);
         self.admit_held(cx);
     }
 
@@ -391,6 +402,20 @@ impl Head {
         match requester {
             Requester::Nobody => {}
             Requester::Waiting(request) => cx.reply(request, Reply::Resize(Box::new(resize))),
+            Requester::OrderedBy(request) => {
+                let reply = match resize.outcome {
+                    ResizeOutcome::Failed { cause, .. } => Reply::Refused(cause),
+                    _ => Reply::Ordered,
+                };
+                cx.reply(request, reply);
+            }
+            Requester::OrderedAt(daemon, id) => {
+                let result = match resize.outcome {
+                    ResizeOutcome::Failed { status, .. } => Err(status),
+                    _ => Ok(()),
+                };
+                cx.send(daemon, Message::SessionReply { id, result });
+            }
             Requester::Answered(_) | Requester::Proc(..) if !self.is_elastic() => {}
             Requester::Answered(request) => cx.effect(Effect::Resized { request, resize: Box::new(resize) }),
             Requester::Proc(proc, daemon) => {
@@ -415,6 +440,7 @@ impl Head {
             CampaignStep::Launching | CampaignStep::WiringUp => self.on_grow_deadline(id, cx),
             CampaignStep::RollingBack => self.give_up_on_newcomers(id, cx),
             CampaignStep::Open
+            | CampaignStep::Queued
             | CampaignStep::Behind
             | CampaignStep::Leaving
             | CampaignStep::Releasing
@@ -453,6 +479,7 @@ impl Head {
                 let before: Vec<String> = campaign.behind.iter().map(|id| format!("campaign {id}")).collect();
                 format!("{} to end", super::status::listed_names(before.iter().map(String::as_str)))
             }
+            CampaignStep::Queued => self.turns_before(),
             CampaignStep::Launching => format!("the daemons of {} to report", of(&campaign.missing)),
             CampaignStep::WiringUp => "all daemons to be wired up".to_owned(),
             CampaignStep::Leaving => {

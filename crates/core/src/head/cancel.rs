@@ -14,7 +14,9 @@ use crate::pmix_status::{PMIX_ERR_INVALID_OPERATION, PMIX_ERR_JOB_CANCELED, PMIX
 impl Campaign {
     /// True while nothing of it has been done.
     fn is_pending(&self) -> bool {
-        matches!(self.step, CampaignStep::Behind) && self.targets.is_empty() && self.failure.is_none()
+        matches!(self.step, CampaignStep::Behind | CampaignStep::Queued)
+            && self.targets.is_empty()
+            && self.failure.is_none()
     }
 }
 

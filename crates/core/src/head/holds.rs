@@ -65,12 +65,13 @@ impl Head {
     /// VM_READY: on to the map, unless the DVM is changing its size.
     pub(super) fn pass_map_hold(&mut self, id: JobId, cx: &mut Cx) {
         let open: BTreeSet<CampaignId> = match self.jobs.get(&id).and_then(|job| job.grows) {
-            _ if self.is_elastic() => self.campaigns.open.keys().copied().collect(),
+            own if self.is_elastic() => self.campaigns.that_hold(own).collect(),
             // Whoever brings nodes along waits for them, whatever the rules are for others.
             Some(own) => self.campaigns.open.keys().copied().filter(|id| *id == own).collect(),
             None => BTreeSet::new(),
         };
         if !open.is_empty() {
+            self.on_parked(id);
             self.park(id, Hold::Map(open), cx);
         } else if self.jobs.get(&id).is_some_and(|job| self.is_paused(job.session)) {
             self.park(id, Hold::Paused, cx);
@@ -112,6 +113,7 @@ impl Head {
     fn hold(&mut self, id: JobId, hold: Hold) {
         if let Some(job) = self.jobs.get_mut(&id) {
             job.held = Some(hold);
+            job.was_parked = true;
         }
     }
 
@@ -157,7 +159,7 @@ impl Head {
             return;
         }
         let may_map = |head: &Head, job: &Job| match job.grows {
-            _ if head.is_elastic() => !head.campaigns.any(),
+            own if head.is_elastic() => head.campaigns.that_hold(own).next().is_none(),
             Some(own) => !head.campaigns.open.contains_key(&own),
             None => true,
         };
@@ -192,6 +194,7 @@ impl Head {
             .open
             .iter()
             .filter(|(_, campaign)| *hold != Hold::Launch || campaign.kind == CampaignKind::Shrink)
+            .filter(|(id, campaign)| !campaign.is_queued() || matches!(hold, Hold::Map(all) if all.contains(id)))
             .map(|(id, campaign)| format!("{} {id}: {}", campaign.kind, self.campaign_waits_for(*id)))
             .collect();
         let what = if *hold == Hold::Launch { "nodes to leave" } else { "the DVM's new size" };

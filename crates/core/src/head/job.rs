@@ -53,6 +53,10 @@ pub struct Job {
     pub(super) session: u32,
     /// Where it is parked while the DVM changes its size.
     pub(super) held: Option<Hold>,
+    /// It was parked once.
+    pub(super) was_parked: bool,
+    /// It is to be launched before the DVM begins to grow again.
+    pub(super) is_due: bool,
     /// The campaign that brings the nodes that it asked for.
     pub(super) grows: Option<CampaignId>,
 }
@@ -90,6 +94,8 @@ impl Job {
             taken: 0,
             session: 0,
             held: None,
+            was_parked: false,
+            is_due: false,
             grows: None,
         }
     }

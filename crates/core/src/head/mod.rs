@@ -14,6 +14,7 @@ mod grow;
 mod history;
 mod holds;
 mod inherit;
+mod instantiate;
 mod job;
 mod losses;
 mod metrics;
@@ -31,6 +32,7 @@ mod spawn;
 mod states;
 mod status;
 mod stdin;
+mod turns;
 mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

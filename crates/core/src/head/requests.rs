@@ -6,6 +6,7 @@ use ferrite_wire::{Dest, Message};
 
 use super::Head;
 use super::exit::INTERRUPTED;
+use super::instantiate::wish_of;
 use crate::RequestId;
 use crate::cx::Cx;
 
@@ -21,7 +22,10 @@ impl Head {
             }
             Request::Resize(request) => return self.on_resize(id, &request, cx),
             Request::Sessions => Reply::Sessions(self.session_statuses(cx.now)),
-            Request::Session { session, directive } => self.on_session_request(&session, &directive, cx),
+            Request::Session { session, directive } => match wish_of(&directive) {
+                Some(wish) => return self.instantiate_for_client(id, &session, wish, cx),
+                None => self.on_session_request(&session, &directive, cx),
+            },
             Request::Status => Reply::Status(Box::new(self.status(cx.now))),
             Request::Metrics => Reply::Metrics(Box::new(self.metrics(cx.now))),
             Request::Nodes => Reply::Nodes(self.node_statuses()),

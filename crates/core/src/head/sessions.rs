@@ -10,6 +10,7 @@ use ferrite_wire::{Dest, Inheritance, Message, SessionTerms};
 
 use super::campaigns::{Plan, Requester, Trouble};
 use super::exit::INTERRUPTED;
+use super::instantiate::wish_of;
 use super::session_time::SessionTime;
 use super::{Head, Job};
 use crate::cx::Cx;
@@ -41,26 +42,62 @@ pub(super) struct Session {
     owner: Option<JobId>,
     inheritance: Inheritance,
     paused: bool,
+    /// Its nodes are those of another session, and stay with it.
+    shares: bool,
     pub(super) time: SessionTime,
+}
+
+impl Session {
+    fn new(alloc_id: String) -> Session {
+        Session {
+            alloc_id,
+            req_id: None,
+            nodes: BTreeSet::new(),
+            reserved: false,
+            parent: None,
+            owner: None,
+            inheritance: Inheritance::Default,
+            paused: false,
+            shares: false,
+            time: SessionTime::default(),
+        }
+    }
 }
 
 impl Sessions {
     /// The session of a request that is about to be begun.
     pub(super) fn open(&mut self, req_id: Option<String>, owner: Option<JobId>, parent: Option<u32>) -> u32 {
-        self.last += 1;
-        let session = Session {
-            alloc_id: format!("a{}", self.last),
-            req_id,
-            nodes: BTreeSet::new(),
-            reserved: false,
-            parent,
-            owner,
-            inheritance: Inheritance::Default,
-            paused: false,
-            time: SessionTime::default(),
-        };
-        self.known.insert(self.last, session);
-        self.last
+        // Schedulers choose numbers and ids as they like.
+        let is_taken = |number: u32| self.known.contains_key(&number) || self.find(&format!("a{number}")).is_some();
+        let id = (self.last + 1..).find(|number| !is_taken(*number)).expect("there are fewer sessions than numbers");
+        self.last = id;
+        self.known.insert(id, Session { req_id, parent, owner, ..Session::new(format!("a{id}")) });
+        id
+    }
+
+    /// One whose number somebody else has chosen, and perhaps the id of its allocation, which is returned.
+    pub(super) fn open_as(&mut self, number: u32, alloc_id: Option<String>, req_id: Option<String>) -> String {
+        let own = Some(format!("a{number}")).filter(|id| self.find(id).is_none());
+        let alloc_id = alloc_id.or(own).unwrap_or_else(|| format!("session-{number}"));
+        self.known.insert(number, Session { req_id, ..Session::new(alloc_id.clone()) });
+        alloc_id
+    }
+
+    /// One on nodes of an allocation that is another's.
+    pub(super) fn share(
+        &mut self,
+        number: u32,
+        alloc_id: String,
+        req_id: Option<String>,
+        parent: Option<u32>,
+        nodes: BTreeSet<NodeId>,
+    ) {
+        self.known.insert(number, Session { req_id, parent, nodes, shares: true, ..Session::new(alloc_id) });
+    }
+
+    /// Those whose nodes are theirs.
+    fn owners(&self) -> impl Iterator<Item = (&u32, &Session)> {
+        self.known.iter().filter(|(_, session)| !session.shares)
     }
 
     pub(super) fn get(&self, id: u32) -> Option<&Session> {
@@ -78,18 +115,18 @@ impl Sessions {
 
     /// By the allocation's id.
     pub(super) fn find(&self, alloc_id: &str) -> Option<u32> {
-        self.known.iter().find(|(_, session)| session.alloc_id == alloc_id).map(|(id, _)| *id)
+        self.owners().find(|(_, session)| session.alloc_id == alloc_id).map(|(id, _)| *id)
     }
 
     /// By the name that their requesters gave them.
     pub(super) fn called(&self, req_id: &str) -> Vec<u32> {
-        let called = self.known.iter().filter(|(_, session)| session.req_id.as_deref() == Some(req_id));
+        let called = self.owners().filter(|(_, session)| session.req_id.as_deref() == Some(req_id));
         called.map(|(id, _)| *id).collect()
     }
 
     /// The allocation that a node came with.
     pub(super) fn of_node(&self, node: NodeId) -> Option<&Session> {
-        self.known.values().find(|session| session.nodes.contains(&node))
+        self.owners().map(|(_, session)| session).find(|session| session.nodes.contains(&node))
     }
 
     /// Nodes are gone.
@@ -175,7 +212,7 @@ impl Head {
         self.withdraw_of_session(id, why, cx);
         let Some(session) = self.sessions.known.remove(&id) else { return };
         let nodes: Vec<NodeId> = session.nodes.into_iter().filter(|node| self.may_leave(*node)).collect();
-        if give_back && !nodes.is_empty() {
+        if give_back && !session.shares && !nodes.is_empty() {
             let plan = Plan {
                 kind: CampaignKind::Shrink,
                 alloc_id: session.alloc_id,
@@ -252,6 +289,9 @@ impl Head {
 
     /// `PMIx_Session_control` of a process or a tool at `daemon`.
     pub(super) fn on_session_order(&mut self, daemon: DaemonRank, id: u64, order: &SessionOrder, cx: &mut Cx) {
+        if let Some(wish) = wish_of(&order.directive) {
+            return self.instantiate_for_daemon(daemon, id, order.session, wish, cx);
+        }
         let result = match order.session {
             Some(session) => self.control_session(&SessionChoice::Id(session), &order.directive, cx),
             None => self.control_all_sessions(&order.directive, cx),
@@ -289,6 +329,7 @@ impl Head {
             Some(id) => id,
         };
         match directive {
+            SessionDirective::Instantiate(_) => unreachable!("it is about a session that is not there yet"),
             SessionDirective::Pause | SessionDirective::Resume => {
                 let pause = *directive == SessionDirective::Pause;
                 self.pause_session(id, pause, cx);

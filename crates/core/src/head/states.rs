@@ -32,11 +32,17 @@ impl Head {
     }
 
     pub(super) fn run_activated(&mut self, cx: &mut Cx) {
-        while let Some((id, state)) = self.activated.pop_front() {
-            if id == JobId::DAEMONS {
-                self.enter_dvm_state(state, cx);
-            } else {
-                self.enter_job_state(id, state, cx);
+        loop {
+            while let Some((id, state)) = self.activated.pop_front() {
+                if id == JobId::DAEMONS {
+                    self.enter_dvm_state(state, cx);
+                } else {
+                    self.enter_job_state(id, state, cx);
+                }
+            }
+            // Only now is everybody launched who could be.
+            if !self.open_queued(cx) {
+                break;
             }
         }
     }

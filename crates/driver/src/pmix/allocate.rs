@@ -20,8 +20,8 @@ const EVENTS_SINCE: u32 = 7;
 /// Why nothing is asked of the DVM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
-    status: Status,
-    cause: String,
+    pub(super) status: Status,
+    pub(super) cause: String,
 }
 
 impl Refusal {
@@ -62,7 +62,7 @@ pub(super) fn request(directive: u8, info: &[Info], required: &[String]) -> Resu
 
 impl Wish {
     /// Nodes of a new allocation are for whoever names it; those that extend one are what the others of it are.
-    fn grow(self, alloc_id: Option<String>) -> Result<GrowRequest, Refusal> {
+    pub(super) fn grow(self, alloc_id: Option<String>) -> Result<GrowRequest, Refusal> {
         let (mut hosts, mut refs) = (Vec::new(), Vec::new());
         for item in self.nodes {
             match item {

@@ -4,35 +4,46 @@ use std::ffi::CStr;
 
 use ferrite_pmix::{Info, Proc, Status, Value};
 use ferrite_pmix_sys as sys;
+use ferrite_wire::GrowRequest;
 use ferrite_wire::control::{SessionDirective, SessionOrder};
+
+use super::allocate;
+use super::wish::{Wish, seconds};
 
 /// What says only which session, or is a name for the request: it changes nothing of what is done.
 const BESIDE: [&CStr; 2] = [sys::PMIX_SESSION_CTRL_ID, sys::PMIX_SESSION_ID];
 
 /// Operations that are not offered: a paused session keeps its nodes, and that a session has ended a run-time tells a scheduler,
-/// not the reverse. Sessions are made by `PMIx_Allocation_request`.
-const NOT_OFFERED: [&CStr; 4] =
-    [sys::PMIX_SESSION_INSTANTIATE, sys::PMIX_SESSION_PREEMPT, sys::PMIX_SESSION_RESTORE, sys::PMIX_SESSION_COMPLETE];
+/// not the reverse.
+const NOT_OFFERED: [&CStr; 3] = [sys::PMIX_SESSION_PREEMPT, sys::PMIX_SESSION_RESTORE, sys::PMIX_SESSION_COMPLETE];
 
-/// What goes with an operation and is not offered, whatever the operation: there is nothing here to provision, and orders are for
-/// whole sessions. To obey the rest would be to do something else than was asked for.
-const NOT_WITH_ANY: [&CStr; 9] = [
+/// What goes with an operation and is not offered, whatever the operation: there is nothing here to provision, orders are for
+/// whole sessions, and programs are started by `PMIx_Spawn` once the session is there.
+const NEVER: [&CStr; 8] = [
     sys::PMIX_SESSION_PROVISION,
     sys::PMIX_SESSION_PROVISION_NODES,
     sys::PMIX_SESSION_PROVISION_IMAGE,
-    sys::PMIX_SESSION_RESOURCES,
-    sys::PMIX_ALLOC_NODE_LIST,
-    sys::PMIX_ALLOC_NUM_NODES,
+    sys::PMIX_SESSION_JOB,
+    sys::PMIX_SESSION_APP,
     sys::PMIX_ALLOC_NUM_CPUS,
     sys::PMIX_NSPACE,
     sys::PMIX_PROCID,
 ];
+
+/// What goes only with the making of a session. To obey the rest would be to do something else than was asked for.
+const RESOURCES: [&CStr; 3] = [sys::PMIX_SESSION_RESOURCES, sys::PMIX_ALLOC_NODE_LIST, sys::PMIX_ALLOC_NUM_NODES];
 
 /// Why nothing is ordered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     status: Status,
     cause: String,
+}
+
+impl From<allocate::Refusal> for Refusal {
+    fn from(refusal: allocate::Refusal) -> Refusal {
+        Refusal { status: refusal.status, cause: refusal.cause }
+    }
 }
 
 impl Refusal {
@@ -56,6 +67,8 @@ enum Operation {
     Directive(SessionDirective),
     /// By what other infos say.
     Extend,
+    /// On what other infos say.
+    Instantiate,
     NotOffered,
 }
 
@@ -64,11 +77,8 @@ enum Operation {
 /// # Errors
 /// No operation, or more than one; one that is not offered; a value that makes no sense.
 pub(super) fn order(session: u32, directives: &[Info], required: &[String]) -> Result<SessionOrder, Refusal> {
-    if let Some(info) = directives.iter().find(|info| NOT_WITH_ANY.iter().any(|key| info.is(key))) {
-        return Err(Refusal::unsupported(format!(
-            "{} is not offered; PMIx_Allocation_request makes and extends",
-            info.key
-        )));
+    if let Some(info) = directives.iter().find(|info| NEVER.iter().any(|key| info.is(key))) {
+        return Err(Refusal::unsupported(format!("{} is not offered with orders for sessions", info.key)));
     }
     let mut operations = Vec::new();
     for info in directives {
@@ -82,6 +92,13 @@ pub(super) fn order(session: u32, directives: &[Info], required: &[String]) -> R
             return Err(Refusal::bad(format!("more than one operation: {}", keys.join(", "))));
         }
     };
+    if let Operation::Instantiate = operation {
+        let directive = SessionDirective::Instantiate(Box::new(plan(directives, required)?));
+        return Ok(SessionOrder { session: (session != u32::MAX).then_some(session), directive });
+    }
+    if let Some(info) = directives.iter().find(|info| RESOURCES.iter().any(|key| info.is(key))) {
+        return Err(Refusal::unsupported(format!("{} is not offered here; PMIx_Allocation_request extends", info.key)));
+    }
     let obeyed = |key: &str| {
         let with_time = matches!(operation, Operation::Extend) && is(key, sys::PMIX_ALLOC_TIME);
         key == info.key || with_time || BESIDE.iter().any(|beside| is(key, beside))
@@ -92,7 +109,9 @@ pub(super) fn order(session: u32, directives: &[Info], required: &[String]) -> R
     let directive = match operation {
         Operation::Directive(directive) => directive,
         Operation::Extend => SessionDirective::Extend { seconds: extension(directives)? },
-        Operation::NotOffered => return Err(Refusal::unsupported(format!("{} is not offered", info.key))),
+        Operation::Instantiate | Operation::NotOffered => {
+            return Err(Refusal::unsupported(format!("{} is not offered", info.key)));
+        }
     };
     Ok(SessionOrder { session: (session != u32::MAX).then_some(session), directive })
 }
@@ -106,6 +125,9 @@ fn operation(info: &Info) -> Result<Option<Operation>, Refusal> {
     ];
     if let Some((_, directive)) = known.into_iter().find(|(key, _)| info.is(key)) {
         return Ok(truth(info)?.then_some(Operation::Directive(directive)));
+    }
+    if info.is(sys::PMIX_SESSION_INSTANTIATE) {
+        return Ok(truth(info)?.then_some(Operation::Instantiate));
     }
     if info.is(sys::PMIX_SESSION_EXTEND) {
         return Ok(truth(info)?.then_some(Operation::Extend));
@@ -132,11 +154,33 @@ fn signal(info: &Info) -> Result<i32, Refusal> {
     number.ok_or_else(|| Refusal::bad(format!("{} is no number of a signal", info.key)))
 }
 
+/// What a session is to be made on: an allocation by its id or name, or nodes, which may stand in an array of resources.
+fn plan(directives: &[Info], required: &[String]) -> Result<GrowRequest, Refusal> {
+    let mut all = Vec::new();
+    for info in directives {
+        match &info.value {
+            Value::Infos(resources) if info.is(sys::PMIX_SESSION_RESOURCES) => all.extend(resources.iter().cloned()),
+            _ if info.is(sys::PMIX_SESSION_RESOURCES) => {
+                return Err(Refusal::bad(format!("{} is no array of infos", info.key)));
+            }
+            _ => all.push(info.clone()),
+        }
+    }
+    let own = |key: &String| {
+        let beside = BESIDE.iter().chain([&sys::PMIX_SESSION_INSTANTIATE, &sys::PMIX_SESSION_RESOURCES]);
+        beside.into_iter().any(|known| is(key, known))
+    };
+    let required: Vec<String> = required.iter().filter(|key| !own(key)).cloned().collect();
+    let mut wish = Wish::read(&all, &required)?;
+    let alloc_id = wish.id.take();
+    Ok(GrowRequest { alloc_id, ..wish.grow(None)? })
+}
+
 fn extension(directives: &[Info]) -> Result<u32, Refusal> {
     let Some(info) = directives.iter().find(|info| info.is(sys::PMIX_ALLOC_TIME)) else {
         return Err(Refusal::bad("an extension without PMIX_ALLOC_TIME"));
     };
-    let seconds = info.value.as_i64().and_then(|seconds| u32::try_from(seconds).ok()).filter(|seconds| *seconds > 0);
+    let seconds = seconds(info).ok().filter(|seconds| *seconds > 0);
     seconds.ok_or_else(|| Refusal::bad(format!("{} is no number of seconds, or too large a one", info.key)))
 }
 
@@ -195,9 +239,34 @@ mod tests {
         for key in NOT_OFFERED {
             assert_eq!(refused(&[yes(key)]), Status::NOT_SUPPORTED, "{key:?}");
         }
-        for key in NOT_WITH_ANY {
+        for key in NEVER.into_iter().chain(RESOURCES) {
             let with = Info::new(key, "n1");
             assert_eq!(refused(&[yes(sys::PMIX_SESSION_PAUSE), with]), Status::NOT_SUPPORTED, "not all of it: {key:?}");
+        }
+    }
+
+    #[test]
+    fn a_session_is_made_on_an_allocation_or_on_nodes() {
+        let make = |more: &[Info]| {
+            let mut all = vec![yes(sys::PMIX_SESSION_INSTANTIATE)];
+            all.extend(more.iter().cloned());
+            order(7, &all, &["pmix.ssn.inst".to_owned()])
+        };
+        let made = |more: &[Info]| match make(more).expect("an order") {
+            SessionOrder { session: Some(7), directive: SessionDirective::Instantiate(wish) } => *wish,
+            other => panic!("{other:?}"),
+        };
+        let (id, name) = (Info::new(sys::PMIX_ALLOC_ID, "s-17"), Info::new(sys::PMIX_ALLOC_REQ_ID, "mine"));
+        let wish = made(&[id.clone(), name, Info::new(sys::PMIX_ALLOC_TIME, 60u32)]);
+        assert_eq!((wish.alloc_id.as_deref(), wish.req_id.as_deref()), (Some("s-17"), Some("mine")));
+        assert_eq!((wish.hosts.len(), wish.terms.time_limit_s), (0, Some(60)));
+        let nodes = Info::new(sys::PMIX_ALLOC_NODE_LIST, "n1:4,n2");
+        let wish = made(&[id, Info::new(sys::PMIX_SESSION_RESOURCES, vec![nodes.clone()])]);
+        assert_eq!((wish.hosts.len(), wish.terms.reserve), (2, true));
+        assert_eq!(made(&[nodes]).hosts.len(), 2);
+        assert_eq!(make(&[Info::new(sys::PMIX_SESSION_RESOURCES, "n1")]).unwrap_err().status, Status::BAD_PARAM);
+        for not_offered in [sys::PMIX_SESSION_APP, sys::PMIX_ALLOC_TARGET] {
+            assert_eq!(make(&[Info::new(not_offered, "x")]).unwrap_err().status, Status::NOT_SUPPORTED);
         }
     }
 

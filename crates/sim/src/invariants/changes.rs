@@ -103,12 +103,18 @@ impl Changes {
         self.all.iter().filter(|(_, change)| change.is_open()).map(|(id, change)| (*id, change))
     }
 
+    /// True while jobs are held: one that is queued holds nobody but the job that it is for.
     pub(super) fn any(&self) -> bool {
+        self.open().any(|(_, change)| change.step != CampaignStep::Queued)
+    }
+
+    /// True while there is anything to wait for.
+    pub(super) fn any_or_queued(&self) -> bool {
         self.open().next().is_some()
     }
 
     pub(super) fn shrinking(&self) -> bool {
-        self.open().any(|(_, change)| change.kind == CampaignKind::Shrink)
+        self.open().any(|(_, change)| change.kind == CampaignKind::Shrink && change.step != CampaignStep::Queued)
     }
 
     /// True for a daemon that was started for a grow which has not ended well.

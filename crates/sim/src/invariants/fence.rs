@@ -18,7 +18,7 @@ impl Fence {
         let (any, shrinking) = (self.changes.any(), self.changes.shrinking());
         let holds = match (from, to) {
             (VmReady | WaitingForDaemons, Map) | (Map, MapComplete) => !any,
-            (VmReady, WaitingForDaemons) => any,
+            (VmReady, WaitingForDaemons) => self.changes.any_or_queued(),
             (WaitingForDaemons, LaunchApps) | (LaunchApps, SendLaunchMsg) => !shrinking,
             (LaunchApps, WaitingForDaemons) => shrinking,
             _ => true,

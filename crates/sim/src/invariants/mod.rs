@@ -37,6 +37,7 @@ mod silence;
 mod slots;
 mod struck;
 mod told;
+mod turns;
 mod two_phases;
 mod undone;
 mod wireup;
@@ -246,6 +247,7 @@ impl Referee {
             Box::new(undone::Undone::new(scenario)),
             Box::new(really_gone::ReallyGone::new(scenario)),
             Box::new(never_stuck::NeverStuck::new(scenario)),
+            Box::<turns::Turns>::default(),
             Box::new(two_phases::TwoPhases::new(scenario)),
         ];
         self.invariants.extend(more);

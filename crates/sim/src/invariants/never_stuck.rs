@@ -28,7 +28,7 @@ impl NeverStuck {
     fn look(&self) -> Result<(), String> {
         let stuck = self.parked.iter().find(|(_, mapped)| match mapped {
             true => !self.changes.shrinking(),
-            false => !self.changes.any(),
+            false => !self.changes.any_or_queued(),
         });
         require(stuck.is_none(), || {
             format!("job {:?} waits, and nothing that holds it is open", stuck.map(|(id, _)| id))

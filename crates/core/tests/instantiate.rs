@@ -1,0 +1,161 @@
+//! Sessions that a scheduler makes by a number of its own (`PMIX_SESSION_INSTANTIATE`).
+
+mod common;
+
+use common::{Cluster, job};
+use ferrite_core::{Input, PmixCall, PmixEffect, PmixToken, Timer};
+use ferrite_types::*;
+use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, SessionOrder, SessionStatus, Submission};
+use ferrite_wire::{AddedHost, GrowRequest, ResizeRequest, SessionTerms, SlotChange};
+
+fn dvm(nodes: u32) -> Cluster {
+    let mut dvm = Cluster::build(nodes, &[("prte_elastic_mode", "1")], true);
+    dvm.input(DaemonRank::HEAD, Input::Start);
+    dvm.run();
+    dvm
+}
+
+fn hosts(names: &[&str]) -> Vec<AddedHost> {
+    names.iter().map(|name| AddedHost { host: HostEntry::named(name), slots: SlotChange::Unstated }).collect()
+}
+
+/// Allocation a1, which is session 1.
+fn grow(dvm: &mut Cluster, id: u64, names: &[&str]) {
+    let req_id = Some("mine".to_owned());
+    let grow = GrowRequest { hosts: hosts(names), req_id, wait: true, ..GrowRequest::default() };
+    dvm.ask(id, Request::Resize(Box::new(ResizeRequest::Grow(grow))));
+}
+
+fn on(alloc_id: &str, names: &[&str]) -> GrowRequest {
+    GrowRequest { alloc_id: Some(alloc_id.to_owned()), hosts: hosts(names), ..GrowRequest::default() }
+}
+
+fn order(dvm: &mut Cluster, id: u64, number: u32, directive: SessionDirective) {
+    dvm.ask(id, Request::Session { session: SessionChoice::Id(number), directive });
+}
+
+fn make(dvm: &mut Cluster, id: u64, number: u32, wish: GrowRequest) -> Option<bool> {
+    order(dvm, id, number, SessionDirective::Instantiate(Box::new(wish)));
+    let reply = dvm.replies.iter().find(|(request, _)| request.0 == id)?;
+    Some(matches!(reply.1, Reply::Ordered))
+}
+
+fn session(dvm: &mut Cluster, id: u64, number: u32) -> Option<SessionStatus> {
+    dvm.ask(id, Request::Sessions);
+    let Reply::Sessions(sessions) = dvm.reply(id) else { panic!("sessions") };
+    sessions.iter().find(|session| session.session == number).cloned()
+}
+
+fn up(dvm: &mut Cluster, id: u64) -> Vec<String> {
+    dvm.ask(id, Request::Nodes);
+    let Reply::Nodes(nodes) = dvm.reply(id) else { panic!("nodes") };
+    nodes.iter().filter(|node| node.state == "up").map(|node| node.name.clone()).collect()
+}
+
+fn submit(dvm: &mut Cluster, id: u64, np: u32, number: u32) {
+    dvm.submit(id, Submission { session: SessionChoice::Id(number), ..Submission::of(job("a.out", np)) });
+}
+
+fn places(dvm: &Cluster) -> Vec<u32> {
+    let mut places: Vec<u32> = dvm.running.values().map(|(at, _)| at.0).collect();
+    places.sort_unstable();
+    places
+}
+
+#[test]
+fn a_session_on_an_allocation_shares_its_nodes_and_leaves_them_there() {
+    let mut dvm = dvm(1);
+    grow(&mut dvm, 1, &["m0", "m1"]);
+    assert_eq!(make(&mut dvm, 2, 17, on("a1", &[])), Some(true));
+    assert_eq!(make(&mut dvm, 3, 18, on("a1", &["m1"])), Some(true));
+    let made = session(&mut dvm, 4, 17).unwrap();
+    assert_eq!((made.alloc_id.as_str(), made.nodes.len(), made.parent), ("a1", 2, Some(1)));
+    submit(&mut dvm, 5, 4, 17);
+    submit(&mut dvm, 6, 1, 18);
+    assert_eq!(places(&dvm), [1, 1, 2, 2, 2]);
+    order(&mut dvm, 7, 17, SessionDirective::Terminate);
+    assert_eq!(dvm.code_of(5), 1);
+    assert_eq!(places(&dvm), [2], "the job of the other one goes on");
+    assert_eq!(up(&mut dvm, 8), ["n0", "m0", "m1"]);
+    // With the allocation everything on it ends.
+    order(&mut dvm, 9, 1, SessionDirective::Terminate);
+    assert_eq!((dvm.code_of(6), up(&mut dvm, 10)), (1, vec!["n0".to_owned()]));
+    assert_eq!(session(&mut dvm, 11, 18), None);
+}
+
+#[test]
+fn a_session_is_made_on_what_its_name_or_the_dvm_says() {
+    let mut dvm = dvm(2);
+    grow(&mut dvm, 1, &["m0"]);
+    let by_name = GrowRequest { req_id: Some("mine".to_owned()), ..GrowRequest::default() };
+    assert_eq!(make(&mut dvm, 2, 5, by_name), Some(true));
+    assert_eq!(session(&mut dvm, 3, 5).unwrap().nodes, ["m0"]);
+    assert_eq!(make(&mut dvm, 4, 6, on("prterun-n0-1", &["n1"])), Some(true));
+    submit(&mut dvm, 5, 2, 6);
+    assert_eq!(places(&dvm), [1, 1]);
+    order(&mut dvm, 6, 6, SessionDirective::Terminate);
+    assert_eq!(up(&mut dvm, 7), ["n0", "n1", "m0"], "the nodes are not its own");
+}
+
+#[test]
+fn a_session_with_nodes_of_its_own_is_there_when_its_maker_hears_it() {
+    let mut dvm = dvm(1);
+    dvm.silent_nodes.insert("m0".to_owned());
+    let terms = SessionTerms { reserve: true, ..SessionTerms::default() };
+    assert_eq!(make(&mut dvm, 1, 40, GrowRequest { terms, ..on("batch.7", &["m0"]) }), None, "not yet");
+    dvm.come(1);
+    assert!(matches!(dvm.reply(1), Reply::Ordered));
+    let made = session(&mut dvm, 2, 40).unwrap();
+    assert_eq!((made.alloc_id.as_str(), made.reserved, made.nodes.len()), ("batch.7", true, 1));
+    submit(&mut dvm, 3, 2, 40);
+    assert_eq!(places(&dvm), [1, 1]);
+    // What comes later has numbers and ids that are not taken.
+    assert_eq!(make(&mut dvm, 4, 1, on("a2", &["m1"])), Some(true));
+    grow(&mut dvm, 5, &["m2"]);
+    let later = session(&mut dvm, 6, 3).unwrap();
+    assert_eq!((later.alloc_id.as_str(), later.nodes.as_slice()), ("a3", &["m2".to_owned()][..]));
+    order(&mut dvm, 7, 40, SessionDirective::Terminate);
+    assert_eq!(up(&mut dvm, 8), ["n0", "m1", "m2"]);
+}
+
+#[test]
+fn what_cannot_be_made_is_refused_and_leaves_nothing() {
+    let mut dvm = dvm(2);
+    grow(&mut dvm, 1, &["m0"]);
+    let refused = [
+        (1, on("a1", &[]), "There is a session 1"),
+        (0, on("a1", &[]), "There is a session 0"),
+        (u32::MAX, on("a1", &[]), "number of its own"),
+        (9, on("a7", &[]), "no allocation a7"),
+        (9, on("a1", &["n1"]), "does not belong"),
+        (9, GrowRequest::default(), "neither an allocation nor nodes"),
+        (9, GrowRequest { count: 1, ..on("a1", &[]) }, "all of its nodes or those"),
+    ];
+    for (id, (number, wish, why)) in (2..).zip(refused) {
+        assert_eq!(make(&mut dvm, id, number, wish), Some(false));
+        assert!(matches!(dvm.reply(id), Reply::Refused(cause) if cause.contains(why)), "{:?}", dvm.reply(id));
+    }
+    dvm.bad_nodes.insert("m9".to_owned(), "no route".to_owned());
+    assert_eq!(make(&mut dvm, 20, 9, on("batch.7", &["m9"])), Some(false), "its nodes do not come");
+    assert_eq!(session(&mut dvm, 21, 9), None);
+}
+
+#[test]
+fn a_process_makes_a_session_with_a_limit_and_is_answered_once() {
+    let mut dvm = dvm(1);
+    dvm.submit(1, Submission::of(job("scheduler", 1)));
+    let terms = SessionTerms { time_limit_s: Some(2), ..SessionTerms::default() };
+    let wish = Box::new(GrowRequest { terms, ..on("batch.7", &["m0"]) });
+    for (token, session) in [(5, Some(7)), (6, Some(7)), (7, None)] {
+        let order = SessionOrder { session, directive: SessionDirective::Instantiate(wish.clone()) };
+        dvm.input(DaemonRank::HEAD, Input::Pmix(PmixCall::Session { order, token: PmixToken(token) }));
+        dvm.run();
+    }
+    let answers = dvm.pmix.iter().filter_map(|(_, effect)| match effect {
+        PmixEffect::Reply { token, result } => Some((token.0, result.clone().map(drop))),
+        _ => None,
+    });
+    assert_eq!(answers.collect::<Vec<_>>(), [(5, Ok(())), (6, Err(-11)), (7, Err(-27))]);
+    dvm.fire(0, Timer::Session(7));
+    assert_eq!((up(&mut dvm, 2), session(&mut dvm, 3, 7)), (vec!["n0".to_owned()], None));
+}

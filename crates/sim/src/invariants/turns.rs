@@ -1,0 +1,53 @@
+//! Held jobs get their turn: when everything has ended that was open when a job was parked, and it is still held by what came later,
+//! no grow begins before it has been released; so that an endless sequence of changes holds nobody for ever.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ferrite_core::{Effect, Transition};
+use ferrite_types::{CampaignId, CampaignKind, CampaignStep, JobId, JobState};
+
+use super::changes::Changes;
+use super::{Invariant, Observation, require};
+
+#[derive(Default)]
+pub(super) struct Turns {
+    changes: Changes,
+    /// Jobs that are parked before their map, and what of that which was open then has not ended.
+    waits: BTreeMap<JobId, BTreeSet<CampaignId>>,
+}
+
+impl Turns {
+    fn begins(&self) -> Result<(), String> {
+        let due = self.waits.iter().find(|(_, campaigns)| campaigns.is_empty());
+        require(due.is_none(), || format!("a grow begins, and job {:?} was to have its turn", due.map(|(id, _)| id)))
+    }
+}
+
+impl Invariant for Turns {
+    fn name(&self) -> &'static str {
+        "held jobs get their turn"
+    }
+
+    fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
+        self.changes.see(what);
+        let Observation::Effect { effect, .. } = what else { return Ok(()) };
+        match effect {
+            Effect::Trace(Transition::Job { job, from, to }) => {
+                self.waits.remove(job);
+                if (*from, *to) == (Some(JobState::VmReady), JobState::WaitingForDaemons) {
+                    self.waits.insert(*job, self.changes.open().map(|(id, _)| id).collect());
+                }
+            }
+            Effect::Trace(Transition::Campaign { kind: CampaignKind::Grow, step: CampaignStep::Open, .. }) => {
+                return self.begins();
+            }
+            Effect::Trace(Transition::Campaign {
+                campaign, step: CampaignStep::Done | CampaignStep::Failed, ..
+            }) => {
+                self.waits.values_mut().for_each(|campaigns| drop(campaigns.remove(campaign)));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
