@@ -138,6 +138,10 @@ fn what_cannot_be_made_is_refused_and_leaves_nothing() {
     dvm.bad_nodes.insert("m9".to_owned(), "no route".to_owned());
     assert_eq!(make(&mut dvm, 20, 9, on("batch.7", &["m9"])), Some(false), "its nodes do not come");
     assert_eq!(session(&mut dvm, 21, 9), None);
+    dvm.silent_nodes.insert("m1".to_owned());
+    grow(&mut dvm, 22, &["m1"]);
+    assert_eq!(make(&mut dvm, 23, 9, on("a2", &[])), Some(false));
+    assert!(matches!(dvm.reply(23), Reply::Refused(cause) if cause.contains("not come yet")), "{:?}", dvm.reply(23));
 }
 
 #[test]

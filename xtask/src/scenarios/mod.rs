@@ -21,6 +21,7 @@ mod slurm;
 mod slurm_changes;
 mod spawn;
 mod streams;
+mod turns;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -101,6 +102,7 @@ fn all() -> Vec<Scenario> {
     all.extend(elastic_pmix::all());
     all.extend(sessions::all());
     all.extend(managers::all());
+    all.extend(turns::all());
     // Last: they want a bed of another size.
     all.extend(elastic::all());
     all.extend(chaos::all());

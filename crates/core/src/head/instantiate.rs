@@ -12,7 +12,9 @@ use super::Head;
 use super::campaigns::{GrowPlan, Plan, Requester, Trouble};
 use crate::RequestId;
 use crate::cx::Cx;
-use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_EXISTS, PMIX_ERR_NOT_FOUND, PMIX_ERR_UNREACH};
+use crate::pmix_status::{
+    PMIX_ERR_BAD_PARAM, PMIX_ERR_EXISTS, PMIX_ERR_INVALID_OPERATION, PMIX_ERR_NOT_FOUND, PMIX_ERR_UNREACH,
+};
 
 /// The highest number means all sessions.
 const ALL: u32 = u32::MAX;
@@ -119,12 +121,12 @@ impl Head {
         let (alloc_id, owner, all) = match (&wish.alloc_id, &wish.req_id) {
             (Some(id), _) if *id == self.config.dvm => (id.clone(), None, self.first_nodes()),
             (Some(id), _) => match self.sessions.find(id) {
-                Some(owner) => self.allocation_as_ground(owner),
+                Some(owner) => self.allocation_as_ground(owner)?,
                 None if names_nodes => return Ok(Ground::Own),
                 None => return Err(Trouble::new(PMIX_ERR_NOT_FOUND, format!("There is no allocation {id}."))),
             },
             (None, _) if names_nodes => return Ok(Ground::Own),
-            (None, Some(name)) => self.allocation_as_ground(self.allocation_named(name)?),
+            (None, Some(name)) => self.allocation_as_ground(self.allocation_named(name)?)?,
             (None, None) => {
                 let cause = "The order names neither an allocation nor nodes on which the session is to be.";
                 return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
@@ -138,9 +140,14 @@ impl Head {
         Ok(Ground::Shared { alloc_id, owner, nodes })
     }
 
-    fn allocation_as_ground(&self, owner: u32) -> (String, Option<u32>, BTreeSet<NodeId>) {
-        let (alloc_id, nodes) = self.allocation_of(owner);
-        (alloc_id, Some(owner), nodes)
+    /// What has come of an allocation: the rest may never come.
+    fn allocation_as_ground(&self, owner: u32) -> Result<(String, Option<u32>, BTreeSet<NodeId>), Trouble> {
+        let session = self.sessions.get(owner).filter(|session| !session.nodes.is_empty());
+        let Some(session) = session else {
+            let cause = "The nodes of the allocation have not come yet. Try again when they are there.";
+            return Err(Trouble::new(PMIX_ERR_INVALID_OPERATION, cause));
+        };
+        Ok((session.alloc_id.clone(), Some(owner), session.nodes.clone()))
     }
 
     fn some_of(&self, alloc_id: &str, all: &BTreeSet<NodeId>, wish: &GrowRequest) -> Result<BTreeSet<NodeId>, Trouble> {

@@ -40,8 +40,8 @@ impl Head {
     /// Jobs that are to be launched before the DVM begins to grow again.
     fn due_jobs(&self) -> impl Iterator<Item = JobId> {
         let waits = |job: &&Job| {
-            let waits_for_others = job.held == Some(Hold::Paused) || self.queue.contains(&job.id);
-            job.is_due && job.is_healthy() && !job.launched && !waits_for_others
+            let waits_for_others = || job.held == Some(Hold::Paused) || self.queue.contains(&job.id);
+            job.is_due && job.is_healthy() && !job.launched && !waits_for_others()
         };
         self.jobs.values().filter(waits).map(|job| job.id)
     }

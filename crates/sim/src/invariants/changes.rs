@@ -105,7 +105,12 @@ impl Changes {
 
     /// True while jobs are held: one that is queued holds nobody but the job that it is for.
     pub(super) fn any(&self) -> bool {
-        self.open().any(|(_, change)| change.step != CampaignStep::Queued)
+        self.holding().next().is_some()
+    }
+
+    /// Those that hold jobs.
+    pub(super) fn holding(&self) -> impl Iterator<Item = (CampaignId, &Change)> {
+        self.open().filter(|(_, change)| change.step != CampaignStep::Queued)
     }
 
     /// True while there is anything to wait for.
@@ -114,7 +119,7 @@ impl Changes {
     }
 
     pub(super) fn shrinking(&self) -> bool {
-        self.open().any(|(_, change)| change.kind == CampaignKind::Shrink && change.step != CampaignStep::Queued)
+        self.holding().any(|(_, change)| change.kind == CampaignKind::Shrink)
     }
 
     /// True for a daemon that was started for a grow which has not ended well.

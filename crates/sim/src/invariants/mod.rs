@@ -239,7 +239,7 @@ impl Referee {
         if scenario.elastic.manager.is_some() {
             self.invariants.push(Box::new(given_back::GivenBack::new(scenario)));
         }
-        let more: [Box<dyn Invariant>; 8] = [
+        let more: [Box<dyn Invariant>; 9] = [
             Box::new(held_not_failed::HeldNotFailed::new(scenario)),
             Box::new(only_on_the_wired::OnlyOnTheWired::new(scenario)),
             Box::new(no_launch_on_the_leaving::NoLaunchOnTheLeaving::default()),

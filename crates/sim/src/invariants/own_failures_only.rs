@@ -25,8 +25,10 @@ pub(super) struct OwnFailuresOnly {
     reported: BTreeMap<DaemonRank, Time>,
     /// The campaign whose time is up now.
     overdue: Option<CampaignId>,
-    /// Parked jobs, each with the campaigns that were open when it was parked before its map.
+    /// Parked jobs, each with the campaigns that held it when it was parked before its map.
     waits: BTreeMap<JobId, BTreeSet<CampaignId>>,
+    /// The same with those that were queued, of which one may be its own.
+    may_wait: BTreeMap<JobId, BTreeSet<CampaignId>>,
     /// Grows that have failed.
     undone: BTreeSet<CampaignId>,
     ending: bool,
@@ -42,6 +44,7 @@ impl OwnFailuresOnly {
             reported: BTreeMap::new(),
             overdue: None,
             waits: BTreeMap::new(),
+            may_wait: BTreeMap::new(),
             undone: BTreeSet::new(),
             ending: false,
         }
@@ -63,7 +66,8 @@ impl OwnFailuresOnly {
     }
 
     fn ends_unlaunched(&mut self, job: JobId) -> Result<(), String> {
-        let waited = self.waits.remove(&job).unwrap_or_default();
+        self.waits.remove(&job);
+        let waited = self.may_wait.remove(&job).unwrap_or_default();
         let own = waited.iter().any(|id| self.undone.contains(id));
         require(own || self.ending, || {
             format!("job {job} waited for {waited:?} and was never launched; {:?} failed", self.undone)
@@ -115,7 +119,8 @@ impl Invariant for OwnFailuresOnly {
             },
             Observation::Effect { effect: Effect::Trace(Transition::Job { job, from, to }), .. } => match (from, to) {
                 (Some(JobState::VmReady), JobState::WaitingForDaemons) => {
-                    self.waits.insert(*job, self.changes.open().map(|(id, _)| id).collect());
+                    self.waits.insert(*job, self.changes.holding().map(|(id, _)| id).collect());
+                    self.may_wait.insert(*job, self.changes.open().map(|(id, _)| id).collect());
                 }
                 (Some(JobState::WaitingForDaemons), JobState::NeverLaunched) => return self.ends_unlaunched(*job),
                 (Some(JobState::WaitingForDaemons), _) => {

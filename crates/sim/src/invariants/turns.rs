@@ -35,7 +35,11 @@ impl Invariant for Turns {
             Effect::Trace(Transition::Job { job, from, to }) => {
                 self.waits.remove(job);
                 if (*from, *to) == (Some(JobState::VmReady), JobState::WaitingForDaemons) {
-                    self.waits.insert(*job, self.changes.open().map(|(id, _)| id).collect());
+                    let holding: BTreeSet<CampaignId> = self.changes.holding().map(|(id, _)| id).collect();
+                    // One that brings its own nodes along waits for those alone.
+                    if !holding.is_empty() {
+                        self.waits.insert(*job, holding);
+                    }
                 }
             }
             Effect::Trace(Transition::Campaign { kind: CampaignKind::Grow, step: CampaignStep::Open, .. }) => {
@@ -44,7 +48,7 @@ impl Invariant for Turns {
             Effect::Trace(Transition::Campaign {
                 campaign, step: CampaignStep::Done | CampaignStep::Failed, ..
             }) => {
-                self.waits.values_mut().for_each(|campaigns| drop(campaigns.remove(campaign)));
+                self.waits.values_mut().for_each(|campaigns| campaigns.retain(|other| other != campaign));
             }
             _ => {}
         }

@@ -1,0 +1,48 @@
+//! Jobs have their turn although the DVM is asked for one size after the other without a pause.
+
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+
+use super::context::{Context, Expect, finish};
+use super::dvm::stop_dvm;
+use super::{Scenario, scenarios};
+use crate::runner::Running;
+use crate::workspace::product;
+
+const LIMIT: Duration = Duration::from_secs(10);
+
+pub(super) fn all() -> Vec<Scenario> {
+    scenarios![a_job_that_changes_of_size_have_held_runs_before_the_dvm_grows_again]
+        .into_iter()
+        .map(|s| s.on_nodes(5))
+        .collect()
+}
+
+fn a_job_that_changes_of_size_have_held_runs_before_the_dvm_grows_again(c: &Context) -> Result<()> {
+    // So that changes overlap: nodes need three seconds to come.
+    let script = "#!/bin/sh\ncase \"$(hostname)\" in n[2-4]) sleep 3;; esac\nexec PRTED \"$@\"\n";
+    let slow = c.file("slow-prted", &script.replace("PRTED", &product("prted").to_string_lossy()))?;
+    std::fs::set_permissions(&slow, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    let prte =
+        c.tool("prte", "--daemonize --host n0:4,n1:4 --prtemca prte_elastic_mode 1 --prtemca prte_launch_agent")?;
+    prte.words([slow])?.run()?.code(0)?;
+    let grow = |node: &str| -> Result<Running> { c.tool("pdvm", "grow --wait --host")?.words([node])?.start() };
+    let status = || -> Result<String> { Ok(c.tool("pdvm", "status")?.run()?.code(0)?.stdout) };
+    let says = |what: &str| c.until(what, LIMIT, || Ok(status()?.contains(what)));
+    let first = grow("n2")?;
+    says("grow 1")?;
+    let job = c.tool("prun", "-n 1 hostname")?.start()?;
+    says("WAITING_FOR_DAEMONS")?;
+    let second = grow("n3")?;
+    finish(first)?.code(0)?;
+    // The second holds the job; a third has to let it pass.
+    let third = grow("n4")?;
+    says("QUEUED")?;
+    finish(second)?.code(0)?;
+    finish(job)?.code(0)?.lines(&["n0".to_owned()])?;
+    let text = status()?;
+    ensure!(text.contains("grow 3") && !text.contains("QUEUED"), "the third comes after the job: {text}");
+    finish(third)?.code(0)?;
+    stop_dvm(c)
+}
