@@ -229,6 +229,30 @@ _arguments "${_arguments_options[@]}" : \
 '--help[Print help]' \
 && ret=0
 ;;
+(instantiate)
+_arguments "${_arguments_options[@]}" : \
+'--alloc-id=[An allocation that is there, whose nodes it shares; with --host for other nodes\: the id that theirs gets]:ID:_default' \
+'*-H+[Nodes of the allocation, or others, which come for this session]:HOST[:SLOTS],...:_default' \
+'*--host=[Nodes of the allocation, or others, which come for this session]:HOST[:SLOTS],...:_default' \
+'--req-id=[A name for it, by which prun --alloc-refid finds it; without --alloc-id and --host\: the name of the allocation]:NAME:_default' \
+'--time-limit=[It ends after so long]:SECONDS:_default' \
+'--warn=[Its jobs are told so long before that]:SECONDS:_default' \
+'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
+'--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
+'--namespace=[The DVM with this name or namespace]:NAME:_default' \
+'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--reserve[Withhold the nodes that come from jobs of other sessions]' \
+'--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
+'--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
+'--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
+'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':session -- Its number:_default' \
+&& ret=0
+;;
 (pause)
 _arguments "${_arguments_options[@]}" : \
 '--session-id=[The session with this number]:N:_default' \
@@ -481,6 +505,7 @@ _pdvm__subcmd__nodes_commands() {
 _pdvm__subcmd__session_commands() {
     local commands; commands=(
 'list:All but session 0, the DVM'\''s own' \
+'instantiate:Make one, with a number of your choice\: on nodes of an allocation that is there, or on others, which come' \
 'pause:Stop its processes, and start none' \
 'resume:Let its processes go on, and start those of jobs that came meanwhile' \
 'signal:Send a signal to its processes' \
@@ -494,6 +519,11 @@ _pdvm__subcmd__session_commands() {
 _pdvm__subcmd__session__subcmd__extend_commands() {
     local commands; commands=()
     _describe -t commands 'pdvm session extend commands' commands "$@"
+}
+(( $+functions[_pdvm__subcmd__session__subcmd__instantiate_commands] )) ||
+_pdvm__subcmd__session__subcmd__instantiate_commands() {
+    local commands; commands=()
+    _describe -t commands 'pdvm session instantiate commands' commands "$@"
 }
 (( $+functions[_pdvm__subcmd__session__subcmd__list_commands] )) ||
 _pdvm__subcmd__session__subcmd__list_commands() {

@@ -247,7 +247,7 @@ impl Referee {
             Box::new(undone::Undone::new(scenario)),
             Box::new(really_gone::ReallyGone::new(scenario)),
             Box::new(never_stuck::NeverStuck::new(scenario)),
-            Box::<turns::Turns>::default(),
+            Box::new(turns::Turns::new(scenario)),
             Box::new(two_phases::TwoPhases::new(scenario)),
         ];
         self.invariants.extend(more);

@@ -3,20 +3,31 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_core::{Effect, Transition};
+use ferrite_core::{Effect, RequestId, Transition};
 use ferrite_types::{CampaignId, CampaignKind, CampaignStep, JobId, JobState};
+
+use ferrite_wire::control::Reply;
 
 use super::changes::Changes;
 use super::{Invariant, Observation, require};
+use crate::scenario::Scenario;
 
-#[derive(Default)]
 pub(super) struct Turns {
     changes: Changes,
+    bring: BTreeSet<RequestId>,
+    /// Jobs that bring nodes along wait for those as well.
+    bringers: BTreeSet<JobId>,
     /// Jobs that are parked before their map, and what of that which was open then has not ended.
     waits: BTreeMap<JobId, BTreeSet<CampaignId>>,
 }
 
 impl Turns {
+    pub(super) fn new(scenario: &Scenario) -> Turns {
+        let bring = (0..).zip(&scenario.jobs).filter(|(_, job)| job.grow.is_some());
+        let bring = bring.map(|(number, _)| RequestId(number)).collect();
+        Turns { changes: Changes::default(), bring, bringers: BTreeSet::new(), waits: BTreeMap::new() }
+    }
+
     fn begins(&self) -> Result<(), String> {
         let due = self.waits.iter().find(|(_, campaigns)| campaigns.is_empty());
         require(due.is_none(), || format!("a grow begins, and job {:?} was to have its turn", due.map(|(id, _)| id)))
@@ -32,12 +43,16 @@ impl Invariant for Turns {
         self.changes.see(what);
         let Observation::Effect { effect, .. } = what else { return Ok(()) };
         match effect {
+            Effect::Accepted { request, job } | Effect::Reply { request, reply: Reply::Detached(job) }
+                if self.bring.contains(request) =>
+            {
+                self.bringers.insert(*job);
+            }
             Effect::Trace(Transition::Job { job, from, to }) => {
                 self.waits.remove(job);
                 if (*from, *to) == (Some(JobState::VmReady), JobState::WaitingForDaemons) {
                     let holding: BTreeSet<CampaignId> = self.changes.holding().map(|(id, _)| id).collect();
-                    // One that brings its own nodes along waits for those alone.
-                    if !holding.is_empty() {
+                    if !self.bringers.contains(job) {
                         self.waits.insert(*job, holding);
                     }
                 }
