@@ -12,6 +12,7 @@ use ferrite_wire::{
 };
 
 use super::Head;
+use super::requester::Requester;
 use crate::cx::Cx;
 use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_UNREACH};
 use crate::{Effect, RequestId, Timer, Transition};
@@ -30,7 +31,7 @@ pub(super) struct Campaign {
     pub(super) step: CampaignStep,
     pub(super) alloc_id: String,
     pub(super) req_id: Option<String>,
-    requester: Requester,
+    pub(super) requester: Requester,
     /// Somebody asked for it, who may be gone; it is not the end of a session.
     pub(super) is_requested: bool,
     /// What it is about.
@@ -62,30 +63,6 @@ pub(super) struct Trouble {
 impl Trouble {
     pub(super) fn new(status: i32, cause: impl Into<String>) -> Trouble {
         Trouble { status, cause: cause.into() }
-    }
-}
-
-/// Who hears of the end of a campaign.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Requester {
-    /// Nobody: a scheduler's push, a job's own `--add-host`, or somebody who is gone.
-    Nobody,
-    /// A client that waits: the end is the reply to its request.
-    Waiting(RequestId),
-    /// A client that was answered at the beginning, and may take events.
-    Answered(RequestId),
-    /// A process, at its daemon.
-    Proc(ProcId, DaemonRank),
-    /// A client that has ordered a session, and is answered when it is there.
-    OrderedBy(RequestId),
-    /// The same for a process or a tool: its daemon, and the number of its question there.
-    OrderedAt(DaemonRank, u64),
-}
-
-impl Requester {
-    /// True for the client with this request.
-    pub(super) fn is(self, request: RequestId) -> bool {
-        matches!(self, Requester::Waiting(own) | Requester::Answered(own) | Requester::OrderedBy(own) if own == request)
     }
 }
 
@@ -272,20 +249,6 @@ impl Head {
         Plan { kind: CampaignKind::Grow, alloc_id, req_id, is_requested: true, nodes, slots }
     }
 
-    /// The session of a request, which is its requester's.
-    pub(super) fn open_session(&mut self, req_id: Option<String>, requester: Requester) -> u32 {
-        let owner = match requester {
-            Requester::Proc(proc, _) => Some(proc.job),
-            Requester::Nobody
-            | Requester::Waiting(_)
-            | Requester::Answered(_)
-            | Requester::OrderedBy(_)
-            | Requester::OrderedAt(..) => None,
-        };
-        let parent = owner.and_then(|job| self.jobs.get(&job)).map(|job| job.session).filter(|session| *session > 0);
-        self.sessions.open(req_id, owner, parent)
-    }
-
     pub(super) fn resize_of(
         &self,
         alloc_id: &str,
@@ -386,52 +349,6 @@ impl Head {
         self.sweep_sessions(cx);
         self.on_campaign_over(id);
         self.admit_held(cx);
-    }
-
-    fn tell_requester(&mut self, campaign: &Campaign, cx: &mut Cx) {
-        let outcome = match &campaign.failure {
-            None => ResizeOutcome::Done,
-            Some(Trouble { status, cause }) => ResizeOutcome::Failed { status: *status, cause: cause.clone() },
-        };
-        let resize = self.resize_of(&campaign.alloc_id, campaign.req_id.as_ref(), &campaign.nodes, outcome);
-        self.tell(campaign.requester, resize, cx);
-    }
-
-    /// The second phase.
-    pub(super) fn tell(&mut self, requester: Requester, resize: Resize, cx: &mut Cx) {
-        match requester {
-            Requester::Nobody => {}
-            Requester::Waiting(request) => cx.reply(request, Reply::Resize(Box::new(resize))),
-            Requester::OrderedBy(request) => {
-                let reply = match resize.outcome {
-                    ResizeOutcome::Failed { cause, .. } => Reply::Refused(cause),
-                    _ => Reply::Ordered,
-                };
-                cx.reply(request, reply);
-            }
-            Requester::OrderedAt(daemon, id) => {
-                let result = match resize.outcome {
-                    ResizeOutcome::Failed { status, .. } => Err(status),
-                    _ => Ok(()),
-                };
-                cx.send(daemon, Message::SessionReply { id, result });
-            }
-            Requester::Answered(_) | Requester::Proc(..) if !self.is_elastic() => {}
-            Requester::Answered(request) => cx.effect(Effect::Resized { request, resize: Box::new(resize) }),
-            Requester::Proc(proc, daemon) => {
-                cx.send(daemon, Message::ResizeDone { proc, resize: Box::new(resize) });
-            }
-        }
-    }
-
-    /// A requester is gone; what has begun for it goes on.
-    pub(super) fn forget_requester(&mut self, request: RequestId) {
-        for campaign in self.campaigns.open.values_mut() {
-            if campaign.requester.is(request) {
-                campaign.requester = Requester::Nobody;
-            }
-        }
-        self.sessions.forget_requester(request);
     }
 
     pub(super) fn on_campaign_deadline(&mut self, id: CampaignId, cx: &mut Cx) {

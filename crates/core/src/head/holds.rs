@@ -8,7 +8,8 @@ use ferrite_types::{CampaignId, CampaignKind, Duration, JobId, JobState};
 use ferrite_wire::control::Submission;
 use ferrite_wire::{ResizeOutcome, ResizeRequest};
 
-use super::campaigns::{Requester, Trouble};
+use super::campaigns::Trouble;
+use super::requester::Requester;
 use super::{Head, Job};
 use crate::Timer;
 use crate::cx::Cx;

@@ -9,7 +9,8 @@ use ferrite_wire::control::{Reply, SessionChoice, SessionDirective};
 use ferrite_wire::{GrowRequest, Message, SessionTerms};
 
 use super::Head;
-use super::campaigns::{GrowPlan, Plan, Requester, Trouble};
+use super::campaigns::{GrowPlan, Plan, Trouble};
+use super::requester::Requester;
 use crate::RequestId;
 use crate::cx::Cx;
 use crate::pmix_status::{

@@ -24,6 +24,7 @@ mod output;
 mod placement;
 mod policy;
 mod published;
+mod requester;
 mod requests;
 mod session_time;
 mod sessions;

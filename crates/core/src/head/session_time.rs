@@ -4,7 +4,8 @@ use ferrite_types::{Duration, Timestamp};
 use ferrite_wire::{Message, SessionTerms, TimeWarning};
 
 use super::Head;
-use super::campaigns::{Requester, Trouble};
+use super::campaigns::Trouble;
+use super::requester::Requester;
 use crate::cx::Cx;
 use crate::pmix_status::PMIX_ERR_BAD_PARAM;
 use crate::{Effect, RequestId, Timer};

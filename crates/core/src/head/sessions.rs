@@ -8,9 +8,10 @@ use ferrite_types::{CampaignKind, DaemonRank, JobId, JobState, NodeId, NodeRecor
 use ferrite_wire::control::{Reply, SessionChoice, SessionDirective, SessionOrder, SessionStatus};
 use ferrite_wire::{Dest, Inheritance, Message, SessionTerms};
 
-use super::campaigns::{Plan, Requester, Trouble};
+use super::campaigns::{Plan, Trouble};
 use super::exit::INTERRUPTED;
 use super::instantiate::wish_of;
+use super::requester::Requester;
 use super::session_time::SessionTime;
 use super::{Head, Job};
 use crate::cx::Cx;
