@@ -210,6 +210,22 @@ fn forty_seeds_hold_when_a_resource_manager_starts_the_daemons() {
     }
 }
 
+/// Grows that overlap, each asked for before the one before has ended.
+fn grows_without_a_pause() -> Scenario {
+    let mut scenario = dvm(2, 2);
+    scenario.fates = (2..7).map(|rank| (DaemonRank(rank), Fate::Late(2_000_000))).collect();
+    let scenario = scenario.with_grow(UP, &["m0"]).with_job(UP + 100_000, job(1, "exit:0"), Expect::Code(0));
+    (1..5).fold(scenario, |scenario, i| scenario.with_grow(UP + i * 1_500_000, &[&format!("m{i}")]))
+}
+
+#[test]
+fn a_job_has_its_turn_between_grows_that_are_asked_for_without_a_pause() {
+    play(grows_without_a_pause());
+    let mutated = Scenario { mutation: Some(Mutation::NoTurns), ..grows_without_a_pause() };
+    let report = run(&mutated, Keep::Nothing, Referee::strict(&mutated));
+    assert_eq!(report.violation.map(|violation| violation.invariant), Some("held jobs get their turn"));
+}
+
 #[test]
 fn the_referee_sees_every_planted_fault_about_changes_of_size() {
     let seen = |mutation: Mutation, seed| {
