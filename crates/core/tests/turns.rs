@@ -55,7 +55,7 @@ fn is_answered(dvm: &Cluster, id: u64) -> bool {
 fn status(outcome: &ResizeOutcome) -> i32 {
     match outcome {
         ResizeOutcome::Refused { status, .. } | ResizeOutcome::Failed { status, .. } => *status,
-        ResizeOutcome::Unchanged | ResizeOutcome::Begun | ResizeOutcome::Done => 0,
+        ResizeOutcome::Unchanged | ResizeOutcome::Begun | ResizeOutcome::Requested { .. } | ResizeOutcome::Done => 0,
     }
 }
 

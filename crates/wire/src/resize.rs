@@ -106,6 +106,15 @@ pub struct CancelRequest {
     pub req_id: Option<String>,
 }
 
+impl CancelRequest {
+    /// True for a request with these names.
+    #[must_use]
+    pub fn names(&self, alloc_id: &str, req_id: Option<&str>) -> bool {
+        let fits = |own: Option<&str>, asked: &Option<String>| asked.as_deref().is_none_or(|asked| own == Some(asked));
+        fits(Some(alloc_id), &self.alloc_id) && fits(req_id, &self.req_id)
+    }
+}
+
 /// One of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ResizeRequest {

@@ -1,7 +1,7 @@
 //! Requests for another size that are taken back (`PMIX_ALLOC_REQ_CANCEL`). What has not begun is withdrawn; what has begun goes on to
 //! its end, because to undo it would be a change of its own: the nodes that come of it can be given back.
 
-use ferrite_types::{CampaignId, CampaignStep, DaemonRank};
+use ferrite_types::{CampaignId, CampaignStep, DaemonRank, ExtensionId};
 use ferrite_wire::control::Reply;
 use ferrite_wire::{CancelRequest, Message, Resize, ResizeOutcome};
 
@@ -10,6 +10,17 @@ use super::campaigns::{Campaign, Trouble};
 use crate::RequestId;
 use crate::cx::Cx;
 use crate::pmix_status::{PMIX_ERR_INVALID_OPERATION, PMIX_ERR_JOB_CANCELED, PMIX_ERR_NOT_FOUND};
+
+const CANCELLED: &str = "The request was cancelled before it had begun.";
+
+/// What can be taken back.
+#[derive(Debug, Default)]
+struct Pending {
+    /// Changes that wait for others.
+    campaigns: Vec<CampaignId>,
+    /// Requests that wait for a resource manager.
+    requests: Vec<ExtensionId>,
+}
 
 impl Campaign {
     /// True while nothing of it has been done.
@@ -36,35 +47,35 @@ impl Head {
         self.withdraw_all(pending, cx);
     }
 
-    /// The campaigns that a cancellation is about. Ends of sessions have no request that could be taken back.
-    fn plan_cancel(&self, request: &CancelRequest) -> Result<Vec<CampaignId>, Trouble> {
-        let fits = |own: Option<&str>, asked: Option<&String>| asked.is_none_or(|asked| own == Some(asked));
+    /// What a cancellation is about. Ends of sessions have no request that could be taken back.
+    fn plan_cancel(&self, request: &CancelRequest) -> Result<Pending, Trouble> {
         let named = |campaign: &Campaign| {
-            fits(Some(&campaign.alloc_id), request.alloc_id.as_ref())
-                && fits(campaign.req_id.as_deref(), request.req_id.as_ref())
-                && campaign.is_requested
+            campaign.is_requested && request.names(&campaign.alloc_id, campaign.req_id.as_deref())
         };
+        let requests = self.waiting_requests(request);
         let mut about = self.campaigns.open.iter().filter(|(_, campaign)| named(campaign)).peekable();
-        if about.peek().is_none() {
+        if about.peek().is_none() && requests.is_empty() {
             let cause = "No request of that name is under way.";
             return Err(Trouble::new(PMIX_ERR_NOT_FOUND, cause));
         }
-        let pending: Vec<CampaignId> = about.filter(|(_, c)| c.is_pending()).map(|(id, _)| *id).collect();
-        if pending.is_empty() {
+        let campaigns: Vec<CampaignId> = about.filter(|(_, c)| c.is_pending()).map(|(id, _)| *id).collect();
+        if campaigns.is_empty() && requests.is_empty() {
             let cause = "It has begun, and goes on to its end. Give the nodes back when they are there.";
             return Err(Trouble::new(PMIX_ERR_INVALID_OPERATION, cause));
         }
-        Ok(pending)
+        Ok(Pending { campaigns, requests })
     }
 
-    fn answer_to_cancel(&self, request: &CancelRequest, pending: &Result<Vec<CampaignId>, Trouble>) -> Resize {
-        let first = pending.as_ref().ok().and_then(|ids| self.campaigns.open.get(ids.first()?));
+    fn answer_to_cancel(&self, request: &CancelRequest, pending: &Result<Pending, Trouble>) -> Resize {
+        let first = pending.as_ref().ok().and_then(|all| self.campaigns.open.get(all.campaigns.first()?));
+        let awaited = pending.as_ref().ok().and_then(|all| self.allocation_awaited(*all.requests.first()?));
         let outcome = match pending {
             Ok(_) => ResizeOutcome::Unchanged,
             Err(Trouble { status, cause }) => ResizeOutcome::Refused { status: *status, cause: cause.clone() },
         };
+        let alloc_id = first.map(|campaign| campaign.alloc_id.as_str()).or(awaited).unwrap_or_default();
         Resize {
-            alloc_id: first.map(|campaign| campaign.alloc_id.clone()).unwrap_or_default(),
+            alloc_id: alloc_id.to_owned(),
             req_id: request.req_id.clone(),
             session: None,
             nodes: first.map(|campaign| self.names(&campaign.nodes)).unwrap_or_default(),
@@ -72,9 +83,13 @@ impl Head {
         }
     }
 
-    fn withdraw_all(&mut self, pending: Result<Vec<CampaignId>, Trouble>, cx: &mut Cx) {
-        for id in pending.unwrap_or_default() {
+    fn withdraw_all(&mut self, pending: Result<Pending, Trouble>, cx: &mut Cx) {
+        let Pending { campaigns, requests } = pending.unwrap_or_default();
+        for id in campaigns {
             self.withdraw(id, cx);
+        }
+        for id in requests {
+            self.withdraw_request(id, PMIX_ERR_JOB_CANCELED, CANCELLED, cx);
         }
         self.run_activated(cx);
     }
@@ -84,7 +99,7 @@ impl Head {
         let Some(campaign) = self.campaigns.open.get_mut(&id).filter(|campaign| campaign.is_pending()) else {
             return false;
         };
-        campaign.failure = Some(Trouble::new(PMIX_ERR_JOB_CANCELED, "The request was cancelled before it had begun."));
+        campaign.failure = Some(Trouble::new(PMIX_ERR_JOB_CANCELED, CANCELLED));
         self.end_campaign(id, cx);
         true
     }

@@ -9,11 +9,12 @@ use ferrite_rm::{GiveBack, Manager, NodeAsk, Share, Source};
 use ferrite_types::{
     CampaignId, CampaignKind, CampaignStep, ExtensionId, HostEntry, JobId, NodeId, SlotCount, Timestamp,
 };
-use ferrite_wire::{GrowRequest, Resize, ResizeOutcome, SessionTerms, ShrinkRequest, SlotChange};
+use ferrite_wire::{CancelRequest, GrowRequest, Resize, ResizeOutcome, SessionTerms, ShrinkRequest, SlotChange};
 
 use super::Head;
-use super::campaigns::{GrowPlan, Requester, Trouble};
+use super::campaigns::{GrowPlan, Trouble};
 use super::grow::not_enough;
+use super::requester::Requester;
 use crate::cx::Cx;
 use crate::pmix_status::{PMIX_ERR_JOB_CANCELED, PMIX_ERR_OUT_OF_RESOURCE, PMIX_ERR_UNREACH};
 use crate::{Effect, RequestId};
@@ -95,7 +96,7 @@ impl Head {
         plan.session = Some(session);
         // Its time and what is withheld for it begin with its nodes.
         let (inheritance, separate) = (terms.inheritance, terms.separate);
-        self.set_terms(session, &SessionTerms { inheritance, separate, ..SessionTerms::default() }, cx);
+        self.set_terms(session, &SessionTerms { inheritance, separate, ..SessionTerms::default() }, requester, cx);
         let alloc_id = self.sessions.get(session).map(|session| session.alloc_id.clone()).unwrap_or_default();
         let ask = NodeAsk {
             manager,
@@ -216,11 +217,27 @@ impl Head {
         self.sweep_sessions(cx);
     }
 
-    fn withdraw(&mut self, which: impl Fn(&Waiting) -> bool, status: i32, why: &str, cx: &mut Cx) {
+    fn withdraw_requests(&mut self, which: impl Fn(&Waiting) -> bool, status: i32, why: &str, cx: &mut Cx) {
         let ids: Vec<ExtensionId> =
             self.extensions.waiting.iter().filter(|(_, waiting)| which(waiting)).map(|(id, _)| *id).collect();
         for id in ids {
-            let Some(waiting) = self.extensions.waiting.remove(&id) else { continue };
+            self.withdraw_request(id, status, why, cx);
+        }
+    }
+
+    /// Requests that wait for the manager, by what a cancellation says of them.
+    pub(super) fn waiting_requests(&self, request: &CancelRequest) -> Vec<ExtensionId> {
+        let named = |waiting: &Waiting| request.names(&waiting.alloc_id, waiting.plan.req_id.as_deref());
+        self.extensions.waiting.iter().filter(|(_, waiting)| named(waiting)).map(|(id, _)| *id).collect()
+    }
+
+    /// The allocation that a request is for.
+    pub(super) fn allocation_awaited(&self, id: ExtensionId) -> Option<&str> {
+        self.extensions.waiting.get(&id).map(|waiting| waiting.alloc_id.as_str())
+    }
+
+    pub(super) fn withdraw_request(&mut self, id: ExtensionId, status: i32, why: &str, cx: &mut Cx) {
+        if let Some(waiting) = self.extensions.waiting.remove(&id) {
             cx.effect(Effect::WithdrawRequest { extension: id });
             self.give_up(&waiting, Trouble::new(status, why), cx);
         }
@@ -229,21 +246,21 @@ impl Head {
     /// Nobody is left to hear of it, so nobody wants the nodes.
     pub(super) fn withdraw_of_client(&mut self, request: RequestId, cx: &mut Cx) {
         for waiting in self.extensions.waiting.values_mut() {
-            if matches!(waiting.requester, Requester::Waiting(r) | Requester::Answered(r) if r == request) {
+            if waiting.requester.is(request) {
                 waiting.requester = Requester::Nobody;
             }
         }
-        self.withdraw(|waiting| waiting.requester == Requester::Nobody, PMIX_ERR_JOB_CANCELED, "", cx);
+        self.withdraw_requests(|waiting| waiting.requester == Requester::Nobody, PMIX_ERR_JOB_CANCELED, "", cx);
     }
 
     /// The processes of a job are gone, and with them whoever of them has asked.
     pub(super) fn withdraw_of_job(&mut self, job: JobId, cx: &mut Cx) {
         let asked = |waiting: &Waiting| matches!(waiting.requester, Requester::Proc(proc, _) if proc.job == job);
-        self.withdraw(asked, PMIX_ERR_JOB_CANCELED, "The job that asked for the nodes is over.", cx);
+        self.withdraw_requests(asked, PMIX_ERR_JOB_CANCELED, "The job that asked for the nodes is over.", cx);
     }
 
     pub(super) fn withdraw_of_session(&mut self, session: u32, why: &str, cx: &mut Cx) {
-        self.withdraw(|waiting| waiting.plan.session == Some(session), PMIX_ERR_JOB_CANCELED, why, cx);
+        self.withdraw_requests(|waiting| waiting.plan.session == Some(session), PMIX_ERR_JOB_CANCELED, why, cx);
     }
 
     /// A whole allocation goes: what has not come to it yet is not wanted any more.
@@ -256,7 +273,7 @@ impl Head {
 
     /// The DVM ends: no more nodes come.
     pub(super) fn drain_extensions(&mut self, cx: &mut Cx) {
-        self.withdraw(|_| true, PMIX_ERR_UNREACH, "The DVM is ending.", cx);
+        self.withdraw_requests(|_| true, PMIX_ERR_UNREACH, "The DVM is ending.", cx);
     }
 
     /// The daemons are gone: so goes all that was granted on top.

@@ -10,6 +10,7 @@ use ferrite_wire::{GrowRequest, Message, SessionTerms};
 
 use super::Head;
 use super::campaigns::{GrowPlan, Plan, Trouble};
+use super::grow::not_enough;
 use super::requester::Requester;
 use crate::RequestId;
 use crate::cx::Cx;
@@ -104,7 +105,11 @@ impl Head {
         cx: &mut Cx,
     ) -> Result<Option<CampaignId>, Trouble> {
         let plain = GrowRequest { alloc_id: None, ..wish.clone() };
-        let GrowPlan { req_id, members, nodes, slots, .. } = self.plan_grow(&plain)?;
+        let GrowPlan { req_id, members, nodes, slots, more, .. } = self.plan_grow(&plain)?;
+        if more > 0 {
+            // Whoever orders a session waits for its answer: that is no place for the queue of a manager.
+            return Err(not_enough(wish.count, (wish.count - more) as usize));
+        }
         let alloc_id = self.sessions.open_as(number, wish.alloc_id.clone(), req_id.clone());
         self.set_terms(number, &wish.terms, requester, cx);
         let there: Vec<NodeId> = members.into_iter().filter(|node| !nodes.contains(node)).collect();

@@ -2,7 +2,7 @@
 
 use ferrite_types::{DaemonRank, ProcId};
 use ferrite_wire::control::Reply;
-use ferrite_wire::{Message, ResizeOutcome};
+use ferrite_wire::{Message, Resize, ResizeOutcome};
 
 use super::Head;
 use super::campaigns::{Campaign, Trouble};
