@@ -9,7 +9,8 @@ use ferrite_rm::{GiveBack, Manager, Share, Source};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, Submission};
 use ferrite_wire::{
-    AddedHost, GrowRequest, Resize, ResizeOutcome, ResizeRequest, SessionTerms, ShrinkRequest, SlotChange,
+    AddedHost, CancelRequest, GrowRequest, Resize, ResizeOutcome, ResizeRequest, SessionTerms, ShrinkRequest,
+    SlotChange,
 };
 
 /// A DVM on all nodes of Slurm job 7, two slots each.
@@ -245,6 +246,24 @@ fn the_end_of_a_session_and_a_shrink_of_the_allocation_take_the_request_back() {
     dvm.ask(4, Request::Resize(Box::new(ResizeRequest::Shrink(release))));
     assert_eq!(failed(&dvm, 2), (-180, "The request was taken back."));
     assert_eq!((&resize(&dvm, 4).outcome, dvm.withdrawn.len()), (&ResizeOutcome::Unchanged, 2));
+}
+
+#[test]
+fn a_request_that_waits_for_the_manager_can_be_cancelled_by_its_name() {
+    let mut dvm = dvm(1);
+    let named = |name: &str| GrowRequest { req_id: Some(name.to_owned()), ..more(1) };
+    ask_grow(&mut dvm, 1, named("mine"));
+    ask_grow(&mut dvm, 2, named("other"));
+    let cancel = |name: &str| {
+        let request = CancelRequest { alloc_id: None, req_id: Some(name.to_owned()) };
+        Request::Resize(Box::new(ResizeRequest::Cancel(request)))
+    };
+    dvm.ask(3, cancel("mine"));
+    assert_eq!((&resize(&dvm, 3).outcome, resize(&dvm, 3).alloc_id.as_str()), (&ResizeOutcome::Unchanged, "a1"));
+    assert_eq!(failed(&dvm, 1), (-180, "The request was cancelled before it had begun."));
+    assert_eq!((&dvm.withdrawn[..], unanswered(&dvm, 2)), (&[ExtensionId(1)][..], true));
+    dvm.ask(4, cancel("mine"));
+    assert_eq!(refused(&dvm, 4).0, -46, "there is none any more");
 }
 
 #[test]
