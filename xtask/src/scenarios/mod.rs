@@ -19,6 +19,7 @@ mod policies;
 mod sessions;
 mod slurm;
 mod slurm_changes;
+mod slurm_elastic;
 mod spawn;
 mod streams;
 mod turns;
@@ -108,6 +109,7 @@ fn all() -> Vec<Scenario> {
     all.extend(chaos::all());
     all.extend(slurm::all());
     all.extend(slurm_changes::all());
+    all.extend(slurm_elastic::all());
     all
 }
 

@@ -18,7 +18,7 @@ use crate::testbed::{LOGIN, node_name};
 
 pub(super) const NODES: usize = 10;
 /// For a job to be over in Slurm's books: it lets processes end for two seconds before it kills them.
-const GONE_LIMIT: Duration = Duration::from_secs(15);
+pub(super) const GONE_LIMIT: Duration = Duration::from_secs(15);
 const BATCH_LIMIT: Duration = Duration::from_secs(60);
 
 pub(super) fn all() -> Vec<Scenario> {

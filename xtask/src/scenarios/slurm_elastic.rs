@@ -1,0 +1,140 @@
+//! A DVM in a job of a real Slurm that asks Slurm for more nodes and gives nodes back. It begins on n1 to n4; the others are to be had.
+//! After each scenario nothing is allocated, whatever became of the DVM.
+
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use rustix::process::Signal;
+
+use super::context::{Context, Expect, finish};
+use super::slurm::{GONE_LIMIT, NODES, names, prun, released_after, slurm, start_dvm};
+use super::{Scenario, scenarios};
+use crate::testbed::LOGIN;
+
+const SOON: Duration = Duration::from_secs(15);
+
+pub(super) fn all() -> Vec<Scenario> {
+    let all = scenarios![
+        slurm_more_nodes_come_and_go_again_and_again,
+        slurm_a_request_for_nodes_waits_holds_no_job_and_goes_with_its_client,
+        slurm_the_end_of_the_dvm_gives_back_what_it_has_and_what_it_waits_for,
+        slurm_the_guard_of_a_killed_head_gives_back_what_it_has_and_what_it_waits_for,
+        slurm_a_granted_job_that_somebody_ends_is_a_loss_that_the_dvm_survives,
+    ];
+    all.into_iter().map(|scenario| released_after(scenario.on_nodes(NODES).under_slurm())).collect()
+}
+
+/// Jobs in a state: their names, sorted.
+fn jobs(c: &Context, state: &str) -> Result<Vec<String>> {
+    let mut names: Vec<String> =
+        slurm(c, "squeue", &format!("-h --states={state} -o %j"))?.lines().map(str::to_owned).collect();
+    names.sort_unstable();
+    Ok(names)
+}
+
+fn pdvm(c: &Context, line: &str) -> Result<String> {
+    Ok(c.tool_on(LOGIN, "pdvm", line)?.run()?.code(0)?.stdout)
+}
+
+/// Takes so many nodes away, and with them all that are to be had.
+fn block(c: &Context, count: usize) -> Result<()> {
+    c.program_on(LOGIN, "salloc", &format!("-Q --no-shell --exclusive -J blocker -N {count}"))?.run()?.code(0)?;
+    Ok(())
+}
+
+fn unblock(c: &Context) -> Result<()> {
+    slurm(c, "scancel", "--name=blocker")?;
+    Ok(())
+}
+
+fn until_it_waits(c: &Context) -> Result<()> {
+    c.until("a request waits", SOON, || Ok(pdvm(c, "status")?.contains("Slurm to grant")))?;
+    c.until("a job waits", SOON, || Ok(jobs(c, "PENDING")?.len() == 1))?;
+    Ok(())
+}
+
+fn slurm_more_nodes_come_and_go_again_and_again(c: &Context) -> Result<()> {
+    let running = start_dvm(c, "")?;
+    for round in 0..if c.is_quick() { 3 } else { 20 } {
+        pdvm(c, "grow --nodes 2 --wait")?;
+        ensure!(jobs(c, "RUNNING")?.len() == 2, "round {round}: {:?}", jobs(c, "RUNNING")?);
+        prun(c, "-n 6 --map-by node true")?.code(0)?;
+        // At once, or one after the other.
+        let parts: &[&str] = if round % 2 == 0 { &["2"] } else { &["1", "1"] };
+        for part in parts {
+            pdvm(c, &format!("shrink --nodes {part} --wait"))?;
+        }
+        let left = jobs(c, "RUNNING")?;
+        ensure!(left.len() == 1, "round {round}: {left:?}");
+    }
+    // Of the job that it began with.
+    pdvm(c, "shrink --host n4 --wait")?;
+    ensure!(slurm(c, "squeue", "-h -o %N")? == "n[1-3]\n");
+    prun(c, "-n 3 --map-by node hostname")?.code(0)?.lines(&names(&[1, 2, 3], 1))?;
+    c.tool_on(LOGIN, "pterm", "")?.run()?.code(0)?;
+    finish(running)?.code(0)?;
+    Ok(())
+}
+
+fn slurm_a_request_for_nodes_waits_holds_no_job_and_goes_with_its_client(c: &Context) -> Result<()> {
+    let running = start_dvm(c, "")?;
+    block(c, 6)?;
+    let waiting = c.tool_on(LOGIN, "pdvm", "grow --nodes 3 --wait")?.start()?;
+    until_it_waits(c)?;
+    prun(c, "-n 4 --map-by node hostname")?.code(0)?.lines(&names(&[1, 2, 3, 4], 1))?;
+    c.named("pdvm").iter().try_for_each(|(_, process)| process.signal(Signal::INT))?;
+    finish(waiting)?.code(130)?;
+    c.until("no job waits", SOON, || Ok(jobs(c, "PENDING")?.is_empty()))?;
+    // And once more, to be granted.
+    let waiting = c.tool_on(LOGIN, "pdvm", "grow --nodes 3 --wait")?.start()?;
+    until_it_waits(c)?;
+    unblock(c)?;
+    finish(waiting)?.code(0)?;
+    prun(c, "-n 7 --map-by node true")?.code(0)?;
+    c.tool_on(LOGIN, "pterm", "")?.run()?.code(0)?;
+    finish(running)?.code(0)?;
+    Ok(())
+}
+
+fn slurm_the_end_of_the_dvm_gives_back_what_it_has_and_what_it_waits_for(c: &Context) -> Result<()> {
+    let running = start_dvm(c, "")?;
+    pdvm(c, "grow --nodes 4 --wait")?;
+    block(c, 2)?;
+    pdvm(c, "grow --nodes 1")?;
+    until_it_waits(c)?;
+    c.tool_on(LOGIN, "pterm", "")?.run()?.code(0)?;
+    finish(running)?.code(0)?;
+    // By the time that it is over, and not some time later.
+    let left = jobs(c, "RUNNING,PENDING")?;
+    ensure!(left == ["blocker"], "{left:?}");
+    unblock(c)
+}
+
+fn slurm_the_guard_of_a_killed_head_gives_back_what_it_has_and_what_it_waits_for(c: &Context) -> Result<()> {
+    let running = start_dvm(c, "")?;
+    pdvm(c, "grow --nodes 2 --wait")?;
+    block(c, 4)?;
+    pdvm(c, "grow --nodes 1")?;
+    until_it_waits(c)?;
+    let mut heads = c.named("prte");
+    heads.sort_by_key(|(_, process)| process.pid);
+    ensure!(heads.len() == 2, "{} processes are called prte", heads.len());
+    heads[1].1.signal(Signal::KILL)?;
+    finish(running)?;
+    c.wait_for(0, "prted")?;
+    let left = jobs(c, "RUNNING,PENDING")?;
+    ensure!(left == ["blocker"], "{left:?}");
+    unblock(c)
+}
+
+fn slurm_a_granted_job_that_somebody_ends_is_a_loss_that_the_dvm_survives(c: &Context) -> Result<()> {
+    let running = start_dvm(c, "")?;
+    pdvm(c, "grow --nodes 2 --wait")?;
+    let granted = jobs(c, "RUNNING")?.into_iter().find(|name| name.contains(".of."));
+    slurm(c, "scancel", &format!("--name={}", granted.unwrap_or_default()))?;
+    c.until("its nodes are gone", GONE_LIMIT, || Ok(pdvm(c, "nodes")?.lines().count() == 1 + 4))?;
+    prun(c, "-n 4 --map-by node hostname")?.code(0)?.lines(&names(&[1, 2, 3, 4], 1))?;
+    c.tool_on(LOGIN, "pterm", "")?.run()?.code(0)?;
+    finish(running)?.code(0)?;
+    Ok(())
+}
