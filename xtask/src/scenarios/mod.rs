@@ -20,6 +20,7 @@ mod sessions;
 mod slurm;
 mod slurm_changes;
 mod slurm_elastic;
+mod slurm_grants;
 mod spawn;
 mod streams;
 mod turns;
@@ -110,6 +111,7 @@ fn all() -> Vec<Scenario> {
     all.extend(slurm::all());
     all.extend(slurm_changes::all());
     all.extend(slurm_elastic::all());
+    all.extend(slurm_grants::all());
     all
 }
 

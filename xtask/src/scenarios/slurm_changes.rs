@@ -27,10 +27,10 @@ pub(super) fn all() -> Vec<Scenario> {
     all.into_iter().map(|scenario| released_after(scenario.on_nodes(NODES).under_slurm())).collect()
 }
 
-/// A DVM on the nodes n1 and n2 of an allocation of n1 to n4, around `body`.
-fn in_dvm(c: &Context, options: &str, body: impl FnOnce() -> Result<()>) -> Result<()> {
+/// A DVM on the nodes n1 and n2 of an allocation, around `body`.
+pub(super) fn in_dvm(c: &Context, nodes: &str, options: &str, body: impl FnOnce() -> Result<()>) -> Result<()> {
     let prte = format!("prte --no-ready-msg --host n1,n2 {options}");
-    let running = salloc(c, "--no-kill -N4 -w n[1-4] --ntasks-per-node=2", &prte)?.start()?;
+    let running = salloc(c, &format!("--no-kill -w {nodes} --ntasks-per-node=2"), &prte)?.start()?;
     let result = prun(c, "--wait-to-connect 10 hostname")
         .and_then(|first| first.code(0)?.lines(&names(&[1, 2], 2)))
         .and_then(|_| body())
@@ -44,11 +44,11 @@ fn in_dvm(c: &Context, options: &str, body: impl FnOnce() -> Result<()>) -> Resu
     Ok(())
 }
 
-fn pdvm(c: &Context, line: &str) -> Result<Outcome> {
+pub(super) fn pdvm(c: &Context, line: &str) -> Result<Outcome> {
     c.tool_on(LOGIN, "pdvm", line)?.run()
 }
 
-fn start_pdvm(c: &Context, line: &str) -> Result<Running> {
+pub(super) fn start_pdvm(c: &Context, line: &str) -> Result<Running> {
     c.tool_on(LOGIN, "pdvm", line)?.start()
 }
 
@@ -57,12 +57,12 @@ fn steps(c: &Context) -> Result<usize> {
     Ok(slurm(c, "squeue", "-h -s -o %i")?.lines().filter(|step| !step.ends_with(".extern")).count())
 }
 
-fn daemons_on(c: &Context, nodes: &[usize]) -> usize {
+pub(super) fn daemons_on(c: &Context, nodes: &[usize]) -> usize {
     c.named("prted").iter().filter(|(node, _)| nodes.contains(node)).count()
 }
 
 fn slurm_nodes_of_the_allocation_join_when_they_are_asked_for_and_leave_no_step(c: &Context) -> Result<()> {
-    in_dvm(c, "", || {
+    in_dvm(c, "n[1-4]", "", || {
         let steps_before = steps(c)?;
         pdvm(c, "grow --wait --host n3,n4")?.code(0)?;
         prun(c, "--host n3,n4 -n 2 --map-by node hostname")?.code(0)?.lines(&names(&[3, 4], 1))?;
@@ -75,14 +75,14 @@ fn slurm_nodes_of_the_allocation_join_when_they_are_asked_for_and_leave_no_step(
 }
 
 /// On the node itself: Slurm's daemons are no business of those who look for what is left.
-fn signal_slurmd(c: &Context, node: usize, signal: &str) -> Result<()> {
+pub(super) fn signal_slurmd(c: &Context, node: usize, signal: &str) -> Result<()> {
     let script = format!("kill -{signal} $(cat /run/slurm/slurmd.pid)");
     c.program_on(node, "sh", "-c")?.words([script])?.run()?.code(0)?;
     Ok(())
 }
 
 fn slurm_a_grow_during_which_a_slurmd_dies_is_undone_and_can_be_made_without_its_node(c: &Context) -> Result<()> {
-    in_dvm(c, "--prtemca ferrite_launch_timeout 5", || {
+    in_dvm(c, "n[1-4]", "--prtemca ferrite_launch_timeout 5", || {
         // It stands still first, so that the grow is under way when it dies.
         signal_slurmd(c, 3, "STOP")?;
         let growing = start_pdvm(c, "grow --wait --host n3,n4")?;
