@@ -120,7 +120,7 @@ fn slurm_a_killed_srun_takes_the_daemons_of_its_step_along_and_nothing_is_left(c
     c.wait_for(0, "prted")?;
     prun(c, "-n 1 hostname")?.failure()?;
     c.tool_on(LOGIN, "pterm", "")?.run()?.code(0)?;
-    finish(running)?.complains_about(&["n1", "step"])?;
+    finish(running)?.complains_about(&["n1", "was killed"])?;
     Ok(())
 }
 
