@@ -2,6 +2,8 @@
 //! manager's job that is to start several. The ticket goes to its standard input, the end of what it writes is kept for the error
 //! message, and it dies with us.
 
+mod tail;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -12,7 +14,6 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ferrite_core::Input;
-use ferrite_rm::launcher::srun;
 use ferrite_rm::{LaunchCommand, Manners};
 use ferrite_types::{DaemonRank, ExitStatus};
 use ferrite_wire::Ticket;
@@ -23,11 +24,11 @@ use tokio::net::unix::pipe;
 use tokio::sync::Notify;
 use zeroize::Zeroizing;
 
-use crate::stdio::watched;
-use crate::{Inbox, guard, notice, params};
+use tail::{TAIL, Tail};
 
-/// How much of a launcher's output is kept (bytes).
-const TAIL: usize = 4096;
+use crate::stdio::watched;
+use crate::{Inbox, guard, params};
+
 const DEFAULT_CONCURRENT: u64 = 128;
 /// How long a step gets at the end of the DVM: to end by itself, and to end when it is told to.
 const STEP_ENDS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(1)];
@@ -280,57 +281,6 @@ async fn feed(input: Option<std::process::ChildStdin>, ticket: &Ticket) {
     let bytes = Zeroizing::new(ticket.encode());
     if let Err(error) = pipe.write_all(&bytes).await {
         tracing::debug!(rank = %ticket.rank, %error, "the launcher did not take its ticket");
-    }
-}
-
-/// The end of a stream.
-struct Tail {
-    bytes: VecDeque<u8>,
-    cut: bool,
-    echo: bool,
-    /// Bytes at the end that no line has been made of.
-    unread: usize,
-}
-
-impl Tail {
-    fn new(echo: bool) -> Tail {
-        let (bytes, cut) = (VecDeque::new(), false);
-        Tail { bytes, cut, echo, unread: 0 }
-    }
-
-    fn push(&mut self, bytes: &[u8]) {
-        if self.echo {
-            notice::write_stderr(&String::from_utf8_lossy(bytes));
-        }
-        self.bytes.extend(bytes);
-        let surplus = self.bytes.len().saturating_sub(TAIL);
-        self.cut |= surplus > 0;
-        self.bytes.drain(..surplus);
-        self.unread = (self.unread + bytes.len()).min(self.bytes.len());
-    }
-
-    /// Of the whole lines that are new, what a step says of the end of its tasks.
-    fn ended_tasks(&mut self, manners: Manners) -> Vec<Vec<String>> {
-        if manners != Manners::Step {
-            return Vec::new();
-        }
-        let unread: Vec<u8> = self.bytes.iter().skip(self.bytes.len() - self.unread).copied().collect();
-        let whole = unread.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        self.unread -= whole;
-        String::from_utf8_lossy(&unread[..whole]).lines().filter_map(srun::ended_on).collect()
-    }
-
-    fn text(&self, manners: Manners) -> String {
-        let bytes: Vec<u8> = self.bytes.iter().copied().collect();
-        let text = String::from_utf8_lossy(&bytes);
-        // Begin with a whole line.
-        let whole = match text.split_once('\n') {
-            Some((_, rest)) if self.cut => rest,
-            _ => &text,
-        };
-        let is_noise = |line: &str| manners == Manners::Step && srun::is_noise(line);
-        let lines: Vec<&str> = whole.trim_end().lines().filter(|line| !is_noise(line)).collect();
-        lines.join("\n")
     }
 }
 

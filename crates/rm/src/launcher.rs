@@ -2,6 +2,7 @@
 //! writes the launch ticket to its standard input: no key and no secret is ever in an argv made here.
 
 pub mod srun;
+mod ssh;
 mod tasks;
 
 use std::collections::BTreeMap;
@@ -9,11 +10,12 @@ use std::collections::BTreeMap;
 use ferrite_types::HostEntry;
 use thiserror::Error;
 
+pub use ssh::{SshOptions, shell_quote};
 pub use tasks::TaskLauncher;
 
 use crate::allocation::{Allocation, Source};
 use crate::managers::Manager;
-use crate::name::{self, BadName};
+use crate::name::BadName;
 use crate::params::{ParamError, Params};
 
 /// How daemons are started.
@@ -74,22 +76,6 @@ pub struct Batch {
     pub members: Vec<usize>,
     /// The command, or why there is none.
     pub command: Result<LaunchCommand, LaunchError>,
-}
-
-/// Options of the remote shell (`plm_ssh_*`).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SshOptions {
-    /// Candidates, each an argv prefix; the first whose program exists is used. The driver looks,
-    /// and leaves only that one.
-    pub agents: Vec<Vec<String>>,
-    /// More arguments for it.
-    pub args: Vec<String>,
-    /// Agents that run at the same time.
-    pub num_concurrent: u32,
-    /// The head starts every daemon itself, instead of each daemon its children.
-    pub no_tree_spawn: bool,
-    /// Directory in which the daemon starts.
-    pub chdir: Option<String>,
 }
 
 /// What is to be run on the node.
@@ -187,9 +173,7 @@ impl Launcher {
             chdir: params.text("plm_ssh_chdir")?.map(str::to_owned),
         }))
     }
-}
 
-impl Launcher {
     /// What is to be looked at when a daemon could not be started, as the beginning of a sentence.
     #[must_use]
     pub fn advice(&self) -> &'static str {
@@ -250,7 +234,7 @@ pub fn batches(launcher: &Launcher, hosts: &[&HostEntry], daemon: &DaemonCommand
 
 fn single(launcher: &Launcher, host: &HostEntry, daemon: &DaemonCommand) -> Result<LaunchCommand, LaunchError> {
     let argv = match launcher {
-        Launcher::Ssh(options) => remote_command(options, host, daemon)?,
+        Launcher::Ssh(options) => ssh::command(options, host, daemon)?,
         Launcher::Task(task) => return task.command(host, daemon),
         _ => daemon.program.iter().chain(&daemon.args).cloned().collect(),
     };
@@ -292,72 +276,6 @@ fn flux_batches(brokers: &[String], hosts: &[&HostEntry], daemon: &DaemonCommand
         batches.push(Batch { members, command: Ok(tasks::flux_exec(&ranks, daemon)) });
     }
     batches
-}
-
-/// No `--` in front of the host: names are checked to begin with no `-`, and agents that are no
-/// ssh (scripts of sites and of tests) expect `agent args host command`.
-fn remote_command(options: &SshOptions, host: &HostEntry, command: &DaemonCommand) -> Result<Vec<String>, LaunchError> {
-    let bad_name = |source| LaunchError::Name { host: host.name.clone(), source };
-    name::check_host(&host.name).map_err(bad_name)?;
-    let agent = options.agents.first().and_then(|a| Some((a, a.first()?)));
-    let (agent, program) = agent.ok_or_else(|| LaunchError::NoAgent { host: host.name.clone() })?;
-    let kind = program.rsplit('/').next().unwrap_or(program);
-    let mut argv = agent.clone();
-    if kind == "ssh" {
-        // No window of a daemon is wanted, and setting up X11 forwarding costs a round trip.
-        argv.push("-x".to_owned());
-    }
-    argv.extend(options.args.iter().cloned());
-    match host.port {
-        Some(port) if kind == "ssh" => argv.extend(["-p".to_owned(), port.to_string()]),
-        Some(port) => {
-            return Err(LaunchError::Port { host: host.name.clone(), port, agent: program.clone() });
-        }
-        None => {}
-    }
-    match &host.user {
-        Some(user) => {
-            name::check_user(user).map_err(bad_name)?;
-            if matches!(kind, "rsh" | "remsh") {
-                argv.extend([host.name.clone(), "-l".to_owned(), user.clone()]);
-            } else {
-                argv.push(format!("{user}@{}", host.name));
-            }
-        }
-        None => argv.push(host.name.clone()),
-    }
-    argv.push(remote_line(options.chdir.as_deref(), command));
-    Ok(argv)
-}
-
-/// One line for the user's login shell on the node, whatever shell that is: words in single quotes
-/// mean the same to all of them; anything that needs a POSIX shell is given to `/bin/sh`.
-fn remote_line(chdir: Option<&str>, command: &DaemonCommand) -> String {
-    let daemon = command.program.iter().chain(&command.args).map(|w| shell_quote(w)).collect::<Vec<_>>().join(" ");
-    let mut script = String::new();
-    for (variable, dirs) in [("PATH", &command.path), ("LD_LIBRARY_PATH", &command.library_path)] {
-        if !dirs.is_empty() {
-            let dirs = shell_quote(&dirs.join(":"));
-            script.push_str(&format!("{variable}={dirs}${{{variable}:+:${variable}}}; export {variable}; "));
-        }
-    }
-    if let Some(dir) = chdir {
-        script.push_str(&format!("cd {} || exit 1; ", shell_quote(dir)));
-    }
-    if script.is_empty() {
-        return daemon;
-    }
-    format!("exec /bin/sh -c {}", shell_quote(&format!("{script}exec {daemon}")))
-}
-
-/// The text as one word for a shell. Plain words stay readable.
-#[must_use]
-pub fn shell_quote(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '/' | ':' | ',' | '+' | '@' | '%');
-    if !text.is_empty() && text.chars().all(plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
@@ -475,24 +393,5 @@ mod tests {
         assert_eq!(daemon_program(&params(&[]), "/x y/prted").unwrap(), ["/x y/prted"]);
         let agent = params(&[("prte_launch_agent", "valgrind prted")]);
         assert_eq!(daemon_program(&agent, "/x/prted").unwrap(), ["valgrind", "prted"]);
-    }
-
-    proptest::proptest! {
-        /// The reading side of POSIX quoting, in its smallest form.
-        #[test]
-        fn a_quoted_word_reads_back_as_itself(text in "\\PC{0,30}") {
-            let mut read = String::new();
-            let quoted = shell_quote(&text);
-            let mut chars = quoted.chars();
-            let mut inside = false;
-            while let Some(c) = chars.next() {
-                match (inside, c) {
-                    (_, '\'') => inside = !inside,
-                    (false, '\\') => read.extend(chars.next()),
-                    (_, other) => read.push(other),
-                }
-            }
-            proptest::prop_assert_eq!(read, text);
-        }
     }
 }
