@@ -5,7 +5,7 @@ mod common;
 
 use common::{Cluster, job};
 use ferrite_core::{Input, PmixCall, PmixEffect, PmixToken, RequestId, Timer};
-use ferrite_rm::{GiveBack, Manager, Share, Source};
+use ferrite_rm::{GiveBack, Manager, Share, Source, Wish};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, Submission};
 use ferrite_wire::{
@@ -111,7 +111,10 @@ fn a_request_waits_for_the_manager_without_holding_a_job_and_becomes_a_grow_when
     let mut dvm = dvm(2);
     ask_grow(&mut dvm, 1, more(2));
     let [(extension, ask)] = &dvm.asked_for[..] else { panic!("{:?}", dvm.asked_for) };
-    assert_eq!((*extension, ask.nodes, ask.slots, ask.parent.as_str()), (ExtensionId(1), 2, Some(2), "7"));
+    assert_eq!(
+        (*extension, &ask.wish, ask.slots, ask.parent.as_str()),
+        (ExtensionId(1), &Wish::Nodes(2), Some(2), "7")
+    );
     assert_eq!((ask.name.as_str(), &ask.has[..]), ("prterun-n0-1.of.7", &["n0".to_owned(), "n1".to_owned()][..]));
     assert!(unanswered(&dvm, 1) && dvm.transitions.iter().all(|step| !step.starts_with("grow")));
     let awaited = Input::NodesAwaited { extension: ExtensionId(1), says: "job 8 queued".to_owned() };
@@ -140,7 +143,7 @@ fn the_pool_comes_first_and_what_a_request_counts_on_is_given_to_nobody_else() {
     dvm.unwanted_by_manager.insert("n2".to_owned());
     ask_shrink(&mut dvm, 1, &["n2"]);
     ask_grow(&mut dvm, 2, GrowRequest { wait: false, ..more(2) });
-    let requested = ResizeOutcome::Requested { more: 1, manager: "Slurm".to_owned() };
+    let requested = ResizeOutcome::Requested { what: "1 more node of Slurm".to_owned() };
     assert_eq!((&resize(&dvm, 2).outcome, &resize(&dvm, 2).nodes[..]), (&requested, &["n2".to_owned()][..]));
     ask_grow(&mut dvm, 3, more(1));
     assert_eq!(dvm.asked_for.len(), 2, "n2 is promised: {:?}", dvm.asked_for);
@@ -226,7 +229,7 @@ fn whoever_goes_takes_the_request_along_and_nodes_that_come_all_the_same_go_back
 fn a_request_that_was_answered_at_its_beginning_outlives_its_client() {
     let mut dvm = dvm(1);
     ask_grow(&mut dvm, 1, GrowRequest { wait: false, ..more(1) });
-    assert!(matches!(resize(&dvm, 1).outcome, ResizeOutcome::Requested { more: 1, .. }));
+    assert!(matches!(resize(&dvm, 1).outcome, ResizeOutcome::Requested { .. }));
     assert!(dvm.withdrawn.is_empty());
     // A tool that takes events is somebody who waits: its end is an end of the wish.
     dvm.input(DaemonRank::HEAD, Input::ClientGone(RequestId(1)));
@@ -264,6 +267,31 @@ fn a_request_that_waits_for_the_manager_can_be_cancelled_by_its_name() {
     assert_eq!((&dvm.withdrawn[..], unanswered(&dvm, 2)), (&[ExtensionId(1)][..], true));
     dvm.ask(4, cancel("mine"));
     assert_eq!(refused(&dvm, 4).0, -46, "there is none any more");
+}
+
+#[test]
+fn the_nodes_of_a_job_that_somebody_has_got_for_the_dvm_come_and_go_like_others() {
+    let mut dvm = dvm(1);
+    let take = |job: &str| GrowRequest { rm_job: Some(job.to_owned()), wait: true, ..GrowRequest::default() };
+    ask_grow(&mut dvm, 1, take("8"));
+    assert_eq!(dvm.asked_for[0].1.wish, Wish::Job("8".to_owned()));
+    assert!(waits_for(&mut dvm, 2).contains("Slurm to grant the nodes of job 8"));
+    for (id, job) in [(3, "7"), (4, "8"), (5, "$(id)"), (6, "")] {
+        ask_grow(&mut dvm, id, take(job));
+        assert_eq!(refused(&dvm, id).0, -27, "{job}");
+    }
+    ask_grow(&mut dvm, 7, GrowRequest { count: 1, ..take("9") });
+    assert_eq!(refused(&dvm, 7).0, -27, "alone");
+    grant(&mut dvm, 1, "8", &["n5", "n6"]);
+    assert_eq!(
+        (resize(&dvm, 1).outcome.clone(), states(&mut dvm, 8)),
+        (ResizeOutcome::Done, "n0 up, n5 up, n6 up".to_owned())
+    );
+    ask_grow(&mut dvm, 9, take("8"));
+    assert_eq!(refused(&dvm, 9).0, -27, "it is there");
+    let mut other = Cluster::persistent(1);
+    ask_grow(&mut other, 1, take("8"));
+    assert_eq!(refused(&other, 1).0, -47, "there is no Slurm");
 }
 
 #[test]

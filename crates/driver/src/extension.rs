@@ -13,11 +13,11 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use ferrite_core::Input;
-use ferrite_rm::NodeAsk;
 use ferrite_rm::managers::slurm::extend::{self, Salloc};
 use ferrite_rm::managers::slurm::job::{SlurmJob, question};
 use ferrite_rm::managers::slurm::release::{end, end_all};
 use ferrite_rm::managers::slurm::words::{Line, complaint};
+use ferrite_rm::{NodeAsk, Wish};
 use ferrite_types::{ExtensionId, HostEntry};
 use rustix::process::{Pid, Signal};
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
@@ -186,11 +186,21 @@ struct Negotiation<'a> {
 
 impl Negotiation<'_> {
     async fn run(&self, mut withdrawn: oneshot::Receiver<()>) -> Result<(String, Vec<HostEntry>), End> {
+        let count = match &self.ask.wish {
+            Wish::Nodes(count) => *count,
+            Wish::Job(job) => {
+                let found = tokio::select! {
+                    found = self.take_over(job) => found.map_err(End::Refused)?,
+                    _ = &mut withdrawn => return Err(End::Withdrawn),
+                };
+                return Ok((job.clone(), found));
+            }
+        };
         let parent = tokio::select! {
             parent = self.look_up(&self.ask.parent) => parent.map_err(End::Refused)?,
             _ = &mut withdrawn => return Err(End::Withdrawn),
         };
-        let salloc = extend::salloc(self.ask, &parent).map_err(|error| End::Refused(error.to_string()))?;
+        let salloc = extend::salloc(self.ask, count, &parent).map_err(|error| End::Refused(error.to_string()))?;
         let began = Instant::now();
         let mut running = Running::start(&salloc, &self.dir).map_err(End::Refused)?;
         let is_withdrawn = tokio::select! {
@@ -224,6 +234,16 @@ impl Negotiation<'_> {
                 Err(End::Refused(cause))
             }
         }
+    }
+
+    /// The nodes of a job that somebody else has got.
+    async fn take_over(&self, job: &str) -> Result<Vec<HostEntry>, String> {
+        let found = self.look_up(job).await?;
+        if found.state != "RUNNING" {
+            return Err(format!("it is {}, and has no nodes before it is RUNNING", found.state));
+        }
+        let slots = self.ask.slots.map_or(found.cpus_per_node, |slots| slots.clamp(1, found.cpus_per_node));
+        found.hosts(job, slots).map_err(|flaw| format!("its nodes are not known: {flaw}"))
     }
 
     async fn look_up(&self, job: &str) -> Result<SlurmJob, String> {

@@ -12,14 +12,34 @@ pub struct NodeAsk {
     pub parent: String,
     /// What the new job is called: all that a DVM asks for has one name, by which it can be ended.
     pub name: String,
-    /// So many.
-    pub nodes: u32,
+    /// What.
+    pub wish: Wish,
     /// Slots that each is to have; `None` = as many as the manager gives it processors.
     pub slots: Option<u32>,
     /// It lasts at most so long, however much is left of the first one.
     pub time_limit_s: Option<u32>,
     /// Nodes that the DVM has: what is granted twice is no more.
     pub has: Vec<String>,
+}
+
+/// Which nodes a DVM asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// So many.
+    Nodes(u32),
+    /// Those of a job that somebody has got for it.
+    Job(String),
+}
+
+/// Of a manager, in words.
+impl std::fmt::Display for Wish {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Wish::Nodes(1) => f.write_str("1 more node"),
+            Wish::Nodes(count) => write!(f, "{count} more nodes"),
+            Wish::Job(job) => write!(f, "the nodes of job {job}"),
+        }
+    }
 }
 
 /// Nodes of one job of a manager that go back.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_core::Input;
-use ferrite_rm::{GiveBack, NodeAsk, Share};
+use ferrite_rm::{GiveBack, NodeAsk, Share, Wish};
 use ferrite_types::{DaemonRank, ExtensionId, HostEntry, SlotCount};
 use ferrite_wire::{GrowRequest, ResizeRequest, ShrinkRequest};
 use serde::{Deserialize, Serialize};
@@ -124,8 +124,12 @@ impl World {
     pub(crate) fn manager_decides(&mut self, extension: ExtensionId) {
         let Manager { plan: Some(plan), rng, free, waiting, jobs, last, .. } = &mut self.manager else { return };
         let Some((ask, looks)) = waiting.remove(&extension) else { return };
+        let count = match ask.wish {
+            Wish::Nodes(count) => count as usize,
+            Wish::Job(_) => unreachable!("no scenario has nodes of other jobs"),
+        };
         let refused = rng.permille(plan.refuses) || looks == LOOKS;
-        if !refused && free.len() < ask.nodes as usize {
+        if !refused && free.len() < count {
             waiting.insert(extension, (ask, looks + 1));
             self.tell_head(Input::NodesAwaited { extension, says: "all are in use".to_owned() });
             return self.look_later(extension);
@@ -135,7 +139,7 @@ impl World {
         }
         *last += 1;
         let job = last.to_string();
-        let names: BTreeSet<String> = free.iter().take(ask.nodes as usize).cloned().collect();
+        let names: BTreeSet<String> = free.iter().take(count).cloned().collect();
         free.retain(|name| !names.contains(name));
         let slots = ask.slots.map_or(SlotCount::FromCores, SlotCount::Given);
         let nodes = names.iter().map(|name| HostEntry { slots, ..HostEntry::named(name) }).collect();

@@ -43,6 +43,8 @@ pub struct GrowRequest {
     pub activate: Vec<Activation>,
     /// So many nodes of the DVM's choice, on top.
     pub count: u32,
+    /// All nodes of this job of the resource manager, which somebody has got for the DVM: instead of any others.
+    pub rm_job: Option<String>,
     /// The allocation that gets them; `None` = a new one.
     pub alloc_id: Option<String>,
     /// The requester's own name for the request, echoed in what it hears (`PMIX_ALLOC_REQ_ID`).
@@ -170,10 +172,8 @@ pub enum ResizeOutcome {
     Begun,
     /// Accepted; the resource manager has been asked for nodes, and the DVM grows when it grants them. The end will be told.
     Requested {
-        /// So many.
-        more: u32,
-        /// Whom.
-        manager: String,
+        /// What, as `2 more nodes of Slurm`.
+        what: String,
     },
     /// The DVM has the new size.
     Done,

@@ -19,6 +19,7 @@ pub(super) fn all() -> Vec<Scenario> {
         slurm_a_request_for_nodes_waits_holds_no_job_and_goes_with_its_client,
         slurm_the_end_of_the_dvm_gives_back_what_it_has_and_what_it_waits_for,
         slurm_the_guard_of_a_killed_head_gives_back_what_it_has_and_what_it_waits_for,
+        slurm_nodes_of_a_job_that_somebody_has_got_for_the_dvm_come_and_go_like_others,
         slurm_a_granted_job_that_somebody_ends_is_a_loss_that_the_dvm_survives,
     ];
     all.into_iter().map(|scenario| released_after(scenario.on_nodes(NODES).under_slurm())).collect()
@@ -134,6 +135,23 @@ fn slurm_a_granted_job_that_somebody_ends_is_a_loss_that_the_dvm_survives(c: &Co
     slurm(c, "scancel", &format!("--name={}", granted.unwrap_or_default()))?;
     c.until("its nodes are gone", GONE_LIMIT, || Ok(pdvm(c, "nodes")?.lines().count() == 1 + 4))?;
     prun(c, "-n 4 --map-by node hostname")?.code(0)?.lines(&names(&[1, 2, 3, 4], 1))?;
+    c.tool_on(LOGIN, "pterm", "")?.run()?.code(0)?;
+    finish(running)?.code(0)?;
+    Ok(())
+}
+
+fn slurm_nodes_of_a_job_that_somebody_has_got_for_the_dvm_come_and_go_like_others(c: &Context) -> Result<()> {
+    let running = start_dvm(c, "")?;
+    c.program_on(LOGIN, "salloc", "-Q --no-shell -J pushed -N2 -w n[5-6]")?.run()?.code(0)?;
+    let job = slurm(c, "squeue", "-h --name=pushed -o %i")?.trim().to_owned();
+    pdvm(c, &format!("grow --rm-job {job} --wait"))?;
+    prun(c, "--host n5,n6 -n 2 --map-by node hostname")?.code(0)?.lines(&names(&[5, 6], 1))?;
+    let again = c.tool_on(LOGIN, "pdvm", &format!("grow --rm-job {job}"))?.run()?.failure()?;
+    again.complains_about(&[&format!("job {job}"), "already"])?;
+    let unknown = c.tool_on(LOGIN, "pdvm", "grow --rm-job 4711 --wait")?.run()?.failure()?;
+    unknown.complains_about(&["job 4711"])?;
+    pdvm(c, "shrink --host n5,n6 --wait")?;
+    ensure!(jobs(c, "RUNNING")?.len() == 1, "{:?}", jobs(c, "RUNNING")?);
     c.tool_on(LOGIN, "pterm", "")?.run()?.code(0)?;
     finish(running)?.code(0)?;
     Ok(())

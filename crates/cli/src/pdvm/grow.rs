@@ -11,23 +11,23 @@ use crate::setup::grow_request;
 
 pub(super) fn request(options: GrowOptions) -> Result<ResizeRequest, Failure> {
     let terms = terms(&options)?;
-    let GrowOptions { host, hostfile, activate, nodes, alloc_id, req_id, wait, .. } = options;
+    let GrowOptions { host, hostfile, activate, nodes, rm_job, alloc_id, req_id, wait, .. } = options;
     let mut ask = GrowAsk::default();
     ask.add_hosts("--host", &host)?;
     ask.add_hostfile("--hostfile", hostfile)?;
     ask.add_activate(&activate)?;
     // Files are named from where we are.
     let named = grow_request(&ask, Path::new(""))?;
-    if named.is_none() && nodes.is_none() {
+    if named.is_none() && nodes.is_none() && rm_job.is_none() {
         return Err(Failure::Usage(UsageError::Conflict {
             what: "grow: by which nodes?".to_owned(),
             next: "Give --host or --hostfile for more hosts, --activate or --nodes for nodes that the DVM's allocation has \
-                and that have no daemon; in a job of Slurm, --nodes also for more of Slurm's."
+                and that have no daemon; in a job of Slurm, --nodes also for more of Slurm's, and --rm-job for those of another job."
                 .to_owned(),
         }));
     }
     let count = nodes.unwrap_or(0);
-    Ok(ResizeRequest::Grow(GrowRequest { count, alloc_id, req_id, terms, wait, ..named.unwrap_or_default() }))
+    Ok(ResizeRequest::Grow(GrowRequest { count, rm_job, alloc_id, req_id, terms, wait, ..named.unwrap_or_default() }))
 }
 
 /// What is wanted of the session.
@@ -62,6 +62,7 @@ mod tests {
             hostfile: None,
             activate: Vec::new(),
             nodes: None,
+            rm_job: None,
             alloc_id: None,
             req_id: None,
             reserve: false,

@@ -103,6 +103,9 @@ pub(crate) struct GrowOptions {
     /// So many nodes of the allocation that have no daemon yet; what it lacks, Slurm is asked for, if the DVM runs in a job of it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) nodes: Option<u32>,
+    /// The nodes of a job of Slurm that somebody has got for this DVM (salloc --no-shell); they are given back like others
+    #[arg(long, value_name = "JOB", conflicts_with_all = ["host", "hostfile", "activate", "nodes"])]
+    pub(crate) rm_job: Option<String>,
     /// The allocation that gets them; without it: a new one
     #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) alloc_id: Option<String>,

@@ -40,10 +40,7 @@ enum HowFar {
     Reserved,
     Begun,
     /// It begins when the resource manager has granted more nodes.
-    Requested {
-        more: u32,
-        manager: String,
-    },
+    Requested(String),
     Done,
 }
 
@@ -52,7 +49,7 @@ fn how_far(resize: &Resize, reserves: bool) -> Result<HowFar, Failure> {
         ResizeOutcome::Unchanged if reserves => Ok(HowFar::Reserved),
         ResizeOutcome::Unchanged => Ok(HowFar::Unchanged),
         ResizeOutcome::Begun => Ok(HowFar::Begun),
-        ResizeOutcome::Requested { more, manager } => Ok(HowFar::Requested { more: *more, manager: plain(manager) }),
+        ResizeOutcome::Requested { what } => Ok(HowFar::Requested(plain(what))),
         ResizeOutcome::Done => Ok(HowFar::Done),
         ResizeOutcome::Refused { cause, .. } => Err(Failure::NotResized(cause.clone())),
         ResizeOutcome::Failed { cause, .. } => Err(Failure::RolledBack(cause.clone())),
@@ -72,15 +69,14 @@ fn render(change: CampaignKind, how_far: &HowFar, resize: &Resize) -> String {
             let request = request_of(resize);
             return format!("Reserved: allocation {}{request}, whose nodes are there\n", plain(&resize.alloc_id));
         }
-        (HowFar::Requested { more, manager }, _) => {
+        (HowFar::Requested(what), _) => {
             let request = request_of(resize);
             let others = match resize.nodes.is_empty() {
                 true => String::new(),
                 false => format!(" besides {}", plain(&resize.nodes.join(", "))),
             };
-            let nodes = if *more == 1 { "node" } else { "nodes" };
             let id = plain(&resize.alloc_id);
-            return format!("Requested: allocation {id}{request}, {more} {nodes} of {manager}{others}\n");
+            return format!("Requested: allocation {id}{request}, {what}{others}\n");
         }
         (HowFar::Begun, CampaignKind::Grow) => "Growing",
         (HowFar::Begun, CampaignKind::Shrink) => "Shrinking",
@@ -103,7 +99,7 @@ fn to_json(change: CampaignKind, how_far: &HowFar, resize: &Resize, moment: &Mom
             HowFar::Unchanged => "unchanged",
             HowFar::Reserved => "reserved",
             HowFar::Begun => "begun",
-            HowFar::Requested { .. } => "requested",
+            HowFar::Requested(_) => "requested",
             HowFar::Done => "done",
         },
         // Nothing has become of one that was not changed.
@@ -125,7 +121,7 @@ mod tests {
         let lines = ends.map(|end| {
             [CampaignKind::Grow, CampaignKind::Shrink].map(|c| render(c, &end, &samples::resize())).concat()
         });
-        let requested = HowFar::Requested { more: 2, manager: "Slurm".to_owned() };
+        let requested = HowFar::Requested("2 more nodes of Slurm".to_owned());
         let of_manager = [samples::resize(), Resize { nodes: Vec::new(), req_id: None, ..samples::resize() }]
             .map(|resize| render(CampaignKind::Grow, &requested, &resize));
         let reserved = Resize { nodes: Vec::new(), ..samples::resize() };

@@ -182,10 +182,12 @@ impl Head {
                 Err(Trouble::new(PMIX_ERR_BAD_PARAM, "The DVM is not ready yet. Try again in a moment."))
             }
             ResizeRequest::Grow(grow) => match self.plan_grow(grow) {
-                Ok(plan) if plan.more > 0 => match self.request_nodes(plan, grow, requester, cx) {
-                    Ok(resize) => return (None, resize),
-                    Err(trouble) => Err(trouble),
-                },
+                Ok(plan) if plan.more > 0 || grow.rm_job.is_some() => {
+                    match self.request_nodes(plan, grow, requester, cx) {
+                        Ok(resize) => return (None, resize),
+                        Err(trouble) => Err(trouble),
+                    }
+                }
                 planned => planned.map(|plan| self.with_session(plan, &grow.terms, requester, cx)),
             },
             ResizeRequest::Shrink(shrink) => {

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_rm::extension::job_name;
-use ferrite_rm::{GiveBack, Manager, NodeAsk, Share, Source};
+use ferrite_rm::{GiveBack, Manager, NodeAsk, Share, Source, Wish};
 use ferrite_types::{
     CampaignId, CampaignKind, CampaignStep, ExtensionId, HostEntry, JobId, NodeId, SlotCount, Timestamp,
 };
@@ -16,11 +16,16 @@ use super::campaigns::{GrowPlan, Trouble};
 use super::grow::not_enough;
 use super::requester::Requester;
 use crate::cx::Cx;
-use crate::pmix_status::{PMIX_ERR_JOB_CANCELED, PMIX_ERR_OUT_OF_RESOURCE, PMIX_ERR_UNREACH};
+use crate::pmix_status::{
+    PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_CANCELED, PMIX_ERR_NOT_SUPPORTED, PMIX_ERR_OUT_OF_RESOURCE, PMIX_ERR_UNREACH,
+};
 use crate::{Effect, RequestId};
 
 /// More requests at a time than any manager likes are refused.
 const MOST_REQUESTS: usize = 64;
+
+/// No job has a longer number.
+const LONGEST_JOB: usize = 20;
 
 /// What the manager has been asked for, and what it has granted.
 #[derive(Debug, Default)]
@@ -36,6 +41,7 @@ pub(super) struct Extensions {
 struct Waiting {
     /// Nodes of the pool that it gets as well; nobody else is given them meanwhile.
     plan: GrowPlan,
+    wish: Wish,
     alloc_id: String,
     terms: SessionTerms,
     requester: Requester,
@@ -84,6 +90,7 @@ impl Head {
         cx: &mut Cx,
     ) -> Result<Resize, Trouble> {
         let terms = &request.terms;
+        let wish = request.rm_job.clone().map_or(Wish::Nodes(plan.more), Wish::Job);
         let Some((manager, parent)) = self.elastic_manager().filter(|_| requester != Requester::Nobody) else {
             // A job that brings its nodes along would be held for as long as the manager likes.
             return Err(not_enough(request.count, (request.count - plan.more) as usize));
@@ -102,19 +109,37 @@ impl Head {
             manager,
             name: job_name(&self.config.dvm, &parent),
             parent,
-            nodes: plan.more,
+            wish: wish.clone(),
             slots: self.slots_of_all(),
             time_limit_s: terms.time_limit_s,
             has: self.ours().map(|node| self.hosts[node.0 as usize].name.clone()).collect(),
         };
-        let outcome = ResizeOutcome::Requested { more: plan.more, manager: manager.to_string() };
+        let outcome = ResizeOutcome::Requested { what: format!("{wish} of {manager}") };
         let answer = self.resize_of(&alloc_id, plan.req_id.as_ref(), &plan.nodes, outcome);
         self.extensions.last += 1;
         let extension = ExtensionId(self.extensions.last);
         let (terms, says, began) = (terms.clone(), String::new(), cx.now);
-        self.extensions.waiting.insert(extension, Waiting { plan, alloc_id, terms, requester, says, began });
+        self.extensions.waiting.insert(extension, Waiting { plan, wish, alloc_id, terms, requester, says, began });
         cx.effect(Effect::RequestNodes { extension, ask: Box::new(ask) });
         Ok(answer)
+    }
+
+    /// A job of the manager whose nodes are to come must be another than those that the DVM has.
+    pub(super) fn check_can_take(&self, job: &str) -> Result<(), Trouble> {
+        let bad = |cause: String| Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+        let Some((manager, parent)) = self.elastic_manager() else {
+            let cause =
+                "The nodes of this DVM are not those of a job of Slurm, so those of other jobs of it cannot come.";
+            return Err(Trouble::new(PMIX_ERR_NOT_SUPPORTED, cause));
+        };
+        if job.is_empty() || job.len() > LONGEST_JOB || !job.bytes().all(|b| b.is_ascii_digit()) {
+            return bad(format!("{job:?} is no job of {manager}. Give the number that squeue shows."));
+        }
+        let is_asked = self.extensions.waiting.values().any(|waiting| waiting.wish == Wish::Job(job.to_owned()));
+        if job == parent || is_asked || self.extensions.granted.contains_key(job) {
+            return bad(format!("The nodes of {manager} job {job} are the DVM's already, or on their way."));
+        }
+        Ok(())
     }
 
     /// Slots of each of the first nodes, if all have as many.
@@ -147,7 +172,7 @@ impl Head {
     pub(super) fn on_nodes_refused(&mut self, id: ExtensionId, cause: &str, cx: &mut Cx) {
         let Some(waiting) = self.extensions.waiting.remove(&id) else { return };
         let manager = self.elastic_manager().map_or_else(String::new, |(manager, _)| manager.to_string());
-        let cause = format!("{manager} does not grant {}: {cause}.", more_nodes(waiting.plan.more));
+        let cause = format!("{manager} does not grant {}: {cause}.", waiting.wish);
         self.give_up(&waiting, Trouble::new(PMIX_ERR_OUT_OF_RESOURCE, cause), cx);
     }
 
@@ -378,13 +403,8 @@ impl Head {
         self.extensions.waiting.values().map(move |waiting| {
             let says = if waiting.says.is_empty() { String::new() } else { format!(" ({})", waiting.says) };
             let seconds = Timestamp(now.0.saturating_sub(waiting.began.0)).0 / 1_000_000;
-            let more = more_nodes(waiting.plan.more);
-            format!("grow of {}: {manager} to grant {more}, for {seconds} s now{says}", waiting.alloc_id)
+            let Waiting { alloc_id, wish, .. } = waiting;
+            format!("grow of {alloc_id}: {manager} to grant {wish}, for {seconds} s now{says}")
         })
     }
-}
-
-/// `1 more node`, `3 more nodes`.
-pub(super) fn more_nodes(count: u32) -> String {
-    if count == 1 { "1 more node".to_owned() } else { format!("{count} more nodes") }
 }

@@ -43,7 +43,13 @@ impl Head {
     /// What a grow request comes to. Nothing has changed when it is refused.
     pub(super) fn plan_grow(&mut self, request: &GrowRequest) -> Result<GrowPlan, Trouble> {
         let bad = |cause: &str| Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
-        if request.hosts.is_empty() && request.activate.is_empty() && request.count == 0 {
+        let names_nothing = request.hosts.is_empty() && request.activate.is_empty() && request.count == 0;
+        if let Some(job) = &request.rm_job {
+            if !names_nothing {
+                return bad("The nodes of a job of the resource manager come alone: name no others besides.");
+            }
+            self.check_can_take(job)?;
+        } else if names_nothing {
             return bad("The request names no nodes and no number of nodes.");
         }
         let session = request.alloc_id.as_ref().map(|name| self.allocation_named(name)).transpose()?;

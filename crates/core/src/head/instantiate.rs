@@ -104,7 +104,7 @@ impl Head {
         requester: Requester,
         cx: &mut Cx,
     ) -> Result<Option<CampaignId>, Trouble> {
-        let plain = GrowRequest { alloc_id: None, ..wish.clone() };
+        let plain = GrowRequest { alloc_id: None, rm_job: None, ..wish.clone() };
         let GrowPlan { req_id, members, nodes, slots, more, .. } = self.plan_grow(&plain)?;
         if more > 0 {
             // Whoever orders a session waits for its answer: that is no place for the queue of a manager.

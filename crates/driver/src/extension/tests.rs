@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use ferrite_rm::Manager;
+use ferrite_rm::{Manager, NodeAsk, Wish};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::LocalSet;
 
@@ -70,7 +70,7 @@ fn inside() {
             manager: Manager::Slurm,
             parent: parent.to_owned(),
             name: "dvm.of.7".to_owned(),
-            nodes,
+            wish: Wish::Nodes(nodes),
             slots: Some(2),
             time_limit_s: None,
             has: Vec::new(),

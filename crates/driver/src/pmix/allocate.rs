@@ -80,7 +80,7 @@ impl Wish {
         let (count, req_id) = (self.count, self.req_id);
         let reserve = alloc_id.is_none() && self.terms.reserve;
         let terms = SessionTerms { reserve, ..self.terms };
-        Ok(GrowRequest { hosts, activate, count, alloc_id, req_id, terms, wait: false })
+        Ok(GrowRequest { hosts, activate, count, rm_job: None, alloc_id, req_id, terms, wait: false })
     }
 
     /// By the requester's own name for what it asked for, or by the allocation that was to come of it.

@@ -39,11 +39,11 @@ pub struct Salloc {
     pub minutes: Option<u64>,
 }
 
-/// The command that gets the nodes.
+/// The command that gets so many nodes.
 ///
 /// # Errors
 /// A first job that cannot have more.
-pub fn salloc(ask: &NodeAsk, parent: &SlurmJob) -> Result<Salloc, NoExtension> {
+pub fn salloc(ask: &NodeAsk, nodes: u32, parent: &SlurmJob) -> Result<Salloc, NoExtension> {
     if parent.state != "RUNNING" {
         let state = if parent.state.is_empty() { "not known".to_owned() } else { parent.state.clone() };
         return Err(NoExtension::NotRunning { job: ask.parent.clone(), state });
@@ -55,7 +55,7 @@ pub fn salloc(ask: &NodeAsk, parent: &SlurmJob) -> Result<Salloc, NoExtension> {
     let mut command = vec!["salloc".to_owned(), "--no-shell".to_owned()];
     let mut add = |option: &str, value: &str| command.push(format!("--{option}={value}"));
     add("job-name", &ask.name);
-    add("nodes", &ask.nodes.to_string());
+    add("nodes", &nodes.to_string());
     match (minutes, parent.left) {
         (Some(minutes), _) => add("time", &minutes.to_string()),
         (None, TimeLeft::Unlimited) => add("time", "UNLIMITED"),

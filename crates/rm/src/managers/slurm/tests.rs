@@ -6,7 +6,7 @@ use super::extend::{self, Salloc};
 use super::job::{SlurmJob, TimeLeft, question};
 use super::release::{self, release};
 use super::*;
-use crate::extension::{NodeAsk, job_name};
+use crate::extension::{NodeAsk, Wish, job_name};
 use crate::managers::Manager;
 
 /// `salloc -N2 --time=30` on a small cluster.
@@ -23,7 +23,7 @@ fn ask() -> NodeAsk {
         manager: Manager::Slurm,
         parent: "7".to_owned(),
         name: job_name("prte-head-12", "7"),
-        nodes: 2,
+        wish: Wish::Nodes(2),
         slots: None,
         time_limit_s: None,
         has: vec!["n0".to_owned(), "n1".to_owned()],
@@ -35,7 +35,7 @@ fn line(command: &[String]) -> String {
 }
 
 fn salloc(ask: &NodeAsk, parent: &str) -> String {
-    match extend::salloc(ask, &parsed(parent)) {
+    match extend::salloc(ask, 2, &parsed(parent)) {
         Ok(Salloc { command, slots, minutes }) => format!("{}\n  {slots:?} {minutes:?}", line(&command)),
         Err(error) => error.to_string(),
     }
@@ -70,7 +70,7 @@ fn an_extension_has_the_shape_of_its_first_job_and_ends_before_it() {
 
 #[test]
 fn one_that_has_waited_is_made_to_end_with_its_first_job() {
-    let granted = extend::salloc(&ask(), &parsed(SMALL)).unwrap();
+    let granted = extend::salloc(&ask(), 2, &parsed(SMALL)).unwrap();
     let trimmed = |left: &str| extend::trimmed("9", &granted, &parsed(&SMALL.replace("29:58", left)));
     assert_eq!(trimmed("29:40"), None, "it lasts for the 29 minutes that were left");
     assert_eq!(trimmed("10:59").map(|c| line(&c)).as_deref(), Some("scontrol update JobId=9 TimeLimit=10"));
@@ -160,7 +160,7 @@ proptest! {
         let mut lines: Vec<&str> = SMALL.trim_end().split('\n').collect();
         lines[at] = &text;
         if let Ok(job) = SlurmJob::parse(&lines.join("\n"))
-            && let Ok(salloc) = extend::salloc(&ask(), &job)
+            && let Ok(salloc) = extend::salloc(&ask(), 2, &job)
         {
             prop_assert!(salloc.command[1..].iter().all(|word| word.starts_with("--")));
             prop_assert!(!salloc.command.iter().any(|word| word.contains(char::is_whitespace)));
