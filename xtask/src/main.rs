@@ -60,6 +60,7 @@ fn dispatch(command: &str, words: Vec<String>) -> Result<u8> {
         "sim" => return sim::main(&words),
         "_agent" => return bench::agent_main(words).map(|()| 0),
         "_bench_elastic" => return bench::elastic::inner(&words).map(|()| 0),
+        "_bench_slurm" => return bench::slurm::inner(&words).map(|()| 0),
         "_bench_dvm" => return bench::dvm::inner(&words).map(|()| 0),
         "_bench" => return bench::launch::inner(&words).map(|()| 0),
         _ => {}

@@ -27,7 +27,7 @@ const DEFAULT_RUNS: usize = 100;
 const LIMIT: Duration = Duration::from_secs(10);
 /// Jobs of the stream that is watched while the size changes.
 const JOBS: usize = 400;
-const HEADS: &str =
+pub(super) const HEADS: &str =
     "| | median ms | p10 - p90 | p99 | worst | good runs | failed or hung |\n|---|---|---|---|---|---|---|";
 
 /// `cargo xtask bench elastic [--runs N] [--write] [--no-build]`
@@ -169,7 +169,7 @@ fn jobs(times: &mut Times) -> Result<()> {
     Ok(())
 }
 
-fn record(times: &mut Times, outcome: Option<Duration>) {
+pub(super) fn record(times: &mut Times, outcome: Option<Duration>) {
     match outcome {
         Some(time) => times.good(time),
         None => times.bad(),
@@ -205,7 +205,7 @@ impl Dvm {
     }
 }
 
-fn command(name: &str, words: &[&str]) -> Command {
+pub(super) fn command(name: &str, words: &[&str]) -> Command {
     let mut command = Command::new(product(name));
     command.args(words).envs(soak::AS_ROOT);
     command
@@ -224,7 +224,7 @@ fn bare(agent: &str, nodes: &[&str]) -> Result<Option<Duration>> {
 }
 
 /// How long it took; `None` when it failed or hung.
-fn timed(command: &mut Command) -> Result<Option<Duration>> {
+pub(super) fn timed(command: &mut Command) -> Result<Option<Duration>> {
     let began = Instant::now();
     let status = wait(&mut quiet(command).spawn()?, LIMIT)?;
     Ok(status.is_some_and(|status| status.success()).then(|| began.elapsed()))

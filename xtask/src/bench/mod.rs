@@ -10,6 +10,7 @@ mod peer;
 mod repair;
 mod report;
 mod sample;
+pub(crate) mod slurm;
 
 use anyhow::{Result, bail};
 
@@ -22,7 +23,8 @@ cargo xtask bench launch [--runs N] [--only TEXT] [--write] [--no-build]
 cargo xtask bench dvm [--runs N] [--jobs N] [--peer-root DIR] [--write] [--no-build]
 cargo xtask bench elastic [--runs N] [--write] [--no-build]
 cargo xtask bench map [--runs N] [--peer-root DIR] [--write] [--no-build]
-cargo xtask bench repair [--runs N] [--write]";
+cargo xtask bench repair [--runs N] [--write]
+cargo xtask bench slurm [--runs N] [--write] [--no-build]";
 
 /// Chooses the benchmark.
 pub(crate) fn main(mut args: Args) -> Result<()> {
@@ -32,6 +34,7 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
         Some("elastic") => elastic::main(args),
         Some("map") => map::main(args),
         Some("repair") => repair::main(args),
+        Some("slurm") => slurm::main(args),
         Some(other) => bail!("unknown benchmark '{other}'\n\n{USAGE}"),
         None => bail!("which one?\n\n{USAGE}"),
     }
