@@ -4,7 +4,7 @@
 //! starts can be swept away.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -45,14 +45,7 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
     let mut text = machine::describe(runs);
     println!("{text}");
     let words = ["_bench_dvm", &runs.to_string(), &jobs.to_string(), &peer];
-    let mut inner = bed.command(0, &own)?.args(words).stdout(Stdio::piped()).spawn()?;
-    for line in BufReader::new(inner.stdout.take().context("no stdout")?).lines() {
-        let line = line?;
-        println!("{line}");
-        text.extend([&line, "\n"]);
-    }
-    let status = inner.wait()?;
-    ensure!(status.success(), "the measurement failed: {status}");
+    report::follow(bed.command(0, &own)?.args(words), &mut text)?;
     bed.down()?;
     let table = many_nodes()?;
     println!("{table}");

@@ -4,12 +4,11 @@
 //! beside a bare launch of `true` on the same nodes by the same agent, which is its floor.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
 use super::launch::start_agents;
 use super::sample::Times;
@@ -49,14 +48,7 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
         machine::hardware_and_load()
     );
     println!("{text}");
-    let mut inner = bed.command(0, &own)?.args(["_bench_elastic", &runs.to_string()]).stdout(Stdio::piped()).spawn()?;
-    for line in BufReader::new(inner.stdout.take().context("no stdout")?).lines() {
-        let line = line?;
-        println!("{line}");
-        text.extend([&line, "\n"]);
-    }
-    let status = inner.wait()?;
-    ensure!(status.success(), "the measurement failed: {status}");
+    report::follow(bed.command(0, &own)?.args(["_bench_elastic", &runs.to_string()]), &mut text)?;
     drop(agents);
     bed.down()?;
     if write { report::write("elastic", &text) } else { Ok(()) }

@@ -3,12 +3,11 @@
 //! The outer half makes the bed and the report; the inner half (`xtask _bench`) measures on node n0.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use super::sample::{Contender, compare};
 use super::{machine, report};
@@ -42,14 +41,7 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
     let agents = start_agents(&bed, &own)?;
     let mut text = machine::describe(runs);
     println!("{text}");
-    let mut inner = bed.command(0, &own)?.args(["_bench", &runs.to_string(), &only]).stdout(Stdio::piped()).spawn()?;
-    for line in BufReader::new(inner.stdout.take().context("no stdout")?).lines() {
-        let line = line?;
-        println!("{line}");
-        text.extend([&line, "\n"]);
-    }
-    let status = inner.wait()?;
-    ensure!(status.success(), "the measurement failed: {status}");
+    report::follow(bed.command(0, &own)?.args(["_bench", &runs.to_string(), &only]), &mut text)?;
     if only.is_empty() {
         let table = memory(&bed)?;
         println!("{table}");

@@ -1,10 +1,25 @@
 //! Puts the tables into `docs/benchmarks.md`, each benchmark between marks of its own.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use crate::workspace::root;
+
+/// Runs the inner half of a benchmark: what it prints is shown as it comes, and added to the text.
+pub(super) fn follow(command: &mut Command, text: &mut String) -> Result<()> {
+    let mut inner = command.stdout(Stdio::piped()).spawn()?;
+    for line in BufReader::new(inner.stdout.take().context("no stdout")?).lines() {
+        let line = line?;
+        println!("{line}");
+        text.extend([&line, "\n"]);
+    }
+    let status = inner.wait()?;
+    ensure!(status.success(), "the measurement failed: {status}");
+    Ok(())
+}
 
 /// Replaces the section `name`; the text around the marks is written by hand and stays.
 pub(super) fn write(name: &str, text: &str) -> Result<()> {

@@ -4,7 +4,6 @@
 //! floors are Slurm's own commands that do the same for nobody.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -42,15 +41,7 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
         machine::hardware_and_load()
     );
     println!("{text}");
-    let mut inner =
-        bed.command(LOGIN, &own)?.args(["_bench_slurm", &runs.to_string()]).stdout(Stdio::piped()).spawn()?;
-    for line in BufReader::new(inner.stdout.take().context("no stdout")?).lines() {
-        let line = line?;
-        println!("{line}");
-        text.extend([&line, "\n"]);
-    }
-    let status = inner.wait()?;
-    ensure!(status.success(), "the measurement failed: {status}");
+    report::follow(bed.command(LOGIN, &own)?.args(["_bench_slurm", &runs.to_string()]), &mut text)?;
     bed.down()?;
     if write { report::write("slurm", &text) } else { Ok(()) }
 }
