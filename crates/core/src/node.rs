@@ -352,9 +352,12 @@ impl Node {
 
     /// Departure runs bottom-up: this node goes when its processes and all links below it are gone.
     fn leave_when_done(&mut self, now: Timestamp, fx: &mut Effects) {
-        let below = |peer: &DaemonRank| self.transport.tree.stands_below(*peer, self.me);
+        let tree = &self.transport.tree;
+        let below = |peer: &DaemonRank| tree.stands_below(*peer, self.me);
+        // One that leaves as well and is being called has not heard it yet: the order waits for the link.
+        let calls_below = tree.is_leaving(self.me) && self.daemon.calls(|peer| tree.is_leaving(*peer) && below(peer));
         let links_below = self.transport.links.keys().any(below);
-        if !self.daemon.may_leave(links_below) {
+        if !self.daemon.may_leave(links_below || calls_below) {
             return;
         }
         if self.transport.tree.is_leaving(self.me) && self.daemon.has_time() && !self.transport.is_settled() {

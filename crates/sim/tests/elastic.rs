@@ -183,7 +183,8 @@ fn seeds_that_once_found_something_hold() {
     // heard yet that it leaves. 200489, 235403: a launch that the order to leave has overtaken. 219021, 278885: the link to one
     // that had time enough to leave is lost once more. 271649: a shrink that names a daemon whose loss was just reported.
     // 298709: one that is told to leave while it gives up the link that it came by. 1097659: a newcomer that closes the link on
-    // which the addresses of its children are.
+    // which the addresses of its children are. 7010679: a branch that leaves while its lower end is called by its new parent.
+    // 7046600: a shrink that was queued behind a grow which was true at once.
     //
     // And what the referee had to learn. 13280, 221496: a broadcast that waits for a link is older than the newcomers. 104826,
     // 244601, 262212, 285141: a daemon that hears of the order before its parent. 250233: jobs that bring nodes along take
@@ -191,7 +192,7 @@ fn seeds_that_once_found_something_hold() {
     let seeds = [
         45, 72, 116, 166, 184, 282, 492, 846, 1_135, 2_181, 2_264, 5_341, 9_090, 10_300, 10_740, 12_209, 17_370,
         17_790, 13_280, 104_826, 200_489, 219_021, 221_496, 235_403, 244_601, 250_233, 262_212, 266_927, 271_649,
-        278_885, 285_141, 291_065, 295_526, 298_709, 1_090_583, 1_097_659,
+        278_885, 285_141, 291_065, 295_526, 298_709, 1_090_583, 1_097_659, 7_010_679, 7_046_600,
     ];
     for seed in seeds {
         hold(&Scenario::elastic(seed));

@@ -65,6 +65,7 @@ impl Daemon {
     /// Somebody below was started before the order to leave and is linked after it: it has not heard the order. Whoever stays
     /// when this daemon alone leaves has to look further up, and those above are not to be told anything.
     fn on_linked_while_leaving(&mut self, peer: DaemonRank, cx: &mut Cx) {
+        self.forget_call(peer);
         if !cx.tree.stands_below(peer, self.me) {
             return;
         }
@@ -125,6 +126,8 @@ impl Daemon {
     pub(crate) fn on_connect_failed(&mut self, peer: DaemonRank, cause: &str, refused: bool, cx: &mut Cx) {
         if matches!(self.phase, Phase::Member) {
             self.on_call_failed(peer, refused, cx);
+        } else if self.is_leaving() {
+            self.forget_call(peer);
         } else if let Phase::Homing(ticket) | Phase::Rehoming(ticket) = &self.phase {
             cx.notice(format!(
                 "The daemon on node {} cannot reach daemon {peer} of DVM {}: {cause}.\n\

@@ -87,6 +87,16 @@ impl Daemon {
         self.lifeline.called.contains_key(&rank)
     }
 
+    /// True while one of these is being called.
+    pub(crate) fn calls(&self, whom: impl Fn(&DaemonRank) -> bool) -> bool {
+        self.lifeline.called.keys().any(whom)
+    }
+
+    /// A call has come to its end after this daemon was told to leave.
+    pub(super) fn forget_call(&mut self, peer: DaemonRank) {
+        self.lifeline.called.remove(&peer);
+    }
+
     /// After a shrink that takes somebody above or below: the survivors find each other while what leaves is still there.
     pub(super) fn move_up(&mut self, new_children: &[DaemonRank], cx: &mut Cx) {
         if self.lifeline.wired {

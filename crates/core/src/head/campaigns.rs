@@ -304,7 +304,8 @@ impl Head {
 
     /// A campaign that nothing is before begins.
     pub(super) fn proceed(&mut self, id: CampaignId, cx: &mut Cx) {
-        let Some(campaign) = self.campaigns.open.get(&id).filter(|campaign| !campaign.is_queued()) else { return };
+        let is_to_begin = |campaign: &&Campaign| matches!(campaign.step, CampaignStep::Open | CampaignStep::Behind);
+        let Some(campaign) = self.campaigns.open.get(&id).filter(is_to_begin) else { return };
         match (campaign.behind.is_empty(), campaign.kind) {
             (false, _) => self.step(id, CampaignStep::Behind, cx),
             (true, CampaignKind::Grow) => self.launch_newcomers(id, cx),
