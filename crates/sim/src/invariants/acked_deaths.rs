@@ -24,6 +24,8 @@ pub(super) struct AckedDeaths {
     came: BTreeMap<u64, RankSet>,
     /// By broadcast: who has it.
     known: BTreeMap<u64, RankSet>,
+    /// The last broadcast of the bring-up: those may be repeated later, to somebody who was out of reach.
+    of_bringup: u64,
     /// There is a quiet phase, by which everything must have been heard.
     quiet: bool,
 }
@@ -39,6 +41,7 @@ impl AckedDeaths {
             born: RankSet::new(),
             came: BTreeMap::new(),
             known: BTreeMap::new(),
+            of_bringup: 0,
             quiet,
         }
     }
@@ -47,7 +50,7 @@ impl AckedDeaths {
 impl AckedDeaths {
     /// The head tells everybody; only the first time that it sends something counts.
     fn announced(&mut self, seq: u64, message: &Message) {
-        if self.known.contains_key(&seq) {
+        if seq <= self.of_bringup || self.known.contains_key(&seq) {
             return;
         }
         // Who comes with a wireup hears with it what was before its time: also what the head had nobody to send to then, and sends
@@ -77,7 +80,10 @@ impl Invariant for AckedDeaths {
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         match what {
             // Who comes while the DVM is not up is another guarantee's affair.
-            Observation::Effect { effect: Effect::Ready, .. } => self.known.clear(),
+            Observation::Effect { effect: Effect::Ready, .. } => {
+                self.of_bringup = self.known.keys().next_back().copied().unwrap_or_default();
+                self.known.clear();
+            }
             Observation::Born { rank } if rank.0 < self.first => {
                 self.alive.insert(*rank);
             }
@@ -94,7 +100,9 @@ impl Invariant for AckedDeaths {
                 message: Some(Message::Died { .. } | Message::Shrink { .. } | Message::Wireup(_)),
                 ..
             } => {
-                if let FrameKind::Xcast { seq, .. } = frame.kind {
+                if let FrameKind::Xcast { seq, .. } = frame.kind
+                    && seq > self.of_bringup
+                {
                     self.known.entry(seq).or_default().insert(*rank);
                 }
             }
