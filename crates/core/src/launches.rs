@@ -71,12 +71,10 @@ pub(crate) struct Ended {
 #[derive(Debug)]
 struct Started {
     command: String,
-    /// Its daemons.
-    members: RankSet,
-    /// Those of them that are pending.
+    /// Its daemons that are pending.
     awaited: RankSet,
-    /// One of its daemons is linked: its end would be theirs.
-    has_come: bool,
+    /// Those that are linked: its end would be theirs.
+    come: RankSet,
     /// It lives as long as its daemons.
     stays: bool,
 }
@@ -146,12 +144,10 @@ impl Launches {
                     let pending = Pending { node: target.host.name.clone(), launcher: rank };
                     self.pending.insert(target.rank, pending);
                 }
-                let members: RankSet = targets.iter().map(|target| target.rank).collect();
                 let started = Started {
                     command: command.argv.join(" "),
-                    awaited: members.clone(),
-                    members,
-                    has_come: false,
+                    awaited: targets.iter().map(|target| target.rank).collect(),
+                    come: RankSet::new(),
                     stays: command.manners.stays(),
                 };
                 self.launchers.insert(rank, started);
@@ -169,7 +165,7 @@ impl Launches {
     pub(crate) fn on_linked(&mut self, rank: DaemonRank) {
         let launcher = self.pending.get(&rank).map(|pending| pending.launcher);
         let over = self.no_longer_awaited(rank).is_some_and(|started| {
-            started.has_come = true;
+            started.come.insert(rank);
             started.awaited.is_empty() && !started.stays
         });
         if let Some(launcher) = launcher.filter(|_| over) {
@@ -194,19 +190,15 @@ impl Launches {
     ) -> Ended {
         let succeeded = status.is_some_and(ExitStatus::is_success);
         // An agent that succeeded leaves a detached daemon: the campaign's deadline watches that.
-        let Some(started) = self.launchers.get(&launcher).filter(|started| !succeeded || started.stays) else {
+        if self.launchers.get(&launcher).is_none_or(|started| succeeded && !started.stays) {
+            return Ended::default();
+        }
+        let Some(Started { command, awaited, come, stays }) = self.launchers.remove(&launcher) else {
             return Ended::default();
         };
-        let Started { command, members, awaited, stays, .. } = started;
-        let (command, mut held, awaited) = (command.clone(), members.clone(), awaited.clone());
-        awaited.iter().for_each(|rank| {
-            held.remove(rank);
-        });
         // One that was not killed has ended after its daemons.
-        if !stays || !matches!(status, Some(ExitStatus::Signaled(_))) {
-            held = RankSet::new();
-        }
-        self.launchers.remove(&launcher);
+        let was_killed = matches!(status, Some(ExitStatus::Signaled(_)));
+        let held = if stays && was_killed { come } else { RankSet::new() };
         let cause = match message.trim() {
             "" => end.to_owned(),
             message => format!("{message} ({end})"),
@@ -245,7 +237,8 @@ impl Launches {
     /// Gives up on this one, if it has not linked up. Its launcher is ended with the last of its daemons, unless one of them is there.
     pub(crate) fn abandon_one(&mut self, rank: DaemonRank, cx: &mut Cx) {
         let launcher = self.pending.get(&rank).map(|pending| pending.launcher);
-        let over = self.no_longer_awaited(rank).is_some_and(|started| started.awaited.is_empty() && !started.has_come);
+        let over =
+            self.no_longer_awaited(rank).is_some_and(|started| started.awaited.is_empty() && started.come.is_empty());
         if let Some(rank) = launcher.filter(|_| over) {
             self.launchers.remove(&rank);
             cx.effect(Effect::AbandonLaunch { rank });

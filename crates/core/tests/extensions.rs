@@ -289,6 +289,15 @@ fn the_nodes_of_a_job_that_somebody_has_got_for_the_dvm_come_and_go_like_others(
     );
     ask_grow(&mut dvm, 9, take("8"));
     assert_eq!(refused(&dvm, 9).0, -27, "it is there");
+    // What is not taken in after all is somebody else's, and stays it.
+    ask_grow(&mut dvm, 10, take("9"));
+    grant(&mut dvm, 2, "9", &["n5"]);
+    assert!(failed(&dvm, 10).1.contains("has node n5"));
+    ask_grow(&mut dvm, 11, take("10"));
+    dvm.input(DaemonRank::HEAD, Input::ClientGone(RequestId(11)));
+    dvm.run();
+    grant(&mut dvm, 3, "10", &["n9"]);
+    assert!(dvm.ended_jobs.is_empty(), "{:?}", dvm.ended_jobs);
     let mut other = Cluster::persistent(1);
     ask_grow(&mut other, 1, take("8"));
     assert_eq!(refused(&other, 1).0, -47, "there is no Slurm");

@@ -26,6 +26,7 @@ use zeroize::Zeroizing;
 
 use tail::{TAIL, Tail};
 
+use crate::extension::command as manager;
 use crate::stdio::watched;
 use crate::{Inbox, guard, params};
 
@@ -209,12 +210,10 @@ impl Running {
         // One pipe for both streams: some shells complain on standard output.
         let (output, theirs) = io::pipe()?;
         let manners = command.manners;
-        let hidden = std::env::vars_os().map(|(name, _)| name);
-        let hidden = hidden.filter(|name| !name.to_str().is_none_or(|name| manners.admit(name)));
         let mut command = Command::new(program);
-        hidden.for_each(|name| {
-            command.env_remove(name);
-        });
+        if manners == Manners::Step {
+            manager::clean(&mut command);
+        }
         command.args(arguments).stdin(Stdio::piped()).stdout(theirs.try_clone()?).stderr(theirs);
         guard::tie(&mut command);
         let child = command.spawn()?;

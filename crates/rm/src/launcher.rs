@@ -56,12 +56,6 @@ pub enum Manners {
 }
 
 impl Manners {
-    /// False for a variable that the command is not to see.
-    #[must_use]
-    pub fn admit(self, variable: &str) -> bool {
-        self != Manners::Step || srun::is_harmless(variable)
-    }
-
     /// True when it lives as long as its daemons, and ends them in order when it is told to end (SIGTERM).
     #[must_use]
     pub fn stays(self) -> bool {

@@ -33,6 +33,8 @@ pub(super) struct Extensions {
     waiting: BTreeMap<ExtensionId, Waiting>,
     /// Jobs of the manager beside the first one, and the nodes of each that it still grants.
     granted: BTreeMap<String, BTreeSet<NodeId>>,
+    /// Jobs that somebody else has got and that were not taken in after all: they stay his.
+    left_alone: BTreeSet<String>,
     last: u32,
 }
 
@@ -180,13 +182,19 @@ impl Head {
     pub(super) fn on_nodes_granted(&mut self, id: ExtensionId, job: String, hosts: Vec<HostEntry>, cx: &mut Cx) {
         let Some(waiting) = self.extensions.waiting.remove(&id) else {
             // Too late: nobody wants them any more.
-            return cx.effect(Effect::EndAllocation { job });
+            if !self.extensions.left_alone.remove(&job) {
+                cx.effect(Effect::EndAllocation { job });
+            }
+            return;
         };
         if let Some(host) = hosts.iter().find(|host| self.find_node(&host.name).is_some_and(|node| !self.is_free(node)))
         {
             let cause =
                 format!("Job {job}, which was granted, has node {}, and the DVM has that node already.", host.name);
-            cx.effect(Effect::EndAllocation { job });
+            // One that somebody else has got is his, as long as it is not taken in.
+            if matches!(waiting.wish, Wish::Nodes(_)) {
+                cx.effect(Effect::EndAllocation { job });
+            }
             return self.give_up(&waiting, Trouble::new(PMIX_ERR_OUT_OF_RESOURCE, cause), cx);
         }
         let Waiting { mut plan, terms, requester, .. } = waiting;
@@ -264,6 +272,9 @@ impl Head {
     pub(super) fn withdraw_request(&mut self, id: ExtensionId, status: i32, why: &str, cx: &mut Cx) {
         if let Some(waiting) = self.extensions.waiting.remove(&id) {
             cx.effect(Effect::WithdrawRequest { extension: id });
+            if let Wish::Job(job) = &waiting.wish {
+                self.extensions.left_alone.insert(job.clone());
+            }
             self.give_up(&waiting, Trouble::new(status, why), cx);
         }
     }

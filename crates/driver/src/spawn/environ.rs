@@ -29,6 +29,7 @@ const OUTER_IDENTITY: &[&str] = &[
     "PMIX_",
     "PMI_",
     "PRTE_",
+    // A batch script has these without being in a step.
     "SLURM_GTIDS",
     "SLURM_LOCALID",
     "SLURM_NODEID",

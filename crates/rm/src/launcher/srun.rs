@@ -7,17 +7,6 @@ use crate::name;
 /// Tells a task what Slurm calls its node.
 pub const NODE_NAME: &str = "SLURMD_NODENAME";
 
-/// Of the variables that begin so, those that a user or another step has set would mislead `srun`; the place of its configuration is no
-/// such thing.
-const MISLEADING: [&str; 4] = ["SLURM_", "SRUN_", "SALLOC_", "SBATCH_"];
-const HARMLESS: &str = "SLURM_CONF";
-
-/// True for a variable that a command of Slurm may see: what it is to do is said by its arguments alone.
-#[must_use]
-pub fn is_harmless(variable: &str) -> bool {
-    variable == HARMLESS || !MISLEADING.iter().any(|prefix| variable.starts_with(prefix))
-}
-
 /// What a step tells its own tasks and nobody else: `man srun`, OUTPUT ENVIRONMENT VARIABLES, without what is true of the whole job. For a
 /// daemon that was started as a task, and does not want the processes of its jobs to take it for theirs.
 #[must_use]
@@ -137,16 +126,6 @@ mod tests {
         {
             assert_eq!(nodes(line), None, "{line}");
         }
-    }
-
-    #[test]
-    fn a_stale_environment_is_hidden_and_the_configuration_is_not() {
-        let seen: Vec<&str> =
-            ["SLURM_CONF", "SLURM_JOB_ID", "SRUN_DEBUG", "SBATCH_QOS", "SALLOC_QOS", "SLURMD_NODENAME", "PATH"]
-                .into_iter()
-                .filter(|name| is_harmless(name))
-                .collect();
-        assert_eq!(seen, ["SLURM_CONF", "SLURMD_NODENAME", "PATH"]);
     }
 
     #[test]
