@@ -29,7 +29,7 @@ pub enum DiscoveryError {
         flaw: Flaw,
     },
     /// The manager tells its nodes to its own commands only.
-    #[error("this is inside a job of {manager}, whose variables do not name the nodes")]
+    #[error("this is inside a job of {manager}, and `flux resource R`, which tells its nodes, was not found or failed")]
     Unsaid {
         /// Whose job.
         manager: Manager,
