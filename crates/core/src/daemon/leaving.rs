@@ -58,13 +58,16 @@ impl Daemon {
             // Whoever hangs here for want of its parent gets no broadcast over this link.
             cx.direct(stray, Message::Exit);
         }
-        if self.is_leaving() {
-            return to_go;
-        }
         let linked_uplink = uplink.filter(|uplink| cx.is_linked(*uplink));
         if targets.contains(self.me) {
-            // What it still has to say goes the way that it went, for that one does not leave before.
+            // What is still to be said here and below goes the way that it went, for that one does not leave before.
             *cx.detour = linked_uplink;
+        }
+        if self.is_leaving() {
+            // A neighbour's word may have come before the order.
+            return to_go;
+        }
+        if targets.contains(self.me) {
             self.leave_in_order(cx);
             return RankSet::new();
         }

@@ -15,6 +15,8 @@ const LONG: Time = 45_000_000;
 
 pub(super) struct Noticed {
     silence: Silence,
+    /// Of those who were not there yet: they say nothing anyhow.
+    early: Silence,
     applies: bool,
     ready: bool,
     declared: RankSet,
@@ -26,7 +28,7 @@ impl Noticed {
     pub(super) fn new(scenario: &Scenario) -> Noticed {
         let applies = scenario.must_survive() && scenario.has_quiet_phase();
         let (declared, born, gone) = (RankSet::new(), RankSet::new(), RankSet::new());
-        Noticed { silence: Silence::default(), applies, ready: false, declared, born, gone }
+        Noticed { silence: Silence::default(), early: Silence::default(), applies, ready: false, declared, born, gone }
     }
 }
 
@@ -37,13 +39,14 @@ impl Invariant for Noticed {
 
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         match what {
-            // Who is not there yet says nothing anyhow.
-            Observation::Fault { at, fault }
-                if self.ready && fault.victim().is_none_or(|rank| self.born.contains(rank)) =>
-            {
-                self.silence.begin(*at, fault);
+            Observation::Fault { at, fault } => {
+                let is_there = self.ready && fault.victim().is_none_or(|rank| self.born.contains(rank));
+                // Who was cut off before it was there is not cut off once more, and comes back when the first time is over.
+                let book = if is_there && !self.early.covers(*at, fault) { &mut self.silence } else { &mut self.early };
+                book.begin(*at, fault);
             }
             Observation::Born { rank } => {
+                self.early.born(*rank);
                 self.born.insert(*rank);
             }
             Observation::Gone { rank, .. } => {

@@ -25,16 +25,19 @@ struct Span {
 impl Silence {
     /// A fault strikes.
     pub(super) fn begin(&mut self, at: Time, fault: &Fault) {
-        let (rank, time, stopped) = match *fault {
-            Fault::Pause(rank, time) => (rank, time, true),
-            Fault::Isolate(rank, time) => (rank, time, false),
-            Fault::CutLink | Fault::CutUplink(_) | Fault::Crash(_) | Fault::SlowUplink(..) => return,
-        };
-        let spans = self.spans.entry(rank).or_default();
-        // The world does not stop again who stands still, nor cut off who is cut off.
-        if !spans.iter().any(|span| span.stopped == stopped && at < span.until) {
-            spans.push(Span { from: at, until: at + time, stopped });
+        if let Some((rank, time, stopped)) = struck(fault)
+            && !self.covers(at, fault)
+        {
+            self.spans.entry(rank).or_default().push(Span { from: at, until: at + time, stopped });
         }
+    }
+
+    /// True when a fault changes nothing: the world does not stop again who stands still, nor cut off who is cut off.
+    pub(super) fn covers(&self, at: Time, fault: &Fault) -> bool {
+        struck(fault).is_some_and(|(rank, _, stopped)| {
+            let mut spans = self.spans.get(&rank).into_iter().flatten();
+            spans.any(|span| span.stopped == stopped && at < span.until)
+        })
     }
 
     /// Somebody begins to live: nobody could be stopped before.
@@ -62,6 +65,15 @@ impl Silence {
     pub(super) fn longer_than(&self, time: Time) -> impl Iterator<Item = DaemonRank> + '_ {
         let long = move |span: &Span| span.until - span.from >= time;
         self.spans.iter().filter(move |(_, spans)| spans.iter().any(long)).map(|(rank, _)| *rank)
+    }
+}
+
+/// Who cannot be heard for how long on account of a fault, and whether it stands still.
+fn struck(fault: &Fault) -> Option<(DaemonRank, Time, bool)> {
+    match *fault {
+        Fault::Pause(rank, time) => Some((rank, time, true)),
+        Fault::Isolate(rank, time) => Some((rank, time, false)),
+        Fault::CutLink | Fault::CutUplink(_) | Fault::Crash(_) | Fault::SlowUplink(..) => None,
     }
 }
 
