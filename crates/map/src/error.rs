@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ferrite_types::{CpuSet, NodeId, ObjectKind};
+use ferrite_types::{CpuSet, JobMap, NodeId, ObjectKind};
 use thiserror::Error;
 
 use crate::policy::kind_word;
@@ -266,6 +266,12 @@ pub enum MapError {
         there: u32,
         /// The app's program.
         program: String,
+    },
+    /// More than a map holds.
+    #[error("{procs} processes are more than one job can have ({})", JobMap::MAX_PROCS)]
+    TooManyProcs {
+        /// How many.
+        procs: u64,
     },
     /// A local rank has 16 bits.
     #[error("{procs} processes on node {node} are more than one node can have (65535)")]

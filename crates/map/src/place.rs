@@ -158,6 +158,10 @@ impl<'a> Job<'a> {
                 return Err(self.missing_object(&self.apps[index], seat));
             }
         }
+        let procs = self.seats.iter().map(|seat| u64::from(seat.placed)).sum();
+        if procs > JobMap::MAX_PROCS as u64 {
+            return Err(MapError::TooManyProcs { procs });
+        }
         Ok(counts)
     }
 

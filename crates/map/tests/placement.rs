@@ -201,6 +201,7 @@ fn every_refusal_says_what_would_work() {
         shown(&job(&[Some(2)], "core", "", "package"), &pool),
         shown(&job(&[Some(2)], "slot", "fill", ""), &pool),
         shown(&job(&[Some(2), None], "slot", "", ""), &nodes(1, 2, machine())),
+        shown(&job(&[Some(20_000_000)], "slot:OVERSUBSCRIBE", "", ""), &nodes(400, 2, machine())),
     ];
     insta::assert_snapshot!(all.join("\n--\n"));
 }

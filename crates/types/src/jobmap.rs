@@ -1,5 +1,9 @@
 //! The result of placement: which process runs where, bound to what.
 
+mod column;
+mod names;
+mod packed;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{CpuSet, DaemonRank, LocalRank, NodeId, Rank, RankSet};
@@ -55,8 +59,8 @@ pub struct AppPolicy {
     pub exclusive: bool,
 }
 
-/// A mapped job. Position in `procs` is the rank.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// A mapped job. Position in `procs` is the rank. Serialized it is packed: what repeats from node to node is written once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobMap {
     /// The nodes that host at least one process, in the order of mapping.
     pub nodes: Vec<JobNode>,
@@ -71,6 +75,11 @@ pub struct JobMap {
 }
 
 impl JobMap {
+    /// Processes that one map holds at most: some gigabyte of memory in every daemon of the job.
+    pub const MAX_PROCS: usize = 1 << 24;
+    /// Nodes that one map holds at most.
+    const MAX_NODES: usize = 1 << 20;
+
     /// How an app was placed; `None` for a map without any.
     #[must_use]
     pub fn policy(&self, app: u16) -> Option<&AppPolicy> {
