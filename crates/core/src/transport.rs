@@ -95,9 +95,7 @@ impl Transport {
         for frame in owed {
             self.transmit(now, peer, frame, fx);
         }
-        let over_it: RankSet = self.streams.waiting().filter(|to| self.hop(*to) == Some(peer)).collect();
-        let probes = self.streams.hurry(now, |to| over_it.contains(to));
-        self.probe(now, probes, fx);
+        self.ask_over(now, peer, fx);
     }
 
     /// False when there was no such link.
@@ -194,7 +192,7 @@ impl Transport {
         match frame.kind {
             FrameKind::Heartbeat => None,
             FrameKind::Renewed => {
-                self.renewed(now, from, fx);
+                self.on_renewed(now, from, fx);
                 None
             }
             FrameKind::Direct => Some(Delivery::Here { origin: frame.origin, payload: frame.payload, xcast: None }),

@@ -168,9 +168,27 @@ impl Transport {
         self.probe(now, probes, fx);
     }
 
-    /// The way over a link is there again: those on this side of it are to ask what has become of what they sent.
+    /// A link is there: whoever owes an acknowledgement and is reached over it is asked at once. Not everybody: a change of size or
+    /// a loss brings up many links, and each would ask all.
+    pub(super) fn ask_over(&mut self, now: Timestamp, peer: DaemonRank, fx: &mut Effects) {
+        self.ask_those(now, |transport, to| transport.hop(to) == Some(peer), fx);
+    }
+
+    /// Something behind a neighbour is reached again; the way to the neighbour itself is what it was.
+    pub(super) fn on_renewed(&mut self, now: Timestamp, from: DaemonRank, fx: &mut Effects) {
+        self.ask_those(now, |transport, to| to != from && transport.hop(to) == Some(from), fx);
+        self.renewed(now, from, fx);
+    }
+
+    fn ask_those(&mut self, now: Timestamp, concerned: impl Fn(&Transport, DaemonRank) -> bool, fx: &mut Effects) {
+        let these: RankSet = self.streams.waiting().filter(|to| concerned(self, *to)).collect();
+        let probes = self.streams.hurry(now, |to| these.contains(to));
+        self.probe(now, probes, fx);
+    }
+
+    /// The way over a link is there again: those on this side of it are to hear, so that they ask what has become of what they sent
+    /// that way. This daemon itself asks when the link comes up, or when it hears.
     pub(crate) fn renewed(&mut self, now: Timestamp, over: DaemonRank, fx: &mut Effects) {
-        self.ask_everybody(now, fx);
         let uplink = self.uplink();
         let away: Vec<DaemonRank> =
             if uplink == Some(over) { self.tree.children(self.me) } else { uplink.into_iter().collect() };
