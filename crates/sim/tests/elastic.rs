@@ -185,7 +185,7 @@ fn seeds_that_once_found_something_hold() {
     // 298709: one that is told to leave while it gives up the link that it came by. 1097659: a newcomer that closes the link on
     // which the addresses of its children are. 7010679: a branch that leaves while its lower end is called by its new parent.
     // 7046600: a shrink that was queued behind a grow which was true at once. 9013313: a neighbour's word that a daemon leaves
-    // overtakes the order itself, and those below still have something to say.
+    // overtakes the order itself, and those below still have something to say. 11049541: a child is lost whose address its new parent has not heard yet.
     //
     // And what the referee had to learn. 13280, 221496: a broadcast that waits for a link is older than the newcomers. 104826,
     // 244601, 262212, 285141: a daemon that hears of the order before its parent. 250233: jobs that bring nodes along take
@@ -196,7 +196,7 @@ fn seeds_that_once_found_something_hold() {
         45, 72, 116, 166, 184, 282, 492, 846, 1_135, 2_181, 2_264, 5_341, 9_090, 10_300, 10_740, 12_209, 17_370,
         17_790, 13_280, 104_826, 200_489, 219_021, 221_496, 235_403, 244_601, 250_233, 262_212, 266_927, 271_649,
         278_885, 285_141, 291_065, 295_526, 298_709, 1_090_583, 1_097_659, 7_010_679, 7_035_890, 7_046_600, 9_013_313,
-        10_074_435,
+        10_074_435, 11_049_541,
     ];
     for seed in seeds {
         hold(&Scenario::elastic(seed));

@@ -216,7 +216,11 @@ impl Daemon {
 
     fn on_child_lost(&mut self, child: DaemonRank, cause: String, cx: &mut Cx) {
         if self.lifeline.wired && cx.tree.contains(child) {
-            self.call_child(child, cause, cx);
+            // One whose address has not come yet cannot be called, and nothing is known of it: it is called when the head's word
+            // about it is here.
+            if self.lifeline.contacts.contains_key(&child) {
+                self.call_child(child, cause, cx);
+            }
         } else {
             // A daemon on its way into the DVM has children already when they were faster than it.
             cx.send_head(Message::DaemonLost { rank: child, cause });
@@ -347,7 +351,7 @@ impl Daemon {
     /// The head says where those listen that hang here from now on. It comes behind the deaths that made them orphans,
     /// or before, when it took another way.
     pub(super) fn on_adopt(&mut self, orphans: Vec<(DaemonRank, Contact)>, cx: &mut Cx) {
-        if !matches!(self.phase, Phase::Member) {
+        if self.is_leaving() {
             return;
         }
         let ranks: Vec<DaemonRank> = orphans.iter().map(|(rank, _)| *rank).collect();
