@@ -39,6 +39,7 @@ mod rng;
 mod scale;
 mod scenario;
 mod shrink;
+mod sizes;
 mod steps;
 pub mod story;
 mod trace;
@@ -58,6 +59,7 @@ pub use rng::Rng;
 pub use scale::{ScaleRow, scale, scale_table};
 pub use scenario::{Ending, Expect, Fate, JobPlan, Scenario, job};
 pub use shrink::{Shrunk, shrink};
+pub use sizes::{SizeRow, sizes, sizes_table};
 pub use trace::Keep;
 pub use world::{Gone, Report, run};
 

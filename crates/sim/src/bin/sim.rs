@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use ferrite_sim::{
     Keep, Mutation, Referee, Report, Scenario, Violation, breaks, check, idle, idle_table, repair, repair_table,
-    replay, run, scale, scale_table, shrink, story,
+    replay, run, scale, scale_table, shrink, sizes, sizes_table, story,
 };
 use ferrite_types::DaemonRank;
 
@@ -245,15 +245,18 @@ impl Words {
         let radix = self.size("--radix")?.unwrap_or(64);
         let most = self.size("--max")?.unwrap_or(10_000);
         self.finish()?;
-        let sizes = [1, 10, 100, 1_000, 10_000].into_iter().filter(|n| *n <= most);
-        let rows: Vec<_> = sizes
+        let rows: Vec<_> = [1, 10, 100, 1_000, 10_000]
+            .into_iter()
+            .filter(|n| *n <= most)
             .flat_map(|n| if n == 1 { vec![(n, 1)] } else { vec![(n, 1), (n, n)] })
             .map(|(n, procs)| scale(n, radix, procs))
             .collect();
         print!("{}", scale_table(&rows));
-        let large = [1_000, 10_000].into_iter().filter(|n| *n <= most);
-        let losses: Vec<_> = large.flat_map(|n| [repair(n, radix), repair(n, 2)]).collect();
+        let large: Vec<u32> = [1_000, 10_000].into_iter().filter(|n| *n <= most).collect();
+        let losses: Vec<_> = large.iter().flat_map(|&n| [repair(n, radix), repair(n, 2)]).collect();
         println!("\nThe loss of one daemon, until nobody talks about it:\n\n{}", repair_table(&losses));
+        let changes: Vec<_> = large.iter().flat_map(|&n| sizes(n, radix)).collect();
+        println!("Changes of size:\n\n{}", sizes_table(&changes));
         if most >= 1_000 {
             let rows = [false, true].map(|lost| idle(1_000, radix, lost));
             println!("Nothing to do:\n\n{}", idle_table(&rows));

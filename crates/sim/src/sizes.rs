@@ -1,0 +1,127 @@
+//! What a change of size costs a DVM that does nothing else, in frames and bytes.
+//!
+//! Called for the tables of `sim scale` and by tests. Plays without a referee: the sizes are large, and others check.
+
+use std::fmt::Write;
+
+use ferrite_types::DaemonRank;
+
+use crate::count::Tally;
+use crate::invariants::Referee;
+use crate::queue::Time;
+use crate::scenario::{Expect, Scenario, job};
+use crate::trace::Keep;
+use crate::world::World;
+
+/// Each change has so long, which is more than it needs.
+const SPAN: Time = 60_000_000;
+
+/// One change of size.
+#[derive(Clone, Debug)]
+pub struct SizeRow {
+    /// Daemons before it, the head included.
+    pub daemons: u32,
+    /// Width of the tree.
+    pub radix: u32,
+    /// What was asked for.
+    pub what: &'static str,
+    /// Nodes that leave or come.
+    pub targets: u32,
+    /// Frames from the request to the last word about it, signs of life not counted.
+    pub frames: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Frames and bytes that the head sent or received.
+    pub head: (u64, u64),
+    /// The most that any other daemon sent or received.
+    pub most: (u64, u64),
+    /// From the request to the last word (virtual time).
+    pub time: Time,
+    /// Daemons that are there afterwards, the head included.
+    pub after: u32,
+}
+
+/// Shrinks a DVM by the second half of its nodes, which is whole branches, and grows it by them again; then by every second node.
+#[must_use]
+pub fn sizes(daemons: u32, radix: u32) -> Vec<SizeRow> {
+    let names: Vec<String> = (0..daemons).map(|i| format!("n{i}")).collect();
+    let half: Vec<&str> = names.iter().skip(names.len().div_ceil(2)).map(String::as_str).collect();
+    let scattered: Vec<&str> = names.iter().skip(1).step_by(2).map(String::as_str).collect();
+    let scenario = Scenario { persistent: true, ..Scenario::calm(1, daemons, radix) }
+        .with_shrink(SPAN, &half)
+        .with_grow(2 * SPAN, &half)
+        .with_shrink(3 * SPAN, &scattered)
+        .with_job(100 * SPAN, job(1, "exit:0"), Expect::Code(0));
+    let mut world = World::new(scenario, Keep::Nothing, Referee::blind());
+    world.begin();
+    world.play_until(SPAN - 1);
+    let changes =
+        [("shrink by a half in one piece", &half), ("grow by it", &half), ("shrink by every second", &scattered)];
+    let row = |(nth, (what, nodes)): (usize, (&'static str, &Vec<&str>))| {
+        let before = world.hosts.len() as u32;
+        world.bill.tally = Some(Tally { silent: true, ..Tally::default() });
+        let began = (nth as Time + 1) * SPAN;
+        world.play_until(began + SPAN - 1);
+        let Tally { kinds, bytes, mut each, last, .. } = world.bill.tally.take().unwrap_or_default();
+        let head = each.remove(&DaemonRank::HEAD).unwrap_or_default();
+        SizeRow {
+            daemons: before,
+            radix,
+            what,
+            targets: nodes.len() as u32,
+            frames: kinds.values().sum(),
+            bytes,
+            head,
+            most: each.values().copied().max().unwrap_or_default(),
+            time: last.saturating_sub(began),
+            after: world.hosts.len() as u32,
+        }
+    };
+    changes.into_iter().enumerate().map(row).collect()
+}
+
+/// The rows as a markdown table.
+#[must_use]
+pub fn sizes_table(rows: &[SizeRow]) -> String {
+    let mut out = String::from(
+        "| daemons | radix | change | nodes | frames | bytes | head frames | head bytes | others at most frames | bytes | virtual time |\n\
+         |--:|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+    );
+    for row in rows {
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.3} ms |",
+            row.daemons,
+            row.radix,
+            row.what,
+            row.targets,
+            row.frames,
+            row.bytes,
+            row.head.0,
+            row.head.1,
+            row.most.0,
+            row.most.1,
+            row.time as f64 / 1000.0,
+        );
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shrink_costs_a_broadcast_and_links_among_survivors() {
+        let rows = sizes(400, 8);
+        let sizes: Vec<_> = rows.iter().map(|row| (row.daemons, row.after)).collect();
+        assert_eq!(sizes, [(400, 200), (200, 400), (400, 200)]);
+        let [piece, _, scattered] = rows.as_slice() else { panic!("three changes") };
+        // The order and its acknowledgement, and what is acknowledged to the head by its children.
+        assert_eq!(piece.frames, 2 * 399, "{piece:?}");
+        assert_eq!(piece.head.0, 2 * 8, "{piece:?}");
+        // Survivors find each other as well: a hello and the order over each new link, and word of it along its way.
+        assert!(scattered.frames < 4 * 400 && scattered.head.0 < 400, "{scattered:?}");
+    }
+}
