@@ -14,20 +14,34 @@ pub struct RankSet {
     ranges: Vec<(u32, u32)>,
 }
 
+/// How a set travels: each range as how far it is from the one before, less what must lie between two, and how many more it has than
+/// one. Small numbers, whatever the size of the DVM.
 impl From<RankSet> for Vec<(u32, u32)> {
     fn from(set: RankSet) -> Self {
-        set.ranges
+        let mut next = 0u32;
+        let tell = |(first, last): (u32, u32)| {
+            let told = (first - next, last - first);
+            next = last.saturating_add(2);
+            told
+        };
+        set.ranges.into_iter().map(tell).collect()
     }
 }
 
-/// Foreign bytes may hold any ranges; only those of a set become one.
+/// Any such numbers are a set, unless they go beyond the last rank.
 impl TryFrom<Vec<(u32, u32)>> for RankSet {
     type Error = &'static str;
 
-    fn try_from(ranges: Vec<(u32, u32)>) -> Result<Self, Self::Error> {
-        let in_order = ranges.iter().all(|(first, last)| first <= last);
-        let apart = ranges.windows(2).all(|pair| pair[0].1.checked_add(1).is_some_and(|next| next < pair[1].0));
-        if in_order && apart { Ok(RankSet { ranges }) } else { Err("these ranges are not a set") }
+    fn try_from(told: Vec<(u32, u32)>) -> Result<Self, Self::Error> {
+        let mut next = Some(0u32);
+        let range = |(skipped, more): (u32, u32)| {
+            let first = next?.checked_add(skipped)?;
+            let last = first.checked_add(more)?;
+            next = last.checked_add(2);
+            Some((first, last))
+        };
+        let ranges = told.into_iter().map(range).collect::<Option<_>>();
+        ranges.map(|ranges| RankSet { ranges }).ok_or("these ranges go beyond the last rank")
     }
 }
 
@@ -239,11 +253,21 @@ mod tests {
     }
 
     #[test]
-    fn ranges_that_are_no_set_are_refused() {
-        let read = |ranges: &[(u32, u32)]| RankSet::try_from(ranges.to_vec());
-        assert_eq!(read(&[(1, 2), (4, 4)]).map(|set| set.to_string()), Ok("1-2,4".to_owned()));
-        for bad in [&[(2, 1)][..], &[(4, 5), (1, 2)], &[(1, 3), (2, 4)], &[(1, 2), (3, 4)], &[(0, u32::MAX), (0, 1)]] {
-            assert!(read(bad).is_err(), "{bad:?}");
+    fn a_set_is_told_in_small_numbers_and_comes_back() {
+        let told = |set: &RankSet| Vec::from(set.clone());
+        let scattered: RankSet = (5_000..10_000).map(|i| DaemonRank(2 * i)).collect();
+        assert_eq!(told(&scattered)[1..], vec![(0, 0); 4_999]);
+        let ends: RankSet = [0, u32::MAX - 2, u32::MAX].map(DaemonRank).into_iter().collect();
+        let touching_the_end: RankSet = [7, u32::MAX - 1, u32::MAX].map(DaemonRank).into_iter().collect();
+        for set in [RankSet::new(), scattered, ends, touching_the_end, RankSet::range(3, 9)] {
+            assert_eq!(RankSet::try_from(told(&set)), Ok(set));
+        }
+    }
+
+    #[test]
+    fn ranges_beyond_the_last_rank_are_refused() {
+        for bad in [&[(u32::MAX, 1)][..], &[(1, u32::MAX)], &[(0, u32::MAX), (0, 0)], &[(u32::MAX - 1, 0), (0, 0)]] {
+            assert!(RankSet::try_from(bad.to_vec()).is_err(), "{bad:?}");
         }
     }
 }
