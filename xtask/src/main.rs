@@ -33,7 +33,8 @@ cargo xtask COMMAND
   scenarios   real programs under prterun on virtual nodes ([FILTER...] --list --quick --no-build)
   sim         the simulator: --seed S, --seeds N, replay FILE, mutants, scale (without words: says how)
   soak        100,000 jobs through one DVM, of which nothing is left in it (--jobs N --no-build)
-  bench       launch, dvm: times beside the peers; map: of placement, repair: of the tree (--runs N --write)
+  bench       launch, dvm: times beside the peers; elastic: of changes of size; slurm: in jobs of it; map: of placement;
+              repair: of the tree (--runs N --write)
   testbed     virtual nodes on this machine: up, exec, run, crash, start, link, status, down
   setup       install what is missing (--check: only say what)
 ";

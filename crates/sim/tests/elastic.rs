@@ -186,17 +186,19 @@ fn seeds_that_once_found_something_hold() {
     // which the addresses of its children are. 7010679: a branch that leaves while its lower end is called by its new parent.
     // 7046600: a shrink that was queued behind a grow which was true at once. 9013313: a neighbour's word that a daemon leaves
     // overtakes the order itself, and those below still have something to say. 11049541: a child is lost whose address its new parent has not heard yet.
+    // 12085258: a daemon that stood still while it should have ended its processes and left.
     //
     // And what the referee had to learn. 13280, 221496: a broadcast that waits for a link is older than the newcomers. 104826,
     // 244601, 262212, 285141: a daemon that hears of the order before its parent. 250233: jobs that bring nodes along take
     // their time as well. 266927, 295526: calls that cross are no loss. 291065: nobody is stopped before it is there.
     // 7035890: the bring-up's wireup is repeated to somebody who was out of reach when all was ready.
-    // 10074435: who was cut off before it was there is in reach again when that time is over.
+    // 10074435: who was cut off before it was there is in reach again when that time is over. 12059945: a shrink of daemons that
+    // are all dead already, of which nobody is told.
     let seeds = [
         45, 72, 116, 166, 184, 282, 492, 846, 1_135, 2_181, 2_264, 5_341, 9_090, 10_300, 10_740, 12_209, 17_370,
         17_790, 13_280, 104_826, 200_489, 219_021, 221_496, 235_403, 244_601, 250_233, 262_212, 266_927, 271_649,
         278_885, 285_141, 291_065, 295_526, 298_709, 1_090_583, 1_097_659, 7_010_679, 7_035_890, 7_046_600, 9_013_313,
-        10_074_435, 11_049_541,
+        10_074_435, 11_049_541, 12_059_945, 12_085_258,
     ];
     for seed in seeds {
         hold(&Scenario::elastic(seed));

@@ -3,6 +3,7 @@
 
 use ferrite_types::JobId;
 
+use super::job::LocalJob;
 use super::{Daemon, after};
 use crate::cx::Cx;
 use crate::{Effect, Timer};
@@ -52,6 +53,19 @@ impl Daemon {
             self.close_pipes(id, cx);
         }
         cx.set_timer(Timer::KillStep(id), after(cx.now, KILL_GRACE_MS));
+    }
+
+    /// SIGKILL for what has not had it. True when there was any.
+    pub(super) fn kill_spared(&mut self, cx: &mut Cx) -> bool {
+        let is_spared = |job: &LocalJob| job.kill != Some(KillStep::Killing) && job.living().next().is_some();
+        let spared: Vec<JobId> = self.jobs.iter().filter(|(_, job)| is_spared(job)).map(|(id, _)| *id).collect();
+        for id in &spared {
+            if let Some(job) = self.jobs.get_mut(id) {
+                job.kill = Some(KillStep::Killing);
+            }
+            self.signal_living(*id, &[SIGKILL], cx);
+        }
+        !spared.is_empty()
     }
 
     /// Passes a signal of the user on.

@@ -8,8 +8,8 @@ use ferrite_wire::Message;
 
 use super::bringup::Phase;
 use super::{Daemon, after};
+use crate::Timer;
 use crate::cx::Cx;
-use crate::{Effect, Timer};
 
 /// Processes that were told to end, and daemons below, get this long before this daemon goes without them (milliseconds).
 const DEPARTURE_MS: u64 = 5_000;
@@ -20,7 +20,8 @@ const LEVEL_MS: u64 = 500;
 /// before is not cut off for it.
 const GRACE_MS: u64 = 500;
 
-const SIGKILL: i32 = 9;
+/// Processes that get SIGKILL only when their daemon should have left already have this long to end (milliseconds).
+const KILLED_MS: u64 = 1_000;
 
 impl Daemon {
     /// The head ends the DVM.
@@ -112,21 +113,21 @@ impl Daemon {
 
     fn end_everything(&mut self, cx: &mut Cx) {
         self.launches.abandon(cx);
-        for proc in self.living() {
-            if let Some(local) = self.proc_mut(proc) {
-                local.killed = true;
-            }
-            cx.effect(Effect::Signal { proc, signal: SIGKILL });
-        }
+        self.kill_spared(cx);
         cx.set_timer(Timer::Departure, after(cx.now, DEPARTURE_MS));
     }
 
-    pub(super) fn on_departure_deadline(&mut self, _cx: &mut Cx) {
-        // What is left now does not react to SIGKILL or holds a link without a word; the guard sweeps up.
-        if matches!(self.phase, Phase::Leaving { .. }) {
-            self.phase = Phase::Leaving { alone: true };
-            self.jobs.clear();
+    pub(super) fn on_departure_deadline(&mut self, cx: &mut Cx) {
+        if !matches!(self.phase, Phase::Leaving { .. }) {
+            return;
         }
+        if self.kill_spared(cx) {
+            // This node stood still: all its deadlines are due at once, and nobody has been killed yet.
+            return cx.set_timer(Timer::Departure, after(cx.now, KILLED_MS));
+        }
+        // What is left now does not react to SIGKILL or holds a link without a word; the guard sweeps up.
+        self.phase = Phase::Leaving { alone: true };
+        self.jobs.clear();
     }
 
     /// True when this node is leaving and nothing holds it any more.

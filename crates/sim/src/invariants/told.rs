@@ -18,13 +18,15 @@ pub(super) struct ToldOnce {
     told: BTreeSet<(DaemonRank, ProcId)>,
     /// Daemons that were told to leave.
     leaving: RankSet,
+    /// Nodes that were given back, also where nobody was left to be told.
+    given_back: BTreeSet<String>,
     maps: BTreeMap<JobId, JobMap>,
 }
 
 impl ToldOnce {
     fn leaves(&self, proc: ProcId) -> bool {
-        let daemon = self.maps.get(&proc.job).and_then(|map| map.daemon_of(proc.rank));
-        daemon.is_some_and(|daemon| self.leaving.contains(daemon))
+        let node = self.maps.get(&proc.job).and_then(|map| map.node_of(proc.rank));
+        node.is_some_and(|node| self.leaving.contains(node.daemon) || self.given_back.contains(&node.name))
     }
 }
 
@@ -41,6 +43,10 @@ impl Invariant for ToldOnce {
             self.leaving.insert_all(targets);
         }
         match effect {
+            Effect::OfferRelease { nodes, .. } => {
+                self.given_back.extend(nodes.iter().cloned());
+                Ok(())
+            }
             Effect::Pmix(PmixEffect::Register(registration)) => {
                 let order = &registration.order;
                 self.maps.entry(order.job).or_insert_with(|| order.map.clone());
