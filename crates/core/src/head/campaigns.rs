@@ -124,8 +124,12 @@ impl Campaigns {
 
     /// The latest open campaign that is about a node: the one that decides what becomes of it.
     pub(super) fn of_node(&self, node: NodeId) -> Option<(CampaignId, CampaignKind)> {
-        let about = self.open.iter().rev().find(|(_, campaign)| campaign.nodes.contains(&node));
-        about.map(|(id, campaign)| (*id, campaign.kind))
+        self.about(node).next_back().map(|(id, campaign)| (*id, campaign.kind))
+    }
+
+    /// The open campaigns that are about a node, in their order.
+    fn about(&self, node: NodeId) -> impl DoubleEndedIterator<Item = (&CampaignId, &Campaign)> {
+        self.open.iter().filter(move |(_, campaign)| campaign.nodes.contains(&node))
     }
 }
 
@@ -278,8 +282,9 @@ impl Head {
     pub(super) fn open_campaign(&mut self, plan: Plan, requester: Requester, cx: &mut Cx) -> CampaignId {
         self.campaigns.last += 1;
         let id = CampaignId(self.campaigns.last);
+        // All of them: the latest waits for the others as long as it is not taken back.
         let before: BTreeSet<CampaignId> =
-            plan.nodes.iter().filter_map(|node| Some(self.campaigns.of_node(*node)?.0)).collect();
+            plan.nodes.iter().flat_map(|node| self.campaigns.about(*node)).map(|(id, _)| *id).collect();
         let step = self.first_step(plan.kind, &before);
         let campaign = Campaign {
             kind: plan.kind,

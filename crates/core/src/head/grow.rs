@@ -83,12 +83,10 @@ impl Head {
     fn check_not_reserved(&self, wanted: &[Wanted<'_>], session: Option<u32>) -> Result<(), Trouble> {
         for wanted in wanted {
             let Place::Known(node) = wanted.at else { continue };
-            // A node that is on its way to a session is as good as there.
-            let other = self.sessions.find(&self.alloc_id_of(&[node])).and_then(|id| self.sessions.get(id));
-            let Some(other) = other.filter(|other| other.reserved) else { continue };
-            if session.and_then(|id| self.sessions.get(id)).is_none_or(|own| own.alloc_id != other.alloc_id) {
-                let name = &self.record(node).name;
-                let cause = format!("Node {name} is reserved for allocation {}.", other.alloc_id);
+            if let Some(other) = self.withheld_for(node).find(|id| Some(*id) != session) {
+                let (name, alloc_id) =
+                    (&self.record(node).name, &self.sessions.get(other).expect("it is known").alloc_id);
+                let cause = format!("Node {name} is reserved for allocation {alloc_id}.");
                 return Err(Trouble::new(PMIX_ERR_NO_PERMISSIONS, cause));
             }
         }

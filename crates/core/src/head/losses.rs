@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use ferrite_types::{DaemonRank, Duration, JobId, JobState, NodeRecord, ProcId, ProcState, RankSet};
 use ferrite_wire::{Contact, Message, ProcFailure};
 
-use super::holds::Hold;
 use super::policy::Failure;
 use super::{Head, notices};
 use crate::Timer;
@@ -116,7 +115,7 @@ impl Head {
     /// Processes on dead daemons have ended. True when the job had any.
     fn lose_procs(&mut self, id: JobId, dead: &BTreeMap<DaemonRank, Loss>, cx: &mut Cx) -> bool {
         // One that is held with its map has nothing there yet, and is mapped again when it is let go.
-        let Some(job) = self.jobs.get_mut(&id).filter(|job| job.held != Some(Hold::Launch)) else {
+        let Some(job) = self.jobs.get_mut(&id).filter(|job| job.held.is_none()) else {
             return false;
         };
         let map = job.map.clone();

@@ -180,9 +180,21 @@ impl Head {
             // A node is withheld for one session alone.
             self.sessions.remove(nodes);
         }
+        // Somebody may have had it reserved after this was asked for.
+        let is_withheld = |node: &NodeId| self.sessions.owners().any(|(_, s)| s.reserved && s.nodes.contains(node));
+        let free: Vec<NodeId> = nodes.iter().copied().filter(|node| !is_withheld(node)).collect();
         if let Some(session) = self.sessions.known.get_mut(&id) {
-            session.nodes.extend(nodes);
+            session.nodes.extend(free);
         }
+    }
+
+    /// The sessions for which a node is reserved, or will be when it has come: it is as good as there then.
+    pub(super) fn withheld_for(&self, node: NodeId) -> impl Iterator<Item = u32> + '_ {
+        let comes = move |alloc_id: &str| {
+            self.campaigns.coming().any(|campaign| campaign.alloc_id == alloc_id && campaign.nodes.contains(&node))
+        };
+        let holds = move |session: &Session| session.nodes.contains(&node) || comes(&session.alloc_id);
+        self.sessions.owners().filter(move |(_, s)| s.reserved && holds(s)).map(|(id, _)| *id)
     }
 
     /// What the requester wants of its session beyond nodes.
