@@ -123,8 +123,9 @@ fn show(stream: impl BufRead, count: &Mutex<&mut Count>) {
 /// A sweep over seeds of every family on all cores: whole DVMs in one process, with losses, failing starts, changes of size.
 fn simulation(quick: bool) -> Result<()> {
     announce("simulation");
-    let seconds = if quick { "10" } else { "120" };
-    let code = sim::main(&["--seconds", seconds, "--all"].map(str::to_owned))?;
+    // What a push is to have played, on a slow machine too.
+    let (seconds, least) = if quick { ("10", "0") } else { ("120", "12000") };
+    let code = sim::main(&["--seconds", seconds, "--at-least", least, "--all"].map(str::to_owned))?;
     ensure!(code == 0, "the simulator ended with {code}");
     Ok(())
 }

@@ -3,7 +3,7 @@
 //! Called for each seed of a sweep. The same seed draws the same on every machine, until this file changes.
 
 use ferrite_types::{AppContext, DaemonRank, JobId, JobSpec, MapBy};
-use ferrite_wire::control::Request;
+use ferrite_wire::control::{Request, SessionChoice};
 
 use crate::fault;
 use crate::network::Weather;
@@ -72,7 +72,15 @@ impl Scenario {
             spec.map.by = Some(MapBy::Node);
             spec.options.continuous = rng.permille(300);
             let client = Client { patient: true, ..Client::default() };
-            s.jobs.push(JobPlan { at, spec, expect: Expect::Anything, client, quiet: false, grow: None });
+            s.jobs.push(JobPlan {
+                at,
+                spec,
+                expect: Expect::Anything,
+                client,
+                quiet: false,
+                grow: None,
+                session: SessionChoice::Default,
+            });
         }
         const UP: Time = 500_000;
         s.faults = fault::draw(&mut rng, daemons, radix).into_iter().map(|(at, fault)| (at + UP, fault)).collect();
@@ -107,7 +115,15 @@ impl Scenario {
             draw_policy(self.seed ^ self.jobs.len() as u64, &mut spec);
             let client = if self.persistent { draw_client(rng, at, patient) } else { Client::default() };
             let expect = if client.cancels.is_some() { Expect::Anything } else { expect };
-            self.jobs.push(JobPlan { at, spec, expect, client, quiet: false, grow: None });
+            self.jobs.push(JobPlan {
+                at,
+                spec,
+                expect,
+                client,
+                quiet: false,
+                grow: None,
+                session: SessionChoice::Default,
+            });
         }
         if self.persistent {
             self.draw_questions(rng);

@@ -4,6 +4,7 @@
 use ferrite_core::RequestId;
 use ferrite_router::Tree;
 use ferrite_types::{DaemonRank, HostEntry, HostRef, MapBy};
+use ferrite_wire::control::SessionChoice;
 use ferrite_wire::{Activation, AddedHost, GrowRequest, ResizeRequest, ShrinkRequest, SlotChange};
 use serde::{Deserialize, Serialize};
 
@@ -63,7 +64,8 @@ impl Scenario {
         let decision = self.elastic.manager.as_ref().map_or(0, ManagerPlan::patience);
         let each = (timeout + WAY_BACK_S) * 1_000_000 + slowest_release + decision;
         let of_jobs = self.jobs.iter().filter(|job| job.grow.is_some()).map(|job| job.at);
-        let requests: Vec<Time> = resizes.iter().map(|plan| plan.at).chain(of_jobs).collect();
+        let requests: Vec<Time> =
+            resizes.iter().map(|plan| plan.at).chain(of_jobs).chain(self.session_changes()).collect();
         requests.iter().max().map_or(0, |last| last + each * requests.len() as Time)
     }
 
@@ -188,6 +190,7 @@ impl Scenario {
             client: Default::default(),
             quiet: false,
             grow: None,
+            session: SessionChoice::Default,
         };
         plan.client.patient = true;
         self.jobs.push(plan);
@@ -225,7 +228,8 @@ impl Scenario {
             }
             let client = draw_client(rng, at, patient);
             let expect = if client.cancels.is_some() { Expect::Anything } else { expect };
-            self.jobs.push(JobPlan { at, spec, expect, client, quiet: false, grow });
+            let session = SessionChoice::Default;
+            self.jobs.push(JobPlan { at, spec, expect, client, quiet: false, grow, session });
         }
     }
 

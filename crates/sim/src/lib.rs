@@ -38,6 +38,7 @@ mod resize;
 mod rng;
 mod scale;
 mod scenario;
+mod sessions;
 mod shrink;
 mod sizes;
 mod steps;

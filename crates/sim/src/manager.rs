@@ -222,7 +222,7 @@ impl Scenario {
     }
 
     /// The requests have become others: what is to come after them comes later, or sooner.
-    fn move_quiet_phase(&mut self) {
+    pub(crate) fn move_quiet_phase(&mut self) {
         let first = self.jobs.iter().filter(|job| job.quiet).map(|job| job.at).min().unwrap_or(0);
         let from = self.quiet_from();
         self.jobs.iter_mut().filter(|job| job.quiet).for_each(|job| job.at = job.at - first + from);

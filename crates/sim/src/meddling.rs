@@ -28,7 +28,14 @@ pub(crate) struct Meddling {
 impl Meddling {
     /// Changes what reaches a daemon.
     pub(crate) fn reach(&self, scenario: &Scenario, rank: DaemonRank, input: &mut Input) {
-        let (Some(mutation), Input::Frame { frame, .. }) = (scenario.mutation, input) else { return };
+        let Some(mutation) = scenario.mutation else { return };
+        if let Input::Request { request: Request::Resize(request), .. } = input
+            && let ResizeRequest::Grow(grow) = &mut **request
+        {
+            grow.terms.reserve &= mutation != Mutation::NotReserved;
+            grow.terms.time_limit_s = grow.terms.time_limit_s.filter(|_| mutation != Mutation::Timeless);
+        }
+        let Input::Frame { frame, .. } = input else { return };
         match (mutation, rank) {
             (Mutation::UncountedReport, DaemonRank::HEAD)
                 if !self.coming.is_empty() && says(frame, |m| matches!(m, Message::Report(_))) =>

@@ -155,6 +155,10 @@ pub enum Mutation {
     ParkedAllTheSame,
     /// Grows begin at once, whoever is held by one after the other.
     NoTurns,
+    /// Nothing is reserved for a session.
+    NotReserved,
+    /// Sessions have no time limit.
+    Timeless,
 }
 
 impl Mutation {
@@ -238,6 +242,9 @@ impl Mutation {
     /// Those that show when a resource manager is asked for nodes.
     pub const MANAGED: [Mutation; 4] =
         [Mutation::KeptGrant, Mutation::GrantEndedTwice, Mutation::KeptShare, Mutation::NotWithdrawn];
+
+    /// Those that show with what is wanted of sessions.
+    pub const SESSIONS: [Mutation; 2] = [Mutation::NotReserved, Mutation::Timeless];
 
     /// Those that seeds seldom show, and stories do: it takes a job that is held while changes overlap in a certain way.
     pub const STORIES: [Mutation; 2] = [Mutation::NoTurns, Mutation::HeldByGrows];

@@ -3,7 +3,7 @@
 
 use ferrite_types::{AppContext, DaemonRank, JobSpec, OutputOptions, SlotCount};
 use ferrite_wire::GrowRequest;
-use ferrite_wire::control::{Request, Submission};
+use ferrite_wire::control::{Request, SessionChoice, Submission};
 use serde::{Deserialize, Serialize};
 
 use crate::elastic::Elastic;
@@ -85,6 +85,8 @@ pub struct JobPlan {
     pub quiet: bool,
     /// Nodes that the DVM is to have first.
     pub grow: Option<GrowRequest>,
+    /// Where it is to run.
+    pub session: SessionChoice,
 }
 
 /// How a client behaves.
@@ -106,7 +108,14 @@ impl JobPlan {
     pub fn request(&self) -> Request {
         let Client { patient: wait_for_slots, detached: detach, .. } = self.client;
         let grow = self.grow.clone().map(Box::new);
-        Request::Submit(Box::new(Submission { detach, wait_for_slots, grow, ..Submission::of(self.spec.clone()) }))
+        let session = self.session.clone();
+        Request::Submit(Box::new(Submission {
+            detach,
+            wait_for_slots,
+            grow,
+            session,
+            ..Submission::of(self.spec.clone())
+        }))
     }
 }
 
@@ -161,7 +170,15 @@ impl Scenario {
     /// Adds a job that is asked for at `at`.
     #[must_use]
     pub fn with_job(mut self, at: Time, spec: JobSpec, expect: Expect) -> Scenario {
-        self.jobs.push(JobPlan { at, spec, expect, client: Client::default(), quiet: false, grow: None });
+        self.jobs.push(JobPlan {
+            at,
+            spec,
+            expect,
+            client: Client::default(),
+            quiet: false,
+            grow: None,
+            session: SessionChoice::Default,
+        });
         self
     }
 
@@ -174,7 +191,7 @@ impl Scenario {
 
     pub(crate) fn add_quiet_job(&mut self, at: Time, spec: JobSpec, expect: Expect) {
         let client = Client { patient: true, ..Client::default() };
-        self.jobs.push(JobPlan { at, spec, expect, client, quiet: true, grow: None });
+        self.jobs.push(JobPlan { at, spec, expect, client, quiet: true, grow: None, session: SessionChoice::Default });
     }
 
     /// When the faults are over and everybody has had time to find out what is left.
@@ -213,6 +230,7 @@ impl Scenario {
             && self.spawn_trouble == 0
             && self.only_grows_well()
             && self.elastic.manager.is_none()
+            && self.session_changes().next().is_none()
             && !self.questions.iter().any(|(_, question)| matches!(question, Request::Kill(_)))
             && self.ending == Ending::Natural
     }

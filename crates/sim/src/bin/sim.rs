@@ -17,11 +17,12 @@ use ferrite_types::DaemonRank;
 const USAGE: &str = "\
 usage: sim --seed S [--daemons N] [--radix R | FAMILY] [--trace]
                                             one scenario, twice, under all guarantees
-       sim --seeds N | --seconds S [--from M] [--daemons N] [--radix R | FAMILY | --all]
-                                            a sweep over many seeds on all cores (--jobs N: on so many);
-                                            a family: --losses or --elastic, about nothing else; --steps, the latter
-                                            with daemons started by a resource manager; --managed, with nodes that
-                                            it is asked for; --all: each in turn, sharing the seconds
+       sim --seeds N | --seconds S [--at-least N] [--from M] [--daemons N] [--radix R | FAMILY | --all]
+                                            a sweep over many seeds on all cores (--jobs N: on so many); it takes longer
+                                            when at least so many are to be played. A family: --losses or --elastic, about
+                                            nothing else; --steps, the latter with daemons started by a resource manager;
+                                            --managed, with nodes that it is asked for; --sessions, with sessions of every
+                                            kind and orders for them; --all: each in turn, sharing seconds and number
        sim replay FILE [--until EVENT] [--node RANK]...
                                             a story, up to an event, and the state of nodes then (default: the head)
        sim mutants [--seeds N]              planted faults, and how soon each is seen
@@ -117,13 +118,14 @@ impl Words {
             ("--elastic", Family::Elastic),
             ("--steps", Family::Steps),
             ("--managed", Family::Managed),
+            ("--sessions", Family::Sessions),
         ];
         let named: Vec<Family> =
             words.into_iter().filter(|(word, _)| self.flag(word)).map(|(_, family)| family).collect();
         let family = match named[..] {
             [] => Family::Plain,
             [family] => family,
-            _ => return Err("--losses, --elastic, --steps and --managed are families: name one".to_owned()),
+            _ => return Err("--losses, --elastic, --steps, --managed and --sessions are families: name one".to_owned()),
         };
         if family != Family::Plain && (daemons.is_some() || radix.is_some()) {
             return Err("only plain scenarios take --daemons and --radix".to_owned());
@@ -160,6 +162,7 @@ impl Words {
         }
         let count: Option<u64> = self.number("--seeds")?;
         let seconds: Option<u64> = self.number("--seconds")?;
+        let least: u64 = self.number("--at-least")?.unwrap_or(0);
         let first: u64 = self.number("--from")?.unwrap_or(1);
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
         let jobs = self.size("--jobs")?.unwrap_or(cores);
@@ -172,7 +175,8 @@ impl Words {
         for (family, share) in if all { FAMILIES.to_vec() } else { vec![(draw.family, 100)] } {
             let draw = Draw { family, ..draw };
             let limit = seconds.map(|seconds| Duration::from_millis(seconds * 10 * share));
-            let bad = Sweep { draw, first, end, limit, jobs }.play();
+            let least = first.saturating_add(least * share / 100);
+            let bad = Sweep { draw, first, least, end, limit, jobs }.play();
             good &= bad.is_empty();
             for (seed, violation) in bad.iter().take(SHRUNK) {
                 println!();
@@ -222,7 +226,8 @@ impl Words {
         let hard = Mutation::LOSSES.into_iter().flat_map(|m| [(m, Family::Losses), (m, Family::Plain)]);
         let elastic = Mutation::ELASTIC.into_iter().map(|mutation| (mutation, Family::Elastic));
         let managed = Mutation::MANAGED.into_iter().map(|mutation| (mutation, Family::Managed));
-        for (mutation, family) in plain.chain(hard).chain(elastic).chain(managed) {
+        let sessions = Mutation::SESSIONS.into_iter().map(|mutation| (mutation, Family::Sessions));
+        for (mutation, family) in plain.chain(hard).chain(elastic).chain(managed).chain(sessions) {
             let draw = |seed| any(family).scenario(seed);
             let family_name = family.name();
             match (1..=seeds).find_map(|seed| Some((seed, caught(mutation, draw(seed))?))) {
@@ -286,11 +291,19 @@ enum Family {
     Steps,
     /// One that asks a resource manager for nodes to do so.
     Managed,
+    /// One with sessions of every kind.
+    Sessions,
 }
 
 /// All of them, each with its share of the time (percent): what was found last gets the most.
-const FAMILIES: [(Family, u64); 5] =
-    [(Family::Plain, 25), (Family::Losses, 10), (Family::Elastic, 30), (Family::Steps, 15), (Family::Managed, 20)];
+const FAMILIES: [(Family, u64); 6] = [
+    (Family::Plain, 25),
+    (Family::Losses, 10),
+    (Family::Elastic, 25),
+    (Family::Steps, 12),
+    (Family::Managed, 14),
+    (Family::Sessions, 14),
+];
 
 impl Family {
     fn name(self) -> &'static str {
@@ -300,6 +313,7 @@ impl Family {
             Family::Elastic => "elastic",
             Family::Steps => "steps",
             Family::Managed => "managed",
+            Family::Sessions => "sessions",
         }
     }
 }
@@ -312,6 +326,7 @@ impl Draw {
             Family::Elastic => Scenario::elastic(seed),
             Family::Steps => Scenario::elastic(seed).by_steps(),
             Family::Managed => Scenario::managed(seed),
+            Family::Sessions => Scenario::sessions(seed),
         }
     }
 }
@@ -320,6 +335,8 @@ impl Draw {
 struct Sweep {
     draw: Draw,
     first: u64,
+    /// Played whatever the time: the seeds before this one.
+    least: u64,
     end: u64,
     limit: Option<Duration>,
     jobs: u32,
@@ -336,8 +353,9 @@ impl Sweep {
                 let sender = sender.clone();
                 let (next, enough) = (&next, &enough);
                 scope.spawn(move || {
-                    let is_time = || self.limit.is_none_or(|limit| start.elapsed() < limit);
-                    while is_time() && !enough.load(Ordering::Relaxed) {
+                    let in_time = || self.limit.is_none_or(|limit| start.elapsed() < limit);
+                    let goes_on = || in_time() || next.load(Ordering::Relaxed) < self.least;
+                    while goes_on() && !enough.load(Ordering::Relaxed) {
                         let seed = next.fetch_add(1, Ordering::Relaxed);
                         if seed >= self.end {
                             break;

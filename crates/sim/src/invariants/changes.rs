@@ -4,8 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use ferrite_core::{Effect, Transition};
+use ferrite_core::{Effect, Input, Transition};
 use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, RankSet};
+use ferrite_wire::control::{Request, SessionChoice, SessionDirective};
 use ferrite_wire::{FrameKind, Message};
 
 use super::Observation;
@@ -26,6 +27,10 @@ pub(super) struct Changes {
     pub(super) leaving: RankSet,
     /// Daemons that are there.
     pub(super) alive: BTreeSet<DaemonRank>,
+    /// Sessions that were told to pause, in the words of the one who said it.
+    paused: Vec<SessionChoice>,
+    /// One of them is told to go on by the input that is being handled.
+    resumed: Option<SessionChoice>,
 }
 
 /// One campaign.
@@ -53,12 +58,26 @@ impl Changes {
             Observation::Gone { rank, .. } => {
                 self.alive.remove(rank);
             }
-            Observation::Input { rank: DaemonRank::HEAD, .. } => {
+            Observation::Input { rank: DaemonRank::HEAD, input, .. } => {
+                self.see_order(input);
                 self.launching = None;
                 self.unsent.append(&mut self.ordering);
             }
             Observation::Effect { rank: DaemonRank::HEAD, effect, message, .. } => self.see_head(effect, *message),
             _ => {}
+        }
+    }
+
+    fn see_order(&mut self, input: &Input) {
+        if let Some(session) = self.resumed.take() {
+            self.paused.retain(|paused| *paused != session);
+        }
+        if let Input::Request { request: Request::Session { session, directive }, .. } = input {
+            match directive {
+                SessionDirective::Pause => self.paused.push(session.clone()),
+                SessionDirective::Resume => self.resumed = Some(session.clone()),
+                _ => {}
+            }
         }
     }
 
@@ -93,6 +112,11 @@ impl Changes {
             }
             _ => {}
         }
+    }
+
+    /// True while jobs may wait because their session was told to pause.
+    pub(super) fn paused(&self) -> bool {
+        !self.paused.is_empty()
     }
 
     pub(super) fn get(&self, id: CampaignId) -> Option<&Change> {

@@ -1,5 +1,5 @@
 //! The fence is up exactly while the DVM changes its size: a job is mapped only while no campaign is open, and launched only while
-//! no shrink is; it is parked only while there is something to wait for (seed 3, admission contract).
+//! no shrink is; it is parked only while there is something to wait for (seed 3, admission contract), or its session pauses.
 
 use ferrite_core::{Effect, Transition};
 use ferrite_types::{JobId, JobState};
@@ -18,9 +18,9 @@ impl Fence {
         let (any, shrinking) = (self.changes.any(), self.changes.shrinking());
         let holds = match (from, to) {
             (VmReady | WaitingForDaemons, Map) | (Map, MapComplete) => !any,
-            (VmReady, WaitingForDaemons) => self.changes.any_or_queued(),
+            (VmReady, WaitingForDaemons) => self.changes.any_or_queued() || self.changes.paused(),
             (WaitingForDaemons, LaunchApps) | (LaunchApps, SendLaunchMsg) => !shrinking,
-            (LaunchApps, WaitingForDaemons) => shrinking,
+            (LaunchApps, WaitingForDaemons) => shrinking || self.changes.paused(),
             _ => true,
         };
         require(holds, || {

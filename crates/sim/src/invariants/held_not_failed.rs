@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_core::{Effect, Transition};
 use ferrite_types::{JobId, JobState};
-use ferrite_wire::control::Reply;
+use ferrite_wire::control::{Reply, SessionChoice};
 
 use super::{Invariant, Observation, require};
 use crate::scenario::Scenario;
@@ -23,7 +23,8 @@ impl HeldNotFailed {
         let fits = scenario.jobs.iter().map(|plan| {
             let np: Option<u32> = plan.spec.apps.iter().map(|app| app.np).sum();
             let anywhere = plan.spec.apps.iter().all(|app| app.hosts.hosts.is_empty());
-            anywhere && np.is_some_and(|np| np <= scenario.slots)
+            let everywhere = plan.session == SessionChoice::Default;
+            anywhere && everywhere && np.is_some_and(|np| np <= scenario.slots)
         });
         HeldNotFailed { fits: fits.collect(), jobs: BTreeMap::new(), mapped: BTreeSet::new() }
     }

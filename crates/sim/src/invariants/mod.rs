@@ -27,6 +27,7 @@ mod order;
 mod orders_to_the_dead;
 mod output;
 mod own_failures_only;
+mod own_session;
 mod patience;
 mod pmix;
 mod proc_states;
@@ -239,7 +240,7 @@ impl Referee {
         if scenario.elastic.manager.is_some() {
             self.invariants.push(Box::new(given_back::GivenBack::new(scenario)));
         }
-        let more: [Box<dyn Invariant>; 9] = [
+        let more: [Box<dyn Invariant>; 10] = [
             Box::new(held_not_failed::HeldNotFailed::new(scenario)),
             Box::new(only_on_the_wired::OnlyOnTheWired::new(scenario)),
             Box::new(no_launch_on_the_leaving::NoLaunchOnTheLeaving::default()),
@@ -247,6 +248,7 @@ impl Referee {
             Box::new(undone::Undone::new(scenario)),
             Box::new(really_gone::ReallyGone::new(scenario)),
             Box::new(never_stuck::NeverStuck::new(scenario)),
+            Box::new(own_session::OwnSession::new(scenario)),
             Box::new(turns::Turns::new(scenario)),
             Box::new(two_phases::TwoPhases::new(scenario)),
         ];

@@ -30,7 +30,7 @@ impl NeverStuck {
             true => !self.changes.shrinking(),
             false => !self.changes.any_or_queued(),
         });
-        require(stuck.is_none(), || {
+        require(stuck.is_none() || self.changes.paused(), || {
             format!("job {:?} waits, and nothing that holds it is open", stuck.map(|(id, _)| id))
         })
     }

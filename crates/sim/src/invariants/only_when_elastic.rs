@@ -1,4 +1,4 @@
-//! Without elastic mode no job is parked, but one that brings nodes of its own, and no event is sent (seed 3, guarantee 9).
+//! Without elastic mode no job is parked, but one that brings nodes of its own or whose session pauses, and no event is sent (seed 3, guarantee 9).
 
 use std::collections::BTreeSet;
 
@@ -6,10 +6,12 @@ use ferrite_core::{Effect, PmixEffect, RequestId, Transition};
 use ferrite_types::{JobId, JobState};
 use ferrite_wire::control::Reply;
 
+use super::changes::Changes;
 use super::{Invariant, Observation, require};
 use crate::scenario::Scenario;
 
 pub(super) struct OnlyWhenElastic {
+    changes: Changes,
     elastic: bool,
     bring: BTreeSet<RequestId>,
     /// Jobs that wait for what they bring along: somebody has to.
@@ -20,7 +22,12 @@ impl OnlyWhenElastic {
     pub(super) fn new(scenario: &Scenario) -> OnlyWhenElastic {
         let bring =
             (0..).zip(&scenario.jobs).filter(|(_, job)| job.grow.is_some()).map(|(i, _)| RequestId(i)).collect();
-        OnlyWhenElastic { elastic: scenario.elastic.mode, bring, bringers: BTreeSet::new() }
+        OnlyWhenElastic {
+            changes: Changes::default(),
+            elastic: scenario.elastic.mode,
+            bring,
+            bringers: BTreeSet::new(),
+        }
     }
 }
 
@@ -30,6 +37,7 @@ impl Invariant for OnlyWhenElastic {
     }
 
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
+        self.changes.see(what);
         let Observation::Effect { effect, .. } = what else { return Ok(()) };
         match effect {
             Effect::Accepted { request, job } | Effect::Reply { request, reply: Reply::Detached(job) }
@@ -38,7 +46,8 @@ impl Invariant for OnlyWhenElastic {
                 self.bringers.insert(*job);
             }
             Effect::Trace(Transition::Job { job, to: JobState::WaitingForDaemons, .. }) if !self.elastic => {
-                return require(self.bringers.contains(job), || format!("job {job} is parked"));
+                let may_wait = self.bringers.contains(job) || self.changes.paused();
+                return require(may_wait, || format!("job {job} is parked"));
             }
             Effect::Resized { .. } | Effect::Pmix(PmixEffect::ResizeEvent { .. }) => {
                 return require(self.elastic, || format!("an event is sent: {effect:?}"));

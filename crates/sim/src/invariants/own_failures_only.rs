@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_core::{Effect, Input, Timer, Transition};
+use ferrite_core::{Effect, Input, PmixCall, Timer, Transition};
 use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, ExitStatus, JobId, JobState};
-use ferrite_wire::Message;
+use ferrite_wire::control::Request;
+use ferrite_wire::{Message, ResizeRequest};
 
 use super::changes::Changes;
 use super::struck::Struck;
@@ -29,6 +30,8 @@ pub(super) struct OwnFailuresOnly {
     waits: BTreeMap<JobId, BTreeSet<CampaignId>>,
     /// The same with those that were queued, of which one may be its own.
     may_wait: BTreeMap<JobId, BTreeSet<CampaignId>>,
+    /// What is being handled takes a request back: a grow that has not begun is no failure then.
+    cancelling: bool,
     /// Grows that have failed.
     undone: BTreeSet<CampaignId>,
     ending: bool,
@@ -45,6 +48,7 @@ impl OwnFailuresOnly {
             overdue: None,
             waits: BTreeMap::new(),
             may_wait: BTreeMap::new(),
+            cancelling: false,
             undone: BTreeSet::new(),
             ending: false,
         }
@@ -95,6 +99,7 @@ impl Invariant for OwnFailuresOnly {
             }
             Observation::Input { rank: DaemonRank::HEAD, at, input, message } => {
                 self.overdue = None;
+                self.cancelling = takes_back(input, *message);
                 if let Some(Message::Report(report)) = message {
                     self.reported.entry(report.rank).or_insert(*at);
                 }
@@ -112,7 +117,7 @@ impl Invariant for OwnFailuresOnly {
                 at, effect: Effect::Trace(Transition::Campaign { campaign, kind, step }), ..
             } if *kind == CampaignKind::Grow => match step {
                 CampaignStep::RollingBack => return self.fails(*at, *campaign),
-                CampaignStep::Failed => {
+                CampaignStep::Failed if !self.cancelling => {
                     self.undone.insert(*campaign);
                 }
                 _ => {}
@@ -132,4 +137,14 @@ impl Invariant for OwnFailuresOnly {
         }
         Ok(())
     }
+}
+
+fn takes_back(input: &Input, message: Option<&Message>) -> bool {
+    let request = match (input, message) {
+        (Input::Request { request: Request::Resize(request), .. }, _)
+        | (_, Some(Message::ResizeRequest { request, .. })) => &**request,
+        (Input::Pmix(PmixCall::Resize { request, .. }), _) => request,
+        _ => return false,
+    };
+    matches!(request, ResizeRequest::Cancel(_))
 }

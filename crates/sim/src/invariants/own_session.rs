@@ -1,0 +1,140 @@
+//! What a session was promised holds: nodes that are reserved for it are for its jobs alone, and with its time limit they leave
+//! (seed 5). Of sessions that clients have asked for: only those say to the referee what came of their requests.
+
+use std::collections::BTreeMap;
+
+use ferrite_core::{Effect, Input, RequestId};
+use ferrite_types::{DaemonRank, JobId};
+use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective};
+use ferrite_wire::{GrowRequest, Message, Resize, ResizeOutcome, ResizeRequest};
+
+use super::{Invariant, Observation, require};
+use crate::queue::Time;
+use crate::scenario::Scenario;
+
+/// Changes that are open when the time is up come first, and may take as long as they do; each has its own time limit.
+const LATE: Time = 120_000_000;
+
+pub(super) struct OwnSession {
+    first: RequestId,
+    grows: Vec<Option<GrowRequest>>,
+    choices: Vec<SessionChoice>,
+    jobs: BTreeMap<JobId, SessionChoice>,
+    /// Nodes that are withheld.
+    reserved: BTreeMap<String, Reserved>,
+    /// Nodes that have to leave, and by when at the latest.
+    due: BTreeMap<String, Time>,
+    /// Whether limits can be foretold: nobody moves them, and no node is lost or is in two sessions.
+    limits: bool,
+}
+
+/// For whom.
+struct Reserved {
+    /// The names of the session.
+    names: Vec<SessionChoice>,
+    /// When it ends by itself. A node that was lost before is nowhere offered then.
+    until: Option<Time>,
+}
+
+impl OwnSession {
+    pub(super) fn new(scenario: &Scenario) -> OwnSession {
+        let grows = scenario.elastic.resizes.iter().map(|plan| match &plan.request {
+            ResizeRequest::Grow(grow) => Some(grow.clone()),
+            _ => None,
+        });
+        let moves = |question: &Request| {
+            let Request::Session { directive, .. } = question else { return false };
+            matches!(directive, SessionDirective::Extend { .. } | SessionDirective::Instantiate(_))
+        };
+        let grows: Vec<Option<GrowRequest>> = grows.collect();
+        let by_name = grows.iter().flatten().all(|grow| grow.activate.is_empty() && grow.count == 0);
+        let still = scenario.faults.is_empty() && scenario.fates.is_empty() && by_name;
+        OwnSession {
+            first: scenario.resize_request(0),
+            grows,
+            choices: scenario.jobs.iter().map(|job| job.session.clone()).collect(),
+            jobs: BTreeMap::new(),
+            reserved: BTreeMap::new(),
+            due: BTreeMap::new(),
+            limits: still && !scenario.questions.iter().any(|(_, question)| moves(question)),
+        }
+    }
+
+    fn grown(&mut self, at: Time, request: RequestId, resize: &Resize) {
+        let number = request.0.checked_sub(self.first.0).map(|number| number as usize);
+        let Some(grow) = number.and_then(|number| self.grows.get(number)?.clone()) else { return };
+        let (ResizeOutcome::Done, Some(session)) = (&resize.outcome, resize.session) else { return };
+        let mut names = vec![SessionChoice::Id(session), SessionChoice::Alloc(resize.alloc_id.clone())];
+        names.extend(resize.req_id.clone().map(SessionChoice::Ref));
+        let until = grow.terms.time_limit_s.map(|limit| at + Time::from(limit) * 1_000_000);
+        for node in &resize.nodes {
+            if grow.terms.reserve {
+                self.reserved.insert(node.clone(), Reserved { names: names.clone(), until });
+            }
+            if let Some(until) = until.filter(|_| self.limits && self.is_named_once(node)) {
+                self.due.insert(node.clone(), until + LATE);
+            }
+        }
+    }
+
+    fn is_named_once(&self, node: &str) -> bool {
+        let named = self.grows.iter().flatten().flat_map(|grow| &grow.hosts);
+        named.filter(|added| added.host.name == node).count() == 1
+    }
+}
+
+impl Reserved {
+    fn withholds(&self, at: Time, choice: &SessionChoice) -> bool {
+        self.until.is_none_or(|until| at < until) && !self.names.contains(choice)
+    }
+}
+
+impl Invariant for OwnSession {
+    fn name(&self) -> &'static str {
+        "a session has what it was promised, and no longer"
+    }
+
+    fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
+        match what {
+            Observation::Input { rank: DaemonRank::HEAD, at, input: Input::Terminate { .. }, .. } => {
+                let missed = self.due.iter().find(|(_, due)| *due < at);
+                require(missed.is_none(), || format!("the time of {missed:?} was up, and it has not left"))
+            }
+            Observation::Input {
+                rank: DaemonRank::HEAD,
+                input:
+                    Input::Request { request: Request::Session { session, directive: SessionDirective::Terminate }, .. },
+                ..
+            } => {
+                self.reserved.retain(|_, reserved| !reserved.names.contains(session));
+                Ok(())
+            }
+            Observation::Effect { rank: DaemonRank::HEAD, at, effect, message } => {
+                match effect {
+                    Effect::Accepted { request, job } | Effect::Reply { request, reply: Reply::Detached(job) } => {
+                        if let Some(choice) = self.choices.get(request.0 as usize) {
+                            self.jobs.insert(*job, choice.clone());
+                        }
+                    }
+                    Effect::Reply { request, reply: Reply::Resize(resize) } => self.grown(*at, *request, resize),
+                    Effect::Resized { request, resize } => self.grown(*at, *request, resize),
+                    Effect::OfferRelease { nodes, .. } => nodes.iter().for_each(|node| {
+                        self.reserved.remove(node);
+                        self.due.remove(node);
+                    }),
+                    _ => {}
+                }
+                let Some(Message::Launch(order)) = message else { return Ok(()) };
+                let Some(choice) = self.jobs.get(&order.job) else { return Ok(()) };
+                let withheld =
+                    order.map.nodes.iter().find(|node| {
+                        self.reserved.get(&node.name).is_some_and(|reserved| reserved.withholds(*at, choice))
+                    });
+                require(withheld.is_none(), || {
+                    format!("job {} of {choice:?} runs on {withheld:?}, which is reserved", order.job)
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+}

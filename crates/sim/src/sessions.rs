@@ -1,0 +1,138 @@
+//! Scenarios about sessions: reserved nodes, time limits, what becomes of a session with its owner, jobs that say where they are to
+//! run, orders for sessions, and requests that are taken back. Drawn on top of an elastic scenario, whose draws stay as they are.
+
+use ferrite_types::JobId;
+use ferrite_wire::control::{Request, SessionChoice, SessionDirective};
+use ferrite_wire::{CancelRequest, GrowRequest, Inheritance, ResizeRequest, SessionTerms};
+
+use crate::elastic::{Asker, ResizePlan};
+use crate::queue::Time;
+use crate::rng::Rng;
+use crate::scenario::{Expect, Scenario};
+
+const SECOND: Time = 1_000_000;
+/// No session of a scenario lasts longer, once it has a limit (seconds).
+const LONGEST_S: u64 = 8;
+/// Nor is it given more than this on top (seconds).
+const MOST_ADDED_S: u64 = 5;
+
+impl Scenario {
+    /// A scenario about changes of size, in sessions.
+    #[must_use]
+    pub fn sessions(seed: u64) -> Scenario {
+        let mut s = Scenario::elastic(seed);
+        let mut rng = Rng::new(seed ^ 0x5e55_1045_0000_0001);
+        for plan in &mut s.elastic.resizes {
+            if let ResizeRequest::Grow(grow) = &mut plan.request {
+                grow.terms = draw_terms(&mut rng);
+                // The head's node stays for everybody, because the quiet phase needs it: it is in sessions of all that there is.
+                grow.terms.reserve &= grow.activate.is_empty() && grow.alloc_id.is_none();
+            }
+        }
+        for job in s.jobs.iter_mut().filter(|job| !job.quiet) {
+            if rng.permille(400) {
+                job.session = draw_choice(&mut rng);
+            }
+            // Its session may end, or be unknown.
+            job.expect = Expect::Anything;
+        }
+        s.draw_orders(&mut rng);
+        s.draw_cancellations(&mut rng);
+        s.move_quiet_phase();
+        s.let_all_go_on();
+        s
+    }
+
+    /// When sessions end or begin by themselves or by order, as far as this is known before: each may be a change of size.
+    pub(crate) fn session_changes(&self) -> impl Iterator<Item = Time> + '_ {
+        let by_order = self.questions.iter().filter(|(_, question)| matches!(question, Request::Session { .. }));
+        let of_request = |plan: &ResizePlan| match &plan.request {
+            ResizeRequest::Grow(GrowRequest { terms, .. }) if *terms != SessionTerms::default() => {
+                Some(plan.at + (LONGEST_S + MOST_ADDED_S) * SECOND)
+            }
+            _ => None,
+        };
+        by_order.map(|(at, _)| *at).chain(self.elastic.resizes.iter().filter_map(of_request))
+    }
+
+    fn draw_orders(&mut self, rng: &mut Rng) {
+        for _ in 0..rng.between(0, 5) {
+            let at = rng.between(SECOND / 2, 12 * SECOND);
+            let mut session = draw_choice(rng);
+            let directive = match rng.between(0, 9) {
+                0..=2 => SessionDirective::Pause,
+                3 => SessionDirective::Resume,
+                4 => SessionDirective::Signal(*rng.pick(&[10, 15])),
+                5 | 6 => SessionDirective::Terminate,
+                7 => SessionDirective::Extend { seconds: rng.between(1, MOST_ADDED_S) as u32 },
+                8 => SessionDirective::Separate,
+                _ => {
+                    session = SessionChoice::Id(rng.between(50, 52) as u32);
+                    let alloc_id = Some(format!("a{}", rng.between(1, 3)));
+                    SessionDirective::Instantiate(Box::new(GrowRequest { alloc_id, ..GrowRequest::default() }))
+                }
+            };
+            self.questions.push((at, Request::Session { session, directive }));
+        }
+        if rng.permille(200) {
+            let job = JobId(rng.between(1, 8) as u32);
+            self.questions.push((rng.between(SECOND, 10 * SECOND), Request::Kill(job)));
+        }
+    }
+
+    fn draw_cancellations(&mut self, rng: &mut Rng) {
+        let named = |plan: &ResizePlan| match &plan.request {
+            ResizeRequest::Grow(GrowRequest { req_id: Some(name), .. }) => Some((plan.at, name.clone())),
+            _ => None,
+        };
+        let named: Vec<(Time, String)> = self.elastic.resizes.iter().filter_map(named).collect();
+        for (at, name) in named {
+            if rng.permille(300) {
+                let most = *rng.pick(&[100, 20_000, 2_000_000]);
+                let at = at + rng.between(0, most);
+                let request = ResizeRequest::Cancel(CancelRequest { alloc_id: None, req_id: Some(name) });
+                let by =
+                    if rng.permille(700) { Asker::Client(None) } else { Asker::Process(rng.between(0, 100) as u32) };
+                self.elastic.resizes.push(ResizePlan { at, request, by });
+            }
+        }
+    }
+
+    /// What was told to pause goes on before the quiet phase, or its jobs would wait for ever.
+    fn let_all_go_on(&mut self) {
+        let at = self.quiet_from().saturating_sub(SECOND);
+        let paused = |(_, question): &(Time, Request)| match question {
+            Request::Session { session, directive: SessionDirective::Pause } => Some(session.clone()),
+            _ => None,
+        };
+        let paused: Vec<SessionChoice> = self.questions.iter().filter_map(paused).collect();
+        let resume = |session| (at, Request::Session { session, directive: SessionDirective::Resume });
+        self.questions.extend(paused.into_iter().map(resume));
+    }
+}
+
+fn draw_terms(rng: &mut Rng) -> SessionTerms {
+    let time_limit_s = rng.permille(250).then(|| rng.between(1, LONGEST_S) as u32);
+    let inheritance = [
+        None,
+        Some(Inheritance::Default),
+        Some(Inheritance::None),
+        Some(Inheritance::Child),
+        Some(Inheritance::ChildDefault),
+    ];
+    SessionTerms {
+        reserve: rng.permille(350),
+        inheritance: *rng.pick(&inheritance),
+        separate: rng.permille(200),
+        time_limit_s,
+        warn_s: time_limit_s.filter(|limit| *limit > 1).map(|limit| limit / 2),
+    }
+}
+
+fn draw_choice(rng: &mut Rng) -> SessionChoice {
+    match rng.between(0, 5) {
+        0 | 1 => SessionChoice::Id(rng.between(1, 4) as u32),
+        2 | 3 => SessionChoice::Alloc(format!("a{}", rng.between(1, 3))),
+        _ => SessionChoice::Ref(format!("r{}", rng.between(0, 5))),
+    }
+}
