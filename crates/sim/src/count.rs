@@ -2,6 +2,7 @@
 //! nodes" is checked against.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use ferrite_types::{DaemonRank, JobId, JobState};
 
@@ -77,7 +78,55 @@ pub(crate) struct Tally {
     pub(crate) last: Time,
 }
 
+/// What came of something, from its beginning to the last word about it, signs of life not counted.
+#[derive(Clone, Debug)]
+pub struct Spent {
+    /// Frames of everybody.
+    pub frames: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Frames and bytes that the head sent or received.
+    pub head: (u64, u64),
+    /// The most that any other daemon sent or received.
+    pub most: (u64, u64),
+    /// From the beginning to the last word (virtual time).
+    pub time: Time,
+}
+
+impl Spent {
+    /// The heads of its cells in a table, and the line below them.
+    pub(crate) const HEADS: [&str; 2] = [
+        "frames | bytes | head frames | head bytes | others at most frames | bytes | virtual time |",
+        "--:|--:|--:|--:|--:|--:|--:|",
+    ];
+}
+
+impl fmt::Display for Spent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Spent { frames, bytes, head, most, time } = self;
+        let ms = *time as f64 / 1000.0;
+        write!(f, "{frames} | {bytes} | {} | {} | {} | {} | {ms:.3} ms |", head.0, head.1, most.0, most.1)
+    }
+}
+
 impl Tally {
+    /// One that does not count signs of life.
+    pub(crate) fn silent() -> Tally {
+        Tally { silent: true, ..Tally::default() }
+    }
+
+    /// What was counted of something that began then.
+    pub(crate) fn spent(mut self, began: Time) -> Spent {
+        let head = self.each.remove(&DaemonRank::HEAD).unwrap_or_default();
+        Spent {
+            frames: self.kinds.values().sum(),
+            bytes: self.bytes,
+            head,
+            most: self.each.values().copied().max().unwrap_or_default(),
+            time: self.last.saturating_sub(began),
+        }
+    }
+
     fn frame(&mut self, now: Time, ends: [DaemonRank; 2], kind: &'static str, bytes: u64) {
         if self.silent && kind == "heartbeat" {
             return;

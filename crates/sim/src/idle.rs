@@ -8,7 +8,7 @@ use std::fmt::Write;
 use ferrite_router::Tree;
 use ferrite_types::DaemonRank;
 
-use crate::count::Tally;
+use crate::count::{Spent, Tally};
 use crate::fault::Fault;
 use crate::invariants::Referee;
 use crate::queue::Time;
@@ -58,18 +58,8 @@ pub struct RepairRow {
     pub victim: DaemonRank,
     /// How many hung on it.
     pub orphans: usize,
-    /// Frames and bytes from the loss to the last word about it, signs of life not counted.
-    pub frames: u64,
-    /// See `frames`.
-    pub bytes: u64,
-    /// Frames and bytes that the head sent or received.
-    pub head: (u64, u64),
-    /// The most that any other daemon sent or received.
-    pub most: (u64, u64),
-    /// From the loss to the last word (virtual time).
-    pub time: Time,
-    /// Frames by kind.
-    pub kinds: BTreeMap<&'static str, u64>,
+    /// From the loss to the last word about it.
+    pub spent: Spent,
 }
 
 /// A DVM that waits for a job in the far future.
@@ -112,14 +102,11 @@ pub fn repair(daemons: u32, radix: u32) -> RepairRow {
     let mut world = idle_world(daemons, radix);
     let victim = interior(daemons, radix);
     let orphans = Tree::new(radix, daemons).children(victim).len();
-    world.bill.tally = Some(Tally { silent: true, ..Tally::default() });
+    world.bill.tally = Some(Tally::silent());
     world.on_fault(Fault::Crash(victim));
     world.play_until(2 * SETTLED);
-    let Tally { kinds, bytes, mut each, last, .. } = world.bill.tally.take().unwrap_or_default();
-    let head = each.remove(&DaemonRank::HEAD).unwrap_or_default();
-    let frames = kinds.values().sum();
-    let most = each.values().copied().max().unwrap_or_default();
-    RepairRow { daemons, radix, victim, orphans, frames, bytes, head, most, time: last.saturating_sub(SETTLED), kinds }
+    let spent = world.bill.tally.take().unwrap_or_default().spent(SETTLED);
+    RepairRow { daemons, radix, victim, orphans, spent }
 }
 
 /// The rows as a markdown table.
@@ -152,26 +139,10 @@ pub fn idle_table(rows: &[IdleRow]) -> String {
 /// The rows as a markdown table.
 #[must_use]
 pub fn repair_table(rows: &[RepairRow]) -> String {
-    let mut out = String::from(
-        "| daemons | radix | lost | orphans | frames | bytes | head frames | head bytes | others at most frames | bytes | virtual time |\n\
-         |--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
-    );
-    for row in rows {
-        let _ = writeln!(
-            out,
-            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.3} ms |",
-            row.daemons,
-            row.radix,
-            row.victim,
-            row.orphans,
-            row.frames,
-            row.bytes,
-            row.head.0,
-            row.head.1,
-            row.most.0,
-            row.most.1,
-            row.time as f64 / 1000.0,
-        );
+    let [heads, line] = Spent::HEADS;
+    let mut out = format!("| daemons | radix | lost | orphans | {heads}\n|--:|--:|--:|--:|{line}\n");
+    for RepairRow { daemons, radix, victim, orphans, spent } in rows {
+        let _ = writeln!(out, "| {daemons} | {radix} | {victim} | {orphans} | {spent}");
     }
     out
 }
@@ -200,7 +171,8 @@ mod tests {
         let broadcast = 2 * u64::from(row.daemons);
         // Those below the lost one are told that their way is there again.
         let below = Tree::new(2, 1000).subtree_size(row.victim) as u64;
-        assert!(row.frames >= broadcast - 10 && row.frames < broadcast + below + 60, "{row:?}");
-        assert!(row.head.0 < 40 && row.most.0 < 60, "{row:?}");
+        let Spent { frames, head, most, .. } = row.spent;
+        assert!(frames >= broadcast - 10 && frames < broadcast + below + 60, "{row:?}");
+        assert!(head.0 < 40 && most.0 < 60, "{row:?}");
     }
 }

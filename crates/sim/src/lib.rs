@@ -47,7 +47,7 @@ mod trace;
 mod trouble;
 mod world;
 
-pub use count::{Bill, Cost, Phase};
+pub use count::{Bill, Cost, Phase, Spent};
 pub use elastic::{Asker, Elastic, ResizePlan};
 pub use fault::Fault;
 pub use idle::{IdleRow, RepairRow, idle, idle_table, repair, repair_table};

@@ -4,9 +4,7 @@
 
 use std::fmt::Write;
 
-use ferrite_types::DaemonRank;
-
-use crate::count::Tally;
+use crate::count::{Spent, Tally};
 use crate::invariants::Referee;
 use crate::queue::Time;
 use crate::scenario::{Expect, Scenario, job};
@@ -27,16 +25,8 @@ pub struct SizeRow {
     pub what: &'static str,
     /// Nodes that leave or come.
     pub targets: u32,
-    /// Frames from the request to the last word about it, signs of life not counted.
-    pub frames: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Frames and bytes that the head sent or received.
-    pub head: (u64, u64),
-    /// The most that any other daemon sent or received.
-    pub most: (u64, u64),
-    /// From the request to the last word (virtual time).
-    pub time: Time,
+    /// From the request to the last word about it.
+    pub spent: Spent,
     /// Daemons that are there afterwards, the head included.
     pub after: u32,
 }
@@ -59,23 +49,11 @@ pub fn sizes(daemons: u32, radix: u32) -> Vec<SizeRow> {
         [("shrink by a half in one piece", &half), ("grow by it", &half), ("shrink by every second", &scattered)];
     let row = |(nth, (what, nodes)): (usize, (&'static str, &Vec<&str>))| {
         let before = world.hosts.len() as u32;
-        world.bill.tally = Some(Tally { silent: true, ..Tally::default() });
+        world.bill.tally = Some(Tally::silent());
         let began = (nth as Time + 1) * SPAN;
         world.play_until(began + SPAN - 1);
-        let Tally { kinds, bytes, mut each, last, .. } = world.bill.tally.take().unwrap_or_default();
-        let head = each.remove(&DaemonRank::HEAD).unwrap_or_default();
-        SizeRow {
-            daemons: before,
-            radix,
-            what,
-            targets: nodes.len() as u32,
-            frames: kinds.values().sum(),
-            bytes,
-            head,
-            most: each.values().copied().max().unwrap_or_default(),
-            time: last.saturating_sub(began),
-            after: world.hosts.len() as u32,
-        }
+        let spent = world.bill.tally.take().unwrap_or_default().spent(began);
+        SizeRow { daemons: before, radix, what, targets: nodes.len() as u32, spent, after: world.hosts.len() as u32 }
     };
     changes.into_iter().enumerate().map(row).collect()
 }
@@ -83,27 +61,11 @@ pub fn sizes(daemons: u32, radix: u32) -> Vec<SizeRow> {
 /// The rows as a markdown table.
 #[must_use]
 pub fn sizes_table(rows: &[SizeRow]) -> String {
-    let mut out = String::from(
-        "| daemons | radix | change | nodes | frames | bytes | head frames | head bytes | others at most frames | bytes | virtual time |\n\
-         |--:|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
-    );
-    for row in rows {
+    let [heads, line] = Spent::HEADS;
+    let mut out = format!("| daemons | radix | change | nodes | {heads}\n|--:|--:|---|--:|{line}\n");
+    for SizeRow { daemons, radix, what, targets, spent, .. } in rows {
         // Writing to a string cannot fail.
-        let _ = writeln!(
-            out,
-            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.3} ms |",
-            row.daemons,
-            row.radix,
-            row.what,
-            row.targets,
-            row.frames,
-            row.bytes,
-            row.head.0,
-            row.head.1,
-            row.most.0,
-            row.most.1,
-            row.time as f64 / 1000.0,
-        );
+        let _ = writeln!(out, "| {daemons} | {radix} | {what} | {targets} | {spent}");
     }
     out
 }
@@ -119,9 +81,9 @@ mod tests {
         assert_eq!(sizes, [(400, 200), (200, 400), (400, 200)]);
         let [piece, _, scattered] = rows.as_slice() else { panic!("three changes") };
         // The order and its acknowledgement, and what is acknowledged to the head by its children.
-        assert_eq!(piece.frames, 2 * 399, "{piece:?}");
-        assert_eq!(piece.head.0, 2 * 8, "{piece:?}");
+        assert_eq!(piece.spent.frames, 2 * 399, "{piece:?}");
+        assert_eq!(piece.spent.head.0, 2 * 8, "{piece:?}");
         // Survivors find each other as well: a hello and the order over each new link, and word of it along its way.
-        assert!(scattered.frames < 4 * 400 && scattered.head.0 < 400, "{scattered:?}");
+        assert!(scattered.spent.frames < 4 * 400 && scattered.spent.head.0 < 400, "{scattered:?}");
     }
 }
