@@ -1,8 +1,11 @@
 //! Jobs have their turn although the DVM is asked for one size after the other without a pause.
 
+use std::fs::File;
+use std::io::Write;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::context::{Context, Expect, finish};
 use super::dvm::stop_dvm;
@@ -20,10 +23,20 @@ pub(super) fn all() -> Vec<Scenario> {
 }
 
 fn a_job_that_changes_of_size_have_held_runs_before_the_dvm_grows_again(c: &Context) -> Result<()> {
-    // So that changes overlap: nodes need three seconds to come.
-    let script = "#!/bin/sh\ncase \"$(hostname)\" in n[2-4]) sleep 3;; esac\nexec PRTED \"$@\"\n";
-    let slow = c.file("slow-prted", &script.replace("PRTED", &product("prted").to_string_lossy()))?;
+    // So that changes overlap whatever the machine does: each node comes when it is let.
+    let script = "#!/bin/sh\nif [ -p DIR/$(hostname) ]; then read -r _ <DIR/$(hostname); fi\nexec PRTED \"$@\"\n";
+    let slow = c.file("slow-prted", "")?;
+    let gates = slow.parent().expect("a file has a directory").join("gates");
+    std::fs::create_dir(&gates)?;
+    let words = script.replace("DIR", &gates.to_string_lossy()).replace("PRTED", &product("prted").to_string_lossy());
+    std::fs::write(&slow, words)?;
     std::fs::set_permissions(&slow, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    let gate = |node: &str| -> Result<File> {
+        mknodat(CWD, gates.join(node), FileType::Fifo, Mode::RWXU, 0)?;
+        // Open at both ends: what is written here waits for the node, and nobody waits here.
+        Ok(File::options().read(true).write(true).open(gates.join(node))?)
+    };
+    let (mut n2, mut n3, mut n4) = (gate("n2")?, gate("n3")?, gate("n4")?);
     let prte =
         c.tool("prte", "--daemonize --host n0:4,n1:4 --prtemca prte_elastic_mode 1 --prtemca prte_launch_agent")?;
     prte.words([slow])?.run()?.code(0)?;
@@ -35,14 +48,18 @@ fn a_job_that_changes_of_size_have_held_runs_before_the_dvm_grows_again(c: &Cont
     let job = c.tool("prun", "-n 1 hostname")?.start()?;
     says("WAITING_FOR_DAEMONS")?;
     let second = grow("n3")?;
+    says("grow 2")?;
+    n2.write_all(b"come\n")?;
     finish(first)?.code(0)?;
     // The second holds the job; a third has to let it pass.
     let third = grow("n4")?;
     says("QUEUED")?;
+    n3.write_all(b"come\n")?;
     finish(second)?.code(0)?;
     finish(job)?.code(0)?.lines(&["n0".to_owned()])?;
     let text = status()?;
     ensure!(text.contains("grow 3") && !text.contains("QUEUED"), "the third comes after the job: {text}");
+    n4.write_all(b"come\n")?;
     finish(third)?.code(0)?;
     stop_dvm(c)
 }
