@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, ensure};
 use rustix::process::Signal;
 
 use crate::runner::{self, Outcome, Running};
-use crate::testbed::{Bed, NodeProcess};
+use crate::testbed::{Bed, NodeProcess, guard_and_worker};
 use crate::workspace::product;
 
 /// A job that takes longer than this is a hang.
@@ -135,10 +135,15 @@ impl Context {
         Ok(start.elapsed())
     }
 
-    /// The process called `name` on node `index` that does the work: its guard is older.
+    /// The process called `name` on node `index` that does the work.
     pub(super) fn worker(&self, index: usize, name: &str) -> Result<NodeProcess> {
-        let all = self.bed.processes(index).into_iter().filter(|process| process.name == name);
-        all.max_by_key(|process| process.node_pid).with_context(|| format!("no '{name}' on n{index}"))
+        self.guard_and_worker(index, name).map(|[_, worker]| worker)
+    }
+
+    /// The two processes called `name` on node `index`.
+    pub(super) fn guard_and_worker(&self, index: usize, name: &str) -> Result<[NodeProcess; 2]> {
+        let found = guard_and_worker(&self.bed.processes(index), name);
+        found.with_context(|| format!("no '{name}' with its guard on n{index}"))
     }
 
     /// Sends a signal to the processes called `name` on node `index`.

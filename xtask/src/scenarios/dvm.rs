@@ -177,10 +177,7 @@ fn a_killed_head_takes_everything_along(c: &Context) -> Result<()> {
         start_dvm(c, 2)?;
         let job = c.tool("prun", "-n 8 sleep 1000")?.start()?;
         c.wait_for(8, "sleep")?;
-        let mut heads = c.named("prte");
-        heads.sort_by_key(|(_, process)| process.pid);
-        ensure!(heads.len() == 2, "{} processes are called prte", heads.len());
-        heads[which].1.signal(Signal::KILL)?;
+        c.guard_and_worker(0, "prte")?[which].signal(Signal::KILL)?;
         finish(job)?.failure()?;
         nothing_left(c)?;
         prun(c, "-n 1 true")?.code(1)?.complains_about(&["DVM"])?;

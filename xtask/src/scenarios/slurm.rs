@@ -237,10 +237,7 @@ fn slurm_a_killed_head_leaves_nothing_in_the_allocation(c: &Context) -> Result<(
         let running = start_dvm(c, "")?;
         let job = c.tool_on(LOGIN, "prun", "sleep 1000")?.start()?;
         c.wait_for(8, "sleep")?;
-        let mut heads = c.named("prte");
-        heads.sort_by_key(|(_, process)| process.pid);
-        ensure!(heads.len() == 2, "{} processes are called prte", heads.len());
-        heads[which].1.signal(Signal::KILL)?;
+        c.guard_and_worker(LOGIN, "prte")?[which].signal(Signal::KILL)?;
         finish(job)?.failure()?;
         // salloc ends well when its command was killed.
         finish(running)?;

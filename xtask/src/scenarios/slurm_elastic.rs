@@ -117,10 +117,7 @@ fn slurm_the_guard_of_a_killed_head_gives_back_what_it_has_and_what_it_waits_for
     block(c, 4)?;
     pdvm(c, "grow --nodes 1")?;
     until_it_waits(c)?;
-    let mut heads = c.named("prte");
-    heads.sort_by_key(|(_, process)| process.pid);
-    ensure!(heads.len() == 2, "{} processes are called prte", heads.len());
-    heads[1].1.signal(Signal::KILL)?;
+    c.worker(LOGIN, "prte")?.signal(Signal::KILL)?;
     finish(running)?;
     c.wait_for(0, "prted")?;
     let left = jobs(c, "RUNNING,PENDING")?;

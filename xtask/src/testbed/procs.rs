@@ -84,6 +84,17 @@ pub(super) fn of_namespace(init: Identity) -> Vec<NodeProcess> {
     all_pids().filter(|&pid| namespace_of(pid).as_ref() == Some(&namespace)).filter_map(NodeProcess::read).collect()
 }
 
+/// Of the processes called `name` on one node, the one that looks after another and the one that does the work.
+///
+/// There may be a third for a moment: what the worker is about to start has its name until it is another program.
+pub(crate) fn guard_and_worker(all: &[NodeProcess], name: &str) -> Option<[NodeProcess; 2]> {
+    let named = || all.iter().filter(|process| process.name == name);
+    let is_guard = |process: &&NodeProcess| !named().any(|other| other.pid == process.parent);
+    let guard = named().find(is_guard)?;
+    let worker = named().find(|process| process.parent == guard.pid)?;
+    Some([guard.clone(), worker.clone()])
+}
+
 /// The children of a process.
 pub(super) fn children(pid: i32) -> Vec<i32> {
     all_pids().filter_map(NodeProcess::read).filter(|p| p.parent == pid).map(|p| p.pid).collect()
@@ -116,4 +127,31 @@ pub(crate) fn sweep_own_namespace() -> Result<usize> {
         killed += 1;
     }
     Ok(killed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(pid: i32, parent: i32, name: &str) -> NodeProcess {
+        let (name, command) = (name.to_owned(), String::new());
+        NodeProcess { pid, node_pid: pid, parent, name, command, is_zombie: false }
+    }
+
+    /// Somebody who wanted to kill a daemon once killed the process that it had just begun to start.
+    #[test]
+    fn a_process_that_is_being_started_is_no_daemon() {
+        let all = [
+            process(1, 0, "init"),
+            process(90, 1, "sshd"),
+            process(100, 90, "prted"),
+            process(101, 100, "prted"),
+            process(102, 101, "hostname"),
+            process(103, 101, "prted"),
+        ];
+        let found = guard_and_worker(&all, "prted").expect("both are there");
+        assert_eq!(found.map(|process| process.pid), [100, 101]);
+        assert!(guard_and_worker(&all, "prte").is_none());
+        assert!(guard_and_worker(&all[..3], "prted").is_none(), "a guard alone is no pair");
+    }
 }
