@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -60,6 +60,8 @@ pub(crate) fn run(jobs: usize) -> Result<()> {
 /// A DVM of its own in a directory of its own.
 pub(crate) struct Soak {
     dir: tempfile::TempDir,
+    /// The process that the user sees; it looks after the one that works. None when the DVM has ended.
+    guard: Option<u32>,
     pid: u32,
 }
 
@@ -83,14 +85,15 @@ impl Soak {
         let status = wait(&mut child, Duration::from_secs(30))?.context("prte does not get ready")?;
         ensure!(status.success(), "prte: {status}");
         let guard: u32 = fs::read_to_string(&report)?.trim().parse()?;
-        // The one that the user sees looks after the one that works.
         let children = fs::read_to_string(format!("/proc/{guard}/task/{guard}/children"))?;
         let pid = children.split_whitespace().next().context("prte has no child")?.parse()?;
-        Ok(Soak { dir, pid })
+        Ok(Soak { dir, guard: Some(guard), pid })
     }
 
+    /// A tool that speaks to this DVM, whatever others there are.
     fn tool(&self, name: &str) -> Command {
         let mut command = Command::new(product(name));
+        command.args(self.guard.iter().flat_map(|guard| ["--pid".to_owned(), guard.to_string()]));
         command.env("TMPDIR", self.dir.path()).envs(AS_ROOT).stdin(Stdio::null()).stdout(Stdio::null());
         command
     }
@@ -141,10 +144,25 @@ impl Soak {
         }
     }
 
-    pub(crate) fn stop(self) -> Result<()> {
-        let status = self.tool("pterm").stderr(Stdio::null()).status()?;
+    pub(crate) fn stop(mut self) -> Result<()> {
+        let status = self.end()?;
         ensure!(status.success(), "pterm: {status}");
         Ok(())
+    }
+
+    fn end(&mut self) -> Result<ExitStatus> {
+        let mut pterm = self.tool("pterm");
+        self.guard = None;
+        Ok(pterm.stderr(Stdio::null()).status()?)
+    }
+}
+
+/// What went wrong is told already; the DVM must not outlive it.
+impl Drop for Soak {
+    fn drop(&mut self) {
+        if self.guard.is_some() {
+            let _ = self.end();
+        }
     }
 }
 
