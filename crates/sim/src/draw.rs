@@ -3,7 +3,7 @@
 //! Called for each seed of a sweep. The same seed draws the same on every machine, until this file changes.
 
 use ferrite_types::{AppContext, DaemonRank, JobId, JobSpec, MapBy};
-use ferrite_wire::control::{Request, SessionChoice};
+use ferrite_wire::control::Request;
 
 use crate::fault;
 use crate::network::Weather;
@@ -72,15 +72,7 @@ impl Scenario {
             spec.map.by = Some(MapBy::Node);
             spec.options.continuous = rng.permille(300);
             let client = Client { patient: true, ..Client::default() };
-            s.jobs.push(JobPlan {
-                at,
-                spec,
-                expect: Expect::Anything,
-                client,
-                quiet: false,
-                grow: None,
-                session: SessionChoice::Default,
-            });
+            s.jobs.push(JobPlan { client, ..JobPlan::new(at, spec, Expect::Anything) });
         }
         const UP: Time = 500_000;
         s.faults = fault::draw(&mut rng, daemons, radix).into_iter().map(|(at, fault)| (at + UP, fault)).collect();
@@ -115,15 +107,7 @@ impl Scenario {
             draw_policy(self.seed ^ self.jobs.len() as u64, &mut spec);
             let client = if self.persistent { draw_client(rng, at, patient) } else { Client::default() };
             let expect = if client.cancels.is_some() { Expect::Anything } else { expect };
-            self.jobs.push(JobPlan {
-                at,
-                spec,
-                expect,
-                client,
-                quiet: false,
-                grow: None,
-                session: SessionChoice::Default,
-            });
+            self.jobs.push(JobPlan { client, ..JobPlan::new(at, spec, expect) });
         }
         if self.persistent {
             self.draw_questions(rng);

@@ -4,7 +4,6 @@
 use ferrite_core::RequestId;
 use ferrite_router::Tree;
 use ferrite_types::{DaemonRank, HostEntry, HostRef, MapBy};
-use ferrite_wire::control::SessionChoice;
 use ferrite_wire::{Activation, AddedHost, GrowRequest, ResizeRequest, ShrinkRequest, SlotChange};
 use serde::{Deserialize, Serialize};
 
@@ -183,15 +182,7 @@ impl Scenario {
             let request = ResizeRequest::Grow(GrowRequest { hosts, wait: rng.permille(500), ..GrowRequest::default() });
             self.elastic.resizes.push(ResizePlan { at: at + later, request, by: Asker::Client(None) });
         }
-        let mut plan = JobPlan {
-            at: at + 50,
-            spec: job(1, "exit:0"),
-            expect: Expect::Anything,
-            client: Default::default(),
-            quiet: false,
-            grow: None,
-            session: SessionChoice::Default,
-        };
+        let mut plan = JobPlan::new(at + 50, job(1, "exit:0"), Expect::Anything);
         plan.client.patient = true;
         self.jobs.push(plan);
     }
@@ -228,8 +219,7 @@ impl Scenario {
             }
             let client = draw_client(rng, at, patient);
             let expect = if client.cancels.is_some() { Expect::Anything } else { expect };
-            let session = SessionChoice::Default;
-            self.jobs.push(JobPlan { at, spec, expect, client, quiet: false, grow, session });
+            self.jobs.push(JobPlan { client, grow, ..JobPlan::new(at, spec, expect) });
         }
     }
 

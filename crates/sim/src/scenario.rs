@@ -103,6 +103,13 @@ pub struct Client {
 }
 
 impl JobPlan {
+    /// A job of the fault phase, whose client waits for its end and wants nothing special.
+    #[must_use]
+    pub fn new(at: Time, spec: JobSpec, expect: Expect) -> JobPlan {
+        let (client, session) = (Client::default(), SessionChoice::Default);
+        JobPlan { at, spec, expect, client, quiet: false, grow: None, session }
+    }
+
     /// What the client sends.
     #[must_use]
     pub fn request(&self) -> Request {
@@ -170,15 +177,7 @@ impl Scenario {
     /// Adds a job that is asked for at `at`.
     #[must_use]
     pub fn with_job(mut self, at: Time, spec: JobSpec, expect: Expect) -> Scenario {
-        self.jobs.push(JobPlan {
-            at,
-            spec,
-            expect,
-            client: Client::default(),
-            quiet: false,
-            grow: None,
-            session: SessionChoice::Default,
-        });
+        self.jobs.push(JobPlan::new(at, spec, expect));
         self
     }
 
@@ -191,7 +190,7 @@ impl Scenario {
 
     pub(crate) fn add_quiet_job(&mut self, at: Time, spec: JobSpec, expect: Expect) {
         let client = Client { patient: true, ..Client::default() };
-        self.jobs.push(JobPlan { at, spec, expect, client, quiet: true, grow: None, session: SessionChoice::Default });
+        self.jobs.push(JobPlan { client, quiet: true, ..JobPlan::new(at, spec, expect) });
     }
 
     /// When the faults are over and everybody has had time to find out what is left.

@@ -169,15 +169,7 @@ fn a_job_that_brings_nodes_along_runs_on_them() {
     let grow = Some(GrowRequest { hosts, wait: true, ..GrowRequest::default() });
     let mut scenario = dvm(2, 2);
     let (spec, expect) = (on(&["m0"], "init fence finalize"), Expect::Code(0));
-    scenario.jobs.push(JobPlan {
-        at: UP,
-        spec,
-        expect,
-        client: Default::default(),
-        quiet: false,
-        grow,
-        session: Default::default(),
-    });
+    scenario.jobs.push(JobPlan { grow, ..JobPlan::new(UP, spec, expect) });
     assert_eq!(play(scenario).replies.values().copied().collect::<Vec<_>>(), [0, 0]);
 }
 
