@@ -1,10 +1,10 @@
 //! Launch data never goes to a daemon that was told to leave, and such a daemon starts nothing: jobs that were mapped there are
 //! mapped again before (seed 3, guarantee 3). What was sent before the order may still be on its way.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_core::Effect;
-use ferrite_types::{DaemonRank, JobId};
+use ferrite_core::{Effect, Transition};
+use ferrite_types::{DaemonRank, JobId, JobState, RankSet};
 use ferrite_wire::{Dest, FrameKind, Message};
 
 use super::changes::Changes;
@@ -13,6 +13,8 @@ use super::{Invariant, Observation, require};
 #[derive(Default)]
 pub(super) struct NoLaunchOnTheLeaving {
     changes: Changes,
+    /// Who was leaving when a job's launch was ordered. What waits for a link goes out later.
+    ordered: BTreeMap<JobId, RankSet>,
     /// Jobs whose launch data was sent.
     sent: BTreeSet<JobId>,
     /// Daemons that know that they leave.
@@ -35,14 +37,22 @@ impl Invariant for NoLaunchOnTheLeaving {
                 require(!self.told.contains(rank), || format!("daemon {rank}, which leaves, starts {proc}"))
             }
             Observation::Effect {
+                effect: Effect::Trace(Transition::Job { job, to: JobState::SendLaunchMsg, .. }),
+                ..
+            } => {
+                self.ordered.insert(*job, self.changes.leaving.clone());
+                Ok(())
+            }
+            Observation::Effect {
                 rank: DaemonRank::HEAD,
                 effect: Effect::Transmit { frame, .. },
                 message: Some(Message::Launch(order)),
                 ..
             } if frame.origin == DaemonRank::HEAD && matches!(frame.kind, FrameKind::Message { .. }) => {
+                let leaving = self.ordered.get(&order.job).unwrap_or(&self.changes.leaving);
                 let to = match &frame.dest {
-                    Dest::One(rank) => Some(*rank).filter(|rank| self.changes.leaving.contains(*rank)),
-                    Dest::Many(ranks) => ranks.iter().find(|rank| self.changes.leaving.contains(*rank)),
+                    Dest::One(rank) => Some(*rank).filter(|rank| leaving.contains(*rank)),
+                    Dest::Many(ranks) => ranks.iter().find(|rank| leaving.contains(*rank)),
                     Dest::All => None,
                 };
                 let again = !self.sent.insert(order.job);

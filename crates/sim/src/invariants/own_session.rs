@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use ferrite_core::{Effect, Input, RequestId};
-use ferrite_types::{DaemonRank, JobId};
+use ferrite_core::{Effect, Input, RequestId, Transition};
+use ferrite_types::{DaemonRank, JobId, JobState};
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective};
 use ferrite_wire::{GrowRequest, Message, Resize, ResizeOutcome, ResizeRequest};
 
@@ -20,6 +20,10 @@ pub(super) struct OwnSession {
     grows: Vec<Option<GrowRequest>>,
     choices: Vec<SessionChoice>,
     jobs: BTreeMap<JobId, SessionChoice>,
+    /// How many reservations there had been when a job was mapped: a later one leaves it where it is.
+    mapped: BTreeMap<JobId, usize>,
+    /// Reservations so far.
+    reservations: usize,
     /// Nodes that are withheld.
     reserved: BTreeMap<String, Reserved>,
     /// Nodes that have to leave, and by when at the latest.
@@ -30,6 +34,8 @@ pub(super) struct OwnSession {
 
 /// For whom.
 struct Reserved {
+    /// How many there were before it.
+    nth: usize,
     /// The names of the session.
     names: Vec<SessionChoice>,
     /// When it ends by itself. A node that was lost before is nowhere offered then.
@@ -54,6 +60,8 @@ impl OwnSession {
             grows,
             choices: scenario.jobs.iter().map(|job| job.session.clone()).collect(),
             jobs: BTreeMap::new(),
+            mapped: BTreeMap::new(),
+            reservations: 0,
             reserved: BTreeMap::new(),
             due: BTreeMap::new(),
             limits: still && !scenario.questions.iter().any(|(_, question)| moves(question)),
@@ -67,9 +75,11 @@ impl OwnSession {
         let mut names = vec![SessionChoice::Id(session), SessionChoice::Alloc(resize.alloc_id.clone())];
         names.extend(resize.req_id.clone().map(SessionChoice::Ref));
         let until = grow.terms.time_limit_s.map(|limit| at + Time::from(limit) * 1_000_000);
+        let nth = self.reservations;
+        self.reservations += 1;
         for node in &resize.nodes {
             if grow.terms.reserve {
-                self.reserved.insert(node.clone(), Reserved { names: names.clone(), until });
+                self.reserved.insert(node.clone(), Reserved { nth, names: names.clone(), until });
             }
             if let Some(until) = until.filter(|_| self.limits && self.is_named_once(node)) {
                 self.due.insert(node.clone(), until + LATE);
@@ -117,6 +127,9 @@ impl Invariant for OwnSession {
                         }
                     }
                     Effect::Reply { request, reply: Reply::Resize(resize) } => self.grown(*at, *request, resize),
+                    Effect::Trace(Transition::Job { job, to: JobState::MapComplete, .. }) => {
+                        self.mapped.insert(*job, self.reservations);
+                    }
                     Effect::Resized { request, resize } => self.grown(*at, *request, resize),
                     Effect::OfferRelease { nodes, .. } => nodes.iter().for_each(|node| {
                         self.reserved.remove(node);
@@ -126,10 +139,9 @@ impl Invariant for OwnSession {
                 }
                 let Some(Message::Launch(order)) = message else { return Ok(()) };
                 let Some(choice) = self.jobs.get(&order.job) else { return Ok(()) };
-                let withheld =
-                    order.map.nodes.iter().find(|node| {
-                        self.reserved.get(&node.name).is_some_and(|reserved| reserved.withholds(*at, choice))
-                    });
+                let mapped = self.mapped.get(&order.job).copied().unwrap_or(self.reservations);
+                let withholds = |reserved: &Reserved| reserved.nth < mapped && reserved.withholds(*at, choice);
+                let withheld = order.map.nodes.iter().find(|node| self.reserved.get(&node.name).is_some_and(withholds));
                 require(withheld.is_none(), || {
                     format!("job {} of {choice:?} runs on {withheld:?}, which is reserved", order.job)
                 })
