@@ -7,7 +7,7 @@ use ferrite_core::{Input, PmixCall, PmixEffect, PmixToken, Timer};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, SessionOrder, SessionStatus, Submission};
 use ferrite_wire::{
-    AddedHost, GrowRequest, Inheritance, Resize, ResizeOutcome, ResizeRequest, SessionTerms, SlotChange,
+    AddedHost, GrowRequest, Inheritance, Resize, ResizeOutcome, ResizeRequest, SessionTerms, ShrinkRequest, SlotChange,
 };
 
 fn dvm(nodes: u32) -> Cluster {
@@ -340,4 +340,108 @@ fn an_order_for_all_sessions_spares_the_dvms_own_and_says_when_there_are_none() 
     assert!(sessions(&mut dvm, 4)[1].seconds_left > Some(60), "one refusal does not keep the others from it");
     assert_eq!(order(&mut dvm, DaemonRank::HEAD, None, SessionDirective::Terminate), Ok(()));
     assert_eq!(up(&mut dvm, 5), ["n0"]);
+}
+
+fn resized(dvm: &Cluster, id: u64) -> ResizeOutcome {
+    match dvm.reply(id) {
+        Reply::Resize(resize) => resize.outcome.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_session_that_ends_while_its_nodes_are_coming_does_not_get_them() {
+    let reserved = SessionTerms { reserve: true, ..SessionTerms::default() };
+    for of_process in [false, true] {
+        let mut dvm = dvm(1);
+        dvm.submit(1, Submission::of(job("owner", 1)));
+        dvm.silent_nodes.insert("m0".to_owned());
+        let terms = SessionTerms { inheritance: Some(Inheritance::None), ..reserved.clone() };
+        if of_process {
+            asked_by_a_process(&mut dvm, "m0", terms);
+            dvm.exit_job(1);
+        } else {
+            dvm.ask(2, Request::Resize(Box::new(ResizeRequest::Grow(request(&["m0"], terms)))));
+            assert!(matches!(control(&mut dvm, 3, SessionChoice::Id(1), SessionDirective::Terminate), Reply::Ordered));
+            let ResizeOutcome::Failed { cause, .. } = resized(&dvm, 2) else { panic!("it has not failed") };
+            assert!(cause.contains("Session 1 was ended"), "{cause}");
+        }
+        assert!(dvm.transitions.contains(&"grow 1 FAILED".to_owned()), "{:?}", dvm.transitions);
+        dvm.come(1);
+        assert_eq!(up(&mut dvm, 4), ["n0"]);
+        assert!(sessions(&mut dvm, 5).is_empty());
+    }
+}
+
+#[test]
+fn the_time_of_a_session_begins_with_its_nodes() {
+    let mut dvm = dvm(1);
+    dvm.silent_nodes.insert("m0".to_owned());
+    let terms = SessionTerms { time_limit_s: Some(3), ..SessionTerms::default() };
+    dvm.ask(1, Request::Resize(Box::new(ResizeRequest::Grow(request(&["m0"], terms)))));
+    assert_eq!(sessions(&mut dvm, 2)[0].seconds_left, None);
+    dvm.come(1);
+    assert_eq!(sessions(&mut dvm, 3)[0].seconds_left, Some(3));
+}
+
+#[test]
+fn a_grow_that_fails_leaves_nothing_of_what_it_wanted_of_its_session() {
+    let mut dvm = dvm(2);
+    reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
+    control(&mut dvm, 2, SessionChoice::Id(1), SessionDirective::Separate);
+    dvm.silent_nodes.extend(["bad", "worse"].map(str::to_owned));
+    let terms = SessionTerms { reserve: true, time_limit_s: Some(3), ..SessionTerms::default() };
+    dvm.ask(3, Request::Resize(Box::new(ResizeRequest::Grow(request(&["n1", "bad"], terms.clone())))));
+    let more = GrowRequest { alloc_id: Some("a1".to_owned()), ..request(&["n0", "worse"], terms.clone()) };
+    dvm.ask(4, Request::Resize(Box::new(ResizeRequest::Grow(more))));
+    let other = reserve(&mut dvm, 5, &["n1"], SessionTerms::default());
+    assert!(
+        matches!(other.outcome, ResizeOutcome::Refused { status: -23, .. }),
+        "it is as good as reserved: {other:?}"
+    );
+    for campaign in [2, 3] {
+        dvm.fire(0, Timer::Campaign(CampaignId(campaign)));
+    }
+    assert!(matches!(resized(&dvm, 3), ResizeOutcome::Failed { .. }), "{:?}", dvm.replies);
+    assert!(matches!(resized(&dvm, 4), ResizeOutcome::Failed { .. }), "{:?}", dvm.replies);
+    let all = sessions(&mut dvm, 6);
+    assert_eq!(all.iter().map(|s| (s.session, s.seconds_left)).collect::<Vec<_>>(), [(1, None)]);
+    assert_eq!(all[0].nodes, ["m0"]);
+    let wish = GrowRequest { wait: false, ..request(&["n1", "bad"], terms) };
+    let make = SessionDirective::Instantiate(Box::new(wish));
+    dvm.ask(7, Request::Session { session: SessionChoice::Id(77), directive: make });
+    dvm.fire(0, Timer::Campaign(CampaignId(4)));
+    assert!(matches!(dvm.reply(7), Reply::Refused(_)));
+    assert_eq!(sessions(&mut dvm, 8).len(), 1);
+    dvm.submit(9, Submission::of(job("everywhere", 4)));
+    assert_eq!(places(&dvm, 1), [0, 0, 1, 1]);
+}
+
+#[test]
+fn a_node_that_was_there_before_a_session_stays_when_it_ends() {
+    let mut dvm = dvm(2);
+    reserve(&mut dvm, 1, &["n1", "m0"], SessionTerms::default());
+    assert_eq!(sessions(&mut dvm, 2)[0].nodes, ["n1", "m0"]);
+    control(&mut dvm, 3, SessionChoice::Id(1), SessionDirective::Terminate);
+    assert_eq!(up(&mut dvm, 4), ["n0", "n1"]);
+    let terms = SessionTerms { time_limit_s: Some(2), ..SessionTerms::default() };
+    assert_eq!(reserve(&mut dvm, 5, &["n1"], terms).outcome, ResizeOutcome::Unchanged);
+    dvm.fire(0, Timer::Session(2));
+    assert_eq!((up(&mut dvm, 6), sessions(&mut dvm, 7).len()), (vec!["n0".to_owned(), "n1".to_owned()], 0));
+}
+
+#[test]
+fn a_session_whose_nodes_were_all_released_takes_its_children_along() {
+    let mut dvm = dvm(1);
+    reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
+    dvm.submit(2, within(job("owner", 1), SessionChoice::Id(1)));
+    let request = request(&["m1"], SessionTerms { reserve: true, ..SessionTerms::default() });
+    let request = ResizeRequest::Grow(GrowRequest { wait: false, ..request });
+    dvm.input(DaemonRank(1), Input::Pmix(PmixCall::Resize { proc: common::proc(0), request, token: PmixToken(5) }));
+    dvm.run();
+    assert_eq!(sessions(&mut dvm, 3)[1].parent, Some(1));
+    let release = ShrinkRequest { alloc_id: Some("a1".to_owned()), wait: true, ..ShrinkRequest::default() };
+    dvm.ask(4, Request::Resize(Box::new(ResizeRequest::Shrink(release))));
+    dvm.exit_job(1);
+    assert_eq!((up(&mut dvm, 5), sessions(&mut dvm, 6).len()), (vec!["n0".to_owned()], 0), "{:?}", dvm.transitions);
 }

@@ -36,6 +36,8 @@ pub(super) struct Campaign {
     pub(super) is_requested: bool,
     /// What it is about.
     pub(super) nodes: Vec<NodeId>,
+    /// Grow: what belongs to its session when it is true, and how.
+    pub(super) joins: Joins,
     /// Grow: the slots that nodes are to have when it is true.
     pub(super) slots: Vec<(NodeId, SlotChange)>,
     /// The daemons that come or go, once they are decided.
@@ -49,6 +51,14 @@ pub(super) struct Campaign {
     /// Why it fails, once it does.
     pub(super) failure: Option<Trouble>,
     began: Timestamp,
+}
+
+/// What a session gets by a request that becomes true.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Joins {
+    /// Its nodes: those that come, and others that are there, if it says anything of them.
+    pub(super) nodes: Vec<NodeId>,
+    pub(super) terms: SessionTerms,
 }
 
 /// Why a request is refused, or a campaign fails.
@@ -76,6 +86,8 @@ pub(super) struct Plan {
     pub(super) is_requested: bool,
     /// Nodes that come or go; none = it is so already.
     pub(super) nodes: Vec<NodeId>,
+    /// Grow: what belongs to its session when it is true, and how.
+    pub(super) joins: Joins,
     /// Grow: the slots that nodes are to have when it is true.
     pub(super) slots: Vec<(NodeId, SlotChange)>,
 }
@@ -233,26 +245,19 @@ impl Head {
         cx: &mut Cx,
     ) -> Plan {
         let GrowPlan { session, req_id, members, nodes, slots, more: _ } = plan;
-        let changes = !nodes.is_empty() || *terms != SessionTerms::default();
+        let says_more = *terms != SessionTerms::default();
         let session = match session {
-            None if changes => Some(self.open_session(req_id.clone(), requester)),
+            None if says_more || !nodes.is_empty() => Some(self.open_session(req_id.clone(), requester, terms)),
             session => session,
         };
-        if let Some(id) = session.filter(|_| changes) {
-            self.set_terms(id, terms, requester, cx);
-        }
         let alloc_id = session.and_then(|id| self.sessions.get(id)).map(|session| session.alloc_id.clone());
         let alloc_id = alloc_id.unwrap_or_else(|| self.alloc_id_of(&members));
-        if changes {
-            let there: Vec<NodeId> = members.into_iter().filter(|node| !nodes.contains(node)).collect();
-            if *terms != SessionTerms::default() {
-                self.fill_session(&alloc_id, &there);
-            }
-        }
+        let joins = Joins { nodes: if says_more { members } else { nodes.clone() }, terms: terms.clone() };
         if nodes.is_empty() {
             self.change_slots(&slots);
+            self.join_session(&alloc_id, &joins, &BTreeSet::new(), requester, cx);
         }
-        Plan { kind: CampaignKind::Grow, alloc_id, req_id, is_requested: true, nodes, slots }
+        Plan { kind: CampaignKind::Grow, alloc_id, req_id, is_requested: true, nodes, joins, slots }
     }
 
     pub(super) fn resize_of(
@@ -294,6 +299,7 @@ impl Head {
             requester,
             is_requested: plan.is_requested,
             nodes: plan.nodes,
+            joins: plan.joins,
             slots: plan.slots,
             targets: BTreeMap::new(),
             missing: RankSet::new(),

@@ -86,7 +86,7 @@ impl Head {
     fn withdraw_all(&mut self, pending: Result<Pending, Trouble>, cx: &mut Cx) {
         let Pending { campaigns, requests } = pending.unwrap_or_default();
         for id in campaigns {
-            self.withdraw(id, cx);
+            self.withdraw(id, Trouble::new(PMIX_ERR_JOB_CANCELED, CANCELLED), cx);
         }
         for id in requests {
             self.withdraw_request(id, PMIX_ERR_JOB_CANCELED, CANCELLED, cx);
@@ -95,11 +95,11 @@ impl Head {
     }
 
     /// Ends a campaign that has not begun, as if it had failed at once: its requester hears it. False for one that has begun.
-    pub(super) fn withdraw(&mut self, id: CampaignId, cx: &mut Cx) -> bool {
+    pub(super) fn withdraw(&mut self, id: CampaignId, why: Trouble, cx: &mut Cx) -> bool {
         let Some(campaign) = self.campaigns.open.get_mut(&id).filter(|campaign| campaign.is_pending()) else {
             return false;
         };
-        campaign.failure = Some(Trouble::new(PMIX_ERR_JOB_CANCELED, CANCELLED));
+        campaign.failure = Some(why);
         self.end_campaign(id, cx);
         true
     }

@@ -101,11 +101,8 @@ impl Head {
             let cause = format!("{MOST_REQUESTS} requests for nodes wait for {manager} already.");
             return Err(Trouble::new(PMIX_ERR_OUT_OF_RESOURCE, cause));
         }
-        let session = plan.session.unwrap_or_else(|| self.open_session(plan.req_id.clone(), requester));
+        let session = plan.session.unwrap_or_else(|| self.open_session(plan.req_id.clone(), requester, terms));
         plan.session = Some(session);
-        // Its time and what is withheld for it begin with its nodes.
-        let (inheritance, separate) = (terms.inheritance, terms.separate);
-        self.set_terms(session, &SessionTerms { inheritance, separate, ..SessionTerms::default() }, requester, cx);
         let alloc_id = self.sessions.get(session).map(|session| session.alloc_id.clone()).unwrap_or_default();
         let ask = NodeAsk {
             manager,

@@ -1,7 +1,7 @@
 //! Grow campaigns: daemons on more nodes. They are started by the head, call it, report, get their places with one wireup, and
 //! count when every daemon of the DVM has acknowledged it. Whatever goes wrong before that undoes the campaign, and it alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ferrite_map::DefaultSlots;
@@ -381,8 +381,8 @@ impl Head {
 
     fn grow_is_true(&mut self, id: CampaignId, cx: &mut Cx) {
         let Some(campaign) = self.campaigns.open.get(&id) else { return };
-        let (targets, nodes) = (campaign.targets.clone(), campaign.nodes.clone());
-        let alloc_id = campaign.alloc_id.clone();
+        let targets = campaign.targets.clone();
+        let (alloc_id, joins, requester) = (campaign.alloc_id.clone(), campaign.joins.clone(), campaign.requester);
         let slots = campaign.slots.clone();
         self.change_slots(&slots);
         for (rank, id) in &targets {
@@ -392,7 +392,8 @@ impl Head {
             self.losses.nodes.remove(&name);
             self.given_back.remove(id);
         }
-        self.fill_session(&alloc_id, &nodes);
+        let came: BTreeSet<NodeId> = targets.into_values().collect();
+        self.join_session(&alloc_id, &joins, &came, requester, cx);
         self.end_campaign(id, cx);
     }
 
@@ -432,7 +433,7 @@ impl Head {
     }
 
     /// Undoes what a campaign has done so far.
-    fn fail_grow(&mut self, id: CampaignId, trouble: Trouble, cx: &mut Cx) {
+    pub(super) fn fail_grow(&mut self, id: CampaignId, trouble: Trouble, cx: &mut Cx) {
         let Some(campaign) = self.campaigns.open.get_mut(&id) else { return };
         if campaign.failure.is_some() {
             return;

@@ -9,7 +9,7 @@ use ferrite_wire::control::{Reply, SessionChoice, SessionDirective};
 use ferrite_wire::{GrowRequest, Message, SessionTerms};
 
 use super::Head;
-use super::campaigns::{GrowPlan, Plan, Trouble};
+use super::campaigns::{GrowPlan, Joins, Plan, Trouble};
 use super::grow::not_enough;
 use super::requester::Requester;
 use crate::RequestId;
@@ -111,14 +111,13 @@ impl Head {
             return Err(not_enough(wish.count, (wish.count - more) as usize));
         }
         let alloc_id = self.sessions.open_as(number, wish.alloc_id.clone(), req_id.clone());
-        self.set_terms(number, &wish.terms, requester, cx);
-        let there: Vec<NodeId> = members.into_iter().filter(|node| !nodes.contains(node)).collect();
-        self.fill_session(&alloc_id, &there);
+        let joins = Joins { nodes: members, terms: wish.terms.clone() };
         if nodes.is_empty() {
             self.change_slots(&slots);
+            self.join_session(&alloc_id, &joins, &BTreeSet::new(), requester, cx);
             return Ok(None);
         }
-        let plan = Plan { kind: CampaignKind::Grow, alloc_id, req_id, is_requested: true, nodes, slots };
+        let plan = Plan { kind: CampaignKind::Grow, alloc_id, req_id, is_requested: true, nodes, joins, slots };
         Ok(Some(self.open_campaign(plan, requester, cx)))
     }
 

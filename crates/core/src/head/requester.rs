@@ -2,7 +2,7 @@
 
 use ferrite_types::{DaemonRank, ProcId};
 use ferrite_wire::control::Reply;
-use ferrite_wire::{Message, Resize, ResizeOutcome};
+use ferrite_wire::{Message, Resize, ResizeOutcome, SessionTerms};
 
 use super::Head;
 use super::campaigns::{Campaign, Trouble};
@@ -81,7 +81,7 @@ impl Head {
     }
 
     /// The session of a request, which is its requester's.
-    pub(super) fn open_session(&mut self, req_id: Option<String>, requester: Requester) -> u32 {
+    pub(super) fn open_session(&mut self, req_id: Option<String>, requester: Requester, terms: &SessionTerms) -> u32 {
         let owner = match requester {
             Requester::Proc(proc, _) => Some(proc.job),
             Requester::Nobody
@@ -91,6 +91,6 @@ impl Head {
             | Requester::OrderedAt(..) => None,
         };
         let parent = owner.and_then(|job| self.jobs.get(&job)).map(|job| job.session).filter(|session| *session > 0);
-        self.sessions.open(req_id, owner, parent)
+        self.sessions.open(req_id, owner, parent, terms)
     }
 }

@@ -108,7 +108,7 @@ impl Head {
             return self.watch_session(id, cx);
         }
         let why = format!("The time limit of session {id} (allocation {}) has been reached.", session.alloc_id);
-        self.end_session(id, &why, true, cx);
+        self.end_session(id, &why, cx);
     }
 
     /// Its end is near: the submitters of its jobs hear it in words, who asked for the warning gets an event.

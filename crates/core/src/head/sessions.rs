@@ -4,18 +4,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_types::{CampaignKind, DaemonRank, JobId, JobState, NodeId, NodeRecord, Timestamp};
+use ferrite_types::{CampaignId, CampaignKind, DaemonRank, JobId, JobState, NodeId, NodeRecord, Timestamp};
 use ferrite_wire::control::{Reply, SessionChoice, SessionDirective, SessionOrder, SessionStatus};
 use ferrite_wire::{Dest, Inheritance, Message, SessionTerms};
 
-use super::campaigns::{Plan, Trouble};
+use super::campaigns::{Campaign, Joins, Plan, Trouble};
 use super::exit::INTERRUPTED;
 use super::instantiate::wish_of;
 use super::requester::Requester;
 use super::session_time::SessionTime;
 use super::{Head, Job};
 use crate::cx::Cx;
-use crate::pmix_status::{PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_NOT_FOUND};
+use crate::pmix_status::{PMIX_ERR_JOB_CANCELED, PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_NOT_FOUND};
 use crate::{RequestId, Timer};
 
 const SIGCONT: i32 = 18;
@@ -35,6 +35,8 @@ pub(super) struct Session {
     /// The name that the requester gave it.
     pub(super) req_id: Option<String>,
     pub(super) nodes: BTreeSet<NodeId>,
+    /// Those of them that were there before it: they stay when it ends.
+    lent: BTreeSet<NodeId>,
     /// Its nodes are withheld from jobs of other sessions.
     pub(super) reserved: bool,
     /// The session in which the request was made; it ends with that one.
@@ -54,6 +56,7 @@ impl Session {
             alloc_id,
             req_id: None,
             nodes: BTreeSet::new(),
+            lent: BTreeSet::new(),
             reserved: false,
             parent: None,
             owner: None,
@@ -65,14 +68,32 @@ impl Session {
     }
 }
 
+impl Session {
+    /// With whom it ends.
+    fn set_heirs(&mut self, terms: &SessionTerms) {
+        self.inheritance = terms.inheritance.unwrap_or(self.inheritance);
+        if terms.separate {
+            self.parent = None;
+        }
+    }
+}
+
 impl Sessions {
-    /// The session of a request that is about to be begun.
-    pub(super) fn open(&mut self, req_id: Option<String>, owner: Option<JobId>, parent: Option<u32>) -> u32 {
+    /// The session of a request that is about to be begun. What is said of its nodes counts when they are there.
+    pub(super) fn open(
+        &mut self,
+        req_id: Option<String>,
+        owner: Option<JobId>,
+        parent: Option<u32>,
+        terms: &SessionTerms,
+    ) -> u32 {
         // Schedulers choose numbers and ids as they like.
         let is_taken = |number: u32| self.known.contains_key(&number) || self.find(&format!("a{number}")).is_some();
         let id = (self.last + 1..).find(|number| !is_taken(*number)).expect("there are fewer sessions than numbers");
         self.last = id;
-        self.known.insert(id, Session { req_id, parent, owner, ..Session::new(format!("a{id}")) });
+        let mut session = Session { req_id, parent, owner, ..Session::new(format!("a{id}")) };
+        session.set_heirs(terms);
+        self.known.insert(id, session);
         id
     }
 
@@ -130,10 +151,11 @@ impl Sessions {
         self.owners().map(|(_, session)| session).find(|session| session.nodes.contains(&node))
     }
 
-    /// Nodes are gone.
+    /// Nodes are gone, or are from now on those of one session alone.
     pub(super) fn remove(&mut self, nodes: &[NodeId]) {
         for session in self.known.values_mut() {
             session.nodes.retain(|node| !nodes.contains(node));
+            session.lent.retain(|node| !nodes.contains(node));
         }
     }
 
@@ -172,39 +194,57 @@ impl Head {
         Some(pool)
     }
 
-    /// What was asked for belongs to its session now.
-    pub(super) fn fill_session(&mut self, alloc_id: &str, nodes: &[NodeId]) {
+    /// What was asked for is true: it belongs to its session now, in the way that was asked for. Those that came have left
+    /// whatever they belonged to before.
+    pub(super) fn join_session(
+        &mut self,
+        alloc_id: &str,
+        joins: &Joins,
+        came: &BTreeSet<NodeId>,
+        requester: Requester,
+        cx: &mut Cx,
+    ) {
+        self.sessions.remove(&came.iter().copied().collect::<Vec<_>>());
         let Some(id) = self.sessions.find(alloc_id) else { return };
-        let reserved = self.sessions.known[&id].reserved;
-        if reserved {
-            // A node is withheld for one session alone.
-            self.sessions.remove(nodes);
+        if joins.terms != SessionTerms::default() {
+            self.set_terms(id, &joins.terms, requester, cx);
         }
         // Somebody may have had it reserved after this was asked for.
-        let is_withheld = |node: &NodeId| self.sessions.owners().any(|(_, s)| s.reserved && s.nodes.contains(node));
-        let free: Vec<NodeId> = nodes.iter().copied().filter(|node| !is_withheld(node)).collect();
+        let is_withheld = |node: &NodeId| {
+            self.sessions.owners().any(|(other, s)| *other != id && s.reserved && s.nodes.contains(node))
+        };
+        let has = &self.sessions.known[&id];
+        let is_new = |node: &NodeId| !has.nodes.contains(node) && !is_withheld(node);
+        let new: Vec<NodeId> = joins.nodes.iter().copied().filter(is_new).collect();
+        if has.reserved {
+            // A node is withheld for one session alone.
+            self.sessions.remove(&new);
+        }
         if let Some(session) = self.sessions.known.get_mut(&id) {
-            session.nodes.extend(free);
+            session.lent.extend(new.iter().filter(|node| !came.contains(node)));
+            session.nodes.extend(new);
         }
     }
 
-    /// The sessions for which a node is reserved, or will be when it has come: it is as good as there then.
+    /// The sessions for which a node is reserved, or will be when it has come: it is as good as there then. One that leaves is
+    /// for whoever asks next.
     pub(super) fn withheld_for(&self, node: NodeId) -> impl Iterator<Item = u32> + '_ {
-        let comes = move |alloc_id: &str| {
-            self.campaigns.coming().any(|campaign| campaign.alloc_id == alloc_id && campaign.nodes.contains(&node))
+        let leaves = matches!(self.campaigns.of_node(node), Some((_, CampaignKind::Shrink)));
+        let will_hold = move |session: &Session| {
+            self.campaigns.coming().any(|Campaign { alloc_id, joins, .. }| {
+                let is_reserved = session.reserved || joins.terms.reserve;
+                *alloc_id == session.alloc_id && is_reserved && joins.nodes.contains(&node)
+            })
         };
-        let holds = move |session: &Session| session.nodes.contains(&node) || comes(&session.alloc_id);
-        self.sessions.owners().filter(move |(_, s)| s.reserved && holds(s)).map(|(id, _)| *id)
+        let holds = move |session: &Session| session.reserved && session.nodes.contains(&node) || will_hold(session);
+        self.sessions.owners().filter(move |(_, session)| !leaves && holds(session)).map(|(id, _)| *id)
     }
 
     /// What the requester wants of its session beyond nodes.
     pub(super) fn set_terms(&mut self, id: u32, terms: &SessionTerms, requester: Requester, cx: &mut Cx) {
         let Some(session) = self.sessions.known.get_mut(&id) else { return };
         session.reserved |= terms.reserve;
-        session.inheritance = terms.inheritance.unwrap_or(session.inheritance);
-        if terms.separate {
-            session.parent = None;
-        }
+        session.set_heirs(terms);
         self.set_session_time(id, terms, requester, cx);
     }
 
@@ -212,32 +252,57 @@ impl Head {
         self.jobs.values().filter(|job| job.session == id).map(|job| job.id).collect()
     }
 
-    /// Ends a session, its jobs and the sessions that hang on it; its nodes leave the DVM, or stay for everybody.
-    pub(super) fn end_session(&mut self, id: u32, why: &str, give_back: bool, cx: &mut Cx) {
-        let children = self.sessions.known.iter().filter(|(_, child)| child.parent == Some(id));
-        for child in children.map(|(child, _)| *child).collect::<Vec<_>>() {
-            self.end_session(child, why, give_back, cx);
-        }
+    /// Ends a session, its jobs and the sessions that hang on it. The nodes that it has brought leave the DVM, and those that are
+    /// on their way do not come.
+    pub(super) fn end_session(&mut self, id: u32, why: &str, cx: &mut Cx) {
+        self.end_children(id, why, cx);
         for job in self.jobs_in(id) {
             self.fail_job(job, JobState::KilledByCmd, INTERRUPTED, format!("{why}\nJob {job} was ended."), cx);
         }
         cx.cancel_timer(Timer::Session(id));
         self.withdraw_of_session(id, why, cx);
+        if let Some(session) = self.sessions.known.get(&id).filter(|session| !session.shares) {
+            self.recall(&session.alloc_id.clone(), why, cx);
+        }
         let Some(session) = self.sessions.known.remove(&id) else { return };
-        let nodes: Vec<NodeId> = session.nodes.into_iter().filter(|node| self.may_leave(*node)).collect();
-        if give_back && !session.shares && !nodes.is_empty() {
+        let nodes: Vec<NodeId> =
+            session.nodes.difference(&session.lent).copied().filter(|node| self.may_leave(*node)).collect();
+        if !session.shares && !nodes.is_empty() {
             let plan = Plan {
                 kind: CampaignKind::Shrink,
                 alloc_id: session.alloc_id,
                 req_id: session.req_id,
                 is_requested: false,
                 nodes,
+                joins: Joins::default(),
                 slots: Vec::new(),
             };
             let campaign = self.open_campaign(plan, Requester::Nobody, cx);
             self.proceed(campaign, cx);
         } else {
             self.serve_queue(cx);
+        }
+    }
+
+    fn end_children(&mut self, id: u32, why: &str, cx: &mut Cx) {
+        let children = self.sessions.known.iter().filter(|(_, child)| child.parent == Some(id));
+        for child in children.map(|(child, _)| *child).collect::<Vec<_>>() {
+            self.end_session(child, why, cx);
+        }
+    }
+
+    /// What an allocation was still to get is not wanted any more.
+    fn recall(&mut self, alloc_id: &str, why: &str, cx: &mut Cx) {
+        let of_allocation = |(_, campaign): &(&CampaignId, &Campaign)| {
+            campaign.kind == CampaignKind::Grow && campaign.failure.is_none() && campaign.alloc_id == alloc_id
+        };
+        let coming: Vec<CampaignId> =
+            self.campaigns.open.iter().filter(of_allocation).map(|(campaign, _)| *campaign).collect();
+        for campaign in coming {
+            let trouble = Trouble::new(PMIX_ERR_JOB_CANCELED, why);
+            if !self.withdraw(campaign, trouble.clone(), cx) {
+                self.fail_grow(campaign, trouble, cx);
+            }
         }
     }
 
@@ -259,7 +324,9 @@ impl Head {
         let ended: Vec<u32> = self.sessions.known.iter().filter(empty).map(|(id, _)| *id).collect();
         for id in ended {
             cx.cancel_timer(Timer::Session(id));
-            self.sessions.known.remove(&id);
+            if self.sessions.known.remove(&id).is_some() {
+                self.end_children(id, &format!("Session {id}, in which it was made, is over."), cx);
+            }
         }
     }
 
@@ -279,10 +346,12 @@ impl Head {
         for (id, give_back) in ended {
             if give_back {
                 let why = format!("Session {id} has ended with job {}, which had asked for it.", job.id);
-                self.end_session(id, &why, true, cx);
+                self.end_session(id, &why, cx);
             } else if let Some(session) = self.sessions.known.get_mut(&id) {
                 // Its nodes stay for everybody; whoever runs there goes on.
                 (session.reserved, session.owner) = (false, None);
+                let coming = self.campaigns.open.values_mut().filter(|c| c.alloc_id == session.alloc_id);
+                coming.for_each(|campaign| campaign.joins.terms.reserve = false);
             }
         }
     }
@@ -351,7 +420,7 @@ impl Head {
                 self.jobs_in(id).iter().for_each(|job| self.send_signal(*job, *signal, cx))
             }
             SessionDirective::Terminate => {
-                self.end_session(id, &format!("Session {id} was ended by request."), true, cx);
+                self.end_session(id, &format!("Session {id} was ended by request."), cx);
             }
             SessionDirective::Extend { seconds } => self.extend_session(id, *seconds, cx)?,
             SessionDirective::Separate => {

@@ -9,7 +9,7 @@ use ferrite_types::{
 };
 use ferrite_wire::{Message, ProcFailure, ShrinkRequest};
 
-use super::campaigns::{Plan, Trouble};
+use super::campaigns::{Joins, Plan, Trouble};
 use super::{Head, notices};
 use crate::Effect;
 use crate::cx::{Cx, Outgoing, Purpose};
@@ -62,7 +62,7 @@ impl Head {
         });
         let alloc_id = named.unwrap_or_else(|| self.alloc_id_of(&nodes));
         let (kind, req_id) = (CampaignKind::Shrink, request.req_id.clone());
-        Ok(Plan { kind, alloc_id, req_id, is_requested: true, nodes, slots: Vec::new() })
+        Ok(Plan { kind, alloc_id, req_id, is_requested: true, nodes, joins: Joins::default(), slots: Vec::new() })
     }
 
     /// True for a record that was kept of a node which does not belong to the DVM and is not on its way into it.

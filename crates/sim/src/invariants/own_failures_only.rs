@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_core::{Effect, Input, PmixCall, Timer, Transition};
 use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, ExitStatus, JobId, JobState};
-use ferrite_wire::control::Request;
+use ferrite_wire::control::{Request, SessionDirective};
 use ferrite_wire::{Message, ResizeRequest};
 
 use super::changes::Changes;
@@ -32,6 +32,10 @@ pub(super) struct OwnFailuresOnly {
     may_wait: BTreeMap<JobId, BTreeSet<CampaignId>>,
     /// What is being handled takes a request back: a grow that has not begun is no failure then.
     cancelling: bool,
+    /// What is being handled ends sessions: grows for these are not wanted any more.
+    ends_sessions: bool,
+    /// Such grows.
+    recalled: BTreeSet<CampaignId>,
     /// Grows that have failed.
     undone: BTreeSet<CampaignId>,
     ending: bool,
@@ -49,6 +53,8 @@ impl OwnFailuresOnly {
             waits: BTreeMap::new(),
             may_wait: BTreeMap::new(),
             cancelling: false,
+            ends_sessions: false,
+            recalled: BTreeSet::new(),
             undone: BTreeSet::new(),
             ending: false,
         }
@@ -72,7 +78,7 @@ impl OwnFailuresOnly {
     fn ends_unlaunched(&mut self, job: JobId) -> Result<(), String> {
         self.waits.remove(&job);
         let waited = self.may_wait.remove(&job).unwrap_or_default();
-        let own = waited.iter().any(|id| self.undone.contains(id));
+        let own = waited.iter().any(|id| self.undone.contains(id) || self.recalled.contains(id));
         require(own || self.ending, || {
             format!("job {job} waited for {waited:?} and was never launched; {:?} failed", self.undone)
         })
@@ -100,6 +106,7 @@ impl Invariant for OwnFailuresOnly {
             Observation::Input { rank: DaemonRank::HEAD, at, input, message } => {
                 self.overdue = None;
                 self.cancelling = takes_back(input, *message);
+                self.ends_sessions = ends_sessions(input, *message);
                 if let Some(Message::Report(report)) = message {
                     self.reported.entry(report.rank).or_insert(*at);
                 }
@@ -116,8 +123,14 @@ impl Invariant for OwnFailuresOnly {
             Observation::Effect {
                 at, effect: Effect::Trace(Transition::Campaign { campaign, kind, step }), ..
             } if *kind == CampaignKind::Grow => match step {
+                CampaignStep::RollingBack if self.ends_sessions => {
+                    self.recalled.insert(*campaign);
+                }
                 CampaignStep::RollingBack => return self.fails(*at, *campaign),
-                CampaignStep::Failed if !self.cancelling => {
+                CampaignStep::Failed if self.ends_sessions => {
+                    self.recalled.insert(*campaign);
+                }
+                CampaignStep::Failed if !self.cancelling && !self.recalled.contains(campaign) => {
                     self.undone.insert(*campaign);
                 }
                 _ => {}
@@ -128,6 +141,8 @@ impl Invariant for OwnFailuresOnly {
                     self.may_wait.insert(*job, self.changes.open().map(|(id, _)| id).collect());
                 }
                 (Some(JobState::WaitingForDaemons), JobState::NeverLaunched) => return self.ends_unlaunched(*job),
+                // The sessions that it has asked for may end with it.
+                (_, JobState::Terminated | JobState::NotifyCompleted | JobState::Notified) => self.ends_sessions = true,
                 (Some(JobState::WaitingForDaemons), _) => {
                     self.waits.remove(job);
                 }
@@ -137,6 +152,17 @@ impl Invariant for OwnFailuresOnly {
         }
         Ok(())
     }
+}
+
+fn ends_sessions(input: &Input, message: Option<&Message>) -> bool {
+    let directive = match (input, message) {
+        (Input::Timer(Timer::Session(_)), _) => return true,
+        (Input::Request { request: Request::Session { directive, .. }, .. }, _) => directive,
+        (_, Some(Message::SessionRequest { order, .. })) => &order.directive,
+        (Input::Pmix(PmixCall::Session { order, .. }), _) => &order.directive,
+        _ => return false,
+    };
+    matches!(directive, SessionDirective::Terminate)
 }
 
 fn takes_back(input: &Input, message: Option<&Message>) -> bool {
