@@ -530,6 +530,51 @@ fn a_held_job_whose_nodes_leave_is_mapped_again_and_one_whose_nodes_stay_is_not(
 }
 
 #[test]
+fn a_held_job_that_names_a_node_that_leaves_is_mapped_again_to_the_others_that_it_names() {
+    let params = [ELASTIC, &[("ferrite_debug_prep_ms", "50")]].concat();
+    for by_file in [false, true] {
+        let mut dvm = with(4, &params);
+        let mut moves = on("moves", &["n3", "n1"]);
+        if by_file {
+            moves.spec.apps[0].hosts.hostfile = std::mem::take(&mut moves.spec.apps[0].hosts.hosts);
+            moves.spec.apps[0].hosts.hostfile.push(HostRef::Relative(3, SlotCount::FromCores));
+        }
+        moves.spec.map.by = Some(MapBy::Node);
+        dvm.submit(1, moves);
+        dvm.submit(2, on("cannot", &["n3"]));
+        ask_shrink(&mut dvm, 3, &["n3"]);
+        [1, 2].iter().for_each(|job| dvm.fire(0, Timer::Prep(JobId(*job))));
+        dvm.fire(0, Timer::Prep(JobId(1)));
+        let places: Vec<u32> = dvm.running.values().map(|(at, _)| at.0).collect();
+        assert_eq!(places, [1, 1], "by file: {by_file}");
+        assert_eq!(dvm.code_of(2), 1, "it names no other");
+        dvm.exit_job(1);
+        assert_eq!(dvm.code_of(1), 0);
+    }
+}
+
+#[test]
+fn a_job_that_was_mapped_before_a_grow_began_is_not_aborted_with_it_when_it_has_to_be_mapped_again() {
+    let params = [ELASTIC, &[("ferrite_debug_prep_ms", "50")]].concat();
+    let mut dvm = with(4, &params);
+    dvm.submit(1, Submission::of(job("moves", 5)));
+    let frozen = dvm.freeze_quietly(3);
+    ask_shrink(&mut dvm, 2, &["n2", "n3"]);
+    dvm.silent_nodes.insert("m0".to_owned());
+    ask_grow(&mut dvm, 3, &["m0"]);
+    dvm.fire(0, Timer::Prep(JobId(1)));
+    dvm.submit(4, on("waits", &["n1"]));
+    dvm.kill(frozen);
+    assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done);
+    assert_eq!(state_of(&mut dvm, 5, 1).0, JobState::WaitingForDaemons, "not to be in the way of the grow");
+    dvm.fire(0, Timer::Campaign(CampaignId(2)));
+    assert_eq!((failed_with(&dvm, 3), dvm.code_of(4)), (-24, 1), "that one has waited for it");
+    dvm.fire(0, Timer::Prep(JobId(1)));
+    dvm.exit_job(1);
+    assert_eq!(dvm.code_of(1), 0);
+}
+
+#[test]
 fn a_job_that_has_to_be_mapped_again_waits_for_slots_when_it_must() {
     let params = [ELASTIC, &[("ferrite_debug_prep_ms", "50")]].concat();
     let mut dvm = with(2, &params);
@@ -598,6 +643,64 @@ fn a_release_of_a_node_that_is_still_coming_waits_and_a_grow_of_one_that_is_leav
     assert_eq!(resize(&dvm, 2).alloc_id, resize(&dvm, 1).alloc_id, "it takes from what was coming");
     assert_eq!(states(&mut dvm, 4), "n0 up, n1 up, n2 up, m0 up");
     assert_eq!(links(&dvm), [(0, 1), (0, 2), (1, 4)]);
+}
+
+#[test]
+fn a_release_of_a_node_that_is_leaving_is_true_when_it_has_left() {
+    let mut dvm = dvm(4);
+    let frozen = dvm.freeze_quietly(3);
+    ask_shrink(&mut dvm, 1, &["n3"]);
+    ask_shrink(&mut dvm, 2, &["n3"]);
+    assert!(unanswered(&dvm, 1) && unanswered(&dvm, 2));
+    dvm.kill(frozen);
+    assert!([1, 2].iter().all(|id| *outcome(&dvm, *id) == ResizeOutcome::Done), "{:?}", dvm.replies);
+    assert_eq!(dvm.offered, ["n3"], "once");
+    ask_shrink(&mut dvm, 3, &["n3"]);
+    assert_eq!(*outcome(&dvm, 3), ResizeOutcome::Unchanged);
+}
+
+#[test]
+fn what_is_said_of_a_node_that_is_not_there_any_more_or_never_came_counts_the_next_time() {
+    let mut dvm = dvm(2);
+    dvm.silent_nodes.insert("m0".to_owned());
+    let login = |user: &str| AddedHost {
+        host: HostEntry { user: Some(user.to_owned()), ..HostEntry::named("m0") },
+        ..added("m0")
+    };
+    let as_user = |user: &str| GrowRequest { hosts: vec![login(user)], ..grow(&[]) };
+    dvm.ask(1, Request::Resize(Box::new(ResizeRequest::Grow(as_user("wrong")))));
+    dvm.fire(0, Timer::Campaign(CampaignId(1)));
+    assert_eq!(failed_with(&dvm, 1), -24);
+    dvm.silent_nodes.clear();
+    for (id, request, expected) in [(2, as_user("right"), "right@m0"), (4, grow(&["m0"]), "m0")] {
+        dvm.ask(id, Request::Resize(Box::new(ResizeRequest::Grow(request))));
+        assert_eq!(*outcome(&dvm, id), ResizeOutcome::Done);
+        let command = dvm.launched.last().expect("it was started");
+        assert!(command.iter().any(|word| word == expected), "{command:?}");
+        ask_shrink(&mut dvm, id + 1, &["m0"]);
+    }
+}
+
+#[test]
+fn a_node_that_was_lost_and_grown_again_belongs_to_the_new_allocation_alone() {
+    let mut dvm = dvm(2);
+    ask_grow(&mut dvm, 1, &["m0"]);
+    dvm.crash(2);
+    let release = |id: &str| {
+        let request = ShrinkRequest { alloc_id: Some(id.to_owned()), wait: true, ..ShrinkRequest::default() };
+        Request::Resize(Box::new(ResizeRequest::Shrink(request)))
+    };
+    ask_grow(&mut dvm, 2, &["m0"]);
+    dvm.ask(3, release("a1"));
+    assert_eq!(refused_with(&dvm, 3), -46, "it has nothing any more");
+    assert_eq!(states(&mut dvm, 4), "n0 up, n1 up, m0 up");
+    dvm.crash(3);
+    dvm.fire(0, Timer::Deaths);
+    assert_eq!(states(&mut dvm, 7), "n0 up, n1 up, m0 lost");
+    dvm.ask(5, release("a2"));
+    assert_eq!(*outcome(&dvm, 5), ResizeOutcome::Unchanged);
+    dvm.ask(6, release("a2"));
+    assert_eq!(refused_with(&dvm, 6), -46, "it is over");
 }
 
 #[test]

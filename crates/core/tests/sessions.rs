@@ -445,3 +445,66 @@ fn a_session_whose_nodes_were_all_released_takes_its_children_along() {
     dvm.exit_job(1);
     assert_eq!((up(&mut dvm, 5), sessions(&mut dvm, 6).len()), (vec!["n0".to_owned()], 0), "{:?}", dvm.transitions);
 }
+
+#[test]
+fn what_a_job_of_a_session_brings_along_is_of_that_session() {
+    let mut dvm = dvm(1);
+    reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
+    let mut inside = within(job("inside", 1), SessionChoice::Id(1));
+    inside.spec.apps[0].hosts.hosts = vec![HostRef::Host(HostEntry::named("m1"))];
+    inside.grow = Some(Box::new(request(&["m1"], SessionTerms::default())));
+    dvm.submit(2, inside);
+    assert_eq!(places(&dvm, 1), [2]);
+    assert_eq!(sessions(&mut dvm, 3)[0].nodes, ["m0", "m1"]);
+}
+
+#[test]
+fn a_number_of_nodes_is_never_taken_from_what_is_reserved_for_others() {
+    let mut dvm = dvm(2);
+    dvm.submit(1, Submission::of(job("owner", 1)));
+    asked_by_a_process(&mut dvm, "m0", SessionTerms::default());
+    let release = |count, wait| ResizeRequest::Shrink(ShrinkRequest { count, wait, ..ShrinkRequest::default() });
+    dvm.ask(2, Request::Resize(Box::new(release(2, true))));
+    assert!(matches!(resized(&dvm, 2), ResizeOutcome::Refused { .. }));
+    dvm.ask(3, Request::Resize(Box::new(release(1, true))));
+    assert_eq!(up(&mut dvm, 4), ["n0", "m0"]);
+    let request = release(1, false);
+    dvm.input(DaemonRank::HEAD, Input::Pmix(PmixCall::Resize { proc: common::proc(0), request, token: PmixToken(6) }));
+    dvm.run();
+    assert_eq!(up(&mut dvm, 5), ["n0"], "its own");
+}
+
+#[test]
+fn a_node_that_leaves_is_for_whoever_asks_next_and_a_lost_one_that_is_reserved_is_not_for_a_number() {
+    let mut dvm = dvm(2);
+    reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
+    let frozen = dvm.freeze_quietly(2);
+    control(&mut dvm, 2, SessionChoice::Id(1), SessionDirective::Terminate);
+    let again = request(&["m0"], SessionTerms { reserve: true, ..SessionTerms::default() });
+    dvm.ask(3, Request::Resize(Box::new(ResizeRequest::Grow(again))));
+    dvm.kill(frozen);
+    assert_eq!(resized(&dvm, 3), ResizeOutcome::Done);
+    assert_eq!(reserve(&mut dvm, 4, &["n1"], SessionTerms::default()).outcome, ResizeOutcome::Unchanged);
+    dvm.crash(1);
+    let any = GrowRequest { count: 1, ..request(&[], SessionTerms::default()) };
+    dvm.ask(5, Request::Resize(Box::new(ResizeRequest::Grow(any))));
+    let ResizeOutcome::Refused { cause, .. } = resized(&dvm, 5) else { panic!("{:?}", dvm.reply(5)) };
+    assert!(cause.contains("without a daemon"), "{cause}");
+}
+
+#[test]
+fn a_name_that_fits_several_sessions_names_none() {
+    let mut dvm = dvm(1);
+    for (id, node) in [(1, "m0"), (2, "m1")] {
+        let named = GrowRequest { req_id: Some("same".to_owned()), ..request(&[node], SessionTerms::default()) };
+        dvm.ask(id, Request::Resize(Box::new(ResizeRequest::Grow(named))));
+    }
+    let same = SessionChoice::Ref("same".to_owned());
+    for reply in [control(&mut dvm, 3, same.clone(), SessionDirective::Terminate), {
+        dvm.submit(4, within(job("where", 1), same));
+        dvm.reply(4).clone()
+    }] {
+        let Reply::Refused(text) = reply else { panic!("{reply:?}") };
+        assert!(text.contains("several"), "{text}");
+    }
+}

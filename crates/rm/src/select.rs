@@ -19,7 +19,8 @@ pub enum SelectError {
     },
     /// A node that has no daemon.
     #[error(
-        "host {host} has no daemon (it was lost), so nothing can be started there; `pdvm nodes` shows which nodes are up"
+        "host {host} has no daemon for this job (it has left, was lost or is reserved for others), so nothing can be started there; \
+         `pdvm nodes` shows which nodes are up"
     )]
     NoDaemon {
         /// The host.

@@ -17,8 +17,9 @@ fn seeds_that_a_sweep_found_hold() {
     // node, one of which has it reserved. 58582: a job is held with its map by a pause, and its daemon is lost.
     //
     // And what the referee had to learn. 22213: a reserved node is lost before the time of its session is up. 3500: a grow that is
-    // taken back has not failed. 3230: a pause holds jobs without elastic mode too.
-    for seed in [3_230, 3_500, 22_213, 24_318, 30_880, 37_067, 58_582] {
+    // taken back has not failed. 3230: a pause holds jobs without elastic mode too. 20006438: what is ordered before a shrink waits
+    // for its link. 20066280: a job is mapped, and then its node is reserved. 30000209: a grow is recalled with its session.
+    for seed in [3_230, 3_500, 22_213, 24_318, 30_880, 37_067, 58_582, 20_006_438, 20_066_280, 30_000_209] {
         hold(&Scenario::sessions(seed));
     }
 }

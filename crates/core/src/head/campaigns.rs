@@ -207,7 +207,7 @@ impl Head {
                 planned => planned.map(|plan| self.with_session(plan, &grow.terms, requester, cx)),
             },
             ResizeRequest::Shrink(shrink) => {
-                let plan = self.plan_shrink(shrink);
+                let plan = self.plan_shrink(shrink, requester);
                 if plan.is_ok() && shrink.nodes.is_empty() && shrink.count == 0 {
                     self.withdraw_of_allocation(shrink, cx);
                 }
@@ -267,7 +267,7 @@ impl Head {
         nodes: &[NodeId],
         outcome: ResizeOutcome,
     ) -> Resize {
-        let session = self.session_of(&SessionChoice::Alloc(alloc_id.to_owned()), None);
+        let session = self.session_of(&SessionChoice::Alloc(alloc_id.to_owned()), None).ok();
         Resize { alloc_id: alloc_id.to_owned(), req_id: req_id.cloned(), session, nodes: self.names(nodes), outcome }
     }
 

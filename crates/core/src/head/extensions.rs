@@ -300,7 +300,9 @@ impl Head {
     pub(super) fn withdraw_of_allocation(&mut self, request: &ShrinkRequest, cx: &mut Cx) {
         let session = request.alloc_id.as_ref().and_then(|name| self.allocation_named(name).ok());
         if let Some(session) = session {
+            self.forget_lost_nodes(session);
             self.withdraw_of_session(session, "The request was taken back.", cx);
+            self.sweep_sessions(cx);
         }
     }
 

@@ -36,7 +36,18 @@ struct Wanted<'a> {
 
 enum Place<'a> {
     Known(NodeId),
+    /// It is known from before and does not belong to the DVM: what is said of it now counts.
+    Again(NodeId, &'a HostEntry),
     New(&'a HostEntry),
+}
+
+impl Place<'_> {
+    fn node(&self) -> Option<NodeId> {
+        match self {
+            Place::Known(node) | Place::Again(node, _) => Some(*node),
+            Place::New(_) => None,
+        }
+    }
 }
 
 impl Head {
@@ -61,7 +72,7 @@ impl Head {
             let nodes = self.activated(activation)?;
             wanted.extend(nodes.into_iter().map(|node| Wanted { at: Place::Known(node), slots: SlotChange::Unstated }));
         }
-        let spare = self.spare_nodes(request.count, &wanted)?;
+        let spare = self.spare_nodes(request.count, &wanted, session)?;
         let more = request.count - spare.len() as u32;
         wanted.extend(spare.into_iter().map(|node| Wanted { at: Place::Known(node), slots: SlotChange::Unstated }));
         self.check_not_reserved(&wanted, session)?;
@@ -82,7 +93,7 @@ impl Head {
     /// What is withheld for a session is not for another.
     fn check_not_reserved(&self, wanted: &[Wanted<'_>], session: Option<u32>) -> Result<(), Trouble> {
         for wanted in wanted {
-            let Place::Known(node) = wanted.at else { continue };
+            let Some(node) = wanted.at.node() else { continue };
             if let Some(other) = self.withheld_for(node).find(|id| Some(*id) != session) {
                 let (name, alloc_id) =
                     (&self.record(node).name, &self.sessions.get(other).expect("it is known").alloc_id);
@@ -97,7 +108,7 @@ impl Head {
         let host = &added.host;
         let twice = before.iter().any(|wanted| match wanted.at {
             Place::New(other) => self.same_host(&other.name, &host.name),
-            Place::Known(_) => false,
+            Place::Known(_) | Place::Again(..) => false,
         });
         if twice {
             let cause = format!("Host {} is named twice. Name it once.", host.name);
@@ -114,7 +125,12 @@ impl Head {
             let cause = format!("Host {} has {has} slots; {by:+} would leave it without any.", host.name);
             return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
         }
-        Ok(Wanted { at: known.map_or(Place::New(host), Place::Known), slots: added.slots })
+        let at = match known {
+            None => Place::New(host),
+            Some(node) if self.is_unknown(node) => Place::Again(node, host),
+            Some(node) => Place::Known(node),
+        };
+        Ok(Wanted { at, slots: added.slots })
     }
 
     /// What a resource manager granted is neither more nor other than that; its nodes without a daemon may be named.
@@ -190,12 +206,13 @@ impl Head {
     }
 
     /// So many nodes of the pool that have no daemon and that nobody has named; fewer, if a resource manager may give the rest.
-    fn spare_nodes(&self, count: u32, wanted: &[Wanted<'_>]) -> Result<Vec<NodeId>, Trouble> {
-        let named = |id: NodeId| wanted.iter().any(|wanted| matches!(wanted.at, Place::Known(known) if known == id));
+    fn spare_nodes(&self, count: u32, wanted: &[Wanted<'_>], session: Option<u32>) -> Result<Vec<NodeId>, Trouble> {
+        let named = |id: NodeId| wanted.iter().any(|wanted| wanted.at.node() == Some(id));
+        let for_others = |id: NodeId| self.withheld_for(id).any(|other| Some(other) != session);
         let free = |node: &&NodeRecord| {
             let down = node.daemon.is_none() && !self.given_back.contains(&node.id);
             let promised = self.campaigns.of_node(node.id).is_some() || self.extensions.awaits(node.id);
-            down && !named(node.id) && !promised
+            down && !named(node.id) && !promised && !for_others(node.id)
         };
         let mut spare: Vec<NodeId> = self.nodes.iter().filter(free).map(|node| node.id).collect();
         spare.truncate(count as usize);
@@ -209,6 +226,12 @@ impl Head {
     fn admit(&mut self, at: &Place<'_>) -> NodeId {
         match at {
             Place::Known(id) => *id,
+            Place::Again(id, host) => {
+                let rm_job = self.hosts[id.0 as usize].rm_job.take();
+                self.hosts[id.0 as usize] = HostEntry { rm_job, ..(*host).clone() };
+                self.record_mut(*id).max_slots = host.max_slots.unwrap_or(0);
+                *id
+            }
             Place::New(host) => self.admit_host(host),
         }
     }

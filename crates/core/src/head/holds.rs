@@ -3,17 +3,17 @@
 
 use std::collections::BTreeSet;
 
-use ferrite_types::{CampaignId, CampaignKind, Duration, JobId, JobState};
+use ferrite_types::{CampaignId, CampaignKind, Duration, JobId, JobNode, JobState, NodeId};
 
 use ferrite_wire::control::Submission;
-use ferrite_wire::{ResizeOutcome, ResizeRequest};
+use ferrite_wire::{GrowRequest, ResizeOutcome, ResizeRequest};
 
 use super::campaigns::Trouble;
 use super::requester::Requester;
 use super::{Head, Job};
 use crate::Timer;
 use crate::cx::Cx;
-use crate::pmix_status::{PMIX_ERR_JOB_CANCELED, PMIX_ERR_NOT_FOUND};
+use crate::pmix_status::PMIX_ERR_JOB_CANCELED;
 
 /// Where a job is parked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,14 +44,14 @@ impl Head {
         cx: &mut Cx,
     ) -> Result<Berth, Trouble> {
         let parent = parent.and_then(|id| self.jobs.get(&id)).map(|job| job.session);
-        let Some(session) = self.session_of(&submission.session, parent) else {
-            let cause = "The session that is named does not exist; `pdvm session list` lists those that do.";
-            return Err(Trouble::new(PMIX_ERR_NOT_FOUND, cause));
-        };
+        let session = self.session_of(&submission.session, parent)?;
         let Some(request) = &submission.grow else {
             return Ok(Berth { session, grows: None });
         };
-        let request = ResizeRequest::Grow((**request).clone());
+        // What a job of a session brings along is for that session, unless it names another allocation.
+        let own = self.sessions.get(session).filter(|own| !own.shares).map(|own| own.alloc_id.clone());
+        let alloc_id = request.alloc_id.clone().or(own);
+        let request = ResizeRequest::Grow(GrowRequest { alloc_id, ..(**request).clone() });
         let (grows, resize) = self.resize(&request, Requester::Nobody, cx);
         match resize.outcome {
             ResizeOutcome::Refused { status, cause } => Err(Trouble { status, cause }),
@@ -122,9 +122,12 @@ impl Head {
     fn launch_or_map_again(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
         let map = job.map.clone();
-        if map.nodes.iter().all(|node| self.nodes[node.id.0 as usize].daemon == Some(node.daemon)) {
+        let is_gone = |node: &&JobNode| self.nodes[node.id.0 as usize].daemon != Some(node.daemon);
+        let gone: Vec<NodeId> = map.nodes.iter().filter(is_gone).map(|node| node.id).collect();
+        if gone.is_empty() {
             return self.activate(id, JobState::SendLaunchMsg, cx);
         }
+        job.missed.extend(gone);
         self.occupancy.release(&mut self.nodes, &map);
         job.clear_map();
         // It had its slots: that the DVM is smaller now may make it wait for others, and does not fail it.
@@ -142,7 +145,8 @@ impl Head {
         let failed = status != PMIX_ERR_JOB_CANCELED;
         let waits = |job: &&Job| {
             let held = matches!(&job.held, Some(Hold::Map(campaigns)) if campaigns.contains(&campaign));
-            (failed && held) || (job.grows == Some(campaign) && !job.launched)
+            // One that has been mapped before waits for nothing that came later: it is only not to be in the way.
+            (failed && held && job.missed.is_empty()) || (job.grows == Some(campaign) && !job.launched)
         };
         let aborted: Vec<JobId> = self.jobs.values().filter(waits).map(|job| job.id).collect();
         for id in aborted {

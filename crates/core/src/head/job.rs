@@ -1,8 +1,9 @@
 //! The head's record of one job.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use ferrite_types::{CampaignId, EnvOp, JobId, JobMap, JobSpec, JobState, ProcState, Rank, RankSet, Timestamp};
+use ferrite_types::{CampaignId, EnvOp, JobId, JobMap, JobSpec, JobState, NodeId, ProcState, Rank, RankSet, Timestamp};
 use ferrite_wire::control::Submission;
 
 use super::holds::Hold;
@@ -55,6 +56,8 @@ pub struct Job {
     pub(super) held: Option<Hold>,
     /// It was parked once.
     pub(super) was_parked: bool,
+    /// Nodes that it was mapped to and not launched on, because they have gone: it has to be mapped again without them.
+    pub(super) missed: BTreeSet<NodeId>,
     /// It is to be launched before the DVM begins to grow again.
     pub(super) is_due: bool,
     /// The campaign that brings the nodes that it asked for.
@@ -95,6 +98,7 @@ impl Job {
             session: 0,
             held: None,
             was_parked: false,
+            missed: BTreeSet::new(),
             is_due: false,
             grows: None,
         }

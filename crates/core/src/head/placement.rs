@@ -1,6 +1,7 @@
 //! MAP and what follows it up to the launch: the rules are `ferrite-rm`'s and `ferrite-map`'s, the pool is the head's.
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use ferrite_map::display::{Numbers, Shown};
@@ -8,7 +9,8 @@ use ferrite_map::picture::{self, Subject};
 use ferrite_map::{Occupancy, display, display_topo, place};
 use ferrite_rm::{select, select_places};
 use ferrite_types::{
-    CpuKind, DaemonRank, Display, JobId, JobMap, JobSpec, JobState, MapBy, NodeRecord, NodeShare, PictureFormat, Rank,
+    CpuKind, DaemonRank, Display, HostRef, JobId, JobMap, JobSpec, JobState, MapBy, NodeRecord, NodeShare,
+    PictureFormat, Rank,
 };
 use ferrite_wire::Stream;
 
@@ -20,7 +22,7 @@ impl Head {
     /// MAP: places the job's processes and claims their slots.
     pub(super) fn map_job(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get(&id) else { return };
-        let spec = job.spec.clone();
+        let spec = self.spec_of(job);
         self.show_machines(job.request, &spec, cx);
         self.show_allocation(job.request, id, &spec, cx);
         let (patient, session) = (job.wait_for_slots, job.session);
@@ -32,6 +34,31 @@ impl Head {
             Err(_) if patient && self.may_fit_later(&spec, session) => self.queue.push_back(id),
             Err(text) => self.fail_job(id, JobState::MapFailed, 1, text, cx),
         }
+    }
+
+    /// What a job asks for. Of the hosts that it names, those that have gone since it was mapped to them count no more, as long as
+    /// there are others.
+    pub(super) fn spec_of(&self, job: &Job) -> Arc<JobSpec> {
+        if job.missed.is_empty() {
+            return job.spec.clone();
+        }
+        let is_missed = |item: &HostRef| {
+            let node = match item {
+                HostRef::Host(entry) => self.find_node(&entry.name),
+                HostRef::Relative(at, _) => self.nodes.get(*at as usize).map(|node| node.id),
+                HostRef::Empty(_) | HostRef::Exclude(_) => None,
+            };
+            node.is_some_and(|node| job.missed.contains(&node) && self.record(node).daemon.is_none())
+        };
+        let mut spec = (*job.spec).clone();
+        for app in &mut spec.apps {
+            for list in [&mut app.hosts.hostfile, &mut app.hosts.hosts] {
+                if !list.iter().all(is_missed) {
+                    list.retain(|item| !is_missed(item));
+                }
+            }
+        }
+        Arc::new(spec)
     }
 
     /// The job has its slots; its time limits count from here.

@@ -15,7 +15,7 @@ use super::requester::Requester;
 use super::session_time::SessionTime;
 use super::{Head, Job};
 use crate::cx::Cx;
-use crate::pmix_status::{PMIX_ERR_JOB_CANCELED, PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_NOT_FOUND};
+use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_CANCELED, PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_NOT_FOUND};
 use crate::{RequestId, Timer};
 
 const SIGCONT: i32 = 18;
@@ -46,7 +46,7 @@ pub(super) struct Session {
     inheritance: Inheritance,
     paused: bool,
     /// Its nodes are those of another session, and stay with it.
-    shares: bool,
+    pub(super) shares: bool,
     pub(super) time: SessionTime,
 }
 
@@ -169,19 +169,28 @@ impl Sessions {
 }
 
 impl Head {
-    /// The session that a submission names, else its parent's, else the DVM's own. `None` = there is no such session.
-    pub(super) fn session_of(&self, choice: &SessionChoice, parent: Option<u32>) -> Option<u32> {
+    /// The session that a submission names, else its parent's, else the DVM's own. An error when there is no such session, or
+    /// more than one.
+    pub(super) fn session_of(&self, choice: &SessionChoice, parent: Option<u32>) -> Result<u32, Trouble> {
         let known = &self.sessions.known;
-        match choice {
+        let found = match choice {
             SessionChoice::Default => Some(parent.filter(|id| known.contains_key(id)).unwrap_or(0)),
             SessionChoice::Id(0) => Some(0),
             SessionChoice::Id(id) => known.contains_key(id).then_some(*id),
             SessionChoice::Alloc(alloc_id) if *alloc_id == self.config.dvm => Some(0),
             SessionChoice::Alloc(alloc_id) => self.sessions.find(alloc_id),
             SessionChoice::Ref(name) => {
-                known.iter().find(|(_, session)| session.req_id.as_deref() == Some(name)).map(|(id, _)| *id)
+                let mut called = known.iter().filter(|(_, session)| session.req_id.as_deref() == Some(name));
+                let first = called.next();
+                if called.next().is_some() {
+                    let cause =
+                        format!("There are several sessions called {name}. Name one by its number or its allocation.");
+                    return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+                }
+                first.map(|(id, _)| *id)
             }
-        }
+        };
+        found.ok_or_else(no_such_session)
     }
 
     /// The pool as jobs of a session see it: what they may not use has no daemon. `None` when they may use everything.
@@ -248,6 +257,12 @@ impl Head {
         self.set_session_time(id, terms, requester, cx);
     }
 
+    /// True when the job of this process has asked for the session.
+    pub(super) fn is_owned_by(&self, id: u32, requester: Requester) -> bool {
+        let owner = self.sessions.get(id).and_then(|session| session.owner);
+        matches!(requester, Requester::Proc(proc, _) if owner == Some(proc.job))
+    }
+
     fn jobs_in(&self, id: u32) -> Vec<JobId> {
         self.jobs.values().filter(|job| job.session == id).map(|job| job.id).collect()
     }
@@ -282,6 +297,14 @@ impl Head {
         } else {
             self.serve_queue(cx);
         }
+    }
+
+    /// Nodes of a session that were lost are not given back: they are only no longer its own.
+    pub(super) fn forget_lost_nodes(&mut self, id: u32) {
+        let is_lost =
+            |node: &NodeId| self.nodes[node.0 as usize].daemon.is_none() && self.campaigns.of_node(*node).is_none();
+        let Some(session) = self.sessions.known.get_mut(&id) else { return };
+        session.nodes.retain(|node| !is_lost(node));
     }
 
     fn end_children(&mut self, id: u32, why: &str, cx: &mut Cx) {
@@ -402,14 +425,11 @@ impl Head {
         directive: &SessionDirective,
         cx: &mut Cx,
     ) -> Result<(), Trouble> {
-        let id = match self.session_of(choice, None) {
-            None => return Err(no_such_session()),
-            Some(0) => {
-                let cause = "Session 0 is the DVM's own: it ends with the DVM (pterm).";
-                return Err(Trouble::new(PMIX_ERR_NO_PERMISSIONS, cause));
-            }
-            Some(id) => id,
-        };
+        let id = self.session_of(choice, None)?;
+        if id == 0 {
+            let cause = "Session 0 is the DVM's own: it ends with the DVM (pterm).";
+            return Err(Trouble::new(PMIX_ERR_NO_PERMISSIONS, cause));
+        }
         match directive {
             SessionDirective::Instantiate(_) => unreachable!("it is about a session that is not there yet"),
             SessionDirective::Pause | SessionDirective::Resume => {
@@ -479,5 +499,5 @@ impl Head {
 }
 
 fn no_such_session() -> Trouble {
-    Trouble::new(PMIX_ERR_NOT_FOUND, "There is no such session; `pdvm session list` lists them.")
+    Trouble::new(PMIX_ERR_NOT_FOUND, "There is no such session; `pdvm session list` lists those that there are.")
 }

@@ -10,6 +10,7 @@ use ferrite_types::{
 use ferrite_wire::{Message, ProcFailure, ShrinkRequest};
 
 use super::campaigns::{Joins, Plan, Trouble};
+use super::requester::Requester;
 use super::{Head, notices};
 use crate::Effect;
 use crate::cx::{Cx, Outgoing, Purpose};
@@ -17,7 +18,7 @@ use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_FOUND, PMIX_ERR_OUT_OF
 
 impl Head {
     /// What a shrink request comes to. Nothing has changed when it is refused.
-    pub(super) fn plan_shrink(&mut self, request: &ShrinkRequest) -> Result<Plan, Trouble> {
+    pub(super) fn plan_shrink(&mut self, request: &ShrinkRequest, requester: Requester) -> Result<Plan, Trouble> {
         let allocation = match &request.alloc_id {
             None => None,
             Some(name) if *name == self.config.dvm => Some((name.clone(), self.first_nodes())),
@@ -44,6 +45,9 @@ impl Head {
             nodes.push(node);
         }
         if request.count > 0 {
+            // What is reserved for somebody else is given back when it is named, and not by our choice.
+            let is_free = |node| self.withheld_for(node).all(|session| self.is_owned_by(session, requester));
+            let belongs = |node| belongs(node) && (of_allocation.is_some() || is_free(node));
             nodes.extend(self.expendable(request.count, &nodes, belongs)?);
         } else if request.nodes.is_empty() {
             let Some(all) = &of_allocation else {
@@ -54,19 +58,15 @@ impl Head {
         }
         nodes.sort_unstable();
         nodes.dedup();
-        // One that is down, or leaving already, has nothing to change; one that is still coming is waited for.
-        nodes.retain(|node| match self.campaigns.of_node(*node) {
-            Some((_, CampaignKind::Shrink)) => false,
-            Some((_, CampaignKind::Grow)) => true,
-            None => self.record(*node).daemon.is_some(),
-        });
+        // One that is down has nothing to change; one that is still coming, or leaving already, is waited for.
+        nodes.retain(|node| self.campaigns.of_node(*node).is_some() || self.record(*node).daemon.is_some());
         let alloc_id = named.unwrap_or_else(|| self.alloc_id_of(&nodes));
         let (kind, req_id) = (CampaignKind::Shrink, request.req_id.clone());
         Ok(Plan { kind, alloc_id, req_id, is_requested: true, nodes, joins: Joins::default(), slots: Vec::new() })
     }
 
     /// True for a record that was kept of a node which does not belong to the DVM and is not on its way into it.
-    fn is_unknown(&self, node: NodeId) -> bool {
+    pub(super) fn is_unknown(&self, node: NodeId) -> bool {
         self.given_back.contains(&node) && self.campaigns.of_node(node).is_none()
     }
 
@@ -99,7 +99,8 @@ impl Head {
             nodes.iter().filter_map(|node| Some((self.record(*node).daemon?, *node))).collect();
         let ranks: RankSet = targets.keys().copied().collect();
         if ranks.is_empty() {
-            return self.offer_release(id, cx);
+            // They have gone with what it waited for, or never came.
+            return self.end_campaign(id, cx);
         }
         for node in targets.values() {
             self.record_mut(*node).daemon = None;

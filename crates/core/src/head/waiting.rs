@@ -25,7 +25,7 @@ impl Head {
                 self.queue.pop_front();
                 continue;
             };
-            let (spec, session) = (job.spec.clone(), job.session);
+            let (spec, session) = (self.spec_of(job), job.session);
             match self.placed(&spec, session) {
                 Ok(map) => {
                     self.queue.pop_front();

@@ -30,6 +30,8 @@ pub(super) struct OwnFailuresOnly {
     waits: BTreeMap<JobId, BTreeSet<CampaignId>>,
     /// The same with those that were queued, of which one may be its own.
     may_wait: BTreeMap<JobId, BTreeSet<CampaignId>>,
+    /// Jobs that have been mapped: what begins later concerns them no more, also when they have to be mapped again.
+    mapped: BTreeSet<JobId>,
     /// What is being handled takes a request back: a grow that has not begun is no failure then.
     cancelling: bool,
     /// What is being handled ends sessions: grows for these are not wanted any more.
@@ -52,6 +54,7 @@ impl OwnFailuresOnly {
             overdue: None,
             waits: BTreeMap::new(),
             may_wait: BTreeMap::new(),
+            mapped: BTreeSet::new(),
             cancelling: false,
             ends_sessions: false,
             recalled: BTreeSet::new(),
@@ -136,6 +139,10 @@ impl Invariant for OwnFailuresOnly {
                 _ => {}
             },
             Observation::Effect { effect: Effect::Trace(Transition::Job { job, from, to }), .. } => match (from, to) {
+                (_, JobState::MapComplete) => {
+                    self.mapped.insert(*job);
+                }
+                (Some(JobState::VmReady), JobState::WaitingForDaemons) if self.mapped.contains(job) => {}
                 (Some(JobState::VmReady), JobState::WaitingForDaemons) => {
                     self.waits.insert(*job, self.changes.holding().map(|(id, _)| id).collect());
                     self.may_wait.insert(*job, self.changes.open().map(|(id, _)| id).collect());

@@ -1,5 +1,6 @@
 //! A shrink is done when its daemons are really gone, clean exit or crash, and their nodes were offered back; one order for each,
-//! and nobody is sent away twice or declared lost after it (seed 3, guarantee 6). A daemon that a fault has struck, itself or
+//! and nobody is sent away twice or declared lost after it (seed 3, guarantee 6). One whose nodes have left with another that it
+//! waited for has nothing to order and nothing to offer. A daemon that a fault has struck, itself or
 //! somebody on its way, counts as gone when its link is.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +21,8 @@ pub(super) struct ReallyGone {
     sent_away: RankSet,
     offered: BTreeSet<CampaignId>,
     answered: BTreeSet<CampaignId>,
+    /// Shrinks that have waited for others, and have not told anybody to leave.
+    waited: BTreeSet<CampaignId>,
     /// How often each order was acknowledged to the head, by whom.
     acked: BTreeMap<(u64, DaemonRank), u32>,
     /// By daemon: those of whom it has heard that they leave.
@@ -38,6 +41,7 @@ impl ReallyGone {
             sent_away: RankSet::new(),
             offered: BTreeSet::new(),
             answered: BTreeSet::new(),
+            waited: BTreeSet::new(),
             acked: BTreeMap::new(),
             heard: BTreeMap::new(),
             losing: None,
@@ -76,8 +80,15 @@ impl ReallyGone {
                 Effect::Trace(Transition::Campaign { campaign, kind: CampaignKind::Shrink, step: CampaignStep::Done }),
                 _,
             ) => {
-                let answered = self.answered.contains(campaign);
+                let answered = self.answered.contains(campaign) || self.waited.contains(campaign);
                 require(answered, || format!("shrink {campaign} is done before the offer of its nodes was answered"))
+            }
+            (Effect::Trace(Transition::Campaign { campaign, kind: CampaignKind::Shrink, step }), _) => {
+                match step {
+                    CampaignStep::Behind => self.waited.insert(*campaign),
+                    _ => self.waited.remove(campaign),
+                };
+                Ok(())
             }
             (Effect::Transmit { frame, .. }, Some(Message::Shrink { targets })) => {
                 let FrameKind::Xcast { seq, .. } = frame.kind else { return Ok(()) };
