@@ -122,7 +122,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l nodes -d 'So many nod
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l rm-job -d 'The nodes of a job of Slurm that somebody has got for this DVM (salloc --no-shell); they are given back like others' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l alloc-id -d 'The allocation that gets them; without it: a new one' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l req-id -d 'A name for the request, by which prun --alloc-refid finds the allocation' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l time-limit -d 'The session ends after so long: its jobs end, its nodes leave. Nodes of Slurm are asked for so long' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l time-limit -d 'The session ends so long after its nodes have come: its jobs end, the nodes that it has brought leave. Nodes of Slurm are asked for so long' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l warn -d 'Its jobs are told so long before that' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l inherit -d 'Of a session that a process asked for. When its job ends: default = the nodes stay, for everybody; none = session and nodes go; child, child-default = none and default, when all that the job has spawned has ended too' -r -f -a "default\t''
 none\t''
@@ -143,7 +143,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l system-server-only -d
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -s h -l help -d 'Print help'
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -s H -l host -d 'Nodes that leave' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l nodes -d 'So many nodes leave: idle ones first, and of those the latest' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l nodes -d 'So many nodes leave: idle ones first, and of those the latest; none that is reserved' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l alloc-id -d 'The allocation that gives them back; alone: all of its nodes' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l req-id -d 'A name for the request, which the answer repeats' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
@@ -176,7 +176,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_s
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list instantiate pause resume signal extend separate terminate" -f -a "signal" -d 'Send a signal to its processes'
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list instantiate pause resume signal extend separate terminate" -f -a "extend" -d 'Let it last longer than its time limit says'
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list instantiate pause resume signal extend separate terminate" -f -a "separate" -d 'Let it outlive the session and the job that it hangs on'
-complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list instantiate pause resume signal extend separate terminate" -f -a "terminate" -d 'End its jobs and the sessions that hang on it; its nodes leave the DVM'
+complete -c pdvm -n "__fish_pdvm_using_subcommand session; and not __fish_seen_subcommand_from list instantiate pause resume signal extend separate terminate" -f -a "terminate" -d 'End its jobs and the sessions that hang on it; the nodes that it has brought leave the DVM'
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from list" -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from list" -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand session; and __fish_seen_subcommand_from list" -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r

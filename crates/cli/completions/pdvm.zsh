@@ -148,7 +148,7 @@ _arguments "${_arguments_options[@]}" : \
 '(-H --host --hostfile --activate --nodes)--rm-job=[The nodes of a job of Slurm that somebody has got for this DVM (salloc --no-shell); they are given back like others]:JOB:_default' \
 '--alloc-id=[The allocation that gets them; without it\: a new one]:ID:_default' \
 '--req-id=[A name for the request, by which prun --alloc-refid finds the allocation]:NAME:_default' \
-'--time-limit=[The session ends after so long\: its jobs end, its nodes leave. Nodes of Slurm are asked for so long]:SECONDS:_default' \
+'--time-limit=[The session ends so long after its nodes have come\: its jobs end, the nodes that it has brought leave. Nodes of Slurm are asked for so long]:SECONDS:_default' \
 '--warn=[Its jobs are told so long before that]:SECONDS:_default' \
 '--inherit=[Of a session that a process asked for. When its job ends\: default = the nodes stay, for everybody; none = session and nodes go; child, child-default = none and default, when all that the job has spawned has ended too]:HOW:(default none child child-default)' \
 '--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
@@ -172,7 +172,7 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '*-H+[Nodes that leave]:HOST,...:_default' \
 '*--host=[Nodes that leave]:HOST,...:_default' \
-'--nodes=[So many nodes leave\: idle ones first, and of those the latest]:N:_default' \
+'--nodes=[So many nodes leave\: idle ones first, and of those the latest; none that is reserved]:N:_default' \
 '--alloc-id=[The allocation that gives them back; alone\: all of its nodes]:ID:_default' \
 '--req-id=[A name for the request, which the answer repeats]:NAME:_default' \
 '--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
@@ -512,7 +512,7 @@ _pdvm__subcmd__session_commands() {
 'signal:Send a signal to its processes' \
 'extend:Let it last longer than its time limit says' \
 'separate:Let it outlive the session and the job that it hangs on' \
-'terminate:End its jobs and the sessions that hang on it; its nodes leave the DVM' \
+'terminate:End its jobs and the sessions that hang on it; the nodes that it has brought leave the DVM' \
     )
     _describe -t commands 'pdvm session commands' commands "$@"
 }

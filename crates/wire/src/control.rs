@@ -179,7 +179,7 @@ pub enum SessionDirective {
     Resume,
     /// Signal its processes.
     Signal(i32),
-    /// End its jobs and the sessions that hang on it; its nodes leave the DVM.
+    /// End its jobs and the sessions that hang on it; the nodes that it has brought leave the DVM.
     Terminate,
     /// Move its time limit.
     Extend {

@@ -115,7 +115,8 @@ pub(crate) struct GrowOptions {
     /// Withhold the nodes from jobs of other sessions: only prun --alloc-id (or --alloc-refid, --session-id) gets there
     #[arg(long)]
     pub(crate) reserve: bool,
-    /// The session ends after so long: its jobs end, its nodes leave. Nodes of Slurm are asked for so long
+    /// The session ends so long after its nodes have come: its jobs end, the nodes that it has brought leave. Nodes of Slurm are asked
+    /// for so long
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) time_limit: Option<u32>,
     /// Its jobs are told so long before that
@@ -140,7 +141,7 @@ pub(crate) struct ShrinkOptions {
     /// Nodes that leave
     #[arg(short = 'H', long, value_name = "HOST,...")]
     pub(crate) host: Vec<String>,
-    /// So many nodes leave: idle ones first, and of those the latest
+    /// So many nodes leave: idle ones first, and of those the latest; none that is reserved
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) nodes: Option<u32>,
     /// The allocation that gives them back; alone: all of its nodes
@@ -184,7 +185,7 @@ pub(crate) enum SessionVerb {
     Extend(SessionExtension),
     /// Let it outlive the session and the job that it hangs on
     Separate(SessionName),
-    /// End its jobs and the sessions that hang on it; its nodes leave the DVM
+    /// End its jobs and the sessions that hang on it; the nodes that it has brought leave the DVM
     Terminate(SessionName),
 }
 

@@ -176,7 +176,9 @@ fn confirm(Order { session, directive }: &Order) -> String {
         SessionDirective::Signal(number) => {
             format!("Signal {} goes to the processes of {session}.\n", signal::told(*number))
         }
-        SessionDirective::Terminate => format!("Ending: {session}, with its jobs. Its nodes leave the DVM.\n"),
+        SessionDirective::Terminate => {
+            format!("Ending: {session}, with its jobs. The nodes that it has brought leave the DVM.\n")
+        }
         SessionDirective::Extend { seconds } => {
             format!("Extended by {}: {session}.\n", count((*seconds).into(), "second", "seconds"))
         }
