@@ -51,9 +51,12 @@ pub(super) async fn call(
     let mut failures = Vec::new();
     let mut attempts = JoinSet::new();
     let refusal = Rc::new(Notify::new());
+    // The last one is called before half of the time is over.
+    let left = deadline.saturating_duration_since(Instant::now());
+    let stagger = STAGGER.min(left / (2 * contact.0.len().max(1) as u32));
     for (index, address) in contact.0.iter().enumerate() {
         let me = Identity { dvm: me.dvm.clone(), rank: me.rank, key: me.key.clone() };
-        let (address, delay, refusal) = (*address, STAGGER * index as u32, Rc::clone(&refusal));
+        let (address, delay, refusal) = (*address, stagger * index as u32, Rc::clone(&refusal));
         attempts.spawn_local(async move {
             // Where one address is refused, the head start of the others is over.
             let _ = tokio::time::timeout(delay, refusal.notified()).await;
@@ -115,15 +118,19 @@ async fn try_address(
                 return Err(Failure { address, cause: error.to_string(), refused: true });
             }
             Ok(Err(error)) => last = Some(error),
-            Err(_) => {
-                let cause = last.map_or_else(|| "no answer".to_owned(), |e| e.to_string());
-                return Err(Failure { address, cause, refused: false });
-            }
+            Err(_) => return Err(out_of_time(address, last)),
         }
-        if timeout_at(deadline, tokio::time::sleep(pause)).await.is_ok() {
-            pause = (pause * 2).min(LAST_RETRY);
+        // An attempt that fails at once, because no way leads there, is not cut off by the deadline.
+        if timeout_at(deadline, tokio::time::sleep(pause)).await.is_err() {
+            return Err(out_of_time(address, last));
         }
+        pause = (pause * 2).min(LAST_RETRY);
     }
+}
+
+fn out_of_time(address: SocketAddr, last: Option<HandshakeError>) -> Failure {
+    let cause = last.map_or_else(|| "no answer".to_owned(), |error| error.to_string());
+    Failure { address, cause, refused: false }
 }
 
 /// The machine is there and says that nobody listens at that port.

@@ -266,6 +266,38 @@ fn who_does_not_insist_takes_a_refusal_for_an_answer() {
 }
 
 #[test]
+fn a_call_that_no_way_leads_to_ends_at_its_deadline() {
+    run(async {
+        // No connection leads to a group of receivers: the kernel says so at once, every time.
+        let nowhere: SocketAddr = "224.0.0.1:4000".parse().unwrap();
+        let (mut child, mut child_out) = daemon(1, 7);
+        for insist in [false, true] {
+            let start = Instant::now();
+            let deadline = start + Duration::from_millis(200);
+            child.connect(DaemonRank(0), Contact(vec![nowhere]), deadline, insist);
+            let Input::ConnectFailed { cause, refused, .. } = next(&mut child_out).await else { panic!("a failure") };
+            assert!(cause.contains(&nowhere.to_string()) && cause.contains("unreachable") && !refused, "{cause}");
+            assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+        }
+    });
+}
+
+#[test]
+fn an_address_that_no_way_leads_to_does_not_keep_the_others_from_being_called() {
+    run(async {
+        let (head, mut head_out) = daemon(0, 7);
+        let (mut child, mut child_out) = daemon(1, 7);
+        let nowhere = (0..20).map(|port| SocketAddr::from(([224, 0, 0, 1], 4000 + port)));
+        let there = head.contact().0.iter().copied().find(|address| address.ip().is_loopback()).unwrap();
+        let contact = Contact(nowhere.chain([there]).collect());
+        // The usual head start of twenty others takes longer.
+        child.connect(DaemonRank(0), contact, Instant::now() + Duration::from_millis(600), false);
+        assert!(matches!(next(&mut child_out).await, Input::LinkUp { peer: DaemonRank(0) }));
+        assert!(matches!(next(&mut head_out).await, Input::LinkUp { peer: DaemonRank(1) }));
+    });
+}
+
+#[test]
 fn of_two_calls_that_cross_the_one_of_the_higher_rank_stays() {
     run(async {
         let (head, mut head_out, child, mut child_out) = pair().await;
