@@ -26,6 +26,8 @@ pub enum Timer {
     SpawnTimeout(JobId),
     /// Head: the limit of a lookup that waits, by its number.
     Lookup(u64),
+    /// Daemon: the library has had its time to find what a process that is over has left, by the number of the request.
+    LastData(u64),
     /// Daemon: the next step of a job's kill sequence.
     KillStep(JobId),
     /// Daemon: an unfinished line has waited long enough.

@@ -197,6 +197,47 @@ fn nobody_waits_for_the_data_of_a_process_whose_daemon_is_lost() {
 }
 
 #[test]
+fn nobody_waits_for_data_that_a_process_had_not_put_when_it_ended() {
+    for end in [ExitStatus::Exited(3), ExitStatus::Exited(0)] {
+        let mut dvm = cluster(3, 3, recoverable());
+        let fetches = |dvm: &Cluster| -> Vec<u64> {
+            let fetch = |(at, effect): &(DaemonRank, PmixEffect)| match effect {
+                PmixEffect::FetchModex { fetch, .. } if at.0 == 2 => Some(*fetch),
+                _ => None,
+            };
+            dvm.pmix.iter().filter_map(fetch).collect()
+        };
+        let ask = |dvm: &mut Cluster, token| {
+            dvm.input(DaemonRank(1), Input::Pmix(PmixCall::Modex { proc: proc(2), token: PmixToken(token) }));
+            dvm.run();
+        };
+        let found = |dvm: &mut Cluster, fetch| {
+            dvm.input(DaemonRank(2), Input::Pmix(PmixCall::ModexFetched { fetch, result: Ok("data".into()) }));
+            dvm.run();
+        };
+        // One asks before the end, one after it; the library may have read what it sent last only now.
+        ask(&mut dvm, 100);
+        ask(&mut dvm, 101);
+        dvm.exit_proc(2, end);
+        ask(&mut dvm, 102);
+        ask(&mut dvm, 103);
+        let asked = fetches(&dvm);
+        assert_eq!((replies(&dvm).len(), asked.len()), (0, 4));
+        found(&mut dvm, asked[0]);
+        found(&mut dvm, asked[2]);
+        asked.iter().for_each(|fetch| dvm.fire(2, Timer::LastData(*fetch)));
+        found(&mut dvm, asked[1]);
+        let mut all = replies(&dvm);
+        all.sort_by_key(|(_, token, _)| token.0);
+        let lost = Err(LOST_CONNECTION);
+        let expected = [(100, Ok(())), (101, lost), (102, Ok(())), (103, lost)];
+        assert_eq!(all, expected.map(|(token, result)| (1, PmixToken(token), result)), "one reply each");
+        dvm.exit_all();
+        dvm.assert_gone();
+    }
+}
+
+#[test]
 fn a_fence_of_others_is_not_disturbed() {
     let mut dvm = cluster(3, 3, recoverable());
     dvm.exit_proc(1, ExitStatus::Exited(3));

@@ -173,6 +173,7 @@ impl Daemon {
     fn on_timer(&mut self, timer: Timer, cx: &mut Cx) {
         match timer {
             Timer::Wireup => self.on_wireup_deadline(cx),
+            Timer::LastData(fetch) => self.on_last_data(fetch, cx),
             Timer::KillStep(job) => self.on_kill_step(job, cx),
             Timer::PartialLine(proc, stream) => self.on_partial_line(proc, stream, cx),
             Timer::Departure => self.on_departure_deadline(cx),

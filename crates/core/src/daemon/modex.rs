@@ -5,10 +5,14 @@ use std::collections::BTreeMap;
 use ferrite_types::{DaemonRank, JobId, ProcId, RankSet};
 use ferrite_wire::{CollectiveResult, Message};
 
-use super::Daemon;
+use super::{Daemon, after};
 use crate::cx::Cx;
 use crate::pmix_status::{PMIX_ERR_LOST_CONNECTION, PMIX_ERR_NOT_FOUND};
-use crate::{Effect, PmixEffect, PmixToken};
+use crate::{Effect, PmixEffect, PmixToken, Timer};
+
+/// Data that a process has put just before its end may be on their way to the library for so long (milliseconds). What the library has is
+/// there at once; for the rest it would wait for ever.
+const LAST_DATA_MS: u64 = 500;
 
 /// Requests in both directions.
 #[derive(Debug, Default)]
@@ -16,8 +20,8 @@ pub(super) struct Modexes {
     next: u64,
     /// Ours, at another daemon.
     asked: BTreeMap<u64, Asked>,
-    /// Others', at our PMIx library: who asked, under which number.
-    fetching: BTreeMap<u64, (JobId, DaemonRank, u64)>,
+    /// Others', at our PMIx library.
+    fetching: BTreeMap<u64, Fetching>,
 }
 
 /// A request to another daemon.
@@ -26,6 +30,15 @@ struct Asked {
     job: JobId,
     host: DaemonRank,
     token: PmixToken,
+}
+
+/// A request of another daemon.
+#[derive(Debug)]
+struct Fetching {
+    proc: ProcId,
+    asker: DaemonRank,
+    /// Its number there.
+    id: u64,
 }
 
 impl Modexes {
@@ -52,19 +65,34 @@ impl Daemon {
     }
 
     pub(super) fn on_modex_request(&mut self, asker: DaemonRank, id: u64, proc: ProcId, cx: &mut Cx) {
-        if self.proc(proc).is_none() {
+        let Some(is_over) = self.proc(proc).map(|local| local.state.has_ended()) else {
             cx.send(asker, Message::ModexReply { id, result: Err(PMIX_ERR_NOT_FOUND) });
             return;
-        }
+        };
         let fetch = self.modexes.number();
-        self.modexes.fetching.insert(fetch, (proc.job, asker, id));
+        self.modexes.fetching.insert(fetch, Fetching { proc, asker, id });
         cx.effect(Effect::Pmix(PmixEffect::FetchModex { fetch, proc }));
+        if is_over {
+            cx.set_timer(Timer::LastData(fetch), after(cx.now, LAST_DATA_MS));
+        }
     }
 
     pub(super) fn on_modex_fetched(&mut self, fetch: u64, result: CollectiveResult, cx: &mut Cx) {
-        if let Some((_, asker, id)) = self.modexes.fetching.remove(&fetch) {
+        if let Some(Fetching { asker, id, .. }) = self.modexes.fetching.remove(&fetch) {
             cx.send(asker, Message::ModexReply { id, result });
         }
+    }
+
+    /// A process of this node is over: what it has not put by now never comes.
+    pub(super) fn expect_last_data(&mut self, proc: ProcId, cx: &mut Cx) {
+        let in_vain = self.modexes.fetching.iter().filter(|(_, fetching)| fetching.proc == proc);
+        for (fetch, _) in in_vain {
+            cx.set_timer(Timer::LastData(*fetch), after(cx.now, LAST_DATA_MS));
+        }
+    }
+
+    pub(super) fn on_last_data(&mut self, fetch: u64, cx: &mut Cx) {
+        self.on_modex_fetched(fetch, Err(PMIX_ERR_LOST_CONNECTION), cx);
     }
 
     pub(super) fn on_modex_reply(&mut self, id: u64, result: CollectiveResult, cx: &mut Cx) {
@@ -75,13 +103,13 @@ impl Daemon {
 
     /// A job is gone: nobody waits for its data any more.
     pub(super) fn drop_modexes(&mut self, job: JobId, cx: &mut Cx) {
-        self.modexes.fetching.retain(|_, (of, _, _)| *of != job);
+        self.modexes.fetching.retain(|_, fetching| fetching.proc.job != job);
         self.give_up_modexes(|asked| asked.job == job, cx);
     }
 
     /// These daemons are dead: nobody answers for them, and their questions are void.
     pub(super) fn lose_modex_peers(&mut self, dead: &RankSet, cx: &mut Cx) {
-        self.modexes.fetching.retain(|_, (_, asker, _)| !dead.contains(*asker));
+        self.modexes.fetching.retain(|_, fetching| !dead.contains(fetching.asker));
         self.give_up_modexes(|asked| dead.contains(asked.host), cx);
     }
 

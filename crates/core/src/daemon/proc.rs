@@ -109,6 +109,7 @@ impl Daemon {
         set_state(local, proc, ProcState::FailedToStart, cx);
         local.stdout.closed = true;
         local.stderr.closed = true;
+        self.expect_last_data(proc, cx);
         self.report_launch(proc.job, cx);
         // The others may have ended while this one was being tried, and wait for it to be told together.
         self.report_ends(proc.job, cx);
@@ -147,6 +148,7 @@ impl Daemon {
         let status = local.abort_code.map_or(status, ExitStatus::Exited);
         set_state(local, proc, state, cx);
         job.ends.push(ProcEnd { rank: proc.rank, state, status });
+        self.expect_last_data(proc, cx);
         self.report_ends(proc.job, cx);
     }
 

@@ -186,6 +186,7 @@ impl Head {
                 | Timer::Lookup(_)
                 | Timer::Deaths => true,
                 Timer::Wireup
+                | Timer::LastData(_)
                 | Timer::KillStep(_)
                 | Timer::PartialLine(..)
                 | Timer::Departure
