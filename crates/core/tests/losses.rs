@@ -77,6 +77,38 @@ fn a_recoverable_job_goes_on_without_the_processes_of_a_dead_daemon() {
 }
 
 #[test]
+fn what_a_daemon_ends_because_it_ends_itself_is_lost_with_it() {
+    for lone in [false, true] {
+        let mut dvm = ten();
+        let nodes = if lone { &["n4"][..] } else { &["n4", "n8"] };
+        dvm.submit(1, Submission::of(on_nodes("a.out", nodes)));
+        dvm.input(DaemonRank(4), Input::Terminate { cause: "signal 15".to_owned() });
+        dvm.run();
+        assert_eq!((dvm.code_of(1), dvm.running.len()), (1, 0));
+        let of_job: Vec<&String> = dvm.notices.iter().filter(|notice| notice.contains("Job 1")).collect();
+        assert!(of_job.len() == 1 && of_job[0].contains("daemon on node n4 was lost"), "{:?}", dvm.notices);
+        assert!(dvm.transitions.contains(&"1 COMM_FAILED".to_owned()), "{:?}", dvm.transitions);
+    }
+}
+
+#[test]
+fn what_ended_before_its_daemon_was_told_to_end_keeps_its_own_end() {
+    let mut dvm = ten();
+    let (first, second) = (common::proc(0), common::proc(1));
+    dvm.submit(1, Submission::of(on_nodes("a.out", &["n4", "n4"])));
+    dvm.exit(first, ExitStatus::Exited(0));
+    // The other one has ended badly; something that it started holds its output.
+    dvm.running.remove(&second);
+    dvm.input(DaemonRank(4), Input::Exited { proc: second, status: ExitStatus::Exited(7) });
+    dvm.input(DaemonRank(4), Input::Terminate { cause: "signal 15".to_owned() });
+    for stream in [ferrite_wire::Stream::Stdout, ferrite_wire::Stream::Stderr] {
+        dvm.input(DaemonRank(4), Input::OutputClosed { proc: second, stream });
+    }
+    dvm.run();
+    assert_eq!(dvm.code_of(1), 7);
+}
+
+#[test]
 fn a_whole_branch_that_dies_at_once_is_repaired_around() {
     let mut dvm = ten();
     dvm.crash_all(&[1, 3, 7]);

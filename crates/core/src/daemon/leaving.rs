@@ -145,7 +145,12 @@ impl Daemon {
 
     /// False when nobody waits for this daemon any more, or it has taken too long.
     pub(crate) fn has_time(&self) -> bool {
-        !matches!(self.phase, Phase::Leaving { alone: true })
+        !self.goes_alone()
+    }
+
+    /// True when this daemon leaves without waiting for anybody: not on the head's order, or not any more.
+    pub(super) fn goes_alone(&self) -> bool {
+        matches!(self.phase, Phase::Leaving { alone: true })
     }
 
     /// The node has said that it goes.

@@ -131,6 +131,7 @@ impl Daemon {
 
     /// Ends a process's record when it was reaped and its output is through.
     pub(super) fn try_complete(&mut self, proc: ProcId, cx: &mut Cx) {
+        let goes_alone = self.goes_alone();
         let Some(job) = self.jobs.get_mut(&proc.job) else {
             return;
         };
@@ -147,7 +148,10 @@ impl Daemon {
         let state = local.end_state(status, sync_ok);
         let status = local.abort_code.map_or(status, ExitStatus::Exited);
         set_state(local, proc, state, cx);
-        job.ends.push(ProcEnd { rank: proc.rank, state, status });
+        // What this daemon ends because it ends itself is lost with it: that is the cause, and the head will see it.
+        if !(goes_alone && state == ProcState::KilledByCmd) {
+            job.ends.push(ProcEnd { rank: proc.rank, state, status });
+        }
         self.expect_last_data(proc, cx);
         self.report_ends(proc.job, cx);
     }
