@@ -196,6 +196,28 @@ fn a_slow_grow_does_not_delay_another_and_takes_its_place_later() {
 }
 
 #[test]
+fn a_job_that_waits_for_slots_waits_for_an_open_grow_before_a_loss_refuses_it() {
+    for (params, grows) in [(ELASTIC, true), (ELASTIC, false), (&ELASTIC[..1], true), (&ELASTIC[..1], false)] {
+        let mut dvm = with(3, params);
+        dvm.submit(1, on("a.out", &["n0"]));
+        let patient = Submission { wait_for_slots: true, ..Submission::of(job("all", 12)) };
+        dvm.submit(2, patient);
+        dvm.silent_nodes.insert("slow".to_owned());
+        ask_grow(&mut dvm, 3, &["slow"]);
+        dvm.crash(2);
+        assert!(unanswered(&dvm, 2), "{:?}", dvm.replies);
+        if grows {
+            dvm.come(3);
+            dvm.exit_job(1);
+            dvm.exit_job(2);
+        } else {
+            dvm.fire(0, Timer::Campaign(CampaignId(1)));
+        }
+        assert_eq!(dvm.code_of(2), u8::from(!grows));
+    }
+}
+
+#[test]
 fn a_grow_that_finds_every_place_below_a_slow_newcomer_waits_for_that_one_and_no_longer() {
     let mut dvm = dvm(1);
     dvm.silent_nodes.extend(["m0", "m1"].map(str::to_owned));

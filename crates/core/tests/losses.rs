@@ -108,6 +108,32 @@ fn what_ended_before_its_daemon_was_told_to_end_keeps_its_own_end() {
     assert_eq!(dvm.code_of(1), 7);
 }
 
+fn patient(spec: JobSpec) -> Submission {
+    Submission { wait_for_slots: true, ..Submission::of(spec) }
+}
+
+#[test]
+fn a_job_that_waits_and_does_not_fit_after_a_loss_is_refused_and_holds_nobody_up() {
+    let mut dvm = ten();
+    dvm.submit(1, Submission::of(on_nodes("a.out", &["n0"])));
+    dvm.submit(2, patient(job("all", 40)));
+    dvm.submit(3, patient(job("less", 36)));
+    dvm.submit(4, patient(on_nodes("there", &["n5"])));
+    dvm.submit(5, patient(job("all", 40)));
+    dvm.submit(6, patient(job("one", 1)));
+    assert_eq!(dvm.running.len(), 1);
+    dvm.crash(5);
+    for id in [2, 4, 5] {
+        assert_eq!(dvm.code_of(id), 1);
+    }
+    assert!(dvm.notices.iter().any(|notice| notice.contains("slots") && notice.contains("40")), "{:?}", dvm.notices);
+    assert_eq!(dvm.running.len(), 1, "who fits in the end keeps its turn");
+    dvm.exit_job(1);
+    dvm.exit_job(3);
+    dvm.exit_job(6);
+    assert_eq!([1, 3, 6].map(|id| dvm.code_of(id)), [0, 0, 0]);
+}
+
 #[test]
 fn a_whole_branch_that_dies_at_once_is_repaired_around() {
     let mut dvm = ten();

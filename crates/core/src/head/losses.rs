@@ -87,6 +87,8 @@ impl Head {
             cx.notice(notices::daemons_lost(&dead));
         }
         self.settle_grants(cx);
+        // Who waits for more than is left waits in vain, and before others.
+        self.serve_queue(cx);
     }
 
     /// Tells the new parents of those that hung on the dead, or on those who leave, where they listen.

@@ -40,7 +40,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ferrite_map::Occupancy;
 use ferrite_rm::params::Params;
-use ferrite_types::{DaemonRank, HostEntry, JobId, JobState, NodeId, NodeRecord};
+use ferrite_types::{DaemonRank, HostEntry, JobId, JobState, NodeId, NodeRecord, RankSet};
 use ferrite_wire::Message;
 use ferrite_wire::control::Submission;
 
@@ -78,6 +78,8 @@ pub struct Head {
     submitted: BTreeMap<RequestId, JobId>,
     /// Jobs that wait for slots, in their order.
     queue: VecDeque<JobId>,
+    /// The daemons that were there when it was last looked whether all of them can ever run; none before the first time.
+    queue_hopes: RankSet,
     history: history::History,
     counters: metrics::Counters,
     next_job: u32,
@@ -118,6 +120,7 @@ impl Head {
             jobs: BTreeMap::new(),
             submitted: BTreeMap::new(),
             queue: VecDeque::new(),
+            queue_hopes: RankSet::new(),
             history: history::History::default(),
             counters: metrics::Counters::default(),
             next_job: 1,

@@ -1,7 +1,7 @@
 //! Jobs that wait for slots, first come first served.
 
 use ferrite_map::Occupancy;
-use ferrite_types::{JobSpec, JobState};
+use ferrite_types::{JobId, JobSpec, JobState, NodeRecord, RankSet};
 
 use super::Head;
 use crate::cx::Cx;
@@ -9,9 +9,29 @@ use crate::cx::Cx;
 impl Head {
     /// True when the job could run if it had the DVM for itself: then it is worth waiting.
     pub(super) fn may_fit_later(&self, spec: &JobSpec, session: u32) -> bool {
-        let mut idle = self.pool_of(session).unwrap_or_else(|| self.nodes.clone());
-        idle.iter_mut().for_each(|node| node.slots_inuse = 0);
-        self.place_among(spec, &idle, &Occupancy::default()).is_ok()
+        let nodes = self.pool_of(session).unwrap_or_else(|| self.nodes.clone());
+        self.place_among(spec, &idle(nodes), &Occupancy::default()).is_ok()
+    }
+
+    /// The DVM has lost nodes: whoever waits and can never run now is refused, wherever it stands. Looked at once for each loss, for
+    /// it means to place every job that waits.
+    fn refuse_hopeless(&mut self, cx: &mut Cx) {
+        let there: RankSet = self.nodes.iter().filter_map(|node| node.daemon).collect();
+        let before = std::mem::replace(&mut self.queue_hopes, there);
+        let none_is_lost = !before.is_empty() && before.iter().all(|rank| self.queue_hopes.contains(rank));
+        if none_is_lost || self.queue.is_empty() {
+            return;
+        }
+        // What is reserved for a session now is free when that one has ended.
+        let all = idle(self.nodes.clone());
+        for id in self.queue.iter().copied().collect::<Vec<JobId>>() {
+            let Some(job) = self.jobs.get(&id).filter(|_| self.queue.contains(&id)) else { continue };
+            let own = self.pool_of(job.session).filter(|_| job.session != 0).map(idle);
+            if let Err(text) = self.place_among(&job.spec, own.as_ref().unwrap_or(&all), &Occupancy::default()) {
+                self.queue.retain(|waiting| *waiting != id);
+                self.fail_job(id, JobState::MapFailed, 1, text, cx);
+            }
+        }
     }
 
     /// Slots have become free, or a job has left the queue: those at its front may go on. One that can never run,
@@ -19,6 +39,10 @@ impl Head {
     pub(super) fn serve_queue(&mut self, cx: &mut Cx) {
         if self.exit.begun() || (self.is_elastic() && self.campaigns.any()) {
             return;
+        }
+        // What is still to come may be what they wait for.
+        if !self.campaigns.any() {
+            self.refuse_hopeless(cx);
         }
         while let Some(id) = self.queue.front().copied() {
             let Some(job) = self.jobs.get(&id).filter(|job| job.is_healthy()) else {
@@ -31,7 +55,7 @@ impl Head {
                     self.queue.pop_front();
                     self.take_map(id, map, cx);
                 }
-                Err(_) if self.nodes.iter().any(|node| node.slots_inuse > 0) => return,
+                Err(_) if self.campaigns.any() || self.nodes.iter().any(|node| node.slots_inuse > 0) => return,
                 Err(text) => {
                     self.queue.pop_front();
                     self.fail_job(id, JobState::MapFailed, 1, text, cx);
@@ -39,4 +63,9 @@ impl Head {
             }
         }
     }
+}
+
+fn idle(mut nodes: Vec<NodeRecord>) -> Vec<NodeRecord> {
+    nodes.iter_mut().for_each(|node| node.slots_inuse = 0);
+    nodes
 }
