@@ -50,7 +50,8 @@ pub fn run_daemon(run: DaemonRun) -> i32 {
             return 1;
         }
     };
-    let session = Session::planned(&session::base(&ticket.params), "prted", std::process::id());
+    let base = session::base(&ticket.params);
+    let session = Session::planned(&base, session::DAEMON_PREFIX, std::process::id());
     let ward = Ward {
         tool: "prted".to_owned(),
         dvm: ticket.dvm.clone(),
@@ -65,6 +66,7 @@ pub fn run_daemon(run: DaemonRun) -> i32 {
         }
     };
     start_log(&ticket.params);
+    session::remove_abandoned(&base);
     let setup = Setup {
         dvm: ticket.dvm.clone(),
         rank: ticket.rank,

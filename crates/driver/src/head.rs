@@ -114,7 +114,7 @@ fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
     // Names carry the process that the user sees.
     let pid = std::process::id();
     let dvm = format!("{}-{hostname}-{pid}", run.tool);
-    let prefix = if run.serve.is_none() { "prtrn" } else { "prte" };
+    let prefix = if run.serve.is_none() { session::RUN_PREFIX } else { "prte" };
     let base = session::base(&run.params);
     if run.serve.is_some() {
         session::remove_abandoned(&base);

@@ -1,5 +1,6 @@
 //! The session directory: `<tmpdir>/<prefix>.<pid>`, mode 0700, made when something first needs it and removed at the end.
-//! It is locked as long as its process lives, so that what a killed one has left can be told from what is in use.
+//! It is locked as long as its process lives, so that what a killed one has left can be told from what is in use. Pids would not tell:
+//! they come again, and the place may be shared with containers, whose processes cannot be seen from here.
 
 use std::fs::File;
 use std::io;
@@ -11,6 +12,13 @@ use ferrite_wire::dvm_contact::{CONTACT_FILE, SESSION_PREFIX};
 use rustix::fs::{FlockOperation, flock};
 
 use crate::params;
+
+/// What the names of session directories begin with: of `prted`, and of `prterun`; those of `prte` are known to its clients too.
+pub(crate) const DAEMON_PREFIX: &str = "prted";
+pub(crate) const RUN_PREFIX: &str = "prtrn";
+
+/// A file that is in each session directory from the moment when it is locked.
+const MARK: &str = "ferrite.session";
 
 /// The session directory of this process. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -79,7 +87,8 @@ fn make(path: &Path) -> Result<File, String> {
     };
     match create(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            remove_stale(path).map_err(explain)?;
+            // An earlier process with our pid may have left it, before a reboot say.
+            remove_if_free(path).map_err(explain)?;
             create(path).map_err(explain)
         }
         other => other.map_err(explain),
@@ -90,41 +99,48 @@ fn create(path: &Path) -> io::Result<File> {
     std::fs::DirBuilder::new().mode(0o700).create(path)?;
     let dir = File::open(path)?;
     flock(&dir, FlockOperation::NonBlockingLockExclusive)?;
+    File::create_new(path.join(MARK))?;
     Ok(dir)
 }
 
-/// Removes session directories of persistent DVMs of this user that were killed with their guard. Pids would not tell: the
-/// directory may be shared with containers, whose processes cannot be seen from here.
+/// Removes session directories of this user whose processes were killed with their guards.
 pub(crate) fn remove_abandoned(base: &Path) {
     let Ok(entries) = std::fs::read_dir(base) else {
         return;
     };
     for entry in entries.flatten() {
-        let name = entry.file_name();
-        if name.to_string_lossy().starts_with(SESSION_PREFIX) && is_abandoned(&entry.path()).unwrap_or(false) {
-            tracing::info!(path = %entry.path().display(), "a session directory that nobody uses is removed");
-            let _ = std::fs::remove_dir_all(entry.path());
+        let path = entry.path();
+        // Without either of them it may be another's, or one that is being made right now. Earlier releases knew only the second.
+        let has = |file| path.join(file).exists();
+        if is_session_name(&entry.file_name().to_string_lossy()) && (has(MARK) || has(CONTACT_FILE)) {
+            // An error means that it stays.
+            let _ = remove_if_free(&path);
         }
     }
 }
 
-fn is_abandoned(path: &Path) -> io::Result<bool> {
-    let there = std::fs::symlink_metadata(path)?;
-    // Without a contact file it may be one that is being made right now.
-    let is_ours = there.is_dir() && there.uid() == rustix::process::getuid().as_raw();
-    if !is_ours || !path.join(CONTACT_FILE).exists() {
-        return Ok(false);
-    }
-    let dir = File::open(path)?;
-    Ok(flock(&dir, FlockOperation::NonBlockingLockExclusive).is_ok())
+fn is_session_name(name: &str) -> bool {
+    let Some((prefix, pid)) = name.split_once('.') else { return false };
+    let is_ours = [DAEMON_PREFIX, RUN_PREFIX].contains(&prefix) || SESSION_PREFIX.trim_end_matches('.') == prefix;
+    is_ours && !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// An earlier process with our pid may have left one, before a reboot say. Anything else in this place was put there on purpose.
-fn remove_stale(path: &Path) -> io::Result<()> {
+/// Removes a session directory, unless its process lives.
+fn remove_if_free(path: &Path) -> io::Result<()> {
     let there = std::fs::symlink_metadata(path)?;
     if !there.is_dir() || there.uid() != rustix::process::getuid().as_raw() {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "something that is not ours has this name"));
     }
+    let dir = File::open(path)?;
+    flock(&dir, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
+        io::Error::new(io::ErrorKind::ResourceBusy, "a process uses one of this name, in a container perhaps")
+    })?;
+    // Somebody else may have removed it before it was locked, and its successor has the name now.
+    let (locked, named) = (dir.metadata()?, std::fs::symlink_metadata(path)?);
+    if (locked.dev(), locked.ino()) != (named.dev(), named.ino()) {
+        return Err(io::Error::new(io::ErrorKind::ResourceBusy, "a process has just taken this name"));
+    }
+    tracing::info!(path = %path.display(), "a session directory that nobody uses is removed");
     std::fs::remove_dir_all(path)
 }
 
@@ -146,15 +162,40 @@ mod tests {
     #[test]
     fn what_nobody_uses_is_removed_and_what_is_in_use_stays() {
         let base = tempfile::tempdir().unwrap();
-        let living = Session::planned(base.path(), "prte", 1);
-        std::fs::write(living.dir().unwrap().join(CONTACT_FILE), "").unwrap();
-        let starting = base.path().join("prte.2");
-        std::fs::create_dir(&starting).unwrap();
-        let dead = base.path().join("prte.3");
-        std::fs::create_dir(&dead).unwrap();
-        std::fs::write(dead.join(CONTACT_FILE), "").unwrap();
+        let place = |name: &str, file: &str| {
+            let path = base.path().join(name);
+            std::fs::create_dir(&path).unwrap();
+            std::fs::write(path.join(file), "").unwrap();
+            path
+        };
+        let living = ["prte", "prted", "prtrn"].map(|prefix| Session::planned(base.path(), prefix, 1));
+        living.iter().for_each(|session| assert!(session.dir().unwrap().join(MARK).exists()));
+        std::fs::write(living[0].path().join(CONTACT_FILE), "").unwrap();
+        let dead = ["prte.2", "prted.2", "prtrn.2"].map(|name| place(name, MARK));
+        let dead_before = place("prte.3", CONTACT_FILE);
+        // It is being made, or another's.
+        let unmarked = ["prte.4", "prted.4"].map(|name| place(name, "file"));
+        let others = ["prted.n1.1000", "prted.", "prtedx.5", "spool.6"].map(|name| place(name, MARK));
         remove_abandoned(base.path());
-        assert!(living.path().exists() && starting.exists() && !dead.exists());
+        assert!(living.iter().all(|session| session.path().exists()));
+        assert!(!dead.iter().any(|path| path.exists()) && !dead_before.exists());
+        assert!(unmarked.iter().chain(&others).all(|path| path.exists()));
+        // When its process has been killed, nobody holds the lock.
+        let paths = living.each_ref().map(|session| session.path().to_owned());
+        drop(living);
+        remove_abandoned(base.path());
+        assert!(!paths.iter().any(|path| path.exists()));
+    }
+
+    #[test]
+    fn one_of_the_same_name_that_is_in_use_is_not_taken_away() {
+        let base = tempfile::tempdir().unwrap();
+        // Of a process in another container.
+        let other = Session::planned(base.path(), "prted", 1);
+        let mark = other.dir().unwrap().join(MARK);
+        let error = Session::planned(base.path(), "prted", 1).dir().unwrap_err().to_string();
+        assert!(error.contains("a process uses one of this name") && error.contains("TMPDIR"), "{error}");
+        assert!(mark.exists());
     }
 
     #[test]
@@ -175,6 +216,6 @@ mod tests {
         std::fs::create_dir(base.path().join("prtrn.1")).unwrap();
         std::fs::write(base.path().join("prtrn.1/old"), "").unwrap();
         let session = Session::planned(base.path(), "prtrn", 1);
-        assert_eq!(session.dir().unwrap().read_dir().unwrap().count(), 0);
+        assert!(!session.dir().unwrap().join("old").exists());
     }
 }
