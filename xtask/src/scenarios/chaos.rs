@@ -32,6 +32,8 @@ const RECOVERY_LIMIT: Duration = Duration::from_secs(1);
 /// Silence, then calls without an answer, one after another: the longest is that of a child of a victim of a victim.
 const DETECTION_LIMIT: Duration = Duration::from_secs(15);
 const GONE_LIMIT: Duration = Duration::from_secs(10);
+/// A daemon that reaches nobody leaves after half a minute.
+const ALONE_LIMIT: Duration = Duration::from_secs(45);
 
 pub(super) fn all() -> Vec<Scenario> {
     let of_list = CHAOS.iter().enumerate().map(|(i, chaos)| {
@@ -41,6 +43,7 @@ pub(super) fn all() -> Vec<Scenario> {
     });
     let own = scenarios![
         chaos_partition_a_node_that_is_out_of_reach_for_too_long_leaves_when_it_is_back,
+        chaos_interface_a_node_whose_own_interface_is_down_is_given_up_and_its_daemon_leaves,
         chaos_load_daemons_of_each_depth_are_killed_in_turn_under_a_stream_of_jobs,
         chaos_head_the_death_of_the_head_ends_everything_on_all_nodes,
     ];
@@ -151,6 +154,26 @@ fn chaos_partition_a_node_that_is_out_of_reach_for_too_long_leaves_when_it_is_ba
         let back = Instant::now();
         nothing_left_on(c, &[victim])?;
         c.note(format!("from the mending to nothing left there: {:.2?}", back.elapsed()));
+        c.note(format!("the other job: {}", untouched.end_well()?));
+        Ok(())
+    })
+}
+
+fn chaos_interface_a_node_whose_own_interface_is_down_is_given_up_and_its_daemon_leaves(c: &Context) -> Result<()> {
+    let victim = 3;
+    in_dvm(c, || {
+        let untouched = Fences::start(c, "untouched", &BYSTANDERS)?;
+        let touched = Fences::start(c, "touched", &[victim, PARTNER])?;
+        let struck = Instant::now();
+        c.bed().interface(victim, false)?;
+        touched.end_by_loss_of(&[victim])?;
+        c.note(format!("from the cut to the end of the job there: {:.2?}", struck.elapsed()));
+        recovers_after_detection(c, &[victim])?;
+        // Nobody can tell it: it finds out by itself.
+        let left = c.bed().residue_on(&[victim], ALONE_LIMIT);
+        c.note(format!("from the cut to nothing left there: {:.2?}", struck.elapsed()));
+        c.bed().interface(victim, true)?;
+        ensure!(left.is_empty(), "left behind:\n    {}", left.join("\n    "));
         c.note(format!("the other job: {}", untouched.end_well()?));
         Ok(())
     })

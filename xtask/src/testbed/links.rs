@@ -5,6 +5,7 @@ use std::process::Stdio;
 use anyhow::{Context, Result, ensure};
 
 use super::bed::enter;
+use super::state::Identity;
 use super::{Bed, node_name};
 use crate::workspace;
 
@@ -12,10 +13,19 @@ impl Bed {
     /// Cuts or mends the network of a node.
     pub(crate) fn link(&self, index: usize, up: bool) -> Result<()> {
         self.node(index)?;
+        self.switch(self.head(), &format!("v{index}"), up).with_context(|| format!("the link of {}", node_name(index)))
+    }
+
+    /// Switches a node's own interface: there the kernel says at once that no way leads to the others.
+    pub(crate) fn interface(&self, index: usize, up: bool) -> Result<()> {
+        self.switch(self.node(index)?, "eth0", up).with_context(|| format!("the interface of {}", node_name(index)))
+    }
+
+    fn switch(&self, namespace: Identity, device: &str, up: bool) -> Result<()> {
         let ip = workspace::which("ip").context("ip is missing")?;
-        let mut command = enter(self.head(), &["--net"])?;
-        command.arg("--").arg(ip).args(["link", "set", &format!("v{index}"), if up { "up" } else { "down" }]);
-        ensure!(command.status()?.success(), "cannot switch the link of {}", node_name(index));
+        let mut command = enter(namespace, &["--net"])?;
+        command.arg("--").arg(ip).args(["link", "set", device, if up { "up" } else { "down" }]);
+        ensure!(command.status()?.success(), "it cannot be switched");
         Ok(())
     }
 
