@@ -16,10 +16,13 @@ impl Head {
     /// The DVM has lost nodes: whoever waits and can never run now is refused, wherever it stands. Looked at once for each loss, for
     /// it means to place every job that waits.
     fn refuse_hopeless(&mut self, cx: &mut Cx) {
+        if self.queue.is_empty() {
+            return;
+        }
         let there: RankSet = self.nodes.iter().filter_map(|node| node.daemon).collect();
         let before = std::mem::replace(&mut self.queue_hopes, there);
         let none_is_lost = !before.is_empty() && before.iter().all(|rank| self.queue_hopes.contains(rank));
-        if none_is_lost || self.queue.is_empty() {
+        if none_is_lost {
             return;
         }
         // What is reserved for a session now is free when that one has ended.
@@ -27,7 +30,8 @@ impl Head {
         for id in self.queue.iter().copied().collect::<Vec<JobId>>() {
             let Some(job) = self.jobs.get(&id).filter(|_| self.queue.contains(&id)) else { continue };
             let own = self.pool_of(job.session).filter(|_| job.session != 0).map(idle);
-            if let Err(text) = self.place_among(&job.spec, own.as_ref().unwrap_or(&all), &Occupancy::default()) {
+            let spec = self.spec_of(job);
+            if let Err(text) = self.place_among(&spec, own.as_ref().unwrap_or(&all), &Occupancy::default()) {
                 self.queue.retain(|waiting| *waiting != id);
                 self.fail_job(id, JobState::MapFailed, 1, text, cx);
             }
