@@ -77,6 +77,19 @@ fn reserved_nodes_are_for_the_jobs_of_their_session_and_no_other() {
 }
 
 #[test]
+fn daemons_are_told_the_session_of_a_job() {
+    let mut dvm = dvm(2);
+    reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
+    dvm.submit(2, Submission::of(job("outside", 1)));
+    dvm.submit(3, within(job("inside", 1), SessionChoice::Alloc("a1".to_owned())));
+    let told = |(_, effect): &(DaemonRank, PmixEffect)| match effect {
+        PmixEffect::Register(registration) => Some((registration.order.job.0, registration.order.session)),
+        _ => None,
+    };
+    assert_eq!(dvm.pmix.iter().filter_map(told).collect::<Vec<_>>(), [(1, 0), (2, 1)]);
+}
+
+#[test]
 fn a_session_is_found_by_its_number_its_allocation_or_its_requesters_name_and_else_refused() {
     let mut dvm = dvm(1);
     let grow = GrowRequest {

@@ -10,6 +10,8 @@ pub struct LaunchOrder {
     pub job: JobId,
     /// The process that spawned it; `None` = a submitter did.
     pub parent: Option<ProcId>,
+    /// The session that it runs in; 0 = the DVM's own (`PMIX_SESSION_ID`).
+    pub session: u32,
     /// What was asked for.
     pub spec: JobSpec,
     /// Where everything runs.

@@ -219,6 +219,7 @@ mod tests {
         let mut order = LaunchOrder {
             job: JobId(1),
             parent: None,
+            session: 0,
             spec: JobSpec::new(Vec::new()),
             map: JobMap { nodes: vec![node(0), node(1)], procs, ..JobMap::default() },
             env: Vec::new(),

@@ -237,6 +237,7 @@ impl Head {
         LaunchOrder {
             job: job.id,
             parent: job.birth.parent(),
+            session: job.session,
             spec: (*job.spec).clone(),
             map: (*job.map).clone(),
             env,

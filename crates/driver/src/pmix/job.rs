@@ -18,6 +18,7 @@ pub(super) fn job_info(registration: &Registration, session: &Path) -> JobInfo {
     let size = map.procs.len() as u32;
     let policy = map.policy(0).cloned().unwrap_or_default();
     JobInfo {
+        session_id: order.session,
         job_id: nspace.clone(),
         nspace,
         universe_size: order.univ_size,
@@ -157,6 +158,7 @@ pub(super) mod tests {
         let order = LaunchOrder {
             job: JobId(1),
             parent: None,
+            session: 5,
             spec: JobSpec::new(vec![app(program), app(program)]),
             map,
             env: Vec::new(),
@@ -176,7 +178,7 @@ pub(super) mod tests {
     #[test]
     fn a_job_is_described_from_where_the_daemon_stands() {
         let info = job_info(&registration(1, "a"), Path::new("/s"));
-        assert_eq!(info.nspace, "dvm@1");
+        assert_eq!((info.nspace.as_str(), info.session_id), ("dvm@1", 5));
         assert_eq!((info.size, info.universe_size, info.local_node), (3, 4, Some(1)));
         assert_eq!(info.nodes[0].ranks, [0..=1]);
         assert_eq!(info.apps[1].leader, 2);
