@@ -4,7 +4,8 @@
    STEP: `new=LIST`, `count=N` and `extend=LIST`, `mine=LIST` (extends the allocation by the requester's own name for it),
    `release` (the allocation), `release=LIST`, `unknown` (releases what does not exist), `must` (insists on what nobody offers):
    one request each, told with its answer. `timed=LIST` is a new allocation for six seconds, with a warning three before the end;
-   `cancel=NAME` takes the request of that name back. `event` waits for the end of a request and tells of it; `quiet` tells how many events
+   `cancel=NAME` takes the request of that name back. `time=SECONDS` wants more time for the allocation, `owntime=SECONDS` for the session
+   that the job runs in. `event` waits for the end of a request and tells of it; `quiet` tells how many events
    nobody has waited for. */
 
 #include <pmix.h>
@@ -160,6 +161,13 @@ static void take(char *step)
         PMIX_INFO_LOAD(&timed[2], PMIX_ALLOC_TIME, &limit, PMIX_UINT32);
         PMIX_INFO_LOAD(&timed[3], ALLOC_WARN_TIMEOUT, &warn, PMIX_UINT32);
         ask(step, PMIX_ALLOC_NEW, timed, 4);
+    }
+    if (!strcmp(step, "time") || !strcmp(step, "owntime")) {
+        uint32_t seconds = strtoul(list, NULL, 10);
+        PMIX_INFO_LOAD(&info[0], PMIX_ALLOC_TIME, &seconds, PMIX_UINT32);
+        PMIX_INFO_LOAD(&info[1], PMIX_ALLOC_ID, alloc_id, PMIX_STRING);
+        PMIX_INFO_LOAD(&info[2], PMIX_ALLOC_REQ_ID, "more", PMIX_STRING);
+        ask(step, PMIX_ALLOC_EXTEND, info, *step == 't' ? 3 : 1);
     }
     if (!strcmp(step, "cancel")) {
         PMIX_INFO_LOAD(&info[0], PMIX_ALLOC_REQ_ID, list, PMIX_STRING);

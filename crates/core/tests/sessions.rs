@@ -7,7 +7,8 @@ use ferrite_core::{Input, PmixCall, PmixEffect, PmixToken, Timer};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, SessionOrder, SessionStatus, Submission};
 use ferrite_wire::{
-    AddedHost, GrowRequest, Inheritance, Resize, ResizeOutcome, ResizeRequest, SessionTerms, ShrinkRequest, SlotChange,
+    AddedHost, ExtendRequest, GrowRequest, Inheritance, Resize, ResizeOutcome, ResizeRequest, SessionTerms,
+    ShrinkRequest, SlotChange,
 };
 
 fn dvm(nodes: u32) -> Cluster {
@@ -230,6 +231,46 @@ fn a_tool_is_warned_by_its_request_and_a_warning_that_is_due_at_once_comes_at_on
     control(&mut dvm, 2, SessionChoice::Id(1), SessionDirective::Extend { seconds: 60 });
     dvm.fire(0, Timer::Session(1));
     assert_eq!(dvm.warned.len(), 1, "it is gone");
+}
+
+fn extend(alloc_id: Option<&str>) -> ResizeRequest {
+    ResizeRequest::Extend(ExtendRequest { alloc_id: alloc_id.map(str::to_owned), req_id: None, seconds: 60 })
+}
+
+#[test]
+fn more_time_is_had_by_id_by_name_or_for_the_own_session_and_only_where_there_is_a_limit() {
+    let mut dvm = dvm(1);
+    let terms = SessionTerms { time_limit_s: Some(30), ..SessionTerms::default() };
+    let timed = GrowRequest { req_id: Some("mine".to_owned()), ..request(&["m0"], terms) };
+    dvm.ask(1, Request::Resize(Box::new(ResizeRequest::Grow(timed))));
+    reserve(&mut dvm, 2, &["m1"], SessionTerms::default());
+    dvm.submit(3, within(job("inside", 1), SessionChoice::Id(1)));
+    dvm.submit(4, within(job("inside", 1), SessionChoice::Id(2)));
+    dvm.submit(5, Submission::of(job("outside", 1)));
+    let mut ask = |proc: u32, named: Option<&str>| {
+        let proc = ProcId { job: JobId(proc), rank: Rank(0) };
+        let at = dvm.running[&proc].0;
+        dvm.input(at, Input::Pmix(PmixCall::Resize { proc, request: extend(named), token: PmixToken(5) }));
+        dvm.run();
+        let (outcome, session) = match dvm.pmix.pop() {
+            Some((_, PmixEffect::ReplyResize { resize, .. })) => (resize.outcome, resize.session),
+            other => panic!("no answer, or not the last thing: {other:?}"),
+        };
+        (session, if let ResizeOutcome::Refused { status, .. } = outcome { status } else { 0 })
+    };
+    assert_eq!(ask(1, Some("a1")), (Some(1), 0));
+    assert_eq!(ask(3, Some("mine")), (Some(1), 0));
+    assert_eq!(ask(1, None), (Some(1), 0));
+    assert_eq!(ask(2, None), (None, -27), "it has no limit");
+    assert_eq!(ask(3, None), (None, -27), "the DVM's own has none");
+    assert_eq!(ask(3, Some("nothing")), (None, -46));
+    dvm.ask(6, Request::Resize(Box::new(extend(Some("a1")))));
+    assert!(matches!(dvm.reply(6), Reply::Resize(resize) if resize.outcome == ResizeOutcome::Unchanged));
+    let left = sessions(&mut dvm, 7)[0].seconds_left;
+    assert!(left.is_some_and(|left| (269..=270).contains(&left)), "four times 60 more than 30: {left:?}");
+    assert!(dvm.resized.is_empty(), "nobody hears a second time");
+    dvm.ask(8, Request::Resize(Box::new(extend(None))));
+    assert!(matches!(&dvm.reply(8), Reply::Resize(resize) if matches!(resize.outcome, ResizeOutcome::Refused { .. })));
 }
 
 /// A process of job 1 on n0 asks for a node.

@@ -114,7 +114,7 @@ impl Scenario {
     pub fn by_steps(mut self) -> Scenario {
         let grows = self.elastic.resizes.iter_mut().filter_map(|plan| match &mut plan.request {
             ResizeRequest::Grow(grow) => Some(grow),
-            ResizeRequest::Shrink(_) | ResizeRequest::Cancel(_) => None,
+            ResizeRequest::Shrink(_) | ResizeRequest::Cancel(_) | ResizeRequest::Extend(_) => None,
         });
         let with_jobs = self.jobs.iter_mut().filter_map(|plan| plan.grow.as_mut());
         for host in grows.chain(with_jobs).flat_map(|grow| &mut grow.hosts) {

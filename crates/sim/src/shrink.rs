@@ -161,20 +161,20 @@ fn small_resizes(s: &Scenario) -> Vec<Scenario> {
         let names = match &plan.request {
             ResizeRequest::Grow(grow) => grow.hosts.len(),
             ResizeRequest::Shrink(shrink) => shrink.nodes.len(),
-            ResizeRequest::Cancel(_) => 0,
+            ResizeRequest::Cancel(_) | ResizeRequest::Extend(_) => 0,
         };
         // A request that names nobody asks for something else.
         for name in (0..names).filter(|_| names > 1) {
             propose(&|s| match &mut s.elastic.resizes[i].request {
                 ResizeRequest::Grow(grow) => drop(grow.hosts.remove(name)),
                 ResizeRequest::Shrink(shrink) => drop(shrink.nodes.remove(name)),
-                ResizeRequest::Cancel(_) => {}
+                ResizeRequest::Cancel(_) | ResizeRequest::Extend(_) => {}
             });
         }
         propose(&|s| match &mut s.elastic.resizes[i].request {
             ResizeRequest::Grow(grow) => (grow.req_id, grow.wait) = (None, true),
             ResizeRequest::Shrink(shrink) => (shrink.req_id, shrink.wait) = (None, true),
-            ResizeRequest::Cancel(_) => {}
+            ResizeRequest::Cancel(_) | ResizeRequest::Extend(_) => {}
         });
     }
     for i in 0..s.jobs.len() {

@@ -108,6 +108,7 @@ fn resize(plan: &ResizePlan) -> String {
         ResizeRequest::Grow(grow) => (format!("the DVM to grow by {}", added(grow)), grow.wait),
         ResizeRequest::Shrink(shrink) => (format!("{} to leave", removed(shrink)), shrink.wait),
         ResizeRequest::Cancel(cancel) => (format!("request {:?} to be forgotten", cancel.req_id), false),
+        ResizeRequest::Extend(extend) => (format!("{} seconds more for {:?}", extend.seconds, extend.alloc_id), false),
     };
     format!("{who} asks for {what}{}", if wait { " and waits" } else { "" })
 }

@@ -14,7 +14,7 @@ use thiserror::Error;
 use crate::{CodecError, GrowRequest, Resize, ResizeRequest, Stream};
 
 /// Version of this conversation: bumped with every change of a type in it.
-pub const CONTROL_VERSION: u16 = 7;
+pub const CONTROL_VERSION: u16 = 8;
 
 /// Length of a greeting (bytes).
 pub const GREETING_LEN: usize = 10;

@@ -27,8 +27,8 @@ pub use iof::{StdinDest, Stream};
 pub use launch::{LaunchOrder, ProcEnd, ProcFailure, StartError, StartErrorKind};
 pub use published::{Access, DataCall, DataRange, DataRequest, Found, Persistence};
 pub use resize::{
-    Activation, AddedHost, CancelRequest, GrowRequest, Inheritance, Resize, ResizeOutcome, ResizeRequest, SessionTerms,
-    ShrinkRequest, SlotChange, TimeWarning,
+    Activation, AddedHost, CancelRequest, ExtendRequest, GrowRequest, Inheritance, Resize, ResizeOutcome,
+    ResizeRequest, SessionTerms, ShrinkRequest, SlotChange, TimeWarning,
 };
 
 use ferrite_types::{DaemonRank, JobId, ProcId, Rank, RankSet};

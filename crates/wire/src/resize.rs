@@ -117,6 +117,17 @@ impl CancelRequest {
     }
 }
 
+/// More time for a session that has a limit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExtendRequest {
+    /// Its allocation, by id or by the requester's own name for it; `None` = the session of the job whose process asks.
+    pub alloc_id: Option<String>,
+    /// The requester's own name for the request.
+    pub req_id: Option<String>,
+    /// By so much.
+    pub seconds: u32,
+}
+
 /// One of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ResizeRequest {
@@ -126,6 +137,8 @@ pub enum ResizeRequest {
     Shrink(ShrinkRequest),
     /// Not what was asked for.
     Cancel(CancelRequest),
+    /// As many, for longer.
+    Extend(ExtendRequest),
 }
 
 /// What has become of a request.

@@ -22,6 +22,7 @@ pub(super) fn all() -> Vec<Scenario> {
         an_event_for_the_requester_does_not_reach_handlers_of_everything,
         a_process_is_warned_before_the_time_of_its_allocation_is_up,
         a_tool_is_warned_before_the_time_of_its_allocation_is_up,
+        processes_get_more_time_for_an_allocation_and_for_their_own_session,
         a_request_that_has_not_begun_is_taken_back,
         events_without_a_name_in_pmix_are_sent_only_on_demand,
     ]
@@ -182,6 +183,28 @@ fn a_tool_is_warned_before_the_time_of_its_allocation_is_up(c: &Context) -> Resu
         let expected = ["timed accepted a1 mine", "ready a1 mine", "warned a1 mine 3", "requester unheard 0"];
         ensure!(lines == expected, "it says {lines:?}");
         c.wait_for(2, "prted")
+    })
+}
+
+fn processes_get_more_time_for_an_allocation_and_for_their_own_session(c: &Context) -> Result<()> {
+    in_dvm(c, EVENTS, || {
+        let lines = elastic(c, "-n 1", "owntime=60 timed=n2 event time=60 quiet")?;
+        let expected = [
+            "owntime refused -27",
+            "timed accepted a1 mine",
+            "ready a1 mine",
+            "time accepted a1 more",
+            "requester unheard 0",
+        ];
+        ensure!(lines == expected, "it says {lines:?}");
+        let lines = elastic(c, "-n 1 --alloc-id a1", "owntime=600 quiet")?;
+        let expected = ["owntime accepted a1 -", "requester unheard 0"];
+        ensure!(lines == expected, "it says {lines:?}");
+        let listed = c.tool("pdvm", "--json session list")?.run()?.code(0)?.stdout;
+        let left = listed.split("\"time_left_s\":").nth(1).and_then(|rest| rest.split([',', '}']).next());
+        let left: u64 = left.and_then(|left| left.trim().parse().ok()).unwrap_or_default();
+        ensure!((630..=666).contains(&left), "six seconds, 60 and 600 have become {left}: {listed}");
+        Ok(())
     })
 }
 

@@ -13,7 +13,7 @@ use super::text::plain;
 
 pub(super) fn answer(dvm: Dvm, request: ResizeRequest, json: bool) -> Result<String, Failure> {
     let change = match &request {
-        ResizeRequest::Grow(_) => CampaignKind::Grow,
+        ResizeRequest::Grow(_) | ResizeRequest::Extend(_) => CampaignKind::Grow,
         ResizeRequest::Shrink(_) | ResizeRequest::Cancel(_) => CampaignKind::Shrink,
     };
     let reserves = matches!(&request, ResizeRequest::Grow(grow) if grow.terms.reserve);

@@ -8,7 +8,8 @@ use ferrite_types::{
 };
 use ferrite_wire::control::{CampaignStatus, Reply, SessionChoice};
 use ferrite_wire::{
-    CancelRequest, GrowRequest, Message, Resize, ResizeOutcome, ResizeRequest, SessionTerms, ShrinkRequest, SlotChange,
+    CancelRequest, ExtendRequest, GrowRequest, Message, Resize, ResizeOutcome, ResizeRequest, SessionTerms,
+    ShrinkRequest, SlotChange,
 };
 
 use super::Head;
@@ -157,6 +158,7 @@ impl Head {
             ResizeRequest::Grow(grow) => grow.wait,
             ResizeRequest::Shrink(shrink) => shrink.wait,
             ResizeRequest::Cancel(cancel) => return self.on_cancel_request(id, cancel, cx),
+            ResizeRequest::Extend(extend) => return self.on_extend_request(id, extend, cx),
         };
         let requester = if wait { Requester::Waiting(id) } else { Requester::Answered(id) };
         let (campaign, resize) = self.resize(request, requester, cx);
@@ -178,6 +180,9 @@ impl Head {
     ) {
         if let ResizeRequest::Cancel(cancel) = request {
             return self.on_cancel_message(daemon, id, cancel, cx);
+        }
+        if let ResizeRequest::Extend(extend) = request {
+            return self.on_extend_message(daemon, id, proc.job, extend, cx);
         }
         let (campaign, resize) = self.resize(request, Requester::Proc(proc, daemon), cx);
         cx.send(daemon, Message::ResizeReply { id, resize: Box::new(resize) });
@@ -213,13 +218,14 @@ impl Head {
                 }
                 plan
             }
-            ResizeRequest::Cancel(_) => unreachable!("it is no change of size"),
+            ResizeRequest::Cancel(_) | ResizeRequest::Extend(_) => unreachable!("it is no change of size"),
         };
         match plan {
             Err(Trouble { status, cause }) => {
                 let (ResizeRequest::Grow(GrowRequest { req_id, .. })
                 | ResizeRequest::Shrink(ShrinkRequest { req_id, .. })
-                | ResizeRequest::Cancel(CancelRequest { req_id, .. })) = request;
+                | ResizeRequest::Cancel(CancelRequest { req_id, .. })
+                | ResizeRequest::Extend(ExtendRequest { req_id, .. })) = request;
                 let outcome = ResizeOutcome::Refused { status, cause };
                 let (alloc_id, req_id) = (String::new(), req_id.clone());
                 (None, Resize { alloc_id, req_id, session: None, nodes: Vec::new(), outcome })

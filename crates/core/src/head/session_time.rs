@@ -1,7 +1,8 @@
 //! The time of sessions: when one with a limit ends, and who is warned before. What the end of a session means is in `sessions.rs`.
 
-use ferrite_types::{Duration, Timestamp};
-use ferrite_wire::{Message, SessionTerms, TimeWarning};
+use ferrite_types::{DaemonRank, Duration, JobId, Timestamp};
+use ferrite_wire::control::Reply;
+use ferrite_wire::{ExtendRequest, Message, Resize, ResizeOutcome, SessionTerms, TimeWarning};
 
 use super::Head;
 use super::campaigns::Trouble;
@@ -86,6 +87,55 @@ impl Head {
         }
         self.watch_session(id, cx);
         Ok(())
+    }
+
+    /// A client wants more time for a session (`PMIX_ALLOC_EXTEND` of a tool).
+    pub(super) fn on_extend_request(&mut self, id: RequestId, request: &ExtendRequest, cx: &mut Cx) {
+        let resize = self.extend_time(request, None, cx);
+        cx.reply(id, Reply::Resize(Box::new(resize)));
+    }
+
+    /// A process of `asker` does.
+    pub(super) fn on_extend_message(
+        &mut self,
+        daemon: DaemonRank,
+        id: u64,
+        asker: JobId,
+        request: &ExtendRequest,
+        cx: &mut Cx,
+    ) {
+        let resize = Box::new(self.extend_time(request, Some(asker), cx));
+        cx.send(daemon, Message::ResizeReply { id, resize });
+    }
+
+    /// It is true at once and the DVM has the size that it had, so that no second answer follows.
+    fn extend_time(&mut self, request: &ExtendRequest, asker: Option<JobId>, cx: &mut Cx) -> Resize {
+        let req_id = request.req_id.as_ref();
+        let extended = self.session_to_extend(request, asker).and_then(|id| {
+            self.extend_session(id, request.seconds, cx)?;
+            Ok((id, self.allocation_of(id).0))
+        });
+        match extended {
+            // By its number: another session may be on the same allocation.
+            Ok((id, alloc_id)) => {
+                Resize { session: Some(id), ..self.resize_of(&alloc_id, req_id, &[], ResizeOutcome::Unchanged) }
+            }
+            Err(Trouble { status, cause }) => {
+                let outcome = ResizeOutcome::Refused { status, cause };
+                Resize { alloc_id: String::new(), req_id: req_id.cloned(), session: None, nodes: Vec::new(), outcome }
+            }
+        }
+    }
+
+    fn session_to_extend(&self, request: &ExtendRequest, asker: Option<JobId>) -> Result<u32, Trouble> {
+        if let Some(name) = request.alloc_id.as_ref().filter(|name| **name != self.config.dvm) {
+            return self.allocation_named(name);
+        }
+        let asker = asker.filter(|_| request.alloc_id.is_none()).and_then(|job| self.jobs.get(&job));
+        asker.map(|job| job.session).filter(|id| self.sessions.get(*id).is_some()).ok_or_else(|| {
+            let cause = "The DVM's own session has no time limit, and no other is named that is to have more time.";
+            Trouble::new(PMIX_ERR_BAD_PARAM, cause)
+        })
     }
 
     /// Sets the timer for the next thing that time brings to a session.

@@ -8,8 +8,8 @@ use ferrite_pmix_sys::{self as sys, PMIX_ALLOC_REQ_CANCEL};
 use ferrite_rm::hostlist::{HostItem, ItemSlots};
 use ferrite_types::{HostEntry, HostRef};
 use ferrite_wire::{
-    Activation, AddedHost, CancelRequest, GrowRequest, Resize, ResizeOutcome, ResizeRequest, SessionTerms,
-    ShrinkRequest, SlotChange, TimeWarning,
+    Activation, AddedHost, CancelRequest, ExtendRequest, GrowRequest, Resize, ResizeOutcome, ResizeRequest,
+    SessionTerms, ShrinkRequest, SlotChange, TimeWarning,
 };
 
 use super::wish::Wish;
@@ -50,6 +50,10 @@ pub(super) fn request(directive: u8, info: &[Info], required: &[String]) -> Resu
         sys::PMIX_ALLOC_NEW => wish.grow(None).map(ResizeRequest::Grow),
         sys::PMIX_ALLOC_EXTEND => {
             let named = wish.id.clone().or_else(|| wish.req_id.clone());
+            if let Some(seconds) = wish.time_alone() {
+                let extend = ExtendRequest { alloc_id: named, req_id: wish.req_id, seconds };
+                return Ok(ResizeRequest::Extend(extend));
+            }
             let named = named.ok_or_else(|| Refusal::bad("no allocation is named that is to be extended"))?;
             wish.grow(Some(named)).map(ResizeRequest::Grow)
         }
@@ -81,6 +85,13 @@ impl Wish {
         let reserve = alloc_id.is_none() && self.terms.reserve;
         let terms = SessionTerms { reserve, ..self.terms };
         Ok(GrowRequest { hosts, activate, count, rm_job: None, alloc_id, req_id, terms, wait: false })
+    }
+
+    /// The seconds that are asked for, when nothing else is.
+    fn time_alone(&self) -> Option<u32> {
+        let seconds = self.terms.time_limit_s?;
+        let said = SessionTerms { reserve: true, time_limit_s: Some(seconds), ..SessionTerms::default() };
+        (self.nodes.is_empty() && self.count == 0 && self.terms == said).then_some(seconds)
     }
 
     /// By the requester's own name for what it asked for, or by the allocation that was to come of it.
@@ -274,6 +285,26 @@ mod tests {
         assert_eq!((mine.alloc_id.as_deref(), mine.req_id.as_deref()), (Some("mine"), Some("mine")));
         assert_eq!(mine.terms, SessionTerms::default(), "its nodes are what the others are");
         assert_eq!(refused(EXTEND, &[count(1)]), Status::BAD_PARAM);
+    }
+
+    #[test]
+    fn an_extension_by_time_alone_changes_no_size() {
+        let time = Info::new(sys::PMIX_ALLOC_TIME, "1:30");
+        let extend = |info: &[Info]| match request(EXTEND, info, &[]) {
+            Ok(ResizeRequest::Extend(extend)) => extend,
+            other => panic!("no extension: {other:?}"),
+        };
+        let of = |alloc_id: Option<&str>, req_id: Option<&str>| {
+            let [alloc_id, req_id] = [alloc_id, req_id].map(|id| id.map(str::to_owned));
+            ExtendRequest { alloc_id, req_id, seconds: 90 }
+        };
+        assert_eq!(extend(&[time.clone(), id("a1"), req_id("more")]), of(Some("a1"), Some("more")));
+        assert_eq!(extend(&[time.clone(), req_id("mine")]), of(Some("mine"), Some("mine")));
+        assert_eq!(extend(std::slice::from_ref(&time)), of(None, None), "the session of who asks");
+        assert_eq!(grow(EXTEND, &[time.clone(), id("a1"), count(1)]).count, 1, "with nodes it is a grow");
+        let warned = Info::new(sys::PMIX_ALLOC_WARN_TIMEOUT, 5u32);
+        assert!(matches!(request(EXTEND, &[time, id("a1"), warned], &[]), Ok(ResizeRequest::Grow(_))));
+        assert_eq!(refused(EXTEND, &[Info::new(sys::PMIX_ALLOC_TIME, 0u32)]), Status::BAD_PARAM);
     }
 
     #[test]

@@ -37,6 +37,7 @@ impl Asked {
             ResizeRequest::Grow(grow) => (grow.wait, grow.req_id.clone()),
             ResizeRequest::Shrink(shrink) => (shrink.wait, shrink.req_id.clone()),
             ResizeRequest::Cancel(cancel) => (false, cancel.req_id.clone()),
+            ResizeRequest::Extend(extend) => (false, extend.req_id.clone()),
         };
         Asked { wait, req_id, begun: None, answered: false, over: false }
     }
