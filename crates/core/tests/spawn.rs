@@ -181,6 +181,89 @@ fn a_failed_or_cancelled_parent_takes_its_children_along() {
     }
 }
 
+fn spawn_apart(dvm: &mut Cluster, parent: ProcId, spec: JobSpec, token: u64) {
+    let at = dvm.running[&parent].0;
+    let submission = Box::new(Submission { separate: true, ..Submission::of(spec) });
+    dvm.input(at, Input::Pmix(PmixCall::Spawn { proc: parent, submission, token: PmixToken(token) }));
+    dvm.run();
+}
+
+#[test]
+fn a_separate_job_neither_ends_with_its_parent_nor_is_waited_for() {
+    for ends in [ExitStatus::Exited(0), ExitStatus::Exited(6)] {
+        let mut dvm = parents();
+        spawn_apart(&mut dvm, of(1, 0), on_nodes("apart", &["n3"]), 7);
+        spawn(&mut dvm, of(2, 0), on_nodes("grandchild", &["n0"]), 8);
+        spawn(&mut dvm, of(1, 1), on_nodes("child", &["n3"]), 9);
+        assert_eq!(answers(&dvm), [(7, Ok(2)), (8, Ok(3)), (9, Ok(4))]);
+        dvm.exit_job(4);
+        dvm.exit(of(1, 0), ends);
+        dvm.exit_job(1);
+        assert_eq!(dvm.code_of(1), ends.code());
+        assert_eq!(dvm.running.keys().map(|proc| proc.job.0).collect::<Vec<_>>(), [2, 3]);
+        let (notices, replies) = (dvm.notices.len(), dvm.replies.len());
+        dvm.exit(of(2, 0), ExitStatus::Exited(9));
+        assert!(dvm.running.is_empty(), "its own children end with it");
+        assert_eq!((dvm.notices.len(), dvm.replies.len()), (notices, replies), "nobody is there who could be told");
+    }
+}
+
+#[test]
+fn a_separate_job_that_fails_costs_its_parent_nothing() {
+    let mut dvm = parents();
+    spawn_apart(&mut dvm, of(1, 0), on_nodes("apart", &["n3"]), 7);
+    dvm.exit(of(2, 0), ExitStatus::Exited(9));
+    assert_eq!(dvm.running.len(), 2);
+    dvm.exit_job(1);
+    assert_eq!(dvm.code_of(1), 0);
+}
+
+#[test]
+fn a_separate_job_outlives_the_submitter_of_its_parent() {
+    for gone in [false, true] {
+        let mut dvm = parents();
+        spawn_apart(&mut dvm, of(1, 0), on_nodes("apart", &["n3"]), 7);
+        let client = ferrite_core::RequestId(1);
+        dvm.input(DaemonRank::HEAD, if gone { Input::ClientGone(client) } else { Input::Cancel(client) });
+        dvm.run();
+        assert_eq!(dvm.running.keys().copied().collect::<Vec<_>>(), [of(2, 0)]);
+    }
+}
+
+#[test]
+fn a_separate_job_and_its_parent_can_meet_and_are_forgotten_alone() {
+    let mut dvm = parents();
+    spawn_apart(&mut dvm, of(1, 0), on_nodes("apart", &["n3"]), 7);
+    assert_eq!((registered_at(&dvm, 1), registered_at(&dvm, 2)), (vec![1, 2, 3], vec![1, 2, 3]));
+    for at in [1, 2, 3] {
+        connect(&mut dvm, at, everybody(), u64::from(at));
+    }
+    assert_eq!(replies(&dvm).iter().filter(|(_, _, result)| result.is_ok()).count(), 3);
+    dvm.exit_job(1);
+    let gone = |dvm: &Cluster| dvm.pmix.iter().filter(|(_, e)| matches!(e, PmixEffect::Deregister(_))).count();
+    assert_eq!(gone(&dvm), 3);
+    dvm.exit_job(2);
+    assert_eq!(gone(&dvm), 6);
+}
+
+#[test]
+fn a_dvm_for_one_job_stays_for_a_separate_one_and_ends_with_the_code_of_what_was_submitted() {
+    for (parents, apart) in [(5, 0), (0, 9)] {
+        let mut dvm = Cluster::with_job(3, &[], job("parent", 1));
+        spawn_apart(&mut dvm, of(1, 0), on_nodes("apart", &["n2"]), 7);
+        dvm.exit(of(1, 0), ExitStatus::Exited(parents));
+        assert_eq!(dvm.running.len(), 1);
+        let (at, stream) = (dvm.running[&of(2, 0)].0, ferrite_wire::Stream::Stdout);
+        dvm.input(at, Input::Output { proc: of(2, 0), stream, data: Bytes::from_static(b"late\n") });
+        dvm.run();
+        assert_eq!(dvm.stdout(), "late\n");
+        dvm.exit(of(2, 0), ExitStatus::Exited(apart));
+        assert_eq!(dvm.exit_code(), parents);
+        assert_eq!(dvm.replies.len(), 1);
+        dvm.assert_gone();
+    }
+}
+
 #[test]
 fn a_job_that_cannot_be_placed_or_started_is_refused_and_costs_the_tree_nothing() {
     let mut dvm = parents();

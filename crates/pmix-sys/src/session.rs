@@ -1,4 +1,4 @@
-//! What later releases add to 4.2, whose header the bindings are made from, and what a server here uses of it: session control and allocation requests. By hand,
+//! What later releases add to 4.2, whose header the bindings are made from, and what a server here uses of it: session control, allocation and spawn requests. By hand,
 //! from the PMIx standard and the public header; the keys are texts, so that a client may pass those that its own release does not
 //! define yet. (The `PMIx_Session_control` of 5.0 only says that it is not supported; that of 6.0 and later comes here.)
 
@@ -16,6 +16,9 @@ pub type SessionControlFn = unsafe extern "C" fn(
     cbfunc: pmix_info_cbfunc_t,
     cbdata: *mut c_void,
 ) -> pmix_status_t;
+
+/// (bool) A spawned job does not end with its parent.
+pub const PMIX_SPAWN_CHILD_SEP: &CStr = c"pmix.spchildsep";
 
 /// (number) Warn the requester so many seconds before the allocation's time is up.
 pub const PMIX_ALLOC_WARN_TIMEOUT: &CStr = c"pmix.alloc.wtmo";

@@ -150,6 +150,8 @@ pub struct Submission {
     pub grow: Option<Box<GrowRequest>>,
     /// The session that it is to run in.
     pub session: SessionChoice,
+    /// Of what a process spawns: it is nobody's child when something ends or fails (`PMIX_SPAWN_CHILD_SEP`).
+    pub separate: bool,
 }
 
 impl Submission {
@@ -163,6 +165,7 @@ impl Submission {
             wait_for_slots: false,
             grow: None,
             session: SessionChoice::Default,
+            separate: false,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Jobs that processes of other jobs have spawned. All that descend from one submission are a *spawn tree*: they share its
 //! submitter, who gets their output and hears of their failures, and whose reply comes when the last of them is over, with
 //! the exit code of the first failure among them. A job that fails or is killed takes along those that it has spawned; one that
-//! ends well does not. (Whom it is connected with, it takes along in any case: `connections.rs`.) It never starts a process: a spawned job walks through the states like any other.
+//! ends well does not. (Whom it is connected with, it takes along in any case: `connections.rs`.) A job that was spawned to be *separate* is the root of a
+//! tree of its own, which nobody waits for. It never starts a process: a spawned job walks through the states like any other.
 
 use std::collections::BTreeMap;
 
@@ -46,13 +47,19 @@ impl Birth {
     }
 }
 
-/// Spawn trees of more than one job, by the job at their root.
+/// Spawn trees of more than one job and those that are separate, by the job at their root.
 #[derive(Debug, Default)]
-pub(super) struct Trees(BTreeMap<JobId, Tree>);
+pub(super) struct Trees {
+    open: BTreeMap<JobId, Tree>,
+    /// Exit code of what was submitted last and has ended.
+    submitted: u8,
+}
 
 /// What outlives the jobs of a tree.
 #[derive(Debug, Default)]
 struct Tree {
+    /// The job at its root was spawned to be nobody's child.
+    is_separate: bool,
     /// Exit code of the first failure.
     code: Option<u8>,
     /// The last word of the submitted job, once it is over.
@@ -99,10 +106,14 @@ impl Head {
         let id = JobId(self.next_job);
         let Some(of) = self.jobs.get(&parent.job) else { return };
         take_over(&mut submission, id, of, parent.rank, &self.params);
-        let (root, request) = (of.root, of.request);
+        let is_separate = submission.separate;
+        // In a DVM that stays, the submitter does not wait for a job that is separate, so that it is as if detached. One that lives for
+        // one job is the submitter: it stays as long as anything runs, because the daemons go with it, and shows what there is to see.
+        let request = of.request.filter(|_| !is_separate || !self.config.persistent);
+        let root = if is_separate { id } else { of.root };
         self.next_job += 1;
         self.counters.jobs_submitted += 1;
-        self.trees.0.entry(root).or_default();
+        self.trees.open.entry(root).or_default().is_separate |= is_separate;
         self.jobs.insert(id, Job { birth, root, session, grows, ..Job::new(id, request, submission) });
         self.activate(id, JobState::Init, cx);
         grows.into_iter().for_each(|campaign| self.proceed(campaign, cx));
@@ -120,13 +131,13 @@ impl Head {
     /// A job has failed or was killed: its parent hears of it while it waits, the tree keeps the code, its children end.
     pub(super) fn fail_in_tree(&mut self, id: JobId, state: JobState, code: u8, cx: &mut Cx) {
         let Some(job) = self.jobs.get(&id) else { return };
-        if !self.trees.0.contains_key(&job.root) {
+        if !self.trees.open.contains_key(&job.root) {
             return;
         }
-        let status = self.spawn_status(&job.spec, state);
+        let (root, status) = (job.root, self.spawn_status(&job.spec, state));
         self.answer_spawn(id, Err(status), cx);
         self.note_code(id, code);
-        let spawned = |job: &&Job| job.birth.parent().is_some_and(|parent| parent.job == id);
+        let spawned = |job: &&Job| job.root == root && job.birth.parent().is_some_and(|parent| parent.job == id);
         let children: Vec<JobId> = self.jobs.values().filter(spawned).map(|job| job.id).collect();
         for child in children {
             let text = format!("Job {id}, which has spawned it, failed.");
@@ -146,7 +157,7 @@ impl Head {
     /// The first failure of a tree is its result. What a caller was told instead of getting a job is none.
     fn note_code(&mut self, id: JobId, code: u8) {
         let Some(job) = self.jobs.get(&id) else { return };
-        if let (Some(tree), false) = (self.trees.0.get_mut(&job.root), matches!(job.birth, Birth::Refused { .. }))
+        if let (Some(tree), false) = (self.trees.open.get_mut(&job.root), matches!(job.birth, Birth::Refused { .. }))
             && code != 0
         {
             tree.code.get_or_insert(code);
@@ -157,29 +168,32 @@ impl Head {
     pub(super) fn leave_tree(&mut self, id: JobId) -> Option<(u8, Option<JobStatus>)> {
         let job = self.jobs.get(&id)?;
         let (root, code, line) = (job.root, job.exit_code.unwrap_or(0), status::line(self, job));
-        if !self.trees.0.contains_key(&root) {
+        if !self.trees.open.contains_key(&root) {
             return Some((code, Some(line)));
         }
         self.note_code(id, code);
         // Each gives its request up as it leaves.
         let others = self.jobs.values().any(|job| job.root == root && job.request.is_some());
-        let tree = self.trees.0.get_mut(&root)?;
+        let tree = self.trees.open.get_mut(&root)?;
         if id == root {
             tree.last = Some(line);
         }
-        if others { None } else { Some((tree.code.unwrap_or(0), tree.last.take())) }
+        // Who has submitted its ancestor is answered with that one's tree.
+        if others || tree.is_separate { None } else { Some((tree.code.unwrap_or(0), tree.last.take())) }
     }
 
-    /// The exit code of the tree of a job that was just removed.
+    /// The exit code of a DVM that lives for one job, if it has ended with the job that was just removed: that of the tree which was
+    /// submitted, whatever else has kept it up.
     pub(super) fn code_after(&mut self, job: &Job) -> u8 {
-        let Some(tree) = self.trees.0.get(&job.root) else {
-            return job.exit_code.unwrap_or(0);
-        };
-        let code = tree.code.unwrap_or(0);
-        if self.tree_of(job.root).is_empty() {
-            self.trees.0.remove(&job.root);
+        let tree = self.trees.open.get(&job.root);
+        if tree.is_none_or(|tree| !tree.is_separate) {
+            let of_job = job.exit_code.unwrap_or(0);
+            self.trees.submitted = tree.map_or(of_job, |tree| tree.code.unwrap_or(0));
         }
-        code
+        if self.tree_of(job.root).is_empty() {
+            self.trees.open.remove(&job.root);
+        }
+        self.trees.submitted
     }
 
     /// The jobs of a tree that are not over, the eldest first.
@@ -187,16 +201,23 @@ impl Head {
         self.jobs.values().filter(|job| job.root == root).map(|job| job.id).collect()
     }
 
-    /// The daemons that are to know a job which is about to be launched: its own, and those of its tree, whose processes may
-    /// meet its own in a collective. The jobs of the tree are made known to its daemons first.
+    /// The jobs whose processes may meet those of this one: those of its tree, and those of its parent's.
+    fn kin_of(&self, job: &Job) -> Vec<JobId> {
+        let parents = job.birth.parent().and_then(|parent| self.jobs.get(&parent.job)).map(|parent| parent.root);
+        let apart = parents.filter(|root| *root != job.root).map(|root| self.tree_of(root)).unwrap_or_default();
+        self.tree_of(job.root).into_iter().chain(apart).filter(|kin| *kin != job.id).collect()
+    }
+
+    /// The daemons that are to know a job which is about to be launched: its own, and those of its kin, whose processes may
+    /// meet its own in a collective. Its kin are made known to its daemons first.
     pub(super) fn audience(&mut self, id: JobId, cx: &mut Cx) -> RankSet {
         let Some(job) = self.jobs.get(&id) else { return RankSet::new() };
-        let (root, hosts) = (job.root, job.map.daemons());
-        if !self.trees.0.contains_key(&root) {
+        let (root, hosts, kin) = (job.root, job.map.daemons(), self.kin_of(job));
+        if !self.trees.open.contains_key(&root) {
             return hosts;
         }
         let mut audience = hosts.clone();
-        for other in self.tree_of(root).into_iter().filter(|other| *other != id) {
+        for other in kin {
             self.introduce(other, &hosts, cx);
             audience.insert_all(&self.known_at(other));
         }

@@ -50,7 +50,7 @@ pub(super) fn submission(info: &[Info], apps: &[App], dir: &str) -> Result<Submi
     }
     placing::place(info, apps, dir, &mut spec)?;
     let env = info.iter().filter_map(env_op).collect();
-    Ok(Submission { env, session: session(info)?, ..Submission::of(spec) })
+    Ok(Submission { env, session: session(info)?, separate: separate(info)?, ..Submission::of(spec) })
 }
 
 /// The session that it is for: by its number before its allocation's id, and by that before the requester's own name for it.
@@ -65,6 +65,15 @@ fn session(info: &[Info]) -> Result<SessionChoice, String> {
         (Some(info), _) => text(info).map(SessionChoice::Alloc),
         (None, Some(info)) => text(info).map(SessionChoice::Ref),
         (None, None) => Ok(SessionChoice::Default),
+    }
+}
+
+/// It is not to end with its parent. What a tool starts has no other job for a parent, so that it says nothing there.
+fn separate(info: &[Info]) -> Result<bool, String> {
+    match info.iter().find(|info| info.is(sys::PMIX_SPAWN_CHILD_SEP)).map(|info| &info.value) {
+        None => Ok(false),
+        Some(Value::Bool(is)) => Ok(*is),
+        Some(_) => Err(format!("{}: neither true nor false", sys::PMIX_SPAWN_CHILD_SEP.to_string_lossy())),
     }
 }
 
@@ -197,6 +206,15 @@ mod tests {
         assert_eq!(session(&[name, id.clone()]), SessionChoice::Alloc("a1".to_owned()));
         assert_eq!(session(&[id, info("pmix.session.id", 3u32)]), SessionChoice::Id(3));
         assert!(submission(&[info("pmix.session.id", "x")], &[app(vec![])], "").is_err());
+    }
+
+    #[test]
+    fn a_spawn_may_be_separate_from_its_parent() {
+        let separate = |info: &[Info]| submission(info, &[app(vec![])], "").map(|wish| wish.separate);
+        assert_eq!(separate(&[]), Ok(false));
+        assert_eq!(separate(&[info("pmix.spchildsep", true)]), Ok(true));
+        assert_eq!(separate(&[info("pmix.spchildsep", false)]), Ok(false));
+        assert_eq!(separate(&[info("pmix.spchildsep", "yes")]).unwrap_err().status(), Status::BAD_PARAM);
     }
 
     #[test]
