@@ -1,5 +1,6 @@
 /* Processes that start others and talk to them: all of MPI_COMM_WORLD together spawn children, each parent sends each child a
-   number and gets it back doubled. `spawn N [ERRORS]`: N children; with `errors` a refusal is told and no failure. */
+   number and gets it back doubled. `spawn N [HOW]`: N children; with `errors` a refusal is told and no failure, and with another HOW
+   they bring that host along and run there. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,16 +25,22 @@ static void child(MPI_Comm parents)
     MPI_Comm_disconnect(&parents);
 }
 
-static int parent(const char *program, int wanted, int tolerant)
+static int parent(const char *program, int wanted, int tolerant, char *host)
 {
     int rank, size, count, number, wrong = 0;
     MPI_Comm children;
+    MPI_Info info = MPI_INFO_NULL;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (tolerant)
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    if (MPI_Comm_spawn(program, MPI_ARGV_NULL, wanted, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children,
+    if (host) {
+        MPI_Info_create(&info);
+        MPI_Info_set(info, "add-host", host);
+        MPI_Info_set(info, "host", host);
+    }
+    if (MPI_Comm_spawn(program, MPI_ARGV_NULL, wanted, info, 0, MPI_COMM_WORLD, &children,
                        MPI_ERRCODES_IGNORE) != MPI_SUCCESS) {
         printf("parent %d of %d was refused\n", rank, size);
         return 0;
@@ -63,7 +70,10 @@ int main(int argc, char **argv)
     if (parents != MPI_COMM_NULL)
         child(parents);
     else
-        wrong = parent(argv[0], argc > 1 ? atoi(argv[1]) : 2, argc > 2 && !strcmp(argv[2], "errors"));
+    {
+        int tolerant = argc > 2 && !strcmp(argv[2], "errors");
+        wrong = parent(argv[0], argc > 1 ? atoi(argv[1]) : 2, tolerant, argc > 2 && !tolerant ? argv[2] : NULL);
+    }
     MPI_Finalize();
     return wrong != 0;
 }

@@ -4,11 +4,13 @@ mod common;
 
 use bytes::Bytes;
 use common::{Cluster, app, job};
-use ferrite_core::{Input, PmixCall, PmixEffect, PmixToken};
+use ferrite_core::{Input, PmixCall, PmixEffect, PmixToken, Timer};
 use ferrite_types::*;
-use ferrite_wire::control::{Reply, Submission};
-use ferrite_wire::{Members, Message};
+use ferrite_wire::control::{Reply, Request, SessionChoice, Submission};
+use ferrite_wire::{AddedHost, GrowRequest, Members, Message, ResizeRequest, SessionTerms, SlotChange};
 
+const TIMEOUT: i32 = -24;
+const BAD_PARAM: i32 = -27;
 const OUT_OF_RESOURCE: i32 = -29;
 const LOST_CONNECTION: i32 = -61;
 const FAILED_TO_MAP: i32 = -179;
@@ -179,6 +181,71 @@ fn a_failed_or_cancelled_parent_takes_its_children_along() {
         assert_eq!(dvm.code_of(1), code);
         assert_eq!(dvm.notices.len(), notices + 1, "one cause, one message");
     }
+}
+
+const ELASTIC: &[(&str, &str)] = &[("prte_elastic_mode", "1")];
+
+/// With job 1 on n1.
+fn growing(params: &[(&str, &str)]) -> Cluster {
+    let mut dvm = Cluster::build(2, params, true);
+    dvm.input(DaemonRank::HEAD, Input::Start);
+    dvm.run();
+    dvm.submit(1, Submission::of(on_nodes("parent", &["n1"])));
+    dvm
+}
+
+/// Job 1 spawns a job on these nodes, of which the first is to come for it.
+fn spawn_bringing(dvm: &mut Cluster, nodes: &[&str], slots: SlotChange, token: u64) {
+    let hosts = vec![AddedHost { host: HostEntry::named(nodes[0]), slots }];
+    let grow = Some(Box::new(GrowRequest { hosts, ..GrowRequest::default() }));
+    let submission = Box::new(Submission { grow, ..Submission::of(on_nodes("child", nodes)) });
+    let (at, token) = (dvm.running[&of(1, 0)].0, PmixToken(token));
+    dvm.input(at, Input::Pmix(PmixCall::Spawn { proc: of(1, 0), submission, token }));
+    dvm.run();
+}
+
+#[test]
+fn a_spawned_job_brings_nodes_along_and_hears_precisely_why_they_did_not_come() {
+    for params in [ELASTIC, &[]] {
+        let mut dvm = growing(params);
+        dvm.silent_nodes.insert("m1".to_owned());
+        spawn_bringing(&mut dvm, &["m0", "n0"], SlotChange::Unstated, 1);
+        assert_eq!(answers(&dvm), [(1, Ok(2))]);
+        assert_eq!(dvm.running.keys().filter(|proc| proc.job == JobId(2)).count(), 2);
+        spawn_bringing(&mut dvm, &["m1"], SlotChange::Unstated, 2);
+        assert_eq!(answers(&dvm).len(), 1, "it waits");
+        dvm.fire(0, Timer::Campaign(CampaignId(2)));
+        assert_eq!(answers(&dvm)[1..], [(2, Err(TIMEOUT))]);
+        let jobs = dvm.running.len();
+        spawn_bringing(&mut dvm, &["n1"], SlotChange::Adjust(-100), 3);
+        assert_eq!(answers(&dvm)[2..], [(3, Err(BAD_PARAM))]);
+        assert_eq!(dvm.running.len(), jobs, "nothing has begun");
+        dvm.exit_job(1);
+        dvm.exit_job(2);
+        assert_eq!(dvm.code_of(1), 0, "what a refusal means is the caller's affair");
+    }
+}
+
+#[test]
+fn what_a_job_in_a_session_brings_along_comes_to_its_session() {
+    let mut dvm = growing(ELASTIC);
+    let hosts = vec![AddedHost { host: HostEntry::named("m0"), slots: SlotChange::Unstated }];
+    let terms = SessionTerms { reserve: true, ..SessionTerms::default() };
+    let request = GrowRequest { hosts, terms, wait: true, ..GrowRequest::default() };
+    dvm.ask(2, Request::Resize(Box::new(ResizeRequest::Grow(request))));
+    dvm.exit_job(1);
+    let session = SessionChoice::Id(1);
+    dvm.submit(3, Submission { session, ..Submission::of(on_nodes("parent", &["m0"])) });
+    let hosts = vec![AddedHost { host: HostEntry::named("m1"), slots: SlotChange::Unstated }];
+    let grow = Some(Box::new(GrowRequest { hosts, ..GrowRequest::default() }));
+    let submission = Box::new(Submission { grow, ..Submission::of(on_nodes("child", &["m1"])) });
+    let at = dvm.running[&of(2, 0)].0;
+    dvm.input(at, Input::Pmix(PmixCall::Spawn { proc: of(2, 0), submission, token: PmixToken(1) }));
+    dvm.run();
+    assert_eq!(answers(&dvm), [(1, Ok(3))]);
+    dvm.ask(4, Request::Sessions);
+    let Reply::Sessions(sessions) = dvm.reply(4) else { panic!("sessions") };
+    assert_eq!((sessions.len(), &sessions[0].nodes[..]), (1, &["m0".to_owned(), "m1".to_owned()][..]));
 }
 
 fn spawn_apart(dvm: &mut Cluster, parent: ProcId, spec: JobSpec, token: u64) {

@@ -76,6 +76,13 @@ pub fn parse_list(list: &str) -> Result<Vec<Added>, AddedError> {
     hostlist::parse(list)?.items.into_iter().map(to_added).collect()
 }
 
+/// A host whose name others have used before it in what was gathered from several lists and files.
+#[must_use]
+pub fn named_twice(hosts: &[Added]) -> Option<&Added> {
+    let named = |at: &usize| hosts[..*at].iter().any(|one| one.host.name.eq_ignore_ascii_case(&hosts[*at].host.name));
+    (0..hosts.len()).find(named).map(|at| &hosts[at])
+}
+
 /// Parses a list of nodes that leave, as `n5,n6`.
 ///
 /// # Errors

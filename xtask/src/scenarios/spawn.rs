@@ -26,6 +26,8 @@ pub(super) fn all() -> Vec<Scenario> {
         all.push(Scenario::new(name, move |c| speak(c, mpi, 2, Some(wheel()?))));
         let name = format!("a spawn without room is refused and the parents go on, {}", mpi.name());
         all.push(Scenario::new(name, move |c| refused(c, mpi)));
+        let name = format!("what is spawned brings its node along, {}", mpi.name());
+        all.push(Scenario::new(name, move |c| brings_along_by_mpi(c, mpi)));
         let name = format!("a connected parent ends with the first failure of what it has spawned, {}", mpi.name());
         all.push(Scenario::new(name, move |c| shared_fate(c, mpi)));
         let name = format!("a parent that has disconnected goes on after such a failure, {}", mpi.name());
@@ -37,6 +39,8 @@ pub(super) fn all() -> Vec<Scenario> {
     all.push(Scenario::new("a program of PMIx publishes, looks up and spawns", publish));
     all.push(Scenario::new("processes of two jobs connect, fence and disconnect after a spawn", connected));
     all.push(Scenario::new("prterun and prun stay for what their job has spawned", stay));
+    all.push(Scenario::new("what a program of PMIx spawns brings nodes along, or is refused", brings_along));
+    all.push(Scenario::new("a separate job neither ends with its parent nor is waited for", separate));
     all.push(Scenario::new("a killed parent takes what it has spawned along", killed));
     all
 }
@@ -181,4 +185,69 @@ fn killed(c: &Context) -> Result<()> {
     c.signal(0, "prterun", Signal::INT)?;
     finish(running)?.failure()?;
     Ok(())
+}
+
+/// A DVM on n0 and n1 around `body`.
+fn on_two_nodes(c: &Context, body: impl FnOnce() -> Result<()>) -> Result<()> {
+    c.tool("prte", "--daemonize --host n0:4,n1:4")?.run()?.code(0)?;
+    body()?;
+    stop_dvm(c)
+}
+
+fn brings_along_by_mpi(c: &Context, mpi: Mpi) -> Result<()> {
+    need(mpi)?;
+    let program = mpi_program("spawn", mpi)?;
+    on_two_nodes(c, || {
+        let outcome = c.tool("prun", "-n 1 --host n1")?.program(&program)?.words(["2", "n2:2"])?.run()?;
+        let mut expected = vec!["parent 0 of 1 spoke with 2 children: 0 wrong".to_owned()];
+        expected.extend((0..2).map(|rank| format!("child {rank} of 2 answered 1 parents on n2")));
+        outcome.code(0)?.lines(&expected)?;
+        c.wait_for(4, "prted")
+    })
+}
+
+fn brings_along(c: &Context) -> Result<()> {
+    let program = pmix_program("leave")?;
+    let alone = c.prterun("-n 1 --host n0:4,n1:4")?.program(&program)?.words(["add=n2", "on=n2", "hostname"])?;
+    alone.run()?.code(0)?.lines(&["n2".to_owned()])?;
+    let spawn = |options: &[&str]| {
+        let job = c.tool("prun", "-n 1 --host n1")?.program(&program)?.words(options)?;
+        job.words(["sh", "-c", "hostname"])?.run()
+    };
+    on_two_nodes(c, || {
+        spawn(&["add=n2:2", "on=n2"])?.code(0)?.lines(&["n2".to_owned()])?;
+        let file = format!("addfile={}", c.file("more", "n3 slots=2\n")?.display());
+        spawn(&[&file, "alladd=n2", "on=n3"])?.code(0)?.lines(&["n3".to_owned()])?;
+        c.wait_for(6, "prted")?;
+        spawn(&["add=n2;reboot"])?.code(98)?.complains_about(&["spawn: -27"])?;
+        spawn(&["alladd=n3:5", "add=n3:6"])?.code(98)?.complains_about(&["spawn: -27"])?;
+        spawn(&["addfile=/no/such/file"])?.code(98)?.complains_about(&["spawn: -27"])?;
+        spawn(&["add=no-such-node", "on=no-such-node"])?.code(98)?.complains_about(&["spawn: -181", "no-such-node"])?;
+        spawn(&["on=n2"])?.code(0)?.lines(&["n2".to_owned()])?;
+        Ok(())
+    })
+}
+
+fn separate(c: &Context) -> Result<()> {
+    let program = pmix_program("leave")?;
+    // Alone, prterun stays for it and shows it; the result is that of what was submitted.
+    let late = ["apart", "sh", "-c", "sleep 1; echo late; exit 3"];
+    let outcome = c.everywhere(1, "-n 1")?.program(&program)?.words(late)?.run()?;
+    outcome.code(0)?.lines(&["late".to_owned()])?.complains_about(&["job 2", "code 3"])?;
+    on_two_nodes(c, || {
+        c.tool("prun", "-n 1 --host n1")?.program(&program)?.words(["apart", "sleep", "1000"])?.run()?.code(0)?;
+        c.wait_for(1, "sleep")?;
+        c.tool("pdvm", "kill 2")?.run()?.code(0)?;
+        c.wait_for(0, "sleep")?;
+        let job = c.tool("prun", "-n 1 --host n1")?.program(&program)?;
+        let parent = job.words(["stay", "apart", "sleep", "1000"])?.start()?;
+        c.wait_for(1, "sleep")?;
+        c.signal(1, "leave", Signal::KILL)?;
+        finish(parent)?.code(137)?;
+        // What would end with it would be gone by now.
+        std::thread::sleep(Duration::from_secs(1));
+        c.wait_for(1, "sleep")?;
+        Ok(())
+    })?;
+    c.wait_for(0, "sleep")
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ferrite_rm::added::named_twice;
 use ferrite_rm::hostfile::{parse_activated, parse_added};
 use ferrite_rm::hostlist::ItemSlots;
 use ferrite_rm::{Activated, Added};
@@ -31,11 +32,10 @@ pub(super) fn added_hosts(ask: &GrowAsk, cwd: &Path) -> Result<Vec<Added>, Setup
     for file in &ask.hostfiles {
         hosts.extend(parse_added(file, &read("hostfile", &cwd.join(file))?)?);
     }
-    let named = |at: usize| hosts[..at].iter().any(|one| one.host.name.eq_ignore_ascii_case(&hosts[at].host.name));
-    match (0..hosts.len()).find(|at| named(*at)) {
+    match named_twice(&hosts) {
         None => Ok(hosts),
-        Some(at) => Err(SetupError::Usage(UsageError::Conflict {
-            what: format!("host {} is to be added twice, with different words", hosts[at].host.name),
+        Some(twice) => Err(SetupError::Usage(UsageError::Conflict {
+            what: format!("host {} is to be added twice, with different words", twice.host.name),
             next: "Name it once, in a list or in a file.".to_owned(),
         })),
     }

@@ -150,6 +150,8 @@ impl Head {
         };
         let aborted: Vec<JobId> = self.jobs.values().filter(waits).map(|job| job.id).collect();
         for id in aborted {
+            // Who has spawned it hears why, as far as a status says that.
+            self.answer_spawn(id, Err(status), cx);
             let text = format!(
                 "Job {id} was not launched: it waited for the DVM to grow, and that failed.\n{cause}\n\
                  Run it again; the DVM has the nodes that it had before."

@@ -119,7 +119,7 @@ impl Wish {
     }
 }
 
-fn slot_change(slots: ItemSlots) -> SlotChange {
+pub(super) fn slot_change(slots: ItemSlots) -> SlotChange {
     match slots {
         ItemSlots::Unstated | ItemSlots::All => SlotChange::Unstated,
         ItemSlots::Given(slots) => SlotChange::Set(slots),

@@ -4,6 +4,7 @@
 //! The library is started when the first process knocks at the front door, or beside the launch of a program that is seen
 //! to use it; a job that never calls PMIx does not pay for it. It decides nothing about jobs.
 
+mod adding;
 mod allocate;
 mod calls;
 mod door;

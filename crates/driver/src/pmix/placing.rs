@@ -149,7 +149,7 @@ fn piece(info: &Info) -> Result<Option<String>, Refused> {
     Ok(qualifiers.into_iter().find(|(key, _)| info.is(key)).and_then(|(_, qualifier)| bool(qualifier)))
 }
 
-fn text(info: &Info) -> Result<&str, Refused> {
+pub(super) fn text(info: &Info) -> Result<&str, Refused> {
     info.value.as_str().ok_or_else(|| Refused::Malformed(format!("{}: no text", info.key)))
 }
 
@@ -196,7 +196,7 @@ fn lines(request: &MapRequest) -> Option<u32> {
 const LIMIT: u64 = 64 << 20;
 
 /// The text of a file. The directory of a process is not known here when the process does not say it.
-fn read(file: &str, dir: &Path) -> Result<String, String> {
+pub(super) fn read(file: &str, dir: &Path) -> Result<String, String> {
     let path: PathBuf = dir.join(file);
     if !path.is_absolute() {
         return Err("its directory is not known; give its whole path, or the directory of the app".to_owned());

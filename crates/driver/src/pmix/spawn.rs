@@ -1,4 +1,4 @@
-//! What a PMIx tool or a process wants started (`PMIx_Spawn`), as a submission. Pure but for files that placement names. Keys that mean nothing to us are for the library or
+//! What a PMIx tool or a process wants started (`PMIx_Spawn`), as a submission. Pure but for files that it names. Keys that mean nothing to us are for the library or
 //! the process and are passed over, as the standard has it; a value that cannot be understood is an error.
 
 use std::ffi::CStr;
@@ -10,7 +10,7 @@ use ferrite_types::{AppContext, Duration, EnvOp, HostSelection, JobSpec, Rank, S
 use ferrite_wire::control::{SessionChoice, Submission};
 use thiserror::Error;
 
-use super::placing;
+use super::{adding, placing};
 
 /// Why a spawn request is refused. The words are for the log, because PMIx has no place for them.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -50,7 +50,8 @@ pub(super) fn submission(info: &[Info], apps: &[App], dir: &str) -> Result<Submi
     }
     placing::place(info, apps, dir, &mut spec)?;
     let env = info.iter().filter_map(env_op).collect();
-    Ok(Submission { env, session: session(info)?, separate: separate(info)?, ..Submission::of(spec) })
+    let grow = adding::grow(info, apps, dir)?;
+    Ok(Submission { env, grow, session: session(info)?, separate: separate(info)?, ..Submission::of(spec) })
 }
 
 /// The session that it is for: by its number before its allocation's id, and by that before the requester's own name for it.
@@ -92,8 +93,6 @@ fn app_context(app: &App, dir: &str) -> Result<AppContext, String> {
             context.hosts = HostSelection { hosts: hosts.refs(), ..context.hosts };
         } else if info.is(sys::PMIX_WDIR) {
             context.wdir = Some(text.to_owned());
-        } else if info.is(sys::PMIX_ADD_HOST) || info.is(sys::PMIX_ADD_HOSTFILE) {
-            return Err("hosts to add: they have to be part of the DVM".to_owned());
         } else if info.is(sys::PMIX_HOSTFILE) {
             return Err("a hostfile: name the hosts themselves".to_owned());
         } else {
