@@ -270,33 +270,49 @@ impl Head {
     /// Ends a session, its jobs and the sessions that hang on it. The nodes that it has brought leave the DVM, and those that are
     /// on their way do not come.
     pub(super) fn end_session(&mut self, id: u32, why: &str, cx: &mut Cx) {
-        self.end_children(id, why, cx);
-        for job in self.jobs_in(id) {
-            self.fail_job(job, JobState::KilledByCmd, INTERRUPTED, format!("{why}\nJob {job} was ended."), cx);
+        let (mut shrinks, mut allocations) = (Vec::new(), Vec::new());
+        for id in self.family_of(id).into_iter().rev() {
+            for job in self.jobs_in(id) {
+                self.fail_job(job, JobState::KilledByCmd, INTERRUPTED, format!("{why}\nJob {job} was ended."), cx);
+            }
+            cx.cancel_timer(Timer::Session(id));
+            self.withdraw_of_session(id, why, cx);
+            let Some(session) = self.sessions.known.remove(&id).filter(|session| !session.shares) else { continue };
+            allocations.push(session.alloc_id.clone());
+            let brought = session.nodes.difference(&session.lent).copied();
+            let nodes: Vec<NodeId> = brought.filter(|node| self.may_leave(*node)).collect();
+            if !nodes.is_empty() {
+                let plan = Plan {
+                    kind: CampaignKind::Shrink,
+                    alloc_id: session.alloc_id,
+                    req_id: session.req_id,
+                    is_requested: false,
+                    nodes,
+                    joins: Joins::default(),
+                    slots: Vec::new(),
+                };
+                shrinks.push(self.open_campaign(plan, Requester::Nobody, cx));
+            }
         }
-        cx.cancel_timer(Timer::Session(id));
-        self.withdraw_of_session(id, why, cx);
-        if let Some(session) = self.sessions.known.get(&id).filter(|session| !session.shares) {
-            self.recall(&session.alloc_id.clone(), why, cx);
-        }
-        let Some(session) = self.sessions.known.remove(&id) else { return };
-        let nodes: Vec<NodeId> =
-            session.nodes.difference(&session.lent).copied().filter(|node| self.may_leave(*node)).collect();
-        if !session.shares && !nodes.is_empty() {
-            let plan = Plan {
-                kind: CampaignKind::Shrink,
-                alloc_id: session.alloc_id,
-                req_id: session.req_id,
-                is_requested: false,
-                nodes,
-                joins: Joins::default(),
-                slots: Vec::new(),
-            };
-            let campaign = self.open_campaign(plan, Requester::Nobody, cx);
-            self.proceed(campaign, cx);
-        } else {
+        // The fence stays up: nobody is to be mapped in between.
+        allocations.iter().for_each(|alloc_id| self.recall(alloc_id, why, cx));
+        shrinks.iter().for_each(|campaign| self.proceed(*campaign, cx));
+        if shrinks.is_empty() {
             self.serve_queue(cx);
         }
+    }
+
+    /// A session and those that hang on it, each behind the one on which it hangs.
+    fn family_of(&self, id: u32) -> Vec<u32> {
+        let mut family = vec![id];
+        let mut next = 0;
+        while let Some(parent) = family.get(next).copied() {
+            let is_new = |(id, child): &(&u32, &Session)| child.parent == Some(parent) && !family.contains(id);
+            let children: Vec<u32> = self.sessions.known.iter().filter(is_new).map(|(id, _)| *id).collect();
+            family.extend(children);
+            next += 1;
+        }
+        family
     }
 
     /// Nodes of a session that were lost are not given back: they are only no longer its own.
@@ -305,13 +321,6 @@ impl Head {
             |node: &NodeId| self.nodes[node.0 as usize].daemon.is_none() && self.campaigns.of_node(*node).is_none();
         let Some(session) = self.sessions.known.get_mut(&id) else { return };
         session.nodes.retain(|node| !is_lost(node));
-    }
-
-    fn end_children(&mut self, id: u32, why: &str, cx: &mut Cx) {
-        let children = self.sessions.known.iter().filter(|(_, child)| child.parent == Some(id));
-        for child in children.map(|(child, _)| *child).collect::<Vec<_>>() {
-            self.end_session(child, why, cx);
-        }
     }
 
     /// What an allocation was still to get is not wanted any more.
@@ -346,9 +355,9 @@ impl Head {
         };
         let ended: Vec<u32> = self.sessions.known.iter().filter(empty).map(|(id, _)| *id).collect();
         for id in ended {
-            cx.cancel_timer(Timer::Session(id));
-            if self.sessions.known.remove(&id).is_some() {
-                self.end_children(id, &format!("Session {id}, in which it was made, is over."), cx);
+            // With those that were made in it.
+            if self.sessions.known.contains_key(&id) {
+                self.end_session(id, &format!("Session {id} is over."), cx);
             }
         }
     }

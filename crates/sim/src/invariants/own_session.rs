@@ -1,7 +1,7 @@
 //! What a session was promised holds: nodes that are reserved for it are for its jobs alone, and with its time limit they leave
 //! (seed 5). Of sessions that clients have asked for: only those say to the referee what came of their requests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_core::{Effect, Input, RequestId, Transition};
 use ferrite_types::{DaemonRank, JobId, JobState};
@@ -18,6 +18,8 @@ const LATE: Time = 120_000_000;
 pub(super) struct OwnSession {
     first: RequestId,
     grows: Vec<Option<GrowRequest>>,
+    /// Nodes that jobs bring along: when another grow has them as well, it may be the job's that has brought them.
+    brought_by_jobs: BTreeSet<String>,
     choices: Vec<SessionChoice>,
     jobs: BTreeMap<JobId, SessionChoice>,
     /// How many reservations there had been when a job was mapped: a later one leaves it where it is.
@@ -58,6 +60,7 @@ impl OwnSession {
         OwnSession {
             first: scenario.resize_request(0),
             grows,
+            brought_by_jobs: hosts_of_jobs(scenario),
             choices: scenario.jobs.iter().map(|job| job.session.clone()).collect(),
             jobs: BTreeMap::new(),
             mapped: BTreeMap::new(),
@@ -89,8 +92,13 @@ impl OwnSession {
 
     fn is_named_once(&self, node: &str) -> bool {
         let named = self.grows.iter().flatten().flat_map(|grow| &grow.hosts);
-        named.filter(|added| added.host.name == node).count() == 1
+        named.filter(|added| added.host.name == node).count() == 1 && !self.brought_by_jobs.contains(node)
     }
+}
+
+fn hosts_of_jobs(scenario: &Scenario) -> BTreeSet<String> {
+    let hosts = scenario.jobs.iter().filter_map(|job| job.grow.as_ref()).flat_map(|grow| &grow.hosts);
+    hosts.map(|added| added.host.name.clone()).collect()
 }
 
 impl Reserved {
