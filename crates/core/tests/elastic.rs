@@ -218,6 +218,23 @@ fn a_job_that_waits_for_slots_waits_for_an_open_grow_before_a_loss_refuses_it() 
 }
 
 #[test]
+fn a_job_that_waits_for_nodes_that_came_while_nobody_waited_is_refused_when_they_are_lost() {
+    for params in [ELASTIC, &ELASTIC[..1]] {
+        let mut dvm = with(3, params);
+        let patient = |np| Submission { wait_for_slots: true, ..Submission::of(job("a.out", np)) };
+        dvm.submit(1, on("a.out", &["n0"]));
+        dvm.submit(2, patient(12));
+        dvm.exit_job(1);
+        dvm.exit_job(2);
+        ask_grow(&mut dvm, 3, &["m0"]);
+        dvm.submit(4, on("a.out", &["n0"]));
+        dvm.submit(5, patient(16));
+        dvm.crash(3);
+        assert_eq!(dvm.code_of(5), 1);
+    }
+}
+
+#[test]
 fn a_grow_that_finds_every_place_below_a_slow_newcomer_waits_for_that_one_and_no_longer() {
     let mut dvm = dvm(1);
     dvm.silent_nodes.extend(["m0", "m1"].map(str::to_owned));

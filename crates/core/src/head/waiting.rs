@@ -17,6 +17,8 @@ impl Head {
     /// it means to place every job that waits.
     fn refuse_hopeless(&mut self, cx: &mut Cx) {
         if self.queue.is_empty() {
+            // What comes until somebody waits again can be lost as well.
+            self.queue_hopes = RankSet::new();
             return;
         }
         let there: RankSet = self.nodes.iter().filter_map(|node| node.daemon).collect();
