@@ -28,6 +28,8 @@ pub(super) struct OwnSession {
     reservations: usize,
     /// Nodes that are withheld.
     reserved: BTreeMap<String, Reserved>,
+    /// When sessions end by themselves.
+    ends: BTreeMap<u32, Time>,
     /// Nodes that have to leave, and by when at the latest.
     due: BTreeMap<String, Time>,
     /// Whether limits can be foretold: nobody moves them, and no node is lost or is in two sessions.
@@ -38,10 +40,9 @@ pub(super) struct OwnSession {
 struct Reserved {
     /// How many there were before it.
     nth: usize,
+    session: u32,
     /// The names of the session.
     names: Vec<SessionChoice>,
-    /// When it ends by itself. A node that was lost before is nowhere offered then.
-    until: Option<Time>,
 }
 
 impl OwnSession {
@@ -66,6 +67,7 @@ impl OwnSession {
             mapped: BTreeMap::new(),
             reservations: 0,
             reserved: BTreeMap::new(),
+            ends: BTreeMap::new(),
             due: BTreeMap::new(),
             limits: still && !scenario.questions.iter().any(|(_, question)| moves(question)),
         }
@@ -74,20 +76,34 @@ impl OwnSession {
     fn grown(&mut self, at: Time, request: RequestId, resize: &Resize) {
         let number = request.0.checked_sub(self.first.0).map(|number| number as usize);
         let Some(grow) = number.and_then(|number| self.grows.get(number)?.clone()) else { return };
-        let (ResizeOutcome::Done, Some(session)) = (&resize.outcome, resize.session) else { return };
+        let (ResizeOutcome::Done | ResizeOutcome::Unchanged, Some(session)) = (&resize.outcome, resize.session) else {
+            return;
+        };
         let mut names = vec![SessionChoice::Id(session), SessionChoice::Alloc(resize.alloc_id.clone())];
         names.extend(resize.req_id.clone().map(SessionChoice::Ref));
         let until = grow.terms.time_limit_s.map(|limit| at + Time::from(limit) * 1_000_000);
+        // The limit is that of all that the session has.
+        self.ends.extend(until.map(|until| (session, until)));
         let nth = self.reservations;
         self.reservations += 1;
         for node in &resize.nodes {
             if grow.terms.reserve {
-                self.reserved.insert(node.clone(), Reserved { nth, names: names.clone(), until });
+                self.reserved.insert(node.clone(), Reserved { nth, session, names: names.clone() });
             }
             if let Some(until) = until.filter(|_| self.limits && self.is_named_once(node)) {
                 self.due.insert(node.clone(), until + LATE);
             }
         }
+    }
+
+    /// True when the node is for jobs of another session. One that was lost, or was there before the session, is nowhere offered
+    /// when the time of that is up.
+    fn is_withheld(&self, node: &str, at: Time, job: JobId, choice: &SessionChoice) -> bool {
+        let mapped = self.mapped.get(&job).copied().unwrap_or(self.reservations);
+        self.reserved.get(node).is_some_and(|Reserved { nth, session, names }| {
+            let is_over = self.ends.get(session).is_some_and(|until| *until <= at);
+            *nth < mapped && !is_over && !names.contains(choice)
+        })
     }
 
     fn is_named_once(&self, node: &str) -> bool {
@@ -99,12 +115,6 @@ impl OwnSession {
 fn hosts_of_jobs(scenario: &Scenario) -> BTreeSet<String> {
     let hosts = scenario.jobs.iter().filter_map(|job| job.grow.as_ref()).flat_map(|grow| &grow.hosts);
     hosts.map(|added| added.host.name.clone()).collect()
-}
-
-impl Reserved {
-    fn withholds(&self, at: Time, choice: &SessionChoice) -> bool {
-        self.until.is_none_or(|until| at < until) && !self.names.contains(choice)
-    }
 }
 
 impl Invariant for OwnSession {
@@ -147,9 +157,8 @@ impl Invariant for OwnSession {
                 }
                 let Some(Message::Launch(order)) = message else { return Ok(()) };
                 let Some(choice) = self.jobs.get(&order.job) else { return Ok(()) };
-                let mapped = self.mapped.get(&order.job).copied().unwrap_or(self.reservations);
-                let withholds = |reserved: &Reserved| reserved.nth < mapped && reserved.withholds(*at, choice);
-                let withheld = order.map.nodes.iter().find(|node| self.reserved.get(&node.name).is_some_and(withholds));
+                let mut nodes = order.map.nodes.iter();
+                let withheld = nodes.find(|node| self.is_withheld(&node.name, *at, order.job, choice));
                 require(withheld.is_none(), || {
                     format!("job {} of {choice:?} runs on {withheld:?}, which is reserved", order.job)
                 })
