@@ -26,6 +26,7 @@ mod policy;
 mod published;
 mod requester;
 mod requests;
+mod session_end;
 mod session_time;
 mod sessions;
 mod shrink;

@@ -4,19 +4,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_types::{CampaignId, CampaignKind, DaemonRank, JobId, JobState, NodeId, NodeRecord, Timestamp};
+use ferrite_types::{CampaignKind, DaemonRank, JobId, NodeId, NodeRecord, Timestamp};
 use ferrite_wire::control::{Reply, SessionChoice, SessionDirective, SessionOrder, SessionStatus};
 use ferrite_wire::{Dest, Inheritance, Message, SessionTerms};
 
-use super::campaigns::{Campaign, Joins, Plan, Trouble};
-use super::exit::INTERRUPTED;
+use super::Head;
+use super::campaigns::{Campaign, Joins, Trouble};
 use super::instantiate::wish_of;
 use super::requester::Requester;
 use super::session_time::SessionTime;
-use super::{Head, Job};
+use crate::RequestId;
 use crate::cx::Cx;
-use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_CANCELED, PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_NOT_FOUND};
-use crate::{RequestId, Timer};
+use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_NOT_FOUND};
 
 const SIGCONT: i32 = 18;
 const SIGSTOP: i32 = 19;
@@ -24,7 +23,7 @@ const SIGSTOP: i32 = 19;
 /// All sessions but the DVM's own.
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
-    known: BTreeMap<u32, Session>,
+    pub(super) known: BTreeMap<u32, Session>,
     last: u32,
 }
 
@@ -36,14 +35,14 @@ pub(super) struct Session {
     pub(super) req_id: Option<String>,
     pub(super) nodes: BTreeSet<NodeId>,
     /// Those of them that were there before it: they stay when it ends.
-    lent: BTreeSet<NodeId>,
+    pub(super) lent: BTreeSet<NodeId>,
     /// Its nodes are withheld from jobs of other sessions.
     pub(super) reserved: bool,
     /// The session in which the request was made; it ends with that one.
-    parent: Option<u32>,
+    pub(super) parent: Option<u32>,
     /// The job whose process asked for it.
-    owner: Option<JobId>,
-    inheritance: Inheritance,
+    pub(super) owner: Option<JobId>,
+    pub(super) inheritance: Inheritance,
     paused: bool,
     /// Its nodes are those of another session, and stay with it.
     pub(super) shares: bool,
@@ -263,129 +262,8 @@ impl Head {
         matches!(requester, Requester::Proc(proc, _) if owner == Some(proc.job))
     }
 
-    fn jobs_in(&self, id: u32) -> Vec<JobId> {
+    pub(super) fn jobs_in(&self, id: u32) -> Vec<JobId> {
         self.jobs.values().filter(|job| job.session == id).map(|job| job.id).collect()
-    }
-
-    /// Ends a session, its jobs and the sessions that hang on it. The nodes that it has brought leave the DVM, and those that are
-    /// on their way do not come.
-    pub(super) fn end_session(&mut self, id: u32, why: &str, cx: &mut Cx) {
-        let (mut shrinks, mut allocations) = (Vec::new(), Vec::new());
-        for id in self.family_of(id).into_iter().rev() {
-            for job in self.jobs_in(id) {
-                self.fail_job(job, JobState::KilledByCmd, INTERRUPTED, format!("{why}\nJob {job} was ended."), cx);
-            }
-            cx.cancel_timer(Timer::Session(id));
-            self.withdraw_of_session(id, why, cx);
-            let Some(session) = self.sessions.known.remove(&id).filter(|session| !session.shares) else { continue };
-            allocations.push(session.alloc_id.clone());
-            let brought = session.nodes.difference(&session.lent).copied();
-            let nodes: Vec<NodeId> = brought.filter(|node| self.may_leave(*node)).collect();
-            if !nodes.is_empty() {
-                let plan = Plan {
-                    kind: CampaignKind::Shrink,
-                    alloc_id: session.alloc_id,
-                    req_id: session.req_id,
-                    is_requested: false,
-                    nodes,
-                    joins: Joins::default(),
-                    slots: Vec::new(),
-                };
-                shrinks.push(self.open_campaign(plan, Requester::Nobody, cx));
-            }
-        }
-        // The fence stays up: nobody is to be mapped in between.
-        allocations.iter().for_each(|alloc_id| self.recall(alloc_id, why, cx));
-        shrinks.iter().for_each(|campaign| self.proceed(*campaign, cx));
-        if shrinks.is_empty() {
-            self.serve_queue(cx);
-        }
-    }
-
-    /// A session and those that hang on it, each behind the one on which it hangs.
-    fn family_of(&self, id: u32) -> Vec<u32> {
-        let mut family = vec![id];
-        let mut next = 0;
-        while let Some(parent) = family.get(next).copied() {
-            let is_new = |(id, child): &(&u32, &Session)| child.parent == Some(parent) && !family.contains(id);
-            let children: Vec<u32> = self.sessions.known.iter().filter(is_new).map(|(id, _)| *id).collect();
-            family.extend(children);
-            next += 1;
-        }
-        family
-    }
-
-    /// Nodes of a session that were lost are not given back: they are only no longer its own.
-    pub(super) fn forget_lost_nodes(&mut self, id: u32) {
-        let is_lost =
-            |node: &NodeId| self.nodes[node.0 as usize].daemon.is_none() && self.campaigns.of_node(*node).is_none();
-        let Some(session) = self.sessions.known.get_mut(&id) else { return };
-        session.nodes.retain(|node| !is_lost(node));
-    }
-
-    /// What an allocation was still to get is not wanted any more.
-    fn recall(&mut self, alloc_id: &str, why: &str, cx: &mut Cx) {
-        let of_allocation = |(_, campaign): &(&CampaignId, &Campaign)| {
-            campaign.kind == CampaignKind::Grow && campaign.failure.is_none() && campaign.alloc_id == alloc_id
-        };
-        let coming: Vec<CampaignId> =
-            self.campaigns.open.iter().filter(of_allocation).map(|(campaign, _)| *campaign).collect();
-        for campaign in coming {
-            let trouble = Trouble::new(PMIX_ERR_JOB_CANCELED, why);
-            if !self.withdraw(campaign, trouble.clone(), cx) {
-                self.fail_grow(campaign, trouble, cx);
-            }
-        }
-    }
-
-    /// True for a node that is there, is not the head's and is not on its way out.
-    fn may_leave(&self, node: NodeId) -> bool {
-        let leaving = matches!(self.campaigns.of_node(node), Some((_, CampaignKind::Shrink)));
-        !leaving && self.record(node).daemon.is_some_and(|rank| rank != DaemonRank::HEAD)
-    }
-
-    /// A session without nodes, jobs and hope of any is no more.
-    pub(super) fn sweep_sessions(&mut self, cx: &mut Cx) {
-        let coming = |session: &Session| {
-            let campaign = self.campaigns.open.values().any(|c| c.alloc_id == session.alloc_id);
-            campaign || self.extensions.is_for(&session.alloc_id)
-        };
-        let empty = |(id, session): &(&u32, &Session)| {
-            session.nodes.is_empty() && !coming(session) && self.jobs.values().all(|job| job.session != **id)
-        };
-        let ended: Vec<u32> = self.sessions.known.iter().filter(empty).map(|(id, _)| *id).collect();
-        for id in ended {
-            // With those that were made in it.
-            if self.sessions.known.contains_key(&id) {
-                self.end_session(id, &format!("Session {id} is over."), cx);
-            }
-        }
-    }
-
-    /// A job is over: sessions that its processes have asked for end with it, each in its way.
-    pub(super) fn inherit_sessions(&mut self, job: &Job, cx: &mut Cx) {
-        self.withdraw_of_job(job.id, cx);
-        let family = |id: JobId| self.jobs.contains_key(&id) || self.jobs.values().any(|job| job.root == id);
-        let over = |session: &Session| match (session.owner, session.inheritance) {
-            (None, _) => None,
-            (Some(owner), Inheritance::None) => (owner == job.id).then_some(true),
-            (Some(owner), Inheritance::Default) => (owner == job.id).then_some(false),
-            (Some(owner), Inheritance::Child) => (!family(owner)).then_some(true),
-            (Some(owner), Inheritance::ChildDefault) => (!family(owner)).then_some(false),
-        };
-        let ended: Vec<(u32, bool)> =
-            self.sessions.known.iter().filter_map(|(id, session)| Some((*id, over(session)?))).collect();
-        for (id, give_back) in ended {
-            if give_back {
-                let why = format!("Session {id} has ended with job {}, which had asked for it.", job.id);
-                self.end_session(id, &why, cx);
-            } else if let Some(session) = self.sessions.known.get_mut(&id) {
-                // Its nodes stay for everybody; whoever runs there goes on.
-                (session.reserved, session.owner) = (false, None);
-                let coming = self.campaigns.open.values_mut().filter(|c| c.alloc_id == session.alloc_id);
-                coming.for_each(|campaign| campaign.joins.terms.reserve = false);
-            }
-        }
     }
 
     /// `pdvm session ...`
