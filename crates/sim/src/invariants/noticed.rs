@@ -4,6 +4,7 @@ use ferrite_core::{Effect, Input};
 use ferrite_types::{DaemonRank, RankSet};
 use ferrite_wire::Message;
 
+use super::changes::Changes;
 use super::silence::Silence;
 use super::{Invariant, Observation, require};
 use crate::queue::Time;
@@ -14,8 +15,9 @@ use crate::scenario::Scenario;
 const LONG: Time = 45_000_000;
 
 pub(super) struct Noticed {
+    changes: Changes,
     silence: Silence,
-    /// Of those who were not there yet: they say nothing anyhow.
+    /// Of those who were not there yet, or still on their way in: the grow has its own patience.
     early: Silence,
     applies: bool,
     ready: bool,
@@ -28,7 +30,8 @@ impl Noticed {
     pub(super) fn new(scenario: &Scenario) -> Noticed {
         let applies = scenario.must_survive() && scenario.has_quiet_phase();
         let (declared, born, gone) = (RankSet::new(), RankSet::new(), RankSet::new());
-        Noticed { silence: Silence::default(), early: Silence::default(), applies, ready: false, declared, born, gone }
+        let (silence, early) = (Silence::default(), Silence::default());
+        Noticed { changes: Changes::default(), silence, early, applies, ready: false, declared, born, gone }
     }
 }
 
@@ -38,9 +41,11 @@ impl Invariant for Noticed {
     }
 
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
+        self.changes.see(what);
         match what {
             Observation::Fault { at, fault } => {
-                let is_there = self.ready && fault.victim().is_none_or(|rank| self.born.contains(rank));
+                let has_come = |rank| self.born.contains(rank) && !self.changes.is_newcomer(rank);
+                let is_there = self.ready && fault.victim().is_none_or(has_come);
                 // Who was cut off before it was there is not cut off once more, and comes back when the first time is over.
                 let book = if is_there && !self.early.covers(*at, fault) { &mut self.silence } else { &mut self.early };
                 book.begin(*at, fault);

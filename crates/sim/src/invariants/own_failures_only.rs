@@ -123,6 +123,11 @@ impl Invariant for OwnFailuresOnly {
                 }
                 return self.still_waits();
             }
+            // With the last node of a session those that were made in it end.
+            Observation::Effect {
+                effect: Effect::Trace(Transition::Campaign { kind: CampaignKind::Shrink, step: CampaignStep::Done, .. }),
+                ..
+            } => self.ends_sessions = true,
             Observation::Effect {
                 at, effect: Effect::Trace(Transition::Campaign { campaign, kind, step }), ..
             } if *kind == CampaignKind::Grow => match step {

@@ -75,7 +75,15 @@ impl OwnSession {
 
     fn grown(&mut self, at: Time, request: RequestId, resize: &Resize) {
         let number = request.0.checked_sub(self.first.0).map(|number| number as usize);
-        let Some(grow) = number.and_then(|number| self.grows.get(number)?.clone()) else { return };
+        let Some(plan) = number.and_then(|number| self.grows.get(number).cloned()) else { return };
+        let Some(grow) = plan else {
+            // All that an allocation has left is lost, and it is over.
+            if resize.outcome == ResizeOutcome::Unchanged {
+                let released = SessionChoice::Alloc(resize.alloc_id.clone());
+                self.reserved.retain(|_, reserved| !reserved.names.contains(&released));
+            }
+            return;
+        };
         let (ResizeOutcome::Done | ResizeOutcome::Unchanged, Some(session)) = (&resize.outcome, resize.session) else {
             return;
         };

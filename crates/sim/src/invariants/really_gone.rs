@@ -85,8 +85,9 @@ impl ReallyGone {
             }
             (Effect::Trace(Transition::Campaign { campaign, kind: CampaignKind::Shrink, step }), _) => {
                 match step {
-                    CampaignStep::Behind => self.waited.insert(*campaign),
-                    _ => self.waited.remove(campaign),
+                    CampaignStep::Behind | CampaignStep::Queued => self.waited.insert(*campaign),
+                    CampaignStep::Leaving => self.waited.remove(campaign),
+                    _ => false,
                 };
                 Ok(())
             }
