@@ -46,7 +46,7 @@ static void wait_until(bool *condition)
 static void check(const char *what, pmix_status_t status)
 {
     if (status != PMIX_SUCCESS) {
-        fprintf(stderr, "tool: %s: %s\n", what, PMIx_Error_string(status));
+        fprintf(stderr, "tool: %s: %s (%d)\n", what, PMIx_Error_string(status), status);
         exit(99);
     }
 }

@@ -5,6 +5,7 @@
 mod args;
 mod bench;
 mod demo;
+mod fuzz;
 mod programs;
 mod purity;
 mod runner;
@@ -12,6 +13,7 @@ mod scenarios;
 mod setup;
 mod sim;
 mod soak;
+mod supply;
 mod test;
 mod testbed;
 mod verify;
@@ -28,8 +30,10 @@ cargo xtask COMMAND
 
   demo        run one real MPI job on four virtual nodes, from nothing
   test        all tests (--quick: less of what takes long)
-  verify      what CI runs: formatting, purity, lints, licences, documentation, tests
+  verify      what CI runs: formatting, purity, lints, supply, documentation, fuzz targets, tests
   fix         formatting and those lints that can be mended by a machine
+  fuzz        the parsers with made-up input, 20 s each ([TARGET...] --seconds N --keep: new inputs that reach further)
+  supply      licences, sources, bans and known faults of what we depend on (update DIR: from a copy of the RustSec database)
   scenarios   real programs under prterun on virtual nodes ([FILTER...] --list --quick --no-build)
   sim         the simulator: --seed S, --seeds N, replay FILE, mutants, scale (without words: says how)
   soak        100,000 jobs through one DVM, of which nothing is left in it (--jobs N --no-build)
@@ -77,6 +81,8 @@ fn dispatch(command: &str, words: Vec<String>) -> Result<u8> {
         "verify" => verify::main(args)?,
         "fix" => verify::fix(args)?,
         "purity" => purity::check()?,
+        "supply" => supply::main(args)?,
+        "fuzz" => fuzz::main(args)?,
         "bench" => bench::main(args)?,
         "_agentd" => bench::agentd_main(args)?,
         "_head" => testbed::head_main(args)?,

@@ -69,11 +69,21 @@ pub(crate) fn plain_program(name: &str) -> Result<PathBuf> {
 
 /// The executable of a program that speaks PMIx itself.
 pub(crate) fn pmix_program(name: &str) -> Result<PathBuf> {
+    compile_with_pmix("pmix", name, &["-pthread"])
+}
+
+/// A library made of `tests/programs/NAME.c`, with libpmix behind it.
+pub(crate) fn pmix_library(name: &str) -> Result<PathBuf> {
+    compile_with_pmix("pmix-library", name, &["-shared", "-fPIC", "-ldl"])
+}
+
+fn compile_with_pmix(directory: &str, name: &str, more: &[&str]) -> Result<PathBuf> {
     let asked = Command::new("pkg-config").args(["--cflags", "--libs", "pmix"]).output().context("pkg-config")?;
     ensure!(asked.status.success(), "libpmix-dev is not installed: cargo xtask setup");
     let text = String::from_utf8(asked.stdout)?;
-    let flags: Vec<&str> = text.split_whitespace().chain(["-pthread"]).collect();
-    compile("cc".into(), "pmix", name, &flags)
+    let flags: Vec<&str> =
+        ["-Wl,--no-as-needed"].into_iter().chain(text.split_whitespace()).chain(more.iter().copied()).collect();
+    compile("cc".into(), directory, name, &flags)
 }
 
 /// The release of the installed libpmix, from its first number on.

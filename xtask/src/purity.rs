@@ -24,7 +24,7 @@ const fn rule(name: &'static str, ours: &'static [&'static str], is_pure: bool) 
     Rule { name, ours, is_pure }
 }
 
-const RULES: [Rule; 13] = [
+const RULES: [Rule; 14] = [
     rule("types", &[], true),
     rule("wire", &["types"], true),
     rule("router", &["types"], true),
@@ -35,6 +35,7 @@ const RULES: [Rule; 13] = [
     rule("sim", &["types", "wire", "router", "map", "rm", "pmi1", "core"], true),
     rule("pmix-sys", &[], false),
     rule("pmix", &["pmix-sys"], false),
+    rule("pmixd", &["pmix-sys", "pmix"], false),
     rule("driver", &["types", "wire", "router", "map", "rm", "pmi1", "core", "pmix-sys", "pmix"], false),
     rule("client", &["types", "wire"], false),
     rule(

@@ -168,5 +168,8 @@ pub(crate) fn cargo() -> Command {
 
 /// Builds the product's commands.
 pub(crate) fn build_product() -> Result<Duration> {
-    step("building prterun and prted (release)", cargo().args(["build", "--release", "--quiet", "-p", "ferrite-cli"]))
+    step(
+        "building prterun and prted (release)",
+        cargo().args(["build", "--release", "--quiet", "-p", "ferrite-cli", "-p", "ferrite-pmixd"]),
+    )
 }

@@ -122,7 +122,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l nodes -d 'So many nod
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l rm-job -d 'The nodes of a job of Slurm that somebody has got for this DVM (salloc --no-shell); they are given back like others' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l alloc-id -d 'The allocation that gets them; without it: a new one' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l req-id -d 'A name for the request, by which prun --alloc-refid finds the allocation' -r
-complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l time-limit -d 'The session ends so long after its nodes have come: its jobs end, the nodes that it has brought leave. Nodes of Slurm are asked for so long' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l time-limit -d 'The session ends so long after its nodes have come: its jobs end, the nodes that it has brought leave. With --alloc-id, the limit of that is so much longer. Nodes of Slurm are asked for so long' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l warn -d 'Its jobs are told so long before that' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l inherit -d 'Of a session that a process asked for. When its job ends: default = the nodes stay, for everybody; none = session and nodes go; child, child-default = none and default, when all that the job has spawned has ended too' -r -f -a "default\t''
 none\t''

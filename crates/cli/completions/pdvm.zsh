@@ -148,7 +148,7 @@ _arguments "${_arguments_options[@]}" : \
 '(-H --host --hostfile --activate --nodes)--rm-job=[The nodes of a job of Slurm that somebody has got for this DVM (salloc --no-shell); they are given back like others]:JOB:_default' \
 '--alloc-id=[The allocation that gets them; without it\: a new one]:ID:_default' \
 '--req-id=[A name for the request, by which prun --alloc-refid finds the allocation]:NAME:_default' \
-'--time-limit=[The session ends so long after its nodes have come\: its jobs end, the nodes that it has brought leave. Nodes of Slurm are asked for so long]:SECONDS:_default' \
+'--time-limit=[The session ends so long after its nodes have come\: its jobs end, the nodes that it has brought leave. With --alloc-id, the limit of that is so much longer. Nodes of Slurm are asked for so long]:SECONDS:_default' \
 '--warn=[Its jobs are told so long before that]:SECONDS:_default' \
 '--inherit=[Of a session that a process asked for. When its job ends\: default = the nodes stay, for everybody; none = session and nodes go; child, child-default = none and default, when all that the job has spawned has ended too]:HOW:(default none child child-default)' \
 '--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use crate::args::{Environment, ReportTo, UsageError};
 use crate::frame;
-use crate::machine::Surroundings;
+use crate::machine::{self, Surroundings};
 
 /// Exit code of every refusal, as in the field.
 pub(crate) const REFUSED: i32 = 1;
@@ -38,6 +38,10 @@ pub(crate) fn with_surroundings(
     environment: Environment,
     go_on: impl FnOnce(&Surroundings) -> i32,
 ) -> i32 {
+    if !machine::has_proc() {
+        let [what, next] = machine::NO_PROC;
+        return refuse(command, what, next);
+    }
     match Surroundings::of_process(environment) {
         Ok(around) => go_on(&around),
         Err(error) => refuse(
@@ -55,7 +59,7 @@ pub(crate) fn report_pid(command: &str, to: Option<&ReportTo>) -> bool {
         None => return true,
         Some(ReportTo::Stdout) => std::io::stdout().write_all(line.as_bytes()),
         Some(ReportTo::Stderr) => std::io::stderr().write_all(line.as_bytes()),
-        Some(ReportTo::File(path)) => std::fs::write(path, line),
+        Some(ReportTo::File(path)) => ferrite_driver::write_report(std::path::Path::new(path), &line),
     };
     if let Err(error) = &done {
         refuse(

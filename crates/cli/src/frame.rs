@@ -1,6 +1,9 @@
-//! How messages look: a rule of 74 dashes above and below, on standard error. The only place that prints them.
+//! How messages look: a rule of 74 dashes above and below, on standard error, and no control characters whatever is in them. The
+//! only place that prints them.
 
 use std::io::Write;
+
+use ferrite_types::printable;
 
 use crate::args::UsageError;
 
@@ -17,7 +20,7 @@ pub fn framed(command: &str, paragraphs: &[&str]) -> String {
         if !std::mem::take(&mut first) {
             text.push('\n');
         }
-        let whole = std::mem::take(&mut prefix) + paragraph;
+        let whole = std::mem::take(&mut prefix) + &printable(paragraph);
         whole.lines().for_each(|line| wrap(line, &mut text));
     }
     text + RULE + "\n"
@@ -59,17 +62,35 @@ pub fn refusal(command: &str, error: &UsageError) -> String {
 /// A message of the DVM, already worded, between rules.
 #[must_use]
 pub fn notice(text: &str) -> String {
-    format!("{RULE}\n{}\n{RULE}\n", text.trim_end())
+    format!("{RULE}\n{}\n{RULE}\n", printable(text).trim_end())
 }
 
 /// Writes to standard error; a reader that went away is no reason to fail.
 pub fn print(text: &str) {
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    let _ = std::io::stderr().lock().write_all(printable(text).as_bytes());
 }
 
 /// Remarks: one line each, without a frame, so that they do not look like a failure.
 pub fn print_warnings(command: &str, warnings: &[String]) {
     for warning in warnings {
         print(&format!("{command}: warning: {warning}\n"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_message_commands_the_terminal() {
+        let dirty = "cannot start 'a\x1b[2Jb'\x07";
+        let texts = [
+            framed("prun", &[dirty, dirty]),
+            notice(dirty),
+            refusal("prun", &UsageError::NotText { index: 1, shown: dirty.to_owned() }),
+        ];
+        for text in texts {
+            assert!(!text.contains(['\x1b', '\x07']) && text.contains("\\x1b[2J"), "{text}");
+        }
     }
 }

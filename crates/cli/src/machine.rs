@@ -51,17 +51,31 @@ fn logical_cwd(physical: PathBuf, pwd: Option<&String>) -> PathBuf {
     pwd.map(PathBuf::from).filter(same).unwrap_or(physical)
 }
 
+/// The message for a machine without `/proc`: the cause, and the next step.
+pub(crate) const NO_PROC: [&str; 2] = [
+    "there is no /proc here, and without it a process can find out nothing about itself and those that it starts",
+    "Mount it (mount -t proc proc /proc), or give the container a /proc of its own.",
+];
+
+/// True when the kernel shows processes.
+#[must_use]
+pub(crate) fn has_proc() -> bool {
+    Path::new("/proc/self/stat").exists()
+}
+
 /// The environment of this process. Names and values that are not UTF-8 cannot be forwarded and are left out.
 #[must_use]
 pub fn environment() -> Environment {
     std::env::vars_os().filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?))).collect()
 }
 
+/// The variables that permit root to run programs, if each is `1`.
+pub(crate) const ROOT_PERMISSION: [&str; 2] = ["PRTE_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"];
+
 /// True when the environment says, twice, that root may run programs.
 #[must_use]
 pub fn root_by_environment(environment: &Environment) -> bool {
-    let yes = |name| environment.get(name).is_some_and(|v| v == "1");
-    yes("PRTE_ALLOW_RUN_AS_ROOT") && yes("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM")
+    ROOT_PERMISSION.iter().all(|name| environment.get(*name).is_some_and(|v| v == "1"))
 }
 
 /// Addresses of this machine's interfaces, for users who name hosts by address.

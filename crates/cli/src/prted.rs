@@ -5,9 +5,9 @@ use std::io::IsTerminal;
 
 use ferrite_driver::{DaemonRun, run_daemon};
 
-use crate::command::{as_text, print};
+use crate::command::{as_text, print, refuse};
 use crate::daemon_args::{self, DaemonOptions, DaemonParsed};
-use crate::frame;
+use crate::{frame, machine};
 
 const NAME: &str = "prted";
 
@@ -36,5 +36,9 @@ pub const BY_HAND: &[&str] = &[
 ];
 
 fn serve(options: &DaemonOptions) -> i32 {
+    if !machine::has_proc() {
+        let [what, next] = machine::NO_PROC;
+        return refuse(NAME, what, next);
+    }
     run_daemon(DaemonRun { stay_attached: options.stays_attached() })
 }

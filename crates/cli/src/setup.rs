@@ -18,10 +18,9 @@ use ferrite_wire::control::Submission;
 use thiserror::Error;
 
 use crate::args::{
-    Environment, Picture, PlacementDefaults, Run, UsageError, counts, forwardable_signals, is_launch_identity,
-    parse_signals,
+    Picture, PlacementDefaults, Run, UsageError, counts, forwardable_signals, is_launch_identity, parse_signals,
 };
-use crate::machine::Surroundings;
+use crate::machine::{ROOT_PERMISSION, Surroundings};
 use crate::prte::PrteRun;
 use files::{read, read_if_there};
 pub use grow::grow_request;
@@ -195,7 +194,7 @@ pub fn prepare(mut run: Run, around: &Surroundings) -> Result<Prepared, SetupErr
         DaemonWords { debug: run.debug_daemons, attached: run.leave_session_attached, agent: run.launch_agent.take() };
     daemons.speak(&mut params);
     Ok(Prepared {
-        forwarded_env: forwarded(&around.environment, run.spec.options.fwd_environment, run.job_env),
+        forwarded_env: forwarded(around, run.spec.options.fwd_environment, run.job_env),
         prted: own_prted(around),
         signals: run.forward_signals.unwrap_or_else(forwardable_signals),
         params: list(&params),
@@ -225,7 +224,7 @@ pub fn prepare_client(mut run: Run, around: &Surroundings) -> Result<ClientSetup
     let job_env = std::mem::take(&mut run.job_env);
     Ok(ClientSetup {
         grow,
-        forwarded_env: forwarded(&around.environment, run.spec.options.fwd_environment, job_env),
+        forwarded_env: forwarded(around, run.spec.options.fwd_environment, job_env),
         signals: run.forward_signals.clone().unwrap_or_else(forwardable_signals),
         tmpdir_base: tmpdir_base(&params)?,
         params,
@@ -256,7 +255,7 @@ pub fn prepare_listed(mut run: Run, params: &Params, around: &Surroundings) -> R
         }
     }
     run.spec.stdin = StdinTarget::None;
-    let env = forwarded(&around.environment, run.spec.options.fwd_environment, run.job_env);
+    let env = forwarded(around, run.spec.options.fwd_environment, run.job_env);
     Ok(Submission { env, wait_for_slots: true, grow, session: run.session, ..Submission::of(run.spec) })
 }
 
@@ -398,8 +397,9 @@ fn load_params(given: &[(String, String)], around: &Surroundings) -> Result<Para
     Ok(params)
 }
 
-/// Variables that speak to MPI libraries, or all; then what the line says for all apps.
-fn forwarded(environment: &Environment, everything: bool, given: Vec<EnvOp>) -> Vec<EnvOp> {
+/// Variables that speak to MPI libraries, or all; root's permission, so that a program of the job may be one of ours; then what the
+/// line says for all apps.
+fn forwarded(around: &Surroundings, everything: bool, given: Vec<EnvOp>) -> Vec<EnvOp> {
     const LIBRARIES: [&str; 4] = ["OMPI_", "PMIX_MCA_", "MPICH_", "MPIR_"];
     // True of the shell that started us, and of nothing on another node.
     const OF_THE_SHELL: [&str; 5] = ["_", "PWD", "OLDPWD", "SHLVL", "HOSTNAME"];
@@ -407,8 +407,12 @@ fn forwarded(environment: &Environment, everything: bool, given: Vec<EnvOp>) -> 
         !is_launch_identity(name)
             && (LIBRARIES.iter().any(|p| name.starts_with(p)) || (everything && !OF_THE_SHELL.contains(&name)))
     };
-    let here = environment.iter().filter(|(name, _)| wanted(name));
-    here.map(|(name, value)| EnvOp::Set(name.clone(), value.clone())).chain(given).collect()
+    let here = around.environment.iter().filter(|(name, _)| wanted(name));
+    let here = here.map(|(name, value)| EnvOp::Set(name.clone(), value.clone()));
+    // Root has given the permission before it gets here.
+    let permission = ROOT_PERMISSION.iter().filter(|_| around.root);
+    let permission = permission.map(|name| EnvOp::Set((*name).to_owned(), "1".to_owned()));
+    here.chain(permission).chain(given).collect()
 }
 
 /// The `prted` of our own installation: another one would be refused at its first message, because both sides must be

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -91,7 +92,9 @@ fn a_client_of_another_host_runs_jobs_and_ends_the_dvm_if_it_has_the_key() {
     let output = fed(dvm.client(PRUN, &["-n", "1", "true"]), b"");
     assert_eq!(output.status.code(), Some(1));
     assert!(told(&output).contains("--dvm-key"), "{}", told(&output));
-    std::fs::write(dvm.dir.path().join("wrong"), "07".repeat(32)).unwrap();
+    let wrong = dvm.dir.path().join("wrong");
+    std::fs::write(&wrong, "07".repeat(32)).unwrap();
+    std::fs::set_permissions(&wrong, std::fs::Permissions::from_mode(0o600)).unwrap();
     let output = fed(dvm.client(PRUN, &["--dvm-key", "wrong", "-n", "1", "true"]), b"");
     assert_eq!(output.status.code(), Some(1));
     assert!(told(&output).contains("does not have the key in wrong"), "{}", told(&output));

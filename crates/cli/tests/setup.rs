@@ -180,7 +180,10 @@ fn debugging_of_daemons_travels_as_parameters() {
 fn root_needs_permission() {
     let mut place = Place::new();
     place.around.root = true;
-    assert!(place.prepare("--allow-run-as-root ./a").is_ok());
+    let prepared = place.prepare("--allow-run-as-root ./a").unwrap();
+    // A program of the job may be prterun.
+    let yes = |name: &str| EnvOp::Set(name.to_owned(), "1".to_owned());
+    assert_eq!(prepared.forwarded_env, ["PRTE_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"].map(yes));
     insta::assert_snapshot!(place.told("./a"));
 }
 

@@ -13,8 +13,9 @@ use ferrite_wire::control::{
     ClientMessage, DvmMessage, GREETING_LEN, GreetingError, Reply, Request, check_greeting, greeting,
 };
 use rustix::fs::{Mode, OFlags};
-use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::sockopt::{self, Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+use rustix::process::{Uid, geteuid};
 use thiserror::Error;
 
 use crate::frames::{FrameError, Frames};
@@ -30,6 +31,14 @@ pub enum ConnectionError {
         path: PathBuf,
         /// Why not.
         cause: io::Error,
+    },
+    /// Another user is behind the socket.
+    #[error("behind the control socket {path} of the DVM {dvm} listens another user")]
+    Stranger {
+        /// Its name.
+        dvm: String,
+        /// Its path.
+        path: PathBuf,
     },
     /// The head is on another host, and cannot be reached there.
     #[error("the DVM {dvm} cannot be reached at {address}: {cause}")]
@@ -91,6 +100,9 @@ impl ConnectionError {
             ConnectionError::Unreachable { .. } => {
                 "If its process is gone, remove its session directory and start it anew."
             }
+            ConnectionError::Stranger { .. } => {
+                "Nothing was said to him. If the DVM that you mean is gone, start it anew, with TMPDIR set to a directory of yours."
+            }
             ConnectionError::FarAway { .. } => {
                 "See whether it is still running there, and whether this host can reach that port (a firewall may not let it)."
             }
@@ -124,14 +136,18 @@ pub struct Connection {
 const GREETING_LIMIT: Duration = Duration::from_secs(10);
 
 impl Connection {
-    /// Connects to the DVM of this contact.
+    /// Connects to the DVM of this contact, which belongs to us or to `owner`.
     ///
     /// # Errors
-    /// Nobody there, or nobody that can be understood.
-    pub fn open(contact: &DvmContact) -> Result<Connection, ConnectionError> {
+    /// Nobody there, nobody that can be understood, or somebody else.
+    pub fn open(contact: &DvmContact, owner: Uid) -> Result<Connection, ConnectionError> {
         let path = PathBuf::from(&contact.socket);
-        let stream =
-            reach(&path, SocketFlags::empty()).map_err(|cause| ConnectionError::Unreachable { path, cause })?;
+        let unreachable = |cause| ConnectionError::Unreachable { path: path.clone(), cause };
+        let stream = reach(&path, SocketFlags::empty()).map_err(unreachable)?;
+        // The one that is meant may be gone, and its place taken.
+        if ![geteuid(), owner].iter().any(|user| is_of(&stream, *user)) {
+            return Err(ConnectionError::Stranger { dvm: contact.dvm.clone(), path });
+        }
         Connection::greet(&contact.dvm, stream)
     }
 
@@ -231,6 +247,11 @@ pub(crate) fn reach(path: &Path, flags: SocketFlags) -> io::Result<UnixStream> {
         Err(_) => connect_through_directory(path, &socket)?,
     }
     Ok(UnixStream::from(socket))
+}
+
+/// True when this user listens there, as the kernel says.
+pub(crate) fn is_of(stream: &UnixStream, user: Uid) -> bool {
+    sockopt::socket_peercred(stream).is_ok_and(|them| them.uid == user)
 }
 
 /// An address holds 107 bytes, and session directories may be deep: the directory is opened and named by its descriptor.

@@ -1,25 +1,29 @@
 //! Which DVMs there are, and the one that is meant. A DVM is found by the contact file in its session directory; it is live when
 //! somebody listens on its control socket. Files are believed only when they are the user's own.
 
-use std::io;
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use ferrite_wire::DvmContact;
-use ferrite_wire::dvm_contact::{CONTACT_FILE, SESSION_PREFIX, batch_job, parse_uri};
+use ferrite_wire::dvm_contact::{CONTACT_FILE, SESSION_PREFIX, batch_job, parse_uri, runtime_dirs};
+use rustix::fs::{Mode, OFlags, open as open_file, openat};
 use rustix::net::SocketFlags;
+use rustix::process::Uid;
 use thiserror::Error;
 
-use crate::connection::{Connection, ConnectionError, reach};
-use crate::remote::Key;
+use crate::connection::{Connection, ConnectionError, is_of, reach};
+use crate::remote::{Key, KeyError};
 use crate::selector::{Patience, Selector, bare_name, parse_pid};
 
 /// What the search depends on besides files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Here {
-    /// Directories in which DVMs make their session directories.
-    pub bases: Vec<PathBuf>,
+    /// Directories in which DVMs make their session directories: those that somebody has named, one after the other, and then the common
+    /// ones. DVMs in the first hide those in the next.
+    pub bases: Vec<Vec<PathBuf>>,
     /// Name of this host.
     pub host: String,
     /// The batch job that we are in.
@@ -30,14 +34,16 @@ impl Here {
     /// By the environment, and the parameter `prte_tmpdir_base`.
     #[must_use]
     pub fn of(host: String, tmpdir_base: Option<&str>, variable: impl Fn(&str) -> Option<String>) -> Here {
-        let mut bases: Vec<PathBuf> = Vec::new();
         let from_environment = variable("TMPDIR").filter(|dir| !dir.is_empty());
-        // A batch system gives each shell another TMPDIR, so the common place is looked at as well.
-        let all = tmpdir_base.map(str::to_owned).into_iter().chain(from_environment).chain(["/tmp".to_owned()]);
-        for base in all.map(PathBuf::from) {
-            if !bases.contains(&base) {
-                bases.push(base);
-            }
+        let named = tmpdir_base.map(str::to_owned).into_iter().chain(from_environment);
+        // A batch system gives each shell another TMPDIR, so the common places are looked at as well.
+        let mut common = runtime_dirs(&variable, rustix::process::getuid().as_raw());
+        common.push("/tmp".to_owned());
+        let mut bases: Vec<Vec<PathBuf>> = Vec::new();
+        for group in named.map(|dir| vec![dir]).chain([common]) {
+            let mut group: Vec<PathBuf> = group.into_iter().map(PathBuf::from).collect();
+            group.retain(|base| !bases.iter().flatten().any(|known| known == base));
+            bases.push(group);
         }
         Here { bases, host, batch: batch_job(variable) }
     }
@@ -52,7 +58,7 @@ pub enum FindError {
         /// This host.
         host: String,
         /// Where was looked.
-        bases: Vec<PathBuf>,
+        bases: Vec<Vec<PathBuf>>,
     },
     /// None that fits.
     #[error("no DVM that is running on {host} is the one of {wanted}{}", list(.others))]
@@ -81,7 +87,7 @@ pub enum FindError {
         host: String,
     },
     /// It is on another host, and nothing proves that we may talk to it.
-    #[error("the DVM {dvm} runs on {there}, and its key {} cannot be read: {cause}", .path.display())]
+    #[error("the DVM {dvm} runs on {there}, and its key {} {cause}", .path.display())]
     Key {
         /// Its name.
         dvm: String,
@@ -90,7 +96,7 @@ pub enum FindError {
         /// The key file.
         path: PathBuf,
         /// Why not.
-        cause: io::Error,
+        cause: KeyError,
     },
     /// A file that was named cannot be read.
     #[error("cannot read {path}: {cause}")]
@@ -107,6 +113,14 @@ pub enum FindError {
         path: PathBuf,
         /// What was expected.
         what: &'static str,
+    },
+    /// A file that was named was written by another user.
+    #[error("{path} belongs to user {owner}, who may have a DVM of his own listen there")]
+    Foreign {
+        /// Its path.
+        path: PathBuf,
+        /// Whose it is.
+        owner: u32,
     },
     /// It is there, but that is all.
     #[error(transparent)]
@@ -128,10 +142,9 @@ impl FindError {
                 "Run this command there, or start that DVM with `prte --listen 0 --report-uri FILE`, and give its file here with \
                  --dvm-uri file:FILE."
             }
-            FindError::Key { .. } => {
-                "Copy the key file from there, readable for you only, and name the copy with --dvm-key, or run this command there."
-            }
+            FindError::Key { cause, .. } => cause.next_step(),
             FindError::File { .. } => "Give the file that prte wrote because of --report-pid or --report-uri.",
+            FindError::Foreign { .. } => "Name the file that your own prte wrote, or a copy of yours.",
             FindError::Content { .. } => "If prte is being started just now, try again with --wait-to-connect 10.",
             FindError::Connection(error) => error.next_step(),
         }
@@ -152,13 +165,21 @@ impl FindError {
                         | ConnectionError::Lost { .. }
                 )
             }
-            FindError::Several { .. } | FindError::Elsewhere { .. } | FindError::Key { .. } => false,
+            FindError::Several { .. }
+            | FindError::Elsewhere { .. }
+            | FindError::Key { .. }
+            | FindError::Foreign { .. } => false,
         }
     }
 }
 
-fn places(bases: &[PathBuf]) -> String {
-    bases.iter().map(|b| b.join(format!("{SESSION_PREFIX}*")).display().to_string()).collect::<Vec<_>>().join(" and ")
+fn places(bases: &[Vec<PathBuf>]) -> String {
+    bases
+        .iter()
+        .flatten()
+        .map(|b| b.join(format!("{SESSION_PREFIX}*")).display().to_string())
+        .collect::<Vec<_>>()
+        .join(" and ")
 }
 
 fn list(contacts: &[DvmContact]) -> String {
@@ -183,8 +204,17 @@ fn age(seconds: u64) -> String {
 /// All live DVMs of this user on this host, the latest first.
 #[must_use]
 pub fn live(here: &Here) -> Vec<DvmContact> {
-    let mut all: Vec<DvmContact> = here.bases.iter().flat_map(|base| contacts_in(base)).collect();
-    all.retain(|contact| contact.host == here.host && is_listening(contact));
+    latest_first(by_place(here).into_iter().flatten().collect())
+}
+
+/// The live DVMs, of each group of places.
+fn by_place(here: &Here) -> Vec<Vec<DvmContact>> {
+    let is_live = |contact: &DvmContact| contact.host == here.host && is_listening(contact);
+    let of_group = |group: &Vec<PathBuf>| group.iter().flat_map(|base| contacts_in(base)).filter(is_live).collect();
+    here.bases.iter().map(of_group).map(latest_first).collect()
+}
+
+fn latest_first(mut all: Vec<DvmContact>) -> Vec<DvmContact> {
     all.sort_by(|a, b| b.started_s.cmp(&a.started_s).then_with(|| a.dvm.cmp(&b.dvm)));
     all.dedup_by(|a, b| a.socket == b.socket);
     all
@@ -198,21 +228,24 @@ fn contacts_in(base: &Path) -> Vec<DvmContact> {
 
 /// In a directory that everybody may write to, somebody else's file could send our jobs anywhere.
 fn trusted_contact(session: &Path) -> Option<DvmContact> {
-    let ours = |path: &Path, directory: bool| {
-        std::fs::symlink_metadata(path)
-            .is_ok_and(|m| m.uid() == rustix::process::geteuid().as_raw() && m.is_dir() == directory && !m.is_symlink())
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let directory = File::from(open_file(session, flags | OFlags::DIRECTORY, Mode::empty()).ok()?);
+    let mut file = File::from(openat(&directory, CONTACT_FILE, flags, Mode::empty()).ok()?);
+    let is_ours = |file: &File, is_right: fn(&Metadata) -> bool| {
+        file.metadata().is_ok_and(|m| m.uid() == rustix::process::geteuid().as_raw() && is_right(&m))
     };
-    let file = session.join(CONTACT_FILE);
-    if !ours(session, true) || !ours(&file, false) {
+    if !is_ours(&directory, Metadata::is_dir) || !is_ours(&file, Metadata::is_file) {
         return None;
     }
-    DvmContact::parse(&std::fs::read_to_string(&file).ok()?).ok()
+    let mut text = String::new();
+    file.read_to_string(&mut text).ok()?;
+    DvmContact::parse(&text).ok()
 }
 
 /// A dead DVM leaves its files behind, but nobody who listens. A full queue is somebody.
 fn is_listening(contact: &DvmContact) -> bool {
     match reach(Path::new(&contact.socket), SocketFlags::NONBLOCK) {
-        Ok(_) => true,
+        Ok(stream) => is_of(&stream, rustix::process::geteuid()),
         Err(error) => error.kind() == io::ErrorKind::WouldBlock,
     }
 }
@@ -233,7 +266,7 @@ pub fn connect(
     let began = std::time::Instant::now();
     let mut attempts = 0_u32;
     loop {
-        let error = match choose(selector, here).and_then(|contact| open(&contact, key, here)) {
+        let error = match choose(selector, here).and_then(|found| open(&found, key, here)) {
             Ok(connection) => return Ok(connection),
             Err(error) => error,
         };
@@ -251,7 +284,8 @@ pub fn connect(
 }
 
 /// By the control socket when it is here, else by TCP.
-fn open(contact: &DvmContact, key: Option<&Path>, here: &Here) -> Result<Connection, FindError> {
+fn open(found: &Found, key: Option<&Path>, here: &Here) -> Result<Connection, FindError> {
+    let Found { contact, owner } = found;
     let is_here = contact.host == here.host;
     // Two containers may have one host name: the socket is there in one of them only.
     let is_far = !is_here || !Path::new(&contact.socket).exists();
@@ -266,79 +300,106 @@ fn open(contact: &DvmContact, key: Option<&Path>, here: &Here) -> Result<Connect
         return Ok(Connection::open_far(contact, address, &key)?);
     }
     if is_here {
-        return Ok(Connection::open(contact)?);
+        return Ok(Connection::open(contact, *owner)?);
     }
     Err(FindError::Elsewhere { dvm: contact.dvm.clone(), there: contact.host.clone(), host: here.host.clone() })
 }
 
+/// The contact of a DVM, and whose it says that the DVM is.
+#[derive(Debug)]
+struct Found {
+    contact: DvmContact,
+    owner: Uid,
+}
+
+impl Found {
+    fn ours(contact: DvmContact) -> Found {
+        Found { contact, owner: rustix::process::geteuid() }
+    }
+}
+
 /// The contact of the DVM that is meant.
-fn choose(selector: &Selector, here: &Here) -> Result<DvmContact, FindError> {
-    match selector {
-        Selector::Any => any(live(here), here),
+fn choose(selector: &Selector, here: &Here) -> Result<Found, FindError> {
+    let found = match selector {
+        Selector::Any => any(here),
         Selector::SystemOnly => the_one(here, "the system server", |c| c.system),
-        Selector::SystemFirst => {
-            let mut all = live(here);
-            match all.iter().position(|c| c.system) {
-                Some(at) => Ok(all.swap_remove(at)),
-                None => any(all, here),
-            }
-        }
+        Selector::SystemFirst => match the_one(here, "the system server", |c| c.system) {
+            Err(FindError::NotThere { .. }) => any(here),
+            other => other,
+        },
         Selector::Pid(pid) => the_one(here, &format!("--pid {pid}"), |c| c.pid == *pid),
         Selector::PidFile(path) => {
-            let pid = parse_pid(&read(path)?)
+            let pid = parse_pid(&read(path)?.0)
                 .ok_or_else(|| FindError::Content { path: path.clone(), what: "a process id" })?;
             the_one(here, &format!("--pid {pid} (from {})", path.display()), |c| c.pid == pid)
         }
         Selector::Namespace(name) => the_one(here, &format!("--namespace {name}"), |c| c.dvm == bare_name(name)),
         Selector::Uri(uri) => the_one(here, &format!("--dvm-uri {uri}"), |c| c.dvm == bare_name(uri)),
-        Selector::UriFile(path) => by_file(path, here),
-    }
+        Selector::UriFile(path) => return by_file(path, here),
+    };
+    found.map(Found::ours)
 }
 
-fn any(mut all: Vec<DvmContact>, here: &Here) -> Result<DvmContact, FindError> {
+/// The only one of the first place that has any.
+fn any(here: &Here) -> Result<DvmContact, FindError> {
+    let first = by_place(here).into_iter().find(|group| !group.is_empty());
+    let mut all = first.ok_or_else(|| FindError::None { host: here.host.clone(), bases: here.bases.clone() })?;
     if let Some(batch) = &here.batch
         && all.iter().any(|c| c.batch.as_ref() == Some(batch))
     {
         all.retain(|c| c.batch.as_ref() == Some(batch));
     }
-    match (all.pop(), all.is_empty()) {
-        (Some(one), true) => Ok(one),
-        (Some(one), false) => {
-            all.push(one);
-            Err(FindError::Several { candidates: all })
-        }
-        (None, _) => Err(FindError::None { host: here.host.clone(), bases: here.bases.clone() }),
-    }
+    only(all)
 }
 
 fn the_one(here: &Here, wanted: &str, fits: impl Fn(&DvmContact) -> bool) -> Result<DvmContact, FindError> {
-    let (mut fitting, others): (Vec<_>, Vec<_>) = live(here).into_iter().partition(fits);
-    match (fitting.pop(), fitting.is_empty()) {
+    let mut others = Vec::new();
+    for group in by_place(here) {
+        let (fitting, rest): (Vec<_>, Vec<_>) = group.into_iter().partition(&fits);
+        if !fitting.is_empty() {
+            return only(fitting);
+        }
+        others.extend(rest);
+    }
+    Err(FindError::NotThere { wanted: wanted.to_owned(), host: here.host.clone(), others })
+}
+
+fn only(mut candidates: Vec<DvmContact>) -> Result<DvmContact, FindError> {
+    match (candidates.pop(), candidates.is_empty()) {
         (Some(one), true) => Ok(one),
-        (Some(one), false) => {
-            fitting.push(one);
-            Err(FindError::Several { candidates: fitting })
+        (one, _) => {
+            candidates.extend(one);
+            Err(FindError::Several { candidates })
         }
-        (None, _) => Err(FindError::NotThere { wanted: wanted.to_owned(), host: here.host.clone(), others }),
     }
 }
 
-/// A file that the user names is believed: the contact itself, wherever it is, or a URI.
-fn by_file(path: &Path, here: &Here) -> Result<DvmContact, FindError> {
-    let text = read(path)?;
+/// A file that the user names is believed if nobody else has written it: the contact itself, wherever it is, or a URI.
+fn by_file(path: &Path, here: &Here) -> Result<Found, FindError> {
+    let (text, owner) = read(path)?;
     let first = text.lines().next().unwrap_or_default();
-    match DvmContact::parse(&text) {
-        Ok(contact) => Ok(contact),
-        Err(_) => {
-            let (dvm, _) = parse_uri(first)
-                .ok_or_else(|| FindError::Content { path: path.to_owned(), what: "the URI of a DVM" })?;
-            the_one(here, &format!("{dvm} (from {})", path.display()), |c| c.dvm == dvm)
+    if let Ok(contact) = DvmContact::parse(&text) {
+        let us = rustix::process::geteuid();
+        if owner != us && !owner.is_root() && !us.is_root() {
+            return Err(FindError::Foreign { path: path.to_owned(), owner: owner.as_raw() });
         }
+        return Ok(Found { contact, owner });
     }
+    let (dvm, _) =
+        parse_uri(first).ok_or_else(|| FindError::Content { path: path.to_owned(), what: "the URI of a DVM" })?;
+    the_one(here, &format!("{dvm} (from {})", path.display()), |c| c.dvm == dvm).map(Found::ours)
 }
 
-fn read(path: &Path) -> Result<String, FindError> {
-    std::fs::read_to_string(path).map_err(|cause| FindError::File { path: path.to_owned(), cause })
+/// What is in a file, and whose it is.
+fn read(path: &Path) -> Result<(String, Uid), FindError> {
+    let both = || {
+        let mut file = File::open(path)?;
+        let owner = Uid::from_raw(file.metadata()?.uid());
+        let mut text = String::new();
+        file.read_to_string(&mut text)?;
+        Ok((text, owner))
+    };
+    both().map_err(|cause| FindError::File { path: path.to_owned(), cause })
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ mod source;
 pub use connection::{Connection, ConnectionError};
 pub use find::{FindError, Here, connect, live};
 pub use frames::{FrameError, Frames};
+pub use remote::KeyError;
 pub use selector::{Patience, Selector, SelectorError};
 pub use session::{Happening, Session};
 pub use signals::is_ignored;

@@ -1,8 +1,10 @@
 //! A DVM whose head is on another host: the call by TCP, the proof that both sides have the key, and two threads that relay
 //! between the sealed stream and one end of a socket pair. The other end is all that the rest of the client knows.
 
+use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream, ToSocketAddrs};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,9 +14,12 @@ use std::time::{Duration, Instant};
 
 use ferrite_wire::control::{GREETING_LEN, check_greeting, greeting};
 use ferrite_wire::remote::{HELLO_LEN, KEY_LEN, MAX_PLAIN, REMOTE_PATTERN, TAG_LEN, parse_key, prologue};
+use rustix::fs::OFlags;
 use rustix::net::sockopt;
+use rustix::process::{DumpableBehavior, geteuid, set_dumpable_behavior};
 use snow::resolvers::DefaultResolver;
 use snow::{Builder, HandshakeState, StatelessTransportState};
+use thiserror::Error;
 use zeroize::Zeroizing;
 
 use crate::connection::{ConnectionError, lost};
@@ -24,6 +29,12 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 /// A client that ends waits so long for its last words to be sent.
 const LAST_WORDS_LIMIT: Duration = Duration::from_secs(1);
+
+/// Permissions of a file for others than its owner.
+const OTHERS: u32 = 0o077;
+
+/// 64 digits and a line break, with room (bytes).
+const LONGEST_KEY_FILE: u64 = 256;
 
 /// The key of a DVM, and where it was read.
 pub(crate) struct Key {
@@ -35,11 +46,67 @@ impl Key {
     /// Out of a key file.
     ///
     /// # Errors
-    /// It cannot be read, or holds something else.
-    pub(crate) fn read(path: &Path) -> io::Result<Key> {
-        let text = Zeroizing::new(std::fs::read_to_string(path)?);
-        let bytes = parse_key(&text).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it holds no key"))?;
+    /// It cannot be read, others can read it, or it holds something else.
+    pub(crate) fn read(path: &Path) -> Result<Key, KeyError> {
+        // What was looked at is what is read.
+        let mut file = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
+        let about = file.metadata()?;
+        if !about.is_file() {
+            return Err(KeyError::NoKey);
+        }
+        let (owner, mode) = (about.uid(), about.mode() & 0o777);
+        if owner != geteuid().as_raw() && owner != 0 {
+            return Err(KeyError::Foreign { owner });
+        }
+        if mode & OTHERS != 0 {
+            return Err(KeyError::Shared { mode });
+        }
+        let mut text = Zeroizing::new(String::with_capacity(LONGEST_KEY_FILE as usize));
+        Read::by_ref(&mut file).take(LONGEST_KEY_FILE).read_to_string(&mut text)?;
+        let bytes = parse_key(&text).ok_or(KeyError::NoKey)?;
+        // Who may run programs as this user could read it there; and it must not end up in a core file.
+        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
         Ok(Key { path: path.to_owned(), bytes: Zeroizing::new(bytes) })
+    }
+}
+
+/// Why a key file is not used.
+#[derive(Debug, Error)]
+pub enum KeyError {
+    /// It cannot be read.
+    #[error("cannot be read: {0}")]
+    Io(#[from] io::Error),
+    /// It is no regular file, or something else is in it.
+    #[error("cannot be used: it holds no key")]
+    NoKey,
+    /// Others than its owner may read or change it.
+    #[error("is not used: others may read or change it (its mode is {mode:04o})")]
+    Shared {
+        /// Its permissions.
+        mode: u32,
+    },
+    /// It belongs to another user, who knows it.
+    #[error("is not used: it belongs to another user (uid {owner})")]
+    Foreign {
+        /// Whose it is.
+        owner: u32,
+    },
+}
+
+impl KeyError {
+    /// What to do about it.
+    #[must_use]
+    pub fn next_step(&self) -> &'static str {
+        match self {
+            KeyError::Io(_) | KeyError::NoKey => {
+                "Copy the key file from there, readable for you only, and name the copy with --dvm-key, or run this command there."
+            }
+            KeyError::Shared { .. } => {
+                "Whoever has the key commands the DVM. If nobody else has read it, close the file to others (chmod 600); else end that DVM, \
+                 whose key is new each time it is started."
+            }
+            KeyError::Foreign { .. } => "Name a copy of your own with --dvm-key, readable for you only.",
+        }
     }
 }
 

@@ -18,12 +18,10 @@ pub struct LocalNode {
 }
 
 /// What the head is told.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct HeadConfig {
     /// Name of the DVM, `<tool>-<host>-<pid>`.
     pub dvm: String,
-    /// Pre-shared key of its links.
-    pub key: [u8; 32],
     /// Parameters (`--prtemca` and what stands for it), later ones win.
     pub params: Vec<(String, String)>,
     /// The nodes, and which of them get a daemon.
@@ -38,14 +36,4 @@ pub struct HeadConfig {
     pub local_time_at_zero_s: i64,
     /// True when the DVM outlives its jobs (`prte`), false when it ends with the first (`prterun`).
     pub persistent: bool,
-}
-
-/// Debug output without the key.
-impl std::fmt::Debug for HeadConfig {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("HeadConfig")
-            .field("dvm", &self.dvm)
-            .field("allocation", &self.allocation)
-            .finish_non_exhaustive()
-    }
 }

@@ -159,6 +159,13 @@ pub enum Effect {
         /// Its job.
         job: JobId,
     },
+    /// The processes of a submission's job run, or why they never will (a PMIx status). Said once, before the reply.
+    Launched {
+        /// The submission.
+        request: RequestId,
+        /// What became of it.
+        result: Result<(), i32>,
+    },
     /// The one reply to a request.
     Reply {
         /// Which.
@@ -287,6 +294,15 @@ pub enum PmixEffect {
         proc: ProcId,
         /// Done, or failed.
         resize: Box<Resize>,
+    },
+    /// Tells a local process that a job which it has spawned is over.
+    JobEnd {
+        /// The process.
+        parent: ProcId,
+        /// The job.
+        job: JobId,
+        /// Its exit code.
+        code: u8,
     },
     /// A session is about to end, for the local process alone that asked to be told (`PMIX_ALLOC_TIMEOUT_WARNING`).
     TimeWarning {

@@ -8,10 +8,6 @@ pub(crate) const PMIX_ERR_DUPLICATE_KEY: i32 = -53;
 pub(crate) const PMIX_ERR_INVALID_OPERATION: i32 = -158;
 /// It is there already.
 pub(crate) const PMIX_ERR_EXISTS: i32 = -11;
-/// The job was ended by an abort.
-pub(crate) const PMIX_ERR_JOB_ABORTED: i32 = -182;
-/// The job was ended by a signal.
-pub(crate) const PMIX_ERR_JOB_ABORTED_BY_SIG: i32 = -184;
 /// The job, or the request, was ended before it began.
 pub(crate) const PMIX_ERR_JOB_CANCELED: i32 = -180;
 /// A process, or a daemon, could not be started.
@@ -20,10 +16,6 @@ pub(crate) const PMIX_ERR_JOB_FAILED_TO_LAUNCH: i32 = -181;
 pub(crate) const PMIX_ERR_JOB_FAILED_TO_MAP: i32 = -179;
 /// The job was ended by request.
 pub(crate) const PMIX_ERR_JOB_KILLED_BY_CMD: i32 = -183;
-/// A process ended with a code other than zero.
-pub(crate) const PMIX_ERR_JOB_NON_ZERO_TERM: i32 = -187;
-/// A process left without finalizing.
-pub(crate) const PMIX_ERR_JOB_TERM_WO_SYNC: i32 = -185;
 /// A participant, or a daemon, is gone.
 pub(crate) const PMIX_ERR_LOST_CONNECTION: i32 = -61;
 /// No such thing.

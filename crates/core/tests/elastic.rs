@@ -3,14 +3,20 @@
 
 mod common;
 
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
 use common::{Cluster, job};
 use ferrite_core::{Input, PmixCall, PmixEffect, PmixToken, RequestId, Timer};
 use ferrite_rm::{Manager, Source};
 use ferrite_types::*;
-use ferrite_wire::control::{Reply, Request, Submission};
-use ferrite_wire::{AddedHost, GrowRequest, Resize, ResizeOutcome, ResizeRequest, ShrinkRequest, SlotChange};
+use ferrite_wire::control::{Ending, JobStatus, Reply, Request, Submission};
+use ferrite_wire::{AddedHost, GrowRequest, Resize, ResizeOutcome, ResizeRequest, ShrinkRequest, SlotChange, Stream};
 
 const ELASTIC: &[(&str, &str)] = &[("rml_base_radix", "2"), ("prte_elastic_mode", "1")];
+
+/// Exit code of a job whose nodes have left with its processes.
+const LEFT: u8 = 75;
 
 /// An elastic DVM that is up, with a tree of radix 2.
 fn dvm(nodes: u32) -> Cluster {
@@ -413,28 +419,113 @@ fn everything_but_the_head_may_leave_and_come_again() {
     assert_eq!(dvm.code_of(100), 0);
 }
 
+fn lost_ranks(dvm: &mut Cluster, id: u64, job: u32) -> Vec<u32> {
+    dvm.ask(id, Request::Job(JobId(job)));
+    let Reply::Job(detail) = dvm.reply(id) else { panic!("a job") };
+    detail.lost_ranks.iter().map(|rank| rank.0).collect()
+}
+
 #[test]
-fn processes_on_a_leaving_node_are_ended_and_their_job_goes_on_without_them() {
+fn a_job_that_loses_ranks_to_a_shrink_is_ended_with_a_code_and_a_cause_of_its_own() {
+    for crashes in [false, true] {
+        let mut dvm = dvm(4);
+        dvm.submit(1, on("a.out", &["n1", "n3", "n1", "n3"]));
+        ask_shrink(&mut dvm, 2, &["n3"]);
+        assert_eq!(dvm.running.len(), 4, "they may be about to end");
+        if crashes {
+            dvm.crash(3)
+        } else {
+            dvm.fire(3, Timer::Grace)
+        }
+        assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done);
+        assert!(dvm.running.is_empty(), "what is left of it would wait for them");
+        assert_eq!(dvm.code_of(1), LEFT);
+        assert_eq!(
+            dvm.notices,
+            ["Node n3 leaves the DVM: ranks 1, 3 of job 1, which still ran there, were ended.\n\
+                 The job was ended because of it."]
+        );
+        assert_eq!(lost_ranks(&mut dvm, 3, 1), [1, 3]);
+    }
+}
+
+#[test]
+fn a_job_that_survives_failures_goes_on_without_the_ranks_that_a_shrink_has_taken() {
     let mut dvm = dvm(4);
-    dvm.submit(1, on("a.out", &["n1", "n3"]));
+    let mut survives = on("a.out", &["n1", "n3"]);
+    survives.spec.options.recoverable = true;
+    dvm.submit(1, survives);
     ask_shrink(&mut dvm, 2, &["n3"]);
     dvm.fire(3, Timer::Grace);
     assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done);
     assert_eq!(dvm.running.len(), 1);
-    assert!(dvm.notices.iter().any(|text| text.contains("n3") && text.contains("job 1")), "{:?}", dvm.notices);
+    assert_eq!(
+        dvm.notices,
+        [
+            "Node n3 leaves the DVM: rank 1 of job 1, which still ran there, was ended, and the job goes on with what is left of it."
+        ]
+    );
+    assert_eq!(lost_ranks(&mut dvm, 3, 1), [1]);
     dvm.exit_job(1);
     assert_eq!(dvm.code_of(1), 0, "it has not failed because of it");
+    assert_eq!(lost_ranks(&mut dvm, 4, 1), [1], "and that is kept");
 }
 
 #[test]
 fn a_job_whose_nodes_all_leave_is_ended_and_told() {
+    for survives in [false, true] {
+        let mut dvm = dvm(4);
+        let mut submission = on("a.out", &["n3"]);
+        submission.spec.options.recoverable = survives;
+        dvm.submit(1, submission);
+        ask_shrink(&mut dvm, 2, &["n3"]);
+        dvm.fire(3, Timer::Grace);
+        assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done);
+        assert_eq!(dvm.code_of(1), LEFT);
+        assert!(dvm.notices.iter().any(|text| text.contains("n3")), "{:?}", dvm.notices);
+    }
+}
+
+#[test]
+fn what_ranks_had_written_before_their_node_left_arrives_however_slow_the_reader_is() {
     let mut dvm = dvm(4);
-    dvm.submit(1, on("a.out", &["n3"]));
+    (dvm.flowing, dvm.pipes_stay_open) = (false, true);
+    dvm.submit(1, on("a.out", &["n1", "n3"]));
+    for rank in [0, 1] {
+        dvm.output(rank, &"0123456789abcde\n".repeat(1 << 19));
+    }
+    dvm.reads.clear();
     ask_shrink(&mut dvm, 2, &["n3"]);
     dvm.fire(3, Timer::Grace);
+    dvm.fire(3, Timer::KillStep(JobId(1)));
+    let rest = |rank| (common::proc(rank), Stream::Stdout);
+    assert_eq!(dvm.reads, [rest(1)], "nobody reads, and it is read all the same");
+    let end = |dvm: &mut Cluster, at: u32, rank: u32, text: &'static str| {
+        let proc = common::proc(rank);
+        let data = Bytes::from_static(text.as_bytes());
+        dvm.input(DaemonRank(at), Input::Output { proc, stream: Stream::Stdout, data });
+        for stream in [Stream::Stdout, Stream::Stderr] {
+            dvm.input(DaemonRank(at), Input::OutputClosed { proc, stream });
+        }
+        dvm.run();
+    };
+    end(&mut dvm, 3, 1, "the last of it\n");
     assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done);
-    assert_eq!(dvm.code_of(1), 1);
-    assert!(dvm.notices.iter().any(|text| text.contains("n3")), "{:?}", dvm.notices);
+    assert_eq!(dvm.reads, [rest(1), rest(1), rest(0)], "nor is anything lost of those who end for it");
+    end(&mut dvm, 1, 0, "and of it\n");
+    assert_eq!(dvm.code_of(1), LEFT);
+    assert!(dvm.stdout_of(1).ends_with("the last of it\nand of it\n"));
+}
+
+#[test]
+fn a_rank_that_ends_well_while_its_node_leaves_is_not_lost() {
+    let mut dvm = dvm(4);
+    dvm.submit(1, on("a.out", &["n1", "n3"]));
+    ask_shrink(&mut dvm, 2, &["n3"]);
+    dvm.exit_proc(1, ExitStatus::Exited(0));
+    assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done);
+    dvm.exit_job(1);
+    assert_eq!((dvm.code_of(1), lost_ranks(&mut dvm, 3, 1)), (0, Vec::new()));
 }
 
 #[test]
@@ -737,9 +828,7 @@ fn a_node_that_was_lost_and_grown_again_belongs_to_the_new_allocation_alone() {
     dvm.fire(0, Timer::Deaths);
     assert_eq!(states(&mut dvm, 7), "n0 up, n1 up, m0 lost");
     dvm.ask(5, release("a2"));
-    assert_eq!(*outcome(&dvm, 5), ResizeOutcome::Unchanged);
-    dvm.ask(6, release("a2"));
-    assert_eq!(refused_with(&dvm, 6), -46, "it is over");
+    assert_eq!(refused_with(&dvm, 5), -46, "it is over with the last of its nodes");
 }
 
 #[test]
@@ -888,4 +977,45 @@ fn the_end_of_the_dvm_leaves_nobody_waiting() {
     assert_eq!(failed_with(&dvm, 1), -25);
     assert_eq!(dvm.code_of(2), 1);
     dvm.assert_gone();
+}
+
+#[test]
+fn a_job_says_how_it_has_ended() {
+    let mut dvm = dvm(4);
+    dvm.missing.insert("missing".to_owned());
+    let programs: [(&str, &[&str]); 7] = [
+        ("done", &["n1"]),
+        ("fails", &["n1"]),
+        ("missing", &["n1"]),
+        ("killed", &["n1"]),
+        ("refused", &["elsewhere"]),
+        ("left", &["n2"]),
+        ("lost", &["n3"]),
+    ];
+    for (id, (program, nodes)) in (1..).zip(programs) {
+        dvm.submit(id, on(program, nodes));
+    }
+    let first = |job| ProcId { job: JobId(job), rank: Rank(0) };
+    dvm.exit(first(1), ExitStatus::Exited(0));
+    dvm.exit(first(2), ExitStatus::Exited(3));
+    dvm.ask(20, Request::Kill(JobId(4)));
+    ask_shrink(&mut dvm, 21, &["n2"]);
+    dvm.fire(2, Timer::Grace);
+    dvm.crash(3);
+    dvm.submit(22, on("runs", &["n1"]));
+    dvm.ask(23, Request::Jobs);
+    let Reply::Jobs(jobs) = dvm.reply(23) else { panic!("jobs") };
+    let named = |job: &JobStatus| (job.name.clone(), job.ending.map_or("", Ending::name));
+    let endings: BTreeMap<String, &str> = jobs.iter().map(named).collect();
+    let expected = [
+        ("done", "done"),
+        ("fails", "failed"),
+        ("killed", "killed"),
+        ("left", "lost ranks"),
+        ("lost", "lost ranks"),
+        ("missing", "failed"),
+        ("refused", "refused"),
+        ("runs", ""),
+    ];
+    assert_eq!(endings, expected.map(|(name, ending)| (name.to_owned(), ending)).into());
 }

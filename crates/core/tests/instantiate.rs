@@ -163,3 +163,20 @@ fn a_process_makes_a_session_with_a_limit_and_is_answered_once() {
     dvm.fire(0, Timer::Session(7));
     assert_eq!((up(&mut dvm, 2), session(&mut dvm, 3, 7)), (vec!["n0".to_owned()], None));
 }
+
+#[test]
+fn what_a_job_of_a_shared_session_brings_along_is_for_it_and_stays_with_the_allocation() {
+    for (alloc_id, nodes) in [("a1", &["m0", "m1"][..]), ("prterun-n0-1", &["n0", "m1"])] {
+        let mut dvm = dvm(1);
+        grow(&mut dvm, 1, &["m0"]);
+        assert_eq!(make(&mut dvm, 2, 17, on(alloc_id, &[])), Some(true));
+        let mut inside = Submission { session: SessionChoice::Id(17), ..Submission::of(job("a.out", 1)) };
+        inside.spec.apps[0].hosts.hosts = vec![HostRef::Host(HostEntry::named("m1"))];
+        inside.grow = Some(Box::new(GrowRequest { hosts: hosts(&["m1"]), ..GrowRequest::default() }));
+        dvm.submit(3, inside);
+        assert_eq!(places(&dvm), [2], "{alloc_id}");
+        assert_eq!(session(&mut dvm, 4, 17).unwrap().nodes, nodes);
+        order(&mut dvm, 5, 17, SessionDirective::Terminate);
+        assert_eq!(up(&mut dvm, 6), ["n0", "m0", "m1"]);
+    }
+}

@@ -5,6 +5,7 @@ mod common;
 use common::{Cluster, app, job, proc};
 use ferrite_core::{AbortScope, Input, PmixCall, PmixEffect, PmixToken, Timer};
 use ferrite_types::*;
+use ferrite_wire::control::Submission;
 
 const TREE: &[(&str, &str)] = &[("rml_base_radix", "2")];
 const FLAT: &[(&str, &str)] = &[("rml_base_radix", "2"), ("plm_ssh_no_tree_spawn", "1")];
@@ -299,4 +300,27 @@ fn slots_beyond_the_cores_do_not_hide_that_cores_are_shared() {
     assert_eq!(told(&dvm, JobId(1)), [(DaemonRank(0), true), (DaemonRank(1), true)]);
     dvm.exit_all();
     dvm.assert_gone();
+}
+
+#[test]
+fn two_hosts_that_are_named_for_two_processes_get_one_each() {
+    let mut dvm = Cluster::persistent(4);
+    let mut places = |names: &[&str], np, by: Option<MapBy>| {
+        let mut spec = job("a.out", np);
+        spec.map.by = by;
+        spec.apps[0].hosts.hosts = names.iter().map(|name| HostRef::Host(HostEntry::named(name))).collect();
+        let id = 1 + dvm.replies.len() as u64;
+        dvm.submit(id, Submission::of(spec));
+        let places: Vec<u32> = dvm.running.values().map(|(at, _)| at.0).collect();
+        dvm.exit_all();
+        assert_eq!(dvm.code_of(id), 0);
+        places
+    };
+    let by_slot = Some(MapBy::Slot);
+    assert_eq!(places(&["n1", "n2"], 2, by_slot.clone()), [1, 2]);
+    assert_eq!(places(&["n1", "n2", "n1"], 3, by_slot.clone()), [1, 1, 2]);
+    assert_eq!(places(&["n1", "n2"], 2, Some(MapBy::Object(ObjectKind::Core))), [1, 2]);
+    assert_eq!(places(&["n1", "n2"], 3, by_slot.clone()), [1, 1, 1], "more than are named: they are whole nodes");
+    assert_eq!(places(&["n1"], 3, by_slot), [1, 1, 1]);
+    assert_eq!(places(&["n1", "n2"], 2, Some(MapBy::PerNode(2))), [1, 1], "it says by itself how many");
 }

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use common::{Cluster, job};
 use ferrite_core::{Input, PmixCall, PmixEffect, PmixToken, Timer};
 use ferrite_types::*;
-use ferrite_wire::control::Submission;
-use ferrite_wire::{Access, DataCall, DataRange, DataRequest, Members, Persistence};
+use ferrite_wire::control::{Request, Submission};
+use ferrite_wire::{Access, DataCall, DataRange, DataRequest, Members, Persistence, ResizeRequest, ShrinkRequest};
 
 const NO_PERMISSIONS: i32 = -23;
 const TIMEOUT: i32 = -24;
@@ -198,6 +198,55 @@ fn what_is_published_goes_with_its_process_its_job_or_the_dvm() {
     world.dvm.exit(of(1, 1), ExitStatus::Exited(0));
     assert_eq!(left(&mut world), "s");
     assert_eq!(world.look(of(2, 0), "f"), Err(NOT_FOUND));
+}
+
+/// Job 1 goes on after failures.
+fn with_a_survivor(params: &[(&str, &str)]) -> World {
+    let mut dvm = Cluster::build(4, params, true);
+    dvm.input(DaemonRank::HEAD, Input::Start);
+    dvm.run();
+    for (id, nodes) in [(1, ["n1", "n2"]), (2, ["n2", "n3"])] {
+        let mut spec = job("a.out", 2);
+        spec.options.recoverable = true;
+        spec.apps[0].hosts.hosts = nodes.map(|name| HostRef::Host(HostEntry::named(name))).to_vec();
+        dvm.submit(id, Submission::of(spec));
+    }
+    World { dvm, token: 0 }
+}
+
+#[test]
+fn nothing_is_found_of_a_process_that_its_job_has_lost() {
+    let shrink = |world: &mut World| {
+        let request = ShrinkRequest { nodes: vec!["n1".to_owned()], wait: true, ..ShrinkRequest::default() };
+        world.dvm.ask(9, Request::Resize(Box::new(ResizeRequest::Shrink(request))));
+    };
+    let ways: [&dyn Fn(&mut World); 4] = [
+        &|world| {
+            shrink(world);
+            world.dvm.fire(1, Timer::Grace);
+        },
+        &|world| {
+            shrink(world);
+            world.dvm.crash(1);
+        },
+        &|world| world.dvm.crash(1),
+        &|world| world.dvm.exit(of(1, 0), ExitStatus::Signaled(9)),
+    ];
+    for lose in ways {
+        let mut world = with_a_survivor(&[("prte_elastic_mode", "1")]);
+        for (key, persistence) in [("p", Persistence::Proc), ("a", Persistence::App), ("s", Persistence::Session)] {
+            assert!(world.publish(of(1, 0), key, DataRange::Dvm, persistence).is_ok());
+        }
+        let waits = world.wait(of(1, 0), &["later"], 1, 0);
+        lose(&mut world);
+        assert!(!world.dvm.running.contains_key(&of(1, 0)) && world.dvm.running.contains_key(&of(1, 1)));
+        assert_eq!(world.look(of(2, 1), "p"), Err(NOT_FOUND));
+        assert_eq!(world.look(of(2, 1), "a"), Err(NOT_FOUND), "a port of nobody");
+        assert_eq!(world.look(of(2, 1), "s"), found("s", of(1, 0)), "it was to stay whatever comes");
+        assert!(world.publish(of(1, 1), "later", DataRange::Dvm, Persistence::FirstRead).is_ok());
+        assert!(world.answer(waits).is_none_or(|answer| answer.is_err()));
+        assert!(world.look(of(2, 1), "later").is_ok(), "nobody took it meanwhile");
+    }
 }
 
 #[test]

@@ -446,7 +446,8 @@ fn a_grow_that_fails_leaves_nothing_of_what_it_wanted_of_its_session() {
     dvm.silent_nodes.extend(["bad", "worse"].map(str::to_owned));
     let terms = SessionTerms { reserve: true, time_limit_s: Some(3), ..SessionTerms::default() };
     dvm.ask(3, Request::Resize(Box::new(ResizeRequest::Grow(request(&["n1", "bad"], terms.clone())))));
-    let more = GrowRequest { alloc_id: Some("a1".to_owned()), ..request(&["n0", "worse"], terms.clone()) };
+    let more = SessionTerms { time_limit_s: None, ..terms.clone() };
+    let more = GrowRequest { alloc_id: Some("a1".to_owned()), ..request(&["n0", "worse"], more) };
     dvm.ask(4, Request::Resize(Box::new(ResizeRequest::Grow(more))));
     let other = reserve(&mut dvm, 5, &["n1"], SessionTerms::default());
     assert!(
@@ -538,7 +539,8 @@ fn a_node_that_leaves_is_for_whoever_asks_next_and_a_lost_one_that_is_reserved_i
     dvm.ask(3, Request::Resize(Box::new(ResizeRequest::Grow(again))));
     dvm.kill(frozen);
     assert_eq!(resized(&dvm, 3), ResizeOutcome::Done);
-    assert_eq!(reserve(&mut dvm, 4, &["n1"], SessionTerms::default()).outcome, ResizeOutcome::Unchanged);
+    let both = reserve(&mut dvm, 4, &["n1", "m1"], SessionTerms::default());
+    assert_eq!(both.outcome, ResizeOutcome::Done);
     dvm.crash(1);
     let any = GrowRequest { count: 1, ..request(&[], SessionTerms::default()) };
     dvm.ask(5, Request::Resize(Box::new(ResizeRequest::Grow(any))));

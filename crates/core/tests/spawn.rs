@@ -7,7 +7,7 @@ use common::{Cluster, app, job};
 use ferrite_core::{Input, PmixCall, PmixEffect, PmixToken, Timer};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, SessionChoice, Submission};
-use ferrite_wire::{AddedHost, GrowRequest, Members, Message, ResizeRequest, SessionTerms, SlotChange};
+use ferrite_wire::{AddedHost, GrowRequest, Members, Message, ResizeRequest, SessionTerms, ShrinkRequest, SlotChange};
 
 const TIMEOUT: i32 = -24;
 const BAD_PARAM: i32 = -27;
@@ -16,6 +16,7 @@ const LOST_CONNECTION: i32 = -61;
 const FAILED_TO_MAP: i32 = -179;
 const CANCELED: i32 = -180;
 const FAILED_TO_LAUNCH: i32 = -181;
+const KILLED_BY_CMD: i32 = -183;
 
 fn on_nodes(program: &str, nodes: &[&str]) -> JobSpec {
     let mut spec = job(program, nodes.len() as u32);
@@ -344,6 +345,58 @@ fn a_job_that_cannot_be_placed_or_started_is_refused_and_costs_the_tree_nothing(
 }
 
 #[test]
+fn who_has_spawned_a_job_hears_of_its_end_once_with_its_code() {
+    let ends = |dvm: &Cluster| -> Vec<(u32, ProcId, u32, u8)> {
+        let end = |(at, effect): &(DaemonRank, PmixEffect)| match effect {
+            PmixEffect::JobEnd { parent, job, code } => Some((at.0, *parent, job.0, *code)),
+            _ => None,
+        };
+        dvm.pmix.iter().filter_map(end).collect()
+    };
+    let mut dvm = parents();
+    dvm.missing.insert("missing".to_owned());
+    spawn(&mut dvm, of(1, 0), on_nodes("child", &["n3"]), 7);
+    spawn(&mut dvm, of(1, 1), on_nodes("child", &["n0"]), 8);
+    spawn(&mut dvm, of(1, 1), on_nodes("missing", &["n0"]), 9);
+    assert_eq!(ends(&dvm), [], "a refusal is the answer, and no end");
+    dvm.exit(of(2, 0), ExitStatus::Exited(9));
+    dvm.exit(of(3, 0), ExitStatus::Exited(0));
+    assert_eq!(ends(&dvm), [(1, of(1, 0), 2, 9), (2, of(1, 1), 3, 0)]);
+    spawn(&mut dvm, of(1, 0), on_nodes("child", &["n3"]), 10);
+    dvm.exit_job(1);
+    dvm.exit_job(5);
+    assert_eq!(ends(&dvm).len(), 2, "who is over hears nothing");
+}
+
+#[test]
+fn who_submits_a_job_hears_once_whether_it_runs_or_why_not() {
+    let mut dvm = Cluster::persistent(4);
+    dvm.missing.insert("missing".to_owned());
+    let specs = [
+        on_nodes("a.out", &["n1", "n2"]),
+        job("a.out", 1000),
+        on_nodes("a.out", &["elsewhere"]),
+        on_nodes("missing", &["n1"]),
+        JobSpec::new(vec![AppContext { argv: Vec::new(), ..app("", 1) }]),
+    ];
+    for (id, spec) in (1..).zip(specs) {
+        dvm.submit(id, Submission::of(spec));
+    }
+    dvm.losing(3, 0);
+    dvm.submit(6, Submission::of(on_nodes("fails", &["n1", "n3"])));
+    let fails = dvm.accepted[&ferrite_core::RequestId(6)];
+    dvm.exit(ProcId { job: fails, rank: Rank(0) }, ExitStatus::Exited(9));
+    dvm.keep_nothing_back();
+    dvm.fire(3, Timer::Probe);
+    dvm.exit_job(1);
+    let started: Vec<_> = dvm.started.iter().map(|(request, result)| (request.0, *result)).collect();
+    let refused = [OUT_OF_RESOURCE, FAILED_TO_MAP, FAILED_TO_LAUNCH, BAD_PARAM].map(Err);
+    let expected = [Ok(())].into_iter().chain(refused).chain([Ok(())]);
+    assert_eq!(started, (1..).zip(expected).collect::<Vec<_>>());
+    assert_eq!((dvm.code_of(1), dvm.code_of(6)), (0, 9));
+}
+
+#[test]
 fn a_parent_that_dies_while_it_waits_leaves_nothing_behind() {
     let mut dvm = parents();
     // The daemon that is to start the child gets no order.
@@ -351,7 +404,7 @@ fn a_parent_that_dies_while_it_waits_leaves_nothing_behind() {
     spawn(&mut dvm, of(1, 1), on_nodes("child", &["n3"]), 7);
     assert_eq!(answers(&dvm), [], "it does not run yet");
     dvm.exit(of(1, 1), ExitStatus::Signaled(9));
-    assert_eq!(answers(&dvm), [(7, Err(-183))]);
+    assert_eq!(answers(&dvm), [(7, Err(KILLED_BY_CMD))]);
     assert!(!is_answered(&dvm, 1), "the child may be about to start");
     dvm.keep_nothing_back();
     dvm.fire(0, ferrite_core::Timer::Probe);
@@ -468,6 +521,109 @@ fn a_daemon_that_was_only_to_know_a_job_is_not_waited_for_when_it_dies() {
     dvm.losing(2, 0);
     spawn(&mut dvm, of(1, 0), on_nodes("child", &["n3"]), 7);
     assert_eq!(answers(&dvm), []);
+    dvm.crash(2);
+    assert_eq!(answers(&dvm), [(7, Ok(2))]);
+}
+
+/// A child on n3, of whose daemons n2, which is only to know it, cannot say that it does.
+fn a_child_that_n2_is_to_know(dvm: &mut Cluster, child: JobSpec) {
+    dvm.losing(2, 0);
+    spawn(dvm, of(1, 0), child, 7);
+    assert_eq!(answers(dvm), []);
+}
+
+fn n2_speaks(dvm: &mut Cluster) {
+    dvm.keep_nothing_back();
+    dvm.fire(2, Timer::Probe);
+}
+
+#[test]
+fn a_child_that_ends_before_every_daemon_of_the_tree_knows_it_is_answered_all_the_same() {
+    let mut dvm = parents();
+    a_child_that_n2_is_to_know(&mut dvm, on_nodes("true", &["n3"]));
+    dvm.exit_job(2);
+    assert_eq!(answers(&dvm), [], "its name means nothing to n2 yet");
+    n2_speaks(&mut dvm);
+    assert_eq!(answers(&dvm), [(7, Ok(2))]);
+    let child = dvm.transitions.iter().filter_map(|to| to.strip_prefix("2 ")).skip_while(|to| *to != "STARTED");
+    assert_eq!(
+        child.collect::<Vec<_>>(),
+        ["STARTED", "RUNNING", "TERMINATED", "NOTIFY_COMPLETED", "NOTIFIED"],
+        "it walks the whole table"
+    );
+    dvm.exit_job(1);
+    assert_eq!(dvm.code_of(1), 0);
+}
+
+#[test]
+fn a_child_that_fails_right_after_its_start_was_spawned_all_the_same() {
+    for status in [ExitStatus::Exited(9), ExitStatus::Signaled(9)] {
+        let mut dvm = parents();
+        a_child_that_n2_is_to_know(&mut dvm, on_nodes("child", &["n3", "n3"]));
+        dvm.exit(of(2, 0), status);
+        assert_eq!(answers(&dvm), []);
+        assert!(dvm.running.keys().all(|proc| proc.job == JobId(1)), "what is left of it has ended");
+        n2_speaks(&mut dvm);
+        assert_eq!(answers(&dvm), [(7, Ok(2))]);
+        dvm.exit_job(1);
+        assert_eq!(dvm.code_of(1), status.code(), "it ran, so that its failure is one of the tree");
+    }
+}
+
+#[test]
+fn a_child_of_which_one_process_fails_and_another_cannot_be_started_is_refused() {
+    let mut dvm = parents();
+    dvm.missing.insert("missing".to_owned());
+    let mut child = on_nodes("child", &["n3"]);
+    child.apps.extend(on_nodes("missing", &["n2"]).apps);
+    a_child_that_n2_is_to_know(&mut dvm, child);
+    dvm.exit(of(2, 0), ExitStatus::Exited(9));
+    n2_speaks(&mut dvm);
+    assert_eq!(answers(&dvm), [(7, Err(FAILED_TO_LAUNCH))]);
+    dvm.exit_job(1);
+    assert_eq!(dvm.code_of(1), 0, "what a refusal means is the caller's affair");
+}
+
+#[test]
+fn a_child_that_has_failed_and_whose_other_daemon_is_lost_was_not_spawned() {
+    let mut dvm = parents();
+    dvm.exit(of(1, 1), ExitStatus::Exited(0));
+    let child = on_nodes("child", &["n3", "n2"]);
+    dvm.losing(0, 2);
+    spawn(&mut dvm, of(1, 0), child, 7);
+    dvm.exit(of(2, 0), ExitStatus::Exited(9));
+    assert_eq!(answers(&dvm), []);
+    dvm.crash(2);
+    assert_eq!(answers(&dvm), [(7, Err(LOST_CONNECTION))]);
+}
+
+#[test]
+fn a_child_that_has_failed_can_still_be_ended_while_a_daemon_keeps_silent() {
+    let mut dvm = parents();
+    a_child_that_n2_is_to_know(&mut dvm, on_nodes("child", &["n3"]));
+    dvm.exit(of(2, 0), ExitStatus::Exited(9));
+    dvm.input(DaemonRank::HEAD, Input::Cancel(ferrite_core::RequestId(1)));
+    dvm.run();
+    assert_eq!(answers(&dvm), [(7, Err(KILLED_BY_CMD))]);
+}
+
+#[test]
+fn a_spawn_does_not_wait_for_a_daemon_that_was_only_to_know_it_and_has_left() {
+    let mut dvm = Cluster::build(4, ELASTIC, true);
+    dvm.input(DaemonRank::HEAD, Input::Start);
+    dvm.run();
+    dvm.submit(1, Submission::of(on_nodes("parent", &["n1", "n2"])));
+    dvm.exit(of(1, 1), ExitStatus::Exited(0));
+    a_child_that_n2_is_to_know(&mut dvm, on_nodes("child", &["n3"]));
+    dvm.ask(
+        2,
+        Request::Resize(Box::new(ResizeRequest::Shrink(ShrinkRequest {
+            nodes: vec!["n2".to_owned()],
+            wait: true,
+            ..ShrinkRequest::default()
+        }))),
+    );
+    dvm.keep_nothing_back();
     dvm.crash(2);
     assert_eq!(answers(&dvm), [(7, Ok(2))]);
 }

@@ -225,3 +225,26 @@ fn what_is_about_the_nodes_of_a_queued_grow_is_queued_behind_it() {
     dvm.come(4);
     assert_eq!((&resize(&dvm, 4).outcome, &resize(&dvm, 5).outcome), (&ResizeOutcome::Done, &ResizeOutcome::Done));
 }
+
+#[test]
+fn of_two_requests_of_one_name_that_are_taken_back_neither_begins() {
+    let mut dvm = dvm(2);
+    dvm.silent_nodes.insert("m0".to_owned());
+    let named = |nodes: &[&str]| {
+        let nodes = nodes.iter().map(|name| (*name).to_owned()).collect();
+        let request = ShrinkRequest { nodes, wait: true, req_id: Some("same".to_owned()), ..ShrinkRequest::default() };
+        Request::Resize(Box::new(ResizeRequest::Shrink(request)))
+    };
+    grow(&mut dvm, 1, "m0");
+    // Each waits for those before it that are about the same nodes.
+    shrink(&mut dvm, 2, "m0");
+    dvm.ask(3, named(&["m0"]));
+    dvm.ask(4, named(&["m0", "n1"]));
+    dvm.ask(5, named(&["n1"]));
+    assert_eq!(cancel(&mut dvm, 6, None, Some("same")), ResizeOutcome::Unchanged);
+    let taken_back: Vec<i32> = (3..6).map(|id| status(&resize(&dvm, id).outcome)).collect();
+    assert_eq!(taken_back, [CANCELED; 3]);
+    assert!(!dvm.transitions.iter().any(|step| step.contains("LEAVING")), "{:?}", dvm.transitions);
+    dvm.come(2);
+    assert_eq!((&resize(&dvm, 1).outcome, &resize(&dvm, 2).outcome), (&ResizeOutcome::Done, &ResizeOutcome::Done));
+}

@@ -6,6 +6,7 @@
 //! is also a subreaper: what a process of a job leaves behind becomes our child, stays within reach of signals, and is reaped here.
 
 mod orphans;
+mod sockets;
 mod tree;
 
 use std::cell::{Cell, RefCell};
@@ -27,6 +28,7 @@ use crate::session::Session;
 use crate::spawn::{MemoryPolicy, Spawner, Started};
 use crate::stdio::{Chunk, Progress, Reader, Writer, nonblocking, watched};
 use orphans::Orphans;
+pub(crate) use sockets::{Holder, Holders};
 
 /// Marks every process of a job, and what descends from it, as long as nobody clears the environment:
 /// `<pid of the daemon>.<job>.<rank>`.
@@ -42,7 +44,7 @@ pub(crate) struct Processes {
     spawner: Spawner,
     table: Table,
     running: Rc<Cell<usize>>,
-    orphans: Orphans,
+    orphans: Rc<Orphans>,
 }
 
 type Table = Rc<RefCell<BTreeMap<ProcId, Local>>>;
@@ -84,10 +86,15 @@ impl Processes {
             inbox,
             session: session.clone(),
             spawner: Spawner::new(memory)?,
-            orphans: Orphans::adopt()?,
+            orphans: Rc::new(Orphans::adopt()?),
             table: Table::default(),
             running: Rc::new(Cell::new(0)),
         })
+    }
+
+    /// Finds which processes of jobs hold a socket.
+    pub(crate) fn holders(&self) -> Holders {
+        Holders::new(self.table.clone(), self.orphans.clone())
     }
 
     /// Starts a process; answered by `Spawned` or `SpawnFailed`.

@@ -63,9 +63,12 @@ enum Asker {
     Submitter(Rc<dyn Submitter>),
 }
 
-/// What a submitter that is no client of the control socket is told. In this order: accepted, anything, one reply.
+/// What a submitter that is no client of the control socket is told. In this order: accepted, anything, one reply; whether the job runs
+/// once in between, unless nothing was to be started.
 pub(crate) trait Submitter {
     fn accepted(&self, nspace: String);
+    /// Its processes run, or never will (a PMIx status).
+    fn launched(&self, result: Result<(), i32>);
     /// To be settled with [`credit`] when it is written.
     fn output(&self, stream: Stream, data: Bytes, account: Option<Account>);
     fn notice(&self, text: String);
@@ -86,13 +89,14 @@ impl Requests {
     }
 
     pub(crate) fn ask(&self, request: Request, answer: impl FnOnce(Reply) + 'static) {
-        self.ask_numbered(request, |_, reply| answer(reply));
+        let _ = self.ask_numbered(request, |_, reply| answer(reply));
     }
 
     /// For a request of which more is heard after its reply: under that number.
-    pub(crate) fn ask_numbered(&self, request: Request, answer: impl FnOnce(RequestId, Reply) + 'static) {
+    pub(crate) fn ask_numbered(&self, request: Request, answer: impl FnOnce(RequestId, Reply) + 'static) -> RequestId {
         let id = self.0.new_request(Asker::Once(Box::new(answer)));
         self.0.send(Input::Request { id, request });
+        id
     }
 
     pub(crate) fn stdin(&self, request: RequestId, data: Bytes) {
@@ -103,6 +107,11 @@ impl Requests {
     pub(crate) fn gone(&self, request: RequestId) {
         self.0.open.borrow_mut().remove(&request);
         self.0.send(Input::ClientGone(request));
+    }
+
+    /// A PMIx tool is no more that has made these requests.
+    pub(crate) fn tool_gone(&self, requests: Vec<RequestId>) {
+        self.0.send(Input::ToolGone(requests));
     }
 
     pub(crate) fn inbox(&self) -> Inbox {
@@ -131,6 +140,13 @@ impl Control {
             }
             Some(Asker::Submitter(submitter)) => submitter.accepted(nspace),
             Some(Asker::Once(_)) | None => {}
+        }
+    }
+
+    /// Clients of the socket see it by what comes next.
+    pub(crate) fn launched(&self, request: RequestId, result: Result<(), i32>) {
+        if let Some(Asker::Submitter(submitter)) = self.hub.open.borrow().get(&request) {
+            submitter.launched(result);
         }
     }
 
@@ -253,10 +269,10 @@ fn kind_of(step: &Transition) -> EventKind {
 }
 
 /// What to do when something in the session directory cannot be made.
-const OTHER_DIRECTORY: &str = "Name another place with TMPDIR or --prtemca prte_tmpdir_base <directory>.";
+pub(crate) const OTHER_DIRECTORY: &str = "Name another place with TMPDIR or --prtemca prte_tmpdir_base <directory>.";
 
 /// Messages name what could not be made, and what to do instead.
-fn explain(what: &str, path: &std::path::Path, next: &'static str) -> impl FnOnce(io::Error) -> io::Error {
+pub(crate) fn explain(what: &str, path: &std::path::Path, next: &'static str) -> impl FnOnce(io::Error) -> io::Error {
     let text = format!("{what} {}", path.display());
     move |error| io::Error::new(error.kind(), format!("{text} cannot be made: {error}.\n{next}"))
 }

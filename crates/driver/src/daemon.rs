@@ -1,16 +1,18 @@
 //! Entry point of a daemon: `prted`.
 
+use std::rc::Rc;
 use std::time::Instant;
 
 use ferrite_core::Node;
 use ferrite_rm::launcher::srun;
 use ferrite_rm::name;
 use ferrite_wire::{Ticket, TicketError};
-use zeroize::Zeroizing;
+use zeroize::Zeroize;
 
 use crate::engine::{self, Role, Setup};
 use crate::guard::{self, Ward};
 use crate::launcher::stays_attached;
+use crate::secret::{self, Secret};
 use crate::session::{self, Session};
 use crate::{detach, host_name, notice, start_log};
 
@@ -25,7 +27,9 @@ pub struct DaemonRun {
 #[must_use]
 pub fn run_daemon(run: DaemonRun) -> i32 {
     let began = Instant::now();
-    let ticket = match detach::read_ticket() {
+    // Before there is a key: the process that the launcher started and the guard have read it as well.
+    secret::hide_memory();
+    let mut ticket = match detach::read_ticket() {
         Ok(ticket) => ticket,
         Err(error) => {
             notice::write_stderr(&format!("prted: {error}\n"));
@@ -34,8 +38,11 @@ pub fn run_daemon(run: DaemonRun) -> i32 {
     };
     // A manager that counts its tasks has to see them until they end.
     let attached = ticket.stays || run.stay_attached || stays_attached(&ticket.params);
-    let ticket = match for_this_node(&ticket) {
-        Ok(ticket) => ticket,
+    let mut ticket = match for_this_node(&ticket) {
+        Ok(own) => {
+            ticket.key.zeroize();
+            own
+        }
         Err(error) => {
             notice::write_stderr(&format!("prted: {error}\n"));
             return 1;
@@ -51,12 +58,14 @@ pub fn run_daemon(run: DaemonRun) -> i32 {
         }
     };
     let base = session::base(&ticket.params);
-    let session = Session::planned(&base, session::DAEMON_PREFIX, std::process::id());
+    let session = Session::planned(&base.dir, session::DAEMON_PREFIX, std::process::id());
     let ward = Ward {
         tool: "prted".to_owned(),
         dvm: ticket.dvm.clone(),
         session: session.path().to_owned(),
+        tools: session.path().to_owned(),
         silent: !detach.is_attached(),
+        is_waited_for: false,
     };
     let keeper = match guard::enter(&ward) {
         Ok(keeper) => keeper,
@@ -65,14 +74,22 @@ pub fn run_daemon(run: DaemonRun) -> i32 {
             return 1;
         }
     };
+    let key = match Secret::taken_from(&mut ticket.key) {
+        Ok(key) => Rc::new(key),
+        Err(error) => {
+            detach.fail(&format!("no memory for a key: {error}"));
+            return 1;
+        }
+    };
     start_log(&ticket.params);
-    session::remove_abandoned(&base);
+    session::remove_abandoned(&base.dir);
     let setup = Setup {
         dvm: ticket.dvm.clone(),
         rank: ticket.rank,
-        key: Zeroizing::new(ticket.key),
+        key,
         hostname: host_name(),
         params: ticket.params.clone(),
+        tools: session.clone(),
         session,
         began,
         keeper,

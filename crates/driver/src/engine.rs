@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use ferrite_core::{Account, Effect, Effects, Input, LocalNode, Node, RequestId, Sink, Transition};
+use ferrite_rm::LaunchCommand;
 use ferrite_types::{DaemonRank, PictureFormat, Timestamp};
-use ferrite_wire::DvmContact;
 use ferrite_wire::control::{CONTROL_VERSION, Request, Submission};
+use ferrite_wire::{DvmContact, Ticket};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, LocalSet};
-use zeroize::Zeroizing;
 
 use crate::children::Processes;
 use crate::control::{self, Control, Published};
@@ -26,12 +26,13 @@ use crate::link::{Identity, Links};
 use crate::output::OutputSinks;
 use crate::pmix::PmixBridge;
 use crate::release::{Offer, Turn};
+use crate::secret::Secret;
 use crate::session::Session;
 use crate::spawn::MemoryPolicy;
 use crate::stdio::OwnStdin;
 use crate::timers::Timers;
 use crate::timing::Timing;
-use crate::{Inbox, KeepPicture, Serve, notice, params, release, signals, topology};
+use crate::{Inbox, KeepPicture, Serve, notice, params, pmix, release, signals, topology};
 
 /// Inputs that are handled before tasks run again: few enough for links to keep flowing.
 const BATCH: usize = 128;
@@ -44,10 +45,12 @@ const VERBOSE_STEPS: u64 = 5;
 pub(crate) struct Setup {
     pub(crate) dvm: String,
     pub(crate) rank: DaemonRank,
-    pub(crate) key: Zeroizing<[u8; 32]>,
+    pub(crate) key: Rc<Secret>,
     pub(crate) hostname: String,
     pub(crate) params: Vec<(String, String)>,
     pub(crate) session: Session,
+    /// For what PMIx tools are to find; may be the same.
+    pub(crate) tools: Session,
     /// When this process began.
     pub(crate) began: Instant,
     /// For what is to be open until the guard is gone.
@@ -150,6 +153,7 @@ struct Engine {
     ready_message: bool,
     published: Published,
     session: Session,
+    tools: Session,
     detach: Option<Detach>,
     /// Waits for the end of the process that the launcher started.
     launcher_watch: Option<JoinHandle<()>>,
@@ -179,9 +183,11 @@ impl Clock {
 impl Engine {
     fn new(setup: &mut Setup, make: impl FnOnce(LocalNode) -> Node) -> Result<Engine, StartError> {
         let (inbox, outbox) = mpsc::unbounded_channel();
-        let identity = Identity { dvm: setup.dvm.clone(), rank: setup.rank, key: setup.key.clone() };
-        let links = Links::listen(identity, inbox.clone());
-        let links = links.map_err(failed("cannot listen for other daemons"))?;
+        let identity = Identity { dvm: setup.dvm.clone(), rank: setup.rank, key: Rc::clone(&setup.key) };
+        let mut links = Links::new(identity, inbox.clone()).map_err(failed("cannot listen for other daemons"))?;
+        if matches!(setup.role, Role::Daemon(_)) {
+            links.open().map_err(failed("cannot listen for other daemons"))?;
+        }
         let mut topology = topology::discover().map_err(failed("cannot read the topology"))?;
         topology::restrict(&mut topology, &setup.params).map_err(failed("parameter hwloc_default_cpu_list"))?;
         let memory = MemoryPolicy::of(params::value(&setup.params, "ferrite_mem_policy"), &topology);
@@ -190,9 +196,15 @@ impl Engine {
         let launcher_watch = setup.watch_signals(&inbox).map_err(failed("cannot watch signals"))?;
         let control = setup.serving().map(|_| Control::new(inbox.clone(), &setup.dvm));
         let requests = control.as_ref().map(Control::requests);
-        let mut pmix =
-            PmixBridge::new(inbox.clone(), &setup.dvm, setup.rank, &setup.hostname, &setup.session, requests)
-                .with_size_events(params::value(&setup.params, "prte_dvm_events"));
+        let host = pmix::Host {
+            dvm: &setup.dvm,
+            daemon: setup.rank,
+            hostname: &setup.hostname,
+            session: &setup.session,
+            runner: pmix::Runner::of(&setup.params),
+        };
+        let mut pmix = PmixBridge::new(inbox.clone(), host, requests, processes.holders())
+            .with_size_events(params::value(&setup.params, "prte_dvm_events"));
         let node = make(LocalNode {
             hostname: setup.hostname.clone(),
             topology,
@@ -209,7 +221,7 @@ impl Engine {
             timers: Timers::default(),
             links,
             keeper: Rc::new(std::mem::replace(&mut setup.keeper, Keeper::none())),
-            launcher: Launcher::new(inbox.clone(), &setup.params),
+            launcher: Launcher::new(inbox.clone(), &setup.params, Rc::clone(&setup.key)),
             extensions: Extensions::new(inbox.clone(), &setup.session),
             releases: Turn::default(),
             processes,
@@ -220,6 +232,7 @@ impl Engine {
             ready_message: setup.serve().is_some_and(|serve| serve.ready_message),
             published,
             session: setup.session.clone(),
+            tools: setup.tools.clone(),
             detach: setup.take_detach(),
             launcher_watch,
             launcher_end: None,
@@ -305,7 +318,7 @@ impl Engine {
                 self.links.connect(peer, contact, self.clock.instant(deadline), insist);
             }
             Effect::CloseLink { peer } => self.links.close(peer),
-            Effect::LaunchDaemon { rank, command, ticket } => self.launcher.launch(rank, command, ticket),
+            Effect::LaunchDaemon { rank, command, ticket } => self.launch(rank, command, ticket),
             Effect::AbandonLaunch { rank } => self.launcher.abandon(rank),
             Effect::SetTimer { timer, at } => self.timers.set(timer, at),
             Effect::CancelTimer(timer) => self.timers.cancel(timer),
@@ -343,6 +356,11 @@ impl Engine {
             Effect::EndAllocation { job } => self.extensions.end(job),
             Effect::Resized { request, resize } => self.pmix.resized(request, &resize),
             Effect::TimeWarning { request, warning } => self.pmix.warned(request, &warning),
+            Effect::Launched { request, result } => {
+                if let Some(control) = &self.control {
+                    control.launched(request, result);
+                }
+            }
             Effect::CleanJob(job) => self.processes.clean_job(job),
             Effect::Exit { code } => self.exit = Some(if code == 0 { u8::from(self.picture_lost) } else { code }),
         }
@@ -360,6 +378,14 @@ impl Engine {
             Effect::Reply { request, reply } => control.reply(request, reply),
             _ => {}
         }
+    }
+
+    /// It calls us when it runs.
+    fn launch(&mut self, rank: DaemonRank, command: LaunchCommand, ticket: Box<Ticket>) {
+        if let Err(error) = self.links.open() {
+            notice::print(&format!("other daemons cannot call the one on this node: {error}"));
+        }
+        self.launcher.launch(rank, command, ticket);
     }
 
     fn keep_picture(&mut self, format: PictureFormat, text: &str) {
@@ -453,6 +479,7 @@ impl Engine {
         // Clients take the end of their connection for the end of the DVM: nothing may be left by then.
         self.published = Published::default();
         self.session.remove();
+        self.tools.remove();
         if let Some(timing) = &self.timing {
             notice::write_stderr(&timing.report(self.clock.now()));
         }
@@ -484,7 +511,7 @@ impl Setup {
         let remote = serve.listen.as_ref();
         let remote =
             remote.map(|place| control::remote::listen(control, &self.session, place, &self.hostname)).transpose()?;
-        let (endpoint, file) = pmix.open_to_tools(*pid, serve.system_server)?;
+        let (endpoint, file) = pmix.open_to_tools(self.tools.dir()?, *pid, serve.system_server)?;
         published.remember(file);
         let contact = DvmContact {
             dvm: self.dvm.clone(),

@@ -1,11 +1,26 @@
-//! The guard: the process that the user (or the launcher) started, once it has forked the real head or daemon.
+//! The guard: the process that looks after the real head or daemon, and the front process that the user sees.
 //!
-//! It does nothing but wait. Signals that it gets it passes on; when the real process is dead, however it died, the
+//! The guard does nothing but wait. Signals that it gets it passes on; when the real process is dead, however it died, the
 //! guard ends everything that is left below it, removes what is left on disk, and exits with the real one's status.
 //! It can do so because it is a subreaper: whatever loses its parent becomes the guard's child. The real process in
 //! turn is told by the kernel (parent-death signal) when somebody kills the guard, and leaves in order.
 //!
-//! Ctrl-Z: the terminal stops nobody but the guard, which is what the shell waits for. The head has the signal as well and
+//! Schedulers, `timeout` and CI systems kill whole process groups, so guard and real process never share one. A process that
+//! nobody waits for leads a session of its own; it becomes the guard, and its child gets a group of its own. Where a shell waits, it
+//! has to see a process of its own group, and the one that reads the terminal has to be in that group too. So three processes
+//! stand in a row: the *front* (the one that was started), the guard, in a session of its own, and the head, which is back in
+//! the group of the front:
+//!
+//! ```text
+//! shell -- front ------------- guard -- head -- processes of jobs
+//!          [group of the shell's job]   [same group as the front]
+//!                              [session of its own]
+//! ```
+//!
+//! A killed front is a signal to the guard, a killed guard leaves the head to the front, which is a subreaper as well, and when
+//! front and head are killed together the guard is there.
+//!
+//! Ctrl-Z: the terminal stops nobody but the front, which is what the shell waits for. The head has the signal as well and
 //! forwards it to the job; it goes on listening, so that the DVM stays whole while the job sleeps. `fg` wakes both.
 //!
 //! All of this happens before any thread or runtime exists: `fork` is safe only then.
@@ -15,7 +30,8 @@ mod leftovers;
 #[cfg(test)]
 mod tests;
 
-use std::io;
+use std::ffi::CStr;
+use std::io::{self, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -47,39 +63,76 @@ pub(crate) struct Ward {
     pub(crate) dvm: String,
     /// The session directory; it need not exist.
     pub(crate) session: PathBuf,
+    /// The one for PMIx tools, which may be the same.
+    pub(crate) tools: PathBuf,
     /// True when the guard must hold on to none of the three standard streams.
     pub(crate) silent: bool,
+    /// Somebody waits for the process that calls [`enter`], and may signal its whole group. Else it leads a session.
+    pub(crate) is_waited_for: bool,
 }
 
-/// Splits into guard and real process. Returns in the real process only.
+/// The guard's name in the process table, which is not that of its command: `killall prterun` spares it.
+pub(crate) const GUARD_NAME: &CStr = c"ferrite-guard";
+
+/// Splits into guard and real process, and a front where somebody waits. Returns in the real process only.
 ///
 /// # Errors
 /// When no process can be made.
 pub(crate) fn enter(ward: &Ward) -> io::Result<Keeper> {
     let (keeper, kept) =
         socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
-    let guard = rustix::process::getpid();
-    let born = SystemTime::now();
-    rustix::process::set_child_subreaper(Some(guard))?;
     let watched = watched_signals();
     let before = block(&watched);
+    let post = Post { ward, watched, born: SystemTime::now(), _kept: kept };
+    let mut front = None;
+    if ward.is_waited_for {
+        adopt_orphans()?;
+        let (told, tell) = io::pipe()?;
+        let own = rustix::process::getpid();
+        if let Some(guard) = fork()? {
+            drop((keeper, tell));
+            post.stand_in_front_of(guard, told);
+        }
+        follow(own)?;
+        front = Some(tell);
+    }
+    adopt_orphans()?;
+    let guard = rustix::process::getpid();
     match fork()? {
         Some(child) => {
-            drop(keeper);
-            watch(child, ward, &watched, born, &kept)
+            drop((keeper, front));
+            post.guard(child)
         }
         None => {
-            drop(kept);
-            rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
-            rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-            set_mask(&before);
-            // The guard may have died before the kernel was told to tell us.
-            if rustix::process::getppid() != Some(guard) {
-                exit_now(1);
+            drop(post);
+            if let Some(mut front) = front {
+                // Said by the head itself, so that it is known whenever the guard is killed. A dead front needs it no more.
+                let _ = front.write_all(&rustix::process::getpid().as_raw_nonzero().get().to_ne_bytes());
             }
+            follow(guard)?;
+            adopt_orphans()?;
+            if !ward.is_waited_for {
+                rustix::process::setpgid(None, None)?;
+            }
+            set_mask(&before);
             Ok(Keeper(Some(keeper)))
         }
     }
+}
+
+/// Whatever loses its parent below this process becomes its child.
+fn adopt_orphans() -> io::Result<()> {
+    Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
+}
+
+/// The kernel tells this process to leave when its parent dies.
+fn follow(parent: Pid) -> io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
+    // It may have died before the kernel was told to tell us.
+    if rustix::process::getppid() != Some(parent) {
+        exit_now(1);
+    }
+    Ok(())
 }
 
 /// What the real process leaves to its guard: the kernel keeps it open until the guard is gone as well.
@@ -188,30 +241,99 @@ fn set_mask(set: &libc::sigset_t) {
     unsafe { libc::sigprocmask(libc::SIG_SETMASK, set, std::ptr::null_mut()) };
 }
 
-/// The guard's life.
-fn watch(child: Pid, ward: &Ward, watched: &libc::sigset_t, born: SystemTime, _kept: &OwnedFd) -> ! {
-    let_go_of_stdio(ward.silent);
-    loop {
-        let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
-        // SAFETY: set and info are valid for the call; the fields read below are set for every signal.
-        let (signal, code) = unsafe {
-            let signal = libc::sigwaitinfo(watched, info.as_mut_ptr());
-            (signal, info.assume_init().si_code)
-        };
-        match signal {
-            libc::SIGCHLD => {
-                if let Some(status) = reap(child) {
-                    finish(status, ward, born);
-                }
-            }
-            libc::SIGTSTP => {
-                pass_on(child, signal, code);
-                // SAFETY: stops this process until somebody continues it.
-                unsafe { libc::raise(libc::SIGSTOP) };
-            }
-            signal if signal > 0 => pass_on(child, signal, code),
-            _ => {}
+/// What a process that watches another one needs.
+struct Post<'a> {
+    ward: &'a Ward,
+    watched: libc::sigset_t,
+    born: SystemTime,
+    /// The other end of the [`Keeper`].
+    _kept: OwnedFd,
+}
+
+impl Post<'_> {
+    /// The guard's life.
+    fn guard(&self, child: Pid) -> ! {
+        if self.ward.is_waited_for {
+            // Only now: the child stays in the session of the terminal that it may read. Cannot fail: we lead no group.
+            let _ = rustix::process::setsid();
         }
+        let _ = rustix::thread::set_name(GUARD_NAME);
+        let_go_of_stdio(self.ward.silent);
+        let status = self.wait_for_end(child, !self.ward.is_waited_for, reap_all);
+        self.finish(status)
+    }
+
+    /// The life of the process that somebody waits for. The head tells who it is.
+    fn stand_in_front_of(&self, guard: Pid, mut told: io::PipeReader) -> ! {
+        let_go_of_stdio(self.ward.silent);
+        // One by one: the end of a head that dies with its guard must not be taken for that of an orphan.
+        let alone = |child| ended(child).ok().flatten();
+        let status = self.wait_for_end(guard, true, alone);
+        if status >= 0 {
+            exit_now(status);
+        }
+        // The guard was killed, and what was below it is below us. The head knows, and leaves in order.
+        let mut head = [0; 4];
+        let head = told.read_exact(&mut head).ok().and_then(|()| Pid::from_raw(i32::from_ne_bytes(head)));
+        let status = match head.map(|head| (head, ended(head))) {
+            Some((_, Ok(Some(status)))) => status,
+            Some((head, Ok(None))) => self.wait_for_end(head, true, alone),
+            // There is none below us.
+            Some((_, Err(_))) | None => status,
+        };
+        self.finish(status)
+    }
+
+    /// Passes signals on until `reap` says that the child is dead; its exit code, negative for a signal.
+    fn wait_for_end(&self, child: Pid, stops_with_job: bool, reap: impl Fn(Pid) -> Option<i32>) -> i32 {
+        loop {
+            let (signal, code) = self.next_signal();
+            match signal {
+                libc::SIGCHLD => {
+                    if let Some(status) = reap(child) {
+                        return status;
+                    }
+                }
+                libc::SIGTSTP if stops_with_job => {
+                    pass_on(child, signal, code);
+                    // SAFETY: stops this process until somebody continues it.
+                    unsafe { libc::raise(libc::SIGSTOP) };
+                }
+                signal if signal > 0 => pass_on(child, signal, code),
+                _ => {}
+            }
+        }
+    }
+
+    /// The number of a signal and where it came from.
+    fn next_signal(&self) -> (i32, i32) {
+        let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+        // SAFETY: set and info are valid for the call; the field read is set for every signal, and zero is one of its values.
+        unsafe {
+            let signal = libc::sigwaitinfo(&self.watched, info.as_mut_ptr());
+            (signal, info.assume_init().si_code)
+        }
+    }
+
+    /// Ends and removes what is left, and exits as the real process did.
+    fn finish(&self, status: i32) -> ! {
+        let mut leftovers = Leftovers::new(self.ward, self.born);
+        sweep(&mut leftovers);
+        // A head that has ended in order has given everything back, and its directory is gone.
+        if let Some(command) = extension::left_behind(&self.ward.session) {
+            end_manager_jobs(&command);
+        }
+        leftovers.remove();
+        if status >= 0 {
+            exit_now(status);
+        }
+        let signal = -status;
+        let text = format!(
+            "{} was killed by signal {signal}. Its processes on this node have been ended and its files removed.",
+            self.ward.tool
+        );
+        crate::notice::print(&text);
+        exit_now(128 + signal)
     }
 }
 
@@ -228,34 +350,24 @@ fn pass_on(child: Pid, signal: i32, code: i32) {
 }
 
 /// Waits for all that have ended; the exit code when `child` was among them, negative for a signal.
-fn reap(child: Pid) -> Option<i32> {
+fn reap_all(child: Pid) -> Option<i32> {
     let mut found = None;
     while let Ok(Some((pid, status))) = rustix::process::wait(rustix::process::WaitOptions::NOHANG) {
         if pid == child {
-            found = status.exit_status().or_else(|| status.terminating_signal().map(|s| -s));
+            found = code_of(status);
         }
     }
     found
 }
 
-fn finish(status: i32, ward: &Ward, born: SystemTime) -> ! {
-    let mut leftovers = Leftovers::new(ward, born);
-    sweep(&mut leftovers);
-    // A head that has ended in order has given everything back, and its directory is gone.
-    if let Some(command) = extension::left_behind(&ward.session) {
-        end_manager_jobs(&command);
-    }
-    leftovers.remove();
-    if status >= 0 {
-        exit_now(status);
-    }
-    let signal = -status;
-    let text = format!(
-        "{} was killed by signal {signal}. Its processes on this node have been ended and its files removed.",
-        ward.tool
-    );
-    crate::notice::print(&text);
-    exit_now(128 + signal)
+/// The exit code of that child if it has ended, negative for a signal. An error when it is not our child.
+fn ended(child: Pid) -> rustix::io::Result<Option<i32>> {
+    let status = rustix::process::waitpid(Some(child), rustix::process::WaitOptions::NOHANG)?;
+    Ok(status.and_then(|(_, status)| code_of(status)))
+}
+
+fn code_of(status: rustix::process::WaitStatus) -> Option<i32> {
+    status.exit_status().or_else(|| status.terminating_signal().map(|s| -s))
 }
 
 /// What the resource manager has granted to a head that is dead goes back. It may take its time, but not for ever.

@@ -1,19 +1,18 @@
 //! Entry point of the head: `prterun`, and `prte`.
 
-use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::{Instant, SystemTime};
 
 use ferrite_core::{HeadConfig, Node};
 use ferrite_rm::Allocation;
 use ferrite_types::{DaemonRank, PictureFormat, Topology};
 use ferrite_wire::control::Submission;
-use rustix::rand::{GetRandomFlags, getrandom};
-use zeroize::Zeroizing;
 
 use crate::detach::{self, Detach};
 use crate::engine::{self, Role, Serving, Setup};
 use crate::guard::{self, Ward};
+use crate::secret::{self, Secret};
 use crate::session::{self, Session};
 use crate::{host_name, local_time, notice, start_log};
 
@@ -117,24 +116,40 @@ fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
     let prefix = if run.serve.is_none() { session::RUN_PREFIX } else { "prte" };
     let base = session::base(&run.params);
     if run.serve.is_some() {
-        session::remove_abandoned(&base);
+        session::remove_abandoned(&base.dir);
+        if base.is_out_of_sight {
+            session::remove_abandoned(Path::new(session::COMMON));
+        }
     }
-    let session = Session::planned(&base, prefix, pid);
-    let ward =
-        Ward { tool: run.tool.clone(), dvm: dvm.clone(), session: session.path().to_owned(), silent: detach.is_some() };
+    let session = Session::planned(&base.dir, prefix, pid);
+    let tools = if run.serve.is_some() && base.is_out_of_sight {
+        Session::planned(Path::new(session::COMMON), prefix, pid)
+    } else {
+        session.clone()
+    };
+    let ward = Ward {
+        tool: run.tool.clone(),
+        dvm: dvm.clone(),
+        session: session.path().to_owned(),
+        tools: tools.path().to_owned(),
+        silent: detach.is_some(),
+        is_waited_for: detach.is_none(),
+    };
     let keeper = guard::enter(&ward).map_err(|e| format!("{} cannot fork: {e}", run.tool))?;
     start_log(&run.params);
-    let key = new_key().map_err(|e| format!("no random key for the DVM: {e}"))?;
+    secret::hide_memory();
+    let key = Secret::random().map(Rc::new).map_err(|e| format!("no random key for the DVM: {e}"))?;
     let persistent = run.serve.is_some();
     let started_s = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
     let serve = run.serve.take().map(|serve| Box::new(Serving { serve, pid, started_s, detach }));
     let setup = Setup {
         dvm: dvm.clone(),
         rank: DaemonRank::HEAD,
-        key: key.clone(),
+        key,
         hostname,
         params: run.params.clone(),
         session,
+        tools,
         began,
         keeper,
         role: Role::Head {
@@ -146,7 +161,6 @@ fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
     };
     let config = HeadConfig {
         dvm,
-        key: *key,
         params: run.params,
         allocation: run.allocation,
         topology: run.topology,
@@ -168,12 +182,4 @@ fn come_loose(serve: &Serve) -> Result<Option<Detach>, String> {
         let _ = rustix::process::setsid();
     }
     Ok(None)
-}
-
-/// Nobody can guess it.
-pub(crate) fn new_key() -> io::Result<Zeroizing<[u8; 32]>> {
-    let mut key = Zeroizing::new([0; 32]);
-    // The kernel gives up to 256 bytes whole.
-    getrandom(&mut key[..], GetRandomFlags::empty())?;
-    Ok(key)
 }

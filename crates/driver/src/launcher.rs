@@ -22,11 +22,12 @@ use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
 use tokio::sync::Notify;
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use tail::{TAIL, Tail};
 
 use crate::extension::command as manager;
+use crate::secret::Secret;
 use crate::stdio::watched;
 use crate::{Inbox, guard, params};
 
@@ -41,6 +42,8 @@ pub(crate) struct Launcher {
 
 struct Shared {
     inbox: Inbox,
+    /// Of the DVM: every ticket needs it.
+    key: Rc<Secret>,
     /// Processes at a time; the others wait.
     limit: usize,
     /// Their output is shown as it comes (`--debug-daemons`).
@@ -63,12 +66,13 @@ struct Launch {
 }
 
 impl Launcher {
-    pub(crate) fn new(inbox: Inbox, parameters: &[(String, String)]) -> Launcher {
+    pub(crate) fn new(inbox: Inbox, parameters: &[(String, String)], key: Rc<Secret>) -> Launcher {
         let limit = params::number(parameters, "plm_ssh_num_concurrent");
         let limit = limit.filter(|n| *n > 0).unwrap_or(DEFAULT_CONCURRENT);
         Launcher {
             shared: Rc::new(Shared {
                 inbox,
+                key,
                 limit: usize::try_from(limit).unwrap_or(usize::MAX),
                 echo: stays_attached(parameters),
                 state: RefCell::default(),
@@ -143,7 +147,7 @@ impl Shared {
     }
 
     fn start(self: &Rc<Self>, launch: Launch) {
-        let Launch { rank, command, ticket } = launch;
+        let Launch { rank, command, mut ticket } = launch;
         match Running::start(&command) {
             Ok(running) => {
                 let pid = running.pid;
@@ -153,7 +157,7 @@ impl Shared {
                     let tasks_ended = |nodes, message| {
                         let _ = shared.inbox.send(Input::TasksEnded { launcher: rank, nodes, message });
                     };
-                    let (status, message) = running.finish(&ticket, shared.echo, tasks_ended).await;
+                    let (status, message) = running.finish(&mut ticket, &shared.key, shared.echo, tasks_ended).await;
                     shared.ended(rank, pid, status, message);
                 });
             }
@@ -226,12 +230,13 @@ impl Running {
     /// Feeds it, listens to it, waits for its end; of a step that goes on, the end of tasks is told with the nodes that they were on.
     async fn finish(
         mut self,
-        ticket: &Ticket,
+        ticket: &mut Ticket,
+        key: &Secret,
         echo: bool,
         tasks_ended: impl Fn(Vec<String>, String),
     ) -> (ExitStatus, String) {
         let input = self.child.stdin.take();
-        let feeding = feed(input, ticket);
+        let feeding = feed(input, ticket, key);
         tokio::pin!(feeding);
         let (mut fed, mut open) = (false, true);
         let mut tail = Tail::new(echo);
@@ -273,11 +278,13 @@ impl Running {
 }
 
 /// Writes the ticket and closes the pipe. An error needs no report: a launcher that does not read fails by itself.
-async fn feed(input: Option<std::process::ChildStdin>, ticket: &Ticket) {
+async fn feed(input: Option<std::process::ChildStdin>, ticket: &mut Ticket, key: &Secret) {
     let Some(Ok(mut pipe)) = input.map(|i| pipe::Sender::from_owned_fd(i.into())) else {
         return;
     };
+    ticket.key = **key;
     let bytes = Zeroizing::new(ticket.encode());
+    ticket.key.zeroize();
     if let Err(error) = pipe.write_all(&bytes).await {
         tracing::debug!(rank = %ticket.rank, %error, "the launcher did not take its ticket");
     }
@@ -297,7 +304,7 @@ mod tests {
     fn ticket(padding: usize) -> Box<Ticket> {
         Box::new(Ticket {
             dvm: "x".repeat(padding),
-            key: [3; 32],
+            key: Ticket::NO_KEY,
             rank: DaemonRank(1),
             node: "n1".to_owned(),
             group: Vec::new(),
@@ -325,7 +332,7 @@ mod tests {
         let (inbox, mut outbox) = mpsc::unbounded_channel();
         LocalSet::new().block_on(&runtime, async {
             let params = [("plm_ssh_num_concurrent".to_owned(), limit.to_owned())];
-            let mut launcher = Launcher::new(inbox, &params);
+            let mut launcher = Launcher::new(inbox, &params, Rc::new(Secret::taken_from(&mut [3; 32]).unwrap()));
             test(&mut launcher, &mut outbox).await;
         });
     }
@@ -357,6 +364,17 @@ mod tests {
             let (_, status, message) = ended(outbox).await;
             assert_eq!(status, Some(ExitStatus::Exited(0)));
             assert_eq!(message, ticket(3_000_000).encode().len().to_string());
+        });
+    }
+
+    #[test]
+    fn a_ticket_gets_its_key_on_the_way_to_the_launcher() {
+        run("8", async |launcher, outbox| {
+            let sent = Ticket { key: [3; 32], ..*ticket(1) }.encode();
+            let digits: String = sent.iter().map(|byte| format!("{byte:02x}")).collect();
+            launcher.launch(DaemonRank(1), shell("od -An -v -tx1 | tr -d ' \\n'"), ticket(1));
+            let (_, _, message) = ended(outbox).await;
+            assert_eq!(message, digits);
         });
     }
 

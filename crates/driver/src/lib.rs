@@ -13,6 +13,7 @@ mod daemon;
 mod detach;
 mod engine;
 mod extension;
+mod files;
 mod guard;
 mod head;
 mod launcher;
@@ -23,6 +24,7 @@ mod output;
 mod params;
 mod pmix;
 mod release;
+mod secret;
 mod session;
 mod signals;
 mod spawn;
@@ -34,6 +36,7 @@ mod topology;
 use ferrite_core::Input;
 
 pub use daemon::{DaemonRun, run_daemon};
+pub use files::write_report;
 pub use head::{HeadRun, KeepPicture, Listen, Report, Serve, run_head};
 pub use signals::{ForwardSignalsError, parse_forward_signals};
 

@@ -1,8 +1,10 @@
-//! What the driver itself says to the user: messages between rules, and the lines of `state_base_verbose`.
+//! What the driver itself says to the user: messages between rules, and the lines of `state_base_verbose`. Whatever is in them, a
+//! terminal sees no control characters; output of processes takes another way.
 
 use std::fmt::Write as _;
 
 use ferrite_core::Transition;
+use ferrite_types::printable;
 
 /// Above and below each message, as in the field.
 const RULE: &str = "--------------------------------------------------------------------------";
@@ -14,7 +16,7 @@ pub(crate) fn print(text: &str) {
 
 /// A message between rules.
 pub(crate) fn framed(text: &str) -> String {
-    format!("{RULE}\n{}\n{RULE}\n", text.trim_end())
+    format!("{RULE}\n{}\n{RULE}\n", printable(text).trim_end())
 }
 
 /// The table of states, as `state_base_verbose 5` shows it at start.
@@ -43,12 +45,12 @@ pub(crate) fn print_transition(at_us: u64, step: &Transition) {
 
 /// Unbuffered, and never an error: nobody can be told that there is no standard error.
 pub(crate) fn write_stderr(text: &str) {
-    write_all(rustix::stdio::stderr(), text.as_bytes());
+    write_all(rustix::stdio::stderr(), printable(text).as_bytes());
 }
 
 /// To standard output, unbuffered.
 pub(crate) fn write_stdout(text: &str) {
-    write_all(rustix::stdio::stdout(), text.as_bytes());
+    write_all(rustix::stdio::stdout(), printable(text).as_bytes());
 }
 
 fn write_all(to: rustix::fd::BorrowedFd<'_>, mut bytes: &[u8]) {

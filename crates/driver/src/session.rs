@@ -1,8 +1,10 @@
-//! The session directory: `<tmpdir>/<prefix>.<pid>`, mode 0700, made when something first needs it and removed at the end.
+//! The session directory: `<base>/<prefix>.<pid>.<random>`, mode 0700, made when something first needs it and removed at the end.
+//! Its name cannot be guessed, so that nobody else can take it before us in a directory that all may write to.
 //! It is locked as long as its process lives, so that what a killed one has left can be told from what is in use. Pids would not tell:
 //! they come again, and the place may be shared with containers, whose processes cannot be seen from here.
 
 use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -12,6 +14,8 @@ use ferrite_wire::dvm_contact::{CONTACT_FILE, SESSION_PREFIX};
 use rustix::fs::{FlockOperation, flock};
 
 use crate::params;
+
+mod runtime;
 
 /// What the names of session directories begin with: of `prted`, and of `prterun`; those of `prte` are known to its clients too.
 pub(crate) const DAEMON_PREFIX: &str = "prted";
@@ -34,18 +38,35 @@ struct Inner {
 }
 
 /// The directory in which session directories are made.
-pub(crate) fn base(parameters: &[(String, String)]) -> PathBuf {
-    if let Some(dir) = params::value(parameters, "prte_tmpdir_base") {
-        return PathBuf::from(dir);
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Base {
+    pub(crate) dir: PathBuf,
+    /// PMIx tools of others do not look there: what they are to find has to be below the temporary directory.
+    pub(crate) is_out_of_sight: bool,
+}
+
+/// The common temporary directory.
+pub(crate) const COMMON: &str = "/tmp";
+
+/// What was asked for, the user's own directory where there is one, or the common one.
+pub(crate) fn base(parameters: &[(String, String)]) -> Base {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let asked = params::value(parameters, "prte_tmpdir_base").map(str::to_owned).or_else(|| variable("TMPDIR"));
+    if let Some(dir) = asked {
+        return Base { dir: PathBuf::from(dir), is_out_of_sight: false };
     }
-    let from_environment = std::env::var_os("TMPDIR").filter(|dir| !dir.is_empty());
-    from_environment.map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
+    match runtime::own_dir(variable) {
+        Some(dir) => Base { dir, is_out_of_sight: true },
+        None => Base { dir: PathBuf::from(COMMON), is_out_of_sight: false },
+    }
 }
 
 impl Session {
-    /// Plans `<base>/<prefix>.<pid>`; nothing is made yet.
+    /// Plans `<base>/<prefix>.<pid>.<random>`; nothing is made yet.
     pub(crate) fn planned(base: &Path, prefix: &str, pid: u32) -> Session {
-        let path = base.join(format!("{prefix}.{pid}"));
+        // Of a keyed hash whose key the kernel's generator gave: nobody can tell it beforehand.
+        let random = RandomState::new().hash_one(pid) >> 16;
+        let path = base.join(format!("{prefix}.{pid}.{random:012x}"));
         let made = OnceLock::new();
         Session { inner: Arc::new(Inner { path, made }) }
     }
@@ -71,28 +92,22 @@ impl Session {
         if !matches!(self.inner.made.get(), Some(Ok(_))) {
             return;
         }
-        if let Err(error) = std::fs::remove_dir_all(&self.inner.path) {
+        if let Err(error) = std::fs::remove_dir_all(&self.inner.path)
+            && error.kind() != io::ErrorKind::NotFound
+        {
             tracing::warn!(%error, path = %self.inner.path.display(), "the session directory stays");
         }
     }
 }
 
 fn make(path: &Path) -> Result<File, String> {
-    let explain = |error: io::Error| {
+    create(path).map_err(|error| {
         format!(
             "the session directory {} cannot be made: {error}. Name another place with TMPDIR or \
              --prtemca prte_tmpdir_base <directory>",
             path.display()
         )
-    };
-    match create(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            // An earlier process with our pid may have left it, before a reboot say.
-            remove_if_free(path).map_err(explain)?;
-            create(path).map_err(explain)
-        }
-        other => other.map_err(explain),
-    }
+    })
 }
 
 fn create(path: &Path) -> io::Result<File> {
@@ -119,10 +134,13 @@ pub(crate) fn remove_abandoned(base: &Path) {
     }
 }
 
+/// `<prefix>.<pid>.<random>`; earlier releases had no more than `<prefix>.<pid>`.
 fn is_session_name(name: &str) -> bool {
-    let Some((prefix, pid)) = name.split_once('.') else { return false };
+    let Some((prefix, rest)) = name.split_once('.') else { return false };
+    let (pid, random) = rest.split_once('.').unwrap_or((rest, "0"));
     let is_ours = [DAEMON_PREFIX, RUN_PREFIX].contains(&prefix) || SESSION_PREFIX.trim_end_matches('.') == prefix;
-    is_ours && !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit())
+    let is = |text: &str, digit: fn(&u8) -> bool| !text.is_empty() && text.bytes().all(|byte| digit(&byte));
+    is_ours && is(pid, u8::is_ascii_digit) && is(random, u8::is_ascii_hexdigit)
 }
 
 /// Removes a session directory, unless its process lives.
@@ -171,11 +189,12 @@ mod tests {
         let living = ["prte", "prted", "prtrn"].map(|prefix| Session::planned(base.path(), prefix, 1));
         living.iter().for_each(|session| assert!(session.dir().unwrap().join(MARK).exists()));
         std::fs::write(living[0].path().join(CONTACT_FILE), "").unwrap();
-        let dead = ["prte.2", "prted.2", "prtrn.2"].map(|name| place(name, MARK));
+        let dead = ["prte.2.0123456789ab", "prted.2.0", "prtrn.2"].map(|name| place(name, MARK));
+        // Of earlier releases.
         let dead_before = place("prte.3", CONTACT_FILE);
         // It is being made, or another's.
         let unmarked = ["prte.4", "prted.4"].map(|name| place(name, "file"));
-        let others = ["prted.n1.1000", "prted.", "prtedx.5", "spool.6"].map(|name| place(name, MARK));
+        let others = ["prted.n1.1000", "prted.", "prtedx.5", "spool.6", "prte.7.tar"].map(|name| place(name, MARK));
         remove_abandoned(base.path());
         assert!(living.iter().all(|session| session.path().exists()));
         assert!(!dead.iter().any(|path| path.exists()) && !dead_before.exists());
@@ -188,34 +207,27 @@ mod tests {
     }
 
     #[test]
-    fn one_of_the_same_name_that_is_in_use_is_not_taken_away() {
+    fn nobody_can_take_its_name_beforehand() {
         let base = tempfile::tempdir().unwrap();
-        // Of a process in another container.
-        let other = Session::planned(base.path(), "prted", 1);
-        let mark = other.dir().unwrap().join(MARK);
-        let error = Session::planned(base.path(), "prted", 1).dir().unwrap_err().to_string();
-        assert!(error.contains("a process uses one of this name") && error.contains("TMPDIR"), "{error}");
-        assert!(mark.exists());
+        let [one, other] = [1, 1].map(|pid| Session::planned(base.path(), "prted", pid));
+        assert_ne!(one.path(), other.path());
+        let name = |session: &Session| session.path().file_name().unwrap().to_string_lossy().into_owned();
+        assert!(is_session_name(&name(&one)) && name(&one).starts_with("prted.1."));
+        // Of another user, say, who has seen the pid.
+        std::fs::write(base.path().join("prted.1"), "").unwrap();
+        assert!(one.dir().unwrap().is_dir() && other.dir().unwrap().is_dir());
     }
 
     #[test]
-    fn a_symbolic_link_in_its_place_is_refused() {
+    fn something_in_its_place_is_neither_used_nor_removed() {
         let base = tempfile::tempdir().unwrap();
         let elsewhere = base.path().join("elsewhere");
         std::fs::create_dir(&elsewhere).unwrap();
-        std::os::unix::fs::symlink(&elsewhere, base.path().join("prtrn.1")).unwrap();
         let session = Session::planned(base.path(), "prtrn", 1);
+        std::os::unix::fs::symlink(&elsewhere, session.path()).unwrap();
         let error = session.dir().unwrap_err().to_string();
-        assert!(error.contains("not ours"), "{error}");
-        assert!(elsewhere.exists());
-    }
-
-    #[test]
-    fn what_an_earlier_process_left_is_replaced() {
-        let base = tempfile::tempdir().unwrap();
-        std::fs::create_dir(base.path().join("prtrn.1")).unwrap();
-        std::fs::write(base.path().join("prtrn.1/old"), "").unwrap();
-        let session = Session::planned(base.path(), "prtrn", 1);
-        assert!(!session.dir().unwrap().join("old").exists());
+        assert!(error.contains("exists") && error.contains("TMPDIR"), "{error}");
+        session.remove();
+        assert!(elsewhere.exists() && session.path().is_symlink());
     }
 }

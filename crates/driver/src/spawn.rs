@@ -48,10 +48,9 @@ pub(crate) struct Started {
 }
 
 impl Spawner {
-    /// Takes the environment of this process as it is now for what processes inherit, then fits it to our own use of libpmix.
+    /// Takes the environment of this process as it is now for what processes inherit.
     pub(crate) fn new(memory: Option<MemoryPolicy>) -> io::Result<Spawner> {
         let inherited = Environ::inherited();
-        prepare_for_pmix();
         let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
         Ok(Spawner {
             inherited,
@@ -104,19 +103,6 @@ impl Spawner {
             return Err(image.explain(step, &io::Error::from_raw_os_error(errno)));
         }
         Ok(pipes.started(pid, pidfd))
-    }
-}
-
-/// Sets what makes libpmix start quickly, which is read in its own thread much later.
-#[allow(unsafe_code)]
-fn prepare_for_pmix() {
-    let threads = std::fs::read_dir("/proc/self/task").map(Iterator::count);
-    if !matches!(threads, Ok(1)) {
-        return tracing::debug!("other threads run: the environment stays as it is, libpmix starts more slowly");
-    }
-    // SAFETY: no other thread runs, so nobody reads the environment while it changes.
-    unsafe {
-        ferrite_pmix::prepare_process();
     }
 }
 

@@ -161,7 +161,7 @@ impl Parser {
     }
 
     fn on_line(&mut self, line: &[u8]) -> Result<Option<Request>, ParseError> {
-        let line = std::str::from_utf8(line).map_err(|_| ParseError::NotText)?.trim_end();
+        let line = std::str::from_utf8(line).map_err(|_| ParseError::NotText)?.trim_ascii_end();
         if self.spawn.is_some() {
             return self.on_spawn_line(line);
         }
@@ -242,7 +242,8 @@ fn begins_like_a_command(bytes: &[u8]) -> bool {
     let could_be = |start: &[u8]| bytes.iter().zip(start).all(|(byte, wanted)| byte == wanted);
     // The digits of a PMI-2 frame are waited for, so that the error can name it.
     let digits = bytes.len() <= 10 && bytes.iter().take(6).all(|byte| byte.is_ascii_digit() || *byte == b' ');
-    could_be(b"cmd=") || could_be(b"mcmd=") || digits
+    // The rest of a line without words is waited for as well: it is skipped when it is whole.
+    could_be(b"cmd=") || could_be(b"mcmd=") || digits || bytes.trim_ascii().is_empty()
 }
 
 /// PMI-2 frames begin with six digits of length.
@@ -324,6 +325,21 @@ mod tests {
                 Request::Finalize,
             ]
         );
+    }
+
+    #[test]
+    fn a_line_without_words_is_skipped_however_it_is_cut() {
+        let line = [&[b' '; 12][..], b"\t\r\n"].concat();
+        for cut in 0..line.len() {
+            let mut parser = Parser::new();
+            for part in [&line[..cut], &line[cut..], b"cmd=get_maxes\n"] {
+                parser.feed(part);
+                let found = parser.next_request();
+                assert_eq!(found, part.starts_with(b"cmd").then_some(Ok(Request::GetMaxes)), "cut after {cut} bytes");
+            }
+        }
+        // A vertical tab is no space here, whether its line is whole or not.
+        assert!(parse(b"\x0b\n").is_err() && parse(b"\x0b").is_err());
     }
 
     #[test]

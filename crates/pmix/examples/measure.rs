@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use ferrite_pmix::{AppInfo, JobInfo, LocalProc, NodeInfo, Server, ServerConfig, prepare_process};
+use ferrite_pmix::{AppInfo, JobInfo, LocalProc, NodeInfo, PROCESS_ENV, Server, ServerConfig};
 
 const RUNS: usize = 11;
 
@@ -14,7 +14,7 @@ fn main() {
     }
     let me = std::env::current_exe().expect("a program has a path");
     let run = || {
-        let output = std::process::Command::new(&me).arg("one").output().expect("it starts");
+        let output = std::process::Command::new(&me).arg("one").envs(PROCESS_ENV).output().expect("it starts");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         text.split_whitespace().map(|word| word.parse::<u128>().expect("a number")).collect::<Vec<_>>()
     };
@@ -40,8 +40,6 @@ fn main() {
 }
 
 fn one() -> [u128; 10] {
-    // SAFETY: nothing else runs yet.
-    unsafe { prepare_process() };
     let before = resident_kb();
     let dir = tempfile::tempdir().expect("a directory");
     let config = ServerConfig {

@@ -1,6 +1,8 @@
 //! The one-shot answer to an upcall. The driver keeps it as an opaque token; whatever happens to it, the
 //! waiting client gets exactly one answer.
 
+use std::cell::Cell;
+
 use crate::Status;
 
 type Finish<T> = Box<dyn FnOnce(Result<T, Status>) + Send>;
@@ -8,17 +10,17 @@ type Finish<T> = Box<dyn FnOnce(Result<T, Status>) + Send>;
 /// Answers one request. Dropping it answers with an error, so that a forgotten request fails instead of
 /// hanging its client.
 pub struct Completer<T> {
-    finish: Option<Finish<T>>,
+    finish: Cell<Option<Finish<T>>>,
 }
 
 impl<T> Completer<T> {
     /// Wraps what is to be done with the answer. Tests of a driver make their own.
     pub fn new(finish: impl FnOnce(Result<T, Status>) + Send + 'static) -> Self {
-        Self { finish: Some(Box::new(finish)) }
+        Self { finish: Cell::new(Some(Box::new(finish))) }
     }
 
     /// Gives the answer. May be called on any thread; the client gets it from the library's own.
-    pub fn complete(mut self, answer: Result<T, Status>) {
+    pub fn complete(self, answer: Result<T, Status>) {
         self.finish_with(answer);
     }
 
@@ -27,7 +29,12 @@ impl<T> Completer<T> {
         self.complete(Err(Status::NOT_SUPPORTED));
     }
 
-    fn finish_with(&mut self, answer: Result<T, Status>) {
+    /// The one that can still answer, for a message in which this one is; this one is done.
+    pub(crate) fn depart(&self) -> Self {
+        Self { finish: Cell::new(self.finish.take()) }
+    }
+
+    fn finish_with(&self, answer: Result<T, Status>) {
         if let Some(finish) = self.finish.take() {
             finish(answer);
         }

@@ -5,11 +5,12 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use ferrite_pmix_sys as sys;
+use serde::{Deserialize, Serialize};
 
 use crate::{Info, Proc, Value};
 
 /// A job as one node sees it.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct JobInfo {
     /// The namespace.
     pub nspace: String,
@@ -32,8 +33,10 @@ pub struct JobInfo {
     /// The binding policy in effect.
     pub bind_to: String,
     /// The session directory; must exist.
+    #[serde(with = "crate::protocol::path")]
     pub tmpdir: PathBuf,
     /// The job's directory; must exist.
+    #[serde(with = "crate::protocol::path")]
     pub nsdir: PathBuf,
     /// Every node that hosts processes of the job, in the order of the job map.
     pub nodes: Vec<NodeInfo>,
@@ -56,7 +59,7 @@ pub struct JobInfo {
 }
 
 /// A node of a job.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct NodeInfo {
     /// Its name; no comma in it.
     pub hostname: String,
@@ -82,7 +85,7 @@ impl NodeInfo {
 }
 
 /// An application of a job.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AppInfo {
     /// Its place on the command line, from zero.
     pub number: u32,
@@ -91,13 +94,14 @@ pub struct AppInfo {
     /// Its lowest rank in the job.
     pub leader: u32,
     /// Its working directory.
+    #[serde(with = "crate::protocol::path")]
     pub wdir: PathBuf,
     /// Its command.
     pub argv: Vec<String>,
 }
 
 /// A process on this machine.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LocalProc {
     /// Its rank in the job.
     pub rank: u32,
@@ -112,6 +116,7 @@ pub struct LocalProc {
     /// How often it was restarted.
     pub reincarnation: u32,
     /// Its directory; must exist.
+    #[serde(with = "crate::protocol::path")]
     pub proc_dir: PathBuf,
     /// Where it is bound, in the library's form (`hwloc:0x0000000f`), when it is bound.
     pub cpuset: Option<String>,

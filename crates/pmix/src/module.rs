@@ -128,15 +128,19 @@ unsafe extern "C" fn release_infos(array: *mut c_void) {
 }
 
 /// Hands over what `make` builds. Without a running server (it is being stopped) the library answers by itself.
-fn raise(make: impl FnOnce(&Inner) -> Option<Upcall>) -> sys::pmix_status_t {
+fn raise(make: impl FnOnce(&Inner) -> Upcall) -> sys::pmix_status_t {
     let Some(inner) = active() else {
         return Status::NOT_RUNNING.0;
     };
-    match make(&inner) {
-        Some(upcall) => {
-            inner.receive(upcall);
-            ACCEPTED
-        }
+    let upcall = make(&inner);
+    inner.receive(upcall);
+    ACCEPTED
+}
+
+/// As [`raise`], for what a process asks. Without a process it is refused before there is a completer, which would answer as well.
+fn raise_from(proc: Option<Proc>, make: impl FnOnce(&Inner, Proc) -> Upcall) -> sys::pmix_status_t {
+    match proc {
+        Some(proc) => raise(|inner| make(inner, proc)),
         None => Status::BAD_PARAM.0,
     }
 }
@@ -145,11 +149,11 @@ fn raise(make: impl FnOnce(&Inner) -> Option<Upcall>) -> sys::pmix_status_t {
 ///
 /// # Safety
 /// `proc` is null or points to a process name.
-unsafe fn refuse(service: &'static str, proc: *const sys::pmix_proc_t) -> sys::pmix_status_t {
+unsafe fn refuse(service: &str, proc: *const sys::pmix_proc_t) -> sys::pmix_status_t {
     if let Some(inner) = active() {
         // SAFETY: the caller's promise.
         let proc = unsafe { Proc::from_raw(proc) };
-        inner.receive(Upcall::Refused { proc, service });
+        inner.receive(Upcall::Refused { proc, service: service.to_owned() });
     }
     Status::NOT_SUPPORTED.0
 }
@@ -164,7 +168,7 @@ unsafe extern "C" fn client_connected(
 ) -> sys::pmix_status_t {
     // SAFETY: arguments of the library are valid during the call; so in every function below.
     let proc = unsafe { Proc::from_raw(proc) };
-    raise(|inner| Some(Upcall::ClientConnected { proc: proc?, reply: op_reply(inner, callback, data) }))
+    raise_from(proc, |inner, proc| Upcall::ClientConnected { proc, reply: op_reply(inner, callback, data) })
 }
 
 unsafe extern "C" fn client_finalized(
@@ -175,7 +179,7 @@ unsafe extern "C" fn client_finalized(
 ) -> sys::pmix_status_t {
     // SAFETY: see `client_connected`.
     let proc = unsafe { Proc::from_raw(proc) };
-    raise(|inner| Some(Upcall::ClientFinalized { proc: proc?, reply: op_reply(inner, callback, data) }))
+    raise_from(proc, |inner, proc| Upcall::ClientFinalized { proc, reply: op_reply(inner, callback, data) })
 }
 
 unsafe extern "C" fn abort(
@@ -190,7 +194,13 @@ unsafe extern "C" fn abort(
 ) -> sys::pmix_status_t {
     // SAFETY: see `client_connected`.
     let (proc, message, targets) = unsafe { (Proc::from_raw(proc), text(message), Proc::from_array(procs, nprocs)) };
-    raise(|inner| Some(Upcall::Abort { proc: proc?, status, message, targets, reply: op_reply(inner, callback, data) }))
+    raise_from(proc, |inner, proc| Upcall::Abort {
+        proc,
+        status,
+        message,
+        targets,
+        reply: op_reply(inner, callback, data),
+    })
 }
 
 unsafe extern "C" fn fence(
@@ -209,15 +219,13 @@ unsafe extern "C" fn fence(
     };
     // SAFETY: the blob, alone of all arguments, is given away by the library, which allocated it with malloc.
     unsafe { libc::free(blob.cast()) };
-    raise(|inner| {
-        Some(Upcall::Fence {
-            procs,
-            data: bytes,
-            collect: flag(&info, sys::PMIX_COLLECT_DATA),
-            timeout_s: timeout_s(&info),
-            local_status: local_status(&info),
-            reply: blob_reply(inner, callback, data),
-        })
+    raise(|inner| Upcall::Fence {
+        procs,
+        data: bytes,
+        collect: flag(&info, sys::PMIX_COLLECT_DATA),
+        timeout_s: timeout_s(&info),
+        local_status: local_status(&info),
+        reply: blob_reply(inner, callback, data),
     })
 }
 
@@ -239,9 +247,9 @@ unsafe extern "C" fn direct_modex(
     let (proc, info) = unsafe { (Proc::from_raw(proc), Info::from_array(info, ninfo)) };
     let key = info.iter().find(|info| info.is(sys::PMIX_REQUIRED_KEY));
     let required_key = key.and_then(|info| info.value.as_str()).map(str::to_owned);
-    raise(|inner| {
+    raise_from(proc, |inner, proc| {
         let reply = blob_reply(inner, callback, data);
-        Some(Upcall::DirectModex { proc: proc?, required_key, timeout_s: timeout_s(&info), reply })
+        Upcall::DirectModex { proc, required_key, timeout_s: timeout_s(&info), reply }
     })
 }
 
@@ -257,7 +265,7 @@ unsafe extern "C" fn connect(
     let (procs, info) = unsafe { (Proc::from_array(procs, nprocs), Info::from_array(info, ninfo)) };
     raise(|inner| {
         let reply = op_reply(inner, callback, data);
-        Some(Upcall::Connect { procs, timeout_s: timeout_s(&info), reply })
+        Upcall::Connect { procs, timeout_s: timeout_s(&info), reply }
     })
 }
 
@@ -273,7 +281,7 @@ unsafe extern "C" fn disconnect(
     let (procs, info) = unsafe { (Proc::from_array(procs, nprocs), Info::from_array(info, ninfo)) };
     raise(|inner| {
         let reply = op_reply(inner, callback, data);
-        Some(Upcall::Disconnect { procs, timeout_s: timeout_s(&info), reply })
+        Upcall::Disconnect { procs, timeout_s: timeout_s(&info), reply }
     })
 }
 
@@ -314,6 +322,9 @@ unsafe extern "C" fn notify_event(
         // The library passes our own notices to us first.
         if !inner.is_self(&source) {
             inner.receive(Upcall::Event { code: Status(code), source, range, info });
+            // The library itself tells everybody on this node; nobody carries it further.
+            let is_here = [sys::PMIX_RANGE_PROC_LOCAL, sys::PMIX_RANGE_LOCAL].contains(&u32::from(range));
+            return if is_here { DONE } else { sys::PMIX_ERR_NOT_SUPPORTED };
         }
     }
     DONE
@@ -337,7 +348,7 @@ unsafe extern "C" fn query(
             qualifiers: unsafe { Info::from_array(query.qualifiers, query.nqual) },
         })
         .collect();
-    raise(|inner| Some(Upcall::Query { proc: proc?, questions, reply: info_reply(inner, callback, data) }))
+    raise_from(proc, |inner, proc| Upcall::Query { proc, questions, reply: info_reply(inner, callback, data) })
 }
 
 /// # Safety
@@ -393,7 +404,8 @@ unsafe extern "C" fn log(
         Some(proc) if !entries.is_empty() => inner.receive(Upcall::Log { proc, entries, reply }),
         proc => {
             reply.refuse();
-            inner.receive(Upcall::Refused { proc, service: "log to a channel other than stdout and stderr" });
+            let service = "log to a channel other than stdout and stderr".to_owned();
+            inner.receive(Upcall::Refused { proc, service });
         }
     }
 }
@@ -422,9 +434,9 @@ unsafe extern "C" fn job_control(
     let (proc, targets, directives) = unsafe {
         (Proc::from_raw(proc), Proc::from_array(targets, ntargets), Info::from_array(directives, ndirectives))
     };
-    raise(|inner| {
+    raise_from(proc, |inner, proc| {
         let reply = info_reply(inner, callback, data);
-        Some(Upcall::JobControl { proc: proc?, targets, directives, reply })
+        Upcall::JobControl { proc, targets, directives, reply }
     })
 }
 
@@ -450,7 +462,7 @@ unsafe extern "C" fn publish(
 ) -> sys::pmix_status_t {
     // SAFETY: see `client_connected`.
     let (proc, info) = unsafe { (Proc::from_raw(proc), Info::from_array(info, ninfo)) };
-    raise(|inner| Some(Upcall::Publish { proc: proc?, info, reply: op_reply(inner, callback, data) }))
+    raise_from(proc, |inner, proc| Upcall::Publish { proc, info, reply: op_reply(inner, callback, data) })
 }
 
 unsafe extern "C" fn lookup(
@@ -463,7 +475,7 @@ unsafe extern "C" fn lookup(
 ) -> sys::pmix_status_t {
     // SAFETY: see `client_connected`; keys are a list that a null ends.
     let (proc, keys, info) = unsafe { (Proc::from_raw(proc), argv(keys), Info::from_array(info, ninfo)) };
-    raise(|inner| {
+    raise_from(proc, |inner, proc| {
         let reply =
             answer(inner.progress(), callback, data, |callback, data, result: Result<Vec<Published>, Status>| {
                 let status = status_of(&result);
@@ -471,7 +483,7 @@ unsafe extern "C" fn lookup(
                 // SAFETY: the library gave the pair for one call, and packs the array before it returns.
                 unsafe { callback(status, found.as_mut_ptr(), found.len(), data) };
             });
-        Some(Upcall::Lookup { proc: proc?, keys, info, reply })
+        Upcall::Lookup { proc, keys, info, reply }
     })
 }
 
@@ -485,7 +497,7 @@ unsafe extern "C" fn unpublish(
 ) -> sys::pmix_status_t {
     // SAFETY: see `lookup`.
     let (proc, keys, info) = unsafe { (Proc::from_raw(proc), argv(keys), Info::from_array(info, ninfo)) };
-    raise(|inner| Some(Upcall::Unpublish { proc: proc?, keys, info, reply: op_reply(inner, callback, data) }))
+    raise_from(proc, |inner, proc| Upcall::Unpublish { proc, keys, info, reply: op_reply(inner, callback, data) })
 }
 
 unsafe extern "C" fn spawn(
@@ -498,17 +510,20 @@ unsafe extern "C" fn spawn(
     data: *mut c_void,
 ) -> sys::pmix_status_t {
     // SAFETY: see `client_connected`.
-    let (proc, info, apps) = unsafe { (Proc::from_raw(proc), Info::from_array(info, ninfo), slice(apps, napps)) };
+    let (proc, required, info) =
+        unsafe { (Proc::from_raw(proc), Info::required_keys(info, ninfo), Info::from_array(info, ninfo)) };
+    // SAFETY: see `client_connected`.
+    let apps = unsafe { slice(apps, napps) };
     // SAFETY: see `client_connected`.
     let apps = apps.iter().map(|app| unsafe { app_of(app) }).collect();
-    raise(|inner| {
+    raise_from(proc, |inner, proc| {
         let reply = answer(inner.progress(), callback, data, |callback, data, result: Result<String, Status>| {
             // The library copies the name; one with a NUL, which no namespace has, counts as none.
             let name = CString::new(result.as_deref().unwrap_or_default()).unwrap_or_default();
             // SAFETY: the library gave the pair for one call; the name lives until it returns.
             unsafe { callback(status_of(&result), name.as_ptr().cast_mut(), data) };
         });
-        Some(Upcall::Spawn { proc: proc?, info, apps, reply })
+        Upcall::Spawn { proc, info, required, apps, reply }
     })
 }
 
@@ -527,6 +542,7 @@ unsafe fn app_of(app: &sys::pmix_app_t) -> App {
             cwd: (!app.cwd.is_null()).then(|| text(app.cwd)),
             maxprocs: u32::try_from(app.maxprocs).unwrap_or(0),
             info: Info::from_array(app.info, app.ninfo),
+            required: Info::required_keys(app.info, app.ninfo),
         }
     }
 }
@@ -542,9 +558,9 @@ unsafe extern "C" fn allocate(
     // SAFETY: see `client_connected`.
     let (proc, required, info) =
         unsafe { (Proc::from_raw(proc), Info::required_keys(info, ninfo), Info::from_array(info, ninfo)) };
-    raise(|inner| {
+    raise_from(proc, |inner, proc| {
         let reply = info_reply(inner, callback, data);
-        Some(Upcall::Allocate { proc: proc?, directive, info, required, reply })
+        Upcall::Allocate { proc, directive, info, required, reply }
     })
 }
 
@@ -561,9 +577,9 @@ unsafe extern "C" fn session_control(
     let (proc, required, directives) = unsafe {
         (Proc::from_raw(proc), Info::required_keys(directives, ndirectives), Info::from_array(directives, ndirectives))
     };
-    raise(|inner| {
+    raise_from(proc, |inner, proc| {
         let reply = info_reply(inner, callback, data);
-        Some(Upcall::SessionControl { proc: proc?, session, directives, required, reply })
+        Upcall::SessionControl { proc, session, directives, required, reply }
     })
 }
 
@@ -595,27 +611,33 @@ unsafe extern "C" fn push_stdin(
         let input = bytes.as_ref().map(|bytes| slice(bytes.bytes.cast::<u8>(), bytes.size).to_vec());
         (Proc::from_raw(source), Proc::from_array(targets, ntargets), input.unwrap_or_default())
     };
-    raise(|inner| {
+    raise_from(source, |inner, source| {
         let reply = op_reply(inner, callback, data);
-        Some(Upcall::PushStdin { source: source?, targets, data: input, reply })
+        Upcall::PushStdin { source, targets, data: input, reply }
     })
 }
 
-/// Called for connections that broke; registered by the server for that event alone.
+/// Called for connections that broke; registered by the server for that event alone. What breaks within a second of another comes with
+/// it: the first is the source, the others are among the infos.
 pub(crate) unsafe extern "C" fn connection_lost(
     _handler: usize,
     _code: sys::pmix_status_t,
     source: *const sys::pmix_proc_t,
-    _info: *mut sys::pmix_info_t,
-    _ninfo: usize,
+    info: *mut sys::pmix_info_t,
+    ninfo: usize,
     _results: *mut sys::pmix_info_t,
     _nresults: usize,
     callback: sys::pmix_event_notification_cbfunc_fn_t,
     data: *mut c_void,
 ) {
-    // SAFETY: see `client_connected`.
-    if let (Some(inner), Some(proc)) = (active(), unsafe { Proc::from_raw(source) }) {
-        inner.receive(Upcall::Lost { proc });
+    if let Some(inner) = active() {
+        // SAFETY: see `client_connected`.
+        let (source, infos) = unsafe { (Proc::from_raw(source), Info::from_array(info, ninfo)) };
+        let others = infos.into_iter().filter(|info| info.is(sys::PMIX_PROCID)).filter_map(|info| match info.value {
+            crate::Value::Proc(proc) => Some(proc),
+            _ => None,
+        });
+        source.into_iter().chain(others).for_each(|proc| inner.receive(Upcall::Lost { proc }));
     }
     if let Some(callback) = callback {
         let done = sys::PMIX_EVENT_ACTION_COMPLETE;

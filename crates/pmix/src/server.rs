@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use ferrite_pmix_sys as sys;
 use ferrite_pmix_sys::{Functions, Library, OpenError, Version};
+use serde::{Deserialize, Serialize};
 
 use crate::array::InfoArray;
 use crate::job::{Compress, describe};
-use crate::listener::limit_handshakes;
 use crate::progress::Progress;
 use crate::value::slice;
 use crate::{Info, JobInfo, Proc, Status, Upcall, Value, module};
@@ -23,11 +23,13 @@ static ACTIVE: RwLock<Option<Arc<Inner>>> = RwLock::new(None);
 static LIBRARY: Mutex<Option<&'static Library>> = Mutex::new(None);
 
 /// How a server presents itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerConfig {
     /// The directory of this daemon, mode 0700; must exist.
+    #[serde(with = "crate::protocol::path")]
     pub tmpdir: PathBuf,
     /// Where system-wide tools look; must exist.
+    #[serde(with = "crate::protocol::path")]
     pub system_tmpdir: PathBuf,
     /// The namespace of the DVM's daemons.
     pub nspace: String,
@@ -129,7 +131,6 @@ fn set_active(inner: Option<Arc<Inner>>) {
 pub struct Server {
     inner: Arc<Inner>,
     version: Version,
-    uri: String,
     running: bool,
 }
 
@@ -149,7 +150,7 @@ impl Server {
             None => library.insert(Box::leak(Box::new(Library::open()?))),
         };
         let me = Proc::new(&config.nspace, config.rank);
-        let raw_me = raw_proc(&me)?;
+        raw_proc(&me)?;
         let functions = opened.functions();
         let inner = Arc::new(Inner {
             functions,
@@ -164,13 +165,7 @@ impl Server {
             set_active(None);
             return Err(error);
         }
-        let mut server = Self { inner, version: opened.version(), uri: String::new(), running: true };
-        let env = server.fork_env(&raw_me, "the server itself")?;
-        server.uri =
-            env.into_iter().find(|(name, _)| name == "PMIX_SERVER_URI41").map(|(_, uri)| uri).unwrap_or_default();
-        if let Some(port) = server.port() {
-            limit_handshakes(port);
-        }
+        let server = Self { inner, version: opened.version(), running: true };
         if config.tool_support {
             server.watch_connections()?;
         }
@@ -182,14 +177,11 @@ impl Server {
         self.version
     }
 
-    /// How clients and tools reach the library: `nspace.rank;tcp4://127.0.0.1:port`.
-    pub fn uri(&self) -> &str {
-        &self.uri
-    }
-
-    /// The port in [`Server::uri`], on 127.0.0.1: where a relay connects to.
+    /// Where the library listens, on 127.0.0.1, unless its listener was replaced.
     pub fn port(&self) -> Option<u16> {
-        self.uri.rsplit(':').next()?.parse().ok()
+        let env = self.fork_env(&self.inner.me.to_raw()?, "the server itself").ok()?;
+        let uri = env.into_iter().find(|(name, _)| name == "PMIX_SERVER_URI41")?.1;
+        uri.rsplit(':').next()?.parse().ok()
     }
 
     /// Tells the library about a job and its local processes. Blocks for the length of one round of the library's thread:
@@ -247,7 +239,7 @@ impl Server {
     }
 
     /// The environment by which a registered process finds this server. It names the library's own port: a process that
-    /// is started with it needs no relay.
+    /// is started with it goes around the front door.
     ///
     /// # Errors
     /// When the process was not registered.
@@ -312,6 +304,11 @@ impl Server {
             drop(unsafe { Box::from_raw(array) });
         }
         check("Notify_event", &notice.source.nspace, status)
+    }
+
+    /// Runs `done` on the library's thread: proof that it works.
+    pub fn ping(&self, done: impl FnOnce() + Send + 'static) {
+        self.inner.progress().run(Box::new(done));
     }
 
     /// Hands output of a process to the tools that asked for it. `done` is called once, on the library's thread, when it
@@ -448,7 +445,7 @@ unsafe extern "C" fn delivered(_status: sys::pmix_status_t, delivery: *mut c_voi
 }
 
 /// Which output of a process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OutputChannel {
     /// Standard output.
     Stdout,
@@ -457,7 +454,7 @@ pub enum OutputChannel {
 }
 
 /// An event for local processes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Notice {
     /// The event.
     pub code: Status,
@@ -470,7 +467,7 @@ pub struct Notice {
 }
 
 /// Who gets an event, among the processes of this node.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Audience {
     /// The source's namespace.
     Namespace,

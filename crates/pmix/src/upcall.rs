@@ -1,9 +1,12 @@
 //! What clients and the library ask of the DVM, as owned values.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Completer, Info, Proc, Status, Value};
 
-/// One request or note. It arrives on the library's thread: the receiver passes it on and returns at once.
-#[derive(Debug)]
+/// One request or note. It arrives on the library's thread: the receiver passes it on and returns at once. It travels from the process
+/// of the library to the daemon with its completer, see [`crate::protocol`].
+#[derive(Debug, Serialize, Deserialize)]
 pub enum Upcall {
     /// A local process called PMIx_Init; it waits for the answer.
     ClientConnected {
@@ -187,6 +190,8 @@ pub enum Upcall {
         proc: Proc,
         /// How.
         info: Vec<Info>,
+        /// The keys among them that must be obeyed.
+        required: Vec<String>,
         /// What.
         apps: Vec<App>,
         /// Takes the namespace of the new job.
@@ -214,12 +219,12 @@ pub enum Upcall {
         /// Who, where the library says so.
         proc: Option<Proc>,
         /// The service: `allocation`, `group`, ...
-        service: &'static str,
+        service: String,
     },
 }
 
 /// A published value.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Published {
     /// Who published it.
     pub proc: Proc,
@@ -230,7 +235,7 @@ pub struct Published {
 }
 
 /// One program of a job that is to be started.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct App {
     /// Program and arguments.
     pub argv: Vec<String>,
@@ -242,10 +247,12 @@ pub struct App {
     pub maxprocs: u32,
     /// More about it.
     pub info: Vec<Info>,
+    /// The keys among that which must be obeyed.
+    pub required: Vec<String>,
 }
 
 /// One text of a log request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogEntry {
     /// Where it is to appear.
     pub channel: LogChannel,
@@ -254,7 +261,7 @@ pub struct LogEntry {
 }
 
 /// Where logged text is to appear.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogChannel {
     /// The launcher's stdout.
     Stdout,
@@ -263,7 +270,7 @@ pub enum LogChannel {
 }
 
 /// One element of a query.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Question {
     /// What is wanted.
     pub keys: Vec<String>,

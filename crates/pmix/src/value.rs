@@ -97,7 +97,7 @@ impl Info {
     }
 }
 
-/// A value. Types that no part of Ferrite reads yet come as [`Value::Other`]. It can be serialized, to travel between daemons
+/// A value. Types that no part of Ferrite reads yet come as [`Value::Other`]. It can be serialized, to travel between processes
 /// of one build.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the names are PMIx's")]
@@ -128,7 +128,7 @@ pub enum Value {
     /// A list of names or ranks in the library's own compressed form.
     Regex(Vec<u8>),
     /// An array of infos.
-    Infos(Vec<Info>),
+    Infos(#[serde(deserialize_with = "crate::protocol::nested::deserialize")] Vec<Info>),
     /// An array of process names.
     Procs(Vec<Proc>),
     /// An array of numbers, such as user ids.

@@ -69,7 +69,7 @@ impl World {
             Effect::WriteOutput { account, .. } => self.write_output(rank, account),
             Effect::Pmix(effect) => self.pmix(rank, effect),
             Effect::Notice { text, .. } => self.report.notices.push(text),
-            Effect::Accepted { .. } | Effect::CloseFile(_) | Effect::Picture { .. } => {}
+            Effect::Accepted { .. } | Effect::Launched { .. } | Effect::CloseFile(_) | Effect::Picture { .. } => {}
             Effect::Trace(Transition::Job { job, to, .. }) => {
                 self.bill.job_state(self.queue.now(), job, to);
             }
@@ -245,6 +245,7 @@ impl World {
             | PmixEffect::Notify { .. }
             | PmixEffect::ResizeEvent { .. }
             | PmixEffect::TimeWarning { .. }
+            | PmixEffect::JobEnd { .. }
             | PmixEffect::Pmi1 { .. } => {}
         }
     }

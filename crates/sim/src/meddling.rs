@@ -7,12 +7,18 @@ use std::collections::BTreeSet;
 
 use ferrite_core::{Effect, Input, PmixEffect, Transition};
 use ferrite_types::{CampaignKind, CampaignStep, DaemonRank, JobId, JobState, RankSet};
-use ferrite_wire::control::{Reply, Request};
+use ferrite_wire::control::{Reply, Request, SessionDirective};
 use ferrite_wire::{Dest, Frame, FrameKind, LaunchFailure, Message, Resize, ResizeOutcome, ResizeRequest};
 
 use crate::mischief::{frames, hush, replace, says};
 use crate::mutation::Mutation;
 use crate::scenario::Scenario;
+
+/// Exit code of a job that nodes have left with its processes.
+const NODES_LEFT: u8 = 75;
+
+/// A signal that running processes do not notice.
+const SIGCONT: i32 = 18;
 
 /// What a planted fault has to know to strike at the right time.
 #[derive(Debug, Default)]
@@ -34,6 +40,21 @@ impl Meddling {
         {
             grow.terms.reserve &= mutation != Mutation::NotReserved;
             grow.terms.time_limit_s = grow.terms.time_limit_s.filter(|_| mutation != Mutation::Timeless);
+            if mutation == Mutation::HalfTime {
+                grow.terms.time_limit_s = grow.terms.time_limit_s.map(|limit| limit.div_ceil(2));
+            }
+        }
+        if let Input::Request { request: Request::Session { directive, .. }, .. } = input {
+            let is_lost = match directive {
+                SessionDirective::Pause => mutation == Mutation::NotPaused,
+                SessionDirective::Resume => mutation == Mutation::NotResumed,
+                SessionDirective::Extend { .. } => mutation == Mutation::NotExtended,
+                SessionDirective::Terminate => mutation == Mutation::Undying,
+                SessionDirective::Instantiate(_) | SessionDirective::Signal(_) | SessionDirective::Separate => false,
+            };
+            if is_lost {
+                *directive = SessionDirective::Signal(SIGCONT);
+            }
         }
         let Input::Frame { frame, .. } = input else { return };
         match (mutation, rank) {
@@ -82,6 +103,17 @@ impl Meddling {
 
     fn tamper_head(&self, mutation: Mutation, cause: &Input, wanted: &mut Vec<Effect>) {
         match mutation {
+            Mutation::Unwarned => wanted.retain(|e| !matches!(e, Effect::TimeWarning { .. })),
+            Mutation::FalseReason => give_false_reasons(wanted),
+            Mutation::OtherSession => frames(wanted).for_each(|frame| {
+                replace(frame, |message| match message {
+                    Message::Launch(mut order) => {
+                        order.session += 1;
+                        Some(Message::Launch(order))
+                    }
+                    _ => None,
+                });
+            }),
             Mutation::QuietRelease if releases_all(cause) => {
                 wanted.retain(|e| !matches!(e, Effect::Trace(Transition::Campaign { .. })));
             }
@@ -136,6 +168,13 @@ impl Meddling {
                 hush(wanted, |frame| frame.kind == FrameKind::Direct && says(frame, |m| matches!(m, Message::Exit)))
             }
             Mutation::NoOffer => wanted.retain(|e| !matches!(e, Effect::OfferRelease { .. })),
+            Mutation::LostRanksAreFine => wanted.iter_mut().for_each(|effect| {
+                if let Effect::Reply { reply: Reply::Done(done), .. } = effect
+                    && done.exit_code == NODES_LEFT
+                {
+                    done.exit_code = 0;
+                }
+            }),
             Mutation::EventForNothing => {
                 let more: Vec<Effect> = wanted.iter().filter_map(event_for_nothing).collect();
                 wanted.extend(more);
@@ -204,6 +243,16 @@ impl Meddling {
                 }
                 _ => {}
             }
+        }
+    }
+}
+
+/// Whoever waits for anything waits for its session, says the head.
+fn give_false_reasons(wanted: &mut [Effect]) {
+    for effect in wanted {
+        if let Effect::Reply { reply: Reply::Jobs(jobs), .. } = effect {
+            let waiting = jobs.iter_mut().filter(|job| !job.waiting_for.is_empty());
+            waiting.for_each(|job| job.waiting_for = "its session to be resumed".to_owned());
         }
     }
 }

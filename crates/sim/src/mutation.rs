@@ -153,12 +153,30 @@ pub enum Mutation {
     EventForNothing,
     /// Without elastic mode jobs are parked all the same.
     ParkedAllTheSame,
+    /// A job that has lost ranks with nodes that left counts as one that ended well.
+    LostRanksAreFine,
     /// Grows begin at once, whoever is held by one after the other.
     NoTurns,
     /// Nothing is reserved for a session.
     NotReserved,
     /// Sessions have no time limit.
     Timeless,
+    /// Sessions that are told to pause do not.
+    NotPaused,
+    /// Sessions that are told to go on do not.
+    NotResumed,
+    /// More time for a session is promised and not given.
+    NotExtended,
+    /// A session gets half of the time that was asked for it.
+    HalfTime,
+    /// Nobody is warned before the end of a session.
+    Unwarned,
+    /// Daemons are told another session for a job.
+    OtherSession,
+    /// A session that is ended by an order stays.
+    Undying,
+    /// The status gives another reason for a wait.
+    FalseReason,
 }
 
 impl Mutation {
@@ -214,7 +232,7 @@ impl Mutation {
     ];
 
     /// Those that show when the DVM changes its size (`meddling`).
-    pub const ELASTIC: [Mutation; 22] = [
+    pub const ELASTIC: [Mutation; 23] = [
         Mutation::QuietRelease,
         Mutation::LaunchOnTheLeaving,
         Mutation::NeverAdmitted,
@@ -237,6 +255,7 @@ impl Mutation {
         Mutation::NoRequestId,
         Mutation::EventForNothing,
         Mutation::ParkedAllTheSame,
+        Mutation::LostRanksAreFine,
     ];
 
     /// Those that show when a resource manager is asked for nodes.
@@ -244,7 +263,18 @@ impl Mutation {
         [Mutation::KeptGrant, Mutation::GrantEndedTwice, Mutation::KeptShare, Mutation::NotWithdrawn];
 
     /// Those that show with what is wanted of sessions.
-    pub const SESSIONS: [Mutation; 2] = [Mutation::NotReserved, Mutation::Timeless];
+    pub const SESSIONS: [Mutation; 10] = [
+        Mutation::NotReserved,
+        Mutation::Timeless,
+        Mutation::NotPaused,
+        Mutation::NotResumed,
+        Mutation::NotExtended,
+        Mutation::HalfTime,
+        Mutation::Unwarned,
+        Mutation::OtherSession,
+        Mutation::Undying,
+        Mutation::FalseReason,
+    ];
 
     /// Those that seeds seldom show, and stories do: it takes a job that is held while changes overlap in a certain way.
     pub const STORIES: [Mutation; 2] = [Mutation::NoTurns, Mutation::HeldByGrows];

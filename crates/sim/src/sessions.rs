@@ -40,6 +40,7 @@ impl Scenario {
         s.draw_cancellations(&mut rng);
         s.move_quiet_phase();
         s.let_all_go_on();
+        s.ask_how_it_is(&mut rng);
         s
     }
 
@@ -74,6 +75,17 @@ impl Scenario {
             };
             self.questions.push((at, Request::Session { session, directive }));
         }
+        let is_limited = |plan: &ResizePlan| match &plan.request {
+            ResizeRequest::Grow(grow) => grow.terms.time_limit_s.is_some(),
+            _ => false,
+        };
+        let limited: Vec<Time> =
+            self.elastic.resizes.iter().filter(|plan| is_limited(plan)).map(|plan| plan.at).collect();
+        for at in limited.into_iter().filter(|_| rng.permille(400)).collect::<Vec<Time>>() {
+            let session = SessionChoice::Id(rng.between(1, 3) as u32);
+            let directive = SessionDirective::Extend { seconds: rng.between(2, MOST_ADDED_S) as u32 };
+            self.questions.push((at + rng.between(SECOND / 2, 2 * SECOND), Request::Session { session, directive }));
+        }
         if rng.permille(200) {
             let job = JobId(rng.between(1, 8) as u32);
             self.questions.push((rng.between(SECOND, 10 * SECOND), Request::Kill(job)));
@@ -95,6 +107,14 @@ impl Scenario {
                     if rng.permille(700) { Asker::Client(None) } else { Asker::Process(rng.between(0, 100) as u32) };
                 self.elastic.resizes.push(ResizePlan { at, request, by });
             }
+        }
+    }
+
+    /// The head is asked now and then for its sessions, its status and its jobs, in one moment: what it says is judged.
+    fn ask_how_it_is(&mut self, rng: &mut Rng) {
+        for _ in 0..8 {
+            let at = rng.between(SECOND / 2, 14 * SECOND);
+            self.questions.extend([Request::Sessions, Request::Status, Request::Jobs].map(|question| (at, question)));
         }
     }
 

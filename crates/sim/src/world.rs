@@ -448,7 +448,6 @@ fn head_config(scenario: &Scenario) -> HeadConfig {
     }
     HeadConfig {
         dvm: "prterun-n0-1".to_owned(),
-        key: [7; 32],
         params: params.into_iter().map(|(k, v)| (k.to_owned(), v)).collect(),
         allocation,
         topology: None,

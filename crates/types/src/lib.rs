@@ -7,6 +7,7 @@ mod job;
 mod jobmap;
 mod node;
 mod placement;
+mod printable;
 mod rankset;
 mod state;
 mod status;
@@ -23,6 +24,7 @@ pub use placement::{
     BindTo, CpuChoice, CpuKind, CpuPart, DeviceKind, DeviceRequest, DeviceWanted, MapBy, MapRequest, PeList, RankBy,
     RankLine, SeqLine,
 };
+pub use printable::{printable, printable_line};
 pub use rankset::RankSet;
 pub use state::{JobState, ProcState, launch_table};
 pub use status::ExitStatus;

@@ -16,7 +16,8 @@ pub struct Contact(pub Vec<SocketAddr>);
 pub struct Ticket {
     /// Name of the DVM; namespaces of jobs derive from it.
     pub dvm: String,
-    /// Pre-shared key of the DVM's links.
+    /// Pre-shared key of the DVM's links. The machine leaves it out ([`Ticket::NO_KEY`]); the driver puts it in on the way to the
+    /// launcher, and takes it out before the machine of the new daemon sees the ticket.
     pub key: [u8; 32],
     /// The daemon's rank.
     pub rank: DaemonRank,
@@ -83,6 +84,9 @@ pub enum TicketError {
 const TICKET_MAGIC: &[u8; 8] = b"ferrtkt\n";
 
 impl Ticket {
+    /// In the place of the key wherever it is not needed.
+    pub const NO_KEY: [u8; 32] = [0; 32];
+
     /// Magic, protocol, length (u32), body: what is written to the launcher's standard input.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {

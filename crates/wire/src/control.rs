@@ -14,7 +14,7 @@ use thiserror::Error;
 use crate::{CodecError, GrowRequest, Resize, ResizeRequest, Stream};
 
 /// Version of this conversation: bumped with every change of a type in it.
-pub const CONTROL_VERSION: u16 = 8;
+pub const CONTROL_VERSION: u16 = 9;
 
 /// Length of a greeting (bytes).
 pub const GREETING_LEN: usize = 10;
@@ -526,6 +526,8 @@ pub struct JobStatus {
     pub state: JobState,
     /// The exit code; `None` while nothing has decided it.
     pub exit_code: Option<u8>,
+    /// How it has ended; `None` until it is over.
+    pub ending: Option<Ending>,
     /// What it waits for; empty when it is over.
     pub waiting_for: String,
     /// When it was submitted (microseconds since the DVM began).
@@ -534,6 +536,35 @@ pub struct JobStatus {
     pub running_us: Option<u64>,
     /// When it was over.
     pub ended_us: Option<u64>,
+}
+
+/// How a job has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ending {
+    /// All its processes ended well, or as its options allow.
+    Done,
+    /// A process failed, or could not be started.
+    Failed,
+    /// Somebody ended it, or its time was up.
+    Killed,
+    /// Nothing of it was started: it could not be placed, or the nodes that it waited for did not come.
+    Refused,
+    /// Nodes have left, or were lost, with processes of it.
+    LostRanks,
+}
+
+impl Ending {
+    /// In words.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Ending::Done => "done",
+            Ending::Failed => "failed",
+            Ending::Killed => "killed",
+            Ending::Refused => "refused",
+            Ending::LostRanks => "lost ranks",
+        }
+    }
 }
 
 /// One job in detail.
@@ -551,6 +582,8 @@ pub struct JobDetail {
     pub places: Vec<String>,
     /// Why it failed; empty when it did not.
     pub cause: String,
+    /// Processes that went with their nodes, whether these left or were lost, in this order.
+    pub lost_ranks: Vec<Rank>,
 }
 
 /// One process.

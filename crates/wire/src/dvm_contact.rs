@@ -14,7 +14,8 @@ use crate::remote::split_address;
 /// Name of the file in the session directory of the DVM. To be made with mode 0600, whole: written beside and renamed.
 pub const CONTACT_FILE: &str = "contact";
 
-/// What the name of the session directory of a persistent DVM begins with: `<base>/prte.<pid>`.
+/// What the name of the session directory of a persistent DVM begins with: `<base>/prte.<pid>.<random>`. Nobody can guess it, and so
+/// nobody can take it first.
 pub const SESSION_PREFIX: &str = "prte.";
 
 /// Where a DVM is, and whose it is.
@@ -156,6 +157,17 @@ pub fn batch_job(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     NAMES.iter().find_map(|name| variable(name).filter(|id| !id.is_empty()))
 }
 
+/// Where a user may have a directory for the time of his logins, which nobody else may write to.
+#[must_use]
+pub fn runtime_dirs(variable: impl Fn(&str) -> Option<String>, uid: u32) -> Vec<String> {
+    let mut dirs: Vec<String> = variable("XDG_RUNTIME_DIR").into_iter().filter(|dir| dir.starts_with('/')).collect();
+    let usual = format!("/run/user/{uid}");
+    if !dirs.contains(&usual) {
+        dirs.push(usual);
+    }
+    dirs
+}
+
 /// The lines behind the first one, by name: number and value of each.
 #[derive(Default)]
 struct Lines([Option<(usize, String)>; NAMES.len()]);
@@ -288,6 +300,15 @@ mod tests {
         let here = |name: &str| ["", "7"].get(["SLURM_JOB_ID", "PBS_JOBID"].iter().position(|n| *n == name)?).copied();
         assert_eq!(batch_job(|name| here(name).map(str::to_owned)), Some("7".to_owned()));
         assert_eq!(batch_job(|_| None), None);
+    }
+
+    #[test]
+    fn a_directory_for_logins_is_what_the_environment_names_or_the_usual_one() {
+        let dirs = |value: &str| runtime_dirs(|_| Some(value.to_owned()), 7);
+        assert_eq!(dirs("/r"), ["/r", "/run/user/7"]);
+        assert_eq!(dirs("/run/user/7"), ["/run/user/7"]);
+        assert_eq!(dirs("here"), ["/run/user/7"]);
+        assert_eq!(runtime_dirs(|_| None, 7), ["/run/user/7"]);
     }
 
     #[test]

@@ -115,6 +115,15 @@ pub enum Message {
         /// Which session, and when.
         warning: Box<TimeWarning>,
     },
+    /// Head to the daemon of a process: a job that it has spawned is over.
+    SpawnedEnded {
+        /// Who has spawned it.
+        parent: ProcId,
+        /// Which.
+        job: JobId,
+        /// Its exit code.
+        code: u8,
+    },
 
     // --- sessions
     /// Daemon to head: a process, or a tool, has an order for sessions.
@@ -344,6 +353,7 @@ impl Message {
             Message::ResizeReply { .. } => "resize-reply",
             Message::ResizeDone { .. } => "resize-done",
             Message::TimeWarning { .. } => "time-warning",
+            Message::SpawnedEnded { .. } => "spawned-ended",
             Message::SessionRequest { .. } => "session-request",
             Message::SessionReply { .. } => "session-reply",
             Message::Launch(_) => "launch",

@@ -1,6 +1,7 @@
 //! What every scenario is given: the nodes, a way to call `prterun`, and checks that say what was expected.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -74,6 +75,13 @@ impl Context {
         Ok(path)
     }
 
+    /// The same, closed to others than its owner.
+    pub(super) fn private_file(&self, name: &str, text: &str) -> Result<PathBuf> {
+        let path = self.file(name, text)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
+        Ok(path)
+    }
+
     /// `prterun` on n0 with the words of `line`, split at blanks.
     pub(super) fn prterun(&self, line: &str) -> Result<Call<'_>> {
         self.tool("prterun", line)
@@ -140,7 +148,7 @@ impl Context {
         self.guard_and_worker(index, name).map(|[_, worker]| worker)
     }
 
-    /// The two processes called `name` on node `index`.
+    /// The guard on node `index` and the process called `name` that it looks after.
     pub(super) fn guard_and_worker(&self, index: usize, name: &str) -> Result<[NodeProcess; 2]> {
         let found = guard_and_worker(&self.bed.processes(index), name);
         found.with_context(|| format!("no '{name}' with its guard on n{index}"))

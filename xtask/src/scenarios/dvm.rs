@@ -171,7 +171,7 @@ fn a_killed_daemon_ends_its_jobs_and_the_dvm_goes_on(c: &Context) -> Result<()> 
     stop_dvm(c)
 }
 
-/// The head is two processes: the one that the user sees looks after the one that works.
+/// The head is two processes: the one looks after the other, which works.
 fn a_killed_head_takes_everything_along(c: &Context) -> Result<()> {
     for which in [0, 1] {
         start_dvm(c, 2)?;
@@ -189,7 +189,8 @@ fn what_a_head_leaves_that_was_killed_whole_is_removed_by_the_next(c: &Context) 
     start_dvm(c, 2)?;
     let job = c.tool("prun", "-n 8 sleep 1000")?.start()?;
     c.wait_for(8, "sleep")?;
-    c.signal(0, "prte", Signal::KILL)?;
+    let both = c.guard_and_worker(0, "prte")?;
+    both.iter().try_for_each(|process| process.signal(Signal::KILL))?;
     finish(job)?.failure()?.complains_about(&["DVM"])?;
     c.wait_for(0, "prted")?;
     c.wait_for(0, "sleep")?;
@@ -219,12 +220,17 @@ fn the_end_of_the_dvm_ends_its_jobs_and_their_clients(c: &Context) -> Result<()>
 fn a_tool_of_pmix_runs_a_job(c: &Context) -> Result<()> {
     start_dvm(c, 2)?;
     let tool = pmix_program("tool")?;
-    let run = |script: &str| -> Result<Outcome> {
+    let spawn = |words: &[&str]| -> Result<Outcome> {
         let mut command = c.bed().command(0, &tool)?;
-        crate::runner::run(command.args(["4", "sh", "-c", script]), Duration::from_secs(60))
+        crate::runner::run(command.args(words), Duration::from_secs(60))
     };
+    let run = |script: &str| spawn(&["4", "sh", "-c", script]);
     run("echo out; echo err >&2; [ $PMIX_RANK != 3 ] || exit 5")?.code(5)?.complains_about(&["err"])?;
     run("hostname")?.code(0)?.lines(&["n0", "n0", "n1", "n1"].map(String::from))?;
+    // It hears what a process hears: no room, no program; and of one that fails at once that it was started.
+    spawn(&["1000", "hostname"])?.code(99)?.complains_about(&["tool: spawn", "(-29)"])?;
+    spawn(&["4", "no-such-program"])?.code(99)?.complains_about(&["tool: spawn", "(-181)"])?;
+    spawn(&["4", "false"])?.code(1)?;
     stop_dvm(c)
 }
 
@@ -262,7 +268,7 @@ fn a_client_on_another_node_needs_the_key(c: &Context) -> Result<()> {
     let contact = std::fs::read_to_string(&uri)?;
     let line = contact.lines().find_map(|line| line.strip_prefix("key ")).context("the contact names no key")?;
     let copied = crate::runner::run(c.bed().command(0, "cat")?.arg(line), Duration::from_secs(10))?.code(0)?;
-    let key = c.file("key", &copied.stdout)?;
+    let key = c.private_file("key", &copied.stdout)?;
     let from_n1 = |key: &std::path::Path, tool: &str, line: &str| {
         let dvm = format!("file:{}", uri.display());
         let named = c.tool_on(1, tool, "--dvm-uri")?.words([dvm.as_str(), "--dvm-key"])?.words([key])?;
@@ -275,7 +281,7 @@ fn a_client_on_another_node_needs_the_key(c: &Context) -> Result<()> {
     let mut echo = from_n1(&key, "prun", "-n 1 --host n2 sh -c")?.words(["cat; exit 9"])?.with_stdin().start()?;
     std::io::Write::write_all(&mut echo.child().stdin.take().context("no stdin")?, b"to n0, n2 and back\n")?;
     finish(echo)?.code(9)?.lines(&["to n0, n2 and back".to_owned()])?;
-    let wrong = c.file("wrong", &"07".repeat(32))?;
+    let wrong = c.private_file("wrong", &"07".repeat(32))?;
     from_n1(&wrong, "prun", "-n 1 true")?.run()?.code(1)?.complains_about(&["--dvm-key"])?;
     let victim = from_n1(&key, "prun", "-n 4 sleep 1000")?.start()?;
     c.wait_for(4, "sleep")?;

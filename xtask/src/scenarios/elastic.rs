@@ -97,7 +97,7 @@ fn shrink(c: &Context, nodes: &[usize]) -> Result<()> {
 fn left_on(c: &Context, nodes: &[usize]) -> Vec<String> {
     let of = |node: &usize| {
         let node = *node;
-        let ours = |name: &str| matches!(name, "prted" | "sleep" | "hostname");
+        let ours = |name: &str| matches!(name, "prted" | "ferrite-guard" | "sleep" | "hostname");
         // One without memory runs no more; its entry goes when somebody has reaped it.
         let runs = |process: &NodeProcess| !process.is_zombie && !process.command.is_empty();
         let all = c.bed().processes(node).into_iter().filter(move |process| ours(&process.name) && runs(process));
@@ -302,12 +302,18 @@ fn elastic_a_job_held_at_its_launch_is_mapped_again_when_its_nodes_leave(c: &Con
 fn elastic_what_runs_on_a_leaving_node_is_ended_and_its_job_is_told(c: &Context) -> Result<()> {
     in_dvm(c, 4, &[], || {
         let script = "[ \"$(hostname)\" = n3 ] && exec sleep 1000; sleep 2; hostname";
-        let job = c.tool("prun", "-n 2 --map-by node --host n2,n3 sh -c")?.words([script])?.start()?;
+        let job = |options: &str| {
+            let line = format!("-n 2 --map-by node --host n2,n3 {options} sh -c");
+            c.tool("prun", &line)?.words([script])?.start()
+        };
+        let (plain, survivor) = (job("")?, job("--runtime-options recoverable")?);
         let whole = c.tool("prun", "-n 2 --host n3:2 sleep 1000")?.start()?;
-        c.wait_for(4, "sleep")?;
+        c.wait_for(6, "sleep")?;
         shrink(c, &[3])?;
-        finish(whole)?.failure()?.complains_about(&["n3"])?;
-        finish(job)?.code(0)?.lines(&["n2".to_owned()])?.complains_about(&["n3"])?;
+        finish(whole)?.code(75)?.complains_about(&["n3"])?;
+        finish(plain)?.code(75)?.lines(&[])?.complains_about(&["n3", "rank 1"])?;
+        // Who has asked to go on goes on.
+        finish(survivor)?.code(0)?.lines(&["n2".to_owned()])?.complains_about(&["n3"])?;
         Ok(())
     })
 }

@@ -4,6 +4,9 @@
 //! sentence it proves; after each one **nothing** may be left on any node. A scenario never looks into the product:
 //! it knows command lines, output, exit codes and what the kernel shows.
 
+mod attacks_bounds;
+mod attacks_files;
+mod attacks_pmix;
 mod bad_input;
 mod chaos;
 mod context;
@@ -99,6 +102,9 @@ fn all() -> Vec<Scenario> {
     all.extend(policies::all());
     all.extend(spawn::all());
     all.extend(bad_input::all());
+    all.extend(attacks_pmix::all());
+    all.extend(attacks_files::all());
+    all.extend(attacks_bounds::all());
     all.extend(streams::all());
     all.extend(dvm::all());
     all.extend(elastic_pmix::all());

@@ -105,14 +105,15 @@ fn libpmix_is_loaded(c: &Context) -> Result<()> {
     let running = job(c, 64, Libpmix::Wheel)?.words(["sh", "-c", &script])?.start()?;
     c.wait_for(8, "sleep")?;
     std::thread::sleep(Duration::from_millis(300));
-    let daemons = c.named("prted");
-    ensure!(daemons.len() >= 3, "{} daemons instead of at least 3", daemons.len());
+    let servers = c.named("ferrite-pmixd");
+    ensure!(servers.len() == 4, "{} processes that run libpmix instead of 4", servers.len());
     let text = path.to_string_lossy().into_owned();
     let loads = |pid: i32| std::fs::read_to_string(format!("/proc/{pid}/maps")).is_ok_and(|maps| maps.contains(&text));
-    for (node, _) in &daemons {
-        // Two processes a node: the daemon and its guard, which never opens it.
-        let loaded = daemons.iter().any(|(of, daemon)| of == node && loads(daemon.pid));
-        ensure!(loaded, "no prted on n{node} has {text} mapped");
+    for (node, server) in &servers {
+        ensure!(loads(server.pid), "ferrite-pmixd on n{node} has not mapped {text}");
+    }
+    for (node, daemon) in c.named("prted") {
+        ensure!(!loads(daemon.pid), "prted on n{node} has mapped {text}");
     }
     finish(running)?.code(0)?;
     Ok(())

@@ -107,10 +107,10 @@ fn programs_make_sessions_on_allocations_and_on_nodes_of_their_own(c: &Context) 
             "with done",
         ];
         says(c, program, "n1", steps, &expected)?;
-        c.wait_for(6, "prted")?;
+        c.wait_for(3, "prted")?;
         c.tool("prun", "-n 1 --session-id 9 hostname")?.run()?.code(0)?.lines(&["n3".to_owned()])?;
         says(c, program, "n1", "of=9 terminate", &["terminate done"])?;
-        c.wait_for(4, "prted")
+        c.wait_for(2, "prted")
     })
 }
 
@@ -130,12 +130,12 @@ fn sessions_are_made_on_allocations_and_on_nodes_of_their_own(c: &Context) -> Re
     order("terminate --session-id 7")?.code(0)?;
     finish(job)?.failure()?;
     c.wait_for(0, "sleep")?;
-    c.wait_for(6, "prted")?;
+    c.wait_for(3, "prted")?;
     // With nodes of its own: it is there when pdvm says so, and they go with it.
     c.tool("pdvm", "shrink --wait --alloc-id a1")?.run()?.code(0)?;
     order("instantiate 9 --alloc-id batch.7 --host n2 --reserve --time-limit 3")?.code(0)?;
     c.tool("prun", "-n 1 --alloc-id batch.7 hostname")?.run()?.code(0)?.lines(&["n2".to_owned()])?;
-    c.wait_for(2, "prted")?;
+    c.wait_for(1, "prted")?;
     stop_dvm(c)
 }
 

@@ -231,7 +231,7 @@ pub(super) fn prun(c: &Context, line: &str) -> Result<Outcome> {
     c.tool_on(LOGIN, "prun", line)?.run()
 }
 
-/// The head is two processes: the one that the user sees looks after the one that works.
+/// The head is two processes behind the one that the user sees: the one looks after the other, which works.
 fn slurm_a_killed_head_leaves_nothing_in_the_allocation(c: &Context) -> Result<()> {
     for which in [0, 1] {
         let running = start_dvm(c, "")?;

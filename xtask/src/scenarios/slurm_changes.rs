@@ -57,8 +57,10 @@ fn steps(c: &Context) -> Result<usize> {
     Ok(slurm(c, "squeue", "-h -s -o %i")?.lines().filter(|step| !step.ends_with(".extern")).count())
 }
 
+/// Daemons and their guards.
 pub(super) fn daemons_on(c: &Context, nodes: &[usize]) -> usize {
-    c.named("prted").iter().filter(|(node, _)| nodes.contains(node)).count()
+    let all = [c.named("prted"), c.named("ferrite-guard")].concat();
+    all.iter().filter(|(node, _)| nodes.contains(node)).count()
 }
 
 fn slurm_nodes_of_the_allocation_join_when_they_are_asked_for_and_leave_no_step(c: &Context) -> Result<()> {

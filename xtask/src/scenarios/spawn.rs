@@ -202,7 +202,7 @@ fn brings_along_by_mpi(c: &Context, mpi: Mpi) -> Result<()> {
         let mut expected = vec!["parent 0 of 1 spoke with 2 children: 0 wrong".to_owned()];
         expected.extend((0..2).map(|rank| format!("child {rank} of 2 answered 1 parents on n2")));
         outcome.code(0)?.lines(&expected)?;
-        c.wait_for(4, "prted")
+        c.wait_for(2, "prted")
     })
 }
 
@@ -218,7 +218,7 @@ fn brings_along(c: &Context) -> Result<()> {
         spawn(&["add=n2:2", "on=n2"])?.code(0)?.lines(&["n2".to_owned()])?;
         let file = format!("addfile={}", c.file("more", "n3 slots=2\n")?.display());
         spawn(&[&file, "alladd=n2", "on=n3"])?.code(0)?.lines(&["n3".to_owned()])?;
-        c.wait_for(6, "prted")?;
+        c.wait_for(3, "prted")?;
         spawn(&["add=n2;reboot"])?.code(98)?.complains_about(&["spawn: -27"])?;
         spawn(&["alladd=n3:5", "add=n3:6"])?.code(98)?.complains_about(&["spawn: -27"])?;
         spawn(&["addfile=/no/such/file"])?.code(98)?.complains_about(&["spawn: -27"])?;

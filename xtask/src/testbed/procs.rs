@@ -84,15 +84,15 @@ pub(super) fn of_namespace(init: Identity) -> Vec<NodeProcess> {
     all_pids().filter(|&pid| namespace_of(pid).as_ref() == Some(&namespace)).filter_map(NodeProcess::read).collect()
 }
 
-/// Of the processes called `name` on one node, the one that looks after another and the one that does the work.
+/// The name of the process that looks after a head or daemon.
+pub(crate) const GUARD: &str = "ferrite-guard";
+
+/// A guard on one node, and its child called `name` that does the work.
 ///
-/// There may be a third for a moment: what the worker is about to start has its name until it is another program.
+/// There may be more of that name: what the user has started and sees, and what the worker is about to start.
 pub(crate) fn guard_and_worker(all: &[NodeProcess], name: &str) -> Option<[NodeProcess; 2]> {
-    let named = || all.iter().filter(|process| process.name == name);
-    let is_guard = |process: &&NodeProcess| !named().any(|other| other.pid == process.parent);
-    let guard = named().find(is_guard)?;
-    let worker = named().find(|process| process.parent == guard.pid)?;
-    Some([guard.clone(), worker.clone()])
+    let guard = |worker: &NodeProcess| all.iter().find(|p| p.name == GUARD && p.pid == worker.parent);
+    all.iter().filter(|p| p.name == name).find_map(|worker| Some([guard(worker)?.clone(), worker.clone()]))
 }
 
 /// The children of a process.
@@ -144,14 +144,17 @@ mod tests {
         let all = [
             process(1, 0, "init"),
             process(90, 1, "sshd"),
-            process(100, 90, "prted"),
+            process(95, 90, "prterun"),
+            process(96, 95, GUARD),
+            process(97, 96, "prterun"),
+            process(100, 90, GUARD),
             process(101, 100, "prted"),
             process(102, 101, "hostname"),
             process(103, 101, "prted"),
         ];
-        let found = guard_and_worker(&all, "prted").expect("both are there");
-        assert_eq!(found.map(|process| process.pid), [100, 101]);
-        assert!(guard_and_worker(&all, "prte").is_none());
-        assert!(guard_and_worker(&all[..3], "prted").is_none(), "a guard alone is no pair");
+        let found = |name| guard_and_worker(&all, name).map(|found| found.map(|process| process.pid));
+        assert_eq!(found("prted"), Some([100, 101]));
+        assert_eq!(found("prterun"), Some([96, 97]));
+        assert_eq!(found("prte"), None);
     }
 }

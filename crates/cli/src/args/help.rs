@@ -237,13 +237,15 @@ mapby, rankby, bindto, output, display, rtos and personality are defaults of the
 const EXIT_CODES: &str = "\
 0 when every process ended well; else the exit code of the first that did not, or 128 and the
 number of the signal that ended it. 1 when the job could not be started, was interrupted, lost a
-daemon, or the command line is wrong. 124 when a time limit was reached. The same with
+daemon, or the command line is wrong. 124 when a time limit was reached. 75 when nodes left the
+DVM with processes of the job, which may be tried again. The same with
 --runtime-options recoverable or continuous, after the last process has gone.
 ";
 
 const DVM: &str = "\
 A DVM is started once, by prte, and runs any number of jobs. prun and pterm find it by what it leaves
-in its session directory (prte.<pid> under TMPDIR, or /tmp). With several of them around it is
+in its session directory: prte.<pid>.* under TMPDIR, or else, where it is not set or none is there, under
+XDG_RUNTIME_DIR, /run/user/<uid> or /tmp. With several of them at one place it is
 
   the one that is named          --pid N, --namespace NAME, --dvm-uri URI, or a file with one of them:
                                  --pid file:PATH, --dvm-uri file:PATH (prte --report-pid, --report-uri)

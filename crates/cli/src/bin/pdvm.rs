@@ -1,5 +1,7 @@
 //! `pdvm`: asks a DVM, and tells it what to do.
 
+use ferrite_cli::limits::{Files, run};
+
 fn main() {
-    std::process::exit(ferrite_cli::pdvm::main(std::env::args_os().skip(1)));
+    std::process::exit(run("pdvm", Files::Client, ferrite_cli::pdvm::main, std::env::args_os().skip(1)));
 }

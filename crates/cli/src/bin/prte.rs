@@ -1,5 +1,7 @@
 //! `prte`: a DVM that stays, for any number of jobs.
 
+use ferrite_cli::limits::{Files, run};
+
 fn main() {
-    std::process::exit(ferrite_cli::prte::main(std::env::args_os().skip(1)));
+    std::process::exit(run("prte", Files::Dvm, ferrite_cli::prte::main, std::env::args_os().skip(1)));
 }

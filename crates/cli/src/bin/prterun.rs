@@ -1,5 +1,7 @@
 //! `prterun`: a private runtime and one job.
 
+use ferrite_cli::limits::{Files, run};
+
 fn main() {
-    std::process::exit(ferrite_cli::prterun::main(std::env::args_os().skip(1)));
+    std::process::exit(run("prterun", Files::Dvm, ferrite_cli::prterun::main, std::env::args_os().skip(1)));
 }

@@ -1,5 +1,7 @@
 //! `pterm`: the end of a DVM.
 
+use ferrite_cli::limits::{Files, run};
+
 fn main() {
-    std::process::exit(ferrite_cli::pterm::main(std::env::args_os().skip(1)));
+    std::process::exit(run("pterm", Files::Client, ferrite_cli::pterm::main, std::env::args_os().skip(1)));
 }

@@ -31,10 +31,17 @@ fn render(detail: &JobDetail, moment: &Moment) -> String {
         say("Waits for", plain(&job.waiting_for));
     }
     say("Processes", extent(job));
+    if let Some(ending) = job.ending {
+        say("Ending", ending.name().to_owned());
+    }
     say("Exit code", or_none(job.exit_code));
     say("Submitted", ago(job.submitted_us, moment));
     say("Running", or_none(job.running_us.map(|at| running(job, at, moment))));
     say("Ended", or_none(job.ended_us.map(|at| ago(at, moment))));
+    if !detail.lost_ranks.is_empty() {
+        let ranks: Vec<String> = detail.lost_ranks.iter().map(ToString::to_string).collect();
+        say("Lost ranks", format!("{} (their nodes have left or were lost)", ranks.join(" ")));
+    }
     for (index, line) in detail.cause.lines().enumerate() {
         say(if index == 0 { "Cause" } else { "" }, plain(line));
     }

@@ -42,7 +42,7 @@ fn row(job: &JobStatus, moment: &Moment) -> Vec<String> {
     let first = if job.first_node.is_empty() { NONE.to_owned() } else { plain(&job.first_node) };
     vec![
         job.job.to_string(),
-        job.state.to_string(),
+        job.ending.map_or_else(|| job.state.to_string(), |ending| ending.name().to_owned()),
         job.procs.to_string(),
         job.nodes.to_string(),
         first,

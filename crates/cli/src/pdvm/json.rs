@@ -3,7 +3,7 @@
 
 use ferrite_types::{CampaignKind, JobState, ProcState};
 use ferrite_wire::control::{
-    CampaignStatus, EventKind, JobDetail, JobStatus, NodeStatus, ProcStatus, SessionChoice, SessionStatus,
+    CampaignStatus, Ending, EventKind, JobDetail, JobStatus, NodeStatus, ProcStatus, SessionChoice, SessionStatus,
 };
 use serde::Serialize;
 
@@ -203,6 +203,7 @@ pub(crate) struct Job {
     nodes: u32,
     first_node: Option<String>,
     exit_code: Option<u8>,
+    ending: Option<&'static str>,
     submitted_s: f64,
     running_s: Option<f64>,
     ended_s: Option<f64>,
@@ -219,6 +220,7 @@ impl Job {
             nodes: job.nodes,
             first_node: text(&job.first_node),
             exit_code: job.exit_code,
+            ending: job.ending.map(Ending::name),
             submitted_s: seconds(job.submitted_us),
             running_s: job.running_us.map(seconds),
             ended_s: job.ended_us.map(seconds),
@@ -233,6 +235,7 @@ pub(crate) struct Detail {
     job: Job,
     namespace: String,
     cause: Option<String>,
+    lost_ranks: Vec<u32>,
     states: Vec<StateTime>,
     process_list: Vec<Process>,
 }
@@ -244,6 +247,7 @@ impl Detail {
             job: Job::of(&detail.status),
             namespace: detail.nspace.clone(),
             cause: text(&detail.cause),
+            lost_ranks: detail.lost_ranks.iter().map(|rank| rank.0).collect(),
             states: detail.states.iter().map(at).collect(),
             process_list: detail.procs.iter().map(Process::of).collect(),
         }

@@ -115,8 +115,8 @@ pub(crate) struct GrowOptions {
     /// Withhold the nodes from jobs of other sessions: only prun --alloc-id (or --alloc-refid, --session-id) gets there
     #[arg(long)]
     pub(crate) reserve: bool,
-    /// The session ends so long after its nodes have come: its jobs end, the nodes that it has brought leave. Nodes of Slurm are asked
-    /// for so long
+    /// The session ends so long after its nodes have come: its jobs end, the nodes that it has brought leave. With --alloc-id, the
+    /// limit of that is so much longer. Nodes of Slurm are asked for so long
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) time_limit: Option<u32>,
     /// Its jobs are told so long before that

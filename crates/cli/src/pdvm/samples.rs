@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, JobState, ProcState, Rank};
 use ferrite_wire::control::{
-    CampaignStatus, DvmStatus, Event, EventKind, Histogram, JobDetail, JobStatus, Metrics, NodeStatus, ProcStatus,
-    SessionStatus,
+    CampaignStatus, DvmStatus, Ending, Event, EventKind, Histogram, JobDetail, JobStatus, Metrics, NodeStatus,
+    ProcStatus, SessionStatus,
 };
 use ferrite_wire::{Resize, ResizeOutcome};
 
@@ -143,6 +143,7 @@ fn running_line() -> JobStatus {
         first_node: "n0".to_owned(),
         state: JobState::Running,
         exit_code: None,
+        ending: None,
         waiting_for: "7 of 8 processes to end (ranks 1, 2, 3, 4 and 3 more)".to_owned(),
         submitted_us: 120_000_000,
         running_us: Some(120_003_250),
@@ -184,6 +185,7 @@ pub(super) fn detail() -> JobDetail {
         ],
         places: vec!["n0  [0 1 . .] [. . . .]".to_owned(), "n1  [. . . .] not bound: 2\x1b".to_owned()],
         cause: String::new(),
+        lost_ranks: Vec::new(),
     }
 }
 
@@ -197,6 +199,7 @@ pub(super) fn failed() -> JobDetail {
             first_node: "n1".to_owned(),
             state: JobState::AbortedBySig,
             exit_code: Some(139),
+            ending: Some(Ending::Failed),
             waiting_for: String::new(),
             submitted_us: 2_000_000,
             running_us: Some(2_004_000),
@@ -212,6 +215,7 @@ pub(super) fn failed() -> JobDetail {
         procs: Vec::new(),
         places: Vec::new(),
         cause: "Rank 1 died of signal 11.\nJob 40 was ended.".to_owned(),
+        lost_ranks: vec![Rank(1)],
     }
 }
 
@@ -233,6 +237,7 @@ pub(super) fn queued() -> JobDetail {
         procs: Vec::new(),
         places: Vec::new(),
         cause: String::new(),
+        lost_ranks: Vec::new(),
     }
 }
 

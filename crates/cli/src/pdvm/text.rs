@@ -1,5 +1,7 @@
 //! How text for people is laid out: durations, tables, bars. Pure.
 
+use ferrite_types::printable_line;
+
 /// A duration (microseconds) with two or three digits that matter.
 pub(crate) fn duration(us: u64) -> String {
     let seconds = us / 1_000_000;
@@ -23,7 +25,7 @@ pub(crate) fn or_none(value: Option<impl ToString>) -> String {
 
 /// A foreign text on one line: names of programs may hold anything, and a terminal obeys some of it.
 pub(crate) fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+    printable_line(text).into_owned()
 }
 
 /// The same, cut to so many characters.
@@ -117,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_name_cannot_move_the_cursor_or_break_a_line() {
-        assert_eq!(plain("a\x1b[2J\nb"), "a?[2J?b");
+        assert_eq!(plain("a\x1b[2J\nb"), "a\\x1b[2J\\nb");
         assert_eq!((cut("abcdef", 6), cut("abcdefg", 6)), ("abcdef".to_owned(), "abcde…".to_owned()));
     }
 

@@ -172,6 +172,7 @@ pub(crate) fn waiting(job: u32) -> JobStatus {
         first_node: String::new(),
         state: JobState::Map,
         exit_code: None,
+        ending: None,
         waiting_for: "slots".to_owned(),
         submitted_us: 1,
         running_us: None,

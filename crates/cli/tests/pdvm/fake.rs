@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 
 use ferrite_types::{JobId, JobState, ProcState, Rank};
 use ferrite_wire::control::{
-    CONTROL_VERSION, ClientMessage, DvmMessage, DvmStatus, GREETING_LEN, Histogram, JobDetail, JobStatus, Metrics,
-    NodeStatus, ProcStatus, Reply, Request, SessionStatus, greeting,
+    CONTROL_VERSION, ClientMessage, DvmMessage, DvmStatus, Ending, GREETING_LEN, Histogram, JobDetail, JobStatus,
+    Metrics, NodeStatus, ProcStatus, Reply, Request, SessionStatus, greeting,
 };
 use ferrite_wire::{DvmContact, Resize, ResizeOutcome, ResizeRequest};
 
@@ -230,6 +230,7 @@ fn job(id: u32, ended_us: Option<u64>) -> JobStatus {
         first_node: "n0".to_owned(),
         state: if ended_us.is_some() { JobState::Notified } else { JobState::Running },
         exit_code: ended_us.map(|_| 0),
+        ending: ended_us.map(|_| Ending::Done),
         waiting_for: if ended_us.is_some() { String::new() } else { "2 of 2 processes to end".to_owned() },
         submitted_us: 8_000_000,
         running_us: Some(8_100_000),
@@ -253,6 +254,7 @@ fn detail(id: u32) -> JobDetail {
         }],
         places: vec!["n0  [0 .]".to_owned()],
         cause: String::new(),
+        lost_ranks: Vec::new(),
     }
 }
 

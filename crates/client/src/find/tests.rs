@@ -18,7 +18,7 @@ impl Place {
     }
 
     fn here(&self) -> Here {
-        Here { bases: vec![self.dir.path().to_owned()], host: "n0".to_owned(), batch: None }
+        Here { bases: vec![vec![self.dir.path().to_owned()]], host: "n0".to_owned(), batch: None }
     }
 
     fn contact(&self, pid: u32) -> DvmContact {
@@ -56,8 +56,8 @@ impl Place {
     }
 }
 
-fn pid_of(chosen: Result<DvmContact, FindError>) -> Result<u32, String> {
-    chosen.map(|c| c.pid).map_err(|e| e.to_string())
+fn pid_of(chosen: Result<Found, FindError>) -> Result<u32, String> {
+    chosen.map(|found| found.contact.pid).map_err(|e| e.to_string())
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn a_contact_behind_a_link_is_not_believed() {
     place.run(1);
     let elsewhere = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(place.dir.path().join("prte.1"), elsewhere.path().join("prte.1")).unwrap();
-    let here = Here { bases: vec![elsewhere.path().to_owned()], ..place.here() };
+    let here = Here { bases: vec![vec![elsewhere.path().to_owned()]], ..place.here() };
     assert!(live(&here).is_empty());
 }
 
@@ -174,14 +174,52 @@ fn a_socket_deeper_than_an_address_holds_is_reached() {
     place.listeners.push(UnixListener::bind(short.join("prte.1/control")).unwrap());
     let contact = DvmContact { socket: deep.join("prte.1/control").display().to_string(), ..place.contact(1) };
     std::fs::write(deep.join("prte.1/contact"), contact.to_text()).unwrap();
-    let here = Here { bases: vec![deep], ..place.here() };
+    let here = Here { bases: vec![vec![deep]], ..place.here() };
     assert_eq!(live(&here).len(), 1);
 }
 
 #[test]
-fn places_to_look_are_the_parameter_the_environment_and_the_common_one() {
-    let variable = |name: &str| (name == "TMPDIR").then(|| "/scratch".to_owned());
-    let bases = |base| Here::of("n0".to_owned(), base, variable).bases;
-    assert_eq!(bases(Some("/p")), ["/p", "/scratch", "/tmp"].map(PathBuf::from));
-    assert_eq!(bases(Some("/tmp")), ["/tmp", "/scratch"].map(PathBuf::from));
+fn places_to_look_are_the_parameter_the_environment_and_the_common_ones() {
+    let own = format!("/run/user/{}", rustix::process::getuid().as_raw());
+    let bases = |base, variable: &str| {
+        let value = |name: &str| (name == variable).then(|| "/scratch".to_owned());
+        Here::of("n0".to_owned(), base, value).bases
+    };
+    let paths = |group: &[&str]| group.iter().map(PathBuf::from).collect::<Vec<_>>();
+    assert_eq!(bases(Some("/p"), "TMPDIR"), [paths(&["/p"]), paths(&["/scratch"]), paths(&[&own, "/tmp"])]);
+    assert_eq!(bases(Some("/tmp"), "TMPDIR"), [paths(&["/tmp"]), paths(&["/scratch"]), paths(&[&own])]);
+    assert_eq!(bases(None, "XDG_RUNTIME_DIR"), [paths(&["/scratch", &own, "/tmp"])]);
+}
+
+#[test]
+fn the_dvm_in_a_named_place_hides_those_in_the_common_ones() {
+    let (mut named, mut common) = (Place::new(), Place::new());
+    let places = |named: &Place, common: &Place| {
+        let bases = vec![vec![named.dir.path().to_owned()], vec![common.dir.path().to_owned()]];
+        Here { bases, ..common.here() }
+    };
+    let here = places(&named, &common);
+    common.run(2);
+    assert_eq!(pid_of(choose(&Selector::Any, &here)), Ok(2));
+    named.run(1);
+    assert_eq!(pid_of(choose(&Selector::Any, &here)), Ok(1));
+    assert_eq!(pid_of(choose(&Selector::SystemFirst, &here)), Ok(1));
+    assert_eq!(pid_of(choose(&Selector::Pid(2), &here)), Ok(2));
+    common.run(3);
+    assert_eq!(pid_of(choose(&Selector::Any, &here)), Ok(1));
+    named.run(4);
+    assert!(matches!(choose(&Selector::Any, &here), Err(FindError::Several { candidates }) if candidates.len() == 2));
+}
+
+#[test]
+fn somebody_elses_file_or_socket_is_not_talked_to() {
+    if !rustix::process::geteuid().is_root() {
+        return; // Only root can give files away; the testbed plays it with two users.
+    }
+    let mut place = Place::new();
+    let contact = place.run(1);
+    let theirs = Uid::from_raw(12_001);
+    assert!(!is_of(&reach(Path::new(&contact.socket), SocketFlags::empty()).unwrap(), theirs));
+    rustix::fs::chown(place.dir.path().join("prte.1/contact"), Some(theirs), None).unwrap();
+    assert!(live(&place.here()).is_empty());
 }

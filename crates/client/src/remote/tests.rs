@@ -1,6 +1,7 @@
 //! Records between two ends of Noise, and a head that is no more than a few bytes.
 
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 
 use super::*;
 
@@ -21,6 +22,44 @@ fn answerer(dvm: &str, key: &[u8; KEY_LEN]) -> HandshakeState {
     let prologue = prologue(dvm);
     let builder = Builder::with_resolver(REMOTE_PATTERN.parse().unwrap(), Box::new(DefaultResolver));
     builder.psk(0, key).unwrap().prologue(&prologue).unwrap().build_responder().unwrap()
+}
+
+/// A file with the key in it and these permissions.
+fn key_file(dir: &Path, mode: u32) -> PathBuf {
+    let path = dir.join("key");
+    std::fs::write(&path, ferrite_wire::remote::key_text(&KEY)).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+    path
+}
+
+#[test]
+fn a_key_file_that_others_may_read_is_refused_with_the_way_to_close_it() {
+    let dir = tempfile::tempdir().unwrap();
+    for mode in [0o600, 0o400] {
+        assert_eq!(*Key::read(&key_file(dir.path(), mode)).unwrap().bytes, KEY);
+    }
+    for mode in [0o640, 0o604, 0o620, 0o602] {
+        let error = Key::read(&key_file(dir.path(), mode)).map(|_| ()).unwrap_err();
+        assert!(error.to_string().contains(&format!("mode is {mode:04o}")), "{error}");
+        assert!(error.next_step().contains("chmod 600"), "{}", error.next_step());
+    }
+}
+
+#[test]
+fn what_is_no_file_or_holds_no_key_is_refused_and_waits_for_nobody() {
+    let dir = tempfile::tempdir().unwrap();
+    let fifo = dir.path().join("fifo");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
+    assert!(matches!(Key::read(&fifo), Err(KeyError::NoKey)));
+    assert!(matches!(Key::read(dir.path()), Err(KeyError::NoKey)));
+    assert!(matches!(Key::read(&dir.path().join("none")), Err(KeyError::Io(_))));
+    let path = key_file(dir.path(), 0o600);
+    for bytes in [&b""[..], b"07", b"secret\n", &b"07".repeat(4_000)] {
+        std::fs::write(&path, bytes).unwrap();
+        assert!(matches!(Key::read(&path), Err(KeyError::NoKey)), "{bytes:?}");
+    }
+    std::fs::write(&path, [0xff; 65]).unwrap();
+    assert!(Key::read(&path).is_err());
 }
 
 fn key() -> Key {
@@ -110,16 +149,4 @@ fn what_either_side_says_last_arrives_before_the_end() {
     assert_eq!(said, b"last words");
     assert!(head.join().unwrap() == big);
     drop(relay);
-}
-
-#[test]
-fn a_key_file_with_anything_else_is_no_key() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("key");
-    std::fs::write(&path, ferrite_wire::remote::key_text(&KEY)).unwrap();
-    assert_eq!(*Key::read(&path).unwrap().bytes, KEY);
-    std::fs::write(&path, "secret\n").unwrap();
-    assert!(Key::read(&path).is_err());
-    std::fs::write(&path, [0xff; 65]).unwrap();
-    assert!(Key::read(&path).is_err());
 }

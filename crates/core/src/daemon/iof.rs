@@ -7,6 +7,7 @@ use bytes::{Bytes, BytesMut};
 use ferrite_types::{JobId, ProcId};
 use ferrite_wire::{Message, StdinDest, Stream};
 
+use super::job::LocalJob;
 use super::{Daemon, after};
 use crate::cx::Cx;
 use crate::{Effect, Timer};
@@ -63,13 +64,25 @@ impl Window {
 impl Daemon {
     /// Asks for the next piece of a stream, or queues for it when too much is on its way.
     pub(super) fn read_more(&mut self, proc: ProcId, stream: Stream, cx: &mut Cx) {
+        let leaving = self.is_leaving();
         let Some(job) = self.jobs.get_mut(&proc.job) else {
             return;
         };
-        if job.window.is_full() {
+        // What a process that was told to go has left in its pipe is little, and nobody waits long for it.
+        let is_last = (leaving || job.is_being_killed()) && job.is_reaped(proc.rank);
+        if job.window.is_full() && !is_last {
             job.window.starved.insert((proc, stream));
         } else {
             cx.effect(Effect::ReadOutput { proc, stream, limit: READ_LIMIT });
+        }
+    }
+
+    /// Those who wait to be read are looked at once more: what ends now is read to its end.
+    pub(super) fn read_last(&mut self, cx: &mut Cx) {
+        let starved = |job: &mut LocalJob| std::mem::take(&mut job.window.starved);
+        let all: Vec<(ProcId, Stream)> = self.jobs.values_mut().flat_map(starved).collect();
+        for (proc, stream) in all {
+            self.read_more(proc, stream, cx);
         }
     }
 

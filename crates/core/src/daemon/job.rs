@@ -47,6 +47,11 @@ impl LocalJob {
         self.pmi1.at_barrier.len() == self.procs.len()
     }
 
+    /// True for a process whose end is known, and whose output may not be through.
+    pub(super) fn is_reaped(&self, rank: Rank) -> bool {
+        self.procs.get(&rank).is_some_and(|local| local.exit.is_some())
+    }
+
     pub(super) fn is_being_killed(&self) -> bool {
         self.kill.is_some()
     }

@@ -36,6 +36,7 @@ impl Daemon {
         }
         job.kill = Some(KillStep::Terminating);
         self.signal_living(id, &[SIGCONT, SIGTERM], cx);
+        self.read_last(cx);
         cx.set_timer(Timer::KillStep(id), after(cx.now, TERM_GRACE_MS));
     }
 
@@ -65,6 +66,7 @@ impl Daemon {
             }
             self.signal_living(*id, &[SIGKILL], cx);
         }
+        self.read_last(cx);
         !spared.is_empty()
     }
 

@@ -85,6 +85,7 @@ impl Daemon {
         // Nobody goes without those below who may still go by themselves.
         let patience = DEPARTURE_MS + LEVEL_MS * u64::from(cx.tree.height(self.me));
         cx.set_timer(Timer::Departure, after(cx.now, patience));
+        self.read_last(cx);
         if !self.living().is_empty() {
             cx.set_timer(Timer::Grace, after(cx.now, GRACE_MS));
         }

@@ -99,6 +99,7 @@ impl Daemon {
             // The head's affairs; at a daemon nobody makes them.
             Input::Request { .. }
             | Input::ClientGone(_)
+            | Input::ToolGone(_)
             | Input::Cancel(_)
             | Input::SignalSubmitted { .. }
             | Input::TasksEnded { .. }
@@ -133,6 +134,7 @@ impl Daemon {
             Message::ResizeReply { id, resize } => self.on_resize_reply(id, resize, cx),
             Message::ResizeDone { proc, resize } => self.on_resize_done(proc, resize, cx),
             Message::TimeWarning { proc, warning } => self.on_time_warning(proc, warning, cx),
+            Message::SpawnedEnded { parent, job, code } => self.on_spawned_ended(parent, job, code, cx),
             Message::SessionReply { id, result } => self.on_session_reply(id, result, cx),
             Message::Launch(order) => self.on_launch(*order, cx),
             Message::ProcsFailed { job, failed } => self.on_procs_failed(job, failed, cx),

@@ -126,6 +126,9 @@ impl Daemon {
             cx.effect(Effect::Signal { proc, signal: SIGKILL });
         }
         self.on_stdin_closed(proc, cx);
+        if !self.proc(proc).is_none_or(LocalProc::output_is_through) {
+            self.read_last(cx);
+        }
         self.try_complete(proc, cx);
     }
 

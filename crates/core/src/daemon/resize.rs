@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ferrite_types::ProcId;
+use ferrite_types::{JobId, ProcId};
 use ferrite_wire::{Message, Resize, ResizeRequest, TimeWarning};
 
 use super::Daemon;
@@ -33,6 +33,13 @@ impl Daemon {
     pub(super) fn on_resize_done(&mut self, proc: ProcId, resize: Box<Resize>, cx: &mut Cx) {
         if self.proc(proc).is_some_and(|local| !local.state.has_ended()) {
             cx.effect(Effect::Pmix(PmixEffect::ResizeEvent { proc, resize }));
+        }
+    }
+
+    /// A job that a local process has spawned is over.
+    pub(super) fn on_spawned_ended(&mut self, parent: ProcId, job: JobId, code: u8, cx: &mut Cx) {
+        if self.proc(parent).is_some_and(|local| !local.state.has_ended()) {
+            cx.effect(Effect::Pmix(PmixEffect::JobEnd { parent, job, code }));
         }
     }
 

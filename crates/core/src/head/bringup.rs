@@ -74,7 +74,7 @@ impl Head {
     pub(super) fn ticket_base(&self, daemons: usize) -> Result<TicketBase, ParamError> {
         let ticket = Ticket {
             dvm: self.config.dvm.clone(),
-            key: self.config.key,
+            key: Ticket::NO_KEY,
             rank: DaemonRank::HEAD,
             node: String::new(),
             size: daemons as u32 + 1,

@@ -41,6 +41,8 @@ pub(super) struct Campaign {
     pub(super) joins: Joins,
     /// Grow: the slots that nodes are to have when it is true.
     pub(super) slots: Vec<(NodeId, SlotChange)>,
+    /// Shrink: nodes that were lent to the allocation, and go back to whom they were lent by.
+    pub(super) returns: BTreeSet<NodeId>,
     /// The daemons that come or go, once they are decided.
     pub(super) targets: BTreeMap<DaemonRank, NodeId>,
     /// Grow: those that have not reported; in a rollback, those that have not hung up.
@@ -60,6 +62,8 @@ pub(super) struct Joins {
     /// Its nodes: those that come, and others that are there, if it says anything of them.
     pub(super) nodes: Vec<NodeId>,
     pub(super) terms: SessionTerms,
+    /// A session on that allocation whose job has brought them, for itself.
+    pub(super) shared_by: Option<u32>,
 }
 
 /// Why a request is refused, or a campaign fails.
@@ -91,6 +95,8 @@ pub(super) struct Plan {
     pub(super) joins: Joins,
     /// Grow: the slots that nodes are to have when it is true.
     pub(super) slots: Vec<(NodeId, SlotChange)>,
+    /// Shrink: nodes that were lent to the allocation.
+    pub(super) returns: BTreeSet<NodeId>,
 }
 
 /// What a request comes to, with the session that it makes or extends.
@@ -131,13 +137,23 @@ impl Campaigns {
     }
 
     /// Grow campaigns that may still succeed.
-    pub(super) fn coming(&self) -> impl Iterator<Item = &Campaign> {
-        self.open.values().filter(|campaign| campaign.kind == CampaignKind::Grow && campaign.failure.is_none())
+    pub(super) fn coming(&self) -> impl Iterator<Item = (&CampaignId, &Campaign)> {
+        self.open.iter().filter(|(_, campaign)| campaign.kind == CampaignKind::Grow && campaign.failure.is_none())
+    }
+
+    /// Those of them that are for an allocation.
+    pub(super) fn coming_for(&self, alloc_id: &str) -> impl Iterator<Item = &Campaign> {
+        self.coming().map(|(_, campaign)| campaign).filter(move |campaign| campaign.alloc_id == alloc_id)
     }
 
     /// The latest open campaign that is about a node: the one that decides what becomes of it.
     pub(super) fn of_node(&self, node: NodeId) -> Option<(CampaignId, CampaignKind)> {
         self.about(node).next_back().map(|(id, campaign)| (*id, campaign.kind))
+    }
+
+    /// The latest open shrink that a node leaves with, begun or not: what comes after it is about another time there.
+    pub(super) fn leaves_with(&self, node: NodeId) -> Option<CampaignId> {
+        self.about(node).rev().find(|(_, campaign)| campaign.kind == CampaignKind::Shrink).map(|(id, _)| *id)
     }
 
     /// The open campaigns that are about a node, in their order.
@@ -231,6 +247,7 @@ impl Head {
                 (None, Resize { alloc_id, req_id, session: None, nodes: Vec::new(), outcome })
             }
             Ok(plan) if plan.nodes.is_empty() => {
+                self.return_lent(&plan.alloc_id, &plan.returns, cx);
                 (None, self.resize_of(&plan.alloc_id, plan.req_id.as_ref(), &[], ResizeOutcome::Unchanged))
             }
             Ok(plan) => {
@@ -258,12 +275,14 @@ impl Head {
         };
         let alloc_id = session.and_then(|id| self.sessions.get(id)).map(|session| session.alloc_id.clone());
         let alloc_id = alloc_id.unwrap_or_else(|| self.alloc_id_of(&members));
-        let joins = Joins { nodes: if says_more { members } else { nodes.clone() }, terms: terms.clone() };
+        let joins =
+            Joins { nodes: if says_more { members } else { nodes.clone() }, terms: terms.clone(), shared_by: None };
         if nodes.is_empty() {
             self.change_slots(&slots);
             self.join_session(&alloc_id, &joins, &BTreeSet::new(), requester, cx);
         }
-        Plan { kind: CampaignKind::Grow, alloc_id, req_id, is_requested: true, nodes, joins, slots }
+        let (kind, returns) = (CampaignKind::Grow, BTreeSet::new());
+        Plan { kind, alloc_id, req_id, is_requested: true, nodes, joins, slots, returns }
     }
 
     pub(super) fn resize_of(
@@ -307,6 +326,7 @@ impl Head {
             nodes: plan.nodes,
             joins: plan.joins,
             slots: plan.slots,
+            returns: plan.returns,
             targets: BTreeMap::new(),
             missing: RankSet::new(),
             behind: before,
@@ -356,6 +376,8 @@ impl Head {
         self.tell_requester(&campaign, cx);
         if let Some(Trouble { status, cause }) = &campaign.failure {
             self.abort_held(id, *status, cause, cx);
+        } else {
+            self.sessions.return_lent(&campaign.alloc_id, &campaign.returns);
         }
         let mut next = Vec::new();
         for (other, waiting) in &mut self.campaigns.open {
@@ -444,6 +466,12 @@ impl Head {
     /// Jobs that run on one of these daemons.
     pub(super) fn jobs_on(&self, daemons: &RankSet) -> Vec<JobId> {
         let hit = self.jobs.values().filter(|job| job.map.nodes.iter().any(|node| daemons.contains(node.daemon)));
+        hit.map(|job| job.id).collect()
+    }
+
+    /// Jobs that one of these daemons was told of: to run them, or because their processes may meet its own.
+    pub(super) fn jobs_known_at(&self, daemons: &RankSet) -> Vec<JobId> {
+        let hit = self.jobs.values().filter(|job| daemons.iter().any(|rank| job.known_at.contains(rank)));
         hit.map(|job| job.id).collect()
     }
 }

@@ -85,7 +85,8 @@ impl Head {
 
     fn withdraw_all(&mut self, pending: Result<Pending, Trouble>, cx: &mut Cx) {
         let Pending { campaigns, requests } = pending.unwrap_or_default();
-        for id in campaigns {
+        // The latest first: the end of one lets those begin that wait behind it.
+        for id in campaigns.into_iter().rev() {
             self.withdraw(id, Trouble::new(PMIX_ERR_JOB_CANCELED, CANCELLED), cx);
         }
         for id in requests {

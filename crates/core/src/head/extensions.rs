@@ -63,6 +63,11 @@ impl Extensions {
         self.waiting.values().any(|waiting| waiting.alloc_id == alloc_id)
     }
 
+    /// True when what is asked for brings an allocation a time limit.
+    pub(super) fn limits(&self, alloc_id: &str) -> bool {
+        self.waiting.values().any(|waiting| waiting.alloc_id == alloc_id && waiting.terms.time_limit_s.is_some())
+    }
+
     fn grants(&self, node: NodeId) -> bool {
         self.granted.values().any(|nodes| nodes.contains(&node))
     }
@@ -110,7 +115,7 @@ impl Head {
             parent,
             wish: wish.clone(),
             slots: self.slots_of_all(),
-            time_limit_s: terms.time_limit_s,
+            time_limit_s: terms.time_limit_s.map(|more| self.lasts_s(plan.session, more, cx.now)),
             has: self.ours().map(|node| self.hosts[node.0 as usize].name.clone()).collect(),
         };
         let outcome = ResizeOutcome::Requested { what: format!("{wish} of {manager}") };

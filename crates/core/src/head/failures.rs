@@ -7,6 +7,7 @@ use super::policy::Failure;
 use super::{Head, notices};
 use crate::Timer;
 use crate::cx::Cx;
+use crate::pmix_status::{PMIX_ERR_JOB_FAILED_TO_LAUNCH, PMIX_ERR_JOB_KILLED_BY_CMD};
 
 /// Exit code of a job that ran into its time limit: the same as that of timeout(1).
 const TIMEOUT_CODE: u8 = 124;
@@ -22,6 +23,7 @@ impl Head {
     /// Returns the failure when the job goes on in spite of it.
     fn on_proc_end(&mut self, id: JobId, end: &ProcEnd, cx: &mut Cx) -> Option<ProcFailure> {
         let job = self.jobs.get_mut(&id)?;
+        let survives_losses = job.survives_losses();
         let proc = job.procs.get_mut(end.rank.0 as usize)?;
         if proc.state.has_ended() {
             return None;
@@ -30,12 +32,16 @@ impl Head {
         let (pid, daemon) = (proc.pid, job.map.daemon_of(end.rank));
         job.ended += 1;
         if end.state == ProcState::KilledByCmd && daemon.is_some_and(|daemon| self.is_doomed(id, daemon)) {
-            self.take_proc(id, end.rank, cx);
-            self.close_lines(ProcId { job: id, rank: end.rank }, cx);
+            self.take_procs(id, &[end.rank], survives_losses, cx);
             return Some(ProcFailure { rank: end.rank, state: end.state, code: None });
         }
-        self.close_lines(ProcId { job: id, rank: end.rank }, cx);
-        self.purge_proc(ProcId { job: id, rank: end.rank }, cx);
+        let proc = ProcId { job: id, rank: end.rank };
+        self.close_lines(proc, cx);
+        if end.state.is_error() {
+            self.purge_failed(proc, cx)
+        } else {
+            self.purge_proc(proc, cx)
+        }
         let job = self.jobs.get(&id).filter(|job| job.is_healthy())?;
         let harmless = end.state == ProcState::TermNonZero && !job.spec.options.error_nonzero_status;
         let (state, code) = consequence(end).filter(|_| !harmless)?;
@@ -67,6 +73,7 @@ impl Head {
                 job.map.procs.get(rank.0 as usize).map_or("", |p| job.spec.apps[p.app as usize].argv[0].as_str());
             let text = notices::start_failure(id, *rank, node, program, error, fresh.len());
             self.fail_job(id, JobState::FailedToStart, 1, text, cx);
+            self.refuse_spawn(id, PMIX_ERR_JOB_FAILED_TO_LAUNCH, cx);
         }
         self.check_terminated(id, cx);
     }
@@ -118,6 +125,9 @@ impl Head {
             return;
         };
         if !job.is_healthy() {
+            if state == JobState::KilledByCmd {
+                self.refuse_spawn(id, PMIX_ERR_JOB_KILLED_BY_CMD, cx);
+            }
             return;
         }
         job.exit_code = Some(code);
@@ -146,7 +156,8 @@ impl Head {
         let Some(job) = self.jobs.get(&id) else {
             return;
         };
-        if job.all_ended() && (job.launched || !job.is_healthy()) && !over(job.state) {
+        // The answer to who has spawned it comes before its end, and waits for daemons that have none of its processes.
+        if job.all_ended() && (job.launched || !job.is_healthy()) && !job.birth.is_awaited() && !over(job.state) {
             self.settle(id, cx);
             self.activate(id, JobState::Terminated, cx);
         }

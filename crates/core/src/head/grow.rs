@@ -7,8 +7,7 @@ use std::sync::Arc;
 use ferrite_map::DefaultSlots;
 use ferrite_rm::{Source, name};
 use ferrite_types::{
-    CampaignId, CampaignKind, CampaignStep, DaemonRank, Duration, HostEntry, HostRef, NodeId, NodeRecord, RankSet,
-    Topology,
+    CampaignId, CampaignStep, DaemonRank, Duration, HostEntry, HostRef, NodeId, NodeRecord, RankSet, Topology,
 };
 use ferrite_wire::{
     Activation, AddedHost, Contact, DaemonReport, GrowRequest, LaunchFailure, Message, NodeLaunch, SlotChange, Ticket,
@@ -64,6 +63,7 @@ impl Head {
             return bad("The request names no nodes and no number of nodes.");
         }
         let session = request.alloc_id.as_ref().map(|name| self.allocation_named(name)).transpose()?;
+        session.map_or(Ok(()), |session| self.check_can_extend(session, &request.terms))?;
         let mut wanted = Vec::new();
         for host in &request.hosts {
             wanted.push(self.wanted(host, &wanted)?);
@@ -82,11 +82,9 @@ impl Head {
         members.sort_unstable();
         members.dedup();
         let mut nodes = members.clone();
-        // A node that is on its way out, or on its way in by another request, is one that this request has to wait for.
-        nodes.retain(|node| {
-            let leaves = matches!(self.campaigns.of_node(*node), Some((_, CampaignKind::Shrink)));
-            leaves || self.record(*node).daemon.is_none()
-        });
+        // A node that is on its way out, or on its way in by another request, is one that this request has to wait for. One that
+        // leaves and comes again by an earlier request is not the one that is there now.
+        nodes.retain(|node| self.campaigns.leaves_with(*node).is_some() || self.record(*node).daemon.is_none());
         Ok(GrowPlan { session, req_id: request.req_id.clone(), members, nodes, slots, more })
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use ferrite_types::{CampaignId, CampaignKind, Duration, JobId, JobNode, JobState, NodeId};
 
-use ferrite_wire::control::Submission;
+use ferrite_wire::control::{SessionChoice, Submission};
 use ferrite_wire::{GrowRequest, ResizeOutcome, ResizeRequest};
 
 use super::campaigns::Trouble;
@@ -43,16 +43,24 @@ impl Head {
         parent: Option<JobId>,
         cx: &mut Cx,
     ) -> Result<Berth, Trouble> {
-        let parent = parent.and_then(|id| self.jobs.get(&id)).map(|job| job.session);
-        let session = self.session_of(&submission.session, parent)?;
+        let parent_session = parent.and_then(|id| self.jobs.get(&id)).map(|job| job.session);
+        let named = self.session_of(&submission.session, parent_session)?;
+        let of_owner = parent.filter(|_| submission.session == SessionChoice::Default);
+        let session = of_owner.and_then(|owner| self.own_session_of(owner, named, &submission.spec)).unwrap_or(named);
         let Some(request) = &submission.grow else {
             return Ok(Berth { session, grows: None });
         };
-        // What a job of a session brings along is for that session, unless it names another allocation.
-        let own = self.sessions.get(session).filter(|own| !own.shares).map(|own| own.alloc_id.clone());
+        // What a job of a session brings along is for that session, unless it names another allocation. One that shares an
+        // allocation brings it to that; beside the nodes with which the DVM began there is a new one.
+        let own = self.sessions.get(session).map(|own| (own.alloc_id.clone(), own.shares));
+        let shares = request.alloc_id.is_none() && own.as_ref().is_some_and(|(_, shares)| *shares);
+        let own = own.map(|(alloc_id, _)| alloc_id).filter(|alloc_id| *alloc_id != self.config.dvm);
         let alloc_id = request.alloc_id.clone().or(own);
         let request = ResizeRequest::Grow(GrowRequest { alloc_id, ..(**request).clone() });
         let (grows, resize) = self.resize(&request, Requester::Nobody, cx);
+        if let Some(campaign) = grows.and_then(|id| self.campaigns.open.get_mut(&id)) {
+            campaign.joins.shared_by = shares.then_some(session);
+        }
         match resize.outcome {
             ResizeOutcome::Refused { status, cause } => Err(Trouble { status, cause }),
             ResizeOutcome::Unchanged
@@ -176,6 +184,11 @@ impl Head {
             let is_mapped = !job.procs.is_empty();
             let is_free = if is_mapped { !self.campaigns.shrinking() } else { may_map(self, job) };
             if !is_free {
+                // One whose session goes on again now waits for what is open.
+                if job.held == Some(Hold::Paused) && !self.is_paused(job.session) {
+                    let open = Hold::Map(self.campaigns.that_hold(job.grows).collect());
+                    self.hold(id, if is_mapped { Hold::Launch } else { open });
+                }
                 continue;
             }
             if self.is_paused(job.session) {

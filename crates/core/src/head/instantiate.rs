@@ -111,13 +111,14 @@ impl Head {
             return Err(not_enough(wish.count, (wish.count - more) as usize));
         }
         let alloc_id = self.sessions.open_as(number, wish.alloc_id.clone(), req_id.clone());
-        let joins = Joins { nodes: members, terms: wish.terms.clone() };
+        let joins = Joins { nodes: members, terms: wish.terms.clone(), shared_by: None };
         if nodes.is_empty() {
             self.change_slots(&slots);
             self.join_session(&alloc_id, &joins, &BTreeSet::new(), requester, cx);
             return Ok(None);
         }
-        let plan = Plan { kind: CampaignKind::Grow, alloc_id, req_id, is_requested: true, nodes, joins, slots };
+        let (kind, returns) = (CampaignKind::Grow, BTreeSet::new());
+        let plan = Plan { kind, alloc_id, req_id, is_requested: true, nodes, joins, slots, returns };
         Ok(Some(self.open_campaign(plan, requester, cx)))
     }
 

@@ -20,6 +20,8 @@ pub struct Job {
     pub(super) birth: Birth,
     /// The submitted job that it descends from: itself, unless a process spawned it.
     pub(super) root: JobId,
+    /// Those by which it was spawned, over or not: its parent, that one's parent, and so on. None of a separate job.
+    pub(super) ancestors: BTreeSet<JobId>,
     /// Whom to tell; `None` = it is detached, or its client is gone.
     pub(super) request: Option<RequestId>,
     pub(super) spec: Arc<JobSpec>,
@@ -48,8 +50,8 @@ pub struct Job {
     /// When it entered which state.
     pub(super) states: Vec<(JobState, Timestamp)>,
     pub(super) stdin: Pump,
-    /// Processes that were ended because their nodes left.
-    pub(super) taken: usize,
+    /// Processes that went with their nodes, whether these left or were lost.
+    pub(super) lost: Vec<Rank>,
     /// The session that it runs in; 0 = the DVM's own.
     pub(super) session: u32,
     /// Where it is parked while the DVM changes its size.
@@ -60,6 +62,8 @@ pub struct Job {
     pub(super) missed: BTreeSet<NodeId>,
     /// It is to be launched before the DVM begins to grow again.
     pub(super) is_due: bool,
+    /// Campaigns that keep it in the queue since its slots are free.
+    pub(super) kept_by: BTreeSet<CampaignId>,
     /// The campaign that brings the nodes that it asked for.
     pub(super) grows: Option<CampaignId>,
 }
@@ -75,8 +79,9 @@ impl Job {
     pub(super) fn new(id: JobId, request: Option<RequestId>, submission: Submission) -> Job {
         Job {
             id,
-            birth: Birth::Submitted,
+            birth: Birth::Submitted { told: false },
             root: id,
+            ancestors: BTreeSet::new(),
             request,
             spec: Arc::new(submission.spec),
             env: submission.env,
@@ -94,12 +99,13 @@ impl Job {
             launched: false,
             states: Vec::new(),
             stdin: Pump::default(),
-            taken: 0,
+            lost: Vec::new(),
             session: 0,
             held: None,
             was_parked: false,
             missed: BTreeSet::new(),
             is_due: false,
+            kept_by: BTreeSet::new(),
             grows: None,
         }
     }

@@ -10,6 +10,7 @@ use super::policy::Failure;
 use super::{Head, notices};
 use crate::Timer;
 use crate::cx::{Cx, Outgoing, Purpose};
+use crate::pmix_status::PMIX_ERR_LOST_CONNECTION;
 
 /// Losses that follow one another within this time are declared together: one repair for a rack that goes down.
 const GATHER_MS: u64 = 20;
@@ -87,6 +88,7 @@ impl Head {
             cx.notice(notices::daemons_lost(&dead));
         }
         self.settle_grants(cx);
+        self.sweep_sessions(cx);
         // Who waits for more than is left waits in vain, and before others.
         self.serve_queue(cx);
     }
@@ -136,12 +138,14 @@ impl Head {
                 first.get_or_insert(loss);
             }
         }
+        job.lost.extend(failed.iter().map(|end| end.rank));
         dead.keys().for_each(|rank| job.stdin.forget(*rank));
         let hit = first.is_some();
         if let Some(Loss { node, cause }) = first {
             let text = notices::daemon_lost(id, node, cause, failed.len());
             self.on_failure(id, Failure { state: JobState::CommFailed, code: 1, text }, survived, cx);
-            failed.iter().for_each(|end| self.purge_proc(ProcId { job: id, rank: end.rank }, cx));
+            self.refuse_spawn(id, PMIX_ERR_LOST_CONNECTION, cx);
+            failed.iter().for_each(|end| self.purge_failed(ProcId { job: id, rank: end.rank }, cx));
             self.tell_survivors(id, failed, cx);
         }
         // A job that goes on does not wait for those there to call init, nor for daemons that were only to know it.

@@ -21,6 +21,7 @@ mod metrics;
 mod nodes;
 mod notices;
 mod output;
+mod owners;
 mod placement;
 mod policy;
 mod published;
@@ -168,6 +169,7 @@ impl Head {
             | Input::TasksEnded { .. }
             | Input::Request { .. }
             | Input::ClientGone(_)
+            | Input::ToolGone(_)
             | Input::Cancel(_)
             | Input::SignalSubmitted { .. }
             | Input::Interrupt
@@ -224,6 +226,7 @@ impl Head {
             Input::TasksEnded { launcher, nodes, message } => self.on_tasks_ended(launcher, &nodes, &message, cx),
             Input::Request { id, request } => self.on_request(id, request, cx),
             Input::ClientGone(request) => self.on_client_gone(request, cx),
+            Input::ToolGone(requests) => self.on_tool_gone(&requests, cx),
             Input::Cancel(request) => self.on_cancel(request, cx),
             Input::SignalSubmitted { request, signal } => self.on_signal_submitted(request, signal, cx),
             Input::Interrupt => self.on_interrupt(cx),
@@ -279,6 +282,7 @@ impl Head {
             | Message::ResizeReply { .. }
             | Message::ResizeDone { .. }
             | Message::TimeWarning { .. }
+            | Message::SpawnedEnded { .. }
             | Message::SessionReply { .. }
             | Message::Exit
             | Message::Launch(_)

@@ -1,6 +1,6 @@
 //! The words for what went wrong: what happened, where, what to do next.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use ferrite_types::{DaemonRank, ExitStatus, JobId, ProcId, ProcState, Rank, RuntimeOptions};
@@ -8,6 +8,7 @@ use ferrite_wire::{ProcEnd, StartError, StartErrorKind};
 
 use super::Job;
 use super::losses::Loss;
+use super::status::listed_names;
 
 pub(super) fn proc_end(job: JobId, end: &ProcEnd, node: &str, pid: Option<u32>) -> String {
     let who = format!("Process rank {} of job {job} on node {node}{}", end.rank, pid_text(pid));
@@ -91,9 +92,19 @@ pub(super) fn daemon_lost(job: JobId, node: &str, cause: &str, procs: usize) -> 
     format!("The daemon on node {node} was lost ({cause}).\nJob {job} had {procs} process(es) that are gone with it.")
 }
 
-pub(super) fn node_left(job: JobId, node: &str, goes_on: bool) -> String {
+/// `ranks` have gone with their nodes, or are about to.
+pub(super) fn nodes_left(job: &Job, ranks: &BTreeSet<Rank>, goes_on: bool) -> String {
+    let nodes: BTreeSet<&str> = ranks.iter().filter_map(|rank| Some(job.map.node_of(*rank)?.name.as_str())).collect();
+    let names: Vec<String> = ranks.iter().map(ToString::to_string).collect();
+    let (node, leave) = if nodes.len() == 1 { ("Node", "leaves") } else { ("Nodes", "leave") };
+    let (rank, was) = if ranks.len() == 1 { ("rank", "was") } else { ("ranks", "were") };
     let what = if goes_on { ", and the job goes on with what is left of it" } else { "" };
-    format!("Node {node} leaves the DVM: what still ran there of job {job} was ended{what}.")
+    format!(
+        "{node} {} {leave} the DVM: {rank} {} of job {}, which still ran there, {was} ended{what}.",
+        listed_names(nodes.into_iter()),
+        listed_names(names.iter().map(String::as_str)),
+        job.id
+    )
 }
 
 pub(super) fn nothing_is_left(job: JobId) -> String {

@@ -9,8 +9,8 @@ use ferrite_map::picture::{self, Subject};
 use ferrite_map::{Occupancy, display, display_topo, place};
 use ferrite_rm::{select, select_places};
 use ferrite_types::{
-    CpuKind, DaemonRank, Display, HostRef, JobId, JobMap, JobSpec, JobState, MapBy, NodeRecord, NodeShare,
-    PictureFormat, Rank,
+    AppContext, CpuKind, DaemonRank, Display, HostEntry, HostRef, JobId, JobMap, JobSpec, JobState, MapBy, NodeRecord,
+    NodeShare, PictureFormat, Rank, SlotCount,
 };
 use ferrite_wire::Stream;
 
@@ -26,12 +26,20 @@ impl Head {
         self.show_machines(job.request, &spec, cx);
         self.show_allocation(job.request, id, &spec, cx);
         let (patient, session) = (job.wait_for_slots, job.session);
-        if patient && !self.queue.is_empty() {
+        // Its place before the change of size was before those who had none.
+        let is_first = !job.missed.is_empty();
+        if patient && !is_first && self.jobs_before(session, None) > 0 {
             return self.queue.push_back(id);
         }
         match self.placed(&spec, session) {
             Ok(map) => self.take_map(id, map, cx),
-            Err(_) if patient && self.may_fit_later(&spec, session) => self.queue.push_back(id),
+            Err(_) if patient && self.may_fit_later(&spec, session) => {
+                if is_first {
+                    self.queue.push_front(id)
+                } else {
+                    self.queue.push_back(id)
+                }
+            }
             Err(text) => self.fail_job(id, JobState::MapFailed, 1, text, cx),
         }
     }
@@ -95,6 +103,10 @@ impl Head {
         occupancy: &Occupancy,
     ) -> Result<JobMap, String> {
         let shares = self.shares_among(spec, nodes)?;
+        let each = one_slot_each(spec).and_then(|each| self.shares_among(&each, nodes).ok());
+        if let Some(map) = each.and_then(|each| place(spec, nodes, &each, occupancy).ok()) {
+            return Ok(map);
+        }
         place(spec, nodes, &shares, occupancy).map_err(|e| e.to_string())
     }
 
@@ -266,4 +278,30 @@ fn print(to: Option<RequestId>, text: String, cx: &mut Cx) {
         let sink = Sink::Client(request, Stream::Stdout);
         cx.effect(Effect::WriteOutput { sink, data: Bytes::from(text), account: None });
     }
+}
+
+/// A host that is named without a number counts for one process, as long as that makes places for all of them: who names two hosts for
+/// two processes means one on each. What says by itself how many go where is taken at its word. `None` = nothing is meant that way.
+fn one_slot_each(spec: &JobSpec) -> Option<JobSpec> {
+    let bare = |host: &HostRef| matches!(host, HostRef::Host(HostEntry { slots: SlotCount::FromCores, .. }));
+    let means_it = |app: &AppContext| {
+        let request = app.map.as_ref().unwrap_or(&spec.map);
+        let counts = matches!(request.by, None | Some(MapBy::Slot | MapBy::Node | MapBy::Object(_)));
+        let names = &app.hosts.hosts;
+        // With one name it makes no difference.
+        let is_enough = names.len() > 1 && app.np.is_some_and(|np| np as usize <= names.len());
+        counts && request.pes.is_none() && is_enough && names.iter().all(bare)
+    };
+    if !spec.apps.iter().any(means_it) {
+        return None;
+    }
+    let mut each = spec.clone();
+    for app in each.apps.iter_mut().filter(|app| means_it(app)) {
+        for host in &mut app.hosts.hosts {
+            if let HostRef::Host(entry) = host {
+                entry.slots = SlotCount::Given(1);
+            }
+        }
+    }
+    Some(each)
 }

@@ -1,7 +1,9 @@
 //! The policies of a job about failures: whether it goes on without the process that failed, who is told, and what that makes of
 //! its result. Called by the reactions of `failures.rs`, which say what failed. It never restarts a process.
 
-use ferrite_types::{JobId, JobState};
+use std::collections::BTreeSet;
+
+use ferrite_types::{JobId, JobState, ProcId, Rank};
 use ferrite_wire::{Dest, Message, ProcFailure};
 
 use super::{Head, Job, notices};
@@ -15,6 +17,9 @@ pub(super) struct Failure {
     /// What failed, in words.
     pub(super) text: String,
 }
+
+/// Exit code of a job whose nodes have left the DVM with its processes: that of sysexits.h for "try again".
+pub(super) const NODES_LEFT: u8 = 75;
 
 impl Job {
     /// True when the abnormal end of a process leaves the others alone.
@@ -48,6 +53,36 @@ impl Head {
         }
     }
 
+    /// Processes were ended because their nodes leave. Nobody has failed, but a job that has not asked to go on with a part of its
+    /// processes would wait for them, or end as if all were well: it ends like one that has lost a node.
+    pub(super) fn take_procs(&mut self, id: JobId, taken: &[Rank], survives: bool, cx: &mut Cx) {
+        for rank in taken {
+            let proc = ProcId { job: id, rank: *rank };
+            self.close_lines(proc, cx);
+            self.purge_failed(proc, cx);
+        }
+        let Some(job) = self.jobs.get_mut(&id).filter(|_| !taken.is_empty()) else {
+            return;
+        };
+        let is_known = |rank: &Rank| job.lost.iter().any(|lost| job.map.node_of(*lost) == job.map.node_of(*rank));
+        let is_news = !taken.iter().all(is_known);
+        job.lost.extend(taken);
+        let Some(job) = self.jobs.get(&id).filter(|job| job.is_healthy() && is_news) else {
+            return;
+        };
+        // The others there are being ended as well.
+        let goes = |rank: &Rank| job.map.daemon_of(*rank).is_some_and(|daemon| self.is_doomed(id, daemon));
+        let going: BTreeSet<Rank> = taken.iter().copied().chain(job.living().filter(goes)).collect();
+        let goes_on = survives && job.living().any(|rank| !going.contains(&rank));
+        let text = notices::nodes_left(job, &going, goes_on);
+        if !survives {
+            let failure = Failure { state: JobState::KilledByCmd, code: NODES_LEFT, text };
+            self.on_failure(id, failure, false, cx);
+        } else if let Some(request) = job.request {
+            cx.notice_to(request, text);
+        }
+    }
+
     /// The daemons of a job that goes on hear who failed: their processes must not wait for those in a collective, and are
     /// told if they are to be.
     pub(super) fn tell_survivors(&mut self, id: JobId, failed: Vec<ProcFailure>, cx: &mut Cx) {
@@ -66,10 +101,10 @@ impl Head {
         let Some(job) = self.jobs.get_mut(&id).filter(|job| job.is_healthy()) else {
             return;
         };
-        if job.taken > 0 && job.taken == job.procs.len() {
+        if !job.lost.is_empty() && job.lost.len() == job.procs.len() {
             // A result that nobody was left to bring about is no good one.
             let text = notices::nothing_is_left(id);
-            job.survived.get_or_insert(Failure { state: JobState::KilledByCmd, code: 1, text });
+            job.survived.get_or_insert(Failure { state: JobState::KilledByCmd, code: NODES_LEFT, text });
         }
         if let Some(failure) = job.survived.take() {
             job.exit_code = Some(failure.code);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use ferrite_types::{DaemonRank, JobId, ProcId};
 use ferrite_wire::{Access, DataCall, DataRange, DataRequest, Found, Message, Persistence};
 
-use super::Head;
+use super::{Head, Job};
 use crate::Timer;
 use crate::cx::Cx;
 use crate::pmix_status::{
@@ -57,7 +57,8 @@ struct Parked {
 impl Head {
     pub(super) fn on_data(&mut self, daemon: DaemonRank, id: u64, call: DataCall, cx: &mut Cx) {
         let DataCall { proc, uid, gid, request } = call;
-        if !self.jobs.contains_key(&proc.job) {
+        let is_there = |job: &Job| job.procs.get(proc.rank.0 as usize).is_some_and(|proc| !proc.state.has_ended());
+        if !self.jobs.get(&proc.job).is_some_and(is_there) {
             return;
         }
         let caller = Caller { proc, daemon, uid, gid };
@@ -123,6 +124,11 @@ impl Head {
     /// A process has ended: it waits for nothing, and what was to stay as long as it goes.
     pub(super) fn purge_proc(&mut self, proc: ProcId, cx: &mut Cx) {
         self.purge(|owner| owner == proc, |item| item.persistence == Persistence::Proc, cx);
+    }
+
+    /// A process was taken from its job, or failed: what it has published leads to nobody, unless it was to outlive its job as well.
+    pub(super) fn purge_failed(&mut self, proc: ProcId, cx: &mut Cx) {
+        self.purge(|owner| owner == proc, |item| item.persistence != Persistence::Session, cx);
     }
 
     /// A job is over; what was published for longer stays.

@@ -6,6 +6,7 @@ use ferrite_wire::{Message, Resize, ResizeOutcome, SessionTerms};
 
 use super::Head;
 use super::campaigns::{Campaign, Trouble};
+use super::owners::Owner;
 use crate::cx::Cx;
 use crate::{Effect, RequestId};
 
@@ -82,15 +83,9 @@ impl Head {
 
     /// The session of a request, which is its requester's.
     pub(super) fn open_session(&mut self, req_id: Option<String>, requester: Requester, terms: &SessionTerms) -> u32 {
-        let owner = match requester {
-            Requester::Proc(proc, _) => Some(proc.job),
-            Requester::Nobody
-            | Requester::Waiting(_)
-            | Requester::Answered(_)
-            | Requester::OrderedBy(_)
-            | Requester::OrderedAt(..) => None,
-        };
-        let parent = owner.and_then(|job| self.jobs.get(&job)).map(|job| job.session).filter(|session| *session > 0);
+        let owner = Owner::of(requester);
+        let job = owner.as_ref().and_then(Owner::job).and_then(|job| self.jobs.get(&job));
+        let parent = job.map(|job| job.session).filter(|session| *session > 0);
         self.sessions.open(req_id, owner, parent, terms)
     }
 }

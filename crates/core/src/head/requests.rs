@@ -7,8 +7,10 @@ use ferrite_wire::{Dest, Message};
 use super::Head;
 use super::exit::INTERRUPTED;
 use super::instantiate::wish_of;
+use super::states::refuse;
 use crate::RequestId;
 use crate::cx::Cx;
+use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_CANCELED};
 
 impl Head {
     pub(super) fn on_request(&mut self, id: RequestId, request: Request, cx: &mut Cx) {
@@ -40,9 +42,10 @@ impl Head {
 
     fn on_submit(&mut self, id: RequestId, submission: Submission, cx: &mut Cx) {
         if submission.spec.apps.is_empty() || submission.spec.apps.iter().any(|app| app.argv.is_empty()) {
-            cx.reply(id, Reply::Refused("The job names no program to run.".to_owned()));
+            refuse(id, PMIX_ERR_BAD_PARAM, "The job names no program to run.".to_owned(), cx);
         } else if self.exit.begun() {
-            cx.reply(id, Reply::Refused(format!("The DVM {} is ending and takes no more jobs.", self.config.dvm)));
+            let cause = format!("The DVM {} is ending and takes no more jobs.", self.config.dvm);
+            refuse(id, PMIX_ERR_JOB_CANCELED, cause, cx);
         } else if self.bringup.ready {
             self.dispatch_job(id, submission, cx);
         } else {

@@ -1,14 +1,15 @@
 //! How sessions end: by an order, by their time, with their owner, with the session in which they were made, or because nothing of
 //! them is left. What they are is in `sessions.rs`.
 
-use ferrite_types::{CampaignId, CampaignKind, DaemonRank, JobId, JobState, NodeId};
-use ferrite_wire::Inheritance;
+use std::collections::BTreeSet;
 
+use ferrite_types::{CampaignId, CampaignKind, DaemonRank, JobState, NodeId};
+
+use super::Head;
 use super::campaigns::{Campaign, Joins, Plan, Trouble};
 use super::exit::INTERRUPTED;
 use super::requester::Requester;
 use super::sessions::Session;
-use super::{Head, Job};
 use crate::Timer;
 use crate::cx::Cx;
 use crate::pmix_status::PMIX_ERR_JOB_CANCELED;
@@ -37,6 +38,7 @@ impl Head {
                     nodes,
                     joins: Joins::default(),
                     slots: Vec::new(),
+                    returns: BTreeSet::new(),
                 };
                 shrinks.push(self.open_campaign(plan, Requester::Nobody, cx));
             }
@@ -62,12 +64,18 @@ impl Head {
         family
     }
 
+    /// True for a node whose daemon was lost, and that neither comes again nor leaves.
+    fn is_lost(&self, node: NodeId) -> bool {
+        self.record(node).daemon.is_none() && self.campaigns.of_node(node).is_none()
+    }
+
     /// Nodes of a session that were lost are not given back: they are only no longer its own.
     pub(super) fn forget_lost_nodes(&mut self, id: u32) {
-        let is_lost =
-            |node: &NodeId| self.nodes[node.0 as usize].daemon.is_none() && self.campaigns.of_node(*node).is_none();
-        let Some(session) = self.sessions.known.get_mut(&id) else { return };
-        session.nodes.retain(|node| !is_lost(node));
+        let Some(session) = self.sessions.get(id) else { return };
+        let lost: Vec<NodeId> = session.nodes.iter().copied().filter(|node| self.is_lost(*node)).collect();
+        if let Some(session) = self.sessions.get_mut(id) {
+            session.nodes.retain(|node| !lost.contains(node));
+        }
     }
 
     /// What an allocation was still to get is not wanted any more.
@@ -91,46 +99,21 @@ impl Head {
         !leaving && self.record(node).daemon.is_some_and(|rank| rank != DaemonRank::HEAD)
     }
 
-    /// A session without nodes, jobs and hope of any is no more.
+    /// A session without nodes, jobs and hope of any is no more. Nodes that are lost are none.
     pub(super) fn sweep_sessions(&mut self, cx: &mut Cx) {
         let coming = |session: &Session| {
             let campaign = self.campaigns.open.values().any(|c| c.alloc_id == session.alloc_id);
             campaign || self.extensions.is_for(&session.alloc_id)
         };
         let empty = |(id, session): &(&u32, &Session)| {
-            session.nodes.is_empty() && !coming(session) && self.jobs.values().all(|job| job.session != **id)
+            let is_empty = session.nodes.iter().all(|node| self.is_lost(*node));
+            is_empty && !coming(session) && self.jobs.values().all(|job| job.session != **id)
         };
         let ended: Vec<u32> = self.sessions.known.iter().filter(empty).map(|(id, _)| *id).collect();
         for id in ended {
             // With those that were made in it.
             if self.sessions.known.contains_key(&id) {
                 self.end_session(id, &format!("Session {id} is over."), cx);
-            }
-        }
-    }
-
-    /// A job is over: sessions that its processes have asked for end with it, each in its way.
-    pub(super) fn inherit_sessions(&mut self, job: &Job, cx: &mut Cx) {
-        self.withdraw_of_job(job.id, cx);
-        let family = |id: JobId| self.jobs.contains_key(&id) || self.jobs.values().any(|job| job.root == id);
-        let over = |session: &Session| match (session.owner, session.inheritance) {
-            (None, _) => None,
-            (Some(owner), Inheritance::None) => (owner == job.id).then_some(true),
-            (Some(owner), Inheritance::Default) => (owner == job.id).then_some(false),
-            (Some(owner), Inheritance::Child) => (!family(owner)).then_some(true),
-            (Some(owner), Inheritance::ChildDefault) => (!family(owner)).then_some(false),
-        };
-        let ended: Vec<(u32, bool)> =
-            self.sessions.known.iter().filter_map(|(id, session)| Some((*id, over(session)?))).collect();
-        for (id, give_back) in ended {
-            if give_back {
-                let why = format!("Session {id} has ended with job {}, which had asked for it.", job.id);
-                self.end_session(id, &why, cx);
-            } else if let Some(session) = self.sessions.known.get_mut(&id) {
-                // Its nodes stay for everybody; whoever runs there goes on.
-                (session.reserved, session.owner) = (false, None);
-                let coming = self.campaigns.open.values_mut().filter(|c| c.alloc_id == session.alloc_id);
-                coming.for_each(|campaign| campaign.joins.terms.reserve = false);
             }
         }
     }

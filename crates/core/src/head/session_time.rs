@@ -31,8 +31,9 @@ impl SessionTime {
             self.asked_by = Some(requester);
             self.warned = false;
         }
+        // Of a session that has a limit, which it lengthens.
         if let Some(seconds) = terms.time_limit_s {
-            self.until = Some(now + Duration::from_secs(seconds.into()));
+            self.until = Some(self.until.unwrap_or(now) + Duration::from_secs(seconds.into()));
             self.warned = false;
         }
     }
@@ -87,6 +88,24 @@ impl Head {
         }
         self.watch_session(id, cx);
         Ok(())
+    }
+
+    /// What is asked for an allocation that is there lengthens its limit: it must have one, or get one by what is on its way.
+    pub(super) fn check_can_extend(&self, session: u32, terms: &SessionTerms) -> Result<(), Trouble> {
+        let Some(has) = self.sessions.get(session).filter(|_| terms.time_limit_s.is_some()) else { return Ok(()) };
+        let mut coming = self.campaigns.coming_for(&has.alloc_id);
+        let will_have = coming.any(|campaign| campaign.joins.terms.time_limit_s.is_some());
+        if has.time.until.is_some() || will_have || self.extensions.limits(&has.alloc_id) {
+            return Ok(());
+        }
+        let cause = format!("Allocation {} has no time limit that could be lengthened.", has.alloc_id);
+        Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause))
+    }
+
+    /// So many seconds from now lasts an allocation that gets so many on top.
+    pub(super) fn lasts_s(&self, session: Option<u32>, more_s: u32, now: Timestamp) -> u32 {
+        let left = session.and_then(|id| self.sessions.get(id)).and_then(|session| session.time.seconds_left(now));
+        more_s.saturating_add(left.map_or(0, |left| u32::try_from(left).unwrap_or(u32::MAX)))
     }
 
     /// A client wants more time for a session (`PMIX_ALLOC_EXTEND` of a tool).

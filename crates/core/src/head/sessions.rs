@@ -4,13 +4,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_types::{CampaignKind, DaemonRank, JobId, NodeId, NodeRecord, Timestamp};
+use ferrite_types::{DaemonRank, JobId, NodeId, NodeRecord, Timestamp};
 use ferrite_wire::control::{Reply, SessionChoice, SessionDirective, SessionOrder, SessionStatus};
 use ferrite_wire::{Dest, Inheritance, Message, SessionTerms};
 
 use super::Head;
 use super::campaigns::{Campaign, Joins, Trouble};
 use super::instantiate::wish_of;
+use super::owners::Owner;
 use super::requester::Requester;
 use super::session_time::SessionTime;
 use crate::RequestId;
@@ -34,14 +35,14 @@ pub(super) struct Session {
     /// The name that the requester gave it.
     pub(super) req_id: Option<String>,
     pub(super) nodes: BTreeSet<NodeId>,
-    /// Those of them that were there before it: they stay when it ends.
+    /// Those of them that were there before it: they stay when it ends, with the session that has brought them if there is one.
     pub(super) lent: BTreeSet<NodeId>,
     /// Its nodes are withheld from jobs of other sessions.
     pub(super) reserved: bool,
     /// The session in which the request was made; it ends with that one.
     pub(super) parent: Option<u32>,
-    /// The job whose process asked for it.
-    pub(super) owner: Option<JobId>,
+    /// Whose end it hangs on.
+    pub(super) owner: Option<Owner>,
     pub(super) inheritance: Inheritance,
     paused: bool,
     /// Its nodes are those of another session, and stay with it.
@@ -82,7 +83,7 @@ impl Sessions {
     pub(super) fn open(
         &mut self,
         req_id: Option<String>,
-        owner: Option<JobId>,
+        owner: Option<Owner>,
         parent: Option<u32>,
         terms: &SessionTerms,
     ) -> u32 {
@@ -145,12 +146,20 @@ impl Sessions {
         called.map(|(id, _)| *id).collect()
     }
 
-    /// The allocation that a node came with.
+    /// The allocation that a node came with, else the one that it was lent to.
     pub(super) fn of_node(&self, node: NodeId) -> Option<&Session> {
-        self.owners().map(|(_, session)| session).find(|session| session.nodes.contains(&node))
+        let has = || self.owners().map(|(_, session)| session).filter(|session| session.nodes.contains(&node));
+        has().find(|session| !session.lent.contains(&node)).or_else(|| has().next())
     }
 
-    /// Nodes are gone, or are from now on those of one session alone.
+    /// The session for which a node is withheld: that to which it is lent before that which has lent it.
+    fn holder(&self, node: NodeId) -> Option<u32> {
+        let holds = || self.owners().filter(|(_, session)| session.reserved && session.nodes.contains(&node));
+        let lent = holds().find(|(_, session)| session.lent.contains(&node));
+        lent.or_else(|| holds().next()).map(|(id, _)| *id)
+    }
+
+    /// Nodes are gone, or have come anew.
     pub(super) fn remove(&mut self, nodes: &[NodeId]) {
         for session in self.known.values_mut() {
             session.nodes.retain(|node| !nodes.contains(node));
@@ -158,11 +167,24 @@ impl Sessions {
         }
     }
 
+    /// Nodes that were lent to an allocation are from now on what they were before.
+    pub(super) fn return_lent(&mut self, alloc_id: &str, nodes: &BTreeSet<NodeId>) {
+        for session in self.known.values_mut().filter(|session| session.alloc_id == alloc_id) {
+            session.nodes.retain(|node| !nodes.contains(node));
+            session.lent.retain(|node| !nodes.contains(node));
+        }
+    }
+
     /// True when jobs of this session may use the node.
-    fn may_use(&self, session: u32, node: NodeId) -> bool {
+    pub(super) fn may_use(&self, session: u32, node: NodeId) -> bool {
+        let holder = self.holder(node);
         match self.known.get(&session) {
-            Some(session) => session.nodes.contains(&node),
-            None => !self.known.values().any(|other| other.reserved && other.nodes.contains(&node)),
+            None => holder.is_none(),
+            // What shares an allocation may be where that may be.
+            Some(own) => {
+                let holds = |id: u32| id == session || (own.shares && self.find(&own.alloc_id) == Some(id));
+                own.nodes.contains(&node) && holder.is_none_or(holds)
+            }
         }
     }
 }
@@ -218,34 +240,32 @@ impl Head {
             self.set_terms(id, &joins.terms, requester, cx);
         }
         // Somebody may have had it reserved after this was asked for.
-        let is_withheld = |node: &NodeId| {
-            self.sessions.owners().any(|(other, s)| *other != id && s.reserved && s.nodes.contains(node))
-        };
+        let is_withheld = |node: &NodeId| self.sessions.holder(*node).is_some_and(|other| other != id);
         let has = &self.sessions.known[&id];
         let is_new = |node: &NodeId| !has.nodes.contains(node) && !is_withheld(node);
         let new: Vec<NodeId> = joins.nodes.iter().copied().filter(is_new).collect();
-        if has.reserved {
-            // A node is withheld for one session alone.
-            self.sessions.remove(&new);
-        }
         if let Some(session) = self.sessions.known.get_mut(&id) {
             session.lent.extend(new.iter().filter(|node| !came.contains(node)));
             session.nodes.extend(new);
+        }
+        if let Some(session) = joins.shared_by.and_then(|id| self.sessions.known.get_mut(&id)) {
+            session.nodes.extend(came);
         }
     }
 
     /// The sessions for which a node is reserved, or will be when it has come: it is as good as there then. One that leaves is
     /// for whoever asks next.
     pub(super) fn withheld_for(&self, node: NodeId) -> impl Iterator<Item = u32> + '_ {
-        let leaves = matches!(self.campaigns.of_node(node), Some((_, CampaignKind::Shrink)));
+        let leaves = self.campaigns.leaves_with(node);
         let will_hold = move |session: &Session| {
-            self.campaigns.coming().any(|Campaign { alloc_id, joins, .. }| {
+            let mut later = self.campaigns.coming().filter(move |(id, _)| Some(**id) > leaves);
+            later.any(|(_, Campaign { alloc_id, joins, .. })| {
                 let is_reserved = session.reserved || joins.terms.reserve;
                 *alloc_id == session.alloc_id && is_reserved && joins.nodes.contains(&node)
             })
         };
-        let holds = move |session: &Session| session.reserved && session.nodes.contains(&node) || will_hold(session);
-        self.sessions.owners().filter(move |(_, session)| !leaves && holds(session)).map(|(id, _)| *id)
+        let holds = move |session: &Session| leaves.is_none() && session.reserved && session.nodes.contains(&node);
+        self.sessions.owners().filter(move |(_, session)| holds(session) || will_hold(session)).map(|(id, _)| *id)
     }
 
     /// What the requester wants of its session beyond nodes.
@@ -258,7 +278,7 @@ impl Head {
 
     /// True when the job of this process has asked for the session.
     pub(super) fn is_owned_by(&self, id: u32, requester: Requester) -> bool {
-        let owner = self.sessions.get(id).and_then(|session| session.owner);
+        let owner = self.sessions.get(id).and_then(|session| session.owner.as_ref()?.job());
         matches!(requester, Requester::Proc(proc, _) if owner == Some(proc.job))
     }
 
@@ -376,7 +396,7 @@ impl Head {
             reserved: session.reserved,
             paused: session.paused,
             parent: session.parent,
-            owner: session.owner,
+            owner: session.owner.as_ref().and_then(Owner::job),
             seconds_left: session.time.seconds_left(now),
             warns_s: session.time.warns_s(),
             warned: session.time.is_warned(),

@@ -2,16 +2,16 @@
 //! (seed 4, with the departure itself as what is acknowledged). Then the books are closed, the resource managers are offered the
 //! nodes, and the requester is told.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_types::{
-    CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, JobState, NodeId, NodeRecord, ProcState, Rank, RankSet,
+    CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, NodeId, NodeRecord, ProcState, Rank, RankSet,
 };
 use ferrite_wire::{Message, ProcFailure, ShrinkRequest};
 
+use super::Head;
 use super::campaigns::{Joins, Plan, Trouble};
 use super::requester::Requester;
-use super::{Head, notices};
 use crate::Effect;
 use crate::cx::{Cx, Outgoing, Purpose};
 use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_FOUND, PMIX_ERR_OUT_OF_RESOURCE};
@@ -19,10 +19,15 @@ use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_FOUND, PMIX_ERR_OUT_OF
 impl Head {
     /// What a shrink request comes to. Nothing has changed when it is refused.
     pub(super) fn plan_shrink(&mut self, request: &ShrinkRequest, requester: Requester) -> Result<Plan, Trouble> {
+        let mut lent = BTreeSet::new();
         let allocation = match &request.alloc_id {
             None => None,
             Some(name) if *name == self.config.dvm => Some((name.clone(), self.first_nodes())),
-            Some(name) => Some(self.allocation_of(self.allocation_named(name)?)),
+            Some(name) => {
+                let session = self.allocation_named(name)?;
+                lent = self.lent_to(session);
+                Some(self.allocation_of(session))
+            }
         };
         let (named, of_allocation) = allocation.unzip();
         let belongs = |node: NodeId| of_allocation.as_ref().is_none_or(|nodes| nodes.contains(&node));
@@ -33,7 +38,7 @@ impl Head {
                 let cause = format!("Node {name} is not in the DVM; `pdvm nodes` lists what is.");
                 return Err(Trouble::new(PMIX_ERR_NOT_FOUND, cause));
             };
-            if self.record(node).daemon == Some(DaemonRank::HEAD) {
+            if self.record(node).daemon == Some(DaemonRank::HEAD) && !lent.contains(&node) {
                 let cause = format!("Node {name} is the head's own: it leaves with the DVM (pterm).");
                 return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
             }
@@ -46,23 +51,27 @@ impl Head {
         }
         if request.count > 0 {
             // What is reserved for somebody else is given back when it is named, and not by our choice.
-            let is_free = |node| self.withheld_for(node).all(|session| self.is_owned_by(session, requester));
-            let belongs = |node| belongs(node) && (of_allocation.is_some() || is_free(node));
+            let own = named.as_deref().and_then(|alloc_id| self.sessions.find(alloc_id));
+            let may_take = |session| Some(session) == own || self.is_owned_by(session, requester);
+            let belongs = |node| belongs(node) && !lent.contains(&node) && self.withheld_for(node).all(may_take);
             nodes.extend(self.expendable(request.count, &nodes, belongs)?);
         } else if request.nodes.is_empty() {
             let Some(all) = &of_allocation else {
                 let cause = "The request names no nodes, no number of nodes and no allocation.";
                 return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
             };
-            nodes.extend(all.iter().copied().filter(|node| self.record(*node).daemon != Some(DaemonRank::HEAD)));
+            let stays = |node: &NodeId| self.record(*node).daemon == Some(DaemonRank::HEAD) && !lent.contains(node);
+            nodes.extend(all.iter().copied().filter(|node| !stays(node)));
         }
         nodes.sort_unstable();
         nodes.dedup();
+        let returns: BTreeSet<NodeId> = nodes.extract_if(.., |node| lent.contains(node)).collect();
         // One that is down has nothing to change; one that is still coming, or leaving already, is waited for.
         nodes.retain(|node| self.campaigns.of_node(*node).is_some() || self.record(*node).daemon.is_some());
         let alloc_id = named.unwrap_or_else(|| self.alloc_id_of(&nodes));
         let (kind, req_id) = (CampaignKind::Shrink, request.req_id.clone());
-        Ok(Plan { kind, alloc_id, req_id, is_requested: true, nodes, joins: Joins::default(), slots: Vec::new() })
+        let (joins, slots) = (Joins::default(), Vec::new());
+        Ok(Plan { kind, alloc_id, req_id, is_requested: true, nodes, joins, slots, returns })
     }
 
     /// True for a record that was kept of a node which does not belong to the DVM and is not on its way into it.
@@ -122,21 +131,6 @@ impl Head {
         }
     }
 
-    /// A process was ended because its node leaves: nobody has failed, its job is told, and goes on with what it has left.
-    pub(super) fn take_proc(&mut self, id: JobId, rank: Rank, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(&id) else { return };
-        if let Some(proc) = job.procs.get_mut(rank.0 as usize) {
-            proc.state = ProcState::Terminated;
-        }
-        job.taken += 1;
-        let Some(request) = job.request.filter(|_| job.taken == 1 && job.is_healthy()) else { return };
-        let map = job.map.clone();
-        let node = map.node_of(rank).map_or("", |node| node.name.as_str());
-        let stays = |rank: Rank| map.daemon_of(rank).is_some_and(|daemon| self.campaigns.of_daemon(daemon).is_none());
-        let goes_on = self.jobs[&id].living().any(stays);
-        cx.notice_to(request, notices::node_left(id, node, goes_on));
-    }
-
     /// True for a process whose node leaves: its end is planned.
     pub(super) fn is_doomed(&self, id: JobId, daemon: DaemonRank) -> bool {
         let campaign = self.campaigns.of_daemon(daemon).and_then(|id| self.campaigns.open.get(&id));
@@ -155,7 +149,7 @@ impl Head {
             // It was rolled back.
             return self.end_campaign(id, cx);
         }
-        for job in self.jobs_on(ranks) {
+        for job in self.jobs_known_at(ranks) {
             self.end_procs(job, ranks, cx);
         }
         self.offer_release(id, cx);
@@ -164,23 +158,18 @@ impl Head {
     /// What has not said how it ended has ended all the same.
     fn end_procs(&mut self, id: JobId, gone: &RankSet, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id).filter(|job| job.launched) else { return };
-        let map = job.map.clone();
+        let (map, survives) = (job.map.clone(), job.survives_losses());
         let there = |rank: &Rank| map.daemon_of(*rank).is_some_and(|daemon| gone.contains(daemon));
         let silent: Vec<Rank> = job.living().filter(there).collect();
         job.ended += silent.len();
-        silent.iter().for_each(|rank| self.take_proc(id, *rank, cx));
+        for rank in &silent {
+            job.procs[rank.0 as usize].state = ProcState::KilledByCmd;
+        }
+        self.take_procs(id, &silent, survives, cx);
         let failed = |rank: Rank| ProcFailure { rank, state: ProcState::KilledByCmd, code: None };
         self.tell_survivors(id, silent.into_iter().map(failed).collect(), cx);
-        let Some(job) = self.jobs.get_mut(&id) else { return };
-        let awaited = gone.iter().filter(|rank| job.launching.remove(*rank)).count() > 0;
-        let over = matches!(job.state, JobState::Terminated | JobState::NotifyCompleted | JobState::Notified);
-        if awaited && job.launching.is_empty() && job.is_healthy() && !over {
-            // Nobody else is going to say that the last of its processes were started.
-            if job.state == JobState::SendLaunchMsg {
-                self.activate(id, JobState::Started, cx);
-            }
-            self.activate(id, JobState::Running, cx);
-        }
+        // Nobody else is going to say that they have started what they could, nor that they know the job.
+        gone.iter().for_each(|rank| self.on_local_launch(rank, id, Vec::new(), Vec::new(), cx));
         gone.iter().for_each(|rank| self.on_registered(rank, id, cx));
         self.check_terminated(id, cx);
     }

@@ -14,18 +14,21 @@ use ferrite_wire::{Dest, LaunchOrder, Message};
 use super::exit::INTERRUPTED;
 use super::holds::Berth;
 use super::{Head, Job, inherit, status};
+use crate::Effect;
 use crate::cx::Cx;
 use crate::pmix_status::{
-    PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_ABORTED, PMIX_ERR_JOB_ABORTED_BY_SIG, PMIX_ERR_JOB_CANCELED,
-    PMIX_ERR_JOB_FAILED_TO_LAUNCH, PMIX_ERR_JOB_FAILED_TO_MAP, PMIX_ERR_JOB_KILLED_BY_CMD, PMIX_ERR_JOB_NON_ZERO_TERM,
-    PMIX_ERR_JOB_TERM_WO_SYNC, PMIX_ERR_LOST_CONNECTION, PMIX_ERR_OUT_OF_RESOURCE,
+    PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_CANCELED, PMIX_ERR_JOB_FAILED_TO_LAUNCH, PMIX_ERR_JOB_FAILED_TO_MAP,
+    PMIX_ERR_JOB_KILLED_BY_CMD, PMIX_ERR_LOST_CONNECTION, PMIX_ERR_OUT_OF_RESOURCE,
 };
 
 /// Where a job comes from, and what its parent knows of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Birth {
-    /// A client submitted it.
-    Submitted,
+    /// A client, or a tool, submitted it.
+    Submitted {
+        /// It was told whether it runs.
+        told: bool,
+    },
     /// A process spawned it and waits for the answer.
     Awaited {
         parent: ProcId,
@@ -39,9 +42,14 @@ pub(super) enum Birth {
 }
 
 impl Birth {
+    /// Somebody waits to hear whether it runs.
+    pub(super) fn is_awaited(self) -> bool {
+        matches!(self, Birth::Awaited { .. })
+    }
+
     pub(super) fn parent(self) -> Option<ProcId> {
         match self {
-            Birth::Submitted => None,
+            Birth::Submitted { .. } => None,
             Birth::Awaited { parent, .. } | Birth::Spawned { parent } | Birth::Refused { parent } => Some(parent),
         }
     }
@@ -111,10 +119,12 @@ impl Head {
         // one job is the submitter: it stays as long as anything runs, because the daemons go with it, and shows what there is to see.
         let request = of.request.filter(|_| !is_separate || !self.config.persistent);
         let root = if is_separate { id } else { of.root };
+        let above = of.ancestors.iter().copied().chain([of.id]).filter(|_| !is_separate);
+        let ancestors = above.collect();
         self.next_job += 1;
         self.counters.jobs_submitted += 1;
         self.trees.open.entry(root).or_default().is_separate |= is_separate;
-        self.jobs.insert(id, Job { birth, root, session, grows, ..Job::new(id, request, submission) });
+        self.jobs.insert(id, Job { birth, root, ancestors, session, grows, ..Job::new(id, request, submission) });
         self.activate(id, JobState::Init, cx);
         grows.into_iter().for_each(|campaign| self.proceed(campaign, cx));
     }
@@ -122,20 +132,62 @@ impl Head {
     /// All processes of a job run, or it failed before they did: who spawned it goes on.
     pub(super) fn answer_spawn(&mut self, id: JobId, result: Result<(), i32>, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
-        if let Birth::Awaited { parent, asker: (daemon, number) } = job.birth {
-            job.birth = if result.is_ok() { Birth::Spawned { parent } } else { Birth::Refused { parent } };
-            cx.send(daemon, Message::SpawnReply { id: number, result: result.map(|()| id) });
+        match job.birth {
+            Birth::Awaited { parent, asker: (daemon, number) } => {
+                job.birth = if result.is_ok() { Birth::Spawned { parent } } else { Birth::Refused { parent } };
+                cx.send(daemon, Message::SpawnReply { id: number, result: result.map(|()| id) });
+            }
+            Birth::Submitted { told: false } => {
+                job.birth = Birth::Submitted { told: true };
+                if let Some(request) = job.request {
+                    cx.effect(Effect::Launched { request, result });
+                }
+            }
+            Birth::Submitted { told: true } | Birth::Spawned { .. } | Birth::Refused { .. } => {}
+        }
+    }
+
+    /// Everybody has said how his part of the launch went: a job that has failed since all of it was started was spawned all the same.
+    pub(super) fn answer_failed_spawn(&mut self, id: JobId, cx: &mut Cx) {
+        let Some(job) = self.jobs.get(&id).filter(|job| !job.is_healthy()) else { return };
+        if matches!(job.birth, Birth::Submitted { .. }) {
+            return self.answer_spawn(id, Ok(()), cx);
+        }
+        let code = job.exit_code.unwrap_or(0);
+        self.answer_spawn(id, Ok(()), cx);
+        self.note_code(id, code);
+        self.check_terminated(id, cx);
+    }
+
+    /// Something is wrong with a job beside the failure of a process: who has spawned it waits no longer.
+    pub(super) fn refuse_spawn(&mut self, id: JobId, status: i32, cx: &mut Cx) {
+        self.answer_spawn(id, Err(status), cx);
+        self.check_terminated(id, cx);
+    }
+
+    /// Who has spawned a job, and heard that it runs, hears that it is over.
+    pub(super) fn tell_parent(&mut self, id: JobId, cx: &mut Cx) {
+        let Some(job) = self.jobs.get(&id) else { return };
+        let Birth::Spawned { parent } = job.birth else { return };
+        let code = job.exit_code.unwrap_or(0);
+        let daemon = self.jobs.get(&parent.job).and_then(|of| of.map.daemon_of(parent.rank));
+        let is_there = |rank: &DaemonRank| self.nodes.iter().any(|node| node.daemon == Some(*rank));
+        if let Some(daemon) = daemon.filter(is_there) {
+            cx.send(daemon, Message::SpawnedEnded { parent, job: id, code });
         }
     }
 
     /// A job has failed or was killed: its parent hears of it while it waits, the tree keeps the code, its children end.
     pub(super) fn fail_in_tree(&mut self, id: JobId, state: JobState, code: u8, cx: &mut Cx) {
         let Some(job) = self.jobs.get(&id) else { return };
-        if !self.trees.open.contains_key(&job.root) {
+        let (root, status) = (job.root, self.spawn_status(&job.spec, state));
+        // What a process does that was started is no answer to whether the job could be.
+        if !is_of_a_process(state) {
+            self.answer_spawn(id, Err(status), cx);
+        }
+        if !self.trees.open.contains_key(&root) {
             return;
         }
-        let (root, status) = (job.root, self.spawn_status(&job.spec, state));
-        self.answer_spawn(id, Err(status), cx);
         self.note_code(id, code);
         let spawned = |job: &&Job| job.root == root && job.birth.parent().is_some_and(|parent| parent.job == id);
         let children: Vec<JobId> = self.jobs.values().filter(spawned).map(|job| job.id).collect();
@@ -154,10 +206,15 @@ impl Head {
         Some(format!("\nJob {}, which has spawned it, goes on.", parent.id))
     }
 
-    /// The first failure of a tree is its result. What a caller was told instead of getting a job is none.
+    /// The first failure of a tree is its result. What a caller was told instead of getting a job is none, and what it is about to be
+    /// told is not known yet.
     fn note_code(&mut self, id: JobId, code: u8) {
         let Some(job) = self.jobs.get(&id) else { return };
-        if let (Some(tree), false) = (self.trees.open.get_mut(&job.root), matches!(job.birth, Birth::Refused { .. }))
+        let counts = match job.birth {
+            Birth::Submitted { .. } | Birth::Spawned { .. } => true,
+            Birth::Awaited { .. } | Birth::Refused { .. } => false,
+        };
+        if let (Some(tree), true) = (self.trees.open.get_mut(&job.root), counts)
             && code != 0
         {
             tree.code.get_or_insert(code);
@@ -275,14 +332,16 @@ impl Head {
             JobState::MapFailed if self.shares(spec).is_ok() => PMIX_ERR_OUT_OF_RESOURCE,
             JobState::MapFailed => PMIX_ERR_JOB_FAILED_TO_MAP,
             JobState::CommFailed => PMIX_ERR_LOST_CONNECTION,
-            JobState::CalledAbort => PMIX_ERR_JOB_ABORTED,
             JobState::KilledByCmd => PMIX_ERR_JOB_KILLED_BY_CMD,
-            JobState::AbortedBySig => PMIX_ERR_JOB_ABORTED_BY_SIG,
-            JobState::AbortedWoSync => PMIX_ERR_JOB_TERM_WO_SYNC,
-            JobState::NonZeroTerm => PMIX_ERR_JOB_NON_ZERO_TERM,
             _ => PMIX_ERR_JOB_FAILED_TO_LAUNCH,
         }
     }
+}
+
+/// True for a failure of a process that was started.
+fn is_of_a_process(state: JobState) -> bool {
+    use JobState::{AbortedBySig, AbortedWoSync, CalledAbort, NonZeroTerm};
+    matches!(state, AbortedBySig | AbortedWoSync | CalledAbort | NonZeroTerm)
 }
 
 /// What a spawned job does not say it has from its parent: directories, the forwarded environment, where output

@@ -10,6 +10,12 @@ use super::{Head, Job, inherit, status};
 use crate::cx::Cx;
 use crate::{Effect, RequestId, Timer};
 
+/// A submission does not become a job.
+pub(super) fn refuse(request: RequestId, status: i32, cause: String, cx: &mut Cx) {
+    cx.effect(Effect::Launched { request, result: Err(status) });
+    cx.reply(request, Reply::Refused(cause));
+}
+
 impl Head {
     /// Enters a state: recorded and traced at once, handled in turn.
     pub(super) fn activate(&mut self, id: JobId, to: JobState, cx: &mut Cx) {
@@ -92,7 +98,7 @@ impl Head {
         inherit::from_params(&mut submission.spec, &self.params);
         let Berth { session, grows } = match self.find_berth(&submission, None, cx) {
             Ok(berth) => berth,
-            Err(trouble) => return cx.reply(request, Reply::Refused(trouble.cause)),
+            Err(trouble) => return refuse(request, trouble.status, trouble.cause, cx),
         };
         let id = JobId(self.next_job);
         self.next_job += 1;
@@ -152,7 +158,7 @@ impl Head {
         failed: Vec<(Rank, StartError)>,
         cx: &mut Cx,
     ) {
-        let Some(job) = self.jobs.get_mut(&id) else {
+        let Some(job) = self.jobs.get_mut(&id).filter(|job| !job.is_over()) else {
             return;
         };
         if !job.launching.remove(daemon) {
@@ -182,6 +188,9 @@ impl Head {
             self.activate(id, JobState::Running, cx);
         }
         self.on_start_failures(id, failed, cx);
+        if all {
+            self.answer_failed_spawn(id, cx);
+        }
     }
 
     fn post_launch(&mut self, id: JobId, cx: &mut Cx) {
@@ -191,6 +200,8 @@ impl Head {
         }
         self.start_stdin(id, cx);
         self.answer_spawn(id, Ok(()), cx);
+        // It may have been a short one.
+        self.check_terminated(id, cx);
     }
 
     pub(super) fn on_registered(&mut self, daemon: DaemonRank, id: JobId, cx: &mut Cx) {
@@ -203,6 +214,7 @@ impl Head {
     }
 
     fn notify(&mut self, id: JobId, cx: &mut Cx) {
+        self.tell_parent(id, cx);
         self.reply_to_submitter(id, cx);
         self.activate(id, JobState::Notified, cx);
     }

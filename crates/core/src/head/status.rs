@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use ferrite_map::display;
 use ferrite_map::picture::{self, Subject};
 use ferrite_types::{CampaignKind, JobId, JobState, NodeId, NodeRecord, Timestamp, Topology};
-use ferrite_wire::control::{DvmStatus, JobDetail, JobStatus, NodeStatus, ProcStatus};
+use ferrite_wire::control::{DvmStatus, Ending, JobDetail, JobStatus, NodeStatus, ProcStatus};
 
+use super::policy::NODES_LEFT;
 use super::{Head, Job};
 
 /// Names in a list before it is cut.
@@ -28,10 +29,23 @@ pub(super) fn line(head: &Head, job: &Job) -> JobStatus {
         first_node: job.map.nodes.first().map(|node| node.name.clone()).unwrap_or_default(),
         state: job.state,
         exit_code: job.exit_code.or_else(|| job.is_over().then_some(0)),
+        ending: job.is_over().then(|| ending(job)),
         waiting_for: head.waiting_for(job),
         submitted_us: entered(JobState::Init).unwrap_or(0),
         running_us: entered(JobState::Running),
         ended_us: entered(JobState::Terminated),
+    }
+}
+
+/// By the first thing that went wrong.
+fn ending(job: &Job) -> Ending {
+    match job.states.iter().map(|(state, _)| *state).find(|state| state.is_error()) {
+        None => Ending::Done,
+        Some(JobState::CommFailed) => Ending::LostRanks,
+        Some(JobState::KilledByCmd) if job.exit_code == Some(NODES_LEFT) => Ending::LostRanks,
+        Some(JobState::KilledByCmd) => Ending::Killed,
+        Some(_) if !job.launched => Ending::Refused,
+        Some(_) => Ending::Failed,
     }
 }
 
@@ -44,6 +58,7 @@ pub(super) fn detail(head: &Head, job: &Job) -> JobDetail {
         procs: Vec::new(),
         places: Vec::new(),
         cause: job.cause.clone(),
+        lost_ranks: job.lost.clone(),
     }
 }
 
@@ -182,8 +197,8 @@ impl Head {
         if job.is_over() {
             return String::new();
         }
-        if let Some(before) = self.queue.iter().position(|id| *id == job.id) {
-            return self.slots_wanted(job, before);
+        if self.queue.contains(&job.id) {
+            return self.queued_for(job);
         }
         if let Some(hold) = &job.held {
             return self.held_for(hold);
@@ -191,22 +206,18 @@ impl Head {
         if !job.launched {
             return "its placement".to_owned();
         }
-        if !job.launching.is_empty() {
-            let nodes: Vec<&str> = job.launching.iter().map(|rank| self.node_name(rank)).collect();
-            return format!("{} to start its processes", listed(&nodes));
+        let (hosts, others): (Vec<_>, Vec<_>) =
+            job.launching.iter().partition(|rank| job.map.on_daemon(*rank).next().is_some());
+        for (ranks, what) in [(hosts, "to start its processes"), (others, "to know of it")] {
+            if !ranks.is_empty() {
+                let nodes: Vec<&str> = ranks.into_iter().map(|rank| self.node_name(rank)).collect();
+                return format!("{} {what}", listed(&nodes));
+            }
         }
         let living: Vec<String> = job.living().map(|rank| rank.to_string()).collect();
         let living: Vec<&str> = living.iter().map(String::as_str).collect();
         let kill = if job.is_healthy() { "to end" } else { "to be killed" };
         format!("{} of {} processes {kill} (ranks {})", living.len(), job.procs.len(), listed(&living))
-    }
-
-    fn slots_wanted(&self, job: &Job, before: usize) -> String {
-        let asked: Option<u32> = job.spec.apps.iter().map(|app| app.np).sum();
-        let asked = asked.map_or("the".to_owned(), |n| n.to_string());
-        let slots: u32 = self.nodes.iter().filter(|n| n.daemon.is_some()).map(|n| n.slots).sum();
-        let used: u32 = self.nodes.iter().filter(|n| n.daemon.is_some()).map(|n| n.slots_inuse).sum();
-        format!("{asked} slots ({} of {slots} are free, {before} jobs are before it)", slots.saturating_sub(used))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Turns of jobs and of campaigns. A held job waits for the campaigns that were open when it was parked, and may be delayed by some
 //! that came later; so that a sequence of them without a pause does not hold it for ever, a job is *due* when all those are over, or
 //! when it is parked for the second time, and no grow opens before it has been launched: it is *queued*, and holds nobody yet.
+//! A job of the queue whose slots are free waits for what is open then, and is due like the others as long as its slots are free.
 //! Shrinks are not queued, unless they are about what a queued grow is to bring: each takes nodes away, so that there is an end to
 //! them, and nobody is placed on what is to leave.
 
@@ -40,8 +41,11 @@ impl Head {
     /// Jobs that are to be launched before the DVM begins to grow again.
     fn due_jobs(&self) -> impl Iterator<Item = JobId> {
         let waits = |job: &&Job| {
-            let waits_for_others = || job.held == Some(Hold::Paused) || self.queue.contains(&job.id);
-            job.is_due && job.is_healthy() && !job.launched && !waits_for_others()
+            let is_ready = || match self.queue.contains(&job.id) {
+                true => self.is_next(job),
+                false => job.held != Some(Hold::Paused),
+            };
+            job.is_due && job.is_healthy() && !job.launched && is_ready()
         };
         self.jobs.values().filter(waits).map(|job| job.id)
     }
@@ -64,6 +68,7 @@ impl Head {
             {
                 job.is_due = true;
             }
+            job.is_due |= job.kept_by.remove(&id) && job.kept_by.is_empty();
         }
     }
 

@@ -29,6 +29,8 @@ pub struct Cluster {
     pub replies: Vec<(RequestId, Reply)>,
     /// Jobs that submissions became.
     pub accepted: BTreeMap<RequestId, JobId>,
+    /// Whether the jobs of submissions run, in the order in which it was said.
+    pub started: Vec<(RequestId, Result<(), i32>)>,
     pub closed_files: Vec<String>,
     pub exits: BTreeMap<DaemonRank, u8>,
     pub transitions: Vec<String>,
@@ -70,6 +72,10 @@ pub struct Cluster {
     pub withheld: Vec<(DaemonRank, Input)>,
     /// Something waits to be read wherever a daemon looks.
     pub pipes_are_full: bool,
+    /// Processes that are killed leave something in their pipes.
+    pub pipes_stay_open: bool,
+    /// Streams that daemons have asked for a piece of, in order.
+    pub reads: Vec<(ProcId, Stream)>,
     /// Processes that pause in the middle of a line do so for want of a processor.
     pub writers_run: bool,
     /// Frames from the first to the second are lost.
@@ -126,7 +132,6 @@ impl Cluster {
         let nodes = (0..count).map(|i| HostEntry::named(&format!("n{i}"))).collect();
         HeadConfig {
             dvm: "prterun-n0-1".to_owned(),
-            key: [7; 32],
             params: params.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
             allocation: Allocation::of(nodes, Some(0)),
             topology: None,
@@ -151,6 +156,7 @@ impl Cluster {
             written: BTreeMap::new(),
             replies: Vec::new(),
             accepted: BTreeMap::new(),
+            started: Vec::new(),
             closed_files: Vec::new(),
             exits: BTreeMap::new(),
             transitions: Vec::new(),
@@ -177,6 +183,8 @@ impl Cluster {
             flowing: true,
             withheld: Vec::new(),
             pipes_are_full: false,
+            pipes_stay_open: false,
+            reads: Vec::new(),
             writers_run: false,
             lossy: None,
             now: Timestamp(1),
@@ -491,7 +499,8 @@ impl Cluster {
             Effect::Signal { proc, signal } => {
                 self.signals.push((proc, signal));
                 if matches!(signal, 9 | 15) && self.running.remove(&proc).is_some() {
-                    for stream in [Stream::Stdout, Stream::Stderr] {
+                    let closed: &[Stream] = if self.pipes_stay_open { &[] } else { &[Stream::Stdout, Stream::Stderr] };
+                    for stream in closed.iter().copied() {
                         self.input(at, Input::OutputClosed { proc, stream });
                     }
                     self.input(at, Input::Exited { proc, status: ExitStatus::Signaled(signal as u8) });
@@ -501,6 +510,7 @@ impl Cluster {
                 self.stdin_given.entry(proc).or_default().extend_from_slice(&data);
                 self.acknowledge(at, Input::StdinTaken { proc, bytes: data.len() as u64 });
             }
+            Effect::ReadOutput { proc, stream, .. } => self.reads.push((proc, stream)),
             Effect::CheckOutput { .. } if self.pipes_are_full => {}
             Effect::CheckOutput { proc, stream } => {
                 self.input(at, Input::OutputIdle { proc, stream, writer_runs: self.writers_run });
@@ -522,6 +532,7 @@ impl Cluster {
             Effect::Accepted { request, job } => {
                 self.accepted.insert(request, job);
             }
+            Effect::Launched { request, result } => self.started.push((request, result)),
             Effect::Trace(ferrite_core::Transition::Job { job, to, .. }) => {
                 self.transitions.push(format!("{job} {to}"))
             }
@@ -556,7 +567,7 @@ impl Cluster {
             Effect::Trace(ferrite_core::Transition::Campaign { campaign, kind, step }) => {
                 self.transitions.push(format!("{kind} {campaign} {step}"));
             }
-            Effect::Trace(_) | Effect::Ready | Effect::Detach | Effect::ReadOutput { .. } | Effect::CleanJob(_) => {}
+            Effect::Trace(_) | Effect::Ready | Effect::Detach | Effect::CleanJob(_) => {}
         }
     }
 }

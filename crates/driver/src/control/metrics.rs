@@ -13,10 +13,10 @@ use tokio::sync::oneshot;
 use tokio::task::spawn_local;
 
 use super::{Control, Requests, explain};
-use crate::accepting;
+use crate::accepting::{self, Bounds, Strangers};
 
-/// Whoever asks says so, and takes the answer, within this time.
-const LIMIT: Duration = Duration::from_secs(10);
+/// Connections at a time: anybody on this machine may ask. Each takes its answer within the limit.
+pub(super) const ASKERS: Bounds = Bounds { most: 64, share_of_files: 64, limit: Duration::from_secs(10) };
 const OTHER_PLACE: &str = "Give ferrite_metrics a free port, or a path in a directory that can be written to.";
 /// A request of a browser has a few hundred bytes.
 const LONGEST_REQUEST: usize = 16 * 1024;
@@ -35,9 +35,10 @@ pub(crate) fn listen(control: &Control, place: &str) -> io::Result<Option<PathBu
         listener.set_nonblocking(true)?;
         let listener = TcpListener::from_std(listener)?;
         spawn_local(async move {
+            let mut askers = Strangers::new("metrics", ASKERS);
             loop {
-                let (stream, _) = accepting::next("metrics", async || listener.accept().await).await;
-                spawn_local(answer(stream, requests.clone()));
+                let (stream, from) = accepting::next("metrics", async || listener.accept().await).await;
+                askers.greet(from, answer(stream, requests.clone()));
             }
         });
         return Ok(None);
@@ -45,9 +46,10 @@ pub(crate) fn listen(control: &Control, place: &str) -> io::Result<Option<PathBu
     let path = PathBuf::from(place);
     let listener = UnixListener::bind(&path).map_err(explain("the socket for metrics", &path, OTHER_PLACE))?;
     spawn_local(async move {
+        let mut askers = Strangers::new("metrics", ASKERS);
         loop {
             let (stream, _) = accepting::next("metrics", async || listener.accept().await).await;
-            spawn_local(answer(stream, requests.clone()));
+            askers.greet("the socket", answer(stream, requests.clone()));
         }
     });
     Ok(Some(path))
@@ -72,7 +74,7 @@ async fn answer(mut stream: impl AsyncRead + AsyncWrite + Unpin, requests: Reque
         stream.shutdown().await
     };
     // Whoever asked sees how it went; nobody else needs to know.
-    let _ = tokio::time::timeout(LIMIT, exchange).await;
+    let _ = exchange.await;
 }
 
 /// The first line of a request, after all of its head has come.

@@ -1,7 +1,6 @@
 //! The door for clients on other hosts: a TCP port, and a key file whose holder may come in. Behind the handshake a client is
 //! served as at the control socket. What is agreed on stands in [`ferrite_wire::remote`].
 
-use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -9,32 +8,32 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ferrite_wire::control::{GREETING_LEN, GreetingError, check_greeting, greeting};
-use ferrite_wire::remote::{HELLO_LEN, KEY_LEN, REMOTE_PATTERN, TAG_LEN, join_address, key_text, prologue};
+use ferrite_wire::remote::{HELLO_LEN, REMOTE_PATTERN, TAG_LEN, join_address, key_text, prologue};
 use rustix::net::sockopt;
 use snow::{Builder, HandshakeState, StatelessTransportState};
 use thiserror::Error;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::{AbortHandle, spawn_local};
+use tokio::task::spawn_local;
 use zeroize::Zeroizing;
 
 use super::client::serve;
-use super::contact::write_private;
 use super::listener::is_surplus;
 use super::sealed::{SealedReader, SealedWriter, open};
 use super::{Control, Hub, OTHER_DIRECTORY, explain};
-use crate::accepting;
-use crate::head::{Listen, new_key};
+use crate::accepting::{self, Bounds, Strangers};
+use crate::files;
+use crate::head::Listen;
 use crate::link;
+use crate::secret::Secret;
 use crate::session::Session;
 
 /// Name of the key file in the session directory.
 const KEY_FILE: &str = "key";
 /// Who has not shown within this that he has the key is hung up on.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
-/// Connections that have not shown it yet; beyond it the oldest is hung up on, so that whoever holds connections open and
-/// says nothing cannot keep clients out.
-const MAX_STRANGERS: usize = 64;
+/// Connections that have not shown it yet.
+const STRANGERS: Bounds = Bounds { most: 64, share_of_files: 16, limit: HANDSHAKE_LIMIT };
 
 /// What clients have to know.
 pub(crate) struct Remote {
@@ -47,7 +46,7 @@ pub(crate) struct Remote {
 /// What every handshake needs.
 struct Door {
     dvm: String,
-    key: Zeroizing<[u8; KEY_LEN]>,
+    key: Secret,
     hub: Rc<Hub>,
 }
 
@@ -70,9 +69,9 @@ enum Turned {
 /// When either cannot be made; the message names which.
 pub(crate) fn listen(control: &Control, session: &Session, place: &Listen, hostname: &str) -> io::Result<Remote> {
     let (listener, port) = bind(place)?;
-    let key = new_key()?;
+    let key = Secret::random()?;
     let key_file = session.dir()?.join(KEY_FILE);
-    write_private(&key_file, &Zeroizing::new(key_text(&key))).map_err(explain(
+    files::replace(&key_file, &Zeroizing::new(key_text(&key))).map_err(explain(
         "the key file",
         &key_file,
         OTHER_DIRECTORY,
@@ -103,23 +102,17 @@ fn public_name<'a>(place: &'a Listen, hostname: &'a str) -> &'a str {
 }
 
 async fn accept(listener: TcpListener, door: Rc<Door>) {
-    let mut strangers: VecDeque<AbortHandle> = VecDeque::new();
+    let mut strangers = Strangers::new("clients of other hosts", STRANGERS);
     loop {
         let (stream, from) = accepting::next("clients of other hosts", async || listener.accept().await).await;
-        strangers.retain(|task| !task.is_finished());
-        if strangers.len() >= MAX_STRANGERS
-            && let Some(oldest) = strangers.pop_front()
-        {
-            oldest.abort();
-        }
-        strangers.push_back(spawn_local(greet(stream, from, Rc::clone(&door))).abort_handle());
+        strangers.greet(from, greet(stream, from, Rc::clone(&door)));
     }
 }
 
 async fn greet(mut stream: TcpStream, from: SocketAddr, door: Rc<Door>) {
     tune(&stream);
-    match tokio::time::timeout(HANDSHAKE_LIMIT, answer(&mut stream, &door)).await {
-        Ok(Ok(noise)) => {
+    match answer(&mut stream, &door).await {
+        Ok(noise) => {
             let noise = Rc::new(noise);
             let (input, out) = stream.into_split();
             // The number 0 of the client was its confirmation.
@@ -129,11 +122,10 @@ async fn greet(mut stream: TcpStream, from: SocketAddr, door: Rc<Door>) {
             // A task of its own: this one counts as a stranger.
             spawn_local(serve(reader, writer, hub, surplus));
         }
-        Ok(Err(cause)) => {
+        Err(cause) => {
             tracing::warn!(%from, %cause, "a client of another host was turned away");
             link::hang_up_gently(stream).await;
         }
-        Err(_) => tracing::warn!(%from, "a connection did not finish its handshake and was closed"),
     }
 }
 

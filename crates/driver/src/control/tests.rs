@@ -265,6 +265,27 @@ fn a_prometheus_that_asks_is_answered_and_others_are_told_how_to() {
     });
 }
 
+#[test]
+fn connections_that_ask_nothing_are_bounded_and_keep_no_prometheus_out() {
+    play(async {
+        let mut door = Door::new();
+        let path = door.socket.with_file_name("metrics");
+        metrics::listen(&door.control, path.to_str().unwrap()).unwrap();
+        let mut silent = Vec::new();
+        for _ in 0..metrics::ASKERS.most + 1 {
+            silent.push(UnixStream::connect(&path).await.unwrap());
+        }
+        assert_eq!(silent[0].read(&mut [0; 1]).await.unwrap(), 0, "the oldest is hung up on");
+        let mut caller = UnixStream::connect(&path).await.unwrap();
+        caller.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").await.unwrap();
+        let (id, _) = door.request().await;
+        door.control.reply(id, Reply::Metrics(Box::new(counted())));
+        let mut text = String::new();
+        caller.read_to_string(&mut text).await.unwrap();
+        assert!(text.starts_with("HTTP/1.1 200 OK"), "{text}");
+    });
+}
+
 fn counted() -> Metrics {
     let status = DvmStatus {
         dvm: "prte-here-1".to_owned(),

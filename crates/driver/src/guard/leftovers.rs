@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use rustix::process::Pid;
 
-use super::Ward;
+use super::{GUARD_NAME, Ward};
 
 const SHM: &str = "/dev/shm";
 
@@ -30,7 +30,7 @@ const MPI_SEGMENTS: &[&str] = &[
 
 /// Collects while processes are ended, removes afterwards.
 pub(super) struct Leftovers {
-    session: PathBuf,
+    directories: [PathBuf; 2],
     dvm: String,
     born: SystemTime,
     /// Names under `/dev/shm` that our processes had mapped.
@@ -39,7 +39,8 @@ pub(super) struct Leftovers {
 
 impl Leftovers {
     pub(super) fn new(ward: &Ward, born: SystemTime) -> Leftovers {
-        Leftovers { session: ward.session.clone(), dvm: ward.dvm.clone(), born, mapped: BTreeSet::new() }
+        let directories = [ward.session.clone(), ward.tools.clone()];
+        Leftovers { directories, dvm: ward.dvm.clone(), born, mapped: BTreeSet::new() }
     }
 
     /// To be called before the process is killed.
@@ -52,8 +53,8 @@ impl Leftovers {
 
     /// To be called when no process is left.
     pub(super) fn remove(&self) {
-        // It refuses to follow symbolic links, and it is mostly gone already.
-        let _ = fs::remove_dir_all(&self.session);
+        // It refuses to follow symbolic links, and they are mostly gone already.
+        self.directories.iter().for_each(|directory| drop(fs::remove_dir_all(directory)));
         let candidates = self.candidates();
         if candidates.is_empty() {
             return;
@@ -119,11 +120,12 @@ fn parent_of(stat: &str) -> Option<i32> {
     rest.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// True for our own commands: they have a guard or leave in order by themselves when they are told to.
+/// True for our own commands and guards: they leave in order when they are told to.
 pub(super) fn cleans_up_itself(pid: Pid) -> bool {
     let pid = pid.as_raw_nonzero();
-    fs::read_to_string(format!("/proc/{pid}/comm"))
-        .is_ok_and(|name| matches!(name.trim_end(), "prted" | "prterun" | "prte"))
+    let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+    let ours: [&[u8]; 4] = [b"prted", b"prterun", b"prte", GUARD_NAME.to_bytes()];
+    ours.contains(&name.trim_ascii_end())
 }
 
 fn processes() -> impl Iterator<Item = (i32, PathBuf)> {

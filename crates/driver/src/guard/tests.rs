@@ -3,7 +3,9 @@
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 
-use rustix::process::{WaitOptions, kill_process, test_kill_process, waitpid};
+use rustix::process::{
+    WaitOptions, getpgid, getpid, kill_process, kill_process_group, setpgid, setsid, test_kill_process, waitpid,
+};
 
 use super::*;
 
@@ -13,20 +15,32 @@ fn shell(script: &str) -> Command {
     command
 }
 
-/// Forks a guard around `script`; returns the guard's pid.
+/// Forks a front with its guard around `script`; returns the front's pid, which leads a group.
 fn guarded(script: &str, dir: &Path) -> Pid {
+    forked(script, dir, true)
+}
+
+/// Forks a guard that leads a session around `script`; returns its pid.
+fn guarded_in_background(script: &str, dir: &Path) -> Pid {
+    forked(script, dir, false)
+}
+
+fn forked(script: &str, dir: &Path, is_waited_for: bool) -> Pid {
     let ward = Ward {
         tool: "prterun".to_owned(),
         dvm: format!("guard-test-{}", dir.file_name().unwrap().to_string_lossy()),
         session: dir.join("session"),
+        tools: dir.join("tools"),
         silent: true,
+        is_waited_for,
     };
     let mut command = shell(script);
     command.current_dir(dir).env("DVM", &ward.dvm);
     match fork().unwrap() {
-        Some(guard) => guard,
+        Some(first) => first,
         None => {
-            if enter(&ward).is_ok() {
+            let apart = if is_waited_for { setpgid(None, None) } else { setsid().map(|_| ()) };
+            if apart.is_ok() && enter(&ward).is_ok() {
                 let _ = command.exec();
             }
             exit_now(99)
@@ -35,6 +49,14 @@ fn guarded(script: &str, dir: &Path) -> Pid {
 }
 
 /// The number in a file that a script writes.
+/// The session that a process is in; 0 when its leader is outside of the namespace, of which `getsid` of rustix cannot tell.
+fn session_of(pid: Pid) -> i32 {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap();
+    let (_, after_name) = stat.rsplit_once(')').unwrap();
+    // State, parent, process group, session (proc(5)).
+    after_name.split_whitespace().nth(3).unwrap().parse().unwrap()
+}
+
 fn pid_in(dir: &Path, file: &str) -> Pid {
     let deadline = Instant::now() + Duration::from_secs(20);
     while Instant::now() < deadline {
@@ -64,22 +86,101 @@ fn is_gone_soon(pid: Pid) -> bool {
     false
 }
 
+/// What a head has made, which is to be gone after it.
+struct Traces<'a> {
+    dir: &'a Path,
+    segment: String,
+    /// Processes that ignore what they are told.
+    pids: Vec<Pid>,
+}
+
+const LEAVE_TRACES: &str = "mkdir session tools; : > session/file; : > tools/file; : > /dev/shm/$DVM-segment
+    (setsid sh -c 'trap \"\" TERM HUP; sh -c \"echo \\$\\$ > deep; sleep 1000\" & echo $$ > apart; wait' &)
+    sleep 1000 & echo $! > near
+    echo $PPID > guard; echo $$ > head; wait";
+
+impl Traces<'_> {
+    fn of(dir: &Path) -> Traces<'_> {
+        let pids = ["near", "apart", "deep"].iter().map(|f| pid_in(dir, f)).collect();
+        let segment = format!("/dev/shm/guard-test-{}-segment", dir.file_name().unwrap().to_string_lossy());
+        assert!(Path::new(&segment).exists());
+        Traces { dir, segment, pids }
+    }
+
+    fn are_gone(self) {
+        assert!(self.pids.into_iter().all(is_gone_soon));
+        let deadline = Instant::now() + Duration::from_secs(10);
+        let paths = [self.dir.join("session"), self.dir.join("tools"), self.segment.into()];
+        let left = || paths.iter().any(|path| path.exists());
+        while left() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(!left());
+    }
+}
+
 #[test]
 fn a_killed_head_leaves_no_process_no_directory_and_no_segment() {
+    for start in [guarded, guarded_in_background] {
+        let dir = tempfile::tempdir().unwrap();
+        let first = start(LEAVE_TRACES, dir.path());
+        let traces = Traces::of(dir.path());
+        kill_process(pid_in(dir.path(), "head"), Signal::KILL).unwrap();
+        assert_eq!(exit_code(first), Some(128 + 9));
+        traces.are_gone();
+    }
+}
+
+#[test]
+fn a_process_group_that_is_killed_in_one_go_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    let script = "mkdir session; : > session/file; : > /dev/shm/$DVM-segment
-        (setsid sh -c 'trap \"\" TERM HUP; sh -c \"echo \\$\\$ > deep; sleep 1000\" & echo $$ > apart; wait' &)
-        sleep 1000 & echo $! > near
-        echo $$ > head; wait";
-    let guard = guarded(script, dir.path());
-    let pids: Vec<Pid> = ["near", "apart", "deep"].iter().map(|f| pid_in(dir.path(), f)).collect();
-    let name = format!("/dev/shm/guard-test-{}-segment", dir.path().file_name().unwrap().to_string_lossy());
-    assert!(Path::new(&name).exists());
-    kill_process(pid_in(dir.path(), "head"), Signal::KILL).unwrap();
+    let front = guarded(LEAVE_TRACES, dir.path());
+    let traces = Traces::of(dir.path());
+    let (guard, head) = (pid_in(dir.path(), "guard"), pid_in(dir.path(), "head"));
+    // The terminal's signals and its input are for the head as well.
+    assert_eq!((getpgid(Some(head)), session_of(head)), (Ok(front), session_of(getpid())));
+    assert_eq!(session_of(guard), guard.as_raw_nonzero().get());
+    kill_process_group(front, Signal::KILL).unwrap();
+    assert_eq!(exit_code(front), None);
+    traces.are_gone();
+    assert!(is_gone_soon(guard));
+}
+
+#[test]
+fn guard_and_daemon_share_no_process_group() {
+    let dir = tempfile::tempdir().unwrap();
+    let guard = guarded_in_background(LEAVE_TRACES, dir.path());
+    let traces = Traces::of(dir.path());
+    let head = pid_in(dir.path(), "head");
+    assert_eq!((getpgid(Some(guard)), getpgid(Some(head))), (Ok(guard), Ok(head)));
+    kill_process_group(head, Signal::KILL).unwrap();
     assert_eq!(exit_code(guard), Some(128 + 9));
-    assert!(pids.into_iter().all(is_gone_soon));
-    assert!(!dir.path().join("session").exists());
-    assert!(!Path::new(&name).exists());
+    traces.are_gone();
+}
+
+#[test]
+fn the_front_looks_after_the_head_of_a_killed_guard() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = format!("trap 'echo 1 > told; exit 5' TERM; {LEAVE_TRACES}");
+    let front = guarded(&script, dir.path());
+    let traces = Traces::of(dir.path());
+    kill_process(pid_in(dir.path(), "guard"), Signal::KILL).unwrap();
+    assert_eq!(exit_code(front), Some(5));
+    pid_in(dir.path(), "told");
+    traces.are_gone();
+}
+
+#[test]
+fn the_front_cleans_up_when_guard_and_head_are_killed() {
+    let dir = tempfile::tempdir().unwrap();
+    // The end of its guard alone is not to end it.
+    let front = guarded(&format!("trap '' TERM; {LEAVE_TRACES}"), dir.path());
+    let traces = Traces::of(dir.path());
+    for victim in ["guard", "head"] {
+        kill_process(pid_in(dir.path(), victim), Signal::KILL).unwrap();
+    }
+    assert_eq!(exit_code(front), Some(128 + 9));
+    traces.are_gone();
 }
 
 #[test]
@@ -108,25 +209,29 @@ fn a_head_is_killed_that_has_asked_for_nodes() {
 }
 
 #[test]
-fn a_killed_guard_makes_the_head_terminate() {
-    let dir = tempfile::tempdir().unwrap();
-    let script = "trap 'echo 1 > told; exit 0' TERM; echo $$ > head; while :; do sleep 0.01; done";
-    let guard = guarded(script, dir.path());
-    let head = pid_in(dir.path(), "head");
-    kill_process(guard, Signal::KILL).unwrap();
-    assert_eq!(exit_code(guard), None);
-    assert!(is_gone_soon(head));
-    pid_in(dir.path(), "told");
+fn a_killed_front_or_guard_makes_the_head_terminate() {
+    for start in [guarded, guarded_in_background] {
+        let dir = tempfile::tempdir().unwrap();
+        let script = "trap 'echo 1 > told; exit 0' TERM; echo $$ > head; while :; do sleep 0.01; done";
+        let first = start(script, dir.path());
+        let head = pid_in(dir.path(), "head");
+        kill_process(first, Signal::KILL).unwrap();
+        assert_eq!(exit_code(first), None);
+        assert!(is_gone_soon(head));
+        pid_in(dir.path(), "told");
+    }
 }
 
 #[test]
 fn signals_reach_the_head_and_its_exit_code_comes_back() {
-    let dir = tempfile::tempdir().unwrap();
-    let script = "trap 'exit 7' USR1; echo $$ > head; while :; do sleep 0.01; done";
-    let guard = guarded(script, dir.path());
-    pid_in(dir.path(), "head");
-    kill_process(guard, Signal::USR1).unwrap();
-    assert_eq!(exit_code(guard), Some(7));
+    for start in [guarded, guarded_in_background] {
+        let dir = tempfile::tempdir().unwrap();
+        let script = "trap 'exit 7' USR1; echo $$ > head; while :; do sleep 0.01; done";
+        let first = start(script, dir.path());
+        pid_in(dir.path(), "head");
+        kill_process(first, Signal::USR1).unwrap();
+        assert_eq!(exit_code(first), Some(7));
+    }
 }
 
 /// Not a test of time: prints what the guard adds to a start.

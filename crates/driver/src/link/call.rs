@@ -55,7 +55,7 @@ pub(super) async fn call(
     let left = deadline.saturating_duration_since(Instant::now());
     let stagger = STAGGER.min(left / (2 * contact.0.len().max(1) as u32));
     for (index, address) in contact.0.iter().enumerate() {
-        let me = Identity { dvm: me.dvm.clone(), rank: me.rank, key: me.key.clone() };
+        let me = Identity { dvm: me.dvm.clone(), rank: me.rank, key: Rc::clone(&me.key) };
         let (address, delay, refusal) = (*address, stagger * index as u32, Rc::clone(&refusal));
         attempts.spawn_local(async move {
             // Where one address is refused, the head start of the others is over.

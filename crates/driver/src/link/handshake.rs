@@ -6,6 +6,7 @@
 //! at the same time confirms on one of them only.
 
 use std::io;
+use std::rc::Rc;
 
 use ferrite_types::DaemonRank;
 use ferrite_wire::{Hello, PREAMBLE_LEN, PreambleError, check_preamble, preamble};
@@ -13,7 +14,8 @@ use snow::{Builder, HandshakeState, StatelessTransportState};
 use thiserror::Error;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use zeroize::Zeroizing;
+
+use crate::secret::Secret;
 
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
 
@@ -27,7 +29,7 @@ pub(super) const TAG: usize = 16;
 pub(crate) struct Identity {
     pub(crate) dvm: String,
     pub(crate) rank: DaemonRank,
-    pub(crate) key: Zeroizing<[u8; 32]>,
+    pub(crate) key: Rc<Secret>,
 }
 
 /// Why a connection did not become a link.

@@ -1,8 +1,8 @@
 //! The port at which daemons are called.
 
-use std::collections::VecDeque;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -10,25 +10,40 @@ use rustix::net::sockopt::{set_ipv6_v6only, set_socket_reuseaddr};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind as bind_socket, socket_with};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::AbortHandle;
 
 use super::handshake::{HandshakeError, answer};
 use super::{HANDSHAKE_LIMIT, Shared, tune};
-use crate::accepting;
+use crate::accepting::{self, Bounds, Strangers};
 
-/// Connections that have not authenticated yet; beyond it the oldest is hung up on, so that whoever holds connections
-/// open and says nothing cannot keep daemons out.
-const MAX_STRANGERS: usize = 512;
+/// Connections that have not authenticated yet.
+const STRANGERS: Bounds = Bounds { most: 512, share_of_files: 4, limit: HANDSHAKE_LIMIT };
 const BACKLOG: i32 = 4096;
 
-/// Listens on all interfaces, IPv6 and IPv4 on one port where the machine has both; 0 = any port that is free.
-pub(crate) fn bind(port: u16) -> io::Result<(TcpListener, u16)> {
-    let listener = bind_to(AddressFamily::INET6, port).or_else(|_| bind_to(AddressFamily::INET, port))?;
-    let port = listener.local_addr()?.port();
-    Ok((TcpListener::from_std(listener)?, port))
+/// A port on all interfaces at which nobody is let in yet: whoever calls is refused by the kernel.
+pub(super) struct Reserved(OwnedFd);
+
+impl Reserved {
+    /// IPv6 and IPv4 on one port where the machine has both; 0 = any port that is free.
+    pub(super) fn bind(port: u16) -> io::Result<(Reserved, u16)> {
+        let socket = bind_to(AddressFamily::INET6, port).or_else(|_| bind_to(AddressFamily::INET, port))?;
+        let port = SocketAddr::try_from(rustix::net::getsockname(&socket)?)?.port();
+        Ok((Reserved(socket), port))
+    }
+
+    /// From now on callers are let in. Within a runtime.
+    pub(super) fn open(self) -> io::Result<TcpListener> {
+        rustix::net::listen(&self.0, BACKLOG)?;
+        TcpListener::from_std(self.0.into())
+    }
 }
 
-fn bind_to(family: AddressFamily, port: u16) -> io::Result<std::net::TcpListener> {
+/// Listens on all interfaces; 0 = any port that is free.
+pub(crate) fn bind(port: u16) -> io::Result<(TcpListener, u16)> {
+    let (reserved, port) = Reserved::bind(port)?;
+    Ok((reserved.open()?, port))
+}
+
+fn bind_to(family: AddressFamily, port: u16) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(family, SocketType::STREAM, flags, None)?;
     if port != 0 {
@@ -42,41 +57,32 @@ fn bind_to(family: AddressFamily, port: u16) -> io::Result<std::net::TcpListener
         SocketAddr::from((Ipv4Addr::UNSPECIFIED, port))
     };
     bind_socket(&socket, &any)?;
-    rustix::net::listen(&socket, BACKLOG)?;
-    Ok(socket.into())
+    Ok(socket)
 }
 
 /// Answers calls for ever.
 pub(super) async fn accept(listener: TcpListener, shared: Rc<Shared>) {
-    let mut strangers: VecDeque<AbortHandle> = VecDeque::new();
+    let mut strangers = Strangers::new("daemons", STRANGERS);
     loop {
         let (stream, from) = accepting::next("daemons", async || listener.accept().await).await;
-        strangers.retain(|task| !task.is_finished());
-        if strangers.len() >= MAX_STRANGERS
-            && let Some(oldest) = strangers.pop_front()
-        {
-            oldest.abort();
-        }
-        let task = tokio::task::spawn_local(greet(stream, from, Rc::clone(&shared)));
-        strangers.push_back(task.abort_handle());
+        strangers.greet(from, greet(stream, from, Rc::clone(&shared)));
     }
 }
 
 async fn greet(mut stream: TcpStream, from: SocketAddr, shared: Rc<Shared>) {
     tune(&stream);
-    match tokio::time::timeout(HANDSHAKE_LIMIT, answer(&mut stream, &shared.me)).await {
-        Ok(Ok((peer, noise))) => {
+    match answer(&mut stream, &shared.me).await {
+        Ok((peer, noise)) => {
             if !shared.establish(stream, peer, noise, peer) {
                 tracing::debug!(%peer, "its call crossed ours");
             }
         }
-        Ok(Err(error)) => {
+        Err(error) => {
             tracing::warn!(%from, %error, "a connection was refused");
             if matches!(error, HandshakeError::Preamble(_)) {
                 hang_up_gently(stream).await;
             }
         }
-        Err(_) => tracing::warn!(%from, "a connection said nothing and was closed"),
     }
 }
 

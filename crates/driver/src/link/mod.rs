@@ -31,6 +31,7 @@ use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::Instant;
 
 pub(crate) use handshake::Identity;
+use listener::Reserved;
 pub(crate) use listener::{bind, hang_up_gently};
 use seal::{Opener, SealError, Sealer};
 
@@ -50,7 +51,17 @@ pub(crate) struct Links {
     shared: Rc<Shared>,
     contact: Contact,
     calls: BTreeMap<DaemonRank, AbortHandle>,
-    listener: AbortHandle,
+    listener: Listening,
+}
+
+/// Whether other daemons can call.
+enum Listening {
+    /// Not yet: there are none.
+    Not(Reserved),
+    /// Until it is aborted.
+    Now(AbortHandle),
+    /// Not any more, or it failed.
+    Over,
 }
 
 /// What the tasks of connections see.
@@ -74,9 +85,9 @@ struct Link {
 }
 
 impl Links {
-    /// Listens on a port of the kernel's choice, on all interfaces. Within a `LocalSet`.
-    pub(crate) fn listen(me: Identity, inbox: Inbox) -> io::Result<Links> {
-        let (socket, port) = bind(0)?;
+    /// Takes a port of the kernel's choice, on all interfaces, for [`Links::open`].
+    pub(crate) fn new(me: Identity, inbox: Inbox) -> io::Result<Links> {
+        let (reserved, port) = Reserved::bind(0)?;
         let addresses = interfaces::addresses().unwrap_or_else(|error| {
             tracing::warn!(%error, "cannot list this machine's addresses");
             vec![std::net::Ipv4Addr::LOCALHOST.into()]
@@ -89,11 +100,26 @@ impl Links {
             tasks: RefCell::default(),
             heir: RefCell::default(),
         });
-        let accepting = tokio::task::spawn_local(listener::accept(socket, Rc::clone(&shared)));
-        Ok(Links { shared, contact, calls: BTreeMap::new(), listener: accepting.abort_handle() })
+        Ok(Links { shared, contact, calls: BTreeMap::new(), listener: Listening::Not(reserved) })
     }
 
-    /// Where this daemon listens.
+    /// Lets other daemons call, from the first time on. A head does it when it starts the first of them: a DVM of one node is
+    /// reachable for nobody. Within a `LocalSet`.
+    ///
+    /// # Errors
+    /// When the kernel has no memory for it.
+    pub(crate) fn open(&mut self) -> io::Result<()> {
+        match std::mem::replace(&mut self.listener, Listening::Over) {
+            Listening::Not(reserved) => {
+                let accepting = listener::accept(reserved.open()?, Rc::clone(&self.shared));
+                self.listener = Listening::Now(tokio::task::spawn_local(accepting).abort_handle());
+            }
+            other @ (Listening::Now(_) | Listening::Over) => self.listener = other,
+        }
+        Ok(())
+    }
+
+    /// Where this daemon listens once it is open.
     pub(crate) fn contact(&self) -> &Contact {
         &self.contact
     }
@@ -143,7 +169,9 @@ impl Links {
     /// process and its guard are gone: then nothing of this daemon is left.
     pub(crate) async fn flush(&mut self, limit: Duration, heir: &Rc<Keeper>) {
         self.shared.heir.replace(Some(Rc::clone(heir)));
-        self.listener.abort();
+        if let Listening::Now(accepting) = std::mem::replace(&mut self.listener, Listening::Over) {
+            accepting.abort();
+        }
         for call in self.calls.values() {
             call.abort();
         }

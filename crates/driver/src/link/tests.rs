@@ -2,16 +2,22 @@ use bytes::Bytes;
 use ferrite_wire::{Dest, FrameKind, PREAMBLE_LEN, preamble};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::LocalSet;
-use zeroize::Zeroizing;
 
 use super::*;
+use crate::secret::Secret;
 
 type Outbox = mpsc::UnboundedReceiver<Input>;
 
+fn secret(key: u8) -> Rc<Secret> {
+    Rc::new(Secret::taken_from(&mut [key; 32]).unwrap())
+}
+
 fn daemon(rank: u32, key: u8) -> (Links, Outbox) {
     let (inbox, outbox) = mpsc::unbounded_channel();
-    let me = Identity { dvm: "prterun-host-1".to_owned(), rank: DaemonRank(rank), key: Zeroizing::new([key; 32]) };
-    (Links::listen(me, inbox).unwrap(), outbox)
+    let me = Identity { dvm: "prterun-host-1".to_owned(), rank: DaemonRank(rank), key: secret(key) };
+    let mut links = Links::new(me, inbox).unwrap();
+    links.open().unwrap();
+    (links, outbox)
 }
 
 fn frame(payload: Bytes) -> Frame {
@@ -219,7 +225,7 @@ fn a_port_that_opens_late_is_still_reached() {
         tokio::time::sleep(Duration::from_millis(100)).await;
         let (inbox, _out) = mpsc::unbounded_channel();
         let shared = Rc::new(Shared {
-            me: Identity { dvm: "prterun-host-1".to_owned(), rank: DaemonRank(0), key: Zeroizing::new([7; 32]) },
+            me: Identity { dvm: "prterun-host-1".to_owned(), rank: DaemonRank(0), key: secret(7) },
             inbox,
             table: RefCell::default(),
             tasks: RefCell::default(),
@@ -338,5 +344,25 @@ fn closing_flushes_and_only_the_other_side_hears_of_it() {
         }
         assert!(matches!(next(&mut head_out).await, Input::LinkLost { peer: DaemonRank(1), .. }));
         assert!(child_out.try_recv().is_err());
+    });
+}
+
+#[test]
+fn nobody_can_call_before_the_port_is_open_and_the_address_stays() {
+    run(async {
+        let (inbox, mut head_out) = mpsc::unbounded_channel();
+        let me = Identity { dvm: "prterun-host-1".to_owned(), rank: DaemonRank(0), key: secret(7) };
+        let mut head = Links::new(me, inbox).unwrap();
+        let contact = head.contact().clone();
+        for address in &contact.0 {
+            let refused = tokio::net::TcpStream::connect(address).await.map(|_| ()).map_err(|error| error.kind());
+            assert_eq!(refused, Err(io::ErrorKind::ConnectionRefused), "{address}");
+        }
+        head.open().unwrap();
+        head.open().unwrap();
+        let (mut child, mut child_out) = daemon(1, 7);
+        child.connect(DaemonRank(0), contact, soon(), true);
+        assert!(matches!(next(&mut child_out).await, Input::LinkUp { peer: DaemonRank(0) }));
+        assert!(matches!(next(&mut head_out).await, Input::LinkUp { peer: DaemonRank(1) }));
     });
 }

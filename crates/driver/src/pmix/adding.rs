@@ -67,7 +67,14 @@ mod tests {
     use super::*;
 
     fn app(cwd: Option<&str>, info: Vec<Info>) -> App {
-        App { argv: vec!["a".to_owned()], env: Vec::new(), cwd: cwd.map(str::to_owned), maxprocs: 1, info }
+        App {
+            argv: vec!["a".to_owned()],
+            env: Vec::new(),
+            cwd: cwd.map(str::to_owned),
+            maxprocs: 1,
+            info,
+            required: Vec::new(),
+        }
     }
 
     fn brings(job: &[Info], apps: &[App]) -> Result<Option<Vec<AddedHost>>, Refused> {

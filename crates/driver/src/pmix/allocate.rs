@@ -148,7 +148,13 @@ pub(super) fn event(server: Proc, to: Proc, resize: &Resize) -> Option<Notice> {
     let mut info = vec![Info::new(sys::PMIX_EVENT_NON_DEFAULT, true)];
     info.extend(identity(resize));
     let code = match &resize.outcome {
-        ResizeOutcome::Done => Status::DVM_IS_READY,
+        ResizeOutcome::Done => {
+            // Who has asked for a number of nodes does not know which came.
+            if !resize.nodes.is_empty() {
+                info.push(Info::new(sys::PMIX_ALLOC_NODE_LIST, resize.nodes.join(",").as_str()));
+            }
+            Status::DVM_IS_READY
+        }
         ResizeOutcome::Failed { status, cause } => {
             info.push(Info::new(sys::PMIX_JOB_TERM_STATUS, Status(*status)));
             info.push(Info::new(sys::PMIX_EVENT_TEXT_MESSAGE, cause.as_str()));
@@ -364,7 +370,13 @@ mod tests {
 
     fn resize(req_id: Option<&str>, outcome: ResizeOutcome) -> Resize {
         let req_id = req_id.map(str::to_owned);
-        Resize { alloc_id: "a1".to_owned(), req_id, session: Some(1), nodes: vec!["n1".to_owned()], outcome }
+        Resize {
+            alloc_id: "a1".to_owned(),
+            req_id,
+            session: Some(1),
+            nodes: ["n1", "n2"].map(String::from).into(),
+            outcome,
+        }
     }
     fn happened(req_id: Option<&str>, outcome: ResizeOutcome) -> Option<Notice> {
         event(Proc::new("d@0", 2), Proc::new("d@1", 3), &resize(req_id, outcome))
@@ -386,7 +398,8 @@ mod tests {
         let done = happened(Some("mine"), ResizeOutcome::Done).unwrap();
         assert_eq!((done.code.0, &done.source), (-195, &Proc::new("d@0", 2)));
         assert_eq!(done.to, Audience::Procs(vec![Proc::new("d@1", 3)]));
-        assert_eq!(done.info, [quietly.clone(), id("a1"), req_id("mine")]);
+        let nodes = Info::new(sys::PMIX_ALLOC_NODE_LIST, "n1,n2");
+        assert_eq!(done.info, [quietly.clone(), id("a1"), req_id("mine"), nodes]);
         let failed = happened(None, ResizeOutcome::Failed { status: -181, cause: "why".to_owned() }).unwrap();
         assert_eq!(failed.code.0, -196);
         let cause = Info::new(sys::PMIX_JOB_TERM_STATUS, Value::Status(Status(-181)));

@@ -98,8 +98,10 @@ impl Calls {
                     Err(status) => reply.complete(Err(status)),
                 }
             }
-            Upcall::DirectModex { proc, reply, .. } => {
-                let Some(proc) = find(&proc, names) else {
+            Upcall::DirectModex { proc, required_key, reply, .. } => {
+                // What the DVM says of a process the library was told with its job: the process itself has nothing to add.
+                let is_ours = required_key.is_some_and(|key| is_said_by_the_dvm(&key));
+                let Some(proc) = find(&proc, names).filter(|_| !is_ours) else {
                     return reply.complete(Err(Status::NOT_FOUND));
                 };
                 let token = self.keep(proc.job, Reply::Data(reply));
@@ -123,9 +125,9 @@ impl Calls {
                 let call = known(&proc, names).and_then(|proc| published::lookup(proc, keys, &info));
                 self.ask(call, Reply::Found(reply));
             }
-            Upcall::Spawn { proc, info, apps, reply } => {
+            Upcall::Spawn { proc, info, required, apps, reply } => {
                 tracing::debug!(?proc, ?info, ?apps, "a process spawns a job");
-                let submission = spawn::submission(&info, &apps, "").map_err(|refused| {
+                let submission = spawn::wish(&info, &required, &apps, "").map_err(|refused| {
                     tracing::warn!(cause = %refused, "what a process wants to spawn is refused");
                     refused.status()
                 });
@@ -300,7 +302,12 @@ pub(super) fn newcomer(upcall: &Upcall, names: &Names) -> Option<ProcId> {
     }
 }
 
-fn find(proc: &Proc, names: &Names) -> Option<ProcId> {
+/// Reserved keys, of which processes of Open MPI 4 put one all the same.
+fn is_said_by_the_dvm(key: &str) -> bool {
+    key.starts_with("pmix.") && key != "pmix.arch"
+}
+
+pub(super) fn find(proc: &Proc, names: &Names) -> Option<ProcId> {
     let known = names.get(&proc.nspace)?;
     (proc.rank < known.size).then_some(ProcId { job: known.job, rank: Rank(proc.rank) })
 }
@@ -440,9 +447,13 @@ mod tests {
                 cwd: None,
                 maxprocs: 2,
                 info: Vec::new(),
+                required: Vec::new(),
             };
             let proc = Proc::new("d@1", 3);
-            calls.receive(Upcall::Spawn { proc, info: Vec::new(), apps: vec![app], reply }, &names);
+            calls.receive(
+                Upcall::Spawn { proc, info: Vec::new(), required: Vec::new(), apps: vec![app], reply },
+                &names,
+            );
             let Input::Pmix(PmixCall::Spawn { proc, submission, token }) = inputs.try_recv().unwrap() else {
                 panic!("a spawn")
             };
@@ -471,6 +482,25 @@ mod tests {
         calls.reply_data(token, Ok(found), |proc| proc.job.nspace("d"));
         let expected = Published { proc: Proc::new("d@1", 0), key: "k".to_owned(), value: 7u32.into() };
         assert_eq!(answer.try_recv(), Ok(Ok(vec![expected])));
+    }
+
+    #[test]
+    fn a_reserved_key_that_the_library_does_not_have_is_not_waited_for() {
+        let (mut calls, mut inputs, names) = world();
+        let mut ask = |key: Option<&str>| {
+            let (reply, answer) = completer();
+            let (proc, required_key) = (Proc::new("d@1", 3), key.map(str::to_owned));
+            calls.receive(Upcall::DirectModex { proc, required_key, timeout_s: None, reply }, &names);
+            answer.try_recv()
+        };
+        for key in ["pmix.cpuset", "pmix.locstr", "pmix.rank"] {
+            assert_eq!(ask(Some(key)), Ok(Err(Status::NOT_FOUND)), "{key}");
+        }
+        assert!(inputs.try_recv().is_err(), "nobody is asked");
+        for key in [None, Some("btl.tcp"), Some("pmix.arch")] {
+            assert!(ask(key).is_err(), "the process may put it yet");
+            assert!(matches!(inputs.try_recv(), Ok(Input::Pmix(PmixCall::Modex { .. }))));
+        }
     }
 
     #[test]

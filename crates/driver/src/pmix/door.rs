@@ -1,38 +1,50 @@
-//! The front door: the port that processes are told to find libpmix at. The first that knocks is the reason to start the
-//! library; each connection is then relayed byte for byte. Only [`super::PmixBridge`] uses it.
+//! The front door: the port that processes are told to find libpmix at. Every user of the machine can call it, and the library believes
+//! what a caller says. So the kernel is asked whose a connection is before a byte of it is looked at, its first message is read without
+//! taking it out, and only then is the connection passed on, as a whole. Only [`super::PmixBridge`] uses it.
 
 use std::future::Future;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener as StdListener};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
-use ferrite_pmix::FirstMessage;
-use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
+use ferrite_pmix::{FirstMessage, Greeting, wake_at};
+use tokio::io::Interest;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet, spawn_local};
 
-use crate::accepting;
+use super::caller::{self, Caller};
+use crate::accepting::{self, Bounds, Strangers};
 
-/// A client introduces itself at once; who is slower than this is none.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// A client introduces itself at once.
+const STRANGERS: Bounds = Bounds { most: 512, share_of_files: 4, limit: Duration::from_secs(5) };
+/// More than any first message has.
+const ROOM: usize = 20 * 1024;
 
-/// An open door. Closes, with every relay, when dropped.
+/// Somebody of this user who has said who it is.
+pub(super) struct Guest {
+    pub(super) connection: TcpStream,
+    pub(super) greeting: Greeting,
+    pub(super) caller: Caller,
+}
+
+/// An open door. Closes when dropped, and whoever waits behind it is turned away.
 pub(super) struct Door {
     port: u16,
     accepting: JoinHandle<()>,
 }
 
 impl Door {
-    /// Listens on 127.0.0.1. `inside` is asked for the library's port at each knock; `None` turns the caller away.
-    pub(super) fn open<F>(inside: impl Fn() -> F + 'static) -> io::Result<Door>
+    /// Listens on 127.0.0.1. `admit` gets each guest, and decides.
+    pub(super) fn open<F>(admit: impl Fn(Guest) -> F + 'static) -> io::Result<Door>
     where
-        F: Future<Output = Option<u16>> + 'static,
+        F: Future<Output = ()> + 'static,
     {
         let listener = StdListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         let port = listener.local_addr()?.port();
         let listener = TcpListener::from_std(listener)?;
-        let accepting = spawn_local(accept(listener, inside));
+        let accepting = spawn_local(accept(listener, admit));
         Ok(Door { port, accepting })
     }
 
@@ -47,132 +59,153 @@ impl Drop for Door {
     }
 }
 
-async fn accept<F>(listener: TcpListener, inside: impl Fn() -> F)
+async fn accept<F>(listener: TcpListener, admit: impl Fn(Guest) -> F)
 where
-    F: Future<Output = Option<u16>> + 'static,
+    F: Future<Output = ()> + 'static,
 {
-    let mut relays = JoinSet::new();
+    let mut strangers = Strangers::new("PMIx", STRANGERS);
+    let mut guests = JoinSet::new();
+    let (known, mut welcome) = tokio::sync::mpsc::unbounded_channel();
     loop {
         tokio::select! {
-            (client, _) = accepting::next("PMIx", async || listener.accept().await) => {
-                relays.spawn_local(relay(client, inside()));
+            (connection, from) = accepting::next("PMIx", async || listener.accept().await) => {
+                let Some(caller) = of_this_user(&connection) else { continue };
+                let known = known.clone();
+                strangers.greet(from, async move {
+                    if let Some(greeting) = introduction(&connection).await {
+                        // The door is closed: so is the connection.
+                        let _ = known.send(Guest { connection, greeting, caller });
+                    }
+                });
             }
-            Some(_) = relays.join_next() => {}
+            Some(guest) = welcome.recv() => drop(guests.spawn_local(admit(guest))),
+            Some(_) = guests.join_next() => {}
         }
     }
 }
 
-/// Lets a caller in when it has introduced itself: the library would wait for the rest of an introduction, and serve nobody else
-/// meanwhile.
-async fn relay(mut client: TcpStream, port: impl Future<Output = Option<u16>>) {
-    let greeting = tokio::time::timeout(PATIENCE, first_message(&mut client)).await;
-    let Ok(Some(greeting)) = greeting else {
-        return tracing::debug!("a caller at the front door was no PMIx client");
-    };
-    let Some(port) = port.await else {
-        return;
-    };
-    // Small messages go back and forth: each must leave at once.
-    let _ = client.set_nodelay(true);
-    let relayed = async {
-        let mut library = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
-        library.set_nodelay(true)?;
-        library.write_all(&greeting).await?;
-        copy_bidirectional(&mut client, &mut library).await
-    };
-    if let Err(error) = relayed.await {
-        tracing::debug!(%error, "a PMIx connection broke");
+/// The caller, if it is of the user whom this process belongs to.
+fn of_this_user(connection: &TcpStream) -> Option<Caller> {
+    let ends = connection.peer_addr().and_then(|peer| Ok((peer, connection.local_addr()?)));
+    match ends.and_then(|(peer, own)| caller::of(peer, own)) {
+        Ok(caller) if caller.uid == rustix::process::getuid().as_raw() => Some(caller),
+        Ok(caller) => {
+            tracing::warn!(uid = caller.uid, "another user called at the PMIx port and was turned away");
+            None
+        }
+        Err(error) => {
+            tracing::debug!(%error, "a caller at the PMIx port was turned away");
+            None
+        }
     }
 }
 
-/// Everything that came with a complete first message; `None` when it is none.
-async fn first_message(client: &mut TcpStream) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
+/// Waits for a whole first message, which stays in the socket. `None` when it is none.
+async fn introduction(connection: &TcpStream) -> Option<Greeting> {
+    let mut room = vec![0; ROOM];
+    let mut needed = 1;
     loop {
-        if client.read_buf(&mut bytes).await.ok()? == 0 {
-            return None;
-        }
-        match FirstMessage::judge(&bytes) {
-            FirstMessage::Incomplete => {}
-            FirstMessage::Complete => return Some(bytes),
-            FirstMessage::Garbage => return None,
+        wake_at(connection.as_fd(), needed).ok()?;
+        let ready = connection.ready(Interest::READABLE).await.ok()?;
+        let peeked = connection.try_io(Interest::READABLE, || {
+            let (_, seen) = rustix::net::recv(connection, &mut room[..], rustix::net::RecvFlags::PEEK)?;
+            // Until there is more: to say so is what waits for it.
+            if seen < needed && !ready.is_read_closed() { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(seen) }
+        });
+        let seen = match peeked {
+            Ok(seen) => seen,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
+            Err(_) => return None,
+        };
+        match FirstMessage::judge(&room[..seen]) {
+            FirstMessage::Incomplete(more) if seen < more && !ready.is_read_closed() => needed = more,
+            FirstMessage::Complete(greeting) => {
+                wake_at(connection.as_fd(), 1).ok()?;
+                return Some(greeting);
+            }
+            FirstMessage::Incomplete(_) => {
+                tracing::debug!("a caller at the PMIx port left before it had introduced itself");
+                return None;
+            }
+            FirstMessage::Garbage(what) => {
+                tracing::warn!(what, "a caller at the PMIx port did not introduce itself as a PMIx client does");
+                return None;
+            }
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-    use std::rc::Rc;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
     use super::*;
 
     fn local<F: Future<Output = ()>>(story: F) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let story = async { tokio::time::timeout(Duration::from_secs(30), story).await.expect("it ends in time") };
         tokio::task::LocalSet::new().block_on(&runtime, story);
     }
 
-    /// Marks, a length of four, padding, and four bytes.
-    fn greeting() -> Vec<u8> {
-        [&[0xff; 8][..], &4u32.to_ne_bytes(), &[0; 4], b"me.0"].concat()
+    /// As libpmix 5.0.11 sends it.
+    fn message() -> Vec<u8> {
+        let body = b"native\0\0\0\0\x08\0\0\0\0\0\0\0\0\0dvm@1\0\0\0\0\x025.0.11rc1\0v41\0\x01hash\0";
+        [&[0xff; 8][..], &(body.len() as u64).to_ne_bytes(), body].concat()
     }
 
-    /// A door to a library of our own, and how often it was asked for.
-    fn door(port: u16) -> (Door, Rc<Cell<u32>>) {
-        let knocks = Rc::new(Cell::new(0));
-        let counted = knocks.clone();
-        let inside = move || {
-            let counted = counted.clone();
-            async move {
-                counted.set(counted.get() + 1);
-                Some(port)
-            }
+    fn door() -> (Door, UnboundedReceiver<Guest>) {
+        let (guests, came) = unbounded_channel();
+        let admit = move |guest| {
+            let _ = guests.send(guest);
+            async {}
         };
-        (Door::open(inside).unwrap(), knocks)
+        (Door::open(admit).unwrap(), came)
     }
 
     #[test]
-    fn bytes_go_both_ways_and_the_end_is_passed_on() {
+    fn a_guest_is_passed_on_with_all_that_it_has_said() {
         local(async {
-            let library = TcpListener::bind("127.0.0.1:0").await.unwrap();
-            let (door, knocks) = door(library.local_addr().unwrap().port());
+            let (door, mut came) = door();
             let mut client = TcpStream::connect(("127.0.0.1", door.port())).await.unwrap();
-            client.write_all(&greeting()).await.unwrap();
-            client.write_all(b"ping").await.unwrap();
-            client.shutdown().await.unwrap();
-            let (mut inside, _) = library.accept().await.unwrap();
-            let mut bytes = Vec::new();
-            inside.read_to_end(&mut bytes).await.unwrap();
-            assert_eq!(bytes, [&greeting()[..], b"ping"].concat());
-            inside.write_all(b"pong").await.unwrap();
-            drop(inside);
-            let mut text = String::new();
-            client.read_to_string(&mut text).await.unwrap();
-            assert_eq!((text.as_str(), knocks.get()), ("pong", 1));
+            for part in message().chunks(7) {
+                client.write_all(part).await.unwrap();
+                tokio::task::yield_now().await;
+            }
+            let mut guest = came.recv().await.unwrap();
+            assert_eq!(guest.caller.uid, rustix::process::getuid().as_raw());
+            let mut said = vec![0; message().len()];
+            guest.connection.read_exact(&mut said).await.unwrap();
+            assert_eq!(said, message());
+            // One more byte wakes whoever reads next.
+            client.write_all(b"x").await.unwrap();
+            assert_eq!(guest.connection.read_u8().await.unwrap(), b'x');
         });
     }
 
     #[test]
-    fn garbage_does_not_even_start_the_library() {
+    fn whoever_does_not_introduce_itself_is_no_guest() {
         local(async {
-            let (door, knocks) = door(1);
-            for garbage in [&b"GET / HTTP/1.0\r\n\r\n"[..], &[0xff; 4096], &greeting()[..10]] {
+            let (door, mut came) = door();
+            for garbage in [&b"GET / HTTP/1.0\r\n\r\n"[..], &[0xff; 4096], &message()[..10], &message()[..40], b""] {
                 let mut client = TcpStream::connect(("127.0.0.1", door.port())).await.unwrap();
                 client.write_all(garbage).await.unwrap();
                 client.shutdown().await.unwrap();
                 assert_eq!(client.read(&mut [0; 1]).await.unwrap_or(0), 0);
             }
-            assert_eq!(knocks.get(), 0);
+            assert!(came.try_recv().is_err());
         });
     }
 
     #[test]
-    fn without_a_library_callers_are_turned_away() {
+    fn a_silent_caller_keeps_nobody_out() {
         local(async {
-            let door = Door::open(|| async { None }).unwrap();
+            let (door, mut came) = door();
+            let mut silent = TcpStream::connect(("127.0.0.1", door.port())).await.unwrap();
+            silent.write_all(&message()[..20]).await.unwrap();
             let mut client = TcpStream::connect(("127.0.0.1", door.port())).await.unwrap();
-            client.write_all(&greeting()).await.unwrap();
-            assert_eq!(client.read(&mut [0; 1]).await.unwrap_or(0), 0);
+            client.write_all(&message()).await.unwrap();
+            assert!(came.recv().await.is_some());
         });
     }
 }

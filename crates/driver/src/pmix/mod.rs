@@ -1,16 +1,20 @@
 //! The MPI side of local processes: libpmix, and the PMI-1 sockets. The engine calls [`PmixBridge`] for the machine's
 //! [`PmixEffect`]s, and for what a new process needs to find its server; calls of processes come back as [`PmixCall`]s.
 //!
-//! The library is started when the first process knocks at the front door, or beside the launch of a program that is seen
-//! to use it; a job that never calls PMIx does not pay for it. It decides nothing about jobs.
+//! The library runs in a process of its own ([`library`]), which is started when the first process knocks at the front door, or beside
+//! the launch of a program that is seen to use it; a job that never calls PMIx does not pay for it. When that process dies, the jobs
+//! that had called it fail, and the next caller gets a new one. The bridge decides nothing about jobs.
 
 mod adding;
+mod admission;
 mod allocate;
+mod caller;
 mod calls;
 mod door;
 mod events;
 mod hint;
 mod job;
+mod library;
 mod placing;
 mod pmi1;
 mod published;
@@ -19,9 +23,8 @@ mod session_control;
 mod spawn;
 mod tools;
 mod wish;
-mod worker;
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::{OwnedFd, RawFd};
@@ -39,16 +42,18 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::spawn_local;
 
 use crate::Inbox;
+use crate::children::Holders;
 use crate::control::Requests;
 use crate::session::Session;
 use allocate::SizeEvents;
 use calls::{Calls, Known, Names};
 use door::Door;
 use hint::Hints;
+pub(crate) use library::Runner;
+use library::{Event, Library};
 use pmi1::Pmi1;
 use rendezvous::Place;
 use tools::Tools;
-use worker::{Event, Worker};
 
 /// The number that the PMI-1 socket has in a process.
 const PMI_FD: RawFd = 3;
@@ -66,6 +71,16 @@ pub(crate) struct PmixBridge {
     size_events: SizeEvents,
 }
 
+/// The daemon that a bridge belongs to.
+pub(crate) struct Host<'a> {
+    pub(crate) dvm: &'a str,
+    pub(crate) daemon: DaemonRank,
+    pub(crate) hostname: &'a str,
+    pub(crate) session: &'a Session,
+    /// How the library is run.
+    pub(crate) runner: Runner,
+}
+
 /// What the tasks of the bridge share with it.
 struct Shared {
     inbox: Inbox,
@@ -79,15 +94,18 @@ struct Shared {
     calls: RefCell<Calls>,
     /// Tools of others, where they may come.
     tools: Option<RefCell<Tools>>,
-    worker: OnceCell<Worker>,
-    port: OnceCell<u16>,
+    /// How the library is run, and its process.
+    runner: Runner,
+    library: RefCell<Option<Library>>,
+    /// Who holds a connection.
+    holders: Holders,
 }
 
 struct Job {
     registration: Arc<Registration>,
     local_size: u32,
-    /// The library knows it.
-    is_ready: bool,
+    /// One of its processes has called here: it cannot go on without the library.
+    has_called: bool,
     /// Local processes that have come to the library.
     connected: BTreeSet<Rank>,
     /// What is to be announced to each process, once it has come: of an event that is older than the connection, libpmix 4.2
@@ -96,14 +114,8 @@ struct Job {
 }
 
 impl PmixBridge {
-    pub(crate) fn new(
-        inbox: Inbox,
-        dvm: &str,
-        daemon: DaemonRank,
-        hostname: &str,
-        session: &Session,
-        requests: Option<Requests>,
-    ) -> Self {
+    pub(crate) fn new(inbox: Inbox, host: Host<'_>, requests: Option<Requests>, holders: Holders) -> Self {
+        let Host { dvm, daemon, hostname, session, runner } = host;
         let shared = Shared {
             dvm: dvm.to_owned(),
             daemon,
@@ -114,8 +126,9 @@ impl PmixBridge {
             hints: RefCell::default(),
             calls: RefCell::new(Calls::new(inbox.clone())),
             tools: requests.map(|requests| RefCell::new(Tools::new(requests, dvm))),
-            worker: OnceCell::new(),
-            port: OnceCell::new(),
+            runner,
+            library: RefCell::default(),
+            holders,
             inbox: inbox.clone(),
         };
         let size_events = SizeEvents::default();
@@ -127,15 +140,20 @@ impl PmixBridge {
         PmixBridge { size_events: SizeEvents::of(value), ..self }
     }
 
-    /// Opens the front door to PMIx tools as well, and leaves files by which they find it. Returns where it is, and what has to
+    /// Opens the front door to PMIx tools as well, and leaves files in `dir` by which they find it. Returns where it is, and what has to
     /// be removed at the end beside the session directory. The library starts when the first one knocks.
     ///
     /// # Errors
     /// When there is no port, or a file cannot be written.
-    pub(crate) fn open_to_tools(&mut self, pid: u32, system: bool) -> io::Result<(String, Option<PathBuf>)> {
+    pub(crate) fn open_to_tools(
+        &mut self,
+        dir: &Path,
+        pid: u32,
+        system: bool,
+    ) -> io::Result<(String, Option<PathBuf>)> {
         let endpoint = format!("tcp4://127.0.0.1:{}", self.door_port()?);
         let place = Place { dvm: &self.shared.dvm, hostname: &self.shared.hostname, endpoint: &endpoint, pid };
-        place.publish(self.shared.session.dir()?)?;
+        place.publish(dir)?;
         let file = if system { Some(place.publish_system()?) } else { None };
         Ok((endpoint, file))
     }
@@ -164,6 +182,13 @@ impl PmixBridge {
             }
             PmixEffect::ResizeEvent { proc, resize } => {
                 self.announce_size(Proc::new(proc.job.nspace(&self.shared.dvm), proc.rank.0), &resize);
+            }
+            PmixEffect::JobEnd { parent, job, code } => {
+                let name = |job: JobId, rank| Proc::new(job.nspace(&self.shared.dvm), rank);
+                let (parent, job) = (name(parent.job, parent.rank.0), name(job, Proc::WILDCARD));
+                if let Some(library) = self.shared.running() {
+                    library.job_end(self.shared.server(), parent, job, code.into());
+                }
             }
             PmixEffect::TimeWarning { proc, warning } => {
                 self.warn(Proc::new(proc.job.nspace(&self.shared.dvm), proc.rank.0), &warning);
@@ -200,8 +225,8 @@ impl PmixBridge {
 
     /// To who asked, and to nobody else.
     fn notify(&self, notice: Notice) {
-        if let (Some(since), Some(worker)) = (self.size_events.since(), self.shared.worker.get()) {
-            worker.notify_since(since, notice);
+        if let (Some(since), Some(library)) = (self.size_events.since(), self.shared.running()) {
+            library.notify_since(since, notice);
         }
     }
 
@@ -209,7 +234,7 @@ impl PmixBridge {
     pub(crate) fn child_env(&mut self, proc: ProcId) -> (ChildEnv, ChildFds) {
         let mut env = compat_env(std::env::var_os("HOME").is_some(), Path::new("/"));
         let mut fds = Vec::new();
-        match self.port_for(proc.job) {
+        match self.door_port() {
             Ok(port) => env.extend(self.shared.pmix_env(proc, port)),
             Err(error) => tracing::warn!(%proc, %error, "no PMIx for this process: its port cannot be opened"),
         }
@@ -229,24 +254,15 @@ impl PmixBridge {
     pub(crate) fn shutdown(&mut self) {
         self.door = None;
         self.shared.calls.borrow_mut().fail(None, Status::LOST_CONNECTION);
-        if let Some(worker) = self.shared.worker.get() {
-            worker.abandon();
+        if let Some(library) = self.shared.running() {
+            library.end();
         }
-    }
-
-    /// The library's own port when it knows the job already; else the front door's.
-    fn port_for(&mut self, job: JobId) -> io::Result<u16> {
-        let is_ready = self.shared.jobs.borrow().get(&job).is_some_and(|j| j.is_ready);
-        if let (true, Some(port)) = (is_ready, self.shared.port.get()) {
-            return Ok(*port);
-        }
-        self.door_port()
     }
 
     fn door_port(&mut self) -> io::Result<u16> {
         if self.door.is_none() {
             let shared = self.shared.clone();
-            self.door = Some(Door::open(move || shared.clone().library_port())?);
+            self.door = Some(Door::open(move |guest| shared.clone().admit(guest))?);
         }
         Ok(self.door.as_ref().map_or(0, Door::port))
     }
@@ -260,18 +276,18 @@ impl Shared {
         self.names.borrow_mut().insert(id.nspace(&self.dvm), known);
         let local_size = order.map.on_daemon(self.daemon).count() as u32;
         let wanted = local_size > 0
-            && self.worker.get().is_none()
+            && self.running().is_none()
             && order.spec.apps.iter().any(|app| {
                 let wdir = app.wdir.as_ref().unwrap_or(&app.submit_dir);
                 app.argv.first().is_some_and(|p| self.hints.borrow_mut().wants_pmix(p, Path::new(wdir)))
             });
-        let job = Job { registration, local_size, is_ready: false, connected: BTreeSet::new(), failures: Vec::new() };
-        if let Some(worker) = self.worker.get() {
-            self.present(worker, id, &job);
+        let job = Job { registration, local_size, has_called: false, connected: BTreeSet::new(), failures: Vec::new() };
+        if let Some(library) = self.running() {
+            self.present(&library, &job);
         }
         self.jobs.borrow_mut().insert(id, job);
         if wanted {
-            self.worker();
+            self.library();
         }
     }
 
@@ -280,8 +296,8 @@ impl Shared {
         self.jobs.borrow_mut().remove(&id);
         self.names.borrow_mut().remove(&nspace);
         self.calls.borrow_mut().fail(Some(id), Status::NOT_FOUND);
-        if let Some(worker) = self.worker.get() {
-            worker.deregister(nspace);
+        if let Some(library) = self.running() {
+            library.deregister(nspace);
         }
     }
 
@@ -304,13 +320,13 @@ impl Shared {
     }
 
     fn announce(&self, id: JobId, failed: &[ProcFailure], to: &[Rank]) {
-        let Some(worker) = self.worker.get().filter(|_| !to.is_empty()) else {
+        let Some(library) = self.running().filter(|_| !to.is_empty()) else {
             return;
         };
         let server = self.server();
         let nspace = id.nspace(&self.dvm);
         let notices = failed.iter().filter_map(|failed| events::failure(server.clone(), &nspace, failed, to));
-        notices.for_each(|notice| worker.notify(notice));
+        notices.for_each(|notice| library.notify(notice));
     }
 
     /// This daemon as the library names it.
@@ -327,41 +343,39 @@ impl Shared {
         if !self.jobs.borrow().contains_key(&proc.job) {
             return done(Err(Status::NOT_FOUND));
         }
-        match self.worker() {
-            Some(worker) => worker.fetch(Proc::new(proc.job.nspace(&self.dvm), proc.rank.0), done),
+        match self.library() {
+            Some(library) => library.fetch(Proc::new(proc.job.nspace(&self.dvm), proc.rank.0), done),
             None => done(Err(Status::NOT_RUNNING)),
         }
     }
 
-    /// The library's port, once it runs and knows every job that is known now.
-    async fn library_port(self: Rc<Self>) -> Option<u16> {
-        let port = self.worker()?.port().await?;
-        Some(*self.port.get_or_init(|| port))
+    /// The process of the library, if it runs.
+    fn running(&self) -> Option<Library> {
+        self.library.borrow().clone()
     }
 
-    /// The library's thread, started when it is not running. It learns of all jobs before anything else.
-    fn worker(self: &Rc<Self>) -> Option<&Worker> {
-        if let Some(worker) = self.worker.get() {
-            return Some(worker);
+    /// The process of the library, started when it is not running. It learns of all jobs before anything else.
+    fn library(self: &Rc<Self>) -> Option<Library> {
+        if let Some(library) = self.running() {
+            return Some(library);
         }
         let (events, happened) = unbounded_channel();
         match self.start(events) {
-            Ok(worker) => {
-                for (id, job) in self.jobs.borrow().iter() {
-                    self.present(&worker, *id, job);
-                }
+            Ok(library) => {
+                self.jobs.borrow().values().for_each(|job| self.present(&library, job));
+                *self.library.borrow_mut() = Some(library.clone());
                 spawn_local(self.clone().listen(happened));
-                Some(self.worker.get_or_init(|| worker))
+                Some(library)
             }
-            Err(error) => {
-                self.give_up(&error.to_string());
+            Err(cause) => {
+                self.give_up(&cause);
                 None
             }
         }
     }
 
-    fn start(&self, events: UnboundedSender<Event>) -> io::Result<Worker> {
-        let dir = self.session.dir()?.to_owned();
+    fn start(&self, events: UnboundedSender<Event>) -> Result<Library, String> {
+        let dir = self.session.dir().map_err(|error| error.to_string())?.to_owned();
         let config = ServerConfig {
             system_tmpdir: dir.clone(),
             tmpdir: dir,
@@ -371,11 +385,11 @@ impl Shared {
             tool_support: self.tools.is_some(),
             share_topology: false,
         };
-        Worker::start(config, events)
+        Library::start(&self.runner, config, events)
     }
 
-    fn present(&self, worker: &Worker, id: JobId, job: &Job) {
-        worker.register(id, job::job_info(&job.registration, self.session.path()));
+    fn present(&self, library: &Library, job: &Job) {
+        library.register(job::job_info(&job.registration, self.session.path()));
     }
 
     async fn listen(self: Rc<Self>, mut happened: UnboundedReceiver<Event>) {
@@ -388,8 +402,8 @@ impl Shared {
                     self.calls.borrow_mut().order(JobId::DAEMONS, &proc, order, reply);
                 }
                 Event::Upcall(upcall) => {
-                    let rest = match (&self.tools, self.worker.get()) {
-                        (Some(tools), Some(worker)) => tools.borrow_mut().receive(upcall, worker),
+                    let rest = match (&self.tools, self.running()) {
+                        (Some(tools), Some(library)) => tools.borrow_mut().receive(upcall, &library),
                         _ => Some(upcall),
                     };
                     if let Some(upcall) = rest {
@@ -398,23 +412,37 @@ impl Shared {
                         newcomer.into_iter().for_each(|proc| self.welcome(proc));
                     }
                 }
-                Event::Registered(id) => {
-                    if let Some(job) = self.jobs.borrow_mut().get_mut(&id) {
-                        job.is_ready = true;
-                    }
+                Event::Refused(nspace, cause) => {
+                    let job = self.names.borrow().get(&nspace).map(|known| known.job);
+                    job.into_iter().for_each(|job| self.end_job(job, &cause));
                 }
-                Event::Failed(text) => self.give_up(&text),
+                Event::Ended(cause) => {
+                    *self.library.borrow_mut() = None;
+                    if let Some(tools) = &self.tools {
+                        tools.borrow_mut().forget_all();
+                    }
+                    self.give_up(&cause);
+                }
             }
         }
     }
 
-    /// Without the library the processes that asked for it cannot go on: their jobs are ended, with the reason.
+    /// Without the library the processes that called it cannot go on: their jobs are ended, with the reason.
     fn give_up(&self, cause: &str) {
+        let mut called = Vec::new();
+        for (id, job) in self.jobs.borrow_mut().iter_mut() {
+            job.connected.clear();
+            called.extend(std::mem::take(&mut job.has_called).then_some(*id));
+        }
+        called.into_iter().for_each(|id| self.end_job(id, cause));
+    }
+
+    fn end_job(&self, id: JobId, cause: &str) {
         let message = format!("node {}: the PMIx server cannot serve this job: {cause}", self.hostname);
-        for (id, job) in self.jobs.borrow().iter() {
-            if let Some((rank, _)) = job.registration.order.map.on_daemon(self.daemon).next() {
-                self.calls.borrow_mut().give_up(ProcId { job: *id, rank }, message.clone());
-            }
+        let jobs = self.jobs.borrow();
+        let rank = jobs.get(&id).and_then(|job| job.registration.order.map.on_daemon(self.daemon).next());
+        if let Some((rank, _)) = rank {
+            self.calls.borrow_mut().give_up(ProcId { job: id, rank }, message);
         }
     }
 

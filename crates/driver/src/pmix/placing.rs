@@ -224,7 +224,7 @@ pub(super) mod tests {
     }
 
     fn app(maxprocs: u32, info: Vec<Info>) -> App {
-        App { argv: vec!["a".to_owned()], env: Vec::new(), cwd: None, maxprocs, info }
+        App { argv: vec!["a".to_owned()], env: Vec::new(), cwd: None, maxprocs, info, required: Vec::new() }
     }
 
     fn placed(job: &[Info], apps: &[App], dir: &str) -> Result<JobSpec, Refused> {

@@ -1,12 +1,13 @@
 //! The files by which PMIx tools find a server: who it is and where, its release, its process, its user, the time. The library
 //! would write them itself, but it is not started before somebody comes.
 
-use std::fs::File;
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use ferrite_types::JobId;
+
+use crate::control::{OTHER_DIRECTORY, explain};
+use crate::files;
 
 /// The release of PMIx that our side of the first message follows; the library that answers may be newer.
 const RELEASE: &str = "v4.2.2";
@@ -36,7 +37,13 @@ impl Place<'_> {
     /// Writes the file of the system's server; to be removed at the end.
     pub(super) fn publish_system(&self) -> io::Result<PathBuf> {
         let path = Path::new(SYSTEM_DIR).join(format!("pmix.sys.{}", self.hostname));
-        self.write(&path)?;
+        self.write(&path).map_err(|error| {
+            let text = format!(
+                "{} cannot be written: {error}.\nHave it removed, or do without --system-server.",
+                path.display()
+            );
+            io::Error::new(error.kind(), text)
+        })?;
         Ok(path)
     }
 
@@ -44,7 +51,6 @@ impl Place<'_> {
         let nspace = JobId::DAEMONS.nspace(self.dvm);
         let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
         let text = format!("{nspace}.0;{}\n{RELEASE}\n{}\n{uid}:{gid}\nnow\n", self.endpoint, self.pid);
-        let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-        file.write_all(text.as_bytes())
+        files::replace(path, &text).map_err(explain("the rendezvous file", path, OTHER_DIRECTORY))
     }
 }

@@ -21,6 +21,9 @@ pub(super) enum Refused {
     /// It asks for what is not offered.
     #[error("not supported: {0}")]
     NotSupported(&'static str),
+    /// It insists on what is not offered.
+    #[error("{0} is required, and not offered")]
+    Required(String),
 }
 
 impl Refused {
@@ -28,7 +31,7 @@ impl Refused {
     pub(super) fn status(&self) -> Status {
         match self {
             Refused::Malformed(_) => Status::BAD_PARAM,
-            Refused::NotSupported(_) => Status::NOT_SUPPORTED,
+            Refused::NotSupported(_) | Refused::Required(_) => Status::NOT_SUPPORTED,
         }
     }
 }
@@ -36,6 +39,77 @@ impl Refused {
 impl From<String> for Refused {
     fn from(cause: String) -> Refused {
         Refused::Malformed(cause)
+    }
+}
+
+/// Keys of a job and of each of its apps: placement, environment, nodes to be added.
+const OF_BOTH: [&CStr; 16] = [
+    sys::PMIX_SET_ENVAR,
+    sys::PMIX_UNSET_ENVAR,
+    sys::PMIX_APPEND_ENVAR,
+    sys::PMIX_PREPEND_ENVAR,
+    sys::PMIX_MAPPER,
+    sys::PMIX_MAPBY,
+    sys::PMIX_PPR,
+    sys::PMIX_CPU_LIST,
+    sys::PMIX_CPUS_PER_PROC,
+    sys::PMIX_NO_PROCS_ON_HEAD,
+    sys::PMIX_NO_OVERSUBSCRIBE,
+    sys::PMIX_RANKBY,
+    sys::PMIX_BINDTO,
+    sys::PMIX_REPORT_BINDINGS,
+    sys::PMIX_ADD_HOST,
+    sys::PMIX_ADD_HOSTFILE,
+];
+
+/// Keys of a job alone, whether the DVM obeys them or the library.
+const OF_JOB: [&CStr; 28] = [
+    sys::PMIX_IOF_TAG_OUTPUT,
+    sys::PMIX_IOF_TAG_DETAILED_OUTPUT,
+    sys::PMIX_IOF_TAG_FULLNAME_OUTPUT,
+    sys::PMIX_IOF_RANK_OUTPUT,
+    sys::PMIX_IOF_TIMESTAMP_OUTPUT,
+    sys::PMIX_IOF_MERGE_STDERR_STDOUT,
+    sys::PMIX_JOB_RECOVERABLE,
+    sys::PMIX_JOB_CONTINUOUS,
+    sys::PMIX_ABORT_NON_ZERO_TERM,
+    sys::PMIX_STDIN_TGT,
+    sys::PMIX_TIMEOUT,
+    sys::PMIX_JOB_TIMEOUT,
+    sys::PMIX_SESSION_ID,
+    sys::PMIX_ALLOC_ID,
+    sys::PMIX_ALLOC_REQ_ID,
+    sys::PMIX_SPAWN_CHILD_SEP,
+    sys::PMIX_FWD_STDIN,
+    sys::PMIX_FWD_STDOUT,
+    sys::PMIX_FWD_STDERR,
+    sys::PMIX_REQUESTOR_IS_TOOL,
+    sys::PMIX_REQUESTOR_IS_CLIENT,
+    sys::PMIX_PARENT_ID,
+    sys::PMIX_USERID,
+    sys::PMIX_GRPID,
+    sys::PMIX_CMD_LINE,
+    sys::PMIX_SPAWN_TOOL,
+    sys::PMIX_NSPACE,
+    sys::PMIX_RANK,
+];
+
+/// Keys of an app alone.
+const OF_APP: [&CStr; 3] = [sys::PMIX_HOST, sys::PMIX_HOSTFILE, sys::PMIX_WDIR];
+
+/// Translates a spawn of which some keys must be obeyed: those that mean nothing to us may not be passed over then.
+///
+/// # Errors
+/// As [`submission`].
+pub(super) fn wish(info: &[Info], required: &[String], apps: &[App], dir: &str) -> Result<Submission, Refused> {
+    let unknown = |keys: &[String], known: &[&CStr]| {
+        let is_known = |key: &String| OF_BOTH.iter().chain(known).any(|known| known.to_bytes() == key.as_bytes());
+        keys.iter().find(|key| !is_known(key)).cloned()
+    };
+    let of_apps = || apps.iter().find_map(|app| unknown(&app.required, &OF_APP));
+    match unknown(required, &OF_JOB).or_else(of_apps) {
+        Some(key) => Err(Refused::Required(key)),
+        None => submission(info, apps, dir),
     }
 }
 
@@ -51,18 +125,21 @@ pub(super) fn submission(info: &[Info], apps: &[App], dir: &str) -> Result<Submi
     placing::place(info, apps, dir, &mut spec)?;
     let env = info.iter().filter_map(env_op).collect();
     let grow = adding::grow(info, apps, dir)?;
-    Ok(Submission { env, grow, session: session(info)?, separate: separate(info)?, ..Submission::of(spec) })
+    Ok(Submission { env, grow, session: session(info, apps)?, separate: separate(info)?, ..Submission::of(spec) })
 }
 
-/// The session that it is for: by its number before its allocation's id, and by that before the requester's own name for it.
-fn session(info: &[Info]) -> Result<SessionChoice, String> {
-    let find = |key: &CStr| info.iter().find(|info| info.is(key));
+/// The session that it is for: by its number before its allocation's id, and by that before the requester's own name for it. An MPI
+/// library passes what an `MPI_Info` says with each app, as text, and perhaps by the name of the attribute.
+fn session(info: &[Info], apps: &[App]) -> Result<SessionChoice, String> {
+    let all = || info.iter().chain(apps.iter().flat_map(|app| &app.info));
+    let find = |key: &CStr, name: &str| all().find(|info| info.is(key) || info.key.as_bytes() == name.as_bytes());
     let text = |info: &Info| info.value.as_str().map(str::to_owned).ok_or_else(|| format!("{}: no text", info.key));
-    if let Some(info) = find(sys::PMIX_SESSION_ID) {
-        let id = info.value.as_i64().and_then(|id| u32::try_from(id).ok());
+    if let Some(info) = find(sys::PMIX_SESSION_ID, "PMIX_SESSION_ID") {
+        let number = info.value.as_i64().or_else(|| info.value.as_str()?.parse().ok());
+        let id = number.and_then(|id| u32::try_from(id).ok());
         return id.map(SessionChoice::Id).ok_or_else(|| format!("{}: no number of a session", info.key));
     }
-    match (find(sys::PMIX_ALLOC_ID), find(sys::PMIX_ALLOC_REQ_ID)) {
+    match (find(sys::PMIX_ALLOC_ID, "PMIX_ALLOC_ID"), find(sys::PMIX_ALLOC_REQ_ID, "PMIX_ALLOC_REQ_ID")) {
         (Some(info), _) => text(info).map(SessionChoice::Alloc),
         (None, Some(info)) => text(info).map(SessionChoice::Ref),
         (None, None) => Ok(SessionChoice::Default),
@@ -173,6 +250,7 @@ mod tests {
             cwd: Some("/here".to_owned()),
             maxprocs: 3,
             info,
+            required: Vec::new(),
         }
     }
 
@@ -205,6 +283,9 @@ mod tests {
         assert_eq!(session(&[name, id.clone()]), SessionChoice::Alloc("a1".to_owned()));
         assert_eq!(session(&[id, info("pmix.session.id", 3u32)]), SessionChoice::Id(3));
         assert!(submission(&[info("pmix.session.id", "x")], &[app(vec![])], "").is_err());
+        let of_app = |said: Info| submission(&[], &[app(vec![said])], "").unwrap().session;
+        assert_eq!(of_app(info("PMIX_ALLOC_ID", "a1")), SessionChoice::Alloc("a1".to_owned()));
+        assert_eq!(of_app(info("PMIX_SESSION_ID", "3")), SessionChoice::Id(3));
     }
 
     #[test]
@@ -214,6 +295,27 @@ mod tests {
         assert_eq!(separate(&[info("pmix.spchildsep", true)]), Ok(true));
         assert_eq!(separate(&[info("pmix.spchildsep", false)]), Ok(false));
         assert_eq!(separate(&[info("pmix.spchildsep", "yes")]).unwrap_err().status(), Status::BAD_PARAM);
+    }
+
+    #[test]
+    fn what_must_be_obeyed_and_is_not_offered_is_refused_by_name() {
+        let keys = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>();
+        let ask = |of_job: &[&str], of_app: &[&str]| {
+            let apps = [App { required: keys(of_app), ..app(vec![]) }];
+            wish(&[], &keys(of_job), &apps, "/").map(drop)
+        };
+        assert_eq!(ask(&["pmix.mapby", "pmix.iof.tag", "pmix.job.time"], &["pmix.host", "pmix.wdir"]), Ok(()));
+        for (of_job, of_app, named) in [
+            (&["pmix.mapby", "pmix.dbg.init"][..], &[][..], "pmix.dbg.init"),
+            (&["pmix.preloadfiles"], &[], "pmix.preloadfiles"),
+            (&[], &["pmix.preloadbin"], "pmix.preloadbin"),
+            (&[], &["pmix.job.time"], "pmix.job.time"),
+            (&["my.own"], &[], "my.own"),
+        ] {
+            let refused = ask(of_job, of_app).unwrap_err();
+            assert_eq!(refused.status(), Status::NOT_SUPPORTED);
+            assert!(refused.to_string().starts_with(named), "{refused}");
+        }
     }
 
     #[test]

@@ -9,6 +9,13 @@ use ferrite_wire::Stream;
 use super::*;
 use crate::children::Processes;
 
+/// Where cargo puts it, when it builds the tests of the workspace.
+fn helper() -> Runner {
+    let program = std::env::current_exe().unwrap().parent().unwrap().with_file_name(library::PROGRAM);
+    assert!(program.exists(), "{} is missing: cargo build -p ferrite-pmixd", program.display());
+    Runner { program, patience: Duration::from_secs(30) }
+}
+
 struct World {
     bridge: PmixBridge,
     processes: Processes,
@@ -22,7 +29,9 @@ fn world<F: Future<Output = ()>>(dir: &Path, story: impl FnOnce(World) -> F) {
         let (inbox, inputs) = unbounded_channel();
         let session = Session::planned(dir, "test", std::process::id());
         let processes = Processes::new(inbox.clone(), &session, None).unwrap();
-        let bridge = PmixBridge::new(inbox, "dvm", DaemonRank(0), "n0", &session, None);
+        let holders = processes.holders();
+        let host = Host { dvm: "dvm", daemon: DaemonRank(0), hostname: "n0", session: &session, runner: helper() };
+        let bridge = PmixBridge::new(inbox, host, None, holders);
         let story = story(World { bridge, processes, inputs });
         tokio::time::timeout(Duration::from_secs(30), story).await.expect("the scenario ends in time");
     });
@@ -58,7 +67,7 @@ fn a_process_that_asks_for_nothing_starts_no_library() {
         w.bridge.apply(PmixEffect::Register(Arc::new(job::tests::registration(0, "true"))));
         w.spawn(0, &["sh", "-c", "test -n \"$PMIX_SERVER_URI41\" && test \"$PMIX_NAMESPACE\" = dvm@1"]);
         while !matches!(w.inputs.recv().await.unwrap(), Input::Exited { status, .. } if status.is_success()) {}
-        assert!(w.bridge.shared.worker.get().is_none());
+        assert!(w.bridge.shared.running().is_none());
         assert!(!w.bridge.shared.session.path().exists());
         w.bridge.apply(PmixEffect::Deregister(JobId(1)));
         tokio::time::sleep(Duration::from_millis(20)).await;

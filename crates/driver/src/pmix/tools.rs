@@ -15,10 +15,11 @@ use ferrite_types::JobId;
 use ferrite_wire::control::{Reply, Request, Submission};
 use ferrite_wire::{ResizeOutcome, ResizeRequest, Stream};
 
-use super::worker::Worker;
+use super::library::Library;
 use super::{allocate, spawn};
 use crate::control::{Requests, Submitter};
 use crate::notice;
+use crate::output::credit;
 
 /// Everything about tools.
 pub(super) struct Tools {
@@ -27,6 +28,8 @@ pub(super) struct Tools {
     next: u32,
     /// Connected tools and their jobs.
     tools: BTreeMap<Proc, Vec<(RequestId, Rc<ToolJob>)>>,
+    /// What tools have asked for that they may own.
+    asked: BTreeMap<RequestId, Proc>,
     /// Tools whose changes of the DVM's size are under way.
     resizing: Rc<RefCell<BTreeMap<RequestId, Proc>>>,
     /// Tools that want to be told when the time of what they asked for is nearly up.
@@ -40,18 +43,19 @@ impl Tools {
             dvm: dvm.to_owned(),
             next: 0,
             tools: BTreeMap::new(),
+            asked: BTreeMap::new(),
             resizing: Rc::default(),
             warned: Rc::default(),
         }
     }
 
     /// Takes what comes from a tool; gives back what does not.
-    pub(super) fn receive(&mut self, upcall: Upcall, worker: &Worker) -> Option<Upcall> {
+    pub(super) fn receive(&mut self, upcall: Upcall, library: &Library) -> Option<Upcall> {
         match upcall {
             Upcall::ToolConnected { info, reply } => self.admit(&info, reply),
-            Upcall::Spawn { proc, info, apps, reply } if self.tools.contains_key(&proc) => {
+            Upcall::Spawn { proc, info, required, apps, reply } if self.tools.contains_key(&proc) => {
                 tracing::debug!(?proc, ?info, ?apps, "a PMIx tool spawns a job");
-                self.spawn(proc, spawn::submission(&info, &apps, "/"), reply, worker);
+                self.spawn(proc, spawn::wish(&info, &required, &apps, "/"), reply, library);
             }
             Upcall::PushStdin { targets, data, reply, .. } => self.push(&targets, data, reply),
             Upcall::JobControl { proc, targets, directives, reply } if self.tools.contains_key(&proc) => {
@@ -75,15 +79,10 @@ impl Tools {
         self.tools.contains_key(tool)
     }
 
-    /// Over TCP the library believes what a tool says of itself; the directory with the address is closed to others.
+    /// The front door has asked the kernel whose the tool is.
     fn admit(&mut self, info: &[Info], reply: Completer<Proc>) {
         let find = |key: &CStr| info.iter().find(|info| info.is(key)).map(|info| &info.value);
         let number = |key: &CStr| find(key).and_then(Value::as_i64);
-        let own = i64::from(rustix::process::getuid().as_raw());
-        if number(sys::PMIX_USERID).is_some_and(|uid| uid != own && uid != 0) {
-            tracing::warn!("a PMIx tool of another user was turned away");
-            return reply.complete(Err(Status::NOT_SUPPORTED));
-        }
         self.next += 1;
         let proc = match find(sys::PMIX_NSPACE).and_then(Value::as_str) {
             Some(nspace) if !nspace.is_empty() => {
@@ -91,6 +90,10 @@ impl Tools {
             }
             _ => Proc::new(format!("{}-tool@{}", self.dvm, self.next), 0),
         };
+        if self.tools.contains_key(&proc) {
+            tracing::warn!(?proc, "a PMIx tool took the name of one that is connected, and was turned away");
+            return reply.complete(Err(Status::BAD_PARAM));
+        }
         self.tools.insert(proc.clone(), Vec::new());
         reply.complete(Ok(proc));
     }
@@ -100,11 +103,11 @@ impl Tools {
         tool: Proc,
         wish: Result<Submission, spawn::Refused>,
         reply: Completer<String>,
-        worker: &Worker,
+        library: &Library,
     ) {
         match wish {
             Ok(submission) => {
-                let job = Rc::new(ToolJob::new(tool.clone(), &self.dvm, reply, worker, self.requests.clone()));
+                let job = Rc::new(ToolJob::new(tool.clone(), &self.dvm, reply, library, self.requests.clone()));
                 let request = self.requests.submit(submission, job.clone());
                 *job.request.borrow_mut() = Some(request);
                 self.tools.entry(tool).or_default().push((request, job));
@@ -151,15 +154,15 @@ impl Tools {
         });
     }
 
-    fn resize(&self, tool: Proc, wish: Result<ResizeRequest, allocate::Refusal>, reply: Completer<Vec<Info>>) {
+    fn resize(&mut self, tool: Proc, wish: Result<ResizeRequest, allocate::Refusal>, reply: Completer<Vec<Info>>) {
         let wish = match wish {
             Ok(wish) => wish,
             Err(refusal) => return reply.complete(Err(refusal.told(&tool.nspace))),
         };
         let (resizing, warned) = (self.resizing.clone(), self.warned.clone());
         let warns = matches!(&wish, ResizeRequest::Grow(grow) if grow.terms.warn_s.is_some());
-        let request = Request::Resize(Box::new(wish));
-        self.requests.ask_numbered(request, move |id, answer| {
+        let (owner, request) = (tool.clone(), Request::Resize(Box::new(wish)));
+        let id = self.requests.ask_numbered(request, move |id, answer| {
             let Reply::Resize(resize) = answer else {
                 return reply.complete(Err(Status::ERROR));
             };
@@ -171,6 +174,7 @@ impl Tools {
             }
             reply.complete(allocate::answer(&resize));
         });
+        self.asked.insert(id, owner);
     }
 
     /// Who is to hear of the end of a change of the DVM's size; once.
@@ -188,8 +192,21 @@ impl Tools {
         number.parse().ok().filter(|number| *number > 0).map(JobId)
     }
 
-    /// A tool is gone, and so are its jobs. What it has changed of the DVM stays.
+    /// The library is gone, and all tools with it.
+    pub(super) fn forget_all(&mut self) {
+        let tools: Vec<_> = self.tools.keys().cloned().collect();
+        tools.iter().for_each(|tool| self.forget(tool));
+    }
+
+    /// A tool is gone, and so are its jobs. Its sessions end, each in its way; what it has changed of the DVM stays.
     fn forget(&mut self, tool: &Proc) {
+        let asked = self.asked.extract_if(.., |_, owner| owner == tool).map(|(request, _)| request);
+        let asked: Vec<RequestId> = asked.collect();
+        tracing::debug!(?tool, ?asked, "a PMIx tool is gone");
+        if !asked.is_empty() {
+            let jobs = self.tools.get(tool).into_iter().flatten().map(|(request, _)| *request);
+            self.requests.tool_gone(asked.into_iter().chain(jobs).collect());
+        }
         self.warned.borrow_mut().retain(|_, asker| asker != tool);
         for (request, _) in self.resizing.borrow_mut().extract_if(.., |_, requester| requester == tool) {
             self.requests.gone(request);
@@ -206,13 +223,23 @@ impl Tools {
 struct ToolJob {
     tool: Proc,
     dvm: String,
-    worker: Worker,
+    library: Library,
     requests: Requests,
     request: RefCell<Option<RequestId>>,
-    spawned: RefCell<Option<Completer<String>>>,
+    phase: RefCell<Phase>,
     nspace: RefCell<String>,
     stdin: RefCell<Stdin>,
     over: RefCell<bool>,
+}
+
+/// What the tool knows of its job.
+enum Phase {
+    /// Nothing yet; what is to be shown waits for the answer, by which the tool learns whose it is.
+    Asked(Completer<String>, Vec<(Stream, Bytes, Option<Account>)>),
+    /// It runs.
+    Runs,
+    /// It never will.
+    Refused,
 }
 
 /// Standard input on its way from the tool: pieces that were pushed, and the read that waits for one.
@@ -223,14 +250,14 @@ struct Stdin {
 }
 
 impl ToolJob {
-    fn new(tool: Proc, dvm: &str, spawned: Completer<String>, worker: &Worker, requests: Requests) -> ToolJob {
+    fn new(tool: Proc, dvm: &str, spawned: Completer<String>, library: &Library, requests: Requests) -> ToolJob {
         ToolJob {
             tool,
             dvm: dvm.to_owned(),
-            worker: worker.clone(),
+            library: library.clone(),
             requests,
             request: RefCell::default(),
-            spawned: RefCell::new(Some(spawned)),
+            phase: RefCell::new(Phase::Asked(spawned, Vec::new())),
             nspace: RefCell::default(),
             stdin: RefCell::default(),
             over: RefCell::default(),
@@ -266,20 +293,49 @@ impl ToolJob {
     fn whole(&self) -> Proc {
         Proc::new(self.nspace.borrow().clone(), Proc::WILDCARD)
     }
+
+    /// Answers the spawn, unless that was done.
+    fn answer(&self, result: Result<(), Status>) {
+        let next = if result.is_ok() { Phase::Runs } else { Phase::Refused };
+        let mut phase = self.phase.borrow_mut();
+        if !matches!(*phase, Phase::Asked(..)) {
+            return;
+        }
+        if let Phase::Asked(spawned, kept) = std::mem::replace(&mut *phase, next) {
+            drop(phase);
+            let is_refused = result.is_err();
+            spawned.complete(result.map(|()| self.nspace.borrow().clone()));
+            for (stream, data, account) in kept {
+                if is_refused {
+                    let text = String::from_utf8_lossy(&data).into_owned();
+                    tracing::warn!(text, "what a PMIx tool wanted to spawn does not run");
+                }
+                self.output(stream, data, account);
+            }
+        }
+    }
 }
 
 impl Submitter for ToolJob {
     fn accepted(&self, nspace: String) {
-        self.nspace.borrow_mut().clone_from(&nspace);
-        if let Some(spawned) = self.spawned.take() {
-            spawned.complete(Ok(nspace));
-        }
+        *self.nspace.borrow_mut() = nspace;
+    }
+
+    fn launched(&self, result: Result<(), i32>) {
+        self.answer(result.map_err(Status));
     }
 
     /// Tags are in the text already, so that it does not matter in whose name it goes.
     fn output(&self, stream: Stream, data: Bytes, account: Option<Account>) {
-        let source = Proc::new(self.nspace.borrow().clone(), 0);
-        self.worker.deliver(source, stream, data.into(), account, self.requests.inbox());
+        match &mut *self.phase.borrow_mut() {
+            Phase::Asked(_, kept) => kept.push((stream, data, account)),
+            // The tool knows no name under which it could be shown.
+            Phase::Refused => credit(&self.requests.inbox(), account),
+            Phase::Runs => {
+                let source = Proc::new(self.nspace.borrow().clone(), 0);
+                self.library.deliver(source, stream, data.into(), account, self.requests.inbox());
+            }
+        }
     }
 
     fn notice(&self, text: String) {
@@ -293,17 +349,18 @@ impl Submitter for ToolJob {
 
     fn reply(&self, reply: Reply) {
         *self.over.borrow_mut() = true;
-        if let Some(spawned) = self.spawned.take() {
-            return spawned.complete(Err(Status::ERROR));
-        }
-        for (_, pushed) in std::mem::take(&mut self.stdin.borrow_mut().pieces) {
-            pushed.complete(Err(Status::IOF_COMPLETE));
-        }
         let exit_code = match reply {
             Reply::Done(done) => i32::from(done.exit_code),
             _ => 1,
         };
-        let server = Proc::new(JobId::DAEMONS.nspace(&self.dvm), 0);
-        self.worker.job_end(server, self.tool.clone(), self.whole(), exit_code);
+        // A job that was only to be mapped ends without having run.
+        self.answer(if exit_code == 0 { Ok(()) } else { Err(Status::ERROR) });
+        for (_, pushed) in std::mem::take(&mut self.stdin.borrow_mut().pieces) {
+            pushed.complete(Err(Status::IOF_COMPLETE));
+        }
+        if matches!(*self.phase.borrow(), Phase::Runs) {
+            let server = Proc::new(JobId::DAEMONS.nspace(&self.dvm), 0);
+            self.library.job_end(server, self.tool.clone(), self.whole(), exit_code);
+        }
     }
 }

@@ -3,7 +3,6 @@
 use std::env;
 use std::os::unix::ffi::OsStringExt;
 
-use ferrite_pmix::PROCESS_ENV;
 use ferrite_rm::launcher::srun;
 use ferrite_types::EnvOp;
 
@@ -48,13 +47,6 @@ const OUTER_PARAMETERS: &[&str] = &["PRTE_MCA_personality=", "PRTE_MCA_schizo_pr
 
 fn is_inherited(entry: &[u8]) -> bool {
     let starts = |list: &[&str]| list.iter().any(|p| entry.starts_with(p.as_bytes()));
-    // A head that started this daemon directly has passed on what it set for its own use of libpmix.
-    let for_us = |(name, value): &(&str, &str)| {
-        entry.strip_prefix(name.as_bytes()).and_then(|e| e.strip_prefix(b"=")) == Some(value.as_bytes())
-    };
-    if PROCESS_ENV.iter().any(for_us) {
-        return false;
-    }
     !starts(OUTER_IDENTITY) || (starts(PARAMETERS) && !starts(OUTER_PARAMETERS))
 }
 
@@ -155,7 +147,6 @@ mod tests {
         assert!(!kept("PRTE_MCA_personality=ompi"));
         assert!(!kept("OMPI_COMM_WORLD_RANK=0"));
         assert!(kept("PMIX_MCA_gds=shmem2"));
-        assert!(!kept("HWLOC_COMPONENTS=-pci,-linuxio"));
         assert!(kept("HWLOC_COMPONENTS=-opencl"));
         assert!(kept("PRTE_MCA_rmaps_default_mapping_policy=core"));
         assert!(kept("OMPI_MCA_btl=self"));

@@ -94,7 +94,7 @@ fn node_process(plan: &Plan) -> Child {
     let binary = std::env::current_exe().expect("a test binary has a path");
     let mut command = Command::new(binary);
     command.args(["--exact", "node_process", "--ignored", "--nocapture", "--test-threads=1"]);
-    command.env(PLAN, plan.encode()).stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.env(PLAN, plan.encode()).envs(ferrite_pmix::PROCESS_ENV).stdin(Stdio::piped()).stdout(Stdio::piped());
     command.spawn().expect("a test binary can be run")
 }
 

@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use ferrite_pmix::{
-    AppInfo, Completer, FirstMessage, FrontDoor, JobInfo, LocalProc, NodeInfo, Proc, Server, ServerConfig, Status,
-    Upcall, compat_env, prepare_process,
+    AppInfo, Completer, FirstMessage, FrontDoor, JobInfo, LocalProc, NodeInfo, PROCESS_ENV, Proc, Server, ServerConfig,
+    Status, Upcall, compat_env,
 };
 
 /// What one node is to do; travels in one environment variable.
@@ -138,8 +138,6 @@ struct Node {
 
 /// The whole life of a node process. Returns when the harness says so.
 pub(crate) fn run() {
-    // SAFETY: libtest runs this one test in one thread, and the main thread waits.
-    let own = unsafe { prepare_process() };
     let plan = Plan::decode(&std::env::var(PLAN).expect("the harness sets the plan"));
     let (events, inbox) = channel();
     let mut node = Node {
@@ -153,7 +151,7 @@ pub(crate) fn run() {
     };
     let env = node.child_env();
     for rank in node.plan.ranks_of(node.plan.node) {
-        node.spawn(rank, env(rank, node.server.as_ref()), &own);
+        node.spawn(rank, env(rank, node.server.as_ref()));
     }
     std::thread::spawn(move || {
         for line in std::io::stdin().lines() {
@@ -215,9 +213,9 @@ impl Node {
         })
     }
 
-    fn spawn(&self, rank: u32, env: Vec<(String, String)>, own: &[&str]) {
+    fn spawn(&self, rank: u32, env: Vec<(String, String)>) {
         let mut command = Command::new(&self.plan.program[0]);
-        for name in own {
+        for (name, _) in PROCESS_ENV {
             command.env_remove(name);
         }
         command.args(&self.plan.program[1..]).env_remove(PLAN).envs(env);
@@ -358,10 +356,11 @@ impl Node {
 fn gate(mut client: TcpStream, events: &Sender<Event>) {
     let mut first = Vec::new();
     let mut byte = [0];
-    while FirstMessage::judge(&first) == FirstMessage::Incomplete && matches!(client.read(&mut byte), Ok(1)) {
+    while matches!(FirstMessage::judge(&first), FirstMessage::Incomplete(_)) && matches!(client.read(&mut byte), Ok(1))
+    {
         first.push(byte[0]);
     }
-    if FirstMessage::judge(&first) == FirstMessage::Complete {
+    if matches!(FirstMessage::judge(&first), FirstMessage::Complete(_)) {
         let _ = events.send(Event::Connection(client, first));
     }
 }

@@ -125,6 +125,19 @@ pub const KNOWN: &[Known] = &[
         "prte answers there with what it has counted, as Prometheus reads it: the path of a Unix socket, or a port of this host",
     ),
     known(
+        "ferrite_pmix_patience_ms",
+        MILLIS,
+        Some("30000"),
+        "milliseconds that libpmix has for an order, and 2 more for each process of a job that it is told of; one that takes longer hangs, \
+         and its process is ended",
+    ),
+    known(
+        "ferrite_pmixd",
+        Kind::Text,
+        None,
+        "the program that runs libpmix for a daemon; otherwise ferrite-pmixd beside prte and prted",
+    ),
+    known(
         "ferrite_release_command",
         Kind::Text,
         None,

@@ -4,9 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use ferrite_core::{Effect, Input, Transition};
-use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, RankSet};
-use ferrite_wire::control::{Request, SessionChoice, SessionDirective};
+use ferrite_core::{Effect, Input, RequestId, Transition};
+use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, RankSet};
+use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective};
 use ferrite_wire::{FrameKind, Message};
 
 use super::Observation;
@@ -27,10 +27,38 @@ pub(super) struct Changes {
     pub(super) leaving: RankSet,
     /// Daemons that are there.
     pub(super) alive: BTreeSet<DaemonRank>,
-    /// Sessions that were told to pause, in the words of the one who said it.
+    /// What was asked by requests that have no answer yet: sessions of jobs, and orders to pause or to go on.
+    asked: BTreeMap<RequestId, Asked>,
+    /// The sessions that jobs are for, in the words of their submitters.
+    jobs: BTreeMap<JobId, SessionChoice>,
+    /// Sessions that pause, in the words of the one who said it: an order that was refused changes nothing.
     paused: Vec<SessionChoice>,
-    /// One of them is told to go on by the input that is being handled.
+    /// One of them was told to go on by the input that is being handled.
     resumed: Option<SessionChoice>,
+}
+
+/// A request whose answer has to be seen.
+enum Asked {
+    Job(SessionChoice),
+    Pause(SessionChoice),
+    Resume(SessionChoice),
+}
+
+/// The same for the number and the allocation of a session, where one follows from the other.
+pub(super) fn plain(choice: &SessionChoice) -> SessionChoice {
+    match choice {
+        SessionChoice::Alloc(id) => match id.strip_prefix('a').and_then(|number| number.parse().ok()) {
+            Some(number) => SessionChoice::Id(number),
+            None => choice.clone(),
+        },
+        SessionChoice::Default | SessionChoice::Id(_) | SessionChoice::Ref(_) => choice.clone(),
+    }
+}
+
+/// True when both may mean the same session: what a requester calls it may fit any.
+fn may_be_same(a: &SessionChoice, b: &SessionChoice) -> bool {
+    let by_name = |choice: &SessionChoice| matches!(choice, SessionChoice::Ref(_));
+    *a != SessionChoice::Default && (a == b || by_name(a) || by_name(b))
 }
 
 /// One campaign.
@@ -72,17 +100,33 @@ impl Changes {
         if let Some(session) = self.resumed.take() {
             self.paused.retain(|paused| *paused != session);
         }
-        if let Input::Request { request: Request::Session { session, directive }, .. } = input {
-            match directive {
-                SessionDirective::Pause => self.paused.push(session.clone()),
-                SessionDirective::Resume => self.resumed = Some(session.clone()),
-                _ => {}
+        let Input::Request { id, request } = input else { return };
+        let asked = match request {
+            Request::Submit(submission) => Asked::Job(plain(&submission.session)),
+            Request::Session { session, directive: SessionDirective::Pause } => Asked::Pause(plain(session)),
+            Request::Session { session, directive: SessionDirective::Resume } => Asked::Resume(plain(session)),
+            _ => return,
+        };
+        self.asked.insert(*id, asked);
+    }
+
+    /// What has come of a request.
+    fn see_answer(&mut self, request: RequestId, job: Option<JobId>, is_ordered: bool) {
+        match (self.asked.remove(&request), job) {
+            (Some(Asked::Job(session)), Some(job)) => {
+                self.jobs.insert(job, session);
             }
+            (Some(Asked::Pause(session)), _) if is_ordered => self.paused.push(session),
+            (Some(Asked::Resume(session)), _) if is_ordered => self.resumed = Some(session),
+            _ => {}
         }
     }
 
     fn see_head(&mut self, effect: &Effect, message: Option<&Message>) {
         match effect {
+            Effect::Accepted { request, job } => self.see_answer(*request, Some(*job), false),
+            Effect::Reply { request, reply: Reply::Detached(job) } => self.see_answer(*request, Some(*job), false),
+            Effect::Reply { request, reply } => self.see_answer(*request, None, matches!(reply, Reply::Ordered)),
             Effect::Trace(Transition::Campaign { campaign, kind, step }) => {
                 let new = Change { kind: *kind, step: CampaignStep::Open, targets: RankSet::new() };
                 let change = self.all.entry(*campaign).or_insert(new);
@@ -114,9 +158,10 @@ impl Changes {
         }
     }
 
-    /// True while jobs may wait because their session was told to pause.
-    pub(super) fn paused(&self) -> bool {
-        !self.paused.is_empty()
+    /// True while a job may wait because its session pauses.
+    pub(super) fn may_pause(&self, job: JobId) -> bool {
+        let own = self.jobs.get(&job).unwrap_or(&SessionChoice::Default);
+        self.paused.iter().any(|paused| may_be_same(own, paused))
     }
 
     pub(super) fn get(&self, id: CampaignId) -> Option<&Change> {

@@ -18,9 +18,9 @@ impl Fence {
         let (any, shrinking) = (self.changes.any(), self.changes.shrinking());
         let holds = match (from, to) {
             (VmReady | WaitingForDaemons, Map) | (Map, MapComplete) => !any,
-            (VmReady, WaitingForDaemons) => self.changes.any_or_queued() || self.changes.paused(),
+            (VmReady, WaitingForDaemons) => self.changes.any_or_queued() || self.changes.may_pause(job),
             (WaitingForDaemons, LaunchApps) | (LaunchApps, SendLaunchMsg) => !shrinking,
-            (LaunchApps, WaitingForDaemons) => shrinking || self.changes.paused(),
+            (LaunchApps, WaitingForDaemons) => shrinking || self.changes.may_pause(job),
             _ => true,
         };
         require(holds, || {

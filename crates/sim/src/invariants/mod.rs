@@ -34,6 +34,8 @@ mod proc_states;
 mod quiet_phase;
 mod quiet_tree;
 mod really_gone;
+mod reasons;
+mod session_book;
 mod silence;
 mod slots;
 mod struck;
@@ -41,6 +43,7 @@ mod told;
 mod turns;
 mod two_phases;
 mod undone;
+mod whole;
 mod wireup;
 mod xcast;
 
@@ -201,6 +204,7 @@ impl Referee {
             invariants: vec![
                 Box::new(one_reply::OneReply::default()),
                 Box::new(exit_codes::ExitCodes::new(scenario)),
+                Box::new(whole::Whole::new(scenario)),
                 Box::new(slots::Slots::new(scenario)),
                 Box::new(orders_to_the_dead::OrdersToTheDead::default()),
                 Box::new(launch_data::LaunchData::default()),
@@ -240,7 +244,7 @@ impl Referee {
         if scenario.elastic.manager.is_some() {
             self.invariants.push(Box::new(given_back::GivenBack::new(scenario)));
         }
-        let more: [Box<dyn Invariant>; 10] = [
+        let more: [Box<dyn Invariant>; 12] = [
             Box::new(held_not_failed::HeldNotFailed::new(scenario)),
             Box::new(only_on_the_wired::OnlyOnTheWired::new(scenario)),
             Box::new(no_launch_on_the_leaving::NoLaunchOnTheLeaving::default()),
@@ -249,6 +253,8 @@ impl Referee {
             Box::new(really_gone::ReallyGone::new(scenario)),
             Box::new(never_stuck::NeverStuck::new(scenario)),
             Box::new(own_session::OwnSession::new(scenario)),
+            Box::new(session_book::SessionBook::new(scenario)),
+            Box::new(reasons::Reasons::default()),
             Box::new(turns::Turns::new(scenario)),
             Box::new(two_phases::TwoPhases::new(scenario)),
         ];

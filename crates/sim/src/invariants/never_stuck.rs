@@ -26,11 +26,14 @@ impl NeverStuck {
 
     /// Everything that came of the last input has been seen.
     fn look(&self) -> Result<(), String> {
-        let stuck = self.parked.iter().find(|(_, mapped)| match mapped {
-            true => !self.changes.shrinking(),
-            false => !self.changes.any_or_queued(),
+        let stuck = self.parked.iter().find(|(job, mapped)| {
+            let nothing_is_open = match mapped {
+                true => !self.changes.shrinking(),
+                false => !self.changes.any_or_queued(),
+            };
+            nothing_is_open && !self.changes.may_pause(**job)
         });
-        require(stuck.is_none() || self.changes.paused(), || {
+        require(stuck.is_none(), || {
             format!("job {:?} waits, and nothing that holds it is open", stuck.map(|(id, _)| id))
         })
     }

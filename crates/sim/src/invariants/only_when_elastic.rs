@@ -46,7 +46,7 @@ impl Invariant for OnlyWhenElastic {
                 self.bringers.insert(*job);
             }
             Effect::Trace(Transition::Job { job, to: JobState::WaitingForDaemons, .. }) if !self.elastic => {
-                let may_wait = self.bringers.contains(job) || self.changes.paused();
+                let may_wait = self.bringers.contains(job) || self.changes.may_pause(*job);
                 return require(may_wait, || format!("job {job} is parked"));
             }
             Effect::Resized { .. } | Effect::Pmix(PmixEffect::ResizeEvent { .. }) => {

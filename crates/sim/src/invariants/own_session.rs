@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_core::{Effect, Input, RequestId, Transition};
-use ferrite_types::{DaemonRank, JobId, JobState};
+use ferrite_types::{DaemonRank, JobId, JobState, RankSet};
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective};
-use ferrite_wire::{GrowRequest, Message, Resize, ResizeOutcome, ResizeRequest};
+use ferrite_wire::{GrowRequest, Message, Resize, ResizeOutcome, ResizeRequest, Ticket};
 
 use super::{Invariant, Observation, require};
 use crate::queue::Time;
@@ -18,6 +18,8 @@ const LATE: Time = 120_000_000;
 pub(super) struct OwnSession {
     first: RequestId,
     grows: Vec<Option<GrowRequest>>,
+    /// Nodes that releases name, of which those that were lent go back.
+    releases: Vec<Option<Vec<String>>>,
     /// Nodes that jobs bring along: when another grow has them as well, it may be the job's that has brought them.
     brought_by_jobs: BTreeSet<String>,
     choices: Vec<SessionChoice>,
@@ -26,6 +28,8 @@ pub(super) struct OwnSession {
     mapped: BTreeMap<JobId, usize>,
     /// Reservations so far.
     reservations: usize,
+    /// Which daemon is on which node.
+    names: BTreeMap<DaemonRank, String>,
     /// Nodes that are withheld.
     reserved: BTreeMap<String, Reserved>,
     /// When sessions end by themselves.
@@ -51,6 +55,12 @@ impl OwnSession {
             ResizeRequest::Grow(grow) => Some(grow.clone()),
             _ => None,
         });
+        let releases = scenario.elastic.resizes.iter().map(|plan| match &plan.request {
+            ResizeRequest::Shrink(shrink) if shrink.alloc_id.is_some() && shrink.count == 0 => {
+                Some(shrink.nodes.clone())
+            }
+            _ => None,
+        });
         let moves = |question: &Request| {
             let Request::Session { directive, .. } = question else { return false };
             matches!(directive, SessionDirective::Extend { .. } | SessionDirective::Instantiate(_))
@@ -61,11 +71,13 @@ impl OwnSession {
         OwnSession {
             first: scenario.resize_request(0),
             grows,
+            releases: releases.collect(),
             brought_by_jobs: hosts_of_jobs(scenario),
             choices: scenario.jobs.iter().map(|job| job.session.clone()).collect(),
             jobs: BTreeMap::new(),
             mapped: BTreeMap::new(),
             reservations: 0,
+            names: BTreeMap::new(),
             reserved: BTreeMap::new(),
             ends: BTreeMap::new(),
             due: BTreeMap::new(),
@@ -77,10 +89,13 @@ impl OwnSession {
         let number = request.0.checked_sub(self.first.0).map(|number| number as usize);
         let Some(plan) = number.and_then(|number| self.grows.get(number).cloned()) else { return };
         let Some(grow) = plan else {
-            // All that an allocation has left is lost, and it is over.
-            if resize.outcome == ResizeOutcome::Unchanged {
+            // What was lent to the allocation is what it was before, whatever else leaves.
+            if let (ResizeOutcome::Unchanged | ResizeOutcome::Done, Some(named)) =
+                (&resize.outcome, number.and_then(|number| self.releases.get(number)?.as_ref()))
+            {
                 let released = SessionChoice::Alloc(resize.alloc_id.clone());
-                self.reserved.retain(|_, reserved| !reserved.names.contains(&released));
+                let goes = |node: &String| named.is_empty() || named.contains(node);
+                self.reserved.retain(|node, reserved| !(reserved.names.contains(&released) && goes(node)));
             }
             return;
         };
@@ -89,7 +104,9 @@ impl OwnSession {
         };
         let mut names = vec![SessionChoice::Id(session), SessionChoice::Alloc(resize.alloc_id.clone())];
         names.extend(resize.req_id.clone().map(SessionChoice::Ref));
-        let until = grow.terms.time_limit_s.map(|limit| at + Time::from(limit) * 1_000_000);
+        // One that has a limit gets more.
+        let from = self.ends.get(&session).copied().unwrap_or(at);
+        let until = grow.terms.time_limit_s.map(|limit| from + Time::from(limit) * 1_000_000);
         // The limit is that of all that the session has.
         self.ends.extend(until.map(|until| (session, until)));
         let nth = self.reservations;
@@ -102,6 +119,17 @@ impl OwnSession {
                 self.due.insert(node.clone(), until + LATE);
             }
         }
+    }
+
+    fn launched(&mut self, ticket: &Ticket) {
+        self.names.insert(ticket.rank, ticket.node.clone());
+        self.names.extend(ticket.group.iter().cloned());
+    }
+
+    /// A session ends with the last of its nodes that is lost; whether others of it are left is not followed.
+    fn lost(&mut self, ranks: RankSet) {
+        let names: BTreeSet<&String> = ranks.iter().filter_map(|rank| self.names.get(&rank)).collect();
+        self.reserved.retain(|node, _| !names.contains(node));
     }
 
     /// True when the node is for jobs of another session. One that was lost, or was there before the session, is nowhere offered
@@ -145,6 +173,15 @@ impl Invariant for OwnSession {
                 self.reserved.retain(|_, reserved| !reserved.names.contains(session));
                 Ok(())
             }
+            // A head that is alone tells nobody of a death.
+            Observation::Gone { rank, .. } => {
+                self.lost([*rank].into_iter().collect());
+                Ok(())
+            }
+            Observation::Effect { effect: Effect::LaunchDaemon { ticket, .. }, .. } => {
+                self.launched(ticket);
+                Ok(())
+            }
             Observation::Effect { rank: DaemonRank::HEAD, at, effect, message } => {
                 match effect {
                     Effect::Accepted { request, job } | Effect::Reply { request, reply: Reply::Detached(job) } => {
@@ -162,6 +199,9 @@ impl Invariant for OwnSession {
                         self.due.remove(node);
                     }),
                     _ => {}
+                }
+                if let Some(Message::Died { ranks }) = message {
+                    self.lost(ranks.clone());
                 }
                 let Some(Message::Launch(order)) = message else { return Ok(()) };
                 let Some(choice) = self.jobs.get(&order.job) else { return Ok(()) };

@@ -41,10 +41,8 @@ impl Invariant for Turns {
 
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         self.changes.see(what);
-        if self.changes.paused() {
-            // Who pauses has no turn, and who goes on begins anew.
-            self.waits.clear();
-        }
+        // Who pauses has no turn, and who goes on begins anew.
+        self.waits.retain(|job, _| !self.changes.may_pause(*job));
         let Observation::Effect { effect, .. } = what else { return Ok(()) };
         match effect {
             Effect::Accepted { request, job } | Effect::Reply { request, reply: Reply::Detached(job) }

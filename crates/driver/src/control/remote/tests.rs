@@ -7,6 +7,7 @@ use ferrite_client::{ConnectionError, FindError, Here, Patience, Selector};
 use ferrite_core::Input;
 use ferrite_wire::DvmContact;
 use ferrite_wire::control::{CONTROL_VERSION, Reply, Request};
+use ferrite_wire::remote::KEY_LEN;
 use tempfile::TempDir;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::LocalSet;
@@ -103,7 +104,7 @@ fn another_key_is_refused_in_plain_words() {
     play(async {
         let mut house = House::new();
         let other = house.dir.path().join("other");
-        std::fs::write(&other, key_text(&[7; KEY_LEN])).unwrap();
+        files::replace(&other, &key_text(&[7; KEY_LEN])).unwrap();
         let error = house.ask(&other, "").await.unwrap_err();
         assert!(matches!(error, FindError::Connection(ConnectionError::KeyRefused { .. })), "{error}");
         assert!(error.to_string().contains(&house.remote.address) && error.to_string().contains("other"), "{error}");
@@ -137,7 +138,7 @@ fn whoever_says_nothing_keeps_nobody_out() {
         let mut house = House::new();
         let mut oldest = house.caller().await;
         let mut others = Vec::new();
-        for _ in 0..MAX_STRANGERS {
+        for _ in 0..STRANGERS.most {
             others.push(house.caller().await);
         }
         let mut all = Vec::new();

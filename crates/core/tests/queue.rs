@@ -1,0 +1,228 @@
+//! Jobs that wait for slots: whom they wait for, that they have their turn, and what the status says of it.
+
+mod common;
+
+use common::{Cluster, job};
+use ferrite_core::{Input, RequestId, Timer};
+use ferrite_types::*;
+use ferrite_wire::control::{JobStatus, Reply, Request, SessionChoice, SessionDirective, Submission};
+use ferrite_wire::{AddedHost, GrowRequest, ResizeOutcome, ResizeRequest, SessionTerms, ShrinkRequest, SlotChange};
+
+fn dvm(nodes: u32) -> Cluster {
+    with(nodes, &[("prte_elastic_mode", "1")])
+}
+
+fn with(nodes: u32, params: &[(&str, &str)]) -> Cluster {
+    let mut dvm = Cluster::build(nodes, params, true);
+    dvm.input(DaemonRank::HEAD, Input::Start);
+    dvm.run();
+    dvm
+}
+
+fn patient(np: u32, session: u32) -> Submission {
+    let session = SessionChoice::Id(session);
+    Submission { wait_for_slots: true, session, ..Submission::of(job("a.out", np)) }
+}
+
+fn grow_with(dvm: &mut Cluster, id: u64, name: &str, terms: SessionTerms) {
+    let host = AddedHost { host: HostEntry::named(name), slots: SlotChange::Unstated };
+    let request = GrowRequest { hosts: vec![host], wait: true, terms, ..GrowRequest::default() };
+    dvm.ask(id, Request::Resize(Box::new(ResizeRequest::Grow(request))));
+}
+
+fn grow(dvm: &mut Cluster, id: u64, name: &str) {
+    grow_with(dvm, id, name, SessionTerms::default());
+}
+
+fn reserve(dvm: &mut Cluster, id: u64, name: &str) {
+    grow_with(dvm, id, name, SessionTerms { reserve: true, ..SessionTerms::default() });
+}
+
+fn order(dvm: &mut Cluster, id: u64, session: u32, directive: SessionDirective) {
+    dvm.ask(id, Request::Session { session: SessionChoice::Id(session), directive });
+}
+
+fn is_done(dvm: &Cluster, id: u64) -> bool {
+    let reply = dvm.replies.iter().find(|(request, _)| *request == RequestId(id));
+    matches!(reply, Some((_, Reply::Resize(resize))) if resize.outcome == ResizeOutcome::Done)
+}
+
+fn status(dvm: &mut Cluster, id: u64, job: u32) -> JobStatus {
+    dvm.ask(id, Request::Job(JobId(job)));
+    match dvm.reply(id) {
+        Reply::Job(detail) => detail.status.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn running(dvm: &Cluster, job: u32) -> usize {
+    dvm.running.keys().filter(|proc| proc.job == JobId(job)).count()
+}
+
+/// Grows that overlap, each asked for before the one before has ended, until a job runs; the rounds that it took.
+fn overlap(dvm: &mut Cluster, first: u64, job: u32) -> u64 {
+    let mut rounds = 0;
+    while running(dvm, job) == 0 {
+        assert!(rounds < 4, "job {job} waits for one change after another");
+        grow(dvm, first + rounds, &format!("x{rounds}"));
+        let next = *dvm.late.keys().next().expect("somebody is on the way");
+        dvm.come(next.0);
+        rounds += 1;
+    }
+    rounds
+}
+
+#[test]
+fn a_job_in_the_queue_whose_slots_are_free_has_its_turn_among_grows_that_overlap() {
+    let mut dvm = dvm(1);
+    dvm.silent_nodes.extend(["m0".to_owned()].into_iter().chain((0..9).map(|i| format!("x{i}"))));
+    dvm.submit(1, Submission::of(job("runs", 4)));
+    dvm.submit(2, patient(4, 0));
+    grow(&mut dvm, 3, "m0");
+    assert!(status(&mut dvm, 4, 2).waiting_for.contains("4 slots (0 of 4 are free"), "{:?}", status(&mut dvm, 5, 2));
+    dvm.exit_job(1);
+    let waits = status(&mut dvm, 6, 2).waiting_for;
+    assert!(waits.contains("grow 1: the daemons of m0 to report"), "the slots are free: {waits}");
+    let rounds = overlap(&mut dvm, 10, 2);
+    while let Some(rank) = dvm.late.keys().next().copied() {
+        dvm.come(rank.0);
+    }
+    assert!((10..10 + rounds).all(|id| is_done(&dvm, id)), "those that let it pass are next");
+}
+
+#[test]
+fn a_queued_job_that_has_no_slots_keeps_no_grow_waiting() {
+    let mut dvm = dvm(1);
+    dvm.silent_nodes.extend(["m0".to_owned(), "m1".to_owned()]);
+    dvm.submit(1, Submission::of(job("short", 2)));
+    dvm.submit(2, Submission::of(job("long", 2)));
+    dvm.submit(3, patient(2, 0));
+    grow(&mut dvm, 4, "m0");
+    dvm.exit_job(1);
+    assert!(status(&mut dvm, 5, 3).waiting_for.contains("grow 1"));
+    grow(&mut dvm, 6, "m1");
+    dvm.come(1);
+    // Due, and its slots are there: the next grow waits. When they are taken away it goes on.
+    grow(&mut dvm, 7, "m2");
+    dvm.ask(8, Request::Status);
+    let Reply::Status(all) = dvm.reply(8) else { panic!("a status") };
+    assert_eq!(
+        all.campaigns.iter().map(|c| c.step).collect::<Vec<_>>(),
+        [CampaignStep::Launching, CampaignStep::Queued]
+    );
+    assert!(all.campaigns[1].waiting_for.contains("job 3"), "{:?}", all.campaigns);
+    dvm.come(2);
+    assert_eq!(running(&dvm, 3), 2);
+    assert!(is_done(&dvm, 7));
+}
+
+#[test]
+fn a_job_that_is_mapped_again_is_the_first_of_those_that_wait_for_slots() {
+    let mut dvm = with(2, &[("prte_elastic_mode", "1"), ("ferrite_debug_prep_ms", "5")]);
+    dvm.submit(1, Submission::of(job("mapped", 6)));
+    dvm.submit(2, patient(4, 0));
+    let shrink = ShrinkRequest { nodes: vec!["n1".to_owned()], wait: true, ..ShrinkRequest::default() };
+    dvm.ask(3, Request::Resize(Box::new(ResizeRequest::Shrink(shrink))));
+    dvm.fire(0, Timer::Prep(JobId(1)));
+    assert_eq!((running(&dvm, 1), running(&dvm, 2)), (0, 0));
+    assert_eq!(dvm.code_of(1), 1, "six never fit on one node");
+    dvm.fire(0, Timer::Prep(JobId(2)));
+    assert_eq!(running(&dvm, 2), 4);
+}
+
+#[test]
+fn a_job_that_was_mapped_before_comes_before_those_that_were_not() {
+    let mut dvm = with(2, &[("prte_elastic_mode", "1"), ("ferrite_debug_prep_ms", "5")]);
+    let mut short = job("short", 2);
+    // It goes on with its process on n0 when the other one's node leaves.
+    short.options.recoverable = true;
+    dvm.submit(1, Submission::of(short));
+    dvm.fire(0, Timer::Prep(JobId(1)));
+    dvm.submit(2, Submission::of(job("mapped", 4)));
+    dvm.submit(3, patient(4, 0));
+    let shrink = ShrinkRequest { nodes: vec!["n1".to_owned()], wait: true, ..ShrinkRequest::default() };
+    dvm.ask(4, Request::Resize(Box::new(ResizeRequest::Shrink(shrink))));
+    dvm.fire(0, Timer::Prep(JobId(2)));
+    dvm.fire(1, Timer::Grace);
+    assert_eq!((running(&dvm, 2), running(&dvm, 3)), (0, 0));
+    assert!(status(&mut dvm, 5, 3).waiting_for.contains("1 jobs are before it"), "{:?}", status(&mut dvm, 6, 3));
+    dvm.exit_job(1);
+    dvm.fire(0, Timer::Prep(JobId(2)));
+    assert_eq!((running(&dvm, 2), running(&dvm, 3)), (4, 0));
+}
+
+#[test]
+fn a_job_that_is_resumed_during_a_grow_waits_for_that_and_has_its_turn() {
+    let mut dvm = dvm(1);
+    reserve(&mut dvm, 1, "m0");
+    order(&mut dvm, 2, 1, SessionDirective::Pause);
+    dvm.submit(3, Submission { session: SessionChoice::Id(1), ..Submission::of(job("a.out", 1)) });
+    assert!(status(&mut dvm, 4, 1).waiting_for.contains("resumed"));
+    dvm.silent_nodes.extend(["m1".to_owned()].into_iter().chain((0..9).map(|i| format!("x{i}"))));
+    grow(&mut dvm, 5, "m1");
+    order(&mut dvm, 6, 1, SessionDirective::Resume);
+    let waits = status(&mut dvm, 7, 1).waiting_for;
+    assert!(waits.contains("grow 2"), "{waits}");
+    overlap(&mut dvm, 10, 1);
+}
+
+#[test]
+fn each_pool_of_nodes_has_a_queue_of_its_own() {
+    let mut dvm = dvm(1);
+    reserve(&mut dvm, 1, "m0");
+    dvm.submit(2, Submission::of(job("runs", 4)));
+    dvm.submit(3, patient(2, 0));
+    dvm.submit(4, patient(4, 1));
+    assert_eq!((running(&dvm, 2), running(&dvm, 3)), (0, 4), "nobody waits for what is idle");
+    dvm.submit(5, patient(1, 1));
+    dvm.submit(6, patient(1, 0));
+    let waits = status(&mut dvm, 7, 4).waiting_for;
+    assert!(waits.contains("1 slots (0 of 4 are free, 0 jobs are before it)"), "{waits}");
+    let waits = status(&mut dvm, 8, 5).waiting_for;
+    assert!(waits.contains("1 slots (0 of 4 are free, 1 jobs are before it)"), "{waits}");
+    dvm.exit_job(3);
+    assert_eq!((running(&dvm, 2), running(&dvm, 4)), (0, 1));
+}
+
+#[test]
+fn pools_that_share_a_node_have_one_queue() {
+    let mut dvm = dvm(1);
+    grow(&mut dvm, 1, "m0");
+    dvm.submit(2, Submission::of(job("runs", 6)));
+    dvm.submit(3, patient(4, 0));
+    dvm.submit(4, patient(1, 1));
+    assert_eq!((running(&dvm, 2), running(&dvm, 3)), (0, 0), "the first is not passed for ever");
+    dvm.exit_job(1);
+    assert_eq!((running(&dvm, 2), running(&dvm, 3)), (4, 1));
+}
+
+#[test]
+fn a_queued_job_of_a_paused_session_waits_for_that_and_keeps_nobody_waiting() {
+    let mut dvm = dvm(1);
+    grow(&mut dvm, 1, "m0");
+    dvm.submit(2, Submission::of(job("runs", 8)));
+    dvm.submit(3, patient(4, 1));
+    dvm.submit(4, patient(4, 0));
+    order(&mut dvm, 5, 1, SessionDirective::Pause);
+    assert!(status(&mut dvm, 6, 2).waiting_for.contains("resumed"), "{:?}", status(&mut dvm, 7, 2));
+    dvm.exit_job(1);
+    assert_eq!((running(&dvm, 2), running(&dvm, 3)), (0, 4));
+    dvm.exit_job(3);
+    assert_eq!(running(&dvm, 2), 0, "paused all the same");
+    order(&mut dvm, 8, 1, SessionDirective::Resume);
+    assert_eq!(running(&dvm, 2), 4);
+}
+
+#[test]
+fn a_queued_job_that_waits_for_what_stays_reserved_is_refused_when_all_is_idle() {
+    let mut dvm = dvm(1);
+    dvm.submit(1, Submission::of(job("runs", 4)));
+    dvm.submit(2, patient(4, 0));
+    reserve(&mut dvm, 3, "m0");
+    let mut there = patient(1, 0);
+    there.spec.apps[0].hosts.hosts = vec![HostRef::Host(HostEntry::named("m0"))];
+    dvm.submit(4, there);
+    dvm.exit_job(1);
+    dvm.exit_job(2);
+    assert_eq!((dvm.code_of(2), dvm.code_of(4)), (0, 1));
+}

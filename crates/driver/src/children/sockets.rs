@@ -1,0 +1,88 @@
+//! Which processes hold a socket: by the descriptors that `/proc` shows of a job's processes and of all that descends from them.
+
+use std::fs;
+use std::io;
+use std::rc::Rc;
+
+use ferrite_types::ProcId;
+use rustix::process::Pid;
+
+use super::orphans::Orphans;
+use super::{Table, belongs_to, tree};
+
+/// Finds the holders of sockets among the processes of jobs. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Holders {
+    table: Table,
+    orphans: Rc<Orphans>,
+}
+
+/// Whether a job holds a socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Holder {
+    /// One of its processes does, or what descends from one.
+    OfJob,
+    /// None of them does.
+    Other,
+    /// Some of them do not show what they hold, and the others do not hold it.
+    Unknown,
+}
+
+impl Holders {
+    pub(super) fn new(table: Table, orphans: Rc<Orphans>) -> Holders {
+        Holders { table, orphans }
+    }
+
+    /// Looks for the socket with this number of the kernel, first at the process that is said to hold it.
+    pub(crate) fn of_job(&self, said: ProcId, inode: u32) -> Holder {
+        let name = format!("socket:[{inode}]");
+        let mut hidden = false;
+        let mut holds = |pid: Pid| match holds(pid, &name) {
+            Ok(holds) => holds,
+            Err(error) => {
+                hidden |= error.kind() == io::ErrorKind::PermissionDenied;
+                false
+            }
+        };
+        let (first, others) = self.processes(said);
+        let below = |pid: &Pid| tree::descendants_of(*pid);
+        let found = first.iter().any(|pid| holds(*pid))
+            || first.iter().flat_map(below).any(&mut holds)
+            || others.iter().any(|pid| holds(*pid))
+            || others.iter().flat_map(below).any(&mut holds)
+            || self.left_by(said).iter().any(|pid| holds(*pid) || below(pid).into_iter().any(&mut holds));
+        match (found, hidden) {
+            (true, _) => Holder::OfJob,
+            (false, false) => Holder::Other,
+            (false, true) => Holder::Unknown,
+        }
+    }
+
+    /// The process, if it runs, and the others of its job.
+    fn processes(&self, said: ProcId) -> (Option<Pid>, Vec<Pid>) {
+        let table = self.table.borrow();
+        let running = table.iter().filter(|(proc, local)| proc.job == said.job && !local.reaped);
+        let (first, others): (Vec<_>, Vec<_>) =
+            running.map(|(proc, local)| (*proc, local.pid)).partition(|(p, _)| *p == said);
+        (first.first().map(|(_, pid)| *pid), others.into_iter().map(|(_, pid)| pid).collect())
+    }
+
+    /// What processes of the job have left behind.
+    fn left_by(&self, said: ProcId) -> Vec<Pid> {
+        let table = self.table.borrow();
+        let of_job: Vec<_> =
+            table.iter().filter(|(p, _)| p.job == said.job).map(|(p, local)| (*p, local.group)).collect();
+        self.orphans.matching(|orphan| of_job.iter().any(|(proc, group)| belongs_to(orphan, *proc, *group)))
+    }
+}
+
+/// True when the process has the socket open.
+fn holds(pid: Pid, name: &str) -> io::Result<bool> {
+    for entry in fs::read_dir(format!("/proc/{}/fd", pid.as_raw_nonzero()))? {
+        // A descriptor that is closed meanwhile is none.
+        if entry.and_then(|entry| fs::read_link(entry.path())).is_ok_and(|target| target.as_os_str() == name) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

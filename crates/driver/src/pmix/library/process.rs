@@ -1,0 +1,80 @@
+//! Which program runs libpmix, and its start. Only [`super::Library`] uses it.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use ferrite_pmix::PROCESS_ENV;
+use ferrite_pmix::protocol::BUILD;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use tokio::io::unix::AsyncFd;
+use tokio::net::UnixStream;
+
+use crate::stdio::watched;
+use crate::{guard, params};
+
+/// The program that runs libpmix.
+pub(crate) const PROGRAM: &str = "ferrite-pmixd";
+/// A library that has not answered for so long hangs, unless the parameter says otherwise.
+const PATIENCE_MS: u64 = 30_000;
+
+/// How the library is run.
+#[derive(Debug, Clone)]
+pub(crate) struct Runner {
+    /// The program.
+    pub(in crate::pmix) program: PathBuf,
+    /// The time that the library has for an order.
+    pub(in crate::pmix) patience: Duration,
+}
+
+impl Runner {
+    /// As parameters say: `ferrite_pmixd`, or the program beside this one, and `ferrite_pmix_patience_ms`.
+    pub(crate) fn of(parameters: &[(String, String)]) -> Runner {
+        let beside =
+            || std::env::current_exe().map(|own| own.with_file_name(PROGRAM)).unwrap_or_else(|_| PROGRAM.into());
+        let patience_ms = params::number(parameters, "ferrite_pmix_patience_ms").unwrap_or(PATIENCE_MS);
+        Runner {
+            program: params::value(parameters, "ferrite_pmixd").map_or_else(beside, PathBuf::from),
+            patience: Duration::from_millis(patience_ms),
+        }
+    }
+}
+
+/// A process that was just started.
+pub(super) struct Begun {
+    pub(super) child: Child,
+    /// Readable when it has ended.
+    pub(super) ended: AsyncFd<OwnedFd>,
+    /// For orders and reports.
+    pub(super) daemon: UnixStream,
+    /// Over which connections are passed.
+    pub(super) entrance: AsyncFd<OwnedFd>,
+}
+
+/// Starts it with its two sockets; it dies with this process.
+pub(super) fn begin(program: &Path) -> io::Result<Begun> {
+    let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+    ours.set_nonblocking(true)?;
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let (entrance, inside) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
+    let mut command = Command::new(program);
+    command.arg(BUILD).stdin(OwnedFd::from(theirs)).stdout(Stdio::from(inside)).current_dir("/");
+    // What the user has set stays.
+    let preset = PROCESS_ENV.iter().filter(|(name, _)| std::env::var_os(name).is_none());
+    command.envs(preset.copied());
+    guard::tie(&mut command);
+    let mut child = command.spawn()?;
+    let begun = pidfd_open(Pid::from_child(&child), PidfdFlags::NONBLOCK).map_err(io::Error::from);
+    let watch = |pidfd| Ok((watched(pidfd)?, UnixStream::from_std(ours)?, watched(entrance)?));
+    match begun.and_then(watch) {
+        Ok((ended, daemon, entrance)) => Ok(Begun { child, ended, daemon, entrance }),
+        Err(error) => {
+            let _ = child.kill();
+            let _ = child.wait();
+            Err(error)
+        }
+    }
+}

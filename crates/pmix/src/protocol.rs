@@ -1,0 +1,278 @@
+//! What a daemon and the process that runs libpmix for it say to each other, over a socket pair: [`Order`]s one way, [`Report`]s the
+//! other, each a frame of a length and its postcard encoding. Both are of one build ([`BUILD`]). Pure.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::replies::{SendAnswer, answering};
+use crate::{Info, JobInfo, Notice, OutputChannel, Proc, Replies, ServerConfig, Status, Upcall};
+
+/// Names the build; the process refuses a daemon that was built with another protocol.
+pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/1");
+
+/// The exit code of the process that was started by a daemon of another build.
+pub const OTHER_BUILD: i32 = 3;
+
+/// A frame that says that it is longer is none of ours: the largest hold what all processes of a node put into one fence.
+pub const MAX_FRAME: usize = 1 << 30;
+
+/// The length in front of each frame.
+const LENGTH: usize = 4;
+
+/// What the daemon wants.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Order {
+    /// Open the library and start its server. The first order, and given once.
+    Start(ServerConfig),
+    /// Make the directories of a job and tell the library of it. Answered by [`Report::Registered`].
+    Register(Box<JobInfo>),
+    /// Forget a job.
+    Deregister(String),
+    /// Get what a local process has published. Answered by [`Report::Fetched`] with the number.
+    Fetch(u64, Proc),
+    /// Hand output to the tool that runs its job. Answered by [`Report::Delivered`] with the number.
+    Deliver(u64, Proc, OutputChannel, Vec<u8>),
+    /// Send an event, if the library's major release is that one or a later one.
+    Notify(Box<Notice>, u32),
+    /// Answer a request, which travelled with that number.
+    Answer(u64, Vec<u8>),
+    /// Prove that the library's thread works. Answered by [`Report::Alive`] once all orders before it are done.
+    Ping(u64),
+}
+
+/// What the process has to say.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Report {
+    /// The library's server runs.
+    Started,
+    /// It does not, and will not. In words.
+    Failed(String),
+    /// The library knows the job, or does not take it, in words.
+    Registered(String, Result<(), String>),
+    /// What was to be fetched.
+    Fetched(u64, Result<Vec<u8>, Status>),
+    /// The library has taken that output.
+    Delivered(u64),
+    /// The library works.
+    Alive(u64),
+    /// A client wants something.
+    Upcall(Upcall),
+}
+
+/// What arrived is no message of ours.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a message that cannot be read")]
+pub struct Unreadable;
+
+/// A frame with an order. `None` when it is longer than [`MAX_FRAME`].
+pub fn frame_order(order: &Order) -> Option<Vec<u8>> {
+    frame(order)
+}
+
+/// A frame with a report. The completer of an upcall stays in `replies`. `None` when it is longer than [`MAX_FRAME`].
+pub fn frame_report(report: &Report, replies: &Replies) -> Option<Vec<u8>> {
+    replies.keeping(|| frame(report))
+}
+
+fn frame<T: Serialize>(message: &T) -> Option<Vec<u8>> {
+    let mut bytes = postcard::to_extend(message, vec![0; LENGTH]).ok()?;
+    let len = bytes.len() - LENGTH;
+    let len = u32::try_from(len).ok().filter(|_| len <= MAX_FRAME)?;
+    bytes[..LENGTH].copy_from_slice(&len.to_le_bytes());
+    Some(bytes)
+}
+
+/// Cuts a stream of bytes into messages.
+#[derive(Default)]
+pub struct Frames {
+    bytes: Vec<u8>,
+    /// How far they have been read.
+    done: usize,
+}
+
+impl Frames {
+    /// Room for what is read next; what is read there is added.
+    pub fn buffer(&mut self) -> &mut Vec<u8> {
+        if self.done > 0 {
+            self.bytes.drain(..self.done);
+            self.done = 0;
+        }
+        &mut self.bytes
+    }
+
+    /// The next order, if all of it is there.
+    ///
+    /// # Errors
+    /// When the bytes are no order.
+    pub fn order(&mut self) -> Result<Option<Order>, Unreadable> {
+        self.next(|bytes| postcard::from_bytes(bytes))
+    }
+
+    /// The next report, if all of it is there. Completers in it send their answers by `send`.
+    ///
+    /// # Errors
+    /// When the bytes are no report.
+    pub fn report(&mut self, send: &AnswerSender) -> Result<Option<Report>, Unreadable> {
+        self.next(|bytes| answering(&send.0, || postcard::from_bytes(bytes)))
+    }
+
+    fn next<T>(&mut self, decode: impl FnOnce(&[u8]) -> Result<T, postcard::Error>) -> Result<Option<T>, Unreadable> {
+        let rest = &self.bytes[self.done..];
+        let Some((len, rest)) = rest.split_first_chunk::<LENGTH>() else {
+            return Ok(None);
+        };
+        let len = u32::from_le_bytes(*len) as usize;
+        if len > MAX_FRAME {
+            return Err(Unreadable);
+        }
+        let Some(body) = rest.get(..len) else {
+            return Ok(None);
+        };
+        let message = decode(body).map_err(|_| Unreadable)?;
+        self.done += LENGTH + len;
+        Ok(Some(message))
+    }
+}
+
+/// How the answers of upcalls get back to their process.
+#[derive(Clone)]
+pub struct AnswerSender(SendAnswer);
+
+impl AnswerSender {
+    /// `send` is given [`Order::Answer`]s, on any thread.
+    pub fn new(send: impl Fn(Order) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(move |number, answer| send(Order::Answer(number, answer))))
+    }
+}
+
+/// Paths as the bytes that they are.
+pub(crate) mod path {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    use std::path::{Path, PathBuf};
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+        path.as_os_str().as_bytes().serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
+        Vec::deserialize(deserializer).map(|bytes| OsString::from_vec(bytes).into())
+    }
+}
+
+/// Lists inside lists. What decodes them calls itself, and the other side chooses how often.
+pub(crate) mod nested {
+    use std::cell::Cell;
+
+    use serde::{Deserialize, Deserializer};
+
+    use super::Info;
+
+    /// Deeper than what the library's own arrays are read to.
+    const MAX_DEPTH: usize = 16;
+
+    thread_local! {
+        static DEPTH: Cell<usize> = const { Cell::new(0) };
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Info>, D::Error> {
+        let depth = DEPTH.get();
+        if depth >= MAX_DEPTH {
+            return Err(serde::de::Error::custom("lists are nested too deep"));
+        }
+        DEPTH.set(depth + 1);
+        let infos = Vec::deserialize(deserializer);
+        DEPTH.set(depth);
+        infos
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+    use crate::{Completer, Value};
+
+    fn report(frames: &mut Frames, send: &AnswerSender) -> Report {
+        frames.report(send).expect("it is readable").expect("it is whole")
+    }
+
+    #[test]
+    fn a_request_travels_and_its_answer_comes_back() {
+        let (tx, rx) = channel();
+        let reply = Completer::new(move |answer: Result<Vec<u8>, Status>| tx.send(answer).expect("the test listens"));
+        let upcall = Upcall::DirectModex { proc: Proc::new("f@1", 3), required_key: None, timeout_s: Some(5), reply };
+        let replies = Replies::default();
+        let bytes = frame_report(&Report::Upcall(upcall), &replies).expect("it is short");
+
+        let (orders, sent) = channel();
+        let send = AnswerSender::new(move |order| orders.send(order).expect("the test listens"));
+        let mut frames = Frames::default();
+        frames.buffer().extend(&bytes);
+        let Report::Upcall(Upcall::DirectModex { proc, reply, .. }) = report(&mut frames, &send) else {
+            panic!("another report");
+        };
+        assert_eq!(proc, Proc::new("f@1", 3));
+        reply.complete(Ok(b"data".to_vec()));
+        let Order::Answer(number, answer) = sent.recv().expect("it was answered") else { panic!("another order") };
+        assert!(rx.try_recv().is_err());
+        replies.answer(number, &answer);
+        assert_eq!(rx.recv(), Ok(Ok(b"data".to_vec())));
+        replies.answer(number, &answer);
+        assert!(rx.recv().is_err(), "it is answered once");
+    }
+
+    #[test]
+    fn a_request_whose_answer_is_no_answer_fails() {
+        let (tx, rx) = channel();
+        let reply = Completer::new(move |answer: Result<String, Status>| tx.send(answer).expect("the test listens"));
+        let upcall = Upcall::Spawn {
+            proc: Proc::new("f@1", 0),
+            info: Vec::new(),
+            required: Vec::new(),
+            apps: Vec::new(),
+            reply,
+        };
+        let replies = Replies::default();
+        frame_report(&Report::Upcall(upcall), &replies).expect("it is short");
+        replies.answer(1, b"");
+        assert_eq!(rx.recv(), Ok(Err(Status::ERROR)));
+    }
+
+    #[test]
+    fn frames_are_found_wherever_they_are_cut() {
+        let orders = [Order::Ping(7), Order::Deregister("f@1".into()), Order::Ping(8)];
+        let bytes: Vec<u8> = orders.iter().filter_map(frame_order).flatten().collect();
+        let mut frames = Frames::default();
+        let mut found = Vec::new();
+        for byte in bytes {
+            frames.buffer().push(byte);
+            while let Some(order) = frames.order().expect("it is readable") {
+                found.push(format!("{order:?}"));
+            }
+        }
+        assert_eq!(found, orders.map(|order| format!("{order:?}")));
+    }
+
+    #[test]
+    fn what_is_too_long_or_too_deep_is_no_message() {
+        let mut frames = Frames::default();
+        frames.buffer().extend(u32::MAX.to_le_bytes());
+        assert_eq!(frames.order().map(drop), Err(Unreadable));
+
+        let deep = (0..100).fold(Value::Bool(true), |value, _| Value::Infos(vec![Info { key: "k".into(), value }]));
+        let notice = Notice {
+            code: Status::ERROR,
+            source: Proc::new("f@1", 0),
+            to: crate::Audience::Node,
+            info: vec![Info { key: "k".into(), value: deep }],
+        };
+        let mut frames = Frames::default();
+        frames.buffer().extend(frame_order(&Order::Notify(Box::new(notice), 0)).expect("it is short"));
+        assert_eq!(frames.order().map(drop), Err(Unreadable));
+    }
+}

@@ -1,0 +1,86 @@
+//! The one way in to the library: connections that the daemon has let pass, handed over as descriptors.
+//!
+//! libpmix makes a TCP socket on 127.0.0.1 and listens there, where every user of the machine could call it around the daemon. So its
+//! call of `listen` comes here: its socket is replaced by ours to the daemon, and no port is ever open. When ours is readable, its call
+//! of `accept` comes here too, and gets what the daemon has passed. Both functions are found before those of the C library, because
+//! this program exports them (`build.rs`).
+
+use std::io::IoSliceMut;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
+use std::os::raw::c_int;
+use std::sync::OnceLock;
+
+use rustix::io::Errno;
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+
+/// The socket over which connections come.
+static ENTRANCE: OnceLock<OwnedFd> = OnceLock::new();
+
+/// From here on the library, wherever it listens, gets the connections of that socket.
+pub(crate) fn open(connections: OwnedFd) {
+    // Called once, before the library is opened.
+    let _ = ENTRANCE.set(connections);
+}
+
+/// Replaces the C library's function for libpmix: instead of listening, the socket becomes another descriptor of the entrance.
+///
+/// # Safety
+/// As the function that it replaces: none.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn listen(socket: c_int, _backlog: c_int) -> c_int {
+    let Some(entrance) = ENTRANCE.get() else {
+        return fail(Errno::OPNOTSUPP);
+    };
+    // SAFETY: both are descriptors of this process; the caller owns `socket` and goes on using it as its listener.
+    match unsafe { libc::dup3(entrance.as_raw_fd(), socket, libc::O_CLOEXEC) } {
+        -1 => -1,
+        _ => 0,
+    }
+}
+
+/// Replaces the C library's function for libpmix: the next connection that the daemon has passed.
+///
+/// # Safety
+/// As the function that it replaces: `len` is null, or says how many bytes there are at `address`.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn accept(
+    socket: c_int,
+    address: *mut libc::sockaddr,
+    len: *mut libc::socklen_t,
+) -> c_int {
+    // SAFETY: the caller has the socket open during the call.
+    let connection = match receive(unsafe { BorrowedFd::borrow_raw(socket) }) {
+        Ok(connection) => connection.into_raw_fd(),
+        Err(error) => return fail(error),
+    };
+    if !address.is_null() && !len.is_null() {
+        // SAFETY: the caller's promise; who has gone already leaves the address as it was.
+        unsafe { libc::getpeername(connection, address, len) };
+    }
+    connection
+}
+
+/// Any error but "not now" would make the library stop listening for good.
+fn receive(entrance: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
+    let received = recvmsg(entrance, &mut [IoSliceMut::new(&mut byte)], &mut control, flags);
+    if received.is_ok_and(|message| message.bytes == 0) {
+        // The daemon is gone, and with it every reason to be here.
+        crate::serve::leave();
+    }
+    let descriptors = control.drain().filter_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
+        _ => None,
+    });
+    descriptors.flatten().next().ok_or(Errno::AGAIN)
+}
+
+fn fail(error: Errno) -> c_int {
+    // SAFETY: the place of this thread's error number is always there.
+    unsafe { *libc::__errno_location() = error.raw_os_error() };
+    -1
+}

@@ -1,0 +1,64 @@
+//! `ferrite-pmixd`: the process that runs libpmix for one daemon, which starts it when the first program wants PMIx. The library is
+//! foreign code that speaks with every program of the node: when one of them makes it crash or hang, this process is what is lost,
+//! and not the daemon. It has neither the key of the DVM nor a link, and it decides nothing.
+//!
+//! Its standard input is the socket to the daemon (`ferrite_pmix::protocol`), its standard output the one over which the daemon passes
+//! connections (`entrance`).
+
+mod entrance;
+mod serve;
+
+use std::os::fd::OwnedFd;
+
+use ferrite_pmix::protocol::{BUILD, OTHER_BUILD};
+use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
+
+fn main() {
+    std::process::exit(match std::env::args().nth(1).as_deref() {
+        Some(build) if build == BUILD => start(),
+        Some("--version") => {
+            println!("ferrite-pmixd {}", env!("CARGO_PKG_VERSION"));
+            0
+        }
+        Some(build) if build.contains('/') => OTHER_BUILD,
+        _ => {
+            eprintln!(
+                "ferrite-pmixd: this is the process in which prterun, prte and prted run libpmix; they start it themselves"
+            );
+            1
+        }
+    });
+}
+
+fn start() -> i32 {
+    // What was not taken from us yet cannot be taken by a debugger of the same user.
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    raise_descriptor_limit();
+    match sockets() {
+        Ok((daemon, connections)) => {
+            entrance::open(connections);
+            serve::run(daemon.into())
+        }
+        Err(error) => {
+            eprintln!("ferrite-pmixd: its sockets cannot be taken over: {error}");
+            1
+        }
+    }
+}
+
+/// The two sockets, out of the way of the library, which may print.
+fn sockets() -> rustix::io::Result<(OwnedFd, OwnedFd)> {
+    let above = |fd| rustix::io::fcntl_dupfd_cloexec(fd, 3);
+    let (daemon, connections) = (above(rustix::stdio::stdin())?, above(rustix::stdio::stdout())?);
+    let null = rustix::fs::open("/dev/null", rustix::fs::OFlags::RDONLY, rustix::fs::Mode::empty())?;
+    rustix::stdio::dup2_stdin(&null)?;
+    rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
+    Ok((daemon, connections))
+}
+
+/// Each process of the node is a connection here.
+fn raise_descriptor_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    // As it was, if it cannot be.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+}

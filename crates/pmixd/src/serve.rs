@@ -1,0 +1,136 @@
+//! The life of the process: orders of the daemon are carried out one after another, and what the library has to say is passed on.
+//! "Registered before its clients are let in" rests on that order.
+
+use std::fs::DirBuilder;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ferrite_pmix::protocol::{Frames, Order, Report, frame_report};
+use ferrite_pmix::{JobInfo, Replies, Server, ServerConfig};
+
+/// Serves until the daemon is gone; the exit code.
+pub(crate) fn run(daemon: UnixStream) -> i32 {
+    let Ok(reading) = daemon.try_clone() else {
+        return 1;
+    };
+    let mut orders = Orders { daemon: reading, frames: Frames::default() };
+    let out = Arc::new(Out { daemon: Mutex::new(daemon), replies: Replies::default() });
+    let Some(Order::Start(config)) = orders.next() else {
+        return 1;
+    };
+    match start(&config, &out) {
+        Ok(server) => {
+            out.say(&Report::Started);
+            while let Some(order) = orders.next() {
+                carry_out(order, &server, &out);
+            }
+        }
+        Err(text) => {
+            out.say(&Report::Failed(text));
+            // Until the daemon has read it.
+            while orders.next().is_some() {}
+        }
+    }
+    leave()
+}
+
+/// Ends the process without the library's exit handlers: nobody is left for whom it could do anything.
+pub(crate) fn leave() -> ! {
+    // SAFETY: `_exit` has no preconditions; nothing of ours is buffered.
+    unsafe { libc::_exit(0) }
+}
+
+struct Orders {
+    daemon: UnixStream,
+    frames: Frames,
+}
+
+impl Orders {
+    /// `None` when the daemon is gone, or speaks another language.
+    fn next(&mut self) -> Option<Order> {
+        loop {
+            match self.frames.order() {
+                Ok(Some(order)) => return Some(order),
+                Ok(None) => {}
+                Err(error) => {
+                    eprintln!("ferrite-pmixd: the daemon sends {error}");
+                    return None;
+                }
+            }
+            let mut chunk = [0; 64 * 1024];
+            match self.daemon.read(&mut chunk) {
+                Ok(0) => return None,
+                Ok(count) => self.frames.buffer().extend_from_slice(&chunk[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return None,
+            }
+        }
+    }
+}
+
+/// The way to the daemon, for every thread.
+struct Out {
+    daemon: Mutex<UnixStream>,
+    replies: Replies,
+}
+
+impl Out {
+    fn say(&self, report: &Report) {
+        let Some(frame) = frame_report(report, &self.replies) else {
+            // Whoever waits for it was answered with an error.
+            return eprintln!("ferrite-pmixd: a message to the daemon is too long");
+        };
+        let mut daemon = self.daemon.lock().unwrap_or_else(PoisonError::into_inner);
+        if daemon.write_all(&frame).is_err() {
+            leave();
+        }
+    }
+}
+
+fn start(config: &ServerConfig, out: &Arc<Out>) -> Result<Server, String> {
+    let upcalls = Arc::clone(out);
+    Server::start(config, move |upcall| upcalls.say(&Report::Upcall(upcall))).map_err(|error| error.to_string())
+}
+
+fn carry_out(order: Order, server: &Server, out: &Arc<Out>) {
+    let out = Arc::clone(out);
+    match order {
+        // It runs already; a second start is a mistake of the daemon's and changes nothing.
+        Order::Start(_) => {}
+        Order::Register(job) => {
+            let done = make_directories(&job).map_err(|error| format!("its directories cannot be made: {error}"));
+            let done = done.and_then(|()| server.register_job(&job).map_err(|error| error.to_string()));
+            out.say(&Report::Registered(job.nspace, done));
+        }
+        Order::Deregister(nspace) => server.deregister_job(&nspace),
+        Order::Fetch(number, proc) => {
+            server.dmodex_get(&proc, move |data| out.say(&Report::Fetched(number, data)));
+        }
+        Order::Deliver(number, from, channel, data) => {
+            // Refused or not, it is dealt with.
+            if let Err(error) = server.deliver_output(&from, channel, data, move || out.say(&Report::Delivered(number)))
+            {
+                eprintln!("ferrite-pmixd: a tool does not get output: {error}");
+            }
+        }
+        // An event that the library does not know is not sent.
+        Order::Notify(_, since) if server.version().major < since => {}
+        Order::Notify(notice, _) => {
+            if let Err(error) = server.notify(&notice) {
+                eprintln!("ferrite-pmixd: an event is not sent: {error}");
+            }
+        }
+        Order::Answer(number, answer) => out.replies.answer(number, &answer),
+        Order::Ping(number) => server.ping(move || out.say(&Report::Alive(number))),
+    }
+}
+
+/// The library and its clients expect the directories that they are told of.
+fn make_directories(job: &JobInfo) -> io::Result<()> {
+    let make = |dir: &Path| DirBuilder::new().mode(0o700).recursive(true).create(dir);
+    make(&job.nsdir)?;
+    job.local.iter().try_for_each(|local| make(&local.proc_dir))
+}

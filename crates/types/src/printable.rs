@@ -1,0 +1,69 @@
+//! Foreign text that is about to be shown to people: names of programs, what ssh or an abort says. A terminal obeys control characters,
+//! and whoever chose the text must not command it. Called where messages are printed; output of processes never passes here.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// The text with each control character but line breaks and tabs as an escape. Idempotent.
+#[must_use]
+pub fn printable(text: &str) -> Cow<'_, str> {
+    // ssh ends its lines like a terminal in raw mode.
+    let text = if text.contains("\r\n") { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) };
+    escape(text, |c| is_command(c) && c != '\n' && c != '\t')
+}
+
+/// The same for text that must stay on its line: a cell of a table, a name within a sentence.
+#[must_use]
+pub fn printable_line(text: &str) -> Cow<'_, str> {
+    escape(Cow::Borrowed(text), is_command)
+}
+
+/// Control characters, and those that turn the direction of writing, by which a name can show itself as another.
+fn is_command(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn escape(text: Cow<'_, str>, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.chars().any(&is_escaped) {
+        return text;
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        let _ = match c {
+            c if !is_escaped(c) => shown.write_char(c),
+            '\n' => shown.write_str("\\n"),
+            '\r' => shown.write_str("\\r"),
+            '\t' => shown.write_str("\\t"),
+            c if c < '\u{100}' => write!(shown, "\\x{:02x}", u32::from(c)),
+            c => write!(shown, "\\u{{{:x}}}", u32::from(c)),
+        };
+    }
+    Cow::Owned(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_cannot_command_the_terminal_or_show_itself_as_another() {
+        assert_eq!(printable("a\x1b]0;owned\x07\x1b[2J b\u{9b}31m\x7f"), "a\\x1b]0;owned\\x07\\x1b[2J b\\x9b31m\\x7f");
+        assert_eq!(printable("no\rway"), "no\\rway");
+        assert_eq!(printable("safe\u{202e}txt"), "safe\\u{202e}txt");
+    }
+
+    #[test]
+    fn lines_tabs_and_letters_of_any_script_stay() {
+        let text = "eins\n\tzwei: \u{e4}\u{3b1}\u{4e2d} \\x1b\n";
+        assert!(matches!(printable(text), Cow::Borrowed(same) if same == text));
+        assert_eq!(printable("ssh says\r\nno\r\n"), "ssh says\nno\n");
+        assert_eq!(printable(&printable("\x1b")), "\\x1b");
+    }
+
+    #[test]
+    fn a_line_stays_one() {
+        assert_eq!(printable_line("a\n\tb\r\n"), "a\\n\\tb\\r\\n");
+        assert!(matches!(printable_line("plain"), Cow::Borrowed("plain")));
+    }
+}
