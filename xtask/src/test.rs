@@ -53,7 +53,8 @@ struct Count {
 impl Count {
     /// Adds what a summary line of the test harness, or of nextest, says.
     fn add_line(&mut self, line: &str) {
-        if !line.contains("test result:") && !line.contains("tests run:") && !line.contains("test run:") {
+        // An indented line is what a failed test printed; nextest counts that test itself.
+        if !line.starts_with("test result:") && !line.contains("tests run:") && !line.contains("test run:") {
             return;
         }
         let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).collect();
@@ -167,6 +168,7 @@ mod tests {
         count.add_line("     Summary [   2.451s] 12 tests run: 10 passed (1 slow), 1 failed, 1 timed out, 3 skipped");
         count.add_line("     Summary [   0.1s] 1 test run: 1 passed, 0 skipped");
         count.add_line("running 5 tests that all passed");
+        count.add_line("    test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 203 filtered out");
         assert_eq!(count, Count { passed: 16, failed: 3 });
     }
 }
