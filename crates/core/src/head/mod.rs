@@ -1,42 +1,12 @@
 //! The head: brings the DVM up, walks jobs through their states, decides what a failure means, answers clients. It
 //! never touches a process: daemons do, its own node's included.
 
-mod allocations;
-mod bringup;
-mod campaigns;
-mod cancel;
-mod collective;
-mod connections;
-mod exit;
-mod extensions;
-mod failures;
-mod grow;
-mod history;
-mod holds;
-mod inherit;
-mod instantiate;
-mod job;
-mod losses;
-mod metrics;
-mod nodes;
-mod notices;
-mod output;
-mod owners;
-mod placement;
-mod policy;
-mod published;
-mod requester;
-mod requests;
-mod session_end;
-mod session_time;
+mod clients;
+mod dvm;
+mod elastic;
+mod jobs;
+mod pmix;
 mod sessions;
-mod shrink;
-mod spawn;
-mod states;
-mod status;
-mod stdin;
-mod turns;
-mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -46,10 +16,10 @@ use ferrite_types::{DaemonRank, HostEntry, JobId, JobState, NodeId, NodeRecord, 
 use ferrite_wire::Message;
 use ferrite_wire::control::Submission;
 
-pub use self::job::Job;
+pub use self::jobs::Job;
 
-use self::bringup::BringUp;
-use self::exit::Exit;
+use self::dvm::BringUp;
+use self::dvm::Exit;
 use crate::cx::Cx;
 use crate::launches::Launches;
 use crate::{HeadConfig, Input, LocalNode, RequestId, Timer};
@@ -66,9 +36,9 @@ pub struct Head {
     hosts: Vec<HostEntry>,
     /// Nodes of the pool that are not the DVM's: given back, or never come.
     given_back: BTreeSet<NodeId>,
-    campaigns: campaigns::Campaigns,
-    extensions: extensions::Extensions,
-    connections: connections::Connections,
+    campaigns: elastic::Campaigns,
+    extensions: elastic::Extensions,
+    connections: jobs::Connections,
     sessions: sessions::Sessions,
     /// The first grow campaign.
     bringup: BringUp,
@@ -82,22 +52,22 @@ pub struct Head {
     queue: VecDeque<JobId>,
     /// The daemons that were there when it was last looked whether all of them can ever run; none before the first time.
     queue_hopes: RankSet,
-    history: history::History,
-    counters: metrics::Counters,
+    history: clients::History,
+    counters: clients::Counters,
     next_job: u32,
     /// State of the daemons' own job.
     dvm_state: Option<JobState>,
     /// States that were activated and not handled yet.
     activated: VecDeque<(JobId, JobState)>,
-    collectives: collective::Collectives,
+    collectives: pmix::Collectives,
     /// What running jobs use of each node.
     occupancy: Occupancy,
-    output: output::Mux,
-    losses: losses::Losses,
+    output: jobs::Mux,
+    losses: dvm::Losses,
     /// Shapes of the DVM that have been told.
     wireups: u64,
-    trees: spawn::Trees,
-    published: published::Store,
+    trees: jobs::Trees,
+    published: pmix::Store,
     exit: Exit,
 }
 
@@ -106,12 +76,12 @@ impl Head {
         let mut params = Params::default();
         config.params.iter().for_each(|(name, value)| params.set(name, value));
         Head {
-            nodes: nodes::pool(&config, local),
+            nodes: dvm::pool(&config, local),
             hosts: config.allocation.nodes.clone(),
             given_back: BTreeSet::new(),
-            campaigns: campaigns::Campaigns::default(),
-            extensions: extensions::Extensions::default(),
-            connections: connections::Connections::default(),
+            campaigns: elastic::Campaigns::default(),
+            extensions: elastic::Extensions::default(),
+            connections: jobs::Connections::default(),
             sessions: sessions::Sessions::default(),
             params,
             local: local.clone(),
@@ -123,18 +93,18 @@ impl Head {
             submitted: BTreeMap::new(),
             queue: VecDeque::new(),
             queue_hopes: RankSet::new(),
-            history: history::History::default(),
-            counters: metrics::Counters::default(),
+            history: clients::History::default(),
+            counters: clients::Counters::default(),
             next_job: 1,
             dvm_state: None,
             activated: VecDeque::new(),
-            collectives: collective::Collectives::default(),
+            collectives: pmix::Collectives::default(),
             occupancy: Occupancy::default(),
-            output: output::Mux::default(),
-            losses: losses::Losses::default(),
+            output: jobs::Mux::default(),
+            losses: dvm::Losses::default(),
             wireups: 0,
-            trees: spawn::Trees::default(),
-            published: published::Store::default(),
+            trees: jobs::Trees::default(),
+            published: pmix::Store::default(),
             exit: Exit::default(),
         }
     }

@@ -1,0 +1,37 @@
+//! What is kept of jobs that are over: the latest few in full, the others as numbers.
+
+use std::collections::VecDeque;
+
+use ferrite_types::JobId;
+use ferrite_wire::control::JobDetail;
+
+/// Jobs that are kept.
+const KEPT: usize = 1_000;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(in crate::head) struct History {
+    jobs: VecDeque<JobDetail>,
+    pub(super) ended: u64,
+    pub(super) failed: u64,
+}
+
+impl History {
+    pub(in crate::head) fn add(&mut self, job: JobDetail) {
+        self.ended += 1;
+        self.failed += u64::from(job.status.exit_code.is_some_and(|code| code != 0));
+        if self.jobs.len() == KEPT {
+            self.jobs.pop_front();
+        }
+        self.jobs.push_back(job);
+    }
+
+    /// Those that are kept, in the order of their ends.
+    pub(super) fn jobs(&self) -> impl Iterator<Item = &JobDetail> {
+        self.jobs.iter()
+    }
+
+    pub(super) fn find(&self, id: JobId) -> Option<&JobDetail> {
+        self.jobs.iter().rev().find(|job| job.status.job == id)
+    }
+}

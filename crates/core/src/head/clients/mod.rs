@@ -1,0 +1,11 @@
+//! Clients: what they ask for and what they are told.
+
+mod history;
+mod metrics;
+pub(in crate::head) mod notices;
+mod requests;
+pub(in crate::head) mod status;
+
+pub(in crate::head) use self::history::History;
+pub(in crate::head) use self::metrics::Counters;
+pub(in crate::head) use self::status::listed_names;

@@ -1,0 +1,144 @@
+//! The words for what went wrong: what happened, where, what to do next.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use ferrite_types::{DaemonRank, ExitStatus, JobId, ProcId, ProcState, Rank, RuntimeOptions};
+use ferrite_wire::{ProcEnd, StartError, StartErrorKind};
+
+use super::status::listed_names;
+use crate::head::Job;
+use crate::head::dvm::Loss;
+
+pub(in crate::head) fn proc_end(job: JobId, end: &ProcEnd, node: &str, pid: Option<u32>) -> String {
+    let who = format!("Process rank {} of job {job} on node {node}{}", end.rank, pid_text(pid));
+    let what = match (end.state, end.status) {
+        (ProcState::TermWoSync, _) => {
+            "ended without calling finalize (PMIx_Finalize or MPI_Finalize) after it had called init".to_owned()
+        }
+        (ProcState::CalledAbort, ExitStatus::Exited(code)) => format!("called abort for itself with code {code}"),
+        (_, ExitStatus::Exited(code)) => format!("exited with code {code}"),
+        (_, ExitStatus::Signaled(signal)) => format!("was ended by signal {signal}{}", signal_name(signal)),
+    };
+    format!("{who} {what}.")
+}
+
+/// What becomes of a job whose process has failed.
+pub(in crate::head) fn ended() -> &'static str {
+    "\nThe job was ended because of it."
+}
+
+/// The same for a job that goes on.
+pub(in crate::head) fn survived(options: &RuntimeOptions) -> String {
+    let policy = if options.continuous { "continuous" } else { "recoverable" };
+    format!(
+        "\nThe other processes of the job are left alone ({policy}). Its exit code will be that of this first failure."
+    )
+}
+
+fn pid_text(pid: Option<u32>) -> String {
+    pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default()
+}
+
+fn signal_name(signal: u8) -> &'static str {
+    match signal {
+        1 => " (SIGHUP)",
+        2 => " (SIGINT)",
+        3 => " (SIGQUIT)",
+        4 => " (SIGILL)",
+        6 => " (SIGABRT)",
+        7 => " (SIGBUS)",
+        8 => " (SIGFPE)",
+        9 => " (SIGKILL)",
+        11 => " (SIGSEGV)",
+        13 => " (SIGPIPE)",
+        15 => " (SIGTERM)",
+        _ => "",
+    }
+}
+
+pub(in crate::head) fn start_failure(
+    job: JobId,
+    rank: Rank,
+    node: &str,
+    program: &str,
+    error: &StartError,
+    count: usize,
+) -> String {
+    let more = if count > 1 { format!(" ({} processes there met the same fate)", count) } else { String::new() };
+    let hint = match error.kind {
+        StartErrorKind::Executable => "Check the name, the PATH and that the file is executable on that node.",
+        StartErrorKind::Directory => "Check the working directory (--wdir): it must exist on every node of the job.",
+        StartErrorKind::System => "Check the limits of that node (ulimit -a, memory).",
+    };
+    format!(
+        "Process rank {rank} of job {job} could not be started on node {node}{more}.\n  program: {program}\n  cause:   {}\n{hint}",
+        error.detail
+    )
+}
+
+pub(in crate::head) fn abort(proc: ProcId, node: &str, code: i32, message: &str) -> String {
+    let message = match message.trim() {
+        "" => String::new(),
+        text => format!("\n  message: {text}"),
+    };
+    format!(
+        "Process rank {} of job {} on node {node} called abort with code {code}.{message}\nThe job was ended because of it.",
+        proc.rank, proc.job
+    )
+}
+
+pub(in crate::head) fn daemon_lost(job: JobId, node: &str, cause: &str, procs: usize) -> String {
+    format!("The daemon on node {node} was lost ({cause}).\nJob {job} had {procs} process(es) that are gone with it.")
+}
+
+/// `ranks` have gone with their nodes, or are about to.
+pub(in crate::head) fn nodes_left(job: &Job, ranks: &BTreeSet<Rank>, goes_on: bool) -> String {
+    let nodes: BTreeSet<&str> = ranks.iter().filter_map(|rank| Some(job.map.node_of(*rank)?.name.as_str())).collect();
+    let names: Vec<String> = ranks.iter().map(ToString::to_string).collect();
+    let (node, leave) = if nodes.len() == 1 { ("Node", "leaves") } else { ("Nodes", "leave") };
+    let (rank, was) = if ranks.len() == 1 { ("rank", "was") } else { ("ranks", "were") };
+    let what = if goes_on { ", and the job goes on with what is left of it" } else { "" };
+    format!(
+        "{node} {} {leave} the DVM: {rank} {} of job {}, which still ran there, {was} ended{what}.",
+        listed_names(nodes.into_iter()),
+        listed_names(names.iter().map(String::as_str)),
+        job.id
+    )
+}
+
+pub(in crate::head) fn nothing_is_left(job: JobId) -> String {
+    format!("All nodes of job {job} have left the DVM, and its processes were ended with that.")
+}
+
+/// For whoever runs the DVM.
+pub(in crate::head) fn daemons_lost(dead: &BTreeMap<DaemonRank, Loss>) -> String {
+    let each: Vec<String> = dead.values().take(8).map(|loss| format!("  {}: {}", loss.node, loss.cause)).collect();
+    let more = dead.len().saturating_sub(each.len());
+    let more = if more > 0 { format!("\n  and {more} more") } else { String::new() };
+    format!("The DVM has lost daemons and goes on without their nodes:\n{}{more}", each.join("\n"))
+}
+
+pub(in crate::head) fn daemon_lost_in_bringup(node: &str, cause: &str) -> String {
+    format!("The daemon on node {node} was lost while the DVM was being started ({cause}).\nNothing was started.")
+}
+
+pub(in crate::head) fn timeout(seconds: u64, states: &str) -> String {
+    format!(
+        "The user-provided time limit for job execution has been reached:\n\n  Timeout: {seconds} seconds\n\n\
+         The job was ended. Allow more time with --timeout.{states}"
+    )
+}
+
+pub(in crate::head) fn spawn_timeout(seconds: u64) -> String {
+    format!("The job was not launched within its limit of {seconds} seconds (--spawn-timeout), and was ended.")
+}
+
+pub(in crate::head) fn states(job: &Job) -> String {
+    let mut text = format!("\n\nState of job {} at that time: {}", job.id, job.state);
+    for (rank, proc) in job.procs.iter().enumerate() {
+        let node = job.map.node_of(Rank(rank as u32)).map_or("", |n| n.name.as_str());
+        let _ = write!(text, "\n  rank {rank} on {node}{}: {}", pid_text(proc.pid), proc.state);
+    }
+    text
+}

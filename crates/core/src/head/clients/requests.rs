@@ -1,0 +1,143 @@
+//! What clients ask for: one reply each.
+
+use ferrite_types::{JobId, JobState};
+use ferrite_wire::control::{Done, Reply, Request, Submission};
+use ferrite_wire::{Dest, Message};
+
+use crate::RequestId;
+use crate::cx::Cx;
+use crate::head::Head;
+use crate::head::dvm::INTERRUPTED;
+use crate::head::jobs::refuse;
+use crate::head::sessions::wish_of;
+use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_CANCELED};
+
+impl Head {
+    pub(in crate::head) fn on_request(&mut self, id: RequestId, request: Request, cx: &mut Cx) {
+        let reply = match request {
+            Request::Submit(submission) => return self.on_submit(id, *submission, cx),
+            Request::Kill(job) => self.kill(job, cx),
+            Request::Signal { job, signal } => self.signal(job, signal, cx),
+            Request::Terminate => {
+                cx.reply(id, Reply::Ordered);
+                return self.stop_all("The DVM was ended by request (pterm).", 0, cx);
+            }
+            Request::Resize(request) => return self.on_resize(id, &request, cx),
+            Request::Sessions => Reply::Sessions(self.session_statuses(cx.now)),
+            Request::Session { session, directive } => match wish_of(&directive) {
+                Some(wish) => return self.instantiate_for_client(id, &session, wish, cx),
+                None => self.on_session_request(&session, &directive, cx),
+            },
+            Request::Status => Reply::Status(Box::new(self.status(cx.now))),
+            Request::Metrics => Reply::Metrics(Box::new(self.metrics(cx.now))),
+            Request::Nodes => Reply::Nodes(self.node_statuses()),
+            Request::Jobs => Reply::Jobs(self.job_statuses()),
+            Request::Job(job) => match self.job_detail(job) {
+                Some(detail) => Reply::Job(Box::new(detail)),
+                None => self.no_such_job(job),
+            },
+        };
+        cx.reply(id, reply);
+    }
+
+    fn on_submit(&mut self, id: RequestId, submission: Submission, cx: &mut Cx) {
+        if submission.spec.apps.is_empty() || submission.spec.apps.iter().any(|app| app.argv.is_empty()) {
+            refuse(id, PMIX_ERR_BAD_PARAM, "The job names no program to run.".to_owned(), cx);
+        } else if self.exit.begun() {
+            let cause = format!("The DVM {} is ending and takes no more jobs.", self.config.dvm);
+            refuse(id, PMIX_ERR_JOB_CANCELED, cause, cx);
+        } else if self.bringup.ready {
+            self.dispatch_job(id, submission, cx);
+        } else {
+            self.cached.push((id, submission));
+        }
+    }
+
+    fn kill(&mut self, id: JobId, cx: &mut Cx) -> Reply {
+        if !self.jobs.contains_key(&id) {
+            return self.no_such_job(id);
+        }
+        let text = format!("Job {id} was ended by request (pdvm kill).");
+        self.fail_job(id, JobState::KilledByCmd, INTERRUPTED, text, cx);
+        Reply::Ordered
+    }
+
+    fn signal(&mut self, id: JobId, signal: i32, cx: &mut Cx) -> Reply {
+        match self.jobs.get(&id) {
+            None => self.no_such_job(id),
+            Some(job) if !job.launched => {
+                Reply::Refused(format!("Job {id} has no processes yet: it waits for {}.", self.waiting_for(job)))
+            }
+            Some(_) => {
+                self.send_signal(id, signal, cx);
+                Reply::Ordered
+            }
+        }
+    }
+
+    fn no_such_job(&self, id: JobId) -> Reply {
+        Reply::Refused(match self.history.find(id) {
+            Some(_) => format!("Job {id} is over."),
+            None => format!("There is no job {id}; `pdvm jobs` lists them."),
+        })
+    }
+
+    /// The user at the client wants out.
+    pub(in crate::head) fn on_cancel(&mut self, request: RequestId, cx: &mut Cx) {
+        if let Some(at) = self.cached.iter().position(|(id, _)| *id == request) {
+            self.cached.remove(at);
+            return cx.reply(request, Reply::Done(Done { exit_code: INTERRUPTED, job: None }));
+        }
+        let Some(root) = self.submitted.get(&request).copied() else {
+            return;
+        };
+        for id in self.tree_of(root) {
+            let text = format!("The run was interrupted.\nJob {id} was ended.");
+            self.fail_job(id, JobState::KilledByCmd, INTERRUPTED, text, cx);
+        }
+    }
+
+    /// Nobody is left to hear of this submission: its job ends.
+    pub(in crate::head) fn on_client_gone(&mut self, request: RequestId, cx: &mut Cx) {
+        self.forget_requester(request);
+        self.withdraw_of_client(request, cx);
+        self.cached.retain(|(id, _)| *id != request);
+        let Some(root) = self.submitted.remove(&request) else {
+            return;
+        };
+        let ids = self.tree_of(root);
+        for id in &ids {
+            if let Some(job) = self.jobs.get_mut(id) {
+                job.request = None;
+            }
+        }
+        for id in ids {
+            let text = "Its client (prun) is gone.".to_owned();
+            self.fail_job(id, JobState::KilledByCmd, INTERRUPTED, text, cx);
+        }
+    }
+
+    pub(in crate::head) fn on_signal_submitted(&mut self, request: RequestId, signal: i32, cx: &mut Cx) {
+        if let Some(root) = self.submitted.get(&request).copied() {
+            self.tree_of(root).into_iter().for_each(|id| self.send_signal(id, signal, cx));
+        }
+    }
+
+    pub(in crate::head) fn send_signal(&self, id: JobId, signal: i32, cx: &mut Cx) {
+        if let Some(job) = self.jobs.get(&id).filter(|job| job.launched) {
+            let hosts = Dest::Many(self.reachable(&job.map.daemons()));
+            cx.multicast(hosts, Message::Signal { job: id, signal });
+        }
+    }
+
+    /// The reply to the submission of this job, which is as good as over, unless others that it has spawned go on.
+    pub(in crate::head) fn reply_to_submitter(&mut self, id: JobId, cx: &mut Cx) {
+        let Some(request) = self.jobs.get_mut(&id).and_then(|job| job.request.take()) else {
+            return;
+        };
+        if let Some((exit_code, job)) = self.leave_tree(id) {
+            self.submitted.remove(&request);
+            cx.reply(request, Reply::Done(Done { exit_code, job }));
+        }
+    }
+}

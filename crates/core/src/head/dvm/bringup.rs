@@ -1,0 +1,309 @@
+//! The first grow campaign: from the allocation to a DVM in which every daemon has acknowledged the wireup (seed 1,
+//! steps 1-9).
+
+use std::collections::BTreeMap;
+
+use ferrite_rm::launcher::{self, Launcher};
+use ferrite_rm::params::ParamError;
+use ferrite_types::{DaemonRank, Duration, ExitStatus, HostEntry, JobId, JobState, RankSet};
+use ferrite_wire::{Contact, DaemonReport, LaunchFailure, Message, NodeLaunch, Ticket, Wireup};
+
+use crate::cx::{Cx, Outgoing, Purpose};
+use crate::daemon::describe_end;
+use crate::head::Head;
+use crate::launches::TicketBase;
+use crate::{Effect, Timer};
+
+/// A daemon must be connected so long after its start (milliseconds).
+const CONNECT_MS: u64 = 20_000;
+
+/// State of the campaign.
+#[derive(Debug, Default)]
+pub(in crate::head) struct BringUp {
+    /// Daemons that have not reported.
+    missing: RankSet,
+    /// Where daemons listen, as far as they have said.
+    pub(in crate::head) contacts: BTreeMap<DaemonRank, Contact>,
+    /// Their process ids, as reported.
+    pub(in crate::head) pids: BTreeMap<DaemonRank, u32>,
+    /// Daemons that called the head and wait to hear of their tree parent.
+    homeless: RankSet,
+    /// True once the DVM takes jobs.
+    pub(in crate::head) ready: bool,
+}
+
+impl BringUp {
+    /// Of a head that listens there.
+    pub(in crate::head) fn of(head: &Contact) -> BringUp {
+        BringUp { contacts: BTreeMap::from([(DaemonRank::HEAD, head.clone())]), ..BringUp::default() }
+    }
+}
+
+impl Head {
+    pub(in crate::head) fn on_start(&mut self, cx: &mut Cx) {
+        self.activate(JobId::DAEMONS, JobState::Init, cx);
+    }
+
+    /// LAUNCH_DAEMONS: starts the daemons of all nodes but the head's.
+    pub(in crate::head) fn launch_daemons(&mut self, cx: &mut Cx) {
+        let targets = self.targets();
+        if targets.is_empty() {
+            self.activate(JobId::DAEMONS, JobState::DaemonsReported, cx);
+            return;
+        }
+        let base = match self.ticket_base(targets.len()) {
+            Ok(base) => base,
+            Err(error) => return self.fail_bringup(error.to_string(), cx),
+        };
+        cx.tree.grow(targets.len() as u32 + 1);
+        self.bringup.missing = targets.iter().map(|t| t.rank).collect();
+        let limit = Duration::from_secs(u64::from(self.launch_timeout_s()));
+        cx.set_timer(Timer::BringUp, cx.now + limit);
+        self.launches.start(&base, DaemonRank::HEAD, &targets, &self.local, cx);
+        self.activate(JobId::DAEMONS, JobState::DaemonsLaunched, cx);
+    }
+
+    fn targets(&self) -> Vec<NodeLaunch> {
+        let others = self.nodes.iter().zip(&self.config.allocation.nodes);
+        let launch = |rank: DaemonRank, host: &HostEntry| NodeLaunch { rank, host: host.clone() };
+        others
+            .filter_map(|(node, host)| node.daemon.filter(|r| *r != DaemonRank::HEAD).map(|rank| launch(rank, host)))
+            .collect()
+    }
+
+    pub(in crate::head) fn ticket_base(&self, daemons: usize) -> Result<TicketBase, ParamError> {
+        let ticket = Ticket {
+            dvm: self.config.dvm.clone(),
+            key: Ticket::NO_KEY,
+            rank: DaemonRank::HEAD,
+            node: String::new(),
+            size: daemons as u32 + 1,
+            dead: RankSet::new(),
+            joins: false,
+            radix: self.radix(),
+            home: DaemonRank::HEAD,
+            contact: Contact::default(),
+            params: self.config.params.clone(),
+            program: launcher::daemon_program(&self.params, &self.config.prted)?,
+            subtree: Vec::new(),
+            group: Vec::new(),
+            stays: false,
+            cwd: self.config.cwd.clone(),
+            connect_ms: CONNECT_MS,
+        };
+        Ok(TicketBase { ticket, launcher: self.launcher()? })
+    }
+
+    /// A task of a step ended while the step goes on.
+    pub(in crate::head) fn on_tasks_ended(
+        &mut self,
+        launcher: DaemonRank,
+        nodes: &[String],
+        message: &str,
+        cx: &mut Cx,
+    ) {
+        if let Some(failure) = self.launches.on_tasks_ended(launcher, nodes, message) {
+            self.on_launch_failed(&failure, cx);
+        }
+    }
+
+    fn launcher(&self) -> Result<Launcher, ParamError> {
+        Launcher::from_params(&self.params, Some(&self.config.allocation))
+    }
+
+    fn launch_advice(&self) -> &'static str {
+        self.launcher().map_or("", |launcher| launcher.advice())
+    }
+
+    pub(in crate::head) fn launch_timeout_s(&self) -> u32 {
+        self.params.number("ferrite_launch_timeout").ok().filter(|s| *s > 0).unwrap_or(60)
+    }
+
+    pub(crate) fn on_link_up(&mut self, peer: DaemonRank) {
+        self.launches.on_linked(peer);
+    }
+
+    /// A daemon has called the head, which is not its tree parent: it is told who is as soon as that one is up.
+    pub(in crate::head) fn on_announce(&mut self, rank: DaemonRank, contact: Contact, cx: &mut Cx) {
+        self.bringup.contacts.insert(rank, contact);
+        self.bringup.homeless.insert(rank);
+        self.rehome(cx);
+    }
+
+    /// Daemons that are linked to the head only to hear where they belong.
+    pub(super) fn homeless(&self) -> Vec<DaemonRank> {
+        self.bringup.homeless.iter().collect()
+    }
+
+    fn rehome(&mut self, cx: &mut Cx) {
+        for rank in self.bringup.homeless.clone().iter() {
+            let Some(parent) = cx.tree.parent(rank) else {
+                continue;
+            };
+            let Some(contact) = self.bringup.contacts.get(&parent).cloned() else {
+                continue;
+            };
+            self.bringup.homeless.remove(rank);
+            cx.out.push_back(Outgoing::Direct(rank, Message::Rehome { parent, contact }));
+        }
+    }
+
+    /// A daemon is up (seed 1, step 7).
+    pub(in crate::head) fn on_report(&mut self, report: DaemonReport, cx: &mut Cx) {
+        if self.exit.begun() {
+            return;
+        }
+        let rank = report.rank;
+        if let Some(campaign) = self.campaigns.of_daemon(rank) {
+            return self.on_newcomer_report(campaign, report, cx);
+        }
+        self.bringup.contacts.insert(rank, report.contact.clone());
+        self.bringup.pids.insert(rank, report.pid);
+        self.learn_node(report);
+        self.rehome(cx);
+        if self.bringup.missing.remove(rank) && self.bringup.missing.is_empty() {
+            self.activate(JobId::DAEMONS, JobState::DaemonsReported, cx);
+        }
+    }
+
+    pub(in crate::head) fn daemon_pid(&self, daemon: DaemonRank) -> u32 {
+        self.bringup.pids.get(&daemon).copied().unwrap_or(self.local.pid)
+    }
+
+    /// DAEMONS_REPORTED: tells everyone about everyone; VM_READY follows when all have acknowledged.
+    pub(in crate::head) fn wire_up(&mut self, cx: &mut Cx) {
+        self.default_slots();
+        if cx.tree.size() == 1 {
+            self.activate(JobId::DAEMONS, JobState::VmReady, cx);
+            return;
+        }
+        self.wireups += 1;
+        let wireup = Wireup { number: self.wireups, size: cx.tree.size(), ..Wireup::default() };
+        self.counters.xcasts += 1;
+        cx.out.push_back(Outgoing::Xcast(Message::Wireup(wireup), Purpose::Wireup));
+    }
+
+    /// Every daemon has processed a broadcast.
+    pub(crate) fn on_xcast_complete(&mut self, purpose: &Purpose, cx: &mut Cx) {
+        match purpose {
+            Purpose::Wireup if !self.exit.begun() => {
+                self.activate(JobId::DAEMONS, JobState::VmReady, cx);
+            }
+            Purpose::Deaths(ranks) => self.on_repaired(ranks),
+            Purpose::Grow(id) => self.on_grown(*id, cx),
+            Purpose::Shrink { campaign, targets } => self.on_departed(*campaign, targets, cx),
+            Purpose::Wireup | Purpose::Exit => {}
+        }
+        self.run_activated(cx);
+    }
+
+    /// VM_READY: jobs that came early are dispatched.
+    pub(in crate::head) fn vm_ready(&mut self, cx: &mut Cx) {
+        // Not before: the wait for the wireup's acknowledgements has a deadline too.
+        cx.cancel_timer(Timer::BringUp);
+        self.bringup.ready = true;
+        if self.config.persistent {
+            cx.effect(Effect::Ready);
+        }
+        for (request, submission) in std::mem::take(&mut self.cached) {
+            self.dispatch_job(request, submission, cx);
+        }
+    }
+
+    pub(in crate::head) fn on_launcher_ended(
+        &mut self,
+        rank: DaemonRank,
+        status: Option<ExitStatus>,
+        message: &str,
+        cx: &mut Cx,
+    ) {
+        let ended = self.launches.on_ended(rank, status, message, &describe_end(status));
+        if let Some(failure) = ended.failure {
+            self.on_launch_failed(&failure, cx);
+        }
+        let held: Vec<&str> =
+            ended.held.iter().filter(|rank| cx.tree.contains(*rank)).map(|rank| self.node_name(rank)).collect();
+        if !held.is_empty() && !self.exit.begun() {
+            let (nodes, cause) = (held.join(", "), &ended.cause);
+            cx.notice(format!(
+                "What holds the daemons on {nodes} was killed, and the resource manager may end them as well: {cause}."
+            ));
+        }
+    }
+
+    pub(in crate::head) fn on_launch_failed(&mut self, failure: &LaunchFailure, cx: &mut Cx) {
+        if self.exit.begun() {
+            return;
+        }
+        if let Some(campaign) = self.campaigns.of_newcomer(failure.rank) {
+            return self.on_newcomer_not_launched(campaign, failure, cx);
+        }
+        if self.bringup.ready {
+            // Of a campaign that is over.
+            return;
+        }
+        let (who, cause) = (failure.subject(), &failure.cause);
+        let command = match failure.command.as_str() {
+            "" => String::new(),
+            command => format!("\n  command: {command}"),
+        };
+        self.fail_bringup(
+            format!(
+                "{who} could not be started.{command}\n  cause:   {cause}\n{}; nothing was started.",
+                self.launch_advice(),
+            ),
+            cx,
+        );
+    }
+
+    pub(in crate::head) fn on_bringup_deadline(&mut self, cx: &mut Cx) {
+        if self.bringup.ready || self.exit.begun() {
+            return;
+        }
+        let limit = self.launch_timeout_s();
+        if self.bringup.missing.is_empty() {
+            let text = format!(
+                "All daemons reported, but not all of them were wired up within {limit} seconds.\n\
+                 A node may have become unreachable meanwhile; nothing was started."
+            );
+            return self.fail_bringup(text, cx);
+        }
+        let missing: Vec<String> = self.bringup.missing.iter().map(|rank| self.missing_text(rank)).collect();
+        let count = missing.len();
+        let shown = missing.into_iter().take(8).collect::<Vec<_>>().join("\n");
+        self.fail_bringup(
+            format!(
+                "{count} of the daemons did not report within {limit} seconds:\n{shown}\n\
+                 Check that the nodes can connect to this one, or allow more time with\n\
+                 --prtemca ferrite_launch_timeout SECONDS; nothing was started."
+            ),
+            cx,
+        );
+    }
+
+    /// Names of the nodes whose daemons have not reported.
+    pub(in crate::head) fn missing_nodes(&self) -> Vec<&str> {
+        self.bringup.missing.iter().map(|rank| self.node_name(rank)).collect()
+    }
+
+    pub(in crate::head) fn is_missing(&self, rank: DaemonRank) -> bool {
+        self.bringup.missing.contains(rank)
+    }
+
+    fn missing_text(&self, rank: DaemonRank) -> String {
+        let node = self.node_name(rank);
+        match self.launches.command(rank) {
+            Some(command) => format!("  {node} (by: {command})"),
+            None => format!("  {node}"),
+        }
+    }
+
+    /// The campaign failed: nothing of it stays, and jobs that waited for it were never launched.
+    pub(super) fn fail_bringup(&mut self, text: String, cx: &mut Cx) {
+        self.drop_cached(&text, cx);
+        cx.notice(text);
+        cx.cancel_timer(Timer::BringUp);
+        self.set_dvm_state(JobState::FailedToStart, cx);
+        self.shut_down(1, cx);
+    }
+}

@@ -1,0 +1,123 @@
+//! The end of the DVM: after its last job, after a failure, or because the user wants out.
+
+use ferrite_types::{JobId, JobState};
+use ferrite_wire::Message;
+use ferrite_wire::control::{Done, Reply};
+
+use crate::cx::{Cx, Outgoing, Purpose};
+use crate::head::Head;
+use crate::{Effect, RequestId};
+
+/// How far the end has come.
+#[derive(Debug, Default)]
+pub(in crate::head) struct Exit {
+    code: Option<u8>,
+    interrupts: u32,
+}
+
+impl Exit {
+    /// True once the DVM is on its way out: it takes no job and no daemon.
+    pub(in crate::head) fn begun(&self) -> bool {
+        self.code.is_some()
+    }
+}
+
+/// Exit code after Ctrl-C or SIGTERM (inventory 1.11).
+pub(in crate::head) const INTERRUPTED: u8 = 1;
+
+impl Head {
+    /// Orders every daemon out, those that are only half-way in too. The first caller's code counts.
+    pub(in crate::head) fn shut_down(&mut self, code: u8, cx: &mut Cx) {
+        if self.exit.begun() {
+            return;
+        }
+        self.exit.code = Some(code);
+        self.drain_campaigns(cx);
+        self.drain_extensions(cx);
+        self.launches.abandon(cx);
+        for daemon in self.homeless() {
+            cx.out.push_back(Outgoing::Direct(daemon, Message::Exit));
+        }
+        cx.out.push_back(Outgoing::Xcast(Message::Exit, Purpose::Exit));
+    }
+
+    /// Every daemon has left, and so has this node's.
+    pub(crate) fn on_daemons_gone(&mut self, cx: &mut Cx) {
+        let code = self.exit.code.unwrap_or(INTERRUPTED);
+        self.answer_everybody(cx);
+        self.set_dvm_state(JobState::DaemonsTerminated, cx);
+        self.end_allocations(cx);
+        cx.effect(Effect::Exit { code });
+    }
+
+    /// Ctrl-C: the first ends everything in order, the second warns, the third does not wait.
+    pub(in crate::head) fn on_interrupt(&mut self, cx: &mut Cx) {
+        self.exit.interrupts += 1;
+        match self.exit.interrupts {
+            1 => self.stop_all("The run was interrupted.", INTERRUPTED, cx),
+            2 => cx.notice(
+                "The processes are being ended; this can take a moment.\n\
+                 Interrupt once more to leave at once and without care."
+                    .to_owned(),
+            ),
+            _ => self.force_quit(cx),
+        }
+    }
+
+    pub(in crate::head) fn on_terminate(&mut self, cause: &str, cx: &mut Cx) {
+        if self.exit.interrupts > 0 {
+            return self.force_quit(cx);
+        }
+        self.exit.interrupts = 1;
+        self.stop_all(&format!("The run was ended: {cause}."), INTERRUPTED, cx);
+    }
+
+    /// Ends every job, and with them the DVM, which exits with `code`.
+    pub(in crate::head) fn stop_all(&mut self, why: &str, code: u8, cx: &mut Cx) {
+        self.drop_cached(why, cx);
+        let jobs: Vec<JobId> = self.jobs.keys().copied().collect();
+        for job in &jobs {
+            self.fail_job(*job, JobState::KilledByCmd, INTERRUPTED, format!("{why}\nJob {job} was ended."), cx);
+        }
+        // A DVM that lives for one job leaves when that job is cleaned up; any other leaves now, jobs or not.
+        if jobs.is_empty() || self.config.persistent {
+            self.shut_down(code, cx);
+        }
+    }
+
+    /// Leaves now; guards and lifelines clean up behind us.
+    fn force_quit(&mut self, cx: &mut Cx) {
+        self.answer_everybody(cx);
+        self.set_dvm_state(JobState::ForcedExit, cx);
+        self.drain_extensions(cx);
+        self.end_allocations(cx);
+        cx.effect(Effect::Exit { code: INTERRUPTED });
+    }
+
+    pub(in crate::head) fn on_forward_signal(&mut self, signal: i32, cx: &mut Cx) {
+        for id in self.jobs.keys() {
+            self.send_signal(*id, signal, cx);
+        }
+    }
+
+    /// Jobs that were never dispatched get their reply.
+    pub(super) fn drop_cached(&mut self, why: &str, cx: &mut Cx) {
+        for (request, _) in std::mem::take(&mut self.cached) {
+            if request != RequestId::OWN {
+                cx.notice_to(request, why.to_owned());
+            }
+            cx.reply(request, Reply::Done(Done { exit_code: INTERRUPTED, job: None }));
+        }
+    }
+
+    /// The end: whoever still waits for a job gets its reply.
+    fn answer_everybody(&mut self, cx: &mut Cx) {
+        let waiting: Vec<JobId> = self.jobs.values().filter(|job| job.request.is_some()).map(|job| job.id).collect();
+        for id in waiting {
+            if let Some(job) = self.jobs.get_mut(&id) {
+                job.exit_code.get_or_insert(INTERRUPTED);
+            }
+            self.reply_to_submitter(id, cx);
+        }
+    }
+}

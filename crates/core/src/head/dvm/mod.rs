@@ -1,0 +1,11 @@
+//! The DVM itself: how it comes up, its nodes, what it loses, how it ends.
+
+mod bringup;
+mod end;
+mod losses;
+mod nodes;
+
+pub(in crate::head) use self::bringup::BringUp;
+pub(in crate::head) use self::end::{Exit, INTERRUPTED};
+pub(in crate::head) use self::losses::{Loss, Losses};
+pub(in crate::head) use self::nodes::pool;

@@ -1,0 +1,477 @@
+//! Campaigns: what all changes of the DVM's size have in common, from the request to the one answer at the end (seed 3). What
+//! a grow or a shrink does in between is in `grow.rs` and `shrink.rs`, what jobs wait for in `launch_fence.rs`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ferrite_types::{
+    CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, NodeId, NodeRecord, ProcId, RankSet, Timestamp,
+};
+use ferrite_wire::control::{CampaignStatus, Reply, SessionChoice};
+use ferrite_wire::{
+    CancelRequest, ExtendRequest, GrowRequest, Message, Resize, ResizeOutcome, ResizeRequest, SessionTerms,
+    ShrinkRequest, SlotChange,
+};
+
+use super::requester::Requester;
+use crate::cx::Cx;
+use crate::head::Head;
+use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_UNREACH};
+use crate::{Effect, RequestId, Timer, Transition};
+
+/// The campaigns that are open. The launch fence is up while there are any.
+#[derive(Debug, Default)]
+pub(in crate::head) struct Campaigns {
+    pub(in crate::head) open: BTreeMap<CampaignId, Campaign>,
+    last: u32,
+}
+
+/// One change of the DVM's size.
+#[derive(Debug)]
+pub(in crate::head) struct Campaign {
+    pub(in crate::head) kind: CampaignKind,
+    pub(super) step: CampaignStep,
+    pub(in crate::head) alloc_id: String,
+    pub(super) req_id: Option<String>,
+    pub(super) requester: Requester,
+    /// Somebody asked for it, who may be gone; it is not the end of a session.
+    pub(super) is_requested: bool,
+    /// What it is about.
+    pub(in crate::head) nodes: Vec<NodeId>,
+    /// Grow: what belongs to its session when it is true, and how.
+    pub(in crate::head) joins: Joins,
+    /// Grow: the slots that nodes are to have when it is true.
+    pub(super) slots: Vec<(NodeId, SlotChange)>,
+    /// Shrink: nodes that were lent to the allocation, and go back to whom they were lent by.
+    pub(super) returns: BTreeSet<NodeId>,
+    /// The daemons that come or go, once they are decided.
+    pub(super) targets: BTreeMap<DaemonRank, NodeId>,
+    /// Grow: those that have not reported; in a rollback, those that have not hung up.
+    pub(super) missing: RankSet,
+    /// Campaigns that change the same nodes and were there before.
+    behind: BTreeSet<CampaignId>,
+    /// Shrink: nodes that are offered back as a part of this job of the manager.
+    pub(super) offered: BTreeMap<NodeId, String>,
+    /// Why it fails, once it does.
+    pub(in crate::head) failure: Option<Trouble>,
+    began: Timestamp,
+}
+
+/// What a session gets by a request that becomes true.
+#[derive(Clone, Debug, Default)]
+pub(in crate::head) struct Joins {
+    /// Its nodes: those that come, and others that are there, if it says anything of them.
+    pub(in crate::head) nodes: Vec<NodeId>,
+    pub(in crate::head) terms: SessionTerms,
+    /// A session on that allocation whose job has brought them, for itself.
+    pub(in crate::head) shared_by: Option<u32>,
+}
+
+/// Why a request is refused, or a campaign fails.
+#[derive(Clone, Debug)]
+pub(in crate::head) struct Trouble {
+    /// A PMIx status.
+    pub(in crate::head) status: i32,
+    /// In words.
+    pub(in crate::head) cause: String,
+}
+
+impl Trouble {
+    pub(in crate::head) fn new(status: i32, cause: impl Into<String>) -> Trouble {
+        Trouble { status, cause: cause.into() }
+    }
+}
+
+/// What a request comes to, before anything is done.
+#[derive(Debug)]
+pub(in crate::head) struct Plan {
+    pub(in crate::head) kind: CampaignKind,
+    pub(in crate::head) alloc_id: String,
+    pub(in crate::head) req_id: Option<String>,
+    /// It is not the end of a session.
+    pub(in crate::head) is_requested: bool,
+    /// Nodes that come or go; none = it is so already.
+    pub(in crate::head) nodes: Vec<NodeId>,
+    /// Grow: what belongs to its session when it is true, and how.
+    pub(in crate::head) joins: Joins,
+    /// Grow: the slots that nodes are to have when it is true.
+    pub(in crate::head) slots: Vec<(NodeId, SlotChange)>,
+    /// Shrink: nodes that were lent to the allocation.
+    pub(in crate::head) returns: BTreeSet<NodeId>,
+}
+
+/// What a request comes to, with the session that it makes or extends.
+#[derive(Debug)]
+pub(in crate::head) struct GrowPlan {
+    /// The session; `None` = a new one.
+    pub(in crate::head) session: Option<u32>,
+    pub(in crate::head) req_id: Option<String>,
+    /// All nodes that it names.
+    pub(in crate::head) members: Vec<NodeId>,
+    /// Those of them that have yet to come.
+    pub(in crate::head) nodes: Vec<NodeId>,
+    /// The slots that they are to have.
+    pub(in crate::head) slots: Vec<(NodeId, SlotChange)>,
+    /// So many nodes of the resource manager on top.
+    pub(in crate::head) more: u32,
+}
+
+impl Campaigns {
+    /// True while jobs may not be mapped.
+    pub(in crate::head) fn any(&self) -> bool {
+        self.that_hold(None).next().is_some()
+    }
+
+    /// True while mapped jobs may not be launched.
+    pub(super) fn shrinking(&self) -> bool {
+        self.open.values().any(|campaign| campaign.kind == CampaignKind::Shrink && !campaign.is_queued())
+    }
+
+    /// The open campaign in which a daemon comes or goes.
+    pub(in crate::head) fn of_daemon(&self, rank: DaemonRank) -> Option<CampaignId> {
+        self.open.iter().find(|(_, campaign)| campaign.targets.contains_key(&rank)).map(|(id, _)| *id)
+    }
+
+    /// The open grow that a daemon comes with. One that leaves may be lost as often as it likes.
+    pub(in crate::head) fn of_newcomer(&self, rank: DaemonRank) -> Option<CampaignId> {
+        self.of_daemon(rank).filter(|id| self.open[id].kind == CampaignKind::Grow)
+    }
+
+    /// Grow campaigns that may still succeed.
+    pub(in crate::head) fn coming(&self) -> impl Iterator<Item = (&CampaignId, &Campaign)> {
+        self.open.iter().filter(|(_, campaign)| campaign.kind == CampaignKind::Grow && campaign.failure.is_none())
+    }
+
+    /// Those of them that are for an allocation.
+    pub(in crate::head) fn coming_for(&self, alloc_id: &str) -> impl Iterator<Item = &Campaign> {
+        self.coming().map(|(_, campaign)| campaign).filter(move |campaign| campaign.alloc_id == alloc_id)
+    }
+
+    /// The latest open campaign that is about a node: the one that decides what becomes of it.
+    pub(in crate::head) fn of_node(&self, node: NodeId) -> Option<(CampaignId, CampaignKind)> {
+        self.about(node).next_back().map(|(id, campaign)| (*id, campaign.kind))
+    }
+
+    /// The latest open shrink that a node leaves with, begun or not: what comes after it is about another time there.
+    pub(in crate::head) fn leaves_with(&self, node: NodeId) -> Option<CampaignId> {
+        self.about(node).rev().find(|(_, campaign)| campaign.kind == CampaignKind::Shrink).map(|(id, _)| *id)
+    }
+
+    /// The open campaigns that are about a node, in their order.
+    fn about(&self, node: NodeId) -> impl DoubleEndedIterator<Item = (&CampaignId, &Campaign)> {
+        self.open.iter().filter(move |(_, campaign)| campaign.nodes.contains(&node))
+    }
+}
+
+impl Head {
+    /// True when jobs and events follow the rules of the launch fence.
+    pub(in crate::head) fn is_elastic(&self) -> bool {
+        self.params.flag("prte_elastic_mode").unwrap_or(false)
+    }
+
+    /// A client wants another size.
+    pub(in crate::head) fn on_resize(&mut self, id: RequestId, request: &ResizeRequest, cx: &mut Cx) {
+        let wait = match request {
+            ResizeRequest::Grow(grow) => grow.wait,
+            ResizeRequest::Shrink(shrink) => shrink.wait,
+            ResizeRequest::Cancel(cancel) => return self.on_cancel_request(id, cancel, cx),
+            ResizeRequest::Extend(extend) => return self.on_extend_request(id, extend, cx),
+        };
+        let requester = if wait { Requester::Waiting(id) } else { Requester::Answered(id) };
+        let (campaign, resize) = self.resize(request, requester, cx);
+        let to_come = matches!(resize.outcome, ResizeOutcome::Begun | ResizeOutcome::Requested { .. });
+        if !(wait && to_come) {
+            cx.reply(id, Reply::Resize(Box::new(resize)));
+        }
+        campaign.into_iter().for_each(|campaign| self.proceed(campaign, cx));
+    }
+
+    /// A process wants another size.
+    pub(in crate::head) fn on_resize_message(
+        &mut self,
+        daemon: DaemonRank,
+        id: u64,
+        proc: ProcId,
+        request: &ResizeRequest,
+        cx: &mut Cx,
+    ) {
+        if let ResizeRequest::Cancel(cancel) = request {
+            return self.on_cancel_message(daemon, id, cancel, cx);
+        }
+        if let ResizeRequest::Extend(extend) = request {
+            return self.on_extend_message(daemon, id, proc.job, extend, cx);
+        }
+        let (campaign, resize) = self.resize(request, Requester::Proc(proc, daemon), cx);
+        cx.send(daemon, Message::ResizeReply { id, resize: Box::new(resize) });
+        campaign.into_iter().for_each(|campaign| self.proceed(campaign, cx));
+    }
+
+    /// The first phase: refused without a trace, true already, or begun. The campaign is opened here; the caller has it
+    /// proceed when the answer is out, because it may end at once.
+    pub(super) fn resize(
+        &mut self,
+        request: &ResizeRequest,
+        requester: Requester,
+        cx: &mut Cx,
+    ) -> (Option<CampaignId>, Resize) {
+        let plan = match request {
+            _ if self.exit.begun() => Err(Trouble::new(PMIX_ERR_UNREACH, "The DVM is ending.")),
+            _ if !self.bringup.ready => {
+                Err(Trouble::new(PMIX_ERR_BAD_PARAM, "The DVM is not ready yet. Try again in a moment."))
+            }
+            ResizeRequest::Grow(grow) => match self.plan_grow(grow) {
+                Ok(plan) if plan.more > 0 || grow.rm_job.is_some() => {
+                    match self.request_nodes(plan, grow, requester, cx) {
+                        Ok(resize) => return (None, resize),
+                        Err(trouble) => Err(trouble),
+                    }
+                }
+                planned => planned.map(|plan| self.with_session(plan, &grow.terms, requester, cx)),
+            },
+            ResizeRequest::Shrink(shrink) => {
+                let plan = self.plan_shrink(shrink, requester);
+                if plan.is_ok() && shrink.nodes.is_empty() && shrink.count == 0 {
+                    self.withdraw_of_allocation(shrink, cx);
+                }
+                plan
+            }
+            ResizeRequest::Cancel(_) | ResizeRequest::Extend(_) => unreachable!("it is no change of size"),
+        };
+        match plan {
+            Err(Trouble { status, cause }) => {
+                let (ResizeRequest::Grow(GrowRequest { req_id, .. })
+                | ResizeRequest::Shrink(ShrinkRequest { req_id, .. })
+                | ResizeRequest::Cancel(CancelRequest { req_id, .. })
+                | ResizeRequest::Extend(ExtendRequest { req_id, .. })) = request;
+                let outcome = ResizeOutcome::Refused { status, cause };
+                let (alloc_id, req_id) = (String::new(), req_id.clone());
+                (None, Resize { alloc_id, req_id, session: None, nodes: Vec::new(), outcome })
+            }
+            Ok(plan) if plan.nodes.is_empty() => {
+                self.return_lent(&plan.alloc_id, &plan.returns, cx);
+                (None, self.resize_of(&plan.alloc_id, plan.req_id.as_ref(), &[], ResizeOutcome::Unchanged))
+            }
+            Ok(plan) => {
+                let nodes = plan.nodes.clone();
+                let (alloc_id, req_id) = (plan.alloc_id.clone(), plan.req_id.clone());
+                let id = self.open_campaign(plan, requester, cx);
+                (Some(id), self.resize_of(&alloc_id, req_id.as_ref(), &nodes, ResizeOutcome::Begun))
+            }
+        }
+    }
+
+    /// A grow request has been understood: its session is there from now on.
+    pub(super) fn with_session(
+        &mut self,
+        plan: GrowPlan,
+        terms: &SessionTerms,
+        requester: Requester,
+        cx: &mut Cx,
+    ) -> Plan {
+        let GrowPlan { session, req_id, members, nodes, slots, more: _ } = plan;
+        let says_more = *terms != SessionTerms::default();
+        let session = match session {
+            None if says_more || !nodes.is_empty() => Some(self.open_session(req_id.clone(), requester, terms)),
+            session => session,
+        };
+        let alloc_id = session.and_then(|id| self.sessions.get(id)).map(|session| session.alloc_id.clone());
+        let alloc_id = alloc_id.unwrap_or_else(|| self.alloc_id_of(&members));
+        let joins =
+            Joins { nodes: if says_more { members } else { nodes.clone() }, terms: terms.clone(), shared_by: None };
+        if nodes.is_empty() {
+            self.change_slots(&slots);
+            self.join_session(&alloc_id, &joins, &BTreeSet::new(), requester, cx);
+        }
+        let (kind, returns) = (CampaignKind::Grow, BTreeSet::new());
+        Plan { kind, alloc_id, req_id, is_requested: true, nodes, joins, slots, returns }
+    }
+
+    pub(in crate::head) fn resize_of(
+        &self,
+        alloc_id: &str,
+        req_id: Option<&String>,
+        nodes: &[NodeId],
+        outcome: ResizeOutcome,
+    ) -> Resize {
+        let session = self.session_of(&SessionChoice::Alloc(alloc_id.to_owned()), None).ok();
+        Resize { alloc_id: alloc_id.to_owned(), req_id: req_id.cloned(), session, nodes: self.names(nodes), outcome }
+    }
+
+    pub(in crate::head) fn names(&self, nodes: &[NodeId]) -> Vec<String> {
+        nodes.iter().map(|node| self.record(*node).name.clone()).collect()
+    }
+
+    pub(in crate::head) fn record(&self, node: NodeId) -> &NodeRecord {
+        &self.nodes[node.0 as usize]
+    }
+
+    pub(super) fn record_mut(&mut self, node: NodeId) -> &mut NodeRecord {
+        &mut self.nodes[node.0 as usize]
+    }
+
+    /// The fence goes up.
+    pub(in crate::head) fn open_campaign(&mut self, plan: Plan, requester: Requester, cx: &mut Cx) -> CampaignId {
+        self.campaigns.last += 1;
+        let id = CampaignId(self.campaigns.last);
+        // All of them: the latest waits for the others as long as it is not taken back.
+        let before: BTreeSet<CampaignId> =
+            plan.nodes.iter().flat_map(|node| self.campaigns.about(*node)).map(|(id, _)| *id).collect();
+        let step = self.first_step(plan.kind, &before);
+        let campaign = Campaign {
+            kind: plan.kind,
+            step,
+            alloc_id: plan.alloc_id,
+            req_id: plan.req_id,
+            requester,
+            is_requested: plan.is_requested,
+            nodes: plan.nodes,
+            joins: plan.joins,
+            slots: plan.slots,
+            returns: plan.returns,
+            targets: BTreeMap::new(),
+            missing: RankSet::new(),
+            behind: before,
+            offered: BTreeMap::new(),
+            failure: None,
+            began: cx.now,
+        };
+        self.campaigns.open.insert(id, campaign);
+        self.step(id, step, cx);
+        id
+    }
+
+    /// A campaign that nothing is before begins.
+    pub(in crate::head) fn proceed(&mut self, id: CampaignId, cx: &mut Cx) {
+        let is_to_begin = |campaign: &&Campaign| matches!(campaign.step, CampaignStep::Open | CampaignStep::Behind);
+        let Some(campaign) = self.campaigns.open.get(&id).filter(is_to_begin) else { return };
+        match (campaign.behind.is_empty(), campaign.kind) {
+            (false, _) => self.step(id, CampaignStep::Behind, cx),
+            (true, CampaignKind::Grow) => self.launch_newcomers(id, cx),
+            (true, CampaignKind::Shrink) => self.order_departure(id, cx),
+        }
+    }
+
+    /// A campaign cannot go on before that one has ended.
+    pub(super) fn wait_behind(&mut self, id: CampaignId, other: CampaignId, cx: &mut Cx) {
+        if let Some(campaign) = self.campaigns.open.get_mut(&id) {
+            campaign.behind.insert(other);
+        }
+        self.step(id, CampaignStep::Behind, cx);
+    }
+
+    pub(super) fn step(&mut self, id: CampaignId, step: CampaignStep, cx: &mut Cx) {
+        if let Some(campaign) = self.campaigns.open.get_mut(&id) {
+            campaign.step = step;
+            cx.effect(Effect::Trace(Transition::Campaign { campaign: id, kind: campaign.kind, step }));
+        }
+    }
+
+    /// It is true, or it will never be: the requester hears it, once, and the fence goes down.
+    pub(super) fn end_campaign(&mut self, id: CampaignId, cx: &mut Cx) {
+        cx.cancel_timer(Timer::Campaign(id));
+        let failed = self.campaigns.open.get(&id).is_some_and(|campaign| campaign.failure.is_some());
+        self.step(id, if failed { CampaignStep::Failed } else { CampaignStep::Done }, cx);
+        let Some(campaign) = self.campaigns.open.remove(&id) else { return };
+        self.counters.on_campaign(campaign.kind, failed);
+        self.settle_grants(cx);
+        self.tell_requester(&campaign, cx);
+        if let Some(Trouble { status, cause }) = &campaign.failure {
+            self.abort_held(id, *status, cause, cx);
+        } else {
+            self.sessions.return_lent(&campaign.alloc_id, &campaign.returns);
+        }
+        let mut next = Vec::new();
+        for (other, waiting) in &mut self.campaigns.open {
+            if waiting.behind.remove(&id) && waiting.behind.is_empty() {
+                next.push(*other);
+            }
+        }
+        for other in next {
+            self.proceed(other, cx);
+        }
+        self.sweep_sessions(cx);
+        self.on_campaign_over(id);
+        self.admit_held(cx);
+    }
+
+    pub(in crate::head) fn on_campaign_deadline(&mut self, id: CampaignId, cx: &mut Cx) {
+        let Some(campaign) = self.campaigns.open.get(&id) else { return };
+        match campaign.step {
+            CampaignStep::Launching | CampaignStep::WiringUp => self.on_grow_deadline(id, cx),
+            CampaignStep::RollingBack => self.give_up_on_newcomers(id, cx),
+            CampaignStep::Open
+            | CampaignStep::Queued
+            | CampaignStep::Behind
+            | CampaignStep::Leaving
+            | CampaignStep::Releasing
+            | CampaignStep::Done
+            | CampaignStep::Failed => {}
+        }
+    }
+
+    /// The DVM ends: what was to come does not come, and whoever waits is told.
+    pub(in crate::head) fn drain_campaigns(&mut self, cx: &mut Cx) {
+        for (id, mut campaign) in std::mem::take(&mut self.campaigns.open) {
+            cx.cancel_timer(Timer::Campaign(id));
+            let outside: RankSet = campaign.targets.keys().copied().filter(|rank| !cx.tree.contains(*rank)).collect();
+            for rank in outside.iter() {
+                self.launches.abandon_one(rank, cx);
+                if cx.is_linked(rank) && campaign.kind == CampaignKind::Grow {
+                    cx.direct(rank, Message::Exit);
+                }
+            }
+            campaign.failure.get_or_insert_with(|| Trouble::new(PMIX_ERR_UNREACH, "The DVM is ending."));
+            let step = CampaignStep::Failed;
+            cx.effect(Effect::Trace(Transition::Campaign { campaign: id, kind: campaign.kind, step }));
+            self.tell_requester(&campaign, cx);
+        }
+    }
+
+    /// What a campaign waits for, in words.
+    pub(in crate::head) fn campaign_waits_for(&self, id: CampaignId) -> String {
+        let Some(campaign) = self.campaigns.open.get(&id) else { return String::new() };
+        let of = |ranks: &RankSet| {
+            let names = campaign.targets.iter().filter(|(rank, _)| ranks.contains(**rank));
+            crate::head::clients::listed_names(names.map(|(_, node)| self.record(*node).name.as_str()))
+        };
+        match campaign.step {
+            CampaignStep::Behind => {
+                let before: Vec<String> = campaign.behind.iter().map(|id| format!("campaign {id}")).collect();
+                format!("{} to end", crate::head::clients::listed_names(before.iter().map(String::as_str)))
+            }
+            CampaignStep::Queued => self.turns_before(),
+            CampaignStep::Launching => format!("the daemons of {} to report", of(&campaign.missing)),
+            CampaignStep::WiringUp => "all daemons to be wired up".to_owned(),
+            CampaignStep::Leaving => {
+                format!("the daemons of {} to leave", of(&campaign.targets.keys().copied().collect()))
+            }
+            CampaignStep::RollingBack => "what it started to leave".to_owned(),
+            CampaignStep::Releasing => "the resource managers to take the nodes back".to_owned(),
+            CampaignStep::Open | CampaignStep::Done | CampaignStep::Failed => String::new(),
+        }
+    }
+
+    pub(in crate::head) fn campaign_statuses(&self) -> Vec<CampaignStatus> {
+        let status = |(id, campaign): (&CampaignId, &Campaign)| CampaignStatus {
+            campaign: *id,
+            kind: campaign.kind,
+            step: campaign.step,
+            alloc_id: campaign.alloc_id.clone(),
+            nodes: self.names(&campaign.nodes),
+            waiting_for: self.campaign_waits_for(*id),
+            began_us: campaign.began.0,
+        };
+        self.campaigns.open.iter().map(status).collect()
+    }
+
+    /// Jobs that run on one of these daemons.
+    pub(super) fn jobs_on(&self, daemons: &RankSet) -> Vec<JobId> {
+        let hit = self.jobs.values().filter(|job| job.map.nodes.iter().any(|node| daemons.contains(node.daemon)));
+        hit.map(|job| job.id).collect()
+    }
+
+    /// Jobs that one of these daemons was told of: to run them, or because their processes may meet its own.
+    pub(super) fn jobs_known_at(&self, daemons: &RankSet) -> Vec<JobId> {
+        let hit = self.jobs.values().filter(|job| daemons.iter().any(|rank| job.known_at.contains(rank)));
+        hit.map(|job| job.id).collect()
+    }
+}

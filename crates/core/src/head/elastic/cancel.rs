@@ -1,0 +1,107 @@
+//! Requests for another size that are taken back (`PMIX_ALLOC_REQ_CANCEL`). What has not begun is withdrawn; what has begun goes on to
+//! its end, because to undo it would be a change of its own: the nodes that come of it can be given back.
+
+use ferrite_types::{CampaignId, CampaignStep, DaemonRank, ExtensionId};
+use ferrite_wire::control::Reply;
+use ferrite_wire::{CancelRequest, Message, Resize, ResizeOutcome};
+
+use super::campaigns::{Campaign, Trouble};
+use crate::RequestId;
+use crate::cx::Cx;
+use crate::head::Head;
+use crate::pmix_status::{PMIX_ERR_INVALID_OPERATION, PMIX_ERR_JOB_CANCELED, PMIX_ERR_NOT_FOUND};
+
+const CANCELLED: &str = "The request was cancelled before it had begun.";
+
+/// What can be taken back.
+#[derive(Debug, Default)]
+struct Pending {
+    /// Changes that wait for others.
+    campaigns: Vec<CampaignId>,
+    /// Requests that wait for a resource manager.
+    requests: Vec<ExtensionId>,
+}
+
+impl Campaign {
+    /// True while nothing of it has been done.
+    fn is_pending(&self) -> bool {
+        matches!(self.step, CampaignStep::Behind | CampaignStep::Queued)
+            && self.targets.is_empty()
+            && self.failure.is_none()
+    }
+}
+
+impl Head {
+    /// A tool, by `PMIx_Allocation_request`.
+    pub(super) fn on_cancel_request(&mut self, id: RequestId, request: &CancelRequest, cx: &mut Cx) {
+        let pending = self.plan_cancel(request);
+        cx.reply(id, Reply::Resize(Box::new(self.answer_to_cancel(request, &pending))));
+        self.withdraw_all(pending, cx);
+    }
+
+    /// A process.
+    pub(super) fn on_cancel_message(&mut self, daemon: DaemonRank, id: u64, request: &CancelRequest, cx: &mut Cx) {
+        let pending = self.plan_cancel(request);
+        let resize = Box::new(self.answer_to_cancel(request, &pending));
+        cx.send(daemon, Message::ResizeReply { id, resize });
+        self.withdraw_all(pending, cx);
+    }
+
+    /// What a cancellation is about. Ends of sessions have no request that could be taken back.
+    fn plan_cancel(&self, request: &CancelRequest) -> Result<Pending, Trouble> {
+        let named = |campaign: &Campaign| {
+            campaign.is_requested && request.names(&campaign.alloc_id, campaign.req_id.as_deref())
+        };
+        let requests = self.waiting_requests(request);
+        let mut about = self.campaigns.open.iter().filter(|(_, campaign)| named(campaign)).peekable();
+        if about.peek().is_none() && requests.is_empty() {
+            let cause = "No request of that name is under way.";
+            return Err(Trouble::new(PMIX_ERR_NOT_FOUND, cause));
+        }
+        let campaigns: Vec<CampaignId> = about.filter(|(_, c)| c.is_pending()).map(|(id, _)| *id).collect();
+        if campaigns.is_empty() && requests.is_empty() {
+            let cause = "It has begun, and goes on to its end. Give the nodes back when they are there.";
+            return Err(Trouble::new(PMIX_ERR_INVALID_OPERATION, cause));
+        }
+        Ok(Pending { campaigns, requests })
+    }
+
+    fn answer_to_cancel(&self, request: &CancelRequest, pending: &Result<Pending, Trouble>) -> Resize {
+        let first = pending.as_ref().ok().and_then(|all| self.campaigns.open.get(all.campaigns.first()?));
+        let awaited = pending.as_ref().ok().and_then(|all| self.allocation_awaited(*all.requests.first()?));
+        let outcome = match pending {
+            Ok(_) => ResizeOutcome::Unchanged,
+            Err(Trouble { status, cause }) => ResizeOutcome::Refused { status: *status, cause: cause.clone() },
+        };
+        let alloc_id = first.map(|campaign| campaign.alloc_id.as_str()).or(awaited).unwrap_or_default();
+        Resize {
+            alloc_id: alloc_id.to_owned(),
+            req_id: request.req_id.clone(),
+            session: None,
+            nodes: first.map(|campaign| self.names(&campaign.nodes)).unwrap_or_default(),
+            outcome,
+        }
+    }
+
+    fn withdraw_all(&mut self, pending: Result<Pending, Trouble>, cx: &mut Cx) {
+        let Pending { campaigns, requests } = pending.unwrap_or_default();
+        // The latest first: the end of one lets those begin that wait behind it.
+        for id in campaigns.into_iter().rev() {
+            self.withdraw(id, Trouble::new(PMIX_ERR_JOB_CANCELED, CANCELLED), cx);
+        }
+        for id in requests {
+            self.withdraw_request(id, PMIX_ERR_JOB_CANCELED, CANCELLED, cx);
+        }
+        self.run_activated(cx);
+    }
+
+    /// Ends a campaign that has not begun, as if it had failed at once: its requester hears it. False for one that has begun.
+    pub(in crate::head) fn withdraw(&mut self, id: CampaignId, why: Trouble, cx: &mut Cx) -> bool {
+        let Some(campaign) = self.campaigns.open.get_mut(&id).filter(|campaign| campaign.is_pending()) else {
+            return false;
+        };
+        campaign.failure = Some(why);
+        self.end_campaign(id, cx);
+        true
+    }
+}

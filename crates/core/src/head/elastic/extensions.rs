@@ -1,0 +1,431 @@
+//! Nodes of a resource manager beyond those that the DVM began with. A request for them waits here, for hours perhaps, and holds no
+//! job: it becomes a campaign when the manager grants it. Here is known as well what was granted, so that all of it goes back: with
+//! the nodes that leave, when none of a job's nodes is in use any more, and at the end of the DVM.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ferrite_rm::extension::job_name;
+use ferrite_rm::{GiveBack, Manager, NodeAsk, Share, Source, Wish};
+use ferrite_types::{
+    CampaignId, CampaignKind, CampaignStep, ExtensionId, HostEntry, JobId, NodeId, SlotCount, Timestamp,
+};
+use ferrite_wire::{CancelRequest, GrowRequest, Resize, ResizeOutcome, SessionTerms, ShrinkRequest, SlotChange};
+
+use super::campaigns::{GrowPlan, Trouble};
+use super::grow::not_enough;
+use super::requester::Requester;
+use crate::cx::Cx;
+use crate::head::Head;
+use crate::pmix_status::{
+    PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_CANCELED, PMIX_ERR_NOT_SUPPORTED, PMIX_ERR_OUT_OF_RESOURCE, PMIX_ERR_UNREACH,
+};
+use crate::{Effect, RequestId};
+
+/// More requests at a time than any manager likes are refused.
+const MOST_REQUESTS: usize = 64;
+
+/// No job has a longer number.
+const LONGEST_JOB: usize = 20;
+
+/// What the manager has been asked for, and what it has granted.
+#[derive(Debug, Default)]
+pub(in crate::head) struct Extensions {
+    waiting: BTreeMap<ExtensionId, Waiting>,
+    /// Jobs of the manager beside the first one, and the nodes of each that it still grants.
+    granted: BTreeMap<String, BTreeSet<NodeId>>,
+    /// Jobs that somebody else has got and that were not taken in after all: they stay his.
+    left_alone: BTreeSet<String>,
+    last: u32,
+}
+
+/// A request that waits for the manager.
+#[derive(Debug)]
+struct Waiting {
+    /// Nodes of the pool that it gets as well; nobody else is given them meanwhile.
+    plan: GrowPlan,
+    wish: Wish,
+    alloc_id: String,
+    terms: SessionTerms,
+    requester: Requester,
+    /// What the manager says of it.
+    says: String,
+    began: Timestamp,
+}
+
+impl Extensions {
+    /// True for a node of the pool that a request counts on.
+    pub(super) fn awaits(&self, node: NodeId) -> bool {
+        self.waiting.values().any(|waiting| waiting.plan.members.contains(&node))
+    }
+
+    /// True while nodes may still come for an allocation.
+    pub(in crate::head) fn is_for(&self, alloc_id: &str) -> bool {
+        self.waiting.values().any(|waiting| waiting.alloc_id == alloc_id)
+    }
+
+    /// True when what is asked for brings an allocation a time limit.
+    pub(in crate::head) fn limits(&self, alloc_id: &str) -> bool {
+        self.waiting.values().any(|waiting| waiting.alloc_id == alloc_id && waiting.terms.time_limit_s.is_some())
+    }
+
+    fn grants(&self, node: NodeId) -> bool {
+        self.granted.values().any(|nodes| nodes.contains(&node))
+    }
+}
+
+impl Head {
+    /// The manager that can be asked for more nodes, and the job that the DVM began with.
+    pub(super) fn elastic_manager(&self) -> Option<(Manager, String)> {
+        match &self.config.allocation.source {
+            Source::Managed { manager, job } if manager.is_elastic() => Some((*manager, job.clone())),
+            Source::Managed { .. }
+            | Source::Hostfile(_)
+            | Source::Hosts
+            | Source::Places(_)
+            | Source::Simulated
+            | Source::DefaultHostfile(_)
+            | Source::ThisMachine => None,
+        }
+    }
+
+    /// A request that the pool alone cannot fulfil is accepted: the rest is asked for.
+    pub(super) fn request_nodes(
+        &mut self,
+        mut plan: GrowPlan,
+        request: &GrowRequest,
+        requester: Requester,
+        cx: &mut Cx,
+    ) -> Result<Resize, Trouble> {
+        let terms = &request.terms;
+        let wish = request.rm_job.clone().map_or(Wish::Nodes(plan.more), Wish::Job);
+        let Some((manager, parent)) = self.elastic_manager().filter(|_| requester != Requester::Nobody) else {
+            // A job that brings its nodes along would be held for as long as the manager likes.
+            return Err(not_enough(request.count, (request.count - plan.more) as usize));
+        };
+        if self.extensions.waiting.len() >= MOST_REQUESTS {
+            let cause = format!("{MOST_REQUESTS} requests for nodes wait for {manager} already.");
+            return Err(Trouble::new(PMIX_ERR_OUT_OF_RESOURCE, cause));
+        }
+        let session = plan.session.unwrap_or_else(|| self.open_session(plan.req_id.clone(), requester, terms));
+        plan.session = Some(session);
+        let alloc_id = self.sessions.get(session).map(|session| session.alloc_id.clone()).unwrap_or_default();
+        let ask = NodeAsk {
+            manager,
+            name: job_name(&self.config.dvm, &parent),
+            parent,
+            wish: wish.clone(),
+            slots: self.slots_of_all(),
+            time_limit_s: terms.time_limit_s.map(|more| self.lasts_s(plan.session, more, cx.now)),
+            has: self.ours().map(|node| self.hosts[node.0 as usize].name.clone()).collect(),
+        };
+        let outcome = ResizeOutcome::Requested { what: format!("{wish} of {manager}") };
+        let answer = self.resize_of(&alloc_id, plan.req_id.as_ref(), &plan.nodes, outcome);
+        self.extensions.last += 1;
+        let extension = ExtensionId(self.extensions.last);
+        let (terms, says, began) = (terms.clone(), String::new(), cx.now);
+        self.extensions.waiting.insert(extension, Waiting { plan, wish, alloc_id, terms, requester, says, began });
+        cx.effect(Effect::RequestNodes { extension, ask: Box::new(ask) });
+        Ok(answer)
+    }
+
+    /// A job of the manager whose nodes are to come must be another than those that the DVM has.
+    pub(super) fn check_can_take(&self, job: &str) -> Result<(), Trouble> {
+        let bad = |cause: String| Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+        let Some((manager, parent)) = self.elastic_manager() else {
+            let cause =
+                "The nodes of this DVM are not those of a job of Slurm, so those of other jobs of it cannot come.";
+            return Err(Trouble::new(PMIX_ERR_NOT_SUPPORTED, cause));
+        };
+        if job.is_empty() || job.len() > LONGEST_JOB || !job.bytes().all(|b| b.is_ascii_digit()) {
+            return bad(format!("{job:?} is no job of {manager}. Give the number that squeue shows."));
+        }
+        let is_asked = self.extensions.waiting.values().any(|waiting| waiting.wish == Wish::Job(job.to_owned()));
+        if job == parent || is_asked || self.extensions.granted.contains_key(job) {
+            return bad(format!("The nodes of {manager} job {job} are the DVM's already, or on their way."));
+        }
+        Ok(())
+    }
+
+    /// Slots of each of the first nodes, if all have as many.
+    fn slots_of_all(&self) -> Option<u32> {
+        let given = |host: &HostEntry| match host.slots {
+            SlotCount::Given(slots) => Some(slots),
+            SlotCount::FromCores => None,
+        };
+        let mut all = self.config.allocation.nodes.iter().map(given);
+        let first = all.next().flatten()?;
+        all.all(|slots| slots == Some(first)).then_some(first)
+    }
+
+    fn ours(&self) -> impl Iterator<Item = NodeId> {
+        self.nodes.iter().map(|node| node.id).filter(|id| !self.given_back.contains(id))
+    }
+
+    /// True for a node that the manager has taken back and not granted again.
+    pub(super) fn is_taken_back(&self, node: NodeId) -> bool {
+        let managed = matches!(self.config.allocation.source, Source::Managed { .. });
+        managed && self.given_back.contains(&node) && !self.extensions.grants(node)
+    }
+
+    pub(in crate::head) fn on_nodes_awaited(&mut self, id: ExtensionId, says: String) {
+        if let Some(waiting) = self.extensions.waiting.get_mut(&id) {
+            waiting.says = says;
+        }
+    }
+
+    pub(in crate::head) fn on_nodes_refused(&mut self, id: ExtensionId, cause: &str, cx: &mut Cx) {
+        let Some(waiting) = self.extensions.waiting.remove(&id) else { return };
+        let manager = self.elastic_manager().map_or_else(String::new, |(manager, _)| manager.to_string());
+        let cause = format!("{manager} does not grant {}: {cause}.", waiting.wish);
+        self.give_up(&waiting, Trouble::new(PMIX_ERR_OUT_OF_RESOURCE, cause), cx);
+    }
+
+    /// They are there: from here on it is a grow like any other.
+    pub(in crate::head) fn on_nodes_granted(
+        &mut self,
+        id: ExtensionId,
+        job: String,
+        hosts: Vec<HostEntry>,
+        cx: &mut Cx,
+    ) {
+        let Some(waiting) = self.extensions.waiting.remove(&id) else {
+            // Too late: nobody wants them any more.
+            if !self.extensions.left_alone.remove(&job) {
+                cx.effect(Effect::EndAllocation { job });
+            }
+            return;
+        };
+        if let Some(host) = hosts.iter().find(|host| self.find_node(&host.name).is_some_and(|node| !self.is_free(node)))
+        {
+            let cause =
+                format!("Job {job}, which was granted, has node {}, and the DVM has that node already.", host.name);
+            // One that somebody else has got is his, as long as it is not taken in.
+            if matches!(waiting.wish, Wish::Nodes(_)) {
+                cx.effect(Effect::EndAllocation { job });
+            }
+            return self.give_up(&waiting, Trouble::new(PMIX_ERR_OUT_OF_RESOURCE, cause), cx);
+        }
+        let Waiting { mut plan, terms, requester, .. } = waiting;
+        // Somebody else may have brought some of the pool's in meanwhile.
+        plan.nodes.retain(|node| self.record(*node).daemon.is_none());
+        for host in hosts {
+            let slots = match host.slots {
+                SlotCount::Given(slots) => SlotChange::Set(slots),
+                SlotCount::FromCores => SlotChange::Unstated,
+            };
+            let node = self.take_in(&job, host);
+            plan.members.push(node);
+            plan.nodes.push(node);
+            plan.slots.push((node, slots));
+        }
+        let plan = self.with_session(plan, &terms, requester, cx);
+        let campaign = self.open_campaign(plan, requester, cx);
+        self.proceed(campaign, cx);
+    }
+
+    /// True for a node that the manager may grant: it has none of ours, or ours is gone and it has been offered back.
+    fn is_free(&self, node: NodeId) -> bool {
+        let going = self.campaigns.of_node(node).and_then(|(id, _)| self.campaigns.open.get(&id));
+        match going {
+            Some(campaign) => campaign.kind == CampaignKind::Shrink && campaign.step == CampaignStep::Releasing,
+            None => self.given_back.contains(&node),
+        }
+    }
+
+    fn take_in(&mut self, job: &str, host: HostEntry) -> NodeId {
+        let host = HostEntry { rm_job: Some(job.to_owned()), ..host };
+        let node = match self.find_node(&host.name) {
+            Some(node) => {
+                self.hosts[node.0 as usize] = host;
+                node
+            }
+            None => self.admit_host(&host),
+        };
+        // Whoever granted it before does not any more.
+        for nodes in self.extensions.granted.values_mut() {
+            nodes.remove(&node);
+        }
+        self.extensions.granted.entry(job.to_owned()).or_default().insert(node);
+        node
+    }
+
+    /// A request comes to nothing: its requester hears of it.
+    fn give_up(&mut self, waiting: &Waiting, trouble: Trouble, cx: &mut Cx) {
+        let Trouble { status, cause } = trouble;
+        let outcome = ResizeOutcome::Failed { status, cause };
+        let resize = self.resize_of(&waiting.alloc_id, waiting.plan.req_id.as_ref(), &[], outcome);
+        self.tell(waiting.requester, resize, cx);
+        self.sweep_sessions(cx);
+    }
+
+    fn withdraw_requests(&mut self, which: impl Fn(&Waiting) -> bool, status: i32, why: &str, cx: &mut Cx) {
+        let ids: Vec<ExtensionId> =
+            self.extensions.waiting.iter().filter(|(_, waiting)| which(waiting)).map(|(id, _)| *id).collect();
+        for id in ids {
+            self.withdraw_request(id, status, why, cx);
+        }
+    }
+
+    /// Requests that wait for the manager, by what a cancellation says of them.
+    pub(super) fn waiting_requests(&self, request: &CancelRequest) -> Vec<ExtensionId> {
+        let named = |waiting: &Waiting| request.names(&waiting.alloc_id, waiting.plan.req_id.as_deref());
+        self.extensions.waiting.iter().filter(|(_, waiting)| named(waiting)).map(|(id, _)| *id).collect()
+    }
+
+    /// The allocation that a request is for.
+    pub(super) fn allocation_awaited(&self, id: ExtensionId) -> Option<&str> {
+        self.extensions.waiting.get(&id).map(|waiting| waiting.alloc_id.as_str())
+    }
+
+    pub(super) fn withdraw_request(&mut self, id: ExtensionId, status: i32, why: &str, cx: &mut Cx) {
+        if let Some(waiting) = self.extensions.waiting.remove(&id) {
+            cx.effect(Effect::WithdrawRequest { extension: id });
+            if let Wish::Job(job) = &waiting.wish {
+                self.extensions.left_alone.insert(job.clone());
+            }
+            self.give_up(&waiting, Trouble::new(status, why), cx);
+        }
+    }
+
+    /// Nobody is left to hear of it, so nobody wants the nodes.
+    pub(in crate::head) fn withdraw_of_client(&mut self, request: RequestId, cx: &mut Cx) {
+        for waiting in self.extensions.waiting.values_mut() {
+            if waiting.requester.is(request) {
+                waiting.requester = Requester::Nobody;
+            }
+        }
+        self.withdraw_requests(|waiting| waiting.requester == Requester::Nobody, PMIX_ERR_JOB_CANCELED, "", cx);
+    }
+
+    /// The processes of a job are gone, and with them whoever of them has asked.
+    pub(in crate::head) fn withdraw_of_job(&mut self, job: JobId, cx: &mut Cx) {
+        let asked = |waiting: &Waiting| matches!(waiting.requester, Requester::Proc(proc, _) if proc.job == job);
+        self.withdraw_requests(asked, PMIX_ERR_JOB_CANCELED, "The job that asked for the nodes is over.", cx);
+    }
+
+    pub(in crate::head) fn withdraw_of_session(&mut self, session: u32, why: &str, cx: &mut Cx) {
+        self.withdraw_requests(|waiting| waiting.plan.session == Some(session), PMIX_ERR_JOB_CANCELED, why, cx);
+    }
+
+    /// A whole allocation goes: what has not come to it yet is not wanted any more.
+    pub(super) fn withdraw_of_allocation(&mut self, request: &ShrinkRequest, cx: &mut Cx) {
+        let session = request.alloc_id.as_ref().and_then(|name| self.allocation_named(name).ok());
+        if let Some(session) = session {
+            self.forget_lost_nodes(session);
+            self.withdraw_of_session(session, "The request was taken back.", cx);
+            self.sweep_sessions(cx);
+        }
+    }
+
+    /// The DVM ends: no more nodes come.
+    pub(in crate::head) fn drain_extensions(&mut self, cx: &mut Cx) {
+        self.withdraw_requests(|_| true, PMIX_ERR_UNREACH, "The DVM is ending.", cx);
+    }
+
+    /// The daemons are gone: so goes all that was granted on top.
+    pub(in crate::head) fn end_allocations(&mut self, cx: &mut Cx) {
+        for job in std::mem::take(&mut self.extensions.granted).into_keys() {
+            cx.effect(Effect::EndAllocation { job });
+        }
+    }
+
+    /// What nodes that leave come to at the manager. A job that is given back whole is none of ours from here on.
+    pub(super) fn plan_give_back(&mut self, id: CampaignId, leaving: &[NodeId]) -> Vec<GiveBack> {
+        let Some((manager, parent)) = self.elastic_manager() else { return Vec::new() };
+        let mut jobs: BTreeMap<String, BTreeSet<NodeId>> = BTreeMap::new();
+        for node in leaving.iter().filter(|node| !self.is_taken_back(**node)) {
+            if let Some(job) = &self.hosts[node.0 as usize].rm_job {
+                jobs.entry(job.clone()).or_default().insert(*node);
+            }
+        }
+        let mut back = Vec::new();
+        for (job, leave) in jobs {
+            let all: BTreeSet<NodeId> = match self.extensions.granted.get(&job) {
+                Some(nodes) => nodes.clone(),
+                None if job == parent => self.ours().filter(|node| self.is_of(*node, &job)).collect(),
+                None => continue,
+            };
+            // Those that another shrink has offered a moment ago are as good as gone.
+            let stays = |node: &&NodeId| !leave.contains(*node) && !self.is_offered(**node, &job);
+            let stay: BTreeSet<NodeId> = all.iter().filter(stays).copied().collect();
+            let share = if job == parent || stay.iter().any(|node| self.is_in_use(*node)) {
+                if let Some(campaign) = self.campaigns.open.get_mut(&id) {
+                    campaign.offered.extend(leave.iter().map(|node| (*node, job.clone())));
+                }
+                Share::Part { leave: self.host_names(&leave), stay: self.host_names(&stay) }
+            } else {
+                self.forget_grant(&job);
+                Share::Whole
+            };
+            back.push(GiveBack { manager, job, share });
+        }
+        back
+    }
+
+    fn is_of(&self, node: NodeId, job: &str) -> bool {
+        self.hosts[node.0 as usize].rm_job.as_deref() == Some(job)
+    }
+
+    fn is_offered(&self, node: NodeId, job: &str) -> bool {
+        self.campaigns.open.values().any(|campaign| campaign.offered.get(&node).is_some_and(|of| of == job))
+    }
+
+    fn is_in_use(&self, node: NodeId) -> bool {
+        self.record(node).daemon.is_some() || self.campaigns.of_node(node).is_some()
+    }
+
+    /// As the manager calls them.
+    fn host_names(&self, nodes: &BTreeSet<NodeId>) -> Vec<String> {
+        nodes.iter().map(|node| self.hosts[node.0 as usize].name.clone()).collect()
+    }
+
+    fn forget_grant(&mut self, job: &str) {
+        let nodes = self.extensions.granted.remove(job).unwrap_or_default();
+        let list: Vec<NodeId> = nodes.iter().copied().collect();
+        self.sessions.remove(&list);
+        self.given_back.extend(nodes);
+    }
+
+    /// Nodes that were offered as a part of their job have gone, but for those that were kept.
+    pub(super) fn on_taken_back(&mut self, offered: BTreeMap<NodeId, String>, kept: &[String]) {
+        for (node, job) in offered {
+            if kept.contains(&self.hosts[node.0 as usize].name) {
+                continue;
+            }
+            self.given_back.insert(node);
+            if let Some(nodes) = self.extensions.granted.get_mut(&job) {
+                nodes.remove(&node);
+            }
+        }
+    }
+
+    /// A job of which no node is in use is given back: its grow has failed, or all of its daemons were lost, with it perhaps.
+    pub(in crate::head) fn settle_grants(&mut self, cx: &mut Cx) {
+        let idle = |(_, nodes): &(&String, &BTreeSet<NodeId>)| !nodes.iter().any(|node| self.is_in_use(*node));
+        let jobs: Vec<String> = self.extensions.granted.iter().filter(idle).map(|(job, _)| job.clone()).collect();
+        for job in jobs {
+            self.forget_grant(&job);
+            cx.effect(Effect::EndAllocation { job });
+        }
+    }
+
+    pub(in crate::head) fn on_allocation_ended(&mut self, job: &str, trouble: Option<String>, cx: &mut Cx) {
+        if let Some(trouble) = trouble {
+            let manager = self.elastic_manager().map_or_else(String::new, |(manager, _)| manager.to_string());
+            cx.notice(format!(
+                "{manager} job {job} could not be given back: {trouble}.\nUnless somebody ends it, it lasts until its time limit."
+            ));
+        }
+    }
+
+    /// What requests wait for.
+    pub(in crate::head) fn extensions_in_words(&self, now: Timestamp) -> impl Iterator<Item = String> {
+        let manager = self.elastic_manager().map_or_else(String::new, |(manager, _)| manager.to_string());
+        self.extensions.waiting.values().map(move |waiting| {
+            let says = if waiting.says.is_empty() { String::new() } else { format!(" ({})", waiting.says) };
+            let seconds = Timestamp(now.0.saturating_sub(waiting.began.0)).0 / 1_000_000;
+            let Waiting { alloc_id, wish, .. } = waiting;
+            format!("grow of {alloc_id}: {manager} to grant {wish}, for {seconds} s now{says}")
+        })
+    }
+}

@@ -1,0 +1,509 @@
+//! Grow campaigns: daemons on more nodes. They are started by the head, call it, report, get their places with one wireup, and
+//! count when every daemon of the DVM has acknowledged it. Whatever goes wrong before that undoes the campaign, and it alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use ferrite_map::DefaultSlots;
+use ferrite_rm::{Source, name};
+use ferrite_types::{
+    CampaignId, CampaignStep, DaemonRank, Duration, HostEntry, HostRef, NodeId, NodeRecord, RankSet, Topology,
+};
+use ferrite_wire::{
+    Activation, AddedHost, Contact, DaemonReport, GrowRequest, LaunchFailure, Message, NodeLaunch, SlotChange, Ticket,
+    Wireup,
+};
+
+use super::campaigns::{Campaign, GrowPlan, Trouble};
+use crate::Timer;
+use crate::cx::{Cx, Outgoing, Purpose};
+use crate::head::Head;
+use crate::launches::TicketBase;
+use crate::pmix_status::{
+    PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_FAILED_TO_LAUNCH, PMIX_ERR_LOST_CONNECTION, PMIX_ERR_NO_PERMISSIONS,
+    PMIX_ERR_NOT_FOUND, PMIX_ERR_NOT_SUPPORTED, PMIX_ERR_OUT_OF_RESOURCE, PMIX_ERR_TIMEOUT,
+};
+
+/// Daemons of a campaign that failed and do not hang up are given up after this time (milliseconds).
+const ROLLBACK_MS: u64 = 10_000;
+
+/// One node of a request.
+struct Wanted<'a> {
+    at: Place<'a>,
+    slots: SlotChange,
+}
+
+enum Place<'a> {
+    Known(NodeId),
+    /// It is known from before and does not belong to the DVM: what is said of it now counts.
+    Again(NodeId, &'a HostEntry),
+    New(&'a HostEntry),
+}
+
+impl Place<'_> {
+    fn node(&self) -> Option<NodeId> {
+        match self {
+            Place::Known(node) | Place::Again(node, _) => Some(*node),
+            Place::New(_) => None,
+        }
+    }
+}
+
+impl Head {
+    /// What a grow request comes to. Nothing has changed when it is refused.
+    pub(in crate::head) fn plan_grow(&mut self, request: &GrowRequest) -> Result<GrowPlan, Trouble> {
+        let bad = |cause: &str| Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+        let names_nothing = request.hosts.is_empty() && request.activate.is_empty() && request.count == 0;
+        if let Some(job) = &request.rm_job {
+            if !names_nothing {
+                return bad("The nodes of a job of the resource manager come alone: name no others besides.");
+            }
+            self.check_can_take(job)?;
+        } else if names_nothing {
+            return bad("The request names no nodes and no number of nodes.");
+        }
+        let session = request.alloc_id.as_ref().map(|name| self.allocation_named(name)).transpose()?;
+        session.map_or(Ok(()), |session| self.check_can_extend(session, &request.terms))?;
+        let mut wanted = Vec::new();
+        for host in &request.hosts {
+            wanted.push(self.wanted(host, &wanted)?);
+        }
+        for activation in &request.activate {
+            let nodes = self.activated(activation)?;
+            wanted.extend(nodes.into_iter().map(|node| Wanted { at: Place::Known(node), slots: SlotChange::Unstated }));
+        }
+        let spare = self.spare_nodes(request.count, &wanted, session)?;
+        let more = request.count - spare.len() as u32;
+        wanted.extend(spare.into_iter().map(|node| Wanted { at: Place::Known(node), slots: SlotChange::Unstated }));
+        self.check_not_reserved(&wanted, session)?;
+        let slots: Vec<(NodeId, SlotChange)> =
+            wanted.into_iter().map(|wanted| (self.admit(&wanted.at), wanted.slots)).collect();
+        let mut members: Vec<NodeId> = slots.iter().map(|(node, _)| *node).collect();
+        members.sort_unstable();
+        members.dedup();
+        let mut nodes = members.clone();
+        // A node that is on its way out, or on its way in by another request, is one that this request has to wait for. One that
+        // leaves and comes again by an earlier request is not the one that is there now.
+        nodes.retain(|node| self.campaigns.leaves_with(*node).is_some() || self.record(*node).daemon.is_none());
+        Ok(GrowPlan { session, req_id: request.req_id.clone(), members, nodes, slots, more })
+    }
+
+    /// What is withheld for a session is not for another.
+    fn check_not_reserved(&self, wanted: &[Wanted<'_>], session: Option<u32>) -> Result<(), Trouble> {
+        for wanted in wanted {
+            let Some(node) = wanted.at.node() else { continue };
+            if let Some(other) = self.withheld_for(node).find(|id| Some(*id) != session) {
+                let (name, alloc_id) =
+                    (&self.record(node).name, &self.sessions.get(other).expect("it is known").alloc_id);
+                let cause = format!("Node {name} is reserved for allocation {alloc_id}.");
+                return Err(Trouble::new(PMIX_ERR_NO_PERMISSIONS, cause));
+            }
+        }
+        Ok(())
+    }
+
+    fn wanted<'a>(&self, added: &'a AddedHost, before: &[Wanted<'a>]) -> Result<Wanted<'a>, Trouble> {
+        let host = &added.host;
+        let twice = before.iter().any(|wanted| match wanted.at {
+            Place::New(other) => self.same_host(&other.name, &host.name),
+            Place::Known(_) | Place::Again(..) => false,
+        });
+        if twice {
+            let cause = format!("Host {} is named twice. Name it once.", host.name);
+            return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+        }
+        let known = self.find_node(&host.name);
+        self.check_not_managed(added, known)?;
+        let has = known.map_or(0, |node| self.record(node).slots);
+        let known_size = known.is_some_and(|node| self.record(node).daemon.is_some());
+        if let SlotChange::Adjust(by) = added.slots
+            && known_size
+            && i64::from(has) + i64::from(by) < 1
+        {
+            let cause = format!("Host {} has {has} slots; {by:+} would leave it without any.", host.name);
+            return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+        }
+        let at = match known {
+            None => Place::New(host),
+            Some(node) if self.is_unknown(node) => Place::Again(node, host),
+            Some(node) => Place::Known(node),
+        };
+        Ok(Wanted { at, slots: added.slots })
+    }
+
+    /// What a resource manager granted is neither more nor other than that; its nodes without a daemon may be named.
+    fn check_not_managed(&self, added: &AddedHost, known: Option<NodeId>) -> Result<(), Trouble> {
+        let Source::Managed { manager, job } = &self.config.allocation.source else { return Ok(()) };
+        if known.is_some_and(|node| self.is_taken_back(node) && self.campaigns.of_node(node).is_none()) {
+            let cause = format!(
+                "Host {} has been given back to {manager}. Ask for a number of nodes instead (pdvm grow --nodes).",
+                added.host.name
+            );
+            return Err(Trouble::new(PMIX_ERR_NOT_SUPPORTED, cause));
+        }
+        if known.is_some() && added.slots == SlotChange::Unstated {
+            return Ok(());
+        }
+        let what = if known.is_some() { "have other slots" } else { "be added" };
+        let cause = format!(
+            "Host {} cannot {what}: the nodes of this DVM are those of {manager} job {job}, and only {manager} can change them. \
+             A DVM that is started with --prtemca ras hosts can have others.",
+            added.host.name
+        );
+        Err(Trouble::new(PMIX_ERR_NOT_SUPPORTED, cause))
+    }
+
+    fn same_host(&self, a: &str, b: &str) -> bool {
+        let keep_fqdn = self.params.flag("prte_keep_fqdn_hostnames").unwrap_or(false);
+        name::same_host(a, b, keep_fqdn)
+    }
+
+    /// The node of that name, one that was given back included.
+    pub(in crate::head) fn find_node(&self, host: &str) -> Option<NodeId> {
+        let named = |node: &&NodeRecord| {
+            self.same_host(&node.name, host) || node.aliases.iter().any(|alias| self.same_host(alias, host))
+        };
+        let head = || self.nodes.iter().find(|node| node.daemon == Some(DaemonRank::HEAD) && name::is_loopback(host));
+        self.nodes.iter().find(named).or_else(head).map(|node| node.id)
+    }
+
+    /// Nodes of the pool by what `--activate` says of them.
+    fn activated(&self, activation: &Activation) -> Result<Vec<NodeId>, Trouble> {
+        let refs = match activation {
+            Activation::All => {
+                let all = self.nodes.iter().filter(|node| !self.given_back.contains(&node.id));
+                return Ok(all.map(|node| node.id).collect());
+            }
+            Activation::Nodes(refs) => refs,
+        };
+        let mut nodes = Vec::new();
+        for item in refs {
+            let node = match item {
+                HostRef::Host(entry) => self.find_node(&entry.name),
+                HostRef::Relative(at, _) => self.nodes.get(*at as usize).map(|node| node.id),
+                HostRef::Empty(_) | HostRef::Exclude(_) => {
+                    let cause = "Only names, +nK and +all say which nodes are to be activated.";
+                    return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+                }
+            };
+            let Some(node) = node.filter(|node| !self.given_back.contains(node)) else {
+                let what = match item {
+                    HostRef::Host(entry) => format!("Host {}", entry.name),
+                    HostRef::Relative(at, _) => format!("Node +n{at}"),
+                    HostRef::Empty(_) | HostRef::Exclude(_) => "It".to_owned(),
+                };
+                let cause = format!(
+                    "{what} is not in the DVM's allocation; `pdvm nodes` lists what is. Name hosts that are to be added with \
+                     --add-host (prun) or --host (pdvm grow)."
+                );
+                return Err(Trouble::new(PMIX_ERR_NOT_FOUND, cause));
+            };
+            nodes.push(node);
+        }
+        Ok(nodes)
+    }
+
+    /// So many nodes of the pool that have no daemon and that nobody has named; fewer, if a resource manager may give the rest.
+    fn spare_nodes(&self, count: u32, wanted: &[Wanted<'_>], session: Option<u32>) -> Result<Vec<NodeId>, Trouble> {
+        let named = |id: NodeId| wanted.iter().any(|wanted| wanted.at.node() == Some(id));
+        let for_others = |id: NodeId| self.withheld_for(id).any(|other| Some(other) != session);
+        let free = |node: &&NodeRecord| {
+            let down = node.daemon.is_none() && !self.given_back.contains(&node.id);
+            let promised = self.campaigns.of_node(node.id).is_some() || self.extensions.awaits(node.id);
+            down && !named(node.id) && !promised && !for_others(node.id)
+        };
+        let mut spare: Vec<NodeId> = self.nodes.iter().filter(free).map(|node| node.id).collect();
+        spare.truncate(count as usize);
+        if spare.len() < count as usize && self.elastic_manager().is_none() {
+            return Err(not_enough(count, spare.len()));
+        }
+        Ok(spare)
+    }
+
+    /// Takes a node into the pool; it does not count before it has a daemon.
+    fn admit(&mut self, at: &Place<'_>) -> NodeId {
+        match at {
+            Place::Known(id) => *id,
+            Place::Again(id, host) => {
+                let rm_job = self.hosts[id.0 as usize].rm_job.take();
+                self.hosts[id.0 as usize] = HostEntry { rm_job, ..(*host).clone() };
+                self.record_mut(*id).max_slots = host.max_slots.unwrap_or(0);
+                *id
+            }
+            Place::New(host) => self.admit_host(host),
+        }
+    }
+
+    pub(super) fn admit_host(&mut self, host: &HostEntry) -> NodeId {
+        let id = NodeId(self.nodes.len() as u32);
+        let here = self.same_host(&self.local.hostname, &host.name);
+        self.nodes.push(NodeRecord {
+            id,
+            name: host.name.clone(),
+            aliases: Vec::new(),
+            // The head's machine has its daemon, allocation or not.
+            daemon: here.then_some(DaemonRank::HEAD),
+            slots: 0,
+            slots_given: false,
+            max_slots: host.max_slots.unwrap_or(0),
+            slots_inuse: 0,
+            topology: if here { self.shared_topology(self.local.topology.clone()) } else { Arc::default() },
+        });
+        self.hosts.push(host.clone());
+        if !here {
+            self.given_back.insert(id);
+        }
+        id
+    }
+
+    /// Slots as they were asked for. An adjustment of a node that comes counts from what the node has said.
+    pub(in crate::head) fn change_slots(&mut self, changes: &[(NodeId, SlotChange)]) {
+        let rule = self.slot_rule();
+        for (node, change) in changes {
+            let node = self.record_mut(*node);
+            if !node.slots_given {
+                node.slots = rule.count(&node.topology);
+            }
+            match change {
+                SlotChange::Unstated => {}
+                SlotChange::Set(slots) => (node.slots, node.slots_given) = (*slots, true),
+                SlotChange::Adjust(by) => {
+                    (node.slots, node.slots_given) = (node.slots.saturating_add_signed(*by).max(1), true);
+                }
+            }
+        }
+    }
+
+    pub(in crate::head) fn slot_rule(&self) -> DefaultSlots {
+        let rule = self.params.text("prte_set_default_slots").ok().flatten();
+        rule.and_then(|text| text.parse().ok()).unwrap_or_default()
+    }
+
+    /// Starts the daemons.
+    pub(super) fn launch_newcomers(&mut self, id: CampaignId, cx: &mut Cx) {
+        let Some(campaign) = self.campaigns.open.get(&id) else { return };
+        // What it was behind may have brought some of its nodes.
+        let nodes: Vec<NodeId> =
+            campaign.nodes.iter().copied().filter(|node| self.record(*node).daemon.is_none()).collect();
+        if nodes.is_empty() {
+            return self.grow_is_true(id, cx);
+        }
+        if let Some(node) = nodes.iter().find(|node| self.is_taken_back(**node)) {
+            let cause =
+                format!("Node {} has been given back to the resource manager meanwhile.", self.record(*node).name);
+            return self.fail_grow(id, Trouble::new(PMIX_ERR_NOT_FOUND, cause), cx);
+        }
+        let Some(kept) = cx.tree.keep_places(nodes.len() as u32) else {
+            return self.wait_for_places(id, cx);
+        };
+        let base = match self.joining_base(cx.tree.size()) {
+            Ok(base) => base,
+            Err(trouble) => {
+                cx.tree.repair(&kept);
+                return self.fail_grow(id, trouble, cx);
+            }
+        };
+        let targets: BTreeMap<DaemonRank, NodeId> = kept.iter().zip(nodes).collect();
+        let launch = |(rank, node): (&DaemonRank, &NodeId)| NodeLaunch {
+            rank: *rank,
+            host: self.hosts[node.0 as usize].clone(),
+        };
+        let launches: Vec<NodeLaunch> = targets.iter().map(launch).collect();
+        if let Some(campaign) = self.campaigns.open.get_mut(&id) {
+            (campaign.missing, campaign.targets) = (kept, targets);
+        }
+        self.step(id, CampaignStep::Launching, cx);
+        let limit = Duration::from_secs(u64::from(self.launch_timeout_s()));
+        cx.set_timer(Timer::Campaign(id), cx.now + limit);
+        self.launches.start_joining(&base, DaemonRank::HEAD, &launches, &self.local, cx);
+    }
+
+    /// Every place that is left is below one that is kept for somebody who is still coming: the first of those campaigns has to end
+    /// before, well or not.
+    fn wait_for_places(&mut self, id: CampaignId, cx: &mut Cx) {
+        let keeps = |campaign: &Campaign| campaign.targets.keys().any(|rank| cx.tree.coming().contains(*rank));
+        let first = self.campaigns.open.iter().find(|(_, campaign)| keeps(campaign)).map(|(id, _)| *id);
+        self.wait_behind(id, first.expect("a kept place is kept for a campaign that is open"), cx);
+    }
+
+    fn joining_base(&self, size: u32) -> Result<TicketBase, Trouble> {
+        let base = self.ticket_base(0).map_err(|error| Trouble::new(PMIX_ERR_BAD_PARAM, error.to_string()))?;
+        Ok(TicketBase { ticket: Ticket { size, ..base.ticket }, ..base })
+    }
+
+    /// A daemon of a campaign is up.
+    pub(in crate::head) fn on_newcomer_report(&mut self, id: CampaignId, report: DaemonReport, cx: &mut Cx) {
+        let DaemonReport { rank, hostname, contact, topology, pid } = report;
+        let Some(campaign) = self.campaigns.open.get_mut(&id) else { return };
+        if campaign.step != CampaignStep::Launching || !campaign.missing.remove(rank) {
+            return;
+        }
+        let (node, complete) = (campaign.targets[&rank], campaign.missing.is_empty());
+        self.bringup.contacts.insert(rank, contact);
+        self.bringup.pids.insert(rank, pid);
+        self.learn_machine(node, hostname, topology);
+        if complete {
+            self.wire_newcomers(id, cx);
+        }
+    }
+
+    fn learn_machine(&mut self, node: NodeId, hostname: String, topology: Topology) {
+        let topology = self.shared_topology(topology);
+        let node = self.record_mut(node);
+        node.topology = topology;
+        if !node.aliases.contains(&hostname) {
+            node.aliases.push(hostname);
+        }
+    }
+
+    /// All have reported: they get their places, and everybody hears of it.
+    fn wire_newcomers(&mut self, id: CampaignId, cx: &mut Cx) {
+        let Some(campaign) = self.campaigns.open.get(&id) else { return };
+        let come: RankSet = campaign.targets.keys().copied().collect();
+        self.step(id, CampaignStep::WiringUp, cx);
+        cx.tree.fill(&come);
+        self.wireups += 1;
+        let wireup = Wireup {
+            number: self.wireups,
+            size: cx.tree.size(),
+            dead: cx.tree.holes().clone(),
+            coming: cx.tree.coming().clone(),
+            come: come.clone(),
+        };
+        self.counters.xcasts += 1;
+        cx.out.push_back(Outgoing::Xcast(Message::Wireup(wireup), Purpose::Grow(id)));
+        self.place_newcomers(&come, cx);
+    }
+
+    /// Tells parents where those listen that hang on them from now on.
+    fn place_newcomers(&self, come: &RankSet, cx: &mut Cx) {
+        let mut below: BTreeMap<DaemonRank, Vec<(DaemonRank, Contact)>> = BTreeMap::new();
+        for rank in come.iter() {
+            if let (Some(parent), Some(contact)) = (cx.tree.parent(rank), self.bringup.contacts.get(&rank)) {
+                below.entry(parent).or_default().push((rank, contact.clone()));
+            }
+        }
+        for (parent, children) in below {
+            if come.contains(parent) {
+                // At first nobody is linked to it but the head: over that link it hears of them soonest. But when its own parent is
+                // quicker with the wireup, it closes the link and what is on it is lost; so it gets the same again, by the tree.
+                cx.direct(parent, Message::Adopt(children.clone()));
+            }
+            cx.send(parent, Message::Adopt(children));
+        }
+    }
+
+    /// Every daemon has acknowledged the wireup.
+    pub(in crate::head) fn on_grown(&mut self, id: CampaignId, cx: &mut Cx) {
+        if self.campaigns.open.get(&id).is_some_and(|campaign| campaign.step == CampaignStep::WiringUp) {
+            self.grow_is_true(id, cx);
+        }
+    }
+
+    fn grow_is_true(&mut self, id: CampaignId, cx: &mut Cx) {
+        let Some(campaign) = self.campaigns.open.get(&id) else { return };
+        let targets = campaign.targets.clone();
+        let (alloc_id, joins, requester) = (campaign.alloc_id.clone(), campaign.joins.clone(), campaign.requester);
+        let slots = campaign.slots.clone();
+        self.change_slots(&slots);
+        for (rank, id) in &targets {
+            let node = self.record_mut(*id);
+            node.daemon = Some(*rank);
+            let name = node.name.clone();
+            self.losses.nodes.remove(&name);
+            self.given_back.remove(id);
+        }
+        let came: BTreeSet<NodeId> = targets.into_values().collect();
+        self.join_session(&alloc_id, &joins, &came, requester, cx);
+        self.end_campaign(id, cx);
+    }
+
+    /// A launcher says that a daemon did not start.
+    pub(in crate::head) fn on_newcomer_not_launched(&mut self, id: CampaignId, failure: &LaunchFailure, cx: &mut Cx) {
+        let (who, LaunchFailure { command, cause, .. }) = (failure.subject(), failure);
+        let command = if command.is_empty() { String::new() } else { format!(" (by: {command})") };
+        let cause = format!("{who} could not be started{command}: {cause}.");
+        self.fail_grow(id, Trouble::new(PMIX_ERR_JOB_FAILED_TO_LAUNCH, cause), cx);
+    }
+
+    /// The link to a daemon without a place is lost: it was on its way in, or has been told that it is not wanted.
+    pub(crate) fn on_newcomer_lost(&mut self, rank: DaemonRank, cause: &str, cx: &mut Cx) {
+        let Some(id) = self.campaigns.of_newcomer(rank) else { return };
+        let Some(campaign) = self.campaigns.open.get_mut(&id) else { return };
+        if campaign.step == CampaignStep::RollingBack {
+            if campaign.missing.remove(rank) && campaign.missing.is_empty() {
+                self.end_campaign(id, cx);
+            }
+        } else {
+            self.on_target_lost(id, rank, cause, cx);
+        }
+        self.run_activated(cx);
+    }
+
+    pub(in crate::head) fn on_target_lost(&mut self, id: CampaignId, rank: DaemonRank, cause: &str, cx: &mut Cx) {
+        let node = self.campaigns.open.get(&id).and_then(|campaign| campaign.targets.get(&rank));
+        let node = node.map_or("", |node| self.record(*node).name.as_str());
+        let cause = format!("The daemon on node {node} was lost before it was part of the DVM ({cause}).");
+        self.fail_grow(id, Trouble::new(PMIX_ERR_LOST_CONNECTION, cause), cx);
+    }
+
+    pub(super) fn on_grow_deadline(&mut self, id: CampaignId, cx: &mut Cx) {
+        let waits_for = self.campaign_waits_for(id);
+        let cause = format!("After {} seconds it still waited for {waits_for}.", self.launch_timeout_s());
+        self.fail_grow(id, Trouble::new(PMIX_ERR_TIMEOUT, cause), cx);
+    }
+
+    /// Undoes what a campaign has done so far.
+    pub(in crate::head) fn fail_grow(&mut self, id: CampaignId, trouble: Trouble, cx: &mut Cx) {
+        let Some(campaign) = self.campaigns.open.get_mut(&id) else { return };
+        if campaign.failure.is_some() {
+            return;
+        }
+        campaign.failure = Some(trouble);
+        let (step, ranks) = (campaign.step, campaign.targets.keys().copied().collect::<RankSet>());
+        self.step(id, CampaignStep::RollingBack, cx);
+        ranks.iter().for_each(|rank| self.launches.abandon_one(rank, cx));
+        match step {
+            CampaignStep::WiringUp => self.send_away(id, ranks, cx),
+            _ => self.dismiss_newcomers(id, &ranks, cx),
+        }
+    }
+
+    /// They have places: they leave as in a shrink, and nobody keeps them in its tree.
+    fn send_away(&mut self, id: CampaignId, ranks: RankSet, cx: &mut Cx) {
+        cx.cancel_timer(Timer::Campaign(id));
+        self.counters.xcasts += 1;
+        let purpose = Purpose::Shrink { campaign: id, targets: ranks.clone() };
+        cx.out.push_back(Outgoing::Xcast(Message::Shrink { targets: ranks.clone() }, purpose));
+        self.place_orphans(&ranks, cx);
+    }
+
+    /// Nobody but the head knows of them: those that have called are told, those that have not will be when they do.
+    fn dismiss_newcomers(&mut self, id: CampaignId, ranks: &RankSet, cx: &mut Cx) {
+        cx.tree.repair(ranks);
+        let linked: RankSet = ranks.iter().filter(|rank| cx.is_linked(*rank)).collect();
+        for rank in linked.iter() {
+            cx.direct(rank, Message::Exit);
+        }
+        if linked.is_empty() {
+            return self.end_campaign(id, cx);
+        }
+        cx.set_timer(Timer::Campaign(id), cx.now + Duration::from_millis(ROLLBACK_MS));
+        if let Some(campaign) = self.campaigns.open.get_mut(&id) {
+            campaign.missing = linked;
+        }
+    }
+
+    pub(super) fn give_up_on_newcomers(&mut self, id: CampaignId, cx: &mut Cx) {
+        let Some(campaign) = self.campaigns.open.get(&id) else { return };
+        campaign.missing.iter().for_each(|rank| cx.close(rank));
+        self.end_campaign(id, cx);
+    }
+}
+
+/// The refusal when the pool has not so many nodes, and nobody can be asked for more.
+pub(in crate::head) fn not_enough(asked: u32, spare: usize) -> Trouble {
+    let asked = if asked == 1 { "1 more node is".to_owned() } else { format!("{asked} more nodes are") };
+    let cause = format!("{asked} asked for, and the allocation has {spare} without a daemon. Name others with --host.");
+    Trouble::new(PMIX_ERR_OUT_OF_RESOURCE, cause)
+}

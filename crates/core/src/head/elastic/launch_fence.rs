@@ -1,0 +1,223 @@
+//! The launch fence as jobs see it: where they wait while the DVM changes its size, and how that ends (seed 2, step 3; seed 3,
+//! admission contract).
+
+use std::collections::BTreeSet;
+
+use ferrite_types::{CampaignId, CampaignKind, Duration, JobId, JobNode, JobState, NodeId};
+
+use ferrite_wire::control::{SessionChoice, Submission};
+use ferrite_wire::{GrowRequest, ResizeOutcome, ResizeRequest};
+
+use super::campaigns::Trouble;
+use super::requester::Requester;
+use crate::Timer;
+use crate::cx::Cx;
+use crate::head::{Head, Job};
+use crate::pmix_status::PMIX_ERR_JOB_CANCELED;
+
+/// Where a job is parked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::head) enum Hold {
+    /// Before it is mapped, while any campaign is open. It has asked for the size that these bring: it is not launched without.
+    Map(BTreeSet<CampaignId>),
+    /// Mapped and not launched, while a shrink is open.
+    Launch,
+    /// Its session is paused.
+    Paused,
+}
+
+/// Where a job belongs before it has begun.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::head) struct Berth {
+    pub(in crate::head) session: u32,
+    /// The campaign that brings the nodes that it asked for.
+    pub(in crate::head) grows: Option<CampaignId>,
+}
+
+impl Head {
+    /// The session that a submission is for, and the nodes that it brings along. The caller has the campaign proceed when the
+    /// job is there, because it may end at once.
+    pub(in crate::head) fn find_berth(
+        &mut self,
+        submission: &Submission,
+        parent: Option<JobId>,
+        cx: &mut Cx,
+    ) -> Result<Berth, Trouble> {
+        let parent_session = parent.and_then(|id| self.jobs.get(&id)).map(|job| job.session);
+        let named = self.session_of(&submission.session, parent_session)?;
+        let of_owner = parent.filter(|_| submission.session == SessionChoice::Default);
+        let session = of_owner.and_then(|owner| self.own_session_of(owner, named, &submission.spec)).unwrap_or(named);
+        let Some(request) = &submission.grow else {
+            return Ok(Berth { session, grows: None });
+        };
+        // What a job of a session brings along is for that session, unless it names another allocation. One that shares an
+        // allocation brings it to that; beside the nodes with which the DVM began there is a new one.
+        let own = self.sessions.get(session).map(|own| (own.alloc_id.clone(), own.shares));
+        let shares = request.alloc_id.is_none() && own.as_ref().is_some_and(|(_, shares)| *shares);
+        let own = own.map(|(alloc_id, _)| alloc_id).filter(|alloc_id| *alloc_id != self.config.dvm);
+        let alloc_id = request.alloc_id.clone().or(own);
+        let request = ResizeRequest::Grow(GrowRequest { alloc_id, ..(**request).clone() });
+        let (grows, resize) = self.resize(&request, Requester::Nobody, cx);
+        if let Some(campaign) = grows.and_then(|id| self.campaigns.open.get_mut(&id)) {
+            campaign.joins.shared_by = shares.then_some(session);
+        }
+        match resize.outcome {
+            ResizeOutcome::Refused { status, cause } => Err(Trouble { status, cause }),
+            ResizeOutcome::Unchanged
+            | ResizeOutcome::Begun
+            | ResizeOutcome::Requested { .. }
+            | ResizeOutcome::Done
+            | ResizeOutcome::Failed { .. } => Ok(Berth { session, grows }),
+        }
+    }
+
+    /// VM_READY: on to the map, unless the DVM is changing its size.
+    pub(in crate::head) fn pass_map_hold(&mut self, id: JobId, cx: &mut Cx) {
+        let open: BTreeSet<CampaignId> = match self.jobs.get(&id).and_then(|job| job.grows) {
+            own if self.is_elastic() => self.campaigns.that_hold(own).collect(),
+            // Whoever brings nodes along waits for them, whatever the rules are for others.
+            Some(own) => self.campaigns.open.keys().copied().filter(|id| *id == own).collect(),
+            None => BTreeSet::new(),
+        };
+        if !open.is_empty() {
+            self.on_parked(id);
+            self.park(id, Hold::Map(open), cx);
+        } else if self.jobs.get(&id).is_some_and(|job| self.is_paused(job.session)) {
+            self.park(id, Hold::Paused, cx);
+        } else {
+            self.activate(id, JobState::Map, cx);
+        }
+    }
+
+    /// SYSTEM_PREP is done: on to the launch.
+    pub(in crate::head) fn prepare(&mut self, id: JobId, cx: &mut Cx) {
+        match self.params.number("ferrite_debug_prep_ms").unwrap_or(0) {
+            0 => self.activate(id, JobState::LaunchApps, cx),
+            ms => cx.set_timer(Timer::Prep(id), cx.now + Duration::from_millis(u64::from(ms))),
+        }
+    }
+
+    pub(in crate::head) fn on_prepared(&mut self, id: JobId, cx: &mut Cx) {
+        if self.jobs.get(&id).is_some_and(|job| job.is_healthy() && job.state == JobState::SystemPrep) {
+            self.activate(id, JobState::LaunchApps, cx);
+        }
+    }
+
+    /// LAUNCH_APPS: on to the launch, unless nodes are leaving.
+    pub(in crate::head) fn pass_launch_hold(&mut self, id: JobId, cx: &mut Cx) {
+        if self.is_elastic() && self.campaigns.shrinking() {
+            return self.park(id, Hold::Launch, cx);
+        }
+        if self.jobs.get(&id).is_some_and(|job| self.is_paused(job.session)) {
+            return self.park(id, Hold::Paused, cx);
+        }
+        self.launch_or_map_again(id, cx);
+    }
+
+    fn park(&mut self, id: JobId, hold: Hold, cx: &mut Cx) {
+        self.hold(id, hold);
+        self.activate(id, JobState::WaitingForDaemons, cx);
+    }
+
+    fn hold(&mut self, id: JobId, hold: Hold) {
+        if let Some(job) = self.jobs.get_mut(&id) {
+            job.held = Some(hold);
+            job.was_parked = true;
+        }
+    }
+
+    /// A map that still holds is launched; one that has lost a node is made again, and not before the fence lets it.
+    fn launch_or_map_again(&mut self, id: JobId, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        let map = job.map.clone();
+        let is_gone = |node: &&JobNode| self.nodes[node.id.0 as usize].daemon != Some(node.daemon);
+        let gone: Vec<NodeId> = map.nodes.iter().filter(is_gone).map(|node| node.id).collect();
+        if gone.is_empty() {
+            return self.activate(id, JobState::SendLaunchMsg, cx);
+        }
+        job.missed.extend(gone);
+        self.occupancy.release(&mut self.nodes, &map);
+        job.clear_map();
+        // It had its slots: that the DVM is smaller now may make it wait for others, and does not fail it.
+        job.wait_for_slots = true;
+        cx.cancel_timer(Timer::JobTimeout(id));
+        cx.cancel_timer(Timer::SpawnTimeout(id));
+        self.activate(id, JobState::VmReady, cx);
+        // Others may have waited for the slots that it has given up.
+        self.serve_queue(cx);
+    }
+
+    /// A grow has failed: whoever waited for what it was to bring was never launched. Others go on waiting for theirs. One that was
+    /// cancelled has not failed: only the job that it was for goes with it.
+    pub(super) fn abort_held(&mut self, campaign: CampaignId, status: i32, cause: &str, cx: &mut Cx) {
+        let failed = status != PMIX_ERR_JOB_CANCELED;
+        let waits = |job: &&Job| {
+            let held = matches!(&job.held, Some(Hold::Map(campaigns)) if campaigns.contains(&campaign));
+            // One that has been mapped before waits for nothing that came later: it is only not to be in the way.
+            (failed && held && job.missed.is_empty()) || (job.grows == Some(campaign) && !job.launched)
+        };
+        let aborted: Vec<JobId> = self.jobs.values().filter(waits).map(|job| job.id).collect();
+        for id in aborted {
+            // Who has spawned it hears why, as far as a status says that.
+            self.answer_spawn(id, Err(status), cx);
+            let text = format!(
+                "Job {id} was not launched: it waited for the DVM to grow, and that failed.\n{cause}\n\
+                 Run it again; the DVM has the nodes that it had before."
+            );
+            self.fail_job(id, JobState::NeverLaunched, 1, text, cx);
+        }
+    }
+
+    /// A campaign has ended: those go on whom no other one holds, in the order in which they came.
+    pub(in crate::head) fn admit_held(&mut self, cx: &mut Cx) {
+        if self.exit.begun() {
+            return;
+        }
+        let may_map = |head: &Head, job: &Job| match job.grows {
+            own if head.is_elastic() => head.campaigns.that_hold(own).next().is_none(),
+            Some(own) => !head.campaigns.open.contains_key(&own),
+            None => true,
+        };
+        let held: Vec<JobId> = self.jobs.values().filter(|job| job.held.is_some()).map(|job| job.id).collect();
+        for id in held {
+            let Some(job) = self.jobs.get(&id).filter(|job| job.is_healthy()) else { continue };
+            let is_mapped = !job.procs.is_empty();
+            let is_free = if is_mapped { !self.campaigns.shrinking() } else { may_map(self, job) };
+            if !is_free {
+                // One whose session goes on again now waits for what is open.
+                if job.held == Some(Hold::Paused) && !self.is_paused(job.session) {
+                    let open = Hold::Map(self.campaigns.that_hold(job.grows).collect());
+                    self.hold(id, if is_mapped { Hold::Launch } else { open });
+                }
+                continue;
+            }
+            if self.is_paused(job.session) {
+                self.hold(id, Hold::Paused);
+                continue;
+            }
+            let next = if is_mapped { JobState::LaunchApps } else { JobState::Map };
+            if let Some(job) = self.jobs.get_mut(&id) {
+                job.held = None;
+            }
+            self.activate(id, next, cx);
+        }
+        self.serve_queue(cx);
+    }
+
+    /// What a parked job waits for, in words.
+    pub(in crate::head) fn held_for(&self, hold: &Hold) -> String {
+        if *hold == Hold::Paused {
+            return "its session to be resumed".to_owned();
+        }
+        let campaigns: Vec<String> = self
+            .campaigns
+            .open
+            .iter()
+            .filter(|(_, campaign)| *hold != Hold::Launch || campaign.kind == CampaignKind::Shrink)
+            .filter(|(id, campaign)| !campaign.is_queued() || matches!(hold, Hold::Map(all) if all.contains(id)))
+            .map(|(id, campaign)| format!("{} {id}: {}", campaign.kind, self.campaign_waits_for(*id)))
+            .collect();
+        let what = if *hold == Hold::Launch { "nodes to leave" } else { "the DVM's new size" };
+        format!("{what} ({})", campaigns.join("; "))
+    }
+}

@@ -1,0 +1,16 @@
+//! Changes of the size of the DVM: campaigns, the launch fence, and nodes of a resource manager.
+
+mod campaigns;
+mod cancel;
+mod extensions;
+mod grow;
+mod launch_fence;
+mod requester;
+mod shrink;
+mod turns;
+
+pub(in crate::head) use self::campaigns::{Campaign, Campaigns, GrowPlan, Joins, Plan, Trouble};
+pub(in crate::head) use self::extensions::Extensions;
+pub(in crate::head) use self::grow::not_enough;
+pub(in crate::head) use self::launch_fence::{Berth, Hold};
+pub(in crate::head) use self::requester::Requester;

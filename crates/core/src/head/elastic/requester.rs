@@ -1,0 +1,91 @@
+//! Who hears of the end of a campaign, and how: by the reply to a request, by an event, or not at all.
+
+use ferrite_types::{DaemonRank, ProcId};
+use ferrite_wire::control::Reply;
+use ferrite_wire::{Message, Resize, ResizeOutcome, SessionTerms};
+
+use super::campaigns::{Campaign, Trouble};
+use crate::cx::Cx;
+use crate::head::Head;
+use crate::head::sessions::Owner;
+use crate::{Effect, RequestId};
+
+/// Who hears of the end of a campaign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::head) enum Requester {
+    /// Nobody: a scheduler's push, a job's own `--add-host`, or somebody who is gone.
+    Nobody,
+    /// A client that waits: the end is the reply to its request.
+    Waiting(RequestId),
+    /// A client that was answered at the beginning, and may take events.
+    Answered(RequestId),
+    /// A process, at its daemon.
+    Proc(ProcId, DaemonRank),
+    /// A client that has ordered a session, and is answered when it is there.
+    OrderedBy(RequestId),
+    /// The same for a process or a tool: its daemon, and the number of its question there.
+    OrderedAt(DaemonRank, u64),
+}
+
+impl Requester {
+    /// True for the client with this request.
+    pub(in crate::head) fn is(self, request: RequestId) -> bool {
+        matches!(self, Requester::Waiting(own) | Requester::Answered(own) | Requester::OrderedBy(own) if own == request)
+    }
+}
+
+impl Head {
+    pub(super) fn tell_requester(&mut self, campaign: &Campaign, cx: &mut Cx) {
+        let outcome = match &campaign.failure {
+            None => ResizeOutcome::Done,
+            Some(Trouble { status, cause }) => ResizeOutcome::Failed { status: *status, cause: cause.clone() },
+        };
+        let resize = self.resize_of(&campaign.alloc_id, campaign.req_id.as_ref(), &campaign.nodes, outcome);
+        self.tell(campaign.requester, resize, cx);
+    }
+
+    /// The second phase.
+    pub(super) fn tell(&mut self, requester: Requester, resize: Resize, cx: &mut Cx) {
+        match requester {
+            Requester::Nobody => {}
+            Requester::Waiting(request) => cx.reply(request, Reply::Resize(Box::new(resize))),
+            Requester::OrderedBy(request) => {
+                let reply = match resize.outcome {
+                    ResizeOutcome::Failed { cause, .. } => Reply::Refused(cause),
+                    _ => Reply::Ordered,
+                };
+                cx.reply(request, reply);
+            }
+            Requester::OrderedAt(daemon, id) => {
+                let result = match resize.outcome {
+                    ResizeOutcome::Failed { status, .. } => Err(status),
+                    _ => Ok(()),
+                };
+                cx.send(daemon, Message::SessionReply { id, result });
+            }
+            Requester::Answered(_) | Requester::Proc(..) if !self.is_elastic() => {}
+            Requester::Answered(request) => cx.effect(Effect::Resized { request, resize: Box::new(resize) }),
+            Requester::Proc(proc, daemon) => {
+                cx.send(daemon, Message::ResizeDone { proc, resize: Box::new(resize) });
+            }
+        }
+    }
+
+    /// A requester is gone; what it asked for goes on.
+    pub(in crate::head) fn forget_requester(&mut self, request: RequestId) {
+        for campaign in self.campaigns.open.values_mut() {
+            if campaign.requester.is(request) {
+                campaign.requester = Requester::Nobody;
+            }
+        }
+        self.sessions.forget_requester(request);
+    }
+
+    /// The session of a request, which is its requester's.
+    pub(super) fn open_session(&mut self, req_id: Option<String>, requester: Requester, terms: &SessionTerms) -> u32 {
+        let owner = Owner::of(requester);
+        let job = owner.as_ref().and_then(Owner::job).and_then(|job| self.jobs.get(&job));
+        let parent = job.map(|job| job.session).filter(|session| *session > 0);
+        self.sessions.open(req_id, owner, parent, terms)
+    }
+}

@@ -1,0 +1,206 @@
+//! Shrink campaigns: daemons that leave. One order to everybody; the acknowledgement that comes back says that they are gone
+//! (seed 4, with the departure itself as what is acknowledged). Then the books are closed, the resource managers are offered the
+//! nodes, and the requester is told.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ferrite_types::{
+    CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, NodeId, NodeRecord, ProcState, Rank, RankSet,
+};
+use ferrite_wire::{Message, ProcFailure, ShrinkRequest};
+
+use super::campaigns::{Joins, Plan, Trouble};
+use super::requester::Requester;
+use crate::Effect;
+use crate::cx::{Cx, Outgoing, Purpose};
+use crate::head::Head;
+use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_FOUND, PMIX_ERR_OUT_OF_RESOURCE};
+
+impl Head {
+    /// What a shrink request comes to. Nothing has changed when it is refused.
+    pub(super) fn plan_shrink(&mut self, request: &ShrinkRequest, requester: Requester) -> Result<Plan, Trouble> {
+        let mut lent = BTreeSet::new();
+        let allocation = match &request.alloc_id {
+            None => None,
+            Some(name) if *name == self.config.dvm => Some((name.clone(), self.first_nodes())),
+            Some(name) => {
+                let session = self.allocation_named(name)?;
+                lent = self.lent_to(session);
+                Some(self.allocation_of(session))
+            }
+        };
+        let (named, of_allocation) = allocation.unzip();
+        let belongs = |node: NodeId| of_allocation.as_ref().is_none_or(|nodes| nodes.contains(&node));
+        let mut nodes = Vec::new();
+        for name in &request.nodes {
+            let known = self.find_node(name).filter(|node| !self.is_unknown(*node));
+            let Some(node) = known else {
+                let cause = format!("Node {name} is not in the DVM; `pdvm nodes` lists what is.");
+                return Err(Trouble::new(PMIX_ERR_NOT_FOUND, cause));
+            };
+            if self.record(node).daemon == Some(DaemonRank::HEAD) && !lent.contains(&node) {
+                let cause = format!("Node {name} is the head's own: it leaves with the DVM (pterm).");
+                return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+            }
+            if !belongs(node) {
+                let id = request.alloc_id.as_deref().unwrap_or_default();
+                let cause = format!("Node {name} does not belong to allocation {id}.");
+                return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+            }
+            nodes.push(node);
+        }
+        if request.count > 0 {
+            // What is reserved for somebody else is given back when it is named, and not by our choice.
+            let own = named.as_deref().and_then(|alloc_id| self.sessions.find(alloc_id));
+            let may_take = |session| Some(session) == own || self.is_owned_by(session, requester);
+            let belongs = |node| belongs(node) && !lent.contains(&node) && self.withheld_for(node).all(may_take);
+            nodes.extend(self.expendable(request.count, &nodes, belongs)?);
+        } else if request.nodes.is_empty() {
+            let Some(all) = &of_allocation else {
+                let cause = "The request names no nodes, no number of nodes and no allocation.";
+                return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+            };
+            let stays = |node: &NodeId| self.record(*node).daemon == Some(DaemonRank::HEAD) && !lent.contains(node);
+            nodes.extend(all.iter().copied().filter(|node| !stays(node)));
+        }
+        nodes.sort_unstable();
+        nodes.dedup();
+        let returns: BTreeSet<NodeId> = nodes.extract_if(.., |node| lent.contains(node)).collect();
+        // One that is down has nothing to change; one that is still coming, or leaving already, is waited for.
+        nodes.retain(|node| self.campaigns.of_node(*node).is_some() || self.record(*node).daemon.is_some());
+        let alloc_id = named.unwrap_or_else(|| self.alloc_id_of(&nodes));
+        let (kind, req_id) = (CampaignKind::Shrink, request.req_id.clone());
+        let (joins, slots) = (Joins::default(), Vec::new());
+        Ok(Plan { kind, alloc_id, req_id, is_requested: true, nodes, joins, slots, returns })
+    }
+
+    /// True for a record that was kept of a node which does not belong to the DVM and is not on its way into it.
+    pub(super) fn is_unknown(&self, node: NodeId) -> bool {
+        self.given_back.contains(&node) && self.campaigns.of_node(node).is_none()
+    }
+
+    /// Nodes that are missed least: idle ones first, and of those the latest.
+    fn expendable(
+        &self,
+        count: u32,
+        named: &[NodeId],
+        belongs: impl Fn(NodeId) -> bool,
+    ) -> Result<Vec<NodeId>, Trouble> {
+        let may_go = |node: &&NodeRecord| {
+            let stays = node.daemon.is_none_or(|rank| rank == DaemonRank::HEAD);
+            !stays && belongs(node.id) && !named.contains(&node.id) && self.campaigns.of_node(node.id).is_none()
+        };
+        let mut nodes: Vec<&NodeRecord> = self.nodes.iter().filter(may_go).collect();
+        if nodes.len() < count as usize {
+            let asked = if count == 1 { "1 node is".to_owned() } else { format!("{count} nodes are") };
+            let cause = format!("{asked} to leave, and {} can.", nodes.len());
+            return Err(Trouble::new(PMIX_ERR_OUT_OF_RESOURCE, cause));
+        }
+        nodes.sort_by_key(|node| (node.slots_inuse > 0, std::cmp::Reverse(node.daemon)));
+        Ok(nodes[..count as usize].iter().map(|node| node.id).collect())
+    }
+
+    /// The targets are fixed: nothing is placed there any more, and everybody hears who leaves.
+    pub(super) fn order_departure(&mut self, id: CampaignId, cx: &mut Cx) {
+        let Some(campaign) = self.campaigns.open.get(&id) else { return };
+        let nodes = campaign.nodes.clone();
+        let targets: BTreeMap<DaemonRank, NodeId> =
+            nodes.iter().filter_map(|node| Some((self.record(*node).daemon?, *node))).collect();
+        let ranks: RankSet = targets.keys().copied().collect();
+        if ranks.is_empty() {
+            // They have gone with what it waited for, or never came.
+            return self.end_campaign(id, cx);
+        }
+        for node in targets.values() {
+            self.record_mut(*node).daemon = None;
+        }
+        if let Some(campaign) = self.campaigns.open.get_mut(&id) {
+            campaign.targets = targets;
+        }
+        self.step(id, CampaignStep::Leaving, cx);
+        self.counters.xcasts += 1;
+        let purpose = Purpose::Shrink { campaign: id, targets: ranks.clone() };
+        cx.out.push_back(Outgoing::Xcast(Message::Shrink { targets: ranks.clone() }, purpose));
+        // Those who hang on leaving daemons look for their new parents themselves; these have to find out if one never comes.
+        self.place_orphans(&ranks, cx);
+        self.lose_participants(&ranks, cx);
+        for job in self.jobs_on(&ranks) {
+            if let Some(job) = self.jobs.get_mut(&job) {
+                ranks.iter().for_each(|rank| job.stdin.forget(rank));
+            }
+        }
+    }
+
+    /// True for a process whose node leaves: its end is planned.
+    pub(in crate::head) fn is_doomed(&self, id: JobId, daemon: DaemonRank) -> bool {
+        let campaign = self.campaigns.of_daemon(daemon).and_then(|id| self.campaigns.open.get(&id));
+        self.jobs.contains_key(&id) && campaign.is_some_and(|campaign| campaign.kind == CampaignKind::Shrink)
+    }
+
+    /// Everybody has repaired its tree, and the daemons are gone.
+    pub(in crate::head) fn on_departed(&mut self, id: CampaignId, ranks: &RankSet, cx: &mut Cx) {
+        self.counters.repairs += 1;
+        for rank in ranks.iter() {
+            self.bringup.contacts.remove(&rank);
+            self.bringup.pids.remove(&rank);
+        }
+        let Some(campaign) = self.campaigns.open.get(&id) else { return };
+        if campaign.kind == CampaignKind::Grow {
+            // It was rolled back.
+            return self.end_campaign(id, cx);
+        }
+        for job in self.jobs_known_at(ranks) {
+            self.end_procs(job, ranks, cx);
+        }
+        self.offer_release(id, cx);
+    }
+
+    /// What has not said how it ended has ended all the same.
+    fn end_procs(&mut self, id: JobId, gone: &RankSet, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id).filter(|job| job.launched) else { return };
+        let (map, survives) = (job.map.clone(), job.survives_losses());
+        let there = |rank: &Rank| map.daemon_of(*rank).is_some_and(|daemon| gone.contains(daemon));
+        let silent: Vec<Rank> = job.living().filter(there).collect();
+        job.ended += silent.len();
+        for rank in &silent {
+            job.procs[rank.0 as usize].state = ProcState::KilledByCmd;
+        }
+        self.take_procs(id, &silent, survives, cx);
+        let failed = |rank: Rank| ProcFailure { rank, state: ProcState::KilledByCmd, code: None };
+        self.tell_survivors(id, silent.into_iter().map(failed).collect(), cx);
+        // Nobody else is going to say that they have started what they could, nor that they know the job.
+        gone.iter().for_each(|rank| self.on_local_launch(rank, id, Vec::new(), Vec::new(), cx));
+        gone.iter().for_each(|rank| self.on_registered(rank, id, cx));
+        self.check_terminated(id, cx);
+    }
+
+    fn offer_release(&mut self, id: CampaignId, cx: &mut Cx) {
+        let Some(campaign) = self.campaigns.open.get(&id) else { return };
+        let leaving = campaign.nodes.clone();
+        self.step(id, CampaignStep::Releasing, cx);
+        let back = self.plan_give_back(id, &leaving);
+        cx.effect(Effect::OfferRelease { campaign: id, nodes: self.names(&leaving), back });
+    }
+
+    pub(in crate::head) fn on_release_offered(
+        &mut self,
+        id: CampaignId,
+        kept: &[String],
+        trouble: Option<String>,
+        cx: &mut Cx,
+    ) {
+        let releasing = self.campaigns.open.get_mut(&id).filter(|c| c.step == CampaignStep::Releasing);
+        let Some(campaign) = releasing else { return };
+        let (nodes, offered) = (campaign.nodes.clone(), std::mem::take(&mut campaign.offered));
+        if let Some(trouble) = trouble {
+            cx.notice(format!("The nodes {} have left the DVM, but: {trouble}", self.names(&nodes).join(", ")));
+        }
+        self.sessions.remove(&nodes);
+        // What the DVM did not begin with belongs to somebody else again.
+        let first = self.config.allocation.nodes.len() as u32;
+        let others = nodes.into_iter().filter(|node| node.0 >= first && !offered.contains_key(node));
+        self.given_back.extend(others);
+        self.on_taken_back(offered, kept);
+        self.end_campaign(id, cx);
+    }
+}

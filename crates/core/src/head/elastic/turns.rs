@@ -1,0 +1,93 @@
+//! Turns of jobs and of campaigns. A held job waits for the campaigns that were open when it was parked, and may be delayed by some
+//! that came later; so that a sequence of them without a pause does not hold it for ever, a job is *due* when all those are over, or
+//! when it is parked for the second time, and no grow opens before it has been launched: it is *queued*, and holds nobody yet.
+//! A job of the queue whose slots are free waits for what is open then, and is due like the others as long as its slots are free.
+//! Shrinks are not queued, unless they are about what a queued grow is to bring: each takes nodes away, so that there is an end to
+//! them, and nobody is placed on what is to leave.
+
+use std::collections::BTreeSet;
+
+use ferrite_types::{CampaignId, CampaignKind, CampaignStep, JobId};
+
+use super::campaigns::{Campaign, Campaigns};
+use super::launch_fence::Hold;
+use crate::cx::Cx;
+use crate::head::{Head, Job};
+
+impl Campaign {
+    /// True for one that lets jobs have their turn.
+    pub(super) fn is_queued(&self) -> bool {
+        self.step == CampaignStep::Queued
+    }
+}
+
+impl Campaigns {
+    /// Campaigns that jobs wait for; one that is queued only holds the job that it is for.
+    pub(in crate::head) fn that_hold(&self, own: Option<CampaignId>) -> impl Iterator<Item = CampaignId> {
+        let holds = move |(id, campaign): &(&CampaignId, &Campaign)| !campaign.is_queued() || own == Some(**id);
+        self.open.iter().filter(holds).map(|(id, _)| *id)
+    }
+}
+
+impl Head {
+    /// How a new campaign begins.
+    pub(super) fn first_step(&self, kind: CampaignKind, behind: &BTreeSet<CampaignId>) -> CampaignStep {
+        let is_queued = |id: &CampaignId| self.campaigns.open.get(id).is_some_and(Campaign::is_queued);
+        let lets_pass = kind == CampaignKind::Grow && self.due_jobs().next().is_some();
+        // What waits for one that is queued would hold the jobs for which that one waits.
+        if lets_pass || behind.iter().any(is_queued) { CampaignStep::Queued } else { CampaignStep::Open }
+    }
+
+    /// Jobs that are to be launched before the DVM begins to grow again.
+    fn due_jobs(&self) -> impl Iterator<Item = JobId> {
+        let waits = |job: &&Job| {
+            let is_ready = || match self.queue.contains(&job.id) {
+                true => self.is_next(job),
+                false => job.held != Some(Hold::Paused),
+            };
+            job.is_due && job.is_healthy() && !job.launched && is_ready()
+        };
+        self.jobs.values().filter(waits).map(|job| job.id)
+    }
+
+    /// A job is parked before its map.
+    pub(super) fn on_parked(&mut self, id: JobId) {
+        let own = |job: &Job| job.grows.is_some_and(|own| self.campaigns.open.contains_key(&own));
+        let again = self.jobs.get(&id).is_some_and(|job| job.was_parked && !own(job));
+        if let Some(job) = self.jobs.get_mut(&id) {
+            job.is_due |= again;
+        }
+    }
+
+    /// A campaign is over, and those whom it alone has held go on: the others that had waited for nothing else are due.
+    pub(super) fn on_campaign_over(&mut self, id: CampaignId) {
+        for job in self.jobs.values_mut() {
+            if let Some(Hold::Map(campaigns)) = &mut job.held
+                && campaigns.remove(&id)
+                && campaigns.is_empty()
+            {
+                job.is_due = true;
+            }
+            job.is_due |= job.kept_by.remove(&id) && job.kept_by.is_empty();
+        }
+    }
+
+    /// Opens what is queued when nobody is due any more. True when something has opened.
+    pub(in crate::head) fn open_queued(&mut self, cx: &mut Cx) -> bool {
+        let queued = self.campaigns.open.iter().filter(|(_, campaign)| campaign.is_queued());
+        let queued: Vec<CampaignId> = queued.map(|(id, _)| *id).collect();
+        if queued.is_empty() || self.due_jobs().next().is_some() {
+            return false;
+        }
+        queued.iter().for_each(|id| self.step(*id, CampaignStep::Open, cx));
+        queued.iter().for_each(|id| self.proceed(*id, cx));
+        true
+    }
+
+    /// What a queued campaign waits for, in words.
+    pub(super) fn turns_before(&self) -> String {
+        let jobs: Vec<String> = self.due_jobs().map(|job| format!("job {job}")).collect();
+        let jobs = crate::head::clients::listed_names(jobs.iter().map(String::as_str));
+        format!("{jobs} to be launched, which others have held before")
+    }
+}

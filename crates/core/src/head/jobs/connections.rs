@@ -1,0 +1,97 @@
+//! Jobs that are connected (`PMIx_Connect`, which MPI calls after a spawn, and when jobs meet at a port). As far as failures go they
+//! are one application: when one of them fails, the others end, unless they go on after failures anyway. It never looks at
+//! who has spawned whom: that is `spawn.rs`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ferrite_types::{JobId, JobState};
+use ferrite_wire::{CollectiveKey, CollectiveKind, Members};
+
+use crate::cx::Cx;
+use crate::head::{Head, Job};
+
+/// Who is connected with whom, and how often: jobs may meet at several ports.
+#[derive(Debug, Default)]
+pub(in crate::head) struct Connections(BTreeMap<Members, u32>);
+
+impl Connections {
+    /// A collective has ended well.
+    pub(in crate::head) fn on_collective(&mut self, key: &CollectiveKey) {
+        if key.members.others.is_empty() {
+            return;
+        }
+        match key.kind {
+            CollectiveKind::PmixConnect => *self.0.entry(key.members.clone()).or_default() += 1,
+            // Open MPI says by a fence of the same processes that it disconnects; it never calls PMIx_Disconnect.
+            CollectiveKind::PmixDisconnect | CollectiveKind::PmixFence => self.part(&key.members),
+            CollectiveKind::Pmi1Barrier => {}
+        }
+    }
+
+    fn part(&mut self, members: &Members) {
+        if let Some(times) = self.0.get_mut(members) {
+            *times -= 1;
+            if *times == 0 {
+                self.0.remove(members);
+            }
+        }
+    }
+
+    /// The job is over.
+    pub(super) fn forget(&mut self, job: JobId) {
+        self.0.retain(|members, _| !members.include(job));
+    }
+
+    fn with(&self, job: JobId) -> BTreeSet<JobId> {
+        let shared = self.0.keys().filter(|members| members.include(job));
+        shared.flat_map(Members::jobs).map(|(other, _)| other).filter(|other| *other != job).collect()
+    }
+}
+
+impl Job {
+    /// True when the failure of a job that is connected with this one ends it.
+    fn shares_failures(&self) -> bool {
+        self.is_healthy() && !self.is_over() && !self.all_ended() && !self.spec.options.tolerates_failures()
+    }
+}
+
+impl Head {
+    /// The jobs that end when this one fails.
+    fn bound_to(&self, id: JobId) -> Vec<JobId> {
+        let shares = |other: &JobId| self.jobs.get(other).is_some_and(Job::shares_failures);
+        self.connections.with(id).into_iter().filter(shares).collect()
+    }
+
+    /// What the submitter of a failed job should know of others of his that end with it.
+    pub(super) fn who_ends_too(&self, id: JobId) -> Option<String> {
+        let request = self.jobs.get(&id)?.request;
+        let his = |other: &JobId| self.jobs.get(other).is_some_and(|job| job.request == request);
+        let others: Vec<String> =
+            self.bound_to(id).iter().filter(|other| his(other)).map(ToString::to_string).collect();
+        match &others[..] {
+            [] => None,
+            [one] => Some(format!("\nJob {one}, which is connected with it, ends as well.")),
+            [..] => Some(format!("\nJobs {}, which are connected with it, end as well.", others.join(", "))),
+        }
+    }
+
+    /// A job has failed: those that are connected with it end. Whoever has heard of the failure is not told again.
+    pub(super) fn fail_connected(&mut self, id: JobId, code: u8, cx: &mut Cx) {
+        let Some(job) = self.jobs.get(&id) else { return };
+        let (request, cause) = (job.request, job.cause.clone());
+        for other in self.bound_to(id) {
+            let text = format!("Job {id}, which was connected with job {other}, failed.");
+            if self.jobs.get(&other).is_some_and(|other| other.request == request) {
+                self.end_job(other, JobState::KilledByCmd, code, text, cx);
+            } else {
+                self.fail_job(
+                    other,
+                    JobState::KilledByCmd,
+                    code,
+                    format!("{text}\n{cause}\nJob {other} ends as well."),
+                    cx,
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! What a failure means: which job it ends, with which exit code and message (inventory 1.11).
+
+use ferrite_types::{JobId, JobState, ProcId, ProcState, Rank};
+use ferrite_wire::{Dest, Message, ProcEnd, ProcFailure, StartError};
+
+use super::failure_policy::Failure;
+use crate::Timer;
+use crate::cx::Cx;
+use crate::head::Head;
+use crate::head::clients::notices;
+use crate::pmix_status::{PMIX_ERR_JOB_FAILED_TO_LAUNCH, PMIX_ERR_JOB_KILLED_BY_CMD};
+
+/// Exit code of a job that ran into its time limit: the same as that of timeout(1).
+const TIMEOUT_CODE: u8 = 124;
+
+impl Head {
+    /// Processes have ended and their output is through.
+    pub(in crate::head) fn on_procs_ended(&mut self, id: JobId, ends: &[ProcEnd], cx: &mut Cx) {
+        let survived = ends.iter().filter_map(|end| self.on_proc_end(id, end, cx)).collect();
+        self.tell_survivors(id, survived, cx);
+        self.check_terminated(id, cx);
+    }
+
+    /// Returns the failure when the job goes on in spite of it.
+    fn on_proc_end(&mut self, id: JobId, end: &ProcEnd, cx: &mut Cx) -> Option<ProcFailure> {
+        let job = self.jobs.get_mut(&id)?;
+        let survives_losses = job.survives_losses();
+        let proc = job.procs.get_mut(end.rank.0 as usize)?;
+        if proc.state.has_ended() {
+            return None;
+        }
+        proc.state = end.state;
+        let (pid, daemon) = (proc.pid, job.map.daemon_of(end.rank));
+        job.ended += 1;
+        if end.state == ProcState::KilledByCmd && daemon.is_some_and(|daemon| self.is_doomed(id, daemon)) {
+            self.take_procs(id, &[end.rank], survives_losses, cx);
+            return Some(ProcFailure { rank: end.rank, state: end.state, code: None });
+        }
+        let proc = ProcId { job: id, rank: end.rank };
+        self.close_lines(proc, cx);
+        if end.state.is_error() {
+            self.purge_failed(proc, cx)
+        } else {
+            self.purge_proc(proc, cx)
+        }
+        let job = self.jobs.get(&id).filter(|job| job.is_healthy())?;
+        let harmless = end.state == ProcState::TermNonZero && !job.spec.options.error_nonzero_status;
+        let (state, code) = consequence(end).filter(|_| !harmless)?;
+        let node = job.map.node_of(end.rank).map_or("", |n| n.name.as_str());
+        let failure = Failure { state, code, text: notices::proc_end(id, end, node, pid) };
+        let survived = job.survives_ends();
+        self.on_failure(id, failure, survived, cx);
+        survived.then_some(ProcFailure { rank: end.rank, state: end.state, code: Some(end.status.code()) })
+    }
+
+    pub(super) fn on_start_failures(&mut self, id: JobId, failed: Vec<(Rank, StartError)>, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        let mut fresh = Vec::new();
+        for (rank, error) in failed {
+            let Some(proc) = job.procs.get_mut(rank.0 as usize) else {
+                continue;
+            };
+            if !proc.state.has_ended() {
+                proc.state = ProcState::FailedToStart;
+                job.ended += 1;
+                fresh.push((rank, error));
+            }
+        }
+        if let Some((rank, error)) = fresh.first() {
+            let node = job.map.node_of(*rank).map_or("", |n| n.name.as_str());
+            let program =
+                job.map.procs.get(rank.0 as usize).map_or("", |p| job.spec.apps[p.app as usize].argv[0].as_str());
+            let text = notices::start_failure(id, *rank, node, program, error, fresh.len());
+            self.fail_job(id, JobState::FailedToStart, 1, text, cx);
+            self.refuse_spawn(id, PMIX_ERR_JOB_FAILED_TO_LAUNCH, cx);
+        }
+        self.check_terminated(id, cx);
+    }
+
+    /// A process called abort.
+    pub(in crate::head) fn on_abort(&mut self, proc: ProcId, code: i32, message: &str, cx: &mut Cx) {
+        let Some(job) = self.jobs.get(&proc.job) else {
+            return;
+        };
+        let node = job.map.node_of(proc.rank).map_or("", |n| n.name.as_str());
+        let text = notices::abort(proc, node, code, message);
+        // What a shell would see of exit(code); an abort is never a success.
+        let code = match (code & 0xff) as u8 {
+            0 => 1,
+            code => code,
+        };
+        self.fail_job(proc.job, JobState::CalledAbort, code, text, cx);
+    }
+
+    pub(in crate::head) fn on_job_timeout(&mut self, id: JobId, cx: &mut Cx) {
+        let Some(job) = self.jobs.get(&id) else {
+            return;
+        };
+        let seconds = job.spec.options.timeout.map_or(0, |t| t.as_micros() / 1_000_000);
+        let states = if job.spec.options.report_state_on_timeout { notices::states(job) } else { String::new() };
+        self.fail_job(id, JobState::KilledByCmd, TIMEOUT_CODE, notices::timeout(seconds, &states), cx);
+    }
+
+    pub(in crate::head) fn on_spawn_timeout(&mut self, id: JobId, cx: &mut Cx) {
+        let Some(job) = self.jobs.get(&id) else {
+            return;
+        };
+        let seconds = job.spec.options.spawn_timeout.map_or(0, |t| t.as_micros() / 1_000_000);
+        self.fail_job(id, JobState::KilledByCmd, TIMEOUT_CODE, notices::spawn_timeout(seconds), cx);
+    }
+
+    /// The first failure decides: its message, its code; what is left of the job is killed.
+    pub(in crate::head) fn fail_job(&mut self, id: JobId, state: JobState, code: u8, text: String, cx: &mut Cx) {
+        if let Some(request) = self.jobs.get(&id).filter(|job| job.is_healthy()).and_then(|job| job.request) {
+            let more = self.who_ends_too(id).or_else(|| self.who_goes_on(id)).unwrap_or_default();
+            cx.notice_to(request, format!("{text}{more}"));
+        }
+        self.end_job(id, state, code, text, cx);
+    }
+
+    /// The same for a job of whose end the submitter hears otherwise.
+    pub(super) fn end_job(&mut self, id: JobId, state: JobState, code: u8, text: String, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        if !job.is_healthy() {
+            if state == JobState::KilledByCmd {
+                self.refuse_spawn(id, PMIX_ERR_JOB_KILLED_BY_CMD, cx);
+            }
+            return;
+        }
+        job.exit_code = Some(code);
+        job.stdin.stop();
+        cx.cancel_timer(Timer::JobTimeout(id));
+        cx.cancel_timer(Timer::SpawnTimeout(id));
+        job.cause = text;
+        let (launched, hosts) = (job.launched, job.map.daemons());
+        self.activate(id, state, cx);
+        if launched {
+            let hosts = self.reachable(&hosts);
+            cx.multicast(Dest::Many(hosts), Message::Kill(id));
+        } else {
+            self.queue.retain(|waiting| *waiting != id);
+            if let Some(job) = self.jobs.get_mut(&id) {
+                job.ended = job.procs.len();
+            }
+        }
+        self.fail_in_tree(id, state, code, cx);
+        self.fail_connected(id, code, cx);
+        self.check_terminated(id, cx);
+    }
+
+    pub(in crate::head) fn check_terminated(&mut self, id: JobId, cx: &mut Cx) {
+        let over = |state| matches!(state, JobState::Terminated | JobState::NotifyCompleted | JobState::Notified);
+        let Some(job) = self.jobs.get(&id) else {
+            return;
+        };
+        // The answer to who has spawned it comes before its end, and waits for daemons that have none of its processes.
+        if job.all_ended() && (job.launched || !job.is_healthy()) && !job.birth.is_awaited() && !over(job.state) {
+            self.settle(id, cx);
+            self.activate(id, JobState::Terminated, cx);
+        }
+    }
+}
+
+/// The job state and the exit code that an abnormal end stands for.
+fn consequence(end: &ProcEnd) -> Option<(JobState, u8)> {
+    let code = end.status.code();
+    match end.state {
+        ProcState::TermNonZero => Some((JobState::NonZeroTerm, code)),
+        ProcState::AbortedBySig => Some((JobState::AbortedBySig, code)),
+        // Exit code 0 without finalize is an error all the same.
+        ProcState::TermWoSync => Some((JobState::AbortedWoSync, code.max(1))),
+        ProcState::KilledByCmd => Some((JobState::KilledByCmd, code.max(1))),
+        ProcState::CalledAbort => Some((JobState::CalledAbort, code.max(1))),
+        ProcState::CommFailed => Some((JobState::CommFailed, 1)),
+        ProcState::FailedToStart | ProcState::FailedToLaunch => Some((JobState::FailedToStart, 1)),
+        ProcState::Init
+        | ProcState::Running
+        | ProcState::Registered
+        | ProcState::IofComplete
+        | ProcState::WaitpidFired
+        | ProcState::ReadyForDebug
+        | ProcState::Unterminated
+        | ProcState::Terminated
+        | ProcState::Error => None,
+    }
+}

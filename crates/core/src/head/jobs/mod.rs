@@ -1,0 +1,20 @@
+//! Jobs: their records, states, placement, queue, failures, trees and connections, output and input.
+
+mod connections;
+mod failure_policy;
+mod failures;
+mod output;
+mod placement;
+mod placement_defaults;
+mod queue;
+mod record;
+mod spawn;
+mod states;
+mod stdin;
+
+pub(in crate::head) use self::connections::Connections;
+pub(in crate::head) use self::failure_policy::{Failure, NODES_LEFT};
+pub(in crate::head) use self::output::Mux;
+pub use self::record::Job;
+pub(in crate::head) use self::spawn::Trees;
+pub(in crate::head) use self::states::refuse;

@@ -1,0 +1,215 @@
+//! Output of processes at the head: tags, dates, sinks, and lines that do not mix.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use ferrite_types::{DaemonRank, JobId, OutputOptions, ProcId, Timestamp};
+use ferrite_wire::{Message, Stream};
+
+use crate::cx::Cx;
+use crate::head::{Head, Job};
+use crate::{Account, Effect, Sink};
+
+/// What a sink has seen so far.
+#[derive(Debug, Default)]
+pub(in crate::head) struct Mux {
+    /// Per sink: who has written a line there without its end.
+    open: BTreeMap<Sink, (ProcId, Stream)>,
+    /// Files with output of a job.
+    files: BTreeSet<(JobId, String)>,
+}
+
+impl Mux {
+    /// A job is over: its files are complete. Returns them.
+    pub(super) fn forget(&mut self, job: JobId) -> Vec<String> {
+        self.open.retain(|_, (proc, _)| proc.job != job);
+        let later = self.files.split_off(&(JobId(job.0 + 1), String::new()));
+        let files = self.files.split_off(&(job, String::new()));
+        self.files.extend(later);
+        files.into_iter().map(|(_, file)| file).collect()
+    }
+}
+
+impl Head {
+    pub(in crate::head) fn on_output(
+        &mut self,
+        daemon: DaemonRank,
+        proc: ProcId,
+        stream: Stream,
+        data: Bytes,
+        cx: &mut Cx,
+    ) {
+        let account = data.len() as u64;
+        self.counters.output_bytes += account;
+        let Some(job) = self.jobs.get(&proc.job) else {
+            return;
+        };
+        let stream = if job.spec.output.merge_stderr { Stream::Stdout } else { stream };
+        let tagged = is_tagged(&job.spec.output);
+        let prefix = if tagged { prefix(self, job, proc, stream, cx.now) } else { String::new() };
+        let sinks = sinks(job, &self.config.dvm, proc, stream);
+        let account = Account { daemon, job: proc.job, bytes: account };
+        if sinks.is_empty() {
+            return self.on_output_written(account, cx);
+        }
+        let mut account = Some(account);
+        for sink in sinks {
+            if let Sink::File(file) = &sink {
+                self.output.files.insert((proc.job, file.clone()));
+            }
+            let data = if tagged { self.output.tag(&sink, proc, stream, &prefix, &data) } else { data.clone() };
+            cx.effect(Effect::WriteOutput { sink, data, account: account.take() });
+        }
+    }
+
+    /// Output has left, or has nowhere to go: its writer may write more.
+    pub(in crate::head) fn on_output_written(&mut self, account: Account, cx: &mut Cx) {
+        let Account { daemon, job, bytes } = account;
+        if self.jobs.contains_key(&job) {
+            cx.send(daemon, Message::OutputCredit { job, bytes });
+        }
+    }
+
+    /// A process has ended: a tagged line that it left open is closed.
+    pub(super) fn close_lines(&mut self, proc: ProcId, cx: &mut Cx) {
+        let open: Vec<Sink> =
+            self.output.open.iter().filter(|(_, (of, _))| *of == proc).map(|(s, _)| s.clone()).collect();
+        for sink in open {
+            self.output.open.remove(&sink);
+            cx.effect(Effect::WriteOutput { sink, data: Bytes::from_static(b"\n"), account: None });
+        }
+    }
+}
+
+impl Mux {
+    /// Puts the prefix in front of each line. A line that another process's output interrupts is ended first.
+    fn tag(&mut self, sink: &Sink, proc: ProcId, stream: Stream, prefix: &str, data: &Bytes) -> Bytes {
+        let mut out = BytesMut::with_capacity(data.len() + prefix.len() * 2);
+        let mut continues = false;
+        match self.open.remove(sink) {
+            Some(owner) if owner == (proc, stream) => continues = true,
+            Some(_) => out.put_u8(b'\n'),
+            None => {}
+        }
+        for line in data.split_inclusive(|b| *b == b'\n') {
+            if !std::mem::take(&mut continues) {
+                out.put_slice(prefix.as_bytes());
+            }
+            out.put_slice(line);
+        }
+        if data.last() != Some(&b'\n') {
+            self.open.insert(sink.clone(), (proc, stream));
+        }
+        out.freeze()
+    }
+}
+
+fn is_tagged(options: &OutputOptions) -> bool {
+    options.tag || options.tag_detailed || options.tag_fullname || options.rank || options.timestamp
+}
+
+/// `[date][job,rank]<stream>: `, as scripts of the field parse it (output-formats page).
+fn prefix(head: &Head, job: &Job, proc: ProcId, stream: Stream, now: Timestamp) -> String {
+    let options = &job.spec.output;
+    let mut text = String::new();
+    if options.timestamp {
+        let seconds = head.config.local_time_at_zero_s + (now.0 / 1_000_000) as i64;
+        let _ = write!(text, "[{}]", date(seconds));
+    }
+    let nspace = || proc.job.nspace(&head.config.dvm);
+    if options.tag_detailed {
+        let node = job.map.node_of(proc.rank).map_or("", |n| n.name.as_str());
+        let pid = job.procs.get(proc.rank.0 as usize).and_then(|p| p.pid).unwrap_or(0);
+        let _ = write!(text, "[{},{}][{node}:{pid}]<{}>: ", nspace(), proc.rank, stream.name());
+    } else if options.tag_fullname {
+        let _ = write!(text, "[{},{}]<{}>: ", nspace(), proc.rank, stream.name());
+    } else if options.tag {
+        let _ = write!(text, "[{},{}]<{}>: ", proc.job, proc.rank, stream.name());
+    } else if options.rank {
+        let _ = write!(text, "[{}]<{}>: ", proc.rank, stream.name());
+    } else {
+        let _ = write!(text, "<{}>: ", stream.name());
+    }
+    text
+}
+
+fn sinks(job: &Job, dvm: &str, proc: ProcId, stream: Stream) -> Vec<Sink> {
+    let options = &job.spec.output;
+    let file = match (&options.dir, &options.file) {
+        (Some(dir), _) => Some(format!("{dir}/{}/{}/{}", proc.job.nspace(dvm), proc.rank, stream.name())),
+        (None, Some(file)) if stream == Stream::Stderr => Some(format!("{file}.{}.err", proc.rank)),
+        (None, Some(file)) => Some(format!("{file}.{}.out", proc.rank)),
+        (None, None) => None,
+    };
+    let client = job.request.map(|request| Sink::Client(request, stream));
+    match file {
+        None => client.into_iter().collect(),
+        Some(file) if options.copy => client.into_iter().chain([Sink::File(absolute(job, file))]).collect(),
+        Some(file) => vec![Sink::File(absolute(job, file))],
+    }
+}
+
+fn absolute(job: &Job, file: String) -> String {
+    if file.starts_with('/') { file } else { format!("{}/{file}", job.spec.apps[0].submit_dir) }
+}
+
+/// `Fri Nov 20 23:24:51 2026`, from seconds since 1970 in local time.
+fn date(seconds: i64) -> String {
+    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    let weekday = DAYS[days.rem_euclid(7) as usize];
+    let (year, month, day) = civil(days);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{weekday} {} {day:2} {hour:02}:{minute:02}:{second:02} {year}", MONTHS[month])
+}
+
+/// Year, month (from 0) and day of a day number, counting from 1970, by 400-year cycles that begin in March.
+fn civil(days: i64) -> (i64, usize, i64) {
+    let days = days + 719_468;
+    let (cycle, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day_of_month = day - (153 * month + 2) / 5 + 1;
+    let from_january = (month + 2) % 12;
+    (cycle * 400 + year + i64::from(from_january < 2), from_january as usize, day_of_month)
+}
+
+#[cfg(test)]
+mod tests {
+    use ferrite_types::Rank;
+
+    use super::*;
+
+    const OUT: Sink = Sink::Client(crate::RequestId::OWN, Stream::Stdout);
+
+    fn proc(rank: u32) -> ProcId {
+        ProcId { job: JobId(1), rank: Rank(rank) }
+    }
+
+    #[test]
+    fn dates_look_like_those_of_the_field() {
+        assert_eq!(date(1_795_217_091), "Fri Nov 20 23:24:51 2026");
+        assert_eq!(date(0), "Thu Jan  1 00:00:00 1970");
+        assert_eq!(date(951_782_400), "Tue Feb 29 00:00:00 2000");
+    }
+
+    #[test]
+    fn a_line_that_another_rank_interrupts_is_ended_first() {
+        let mut mux = Mux::default();
+        let first = mux.tag(&OUT, proc(0), Stream::Stdout, "[0] ", &Bytes::from_static(b"a\nb"));
+        let second = mux.tag(&OUT, proc(1), Stream::Stdout, "[1] ", &Bytes::from_static(b"c\n"));
+        let third = mux.tag(&OUT, proc(0), Stream::Stdout, "[0] ", &Bytes::from_static(b"d\n"));
+        assert_eq!([first, second, third].concat(), b"[0] a\n[0] b\n[1] c\n[0] d\n");
+    }
+
+    #[test]
+    fn a_line_in_two_pieces_is_tagged_once() {
+        let mut mux = Mux::default();
+        let first = mux.tag(&OUT, proc(0), Stream::Stdout, "[0] ", &Bytes::from_static(b"half"));
+        let second = mux.tag(&OUT, proc(0), Stream::Stdout, "[0] ", &Bytes::from_static(b" a line\n"));
+        assert_eq!([first, second].concat(), b"[0] half a line\n");
+    }
+}

@@ -1,0 +1,307 @@
+//! MAP and what follows it up to the launch: the rules are `ferrite-rm`'s and `ferrite-map`'s, the pool is the head's.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ferrite_map::display::{Numbers, Shown};
+use ferrite_map::picture::{self, Subject};
+use ferrite_map::{Occupancy, display, display_topo, place};
+use ferrite_rm::{select, select_places};
+use ferrite_types::{
+    AppContext, CpuKind, DaemonRank, Display, HostEntry, HostRef, JobId, JobMap, JobSpec, JobState, MapBy, NodeRecord,
+    NodeShare, PictureFormat, Rank, SlotCount,
+};
+use ferrite_wire::Stream;
+
+use crate::cx::Cx;
+use crate::head::{Head, Job};
+use crate::{Effect, RequestId, Sink, Timer};
+
+impl Head {
+    /// MAP: places the job's processes and claims their slots.
+    pub(super) fn map_job(&mut self, id: JobId, cx: &mut Cx) {
+        let Some(job) = self.jobs.get(&id) else { return };
+        let spec = self.spec_of(job);
+        self.show_machines(job.request, &spec, cx);
+        self.show_allocation(job.request, id, &spec, cx);
+        let (patient, session) = (job.wait_for_slots, job.session);
+        // Its place before the change of size was before those who had none.
+        let is_first = !job.missed.is_empty();
+        if patient && !is_first && self.jobs_before(session, None) > 0 {
+            return self.queue.push_back(id);
+        }
+        match self.placed(&spec, session) {
+            Ok(map) => self.take_map(id, map, cx),
+            Err(_) if patient && self.may_fit_later(&spec, session) => {
+                if is_first {
+                    self.queue.push_front(id)
+                } else {
+                    self.queue.push_back(id)
+                }
+            }
+            Err(text) => self.fail_job(id, JobState::MapFailed, 1, text, cx),
+        }
+    }
+
+    /// What a job asks for. Of the hosts that it names, those that have gone since it was mapped to them count no more, as long as
+    /// there are others.
+    pub(super) fn spec_of(&self, job: &Job) -> Arc<JobSpec> {
+        if job.missed.is_empty() {
+            return job.spec.clone();
+        }
+        let is_missed = |item: &HostRef| {
+            let node = match item {
+                HostRef::Host(entry) => self.find_node(&entry.name),
+                HostRef::Relative(at, _) => self.nodes.get(*at as usize).map(|node| node.id),
+                HostRef::Empty(_) | HostRef::Exclude(_) => None,
+            };
+            node.is_some_and(|node| job.missed.contains(&node) && self.record(node).daemon.is_none())
+        };
+        let mut spec = (*job.spec).clone();
+        for app in &mut spec.apps {
+            for list in [&mut app.hosts.hostfile, &mut app.hosts.hosts] {
+                if !list.iter().all(is_missed) {
+                    list.retain(|item| !is_missed(item));
+                }
+            }
+        }
+        Arc::new(spec)
+    }
+
+    /// The job has its slots; its time limits count from here.
+    pub(super) fn take_map(&mut self, id: JobId, map: JobMap, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        job.set_map(map);
+        if let Some(limit) = job.spec.options.timeout {
+            cx.set_timer(Timer::JobTimeout(id), cx.now + limit);
+        }
+        if let Some(limit) = job.spec.options.spawn_timeout {
+            cx.set_timer(Timer::SpawnTimeout(id), cx.now + limit);
+        }
+        self.activate(id, JobState::MapComplete, cx);
+    }
+
+    /// Places a job and claims its slots.
+    pub(super) fn placed(&mut self, spec: &JobSpec, session: u32) -> Result<JobMap, String> {
+        let pool = self.pool_of(session);
+        let map = self.place_among(spec, pool.as_ref().unwrap_or(&self.nodes), &self.occupancy);
+        let map = map.map_err(|text| match pool {
+            None => text,
+            Some(_) => {
+                format!("{text}\nNodes of other sessions do not count here; `pdvm session list` shows whose they are.")
+            }
+        })?;
+        self.occupancy.claim(&mut self.nodes, &map).map_err(|e| e.to_string())?;
+        Ok(map)
+    }
+
+    pub(super) fn place_among(
+        &self,
+        spec: &JobSpec,
+        nodes: &[NodeRecord],
+        occupancy: &Occupancy,
+    ) -> Result<JobMap, String> {
+        let shares = self.shares_among(spec, nodes)?;
+        let each = one_slot_each(spec).and_then(|each| self.shares_among(&each, nodes).ok());
+        if let Some(map) = each.and_then(|each| place(spec, nodes, &each, occupancy).ok()) {
+            return Ok(map);
+        }
+        place(spec, nodes, &shares, occupancy).map_err(|e| e.to_string())
+    }
+
+    /// The nodes that each app may use.
+    pub(super) fn shares(&self, spec: &JobSpec) -> Result<Vec<Vec<NodeShare>>, String> {
+        self.shares_among(spec, &self.nodes)
+    }
+
+    fn shares_among(&self, spec: &JobSpec, nodes: &[NodeRecord]) -> Result<Vec<Vec<NodeShare>>, String> {
+        let keep_fqdn = self.params.flag("prte_keep_fqdn_hostnames").unwrap_or(false);
+        let shares = spec.apps.iter().map(|app| {
+            let hosts = match &app.map.as_ref().unwrap_or(&spec.map).by {
+                Some(MapBy::RankFile(lines)) => lines.iter().map(|line| &line.host).collect(),
+                Some(MapBy::Seq(lines)) => lines.iter().map(|line| &line.host).collect(),
+                _ => Vec::new(),
+            };
+            match hosts.is_empty() {
+                true => select(nodes, &app.hosts, keep_fqdn),
+                false => select_places(nodes, &app.hosts, hosts, keep_fqdn),
+            }
+            .map_err(|e| e.to_string())
+        });
+        shares.collect()
+    }
+
+    pub(super) fn mapping_complete(&mut self, id: JobId, cx: &mut Cx) {
+        self.show_map(id, cx);
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        if job.spec.options.do_not_launch {
+            job.ended = job.procs.len();
+            job.exit_code = Some(0);
+            return self.check_terminated(id, cx);
+        }
+        self.activate(id, JobState::SystemPrep, cx);
+    }
+
+    /// `--display topo` and `cpus`: of all nodes that a job may have, or of those that are named.
+    fn show_machines(&self, to: Option<RequestId>, spec: &JobSpec, cx: &mut Cx) {
+        let threads = spec.map.cpus == Some(CpuKind::HwThread);
+        if let Some(names) = &spec.display.topo {
+            self.show_each("topo", names, to, cx, |node| display_topo::topology(&node.name, &node.topology));
+        }
+        if let Some(names) = &spec.display.cpus {
+            self.show_each("cpus", names, to, cx, |node| {
+                display_topo::processors(&node.name, &node.topology, threads, spec.display.parseable)
+            });
+        }
+    }
+
+    fn show_each(
+        &self,
+        what: &str,
+        names: &[String],
+        to: Option<RequestId>,
+        cx: &mut Cx,
+        show: impl Fn(&NodeRecord) -> String,
+    ) {
+        if names.is_empty() {
+            let nodes = self.nodes.iter().filter(|node| node.daemon.is_some());
+            return print(to, nodes.map(show).collect(), cx);
+        }
+        for name in names {
+            match self.find_node(name) {
+                Some(node) => print(to, show(self.record(node)), cx),
+                None => {
+                    let text = format!(
+                        "--display {what}={name}: no node of the DVM has that name; --display allocation shows the names."
+                    );
+                    to.into_iter().for_each(|request| cx.notice_to(request, text.clone()));
+                }
+            }
+        }
+    }
+
+    /// The map in each of the forms that were asked for.
+    fn show_map(&self, id: JobId, cx: &mut Cx) {
+        let Some(job) = self.jobs.get(&id) else { return };
+        let Display { map, map_devel, parseable, .. } = job.spec.display;
+        let nspace = id.nspace(&self.config.dvm);
+        let shown = Shown {
+            job: &nspace,
+            map: &job.map,
+            nodes: &self.nodes,
+            not_launched: job.spec.options.do_not_launch,
+            numbers: numbers(&job.spec.display),
+        };
+        // The form for machines has everything of both.
+        if parseable && (map || map_devel) {
+            print(job.request, shown.xml(), cx);
+        } else {
+            if map {
+                print(job.request, shown.map(), cx);
+            }
+            if map_devel {
+                print(job.request, shown.devel(&self.config.dvm), cx);
+            }
+        }
+        if let Some(to) = job.request.filter(|_| !job.spec.display.pictures.is_empty()) {
+            self.draw_map(to, job, cx);
+        }
+    }
+
+    fn draw_map(&self, to: RequestId, job: &Job, cx: &mut Cx) {
+        let programs: Vec<String> = job.spec.apps.iter().map(|app| app.argv.join(" ")).collect();
+        let nspace = job.id.nspace(&self.config.dvm);
+        let subject = Subject {
+            job: &nspace,
+            programs: &programs,
+            map: &job.map,
+            nodes: &self.nodes,
+            not_launched: job.spec.options.do_not_launch,
+        };
+        for format in job.spec.display.pictures.iter().copied() {
+            let text = match format {
+                PictureFormat::Svg => picture::svg(&subject),
+                PictureFormat::Html => picture::html(&subject),
+            };
+            cx.effect(Effect::Picture { to, format, text });
+        }
+    }
+
+    fn show_allocation(&self, to: Option<RequestId>, id: JobId, spec: &JobSpec, cx: &mut Cx) {
+        if spec.display.allocation {
+            let text = match spec.display.parseable {
+                true => display::allocation_xml(&self.nodes),
+                false => display::allocation(&id.nspace(&self.config.dvm), 0, &self.nodes),
+            };
+            print(to, text, cx);
+        }
+    }
+
+    /// `--display bind`: what each started process is bound to, in the name of its daemon.
+    pub(super) fn show_bindings(&self, id: JobId, daemon: DaemonRank, started: &[(Rank, u32)], cx: &mut Cx) {
+        let (Some(job), Some(node)) = (self.jobs.get(&id), self.nodes.iter().find(|n| n.daemon == Some(daemon))) else {
+            return;
+        };
+        let (pid, numbers) = (self.daemon_pid(daemon), numbers(&job.spec.display));
+        let mut text = String::new();
+        for (rank, _) in started {
+            let Some(placement) = job.map.procs.get(rank.0 as usize) else { continue };
+            let threads = job.map.policy(placement.app).is_some_and(|policy| policy.hwthreads);
+            let what = match &placement.cpus {
+                Some(cpus) => format!("bound to {}", display::binding_by(&node.topology, Some(cpus), threads, numbers)),
+                None => "is not bound".to_owned(),
+            };
+            let _ = writeln!(text, "[{}:{pid}] Rank {rank} {what}", node.name);
+        }
+        if let Some(request) = job.request {
+            let sink = Sink::Client(request, Stream::Stderr);
+            cx.effect(Effect::WriteOutput { sink, data: Bytes::from(text), account: None });
+        }
+    }
+
+    /// The job is over: others may have its slots.
+    pub(super) fn release_slots(&mut self, job: &Job, cx: &mut Cx) {
+        if !job.procs.is_empty() {
+            self.occupancy.release(&mut self.nodes, &job.map);
+        }
+        self.serve_queue(cx);
+    }
+}
+
+fn numbers(display: &Display) -> Numbers {
+    if display.physical { Numbers::Physical } else { Numbers::Logical }
+}
+
+fn print(to: Option<RequestId>, text: String, cx: &mut Cx) {
+    if let Some(request) = to {
+        let sink = Sink::Client(request, Stream::Stdout);
+        cx.effect(Effect::WriteOutput { sink, data: Bytes::from(text), account: None });
+    }
+}
+
+/// A host that is named without a number counts for one process, as long as that makes places for all of them: who names two hosts for
+/// two processes means one on each. What says by itself how many go where is taken at its word. `None` = nothing is meant that way.
+fn one_slot_each(spec: &JobSpec) -> Option<JobSpec> {
+    let bare = |host: &HostRef| matches!(host, HostRef::Host(HostEntry { slots: SlotCount::FromCores, .. }));
+    let means_it = |app: &AppContext| {
+        let request = app.map.as_ref().unwrap_or(&spec.map);
+        let counts = matches!(request.by, None | Some(MapBy::Slot | MapBy::Node | MapBy::Object(_)));
+        let names = &app.hosts.hosts;
+        // With one name it makes no difference.
+        let is_enough = names.len() > 1 && app.np.is_some_and(|np| np as usize <= names.len());
+        counts && request.pes.is_none() && is_enough && names.iter().all(bare)
+    };
+    if !spec.apps.iter().any(means_it) {
+        return None;
+    }
+    let mut each = spec.clone();
+    for app in each.apps.iter_mut().filter(|app| means_it(app)) {
+        for host in &mut app.hosts.hosts {
+            if let HostRef::Host(entry) = host {
+                entry.slots = SlotCount::Given(1);
+            }
+        }
+    }
+    Some(each)
+}

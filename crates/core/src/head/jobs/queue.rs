@@ -1,0 +1,175 @@
+//! Jobs that wait for slots, first come first served. Jobs that may use the same nodes stand in one queue: it is one list, in which a
+//! job waits for those before it whose nodes are its own too, and passes the others.
+
+use std::collections::BTreeSet;
+
+use ferrite_map::Occupancy;
+use ferrite_types::{CampaignId, JobId, JobSpec, JobState, NodeId, NodeRecord, RankSet};
+
+use crate::cx::Cx;
+use crate::head::elastic::Hold;
+use crate::head::{Head, Job};
+
+impl Head {
+    /// True when the job could run if it had the DVM for itself: then it is worth waiting.
+    pub(super) fn may_fit_later(&self, spec: &JobSpec, session: u32) -> bool {
+        let nodes = self.pool_of(session).unwrap_or_else(|| self.nodes.clone());
+        self.place_among(spec, &idle(nodes), &Occupancy::default()).is_ok()
+    }
+
+    /// What jobs of a session may hope for: the nodes that it has, whoever uses them or has them reserved now.
+    fn hopes_of(&self, session: u32) -> Vec<NodeRecord> {
+        let mut nodes = idle(self.nodes.clone());
+        if let Some(session) = self.sessions.get(session) {
+            nodes.iter_mut().filter(|node| !session.nodes.contains(&node.id)).for_each(|node| node.daemon = None);
+        }
+        nodes
+    }
+
+    /// An error when a job can never run on what there is.
+    fn check_hope(&self, job: &Job) -> Result<(), String> {
+        self.place_among(&self.spec_of(job), &self.hopes_of(job.session), &Occupancy::default()).map(drop)
+    }
+
+    /// The DVM has lost nodes: whoever waits and can never run now is refused, wherever it stands. Looked at once for each loss, for
+    /// it means to place every job that waits.
+    fn refuse_hopeless(&mut self, cx: &mut Cx) {
+        if self.queue.is_empty() {
+            // What comes until somebody waits again can be lost as well.
+            self.queue_hopes = RankSet::new();
+            return;
+        }
+        let there: RankSet = self.nodes.iter().filter_map(|node| node.daemon).collect();
+        let before = std::mem::replace(&mut self.queue_hopes, there);
+        let none_is_lost = !before.is_empty() && before.iter().all(|rank| self.queue_hopes.contains(rank));
+        if none_is_lost {
+            return;
+        }
+        for id in self.queue.iter().copied().collect::<Vec<JobId>>() {
+            let Some(job) = self.jobs.get(&id).filter(|_| self.queue.contains(&id)) else { continue };
+            if let Err(text) = self.check_hope(job) {
+                self.refuse_queued(id, text, cx);
+            }
+        }
+    }
+
+    fn refuse_queued(&mut self, id: JobId, text: String, cx: &mut Cx) {
+        self.queue.retain(|waiting| *waiting != id);
+        self.fail_job(id, JobState::MapFailed, 1, text, cx);
+    }
+
+    /// Nodes with a daemon that jobs of a session may use.
+    fn may_run_on(&self, session: u32) -> BTreeSet<NodeId> {
+        let pool = self.pool_of(session);
+        let nodes = pool.as_deref().unwrap_or(&self.nodes);
+        nodes.iter().filter(|node| node.daemon.is_some()).map(|node| node.id).collect()
+    }
+
+    /// Jobs of the queue that come before a job of this session: those before `before`, and without that all.
+    pub(super) fn jobs_before(&self, session: u32, before: Option<JobId>) -> usize {
+        if self.queue.is_empty() {
+            return 0;
+        }
+        let pool = self.may_run_on(session);
+        let competes = |id: &&JobId| {
+            let job = self.jobs.get(id).filter(|job| job.is_healthy() && !self.is_paused(job.session));
+            job.is_some_and(|job| job.session == session || !self.may_run_on(job.session).is_disjoint(&pool))
+        };
+        self.queue.iter().take_while(|id| Some(**id) != before).filter(competes).count()
+    }
+
+    /// True for a job of the queue that nobody is before and whose slots are free: only a change of size may keep it.
+    pub(in crate::head) fn is_next(&self, job: &Job) -> bool {
+        let waits = self.queue.contains(&job.id) && job.is_healthy() && !self.is_paused(job.session);
+        waits && self.jobs_before(job.session, Some(job.id)) == 0 && {
+            let pool = self.pool_of(job.session);
+            let nodes = pool.as_deref().unwrap_or(&self.nodes);
+            self.place_among(&self.spec_of(job), nodes, &self.occupancy).is_ok()
+        }
+    }
+
+    /// Slots have become free, or a job has left the queue: those whom nobody is before may go on. One that can never run,
+    /// because the DVM has lost nodes since, is refused and holds nobody up.
+    pub(in crate::head) fn serve_queue(&mut self, cx: &mut Cx) {
+        if self.exit.begun() {
+            return;
+        }
+        if self.is_elastic() && self.campaigns.any() {
+            return self.wait_for_turns();
+        }
+        // What is still to come may be what they wait for.
+        if !self.campaigns.any() {
+            self.refuse_hopeless(cx);
+        }
+        for id in self.queue.iter().copied().collect::<Vec<JobId>>() {
+            let Some(job) = self.jobs.get(&id).filter(|job| job.is_healthy()) else {
+                self.queue.retain(|waiting| *waiting != id);
+                continue;
+            };
+            let (spec, session) = (self.spec_of(job), job.session);
+            if self.is_paused(session) || self.jobs_before(session, Some(id)) > 0 {
+                continue;
+            }
+            match self.placed(&spec, session) {
+                Ok(map) => {
+                    self.queue.retain(|waiting| *waiting != id);
+                    self.take_map(id, map, cx);
+                }
+                Err(text) => self.refuse_if_idle(id, text, cx),
+            }
+        }
+    }
+
+    /// A job that does not fit although everything is idle that it may hope for waits in vain.
+    fn refuse_if_idle(&mut self, id: JobId, text: String, cx: &mut Cx) {
+        let Some(job) = self.jobs.get(&id) else { return };
+        let own = self.sessions.get(job.session).map(|session| &session.nodes);
+        let may_hope = |node: &&NodeRecord| own.is_none_or(|own| own.contains(&node.id));
+        let is_busy = self.nodes.iter().filter(may_hope).any(|node| node.slots_inuse > 0);
+        if !is_busy && !self.campaigns.any() {
+            self.refuse_queued(id, text, cx);
+        }
+    }
+
+    /// Slots are free while the DVM changes its size: those who would have them now are to have them when all is over that is open.
+    fn wait_for_turns(&mut self) {
+        let open: BTreeSet<CampaignId> = self.campaigns.that_hold(None).collect();
+        for id in self.queue.iter().copied().collect::<Vec<JobId>>() {
+            let is_next = |job: &&Job| !job.is_due && job.kept_by.is_empty() && self.is_next(job);
+            if self.jobs.get(&id).filter(is_next).is_some()
+                && let Some(job) = self.jobs.get_mut(&id)
+            {
+                job.kept_by.clone_from(&open);
+            }
+        }
+    }
+
+    /// What a job of the queue waits for, in words.
+    pub(in crate::head) fn queued_for(&self, job: &Job) -> String {
+        if self.is_paused(job.session) {
+            return self.held_for(&Hold::Paused);
+        }
+        if self.campaigns.any() && self.is_next(job) {
+            return self.held_for(&Hold::Map(BTreeSet::new()));
+        }
+        let before = self.jobs_before(job.session, Some(job.id));
+        let asked: Option<u32> = job.spec.apps.iter().map(|app| app.np).sum();
+        let pool = self.may_run_on(job.session);
+        let nodes = || pool.iter().map(|node| self.record(*node));
+        let (slots, used): (u32, u32) = (nodes().map(|n| n.slots).sum(), nodes().map(|n| n.slots_inuse).sum());
+        let free = slots.saturating_sub(used);
+        let what = match asked {
+            Some(asked) if asked <= free && before == 0 => {
+                format!("room for {asked} processes as they are to be placed")
+            }
+            Some(asked) => format!("{asked} slots"),
+            None => "the slots".to_owned(),
+        };
+        format!("{what} ({free} of {slots} are free, {before} jobs are before it)")
+    }
+}
+
+fn idle(mut nodes: Vec<NodeRecord>) -> Vec<NodeRecord> {
+    nodes.iter_mut().for_each(|node| node.slots_inuse = 0);
+    nodes
+}

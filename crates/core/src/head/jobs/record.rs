@@ -1,0 +1,148 @@
+//! The head's record of one job.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use ferrite_types::{CampaignId, EnvOp, JobId, JobMap, JobSpec, JobState, NodeId, ProcState, Rank, RankSet, Timestamp};
+use ferrite_wire::control::Submission;
+
+use super::failure_policy::Failure;
+use super::spawn::Birth;
+use super::stdin::Pump;
+use crate::RequestId;
+use crate::head::elastic::Hold;
+
+/// A job that is not over.
+#[derive(Debug)]
+pub struct Job {
+    /// Its id.
+    pub id: JobId,
+    pub(super) birth: Birth,
+    /// The submitted job that it descends from: itself, unless a process spawned it.
+    pub(super) root: JobId,
+    /// Those by which it was spawned, over or not: its parent, that one's parent, and so on. None of a separate job.
+    pub(in crate::head) ancestors: BTreeSet<JobId>,
+    /// Whom to tell; `None` = it is detached, or its client is gone.
+    pub(in crate::head) request: Option<RequestId>,
+    pub(in crate::head) spec: Arc<JobSpec>,
+    /// Environment that the submitter forwards.
+    pub(super) env: Vec<EnvOp>,
+    pub(in crate::head) wait_for_slots: bool,
+    /// Its state.
+    pub state: JobState,
+    pub(in crate::head) map: Arc<JobMap>,
+    pub(in crate::head) procs: Vec<ProcRecord>,
+    /// Daemons that have not said how their part of the launch went.
+    pub(in crate::head) launching: RankSet,
+    /// Daemons whose processes have not all called init.
+    pub(super) registering: RankSet,
+    pub(in crate::head) ended: usize,
+    /// Decided by the first failure; success when nothing decided it.
+    pub(in crate::head) exit_code: Option<u8>,
+    /// Why it fails, once it does.
+    pub(in crate::head) cause: String,
+    /// The first failure that it survived: its result, unless something else ends it.
+    pub(super) survived: Option<Failure>,
+    /// Daemons that were sent the launch order: those that host it, and others whose processes may meet its own.
+    pub(in crate::head) known_at: RankSet,
+    /// True once the launch order was sent.
+    pub(in crate::head) launched: bool,
+    /// When it entered which state.
+    pub(in crate::head) states: Vec<(JobState, Timestamp)>,
+    pub(in crate::head) stdin: Pump,
+    /// Processes that went with their nodes, whether these left or were lost.
+    pub(in crate::head) lost: Vec<Rank>,
+    /// The session that it runs in; 0 = the DVM's own.
+    pub(in crate::head) session: u32,
+    /// Where it is parked while the DVM changes its size.
+    pub(in crate::head) held: Option<Hold>,
+    /// It was parked once.
+    pub(in crate::head) was_parked: bool,
+    /// Nodes that it was mapped to and not launched on, because they have gone: it has to be mapped again without them.
+    pub(in crate::head) missed: BTreeSet<NodeId>,
+    /// It is to be launched before the DVM begins to grow again.
+    pub(in crate::head) is_due: bool,
+    /// Campaigns that keep it in the queue since its slots are free.
+    pub(in crate::head) kept_by: BTreeSet<CampaignId>,
+    /// The campaign that brings the nodes that it asked for.
+    pub(in crate::head) grows: Option<CampaignId>,
+}
+
+/// What the head knows of a process.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::head) struct ProcRecord {
+    pub(in crate::head) state: ProcState,
+    pub(in crate::head) pid: Option<u32>,
+}
+
+impl Job {
+    pub(super) fn new(id: JobId, request: Option<RequestId>, submission: Submission) -> Job {
+        Job {
+            id,
+            birth: Birth::Submitted { told: false },
+            root: id,
+            ancestors: BTreeSet::new(),
+            request,
+            spec: Arc::new(submission.spec),
+            env: submission.env,
+            wait_for_slots: submission.wait_for_slots,
+            state: JobState::Init,
+            map: Arc::default(),
+            procs: Vec::new(),
+            launching: RankSet::new(),
+            registering: RankSet::new(),
+            ended: 0,
+            exit_code: None,
+            cause: String::new(),
+            survived: None,
+            known_at: RankSet::new(),
+            launched: false,
+            states: Vec::new(),
+            stdin: Pump::default(),
+            lost: Vec::new(),
+            session: 0,
+            held: None,
+            was_parked: false,
+            missed: BTreeSet::new(),
+            is_due: false,
+            kept_by: BTreeSet::new(),
+            grows: None,
+        }
+    }
+
+    /// Takes a placement over.
+    pub(super) fn set_map(&mut self, map: JobMap) {
+        self.procs = vec![ProcRecord { state: ProcState::Init, pid: None }; map.procs.len()];
+        self.launching = map.daemons();
+        self.registering = map.daemons();
+        self.map = Arc::new(map);
+    }
+
+    /// Gives a placement up, before anything was launched.
+    pub(in crate::head) fn clear_map(&mut self) {
+        self.procs.clear();
+        (self.launching, self.registering) = (RankSet::new(), RankSet::new());
+        self.map = Arc::default();
+    }
+
+    /// True when all that is left is to say so.
+    pub(in crate::head) fn is_over(&self) -> bool {
+        matches!(self.state, JobState::Terminated | JobState::NotifyCompleted | JobState::Notified)
+    }
+
+    /// Ranks that have not ended.
+    pub(in crate::head) fn living(&self) -> impl Iterator<Item = Rank> + '_ {
+        let alive = self.procs.iter().enumerate().filter(|(_, proc)| !proc.state.has_ended());
+        alive.map(|(rank, _)| Rank(rank as u32))
+    }
+
+    /// True when no process of it is left.
+    pub(super) fn all_ended(&self) -> bool {
+        self.ended == self.procs.len()
+    }
+
+    /// True until something has decided how it ends.
+    pub(in crate::head) fn is_healthy(&self) -> bool {
+        self.exit_code.is_none()
+    }
+}

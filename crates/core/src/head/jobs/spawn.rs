@@ -1,0 +1,370 @@
+//! Jobs that processes of other jobs have spawned. All that descend from one submission are a *spawn tree*: they share its
+//! submitter, who gets their output and hears of their failures, and whose reply comes when the last of them is over, with
+//! the exit code of the first failure among them. A job that fails or is killed takes along those that it has spawned; one that
+//! ends well does not. (Whom it is connected with, it takes along in any case: `connections.rs`.) A job that was spawned to be *separate* is the root of a
+//! tree of its own, which nobody waits for. It never starts a process: a spawned job walks through the states like any other.
+
+use std::collections::BTreeMap;
+
+use ferrite_rm::params::Params;
+use ferrite_types::{DaemonRank, EnvOp, JobId, JobSpec, JobState, OutputOptions, ProcId, Rank, RankSet, StdinTarget};
+use ferrite_wire::control::{JobStatus, Submission};
+use ferrite_wire::{Dest, LaunchOrder, Message};
+
+use super::placement_defaults;
+use crate::Effect;
+use crate::cx::Cx;
+use crate::head::clients::status;
+use crate::head::dvm::INTERRUPTED;
+use crate::head::elastic::Berth;
+use crate::head::{Head, Job};
+use crate::pmix_status::{
+    PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_CANCELED, PMIX_ERR_JOB_FAILED_TO_LAUNCH, PMIX_ERR_JOB_FAILED_TO_MAP,
+    PMIX_ERR_JOB_KILLED_BY_CMD, PMIX_ERR_LOST_CONNECTION, PMIX_ERR_OUT_OF_RESOURCE,
+};
+
+/// Where a job comes from, and what its parent knows of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Birth {
+    /// A client, or a tool, submitted it.
+    Submitted {
+        /// It was told whether it runs.
+        told: bool,
+    },
+    /// A process spawned it and waits for the answer.
+    Awaited {
+        parent: ProcId,
+        /// Where the process is, and the number of its question there.
+        asker: (DaemonRank, u64),
+    },
+    /// A process spawned it and has heard that it runs.
+    Spawned { parent: ProcId },
+    /// A process was told that it cannot be started: what that means is the caller's affair.
+    Refused { parent: ProcId },
+}
+
+impl Birth {
+    /// Somebody waits to hear whether it runs.
+    pub(super) fn is_awaited(self) -> bool {
+        matches!(self, Birth::Awaited { .. })
+    }
+
+    pub(super) fn parent(self) -> Option<ProcId> {
+        match self {
+            Birth::Submitted { .. } => None,
+            Birth::Awaited { parent, .. } | Birth::Spawned { parent } | Birth::Refused { parent } => Some(parent),
+        }
+    }
+}
+
+/// Spawn trees of more than one job and those that are separate, by the job at their root.
+#[derive(Debug, Default)]
+pub(in crate::head) struct Trees {
+    open: BTreeMap<JobId, Tree>,
+    /// Exit code of what was submitted last and has ended.
+    submitted: u8,
+}
+
+/// What outlives the jobs of a tree.
+#[derive(Debug, Default)]
+struct Tree {
+    /// The job at its root was spawned to be nobody's child.
+    is_separate: bool,
+    /// Exit code of the first failure.
+    code: Option<u8>,
+    /// The last word of the submitted job, once it is over.
+    last: Option<JobStatus>,
+}
+
+impl Head {
+    /// A process wants a job started.
+    pub(in crate::head) fn on_spawn(
+        &mut self,
+        daemon: DaemonRank,
+        id: u64,
+        parent: ProcId,
+        submission: Submission,
+        cx: &mut Cx,
+    ) {
+        let names_none = submission.spec.apps.is_empty() || submission.spec.apps.iter().any(|app| app.argv.is_empty());
+        let refusal = match self.jobs.get(&parent.job) {
+            Some(job) if job.launched && job.is_healthy() && !job.is_over() && !self.exit.begun() => {
+                names_none.then_some(PMIX_ERR_BAD_PARAM)
+            }
+            _ => Some(PMIX_ERR_JOB_CANCELED),
+        };
+        match refusal {
+            Some(status) => cx.send(daemon, Message::SpawnReply { id, result: Err(status) }),
+            None => match self.find_berth(&submission, Some(parent.job), cx) {
+                Ok(berth) => {
+                    let birth = Birth::Awaited { parent, asker: (daemon, id) };
+                    self.dispatch_spawned(birth, parent, submission, berth, cx);
+                }
+                Err(trouble) => cx.send(daemon, Message::SpawnReply { id, result: Err(trouble.status) }),
+            },
+        }
+    }
+
+    fn dispatch_spawned(
+        &mut self,
+        birth: Birth,
+        parent: ProcId,
+        mut submission: Submission,
+        Berth { session, grows }: Berth,
+        cx: &mut Cx,
+    ) {
+        let id = JobId(self.next_job);
+        let Some(of) = self.jobs.get(&parent.job) else { return };
+        take_over(&mut submission, id, of, parent.rank, &self.params);
+        let is_separate = submission.separate;
+        // In a DVM that stays, the submitter does not wait for a job that is separate, so that it is as if detached. One that lives for
+        // one job is the submitter: it stays as long as anything runs, because the daemons go with it, and shows what there is to see.
+        let request = of.request.filter(|_| !is_separate || !self.config.persistent);
+        let root = if is_separate { id } else { of.root };
+        let above = of.ancestors.iter().copied().chain([of.id]).filter(|_| !is_separate);
+        let ancestors = above.collect();
+        self.next_job += 1;
+        self.counters.jobs_submitted += 1;
+        self.trees.open.entry(root).or_default().is_separate |= is_separate;
+        self.jobs.insert(id, Job { birth, root, ancestors, session, grows, ..Job::new(id, request, submission) });
+        self.activate(id, JobState::Init, cx);
+        grows.into_iter().for_each(|campaign| self.proceed(campaign, cx));
+    }
+
+    /// All processes of a job run, or it failed before they did: who spawned it goes on.
+    pub(in crate::head) fn answer_spawn(&mut self, id: JobId, result: Result<(), i32>, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        match job.birth {
+            Birth::Awaited { parent, asker: (daemon, number) } => {
+                job.birth = if result.is_ok() { Birth::Spawned { parent } } else { Birth::Refused { parent } };
+                cx.send(daemon, Message::SpawnReply { id: number, result: result.map(|()| id) });
+            }
+            Birth::Submitted { told: false } => {
+                job.birth = Birth::Submitted { told: true };
+                if let Some(request) = job.request {
+                    cx.effect(Effect::Launched { request, result });
+                }
+            }
+            Birth::Submitted { told: true } | Birth::Spawned { .. } | Birth::Refused { .. } => {}
+        }
+    }
+
+    /// Everybody has said how his part of the launch went: a job that has failed since all of it was started was spawned all the same.
+    pub(super) fn answer_failed_spawn(&mut self, id: JobId, cx: &mut Cx) {
+        let Some(job) = self.jobs.get(&id).filter(|job| !job.is_healthy()) else { return };
+        if matches!(job.birth, Birth::Submitted { .. }) {
+            return self.answer_spawn(id, Ok(()), cx);
+        }
+        let code = job.exit_code.unwrap_or(0);
+        self.answer_spawn(id, Ok(()), cx);
+        self.note_code(id, code);
+        self.check_terminated(id, cx);
+    }
+
+    /// Something is wrong with a job beside the failure of a process: who has spawned it waits no longer.
+    pub(in crate::head) fn refuse_spawn(&mut self, id: JobId, status: i32, cx: &mut Cx) {
+        self.answer_spawn(id, Err(status), cx);
+        self.check_terminated(id, cx);
+    }
+
+    /// Who has spawned a job, and heard that it runs, hears that it is over.
+    pub(super) fn tell_parent(&mut self, id: JobId, cx: &mut Cx) {
+        let Some(job) = self.jobs.get(&id) else { return };
+        let Birth::Spawned { parent } = job.birth else { return };
+        let code = job.exit_code.unwrap_or(0);
+        let daemon = self.jobs.get(&parent.job).and_then(|of| of.map.daemon_of(parent.rank));
+        let is_there = |rank: &DaemonRank| self.nodes.iter().any(|node| node.daemon == Some(*rank));
+        if let Some(daemon) = daemon.filter(is_there) {
+            cx.send(daemon, Message::SpawnedEnded { parent, job: id, code });
+        }
+    }
+
+    /// A job has failed or was killed: its parent hears of it while it waits, the tree keeps the code, its children end.
+    pub(super) fn fail_in_tree(&mut self, id: JobId, state: JobState, code: u8, cx: &mut Cx) {
+        let Some(job) = self.jobs.get(&id) else { return };
+        let (root, status) = (job.root, self.spawn_status(&job.spec, state));
+        // What a process does that was started is no answer to whether the job could be.
+        if !is_of_a_process(state) {
+            self.answer_spawn(id, Err(status), cx);
+        }
+        if !self.trees.open.contains_key(&root) {
+            return;
+        }
+        self.note_code(id, code);
+        let spawned = |job: &&Job| job.root == root && job.birth.parent().is_some_and(|parent| parent.job == id);
+        let children: Vec<JobId> = self.jobs.values().filter(spawned).map(|job| job.id).collect();
+        for child in children {
+            let text = format!("Job {id}, which has spawned it, failed.");
+            self.end_job(child, JobState::KilledByCmd, INTERRUPTED, text, cx);
+        }
+    }
+
+    /// A user who sees a spawned job fail and nothing end should know why.
+    pub(super) fn who_goes_on(&self, id: JobId) -> Option<String> {
+        let Birth::Spawned { parent } = self.jobs.get(&id)?.birth else {
+            return None;
+        };
+        let parent = self.jobs.get(&parent.job).filter(|job| job.is_healthy() && !job.is_over())?;
+        Some(format!("\nJob {}, which has spawned it, goes on.", parent.id))
+    }
+
+    /// The first failure of a tree is its result. What a caller was told instead of getting a job is none, and what it is about to be
+    /// told is not known yet.
+    fn note_code(&mut self, id: JobId, code: u8) {
+        let Some(job) = self.jobs.get(&id) else { return };
+        let counts = match job.birth {
+            Birth::Submitted { .. } | Birth::Spawned { .. } => true,
+            Birth::Awaited { .. } | Birth::Refused { .. } => false,
+        };
+        if let (Some(tree), true) = (self.trees.open.get_mut(&job.root), counts)
+            && code != 0
+        {
+            tree.code.get_or_insert(code);
+        }
+    }
+
+    /// A job is as good as over: exit code and last word for the submitter, unless others of its tree go on.
+    pub(in crate::head) fn leave_tree(&mut self, id: JobId) -> Option<(u8, Option<JobStatus>)> {
+        let job = self.jobs.get(&id)?;
+        let (root, code, line) = (job.root, job.exit_code.unwrap_or(0), status::line(self, job));
+        if !self.trees.open.contains_key(&root) {
+            return Some((code, Some(line)));
+        }
+        self.note_code(id, code);
+        // Each gives its request up as it leaves.
+        let others = self.jobs.values().any(|job| job.root == root && job.request.is_some());
+        let tree = self.trees.open.get_mut(&root)?;
+        if id == root {
+            tree.last = Some(line);
+        }
+        // Who has submitted its ancestor is answered with that one's tree.
+        if others || tree.is_separate { None } else { Some((tree.code.unwrap_or(0), tree.last.take())) }
+    }
+
+    /// The exit code of a DVM that lives for one job, if it has ended with the job that was just removed: that of the tree which was
+    /// submitted, whatever else has kept it up.
+    pub(super) fn code_after(&mut self, job: &Job) -> u8 {
+        let tree = self.trees.open.get(&job.root);
+        if tree.is_none_or(|tree| !tree.is_separate) {
+            let of_job = job.exit_code.unwrap_or(0);
+            self.trees.submitted = tree.map_or(of_job, |tree| tree.code.unwrap_or(0));
+        }
+        if self.tree_of(job.root).is_empty() {
+            self.trees.open.remove(&job.root);
+        }
+        self.trees.submitted
+    }
+
+    /// The jobs of a tree that are not over, the eldest first.
+    pub(in crate::head) fn tree_of(&self, root: JobId) -> Vec<JobId> {
+        self.jobs.values().filter(|job| job.root == root).map(|job| job.id).collect()
+    }
+
+    /// The jobs whose processes may meet those of this one: those of its tree, and those of its parent's.
+    fn kin_of(&self, job: &Job) -> Vec<JobId> {
+        let parents = job.birth.parent().and_then(|parent| self.jobs.get(&parent.job)).map(|parent| parent.root);
+        let apart = parents.filter(|root| *root != job.root).map(|root| self.tree_of(root)).unwrap_or_default();
+        self.tree_of(job.root).into_iter().chain(apart).filter(|kin| *kin != job.id).collect()
+    }
+
+    /// The daemons that are to know a job which is about to be launched: its own, and those of its kin, whose processes may
+    /// meet its own in a collective. Its kin are made known to its daemons first.
+    pub(super) fn audience(&mut self, id: JobId, cx: &mut Cx) -> RankSet {
+        let Some(job) = self.jobs.get(&id) else { return RankSet::new() };
+        let (root, hosts, kin) = (job.root, job.map.daemons(), self.kin_of(job));
+        if !self.trees.open.contains_key(&root) {
+            return hosts;
+        }
+        let mut audience = hosts.clone();
+        for other in kin {
+            self.introduce(other, &hosts, cx);
+            audience.insert_all(&self.known_at(other));
+        }
+        self.reachable(&audience)
+    }
+
+    /// Processes of two jobs have heard of each other, and may meet in a collective.
+    pub(in crate::head) fn acquaint(&mut self, one: JobId, other: JobId, cx: &mut Cx) {
+        for (job, to) in [(one, other), (other, one)] {
+            let daemons = self.known_at(to);
+            self.introduce(job, &daemons, cx);
+        }
+    }
+
+    /// Those that have been sent the job.
+    fn known_at(&self, id: JobId) -> RankSet {
+        self.jobs.get(&id).map(|job| job.known_at.clone()).unwrap_or_default()
+    }
+
+    /// Makes a running job known to daemons that host none of its processes.
+    fn introduce(&mut self, id: JobId, to: &RankSet, cx: &mut Cx) {
+        let Some(job) = self.jobs.get(&id).filter(|job| job.launched && !job.is_over()) else {
+            return;
+        };
+        let strangers: RankSet = to.iter().filter(|rank| !job.known_at.contains(*rank)).collect();
+        if strangers.is_empty() {
+            return;
+        }
+        let strangers = self.reachable(&strangers);
+        let order = self.launch_order(job, Vec::new());
+        cx.multicast(Dest::Many(strangers.clone()), Message::Launch(Box::new(order)));
+        if let Some(job) = self.jobs.get_mut(&id) {
+            job.known_at.insert_all(&strangers);
+        }
+    }
+
+    pub(super) fn launch_order(&self, job: &Job, env: Vec<EnvOp>) -> LaunchOrder {
+        LaunchOrder {
+            job: job.id,
+            parent: job.birth.parent(),
+            session: job.session,
+            spec: (*job.spec).clone(),
+            map: (*job.map).clone(),
+            env,
+            univ_size: self.total_slots(),
+            exit_without_sync_ok: self.params.flag("prte_allowed_exit_without_sync").unwrap_or(false),
+            devices: self.config.topology.as_ref().map(|topology| topology.devices.clone()),
+        }
+    }
+
+    /// What a caller hears of a job that failed in this state.
+    fn spawn_status(&self, spec: &JobSpec, state: JobState) -> i32 {
+        match state {
+            // Hosts that the DVM does not have are another matter than slots.
+            JobState::MapFailed if self.shares(spec).is_ok() => PMIX_ERR_OUT_OF_RESOURCE,
+            JobState::MapFailed => PMIX_ERR_JOB_FAILED_TO_MAP,
+            JobState::CommFailed => PMIX_ERR_LOST_CONNECTION,
+            JobState::KilledByCmd => PMIX_ERR_JOB_KILLED_BY_CMD,
+            _ => PMIX_ERR_JOB_FAILED_TO_LAUNCH,
+        }
+    }
+}
+
+/// True for a failure of a process that was started.
+fn is_of_a_process(state: JobState) -> bool {
+    use JobState::{AbortedBySig, AbortedWoSync, CalledAbort, NonZeroTerm};
+    matches!(state, AbortedBySig | AbortedWoSync | CalledAbort | NonZeroTerm)
+}
+
+/// What a spawned job does not say it has from its parent: directories, the forwarded environment, where output
+/// goes, and, where that is wanted, placement. It has no standard input: that is the submitted job's.
+fn take_over(submission: &mut Submission, id: JobId, parent: &Job, rank: Rank, params: &Params) {
+    let spec = &mut submission.spec;
+    let app = parent.map.procs.get(rank.0 as usize).and_then(|place| parent.spec.apps.get(usize::from(place.app)));
+    for (own, app) in spec.apps.iter_mut().filter(|own| own.submit_dir.is_empty()).zip(app.into_iter().cycle()) {
+        own.submit_dir.clone_from(&app.submit_dir);
+        own.wdir = own.wdir.take().or_else(|| app.wdir.clone());
+    }
+    submission.env = parent.env.iter().cloned().chain(submission.env.drain(..)).collect();
+    submission.detach = false;
+    let placement = app.and_then(|app| app.map.as_ref()).unwrap_or(&parent.spec.map);
+    placement_defaults::from_parent(spec, placement, params);
+    placement_defaults::from_params(spec, params);
+    spec.stdin = StdinTarget::None;
+    spec.options.fwd_environment = parent.spec.options.fwd_environment;
+    if spec.output == OutputOptions::default() {
+        spec.output = parent.spec.output.clone();
+        // Each rank has a file of its own, and so has each job.
+        spec.output.file = spec.output.file.take().map(|file| format!("{file}.{id}"));
+    }
+}

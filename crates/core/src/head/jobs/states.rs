@@ -1,0 +1,255 @@
+//! The walk of a job through its states: one handler per state of the table (seed 1, 7.4.3).
+
+use ferrite_rm::Source;
+use ferrite_types::{DaemonRank, JobId, JobState, ProcState, Rank, RankSet};
+use ferrite_wire::control::{Reply, Submission};
+use ferrite_wire::{Dest, Message, StartError};
+
+use super::placement_defaults;
+use crate::cx::Cx;
+use crate::head::clients::status;
+use crate::head::elastic::Berth;
+use crate::head::{Head, Job};
+use crate::{Effect, RequestId, Timer};
+
+/// A submission does not become a job.
+pub(in crate::head) fn refuse(request: RequestId, status: i32, cause: String, cx: &mut Cx) {
+    cx.effect(Effect::Launched { request, result: Err(status) });
+    cx.reply(request, Reply::Refused(cause));
+}
+
+impl Head {
+    /// Enters a state: recorded and traced at once, handled in turn.
+    pub(in crate::head) fn activate(&mut self, id: JobId, to: JobState, cx: &mut Cx) {
+        if id == JobId::DAEMONS {
+            self.set_dvm_state(to, cx);
+        } else if let Some(job) = self.jobs.get_mut(&id) {
+            let from = (job.state != to).then_some(job.state);
+            job.state = to;
+            job.states.push((to, cx.now));
+            cx.trace_job(id, from, to);
+        } else {
+            return;
+        }
+        self.activated.push_back((id, to));
+    }
+
+    pub(in crate::head) fn set_dvm_state(&mut self, to: JobState, cx: &mut Cx) {
+        cx.trace_job(JobId::DAEMONS, self.dvm_state, to);
+        self.dvm_state = Some(to);
+    }
+
+    pub(in crate::head) fn run_activated(&mut self, cx: &mut Cx) {
+        loop {
+            while let Some((id, state)) = self.activated.pop_front() {
+                if id == JobId::DAEMONS {
+                    self.enter_dvm_state(state, cx);
+                } else {
+                    self.enter_job_state(id, state, cx);
+                }
+            }
+            // Only now is everybody launched who could be.
+            if !self.open_queued(cx) {
+                break;
+            }
+        }
+    }
+
+    fn enter_dvm_state(&mut self, state: JobState, cx: &mut Cx) {
+        let next = match state {
+            JobState::Init => JobState::InitComplete,
+            JobState::InitComplete => JobState::Allocate,
+            JobState::Allocate => JobState::AllocationComplete,
+            JobState::AllocationComplete if self.only_maps() => return self.pretend_daemons(cx),
+            JobState::AllocationComplete => JobState::LaunchDaemons,
+            JobState::LaunchDaemons => return self.launch_daemons(cx),
+            JobState::DaemonsReported => return self.wire_up(cx),
+            JobState::VmReady => return self.vm_ready(cx),
+            JobState::AllJobsComplete => return self.shut_down(0, cx),
+            // Parked until daemons report (seed 1, step 6), or already at the end.
+            _ => return,
+        };
+        self.activate(JobId::DAEMONS, next, cx);
+    }
+
+    fn enter_job_state(&mut self, id: JobId, state: JobState, cx: &mut Cx) {
+        let next = match state {
+            JobState::Init => JobState::InitComplete,
+            JobState::InitComplete => JobState::Allocate,
+            JobState::Allocate => JobState::AllocationComplete,
+            JobState::AllocationComplete => JobState::LaunchDaemons,
+            // No new daemons are needed: the DVM is there (seed 1, step 5.2).
+            JobState::LaunchDaemons => JobState::DaemonsReported,
+            JobState::DaemonsReported => JobState::VmReady,
+            JobState::VmReady => return self.pass_map_hold(id, cx),
+            JobState::Map => return self.map_job(id, cx),
+            JobState::MapComplete => return self.mapping_complete(id, cx),
+            JobState::SystemPrep => return self.prepare(id, cx),
+            JobState::LaunchApps => return self.pass_launch_hold(id, cx),
+            JobState::SendLaunchMsg => return self.send_launch(id, cx),
+            JobState::Running => return self.post_launch(id, cx),
+            JobState::Terminated => JobState::NotifyCompleted,
+            JobState::NotifyCompleted => return self.notify(id, cx),
+            JobState::Notified => return self.clean_up(id, cx),
+            _ => return,
+        };
+        self.activate(id, next, cx);
+    }
+
+    pub(in crate::head) fn dispatch_job(&mut self, request: RequestId, mut submission: Submission, cx: &mut Cx) {
+        placement_defaults::from_params(&mut submission.spec, &self.params);
+        let Berth { session, grows } = match self.find_berth(&submission, None, cx) {
+            Ok(berth) => berth,
+            Err(trouble) => return refuse(request, trouble.status, trouble.cause, cx),
+        };
+        let id = JobId(self.next_job);
+        self.next_job += 1;
+        self.counters.jobs_submitted += 1;
+        let client = if submission.detach {
+            cx.reply(request, Reply::Detached(id));
+            None
+        } else {
+            cx.effect(Effect::Accepted { request, job: id });
+            self.submitted.insert(request, id);
+            Some(request)
+        };
+        self.jobs.insert(id, Job { session, grows, ..Job::new(id, client, submission) });
+        self.activate(id, JobState::Init, cx);
+        grows.into_iter().for_each(|campaign| self.proceed(campaign, cx));
+    }
+
+    /// True when all that is waited for is a map: then no daemon is started (seed 1, step 4).
+    fn only_maps(&self) -> bool {
+        !self.cached.is_empty() && self.cached.iter().all(|(_, submission)| submission.spec.options.do_not_launch)
+    }
+
+    /// Nodes are taken to be like this one, or like the topology file.
+    fn pretend_daemons(&mut self, cx: &mut Cx) {
+        let here = self.shared_topology(self.local.topology.clone());
+        let made_up = self.config.allocation.source == Source::Simulated;
+        let most = self.slot_rule().count(&here);
+        for (node, entry) in self.nodes.iter_mut().zip(&self.config.allocation.nodes) {
+            node.topology = here.clone();
+            // A node that is made up takes no more than it has processors, unless that is said.
+            if made_up && entry.max_slots.is_none() {
+                node.max_slots = most;
+            }
+        }
+        self.activate(JobId::DAEMONS, JobState::DaemonsReported, cx);
+    }
+
+    fn send_launch(&mut self, id: JobId, cx: &mut Cx) {
+        let audience = self.audience(id, cx);
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        job.launched = true;
+        job.launching.insert_all(&audience);
+        job.known_at.clone_from(&audience);
+        let Some(job) = self.jobs.get(&id) else { return };
+        let order = self.launch_order(job, job.env.clone());
+        cx.multicast(Dest::Many(audience), Message::Launch(Box::new(order)));
+    }
+
+    /// A daemon has attempted its processes (seed 1, step 16).
+    pub(in crate::head) fn on_local_launch(
+        &mut self,
+        daemon: DaemonRank,
+        id: JobId,
+        started: Vec<(Rank, u32)>,
+        failed: Vec<(Rank, StartError)>,
+        cx: &mut Cx,
+    ) {
+        let Some(job) = self.jobs.get_mut(&id).filter(|job| !job.is_over()) else {
+            return;
+        };
+        if !job.launching.remove(daemon) {
+            return;
+        }
+        let first = job.state == JobState::SendLaunchMsg;
+        for (rank, pid) in &started {
+            if let Some(proc) = job.procs.get_mut(rank.0 as usize) {
+                proc.pid = Some(*pid);
+                if proc.state == ProcState::Init {
+                    proc.state = ProcState::Running;
+                }
+            }
+        }
+        let all = job.launching.is_empty();
+        if job.spec.display.bind {
+            self.show_bindings(id, daemon, &started, cx);
+        }
+        let Some(job) = self.jobs.get(&id) else { return };
+        let healthy = job.is_healthy() && failed.is_empty();
+        // When those who were to start something have left, nobody may ever say that he has.
+        let none_yet = all && job.state == JobState::SendLaunchMsg;
+        if healthy && ((first && !started.is_empty()) || none_yet) {
+            self.activate(id, JobState::Started, cx);
+        }
+        if healthy && all {
+            self.activate(id, JobState::Running, cx);
+        }
+        self.on_start_failures(id, failed, cx);
+        if all {
+            self.answer_failed_spawn(id, cx);
+        }
+    }
+
+    fn post_launch(&mut self, id: JobId, cx: &mut Cx) {
+        cx.cancel_timer(Timer::SpawnTimeout(id));
+        if let Some(job) = self.jobs.get(&id) {
+            self.counters.on_running(job, cx.now);
+        }
+        self.start_stdin(id, cx);
+        self.answer_spawn(id, Ok(()), cx);
+        // It may have been a short one.
+        self.check_terminated(id, cx);
+    }
+
+    pub(in crate::head) fn on_registered(&mut self, daemon: DaemonRank, id: JobId, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        if job.registering.remove(daemon) && job.registering.is_empty() && job.is_healthy() {
+            self.activate(id, JobState::Registered, cx);
+        }
+    }
+
+    fn notify(&mut self, id: JobId, cx: &mut Cx) {
+        self.tell_parent(id, cx);
+        self.reply_to_submitter(id, cx);
+        self.activate(id, JobState::Notified, cx);
+    }
+
+    fn clean_up(&mut self, id: JobId, cx: &mut Cx) {
+        let Some(job) = self.jobs.remove(&id) else {
+            return;
+        };
+        cx.cancel_timer(Timer::JobTimeout(id));
+        cx.cancel_timer(Timer::SpawnTimeout(id));
+        cx.cancel_timer(Timer::Prep(id));
+        self.history.add(status::detail(self, &job));
+        self.inherit_sessions(&job, cx);
+        self.sweep_sessions(cx);
+        for file in self.output.forget(id) {
+            cx.effect(Effect::CloseFile(file));
+        }
+        self.collectives.forget(id);
+        self.connections.forget(id);
+        self.purge_job(id, cx);
+        self.release_slots(&job, cx);
+        if job.launched {
+            cx.multicast(Dest::Many(self.reachable(&job.known_at)), Message::Forget(id));
+        }
+        let code = self.code_after(&job);
+        if !self.config.persistent && self.jobs.is_empty() {
+            self.set_dvm_state(JobState::AllJobsComplete, cx);
+            self.shut_down(code, cx);
+        }
+    }
+
+    /// Those of the daemons that still belong to a node.
+    pub(in crate::head) fn reachable(&self, daemons: &RankSet) -> RankSet {
+        self.nodes.iter().filter_map(|n| n.daemon).filter(|rank| daemons.contains(*rank)).collect()
+    }
+}

@@ -1,0 +1,116 @@
+//! The submitter's standard input on its way to the ranks that read it, with a window per daemon: the slowest reader
+//! sets the pace.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use ferrite_types::{DaemonRank, JobId, RankSet, StdinTarget};
+use ferrite_wire::{Dest, Message, StdinDest};
+
+use crate::cx::Cx;
+use crate::head::Head;
+use crate::{Effect, RequestId};
+
+/// One read (bytes).
+const READ_LIMIT: usize = 128 * 1024;
+/// Input on its way to one daemon (bytes).
+const WINDOW: u64 = 2 << 20;
+
+/// The pump of one job.
+#[derive(Debug, Default)]
+pub(in crate::head) struct Pump {
+    /// Bytes on their way, by daemon with readers.
+    on_the_way: BTreeMap<DaemonRank, u64>,
+    /// True while a read is outstanding.
+    reading: bool,
+    active: bool,
+}
+
+impl Pump {
+    pub(super) fn stop(&mut self) {
+        self.active = false;
+    }
+
+    /// A daemon that is gone holds nobody up.
+    pub(in crate::head) fn forget(&mut self, daemon: DaemonRank) {
+        self.on_the_way.remove(&daemon);
+        self.active &= !self.on_the_way.is_empty();
+    }
+
+    fn may_read(&self) -> bool {
+        self.active && !self.reading && self.on_the_way.values().all(|bytes| *bytes < WINDOW)
+    }
+
+    fn daemons(&self) -> RankSet {
+        self.on_the_way.keys().copied().collect()
+    }
+}
+
+impl Head {
+    /// The job runs: its input may flow. A job without a submitter has none: its readers get the end of input at once,
+    /// else they would wait for ever.
+    pub(super) fn start_stdin(&mut self, id: JobId, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        let readers = match job.spec.stdin {
+            StdinTarget::None => RankSet::new(),
+            StdinTarget::All => job.map.daemons(),
+            StdinTarget::Rank(rank) => job.map.daemon_of(rank).into_iter().collect(),
+        };
+        job.stdin.on_the_way = readers.iter().map(|daemon| (daemon, 0)).collect();
+        job.stdin.active = !readers.is_empty();
+        if job.request.is_none() && job.stdin.active {
+            return self.give(id, Bytes::new(), cx);
+        }
+        self.pump(id, cx);
+    }
+
+    fn pump(&mut self, id: JobId, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        if let Some(request) = job.request.filter(|_| job.stdin.may_read()) {
+            job.stdin.reading = true;
+            cx.effect(Effect::ReadStdin { request, limit: READ_LIMIT });
+        }
+    }
+
+    pub(in crate::head) fn on_stdin(&mut self, request: RequestId, data: Bytes, cx: &mut Cx) {
+        let id = self.submitted.get(&request).copied();
+        if let Some(id) = id.filter(|id| self.jobs.get(id).is_some_and(|job| job.stdin.reading)) {
+            self.give(id, data, cx);
+        }
+    }
+
+    /// Hands input to a job's readers; empty is its end.
+    fn give(&mut self, id: JobId, data: Bytes, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        self.counters.stdin_bytes += data.len() as u64;
+        job.stdin.reading = false;
+        let dest = match job.spec.stdin {
+            StdinTarget::Rank(rank) => StdinDest::Rank(rank),
+            StdinTarget::All => StdinDest::All,
+            StdinTarget::None => return,
+        };
+        for bytes in job.stdin.on_the_way.values_mut() {
+            *bytes += data.len() as u64;
+        }
+        job.stdin.active &= !data.is_empty();
+        let daemons = Dest::Many(job.stdin.daemons());
+        cx.multicast(daemons, Message::Stdin { job: id, dest, data });
+        self.pump(id, cx);
+    }
+
+    pub(in crate::head) fn on_stdin_credit(&mut self, daemon: DaemonRank, id: JobId, bytes: u64, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        if let Some(on_the_way) = job.stdin.on_the_way.get_mut(&daemon) {
+            *on_the_way = on_the_way.saturating_sub(bytes);
+        }
+        self.pump(id, cx);
+    }
+}

@@ -1,0 +1,95 @@
+//! The head's part of collectives: the top of the tree of participants, the decision how each ends, and the way back
+//! down. It alone decides: a collective that loses a participant at its end must not end well here and badly there.
+
+use std::collections::BTreeMap;
+
+use ferrite_router::Rollups;
+use ferrite_types::{DaemonRank, JobId, RankSet};
+use ferrite_wire::{CollectiveKey, CollectiveKind, CollectiveResult, Dest, Members, Message, Part};
+
+use crate::cx::Cx;
+use crate::daemon::{concatenate, merge, participants};
+use crate::head::Head;
+use crate::pmix_status::PMIX_ERR_LOST_CONNECTION;
+
+/// Collectives of all jobs, as the head sees them.
+#[derive(Debug, Default)]
+pub(in crate::head) struct Collectives {
+    rollups: Rollups<CollectiveKey, Part>,
+    /// The last one that was decided of each series; they come one after another.
+    decided: BTreeMap<(CollectiveKind, Members), u64>,
+}
+
+impl Collectives {
+    fn is_decided(&self, key: &CollectiveKey) -> bool {
+        let series = (key.kind, key.members.clone());
+        self.decided.get(&series).is_some_and(|last| key.sequence <= *last)
+    }
+
+    /// The job is over.
+    pub(in crate::head) fn forget(&mut self, job: JobId) {
+        self.rollups.retain(|key| !key.members.include(job));
+        self.decided.retain(|(_, members), _| !members.include(job));
+    }
+}
+
+impl Head {
+    pub(in crate::head) fn on_collective_root(
+        &mut self,
+        child: DaemonRank,
+        key: CollectiveKey,
+        part: Part,
+        cx: &mut Cx,
+    ) {
+        let Some(everyone) = self.participants(&key.members).filter(|_| !self.collectives.is_decided(&key)) else {
+            return;
+        };
+        if everyone.iter().any(|rank| cx.tree.holes().contains(rank)) {
+            return self.decide_collective(&key, Err(PMIX_ERR_LOST_CONNECTION), cx);
+        }
+        let rollups = &mut self.collectives.rollups;
+        if !rollups.is_open(&key) {
+            let nobody_yet = rollups.begin(key.clone(), 0, topmost(cx, &everyone));
+            debug_assert!(nobody_yet.is_none(), "a part has come, so someone takes part");
+        }
+        if let Some(gathered) = rollups.contribute(key.clone(), child, part) {
+            self.decide_collective(&key, concatenate(merge(gathered)), cx);
+        }
+    }
+
+    /// How a collective ends, for everybody who takes part; the first decision counts.
+    pub(in crate::head) fn decide_collective(&mut self, key: &CollectiveKey, result: CollectiveResult, cx: &mut Cx) {
+        let Some(everyone) = self.participants(&key.members).filter(|_| !self.collectives.is_decided(key)) else {
+            return;
+        };
+        self.collectives.rollups.cancel(key);
+        self.collectives.decided.insert((key.kind, key.members.clone()), key.sequence);
+        if result.is_ok() {
+            self.connections.on_collective(key);
+        }
+        cx.multicast(Dest::Many(self.reachable(&everyone)), Message::CollectiveDone { key: key.clone(), result });
+    }
+
+    /// The daemons that host participants; `None` when one of the jobs is over.
+    fn participants(&self, members: &Members) -> Option<RankSet> {
+        participants(members, |job| self.jobs.get(&job).map(|job| job.map.as_ref()))
+    }
+
+    /// These daemons are dead: what waits for a part of theirs has failed.
+    pub(in crate::head) fn lose_participants(&mut self, dead: &RankSet, cx: &mut Cx) {
+        let takes_part = |key: &&CollectiveKey| {
+            self.participants(&key.members).is_some_and(|all| dead.iter().any(|rank| all.contains(rank)))
+        };
+        let keys: Vec<CollectiveKey> = self.collectives.rollups.known().filter(takes_part).cloned().collect();
+        for key in keys {
+            self.decide_collective(&key, Err(PMIX_ERR_LOST_CONNECTION), cx);
+        }
+    }
+}
+
+/// Participants without a participating ancestor.
+fn topmost(cx: &Cx, everyone: &RankSet) -> RankSet {
+    let is_top =
+        |rank: &DaemonRank| cx.tree.participant_parent(*rank, everyone).is_none_or(|parent| !everyone.contains(parent));
+    everyone.iter().filter(is_top).collect()
+}

@@ -1,0 +1,260 @@
+//! The data server: what processes publish, for others to look up. Lookups that wait are parked here until somebody publishes
+//! what they want, their limit is over, or their job is. It never looks into a value.
+
+use std::collections::BTreeMap;
+
+use ferrite_types::{DaemonRank, JobId, ProcId};
+use ferrite_wire::{Access, DataCall, DataRange, DataRequest, Found, Message, Persistence};
+
+use crate::Timer;
+use crate::cx::Cx;
+use crate::head::{Head, Job};
+use crate::pmix_status::{
+    PMIX_ERR_DUPLICATE_KEY, PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_NOT_FOUND, PMIX_ERR_OUT_OF_RESOURCE, PMIX_ERR_TIMEOUT,
+};
+
+/// All values and keys together (bytes): what is published is for meeting, not for storing.
+const LIMIT: usize = 64 << 20;
+
+/// Everything that is published, and who waits for more.
+#[derive(Debug, Default)]
+pub(in crate::head) struct Store {
+    /// In the order of publication.
+    items: Vec<Item>,
+    bytes: usize,
+    parked: BTreeMap<u64, Parked>,
+    next: u64,
+}
+
+/// A process, as far as permissions and ranges go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Caller {
+    proc: ProcId,
+    daemon: DaemonRank,
+    uid: u32,
+    gid: u32,
+}
+
+#[derive(Debug)]
+struct Item {
+    owner: Caller,
+    found: Found,
+    range: DataRange,
+    persistence: Persistence,
+    access: Access,
+}
+
+#[derive(Debug)]
+struct Parked {
+    reader: Caller,
+    /// The number of its question at its daemon.
+    id: u64,
+    keys: Vec<String>,
+    range: DataRange,
+    wait: u32,
+}
+
+impl Head {
+    pub(in crate::head) fn on_data(&mut self, daemon: DaemonRank, id: u64, call: DataCall, cx: &mut Cx) {
+        let DataCall { proc, uid, gid, request } = call;
+        let is_there = |job: &Job| job.procs.get(proc.rank.0 as usize).is_some_and(|proc| !proc.state.has_ended());
+        if !self.jobs.get(&proc.job).is_some_and(is_there) {
+            return;
+        }
+        let caller = Caller { proc, daemon, uid, gid };
+        let result = match request {
+            DataRequest::Publish { items, range, persistence, access } => {
+                let wanted = self.published.wanted(&items);
+                let done = self.published.publish(caller, items, range, persistence, &access);
+                cx.send(daemon, Message::DataReply { id, result: done.map(|()| Vec::new()) });
+                return self.serve_parked(wanted, cx);
+            }
+            DataRequest::Unpublish { keys, range } => {
+                self.published.unpublish(caller, &keys, range);
+                Ok(Vec::new())
+            }
+            DataRequest::Lookup { keys, range, wait, timeout } => {
+                let parked = Parked { reader: caller, id, keys, range, wait };
+                match self.published.read(&parked) {
+                    Some(result) => result,
+                    None => {
+                        self.published.next += 1;
+                        let number = self.published.next;
+                        self.published.parked.insert(number, parked);
+                        if let Some(timeout) = timeout {
+                            cx.set_timer(Timer::Lookup(number), cx.now + timeout);
+                        }
+                        return;
+                    }
+                }
+            }
+        };
+        self.answer_lookup(caller, id, result, cx);
+    }
+
+    /// Something new is there: those who wait for such keys may have what they want. First come, first served.
+    fn serve_parked(&mut self, numbers: Vec<u64>, cx: &mut Cx) {
+        for number in numbers {
+            let store = &mut self.published;
+            let Some(parked) = store.parked.remove(&number) else { continue };
+            match store.read(&parked) {
+                Some(result) => {
+                    cx.cancel_timer(Timer::Lookup(number));
+                    self.answer_lookup(parked.reader, parked.id, result, cx);
+                }
+                None => drop(store.parked.insert(number, parked)),
+            }
+        }
+    }
+
+    fn answer_lookup(&mut self, reader: Caller, id: u64, result: Result<Vec<Found>, i32>, cx: &mut Cx) {
+        // Before the answer: who has heard of another job's processes may meet them in a collective next.
+        for found in result.iter().flatten().filter(|found| found.proc.job != reader.proc.job) {
+            self.acquaint(found.proc.job, reader.proc.job, cx);
+        }
+        cx.send(reader.daemon, Message::DataReply { id, result });
+    }
+
+    pub(in crate::head) fn on_lookup_timeout(&mut self, number: u64, cx: &mut Cx) {
+        if let Some(parked) = self.published.parked.remove(&number) {
+            cx.send(parked.reader.daemon, Message::DataReply { id: parked.id, result: Err(PMIX_ERR_TIMEOUT) });
+        }
+    }
+
+    /// A process has ended: it waits for nothing, and what was to stay as long as it goes.
+    pub(in crate::head) fn purge_proc(&mut self, proc: ProcId, cx: &mut Cx) {
+        self.purge(|owner| owner == proc, |item| item.persistence == Persistence::Proc, cx);
+    }
+
+    /// A process was taken from its job, or failed: what it has published leads to nobody, unless it was to outlive its job as well.
+    pub(in crate::head) fn purge_failed(&mut self, proc: ProcId, cx: &mut Cx) {
+        self.purge(|owner| owner == proc, |item| item.persistence != Persistence::Session, cx);
+    }
+
+    /// A job is over; what was published for longer stays.
+    pub(in crate::head) fn purge_job(&mut self, job: JobId, cx: &mut Cx) {
+        self.purge(|owner| owner.job == job, |item| item.persistence != Persistence::Session, cx);
+    }
+
+    fn purge(&mut self, whose: impl Fn(ProcId) -> bool, goes: impl Fn(&Item) -> bool, cx: &mut Cx) {
+        let store = &mut self.published;
+        store.retain(|item| !(whose(item.owner.proc) && goes(item)));
+        for (number, _) in store.parked.extract_if(.., |_, parked| whose(parked.reader.proc)) {
+            cx.cancel_timer(Timer::Lookup(number));
+        }
+    }
+}
+
+impl Store {
+    /// The lookups that wait for one of these keys.
+    fn wanted(&self, items: &[(String, bytes::Bytes)]) -> Vec<u64> {
+        let waits = |parked: &Parked| items.iter().any(|(key, _)| parked.keys.contains(key));
+        self.parked.iter().filter(|(_, parked)| waits(parked)).map(|(number, _)| *number).collect()
+    }
+
+    fn publish(
+        &mut self,
+        owner: Caller,
+        items: Vec<(String, bytes::Bytes)>,
+        range: DataRange,
+        persistence: Persistence,
+        access: &Access,
+    ) -> Result<(), i32> {
+        let clashes = |key: &String| self.items.iter().any(|item| item.found.key == *key && item.clashes(owner, range));
+        if items.iter().any(|(key, _)| clashes(key)) {
+            return Err(PMIX_ERR_DUPLICATE_KEY);
+        }
+        let bytes: usize = items.iter().map(|(key, value)| key.len() + value.len()).sum();
+        if self.bytes + bytes > LIMIT {
+            return Err(PMIX_ERR_OUT_OF_RESOURCE);
+        }
+        self.bytes += bytes;
+        self.items.extend(items.into_iter().map(|(key, value)| {
+            let found = Found { proc: owner.proc, key, value };
+            Item { owner, found, range, persistence, access: access.clone() }
+        }));
+        Ok(())
+    }
+
+    /// Whoever may read something may not remove it for that: only its owner may.
+    fn unpublish(&mut self, caller: Caller, keys: &[String], range: Option<DataRange>) {
+        self.retain(|item| {
+            let named = keys.is_empty() || keys.contains(&item.found.key);
+            let own = item.owner.proc == caller.proc && item.owner.uid == caller.uid;
+            !(own && named && range.is_none_or(|range| range == item.range))
+        });
+    }
+
+    /// What a lookup gets; `None` when it is to wait. What is for one reader is gone after it.
+    fn read(&mut self, wish: &Parked) -> Option<Result<Vec<Found>, i32>> {
+        let mut taken = Vec::new();
+        let mut forbidden = false;
+        for key in &wish.keys {
+            let visible = |item: &Item| item.found.key == *key && item.is_visible(wish.reader, wish.range);
+            let readable = |item: &Item| visible(item) && item.may_read(wish.reader);
+            match self.items.iter().position(readable) {
+                Some(at) => taken.push(at),
+                None => forbidden |= self.items.iter().any(visible),
+            }
+        }
+        if forbidden {
+            return Some(Err(PMIX_ERR_NO_PERMISSIONS));
+        }
+        if taken.len() < wish.wait as usize {
+            return None;
+        }
+        if taken.is_empty() {
+            return Some(Err(PMIX_ERR_NOT_FOUND));
+        }
+        let found = taken.iter().map(|at| self.items[*at].found.clone()).collect();
+        let mut at = 0;
+        self.retain(|item| {
+            at += 1;
+            !(item.persistence == Persistence::FirstRead && taken.contains(&(at - 1)))
+        });
+        Some(Ok(found))
+    }
+
+    fn retain(&mut self, mut keep: impl FnMut(&Item) -> bool) {
+        let bytes = &mut self.bytes;
+        self.items.retain(|item| {
+            let kept = keep(item);
+            if !kept {
+                *bytes -= item.found.key.len() + item.found.value.len();
+            }
+            kept
+        });
+    }
+}
+
+impl Item {
+    /// One of the two would hide the other from somebody whom both reach in the same way.
+    fn clashes(&self, owner: Caller, range: DataRange) -> bool {
+        self.range == range && reaches(range, self.owner, owner)
+    }
+
+    /// Within the publisher's range, and the publisher within the reader's.
+    fn is_visible(&self, reader: Caller, range: DataRange) -> bool {
+        reaches(self.range, self.owner, reader) && reaches(range, reader, self.owner)
+    }
+
+    fn may_read(&self, reader: Caller) -> bool {
+        match (&self.access.uids, &self.access.gids) {
+            (None, None) => (reader.uid, reader.gid) == (self.owner.uid, self.owner.gid),
+            (uids, gids) => {
+                uids.as_ref().is_none_or(|uids| uids.contains(&reader.uid))
+                    && gids.as_ref().is_none_or(|gids| gids.contains(&reader.gid))
+            }
+        }
+    }
+}
+
+fn reaches(range: DataRange, from: Caller, to: Caller) -> bool {
+    match range {
+        DataRange::Dvm => true,
+        DataRange::Rm => false,
+        DataRange::Namespace => from.proc.job == to.proc.job,
+        DataRange::Local => from.daemon == to.daemon,
+        DataRange::ProcLocal => from.proc == to.proc,
+    }
+}

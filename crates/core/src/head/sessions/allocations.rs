@@ -1,0 +1,66 @@
+//! What requests say of allocations, found among the sessions and what is on its way to them. It changes nothing.
+
+use std::collections::BTreeSet;
+
+use ferrite_types::{CampaignId, NodeId};
+
+use crate::cx::Cx;
+use crate::head::Head;
+use crate::head::elastic::{Campaign, Trouble};
+use crate::pmix_status::PMIX_ERR_NOT_FOUND;
+
+impl Head {
+    /// The session of the allocation that somebody means: by its id, or by the name that its requester gave it, if that fits
+    /// no other.
+    pub(in crate::head) fn allocation_named(&self, name: &str) -> Result<u32, Trouble> {
+        if let Some(id) = self.sessions.find(name) {
+            return Ok(id);
+        }
+        match self.sessions.called(name)[..] {
+            [id] => Ok(id),
+            [] => Err(Trouble::new(PMIX_ERR_NOT_FOUND, format!("There is no allocation {name}."))),
+            [..] => {
+                let cause = format!("There are several allocations called {name}. Name one of them by its id.");
+                Err(Trouble::new(PMIX_ERR_NOT_FOUND, cause))
+            }
+        }
+    }
+
+    /// The id of a session's allocation and its nodes. What is still on its way belongs to it, so that a request may be taken
+    /// back before it is true.
+    pub(in crate::head) fn allocation_of(&self, session: u32) -> (String, BTreeSet<NodeId>) {
+        let Some(session) = self.sessions.get(session) else { return (String::new(), BTreeSet::new()) };
+        let coming = self.campaigns.coming_for(&session.alloc_id);
+        let nodes = coming.flat_map(|c| c.nodes.iter().chain(&c.joins.nodes)).chain(&session.nodes);
+        (session.alloc_id.clone(), nodes.copied().collect())
+    }
+
+    /// Nodes of a session that were there before it, or will be: a release gives them back to whom they were lent by.
+    pub(in crate::head) fn lent_to(&self, session: u32) -> BTreeSet<NodeId> {
+        let Some(session) = self.sessions.get(session) else { return BTreeSet::new() };
+        let coming = || self.campaigns.coming_for(&session.alloc_id);
+        let brought = |node: &&NodeId| session.nodes.contains(node) && !session.lent.contains(node);
+        let to_bring = |node: &&NodeId| coming().any(|campaign| campaign.nodes.contains(node));
+        let joins = coming().flat_map(|campaign| &campaign.joins.nodes);
+        let lent = joins.chain(&session.lent).filter(|node| !brought(node) && !to_bring(node));
+        lent.copied().collect()
+    }
+
+    /// A release of nodes that were lent is true at once.
+    pub(in crate::head) fn return_lent(&mut self, alloc_id: &str, nodes: &BTreeSet<NodeId>, cx: &mut Cx) {
+        if !nodes.is_empty() {
+            self.sessions.return_lent(alloc_id, nodes);
+            self.sweep_sessions(cx);
+            self.serve_queue(cx);
+        }
+    }
+
+    /// The allocation that nodes belong to, or will, for an answer: the first one's, or the DVM's own.
+    pub(in crate::head) fn alloc_id_of(&self, nodes: &[NodeId]) -> String {
+        let there = nodes.first().and_then(|node| self.sessions.of_node(*node)).map(|session| &session.alloc_id);
+        let brings =
+            |(_, campaign): &(&CampaignId, &Campaign)| nodes.first().is_some_and(|n| campaign.nodes.contains(n));
+        let coming = self.campaigns.coming().find(brings).map(|(_, campaign)| campaign);
+        there.or(coming.map(|campaign| &campaign.alloc_id)).unwrap_or(&self.config.dvm).clone()
+    }
+}

@@ -1,0 +1,120 @@
+//! How sessions end: by an order, by their time, with their owner, with the session in which they were made, or because nothing of
+//! them is left. What they are is in `registry.rs`.
+
+use std::collections::BTreeSet;
+
+use ferrite_types::{CampaignId, CampaignKind, DaemonRank, JobState, NodeId};
+
+use super::registry::Session;
+use crate::Timer;
+use crate::cx::Cx;
+use crate::head::Head;
+use crate::head::dvm::INTERRUPTED;
+use crate::head::elastic::Requester;
+use crate::head::elastic::{Campaign, Joins, Plan, Trouble};
+use crate::pmix_status::PMIX_ERR_JOB_CANCELED;
+
+impl Head {
+    /// Ends a session, its jobs and the sessions that hang on it. The nodes that it has brought leave the DVM, and those that are
+    /// on their way do not come.
+    pub(super) fn end_session(&mut self, id: u32, why: &str, cx: &mut Cx) {
+        let (mut shrinks, mut allocations) = (Vec::new(), Vec::new());
+        for id in self.family_of(id).into_iter().rev() {
+            for job in self.jobs_in(id) {
+                self.fail_job(job, JobState::KilledByCmd, INTERRUPTED, format!("{why}\nJob {job} was ended."), cx);
+            }
+            cx.cancel_timer(Timer::Session(id));
+            self.withdraw_of_session(id, why, cx);
+            let Some(session) = self.sessions.known.remove(&id).filter(|session| !session.shares) else { continue };
+            allocations.push(session.alloc_id.clone());
+            let brought = session.nodes.difference(&session.lent).copied();
+            let nodes: Vec<NodeId> = brought.filter(|node| self.may_leave(*node)).collect();
+            if !nodes.is_empty() {
+                let plan = Plan {
+                    kind: CampaignKind::Shrink,
+                    alloc_id: session.alloc_id,
+                    req_id: session.req_id,
+                    is_requested: false,
+                    nodes,
+                    joins: Joins::default(),
+                    slots: Vec::new(),
+                    returns: BTreeSet::new(),
+                };
+                shrinks.push(self.open_campaign(plan, Requester::Nobody, cx));
+            }
+        }
+        // The fence stays up: nobody is to be mapped in between.
+        allocations.iter().for_each(|alloc_id| self.recall(alloc_id, why, cx));
+        shrinks.iter().for_each(|campaign| self.proceed(*campaign, cx));
+        if shrinks.is_empty() {
+            self.serve_queue(cx);
+        }
+    }
+
+    /// A session and those that hang on it, each behind the one on which it hangs.
+    fn family_of(&self, id: u32) -> Vec<u32> {
+        let mut family = vec![id];
+        let mut next = 0;
+        while let Some(parent) = family.get(next).copied() {
+            let is_new = |(id, child): &(&u32, &Session)| child.parent == Some(parent) && !family.contains(id);
+            let children: Vec<u32> = self.sessions.known.iter().filter(is_new).map(|(id, _)| *id).collect();
+            family.extend(children);
+            next += 1;
+        }
+        family
+    }
+
+    /// True for a node whose daemon was lost, and that neither comes again nor leaves.
+    fn is_lost(&self, node: NodeId) -> bool {
+        self.record(node).daemon.is_none() && self.campaigns.of_node(node).is_none()
+    }
+
+    /// Nodes of a session that were lost are not given back: they are only no longer its own.
+    pub(in crate::head) fn forget_lost_nodes(&mut self, id: u32) {
+        let Some(session) = self.sessions.get(id) else { return };
+        let lost: Vec<NodeId> = session.nodes.iter().copied().filter(|node| self.is_lost(*node)).collect();
+        if let Some(session) = self.sessions.get_mut(id) {
+            session.nodes.retain(|node| !lost.contains(node));
+        }
+    }
+
+    /// What an allocation was still to get is not wanted any more.
+    fn recall(&mut self, alloc_id: &str, why: &str, cx: &mut Cx) {
+        let of_allocation = |(_, campaign): &(&CampaignId, &Campaign)| {
+            campaign.kind == CampaignKind::Grow && campaign.failure.is_none() && campaign.alloc_id == alloc_id
+        };
+        let coming: Vec<CampaignId> =
+            self.campaigns.open.iter().filter(of_allocation).map(|(campaign, _)| *campaign).collect();
+        for campaign in coming {
+            let trouble = Trouble::new(PMIX_ERR_JOB_CANCELED, why);
+            if !self.withdraw(campaign, trouble.clone(), cx) {
+                self.fail_grow(campaign, trouble, cx);
+            }
+        }
+    }
+
+    /// True for a node that is there, is not the head's and is not on its way out.
+    fn may_leave(&self, node: NodeId) -> bool {
+        let leaving = matches!(self.campaigns.of_node(node), Some((_, CampaignKind::Shrink)));
+        !leaving && self.record(node).daemon.is_some_and(|rank| rank != DaemonRank::HEAD)
+    }
+
+    /// A session without nodes, jobs and hope of any is no more. Nodes that are lost are none.
+    pub(in crate::head) fn sweep_sessions(&mut self, cx: &mut Cx) {
+        let coming = |session: &Session| {
+            let campaign = self.campaigns.open.values().any(|c| c.alloc_id == session.alloc_id);
+            campaign || self.extensions.is_for(&session.alloc_id)
+        };
+        let empty = |(id, session): &(&u32, &Session)| {
+            let is_empty = session.nodes.iter().all(|node| self.is_lost(*node));
+            is_empty && !coming(session) && self.jobs.values().all(|job| job.session != **id)
+        };
+        let ended: Vec<u32> = self.sessions.known.iter().filter(empty).map(|(id, _)| *id).collect();
+        for id in ended {
+            // With those that were made in it.
+            if self.sessions.known.contains_key(&id) {
+                self.end_session(id, &format!("Session {id} is over."), cx);
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Sessions that a scheduler makes, by a number of its choice (`PMIX_SESSION_INSTANTIATE`; seed 5): with nodes of their own, which come
+//! by a grow campaign like any others, or on an allocation that is there. Such a one shares the nodes: it is there for jobs, and
+//! when it ends the nodes stay with the allocation.
+
+use std::collections::BTreeSet;
+
+use ferrite_types::{CampaignId, CampaignKind, DaemonRank, NodeId};
+use ferrite_wire::control::{Reply, SessionChoice, SessionDirective};
+use ferrite_wire::{GrowRequest, Message, SessionTerms};
+
+use crate::RequestId;
+use crate::cx::Cx;
+use crate::head::Head;
+use crate::head::elastic::Requester;
+use crate::head::elastic::not_enough;
+use crate::head::elastic::{GrowPlan, Joins, Plan, Trouble};
+use crate::pmix_status::{
+    PMIX_ERR_BAD_PARAM, PMIX_ERR_EXISTS, PMIX_ERR_INVALID_OPERATION, PMIX_ERR_NOT_FOUND, PMIX_ERR_UNREACH,
+};
+
+/// The highest number means all sessions.
+const ALL: u32 = u32::MAX;
+
+/// What a session is made on.
+enum Ground {
+    /// Nodes of an allocation that is there, with the session that owns them; `None` = the DVM's own.
+    Shared { alloc_id: String, owner: Option<u32>, nodes: BTreeSet<NodeId> },
+    /// Nodes for it alone.
+    Own,
+}
+
+impl Head {
+    /// `pdvm session instantiate`: answered when the session is there.
+    pub(in crate::head) fn instantiate_for_client(
+        &mut self,
+        id: RequestId,
+        choice: &SessionChoice,
+        wish: &GrowRequest,
+        cx: &mut Cx,
+    ) {
+        let number = match choice {
+            SessionChoice::Id(number) => *number,
+            SessionChoice::Default | SessionChoice::Alloc(_) | SessionChoice::Ref(_) => ALL,
+        };
+        match self.instantiate(number, wish, Requester::OrderedBy(id), cx) {
+            Ok(None) => cx.reply(id, Reply::Ordered),
+            Ok(Some(campaign)) => self.proceed(campaign, cx),
+            Err(Trouble { cause, .. }) => cx.reply(id, Reply::Refused(cause)),
+        }
+    }
+
+    /// The same for a process or a tool at `daemon`.
+    pub(super) fn instantiate_for_daemon(
+        &mut self,
+        daemon: DaemonRank,
+        id: u64,
+        session: Option<u32>,
+        wish: &GrowRequest,
+        cx: &mut Cx,
+    ) {
+        let result = match self.instantiate(session.unwrap_or(ALL), wish, Requester::OrderedAt(daemon, id), cx) {
+            Ok(Some(campaign)) => return self.proceed(campaign, cx),
+            Ok(None) => Ok(()),
+            Err(Trouble { status, .. }) => Err(status),
+        };
+        cx.send(daemon, Message::SessionReply { id, result });
+    }
+
+    /// The session is there, or a campaign brings its nodes. Nothing has changed when it is refused.
+    fn instantiate(
+        &mut self,
+        number: u32,
+        wish: &GrowRequest,
+        requester: Requester,
+        cx: &mut Cx,
+    ) -> Result<Option<CampaignId>, Trouble> {
+        if self.exit.begun() || !self.bringup.ready {
+            return Err(Trouble::new(PMIX_ERR_UNREACH, "The DVM is starting or ending."));
+        }
+        if number == ALL {
+            return Err(Trouble::new(PMIX_ERR_BAD_PARAM, "A session is made by a number of its own."));
+        }
+        if number == 0 || self.sessions.get(number).is_some() {
+            let cause = format!("There is a session {number}; `pdvm session list` lists what there is.");
+            return Err(Trouble::new(PMIX_ERR_EXISTS, cause));
+        }
+        match self.ground(wish)? {
+            Ground::Shared { alloc_id, owner, nodes } => {
+                // A name beside the allocation's id is the session's own; alone it has named the allocation.
+                let req_id = wish.req_id.clone().filter(|_| wish.alloc_id.is_some());
+                self.sessions.share(number, alloc_id, req_id, owner, nodes);
+                let terms = SessionTerms { reserve: false, separate: false, ..wish.terms.clone() };
+                self.set_terms(number, &terms, requester, cx);
+                Ok(None)
+            }
+            Ground::Own => self.instantiate_anew(number, wish, requester, cx),
+        }
+    }
+
+    fn instantiate_anew(
+        &mut self,
+        number: u32,
+        wish: &GrowRequest,
+        requester: Requester,
+        cx: &mut Cx,
+    ) -> Result<Option<CampaignId>, Trouble> {
+        let plain = GrowRequest { alloc_id: None, rm_job: None, ..wish.clone() };
+        let GrowPlan { req_id, members, nodes, slots, more, .. } = self.plan_grow(&plain)?;
+        if more > 0 {
+            // Whoever orders a session waits for its answer: that is no place for the queue of a manager.
+            return Err(not_enough(wish.count, (wish.count - more) as usize));
+        }
+        let alloc_id = self.sessions.open_as(number, wish.alloc_id.clone(), req_id.clone());
+        let joins = Joins { nodes: members, terms: wish.terms.clone(), shared_by: None };
+        if nodes.is_empty() {
+            self.change_slots(&slots);
+            self.join_session(&alloc_id, &joins, &BTreeSet::new(), requester, cx);
+            return Ok(None);
+        }
+        let (kind, returns) = (CampaignKind::Grow, BTreeSet::new());
+        let plan = Plan { kind, alloc_id, req_id, is_requested: true, nodes, joins, slots, returns };
+        Ok(Some(self.open_campaign(plan, requester, cx)))
+    }
+
+    fn ground(&self, wish: &GrowRequest) -> Result<Ground, Trouble> {
+        let names_nodes = !wish.hosts.is_empty() || !wish.activate.is_empty() || wish.count > 0;
+        let (alloc_id, owner, all) = match (&wish.alloc_id, &wish.req_id) {
+            (Some(id), _) if *id == self.config.dvm => (id.clone(), None, self.first_nodes()),
+            (Some(id), _) => match self.sessions.find(id) {
+                Some(owner) => self.allocation_as_ground(owner)?,
+                None if names_nodes => return Ok(Ground::Own),
+                None => return Err(Trouble::new(PMIX_ERR_NOT_FOUND, format!("There is no allocation {id}."))),
+            },
+            (None, _) if names_nodes => return Ok(Ground::Own),
+            (None, Some(name)) => self.allocation_as_ground(self.allocation_named(name)?)?,
+            (None, None) => {
+                let cause = "The order names neither an allocation nor nodes on which the session is to be.";
+                return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+            }
+        };
+        if !wish.activate.is_empty() || wish.count > 0 {
+            let cause = "On an allocation that is there, a session has all of its nodes or those that are named.";
+            return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+        }
+        let nodes = if wish.hosts.is_empty() { all } else { self.some_of(&alloc_id, &all, wish)? };
+        Ok(Ground::Shared { alloc_id, owner, nodes })
+    }
+
+    /// What has come of an allocation: the rest may never come.
+    fn allocation_as_ground(&self, owner: u32) -> Result<(String, Option<u32>, BTreeSet<NodeId>), Trouble> {
+        let session = self.sessions.get(owner).filter(|session| !session.nodes.is_empty());
+        let Some(session) = session else {
+            let cause = "The nodes of the allocation have not come yet. Try again when they are there.";
+            return Err(Trouble::new(PMIX_ERR_INVALID_OPERATION, cause));
+        };
+        Ok((session.alloc_id.clone(), Some(owner), session.nodes.clone()))
+    }
+
+    fn some_of(&self, alloc_id: &str, all: &BTreeSet<NodeId>, wish: &GrowRequest) -> Result<BTreeSet<NodeId>, Trouble> {
+        let node = |host: &ferrite_wire::AddedHost| {
+            let name = &host.host.name;
+            self.find_node(name).filter(|node| all.contains(node)).ok_or_else(|| {
+                let cause = format!("Node {name} does not belong to allocation {alloc_id}.");
+                Trouble::new(PMIX_ERR_BAD_PARAM, cause)
+            })
+        };
+        wish.hosts.iter().map(node).collect()
+    }
+}
+
+/// The nodes and terms of an order to make a session, if it is one.
+pub(in crate::head) fn wish_of(directive: &SessionDirective) -> Option<&GrowRequest> {
+    match directive {
+        SessionDirective::Instantiate(wish) => Some(wish),
+        SessionDirective::Pause
+        | SessionDirective::Resume
+        | SessionDirective::Signal(_)
+        | SessionDirective::Terminate
+        | SessionDirective::Extend { .. }
+        | SessionDirective::Separate => None,
+    }
+}

@@ -1,0 +1,124 @@
+//! Owners of sessions: the job whose process asked for it, or a tool. What becomes of a session when its owner ends is its
+//! inheritance; how a session ends is in `end.rs`.
+
+use std::collections::BTreeSet;
+
+use ferrite_types::{HostRef, JobId, JobSpec, NodeId};
+use ferrite_wire::Inheritance;
+
+use super::registry::Session;
+use crate::RequestId;
+use crate::cx::Cx;
+use crate::head::elastic::Requester;
+use crate::head::{Head, Job};
+
+/// Whose end a session hangs on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::head) enum Owner {
+    /// The job whose process asked for it.
+    Job(JobId),
+    /// Who asked by this request. A client may go when it has its answer; of a tool the head hears when it is gone.
+    Client(RequestId),
+    /// The jobs that a tool has left behind: it waits for them and for all that they have spawned.
+    LeftBehind(BTreeSet<JobId>),
+}
+
+impl Owner {
+    pub(in crate::head) fn of(requester: Requester) -> Option<Owner> {
+        match requester {
+            Requester::Proc(proc, _) => Some(Owner::Job(proc.job)),
+            Requester::Waiting(request) | Requester::Answered(request) => Some(Owner::Client(request)),
+            Requester::Nobody | Requester::OrderedBy(_) | Requester::OrderedAt(..) => None,
+        }
+    }
+
+    pub(in crate::head) fn job(&self) -> Option<JobId> {
+        match self {
+            Owner::Job(job) => Some(*job),
+            Owner::Client(_) | Owner::LeftBehind(_) => None,
+        }
+    }
+}
+
+impl Head {
+    /// A job is over: sessions that its processes have asked for end with it, each in its way.
+    pub(in crate::head) fn inherit_sessions(&mut self, job: &Job, cx: &mut Cx) {
+        self.withdraw_of_job(job.id, cx);
+        let over = |session: &Session| match (session.owner.as_ref()?, session.inheritance) {
+            (Owner::Client(_), _) => None,
+            (Owner::Job(owner), Inheritance::None) => (*owner == job.id).then_some(true),
+            (Owner::Job(owner), Inheritance::Default) => (*owner == job.id).then_some(false),
+            (Owner::Job(owner), Inheritance::Child) => (!self.has_family(*owner)).then_some(true),
+            (Owner::Job(owner), Inheritance::ChildDefault) => (!self.has_family(*owner)).then_some(false),
+            (Owner::LeftBehind(jobs), inheritance) => {
+                let gives_back = matches!(inheritance, Inheritance::None | Inheritance::Child);
+                jobs.iter().all(|job| !self.has_family(*job)).then_some(gives_back)
+            }
+        };
+        let ended: Vec<(u32, bool)> =
+            self.sessions.known.iter().filter_map(|(id, session)| Some((*id, over(session)?))).collect();
+        let why = format!("job {}, which had asked for it", job.id);
+        ended.into_iter().for_each(|(id, gives_back)| self.inherit(id, gives_back, &why, cx));
+    }
+
+    /// The session that a job has asked for and that has all the hosts which it names for a job of its own, if it could not be
+    /// there otherwise: who has asked for the nodes is let in by their names.
+    pub(in crate::head) fn own_session_of(&self, owner: JobId, otherwise: u32, spec: &JobSpec) -> Option<u32> {
+        let hosts = spec.apps.iter().flat_map(|app| app.hosts.hosts.iter().chain(&app.hosts.hostfile));
+        let named: Vec<NodeId> = hosts.map(|host| self.node_named(host)).collect::<Option<_>>()?;
+        let is_out = |node: &NodeId| !self.sessions.may_use(otherwise, *node);
+        if !named.iter().any(is_out) {
+            return None;
+        }
+        let has_all = |session: &Session| named.iter().all(|node| session.nodes.contains(node));
+        let mut own = self.sessions.known.iter().filter(|(_, session)| session.owner == Some(Owner::Job(owner)));
+        own.find(|(_, session)| has_all(session)).map(|(id, _)| *id)
+    }
+
+    /// The node that an item of a list of hosts names.
+    fn node_named(&self, item: &HostRef) -> Option<NodeId> {
+        match item {
+            HostRef::Host(entry) => self.find_node(&entry.name),
+            HostRef::Relative(at, _) => self.nodes.get(*at as usize).map(|node| node.id),
+            HostRef::Empty(_) | HostRef::Exclude(_) => None,
+        }
+    }
+
+    /// True while a job or one that descends from it is not over.
+    fn has_family(&self, id: JobId) -> bool {
+        self.jobs.values().any(|job| job.id == id || job.ancestors.contains(&id))
+    }
+
+    /// A tool is gone, with all that it has asked by these requests; its jobs are about to end.
+    pub(in crate::head) fn on_tool_gone(&mut self, requests: &[RequestId], cx: &mut Cx) {
+        let submitted = requests.iter().filter_map(|request| self.submitted.get(request).copied());
+        let left: BTreeSet<JobId> = submitted.filter(|job| self.has_family(*job)).collect();
+        let is_its =
+            |session: &Session| matches!(&session.owner, Some(Owner::Client(request)) if requests.contains(request));
+        let owned = self.sessions.known.iter().filter(|(_, session)| is_its(session));
+        let owned: Vec<(u32, Inheritance)> = owned.map(|(id, session)| (*id, session.inheritance)).collect();
+        for (id, inheritance) in owned {
+            match inheritance {
+                Inheritance::Child | Inheritance::ChildDefault if !left.is_empty() => {
+                    if let Some(session) = self.sessions.get_mut(id) {
+                        session.owner = Some(Owner::LeftBehind(left.clone()));
+                    }
+                }
+                Inheritance::None | Inheritance::Child => self.inherit(id, true, "the tool that had asked for it", cx),
+                Inheritance::Default | Inheritance::ChildDefault => self.inherit(id, false, "", cx),
+            }
+        }
+        self.serve_queue(cx);
+    }
+
+    /// The owner of a session is no more: it ends, or its nodes stay for everybody, and whoever runs there goes on.
+    fn inherit(&mut self, id: u32, gives_back: bool, with: &str, cx: &mut Cx) {
+        if gives_back {
+            return self.end_session(id, &format!("Session {id} has ended with {with}."), cx);
+        }
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        (session.reserved, session.owner) = (false, None);
+        let coming = self.campaigns.open.values_mut().filter(|c| c.alloc_id == session.alloc_id);
+        coming.for_each(|campaign| campaign.joins.terms.reserve = false);
+    }
+}

@@ -1,0 +1,410 @@
+//! Sessions: the nodes that a request has brought, the jobs that run there, and what becomes of both (seed 5). The DVM's own
+//! session, number 0, is all nodes that no other one withholds. Every client and every process of a DVM is of one user, who owns
+//! all its sessions; what is owned beyond that is whose end ends a session: that of the job whose process asked for it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ferrite_types::{DaemonRank, JobId, NodeId, NodeRecord, Timestamp};
+use ferrite_wire::control::{Reply, SessionChoice, SessionDirective, SessionOrder, SessionStatus};
+use ferrite_wire::{Dest, Inheritance, Message, SessionTerms};
+
+use super::instantiation::wish_of;
+use super::owners::Owner;
+use super::time_limits::SessionTime;
+use crate::RequestId;
+use crate::cx::Cx;
+use crate::head::Head;
+use crate::head::elastic::Requester;
+use crate::head::elastic::{Campaign, Joins, Trouble};
+use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_NOT_FOUND};
+
+const SIGCONT: i32 = 18;
+const SIGSTOP: i32 = 19;
+
+/// All sessions but the DVM's own.
+#[derive(Debug, Default)]
+pub(in crate::head) struct Sessions {
+    pub(super) known: BTreeMap<u32, Session>,
+    last: u32,
+}
+
+/// One session.
+#[derive(Debug)]
+pub(in crate::head) struct Session {
+    pub(in crate::head) alloc_id: String,
+    /// The name that the requester gave it.
+    pub(super) req_id: Option<String>,
+    pub(in crate::head) nodes: BTreeSet<NodeId>,
+    /// Those of them that were there before it: they stay when it ends, with the session that has brought them if there is one.
+    pub(super) lent: BTreeSet<NodeId>,
+    /// Its nodes are withheld from jobs of other sessions.
+    pub(super) reserved: bool,
+    /// The session in which the request was made; it ends with that one.
+    pub(super) parent: Option<u32>,
+    /// Whose end it hangs on.
+    pub(super) owner: Option<Owner>,
+    pub(super) inheritance: Inheritance,
+    paused: bool,
+    /// Its nodes are those of another session, and stay with it.
+    pub(in crate::head) shares: bool,
+    pub(super) time: SessionTime,
+}
+
+impl Session {
+    fn new(alloc_id: String) -> Session {
+        Session {
+            alloc_id,
+            req_id: None,
+            nodes: BTreeSet::new(),
+            lent: BTreeSet::new(),
+            reserved: false,
+            parent: None,
+            owner: None,
+            inheritance: Inheritance::Default,
+            paused: false,
+            shares: false,
+            time: SessionTime::default(),
+        }
+    }
+}
+
+impl Session {
+    /// With whom it ends.
+    fn set_heirs(&mut self, terms: &SessionTerms) {
+        self.inheritance = terms.inheritance.unwrap_or(self.inheritance);
+        if terms.separate {
+            self.parent = None;
+        }
+    }
+}
+
+impl Sessions {
+    /// The session of a request that is about to be begun. What is said of its nodes counts when they are there.
+    pub(in crate::head) fn open(
+        &mut self,
+        req_id: Option<String>,
+        owner: Option<Owner>,
+        parent: Option<u32>,
+        terms: &SessionTerms,
+    ) -> u32 {
+        // Schedulers choose numbers and ids as they like.
+        let is_taken = |number: u32| self.known.contains_key(&number) || self.find(&format!("a{number}")).is_some();
+        let id = (self.last + 1..).find(|number| !is_taken(*number)).expect("there are fewer sessions than numbers");
+        self.last = id;
+        let mut session = Session { req_id, parent, owner, ..Session::new(format!("a{id}")) };
+        session.set_heirs(terms);
+        self.known.insert(id, session);
+        id
+    }
+
+    /// One whose number somebody else has chosen, and perhaps the id of its allocation, which is returned.
+    pub(super) fn open_as(&mut self, number: u32, alloc_id: Option<String>, req_id: Option<String>) -> String {
+        let own = Some(format!("a{number}")).filter(|id| self.find(id).is_none());
+        let alloc_id = alloc_id.or(own).unwrap_or_else(|| format!("session-{number}"));
+        self.known.insert(number, Session { req_id, ..Session::new(alloc_id.clone()) });
+        alloc_id
+    }
+
+    /// One on nodes of an allocation that is another's.
+    pub(super) fn share(
+        &mut self,
+        number: u32,
+        alloc_id: String,
+        req_id: Option<String>,
+        parent: Option<u32>,
+        nodes: BTreeSet<NodeId>,
+    ) {
+        self.known.insert(number, Session { req_id, parent, nodes, shares: true, ..Session::new(alloc_id) });
+    }
+
+    /// Those whose nodes are theirs.
+    fn owners(&self) -> impl Iterator<Item = (&u32, &Session)> {
+        self.known.iter().filter(|(_, session)| !session.shares)
+    }
+
+    pub(in crate::head) fn get(&self, id: u32) -> Option<&Session> {
+        self.known.get(&id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: u32) -> Option<&mut Session> {
+        self.known.get_mut(&id)
+    }
+
+    /// A client will not hear of anything any more.
+    pub(in crate::head) fn forget_requester(&mut self, request: RequestId) {
+        self.known.values_mut().for_each(|session| session.time.forget_requester(request));
+    }
+
+    /// By the allocation's id.
+    pub(in crate::head) fn find(&self, alloc_id: &str) -> Option<u32> {
+        self.owners().find(|(_, session)| session.alloc_id == alloc_id).map(|(id, _)| *id)
+    }
+
+    /// By the name that their requesters gave them.
+    pub(super) fn called(&self, req_id: &str) -> Vec<u32> {
+        let called = self.owners().filter(|(_, session)| session.req_id.as_deref() == Some(req_id));
+        called.map(|(id, _)| *id).collect()
+    }
+
+    /// The allocation that a node came with, else the one that it was lent to.
+    pub(super) fn of_node(&self, node: NodeId) -> Option<&Session> {
+        let has = || self.owners().map(|(_, session)| session).filter(|session| session.nodes.contains(&node));
+        has().find(|session| !session.lent.contains(&node)).or_else(|| has().next())
+    }
+
+    /// The session for which a node is withheld: that to which it is lent before that which has lent it.
+    fn holder(&self, node: NodeId) -> Option<u32> {
+        let holds = || self.owners().filter(|(_, session)| session.reserved && session.nodes.contains(&node));
+        let lent = holds().find(|(_, session)| session.lent.contains(&node));
+        lent.or_else(|| holds().next()).map(|(id, _)| *id)
+    }
+
+    /// Nodes are gone, or have come anew.
+    pub(in crate::head) fn remove(&mut self, nodes: &[NodeId]) {
+        for session in self.known.values_mut() {
+            session.nodes.retain(|node| !nodes.contains(node));
+            session.lent.retain(|node| !nodes.contains(node));
+        }
+    }
+
+    /// Nodes that were lent to an allocation are from now on what they were before.
+    pub(in crate::head) fn return_lent(&mut self, alloc_id: &str, nodes: &BTreeSet<NodeId>) {
+        for session in self.known.values_mut().filter(|session| session.alloc_id == alloc_id) {
+            session.nodes.retain(|node| !nodes.contains(node));
+            session.lent.retain(|node| !nodes.contains(node));
+        }
+    }
+
+    /// True when jobs of this session may use the node.
+    pub(super) fn may_use(&self, session: u32, node: NodeId) -> bool {
+        let holder = self.holder(node);
+        match self.known.get(&session) {
+            None => holder.is_none(),
+            // What shares an allocation may be where that may be.
+            Some(own) => {
+                let holds = |id: u32| id == session || (own.shares && self.find(&own.alloc_id) == Some(id));
+                own.nodes.contains(&node) && holder.is_none_or(holds)
+            }
+        }
+    }
+}
+
+impl Head {
+    /// The session that a submission names, else its parent's, else the DVM's own. An error when there is no such session, or
+    /// more than one.
+    pub(in crate::head) fn session_of(&self, choice: &SessionChoice, parent: Option<u32>) -> Result<u32, Trouble> {
+        let known = &self.sessions.known;
+        let found = match choice {
+            SessionChoice::Default => Some(parent.filter(|id| known.contains_key(id)).unwrap_or(0)),
+            SessionChoice::Id(0) => Some(0),
+            SessionChoice::Id(id) => known.contains_key(id).then_some(*id),
+            SessionChoice::Alloc(alloc_id) if *alloc_id == self.config.dvm => Some(0),
+            SessionChoice::Alloc(alloc_id) => self.sessions.find(alloc_id),
+            SessionChoice::Ref(name) => {
+                let mut called = known.iter().filter(|(_, session)| session.req_id.as_deref() == Some(name));
+                let first = called.next();
+                if called.next().is_some() {
+                    let cause =
+                        format!("There are several sessions called {name}. Name one by its number or its allocation.");
+                    return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+                }
+                first.map(|(id, _)| *id)
+            }
+        };
+        found.ok_or_else(no_such_session)
+    }
+
+    /// The pool as jobs of a session see it: what they may not use has no daemon. `None` when they may use everything.
+    pub(in crate::head) fn pool_of(&self, session: u32) -> Option<Vec<NodeRecord>> {
+        if session == 0 && self.sessions.known.values().all(|other| !other.reserved) {
+            return None;
+        }
+        let mut pool = self.nodes.clone();
+        pool.iter_mut().filter(|node| !self.sessions.may_use(session, node.id)).for_each(|node| node.daemon = None);
+        Some(pool)
+    }
+
+    /// What was asked for is true: it belongs to its session now, in the way that was asked for. Those that came have left
+    /// whatever they belonged to before.
+    pub(in crate::head) fn join_session(
+        &mut self,
+        alloc_id: &str,
+        joins: &Joins,
+        came: &BTreeSet<NodeId>,
+        requester: Requester,
+        cx: &mut Cx,
+    ) {
+        self.sessions.remove(&came.iter().copied().collect::<Vec<_>>());
+        let Some(id) = self.sessions.find(alloc_id) else { return };
+        if joins.terms != SessionTerms::default() {
+            self.set_terms(id, &joins.terms, requester, cx);
+        }
+        // Somebody may have had it reserved after this was asked for.
+        let is_withheld = |node: &NodeId| self.sessions.holder(*node).is_some_and(|other| other != id);
+        let has = &self.sessions.known[&id];
+        let is_new = |node: &NodeId| !has.nodes.contains(node) && !is_withheld(node);
+        let new: Vec<NodeId> = joins.nodes.iter().copied().filter(is_new).collect();
+        if let Some(session) = self.sessions.known.get_mut(&id) {
+            session.lent.extend(new.iter().filter(|node| !came.contains(node)));
+            session.nodes.extend(new);
+        }
+        if let Some(session) = joins.shared_by.and_then(|id| self.sessions.known.get_mut(&id)) {
+            session.nodes.extend(came);
+        }
+    }
+
+    /// The sessions for which a node is reserved, or will be when it has come: it is as good as there then. One that leaves is
+    /// for whoever asks next.
+    pub(in crate::head) fn withheld_for(&self, node: NodeId) -> impl Iterator<Item = u32> + '_ {
+        let leaves = self.campaigns.leaves_with(node);
+        let will_hold = move |session: &Session| {
+            let mut later = self.campaigns.coming().filter(move |(id, _)| Some(**id) > leaves);
+            later.any(|(_, Campaign { alloc_id, joins, .. })| {
+                let is_reserved = session.reserved || joins.terms.reserve;
+                *alloc_id == session.alloc_id && is_reserved && joins.nodes.contains(&node)
+            })
+        };
+        let holds = move |session: &Session| leaves.is_none() && session.reserved && session.nodes.contains(&node);
+        self.sessions.owners().filter(move |(_, session)| holds(session) || will_hold(session)).map(|(id, _)| *id)
+    }
+
+    /// What the requester wants of its session beyond nodes.
+    pub(super) fn set_terms(&mut self, id: u32, terms: &SessionTerms, requester: Requester, cx: &mut Cx) {
+        let Some(session) = self.sessions.known.get_mut(&id) else { return };
+        session.reserved |= terms.reserve;
+        session.set_heirs(terms);
+        self.set_session_time(id, terms, requester, cx);
+    }
+
+    /// True when the job of this process has asked for the session.
+    pub(in crate::head) fn is_owned_by(&self, id: u32, requester: Requester) -> bool {
+        let owner = self.sessions.get(id).and_then(|session| session.owner.as_ref()?.job());
+        matches!(requester, Requester::Proc(proc, _) if owner == Some(proc.job))
+    }
+
+    pub(super) fn jobs_in(&self, id: u32) -> Vec<JobId> {
+        self.jobs.values().filter(|job| job.session == id).map(|job| job.id).collect()
+    }
+
+    /// `pdvm session ...`
+    pub(in crate::head) fn on_session_request(
+        &mut self,
+        choice: &SessionChoice,
+        directive: &SessionDirective,
+        cx: &mut Cx,
+    ) -> Reply {
+        match self.control_session(choice, directive, cx) {
+            Ok(()) => Reply::Ordered,
+            Err(Trouble { cause, .. }) => Reply::Refused(cause),
+        }
+    }
+
+    /// `PMIx_Session_control` of a process or a tool at `daemon`.
+    pub(in crate::head) fn on_session_order(&mut self, daemon: DaemonRank, id: u64, order: &SessionOrder, cx: &mut Cx) {
+        if let Some(wish) = wish_of(&order.directive) {
+            return self.instantiate_for_daemon(daemon, id, order.session, wish, cx);
+        }
+        let result = match order.session {
+            Some(session) => self.control_session(&SessionChoice::Id(session), &order.directive, cx),
+            None => self.control_all_sessions(&order.directive, cx),
+        };
+        let result = result.map_err(|Trouble { status, .. }| status);
+        cx.send(daemon, Message::SessionReply { id, result });
+    }
+
+    /// Each is tried; the first refusal is the answer.
+    fn control_all_sessions(&mut self, directive: &SessionDirective, cx: &mut Cx) -> Result<(), Trouble> {
+        let ids: Vec<u32> = self.sessions.known.keys().copied().collect();
+        let mut answer = if ids.is_empty() { Err(no_such_session()) } else { Ok(()) };
+        for id in ids {
+            // A child may have ended with its parent a moment ago.
+            if self.sessions.known.contains_key(&id) {
+                let result = self.control_session(&SessionChoice::Id(id), directive, cx);
+                answer = answer.and(result);
+            }
+        }
+        answer
+    }
+
+    fn control_session(
+        &mut self,
+        choice: &SessionChoice,
+        directive: &SessionDirective,
+        cx: &mut Cx,
+    ) -> Result<(), Trouble> {
+        let id = self.session_of(choice, None)?;
+        if id == 0 {
+            let cause = "Session 0 is the DVM's own: it ends with the DVM (pterm).";
+            return Err(Trouble::new(PMIX_ERR_NO_PERMISSIONS, cause));
+        }
+        match directive {
+            SessionDirective::Instantiate(_) => unreachable!("it is about a session that is not there yet"),
+            SessionDirective::Pause | SessionDirective::Resume => {
+                let pause = *directive == SessionDirective::Pause;
+                self.pause_session(id, pause, cx);
+            }
+            SessionDirective::Signal(signal) => {
+                self.jobs_in(id).iter().for_each(|job| self.send_signal(*job, *signal, cx))
+            }
+            SessionDirective::Terminate => {
+                self.end_session(id, &format!("Session {id} was ended by request."), cx);
+            }
+            SessionDirective::Extend { seconds } => self.extend_session(id, *seconds, cx)?,
+            SessionDirective::Separate => {
+                if let Some(session) = self.sessions.known.get_mut(&id) {
+                    (session.parent, session.owner) = (None, None);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn pause_session(&mut self, id: u32, pause: bool, cx: &mut Cx) {
+        let Some(session) = self.sessions.known.get_mut(&id).filter(|session| session.paused != pause) else { return };
+        session.paused = pause;
+        for job in self.jobs_in(id) {
+            if let Some(job) = self.jobs.get(&job).filter(|job| job.launched) {
+                let hosts = Dest::Many(self.reachable(&job.map.daemons()));
+                let signal = if pause { SIGSTOP } else { SIGCONT };
+                cx.multicast(hosts, Message::Signal { job: job.id, signal });
+            }
+        }
+        if !pause {
+            self.admit_held(cx);
+        }
+    }
+
+    /// Nodes that came with no request.
+    pub(in crate::head) fn first_nodes(&self) -> BTreeSet<NodeId> {
+        let first = self.nodes.iter().map(|node| node.id).filter(|id| self.sessions.of_node(*id).is_none());
+        first.filter(|id| !self.given_back.contains(id)).collect()
+    }
+
+    /// True while jobs of the session are not launched.
+    pub(in crate::head) fn is_paused(&self, id: u32) -> bool {
+        self.sessions.known.get(&id).is_some_and(|session| session.paused)
+    }
+
+    pub(in crate::head) fn session_statuses(&self, now: Timestamp) -> Vec<SessionStatus> {
+        let nodes = |ids: &BTreeSet<NodeId>| self.names(&ids.iter().copied().collect::<Vec<_>>());
+        let all = self.sessions.known.iter().map(|(id, session)| SessionStatus {
+            session: *id,
+            alloc_id: session.alloc_id.clone(),
+            req_id: session.req_id.clone(),
+            nodes: nodes(&session.nodes),
+            jobs: self.jobs_in(*id),
+            reserved: session.reserved,
+            paused: session.paused,
+            parent: session.parent,
+            owner: session.owner.as_ref().and_then(Owner::job),
+            seconds_left: session.time.seconds_left(now),
+            warns_s: session.time.warns_s(),
+            warned: session.time.is_warned(),
+        });
+        all.collect()
+    }
+}
+
+fn no_such_session() -> Trouble {
+    Trouble::new(PMIX_ERR_NOT_FOUND, "There is no such session; `pdvm session list` lists those that there are.")
+}
