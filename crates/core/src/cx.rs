@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use ferrite_router::Tree;
 use ferrite_types::{CampaignId, DaemonRank, JobId, JobState, ProcId, ProcState, RankSet, Timestamp};
 use ferrite_wire::control::Reply;
-use ferrite_wire::{Dest, Message};
+use ferrite_wire::{Dest, HeadMessage, Message};
 
 use crate::transport::Link;
 use crate::{Effect, Effects, RequestId, Timer, Transition};
@@ -62,17 +62,17 @@ pub(crate) struct Cx<'a> {
 }
 
 impl Cx<'_> {
-    pub(crate) fn send(&mut self, to: DaemonRank, message: Message) {
-        self.out.push_back(Outgoing::Send(Dest::One(to), message));
+    pub(crate) fn send(&mut self, to: DaemonRank, message: impl Into<Message>) {
+        self.out.push_back(Outgoing::Send(Dest::One(to), message.into()));
     }
 
-    pub(crate) fn send_head(&mut self, message: Message) {
+    pub(crate) fn send_head(&mut self, message: HeadMessage) {
         self.send(DaemonRank::HEAD, message);
     }
 
     /// To the neighbour at the other end of a link, in the tree or not.
-    pub(crate) fn direct(&mut self, to: DaemonRank, message: Message) {
-        self.out.push_back(Outgoing::Direct(to, message));
+    pub(crate) fn direct(&mut self, to: DaemonRank, message: impl Into<Message>) {
+        self.out.push_back(Outgoing::Direct(to, message.into()));
     }
 
     pub(crate) fn close(&mut self, peer: DaemonRank) {
@@ -88,8 +88,8 @@ impl Cx<'_> {
         self.links.contains_key(&peer)
     }
 
-    pub(crate) fn multicast(&mut self, to: Dest, message: Message) {
-        self.out.push_back(Outgoing::Send(to, message));
+    pub(crate) fn multicast(&mut self, to: Dest, message: impl Into<Message>) {
+        self.out.push_back(Outgoing::Send(to, message.into()));
     }
 
     pub(crate) fn effect(&mut self, effect: Effect) {
@@ -110,12 +110,13 @@ impl Cx<'_> {
         self.fx.push(Effect::Reply { request, reply });
     }
 
-    pub(crate) fn set_timer(&mut self, timer: Timer, at: Timestamp) {
+    pub(crate) fn set_timer(&mut self, timer: impl Into<Timer>, at: Timestamp) {
+        let timer = timer.into();
         self.fx.push(Effect::SetTimer { timer, at });
     }
 
-    pub(crate) fn cancel_timer(&mut self, timer: Timer) {
-        self.fx.push(Effect::CancelTimer(timer));
+    pub(crate) fn cancel_timer(&mut self, timer: impl Into<Timer>) {
+        self.fx.push(Effect::CancelTimer(timer.into()));
     }
 
     pub(crate) fn trace_job(&mut self, job: JobId, from: Option<JobState>, to: JobState) {

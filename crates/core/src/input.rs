@@ -27,6 +27,33 @@ pub struct PmixToken(pub u64);
 pub enum Input {
     /// The machine may begin. First input, once.
     Start,
+    /// The launcher process of a daemon ended (with ssh: ssh itself). Zero is fine: the daemon has detached.
+    LauncherEnded {
+        /// The daemon that it was to start.
+        rank: DaemonRank,
+        /// Its end, or `None` when it could not be started at all.
+        status: Option<ExitStatus>,
+        /// The last of what it wrote to its standard error, or why it could not be started.
+        message: String,
+    },
+    /// A timer that was set and not cancelled is due.
+    Timer(Timer),
+    /// The head was told to end (SIGTERM, its guard or parent died).
+    Terminate {
+        /// Why, in words.
+        cause: String,
+    },
+    /// Something about a link to another daemon.
+    Link(LinkInput),
+    /// Something for the head. At a daemon nobody makes it.
+    Head(HeadInput),
+    /// Something for the daemon of this node.
+    Daemon(DaemonInput),
+}
+
+/// What happens to links. The node handles it: the transport, then the machines that are concerned.
+#[derive(Clone, Debug)]
+pub enum LinkInput {
     /// An authenticated link to this daemon is up, whoever called. It replaces one that there may have been: what was on
     /// its way over that one is lost.
     LinkUp {
@@ -61,15 +88,11 @@ pub enum Input {
         /// The frame.
         frame: Frame,
     },
-    /// The launcher process of a daemon ended (with ssh: ssh itself). Zero is fine: the daemon has detached.
-    LauncherEnded {
-        /// The daemon that it was to start.
-        rank: DaemonRank,
-        /// Its end, or `None` when it could not be started at all.
-        status: Option<ExitStatus>,
-        /// The last of what it wrote to its standard error, or why it could not be started.
-        message: String,
-    },
+}
+
+/// What happens to the head alone.
+#[derive(Clone, Debug)]
+pub enum HeadInput {
     /// What a launcher has started on some nodes has ended, by its own words; it itself goes on.
     TasksEnded {
         /// By which it is known: the first of the daemons that it was to start.
@@ -118,8 +141,6 @@ pub enum Input {
         /// What went wrong, in words.
         trouble: Option<String>,
     },
-    /// A timer that was set and not cancelled is due.
-    Timer(Timer),
     /// A client asks for something. Answered by exactly one [`crate::Effect::Reply`], unless the client goes first.
     Request {
         /// Names it.
@@ -143,13 +164,22 @@ pub enum Input {
     },
     /// The user wants out (Ctrl-C): once = orderly, again = a warning, a third time = at once.
     Interrupt,
-    /// The head was told to end (SIGTERM, its guard or parent died).
-    Terminate {
-        /// Why, in words.
-        cause: String,
-    },
     /// A signal for the processes of every job.
     ForwardSignal(i32),
+    /// Standard input of the submitter; empty = end. Answers one [`crate::Effect::ReadStdin`].
+    Stdin {
+        /// Whose.
+        request: RequestId,
+        /// What.
+        data: Bytes,
+    },
+    /// Output that a [`crate::Effect::WriteOutput`] carried has left this process, or has nowhere to go.
+    OutputWritten(Account),
+}
+
+/// What happens to a daemon: its processes, their output and their PMIx calls.
+#[derive(Clone, Debug)]
+pub enum DaemonInput {
     /// A local process runs.
     Spawned {
         /// Which.
@@ -203,15 +233,6 @@ pub enum Input {
         /// Bytes.
         bytes: u64,
     },
-    /// Standard input of the submitter; empty = end. Answers one [`crate::Effect::ReadStdin`].
-    Stdin {
-        /// Whose.
-        request: RequestId,
-        /// What.
-        data: Bytes,
-    },
-    /// Output that a [`crate::Effect::WriteOutput`] carried has left this process, or has nowhere to go.
-    OutputWritten(Account),
     /// A PMIx or PMI-1 client wants something, or a PMIx operation is done.
     Pmix(PmixCall),
 }

@@ -6,7 +6,7 @@ use ferrite_rm::launcher::{self, Batch, DaemonCommand, LaunchCommand, LaunchErro
 use ferrite_rm::params::{ParamError, Params};
 use ferrite_router::Tree;
 use ferrite_types::{DaemonRank, ExitStatus, HostEntry, RankSet};
-use ferrite_wire::{LaunchFailure, Message, NodeLaunch, Ticket};
+use ferrite_wire::{HeadMessage, LaunchFailure, NodeLaunch, Ticket};
 
 use crate::cx::Cx;
 use crate::{Effect, LocalNode};
@@ -156,7 +156,7 @@ impl Launches {
             Err(error) => {
                 let cause = error.to_string();
                 let failure = LaunchFailure { rank, nodes: vec![ticket.node], command: String::new(), cause };
-                cx.send_head(Message::LaunchFailed(failure));
+                cx.send_head(HeadMessage::LaunchFailed(failure));
             }
         }
     }

@@ -19,6 +19,6 @@ mod transport;
 pub use config::{HeadConfig, LocalNode};
 pub use effect::{Account, Effect, Effects, PmixEffect, Registration, Sink, SpawnRequest, Transition};
 pub use head::{Head, Job};
-pub use input::{AbortScope, Input, PmixCall, PmixToken, RequestId};
+pub use input::{AbortScope, DaemonInput, HeadInput, Input, LinkInput, PmixCall, PmixToken, RequestId};
 pub use node::Node;
-pub use timer::Timer;
+pub use timer::{DaemonTimer, HeadTimer, LinkTimer, Timer};

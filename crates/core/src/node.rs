@@ -6,13 +6,13 @@ use std::collections::VecDeque;
 use ferrite_rm::params::Params;
 use ferrite_router::Tree;
 use ferrite_types::{DaemonRank, Duration, RankSet, Timestamp};
-use ferrite_wire::{Message, Order as Passing, Ticket};
+use ferrite_wire::{Message, Order as Passing, Ticket, TreeMessage};
 
 use crate::cx::{Cx, Outgoing, Purpose};
 use crate::daemon::Daemon;
 use crate::head::Head;
 use crate::transport::{Delivery, Transport};
-use crate::{Effect, Effects, HeadConfig, Input, LocalNode, Timer};
+use crate::{Effect, Effects, HeadConfig, Input, LinkInput, LinkTimer, LocalNode, Timer};
 
 /// A link over which nothing came for so many intervals is dead.
 const SILENT_INTERVALS: u64 = 3;
@@ -98,28 +98,61 @@ impl Node {
 
     fn dispatch(&mut self, now: Timestamp, input: Input, fx: &mut Effects) {
         match input {
-            Input::LinkUp { peer } => self.on_link_up(now, peer, fx),
-            Input::LinkActivity { peer } => self.transport.on_activity(now, peer),
-            Input::LinkLost { peer, cause } => self.on_link_lost(now, peer, cause, fx),
-            Input::Frame { from, frame } => {
+            Input::Link(input) => self.on_link(now, input, fx),
+            Input::Head(input) => self.by_head(now, fx, |head, cx| head.handle(input, cx)),
+            Input::Daemon(input) => self.by_daemon(now, fx, |daemon, cx| daemon.handle(input, cx)),
+            Input::Timer(Timer::Link(timer)) => self.on_link_timer(now, timer, fx),
+            Input::Timer(Timer::Head(timer)) => self.by_head(now, fx, |head, cx| head.on_timer(timer, cx)),
+            Input::Timer(Timer::Daemon(timer)) => self.by_daemon(now, fx, |daemon, cx| daemon.on_timer(timer, cx)),
+            // Whoever leads this process.
+            Input::Start => match self.parts(now, fx) {
+                (_, Some(head), mut cx) => head.start(&mut cx),
+                (daemon, None, mut cx) => daemon.on_start(&mut cx),
+            },
+            Input::LauncherEnded { rank, status, message } => match self.parts(now, fx) {
+                (_, Some(head), mut cx) => head.launcher_ended(rank, status, &message, &mut cx),
+                (daemon, None, mut cx) => daemon.on_launcher_ended(rank, status, &message, &mut cx),
+            },
+            Input::Terminate { cause } => match self.parts(now, fx) {
+                (_, Some(head), mut cx) => head.terminate(&cause, &mut cx),
+                (daemon, None, mut cx) => daemon.on_terminate(&cause, &mut cx),
+            },
+        }
+    }
+
+    /// Nobody makes inputs for the head where there is none.
+    fn by_head(&mut self, now: Timestamp, fx: &mut Effects, act: impl FnOnce(&mut Head, &mut Cx)) {
+        let (_, head, mut cx) = self.parts(now, fx);
+        act(head.expect("this node has the head"), &mut cx);
+    }
+
+    fn by_daemon(&mut self, now: Timestamp, fx: &mut Effects, act: impl FnOnce(&mut Daemon, &mut Cx)) {
+        let (daemon, _, mut cx) = self.parts(now, fx);
+        act(daemon, &mut cx);
+    }
+
+    fn on_link(&mut self, now: Timestamp, input: LinkInput, fx: &mut Effects) {
+        match input {
+            LinkInput::LinkUp { peer } => self.on_link_up(now, peer, fx),
+            LinkInput::LinkActivity { peer } => self.transport.on_activity(now, peer),
+            LinkInput::LinkLost { peer, cause } => self.on_link_lost(now, peer, cause, fx),
+            LinkInput::Frame { from, frame } => {
                 let delivery = self.transport.on_frame(now, from, frame, fx);
                 self.deliver(now, delivery, fx);
             }
-            Input::ConnectFailed { peer, cause, refused } => {
+            LinkInput::ConnectFailed { peer, cause, refused } => {
                 let (daemon, _, mut cx) = self.parts(now, fx);
                 daemon.on_connect_failed(peer, &cause, refused, &mut cx);
                 self.on_departed(now, peer, fx);
             }
-            Input::Timer(Timer::Leavers) => self.on_leavers_timer(now, fx),
-            Input::Timer(Timer::Heartbeat) => self.on_heartbeat(now, fx),
-            Input::Timer(Timer::Probe) => self.transport.on_probe_timer(now, fx),
-            input => {
-                let (daemon, head, mut cx) = self.parts(now, fx);
-                match head {
-                    Some(head) if Head::handles(&input) => head.handle(input, &mut cx),
-                    _ => daemon.handle(input, &mut cx),
-                }
-            }
+        }
+    }
+
+    fn on_link_timer(&mut self, now: Timestamp, timer: LinkTimer, fx: &mut Effects) {
+        match timer {
+            LinkTimer::Leavers => self.on_leavers_timer(now, fx),
+            LinkTimer::Heartbeat => self.on_heartbeat(now, fx),
+            LinkTimer::Probe => self.transport.on_probe_timer(now, fx),
         }
     }
 
@@ -183,7 +216,7 @@ impl Node {
         let wanted = !self.transport.links.is_empty() && self.heartbeat.interval.0 > 0;
         self.heartbeat.due = wanted.then(|| now + self.heartbeat.interval);
         if let Some(at) = self.heartbeat.due {
-            fx.push(Effect::SetTimer { timer: Timer::Heartbeat, at });
+            fx.push(Effect::SetTimer { timer: Timer::Link(LinkTimer::Heartbeat), at });
         }
     }
 
@@ -245,21 +278,25 @@ impl Node {
         }
         let due = now + LEAVE_LIMIT;
         if self.departures.orders.is_empty() {
-            fx.push(Effect::SetTimer { timer: Timer::Leavers, at: due });
+            fx.push(Effect::SetTimer { timer: Timer::Link(LinkTimer::Leavers), at: due });
         }
         self.departures.orders.push(Order { seq, to_go, due });
     }
 
     fn receive(&mut self, now: Timestamp, origin: DaemonRank, message: Message, fx: &mut Effects) -> RankSet {
-        match message {
-            Message::Died { ranks } => self.on_died(now, &ranks, fx),
-            Message::Shrink { targets } => return self.on_shrink(now, &targets, fx),
-            message => {
-                let (daemon, head, mut cx) = self.parts(now, fx);
-                match head {
-                    Some(head) if Head::receives(&message) => head.receive(origin, message, &mut cx),
-                    _ => daemon.receive(origin, message, &mut cx),
-                }
+        let (daemon, head, mut cx) = self.parts(now, fx);
+        match (message, head) {
+            (Message::Tree(TreeMessage::Died { ranks }), _) => self.on_died(now, &ranks, fx),
+            (Message::Tree(TreeMessage::Shrink { targets }), _) => return self.on_shrink(now, &targets, fx),
+            (Message::Daemon(message), _) => daemon.receive(origin, message, &mut cx),
+            (Message::Head(message), Some(head)) => head.receive(origin, message, &mut cx),
+            (Message::Head(message), None) => {
+                let text = format!(
+                    "Daemon {origin} has sent {} to this daemon, which is not the head.\nIt was ignored; \
+                     please report this.",
+                    message.kind()
+                );
+                fx.push(Effect::Notice { to: None, text });
             }
         }
         RankSet::new()
@@ -320,7 +357,7 @@ impl Node {
             self.on_departed(now, peer, fx);
         }
         if let Some(at) = self.departures.orders.iter().map(|order| order.due).min() {
-            fx.push(Effect::SetTimer { timer: Timer::Leavers, at });
+            fx.push(Effect::SetTimer { timer: Timer::Link(LinkTimer::Leavers), at });
         }
     }
 

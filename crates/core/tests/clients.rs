@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Cluster, job};
-use ferrite_core::{Input, RequestId, Sink, Timer};
+use ferrite_core::{DaemonInput, HeadInput, HeadTimer, Input, RequestId, Sink, Timer};
 use ferrite_types::*;
 use ferrite_wire::Stream;
 use ferrite_wire::control::{Reply, Request, Submission};
@@ -45,7 +45,7 @@ fn two_clients_get_each_its_own_output_and_exit_code() {
     for (id, text) in [(1, "one\n"), (2, "two\n")] {
         let proc = rank(id, 0);
         let at = dvm.running[&proc].0;
-        dvm.input(at, Input::Output { proc, stream: Stream::Stdout, data: text.into() });
+        dvm.input(at, Input::Daemon(DaemonInput::Output { proc, stream: Stream::Stdout, data: text.into() }));
         dvm.run();
     }
     dvm.exit(rank(2, 0), ExitStatus::Exited(3));
@@ -62,11 +62,12 @@ fn a_client_that_does_not_read_stops_its_own_job_alone() {
     dvm.submit(2, Submission::of(job("other", 1)));
     dvm.flowing = false;
     let data = bytes::Bytes::from(vec![b'\n'; 8 << 20]);
-    dvm.input(DaemonRank::HEAD, Input::Output { proc: rank(1, 0), stream: Stream::Stdout, data });
+    dvm.input(DaemonRank::HEAD, Input::Daemon(DaemonInput::Output { proc: rank(1, 0), stream: Stream::Stdout, data }));
     dvm.run();
     let mut asks = |job| {
         let mut fx = ferrite_core::Effects::new();
-        let output = Input::Output { proc: rank(job, 0), stream: Stream::Stdout, data: "x\n".into() };
+        let output =
+            Input::Daemon(DaemonInput::Output { proc: rank(job, 0), stream: Stream::Stdout, data: "x\n".into() });
         dvm.nodes.get_mut(&DaemonRank::HEAD).unwrap().handle(Timestamp(2), output, &mut fx);
         fx.as_slice().iter().any(|e| matches!(e, ferrite_core::Effect::ReadOutput { .. }))
     };
@@ -114,7 +115,7 @@ fn a_queued_job_that_is_cancelled_lets_those_behind_it_go_on() {
     dvm.submit(1, Submission::of(job("a", 3)));
     dvm.submit(2, patient(job("wide", 4)));
     dvm.submit(3, patient(job("narrow", 1)));
-    dvm.input(DaemonRank::HEAD, Input::Cancel(RequestId(2)));
+    dvm.input(DaemonRank::HEAD, Input::Head(HeadInput::Cancel(RequestId(2))));
     dvm.run();
     assert_eq!((dvm.code_of(2), dvm.running.len()), (1, 4));
 }
@@ -126,7 +127,7 @@ fn the_time_limit_of_a_job_that_waits_begins_when_it_gets_its_slots() {
     let mut spec = job("b", 1);
     spec.options.timeout = Some(Duration::from_secs(1));
     dvm.submit(2, patient(spec));
-    let limit = (DaemonRank::HEAD, Timer::JobTimeout(JobId(2)));
+    let limit = (DaemonRank::HEAD, Timer::Head(HeadTimer::JobTimeout(JobId(2))));
     assert!(!dvm.timers.contains(&limit));
     dvm.exit_job(1);
     assert!(dvm.timers.contains(&limit));
@@ -139,14 +140,14 @@ fn the_job_of_a_client_that_is_gone_ends_and_a_detached_one_lives() {
     dvm.submit(2, Submission { detach: true, ..Submission::of(job("b", 1)) });
     assert_eq!(dvm.reply(2), &Reply::Detached(JobId(2)));
     for id in [1, 2] {
-        dvm.input(DaemonRank::HEAD, Input::ClientGone(RequestId(id)));
+        dvm.input(DaemonRank::HEAD, Input::Head(HeadInput::ClientGone(RequestId(id))));
     }
     dvm.run();
     assert_eq!(dvm.running.keys().map(|p| p.job).collect::<Vec<_>>(), [JobId(2)]);
     assert_eq!(dvm.replies.len(), 1, "nobody is there to hear of job 1");
     let data = "nowhere\n".into();
     let at = dvm.running[&rank(2, 0)].0;
-    dvm.input(at, Input::Output { proc: rank(2, 0), stream: Stream::Stdout, data });
+    dvm.input(at, Input::Daemon(DaemonInput::Output { proc: rank(2, 0), stream: Stream::Stdout, data }));
     dvm.run();
     assert!(dvm.written.is_empty(), "it has no reader");
     dvm.exit_job(2);
@@ -159,7 +160,7 @@ fn the_job_of_a_client_that_is_gone_ends_and_a_detached_one_lives() {
 fn a_submission_that_is_cancelled_before_the_dvm_is_ready_is_answered_and_never_runs() {
     let mut dvm = Cluster::new(2, &[]);
     dvm.submit(1, Submission::of(job("a", 1)));
-    dvm.input(DaemonRank::HEAD, Input::Cancel(RequestId(1)));
+    dvm.input(DaemonRank::HEAD, Input::Head(HeadInput::Cancel(RequestId(1))));
     dvm.run();
     assert_eq!(dvm.code_of(1), 1);
 }
@@ -184,7 +185,10 @@ fn files_of_a_job_are_closed_when_it_is_over_and_no_others() {
         spec.output.file = Some(format!("/out/{id}"));
         dvm.submit(id, Submission::of(spec));
         let data = "x\n".into();
-        dvm.input(DaemonRank::HEAD, Input::Output { proc: rank(id as u32, 0), stream: Stream::Stdout, data });
+        dvm.input(
+            DaemonRank::HEAD,
+            Input::Daemon(DaemonInput::Output { proc: rank(id as u32, 0), stream: Stream::Stdout, data }),
+        );
         dvm.run();
     }
     dvm.exit_job(1);
@@ -237,7 +241,10 @@ fn what_is_counted_grows_with_what_happens() {
     let mut dvm = Cluster::persistent(2);
     dvm.submit(1, Submission::of(job("a", 2)));
     dvm.submit(2, Submission::of(job("b", 100)));
-    dvm.input(DaemonRank::HEAD, Input::Output { proc: rank(1, 0), stream: Stream::Stdout, data: "four".into() });
+    dvm.input(
+        DaemonRank::HEAD,
+        Input::Daemon(DaemonInput::Output { proc: rank(1, 0), stream: Stream::Stdout, data: "four".into() }),
+    );
     dvm.run();
     dvm.exit_job(1);
     dvm.ask(3, Request::Metrics);

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Cluster, job};
-use ferrite_core::{Input, PmixCall, PmixToken};
+use ferrite_core::{DaemonInput, Input, PmixCall, PmixToken};
 use ferrite_types::*;
 use ferrite_wire::control::Submission;
 use ferrite_wire::{Access, DataCall, DataRange, DataRequest, Members, Persistence};
@@ -28,7 +28,7 @@ fn family(child: JobSpec) -> Cluster {
 
 fn spawn(dvm: &mut Cluster, parent: ProcId, spec: JobSpec) {
     let (at, submission) = (dvm.running[&parent].0, Box::new(Submission::of(spec)));
-    dvm.input(at, Input::Pmix(PmixCall::Spawn { proc: parent, submission, token: PmixToken(7) }));
+    dvm.input(at, Input::Daemon(DaemonInput::Pmix(PmixCall::Spawn { proc: parent, submission, token: PmixToken(7) })));
     dvm.run();
 }
 
@@ -36,7 +36,10 @@ fn spawn(dvm: &mut Cluster, parent: ProcId, spec: JobSpec) {
 fn meet(dvm: &mut Cluster, jobs: &[u32], call: impl Fn(Members, PmixToken) -> PmixCall) {
     let members = Members::of_jobs(jobs.iter().map(|job| (JobId(*job), Vec::new())).collect()).expect("jobs");
     for job in jobs {
-        dvm.input(DaemonRank(*job), Input::Pmix(call(members.clone(), PmixToken(20 + u64::from(*job)))));
+        dvm.input(
+            DaemonRank(*job),
+            Input::Daemon(DaemonInput::Pmix(call(members.clone(), PmixToken(20 + u64::from(*job))))),
+        );
     }
     dvm.run();
 }
@@ -141,7 +144,7 @@ fn jobs_of_several_clients_that_are_connected_end_together_and_each_client_is_to
 
 fn say(dvm: &mut Cluster, proc: ProcId, request: DataRequest) {
     let (at, call) = (dvm.running[&proc].0, Box::new(DataCall { proc, uid: 1, gid: 1, request }));
-    dvm.input(at, Input::Pmix(PmixCall::Data { call, token: PmixToken(9) }));
+    dvm.input(at, Input::Daemon(DaemonInput::Pmix(PmixCall::Data { call, token: PmixToken(9) })));
     dvm.run();
 }
 

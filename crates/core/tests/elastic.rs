@@ -7,7 +7,10 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use common::{Cluster, job};
-use ferrite_core::{Input, PmixCall, PmixEffect, PmixToken, RequestId, Timer};
+use ferrite_core::{
+    DaemonInput, DaemonTimer, HeadInput, HeadTimer, Input, LinkInput, LinkTimer, PmixCall, PmixEffect, PmixToken,
+    RequestId, Timer,
+};
 use ferrite_rm::{Manager, Source};
 use ferrite_types::*;
 use ferrite_wire::control::{Ending, JobStatus, Reply, Request, Submission};
@@ -159,7 +162,7 @@ fn a_grow_that_fails_is_undone_and_takes_along_only_the_jobs_that_waited_for_it(
     assert_eq!(failed_with(&dvm, 3), -181, "it could not be launched");
     assert_eq!(states(&mut dvm, 4), "n0 up, n1 up, n2 up, m0 starting");
     assert_eq!(state_of(&mut dvm, 5, 1).0, JobState::WaitingForDaemons);
-    dvm.fire(0, Timer::Campaign(CampaignId(1)));
+    dvm.fire(0, Timer::Head(HeadTimer::Campaign(CampaignId(1))));
     assert_eq!(failed_with(&dvm, 1), -24, "it took too long");
     assert_eq!(dvm.code_of(2), 1);
     assert!(dvm.transitions.contains(&"1 NEVER_LAUNCHED".to_owned()));
@@ -173,7 +176,7 @@ fn a_daemon_that_comes_after_its_campaign_was_undone_is_sent_away_and_its_node_c
     let mut dvm = dvm(2);
     dvm.silent_nodes.insert("m0".to_owned());
     ask_grow(&mut dvm, 1, &["m0"]);
-    dvm.fire(0, Timer::Campaign(CampaignId(1)));
+    dvm.fire(0, Timer::Head(HeadTimer::Campaign(CampaignId(1))));
     assert_eq!(failed_with(&dvm, 1), -24);
     dvm.come(2);
     assert_eq!(dvm.exits.get(&DaemonRank(2)), Some(&0));
@@ -217,7 +220,7 @@ fn a_job_that_waits_for_slots_waits_for_an_open_grow_before_a_loss_refuses_it() 
             dvm.exit_job(1);
             dvm.exit_job(2);
         } else {
-            dvm.fire(0, Timer::Campaign(CampaignId(1)));
+            dvm.fire(0, Timer::Head(HeadTimer::Campaign(CampaignId(1))));
         }
         assert_eq!(dvm.code_of(2), u8::from(!grows));
     }
@@ -250,7 +253,7 @@ fn a_grow_that_finds_every_place_below_a_slow_newcomer_waits_for_that_one_and_no
     ask_grow(&mut dvm, 3, &["m3"]);
     assert!([1, 2, 3].iter().all(|id| unanswered(&dvm, *id)));
     dvm.silent_nodes.clear();
-    dvm.fire(0, Timer::Campaign(CampaignId(1)));
+    dvm.fire(0, Timer::Head(HeadTimer::Campaign(CampaignId(1))));
     assert_eq!(failed_with(&dvm, 1), -24);
     assert!([2, 3].iter().all(|id| *outcome(&dvm, *id) == ResizeOutcome::Done), "{:?}", dvm.replies);
     assert_eq!(states(&mut dvm, 4), "n0 up, m2 up, m3 up");
@@ -435,7 +438,7 @@ fn a_job_that_loses_ranks_to_a_shrink_is_ended_with_a_code_and_a_cause_of_its_ow
         if crashes {
             dvm.crash(3)
         } else {
-            dvm.fire(3, Timer::Grace)
+            dvm.fire(3, Timer::Daemon(DaemonTimer::Grace))
         }
         assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done);
         assert!(dvm.running.is_empty(), "what is left of it would wait for them");
@@ -456,7 +459,7 @@ fn a_job_that_survives_failures_goes_on_without_the_ranks_that_a_shrink_has_take
     survives.spec.options.recoverable = true;
     dvm.submit(1, survives);
     ask_shrink(&mut dvm, 2, &["n3"]);
-    dvm.fire(3, Timer::Grace);
+    dvm.fire(3, Timer::Daemon(DaemonTimer::Grace));
     assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done);
     assert_eq!(dvm.running.len(), 1);
     assert_eq!(
@@ -479,7 +482,7 @@ fn a_job_whose_nodes_all_leave_is_ended_and_told() {
         submission.spec.options.recoverable = survives;
         dvm.submit(1, submission);
         ask_shrink(&mut dvm, 2, &["n3"]);
-        dvm.fire(3, Timer::Grace);
+        dvm.fire(3, Timer::Daemon(DaemonTimer::Grace));
         assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done);
         assert_eq!(dvm.code_of(1), LEFT);
         assert!(dvm.notices.iter().any(|text| text.contains("n3")), "{:?}", dvm.notices);
@@ -496,16 +499,16 @@ fn what_ranks_had_written_before_their_node_left_arrives_however_slow_the_reader
     }
     dvm.reads.clear();
     ask_shrink(&mut dvm, 2, &["n3"]);
-    dvm.fire(3, Timer::Grace);
-    dvm.fire(3, Timer::KillStep(JobId(1)));
+    dvm.fire(3, Timer::Daemon(DaemonTimer::Grace));
+    dvm.fire(3, Timer::Daemon(DaemonTimer::KillStep(JobId(1))));
     let rest = |rank| (common::proc(rank), Stream::Stdout);
     assert_eq!(dvm.reads, [rest(1)], "nobody reads, and it is read all the same");
     let end = |dvm: &mut Cluster, at: u32, rank: u32, text: &'static str| {
         let proc = common::proc(rank);
         let data = Bytes::from_static(text.as_bytes());
-        dvm.input(DaemonRank(at), Input::Output { proc, stream: Stream::Stdout, data });
+        dvm.input(DaemonRank(at), Input::Daemon(DaemonInput::Output { proc, stream: Stream::Stdout, data }));
         for stream in [Stream::Stdout, Stream::Stderr] {
-            dvm.input(DaemonRank(at), Input::OutputClosed { proc, stream });
+            dvm.input(DaemonRank(at), Input::Daemon(DaemonInput::OutputClosed { proc, stream }));
         }
         dvm.run();
     };
@@ -558,8 +561,8 @@ fn a_leaving_daemon_that_hangs_is_given_up_in_the_end() {
     ask_shrink(&mut dvm, 1, &["n3"]);
     assert!(unanswered(&dvm, 1));
     for _ in 0..12 {
-        if dvm.timers.contains(&(DaemonRank(1), Timer::Leavers)) {
-            dvm.fire(1, Timer::Leavers);
+        if dvm.timers.contains(&(DaemonRank(1), Timer::Link(LinkTimer::Leavers))) {
+            dvm.fire(1, Timer::Link(LinkTimer::Leavers));
         }
     }
     assert_eq!(*outcome(&dvm, 1), ResizeOutcome::Done);
@@ -572,10 +575,10 @@ fn the_last_link_of_a_daemon_that_counts_as_gone_may_break_and_fails_nothing() {
     ask_shrink(&mut dvm, 1, &["n1", "n3"]);
     dvm.submit(2, on("a.out", &["n2"]));
     // It has found its way past its parent, which is lost with all that hung there. The nodes are being offered.
-    let refused = |peer| Input::ConnectFailed { peer, cause: "refused".to_owned(), refused: true };
-    let lost = |peer| Input::LinkLost { peer, cause: "closed".to_owned() };
+    let refused = |peer| Input::Link(LinkInput::ConnectFailed { peer, cause: "refused".to_owned(), refused: true });
+    let lost = |peer| Input::Link(LinkInput::LinkLost { peer, cause: "closed".to_owned() });
     let (one, three) = (DaemonRank(1), DaemonRank(3));
-    for input in [Input::LinkUp { peer: three }, lost(one), refused(one), lost(three)] {
+    for input in [Input::Link(LinkInput::LinkUp { peer: three }), lost(one), refused(one), lost(three)] {
         dvm.input(DaemonRank::HEAD, input);
     }
     dvm.run();
@@ -591,7 +594,7 @@ fn a_daemon_whose_loss_was_reported_before_the_order_to_leave_is_not_declared_lo
     ask_shrink(&mut dvm, 1, &["n2"]);
     assert_eq!(*outcome(&dvm, 1), ResizeOutcome::Done);
     let notices = dvm.notices.len();
-    dvm.fire(0, Timer::Deaths);
+    dvm.fire(0, Timer::Head(HeadTimer::Deaths));
     assert_eq!(dvm.notices.len(), notices, "{:?}", dvm.notices);
     assert_eq!(dvm.received[&DaemonRank(1)].iter().filter(|kind| **kind == "died").count(), 1, "of the first");
     assert_eq!(states(&mut dvm, 2), "n0 up, n1 up, n2 down, n3 lost");
@@ -605,7 +608,7 @@ fn a_child_whose_link_breaks_before_it_has_acknowledged_its_order_to_leave_is_ca
     dvm.keep_nothing_back();
     assert!(unanswered(&dvm, 1) && dvm.exits.is_empty());
     // The other end has not seen it: that daemon is well.
-    dvm.input(DaemonRank::HEAD, Input::LinkLost { peer: DaemonRank(2), cause: "closed".to_owned() });
+    dvm.input(DaemonRank::HEAD, Input::Link(LinkInput::LinkLost { peer: DaemonRank(2), cause: "closed".to_owned() }));
     dvm.run();
     assert_eq!(dvm.exits.get(&DaemonRank(2)), Some(&0), "it has left when the requester hears it");
     assert_eq!(*outcome(&dvm, 1), ResizeOutcome::Done);
@@ -645,15 +648,15 @@ fn a_held_job_whose_nodes_leave_is_mapped_again_and_one_whose_nodes_stay_is_not(
     dvm.submit(2, on("stays", &["n2"]));
     let frozen = dvm.freeze_quietly(3);
     ask_shrink(&mut dvm, 3, &["n1", "n3"]);
-    dvm.fire(0, Timer::Prep(JobId(1)));
-    dvm.fire(0, Timer::Prep(JobId(2)));
+    dvm.fire(0, Timer::Head(HeadTimer::Prep(JobId(1))));
+    dvm.fire(0, Timer::Head(HeadTimer::Prep(JobId(2))));
     assert_eq!(state_of(&mut dvm, 4, 1).0, JobState::WaitingForDaemons);
     assert_eq!(state_of(&mut dvm, 5, 2).0, JobState::WaitingForDaemons);
     assert!(dvm.running.is_empty());
     dvm.kill(frozen);
     assert_eq!(*outcome(&dvm, 3), ResizeOutcome::Done);
     assert_eq!(dvm.running.len(), 1, "the one that stays is launched as mapped");
-    dvm.fire(0, Timer::Prep(JobId(1)));
+    dvm.fire(0, Timer::Head(HeadTimer::Prep(JobId(1))));
     let places: Vec<u32> = dvm.running.values().map(|(at, _)| at.0).collect();
     assert!(places.iter().all(|at| [0, 2].contains(at)), "{places:?}");
     assert_eq!(dvm.running.len(), 3);
@@ -673,8 +676,8 @@ fn a_held_job_that_names_a_node_that_leaves_is_mapped_again_to_the_others_that_i
         dvm.submit(1, moves);
         dvm.submit(2, on("cannot", &["n3"]));
         ask_shrink(&mut dvm, 3, &["n3"]);
-        [1, 2].iter().for_each(|job| dvm.fire(0, Timer::Prep(JobId(*job))));
-        dvm.fire(0, Timer::Prep(JobId(1)));
+        [1, 2].iter().for_each(|job| dvm.fire(0, Timer::Head(HeadTimer::Prep(JobId(*job)))));
+        dvm.fire(0, Timer::Head(HeadTimer::Prep(JobId(1))));
         let places: Vec<u32> = dvm.running.values().map(|(at, _)| at.0).collect();
         assert_eq!(places, [1, 1], "by file: {by_file}");
         assert_eq!(dvm.code_of(2), 1, "it names no other");
@@ -692,14 +695,14 @@ fn a_job_that_was_mapped_before_a_grow_began_is_not_aborted_with_it_when_it_has_
     ask_shrink(&mut dvm, 2, &["n2", "n3"]);
     dvm.silent_nodes.insert("m0".to_owned());
     ask_grow(&mut dvm, 3, &["m0"]);
-    dvm.fire(0, Timer::Prep(JobId(1)));
+    dvm.fire(0, Timer::Head(HeadTimer::Prep(JobId(1))));
     dvm.submit(4, on("waits", &["n1"]));
     dvm.kill(frozen);
     assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done);
     assert_eq!(state_of(&mut dvm, 5, 1).0, JobState::WaitingForDaemons, "not to be in the way of the grow");
-    dvm.fire(0, Timer::Campaign(CampaignId(2)));
+    dvm.fire(0, Timer::Head(HeadTimer::Campaign(CampaignId(2))));
     assert_eq!((failed_with(&dvm, 3), dvm.code_of(4)), (-24, 1), "that one has waited for it");
-    dvm.fire(0, Timer::Prep(JobId(1)));
+    dvm.fire(0, Timer::Head(HeadTimer::Prep(JobId(1))));
     dvm.exit_job(1);
     assert_eq!(dvm.code_of(1), 0);
 }
@@ -709,13 +712,13 @@ fn a_job_that_has_to_be_mapped_again_waits_for_slots_when_it_must() {
     let params = [ELASTIC, &[("ferrite_debug_prep_ms", "50")]].concat();
     let mut dvm = with(2, &params);
     dvm.submit(1, on("fills", &["n0"; 4]));
-    dvm.fire(0, Timer::Prep(JobId(1)));
+    dvm.fire(0, Timer::Head(HeadTimer::Prep(JobId(1))));
     dvm.submit(2, Submission::of(job("moves", 1)));
     ask_shrink(&mut dvm, 3, &["n1"]);
-    dvm.fire(0, Timer::Prep(JobId(2)));
+    dvm.fire(0, Timer::Head(HeadTimer::Prep(JobId(2))));
     assert!(unanswered(&dvm, 2), "it has not failed");
     dvm.exit_job(1);
-    dvm.fire(0, Timer::Prep(JobId(2)));
+    dvm.fire(0, Timer::Head(HeadTimer::Prep(JobId(2))));
     dvm.exit_job(2);
     assert_eq!(dvm.code_of(2), 0);
 }
@@ -727,12 +730,12 @@ fn a_held_job_whose_node_is_lost_is_mapped_again_too() {
     dvm.submit(1, Submission::of(job("moves", 5)));
     let frozen = dvm.freeze_quietly(3);
     ask_shrink(&mut dvm, 2, &["n3"]);
-    dvm.fire(0, Timer::Prep(JobId(1)));
+    dvm.fire(0, Timer::Head(HeadTimer::Prep(JobId(1))));
     assert_eq!(state_of(&mut dvm, 3, 1).0, JobState::WaitingForDaemons);
     dvm.crash(1);
     assert!(unanswered(&dvm, 1), "it has nothing to do with the shrink, and does not end whom that holds");
     dvm.kill(frozen);
-    dvm.fire(0, Timer::Prep(JobId(1)));
+    dvm.fire(0, Timer::Head(HeadTimer::Prep(JobId(1))));
     dvm.exit_job(1);
     assert_eq!(dvm.code_of(1), 0);
 }
@@ -746,13 +749,13 @@ fn a_grow_does_not_hold_a_mapped_job_after_the_shrink_has_ended() {
     let frozen = dvm.freeze_quietly(3);
     ask_shrink(&mut dvm, 2, &["n3"]);
     ask_grow(&mut dvm, 3, &["m0"]);
-    dvm.fire(0, Timer::Prep(JobId(1)));
+    dvm.fire(0, Timer::Head(HeadTimer::Prep(JobId(1))));
     assert!(dvm.running.is_empty());
     dvm.submit(4, on("waits", &["n2"]));
     dvm.kill(frozen);
     assert_eq!(dvm.running.len(), 1, "launched although the grow is open");
     assert_eq!(state_of(&mut dvm, 5, 2).0, JobState::WaitingForDaemons);
-    dvm.fire(0, Timer::Campaign(CampaignId(2)));
+    dvm.fire(0, Timer::Head(HeadTimer::Campaign(CampaignId(2))));
     assert_eq!(failed_with(&dvm, 3), -24);
     assert_eq!(dvm.code_of(4), 1, "it waited for the grow");
     dvm.exit_job(1);
@@ -799,7 +802,7 @@ fn what_is_said_of_a_node_that_is_not_there_any_more_or_never_came_counts_the_ne
     };
     let as_user = |user: &str| GrowRequest { hosts: vec![login(user)], ..grow(&[]) };
     dvm.ask(1, Request::Resize(Box::new(ResizeRequest::Grow(as_user("wrong")))));
-    dvm.fire(0, Timer::Campaign(CampaignId(1)));
+    dvm.fire(0, Timer::Head(HeadTimer::Campaign(CampaignId(1))));
     assert_eq!(failed_with(&dvm, 1), -24);
     dvm.silent_nodes.clear();
     for (id, request, expected) in [(2, as_user("right"), "right@m0"), (4, grow(&["m0"]), "m0")] {
@@ -825,7 +828,7 @@ fn a_node_that_was_lost_and_grown_again_belongs_to_the_new_allocation_alone() {
     assert_eq!(refused_with(&dvm, 3), -46, "it has nothing any more");
     assert_eq!(states(&mut dvm, 4), "n0 up, n1 up, m0 up");
     dvm.crash(3);
-    dvm.fire(0, Timer::Deaths);
+    dvm.fire(0, Timer::Head(HeadTimer::Deaths));
     assert_eq!(states(&mut dvm, 7), "n0 up, n1 up, m0 lost");
     dvm.ask(5, release("a2"));
     assert_eq!(refused_with(&dvm, 5), -46, "it is over with the last of its nodes");
@@ -837,7 +840,7 @@ fn a_release_that_waited_for_a_grow_that_failed_is_true_all_the_same() {
     dvm.silent_nodes.insert("m0".to_owned());
     ask_grow(&mut dvm, 1, &["m0"]);
     ask_shrink(&mut dvm, 2, &["m0"]);
-    dvm.fire(0, Timer::Campaign(CampaignId(1)));
+    dvm.fire(0, Timer::Head(HeadTimer::Campaign(CampaignId(1))));
     assert_eq!(failed_with(&dvm, 1), -24);
     assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done);
 }
@@ -901,7 +904,10 @@ fn the_answer_comes_before_the_end_also_when_the_end_comes_at_once() {
     let mut dvm = with(1, &[("prte_elastic_mode", "1"), ("plm", "pigeons")]);
     dvm.submit(1, on("a.out", &["n0"]));
     let request = ResizeRequest::Grow(GrowRequest { wait: false, ..grow(&["m0"]) });
-    dvm.input(DaemonRank::HEAD, Input::Pmix(PmixCall::Resize { proc: common::proc(0), request, token: PmixToken(5) }));
+    dvm.input(
+        DaemonRank::HEAD,
+        Input::Daemon(DaemonInput::Pmix(PmixCall::Resize { proc: common::proc(0), request, token: PmixToken(5) })),
+    );
     dvm.run();
     let heard: Vec<&ResizeOutcome> = dvm
         .pmix
@@ -921,7 +927,7 @@ fn a_process_is_answered_at_once_and_hears_of_the_end_once() {
     dvm.silent_nodes.insert("m0".to_owned());
     let request = GrowRequest { req_id: Some("mine".to_owned()), wait: false, ..grow(&["m0"]) };
     let call = PmixCall::Resize { proc: common::proc(0), request: ResizeRequest::Grow(request), token: PmixToken(5) };
-    dvm.input(DaemonRank(2), Input::Pmix(call));
+    dvm.input(DaemonRank(2), Input::Daemon(DaemonInput::Pmix(call)));
     dvm.run();
     let answers = |dvm: &Cluster| -> Vec<(bool, Resize)> {
         let mine = dvm.pmix.iter().filter_map(|(at, effect)| match effect {
@@ -946,7 +952,7 @@ fn a_requester_that_vanishes_changes_nothing_for_its_campaign() {
     let mut dvm = dvm(2);
     dvm.silent_nodes.insert("m0".to_owned());
     ask_grow(&mut dvm, 1, &["m0"]);
-    dvm.input(DaemonRank::HEAD, Input::ClientGone(RequestId(1)));
+    dvm.input(DaemonRank::HEAD, Input::Head(HeadInput::ClientGone(RequestId(1))));
     dvm.run();
     dvm.come(2);
     assert!(unanswered(&dvm, 1));
@@ -1000,7 +1006,7 @@ fn a_job_says_how_it_has_ended() {
     dvm.exit(first(2), ExitStatus::Exited(3));
     dvm.ask(20, Request::Kill(JobId(4)));
     ask_shrink(&mut dvm, 21, &["n2"]);
-    dvm.fire(2, Timer::Grace);
+    dvm.fire(2, Timer::Daemon(DaemonTimer::Grace));
     dvm.crash(3);
     dvm.submit(22, on("runs", &["n1"]));
     dvm.ask(23, Request::Jobs);

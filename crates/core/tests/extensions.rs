@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Cluster, job};
-use ferrite_core::{Input, PmixCall, PmixEffect, PmixToken, RequestId, Timer};
+use ferrite_core::{DaemonInput, HeadInput, HeadTimer, Input, PmixCall, PmixEffect, PmixToken, RequestId, Timer};
 use ferrite_rm::{GiveBack, Manager, Share, Source, Wish};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, Submission};
@@ -43,7 +43,8 @@ fn ask_shrink(dvm: &mut Cluster, id: u64, names: &[&str]) {
 fn grant(dvm: &mut Cluster, extension: u32, job: &str, names: &[&str]) {
     let host = |name: &&str| HostEntry { slots: SlotCount::Given(4), ..HostEntry::named(name) };
     let nodes = names.iter().map(host).collect();
-    let granted = Input::NodesGranted { extension: ExtensionId(extension), job: job.to_owned(), nodes };
+    let granted =
+        Input::Head(HeadInput::NodesGranted { extension: ExtensionId(extension), job: job.to_owned(), nodes });
     dvm.input(DaemonRank::HEAD, granted);
     dvm.run();
 }
@@ -117,7 +118,7 @@ fn a_request_waits_for_the_manager_without_holding_a_job_and_becomes_a_grow_when
     );
     assert_eq!((ask.name.as_str(), &ask.has[..]), ("prterun-n0-1.of.7", &["n0".to_owned(), "n1".to_owned()][..]));
     assert!(unanswered(&dvm, 1) && dvm.transitions.iter().all(|step| !step.starts_with("grow")));
-    let awaited = Input::NodesAwaited { extension: ExtensionId(1), says: "job 8 queued".to_owned() };
+    let awaited = Input::Head(HeadInput::NodesAwaited { extension: ExtensionId(1), says: "job 8 queued".to_owned() });
     dvm.input(DaemonRank::HEAD, awaited);
     dvm.run();
     assert_eq!(waits_for(&mut dvm, 2), "grow of a1: Slurm to grant 2 more nodes, for 0 s now (job 8 queued)");
@@ -161,7 +162,7 @@ fn a_refusal_is_told_once_in_the_managers_own_words() {
     ask_grow(&mut dvm, 2, GrowRequest { wait: false, ..more(1) });
     for extension in [1, 2, 2] {
         let cause = "Invalid qos specification".to_owned();
-        dvm.input(DaemonRank::HEAD, Input::NodesRefused { extension: ExtensionId(extension), cause });
+        dvm.input(DaemonRank::HEAD, Input::Head(HeadInput::NodesRefused { extension: ExtensionId(extension), cause }));
         dvm.run();
     }
     assert_eq!(failed(&dvm, 1), (-29, "Slurm does not grant 1 more node: Invalid qos specification."));
@@ -178,10 +179,10 @@ fn a_session_is_there_from_the_request_on_and_its_time_begins_with_its_nodes() {
     ask_grow(&mut dvm, 1, GrowRequest { terms, wait: false, ..more(1) });
     assert_eq!((resize(&dvm, 1).alloc_id.as_str(), resize(&dvm, 1).session), ("a1", Some(1)));
     assert_eq!(dvm.asked_for[0].1.time_limit_s, Some(60));
-    assert!(!dvm.timers.contains(&(DaemonRank::HEAD, Timer::Session(1))));
+    assert!(!dvm.timers.contains(&(DaemonRank::HEAD, Timer::Head(HeadTimer::Session(1)))));
     grant(&mut dvm, 1, "8", &["n5"]);
-    assert!(dvm.timers.contains(&(DaemonRank::HEAD, Timer::Session(1))));
-    dvm.fire(0, Timer::Session(1));
+    assert!(dvm.timers.contains(&(DaemonRank::HEAD, Timer::Head(HeadTimer::Session(1)))));
+    dvm.fire(0, Timer::Head(HeadTimer::Session(1)));
     assert_eq!(states(&mut dvm, 2), "n0 up, n5 up", "its time has not come");
 }
 
@@ -218,7 +219,7 @@ fn so_many_requests_wait_at_a_time_and_no_more() {
 fn whoever_goes_takes_the_request_along_and_nodes_that_come_all_the_same_go_back_at_once() {
     let mut dvm = dvm(1);
     ask_grow(&mut dvm, 1, more(1));
-    dvm.input(DaemonRank::HEAD, Input::ClientGone(RequestId(1)));
+    dvm.input(DaemonRank::HEAD, Input::Head(HeadInput::ClientGone(RequestId(1))));
     dvm.run();
     assert_eq!((&dvm.withdrawn[..], unanswered(&dvm, 1)), (&[ExtensionId(1)][..], true));
     grant(&mut dvm, 1, "8", &["n5"]);
@@ -232,7 +233,7 @@ fn a_request_that_was_answered_at_its_beginning_outlives_its_client() {
     assert!(matches!(resize(&dvm, 1).outcome, ResizeOutcome::Requested { .. }));
     assert!(dvm.withdrawn.is_empty());
     // A tool that takes events is somebody who waits: its end is an end of the wish.
-    dvm.input(DaemonRank::HEAD, Input::ClientGone(RequestId(1)));
+    dvm.input(DaemonRank::HEAD, Input::Head(HeadInput::ClientGone(RequestId(1))));
     dvm.run();
     assert_eq!((&dvm.withdrawn[..], dvm.resized.len()), (&[ExtensionId(1)][..], 0));
 }
@@ -294,7 +295,7 @@ fn the_nodes_of_a_job_that_somebody_has_got_for_the_dvm_come_and_go_like_others(
     grant(&mut dvm, 2, "9", &["n5"]);
     assert!(failed(&dvm, 10).1.contains("has node n5"));
     ask_grow(&mut dvm, 11, take("10"));
-    dvm.input(DaemonRank::HEAD, Input::ClientGone(RequestId(11)));
+    dvm.input(DaemonRank::HEAD, Input::Head(HeadInput::ClientGone(RequestId(11))));
     dvm.run();
     grant(&mut dvm, 3, "10", &["n9"]);
     assert!(dvm.ended_jobs.is_empty(), "{:?}", dvm.ended_jobs);
@@ -310,7 +311,7 @@ fn a_process_hears_of_the_end_and_its_jobs_end_withdraws_what_it_has_asked_for()
     for token in [1, 2] {
         let request = ResizeRequest::Grow(GrowRequest { wait: false, ..more(1) });
         let call = PmixCall::Resize { proc: common::proc(0), request, token: PmixToken(token) };
-        dvm.input(DaemonRank::HEAD, Input::Pmix(call));
+        dvm.input(DaemonRank::HEAD, Input::Daemon(DaemonInput::Pmix(call)));
         dvm.run();
     }
     let begun = |effect: &&(DaemonRank, PmixEffect)| matches!(&effect.1, PmixEffect::ReplyResize { resize, .. } if matches!(resize.outcome, ResizeOutcome::Requested { .. }));
@@ -382,7 +383,7 @@ fn a_job_all_of_whose_daemons_are_lost_is_given_back_and_one_with_a_living_one_i
     let mut dvm = grown(&["n5", "n6"]);
     dvm.crash(2);
     assert_eq!((dvm.ended_jobs.len(), states(&mut dvm, 2)), (0, "n0 up, n1 up, n5 lost, n6 up".to_owned()));
-    dvm.fire(0, Timer::Deaths);
+    dvm.fire(0, Timer::Head(HeadTimer::Deaths));
     dvm.crash(3);
     assert_eq!((dvm.ended_jobs.concat(), states(&mut dvm, 3)), ("8".to_owned(), "n0 up, n1 up".to_owned()));
 }

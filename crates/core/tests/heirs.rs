@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Cluster, job};
-use ferrite_core::{Input, PmixCall, PmixToken, RequestId};
+use ferrite_core::{DaemonInput, HeadInput, Input, PmixCall, PmixToken, RequestId};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionStatus, Submission};
 use ferrite_wire::{AddedHost, GrowRequest, Inheritance, ResizeRequest, SessionTerms, SlotChange};
@@ -29,14 +29,14 @@ fn request(name: &str, inheritance: Option<Inheritance>) -> GrowRequest {
 fn asks(dvm: &mut Cluster, proc: ProcId, name: &str, inheritance: Inheritance) {
     let request = ResizeRequest::Grow(request(name, Some(inheritance)));
     let at = dvm.running[&proc].0;
-    dvm.input(at, Input::Pmix(PmixCall::Resize { proc, request, token: PmixToken(5) }));
+    dvm.input(at, Input::Daemon(DaemonInput::Pmix(PmixCall::Resize { proc, request, token: PmixToken(5) })));
     dvm.run();
 }
 
 fn spawn(dvm: &mut Cluster, parent: u32, submission: Submission) {
     let at = dvm.running[&of(parent)].0;
     let call = PmixCall::Spawn { proc: of(parent), submission: Box::new(submission), token: PmixToken(7) };
-    dvm.input(at, Input::Pmix(call));
+    dvm.input(at, Input::Daemon(DaemonInput::Pmix(call)));
     dvm.run();
 }
 
@@ -81,8 +81,8 @@ fn tool_asks(dvm: &mut Cluster, id: u64, name: &str, inheritance: Option<Inherit
 
 fn tool_goes(dvm: &mut Cluster, requests: &[u64]) {
     let requests: Vec<RequestId> = requests.iter().map(|id| RequestId(*id)).collect();
-    dvm.input(DaemonRank::HEAD, Input::ToolGone(requests.clone()));
-    requests.into_iter().for_each(|request| dvm.input(DaemonRank::HEAD, Input::ClientGone(request)));
+    dvm.input(DaemonRank::HEAD, Input::Head(HeadInput::ToolGone(requests.clone())));
+    requests.into_iter().for_each(|request| dvm.input(DaemonRank::HEAD, Input::Head(HeadInput::ClientGone(request))));
     dvm.run();
 }
 
@@ -98,7 +98,7 @@ fn what_a_tool_has_asked_for_is_everybodys_when_it_is_gone() {
     tool_goes(&mut dvm, &[1]);
     dvm.submit(3, Submission::of(job("a.out", 8)));
     assert_eq!((jobs_on(&dvm, 0), jobs_on(&dvm, 1), jobs_on(&dvm, 2)), (4, 4, 0), "the other tool is there");
-    dvm.input(DaemonRank::HEAD, Input::ClientGone(RequestId(2)));
+    dvm.input(DaemonRank::HEAD, Input::Head(HeadInput::ClientGone(RequestId(2))));
     dvm.run();
     assert!(sessions(&mut dvm, 4)[1].reserved, "a client that is no tool asks and goes");
 }

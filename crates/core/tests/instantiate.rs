@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Cluster, job};
-use ferrite_core::{Input, PmixCall, PmixEffect, PmixToken, Timer};
+use ferrite_core::{DaemonInput, HeadTimer, Input, PmixCall, PmixEffect, PmixToken, Timer};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, SessionOrder, SessionStatus, Submission};
 use ferrite_wire::{AddedHost, GrowRequest, ResizeRequest, SessionTerms, SlotChange};
@@ -152,7 +152,10 @@ fn a_process_makes_a_session_with_a_limit_and_is_answered_once() {
     let wish = Box::new(GrowRequest { terms, ..on("batch.7", &["m0"]) });
     for (token, session) in [(5, Some(7)), (6, Some(7)), (7, None)] {
         let order = SessionOrder { session, directive: SessionDirective::Instantiate(wish.clone()) };
-        dvm.input(DaemonRank::HEAD, Input::Pmix(PmixCall::Session { order, token: PmixToken(token) }));
+        dvm.input(
+            DaemonRank::HEAD,
+            Input::Daemon(DaemonInput::Pmix(PmixCall::Session { order, token: PmixToken(token) })),
+        );
         dvm.run();
     }
     let answers = dvm.pmix.iter().filter_map(|(_, effect)| match effect {
@@ -160,7 +163,7 @@ fn a_process_makes_a_session_with_a_limit_and_is_answered_once() {
         _ => None,
     });
     assert_eq!(answers.collect::<Vec<_>>(), [(5, Ok(())), (6, Err(-11)), (7, Err(-27))]);
-    dvm.fire(0, Timer::Session(7));
+    dvm.fire(0, Timer::Head(HeadTimer::Session(7)));
     assert_eq!((up(&mut dvm, 2), session(&mut dvm, 3, 7)), (vec!["n0".to_owned()], None));
 }
 

@@ -4,7 +4,7 @@ mod common;
 
 use bytes::Bytes;
 use common::{Cluster, job, proc};
-use ferrite_core::{Input, RequestId, Timer};
+use ferrite_core::{DaemonInput, DaemonTimer, HeadInput, Input, RequestId, Timer};
 use ferrite_types::*;
 use ferrite_wire::Stream;
 
@@ -25,13 +25,20 @@ fn a_slow_reader_stops_reading_from_processes() {
     let at = dvm.running[&proc(1)].0;
     let chunk = Bytes::from(vec![b'\n'; 128 * 1024]);
     for _ in 0..1000 {
-        dvm.input(at, Input::Output { proc: proc(1), stream: Stream::Stdout, data: chunk.clone() });
+        dvm.input(
+            at,
+            Input::Daemon(DaemonInput::Output { proc: proc(1), stream: Stream::Stdout, data: chunk.clone() }),
+        );
     }
     dvm.run();
     // More than the window was pushed in by force; what matters is that nothing more was asked for ...
     let mut fx = ferrite_core::Effects::new();
     let node = dvm.nodes.get_mut(&at).unwrap();
-    node.handle(Timestamp(2), Input::Output { proc: proc(1), stream: Stream::Stdout, data: chunk }, &mut fx);
+    node.handle(
+        Timestamp(2),
+        Input::Daemon(DaemonInput::Output { proc: proc(1), stream: Stream::Stdout, data: chunk }),
+        &mut fx,
+    );
     let asks =
         |fx: &ferrite_core::Effects| fx.as_slice().iter().any(|e| matches!(e, ferrite_core::Effect::ReadOutput { .. }));
     assert!(!asks(&fx));
@@ -44,7 +51,11 @@ fn a_slow_reader_stops_reading_from_processes() {
     dvm.run();
     let mut fx = ferrite_core::Effects::new();
     let node = dvm.nodes.get_mut(&at).unwrap();
-    node.handle(Timestamp(2), Input::Output { proc: proc(1), stream: Stream::Stdout, data: "x\n".into() }, &mut fx);
+    node.handle(
+        Timestamp(2),
+        Input::Daemon(DaemonInput::Output { proc: proc(1), stream: Stream::Stdout, data: "x\n".into() }),
+        &mut fx,
+    );
     assert!(asks(&fx));
 }
 
@@ -52,10 +63,10 @@ fn a_slow_reader_stops_reading_from_processes() {
 fn standard_input_reaches_its_rank_and_its_end_closes_it() {
     let mut dvm = Cluster::with_job(3, &[], job("cat", 3));
     assert_eq!(dvm.stdin_reads, 1, "one read at a time");
-    dvm.input(DaemonRank::HEAD, Input::Stdin { request: RequestId::OWN, data: "abc".into() });
+    dvm.input(DaemonRank::HEAD, Input::Head(HeadInput::Stdin { request: RequestId::OWN, data: "abc".into() }));
     dvm.run();
     assert_eq!(dvm.stdin_reads, 2);
-    dvm.input(DaemonRank::HEAD, Input::Stdin { request: RequestId::OWN, data: Bytes::new() });
+    dvm.input(DaemonRank::HEAD, Input::Head(HeadInput::Stdin { request: RequestId::OWN, data: Bytes::new() }));
     dvm.run();
     assert_eq!(dvm.stdin_given.get(&proc(0)).map(Vec::as_slice), Some(&b"abc"[..]));
     assert_eq!(dvm.stdin_closed.iter().copied().collect::<Vec<_>>(), [proc(0)]);
@@ -70,7 +81,10 @@ fn the_slowest_of_all_readers_sets_the_pace() {
     dvm.flowing = false;
     while dvm.stdin_reads < 100 {
         let before = dvm.stdin_reads;
-        dvm.input(DaemonRank::HEAD, Input::Stdin { request: RequestId::OWN, data: Bytes::from(vec![0; 128 * 1024]) });
+        dvm.input(
+            DaemonRank::HEAD,
+            Input::Head(HeadInput::Stdin { request: RequestId::OWN, data: Bytes::from(vec![0; 128 * 1024]) }),
+        );
         dvm.run();
         if dvm.stdin_reads == before {
             break;
@@ -78,9 +92,9 @@ fn the_slowest_of_all_readers_sets_the_pace() {
     }
     assert!(dvm.stdin_reads < 20, "the window closed after {} reads", dvm.stdin_reads);
     let before = dvm.stdin_reads;
-    let (withheld, slowest): (Vec<_>, Vec<_>) = std::mem::take(&mut dvm.withheld)
-        .into_iter()
-        .partition(|(_, input)| !matches!(input, Input::StdinTaken { proc: p, .. } if *p == proc(3)));
+    let (withheld, slowest): (Vec<_>, Vec<_>) = std::mem::take(&mut dvm.withheld).into_iter().partition(
+        |(_, input)| !matches!(input, Input::Daemon(DaemonInput::StdinTaken { proc: p, .. }) if *p == proc(3)),
+    );
     for (at, input) in withheld {
         dvm.input(at, input);
     }
@@ -100,13 +114,16 @@ fn a_reader_that_is_gone_holds_nobody_up() {
     let mut dvm = Cluster::with_job(2, &[], spec);
     dvm.flowing = false;
     for _ in 0..16 {
-        dvm.input(DaemonRank::HEAD, Input::Stdin { request: RequestId::OWN, data: Bytes::from(vec![0; 128 * 1024]) });
+        dvm.input(
+            DaemonRank::HEAD,
+            Input::Head(HeadInput::Stdin { request: RequestId::OWN, data: Bytes::from(vec![0; 128 * 1024]) }),
+        );
         dvm.run();
     }
     let before = dvm.stdin_reads;
     let own: Vec<_> = std::mem::take(&mut dvm.withheld);
     for (at, input) in own {
-        if matches!(&input, Input::StdinTaken { proc: p, .. } if *p == proc(0)) {
+        if matches!(&input, Input::Daemon(DaemonInput::StdinTaken { proc: p, .. }) if *p == proc(0)) {
             dvm.input(at, input);
         }
     }
@@ -118,7 +135,7 @@ fn a_reader_that_is_gone_holds_nobody_up() {
 #[test]
 fn an_unfinished_line_is_passed_on_when_its_writer_pauses_and_not_when_only_the_daemon_did() {
     let mut dvm = Cluster::with_job(1, &[], job("a.out", 1));
-    let partial = Timer::PartialLine(proc(0), Stream::Stdout);
+    let partial = Timer::Daemon(DaemonTimer::PartialLine(proc(0), Stream::Stdout));
     dvm.output(0, "password: ");
     dvm.fire(0, partial);
     assert_eq!(dvm.stdout(), "password: ");

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Cluster, app, job, proc};
-use ferrite_core::{AbortScope, Input, PmixCall, PmixEffect, PmixToken, Timer};
+use ferrite_core::{AbortScope, DaemonInput, HeadInput, HeadTimer, Input, PmixCall, PmixEffect, PmixToken, Timer};
 use ferrite_types::*;
 use ferrite_wire::control::Submission;
 
@@ -65,7 +65,7 @@ fn a_daemon_that_never_reports_is_named_when_the_time_is_up() {
     dvm.silent_nodes.insert("n2".to_owned());
     dvm.start(job("true", 3));
     assert!(dvm.replies.is_empty() && dvm.running.is_empty());
-    dvm.fire(0, Timer::BringUp);
+    dvm.fire(0, Timer::Head(HeadTimer::BringUp));
     assert_eq!(dvm.exit_code(), 1);
     assert!(dvm.notices[0].contains("n2") && !dvm.notices[0].contains("n1"), "{}", dvm.notices[0]);
     dvm.assert_gone();
@@ -103,7 +103,7 @@ fn a_nonzero_code_is_no_failure_when_it_was_declared_harmless() {
 #[test]
 fn leaving_without_finalize_after_init_is_a_failure() {
     let mut dvm = Cluster::with_job(1, TREE, job("a.out", 1));
-    dvm.input(DaemonRank::HEAD, Input::Pmix(PmixCall::ClientConnected(proc(0))));
+    dvm.input(DaemonRank::HEAD, Input::Daemon(DaemonInput::Pmix(PmixCall::ClientConnected(proc(0)))));
     dvm.run();
     dvm.exit_proc(0, ExitStatus::Exited(0));
     assert_eq!(dvm.exit_code(), 1);
@@ -151,14 +151,14 @@ fn losing_the_head_ends_every_daemon_and_process() {
 #[test]
 fn ctrl_c_ends_the_job_and_twice_more_does_not_wait() {
     let mut dvm = Cluster::with_job(2, TREE, job("a.out", 2));
-    dvm.input(DaemonRank::HEAD, Input::Interrupt);
+    dvm.input(DaemonRank::HEAD, Input::Head(HeadInput::Interrupt));
     dvm.run();
     assert_eq!(dvm.exit_code(), 1);
     dvm.assert_gone();
 
     let mut dvm = Cluster::with_job(2, TREE, job("a.out", 2));
     for _ in 0..3 {
-        dvm.input(DaemonRank::HEAD, Input::Interrupt);
+        dvm.input(DaemonRank::HEAD, Input::Head(HeadInput::Interrupt));
     }
     dvm.run();
     assert_eq!(dvm.exits.get(&DaemonRank::HEAD), Some(&1));
@@ -169,7 +169,7 @@ fn a_time_limit_ends_the_job() {
     let mut spec = job("a.out", 2);
     spec.options.timeout = Some(Duration::from_secs(5));
     let mut dvm = Cluster::with_job(2, TREE, spec);
-    dvm.fire(0, Timer::JobTimeout(JobId(1)));
+    dvm.fire(0, Timer::Head(HeadTimer::JobTimeout(JobId(1))));
     assert_eq!(dvm.exit_code(), 124);
     assert!(dvm.notices[0].contains("Timeout: 5 seconds"));
     dvm.assert_gone();
@@ -219,7 +219,7 @@ fn a_fence_whose_job_runs_nowhere_near_the_head_completes_too() {
 fn direct_modex_asks_the_daemon_that_hosts_the_process() {
     let mut dvm = Cluster::with_job(4, TREE, job("a.out", 4));
     let wanted = dvm.running[&proc(3)].0;
-    dvm.input(DaemonRank(1), Input::Pmix(PmixCall::Modex { proc: proc(3), token: PmixToken(5) }));
+    dvm.input(DaemonRank(1), Input::Daemon(DaemonInput::Pmix(PmixCall::Modex { proc: proc(3), token: PmixToken(5) })));
     dvm.run();
     let (at, fetch) = dvm
         .pmix
@@ -227,7 +227,7 @@ fn direct_modex_asks_the_daemon_that_hosts_the_process() {
         .find_map(|(at, e)| if let PmixEffect::FetchModex { fetch, .. } = e { Some((*at, *fetch)) } else { None })
         .unwrap();
     assert_eq!(at, wanted);
-    dvm.input(at, Input::Pmix(PmixCall::ModexFetched { fetch, result: Ok("blob".into()) }));
+    dvm.input(at, Input::Daemon(DaemonInput::Pmix(PmixCall::ModexFetched { fetch, result: Ok("blob".into()) })));
     dvm.run();
     assert!(dvm.pmix.iter().any(
         |(at, e)| matches!(e, PmixEffect::Reply { token: PmixToken(5), result: Ok(d) } if at.0 == 1 && d == "blob")
@@ -239,7 +239,7 @@ fn what_mpich_processes_put_is_known_everywhere_after_the_barrier() {
     let mut dvm = Cluster::with_job(2, TREE, job("a.out", 2));
     let say = |dvm: &mut Cluster, rank: u32, text: &'static str| {
         let at = dvm.running[&proc(rank)].0;
-        dvm.input(at, Input::Pmix(PmixCall::Pmi1 { proc: proc(rank), data: text.into() }));
+        dvm.input(at, Input::Daemon(DaemonInput::Pmix(PmixCall::Pmi1 { proc: proc(rank), data: text.into() })));
         dvm.run();
     };
     for rank in 0..2 {

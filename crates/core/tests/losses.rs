@@ -3,10 +3,10 @@
 mod common;
 
 use common::{Cluster, job};
-use ferrite_core::{Input, PmixEffect, PmixToken, Timer};
+use ferrite_core::{DaemonInput, HeadTimer, Input, LinkInput, LinkTimer, PmixEffect, PmixToken, Timer};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, Submission};
-use ferrite_wire::{Dest, Frame, FrameKind, Message};
+use ferrite_wire::{DaemonMessage, Dest, Frame, FrameKind, Message};
 
 const TREE: &[(&str, &str)] = &[("rml_base_radix", "2")];
 
@@ -99,10 +99,10 @@ fn what_ended_before_its_daemon_was_told_to_end_keeps_its_own_end() {
     dvm.exit(first, ExitStatus::Exited(0));
     // The other one has ended badly; something that it started holds its output.
     dvm.running.remove(&second);
-    dvm.input(DaemonRank(4), Input::Exited { proc: second, status: ExitStatus::Exited(7) });
+    dvm.input(DaemonRank(4), Input::Daemon(DaemonInput::Exited { proc: second, status: ExitStatus::Exited(7) }));
     dvm.input(DaemonRank(4), Input::Terminate { cause: "signal 15".to_owned() });
     for stream in [ferrite_wire::Stream::Stdout, ferrite_wire::Stream::Stderr] {
-        dvm.input(DaemonRank(4), Input::OutputClosed { proc: second, stream });
+        dvm.input(DaemonRank(4), Input::Daemon(DaemonInput::OutputClosed { proc: second, stream }));
     }
     dvm.run();
     assert_eq!(dvm.code_of(1), 7);
@@ -138,7 +138,7 @@ fn a_job_that_waits_and_does_not_fit_after_a_loss_is_refused_and_holds_nobody_up
 fn a_whole_branch_that_dies_at_once_is_repaired_around() {
     let mut dvm = ten();
     dvm.crash_all(&[1, 3, 7]);
-    dvm.fire(0, Timer::Deaths);
+    dvm.fire(0, Timer::Head(HeadTimer::Deaths));
     assert_eq!(links(&dvm), [(0, 2), (0, 4), (0, 8), (2, 5), (2, 6), (4, 9)]);
     dvm.submit(1, Submission::of(on_nodes("next", &["n8", "n9"])));
     dvm.exit_job(1);
@@ -178,7 +178,7 @@ fn what_was_on_its_way_over_a_cut_link_arrives_as_soon_as_there_is_another() {
 #[test]
 fn what_was_lost_without_a_trace_is_asked_for_and_arrives_once() {
     let mut dvm = with_a_lost_end();
-    dvm.fire(7, Timer::Probe);
+    dvm.fire(7, Timer::Link(LinkTimer::Probe));
     assert_eq!(dvm.code_of(1), 0);
 }
 
@@ -208,7 +208,7 @@ fn a_fence_whose_relay_is_lost_completes() {
     dvm.submit(1, Submission::of(on_nodes("mpi", &["n7", "n6"])));
     dvm.fence(7, 77, b"seven");
     dvm.crash_all(&[1, 3]);
-    dvm.fire(0, Timer::Deaths);
+    dvm.fire(0, Timer::Head(HeadTimer::Deaths));
     dvm.fence(6, 66, b"six");
     let good = dvm
         .pmix
@@ -236,10 +236,10 @@ fn nobody_obeys_a_daemon_that_was_declared_dead() {
     dvm.submit(1, Submission::of(on_nodes("a.out", &["n4"])));
     dvm.crash(1);
     let (dead, below) = (DaemonRank(1), DaemonRank(4));
-    dvm.input(below, Input::LinkUp { peer: dead });
-    let payload = Message::Exit.encode();
+    dvm.input(below, Input::Link(LinkInput::LinkUp { peer: dead }));
+    let payload = Message::Daemon(DaemonMessage::Exit).encode();
     let frame = Frame { dest: Dest::One(below), origin: dead, kind: FrameKind::Direct, payload };
-    dvm.input(below, Input::Frame { from: dead, frame });
+    dvm.input(below, Input::Link(LinkInput::Frame { from: dead, frame }));
     dvm.run();
     assert_eq!(dvm.running.len(), 1, "the process below the dead goes on");
     assert!(!dvm.exits.contains_key(&below));
@@ -259,7 +259,7 @@ fn the_end_of_the_head_ends_every_daemon_and_process() {
 fn a_dvm_that_has_lost_daemons_ends_in_order() {
     let mut dvm = ten();
     dvm.crash_all(&[2, 5]);
-    dvm.fire(0, Timer::Deaths);
+    dvm.fire(0, Timer::Head(HeadTimer::Deaths));
     dvm.ask(1, Request::Terminate);
     dvm.assert_gone();
     assert_eq!(dvm.exits.get(&DaemonRank::HEAD), Some(&0));
@@ -269,7 +269,7 @@ fn a_dvm_that_has_lost_daemons_ends_in_order() {
 fn the_metrics_count_losses_and_repairs() {
     let mut dvm = ten();
     dvm.crash_all(&[1, 9]);
-    dvm.fire(0, Timer::Deaths);
+    dvm.fire(0, Timer::Head(HeadTimer::Deaths));
     dvm.ask(1, Request::Metrics);
     let Reply::Metrics(metrics) = dvm.reply(1) else { panic!("metrics") };
     assert_eq!((metrics.daemons_lost, metrics.repairs), (2, 2));

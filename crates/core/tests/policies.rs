@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Cluster, job, proc};
-use ferrite_core::{AbortScope, Input, PmixCall, PmixEffect, PmixToken, Timer};
+use ferrite_core::{AbortScope, DaemonInput, DaemonTimer, HeadTimer, Input, PmixCall, PmixEffect, PmixToken, Timer};
 use ferrite_types::*;
 
 const TREE: &[(&str, &str)] = &[("rml_base_radix", "2")];
@@ -126,7 +126,7 @@ fn what_ends_a_job_that_survived_a_failure_decides_its_exit_code() {
     let limit = Some(Duration::from_secs(5));
     let mut dvm = cluster(2, 2, RuntimeOptions { timeout: limit, ..continuous() });
     dvm.exit_proc(0, ExitStatus::Exited(3));
-    dvm.fire(0, Timer::JobTimeout(JobId(1)));
+    dvm.fire(0, Timer::Head(HeadTimer::JobTimeout(JobId(1))));
     assert_eq!((dvm.exit_code(), dvm.notices.len()), (124, 2));
     dvm.assert_gone();
 }
@@ -184,7 +184,10 @@ fn nobody_waits_in_a_fence_for_a_process_that_has_failed() {
 fn nobody_waits_for_the_data_of_a_process_whose_daemon_is_lost() {
     let mut dvm = cluster(3, 3, recoverable());
     let ask = |dvm: &mut Cluster, token| {
-        dvm.input(DaemonRank(1), Input::Pmix(PmixCall::Modex { proc: proc(2), token: PmixToken(token) }));
+        dvm.input(
+            DaemonRank(1),
+            Input::Daemon(DaemonInput::Pmix(PmixCall::Modex { proc: proc(2), token: PmixToken(token) })),
+        );
         dvm.run();
     };
     // Its library has not answered when it is lost.
@@ -208,11 +211,17 @@ fn nobody_waits_for_data_that_a_process_had_not_put_when_it_ended() {
             dvm.pmix.iter().filter_map(fetch).collect()
         };
         let ask = |dvm: &mut Cluster, token| {
-            dvm.input(DaemonRank(1), Input::Pmix(PmixCall::Modex { proc: proc(2), token: PmixToken(token) }));
+            dvm.input(
+                DaemonRank(1),
+                Input::Daemon(DaemonInput::Pmix(PmixCall::Modex { proc: proc(2), token: PmixToken(token) })),
+            );
             dvm.run();
         };
         let found = |dvm: &mut Cluster, fetch| {
-            dvm.input(DaemonRank(2), Input::Pmix(PmixCall::ModexFetched { fetch, result: Ok("data".into()) }));
+            dvm.input(
+                DaemonRank(2),
+                Input::Daemon(DaemonInput::Pmix(PmixCall::ModexFetched { fetch, result: Ok("data".into()) })),
+            );
             dvm.run();
         };
         // One asks before the end, one after it; the library may have read what it sent last only now.
@@ -225,7 +234,7 @@ fn nobody_waits_for_data_that_a_process_had_not_put_when_it_ended() {
         assert_eq!((replies(&dvm).len(), asked.len()), (0, 4));
         found(&mut dvm, asked[0]);
         found(&mut dvm, asked[2]);
-        asked.iter().for_each(|fetch| dvm.fire(2, Timer::LastData(*fetch)));
+        asked.iter().for_each(|fetch| dvm.fire(2, Timer::Daemon(DaemonTimer::LastData(*fetch))));
         found(&mut dvm, asked[1]);
         let mut all = replies(&dvm);
         all.sort_by_key(|(_, token, _)| token.0);

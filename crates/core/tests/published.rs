@@ -4,7 +4,7 @@ mod common;
 
 use bytes::Bytes;
 use common::{Cluster, job};
-use ferrite_core::{Input, PmixCall, PmixEffect, PmixToken, Timer};
+use ferrite_core::{DaemonInput, DaemonTimer, HeadTimer, Input, PmixCall, PmixEffect, PmixToken, Timer};
 use ferrite_types::*;
 use ferrite_wire::control::{Request, Submission};
 use ferrite_wire::{Access, DataCall, DataRange, DataRequest, Members, Persistence, ResizeRequest, ShrinkRequest};
@@ -47,7 +47,7 @@ impl World {
         self.token += 1;
         let at = self.dvm.running[&proc].0;
         let call = Box::new(DataCall { proc, uid, gid: 1, request });
-        self.dvm.input(at, Input::Pmix(PmixCall::Data { call, token: PmixToken(self.token) }));
+        self.dvm.input(at, Input::Daemon(DaemonInput::Pmix(PmixCall::Data { call, token: PmixToken(self.token) })));
         self.dvm.run();
         self.token
     }
@@ -131,14 +131,17 @@ fn a_lookup_that_waits_is_answered_when_enough_is_there() {
     assert!(world.publish(of(1, 1), "b", DataRange::Dvm, Persistence::App).is_ok());
     let all = vec![("a".to_owned(), of(1, 0)), ("b".to_owned(), of(1, 1))];
     assert_eq!(world.answer(both), Some(Ok(all)));
-    assert!(!world.dvm.timers.contains(&(DaemonRank::HEAD, Timer::Lookup(1))), "its limit is forgotten");
+    assert!(
+        !world.dvm.timers.contains(&(DaemonRank::HEAD, Timer::Head(HeadTimer::Lookup(1)))),
+        "its limit is forgotten"
+    );
 }
 
 #[test]
 fn a_lookup_waits_no_longer_than_its_limit() {
     let mut world = World::new();
     let token = world.wait(of(2, 1), &["never"], 1, 1);
-    world.dvm.fire(0, Timer::Lookup(1));
+    world.dvm.fire(0, Timer::Head(HeadTimer::Lookup(1)));
     assert_eq!(world.answer(token), Some(Err(TIMEOUT)));
     assert!(world.publish(of(1, 0), "never", DataRange::Dvm, Persistence::App).is_ok());
 }
@@ -223,7 +226,7 @@ fn nothing_is_found_of_a_process_that_its_job_has_lost() {
     let ways: [&dyn Fn(&mut World); 4] = [
         &|world| {
             shrink(world);
-            world.dvm.fire(1, Timer::Grace);
+            world.dvm.fire(1, Timer::Daemon(DaemonTimer::Grace));
         },
         &|world| {
             shrink(world);
@@ -257,7 +260,7 @@ fn a_job_that_goes_waits_for_nothing() {
     assert_eq!(world.answer(token), None);
     let told = |(_, effect): &&(DaemonRank, PmixEffect)| matches!(effect, PmixEffect::Reply { token: of, result: Err(_) } if of.0 == token);
     assert_eq!(world.dvm.pmix.iter().filter(told).count(), 1);
-    assert!(!world.dvm.timers.iter().any(|(_, timer)| matches!(timer, Timer::Lookup(_))));
+    assert!(!world.dvm.timers.iter().any(|(_, timer)| matches!(timer, Timer::Head(HeadTimer::Lookup(_)))));
     assert!(world.publish(of(2, 0), "k", DataRange::Dvm, Persistence::FirstRead).is_ok());
     assert!(world.look(of(2, 1), "k").is_ok(), "nobody took it meanwhile");
 }
@@ -270,7 +273,7 @@ fn jobs_that_have_heard_of_each_other_can_meet() {
     let members = Members::of_jobs(vec![(JobId(1), vec![]), (JobId(2), vec![])]).expect("two");
     for at in 1..=3 {
         let (members, token) = (members.clone(), PmixToken(100 + u64::from(at)));
-        world.dvm.input(DaemonRank(at), Input::Pmix(PmixCall::Connect { members, token }));
+        world.dvm.input(DaemonRank(at), Input::Daemon(DaemonInput::Pmix(PmixCall::Connect { members, token })));
         world.dvm.run();
     }
     let well = |(_, effect): &&(DaemonRank, PmixEffect)| matches!(effect, PmixEffect::Reply { token, result: Ok(_) } if token.0 > 100);

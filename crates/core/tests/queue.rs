@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Cluster, job};
-use ferrite_core::{Input, RequestId, Timer};
+use ferrite_core::{DaemonTimer, HeadTimer, Input, RequestId, Timer};
 use ferrite_types::*;
 use ferrite_wire::control::{JobStatus, Reply, Request, SessionChoice, SessionDirective, Submission};
 use ferrite_wire::{AddedHost, GrowRequest, ResizeOutcome, ResizeRequest, SessionTerms, ShrinkRequest, SlotChange};
@@ -123,10 +123,10 @@ fn a_job_that_is_mapped_again_is_the_first_of_those_that_wait_for_slots() {
     dvm.submit(2, patient(4, 0));
     let shrink = ShrinkRequest { nodes: vec!["n1".to_owned()], wait: true, ..ShrinkRequest::default() };
     dvm.ask(3, Request::Resize(Box::new(ResizeRequest::Shrink(shrink))));
-    dvm.fire(0, Timer::Prep(JobId(1)));
+    dvm.fire(0, Timer::Head(HeadTimer::Prep(JobId(1))));
     assert_eq!((running(&dvm, 1), running(&dvm, 2)), (0, 0));
     assert_eq!(dvm.code_of(1), 1, "six never fit on one node");
-    dvm.fire(0, Timer::Prep(JobId(2)));
+    dvm.fire(0, Timer::Head(HeadTimer::Prep(JobId(2))));
     assert_eq!(running(&dvm, 2), 4);
 }
 
@@ -137,17 +137,17 @@ fn a_job_that_was_mapped_before_comes_before_those_that_were_not() {
     // It goes on with its process on n0 when the other one's node leaves.
     short.options.recoverable = true;
     dvm.submit(1, Submission::of(short));
-    dvm.fire(0, Timer::Prep(JobId(1)));
+    dvm.fire(0, Timer::Head(HeadTimer::Prep(JobId(1))));
     dvm.submit(2, Submission::of(job("mapped", 4)));
     dvm.submit(3, patient(4, 0));
     let shrink = ShrinkRequest { nodes: vec!["n1".to_owned()], wait: true, ..ShrinkRequest::default() };
     dvm.ask(4, Request::Resize(Box::new(ResizeRequest::Shrink(shrink))));
-    dvm.fire(0, Timer::Prep(JobId(2)));
-    dvm.fire(1, Timer::Grace);
+    dvm.fire(0, Timer::Head(HeadTimer::Prep(JobId(2))));
+    dvm.fire(1, Timer::Daemon(DaemonTimer::Grace));
     assert_eq!((running(&dvm, 2), running(&dvm, 3)), (0, 0));
     assert!(status(&mut dvm, 5, 3).waiting_for.contains("1 jobs are before it"), "{:?}", status(&mut dvm, 6, 3));
     dvm.exit_job(1);
-    dvm.fire(0, Timer::Prep(JobId(2)));
+    dvm.fire(0, Timer::Head(HeadTimer::Prep(JobId(2))));
     assert_eq!((running(&dvm, 2), running(&dvm, 3)), (4, 0));
 }
 

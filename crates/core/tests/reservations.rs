@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Cluster, job};
-use ferrite_core::Input;
+use ferrite_core::{DaemonInput, Input};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, SessionStatus, Submission};
 use ferrite_wire::{
@@ -128,12 +128,12 @@ fn a_reservation_gives_a_node_back_to_the_session_that_brought_it_with_which_it_
     assert_eq!(dvm.code_of(3), 1, "it is withheld for the other one");
     dvm.submit(4, within(job("borrower", 1), 2));
     assert_eq!(places(&dvm, 2), [1]);
-    dvm.fire(0, ferrite_core::Timer::Session(2));
+    dvm.fire(0, ferrite_core::Timer::Head(ferrite_core::HeadTimer::Session(2)));
     assert_eq!((up(&mut dvm, 5), dvm.code_of(4)), (vec!["n0".to_owned(), "m0".to_owned()], 1));
     dvm.submit(6, within(job("lender", 1), 1));
     assert_eq!(places(&dvm, 3), [1], "it is the lender's again");
-    dvm.fire(0, ferrite_core::Timer::Session(1));
-    dvm.fire(0, ferrite_core::Timer::Session(1));
+    dvm.fire(0, ferrite_core::Timer::Head(ferrite_core::HeadTimer::Session(1)));
+    dvm.fire(0, ferrite_core::Timer::Head(ferrite_core::HeadTimer::Session(1)));
     assert_eq!((up(&mut dvm, 7), sessions(&mut dvm, 8).len()), (vec!["n0".to_owned()], 0));
 }
 
@@ -144,7 +144,7 @@ fn a_node_leaves_with_the_session_that_brought_it_whoever_has_borrowed_it() {
     grow(&mut dvm, 2, request(&["m0"], reserved()));
     dvm.submit(3, within(job("borrower", 1), 2));
     end(&mut dvm, 4, 1);
-    dvm.fire(1, ferrite_core::Timer::Grace);
+    dvm.fire(1, ferrite_core::Timer::Daemon(ferrite_core::DaemonTimer::Grace));
     assert_eq!((up(&mut dvm, 5), sessions(&mut dvm, 6).len()), (vec!["n0".to_owned()], 0));
     assert!(places(&dvm, 1).is_empty());
 }
@@ -266,14 +266,14 @@ fn a_session_whose_nodes_are_all_lost_is_over_with_its_children_and_keeps_nobody
     let call = |name: &str| {
         let request = ResizeRequest::Grow(GrowRequest { wait: false, ..request(&[name], reserved()) });
         let (proc, token) = (common::proc(0), ferrite_core::PmixToken(5));
-        Input::Pmix(ferrite_core::PmixCall::Resize { proc, request, token })
+        Input::Daemon(DaemonInput::Pmix(ferrite_core::PmixCall::Resize { proc, request, token }))
     };
     dvm.input(DaemonRank(1), call("m0"));
     dvm.run();
     assert_eq!(sessions(&mut dvm, 3)[1].parent, Some(1));
     dvm.crash(1);
     assert_eq!(sessions(&mut dvm, 4)[0].nodes, ["n1", "n2"], "one of them is left");
-    dvm.fire(0, ferrite_core::Timer::Deaths);
+    dvm.fire(0, ferrite_core::Timer::Head(ferrite_core::HeadTimer::Deaths));
     dvm.crash(2);
     assert_eq!((sessions(&mut dvm, 5).len(), up(&mut dvm, 6)), (0, vec!["n0".to_owned()]));
     assert_eq!(

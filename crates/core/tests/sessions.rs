@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Cluster, job};
-use ferrite_core::{Input, PmixCall, PmixEffect, PmixToken, Timer};
+use ferrite_core::{DaemonInput, HeadInput, HeadTimer, Input, PmixCall, PmixEffect, PmixToken, Timer};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, SessionOrder, SessionStatus, Submission};
 use ferrite_wire::{
@@ -172,12 +172,12 @@ fn a_session_with_a_time_limit_warns_and_ends_and_may_be_extended() {
     let terms = SessionTerms { time_limit_s: Some(3), warn_s: Some(1), ..SessionTerms::default() };
     reserve(&mut dvm, 1, &["m0"], terms);
     dvm.submit(2, within(job("inside", 1), SessionChoice::Id(1)));
-    dvm.fire(0, Timer::Session(1));
+    dvm.fire(0, Timer::Head(HeadTimer::Session(1)));
     assert!(dvm.notices.iter().any(|text| text.contains("ends in 1 seconds")), "{:?}", dvm.notices);
     control(&mut dvm, 3, SessionChoice::Id(1), SessionDirective::Extend { seconds: 3 });
-    dvm.fire(0, Timer::Session(1));
+    dvm.fire(0, Timer::Head(HeadTimer::Session(1)));
     assert_eq!(up(&mut dvm, 4), ["n0", "m0"], "not yet");
-    dvm.fire(0, Timer::Session(1));
+    dvm.fire(0, Timer::Head(HeadTimer::Session(1)));
     assert_eq!(dvm.code_of(2), 1);
     assert_eq!(up(&mut dvm, 5), ["n0"]);
 }
@@ -202,16 +202,16 @@ fn the_process_that_asked_for_a_warning_gets_it_once_for_each_end_and_nobody_els
     asked_by_a_process(&mut dvm, "m0", terms);
     let (before, _) = (sessions(&mut dvm, 2), assert_eq!(warnings(&dvm), []));
     assert_eq!((before[0].warns_s, before[0].warned), (Some(3), false));
-    dvm.fire(0, Timer::Session(1));
+    dvm.fire(0, Timer::Head(HeadTimer::Session(1)));
     assert_eq!(warnings(&dvm), [(1, 3)], "two seconds have passed");
     assert!(sessions(&mut dvm, 3)[0].warned);
     control(&mut dvm, 4, SessionChoice::Id(1), SessionDirective::Extend { seconds: 4 });
     assert!(!sessions(&mut dvm, 5)[0].warned, "that end is not near");
-    dvm.fire(0, Timer::Session(1));
-    dvm.fire(0, Timer::Session(1));
+    dvm.fire(0, Timer::Head(HeadTimer::Session(1)));
+    dvm.fire(0, Timer::Head(HeadTimer::Session(1)));
     assert_eq!(warnings(&dvm), [(1, 3), (1, 3)]);
-    dvm.fire(0, Timer::Session(1));
-    dvm.fire(0, Timer::Session(1));
+    dvm.fire(0, Timer::Head(HeadTimer::Session(1)));
+    dvm.fire(0, Timer::Head(HeadTimer::Session(1)));
     assert_eq!(up(&mut dvm, 6), ["n0"], "it has ended");
     assert_eq!(warnings(&dvm).len(), 2);
     assert_eq!(dvm.warned, [], "no client has asked");
@@ -223,13 +223,13 @@ fn a_tool_is_warned_by_its_request_and_a_warning_that_is_due_at_once_comes_at_on
     let terms = SessionTerms { time_limit_s: Some(4), warn_s: Some(60), ..SessionTerms::default() };
     let grow = GrowRequest { wait: false, req_id: Some("mine".to_owned()), ..request(&["m0"], terms) };
     dvm.ask(1, Request::Resize(Box::new(ResizeRequest::Grow(grow))));
-    dvm.fire(0, Timer::Session(1));
+    dvm.fire(0, Timer::Head(HeadTimer::Session(1)));
     let [(request, warning)] = &dvm.warned[..] else { panic!("{:?}", dvm.warned) };
     assert_eq!((request.0, warning.req_id.as_deref(), warning.seconds_left), (1, Some("mine"), 2));
-    dvm.input(DaemonRank::HEAD, Input::ClientGone(ferrite_core::RequestId(1)));
+    dvm.input(DaemonRank::HEAD, Input::Head(HeadInput::ClientGone(ferrite_core::RequestId(1))));
     dvm.run();
     control(&mut dvm, 2, SessionChoice::Id(1), SessionDirective::Extend { seconds: 60 });
-    dvm.fire(0, Timer::Session(1));
+    dvm.fire(0, Timer::Head(HeadTimer::Session(1)));
     assert_eq!(dvm.warned.len(), 1, "it is gone");
 }
 
@@ -250,7 +250,10 @@ fn more_time_is_had_by_id_by_name_or_for_the_own_session_and_only_where_there_is
     let mut ask = |proc: u32, named: Option<&str>| {
         let proc = ProcId { job: JobId(proc), rank: Rank(0) };
         let at = dvm.running[&proc].0;
-        dvm.input(at, Input::Pmix(PmixCall::Resize { proc, request: extend(named), token: PmixToken(5) }));
+        dvm.input(
+            at,
+            Input::Daemon(DaemonInput::Pmix(PmixCall::Resize { proc, request: extend(named), token: PmixToken(5) })),
+        );
         dvm.run();
         let (outcome, session) = match dvm.pmix.pop() {
             Some((_, PmixEffect::ReplyResize { resize, .. })) => (resize.outcome, resize.session),
@@ -277,7 +280,7 @@ fn more_time_is_had_by_id_by_name_or_for_the_own_session_and_only_where_there_is
 fn asked_by_a_process(dvm: &mut Cluster, name: &str, terms: SessionTerms) {
     let request = GrowRequest { wait: false, ..request(&[name], SessionTerms { reserve: true, ..terms }) };
     let call = PmixCall::Resize { proc: common::proc(0), request: ResizeRequest::Grow(request), token: PmixToken(5) };
-    dvm.input(DaemonRank::HEAD, Input::Pmix(call));
+    dvm.input(DaemonRank::HEAD, Input::Daemon(DaemonInput::Pmix(call)));
     dvm.run();
 }
 
@@ -308,7 +311,7 @@ fn a_child_session_ends_with_its_parent_unless_it_was_separated() {
             GrowRequest { wait: false, ..request(&["m1"], SessionTerms { reserve: true, ..SessionTerms::default() }) };
         let call =
             PmixCall::Resize { proc: common::proc(0), request: ResizeRequest::Grow(request), token: PmixToken(5) };
-        dvm.input(call_at, Input::Pmix(call));
+        dvm.input(call_at, Input::Daemon(DaemonInput::Pmix(call)));
         dvm.run();
         assert_eq!(sessions(&mut dvm, 3)[1].parent, Some(1));
         if separate {
@@ -328,7 +331,7 @@ fn a_job_that_was_mapped_before_its_session_was_paused_is_launched_when_it_is_re
     reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
     dvm.submit(2, within(job("mapped", 1), SessionChoice::Id(1)));
     control(&mut dvm, 3, SessionChoice::Id(1), SessionDirective::Pause);
-    dvm.fire(0, Timer::Prep(JobId(1)));
+    dvm.fire(0, Timer::Head(HeadTimer::Prep(JobId(1))));
     assert!(places(&dvm, 1).is_empty());
     control(&mut dvm, 4, SessionChoice::Id(1), SessionDirective::Resume);
     assert_eq!(places(&dvm, 1), [1]);
@@ -342,7 +345,7 @@ fn what_a_later_request_does_not_say_of_a_session_stays_as_it_was() {
     let more = GrowRequest { alloc_id: Some("a1".to_owned()), ..request(&["m1"], SessionTerms::default()) };
     dvm.ask(2, Request::Resize(Box::new(ResizeRequest::Grow(more))));
     dvm.submit(3, within(job("inside", 2), SessionChoice::Id(1)));
-    dvm.fire(0, Timer::Session(1));
+    dvm.fire(0, Timer::Head(HeadTimer::Session(1)));
     assert!(dvm.notices.iter().any(|text| text.contains("ends in 7 seconds")), "{:?}", dvm.notices);
 }
 
@@ -357,7 +360,10 @@ fn order(dvm: &mut Cluster, at: DaemonRank, session: Option<u32>, directive: Ses
     };
     let before = answers(dvm).len();
     let token = PmixToken(1000 + before as u64);
-    dvm.input(at, Input::Pmix(PmixCall::Session { order: SessionOrder { session, directive }, token }));
+    dvm.input(
+        at,
+        Input::Daemon(DaemonInput::Pmix(PmixCall::Session { order: SessionOrder { session, directive }, token })),
+    );
     dvm.run();
     match answers(dvm).split_off(before).as_slice() {
         [(answered, result)] if *answered == token => *result,
@@ -455,7 +461,7 @@ fn a_grow_that_fails_leaves_nothing_of_what_it_wanted_of_its_session() {
         "it is as good as reserved: {other:?}"
     );
     for campaign in [2, 3] {
-        dvm.fire(0, Timer::Campaign(CampaignId(campaign)));
+        dvm.fire(0, Timer::Head(HeadTimer::Campaign(CampaignId(campaign))));
     }
     assert!(matches!(resized(&dvm, 3), ResizeOutcome::Failed { .. }), "{:?}", dvm.replies);
     assert!(matches!(resized(&dvm, 4), ResizeOutcome::Failed { .. }), "{:?}", dvm.replies);
@@ -465,7 +471,7 @@ fn a_grow_that_fails_leaves_nothing_of_what_it_wanted_of_its_session() {
     let wish = GrowRequest { wait: false, ..request(&["n1", "bad"], terms) };
     let make = SessionDirective::Instantiate(Box::new(wish));
     dvm.ask(7, Request::Session { session: SessionChoice::Id(77), directive: make });
-    dvm.fire(0, Timer::Campaign(CampaignId(4)));
+    dvm.fire(0, Timer::Head(HeadTimer::Campaign(CampaignId(4))));
     assert!(matches!(dvm.reply(7), Reply::Refused(_)));
     assert_eq!(sessions(&mut dvm, 8).len(), 1);
     dvm.submit(9, Submission::of(job("everywhere", 4)));
@@ -481,7 +487,7 @@ fn a_node_that_was_there_before_a_session_stays_when_it_ends() {
     assert_eq!(up(&mut dvm, 4), ["n0", "n1"]);
     let terms = SessionTerms { time_limit_s: Some(2), ..SessionTerms::default() };
     assert_eq!(reserve(&mut dvm, 5, &["n1"], terms).outcome, ResizeOutcome::Unchanged);
-    dvm.fire(0, Timer::Session(2));
+    dvm.fire(0, Timer::Head(HeadTimer::Session(2)));
     assert_eq!((up(&mut dvm, 6), sessions(&mut dvm, 7).len()), (vec!["n0".to_owned(), "n1".to_owned()], 0));
 }
 
@@ -492,7 +498,10 @@ fn a_session_whose_nodes_were_all_released_takes_its_children_along() {
     dvm.submit(2, within(job("owner", 1), SessionChoice::Id(1)));
     let request = request(&["m1"], SessionTerms { reserve: true, ..SessionTerms::default() });
     let request = ResizeRequest::Grow(GrowRequest { wait: false, ..request });
-    dvm.input(DaemonRank(1), Input::Pmix(PmixCall::Resize { proc: common::proc(0), request, token: PmixToken(5) }));
+    dvm.input(
+        DaemonRank(1),
+        Input::Daemon(DaemonInput::Pmix(PmixCall::Resize { proc: common::proc(0), request, token: PmixToken(5) })),
+    );
     dvm.run();
     assert_eq!(sessions(&mut dvm, 3)[1].parent, Some(1));
     let release = ShrinkRequest { alloc_id: Some("a1".to_owned()), wait: true, ..ShrinkRequest::default() };
@@ -524,7 +533,10 @@ fn a_number_of_nodes_is_never_taken_from_what_is_reserved_for_others() {
     dvm.ask(3, Request::Resize(Box::new(release(1, true))));
     assert_eq!(up(&mut dvm, 4), ["n0", "m0"]);
     let request = release(1, false);
-    dvm.input(DaemonRank::HEAD, Input::Pmix(PmixCall::Resize { proc: common::proc(0), request, token: PmixToken(6) }));
+    dvm.input(
+        DaemonRank::HEAD,
+        Input::Daemon(DaemonInput::Pmix(PmixCall::Resize { proc: common::proc(0), request, token: PmixToken(6) })),
+    );
     dvm.run();
     assert_eq!(up(&mut dvm, 5), ["n0"], "its own");
 }

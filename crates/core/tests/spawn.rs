@@ -4,10 +4,12 @@ mod common;
 
 use bytes::Bytes;
 use common::{Cluster, app, job};
-use ferrite_core::{Input, PmixCall, PmixEffect, PmixToken, Timer};
+use ferrite_core::{DaemonInput, HeadInput, HeadTimer, Input, LinkTimer, PmixCall, PmixEffect, PmixToken, Timer};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, SessionChoice, Submission};
-use ferrite_wire::{AddedHost, GrowRequest, Members, Message, ResizeRequest, SessionTerms, ShrinkRequest, SlotChange};
+use ferrite_wire::{
+    AddedHost, GrowRequest, HeadMessage, Members, Message, ResizeRequest, SessionTerms, ShrinkRequest, SlotChange,
+};
 
 const TIMEOUT: i32 = -24;
 const BAD_PARAM: i32 = -27;
@@ -38,7 +40,10 @@ fn parents() -> Cluster {
 fn spawn(dvm: &mut Cluster, parent: ProcId, spec: JobSpec, token: u64) {
     let at = dvm.running[&parent].0;
     let submission = Box::new(Submission::of(spec));
-    dvm.input(at, Input::Pmix(PmixCall::Spawn { proc: parent, submission, token: PmixToken(token) }));
+    dvm.input(
+        at,
+        Input::Daemon(DaemonInput::Pmix(PmixCall::Spawn { proc: parent, submission, token: PmixToken(token) })),
+    );
     dvm.run();
 }
 
@@ -64,7 +69,7 @@ fn registered_at(dvm: &Cluster, job: u32) -> Vec<u32> {
 fn connect(dvm: &mut Cluster, at: u32, members: Vec<(u32, Vec<u32>)>, token: u64) {
     let jobs = members.into_iter().map(|(job, ranks)| (JobId(job), ranks.into_iter().map(Rank).collect()));
     let members = Members::of_jobs(jobs.collect()).expect("there are members");
-    dvm.input(DaemonRank(at), Input::Pmix(PmixCall::Connect { members, token: PmixToken(token) }));
+    dvm.input(DaemonRank(at), Input::Daemon(DaemonInput::Pmix(PmixCall::Connect { members, token: PmixToken(token) })));
     dvm.run();
 }
 
@@ -107,7 +112,7 @@ fn a_process_of_another_node_spawns_a_job_that_has_what_its_parent_has() {
     // Its output goes where that of its parent goes, in the same dress.
     let data = Bytes::from_static(b"hello\n");
     let (at, stream) = (dvm.running[&of(2, 0)].0, ferrite_wire::Stream::Stdout);
-    dvm.input(at, Input::Output { proc: of(2, 0), stream, data });
+    dvm.input(at, Input::Daemon(DaemonInput::Output { proc: of(2, 0), stream, data }));
     dvm.run();
     assert_eq!(dvm.stdout_of(1), "[2,0]<stdout>: hello\n");
 }
@@ -171,7 +176,7 @@ fn a_failed_or_cancelled_parent_takes_its_children_along() {
         spawn(&mut dvm, of(2, 0), on_nodes("grandchild", &["n0"]), 8);
         let notices = dvm.notices.len();
         let code = if by_client {
-            dvm.input(DaemonRank::HEAD, Input::Cancel(ferrite_core::RequestId(1)));
+            dvm.input(DaemonRank::HEAD, Input::Head(HeadInput::Cancel(ferrite_core::RequestId(1))));
             dvm.run();
             1
         } else {
@@ -201,7 +206,7 @@ fn spawn_bringing(dvm: &mut Cluster, nodes: &[&str], slots: SlotChange, token: u
     let grow = Some(Box::new(GrowRequest { hosts, ..GrowRequest::default() }));
     let submission = Box::new(Submission { grow, ..Submission::of(on_nodes("child", nodes)) });
     let (at, token) = (dvm.running[&of(1, 0)].0, PmixToken(token));
-    dvm.input(at, Input::Pmix(PmixCall::Spawn { proc: of(1, 0), submission, token }));
+    dvm.input(at, Input::Daemon(DaemonInput::Pmix(PmixCall::Spawn { proc: of(1, 0), submission, token })));
     dvm.run();
 }
 
@@ -215,7 +220,7 @@ fn a_spawned_job_brings_nodes_along_and_hears_precisely_why_they_did_not_come() 
         assert_eq!(dvm.running.keys().filter(|proc| proc.job == JobId(2)).count(), 2);
         spawn_bringing(&mut dvm, &["m1"], SlotChange::Unstated, 2);
         assert_eq!(answers(&dvm).len(), 1, "it waits");
-        dvm.fire(0, Timer::Campaign(CampaignId(2)));
+        dvm.fire(0, Timer::Head(HeadTimer::Campaign(CampaignId(2))));
         assert_eq!(answers(&dvm)[1..], [(2, Err(TIMEOUT))]);
         let jobs = dvm.running.len();
         spawn_bringing(&mut dvm, &["n1"], SlotChange::Adjust(-100), 3);
@@ -241,7 +246,10 @@ fn what_a_job_in_a_session_brings_along_comes_to_its_session() {
     let grow = Some(Box::new(GrowRequest { hosts, ..GrowRequest::default() }));
     let submission = Box::new(Submission { grow, ..Submission::of(on_nodes("child", &["m1"])) });
     let at = dvm.running[&of(2, 0)].0;
-    dvm.input(at, Input::Pmix(PmixCall::Spawn { proc: of(2, 0), submission, token: PmixToken(1) }));
+    dvm.input(
+        at,
+        Input::Daemon(DaemonInput::Pmix(PmixCall::Spawn { proc: of(2, 0), submission, token: PmixToken(1) })),
+    );
     dvm.run();
     assert_eq!(answers(&dvm), [(1, Ok(3))]);
     dvm.ask(4, Request::Sessions);
@@ -252,7 +260,10 @@ fn what_a_job_in_a_session_brings_along_comes_to_its_session() {
 fn spawn_apart(dvm: &mut Cluster, parent: ProcId, spec: JobSpec, token: u64) {
     let at = dvm.running[&parent].0;
     let submission = Box::new(Submission { separate: true, ..Submission::of(spec) });
-    dvm.input(at, Input::Pmix(PmixCall::Spawn { proc: parent, submission, token: PmixToken(token) }));
+    dvm.input(
+        at,
+        Input::Daemon(DaemonInput::Pmix(PmixCall::Spawn { proc: parent, submission, token: PmixToken(token) })),
+    );
     dvm.run();
 }
 
@@ -292,7 +303,10 @@ fn a_separate_job_outlives_the_submitter_of_its_parent() {
         let mut dvm = parents();
         spawn_apart(&mut dvm, of(1, 0), on_nodes("apart", &["n3"]), 7);
         let client = ferrite_core::RequestId(1);
-        dvm.input(DaemonRank::HEAD, if gone { Input::ClientGone(client) } else { Input::Cancel(client) });
+        dvm.input(
+            DaemonRank::HEAD,
+            if gone { Input::Head(HeadInput::ClientGone(client)) } else { Input::Head(HeadInput::Cancel(client)) },
+        );
         dvm.run();
         assert_eq!(dvm.running.keys().copied().collect::<Vec<_>>(), [of(2, 0)]);
     }
@@ -322,7 +336,10 @@ fn a_dvm_for_one_job_stays_for_a_separate_one_and_ends_with_the_code_of_what_was
         dvm.exit(of(1, 0), ExitStatus::Exited(parents));
         assert_eq!(dvm.running.len(), 1);
         let (at, stream) = (dvm.running[&of(2, 0)].0, ferrite_wire::Stream::Stdout);
-        dvm.input(at, Input::Output { proc: of(2, 0), stream, data: Bytes::from_static(b"late\n") });
+        dvm.input(
+            at,
+            Input::Daemon(DaemonInput::Output { proc: of(2, 0), stream, data: Bytes::from_static(b"late\n") }),
+        );
         dvm.run();
         assert_eq!(dvm.stdout(), "late\n");
         dvm.exit(of(2, 0), ExitStatus::Exited(apart));
@@ -387,7 +404,7 @@ fn who_submits_a_job_hears_once_whether_it_runs_or_why_not() {
     let fails = dvm.accepted[&ferrite_core::RequestId(6)];
     dvm.exit(ProcId { job: fails, rank: Rank(0) }, ExitStatus::Exited(9));
     dvm.keep_nothing_back();
-    dvm.fire(3, Timer::Probe);
+    dvm.fire(3, Timer::Link(LinkTimer::Probe));
     dvm.exit_job(1);
     let started: Vec<_> = dvm.started.iter().map(|(request, result)| (request.0, *result)).collect();
     let refused = [OUT_OF_RESOURCE, FAILED_TO_MAP, FAILED_TO_LAUNCH, BAD_PARAM].map(Err);
@@ -407,7 +424,7 @@ fn a_parent_that_dies_while_it_waits_leaves_nothing_behind() {
     assert_eq!(answers(&dvm), [(7, Err(KILLED_BY_CMD))]);
     assert!(!is_answered(&dvm, 1), "the child may be about to start");
     dvm.keep_nothing_back();
-    dvm.fire(0, ferrite_core::Timer::Probe);
+    dvm.fire(0, ferrite_core::Timer::Link(ferrite_core::LinkTimer::Probe));
     assert!(dvm.running.is_empty());
     assert_eq!(dvm.code_of(1), 137);
 }
@@ -418,7 +435,10 @@ fn a_job_that_is_ending_spawns_nothing() {
     let call = |dvm: &mut Cluster, token| {
         let submission = Box::new(Submission::of(job("child", 1)));
         let token = PmixToken(token);
-        dvm.input(DaemonRank(1), Input::Pmix(PmixCall::Spawn { proc: of(9, 0), submission, token }));
+        dvm.input(
+            DaemonRank(1),
+            Input::Daemon(DaemonInput::Pmix(PmixCall::Spawn { proc: of(9, 0), submission, token })),
+        );
         dvm.run();
     };
     call(&mut dvm, 1);
@@ -456,7 +476,10 @@ fn two_jobs_connect_over_three_daemons_and_each_hears_once() {
     }
     assert!(replies(&dvm).iter().all(|(_, _, result)| result.is_ok()));
     // A process of either job can be asked for what it has published.
-    dvm.input(DaemonRank(1), Input::Pmix(PmixCall::Modex { proc: of(2, 1), token: PmixToken(50) }));
+    dvm.input(
+        DaemonRank(1),
+        Input::Daemon(DaemonInput::Pmix(PmixCall::Modex { proc: of(2, 1), token: PmixToken(50) })),
+    );
     dvm.run();
     let fetch = dvm.pmix.iter().find(|(at, e)| at.0 == 3 && matches!(e, PmixEffect::FetchModex { .. }));
     assert!(fetch.is_some());
@@ -468,7 +491,10 @@ fn a_fence_of_some_of_each_job_carries_their_data() {
     let members = Members::of_jobs(vec![(JobId(2), vec![Rank(1)]), (JobId(1), vec![Rank(0)])]).expect("two");
     for (at, data) in [(1, "one"), (3, "three")] {
         let (members, token) = (members.clone(), PmixToken(u64::from(at)));
-        dvm.input(DaemonRank(at), Input::Pmix(PmixCall::Fence { members, data: Bytes::from(data), token }));
+        dvm.input(
+            DaemonRank(at),
+            Input::Daemon(DaemonInput::Pmix(PmixCall::Fence { members, data: Bytes::from(data), token })),
+        );
         dvm.run();
     }
     let all = Bytes::from_static(b"onethree");
@@ -534,7 +560,7 @@ fn a_child_that_n2_is_to_know(dvm: &mut Cluster, child: JobSpec) {
 
 fn n2_speaks(dvm: &mut Cluster) {
     dvm.keep_nothing_back();
-    dvm.fire(2, Timer::Probe);
+    dvm.fire(2, Timer::Link(LinkTimer::Probe));
 }
 
 #[test]
@@ -602,7 +628,7 @@ fn a_child_that_has_failed_can_still_be_ended_while_a_daemon_keeps_silent() {
     let mut dvm = parents();
     a_child_that_n2_is_to_know(&mut dvm, on_nodes("child", &["n3"]));
     dvm.exit(of(2, 0), ExitStatus::Exited(9));
-    dvm.input(DaemonRank::HEAD, Input::Cancel(ferrite_core::RequestId(1)));
+    dvm.input(DaemonRank::HEAD, Input::Head(HeadInput::Cancel(ferrite_core::RequestId(1))));
     dvm.run();
     assert_eq!(answers(&dvm), [(7, Err(KILLED_BY_CMD))]);
 }
@@ -631,6 +657,6 @@ fn a_spawn_does_not_wait_for_a_daemon_that_was_only_to_know_it_and_has_left() {
 #[test]
 fn a_spawn_travels_as_it_was_asked_for() {
     let submission = Box::new(Submission::of(job("child", 2)));
-    let message = Message::SpawnRequest { id: 3, parent: of(1, 1), submission };
+    let message = Message::Head(HeadMessage::SpawnRequest { id: 3, parent: of(1, 1), submission });
     assert_eq!(Message::decode(&message.encode()).unwrap(), message);
 }

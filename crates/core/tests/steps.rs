@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use ferrite_core::Input;
+use ferrite_core::{HeadInput, Input};
 use ferrite_rm::{Manager, Source};
 use ferrite_types::{DaemonRank, ExitStatus};
 use ferrite_wire::control::Submission;
@@ -71,10 +71,12 @@ fn a_task_that_ends_before_its_daemon_has_come_fails_the_start_at_once() {
     let mut dvm = dvm_of(&["7", "7", "7"]);
     dvm.silent_nodes.insert("n2".to_owned());
     begin(&mut dvm);
-    let said = |nodes: &[&str]| Input::TasksEnded {
-        launcher: DaemonRank(1),
-        nodes: nodes.iter().map(|node| (*node).to_owned()).collect(),
-        message: "slurmstepd: error: execve(): /opt/prted: No such file or directory".to_owned(),
+    let said = |nodes: &[&str]| {
+        Input::Head(HeadInput::TasksEnded {
+            launcher: DaemonRank(1),
+            nodes: nodes.iter().map(|node| (*node).to_owned()).collect(),
+            message: "slurmstepd: error: execve(): /opt/prted: No such file or directory".to_owned(),
+        })
     };
     dvm.input(DaemonRank::HEAD, said(&["n1"]));
     dvm.run();
@@ -92,7 +94,7 @@ fn a_step_is_given_up_with_the_last_of_its_daemons_but_not_under_one_that_has_co
         let mut dvm = dvm_of(&["7", "7"]);
         dvm.silent_nodes.extend(silent.into_iter().map(str::to_owned));
         begin(&mut dvm);
-        dvm.fire(0, ferrite_core::Timer::BringUp);
+        dvm.fire(0, ferrite_core::Timer::Head(ferrite_core::HeadTimer::BringUp));
         assert_eq!(dvm.abandoned.iter().map(|rank| rank.0).collect::<Vec<_>>(), given_up);
         dvm.assert_gone();
     }

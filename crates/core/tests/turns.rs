@@ -177,7 +177,7 @@ fn a_grow_that_lets_a_job_have_its_turn_says_so_holds_nobody_and_can_be_taken_ba
     assert_eq!(steps(&mut dvm, 9), ["4 QUEUED"], "the job is about to be launched");
     dvm.submit(10, Submission::of(job("a.out", 1)));
     assert!(!is_parked(&mut dvm, 11, 2), "one that has not begun holds nobody");
-    dvm.fire(0, ferrite_core::Timer::Prep(JobId(1)));
+    dvm.fire(0, ferrite_core::Timer::Head(ferrite_core::HeadTimer::Prep(JobId(1))));
     assert_eq!(dvm.running.len(), 1);
     assert_eq!(steps(&mut dvm, 12), ["4 LAUNCHING"]);
     dvm.come(4);
@@ -192,7 +192,7 @@ fn nodes_leave_at_once_whoever_waits_and_a_job_that_has_lost_its_place_twice_has
     grow(&mut dvm, 2, "m0");
     // Its place is gone before it is launched; it has to be mapped again, and waits for the grow.
     shrink(&mut dvm, 3, "n3");
-    dvm.fire(0, ferrite_core::Timer::Prep(JobId(1)));
+    dvm.fire(0, ferrite_core::Timer::Head(ferrite_core::HeadTimer::Prep(JobId(1))));
     assert_eq!(resize(&dvm, 3).outcome, ResizeOutcome::Done);
     assert!(is_parked(&mut dvm, 4, 1));
     grow(&mut dvm, 5, "m1");
@@ -202,7 +202,7 @@ fn nodes_leave_at_once_whoever_waits_and_a_job_that_has_lost_its_place_twice_has
     shrink(&mut dvm, 8, "n2");
     assert_eq!(resize(&dvm, 8).outcome, ResizeOutcome::Done, "there is an end to nodes that leave");
     dvm.come(5);
-    dvm.fire(0, ferrite_core::Timer::Prep(JobId(1)));
+    dvm.fire(0, ferrite_core::Timer::Head(ferrite_core::HeadTimer::Prep(JobId(1))));
     assert_eq!(dvm.running.len(), 4);
     dvm.come(6);
     assert_eq!(resize(&dvm, 6).outcome, ResizeOutcome::Done);

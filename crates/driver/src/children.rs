@@ -16,7 +16,7 @@ use std::os::fd::{AsFd, OwnedFd, RawFd};
 use std::rc::Rc;
 
 use bytes::Bytes;
-use ferrite_core::{Input, SpawnRequest};
+use ferrite_core::{DaemonInput, Input, SpawnRequest};
 use ferrite_types::{ExitStatus, JobId, ProcId};
 use ferrite_wire::{StartError, StartErrorKind, Stream};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process, kill_process_group, waitid};
@@ -108,8 +108,8 @@ impl Processes {
         extra_env.push((MARK.to_owned(), mark(proc)));
         let started = self.spawner.start(&request, &extra_env, &extra_fds);
         match started.and_then(|s| self.adopt(proc, s).map_err(|e| no_room(&e))) {
-            Ok(pid) => self.tell(Input::Spawned { proc, pid }),
-            Err(error) => self.tell(Input::SpawnFailed { proc, error }),
+            Ok(pid) => self.tell(Input::Daemon(DaemonInput::Spawned { proc, pid })),
+            Err(error) => self.tell(Input::Daemon(DaemonInput::SpawnFailed { proc, error })),
         }
     }
 
@@ -143,7 +143,7 @@ impl Processes {
     pub(crate) fn read_output(&mut self, proc: ProcId, stream: Stream, limit: usize) {
         let mut table = self.table.borrow_mut();
         let Some(reader) = table.get_mut(&proc).and_then(|l| l.stream(stream).clone()) else {
-            return self.tell(Input::OutputClosed { proc, stream });
+            return self.tell(Input::Daemon(DaemonInput::OutputClosed { proc, stream }));
         };
         drop(table);
         let ends = OutputEnds { inbox: self.inbox.clone(), table: self.table.clone(), proc, stream };
@@ -164,7 +164,7 @@ impl Processes {
         };
         let writer_runs = !local.reaped && tree::is_running(local.pid);
         if local.stream(stream).as_ref().is_some_and(|reader| reader.is_idle()) {
-            self.tell(Input::OutputIdle { proc, stream, writer_runs });
+            self.tell(Input::Daemon(DaemonInput::OutputIdle { proc, stream, writer_runs }));
         }
     }
 
@@ -173,7 +173,7 @@ impl Processes {
         let writer = self.table.borrow().get(&proc).and_then(|l| l.stdin.clone());
         match writer {
             Some(writer) => writer.write(data),
-            None => self.tell(Input::StdinTaken { proc, bytes: data.len() as u64 }),
+            None => self.tell(Input::Daemon(DaemonInput::StdinTaken { proc, bytes: data.len() as u64 })),
         }
     }
 
@@ -228,7 +228,7 @@ impl Processes {
         let tell = move |progress| {
             // A process that reads no more is no failure: the rest was dropped and counted.
             if let Progress::Taken(bytes) = progress {
-                let _ = inbox.send(Input::StdinTaken { proc, bytes });
+                let _ = inbox.send(Input::Daemon(DaemonInput::StdinTaken { proc, bytes }));
             }
         };
         let reader = |fd| Reader::new(fd).map(Rc::new);
@@ -292,7 +292,7 @@ async fn watch(child: Child) {
     }
     child.own.borrow_mut().remove(&child.pid);
     child.running.set(child.running.get() - 1);
-    let _ = child.inbox.send(Input::Exited { proc, status });
+    let _ = child.inbox.send(Input::Daemon(DaemonInput::Exited { proc, status }));
 }
 
 async fn wait_for_end(pidfd: &AsyncFd<OwnedFd>) -> ExitStatus {
@@ -329,12 +329,12 @@ impl OutputEnds {
     fn deliver(self, chunk: Chunk, reader: &Rc<Reader>) {
         let (proc, stream) = (self.proc, self.stream);
         let input = match chunk {
-            Chunk::Data(data) => Input::Output { proc, stream, data },
+            Chunk::Data(data) => Input::Daemon(DaemonInput::Output { proc, stream, data }),
             Chunk::Closed => {
                 if let Some(local) = self.table.borrow_mut().get_mut(&proc) {
                     local.stream(stream).take_if(|r| Rc::ptr_eq(r, reader));
                 }
-                Input::OutputClosed { proc, stream }
+                Input::Daemon(DaemonInput::OutputClosed { proc, stream })
             }
         };
         let _ = self.inbox.send(input);

@@ -22,7 +22,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use ferrite_core::{Account, Input, RequestId, Transition};
+use ferrite_core::{Account, HeadInput, Input, RequestId, Transition};
 use ferrite_types::{JobId, PictureFormat, Timestamp};
 use ferrite_wire::Stream;
 use ferrite_wire::control::{DvmMessage, Event, EventKind, Reply, Request, Submission};
@@ -84,7 +84,7 @@ pub(crate) struct Requests(Rc<Hub>);
 impl Requests {
     pub(crate) fn submit(&self, submission: Submission, submitter: Rc<dyn Submitter>) -> RequestId {
         let id = self.0.new_request(Asker::Submitter(submitter));
-        self.0.send(Input::Request { id, request: Request::Submit(Box::new(submission)) });
+        self.0.send(Input::Head(HeadInput::Request { id, request: Request::Submit(Box::new(submission)) }));
         id
     }
 
@@ -95,23 +95,23 @@ impl Requests {
     /// For a request of which more is heard after its reply: under that number.
     pub(crate) fn ask_numbered(&self, request: Request, answer: impl FnOnce(RequestId, Reply) + 'static) -> RequestId {
         let id = self.0.new_request(Asker::Once(Box::new(answer)));
-        self.0.send(Input::Request { id, request });
+        self.0.send(Input::Head(HeadInput::Request { id, request }));
         id
     }
 
     pub(crate) fn stdin(&self, request: RequestId, data: Bytes) {
-        self.0.send(Input::Stdin { request, data });
+        self.0.send(Input::Head(HeadInput::Stdin { request, data }));
     }
 
     /// The submitter is no more.
     pub(crate) fn gone(&self, request: RequestId) {
         self.0.open.borrow_mut().remove(&request);
-        self.0.send(Input::ClientGone(request));
+        self.0.send(Input::Head(HeadInput::ClientGone(request)));
     }
 
     /// A PMIx tool is no more that has made these requests.
     pub(crate) fn tool_gone(&self, requests: Vec<RequestId>) {
-        self.0.send(Input::ToolGone(requests));
+        self.0.send(Input::Head(HeadInput::ToolGone(requests)));
     }
 
     pub(crate) fn inbox(&self) -> Inbox {
@@ -191,7 +191,7 @@ impl Control {
         match self.hub.open.borrow().get(&request) {
             Some(Asker::Client(client, id)) => {
                 if let Some(data) = client.want_input(*id, u32::try_from(limit).unwrap_or(u32::MAX)) {
-                    self.hub.send(Input::Stdin { request, data });
+                    self.hub.send(Input::Head(HeadInput::Stdin { request, data }));
                 }
             }
             Some(Asker::Submitter(submitter)) => submitter.read_stdin(limit),
@@ -253,7 +253,7 @@ impl Hub {
         let is_theirs = |asker: &Asker| matches!(asker, Asker::Client(owner, _) if Rc::ptr_eq(owner, client));
         let theirs: Vec<_> = self.open.borrow_mut().extract_if(.., |_, asker| is_theirs(asker)).collect();
         for (request, _) in theirs {
-            self.send(Input::ClientGone(request));
+            self.send(Input::Head(HeadInput::ClientGone(request)));
         }
     }
 }

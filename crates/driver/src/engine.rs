@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use ferrite_core::{Account, Effect, Effects, Input, LocalNode, Node, RequestId, Sink, Transition};
+use ferrite_core::{Account, Effect, Effects, HeadInput, Input, LocalNode, Node, RequestId, Sink, Transition};
 use ferrite_rm::LaunchCommand;
 use ferrite_types::{DaemonRank, PictureFormat, Timestamp};
 use ferrite_wire::control::{CONTROL_VERSION, Request, Submission};
@@ -254,7 +254,7 @@ impl Engine {
             // Before the start: a head that knows that all it is wanted for is a map starts no daemon.
             if let Some(submission) = submit.take() {
                 let request = Request::Submit(submission);
-                let _ = self.inbox.send(Input::Request { id: RequestId::OWN, request });
+                let _ = self.inbox.send(Input::Head(HeadInput::Request { id: RequestId::OWN, request }));
             }
             if self.verbose {
                 notice::print_table();
@@ -454,7 +454,7 @@ impl Engine {
             tokio::select! {
                 () = &mut flushed => return,
                 input = self.outbox.recv() => {
-                    if matches!(input, None | Some(Input::Interrupt | Input::Terminate { .. })) {
+                    if matches!(input, None | Some(Input::Head(HeadInput::Interrupt) | Input::Terminate { .. })) {
                         return;
                     }
                 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use ferrite_core::Input;
+use ferrite_core::{HeadInput, Input};
 use ferrite_rm::managers::slurm::extend::{self, Salloc};
 use ferrite_rm::managers::slurm::job::{SlurmJob, question};
 use ferrite_rm::managers::slurm::release::{end, end_all};
@@ -80,11 +80,11 @@ impl Extensions {
             match outcome {
                 Ok((job, nodes)) => {
                     tracing::info!(%extension, job, nodes = nodes.len(), "nodes are granted");
-                    shared.send(Input::NodesGranted { extension, job, nodes });
+                    shared.send(Input::Head(HeadInput::NodesGranted { extension, job, nodes }));
                 }
                 Err(End::Refused(cause)) => {
                     tracing::info!(%extension, cause, "nodes are refused");
-                    shared.send(Input::NodesRefused { extension, cause });
+                    shared.send(Input::Head(HeadInput::NodesRefused { extension, cause }));
                 }
                 Err(End::Withdrawn) => tracing::info!(%extension, "a request for nodes is withdrawn"),
             }
@@ -106,7 +106,7 @@ impl Extensions {
                 Err(error) => Some(error.to_string()),
             };
             tracing::info!(job, ?trouble, "a job of the resource manager is given back");
-            shared.send(Input::AllocationEnded { job, trouble });
+            shared.send(Input::Head(HeadInput::AllocationEnded { job, trouble }));
         });
     }
 
@@ -267,7 +267,7 @@ impl Negotiation<'_> {
     }
 
     fn say(&self, words: String) {
-        self.shared.send(Input::NodesAwaited { extension: self.extension, says: words });
+        self.shared.send(Input::Head(HeadInput::NodesAwaited { extension: self.extension, says: words }));
     }
 }
 

@@ -13,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 use std::rc::Rc;
 use std::time::Duration;
 
-use ferrite_core::Input;
+use ferrite_core::{HeadInput, Input};
 use ferrite_rm::{LaunchCommand, Manners};
 use ferrite_types::{DaemonRank, ExitStatus};
 use ferrite_wire::Ticket;
@@ -155,7 +155,8 @@ impl Shared {
                 let shared = Rc::clone(self);
                 tokio::task::spawn_local(async move {
                     let tasks_ended = |nodes, message| {
-                        let _ = shared.inbox.send(Input::TasksEnded { launcher: rank, nodes, message });
+                        let _ =
+                            shared.inbox.send(Input::Head(HeadInput::TasksEnded { launcher: rank, nodes, message }));
                     };
                     let (status, message) = running.finish(&mut ticket, &shared.key, shared.echo, tasks_ended).await;
                     shared.ended(rank, pid, status, message);
@@ -413,7 +414,7 @@ mod tests {
             let script = "cat > /dev/null; printf 'srun: error: n2: ta'; sleep 0.1; echo 'sk 1: Killed'; sleep 100";
             launcher.launch(DaemonRank(1), step(script), ticket(1));
             match outbox.recv().await {
-                Some(Input::TasksEnded { launcher: DaemonRank(1), nodes, message }) => {
+                Some(Input::Head(HeadInput::TasksEnded { launcher: DaemonRank(1), nodes, message })) => {
                     assert_eq!((nodes, message.as_str()), (vec!["n2".to_owned()], "srun: error: n2: task 1: Killed"));
                 }
                 other => panic!("{other:?}"),

@@ -1,5 +1,5 @@
 //! Where output goes that this process writes itself: its standard output and error, and files. (What is for a client goes
-//! through [`crate::control`].) The engine calls [`OutputSinks`]; credit comes back as [`Input::OutputWritten`] only after the bytes have left this process, which is what slows writers down to the reader's pace.
+//! through [`crate::control`].) The engine calls [`OutputSinks`]; credit comes back as [`HeadInput::OutputWritten`] only after the bytes have left this process, which is what slows writers down to the reader's pace.
 //!
 //! Standard output belongs to whoever started us: its open file is never made nonblocking. A pipe or terminal is opened
 //! anew, with a mode of our own; what cannot be opened anew is written by a helper thread.
@@ -13,7 +13,7 @@ use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use ferrite_core::{Account, Input};
+use ferrite_core::{Account, HeadInput, Input};
 use ferrite_wire::Stream;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
@@ -78,7 +78,7 @@ impl OutputSinks {
 pub(crate) fn credit(inbox: &Inbox, account: Option<Account>) {
     if let Some(account) = account {
         // The machine is gone only when this process is ending.
-        let _ = inbox.send(Input::OutputWritten(account));
+        let _ = inbox.send(Input::Head(HeadInput::OutputWritten(account)));
     }
 }
 

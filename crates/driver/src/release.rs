@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ferrite_core::Input;
+use ferrite_core::{HeadInput, Input};
 use ferrite_rm::managers::slurm::job::{SlurmJob, question};
 use ferrite_rm::managers::slurm::release::{Release, end, release};
 use ferrite_rm::{GiveBack, Share};
@@ -37,7 +37,7 @@ pub(crate) fn offer(site: Option<&str>, offer: Offer, session: &Session, turn: &
     let Offer { campaign, nodes, back } = offer;
     let site = site.filter(|command| !command.trim().is_empty()).map(str::to_owned);
     if site.is_none() && back.is_empty() {
-        let _ = inbox.send(Input::ReleaseOffered { campaign, kept: Vec::new(), trouble: None });
+        let _ = inbox.send(Input::Head(HeadInput::ReleaseOffered { campaign, kept: Vec::new(), trouble: None }));
         return;
     }
     let (inbox, session, turn) = (inbox.clone(), session.clone(), Rc::clone(turn));
@@ -59,7 +59,7 @@ pub(crate) fn offer(site: Option<&str>, offer: Offer, session: &Session, turn: &
             troubles.extend(tell_site(&command, &nodes).await);
         }
         let trouble = (!troubles.is_empty()).then(|| troubles.join("\n"));
-        let _ = inbox.send(Input::ReleaseOffered { campaign, kept, trouble });
+        let _ = inbox.send(Input::Head(HeadInput::ReleaseOffered { campaign, kept, trouble }));
     });
 }
 
@@ -133,7 +133,7 @@ mod tests {
             &inbox,
         );
         match outbox.recv().await {
-            Some(Input::ReleaseOffered { campaign: CampaignId(3), kept, trouble }) => {
+            Some(Input::Head(HeadInput::ReleaseOffered { campaign: CampaignId(3), kept, trouble })) => {
                 assert!(kept.is_empty());
                 trouble
             }

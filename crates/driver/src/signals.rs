@@ -6,7 +6,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use ferrite_core::Input;
+use ferrite_core::{HeadInput, Input};
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -78,10 +78,10 @@ fn parse_one(word: &str) -> Result<i32, ForwardSignalsError> {
 
 /// The head's signals. Within a `LocalSet`.
 pub(crate) fn watch_head(inbox: &Inbox, forward: &[i32]) -> io::Result<()> {
-    watch(libc::SIGINT, inbox, |_| Input::Interrupt)?;
+    watch(libc::SIGINT, inbox, |_| Input::Head(HeadInput::Interrupt))?;
     watch_end(inbox)?;
     for number in forward {
-        watch(*number, inbox, Input::ForwardSignal)?;
+        watch(*number, inbox, |n| Input::Head(HeadInput::ForwardSignal(n)))?;
     }
     // Reading from the terminal in the background must fail, not stop the whole DVM; and so with writing.
     guard::ignore(libc::SIGTTIN);

@@ -45,18 +45,20 @@ impl Timers {
 
 #[cfg(test)]
 mod tests {
+    use ferrite_core::{DaemonTimer, HeadTimer};
+
     use super::*;
 
     #[test]
     fn a_timer_that_is_set_again_moves_and_fires_once() {
         let mut timers = Timers::default();
-        timers.set(Timer::BringUp, Timestamp(10));
-        timers.set(Timer::Departure, Timestamp(20));
-        timers.set(Timer::BringUp, Timestamp(30));
+        timers.set(Timer::Head(HeadTimer::BringUp), Timestamp(10));
+        timers.set(Timer::Daemon(DaemonTimer::Departure), Timestamp(20));
+        timers.set(Timer::Head(HeadTimer::BringUp), Timestamp(30));
         assert_eq!(timers.next(), Some(Timestamp(20)));
         assert_eq!(timers.take_due(Timestamp(15)), None);
-        assert_eq!(timers.take_due(Timestamp(40)), Some(Timer::Departure));
-        assert_eq!(timers.take_due(Timestamp(40)), Some(Timer::BringUp));
+        assert_eq!(timers.take_due(Timestamp(40)), Some(Timer::Daemon(DaemonTimer::Departure)));
+        assert_eq!(timers.take_due(Timestamp(40)), Some(Timer::Head(HeadTimer::BringUp)));
         assert_eq!(timers.take_due(Timestamp(40)), None);
     }
 }

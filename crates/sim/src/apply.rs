@@ -1,7 +1,7 @@
 //! Carries out what a daemon asked for, the way the driver and the operating system would.
 
 use bytes::Bytes;
-use ferrite_core::{Account, Effect, Input, PmixEffect, RequestId, SpawnRequest, Transition};
+use ferrite_core::{Account, DaemonInput, Effect, HeadInput, Input, PmixEffect, RequestId, SpawnRequest, Transition};
 use ferrite_types::{DaemonRank, ExitStatus, ProcId};
 use ferrite_wire::control::Reply;
 use ferrite_wire::{Frame, FrameKind, Message, StartError, StartErrorKind, Ticket};
@@ -172,7 +172,9 @@ impl World {
         };
         let delay = self.small_delay();
         match started {
-            Err(error) => self.queue.after(delay, Event::Input(rank, Input::SpawnFailed { proc, error })),
+            Err(error) => {
+                self.queue.after(delay, Event::Input(rank, Input::Daemon(DaemonInput::SpawnFailed { proc, error })))
+            }
             Ok(mut process) => {
                 self.next_id += 1;
                 let pid = self.next_id as u32;
@@ -184,7 +186,7 @@ impl World {
                 self.observe(&Observation::ProcBorn { rank, proc });
                 // It lives before its daemon hears of it: what the daemon does then reaches it.
                 self.queue.after(delay, Event::Wake(rank, proc));
-                self.queue.after(delay, Event::Input(rank, Input::Spawned { proc, pid }));
+                self.queue.after(delay, Event::Input(rank, Input::Daemon(DaemonInput::Spawned { proc, pid })));
             }
         }
     }
@@ -193,7 +195,10 @@ impl World {
         let n = self.stdin_left.min(limit);
         self.stdin_left -= n;
         let delay = self.small_delay();
-        self.queue.after(delay, Event::Input(rank, Input::Stdin { request, data: Bytes::from(vec![b'i'; n]) }));
+        self.queue.after(
+            delay,
+            Event::Input(rank, Input::Head(HeadInput::Stdin { request, data: Bytes::from(vec![b'i'; n]) })),
+        );
     }
 
     fn write_output(&mut self, rank: DaemonRank, account: Option<Account>) {
@@ -202,7 +207,7 @@ impl World {
         let Some(host) = self.hosts.get_mut(&rank) else { return };
         host.sink_last = host.sink_last.max(due);
         let at = host.sink_last;
-        self.queue.at(at, Event::Input(rank, Input::OutputWritten(account)));
+        self.queue.at(at, Event::Input(rank, Input::Head(HeadInput::OutputWritten(account))));
     }
 
     fn pmix(&mut self, rank: DaemonRank, effect: PmixEffect) {
@@ -230,10 +235,10 @@ impl World {
                 self.answered(rank, &procs, result.is_ok());
             }
             PmixEffect::FetchModex { fetch, .. } => {
-                let input = Input::Pmix(ferrite_core::PmixCall::ModexFetched {
+                let input = Input::Daemon(DaemonInput::Pmix(ferrite_core::PmixCall::ModexFetched {
                     fetch,
                     result: Ok(Bytes::from_static(b"modex")),
-                });
+                }));
                 self.upcall(rank, input);
             }
             PmixEffect::ReplyResize { token, .. } => {

@@ -1,6 +1,6 @@
 //! Inputs and effects as short lines for the trace: what matters to tell two runs apart, without bulk.
 
-use ferrite_core::{Effect, Input, PmixCall, PmixEffect, Transition};
+use ferrite_core::{DaemonInput, Effect, HeadInput, Input, LinkInput, PmixCall, PmixEffect, Transition};
 use ferrite_wire::control::Request;
 use ferrite_wire::{Frame, FrameKind, Message, Numbers};
 
@@ -40,13 +40,15 @@ fn numbered(numbers: &Numbers) -> String {
 #[must_use]
 pub(crate) fn input(input: &Input, message: Option<&Message>) -> String {
     match input {
-        Input::Frame { from, frame: f } => format!("got from {from}: {}", frame(f, message)),
-        Input::Request { id, request: Request::Submit(submission) } => {
+        Input::Link(LinkInput::Frame { from, frame: f }) => format!("got from {from}: {}", frame(f, message)),
+        Input::Head(HeadInput::Request { id, request: Request::Submit(submission) }) => {
             format!("submit {}: {:?}", id.0, submission.spec.apps.first().map(|a| &a.argv))
         }
-        Input::Output { proc, stream, data } => format!("output {proc} {} {} B", stream.name(), data.len()),
-        Input::Stdin { request, data } => format!("stdin of {}: {} B", request.0, data.len()),
-        Input::Pmix(call) => pmix_call(call),
+        Input::Daemon(DaemonInput::Output { proc, stream, data }) => {
+            format!("output {proc} {} {} B", stream.name(), data.len())
+        }
+        Input::Head(HeadInput::Stdin { request, data }) => format!("stdin of {}: {} B", request.0, data.len()),
+        Input::Daemon(DaemonInput::Pmix(call)) => pmix_call(call),
         other => format!("{other:?}"),
     }
 }

@@ -4,7 +4,7 @@
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use ferrite_core::Input;
+use ferrite_core::{Input, LinkInput};
 use ferrite_types::DaemonRank;
 use ferrite_wire::{Contact, Frame};
 
@@ -51,7 +51,7 @@ impl World {
         if let Some(host) = self.hosts.get_mut(&at) {
             host.links.insert(peer, id);
         }
-        self.deliver(at, Input::LinkUp { peer });
+        self.deliver(at, Input::Link(LinkInput::LinkUp { peer }));
     }
 
     pub(crate) fn link_down(&mut self, at: DaemonRank, peer: DaemonRank, id: LinkId, cause: &str) {
@@ -62,7 +62,7 @@ impl World {
             if self.is_replaced(at, peer, id) {
                 return;
             }
-            self.deliver(at, Input::LinkLost { peer, cause: cause.to_owned() });
+            self.deliver(at, Input::Link(LinkInput::LinkLost { peer, cause: cause.to_owned() }));
         }
     }
 
@@ -77,7 +77,7 @@ impl World {
     pub(crate) fn arrive(&mut self, from: DaemonRank, to: DaemonRank, id: LinkId, frame: Frame) {
         let known = self.hosts.get(&to).and_then(|h| h.links.get(&from)) == Some(&id);
         if known && self.network.delivers(id, to) {
-            self.deliver(to, Input::Frame { from, frame });
+            self.deliver(to, Input::Link(LinkInput::Frame { from, frame }));
         }
     }
 
@@ -98,7 +98,7 @@ impl World {
         } else {
             let cause = if refused { "connection refused" } else { "connection timed out" }.to_owned();
             let at = if insist || !refused { until.max(now) } else { now + self.small_delay() };
-            self.queue.at(at, Event::Input(from, Input::ConnectFailed { peer, cause, refused }));
+            self.queue.at(at, Event::Input(from, Input::Link(LinkInput::ConnectFailed { peer, cause, refused })));
         }
     }
 

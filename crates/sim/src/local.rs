@@ -1,7 +1,7 @@
 //! What virtual processes do, and how their daemon gets to know it.
 
 use bytes::Bytes;
-use ferrite_core::{AbortScope, Input, PmixCall, PmixToken};
+use ferrite_core::{AbortScope, DaemonInput, Input, PmixCall, PmixToken};
 use ferrite_types::{DaemonRank, ExitStatus, ProcId};
 use ferrite_wire::{Members, Stream};
 
@@ -68,11 +68,11 @@ impl World {
                     proc,
                     known: self.hosts.get(&rank).is_some_and(|h| h.pmix.knows(proc.job)),
                 });
-                Some(Stop::For(self.upcall(rank, Input::Pmix(PmixCall::ClientConnected(proc)))))
+                Some(Stop::For(self.upcall(rank, Input::Daemon(DaemonInput::Pmix(PmixCall::ClientConnected(proc))))))
             }
             Some(Step::Finalize) => {
                 // The call returns when the daemon has heard of it: nobody ends before that.
-                Some(Stop::For(self.upcall(rank, Input::Pmix(PmixCall::ClientFinalized(proc)))))
+                Some(Stop::For(self.upcall(rank, Input::Daemon(DaemonInput::Pmix(PmixCall::ClientFinalized(proc))))))
             }
             Some(Step::Fence) => {
                 self.process(rank, proc)?.waiting = true;
@@ -80,7 +80,7 @@ impl World {
                     let token = self.ask(rank, all);
                     let data = Bytes::from(vec![b'f'; FENCE_BYTES]);
                     let fence = PmixCall::Fence { members: Members::of(proc.job, Vec::new()), data, token };
-                    self.upcall(rank, Input::Pmix(fence));
+                    self.upcall(rank, Input::Daemon(DaemonInput::Pmix(fence)));
                 }
                 Some(Stop::Blocked)
             }
@@ -88,7 +88,16 @@ impl World {
                 self.process(rank, proc)?.waiting = true;
                 let token = self.ask(rank, Waiting::Abort(proc));
                 let message = "gives up".to_owned();
-                self.upcall(rank, Input::Pmix(PmixCall::Abort { proc, code, message, scope: AbortScope::Job, token }));
+                self.upcall(
+                    rank,
+                    Input::Daemon(DaemonInput::Pmix(PmixCall::Abort {
+                        proc,
+                        code,
+                        message,
+                        scope: AbortScope::Job,
+                        token,
+                    })),
+                );
                 Some(Stop::Blocked)
             }
             Some(Step::Exit(code)) => Some(Stop::End(ExitStatus::Exited(code))),
@@ -124,7 +133,7 @@ impl World {
     fn stdin_taken(&mut self, rank: DaemonRank, proc: ProcId, bytes: usize) {
         if bytes > 0 {
             let delay = self.small_delay();
-            let taken = Input::StdinTaken { proc, bytes: bytes as u64 };
+            let taken = Input::Daemon(DaemonInput::StdinTaken { proc, bytes: bytes as u64 });
             self.queue.after(delay, Event::Input(rank, taken));
         }
     }
@@ -139,9 +148,9 @@ impl World {
             };
             served = true;
             let input = if data.is_empty() {
-                Input::OutputClosed { proc, stream }
+                Input::Daemon(DaemonInput::OutputClosed { proc, stream })
             } else {
-                Input::Output { proc, stream, data }
+                Input::Daemon(DaemonInput::Output { proc, stream, data })
             };
             let delay = self.small_delay();
             self.queue.after(delay, Event::Input(rank, input));
@@ -160,7 +169,7 @@ impl World {
         let lines = STREAMS.map(|s| process.lines(s));
         self.observe(&Observation::ProcEnded { rank, proc, lines });
         let delay = self.small_delay();
-        self.queue.after(delay, Event::Input(rank, Input::Exited { proc, status }));
+        self.queue.after(delay, Event::Input(rank, Input::Daemon(DaemonInput::Exited { proc, status })));
         self.stdin_taken(rank, proc, taken);
         self.serve(rank, proc);
         if orphan > 0 {
@@ -199,7 +208,10 @@ impl World {
 
     /// Whatever waits in a pipe that is being read is on its way already; this comes after it.
     pub(crate) fn check_output(&mut self, rank: DaemonRank, proc: ProcId, stream: Stream) {
-        self.queue.after(1_000, Event::Input(rank, Input::OutputIdle { proc, stream, writer_runs: false }));
+        self.queue.after(
+            1_000,
+            Event::Input(rank, Input::Daemon(DaemonInput::OutputIdle { proc, stream, writer_runs: false })),
+        );
     }
 
     pub(crate) fn write_stdin(&mut self, rank: DaemonRank, proc: ProcId, bytes: usize) {

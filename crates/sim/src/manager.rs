@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_core::Input;
+use ferrite_core::{HeadInput, Input};
 use ferrite_rm::{GiveBack, NodeAsk, Share, Wish};
 use ferrite_types::{DaemonRank, ExtensionId, HostEntry, SlotCount};
 use ferrite_wire::{GrowRequest, ResizeRequest, ShrinkRequest};
@@ -131,11 +131,11 @@ impl World {
         let refused = rng.permille(plan.refuses) || looks == LOOKS;
         if !refused && free.len() < count {
             waiting.insert(extension, (ask, looks + 1));
-            self.tell_head(Input::NodesAwaited { extension, says: "all are in use".to_owned() });
+            self.tell_head(Input::Head(HeadInput::NodesAwaited { extension, says: "all are in use".to_owned() }));
             return self.look_later(extension);
         }
         if refused {
-            return self.tell_head(Input::NodesRefused { extension, cause: "not for you".to_owned() });
+            return self.tell_head(Input::Head(HeadInput::NodesRefused { extension, cause: "not for you".to_owned() }));
         }
         *last += 1;
         let job = last.to_string();
@@ -148,7 +148,7 @@ impl World {
             let soon = rng.between(1, ENDS_WITHIN);
             self.queue.after(soon, Event::ManagerEnds(job.clone()));
         }
-        self.tell_head(Input::NodesGranted { extension, job, nodes });
+        self.tell_head(Input::Head(HeadInput::NodesGranted { extension, job, nodes }));
     }
 
     fn tell_head(&mut self, input: Input) {
@@ -161,7 +161,7 @@ impl World {
         let nodes = self.manager.jobs.remove(&job).unwrap_or_default();
         self.manager.free.extend(nodes);
         let delay = self.manager.rng.between(1, 1_000);
-        self.queue.after(delay, Event::Input(head, Input::AllocationEnded { job, trouble: None }));
+        self.queue.after(delay, Event::Input(head, Input::Head(HeadInput::AllocationEnded { job, trouble: None })));
     }
 
     /// Whatever runs on its nodes is killed, and they are anybody's.

@@ -5,10 +5,13 @@
 
 use std::collections::BTreeSet;
 
-use ferrite_core::{Effect, Input, PmixEffect, Transition};
+use ferrite_core::{Effect, HeadInput, Input, LinkInput, PmixEffect, Transition};
 use ferrite_types::{CampaignKind, CampaignStep, DaemonRank, JobId, JobState, RankSet};
 use ferrite_wire::control::{Reply, Request, SessionDirective};
-use ferrite_wire::{Dest, Frame, FrameKind, LaunchFailure, Message, Resize, ResizeOutcome, ResizeRequest};
+use ferrite_wire::{
+    DaemonMessage, Dest, Frame, FrameKind, HeadMessage, LaunchFailure, Message, Resize, ResizeOutcome, ResizeRequest,
+    TreeMessage,
+};
 
 use crate::mischief::{frames, hush, replace, says};
 use crate::mutation::Mutation;
@@ -35,7 +38,7 @@ impl Meddling {
     /// Changes what reaches a daemon.
     pub(crate) fn reach(&self, scenario: &Scenario, rank: DaemonRank, input: &mut Input) {
         let Some(mutation) = scenario.mutation else { return };
-        if let Input::Request { request: Request::Resize(request), .. } = input
+        if let Input::Head(HeadInput::Request { request: Request::Resize(request), .. }) = input
             && let ResizeRequest::Grow(grow) = &mut **request
         {
             grow.terms.reserve &= mutation != Mutation::NotReserved;
@@ -44,7 +47,7 @@ impl Meddling {
                 grow.terms.time_limit_s = grow.terms.time_limit_s.map(|limit| limit.div_ceil(2));
             }
         }
-        if let Input::Request { request: Request::Session { directive, .. }, .. } = input {
+        if let Input::Head(HeadInput::Request { request: Request::Session { directive, .. }, .. }) = input {
             let is_lost = match directive {
                 SessionDirective::Pause => mutation == Mutation::NotPaused,
                 SessionDirective::Resume => mutation == Mutation::NotResumed,
@@ -56,25 +59,25 @@ impl Meddling {
                 *directive = SessionDirective::Signal(SIGCONT);
             }
         }
-        let Input::Frame { frame, .. } = input else { return };
+        let Input::Link(LinkInput::Frame { frame, .. }) = input else { return };
         match (mutation, rank) {
             (Mutation::UncountedReport, DaemonRank::HEAD)
-                if !self.coming.is_empty() && says(frame, |m| matches!(m, Message::Report(_))) =>
+                if !self.coming.is_empty() && says(frame, |m| matches!(m, Message::Head(HeadMessage::Report(_)))) =>
             {
                 frame.kind = FrameKind::Heartbeat;
             }
             (Mutation::ForeignFailure, DaemonRank::HEAD) => replace(frame, |message| match message {
-                Message::DaemonLost { cause, .. } => {
+                Message::Head(HeadMessage::DaemonLost { cause, .. }) => {
                     let rank = self.coming.first()?;
                     let failure = LaunchFailure { rank, nodes: Vec::new(), command: String::new(), cause };
-                    Some(Message::LaunchFailed(failure))
+                    Some(Message::Head(HeadMessage::LaunchFailed(failure)))
                 }
                 _ => None,
             }),
             (Mutation::NoHoles, rank) if rank != DaemonRank::HEAD => replace(frame, |message| match message {
-                Message::Wireup(mut wireup) if wireup.come.contains(rank) => {
+                Message::Daemon(DaemonMessage::Wireup(mut wireup)) if wireup.come.contains(rank) => {
                     wireup.dead = wireup.coming.clone();
-                    Some(Message::Wireup(wireup))
+                    Some(Message::Daemon(DaemonMessage::Wireup(wireup)))
                 }
                 _ => None,
             }),
@@ -107,9 +110,9 @@ impl Meddling {
             Mutation::FalseReason => give_false_reasons(wanted),
             Mutation::OtherSession => frames(wanted).for_each(|frame| {
                 replace(frame, |message| match message {
-                    Message::Launch(mut order) => {
+                    Message::Daemon(DaemonMessage::Launch(mut order)) => {
                         order.session += 1;
-                        Some(Message::Launch(order))
+                        Some(Message::Daemon(DaemonMessage::Launch(order)))
                     }
                     _ => None,
                 });
@@ -127,18 +130,18 @@ impl Meddling {
             Mutation::AllHeldAborted => self.abort_all(wanted),
             Mutation::HeadLeaves => frames(wanted).for_each(|frame| {
                 replace(frame, |message| match message {
-                    Message::Shrink { mut targets } => {
+                    Message::Tree(TreeMessage::Shrink { mut targets }) => {
                         targets.insert(DaemonRank::HEAD);
-                        Some(Message::Shrink { targets })
+                        Some(Message::Tree(TreeMessage::Shrink { targets }))
                     }
                     _ => None,
                 });
             }),
             Mutation::OrderedTwice => frames(wanted).for_each(|frame| {
                 replace(frame, |message| match message {
-                    Message::Shrink { mut targets } => {
+                    Message::Tree(TreeMessage::Shrink { mut targets }) => {
                         targets.insert_all(&self.leaving);
-                        Some(Message::Shrink { targets })
+                        Some(Message::Tree(TreeMessage::Shrink { targets }))
                     }
                     _ => None,
                 });
@@ -164,9 +167,9 @@ impl Meddling {
                     *step = CampaignStep::Open;
                 }
             }),
-            Mutation::NotUndone => {
-                hush(wanted, |frame| frame.kind == FrameKind::Direct && says(frame, |m| matches!(m, Message::Exit)))
-            }
+            Mutation::NotUndone => hush(wanted, |frame| {
+                frame.kind == FrameKind::Direct && says(frame, |m| matches!(m, Message::Daemon(DaemonMessage::Exit)))
+            }),
             Mutation::NoOffer => wanted.retain(|e| !matches!(e, Effect::OfferRelease { .. })),
             Mutation::LostRanksAreFine => wanted.iter_mut().for_each(|effect| {
                 if let Effect::Reply { reply: Reply::Done(done), .. } = effect
@@ -188,7 +191,9 @@ impl Meddling {
 
     fn launch_on_the_leaving(&self, wanted: &mut [Effect]) {
         let Some(leaving) = self.leaving.first() else { return };
-        for frame in frames(wanted).filter(|frame| says(frame, |m| matches!(m, Message::Launch(_)))) {
+        for frame in
+            frames(wanted).filter(|frame| says(frame, |m| matches!(m, Message::Daemon(DaemonMessage::Launch(_)))))
+        {
             if let Dest::One(rank) = frame.dest {
                 frame.dest = Dest::Many(RankSet::range(rank.0, rank.0 + 1));
             }
@@ -237,7 +242,7 @@ impl Meddling {
                     }
                 }
                 Effect::Transmit { frame: Frame { kind: FrameKind::Xcast { .. }, payload, .. }, .. } => {
-                    if let Ok(Message::Shrink { targets }) = Message::decode(payload) {
+                    if let Ok(Message::Tree(TreeMessage::Shrink { targets })) = Message::decode(payload) {
                         self.leaving.insert_all(&targets);
                     }
                 }
@@ -258,7 +263,7 @@ fn give_false_reasons(wanted: &mut [Effect]) {
 }
 
 fn releases_all(cause: &Input) -> bool {
-    let Input::Request { request: Request::Resize(resize), .. } = cause else { return false };
+    let Input::Head(HeadInput::Request { request: Request::Resize(resize), .. }) = cause else { return false };
     matches!(&**resize, ResizeRequest::Shrink(shrink) if shrink.alloc_id.is_some() && shrink.nodes.is_empty())
 }
 

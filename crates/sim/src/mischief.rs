@@ -4,9 +4,9 @@
 //! it, what a daemon wants before.
 
 use bytes::Bytes;
-use ferrite_core::{Effect, Input, PmixEffect, Timer};
+use ferrite_core::{DaemonTimer, Effect, Input, LinkInput, LinkTimer, PmixEffect, Timer};
 use ferrite_types::{DaemonRank, RankSet};
-use ferrite_wire::{Contact, Dest, Frame, FrameKind, Message, Numbers};
+use ferrite_wire::{Contact, DaemonMessage, Dest, Frame, FrameKind, HeadMessage, Message, Numbers, TreeMessage};
 
 use crate::mutation::Mutation;
 use crate::scenario::Scenario;
@@ -21,24 +21,26 @@ pub(crate) struct Mischief {
 impl Mischief {
     /// Changes what reaches a daemon.
     pub(crate) fn reach(&self, scenario: &Scenario, rank: DaemonRank, input: &mut Input) {
-        let (Some(mutation), Input::Frame { frame, .. }) = (scenario.mutation, input) else { return };
+        let (Some(mutation), Input::Link(LinkInput::Frame { frame, .. })) = (scenario.mutation, input) else { return };
         match (mutation, rank) {
             (Mutation::LostReports, DaemonRank::HEAD) => replace(frame, |message| match message {
-                Message::DaemonLost { rank, .. } => Some(Message::Rejoined { lost: rank }),
+                Message::Head(HeadMessage::DaemonLost { rank, .. }) => {
+                    Some(Message::Head(HeadMessage::Rejoined { lost: rank }))
+                }
                 _ => None,
             }),
             (Mutation::WrongDead, DaemonRank::HEAD) => replace(frame, |message| match message {
-                Message::DaemonLost { rank, cause } => {
+                Message::Head(HeadMessage::DaemonLost { rank, cause }) => {
                     let child = rank.0 * scenario.radix + 1;
                     let rank = if child < scenario.daemons { DaemonRank(child) } else { rank };
-                    Some(Message::DaemonLost { rank, cause })
+                    Some(Message::Head(HeadMessage::DaemonLost { rank, cause }))
                 }
                 _ => None,
             }),
             (Mutation::ForgottenDead, rank) if rank.0 % 2 == 1 => replace(frame, |message| match message {
-                Message::Died { mut ranks } => {
+                Message::Tree(TreeMessage::Died { mut ranks }) => {
                     ranks.first().map(|first| ranks.remove(first));
-                    Some(Message::Died { ranks })
+                    Some(Message::Tree(TreeMessage::Died { ranks }))
                 }
                 _ => None,
             }),
@@ -55,11 +57,12 @@ impl Mischief {
     pub(crate) fn tamper(&mut self, mutation: Mutation, rank: DaemonRank, cause: &Input, wanted: &mut Vec<Effect>) {
         self.learn(rank, wanted);
         match mutation {
-            Mutation::NoReplay if self.ready && matches!(cause, Input::LinkUp { .. }) => {
+            Mutation::NoReplay if self.ready && matches!(cause, Input::Link(LinkInput::LinkUp { .. })) => {
                 hush(wanted, |frame| matches!(frame.kind, FrameKind::Xcast { .. }));
             }
             Mutation::NoDied => hush(wanted, |frame| {
-                matches!(frame.kind, FrameKind::Xcast { .. }) && says(frame, |m| matches!(m, Message::Died { .. }))
+                matches!(frame.kind, FrameKind::Xcast { .. })
+                    && says(frame, |m| matches!(m, Message::Tree(TreeMessage::Died { .. })))
             }),
             Mutation::HastyReport => wanted.iter_mut().for_each(|effect| {
                 if let Effect::Connect { peer, contact, insist: false, .. } = effect
@@ -87,10 +90,10 @@ impl Mischief {
                 wanted.retain(|e| !matches!(e, Effect::Transmit { frame, .. } if frame.kind == FrameKind::Heartbeat));
             }
             Mutation::SilenceUnnoticed => {
-                wanted.retain(|e| !matches!(e, Effect::SetTimer { timer: Timer::Heartbeat, .. }));
+                wanted.retain(|e| !matches!(e, Effect::SetTimer { timer: Timer::Link(LinkTimer::Heartbeat), .. }));
             }
             Mutation::NoSecondRound => {
-                wanted.retain(|e| !matches!(e, Effect::SetTimer { timer: Timer::Rejoin, .. }));
+                wanted.retain(|e| !matches!(e, Effect::SetTimer { timer: Timer::Daemon(DaemonTimer::Rejoin), .. }));
             }
             Mutation::KindFence if rank.0 % 2 == 1 => wanted.iter_mut().for_each(|effect| {
                 if let Effect::Pmix(PmixEffect::Reply { result, .. }) = effect
@@ -99,14 +102,14 @@ impl Mischief {
                     *result = Ok(Bytes::from(vec![b'f'; 1 << 16]));
                 }
             }),
-            Mutation::UndeadStays => {
-                hush(wanted, |frame| frame.kind == FrameKind::Direct && says(frame, |m| matches!(m, Message::Exit)))
-            }
+            Mutation::UndeadStays => hush(wanted, |frame| {
+                frame.kind == FrameKind::Direct && says(frame, |m| matches!(m, Message::Daemon(DaemonMessage::Exit)))
+            }),
             Mutation::OrdersToTheDead if rank == DaemonRank::HEAD => self.order_the_dead(wanted),
             Mutation::AdoptedNotAwaited if rank != DaemonRank::HEAD => acknowledge_deaths(rank, cause, wanted),
             Mutation::LostOrphans if rank == DaemonRank::HEAD => frames(wanted).for_each(|frame| {
                 replace(frame, |message| match message {
-                    Message::Adopt(_) => Some(Message::Adopt(Vec::new())),
+                    Message::Daemon(DaemonMessage::Adopt(_)) => Some(Message::Daemon(DaemonMessage::Adopt(Vec::new()))),
                     _ => None,
                 });
             }),
@@ -125,7 +128,7 @@ impl Mischief {
         for effect in wanted {
             if let Effect::Transmit { frame, .. } = effect
                 && matches!(frame.kind, FrameKind::Xcast { .. })
-                && let Ok(Message::Died { ranks, .. }) = Message::decode(&frame.payload)
+                && let Ok(Message::Tree(TreeMessage::Died { ranks, .. })) = Message::decode(&frame.payload)
             {
                 self.declared.insert_all(&ranks);
             }
@@ -134,7 +137,9 @@ impl Mischief {
 
     fn order_the_dead(&self, wanted: &mut [Effect]) {
         let Some(dead) = self.declared.first() else { return };
-        for frame in frames(wanted).filter(|frame| says(frame, |m| matches!(m, Message::Launch(_)))) {
+        for frame in
+            frames(wanted).filter(|frame| says(frame, |m| matches!(m, Message::Daemon(DaemonMessage::Launch(_)))))
+        {
             let mut to = match &frame.dest {
                 Dest::One(rank) => RankSet::range(rank.0, rank.0 + 1),
                 Dest::Many(ranks) => ranks.clone(),
@@ -173,7 +178,10 @@ pub(crate) fn replace(frame: &mut Frame, with: impl Fn(Message) -> Option<Messag
 
 /// What a complaint asks for goes out as if it had never been sent.
 fn renumber(rank: DaemonRank, cause: &Input, wanted: &mut [Effect]) {
-    let Input::Frame { frame: Frame { origin, kind: FrameKind::Ack { missing: true, .. }, .. }, .. } = cause else {
+    let Input::Link(LinkInput::Frame {
+        frame: Frame { origin, kind: FrameKind::Ack { missing: true, .. }, .. }, ..
+    }) = cause
+    else {
         return;
     };
     let again = |frame: &&mut Frame| frame.origin == rank && frame.dest == Dest::One(*origin);
@@ -190,10 +198,10 @@ fn renumber(rank: DaemonRank, cause: &Input, wanted: &mut [Effect]) {
 
 /// A relay acknowledges a death as soon as it knows of it itself.
 fn acknowledge_deaths(rank: DaemonRank, cause: &Input, wanted: &mut Vec<Effect>) {
-    let Input::Frame { from, frame } = cause else { return };
+    let Input::Link(LinkInput::Frame { from, frame }) = cause else { return };
     let FrameKind::Xcast { seq, .. } = frame.kind else { return };
     let done = |e: &Effect| matches!(e, Effect::Transmit { frame, .. } if frame.kind == FrameKind::XcastAck { seq });
-    if says(frame, |m| matches!(m, Message::Died { .. })) && !wanted.iter().any(done) {
+    if says(frame, |m| matches!(m, Message::Tree(TreeMessage::Died { .. }))) && !wanted.iter().any(done) {
         let (dest, kind) = (Dest::One(DaemonRank::HEAD), FrameKind::XcastAck { seq });
         let frame = Frame { dest, origin: rank, kind, payload: Bytes::new() };
         wanted.push(Effect::Transmit { peer: *from, frame });

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use ferrite_core::{Effect, PmixEffect, Sink, Transition};
 use ferrite_types::{DaemonRank, JobId, JobState};
 use ferrite_wire::control::Reply;
-use ferrite_wire::{Dest, Frame, FrameKind, Message, Stream};
+use ferrite_wire::{DaemonMessage, Dest, Frame, FrameKind, Message, Stream};
 use serde::{Deserialize, Serialize};
 
 /// A planted fault.
@@ -300,7 +300,7 @@ impl Mutation {
             }),
             Mutation::LaunchToAll => change(wanted, |e| {
                 if let Effect::Transmit { frame, .. } = e
-                    && says(frame, |m| matches!(m, Message::Launch(_)))
+                    && says(frame, |m| matches!(m, Message::Daemon(DaemonMessage::Launch(_))))
                 {
                     frame.dest = Dest::All;
                 }
@@ -346,7 +346,7 @@ impl Mutation {
                 !matches!(e, Effect::Trace(Transition::Job { job, to: JobState::SystemPrep, .. }) if *job != JobId::DAEMONS)
             }),
             Mutation::NoExitOrder => wanted.retain(|e| {
-                !matches!(e, Effect::Transmit { frame, .. } if says(frame, |m| matches!(m, Message::Exit)))
+                !matches!(e, Effect::Transmit { frame, .. } if says(frame, |m| matches!(m, Message::Daemon(DaemonMessage::Exit))))
             }),
             Mutation::EarlyReady => {
                 if head && wanted.iter().any(|e| matches!(e, Effect::Transmit { frame, .. } if matches!(frame.kind, FrameKind::Xcast { .. }))) {

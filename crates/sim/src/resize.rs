@@ -2,7 +2,7 @@
 //!
 //! Called by the world at its beginning and for what is planned here. What comes of a request it leaves to the head.
 
-use ferrite_core::{Input, PmixCall, RequestId};
+use ferrite_core::{DaemonInput, HeadInput, Input, PmixCall, RequestId};
 use ferrite_rm::GiveBack;
 use ferrite_types::{CampaignId, DaemonRank, ProcId};
 use ferrite_wire::control::Request;
@@ -42,7 +42,7 @@ impl World {
             self.hosts.iter().flat_map(|(rank, host)| host.running_procs(*rank)).collect();
         let Some((rank, proc)) = running.get(number as usize % running.len().max(1)).copied() else { return };
         let token = self.ask(rank, Waiting::Resize);
-        self.upcall(rank, Input::Pmix(PmixCall::Resize { proc, request, token }));
+        self.upcall(rank, Input::Daemon(DaemonInput::Pmix(PmixCall::Resize { proc, request, token })));
     }
 
     pub(crate) fn offer_release(&mut self, head: DaemonRank, campaign: CampaignId, back: &[GiveBack]) {
@@ -50,6 +50,6 @@ impl World {
         let delay = self.rng.between(1, slowest);
         let kept: Vec<String> = back.iter().flat_map(|back| self.manager.take_back(back)).collect();
         let trouble = (!kept.is_empty()).then(|| "it was changed once already".to_owned());
-        self.queue.after(delay, Event::Input(head, Input::ReleaseOffered { campaign, kept, trouble }));
+        self.queue.after(delay, Event::Input(head, Input::Head(HeadInput::ReleaseOffered { campaign, kept, trouble })));
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Arguments;
 
-use ferrite_core::{Effect, Effects, HeadConfig, Input, LocalNode, Node, RequestId, Timer};
+use ferrite_core::{Effect, Effects, HeadConfig, HeadInput, Input, LinkInput, LocalNode, Node, RequestId, Timer};
 use ferrite_rm::{Allocation, Source};
 use ferrite_types::{DaemonRank, ExitStatus, HostEntry, Topology};
 use ferrite_wire::control::Request;
@@ -152,7 +152,7 @@ impl World {
             let id = RequestId(i as u64);
             self.request(job.at, id, job.request());
             if let Some(at) = job.client.cancels {
-                self.queue.at(at, Event::Input(DaemonRank::HEAD, Input::Cancel(id)));
+                self.queue.at(at, Event::Input(DaemonRank::HEAD, Input::Head(HeadInput::Cancel(id))));
             }
             if let Some(at) = job.client.leaves {
                 self.queue.at(at, Event::ClientLeaves(id));
@@ -170,7 +170,7 @@ impl World {
             Ending::Terminate(at) => self.queue.at(at, Event::Finish),
             Ending::Interrupts(at, times, apart) => {
                 for i in 0..u64::from(times) {
-                    self.queue.at(at + i * apart, Event::Input(DaemonRank::HEAD, Input::Interrupt));
+                    self.queue.at(at + i * apart, Event::Input(DaemonRank::HEAD, Input::Head(HeadInput::Interrupt)));
                 }
                 // Who only warns after the second Ctrl-C still has to end some time.
                 self.queue.at(at + 60_000_000, Event::Finish);
@@ -179,13 +179,13 @@ impl World {
     }
 
     pub(crate) fn request(&mut self, at: Time, id: RequestId, request: Request) {
-        self.queue.at(at, Event::Input(DaemonRank::HEAD, Input::Request { id, request }));
+        self.queue.at(at, Event::Input(DaemonRank::HEAD, Input::Head(HeadInput::Request { id, request })));
     }
 
     /// A client that was not answered yet goes away.
     fn client_leaves(&mut self, id: RequestId) {
         if !self.settled.contains(&id) || self.is_resize(id) {
-            self.deliver(DaemonRank::HEAD, Input::ClientGone(id));
+            self.deliver(DaemonRank::HEAD, Input::Head(HeadInput::ClientGone(id)));
             self.settle(id);
         }
     }
@@ -288,7 +288,7 @@ impl World {
             return;
         }
         let message = match &input {
-            Input::Frame { frame, .. } => self.messages.look(&frame.payload),
+            Input::Link(LinkInput::Frame { frame, .. }) => self.messages.look(&frame.payload),
             _ => None,
         };
         self.record(format_args!("{now} {rank} < {}", describe::input(&input, message.as_deref())));

@@ -2,12 +2,12 @@
 //! (seed 1, step 7). Losing the parent before the wireup ends the daemon; after it, see `lifeline`.
 
 use ferrite_types::{DaemonRank, ExitStatus};
-use ferrite_wire::{Contact, DaemonReport, Message, Ticket, Wireup};
+use ferrite_wire::{Contact, DaemonMessage, DaemonReport, HeadMessage, Message, Ticket, Wireup};
 
 use super::{Daemon, after};
 use crate::cx::{Cx, Outgoing};
 use crate::launches::TicketBase;
-use crate::{Effect, Timer};
+use crate::{DaemonTimer, Effect};
 
 /// Where a daemon is in its life.
 #[derive(Debug)]
@@ -31,12 +31,12 @@ pub(super) enum Phase {
 const WIREUP_GRACE_MS: u64 = 600_000;
 
 impl Daemon {
-    pub(super) fn on_start(&mut self, cx: &mut Cx) {
+    pub(crate) fn on_start(&mut self, cx: &mut Cx) {
         let Phase::Homing(ticket) = &self.phase else {
             return;
         };
         let deadline = after(cx.now, ticket.connect_ms);
-        cx.set_timer(Timer::Wireup, after(deadline, WIREUP_GRACE_MS));
+        cx.set_timer(DaemonTimer::Wireup, after(deadline, WIREUP_GRACE_MS));
         let contact = ticket.contact.clone();
         cx.effect(Effect::Connect { peer: ticket.home, contact, deadline, insist: true });
     }
@@ -48,7 +48,10 @@ impl Daemon {
             Phase::Homing(ticket) if ticket.joins => self.wait_for_place(peer, cx),
             Phase::Homing(ticket) | Phase::Rehoming(ticket) if parent == Some(peer) => self.join(*ticket, cx),
             Phase::Homing(ticket) => {
-                cx.out.push_back(Outgoing::Direct(peer, Message::Announce(self.local.contact.clone())));
+                cx.out.push_back(Outgoing::Direct(
+                    peer,
+                    Message::Head(HeadMessage::Announce(self.local.contact.clone())),
+                ));
                 self.phase = Phase::Rehoming(ticket);
             }
             phase @ (Phase::Leaving { .. } | Phase::Left) => {
@@ -72,7 +75,7 @@ impl Daemon {
         if cx.tree.is_leaving(self.me) && cx.tree.contains(peer) {
             cx.close(peer);
         } else {
-            cx.direct(peer, Message::Exit);
+            cx.direct(peer, DaemonMessage::Exit);
         }
     }
 
@@ -81,7 +84,7 @@ impl Daemon {
         self.phase = Phase::Member;
         cx.effect(Effect::Detach);
         if let Some(parent) = cx.tree.parent(self.me) {
-            cx.direct(parent, Message::Listening(self.local.contact.clone()));
+            cx.direct(parent, DaemonMessage::Listening(self.local.contact.clone()));
             if ticket.home != parent {
                 cx.close(ticket.home);
             }
@@ -98,8 +101,8 @@ impl Daemon {
         cx.send_head(self.report());
     }
 
-    fn report(&self) -> Message {
-        Message::Report(Box::new(DaemonReport {
+    fn report(&self) -> HeadMessage {
+        HeadMessage::Report(Box::new(DaemonReport {
             rank: self.me,
             hostname: self.local.hostname.clone(),
             contact: self.local.contact.clone(),
@@ -139,7 +142,7 @@ impl Daemon {
         }
     }
 
-    pub(super) fn on_launcher_ended(
+    pub(crate) fn on_launcher_ended(
         &mut self,
         rank: DaemonRank,
         status: Option<ExitStatus>,
@@ -147,12 +150,12 @@ impl Daemon {
         cx: &mut Cx,
     ) {
         if let Some(failure) = self.launches.on_ended(rank, status, message, &describe(status)).failure {
-            cx.send_head(Message::LaunchFailed(failure));
+            cx.send_head(HeadMessage::LaunchFailed(failure));
         }
     }
 
     pub(super) fn on_wireup(&mut self, wireup: &Wireup, cx: &mut Cx) {
-        cx.cancel_timer(Timer::Wireup);
+        cx.cancel_timer(DaemonTimer::Wireup);
         if !self.is_news(wireup.number) {
             // A new parent has passed it on that did not know how much this daemon was told at its coming.
             return;
@@ -163,7 +166,7 @@ impl Daemon {
         }
         self.wire_lifeline(&wireup.come, cx);
         if let Some(parent) = cx.tree.parent(self.me).filter(|_| wireup.come.contains(self.me)) {
-            cx.direct(parent, Message::Listening(self.local.contact.clone()));
+            cx.direct(parent, DaemonMessage::Listening(self.local.contact.clone()));
         }
     }
 

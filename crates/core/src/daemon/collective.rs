@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::{Bytes, BytesMut};
 use ferrite_router::{Gathered, Rollups};
 use ferrite_types::{DaemonRank, JobId, JobMap, Rank, RankSet};
-use ferrite_wire::{CollectiveKey, CollectiveKind, CollectiveResult, Members, Message, Part};
+use ferrite_wire::{CollectiveKey, CollectiveKind, CollectiveResult, DaemonMessage, HeadMessage, Members, Part};
 
 use super::Daemon;
 use crate::cx::Cx;
@@ -71,7 +71,7 @@ impl Daemon {
             return self.on_collective_done(&key, &Err(status), cx);
         }
         if participants.iter().any(|rank| cx.tree.holes().contains(rank)) {
-            return cx.send_head(Message::CollectiveFailed { key, status: PMIX_ERR_LOST_CONNECTION });
+            return cx.send_head(HeadMessage::CollectiveFailed { key, status: PMIX_ERR_LOST_CONNECTION });
         }
         let children = cx.tree.participant_children(self.me, &participants);
         let mut done = self.collectives.rollups.begin(key.clone(), 1, children);
@@ -93,9 +93,11 @@ impl Daemon {
         };
         let part = merge(gathered);
         match cx.tree.participant_parent(self.me, &participants) {
-            Some(parent) if participants.contains(parent) => cx.send(parent, Message::CollectivePart { key, part }),
+            Some(parent) if participants.contains(parent) => {
+                cx.send(parent, DaemonMessage::CollectivePart { key, part })
+            }
             // The head stands above the topmost participants, whether its own node takes part or not.
-            _ => cx.send_head(Message::CollectiveRoot { key, part }),
+            _ => cx.send_head(HeadMessage::CollectiveRoot { key, part }),
         }
     }
 

@@ -2,7 +2,7 @@
 //! left waiting in a collective that can never be complete.
 
 use ferrite_types::JobId;
-use ferrite_wire::{CollectiveKey, Message, ProcFailure};
+use ferrite_wire::{CollectiveKey, HeadMessage, ProcFailure};
 
 use super::Daemon;
 use crate::cx::Cx;
@@ -46,7 +46,7 @@ impl Daemon {
 
     pub(super) fn report_failed(&self, keys: Vec<CollectiveKey>, cx: &mut Cx) {
         for key in keys {
-            cx.send_head(Message::CollectiveFailed { key, status: PMIX_ERR_LOST_CONNECTION });
+            cx.send_head(HeadMessage::CollectiveFailed { key, status: PMIX_ERR_LOST_CONNECTION });
         }
     }
 }

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 
 use bytes::{Bytes, BytesMut};
 use ferrite_types::{JobId, ProcId};
-use ferrite_wire::{Message, StdinDest, Stream};
+use ferrite_wire::{HeadMessage, StdinDest, Stream};
 
 use super::job::LocalJob;
 use super::{Daemon, after};
 use crate::cx::Cx;
-use crate::{Effect, Timer};
+use crate::{DaemonTimer, Effect};
 
 /// One read of a stream (bytes).
 const READ_LIMIT: usize = 128 * 1024;
@@ -97,8 +97,8 @@ impl Daemon {
         let ready = if raw { data } else { whole_lines(&mut out.line, data) };
         let waits = !out.line.is_empty();
         match (waited, waits) {
-            (_, true) => cx.set_timer(Timer::PartialLine(proc, stream), after(cx.now, LINE_WAIT_MS)),
-            (true, false) => cx.cancel_timer(Timer::PartialLine(proc, stream)),
+            (_, true) => cx.set_timer(DaemonTimer::PartialLine(proc, stream), after(cx.now, LINE_WAIT_MS)),
+            (true, false) => cx.cancel_timer(DaemonTimer::PartialLine(proc, stream)),
             (false, false) => {}
         }
         self.forward(proc, stream, ready, cx);
@@ -119,7 +119,7 @@ impl Daemon {
     pub(super) fn on_partial_line(&mut self, proc: ProcId, stream: Stream, cx: &mut Cx) {
         if self.jobs.get(&proc.job).is_some_and(|job| job.window.starved.contains(&(proc, stream))) {
             // Its rest may be in the pipe already: we do not read, so we cannot say that the writer pauses.
-            return cx.set_timer(Timer::PartialLine(proc, stream), after(cx.now, LINE_WAIT_MS));
+            return cx.set_timer(DaemonTimer::PartialLine(proc, stream), after(cx.now, LINE_WAIT_MS));
         }
         // It may be this daemon that paused, on a busy node: then the rest has been in the pipe for long.
         if let Some(local) = self.proc_mut(proc) {
@@ -139,7 +139,7 @@ impl Daemon {
         }
         if writer_runs && out.spared < LINE_PATIENCE {
             out.spared += 1;
-            return cx.set_timer(Timer::PartialLine(proc, stream), after(cx.now, LINE_WAIT_MS));
+            return cx.set_timer(DaemonTimer::PartialLine(proc, stream), after(cx.now, LINE_WAIT_MS));
         }
         out.spared = 0;
         if let Some(line) = self.take_line(proc, stream) {
@@ -149,7 +149,7 @@ impl Daemon {
 
     fn flush_line(&mut self, proc: ProcId, stream: Stream, cx: &mut Cx) {
         if let Some(line) = self.take_line(proc, stream) {
-            cx.cancel_timer(Timer::PartialLine(proc, stream));
+            cx.cancel_timer(DaemonTimer::PartialLine(proc, stream));
             self.forward(proc, stream, line, cx);
         }
     }
@@ -166,7 +166,7 @@ impl Daemon {
         if let Some(job) = self.jobs.get_mut(&proc.job) {
             job.window.on_the_way += data.len();
         }
-        cx.send_head(Message::Output { proc, stream, data });
+        cx.send_head(HeadMessage::Output { proc, stream, data });
     }
 
     pub(super) fn on_output_credit(&mut self, id: JobId, bytes: u64, cx: &mut Cx) {
@@ -231,7 +231,7 @@ impl Daemon {
         let bytes = job.stdin_uncredited.saturating_sub(behind);
         if bytes > 0 {
             job.stdin_uncredited -= bytes;
-            cx.send_head(Message::StdinCredit { job: id, bytes });
+            cx.send_head(HeadMessage::StdinCredit { job: id, bytes });
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ferrite_types::{DaemonRank, Device, EnvOp, JobId, Placement, ProcId, Rank, StdinTarget};
-use ferrite_wire::{LaunchOrder, Message, ProcEnd, StartError};
+use ferrite_wire::{HeadMessage, LaunchOrder, ProcEnd, StartError};
 
 use super::Daemon;
 use super::iof::Window;
@@ -119,7 +119,7 @@ impl Daemon {
         }
         job.launch_reported = true;
         let (started, failed) = (std::mem::take(&mut job.started), std::mem::take(&mut job.failed));
-        cx.send_head(Message::LocalLaunchComplete { job: id, started, failed });
+        cx.send_head(HeadMessage::LocalLaunchComplete { job: id, started, failed });
     }
 
     /// The job is over everywhere.

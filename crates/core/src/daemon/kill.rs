@@ -6,7 +6,7 @@ use ferrite_types::JobId;
 use super::job::LocalJob;
 use super::{Daemon, after};
 use crate::cx::Cx;
-use crate::{Effect, Timer};
+use crate::{DaemonTimer, Effect};
 
 /// What comes next in the sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Daemon {
         job.kill = Some(KillStep::Terminating);
         self.signal_living(id, &[SIGCONT, SIGTERM], cx);
         self.read_last(cx);
-        cx.set_timer(Timer::KillStep(id), after(cx.now, TERM_GRACE_MS));
+        cx.set_timer(DaemonTimer::KillStep(id), after(cx.now, TERM_GRACE_MS));
     }
 
     pub(super) fn on_kill_step(&mut self, id: JobId, cx: &mut Cx) {
@@ -53,7 +53,7 @@ impl Daemon {
         if step == Some(KillStep::Killing) {
             self.close_pipes(id, cx);
         }
-        cx.set_timer(Timer::KillStep(id), after(cx.now, KILL_GRACE_MS));
+        cx.set_timer(DaemonTimer::KillStep(id), after(cx.now, KILL_GRACE_MS));
     }
 
     /// SIGKILL for what has not had it. True when there was any.

@@ -4,11 +4,11 @@
 
 use ferrite_router::Adoption;
 use ferrite_types::{DaemonRank, RankSet};
-use ferrite_wire::Message;
+use ferrite_wire::DaemonMessage;
 
 use super::bringup::Phase;
 use super::{Daemon, after};
-use crate::Timer;
+use crate::DaemonTimer;
 use crate::cx::Cx;
 
 /// Processes that were told to end, and daemons below, get this long before this daemon goes without them (milliseconds).
@@ -35,7 +35,7 @@ impl Daemon {
         let strays = cx.links.keys().copied();
         let strays = strays.filter(|r| cx.tree.stands_below(*r, self.me) && cx.tree.parent(*r) != Some(self.me));
         for stray in strays.collect::<Vec<_>>() {
-            cx.direct(stray, Message::Exit);
+            cx.direct(stray, DaemonMessage::Exit);
         }
     }
 
@@ -57,7 +57,7 @@ impl Daemon {
         let to_go: RankSet = there.iter().chain(called).chain(children).collect();
         for stray in there.iter().filter(|rank| !adoption.lost_children.contains(rank)) {
             // Whoever hangs here for want of its parent gets no broadcast over this link.
-            cx.direct(stray, Message::Exit);
+            cx.direct(stray, DaemonMessage::Exit);
         }
         let linked_uplink = uplink.filter(|uplink| cx.is_linked(*uplink));
         if targets.contains(self.me) {
@@ -84,10 +84,10 @@ impl Daemon {
         self.launches.abandon(cx);
         // Nobody goes without those below who may still go by themselves.
         let patience = DEPARTURE_MS + LEVEL_MS * u64::from(cx.tree.height(self.me));
-        cx.set_timer(Timer::Departure, after(cx.now, patience));
+        cx.set_timer(DaemonTimer::Departure, after(cx.now, patience));
         self.read_last(cx);
         if !self.living().is_empty() {
-            cx.set_timer(Timer::Grace, after(cx.now, GRACE_MS));
+            cx.set_timer(DaemonTimer::Grace, after(cx.now, GRACE_MS));
         }
     }
 
@@ -99,7 +99,7 @@ impl Daemon {
     }
 
     /// SIGTERM: the guard or the user ends this daemon; the parent will see the link go.
-    pub(super) fn on_terminate(&mut self, _cause: &str, cx: &mut Cx) {
+    pub(crate) fn on_terminate(&mut self, _cause: &str, cx: &mut Cx) {
         self.depart_alone(cx);
     }
 
@@ -115,7 +115,7 @@ impl Daemon {
     fn end_everything(&mut self, cx: &mut Cx) {
         self.launches.abandon(cx);
         self.kill_spared(cx);
-        cx.set_timer(Timer::Departure, after(cx.now, DEPARTURE_MS));
+        cx.set_timer(DaemonTimer::Departure, after(cx.now, DEPARTURE_MS));
     }
 
     pub(super) fn on_departure_deadline(&mut self, cx: &mut Cx) {
@@ -124,7 +124,7 @@ impl Daemon {
         }
         if self.kill_spared(cx) {
             // This node stood still: all its deadlines are due at once, and nobody has been killed yet.
-            return cx.set_timer(Timer::Departure, after(cx.now, KILLED_MS));
+            return cx.set_timer(DaemonTimer::Departure, after(cx.now, KILLED_MS));
         }
         // What is left now does not react to SIGKILL or holds a link without a word; the guard sweeps up.
         self.phase = Phase::Leaving { alone: true };

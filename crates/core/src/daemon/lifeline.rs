@@ -12,12 +12,12 @@ use std::collections::BTreeMap;
 
 use ferrite_router::Adoption;
 use ferrite_types::{DaemonRank, Duration, RankSet, Timestamp};
-use ferrite_wire::{Contact, Message};
+use ferrite_wire::{Contact, DaemonMessage, HeadMessage};
 
 use super::bringup::Phase;
 use super::{Daemon, after};
 use crate::cx::{Cx, Outgoing};
-use crate::{Effect, Timer};
+use crate::{DaemonTimer, Effect};
 
 /// One attempt to reach another daemon takes no longer than this (milliseconds). A process that is gone is refused at once;
 /// this is for machines that do not answer, and shorter where silence on a link means its loss sooner.
@@ -117,7 +117,7 @@ impl Daemon {
             let known = |rank| Some((rank, self.lifeline.contacts.get(&rank)?.clone()));
             let above = cx.tree.ancestors(self.me).filter_map(known);
             let all = [(self.me, self.local.contact.clone())].into_iter().chain(above).collect();
-            cx.direct(child, Message::Above(all));
+            cx.direct(child, DaemonMessage::Above(all));
         }
     }
 
@@ -146,7 +146,7 @@ impl Daemon {
         }
         if cx.tree.is_leaving(peer) {
             // It may have been out of reach when the order went by.
-            return cx.direct(peer, Message::Exit);
+            return cx.direct(peer, DaemonMessage::Exit);
         }
         if cx.tree.coming().contains(peer) {
             return;
@@ -180,14 +180,14 @@ impl Daemon {
         let parent = cx.tree.parent(self.me);
         *cx.detour = (parent != Some(peer)).then_some(peer);
         if let Some(lost) = parent.filter(|parent| *parent != peer) {
-            cx.send_head(Message::Rejoined { lost });
+            cx.send_head(HeadMessage::Rejoined { lost });
         }
     }
 
     fn end_search(&mut self, found: DaemonRank, cx: &mut Cx) {
         let search = self.lifeline.search.take();
         self.lifeline.late.extend(search.and_then(|search| search.calling).filter(|called| *called != found));
-        cx.cancel_timer(Timer::Rejoin);
+        cx.cancel_timer(DaemonTimer::Rejoin);
     }
 
     pub(crate) fn on_link_lost(&mut self, peer: DaemonRank, cause: String, cx: &mut Cx) {
@@ -223,7 +223,7 @@ impl Daemon {
             }
         } else {
             // A daemon on its way into the DVM has children already when they were faster than it.
-            cx.send_head(Message::DaemonLost { rank: child, cause });
+            cx.send_head(HeadMessage::DaemonLost { rank: child, cause });
         }
     }
 
@@ -259,7 +259,7 @@ impl Daemon {
             if cx.tree.parent(peer) == Some(self.me) && cx.tree.contains(peer) {
                 let proof = if refused { "nobody listens there any more" } else { "it does not answer a call" };
                 let cause = format!("{cause}; {proof}");
-                cx.send_head(Message::DaemonLost { rank: peer, cause });
+                cx.send_head(HeadMessage::DaemonLost { rank: peer, cause });
             }
             return;
         }
@@ -309,7 +309,7 @@ impl Daemon {
         }
         match next {
             Some(peer) => self.call(peer, cx),
-            None => cx.set_timer(Timer::Rejoin, after(cx.now, ROUND_MS)),
+            None => cx.set_timer(DaemonTimer::Rejoin, after(cx.now, ROUND_MS)),
         }
     }
 
@@ -318,7 +318,7 @@ impl Daemon {
     fn give_up(&mut self, cx: &mut Cx) {
         let below = cx.links.keys().copied().filter(|rank| cx.tree.is_ancestor(self.me, *rank));
         for rank in below.collect::<Vec<_>>() {
-            cx.direct(rank, Message::Exit);
+            cx.direct(rank, DaemonMessage::Exit);
         }
         self.depart_alone(cx);
     }
@@ -399,6 +399,6 @@ impl Daemon {
 
 /// A daemon that was declared dead is told so, and let go.
 fn dismiss(peer: DaemonRank, cx: &mut Cx) {
-    cx.direct(peer, Message::Exit);
+    cx.direct(peer, DaemonMessage::Exit);
     cx.close(peer);
 }

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use ferrite_types::{DaemonRank, Duration, JobId, ProcId, Timestamp};
-use ferrite_wire::{CollectiveKind, Message, Ticket};
+use ferrite_wire::{CollectiveKind, DaemonMessage, Ticket};
 
 use self::bringup::Phase;
 use self::collective::Collectives;
@@ -34,7 +34,7 @@ pub(crate) use self::bringup::describe as describe_end;
 pub(crate) use self::collective::{concatenate, merge, participants};
 use crate::cx::Cx;
 use crate::launches::Launches;
-use crate::{Effect, Input, LocalNode, PmixCall, PmixEffect, Timer};
+use crate::{DaemonInput, DaemonTimer, Effect, LocalNode, PmixCall, PmixEffect};
 
 /// One daemon.
 #[derive(Debug)]
@@ -81,117 +81,60 @@ impl Daemon {
         }
     }
 
-    /// Inputs that are not about links or frames.
-    pub(crate) fn handle(&mut self, input: Input, cx: &mut Cx) {
+    /// What happens to this daemon alone.
+    pub(crate) fn handle(&mut self, input: DaemonInput, cx: &mut Cx) {
         match input {
-            Input::Start => self.on_start(cx),
-            Input::LauncherEnded { rank, status, message } => self.on_launcher_ended(rank, status, &message, cx),
-            Input::Timer(timer) => self.on_timer(timer, cx),
-            Input::Terminate { cause } => self.on_terminate(&cause, cx),
-            Input::Spawned { proc, pid } => self.on_spawned(proc, pid, cx),
-            Input::SpawnFailed { proc, error } => self.on_spawn_failed(proc, error, cx),
-            Input::Exited { proc, status } => self.on_exited(proc, status, cx),
-            Input::Output { proc, stream, data } => self.on_output(proc, stream, data, cx),
-            Input::OutputIdle { proc, stream, writer_runs } => self.on_output_idle(proc, stream, writer_runs, cx),
-            Input::OutputClosed { proc, stream } => self.on_output_closed(proc, stream, cx),
-            Input::StdinTaken { proc, bytes } => self.on_stdin_taken(proc, bytes, cx),
-            Input::Pmix(call) => self.on_pmix(call, cx),
-            // The head's affairs; at a daemon nobody makes them.
-            Input::Request { .. }
-            | Input::ClientGone(_)
-            | Input::ToolGone(_)
-            | Input::Cancel(_)
-            | Input::SignalSubmitted { .. }
-            | Input::TasksEnded { .. }
-            | Input::Interrupt
-            | Input::ForwardSignal(_)
-            | Input::Stdin { .. }
-            | Input::ReleaseOffered { .. }
-            | Input::NodesGranted { .. }
-            | Input::NodesRefused { .. }
-            | Input::NodesAwaited { .. }
-            | Input::AllocationEnded { .. }
-            | Input::OutputWritten(_) => {}
-            Input::ConnectFailed { .. }
-            | Input::LinkUp { .. }
-            | Input::LinkActivity { .. }
-            | Input::LinkLost { .. }
-            | Input::Frame { .. } => {
-                unreachable!("the node hands these over itself")
-            }
+            DaemonInput::Spawned { proc, pid } => self.on_spawned(proc, pid, cx),
+            DaemonInput::SpawnFailed { proc, error } => self.on_spawn_failed(proc, error, cx),
+            DaemonInput::Exited { proc, status } => self.on_exited(proc, status, cx),
+            DaemonInput::Output { proc, stream, data } => self.on_output(proc, stream, data, cx),
+            DaemonInput::OutputIdle { proc, stream, writer_runs } => self.on_output_idle(proc, stream, writer_runs, cx),
+            DaemonInput::OutputClosed { proc, stream } => self.on_output_closed(proc, stream, cx),
+            DaemonInput::StdinTaken { proc, bytes } => self.on_stdin_taken(proc, bytes, cx),
+            DaemonInput::Pmix(call) => self.on_pmix(call, cx),
         }
     }
 
-    /// A message whose addressee is a daemon.
-    pub(crate) fn receive(&mut self, origin: DaemonRank, message: Message, cx: &mut Cx) {
+    /// What the head, or another daemon, says to this daemon.
+    pub(crate) fn receive(&mut self, origin: DaemonRank, message: DaemonMessage, cx: &mut Cx) {
         match message {
-            Message::Rehome { parent, contact } => self.on_rehome(parent, contact, cx),
-            Message::Listening(contact) => self.on_listening(origin, contact),
-            Message::Above(contacts) => self.on_above(contacts, cx),
-            Message::Adopt(orphans) => self.on_adopt(orphans, cx),
-            Message::Wireup(wireup) => self.on_wireup(&wireup, cx),
-            Message::Exit => self.on_exit_order(cx),
-            Message::ResizeReply { id, resize } => self.on_resize_reply(id, resize, cx),
-            Message::ResizeDone { proc, resize } => self.on_resize_done(proc, resize, cx),
-            Message::TimeWarning { proc, warning } => self.on_time_warning(proc, warning, cx),
-            Message::SpawnedEnded { parent, job, code } => self.on_spawned_ended(parent, job, code, cx),
-            Message::SessionReply { id, result } => self.on_session_reply(id, result, cx),
-            Message::Launch(order) => self.on_launch(*order, cx),
-            Message::ProcsFailed { job, failed } => self.on_procs_failed(job, failed, cx),
-            Message::Kill(job) => self.on_kill(job, cx),
-            Message::Signal { job, signal } => self.on_signal(job, signal, cx),
-            Message::Forget(job) => self.on_forget(job, cx),
-            Message::OutputCredit { job, bytes } => self.on_output_credit(job, bytes, cx),
-            Message::Stdin { job, dest, data } => self.on_stdin(job, dest, data, cx),
-            Message::CollectivePart { key, part } => self.on_collective_part(origin, key, part, cx),
-            Message::CollectiveDone { key, result } => self.on_collective_done(&key, &result, cx),
-            Message::ModexRequest { id, proc } => self.on_modex_request(origin, id, proc, cx),
-            Message::ModexReply { id, result } => self.on_modex_reply(id, result, cx),
-            Message::SpawnReply { id, result } => self.on_spawn_reply(id, result, cx),
-            Message::DataReply { id, result } => self.on_data_reply(id, result, cx),
-            // The head's conversations, or the node's; a daemon that gets one is late or misaddressed, and ignores it.
-            Message::Announce(_)
-            | Message::Report(_)
-            | Message::LaunchFailed(_)
-            | Message::DaemonLost { .. }
-            | Message::Died { .. }
-            | Message::Shrink { .. }
-            | Message::ResizeRequest { .. }
-            | Message::SessionRequest { .. }
-            | Message::Rejoined { .. }
-            | Message::LocalLaunchComplete { .. }
-            | Message::Registered(_)
-            | Message::ProcsEnded { .. }
-            | Message::Abort { .. }
-            | Message::Output { .. }
-            | Message::StdinCredit { .. }
-            | Message::CollectiveFailed { .. }
-            | Message::CollectiveRoot { .. }
-            | Message::SpawnRequest { .. }
-            | Message::DataRequest { .. } => {}
+            DaemonMessage::Rehome { parent, contact } => self.on_rehome(parent, contact, cx),
+            DaemonMessage::Listening(contact) => self.on_listening(origin, contact),
+            DaemonMessage::Above(contacts) => self.on_above(contacts, cx),
+            DaemonMessage::Adopt(orphans) => self.on_adopt(orphans, cx),
+            DaemonMessage::Wireup(wireup) => self.on_wireup(&wireup, cx),
+            DaemonMessage::Exit => self.on_exit_order(cx),
+            DaemonMessage::ResizeReply { id, resize } => self.on_resize_reply(id, resize, cx),
+            DaemonMessage::ResizeDone { proc, resize } => self.on_resize_done(proc, resize, cx),
+            DaemonMessage::TimeWarning { proc, warning } => self.on_time_warning(proc, warning, cx),
+            DaemonMessage::SpawnedEnded { parent, job, code } => self.on_spawned_ended(parent, job, code, cx),
+            DaemonMessage::SessionReply { id, result } => self.on_session_reply(id, result, cx),
+            DaemonMessage::Launch(order) => self.on_launch(*order, cx),
+            DaemonMessage::ProcsFailed { job, failed } => self.on_procs_failed(job, failed, cx),
+            DaemonMessage::Kill(job) => self.on_kill(job, cx),
+            DaemonMessage::Signal { job, signal } => self.on_signal(job, signal, cx),
+            DaemonMessage::Forget(job) => self.on_forget(job, cx),
+            DaemonMessage::OutputCredit { job, bytes } => self.on_output_credit(job, bytes, cx),
+            DaemonMessage::Stdin { job, dest, data } => self.on_stdin(job, dest, data, cx),
+            DaemonMessage::CollectivePart { key, part } => self.on_collective_part(origin, key, part, cx),
+            DaemonMessage::CollectiveDone { key, result } => self.on_collective_done(&key, &result, cx),
+            DaemonMessage::ModexRequest { id, proc } => self.on_modex_request(origin, id, proc, cx),
+            DaemonMessage::ModexReply { id, result } => self.on_modex_reply(id, result, cx),
+            DaemonMessage::SpawnReply { id, result } => self.on_spawn_reply(id, result, cx),
+            DaemonMessage::DataReply { id, result } => self.on_data_reply(id, result, cx),
         }
     }
 
-    fn on_timer(&mut self, timer: Timer, cx: &mut Cx) {
+    /// A timer of this daemon is due.
+    pub(crate) fn on_timer(&mut self, timer: DaemonTimer, cx: &mut Cx) {
         match timer {
-            Timer::Wireup => self.on_wireup_deadline(cx),
-            Timer::LastData(fetch) => self.on_last_data(fetch, cx),
-            Timer::KillStep(job) => self.on_kill_step(job, cx),
-            Timer::PartialLine(proc, stream) => self.on_partial_line(proc, stream, cx),
-            Timer::Departure => self.on_departure_deadline(cx),
-            Timer::Rejoin => self.on_rejoin_timer(cx),
-            Timer::Grace => self.on_grace_over(cx),
-            Timer::BringUp
-            | Timer::JobTimeout(_)
-            | Timer::SpawnTimeout(_)
-            | Timer::Lookup(_)
-            | Timer::Deaths
-            | Timer::Campaign(_)
-            | Timer::Session(_)
-            | Timer::Prep(_)
-            | Timer::Leavers
-            | Timer::Heartbeat
-            | Timer::Probe => {}
+            DaemonTimer::Wireup => self.on_wireup_deadline(cx),
+            DaemonTimer::LastData(fetch) => self.on_last_data(fetch, cx),
+            DaemonTimer::KillStep(job) => self.on_kill_step(job, cx),
+            DaemonTimer::PartialLine(proc, stream) => self.on_partial_line(proc, stream, cx),
+            DaemonTimer::Departure => self.on_departure_deadline(cx),
+            DaemonTimer::Rejoin => self.on_rejoin_timer(cx),
+            DaemonTimer::Grace => self.on_grace_over(cx),
         }
     }
 

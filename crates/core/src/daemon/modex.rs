@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use ferrite_types::{DaemonRank, JobId, ProcId, RankSet};
-use ferrite_wire::{CollectiveResult, Message};
+use ferrite_wire::{CollectiveResult, DaemonMessage};
 
 use super::{Daemon, after};
 use crate::cx::Cx;
 use crate::pmix_status::{PMIX_ERR_LOST_CONNECTION, PMIX_ERR_NOT_FOUND};
-use crate::{Effect, PmixEffect, PmixToken, Timer};
+use crate::{DaemonTimer, Effect, PmixEffect, PmixToken};
 
 /// Data that a process has put just before its end may be on their way to the library for so long (milliseconds). What the library has is
 /// there at once; for the rest it would wait for ever.
@@ -61,25 +61,25 @@ impl Daemon {
         }
         let id = self.modexes.number();
         self.modexes.asked.insert(id, Asked { job: proc.job, host, token });
-        cx.send(host, Message::ModexRequest { id, proc });
+        cx.send(host, DaemonMessage::ModexRequest { id, proc });
     }
 
     pub(super) fn on_modex_request(&mut self, asker: DaemonRank, id: u64, proc: ProcId, cx: &mut Cx) {
         let Some(is_over) = self.proc(proc).map(|local| local.state.has_ended()) else {
-            cx.send(asker, Message::ModexReply { id, result: Err(PMIX_ERR_NOT_FOUND) });
+            cx.send(asker, DaemonMessage::ModexReply { id, result: Err(PMIX_ERR_NOT_FOUND) });
             return;
         };
         let fetch = self.modexes.number();
         self.modexes.fetching.insert(fetch, Fetching { proc, asker, id });
         cx.effect(Effect::Pmix(PmixEffect::FetchModex { fetch, proc }));
         if is_over {
-            cx.set_timer(Timer::LastData(fetch), after(cx.now, LAST_DATA_MS));
+            cx.set_timer(DaemonTimer::LastData(fetch), after(cx.now, LAST_DATA_MS));
         }
     }
 
     pub(super) fn on_modex_fetched(&mut self, fetch: u64, result: CollectiveResult, cx: &mut Cx) {
         if let Some(Fetching { asker, id, .. }) = self.modexes.fetching.remove(&fetch) {
-            cx.send(asker, Message::ModexReply { id, result });
+            cx.send(asker, DaemonMessage::ModexReply { id, result });
         }
     }
 
@@ -87,7 +87,7 @@ impl Daemon {
     pub(super) fn expect_last_data(&mut self, proc: ProcId, cx: &mut Cx) {
         let in_vain = self.modexes.fetching.iter().filter(|(_, fetching)| fetching.proc == proc);
         for (fetch, _) in in_vain {
-            cx.set_timer(Timer::LastData(*fetch), after(cx.now, LAST_DATA_MS));
+            cx.set_timer(DaemonTimer::LastData(*fetch), after(cx.now, LAST_DATA_MS));
         }
     }
 

@@ -2,7 +2,7 @@
 //! (seed 1, 7.4.4).
 
 use ferrite_types::{ExitStatus, JobId, ProcId, ProcState, Rank};
-use ferrite_wire::{Message, ProcEnd, StartError, Stream};
+use ferrite_wire::{HeadMessage, ProcEnd, StartError, Stream};
 
 use super::Daemon;
 use crate::cx::Cx;
@@ -167,7 +167,7 @@ impl Daemon {
         let failure = job.ends.iter().any(|end| end.state.is_error());
         if !job.ends.is_empty() && (failure || job.living().next().is_none()) {
             let ends = std::mem::take(&mut job.ends);
-            cx.send_head(Message::ProcsEnded { job: id, ends });
+            cx.send_head(HeadMessage::ProcsEnded { job: id, ends });
         }
     }
 
@@ -185,7 +185,7 @@ impl Daemon {
         }
         if !job.registered && job.procs.values().all(|p| p.connected) {
             job.registered = true;
-            cx.send_head(Message::Registered(proc.job));
+            cx.send_head(HeadMessage::Registered(proc.job));
         }
     }
 
@@ -220,7 +220,7 @@ impl Daemon {
         if let Some(local) = self.proc_mut(proc) {
             local.aborted = true;
         }
-        cx.send_head(Message::Abort { proc, code, message });
+        cx.send_head(HeadMessage::Abort { proc, code, message });
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use ferrite_types::{JobId, ProcId};
 use ferrite_wire::control::Submission;
-use ferrite_wire::{DataCall, Found, Message};
+use ferrite_wire::{DataCall, Found, HeadMessage};
 
 use super::Daemon;
 use crate::cx::Cx;
@@ -34,7 +34,7 @@ impl Questions {
 impl Daemon {
     pub(super) fn on_spawn(&mut self, parent: ProcId, submission: Box<Submission>, token: PmixToken, cx: &mut Cx) {
         let id = self.questions.keep(parent.job, token);
-        cx.send_head(Message::SpawnRequest { id, parent, submission });
+        cx.send_head(HeadMessage::SpawnRequest { id, parent, submission });
     }
 
     pub(super) fn on_spawn_reply(&mut self, id: u64, result: Result<JobId, i32>, cx: &mut Cx) {
@@ -45,7 +45,7 @@ impl Daemon {
 
     pub(super) fn on_data(&mut self, call: Box<DataCall>, token: PmixToken, cx: &mut Cx) {
         let id = self.questions.keep(call.proc.job, token);
-        cx.send_head(Message::DataRequest { id, call });
+        cx.send_head(HeadMessage::DataRequest { id, call });
     }
 
     pub(super) fn on_data_reply(&mut self, id: u64, result: Result<Vec<Found>, i32>, cx: &mut Cx) {

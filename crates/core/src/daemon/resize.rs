@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ferrite_types::{JobId, ProcId};
-use ferrite_wire::{Message, Resize, ResizeRequest, TimeWarning};
+use ferrite_wire::{HeadMessage, Resize, ResizeRequest, TimeWarning};
 
 use super::Daemon;
 use crate::cx::Cx;
@@ -21,7 +21,7 @@ impl Daemon {
         let id = self.resizes.next;
         self.resizes.next += 1;
         self.resizes.waiting.insert(id, token);
-        cx.send_head(Message::ResizeRequest { id, proc, request: Box::new(request) });
+        cx.send_head(HeadMessage::ResizeRequest { id, proc, request: Box::new(request) });
     }
 
     pub(super) fn on_resize_reply(&mut self, id: u64, resize: Box<Resize>, cx: &mut Cx) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use ferrite_wire::Message;
+use ferrite_wire::HeadMessage;
 use ferrite_wire::control::SessionOrder;
 
 use super::Daemon;
@@ -22,7 +22,7 @@ impl Daemon {
         let id = self.session_orders.next;
         self.session_orders.next += 1;
         self.session_orders.waiting.insert(id, token);
-        cx.send_head(Message::SessionRequest { id, order });
+        cx.send_head(HeadMessage::SessionRequest { id, order });
     }
 
     pub(super) fn on_session_reply(&mut self, id: u64, result: Result<(), i32>, cx: &mut Cx) {

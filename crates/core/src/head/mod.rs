@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ferrite_map::Occupancy;
 use ferrite_rm::params::Params;
-use ferrite_types::{DaemonRank, HostEntry, JobId, JobState, NodeId, NodeRecord, RankSet};
-use ferrite_wire::Message;
+use ferrite_types::{DaemonRank, ExitStatus, HostEntry, JobId, JobState, NodeId, NodeRecord, RankSet};
+use ferrite_wire::HeadMessage;
 use ferrite_wire::control::Submission;
 
 pub use self::jobs::Job;
@@ -22,7 +22,7 @@ use self::dvm::BringUp;
 use self::dvm::Exit;
 use crate::cx::Cx;
 use crate::launches::Launches;
-use crate::{HeadConfig, Input, LocalNode, RequestId, Timer};
+use crate::{HeadConfig, HeadInput, HeadTimer, LocalNode, RequestId};
 
 /// The head of a DVM.
 #[derive(Debug)]
@@ -131,169 +131,85 @@ impl Head {
         self.jobs.values()
     }
 
-    /// True for inputs that the head takes where both machines live.
-    pub(crate) fn handles(input: &Input) -> bool {
-        match input {
-            Input::Start
-            | Input::LauncherEnded { .. }
-            | Input::TasksEnded { .. }
-            | Input::Request { .. }
-            | Input::ClientGone(_)
-            | Input::ToolGone(_)
-            | Input::Cancel(_)
-            | Input::SignalSubmitted { .. }
-            | Input::Interrupt
-            | Input::Terminate { .. }
-            | Input::ForwardSignal(_)
-            | Input::Stdin { .. }
-            | Input::ReleaseOffered { .. }
-            | Input::NodesGranted { .. }
-            | Input::NodesRefused { .. }
-            | Input::NodesAwaited { .. }
-            | Input::AllocationEnded { .. }
-            | Input::OutputWritten(_) => true,
-            Input::Timer(timer) => match timer {
-                Timer::BringUp
-                | Timer::Campaign(_)
-                | Timer::Session(_)
-                | Timer::Prep(_)
-                | Timer::JobTimeout(_)
-                | Timer::SpawnTimeout(_)
-                | Timer::Lookup(_)
-                | Timer::Deaths => true,
-                Timer::Wireup
-                | Timer::LastData(_)
-                | Timer::KillStep(_)
-                | Timer::PartialLine(..)
-                | Timer::Departure
-                | Timer::Rejoin
-                | Timer::Grace
-                | Timer::Leavers
-                | Timer::Heartbeat
-                | Timer::Probe => false,
-            },
-            Input::LinkUp { .. }
-            | Input::LinkActivity { .. }
-            | Input::LinkLost { .. }
-            | Input::ConnectFailed { .. }
-            | Input::Frame { .. }
-            | Input::Spawned { .. }
-            | Input::SpawnFailed { .. }
-            | Input::Exited { .. }
-            | Input::Output { .. }
-            | Input::OutputIdle { .. }
-            | Input::OutputClosed { .. }
-            | Input::StdinTaken { .. }
-            | Input::Pmix(_) => false,
-        }
+    /// The machine may begin.
+    pub(crate) fn start(&mut self, cx: &mut Cx) {
+        self.on_start(cx);
+        self.run_activated(cx);
     }
 
-    /// Inputs for which [`Head::handles`] says true.
-    pub(crate) fn handle(&mut self, input: Input, cx: &mut Cx) {
+    /// The launcher process of a daemon has ended ([`crate::Input::LauncherEnded`]).
+    pub(crate) fn launcher_ended(&mut self, rank: DaemonRank, status: Option<ExitStatus>, message: &str, cx: &mut Cx) {
+        self.on_launcher_ended(rank, status, message, cx);
+        self.run_activated(cx);
+    }
+
+    /// The process of the head was told to end.
+    pub(crate) fn terminate(&mut self, cause: &str, cx: &mut Cx) {
+        self.on_terminate(cause, cx);
+        self.run_activated(cx);
+    }
+
+    /// What happens to the head alone.
+    pub(crate) fn handle(&mut self, input: HeadInput, cx: &mut Cx) {
         match input {
-            Input::Start => self.on_start(cx),
-            Input::LauncherEnded { rank, status, message } => self.on_launcher_ended(rank, status, &message, cx),
-            Input::TasksEnded { launcher, nodes, message } => self.on_tasks_ended(launcher, &nodes, &message, cx),
-            Input::Request { id, request } => self.on_request(id, request, cx),
-            Input::ClientGone(request) => self.on_client_gone(request, cx),
-            Input::ToolGone(requests) => self.on_tool_gone(&requests, cx),
-            Input::Cancel(request) => self.on_cancel(request, cx),
-            Input::SignalSubmitted { request, signal } => self.on_signal_submitted(request, signal, cx),
-            Input::Interrupt => self.on_interrupt(cx),
-            Input::Terminate { cause } => self.on_terminate(&cause, cx),
-            Input::ForwardSignal(signal) => self.on_forward_signal(signal, cx),
-            Input::Stdin { request, data } => self.on_stdin(request, data, cx),
-            Input::OutputWritten(account) => self.on_output_written(account, cx),
-            Input::ReleaseOffered { campaign, kept, trouble } => self.on_release_offered(campaign, &kept, trouble, cx),
-            Input::NodesGranted { extension, job, nodes } => self.on_nodes_granted(extension, job, nodes, cx),
-            Input::NodesRefused { extension, cause } => self.on_nodes_refused(extension, &cause, cx),
-            Input::NodesAwaited { extension, says } => self.on_nodes_awaited(extension, says),
-            Input::AllocationEnded { job, trouble } => self.on_allocation_ended(&job, trouble, cx),
-            Input::Timer(Timer::Campaign(id)) => self.on_campaign_deadline(id, cx),
-            Input::Timer(Timer::Session(id)) => self.on_session_timer(id, cx),
-            Input::Timer(Timer::Prep(job)) => self.on_prepared(job, cx),
-            Input::Timer(Timer::BringUp) => self.on_bringup_deadline(cx),
-            Input::Timer(Timer::JobTimeout(job)) => self.on_job_timeout(job, cx),
-            Input::Timer(Timer::SpawnTimeout(job)) => self.on_spawn_timeout(job, cx),
-            Input::Timer(Timer::Lookup(number)) => self.on_lookup_timeout(number, cx),
-            Input::Timer(Timer::Deaths) => self.on_deaths_timer(cx),
-            other => unreachable!("not an input of the head: {other:?}"),
+            HeadInput::TasksEnded { launcher, nodes, message } => self.on_tasks_ended(launcher, &nodes, &message, cx),
+            HeadInput::Request { id, request } => self.on_request(id, request, cx),
+            HeadInput::ClientGone(request) => self.on_client_gone(request, cx),
+            HeadInput::ToolGone(requests) => self.on_tool_gone(&requests, cx),
+            HeadInput::Cancel(request) => self.on_cancel(request, cx),
+            HeadInput::SignalSubmitted { request, signal } => self.on_signal_submitted(request, signal, cx),
+            HeadInput::Interrupt => self.on_interrupt(cx),
+            HeadInput::ForwardSignal(signal) => self.on_forward_signal(signal, cx),
+            HeadInput::Stdin { request, data } => self.on_stdin(request, data, cx),
+            HeadInput::OutputWritten(account) => self.on_output_written(account, cx),
+            HeadInput::ReleaseOffered { campaign, kept, trouble } => {
+                self.on_release_offered(campaign, &kept, trouble, cx)
+            }
+            HeadInput::NodesGranted { extension, job, nodes } => self.on_nodes_granted(extension, job, nodes, cx),
+            HeadInput::NodesRefused { extension, cause } => self.on_nodes_refused(extension, &cause, cx),
+            HeadInput::NodesAwaited { extension, says } => self.on_nodes_awaited(extension, says),
+            HeadInput::AllocationEnded { job, trouble } => self.on_allocation_ended(&job, trouble, cx),
         }
         self.run_activated(cx);
     }
 
-    /// True for messages that the head takes where both machines live.
-    pub(crate) fn receives(message: &Message) -> bool {
-        match message {
-            Message::Announce(_)
-            | Message::Report(_)
-            | Message::LaunchFailed(_)
-            | Message::DaemonLost { .. }
-            | Message::Rejoined { .. }
-            | Message::LocalLaunchComplete { .. }
-            | Message::Registered(_)
-            | Message::ProcsEnded { .. }
-            | Message::Abort { .. }
-            | Message::ResizeRequest { .. }
-            | Message::SessionRequest { .. }
-            | Message::Output { .. }
-            | Message::StdinCredit { .. }
-            | Message::CollectiveFailed { .. }
-            | Message::CollectiveRoot { .. }
-            | Message::SpawnRequest { .. }
-            | Message::DataRequest { .. } => true,
-            Message::Rehome { .. }
-            | Message::Wireup(_)
-            | Message::Died { .. }
-            | Message::Adopt(_)
-            | Message::Listening(_)
-            | Message::Above(_)
-            | Message::Shrink { .. }
-            | Message::ResizeReply { .. }
-            | Message::ResizeDone { .. }
-            | Message::TimeWarning { .. }
-            | Message::SpawnedEnded { .. }
-            | Message::SessionReply { .. }
-            | Message::Exit
-            | Message::Launch(_)
-            | Message::ProcsFailed { .. }
-            | Message::Kill(_)
-            | Message::Signal { .. }
-            | Message::Forget(_)
-            | Message::OutputCredit { .. }
-            | Message::Stdin { .. }
-            | Message::CollectivePart { .. }
-            | Message::CollectiveDone { .. }
-            | Message::ModexRequest { .. }
-            | Message::ModexReply { .. }
-            | Message::SpawnReply { .. }
-            | Message::DataReply { .. } => false,
+    /// A timer of the head is due.
+    pub(crate) fn on_timer(&mut self, timer: HeadTimer, cx: &mut Cx) {
+        match timer {
+            HeadTimer::Campaign(id) => self.on_campaign_deadline(id, cx),
+            HeadTimer::Session(id) => self.on_session_timer(id, cx),
+            HeadTimer::Prep(job) => self.on_prepared(job, cx),
+            HeadTimer::BringUp => self.on_bringup_deadline(cx),
+            HeadTimer::JobTimeout(job) => self.on_job_timeout(job, cx),
+            HeadTimer::SpawnTimeout(job) => self.on_spawn_timeout(job, cx),
+            HeadTimer::Lookup(number) => self.on_lookup_timeout(number, cx),
+            HeadTimer::Deaths => self.on_deaths_timer(cx),
         }
+        self.run_activated(cx);
     }
 
-    /// Messages for which [`Head::receives`] says true.
-    pub(crate) fn receive(&mut self, origin: DaemonRank, message: Message, cx: &mut Cx) {
+    /// What daemons say to the head.
+    pub(crate) fn receive(&mut self, origin: DaemonRank, message: HeadMessage, cx: &mut Cx) {
         match message {
-            Message::Announce(contact) => self.on_announce(origin, contact, cx),
-            Message::Report(report) => self.on_report(*report, cx),
-            Message::ResizeRequest { id, proc, request } => self.on_resize_message(origin, id, proc, &request, cx),
-            Message::SessionRequest { id, order } => self.on_session_order(origin, id, &order, cx),
-            Message::LaunchFailed(failure) => self.on_launch_failed(&failure, cx),
-            Message::DaemonLost { rank, cause } => self.on_daemon_lost(rank, &cause, cx),
-            Message::Rejoined { .. } => self.counters.rejoins += 1,
-            Message::LocalLaunchComplete { job, started, failed } => {
+            HeadMessage::Announce(contact) => self.on_announce(origin, contact, cx),
+            HeadMessage::Report(report) => self.on_report(*report, cx),
+            HeadMessage::ResizeRequest { id, proc, request } => self.on_resize_message(origin, id, proc, &request, cx),
+            HeadMessage::SessionRequest { id, order } => self.on_session_order(origin, id, &order, cx),
+            HeadMessage::LaunchFailed(failure) => self.on_launch_failed(&failure, cx),
+            HeadMessage::DaemonLost { rank, cause } => self.on_daemon_lost(rank, &cause, cx),
+            HeadMessage::Rejoined { .. } => self.counters.rejoins += 1,
+            HeadMessage::LocalLaunchComplete { job, started, failed } => {
                 self.on_local_launch(origin, job, started, failed, cx)
             }
-            Message::Registered(job) => self.on_registered(origin, job, cx),
-            Message::ProcsEnded { job, ends } => self.on_procs_ended(job, &ends, cx),
-            Message::Abort { proc, code, message } => self.on_abort(proc, code, &message, cx),
-            Message::Output { proc, stream, data } => self.on_output(origin, proc, stream, data, cx),
-            Message::StdinCredit { job, bytes } => self.on_stdin_credit(origin, job, bytes, cx),
-            Message::CollectiveFailed { key, status } => self.decide_collective(&key, Err(status), cx),
-            Message::CollectiveRoot { key, part } => self.on_collective_root(origin, key, part, cx),
-            Message::SpawnRequest { id, parent, submission } => self.on_spawn(origin, id, parent, *submission, cx),
-            Message::DataRequest { id, call } => self.on_data(origin, id, *call, cx),
-            other => unreachable!("not a message for the head: {}", other.kind()),
+            HeadMessage::Registered(job) => self.on_registered(origin, job, cx),
+            HeadMessage::ProcsEnded { job, ends } => self.on_procs_ended(job, &ends, cx),
+            HeadMessage::Abort { proc, code, message } => self.on_abort(proc, code, &message, cx),
+            HeadMessage::Output { proc, stream, data } => self.on_output(origin, proc, stream, data, cx),
+            HeadMessage::StdinCredit { job, bytes } => self.on_stdin_credit(origin, job, bytes, cx),
+            HeadMessage::CollectiveFailed { key, status } => self.decide_collective(&key, Err(status), cx),
+            HeadMessage::CollectiveRoot { key, part } => self.on_collective_root(origin, key, part, cx),
+            HeadMessage::SpawnRequest { id, parent, submission } => self.on_spawn(origin, id, parent, *submission, cx),
+            HeadMessage::DataRequest { id, call } => self.on_data(origin, id, *call, cx),
         }
         self.run_activated(cx);
     }

@@ -7,7 +7,7 @@ use ferrite_types::{DaemonRank, Duration, RankSet, Timestamp};
 use ferrite_wire::{Dest, Frame, FrameKind, Message, Numbers};
 
 use super::{Delivery, Transport};
-use crate::{Effect, Effects, Timer};
+use crate::{Effect, Effects, LinkTimer, Timer};
 
 /// Who is silent for too long within this time is asked together.
 const PROBE_TOGETHER: Duration = Duration::from_millis(250);
@@ -70,7 +70,7 @@ impl Transport {
         let due = self.streams.next_due();
         self.probing = due.is_some();
         if let Some(due) = due {
-            fx.push(Effect::SetTimer { timer: Timer::Probe, at: due.max(now + PROBE_TOGETHER) });
+            fx.push(Effect::SetTimer { timer: Timer::Link(LinkTimer::Probe), at: due.max(now + PROBE_TOGETHER) });
         }
     }
 

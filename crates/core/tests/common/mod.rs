@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 use ferrite_core::{
-    AbortScope, Effect, Effects, HeadConfig, Input, LocalNode, Node, PmixCall, PmixEffect, PmixToken, RequestId, Sink,
-    Timer,
+    AbortScope, DaemonInput, Effect, Effects, HeadConfig, HeadInput, Input, LinkInput, LocalNode, Node, PmixCall,
+    PmixEffect, PmixToken, RequestId, Sink, Timer,
 };
 use ferrite_rm::{Allocation, GiveBack, NodeAsk, Share};
 use ferrite_types::*;
@@ -200,14 +200,14 @@ impl Cluster {
 
     pub fn start(&mut self, spec: JobSpec) {
         let request = Request::Submit(Box::new(Submission::of(spec)));
-        self.input(DaemonRank::HEAD, Input::Request { id: RequestId::OWN, request });
+        self.input(DaemonRank::HEAD, Input::Head(HeadInput::Request { id: RequestId::OWN, request }));
         self.input(DaemonRank::HEAD, Input::Start);
         self.run();
     }
 
     /// A client asks; what it hears is in `replies`.
     pub fn ask(&mut self, id: u64, request: Request) {
-        self.input(DaemonRank::HEAD, Input::Request { id: RequestId(id), request });
+        self.input(DaemonRank::HEAD, Input::Head(HeadInput::Request { id: RequestId(id), request }));
         self.run();
     }
 
@@ -238,7 +238,7 @@ impl Cluster {
     pub fn run(&mut self) {
         while let Some((at, input)) = self.queue.pop_front() {
             let Some(node) = self.nodes.get_mut(&at) else { continue };
-            if let Input::Frame { frame, .. } = &input {
+            if let Input::Link(LinkInput::Frame { frame, .. }) = &input {
                 let kind = Message::decode(&frame.payload).map_or("ack", |m| m.kind());
                 self.received.entry(at).or_default().push(kind);
             }
@@ -276,9 +276,9 @@ impl Cluster {
     pub fn exit(&mut self, proc: ProcId, status: ExitStatus) {
         let (at, _) = self.running.remove(&proc).expect("it runs");
         for stream in [Stream::Stdout, Stream::Stderr] {
-            self.input(at, Input::OutputClosed { proc, stream });
+            self.input(at, Input::Daemon(DaemonInput::OutputClosed { proc, stream }));
         }
-        self.input(at, Input::Exited { proc, status });
+        self.input(at, Input::Daemon(DaemonInput::Exited { proc, status }));
         self.run();
     }
 
@@ -312,7 +312,7 @@ impl Cluster {
         let (a, b) = (DaemonRank(a), DaemonRank(b));
         assert!(self.links.remove(&(a.min(b), a.max(b))), "there is no such link");
         for (at, peer) in [(a, b), (b, a)] {
-            self.input(at, Input::LinkLost { peer, cause: "connection timed out".to_owned() });
+            self.input(at, Input::Link(LinkInput::LinkLost { peer, cause: "connection timed out".to_owned() }));
         }
         self.run();
     }
@@ -334,7 +334,7 @@ impl Cluster {
         let peers: Vec<DaemonRank> = ends.iter().map(|(a, b)| if *a == rank { *b } else { *a }).collect();
         ends.iter().for_each(|link| assert!(self.links.remove(link)));
         for peer in &peers {
-            self.input(*peer, Input::LinkLost { peer: rank, cause: "no sign of life".to_owned() });
+            self.input(*peer, Input::Link(LinkInput::LinkLost { peer: rank, cause: "no sign of life".to_owned() }));
         }
         self.run();
         Frozen { rank, node, links: peers }
@@ -358,7 +358,7 @@ impl Cluster {
         let Frozen { rank, node, links } = frozen;
         self.nodes.insert(rank, node);
         for peer in links {
-            self.input(rank, Input::LinkLost { peer, cause: "closed".to_owned() });
+            self.input(rank, Input::Link(LinkInput::LinkLost { peer, cause: "closed".to_owned() }));
         }
         self.run();
     }
@@ -370,7 +370,7 @@ impl Cluster {
     pub fn output(&mut self, rank: u32, text: &str) {
         let (at, _) = self.running[&proc(rank)].clone();
         let data = Bytes::copy_from_slice(text.as_bytes());
-        self.input(at, Input::Output { proc: proc(rank), stream: Stream::Stdout, data });
+        self.input(at, Input::Daemon(DaemonInput::Output { proc: proc(rank), stream: Stream::Stdout, data }));
         self.run();
     }
 
@@ -383,7 +383,7 @@ impl Cluster {
         let ranks = ranks.iter().map(|rank| Rank(*rank)).collect();
         let members = Members::of(JobId(1), ranks);
         let call = PmixCall::Fence { members, data: Bytes::from_static(data), token: PmixToken(token) };
-        self.input(DaemonRank(at), Input::Pmix(call));
+        self.input(DaemonRank(at), Input::Daemon(DaemonInput::Pmix(call)));
         self.run();
     }
 
@@ -392,7 +392,7 @@ impl Cluster {
         let at = self.running[&proc(rank)].0;
         let message = "enough".to_owned();
         let call = PmixCall::Abort { proc: proc(rank), code, message, scope, token: PmixToken(9) };
-        self.input(at, Input::Pmix(call));
+        self.input(at, Input::Daemon(DaemonInput::Pmix(call)));
         self.run();
     }
 
@@ -425,14 +425,14 @@ impl Cluster {
         for (a, b) in links {
             self.links.remove(&(a, b));
             let other = if a == rank { b } else { a };
-            self.input(other, Input::LinkLost { peer: rank, cause: cause.to_owned() });
+            self.input(other, Input::Link(LinkInput::LinkLost { peer: rank, cause: cause.to_owned() }));
         }
     }
 
     fn link(&mut self, a: DaemonRank, b: DaemonRank) {
         self.links.insert((a.min(b), a.max(b)));
-        self.input(a, Input::LinkUp { peer: b });
-        self.input(b, Input::LinkUp { peer: a });
+        self.input(a, Input::Link(LinkInput::LinkUp { peer: b }));
+        self.input(b, Input::Link(LinkInput::LinkUp { peer: a }));
     }
 
     /// A daemon is started, by a command that is known by the rank `launcher`.
@@ -460,14 +460,17 @@ impl Cluster {
     fn execute(&mut self, at: DaemonRank, effect: Effect) {
         match effect {
             Effect::Transmit { peer, .. } if self.lossy == Some((at, peer)) => {}
-            Effect::Transmit { peer, frame } => self.input(peer, Input::Frame { from: at, frame }),
+            Effect::Transmit { peer, frame } => self.input(peer, Input::Link(LinkInput::Frame { from: at, frame })),
             Effect::Connect { peer, .. } if self.nodes.contains_key(&peer) => self.link(at, peer),
             Effect::Connect { peer, .. } => {
-                self.input(at, Input::ConnectFailed { peer, cause: "refused".to_owned(), refused: true });
+                self.input(
+                    at,
+                    Input::Link(LinkInput::ConnectFailed { peer, cause: "refused".to_owned(), refused: true }),
+                );
             }
             Effect::CloseLink { peer } => {
                 self.links.remove(&(at.min(peer), at.max(peer)));
-                self.input(peer, Input::LinkLost { peer: at, cause: "closed".to_owned() });
+                self.input(peer, Input::Link(LinkInput::LinkLost { peer: at, cause: "closed".to_owned() }));
             }
             Effect::LaunchDaemon { rank: launcher, command, ticket } => {
                 let stays = command.manners.stays();
@@ -490,30 +493,33 @@ impl Cluster {
                     kind: ferrite_wire::StartErrorKind::Executable,
                     detail: "not found".to_owned(),
                 };
-                self.input(at, Input::SpawnFailed { proc, error });
+                self.input(at, Input::Daemon(DaemonInput::SpawnFailed { proc, error }));
             }
             Effect::Spawn { proc, request } => {
                 self.running.insert(proc, (at, *request));
-                self.input(at, Input::Spawned { proc, pid: 1000 + proc.rank.0 });
+                self.input(at, Input::Daemon(DaemonInput::Spawned { proc, pid: 1000 + proc.rank.0 }));
             }
             Effect::Signal { proc, signal } => {
                 self.signals.push((proc, signal));
                 if matches!(signal, 9 | 15) && self.running.remove(&proc).is_some() {
                     let closed: &[Stream] = if self.pipes_stay_open { &[] } else { &[Stream::Stdout, Stream::Stderr] };
                     for stream in closed.iter().copied() {
-                        self.input(at, Input::OutputClosed { proc, stream });
+                        self.input(at, Input::Daemon(DaemonInput::OutputClosed { proc, stream }));
                     }
-                    self.input(at, Input::Exited { proc, status: ExitStatus::Signaled(signal as u8) });
+                    self.input(
+                        at,
+                        Input::Daemon(DaemonInput::Exited { proc, status: ExitStatus::Signaled(signal as u8) }),
+                    );
                 }
             }
             Effect::WriteStdin { proc, data } => {
                 self.stdin_given.entry(proc).or_default().extend_from_slice(&data);
-                self.acknowledge(at, Input::StdinTaken { proc, bytes: data.len() as u64 });
+                self.acknowledge(at, Input::Daemon(DaemonInput::StdinTaken { proc, bytes: data.len() as u64 }));
             }
             Effect::ReadOutput { proc, stream, .. } => self.reads.push((proc, stream)),
             Effect::CheckOutput { .. } if self.pipes_are_full => {}
             Effect::CheckOutput { proc, stream } => {
-                self.input(at, Input::OutputIdle { proc, stream, writer_runs: self.writers_run });
+                self.input(at, Input::Daemon(DaemonInput::OutputIdle { proc, stream, writer_runs: self.writers_run }));
             }
             Effect::CloseStdin { proc } => {
                 self.stdin_closed.insert(proc);
@@ -522,7 +528,7 @@ impl Cluster {
             Effect::WriteOutput { sink, data, account } => {
                 self.written.entry(sink).or_default().extend_from_slice(&data);
                 if let Some(account) = account {
-                    self.acknowledge(at, Input::OutputWritten(account));
+                    self.acknowledge(at, Input::Head(HeadInput::OutputWritten(account)));
                 }
             }
             Effect::Pmix(effect) => self.pmix.push((at, effect)),
@@ -554,13 +560,13 @@ impl Cluster {
                     back.iter().flat_map(part).filter(|name| self.unwanted_by_manager.contains(name)).collect();
                 self.given_back.extend(back);
                 let trouble = (!kept.is_empty()).then(|| format!("{} cannot go back", kept.join(", ")));
-                self.input(at, Input::ReleaseOffered { campaign, kept, trouble });
+                self.input(at, Input::Head(HeadInput::ReleaseOffered { campaign, kept, trouble }));
             }
             Effect::RequestNodes { extension, ask } => self.asked_for.push((extension, *ask)),
             Effect::WithdrawRequest { extension } => self.withdrawn.push(extension),
             Effect::EndAllocation { job } => {
                 self.ended_jobs.push(job.clone());
-                self.input(at, Input::AllocationEnded { job, trouble: None });
+                self.input(at, Input::Head(HeadInput::AllocationEnded { job, trouble: None }));
             }
             Effect::Resized { request, resize } => self.resized.push((request, *resize)),
             Effect::TimeWarning { request, warning } => self.warned.push((request, *warning)),

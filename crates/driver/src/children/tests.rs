@@ -8,6 +8,7 @@ use ferrite_types::Rank;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::*;
+use ferrite_core::DaemonInput;
 
 /// Scenarios share a process, and thus its orphans: each has jobs of its own.
 static JOBS: AtomicU32 = AtomicU32::new(1);
@@ -64,7 +65,7 @@ impl World {
     }
     async fn next(&mut self) -> Input {
         let input = self.inputs.recv().await.unwrap();
-        if let Input::Exited { status, .. } = &input {
+        if let Input::Daemon(DaemonInput::Exited { status, .. }) = &input {
             self.ended = Some(*status);
         }
         input
@@ -75,11 +76,11 @@ impl World {
         self.processes.read_output(proc(rank), Stream::Stdout, 4096);
         loop {
             match self.next().await {
-                Input::Output { data, .. } => {
+                Input::Daemon(DaemonInput::Output { data, .. }) => {
                     text.extend_from_slice(&data);
                     self.processes.read_output(proc(rank), Stream::Stdout, 4096);
                 }
-                Input::OutputClosed { .. } => return (String::from_utf8(text).unwrap(), others),
+                Input::Daemon(DaemonInput::OutputClosed { .. }) => return (String::from_utf8(text).unwrap(), others),
                 other => others.push(other),
             }
         }
@@ -89,8 +90,8 @@ impl World {
         while !text.ends_with(b"\n") {
             self.processes.read_output(proc(rank), Stream::Stdout, 1);
             match self.next().await {
-                Input::Output { data, .. } => text.extend_from_slice(&data),
-                Input::OutputClosed { .. } => panic!("the stream ended"),
+                Input::Daemon(DaemonInput::Output { data, .. }) => text.extend_from_slice(&data),
+                Input::Daemon(DaemonInput::OutputClosed { .. }) => panic!("the stream ended"),
                 _ => {}
             }
         }
@@ -117,9 +118,9 @@ async fn until_dead(pid: &str) {
 fn a_process_is_spawned_then_exits_once_with_its_code() {
     world(|mut w| async move {
         w.spawn(0, request("exit 7"));
-        assert!(matches!(w.next().await, Input::Spawned { .. }));
+        assert!(matches!(w.next().await, Input::Daemon(DaemonInput::Spawned { .. })));
         assert_eq!(w.processes.running(), 1);
-        let Input::Exited { status, .. } = w.next().await else {
+        let Input::Daemon(DaemonInput::Exited { status, .. }) = w.next().await else {
             panic!("something else came");
         };
         assert_eq!(status, ExitStatus::Exited(7));
@@ -143,7 +144,7 @@ fn a_start_that_fails_is_one_answer_and_its_streams_are_closed() {
         let mut request = request("");
         request.argv = vec!["./none".to_owned()];
         w.spawn(0, request);
-        let Input::SpawnFailed { error, .. } = w.next().await else {
+        let Input::Daemon(DaemonInput::SpawnFailed { error, .. }) = w.next().await else {
             panic!("something else came");
         };
         assert_eq!(error.kind, StartErrorKind::Executable);
@@ -172,7 +173,7 @@ fn standard_input_arrives_in_order_and_ends() {
         let (text, others) = w.output_of(0).await;
         assert_eq!(text, "one two");
         let taken = |i: &Input| match i {
-            Input::StdinTaken { bytes, .. } => *bytes,
+            Input::Daemon(DaemonInput::StdinTaken { bytes, .. }) => *bytes,
             _ => 0,
         };
         assert_eq!(others.iter().map(taken).sum::<u64>(), 7);
@@ -191,13 +192,13 @@ fn input_that_a_process_does_not_read_counts_as_taken_when_it_ends() {
         let (mut taken, mut exited) = (0, false);
         while taken < 600_000 || !exited {
             match w.next().await {
-                Input::StdinTaken { bytes, .. } => taken += bytes,
-                Input::Exited { .. } => exited = true,
+                Input::Daemon(DaemonInput::StdinTaken { bytes, .. }) => taken += bytes,
+                Input::Daemon(DaemonInput::Exited { .. }) => exited = true,
                 _ => {}
             }
         }
         w.processes.write_stdin(proc(0), Bytes::from_static(b"late"));
-        assert!(matches!(w.next().await, Input::StdinTaken { bytes: 4, .. }));
+        assert!(matches!(w.next().await, Input::Daemon(DaemonInput::StdinTaken { bytes: 4, .. })));
     });
 }
 
@@ -240,7 +241,7 @@ fn cleaning_a_job_ends_its_orphans_and_no_others() {
         w.processes.spawn(theirs, other, Vec::new(), Vec::new());
         w.processes.read_output(theirs, Stream::Stdout, 100);
         let kept = loop {
-            if let Input::Output { data, .. } = w.next().await {
+            if let Input::Daemon(DaemonInput::Output { data, .. }) = w.next().await {
                 break String::from_utf8(data.to_vec()).unwrap().trim().to_owned();
             }
         };
@@ -291,8 +292,8 @@ fn a_gigabyte_through_cat_is_the_same_and_bounded() {
                 sent += PIECE as u64;
             }
             match w.next().await {
-                Input::StdinTaken { bytes, .. } => taken += bytes,
-                Input::Output { data, .. } => {
+                Input::Daemon(DaemonInput::StdinTaken { bytes, .. }) => taken += bytes,
+                Input::Daemon(DaemonInput::Output { data, .. }) => {
                     let mut data = &data[..];
                     while !data.is_empty() {
                         if pending.is_empty() {
@@ -306,7 +307,7 @@ fn a_gigabyte_through_cat_is_the_same_and_bounded() {
                     }
                     w.processes.read_output(proc(0), Stream::Stdout, PIECE);
                 }
-                Input::Spawned { .. } => {}
+                Input::Daemon(DaemonInput::Spawned { .. }) => {}
                 other => panic!("unexpected {other:?}"),
             }
         }
@@ -349,7 +350,7 @@ fn throughput_beside_plain_pipes() {
             let mut reading = true;
             while taken < TOTAL {
                 tokio::select! {
-                    input = w.inputs.recv() => if let Some(Input::Output { data, .. }) = input {
+                    input = w.inputs.recv() => if let Some(Input::Daemon(DaemonInput::Output { data, .. })) = input {
                         open += data.len() as u64;
                         writer.write(data);
                         reading = false;

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use ferrite_core::{Account, Input, RequestId};
+use ferrite_core::{Account, HeadInput, Input, RequestId};
 use ferrite_wire::control::{
     ClientMessage, DvmMessage, Event, GREETING_LEN, MAX_CONTROL_FRAME, Reply, Request, check_greeting, greeting,
 };
@@ -145,17 +145,17 @@ fn on_message(message: ClientMessage, client: &Rc<Client>, hub: &Hub) -> Result<
         ClientMessage::Open { id, request } => return open(id, request, client, hub),
         ClientMessage::Stdin { id, data } => {
             if let (Some(request), Some(data)) = (known(id), client.input_came(id, data)) {
-                hub.send(Input::Stdin { request, data });
+                hub.send(Input::Head(HeadInput::Stdin { request, data }));
             }
         }
         ClientMessage::Cancel { id } => {
             if let Some(request) = known(id) {
-                hub.send(Input::Cancel(request));
+                hub.send(Input::Head(HeadInput::Cancel(request)));
             }
         }
         ClientMessage::Signal { id, signal } => {
             if let Some(request) = known(id) {
-                hub.send(Input::SignalSubmitted { request, signal });
+                hub.send(Input::Head(HeadInput::SignalSubmitted { request, signal }));
             }
         }
         ClientMessage::Follow { id } => client.follow.set(Some(id)),
@@ -184,7 +184,7 @@ fn open(id: u32, request: Request, client: &Rc<Client>, hub: &Hub) -> Result<(),
     }
     let number = hub.new_request(Asker::Client(client.clone(), id));
     client.requests.borrow_mut().insert(id, number);
-    hub.send(Input::Request { id: number, request });
+    hub.send(Input::Head(HeadInput::Request { id: number, request }));
     Ok(())
 }
 

@@ -14,6 +14,7 @@ use tokio::task::LocalSet;
 
 use super::*;
 use crate::session::Session;
+use ferrite_core::HeadInput;
 
 struct Door {
     _base: TempDir,
@@ -42,7 +43,7 @@ impl Door {
 
     async fn request(&mut self) -> (RequestId, Request) {
         match self.inputs.recv().await.unwrap() {
-            Input::Request { id, request } => (id, request),
+            Input::Head(HeadInput::Request { id, request }) => (id, request),
             other => panic!("{other:?} is no request"),
         }
     }
@@ -88,7 +89,9 @@ fn what_concerns_a_submission_reaches_its_client_under_its_own_number() {
         assert_eq!(hear(&mut other).await, DvmMessage::Output { id: 7, stream: Stream::Stdout, data });
         let reply = Reply::Done(Done { exit_code: 0, job: None });
         assert_eq!(hear(&mut other).await, DvmMessage::Reply { id: 7, reply });
-        let Some(Input::OutputWritten(written)) = door.inputs.recv().await else { panic!("no credit") };
+        let Some(Input::Head(HeadInput::OutputWritten(written))) = door.inputs.recv().await else {
+            panic!("no credit")
+        };
         assert_eq!(written, account);
         assert!(one.try_read(&mut [0]).is_err(), "the first client heard of the second one's job");
     });
@@ -135,8 +138,8 @@ fn a_client_that_goes_leaves_its_requests_and_its_windows_behind() {
         let (mut credited, mut gone) = (0, 0);
         while gone == 0 {
             match door.inputs.recv().await.unwrap() {
-                Input::OutputWritten(account) => credited += account.bytes,
-                Input::ClientGone(id) => {
+                Input::Head(HeadInput::OutputWritten(account)) => credited += account.bytes,
+                Input::Head(HeadInput::ClientGone(id)) => {
                     assert_eq!(id, request);
                     gone += 1;
                 }
@@ -146,7 +149,7 @@ fn a_client_that_goes_leaves_its_requests_and_its_windows_behind() {
         assert_eq!(credited, (32 << 20) + 1);
         // What comes later is for nobody, and holds nobody up.
         door.control.output(request, Stream::Stdout, Bytes::from_static(b"y"), Some(Account { bytes: 5, ..account }));
-        let Some(Input::OutputWritten(late)) = door.inputs.recv().await else { panic!("no credit") };
+        let Some(Input::Head(HeadInput::OutputWritten(late))) = door.inputs.recv().await else { panic!("no credit") };
         assert_eq!(late.bytes, 5);
     });
 }
@@ -171,7 +174,7 @@ fn strangers_garbage_and_a_number_used_twice_end_one_connection_only() {
         let (request, _) = door.request().await;
         say(&mut twice, submit(1)).await;
         assert!(twice.read_u8().await.is_err());
-        assert!(matches!(door.inputs.recv().await, Some(Input::ClientGone(id)) if id == request));
+        assert!(matches!(door.inputs.recv().await, Some(Input::Head(HeadInput::ClientGone(id))) if id == request));
         say(&mut bystander, ClientMessage::Open { id: 2, request: Request::Status }).await;
         assert!(matches!(door.request().await, (_, Request::Status)));
     });

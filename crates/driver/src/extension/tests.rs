@@ -8,6 +8,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::LocalSet;
 
 use super::*;
+use ferrite_core::HeadInput;
 
 const SQUEUE: &str = r#"env | grep -E '^(SLURM|SALLOC)_' >> "$PLACE/squeue.env"
 case "$*" in
@@ -76,13 +77,19 @@ fn inside() {
             has: Vec::new(),
         };
         let refused = |input| match input {
-            Input::NodesRefused { cause, .. } => cause,
+            Input::Head(HeadInput::NodesRefused { cause, .. }) => cause,
             other => panic!("{other:?}"),
         };
         extensions.request(ExtensionId(1), ask(2, "7"));
         let awaited = next(&mut outbox).await;
-        assert!(matches!(&awaited, Input::NodesAwaited { says, .. } if says.contains("queued")), "{awaited:?}");
-        let Input::NodesGranted { extension: ExtensionId(1), job, nodes } = next(&mut outbox).await else { panic!() };
+        assert!(
+            matches!(&awaited, Input::Head(HeadInput::NodesAwaited { says, .. }) if says.contains("queued")),
+            "{awaited:?}"
+        );
+        let Input::Head(HeadInput::NodesGranted { extension: ExtensionId(1), job, nodes }) = next(&mut outbox).await
+        else {
+            panic!()
+        };
         let names: Vec<&str> = nodes.iter().map(|host| host.name.as_str()).collect();
         assert_eq!((job.as_str(), &names[..], nodes[0].rm_job.as_deref()), ("9", &["n5", "n6"][..], Some("9")));
 
@@ -93,7 +100,7 @@ fn inside() {
         assert_eq!(refused(next(&mut outbox).await), "squeue: slurm_load_jobs error: Invalid job id specified");
 
         extensions.request(ExtensionId(4), ask(3, "7"));
-        assert!(matches!(next(&mut outbox).await, Input::NodesAwaited { .. }));
+        assert!(matches!(next(&mut outbox).await, Input::Head(HeadInput::NodesAwaited { .. })));
         extensions.withdraw(ExtensionId(4));
         while extensions.shared.busy.get() > 0 {
             extensions.shared.idle.notified().await;
@@ -103,7 +110,7 @@ fn inside() {
         assert!(refused(next(&mut outbox).await).contains("Invalid job id"));
 
         extensions.end("9".to_owned());
-        let Input::AllocationEnded { job, trouble: None } = next(&mut outbox).await else { panic!() };
+        let Input::Head(HeadInput::AllocationEnded { job, trouble: None }) = next(&mut outbox).await else { panic!() };
         assert_eq!(job, "9");
         assert!(left_behind(session.path()).is_some_and(|command| command.contains(&"--name=dvm.of.7".to_owned())));
         extensions.finish().await;

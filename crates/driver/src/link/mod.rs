@@ -20,7 +20,7 @@ use std::os::fd::AsFd;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ferrite_core::Input;
+use ferrite_core::{Input, LinkInput};
 use ferrite_types::DaemonRank;
 use ferrite_wire::{Contact, Frame};
 use snow::StatelessTransportState;
@@ -147,7 +147,9 @@ impl Links {
                 }
                 // It has called us in the meantime: there is a link, and the machine knows.
                 Err(_) if shared.table.borrow().contains_key(&peer) => {}
-                Err(call::Failed { cause, refused }) => shared.report(Input::ConnectFailed { peer, cause, refused }),
+                Err(call::Failed { cause, refused }) => {
+                    shared.report(Input::Link(LinkInput::ConnectFailed { peer, cause, refused }))
+                }
             }
         });
         if let Some(earlier) = self.calls.insert(peer, task.abort_handle()) {
@@ -232,7 +234,7 @@ impl Shared {
         let mut tasks = self.tasks.borrow_mut();
         tasks.retain(|task| !task.is_finished());
         tasks.push(task);
-        self.report(Input::LinkUp { peer });
+        self.report(Input::Link(LinkInput::LinkUp { peer }));
         true
     }
 
@@ -283,7 +285,7 @@ impl Connection {
         if !self.muted.get() {
             self.shared.table.borrow_mut().remove(&self.peer);
             let peer = self.peer;
-            self.shared.report(Input::LinkLost { peer, cause });
+            self.shared.report(Input::Link(LinkInput::LinkLost { peer, cause }));
         }
     }
 
@@ -302,11 +304,11 @@ impl Connection {
             without_frame = if frames.is_empty() { without_frame + 1 } else { 0 };
             if without_frame == READS_TO_TELL && !self.muted.get() {
                 without_frame = 0;
-                self.shared.report(Input::LinkActivity { peer: self.peer });
+                self.shared.report(Input::Link(LinkInput::LinkActivity { peer: self.peer }));
             }
             for frame in frames.drain(..).filter(|_| !self.muted.get()) {
                 let from = self.peer;
-                self.shared.report(Input::Frame { from, frame });
+                self.shared.report(Input::Link(LinkInput::Frame { from, frame }));
             }
             match more {
                 Ok(true) => {}

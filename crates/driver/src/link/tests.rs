@@ -5,6 +5,7 @@ use tokio::task::LocalSet;
 
 use super::*;
 use crate::secret::Secret;
+use ferrite_core::LinkInput;
 
 type Outbox = mpsc::UnboundedReceiver<Input>;
 
@@ -45,8 +46,8 @@ async fn pair() -> (Links, Outbox, Links, Outbox) {
     let (head, mut head_out) = daemon(0, 7);
     let (mut child, mut child_out) = daemon(1, 7);
     child.connect(DaemonRank(0), head.contact().clone(), soon(), true);
-    assert!(matches!(next(&mut child_out).await, Input::LinkUp { peer: DaemonRank(0) }));
-    assert!(matches!(next(&mut head_out).await, Input::LinkUp { peer: DaemonRank(1) }));
+    assert!(matches!(next(&mut child_out).await, Input::Link(LinkInput::LinkUp { peer: DaemonRank(0) })));
+    assert!(matches!(next(&mut head_out).await, Input::Link(LinkInput::LinkUp { peer: DaemonRank(1) })));
     (head, head_out, child, child_out)
 }
 
@@ -60,7 +61,7 @@ fn daemons_of_one_dvm_link_up_and_frames_keep_their_order_both_ways() {
         }
         for out in [&mut head_out, &mut child_out] {
             for i in 0..1000u32 {
-                let Input::Frame { frame, .. } = next(out).await else { panic!("a frame") };
+                let Input::Link(LinkInput::Frame { frame, .. }) = next(out).await else { panic!("a frame") };
                 assert_eq!(frame.payload[..], i.to_le_bytes());
             }
         }
@@ -80,9 +81,9 @@ fn a_frame_of_a_hundred_megabytes_comes_back_as_it_went() {
         for expected in [Bytes::from_static(b"before"), payload, Bytes::from_static(b"after")] {
             let frame = loop {
                 match next(&mut head_out).await {
-                    Input::Frame { frame, .. } => break frame,
+                    Input::Link(LinkInput::Frame { frame, .. }) => break frame,
                     // So large a frame takes so long that the link has to show that it is alive.
-                    Input::LinkActivity { peer: DaemonRank(1) } => signs += 1,
+                    Input::Link(LinkInput::LinkActivity { peer: DaemonRank(1) }) => signs += 1,
                     other => panic!("a frame, not {other:?}"),
                 }
             };
@@ -107,7 +108,7 @@ fn a_gigabyte_in_many_frames_arrives_complete() {
                 child.transmit(DaemonRank(0), frame(chunk.clone()));
                 sent += chunk.len();
             }
-            let Input::Frame { frame, .. } = next(&mut head_out).await else { panic!("a frame") };
+            let Input::Link(LinkInput::Frame { frame, .. }) = next(&mut head_out).await else { panic!("a frame") };
             received += frame.payload.len();
         }
         let seconds = began.elapsed().as_secs_f64();
@@ -121,7 +122,9 @@ fn a_daemon_with_another_key_is_refused_and_told() {
         let (head, mut head_out) = daemon(0, 7);
         let (mut child, mut child_out) = daemon(1, 8);
         child.connect(DaemonRank(0), head.contact().clone(), soon(), true);
-        let Input::ConnectFailed { cause, .. } = next(&mut child_out).await else { panic!("a refusal") };
+        let Input::Link(LinkInput::ConnectFailed { cause, .. }) = next(&mut child_out).await else {
+            panic!("a refusal")
+        };
         assert!(cause.contains("it may belong to another DVM"), "{cause}");
         assert!(head_out.try_recv().is_err());
     });
@@ -144,7 +147,9 @@ fn another_version_is_named_to_the_caller() {
         });
         let (mut child, mut child_out) = daemon(1, 7);
         child.connect(DaemonRank(0), contact, soon(), true);
-        let Input::ConnectFailed { cause, .. } = next(&mut child_out).await else { panic!("a refusal") };
+        let Input::Link(LinkInput::ConnectFailed { cause, .. }) = next(&mut child_out).await else {
+            panic!("a refusal")
+        };
         assert!(cause.contains("version 9.8.7"), "{cause}");
         assert!(head_out.try_recv().is_err());
     });
@@ -183,7 +188,7 @@ fn garbage_strangers_and_silence_disturb_no_link() {
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
         child.transmit(DaemonRank(0), frame(Bytes::from_static(b"still here")));
-        let Input::Frame { frame, .. } = next(&mut head_out).await else { panic!("a frame") };
+        let Input::Link(LinkInput::Frame { frame, .. }) = next(&mut head_out).await else { panic!("a frame") };
         assert_eq!(&frame.payload[..], b"still here");
         assert!(head_out.try_recv().is_err());
     });
@@ -233,7 +238,7 @@ fn a_port_that_opens_late_is_still_reached() {
         });
         let late = tokio::net::TcpListener::bind(address).await.unwrap();
         tokio::task::spawn_local(listener::accept(late, shared));
-        assert!(matches!(next(&mut child_out).await, Input::LinkUp { .. }));
+        assert!(matches!(next(&mut child_out).await, Input::Link(LinkInput::LinkUp { .. })));
     });
 }
 
@@ -246,7 +251,9 @@ fn nobody_there_is_an_error_that_names_the_address() {
         let (mut child, mut child_out) = daemon(1, 7);
         let deadline = Instant::now() + Duration::from_millis(200);
         child.connect(DaemonRank(0), Contact(vec![address]), deadline, true);
-        let Input::ConnectFailed { cause, .. } = next(&mut child_out).await else { panic!("a failure") };
+        let Input::Link(LinkInput::ConnectFailed { cause, .. }) = next(&mut child_out).await else {
+            panic!("a failure")
+        };
         assert!(cause.contains(&address.to_string()) && cause.contains("refused"), "{cause}");
     });
 }
@@ -261,13 +268,13 @@ fn who_does_not_insist_takes_a_refusal_for_an_answer() {
         // The deadline is far away: the answer comes before it, or this test hangs.
         let deadline = Instant::now() + Duration::from_secs(3_600);
         child.connect(DaemonRank(0), Contact(vec![address]), deadline, false);
-        assert!(matches!(next(&mut child_out).await, Input::ConnectFailed { refused: true, .. }));
+        assert!(matches!(next(&mut child_out).await, Input::Link(LinkInput::ConnectFailed { refused: true, .. })));
         // One that is there and says nothing is not gone.
         let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let there = silent.local_addr().unwrap();
         let deadline = Instant::now() + Duration::from_millis(200);
         child.connect(DaemonRank(0), Contact(vec![address, there]), deadline, false);
-        assert!(matches!(next(&mut child_out).await, Input::ConnectFailed { refused: false, .. }));
+        assert!(matches!(next(&mut child_out).await, Input::Link(LinkInput::ConnectFailed { refused: false, .. })));
     });
 }
 
@@ -281,7 +288,9 @@ fn a_call_that_no_way_leads_to_ends_at_its_deadline() {
             let start = Instant::now();
             let deadline = start + Duration::from_millis(200);
             child.connect(DaemonRank(0), Contact(vec![nowhere]), deadline, insist);
-            let Input::ConnectFailed { cause, refused, .. } = next(&mut child_out).await else { panic!("a failure") };
+            let Input::Link(LinkInput::ConnectFailed { cause, refused, .. }) = next(&mut child_out).await else {
+                panic!("a failure")
+            };
             assert!(cause.contains(&nowhere.to_string()) && cause.contains("unreachable") && !refused, "{cause}");
             assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
         }
@@ -314,7 +323,9 @@ fn of_two_calls_that_cross_the_one_of_the_higher_rank_stays() {
         child.transmit(DaemonRank(0), frame(Bytes::from_static(b"up")));
         head.transmit(DaemonRank(1), frame(Bytes::from_static(b"down")));
         for (out, expected) in [(&mut head_out, "up"), (&mut child_out, "down")] {
-            let Input::Frame { frame, .. } = next(out).await else { panic!("the link is the old one") };
+            let Input::Link(LinkInput::Frame { frame, .. }) = next(out).await else {
+                panic!("the link is the old one")
+            };
             assert_eq!(frame.payload, expected);
         }
     });
@@ -340,9 +351,9 @@ fn closing_flushes_and_only_the_other_side_hears_of_it() {
         }
         child.flush(Duration::from_secs(5), &Rc::new(Keeper::none())).await;
         for _ in 0..100 {
-            assert!(matches!(next(&mut head_out).await, Input::Frame { .. }));
+            assert!(matches!(next(&mut head_out).await, Input::Link(LinkInput::Frame { .. })));
         }
-        assert!(matches!(next(&mut head_out).await, Input::LinkLost { peer: DaemonRank(1), .. }));
+        assert!(matches!(next(&mut head_out).await, Input::Link(LinkInput::LinkLost { peer: DaemonRank(1), .. })));
         assert!(child_out.try_recv().is_err());
     });
 }
@@ -362,7 +373,7 @@ fn nobody_can_call_before_the_port_is_open_and_the_address_stays() {
         head.open().unwrap();
         let (mut child, mut child_out) = daemon(1, 7);
         child.connect(DaemonRank(0), contact, soon(), true);
-        assert!(matches!(next(&mut child_out).await, Input::LinkUp { peer: DaemonRank(0) }));
-        assert!(matches!(next(&mut head_out).await, Input::LinkUp { peer: DaemonRank(1) }));
+        assert!(matches!(next(&mut child_out).await, Input::Link(LinkInput::LinkUp { peer: DaemonRank(0) })));
+        assert!(matches!(next(&mut head_out).await, Input::Link(LinkInput::LinkUp { peer: DaemonRank(1) })));
     });
 }

@@ -8,6 +8,7 @@ use ferrite_types::{DaemonRank, JobId};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::*;
+use ferrite_core::HeadInput;
 
 const SCENE: &str = "FERRITE_OUTPUT_SCENE";
 const PIECE: usize = 1000;
@@ -117,7 +118,7 @@ fn count(inputs: &mut UnboundedReceiver<Input>) -> (usize, usize) {
     let (mut credits, mut ends) = (0, 0);
     while let Ok(input) = inputs.try_recv() {
         match input {
-            Input::OutputWritten(_) => credits += 1,
+            Input::Head(HeadInput::OutputWritten(_)) => credits += 1,
             Input::Terminate { .. } => ends += 1,
             other => panic!("unexpected {other:?}"),
         }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use ferrite_core::{AbortScope, Input, PmixCall, PmixToken};
+use ferrite_core::{AbortScope, DaemonInput, Input, PmixCall, PmixToken};
 use ferrite_pmix::{Completer, Info, Proc, Published, Status, Upcall};
 use ferrite_types::{JobId, ProcId, Rank};
 use ferrite_wire::control::SessionOrder;
@@ -290,7 +290,7 @@ impl Calls {
 
     fn pass(&self, call: PmixCall) {
         // The machine is gone only when this process is ending.
-        let _ = self.inbox.send(Input::Pmix(call));
+        let _ = self.inbox.send(Input::Daemon(DaemonInput::Pmix(call)));
     }
 }
 
@@ -379,7 +379,9 @@ mod tests {
     }
     fn ranks_of(input: Input) -> (Vec<u32>, PmixToken) {
         match input {
-            Input::Pmix(PmixCall::Fence { members, token, .. }) => (members.ranks.iter().map(|r| r.0).collect(), token),
+            Input::Daemon(DaemonInput::Pmix(PmixCall::Fence { members, token, .. })) => {
+                (members.ranks.iter().map(|r| r.0).collect(), token)
+            }
             other => panic!("unexpected {other:?}"),
         }
     }
@@ -404,7 +406,9 @@ mod tests {
         names.insert("d@2".to_owned(), Known { job: JobId(2), size: 2 });
         let procs = [("d@2", 1), ("d@10", 1), ("d@1", Proc::WILDCARD), ("d@10", 0)];
         calls.receive(fence(&procs).0, &names);
-        let Input::Pmix(PmixCall::Fence { members, .. }) = inputs.try_recv().unwrap() else { panic!("a fence") };
+        let Input::Daemon(DaemonInput::Pmix(PmixCall::Fence { members, .. })) = inputs.try_recv().unwrap() else {
+            panic!("a fence")
+        };
         let all: Vec<_> = members.jobs().map(|(job, ranks)| (job.0, ranks.len())).collect();
         assert_eq!(all, [(1, 0), (2, 1), (10, 0)]);
         let (upcall, answer) = fence_that(true, &procs);
@@ -454,7 +458,9 @@ mod tests {
                 Upcall::Spawn { proc, info: Vec::new(), required: Vec::new(), apps: vec![app], reply },
                 &names,
             );
-            let Input::Pmix(PmixCall::Spawn { proc, submission, token }) = inputs.try_recv().unwrap() else {
+            let Input::Daemon(DaemonInput::Pmix(PmixCall::Spawn { proc, submission, token })) =
+                inputs.try_recv().unwrap()
+            else {
                 panic!("a spawn")
             };
             assert_eq!(proc, ProcId { job: JobId(1), rank: Rank(3) });
@@ -470,14 +476,18 @@ mod tests {
         let (reply, published) = completer();
         let info = vec![Info::new(c"k", 7u32)];
         calls.receive(Upcall::Publish { proc: Proc::new("d@1", 0), info, reply }, &names);
-        let Input::Pmix(PmixCall::Data { call, token }) = inputs.try_recv().unwrap() else { panic!("a publication") };
+        let Input::Daemon(DaemonInput::Pmix(PmixCall::Data { call, token })) = inputs.try_recv().unwrap() else {
+            panic!("a publication")
+        };
         let DataRequest::Publish { items, .. } = call.request else { panic!("a publication") };
         calls.reply_data(token, Ok(Vec::new()), |_| String::new());
         assert_eq!(published.try_recv(), Ok(Ok(())));
         let (reply, answer) = completer();
         let keys = vec!["k".to_owned()];
         calls.receive(Upcall::Lookup { proc: Proc::new("d@1", 1), keys, info: Vec::new(), reply }, &names);
-        let Input::Pmix(PmixCall::Data { token, .. }) = inputs.try_recv().unwrap() else { panic!("a lookup") };
+        let Input::Daemon(DaemonInput::Pmix(PmixCall::Data { token, .. })) = inputs.try_recv().unwrap() else {
+            panic!("a lookup")
+        };
         let found = items.into_iter().map(|(key, value)| Found { proc: call.proc, key, value }).collect();
         calls.reply_data(token, Ok(found), |proc| proc.job.nspace("d"));
         let expected = Published { proc: Proc::new("d@1", 0), key: "k".to_owned(), value: 7u32.into() };
@@ -499,7 +509,7 @@ mod tests {
         assert!(inputs.try_recv().is_err(), "nobody is asked");
         for key in [None, Some("btl.tcp"), Some("pmix.arch")] {
             assert!(ask(key).is_err(), "the process may put it yet");
-            assert!(matches!(inputs.try_recv(), Ok(Input::Pmix(PmixCall::Modex { .. }))));
+            assert!(matches!(inputs.try_recv(), Ok(Input::Daemon(DaemonInput::Pmix(PmixCall::Modex { .. })))));
         }
     }
 
@@ -530,7 +540,9 @@ mod tests {
         let (mut calls, mut inputs, names) = world();
         let (upcall, answer) = allocation("d@1", ferrite_pmix_sys::PMIX_ALLOC_NEW);
         calls.receive(upcall, &names);
-        let Input::Pmix(PmixCall::Resize { proc, token, .. }) = inputs.try_recv().unwrap() else { panic!("a resize") };
+        let Input::Daemon(DaemonInput::Pmix(PmixCall::Resize { proc, token, .. })) = inputs.try_recv().unwrap() else {
+            panic!("a resize")
+        };
         assert_eq!(proc, ProcId { job: JobId(1), rank: Rank(3) });
         let outcome = ferrite_wire::ResizeOutcome::Begun;
         let resize = Resize { alloc_id: "a1".to_owned(), req_id: None, session: None, nodes: Vec::new(), outcome };
@@ -569,7 +581,8 @@ mod tests {
         for result in [Ok(Bytes::new()), Err(-46)] {
             let (upcall, answer) = session_order("d@1", &[ferrite_pmix_sys::PMIX_SESSION_PAUSE]);
             calls.receive(upcall, &names);
-            let Input::Pmix(PmixCall::Session { order, token }) = inputs.try_recv().unwrap() else {
+            let Input::Daemon(DaemonInput::Pmix(PmixCall::Session { order, token })) = inputs.try_recv().unwrap()
+            else {
                 panic!("an order")
             };
             assert_eq!(order, SessionOrder { session: Some(2), directive: SessionDirective::Pause });

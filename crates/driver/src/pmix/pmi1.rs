@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use ferrite_core::{Input, PmixCall};
+use ferrite_core::{DaemonInput, Input, PmixCall};
 use ferrite_types::{JobId, ProcId};
 use tokio::task::{JoinHandle, spawn_local};
 
@@ -71,7 +71,7 @@ async fn listen(reader: Reader, proc: ProcId, inbox: Inbox) {
         let closed = data.is_empty();
         // Most processes never say a word: their end is not news.
         if spoken || !closed {
-            let _ = inbox.send(Input::Pmix(PmixCall::Pmi1 { proc, data }));
+            let _ = inbox.send(Input::Daemon(DaemonInput::Pmix(PmixCall::Pmi1 { proc, data })));
         }
         spoken = true;
         if closed {

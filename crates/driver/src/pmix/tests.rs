@@ -8,6 +8,7 @@ use ferrite_wire::Stream;
 
 use super::*;
 use crate::children::Processes;
+use ferrite_core::DaemonInput;
 
 /// Where cargo puts it, when it builds the tests of the workspace.
 fn helper() -> Runner {
@@ -66,7 +67,9 @@ fn a_process_that_asks_for_nothing_starts_no_library() {
     world(dir.path(), |mut w| async move {
         w.bridge.apply(PmixEffect::Register(Arc::new(job::tests::registration(0, "true"))));
         w.spawn(0, &["sh", "-c", "test -n \"$PMIX_SERVER_URI41\" && test \"$PMIX_NAMESPACE\" = dvm@1"]);
-        while !matches!(w.inputs.recv().await.unwrap(), Input::Exited { status, .. } if status.is_success()) {}
+        while !matches!(w.inputs.recv().await.unwrap(), Input::Daemon(DaemonInput::Exited { status, .. }) if status.is_success())
+        {
+        }
         assert!(w.bridge.shared.running().is_none());
         assert!(!w.bridge.shared.session.path().exists());
         w.bridge.apply(PmixEffect::Deregister(JobId(1)));
@@ -84,13 +87,13 @@ fn pmi1_bytes_pass_in_both_directions_and_the_end_is_told() {
         let (mut told, mut success) = (Vec::new(), false);
         while !(success && told.last().is_some_and(Bytes::is_empty)) {
             match w.inputs.recv().await.unwrap() {
-                Input::Pmix(PmixCall::Pmi1 { proc, data }) => {
+                Input::Daemon(DaemonInput::Pmix(PmixCall::Pmi1 { proc, data })) => {
                     if told.is_empty() {
                         w.bridge.apply(PmixEffect::Pmi1 { proc, data: Bytes::from_static(b"fine\n") });
                     }
                     told.push(data);
                 }
-                Input::Exited { status, .. } => success = status.is_success(),
+                Input::Daemon(DaemonInput::Exited { status, .. }) => success = status.is_success(),
                 _ => {}
             }
         }
@@ -127,14 +130,14 @@ fn a_client_of_libpmix_comes_in_by_the_front_door() {
         let (mut connected, mut finalized, mut open, mut fences) = (0, 0, 2, 0);
         while open > 0 {
             match w.inputs.recv().await.unwrap() {
-                Input::Output { proc, data, .. } => {
+                Input::Daemon(DaemonInput::Output { proc, data, .. }) => {
                     said[proc.rank.0 as usize].push_str(&String::from_utf8_lossy(&data));
                     w.processes.read_output(proc, Stream::Stdout, 4096);
                 }
-                Input::OutputClosed { .. } => open -= 1,
-                Input::Pmix(PmixCall::ClientConnected(_)) => connected += 1,
-                Input::Pmix(PmixCall::ClientFinalized(_)) => finalized += 1,
-                Input::Pmix(PmixCall::Fence { members, data, token }) => {
+                Input::Daemon(DaemonInput::OutputClosed { .. }) => open -= 1,
+                Input::Daemon(DaemonInput::Pmix(PmixCall::ClientConnected(_))) => connected += 1,
+                Input::Daemon(DaemonInput::Pmix(PmixCall::ClientFinalized(_))) => finalized += 1,
+                Input::Daemon(DaemonInput::Pmix(PmixCall::Fence { members, data, token })) => {
                     assert!(members.ranks.is_empty(), "everyone takes part");
                     fences += 1;
                     w.bridge.apply(PmixEffect::Reply { token, result: Ok(data) });
@@ -156,7 +159,9 @@ fn a_client_of_libpmix_comes_in_by_the_front_door() {
         w.bridge.apply(PmixEffect::Deregister(JobId(1)));
         let mut answered = Vec::new();
         while answered.len() < 2 {
-            if let Input::Pmix(PmixCall::ModexFetched { fetch, .. }) = w.inputs.recv().await.unwrap() {
+            if let Input::Daemon(DaemonInput::Pmix(PmixCall::ModexFetched { fetch, .. })) =
+                w.inputs.recv().await.unwrap()
+            {
                 answered.push(fetch);
             }
         }

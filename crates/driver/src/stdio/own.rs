@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use ferrite_core::{Input, RequestId};
+use ferrite_core::{HeadInput, Input, RequestId};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use rustix::io::Errno;
@@ -44,7 +44,7 @@ impl OwnStdin {
         OwnStdin { inbox, source: Rc::new(OnceCell::new()), asked: Rc::new(Cell::new(false)) }
     }
 
-    /// Reads once; answered by one [`Input::Stdin`].
+    /// Reads once; answered by one [`HeadInput::Stdin`].
     pub(crate) fn read(&mut self, limit: usize) {
         if self.asked.replace(true) {
             return;
@@ -54,7 +54,7 @@ impl OwnStdin {
             let data = source.get_or_init(Source::find).read(limit).await;
             asked.set(false);
             // The machine is gone only when this process is ending.
-            let _ = inbox.send(Input::Stdin { request: RequestId::OWN, data });
+            let _ = inbox.send(Input::Head(HeadInput::Stdin { request: RequestId::OWN, data }));
         });
     }
 }

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_core::{Effect, Input};
+use ferrite_core::{Effect, Input, LinkInput};
 use ferrite_router::Tree;
 use ferrite_types::{DaemonRank, RankSet};
-use ferrite_wire::{FrameKind, Message};
+use ferrite_wire::{DaemonMessage, FrameKind, Message, TreeMessage};
 
 use super::{Invariant, Observation, arithmetic, require};
 use crate::scenario::Scenario;
@@ -58,10 +58,10 @@ impl AckedDeaths {
         let mut known = RankSet::new();
         self.came.range(seq..).for_each(|(_, come)| known.insert_all(come));
         match message {
-            Message::Died { ranks: out } | Message::Shrink { targets: out } => {
+            Message::Tree(TreeMessage::Died { ranks: out }) | Message::Tree(TreeMessage::Shrink { targets: out }) => {
                 self.alive.retain(|rank| !out.contains(*rank));
             }
-            Message::Wireup(wireup) => {
+            Message::Daemon(DaemonMessage::Wireup(wireup)) => {
                 self.came.insert(seq, wireup.come.clone());
                 self.known.range_mut(..seq).for_each(|(_, known)| known.insert_all(&wireup.come));
                 self.alive.extend(wireup.come.iter().filter(|rank| self.born.contains(*rank)));
@@ -96,8 +96,13 @@ impl Invariant for AckedDeaths {
             }
             Observation::Input {
                 rank,
-                input: Input::Frame { frame, .. },
-                message: Some(Message::Died { .. } | Message::Shrink { .. } | Message::Wireup(_)),
+                input: Input::Link(LinkInput::Frame { frame, .. }),
+                message:
+                    Some(
+                        Message::Tree(TreeMessage::Died { .. })
+                        | Message::Tree(TreeMessage::Shrink { .. })
+                        | Message::Daemon(DaemonMessage::Wireup(_)),
+                    ),
                 ..
             } => {
                 if let FrameKind::Xcast { seq, .. } = frame.kind

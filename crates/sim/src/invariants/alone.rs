@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_core::{Effect, Input};
+use ferrite_core::{Effect, Input, LinkInput};
 use ferrite_router::Tree;
 use ferrite_types::DaemonRank;
 
@@ -65,11 +65,11 @@ impl Invariant for Alone {
                 self.above.retain(|(end, _)| end != rank);
                 return self.is_over(*at, *rank);
             }
-            Observation::Input { rank, at, input: Input::LinkUp { peer }, .. } if peer < rank => {
+            Observation::Input { rank, at, input: Input::Link(LinkInput::LinkUp { peer }), .. } if peer < rank => {
                 self.above.insert((*rank, *peer));
                 return self.is_over(*at, *rank);
             }
-            Observation::Input { rank, at, input: Input::LinkLost { peer, .. }, .. }
+            Observation::Input { rank, at, input: Input::Link(LinkInput::LinkLost { peer, .. }), .. }
             | Observation::Effect { rank, at, effect: Effect::CloseLink { peer }, .. } => {
                 self.unlinked(*at, *rank, *peer);
             }
@@ -91,7 +91,10 @@ mod tests {
     /// Loses its parent at time zero and leaves at `leaves`, having stood still for so long.
     fn lose_parent(still: Time, leaves: Time) -> Result<(), String> {
         let mut check = Alone::new(&Scenario::calm(1, 8, 2));
-        let (up, lost) = (Input::LinkUp { peer: PARENT }, Input::LinkLost { peer: PARENT, cause: String::new() });
+        let (up, lost) = (
+            Input::Link(LinkInput::LinkUp { peer: PARENT }),
+            Input::Link(LinkInput::LinkLost { peer: PARENT, cause: String::new() }),
+        );
         for input in [up, lost] {
             check.observe(&Observation::Input { rank: ME, at: 0, input: &input, message: None }).unwrap();
         }

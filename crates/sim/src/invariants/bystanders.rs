@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use ferrite_core::{Effect, Input, Transition};
+use ferrite_core::{Effect, Input, LinkInput, Transition};
 use ferrite_types::{JobId, JobState, RankSet};
-use ferrite_wire::Message;
+use ferrite_wire::{DaemonMessage, Message};
 
 use super::{Invariant, Observation, require};
 
@@ -24,10 +24,14 @@ impl Invariant for Bystanders {
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         match what {
             Observation::Gone { rank, .. }
-            | Observation::Input { input: Input::ConnectFailed { peer: rank, .. }, .. } => {
+            | Observation::Input { input: Input::Link(LinkInput::ConnectFailed { peer: rank, .. }), .. } => {
                 self.lost.insert(*rank);
             }
-            Observation::Effect { effect: Effect::Transmit { .. }, message: Some(Message::Launch(order)), .. } => {
+            Observation::Effect {
+                effect: Effect::Transmit { .. },
+                message: Some(Message::Daemon(DaemonMessage::Launch(order))),
+                ..
+            } => {
                 self.hosts.entry(order.job).or_insert_with(|| order.map.daemons());
             }
             Observation::Effect {

@@ -4,10 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use ferrite_core::{Effect, Input, RequestId, Transition};
+use ferrite_core::{Effect, HeadInput, Input, RequestId, Transition};
 use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, RankSet};
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective};
-use ferrite_wire::{FrameKind, Message};
+use ferrite_wire::{FrameKind, Message, TreeMessage};
 
 use super::Observation;
 
@@ -100,7 +100,7 @@ impl Changes {
         if let Some(session) = self.resumed.take() {
             self.paused.retain(|paused| *paused != session);
         }
-        let Input::Request { id, request } = input else { return };
+        let Input::Head(HeadInput::Request { id, request }) = input else { return };
         let asked = match request {
             Request::Submit(submission) => Asked::Job(plain(&submission.session)),
             Request::Session { session, directive: SessionDirective::Pause } => Asked::Pause(plain(session)),
@@ -143,7 +143,8 @@ impl Changes {
                 }
             }
             Effect::Transmit { frame, .. } => {
-                if let (FrameKind::Xcast { seq, .. }, Some(Message::Shrink { targets })) = (&frame.kind, message)
+                if let (FrameKind::Xcast { seq, .. }, Some(Message::Tree(TreeMessage::Shrink { targets }))) =
+                    (&frame.kind, message)
                     && !self.orders.contains_key(seq)
                 {
                     let campaign = self.ordering.pop_front().or_else(|| self.unsent.pop_front());

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_core::{Effect, Input, PmixCall, PmixEffect, PmixToken};
+use ferrite_core::{DaemonInput, Effect, Input, PmixCall, PmixEffect, PmixToken};
 use ferrite_types::{DaemonRank, ProcId, Rank};
 use ferrite_wire::Members;
 
@@ -48,7 +48,11 @@ impl Invariant for Fences {
 
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         match what {
-            Observation::Input { rank, input: Input::Pmix(PmixCall::Fence { members, token, .. }), .. } => {
+            Observation::Input {
+                rank,
+                input: Input::Daemon(DaemonInput::Pmix(PmixCall::Fence { members, token, .. })),
+                ..
+            } => {
                 let count = self.entered.entry((*rank, members.clone())).or_default();
                 self.open.insert((*rank, *token), (members.clone(), *count));
                 *count += 1;

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_core::{Effect, Input, RequestId};
+use ferrite_core::{Effect, HeadInput, Input, RequestId};
 use ferrite_rm::{GiveBack, Share};
 use ferrite_types::{CampaignId, DaemonRank, ExtensionId};
 
@@ -44,11 +44,11 @@ impl GivenBack {
         let kept = self.unwanted.take().filter(|extension| self.open.contains(extension));
         require(kept.is_none(), || format!("the client of request {kept:?} is gone, and it is not withdrawn"))?;
         self.asking = match input {
-            Input::Request { id, .. } => Some(*id),
+            Input::Head(HeadInput::Request { id, .. }) => Some(*id),
             _ => None,
         };
         match input {
-            Input::NodesGranted { extension, job, nodes } => {
+            Input::Head(HeadInput::NodesGranted { extension, job, nodes }) => {
                 self.open.remove(extension);
                 let names: BTreeSet<String> = nodes.iter().map(|host| host.name.clone()).collect();
                 // It has taken them back already, though the answer is still on its way.
@@ -57,11 +57,11 @@ impl GivenBack {
                 }
                 self.granted.insert(job.clone(), names);
             }
-            Input::NodesRefused { extension, .. } => {
+            Input::Head(HeadInput::NodesRefused { extension, .. }) => {
                 self.open.remove(extension);
             }
-            Input::ReleaseOffered { campaign, kept, .. } => self.answered(*campaign, kept),
-            Input::ClientGone(id) => self.unwanted = self.asked.get(id).copied(),
+            Input::Head(HeadInput::ReleaseOffered { campaign, kept, .. }) => self.answered(*campaign, kept),
+            Input::Head(HeadInput::ClientGone(id)) => self.unwanted = self.asked.get(id).copied(),
             _ => {}
         }
         Ok(())

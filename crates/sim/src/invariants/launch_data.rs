@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_core::Effect;
 use ferrite_types::{DaemonRank, JobId, JobMap, ProcId, RankSet};
-use ferrite_wire::{Dest, Message};
+use ferrite_wire::{DaemonMessage, Dest, Message};
 
 use super::{Invariant, Observation, require};
 
@@ -40,7 +40,7 @@ impl Invariant for LaunchData {
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         let Observation::Effect { rank, effect, message, .. } = what else { return Ok(()) };
         match (effect, message) {
-            (Effect::Transmit { frame, .. }, Some(Message::Launch(order))) => {
+            (Effect::Transmit { frame, .. }, Some(Message::Daemon(DaemonMessage::Launch(order)))) => {
                 self.sent(&frame.dest, order.job, &order.map)
             }
             (Effect::Spawn { proc, .. }, _) => {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_core::{Effect, Input};
+use ferrite_core::{DaemonInput, Effect, Input, LinkInput};
 use ferrite_types::{DaemonRank, ProcId};
 use ferrite_wire::Stream;
 
@@ -49,13 +49,14 @@ impl Invariant for Links {
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         match what {
             Observation::Input { rank, input, .. } => match input {
-                Input::LinkUp { peer } => {
+                Input::Link(LinkInput::LinkUp { peer }) => {
                     self.up.insert((*rank, *peer));
                 }
-                Input::LinkLost { peer, .. } => {
+                Input::Link(LinkInput::LinkLost { peer, .. }) => {
                     self.up.remove(&(*rank, *peer));
                 }
-                Input::Output { proc, stream, .. } | Input::OutputClosed { proc, stream } => {
+                Input::Daemon(DaemonInput::Output { proc, stream, .. })
+                | Input::Daemon(DaemonInput::OutputClosed { proc, stream }) => {
                     self.reading.remove(&(*rank, *proc, *stream));
                 }
                 _ => {}

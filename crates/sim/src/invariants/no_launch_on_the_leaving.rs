@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_core::{Effect, Transition};
 use ferrite_types::{DaemonRank, JobId, JobState, RankSet};
-use ferrite_wire::{Dest, FrameKind, Message};
+use ferrite_wire::{DaemonMessage, Dest, FrameKind, Message, TreeMessage};
 
 use super::changes::Changes;
 use super::{Invariant, Observation, require};
@@ -29,7 +29,9 @@ impl Invariant for NoLaunchOnTheLeaving {
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         self.changes.see(what);
         match what {
-            Observation::Input { rank, message: Some(Message::Shrink { targets }), .. } if targets.contains(*rank) => {
+            Observation::Input { rank, message: Some(Message::Tree(TreeMessage::Shrink { targets })), .. }
+                if targets.contains(*rank) =>
+            {
                 self.told.insert(*rank);
                 Ok(())
             }
@@ -46,7 +48,7 @@ impl Invariant for NoLaunchOnTheLeaving {
             Observation::Effect {
                 rank: DaemonRank::HEAD,
                 effect: Effect::Transmit { frame, .. },
-                message: Some(Message::Launch(order)),
+                message: Some(Message::Daemon(DaemonMessage::Launch(order))),
                 ..
             } if frame.origin == DaemonRank::HEAD && matches!(frame.kind, FrameKind::Message { .. }) => {
                 let leaving = self.ordered.get(&order.job).unwrap_or(&self.changes.leaving);

@@ -1,7 +1,7 @@
 //! At the end every daemon is gone, and none left a process behind. When nothing went wrong nobody had
 //! to be waited for in vain.
 
-use ferrite_core::{Input, Timer};
+use ferrite_core::{DaemonTimer, HeadInput, Input, Timer};
 use ferrite_types::DaemonRank;
 
 use super::{Invariant, Observation, require};
@@ -28,8 +28,8 @@ impl Invariant for NothingLeft {
 
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         match what {
-            Observation::Input { input: Input::Interrupt, .. } => self.forced = true,
-            Observation::Input { rank, input: Input::Timer(Timer::Departure), .. } => {
+            Observation::Input { input: Input::Head(HeadInput::Interrupt), .. } => self.forced = true,
+            Observation::Input { rank, input: Input::Timer(Timer::Daemon(DaemonTimer::Departure)), .. } => {
                 return require(!self.smooth, || format!("daemon {rank} waited in vain for others to go"));
             }
             Observation::Gone { rank, how: Gone::Exit(code), running, .. } => {

@@ -2,7 +2,7 @@
 
 use ferrite_core::{Effect, Input};
 use ferrite_types::{DaemonRank, RankSet};
-use ferrite_wire::Message;
+use ferrite_wire::{Message, TreeMessage};
 
 use super::changes::Changes;
 use super::silence::Silence;
@@ -58,7 +58,11 @@ impl Invariant for Noticed {
                 self.gone.insert(*rank);
             }
             Observation::Effect { effect: Effect::Ready, .. } => self.ready = true,
-            Observation::Effect { rank: DaemonRank::HEAD, message: Some(Message::Died { ranks, .. }), .. } => {
+            Observation::Effect {
+                rank: DaemonRank::HEAD,
+                message: Some(Message::Tree(TreeMessage::Died { ranks, .. })),
+                ..
+            } => {
                 self.declared.insert_all(ranks);
             }
             Observation::Input { rank: DaemonRank::HEAD, input: Input::Terminate { .. }, .. } if self.applies => {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ferrite_core::{Effect, Input, RequestId};
+use ferrite_core::{Effect, HeadInput, Input, RequestId};
 use ferrite_types::DaemonRank;
 
 use super::{Invariant, Observation, require};
@@ -23,10 +23,10 @@ impl Invariant for OneReply {
 
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         match what {
-            Observation::Input { input: Input::Request { id, .. }, .. } => {
+            Observation::Input { input: Input::Head(HeadInput::Request { id, .. }), .. } => {
                 self.replies.insert(*id, 0);
             }
-            Observation::Input { input: Input::ClientGone(request), .. } => {
+            Observation::Input { input: Input::Head(HeadInput::ClientGone(request)), .. } => {
                 self.replies.remove(request);
             }
             Observation::Effect { effect: Effect::Reply { request, .. }, .. } => {
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     fn submit(check: &mut OneReply) {
-        let input = Input::Request { id: RequestId(1), request: Request::Status };
+        let input = Input::Head(HeadInput::Request { id: RequestId(1), request: Request::Status });
         let seen = Observation::Input { rank: DaemonRank::HEAD, at: 0, input: &input, message: None };
         check.observe(&seen).unwrap();
     }

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_core::{Effect, Input, Transition};
+use ferrite_core::{Effect, Input, LinkInput, Transition};
 use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, RankSet};
-use ferrite_wire::Message;
+use ferrite_wire::{DaemonMessage, Message, TreeMessage};
 
 use super::changes::Changes;
 use super::struck::Struck;
@@ -61,7 +61,12 @@ impl Invariant for OnlyOnTheWired {
         self.changes.see(what);
         self.struck.see(what);
         match what {
-            Observation::Input { rank, input: Input::Frame { .. }, message: Some(Message::Wireup(wireup)), .. } => {
+            Observation::Input {
+                rank,
+                input: Input::Link(LinkInput::Frame { .. }),
+                message: Some(Message::Daemon(DaemonMessage::Wireup(wireup))),
+                ..
+            } => {
                 // Who comes later hears of all who are there.
                 let all = RankSet::range(0, wireup.size);
                 let there = all.iter().filter(|rank| !wireup.dead.contains(*rank));
@@ -77,11 +82,11 @@ impl Invariant for OnlyOnTheWired {
                     let grown = (*kind, *step) == (CampaignKind::Grow, CampaignStep::Done);
                     if grown { self.grown(*campaign) } else { Ok(()) }
                 }
-                (Effect::Transmit { .. }, Some(Message::Died { ranks })) => {
+                (Effect::Transmit { .. }, Some(Message::Tree(TreeMessage::Died { ranks }))) => {
                     self.dead.insert_all(ranks);
                     Ok(())
                 }
-                (Effect::Transmit { .. }, Some(Message::Launch(order))) => {
+                (Effect::Transmit { .. }, Some(Message::Daemon(DaemonMessage::Launch(order)))) => {
                     let early = order.map.daemons().iter().find(|rank| self.changes.is_newcomer(*rank));
                     require(early.is_none(), || {
                         format!("job {} is mapped onto daemon {early:?}, whose grow has not ended well", order.job)

@@ -1,9 +1,9 @@
 //! Only the dead are declared dead: those whose process is gone, and those who did not answer a call for as long as
 //! callers are patient, because they (or their caller) stood still or were cut off. A lost link alone kills nobody.
 
-use ferrite_core::{Effect, Input};
+use ferrite_core::{Effect, Input, LinkInput};
 use ferrite_types::{DaemonRank, RankSet};
-use ferrite_wire::Message;
+use ferrite_wire::{Message, TreeMessage};
 
 use super::silence::Silence;
 use super::{Invariant, Observation, require};
@@ -34,15 +34,18 @@ impl Invariant for OnlyTheDead {
             Observation::Gone { rank, .. } => {
                 self.gone.insert(*rank);
             }
-            Observation::Input { rank, at, input: Input::ConnectFailed { peer, refused: false, .. }, .. }
-                if self.silence.within(&[*rank, *peer], at.saturating_sub(CALL), *at) >= SILENT =>
-            {
+            Observation::Input {
+                rank,
+                at,
+                input: Input::Link(LinkInput::ConnectFailed { peer, refused: false, .. }),
+                ..
+            } if self.silence.within(&[*rank, *peer], at.saturating_sub(CALL), *at) >= SILENT => {
                 self.unanswering.insert(*peer);
             }
             Observation::Effect {
                 rank: DaemonRank::HEAD,
                 effect: Effect::Transmit { .. },
-                message: Some(Message::Died { ranks, .. }),
+                message: Some(Message::Tree(TreeMessage::Died { ranks, .. })),
                 ..
             } => {
                 for rank in ranks.iter().filter(|rank| self.declared.insert(*rank)) {
@@ -65,7 +68,7 @@ mod tests {
     const CHILD: DaemonRank = DaemonRank(3);
 
     fn declare(check: &mut OnlyTheDead) -> Result<(), String> {
-        let message = Message::Died { ranks: RankSet::range(3, 4) };
+        let message = Message::Tree(TreeMessage::Died { ranks: RankSet::range(3, 4) });
         let frame = Frame {
             dest: Dest::All,
             origin: DaemonRank::HEAD,
@@ -82,7 +85,7 @@ mod tests {
         for (silent, excused) in [(0, false), (1_000_000, false), (3_000_000, true)] {
             let mut check = OnlyTheDead::default();
             check.observe(&Observation::Fault { at: 0, fault: &Fault::Isolate(CHILD, silent) }).unwrap();
-            let input = Input::ConnectFailed { peer: CHILD, cause: String::new(), refused: false };
+            let input = Input::Link(LinkInput::ConnectFailed { peer: CHILD, cause: String::new(), refused: false });
             let rank = DaemonRank(1);
             check.observe(&Observation::Input { rank, at: 3_000_000, input: &input, message: None }).unwrap();
             assert_eq!(declare(&mut check).is_ok(), excused, "{silent}");

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_core::{Effect, Input, PmixEffect};
+use ferrite_core::{DaemonInput, Effect, Input, PmixEffect};
 use ferrite_types::{DaemonRank, JobId, ProcId};
 
 use super::{Invariant, Observation, require};
@@ -56,14 +56,14 @@ impl Invariant for Order {
         match what {
             Observation::Effect { rank, effect, .. } => return self.wanted(*rank, effect),
             Observation::Input { rank, input, .. } => match input {
-                Input::Exited { proc, .. } => {
+                Input::Daemon(DaemonInput::Exited { proc, .. }) => {
                     self.own.remove(&(*rank, *proc));
                 }
-                Input::SpawnFailed { proc, .. } => {
+                Input::Daemon(DaemonInput::SpawnFailed { proc, .. }) => {
                     self.own.remove(&(*rank, *proc));
                     self.groups.remove(&(*rank, *proc));
                 }
-                Input::OutputClosed { proc, .. } => {
+                Input::Daemon(DaemonInput::OutputClosed { proc, .. }) => {
                     if let Some(open) = self.groups.get_mut(&(*rank, *proc)) {
                         *open -= 1;
                         if *open == 0 {

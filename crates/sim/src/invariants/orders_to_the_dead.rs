@@ -2,7 +2,7 @@
 
 use ferrite_core::Effect;
 use ferrite_types::{DaemonRank, RankSet};
-use ferrite_wire::{Dest, FrameKind, Message};
+use ferrite_wire::{Dest, FrameKind, Message, TreeMessage};
 
 use super::{Invariant, Observation, require};
 
@@ -21,7 +21,7 @@ impl Invariant for OrdersToTheDead {
         else {
             return Ok(());
         };
-        if let Some(Message::Died { ranks, .. }) = message {
+        if let Some(Message::Tree(TreeMessage::Died { ranks, .. })) = message {
             self.declared.insert_all(ranks);
         }
         // What others have sent before they knew passes here still.

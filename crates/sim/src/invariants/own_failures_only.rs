@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_core::{Effect, Input, PmixCall, Timer, Transition};
+use ferrite_core::{DaemonInput, Effect, HeadInput, HeadTimer, Input, PmixCall, Timer, Transition};
 use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, ExitStatus, JobId, JobState};
 use ferrite_wire::control::{Request, SessionDirective};
-use ferrite_wire::{Message, ResizeRequest};
+use ferrite_wire::{HeadMessage, Message, ResizeRequest};
 
 use super::changes::Changes;
 use super::struck::Struck;
@@ -110,15 +110,15 @@ impl Invariant for OwnFailuresOnly {
                 self.overdue = None;
                 self.cancelling = takes_back(input, *message);
                 self.ends_sessions = ends_sessions(input, *message);
-                if let Some(Message::Report(report)) = message {
+                if let Some(Message::Head(HeadMessage::Report(report))) = message {
                     self.reported.entry(report.rank).or_insert(*at);
                 }
                 match input {
                     Input::LauncherEnded { rank, status, .. } if !status.is_some_and(ExitStatus::is_success) => {
                         self.failed.insert(*rank);
                     }
-                    Input::Timer(Timer::Campaign(id)) => self.overdue = Some(*id),
-                    Input::Terminate { .. } | Input::Interrupt => self.ending = true,
+                    Input::Timer(Timer::Head(HeadTimer::Campaign(id))) => self.overdue = Some(*id),
+                    Input::Terminate { .. } | Input::Head(HeadInput::Interrupt) => self.ending = true,
                     _ => {}
                 }
                 return self.still_waits();
@@ -168,10 +168,10 @@ impl Invariant for OwnFailuresOnly {
 
 fn ends_sessions(input: &Input, message: Option<&Message>) -> bool {
     let directive = match (input, message) {
-        (Input::Timer(Timer::Session(_)), _) => return true,
-        (Input::Request { request: Request::Session { directive, .. }, .. }, _) => directive,
-        (_, Some(Message::SessionRequest { order, .. })) => &order.directive,
-        (Input::Pmix(PmixCall::Session { order, .. }), _) => &order.directive,
+        (Input::Timer(Timer::Head(HeadTimer::Session(_))), _) => return true,
+        (Input::Head(HeadInput::Request { request: Request::Session { directive, .. }, .. }), _) => directive,
+        (_, Some(Message::Head(HeadMessage::SessionRequest { order, .. }))) => &order.directive,
+        (Input::Daemon(DaemonInput::Pmix(PmixCall::Session { order, .. })), _) => &order.directive,
         _ => return false,
     };
     matches!(directive, SessionDirective::Terminate)
@@ -179,9 +179,9 @@ fn ends_sessions(input: &Input, message: Option<&Message>) -> bool {
 
 fn takes_back(input: &Input, message: Option<&Message>) -> bool {
     let request = match (input, message) {
-        (Input::Request { request: Request::Resize(request), .. }, _)
-        | (_, Some(Message::ResizeRequest { request, .. })) => &**request,
-        (Input::Pmix(PmixCall::Resize { request, .. }), _) => request,
+        (Input::Head(HeadInput::Request { request: Request::Resize(request), .. }), _)
+        | (_, Some(Message::Head(HeadMessage::ResizeRequest { request, .. }))) => &**request,
+        (Input::Daemon(DaemonInput::Pmix(PmixCall::Resize { request, .. })), _) => request,
         _ => return false,
     };
     matches!(request, ResizeRequest::Cancel(_))

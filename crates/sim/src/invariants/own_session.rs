@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_core::{Effect, Input, RequestId, Transition};
+use ferrite_core::{Effect, HeadInput, Input, RequestId, Transition};
 use ferrite_types::{DaemonRank, JobId, JobState, RankSet};
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective};
-use ferrite_wire::{GrowRequest, Message, Resize, ResizeOutcome, ResizeRequest, Ticket};
+use ferrite_wire::{DaemonMessage, GrowRequest, Message, Resize, ResizeOutcome, ResizeRequest, Ticket, TreeMessage};
 
 use super::{Invariant, Observation, require};
 use crate::queue::Time;
@@ -167,7 +167,10 @@ impl Invariant for OwnSession {
             Observation::Input {
                 rank: DaemonRank::HEAD,
                 input:
-                    Input::Request { request: Request::Session { session, directive: SessionDirective::Terminate }, .. },
+                    Input::Head(HeadInput::Request {
+                        request: Request::Session { session, directive: SessionDirective::Terminate },
+                        ..
+                    }),
                 ..
             } => {
                 self.reserved.retain(|_, reserved| !reserved.names.contains(session));
@@ -200,10 +203,10 @@ impl Invariant for OwnSession {
                     }),
                     _ => {}
                 }
-                if let Some(Message::Died { ranks }) = message {
+                if let Some(Message::Tree(TreeMessage::Died { ranks })) = message {
                     self.lost(ranks.clone());
                 }
-                let Some(Message::Launch(order)) = message else { return Ok(()) };
+                let Some(Message::Daemon(DaemonMessage::Launch(order))) = message else { return Ok(()) };
                 let Some(choice) = self.jobs.get(&order.job) else { return Ok(()) };
                 let mut nodes = order.map.nodes.iter();
                 let withheld = nodes.find(|node| self.is_withheld(&node.name, *at, order.job, choice));

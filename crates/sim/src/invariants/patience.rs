@@ -1,7 +1,7 @@
 //! A link is given up for want of signs of life only when an end of it was silent for that long (three intervals of
 //! five seconds): whoever lives and is reachable is heard.
 
-use ferrite_core::{Effect, Input, Timer};
+use ferrite_core::{Effect, Input, LinkTimer, Timer};
 use ferrite_types::{DaemonRank, RankSet};
 
 use super::silence::Silence;
@@ -34,7 +34,7 @@ impl Invariant for Patience {
                 self.gone.insert(*rank);
             }
             Observation::Input { rank, input, .. } => {
-                self.looking = matches!(input, Input::Timer(Timer::Heartbeat)).then_some(*rank);
+                self.looking = matches!(input, Input::Timer(Timer::Link(LinkTimer::Heartbeat))).then_some(*rank);
             }
             Observation::Effect { rank, at, effect: Effect::CloseLink { peer }, .. }
                 if self.looking == Some(*rank) && !self.gone.contains(*peer) =>

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use ferrite_core::{Effect, Input, PmixCall, PmixEffect, PmixToken};
+use ferrite_core::{DaemonInput, Effect, Input, PmixCall, PmixEffect, PmixToken};
 use ferrite_types::{DaemonRank, JobId};
 
 use super::{Invariant, Observation, require};
@@ -20,7 +20,7 @@ impl Invariant for PmixAnswers {
 
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         match what {
-            Observation::Input { rank, input: Input::Pmix(call), .. } => {
+            Observation::Input { rank, input: Input::Daemon(DaemonInput::Pmix(call)), .. } => {
                 let (token, job) = match call {
                     PmixCall::Fence { token, members, .. }
                     | PmixCall::Connect { token, members }

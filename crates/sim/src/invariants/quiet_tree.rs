@@ -4,10 +4,10 @@
 
 use std::collections::BTreeSet;
 
-use ferrite_core::{Effect, Input};
+use ferrite_core::{Effect, Input, LinkInput};
 use ferrite_router::Tree;
 use ferrite_types::{DaemonRank, RankSet};
-use ferrite_wire::Message;
+use ferrite_wire::{DaemonMessage, Message, TreeMessage};
 
 use super::{Invariant, Observation, require};
 use crate::scenario::Scenario;
@@ -81,17 +81,19 @@ impl Invariant for QuietTree {
             // A DVM that cannot come up says so and ends.
             Observation::Fault { .. } if !self.ready => self.applies = false,
             Observation::Effect { rank: DaemonRank::HEAD, message: Some(message), .. } => match message {
-                Message::Died { ranks } | Message::Shrink { targets: ranks } => self.declared.insert_all(ranks),
-                Message::Wireup(wireup) if wireup.number >= self.wireup => {
+                Message::Tree(TreeMessage::Died { ranks }) | Message::Tree(TreeMessage::Shrink { targets: ranks }) => {
+                    self.declared.insert_all(ranks)
+                }
+                Message::Daemon(DaemonMessage::Wireup(wireup)) if wireup.number >= self.wireup => {
                     self.wireup = wireup.number;
                     self.tree.reshape(wireup.size, wireup.dead.clone(), wireup.coming.clone());
                 }
                 _ => {}
             },
-            Observation::Input { rank, input: Input::LinkUp { peer }, .. } => {
+            Observation::Input { rank, input: Input::Link(LinkInput::LinkUp { peer }), .. } => {
                 self.up.insert((*rank, *peer));
             }
-            Observation::Input { rank, input: Input::LinkLost { peer, .. }, .. }
+            Observation::Input { rank, input: Input::Link(LinkInput::LinkLost { peer, .. }), .. }
             | Observation::Effect { rank, effect: Effect::CloseLink { peer }, .. } => {
                 self.up.remove(&(*rank, *peer));
             }

@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_core::{Effect, Input, Transition};
+use ferrite_core::{Effect, HeadInput, Input, LinkInput, Transition};
 use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, RankSet};
-use ferrite_wire::{FrameKind, Message};
+use ferrite_wire::{FrameKind, HeadMessage, Message, TreeMessage};
 
 use super::changes::Changes;
 use super::struck::Struck;
@@ -91,11 +91,11 @@ impl ReallyGone {
                 };
                 Ok(())
             }
-            (Effect::Transmit { frame, .. }, Some(Message::Shrink { targets })) => {
+            (Effect::Transmit { frame, .. }, Some(Message::Tree(TreeMessage::Shrink { targets }))) => {
                 let FrameKind::Xcast { seq, .. } = frame.kind else { return Ok(()) };
                 self.ordered(seq, targets)
             }
-            (Effect::Transmit { .. }, Some(Message::Died { ranks })) => {
+            (Effect::Transmit { .. }, Some(Message::Tree(TreeMessage::Died { ranks }))) => {
                 let left = ranks.iter().find(|rank| self.sent_away.contains(*rank));
                 require(left.is_none(), || format!("daemon {left:?} is declared lost, and was told to leave"))
             }
@@ -106,10 +106,12 @@ impl ReallyGone {
     /// A daemon is about to handle something.
     fn learns(&mut self, rank: DaemonRank, input: &Input, message: Option<&Message>) {
         self.losing = match input {
-            Input::LinkLost { peer, .. } | Input::ConnectFailed { peer, .. } => Some([rank, *peer]),
+            Input::Link(LinkInput::LinkLost { peer, .. }) | Input::Link(LinkInput::ConnectFailed { peer, .. }) => {
+                Some([rank, *peer])
+            }
             _ => None,
         };
-        if let Some(Message::Shrink { targets }) = message {
+        if let Some(Message::Tree(TreeMessage::Shrink { targets })) = message {
             self.heard.entry(rank).or_default().insert_all(targets);
         }
     }
@@ -128,11 +130,11 @@ impl ReallyGone {
     /// What comes to the head about an order: acknowledgements from those who hang on it.
     fn hears(&mut self, input: &Input) -> Result<(), String> {
         match input {
-            Input::ReleaseOffered { campaign, .. } => {
+            Input::Head(HeadInput::ReleaseOffered { campaign, .. }) => {
                 self.answered.insert(*campaign);
             }
-            Input::Terminate { .. } | Input::Interrupt => self.ending = true,
-            Input::Frame { from, frame } => {
+            Input::Terminate { .. } | Input::Head(HeadInput::Interrupt) => self.ending = true,
+            Input::Link(LinkInput::Frame { from, frame }) => {
                 if let FrameKind::XcastAck { seq } = frame.kind
                     && self.ordered.contains(&seq)
                 {
@@ -164,9 +166,11 @@ impl Invariant for ReallyGone {
                 if *rank == DaemonRank::HEAD { self.hears(input) } else { Ok(()) }
             }
             Observation::Effect { rank: DaemonRank::HEAD, effect, message, .. } => self.says(effect, *message),
-            Observation::Effect { rank, message: Some(Message::DaemonLost { rank: lost, .. }), .. } => {
-                self.reports(*rank, *lost)
-            }
+            Observation::Effect {
+                rank,
+                message: Some(Message::Head(HeadMessage::DaemonLost { rank: lost, .. })),
+                ..
+            } => self.reports(*rank, *lost),
             _ => Ok(()),
         }
     }
@@ -185,20 +189,20 @@ mod tests {
     }
 
     fn hear_order(check: &mut ReallyGone) {
-        let input = Input::Frame { from: DaemonRank::HEAD, frame: frame(FrameKind::Direct) };
-        let message = Message::Shrink { targets: RankSet::range(3, 4) };
+        let input = Input::Link(LinkInput::Frame { from: DaemonRank::HEAD, frame: frame(FrameKind::Direct) });
+        let message = Message::Tree(TreeMessage::Shrink { targets: RankSet::range(3, 4) });
         let heard = Observation::Input { rank: PARENT, at: 0, input: &input, message: Some(&message) };
         check.observe(&heard).unwrap();
     }
 
     fn lose_child(check: &mut ReallyGone) {
-        let input = Input::ConnectFailed { peer: CHILD, cause: String::new(), refused: true };
+        let input = Input::Link(LinkInput::ConnectFailed { peer: CHILD, cause: String::new(), refused: true });
         check.observe(&Observation::Input { rank: PARENT, at: 0, input: &input, message: None }).unwrap();
     }
 
     fn report(check: &mut ReallyGone) -> Result<(), String> {
         let effect = Effect::Transmit { peer: DaemonRank::HEAD, frame: frame(FrameKind::Direct) };
-        let message = Message::DaemonLost { rank: CHILD, cause: String::new() };
+        let message = Message::Head(HeadMessage::DaemonLost { rank: CHILD, cause: String::new() });
         check.observe(&Observation::Effect { rank: PARENT, at: 0, effect: &effect, message: Some(&message) })
     }
 

@@ -1,7 +1,7 @@
 //! The reason that the status gives for a wait is one that holds at that moment. Judged where the head is asked, without a break, for
 //! its sessions, its own status and its jobs.
 
-use ferrite_core::{Effect, Input};
+use ferrite_core::{Effect, HeadInput, Input};
 use ferrite_types::{CampaignKind, CampaignStep, DaemonRank, JobId, JobState};
 use ferrite_wire::control::{CampaignStatus, JobStatus, Reply, Request, SessionStatus};
 
@@ -58,7 +58,10 @@ impl Invariant for Reasons {
             Observation::Input { rank: DaemonRank::HEAD, input, .. } => {
                 let asks = matches!(
                     input,
-                    Input::Request { request: Request::Sessions | Request::Status | Request::Jobs, .. }
+                    Input::Head(HeadInput::Request {
+                        request: Request::Sessions | Request::Status | Request::Jobs,
+                        ..
+                    })
                 );
                 if !asks {
                     *self = Reasons::default();

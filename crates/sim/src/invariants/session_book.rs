@@ -4,10 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_core::{Effect, Input, RequestId, Transition};
+use ferrite_core::{Effect, HeadInput, Input, RequestId, Transition};
 use ferrite_types::{DaemonRank, JobId, JobState};
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, SessionStatus};
-use ferrite_wire::{GrowRequest, Message, Resize, ResizeOutcome, ResizeRequest};
+use ferrite_wire::{DaemonMessage, GrowRequest, Message, Resize, ResizeOutcome, ResizeRequest};
 
 use super::changes::plain;
 use super::{Invariant, Observation, require};
@@ -207,7 +207,7 @@ impl Invariant for SessionBook {
         match what {
             Observation::Input {
                 rank: DaemonRank::HEAD,
-                input: Input::Request { id, request: Request::Session { session, directive } },
+                input: Input::Head(HeadInput::Request { id, request: Request::Session { session, directive } }),
                 ..
             } => {
                 self.ask(*id, session, directive);
@@ -215,7 +215,7 @@ impl Invariant for SessionBook {
             }
             Observation::Effect { rank: DaemonRank::HEAD, at, effect, message } => {
                 self.says(*at, effect)?;
-                let Some(Message::Launch(order)) = message else { return Ok(()) };
+                let Some(Message::Daemon(DaemonMessage::Launch(order))) = message else { return Ok(()) };
                 let named = match self.jobs.get(&order.job) {
                     Some(SessionChoice::Default) => Some(0),
                     Some(SessionChoice::Id(number)) => Some(*number),

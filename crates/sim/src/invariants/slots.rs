@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_core::Effect;
 use ferrite_types::{DaemonRank, JobId};
-use ferrite_wire::Message;
+use ferrite_wire::{DaemonMessage, Message};
 
 use super::{Invariant, Observation, require};
 use crate::scenario::Scenario;
@@ -29,9 +29,11 @@ impl Invariant for Slots {
 
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         match what {
-            Observation::Effect { effect: Effect::Transmit { .. }, message: Some(Message::Launch(order)), .. }
-                if order.spec.map.oversubscribe == Some(true) =>
-            {
+            Observation::Effect {
+                effect: Effect::Transmit { .. },
+                message: Some(Message::Daemon(DaemonMessage::Launch(order))),
+                ..
+            } if order.spec.map.oversubscribe == Some(true) => {
                 self.generous.insert(order.job);
             }
             Observation::ProcBorn { rank, proc } if !self.generous.contains(&proc.job) => {

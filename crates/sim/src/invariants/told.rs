@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_core::{Effect, PmixEffect, Transition};
 use ferrite_types::{DaemonRank, JobId, JobMap, ProcId, ProcState, RankSet};
-use ferrite_wire::Message;
+use ferrite_wire::{Message, TreeMessage};
 
 use super::{Invariant, Observation, require};
 
@@ -39,7 +39,7 @@ impl Invariant for ToldOnce {
         let Observation::Effect { rank, effect, message, .. } = what else {
             return Ok(());
         };
-        if let Some(Message::Shrink { targets }) = message {
+        if let Some(Message::Tree(TreeMessage::Shrink { targets })) = message {
             self.leaving.insert_all(targets);
         }
         match effect {

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_core::{Effect, Input, PmixCall, PmixEffect, PmixToken, RequestId};
+use ferrite_core::{DaemonInput, Effect, HeadInput, Input, PmixCall, PmixEffect, PmixToken, RequestId};
 use ferrite_types::{DaemonRank, ProcId};
 use ferrite_wire::control::{Reply, Request};
 use ferrite_wire::{Resize, ResizeOutcome, ResizeRequest};
@@ -130,13 +130,13 @@ impl Invariant for TwoPhases {
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         match what {
             Observation::Input { rank, input, .. } => match input {
-                Input::Request { id, request: Request::Resize(request) } => {
+                Input::Head(HeadInput::Request { id, request: Request::Resize(request) }) => {
                     self.clients.insert(*id, Asked::of(request));
                 }
-                Input::ClientGone(id) => {
+                Input::Head(HeadInput::ClientGone(id)) => {
                     self.clients.remove(id);
                 }
-                Input::Pmix(PmixCall::Resize { proc, request, token }) => {
+                Input::Daemon(DaemonInput::Pmix(PmixCall::Resize { proc, request, token })) => {
                     self.calls.insert((*rank, *token), (*proc, Asked::of(request)));
                 }
                 Input::Terminate { .. } if self.quiet && self.elastic => return self.look(),

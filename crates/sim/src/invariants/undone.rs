@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_core::{Effect, Input, Transition};
+use ferrite_core::{Effect, Input, LinkInput, Transition};
 use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank};
 
 use super::changes::Changes;
@@ -44,10 +44,10 @@ impl Invariant for Undone {
         self.struck.see(what);
         match what {
             Observation::Input { rank: DaemonRank::HEAD, input, .. } => match input {
-                Input::LinkUp { peer } => {
+                Input::Link(LinkInput::LinkUp { peer }) => {
                     self.linked.insert(*peer);
                 }
-                Input::LinkLost { peer, .. } => {
+                Input::Link(LinkInput::LinkLost { peer, .. }) => {
                     self.linked.remove(peer);
                 }
                 _ => {}

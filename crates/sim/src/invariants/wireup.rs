@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use ferrite_core::{Effect, Input, Transition};
+use ferrite_core::{Effect, Input, LinkInput, Transition};
 use ferrite_types::{DaemonRank, JobId, JobState};
-use ferrite_wire::Message;
+use ferrite_wire::{DaemonMessage, HeadMessage, Message};
 
 use super::{Invariant, Observation, require};
 
@@ -36,11 +36,13 @@ impl Invariant for WiredUp {
             Observation::Gone { rank, .. } => {
                 self.alive.remove(rank);
             }
-            Observation::Input { rank, input: Input::Frame { .. }, message: Some(message), .. } => match message {
-                Message::Wireup(_) => {
+            Observation::Input {
+                rank, input: Input::Link(LinkInput::Frame { .. }), message: Some(message), ..
+            } => match message {
+                Message::Daemon(DaemonMessage::Wireup(_)) => {
                     self.wired.insert(*rank);
                 }
-                Message::Report(report) if *rank == DaemonRank::HEAD => {
+                Message::Head(HeadMessage::Report(report)) if *rank == DaemonRank::HEAD => {
                     self.reported.insert(report.rank);
                 }
                 _ => {}

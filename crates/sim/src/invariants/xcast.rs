@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use ferrite_core::{Effect, Input};
+use ferrite_core::{Effect, Input, LinkInput};
 use ferrite_types::{DaemonRank, RankSet};
 use ferrite_wire::FrameKind;
 
@@ -77,7 +77,7 @@ impl Invariant for Xcast {
 
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         match what {
-            Observation::Input { rank, input: Input::Frame { from, frame }, .. } => match frame.kind {
+            Observation::Input { rank, input: Input::Link(LinkInput::Frame { from, frame }), .. } => match frame.kind {
                 FrameKind::Direct
                 | FrameKind::Message { .. }
                 | FrameKind::Probe(_)

@@ -2,7 +2,7 @@
 
 use ferrite_types::{JobId, JobState};
 use ferrite_wire::control::{Done, Reply, Request, Submission};
-use ferrite_wire::{Dest, Message};
+use ferrite_wire::{DaemonMessage, Dest};
 
 use crate::RequestId;
 use crate::cx::Cx;
@@ -126,7 +126,7 @@ impl Head {
     pub(in crate::head) fn send_signal(&self, id: JobId, signal: i32, cx: &mut Cx) {
         if let Some(job) = self.jobs.get(&id).filter(|job| job.launched) {
             let hosts = Dest::Many(self.reachable(&job.map.daemons()));
-            cx.multicast(hosts, Message::Signal { job: id, signal });
+            cx.multicast(hosts, DaemonMessage::Signal { job: id, signal });
         }
     }
 

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use ferrite_rm::launcher::{self, Launcher};
 use ferrite_rm::params::ParamError;
 use ferrite_types::{DaemonRank, Duration, ExitStatus, HostEntry, JobId, JobState, RankSet};
-use ferrite_wire::{Contact, DaemonReport, LaunchFailure, Message, NodeLaunch, Ticket, Wireup};
+use ferrite_wire::{Contact, DaemonMessage, DaemonReport, LaunchFailure, Message, NodeLaunch, Ticket, Wireup};
 
 use crate::cx::{Cx, Outgoing, Purpose};
 use crate::daemon::describe_end;
 use crate::head::Head;
 use crate::launches::TicketBase;
-use crate::{Effect, Timer};
+use crate::{Effect, HeadTimer};
 
 /// A daemon must be connected so long after its start (milliseconds).
 const CONNECT_MS: u64 = 20_000;
@@ -58,7 +58,7 @@ impl Head {
         cx.tree.grow(targets.len() as u32 + 1);
         self.bringup.missing = targets.iter().map(|t| t.rank).collect();
         let limit = Duration::from_secs(u64::from(self.launch_timeout_s()));
-        cx.set_timer(Timer::BringUp, cx.now + limit);
+        cx.set_timer(HeadTimer::BringUp, cx.now + limit);
         self.launches.start(&base, DaemonRank::HEAD, &targets, &self.local, cx);
         self.activate(JobId::DAEMONS, JobState::DaemonsLaunched, cx);
     }
@@ -144,7 +144,7 @@ impl Head {
                 continue;
             };
             self.bringup.homeless.remove(rank);
-            cx.out.push_back(Outgoing::Direct(rank, Message::Rehome { parent, contact }));
+            cx.out.push_back(Outgoing::Direct(rank, Message::Daemon(DaemonMessage::Rehome { parent, contact })));
         }
     }
 
@@ -180,7 +180,7 @@ impl Head {
         self.wireups += 1;
         let wireup = Wireup { number: self.wireups, size: cx.tree.size(), ..Wireup::default() };
         self.counters.xcasts += 1;
-        cx.out.push_back(Outgoing::Xcast(Message::Wireup(wireup), Purpose::Wireup));
+        cx.out.push_back(Outgoing::Xcast(Message::Daemon(DaemonMessage::Wireup(wireup)), Purpose::Wireup));
     }
 
     /// Every daemon has processed a broadcast.
@@ -200,7 +200,7 @@ impl Head {
     /// VM_READY: jobs that came early are dispatched.
     pub(in crate::head) fn vm_ready(&mut self, cx: &mut Cx) {
         // Not before: the wait for the wireup's acknowledgements has a deadline too.
-        cx.cancel_timer(Timer::BringUp);
+        cx.cancel_timer(HeadTimer::BringUp);
         self.bringup.ready = true;
         if self.config.persistent {
             cx.effect(Effect::Ready);
@@ -302,7 +302,7 @@ impl Head {
     pub(super) fn fail_bringup(&mut self, text: String, cx: &mut Cx) {
         self.drop_cached(&text, cx);
         cx.notice(text);
-        cx.cancel_timer(Timer::BringUp);
+        cx.cancel_timer(HeadTimer::BringUp);
         self.set_dvm_state(JobState::FailedToStart, cx);
         self.shut_down(1, cx);
     }

@@ -1,8 +1,8 @@
 //! The end of the DVM: after its last job, after a failure, or because the user wants out.
 
 use ferrite_types::{JobId, JobState};
-use ferrite_wire::Message;
 use ferrite_wire::control::{Done, Reply};
+use ferrite_wire::{DaemonMessage, Message};
 
 use crate::cx::{Cx, Outgoing, Purpose};
 use crate::head::Head;
@@ -36,9 +36,9 @@ impl Head {
         self.drain_extensions(cx);
         self.launches.abandon(cx);
         for daemon in self.homeless() {
-            cx.out.push_back(Outgoing::Direct(daemon, Message::Exit));
+            cx.out.push_back(Outgoing::Direct(daemon, Message::Daemon(DaemonMessage::Exit)));
         }
-        cx.out.push_back(Outgoing::Xcast(Message::Exit, Purpose::Exit));
+        cx.out.push_back(Outgoing::Xcast(Message::Daemon(DaemonMessage::Exit), Purpose::Exit));
     }
 
     /// Every daemon has left, and so has this node's.

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_types::{DaemonRank, Duration, JobId, JobState, NodeRecord, ProcId, ProcState, RankSet};
-use ferrite_wire::{Contact, Message, ProcFailure};
+use ferrite_wire::{Contact, DaemonMessage, Message, ProcFailure, TreeMessage};
 
-use crate::Timer;
+use crate::HeadTimer;
 use crate::cx::{Cx, Outgoing, Purpose};
 use crate::head::Head;
 use crate::head::clients::notices;
@@ -68,7 +68,7 @@ impl Head {
             return;
         }
         self.losses.gathering = true;
-        cx.set_timer(Timer::Deaths, cx.now + Duration::from_millis(GATHER_MS));
+        cx.set_timer(HeadTimer::Deaths, cx.now + Duration::from_millis(GATHER_MS));
         let name = |(rank, cause)| (rank, Loss { node: self.node_name(rank).to_owned(), cause });
         let dead: BTreeMap<DaemonRank, Loss> = reported.into_iter().map(name).collect();
         let ranks: RankSet = dead.keys().copied().collect();
@@ -79,7 +79,8 @@ impl Head {
         self.nodes.iter_mut().filter(of_dead).for_each(|node| node.daemon = None);
         // Before anything else is sent: the rest then takes the repaired way.
         self.counters.xcasts += 1;
-        let (message, purpose) = (Message::Died { ranks: ranks.clone() }, Purpose::Deaths(ranks.clone()));
+        let (message, purpose) =
+            (Message::Tree(TreeMessage::Died { ranks: ranks.clone() }), Purpose::Deaths(ranks.clone()));
         cx.out.push_back(Outgoing::Xcast(message, purpose));
         self.place_orphans(&ranks, cx);
         self.lose_participants(&ranks, cx);
@@ -105,7 +106,7 @@ impl Head {
             }
         }
         for (parent, orphans) in adopted {
-            cx.send(parent, Message::Adopt(orphans));
+            cx.send(parent, DaemonMessage::Adopt(orphans));
         }
     }
 

@@ -8,7 +8,7 @@ use ferrite_types::{
 };
 use ferrite_wire::control::{CampaignStatus, Reply, SessionChoice};
 use ferrite_wire::{
-    CancelRequest, ExtendRequest, GrowRequest, Message, Resize, ResizeOutcome, ResizeRequest, SessionTerms,
+    CancelRequest, DaemonMessage, ExtendRequest, GrowRequest, Resize, ResizeOutcome, ResizeRequest, SessionTerms,
     ShrinkRequest, SlotChange,
 };
 
@@ -16,7 +16,7 @@ use super::requester::Requester;
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_UNREACH};
-use crate::{Effect, RequestId, Timer, Transition};
+use crate::{Effect, HeadTimer, RequestId, Transition};
 
 /// The campaigns that are open. The launch fence is up while there are any.
 #[derive(Debug, Default)]
@@ -201,7 +201,7 @@ impl Head {
             return self.on_extend_message(daemon, id, proc.job, extend, cx);
         }
         let (campaign, resize) = self.resize(request, Requester::Proc(proc, daemon), cx);
-        cx.send(daemon, Message::ResizeReply { id, resize: Box::new(resize) });
+        cx.send(daemon, DaemonMessage::ResizeReply { id, resize: Box::new(resize) });
         campaign.into_iter().for_each(|campaign| self.proceed(campaign, cx));
     }
 
@@ -367,7 +367,7 @@ impl Head {
 
     /// It is true, or it will never be: the requester hears it, once, and the fence goes down.
     pub(super) fn end_campaign(&mut self, id: CampaignId, cx: &mut Cx) {
-        cx.cancel_timer(Timer::Campaign(id));
+        cx.cancel_timer(HeadTimer::Campaign(id));
         let failed = self.campaigns.open.get(&id).is_some_and(|campaign| campaign.failure.is_some());
         self.step(id, if failed { CampaignStep::Failed } else { CampaignStep::Done }, cx);
         let Some(campaign) = self.campaigns.open.remove(&id) else { return };
@@ -411,12 +411,12 @@ impl Head {
     /// The DVM ends: what was to come does not come, and whoever waits is told.
     pub(in crate::head) fn drain_campaigns(&mut self, cx: &mut Cx) {
         for (id, mut campaign) in std::mem::take(&mut self.campaigns.open) {
-            cx.cancel_timer(Timer::Campaign(id));
+            cx.cancel_timer(HeadTimer::Campaign(id));
             let outside: RankSet = campaign.targets.keys().copied().filter(|rank| !cx.tree.contains(*rank)).collect();
             for rank in outside.iter() {
                 self.launches.abandon_one(rank, cx);
                 if cx.is_linked(rank) && campaign.kind == CampaignKind::Grow {
-                    cx.direct(rank, Message::Exit);
+                    cx.direct(rank, DaemonMessage::Exit);
                 }
             }
             campaign.failure.get_or_insert_with(|| Trouble::new(PMIX_ERR_UNREACH, "The DVM is ending."));

@@ -3,7 +3,7 @@
 
 use ferrite_types::{CampaignId, CampaignStep, DaemonRank, ExtensionId};
 use ferrite_wire::control::Reply;
-use ferrite_wire::{CancelRequest, Message, Resize, ResizeOutcome};
+use ferrite_wire::{CancelRequest, DaemonMessage, Resize, ResizeOutcome};
 
 use super::campaigns::{Campaign, Trouble};
 use crate::RequestId;
@@ -43,7 +43,7 @@ impl Head {
     pub(super) fn on_cancel_message(&mut self, daemon: DaemonRank, id: u64, request: &CancelRequest, cx: &mut Cx) {
         let pending = self.plan_cancel(request);
         let resize = Box::new(self.answer_to_cancel(request, &pending));
-        cx.send(daemon, Message::ResizeReply { id, resize });
+        cx.send(daemon, DaemonMessage::ResizeReply { id, resize });
         self.withdraw_all(pending, cx);
     }
 

@@ -10,12 +10,12 @@ use ferrite_types::{
     CampaignId, CampaignStep, DaemonRank, Duration, HostEntry, HostRef, NodeId, NodeRecord, RankSet, Topology,
 };
 use ferrite_wire::{
-    Activation, AddedHost, Contact, DaemonReport, GrowRequest, LaunchFailure, Message, NodeLaunch, SlotChange, Ticket,
-    Wireup,
+    Activation, AddedHost, Contact, DaemonMessage, DaemonReport, GrowRequest, LaunchFailure, Message, NodeLaunch,
+    SlotChange, Ticket, TreeMessage, Wireup,
 };
 
 use super::campaigns::{Campaign, GrowPlan, Trouble};
-use crate::Timer;
+use crate::HeadTimer;
 use crate::cx::{Cx, Outgoing, Purpose};
 use crate::head::Head;
 use crate::launches::TicketBase;
@@ -314,7 +314,7 @@ impl Head {
         }
         self.step(id, CampaignStep::Launching, cx);
         let limit = Duration::from_secs(u64::from(self.launch_timeout_s()));
-        cx.set_timer(Timer::Campaign(id), cx.now + limit);
+        cx.set_timer(HeadTimer::Campaign(id), cx.now + limit);
         self.launches.start_joining(&base, DaemonRank::HEAD, &launches, &self.local, cx);
     }
 
@@ -371,7 +371,7 @@ impl Head {
             come: come.clone(),
         };
         self.counters.xcasts += 1;
-        cx.out.push_back(Outgoing::Xcast(Message::Wireup(wireup), Purpose::Grow(id)));
+        cx.out.push_back(Outgoing::Xcast(Message::Daemon(DaemonMessage::Wireup(wireup)), Purpose::Grow(id)));
         self.place_newcomers(&come, cx);
     }
 
@@ -387,9 +387,9 @@ impl Head {
             if come.contains(parent) {
                 // At first nobody is linked to it but the head: over that link it hears of them soonest. But when its own parent is
                 // quicker with the wireup, it closes the link and what is on it is lost; so it gets the same again, by the tree.
-                cx.direct(parent, Message::Adopt(children.clone()));
+                cx.direct(parent, DaemonMessage::Adopt(children.clone()));
             }
-            cx.send(parent, Message::Adopt(children));
+            cx.send(parent, DaemonMessage::Adopt(children));
         }
     }
 
@@ -471,10 +471,10 @@ impl Head {
 
     /// They have places: they leave as in a shrink, and nobody keeps them in its tree.
     fn send_away(&mut self, id: CampaignId, ranks: RankSet, cx: &mut Cx) {
-        cx.cancel_timer(Timer::Campaign(id));
+        cx.cancel_timer(HeadTimer::Campaign(id));
         self.counters.xcasts += 1;
         let purpose = Purpose::Shrink { campaign: id, targets: ranks.clone() };
-        cx.out.push_back(Outgoing::Xcast(Message::Shrink { targets: ranks.clone() }, purpose));
+        cx.out.push_back(Outgoing::Xcast(Message::Tree(TreeMessage::Shrink { targets: ranks.clone() }), purpose));
         self.place_orphans(&ranks, cx);
     }
 
@@ -483,12 +483,12 @@ impl Head {
         cx.tree.repair(ranks);
         let linked: RankSet = ranks.iter().filter(|rank| cx.is_linked(*rank)).collect();
         for rank in linked.iter() {
-            cx.direct(rank, Message::Exit);
+            cx.direct(rank, DaemonMessage::Exit);
         }
         if linked.is_empty() {
             return self.end_campaign(id, cx);
         }
-        cx.set_timer(Timer::Campaign(id), cx.now + Duration::from_millis(ROLLBACK_MS));
+        cx.set_timer(HeadTimer::Campaign(id), cx.now + Duration::from_millis(ROLLBACK_MS));
         if let Some(campaign) = self.campaigns.open.get_mut(&id) {
             campaign.missing = linked;
         }

@@ -10,7 +10,7 @@ use ferrite_wire::{GrowRequest, ResizeOutcome, ResizeRequest};
 
 use super::campaigns::Trouble;
 use super::requester::Requester;
-use crate::Timer;
+use crate::HeadTimer;
 use crate::cx::Cx;
 use crate::head::{Head, Job};
 use crate::pmix_status::PMIX_ERR_JOB_CANCELED;
@@ -93,7 +93,7 @@ impl Head {
     pub(in crate::head) fn prepare(&mut self, id: JobId, cx: &mut Cx) {
         match self.params.number("ferrite_debug_prep_ms").unwrap_or(0) {
             0 => self.activate(id, JobState::LaunchApps, cx),
-            ms => cx.set_timer(Timer::Prep(id), cx.now + Duration::from_millis(u64::from(ms))),
+            ms => cx.set_timer(HeadTimer::Prep(id), cx.now + Duration::from_millis(u64::from(ms))),
         }
     }
 
@@ -140,8 +140,8 @@ impl Head {
         job.clear_map();
         // It had its slots: that the DVM is smaller now may make it wait for others, and does not fail it.
         job.wait_for_slots = true;
-        cx.cancel_timer(Timer::JobTimeout(id));
-        cx.cancel_timer(Timer::SpawnTimeout(id));
+        cx.cancel_timer(HeadTimer::JobTimeout(id));
+        cx.cancel_timer(HeadTimer::SpawnTimeout(id));
         self.activate(id, JobState::VmReady, cx);
         // Others may have waited for the slots that it has given up.
         self.serve_queue(cx);

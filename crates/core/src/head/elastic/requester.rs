@@ -2,7 +2,7 @@
 
 use ferrite_types::{DaemonRank, ProcId};
 use ferrite_wire::control::Reply;
-use ferrite_wire::{Message, Resize, ResizeOutcome, SessionTerms};
+use ferrite_wire::{DaemonMessage, Resize, ResizeOutcome, SessionTerms};
 
 use super::campaigns::{Campaign, Trouble};
 use crate::cx::Cx;
@@ -61,12 +61,12 @@ impl Head {
                     ResizeOutcome::Failed { status, .. } => Err(status),
                     _ => Ok(()),
                 };
-                cx.send(daemon, Message::SessionReply { id, result });
+                cx.send(daemon, DaemonMessage::SessionReply { id, result });
             }
             Requester::Answered(_) | Requester::Proc(..) if !self.is_elastic() => {}
             Requester::Answered(request) => cx.effect(Effect::Resized { request, resize: Box::new(resize) }),
             Requester::Proc(proc, daemon) => {
-                cx.send(daemon, Message::ResizeDone { proc, resize: Box::new(resize) });
+                cx.send(daemon, DaemonMessage::ResizeDone { proc, resize: Box::new(resize) });
             }
         }
     }

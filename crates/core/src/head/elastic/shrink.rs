@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ferrite_types::{
     CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, NodeId, NodeRecord, ProcState, Rank, RankSet,
 };
-use ferrite_wire::{Message, ProcFailure, ShrinkRequest};
+use ferrite_wire::{Message, ProcFailure, ShrinkRequest, TreeMessage};
 
 use super::campaigns::{Joins, Plan, Trouble};
 use super::requester::Requester;
@@ -120,7 +120,7 @@ impl Head {
         self.step(id, CampaignStep::Leaving, cx);
         self.counters.xcasts += 1;
         let purpose = Purpose::Shrink { campaign: id, targets: ranks.clone() };
-        cx.out.push_back(Outgoing::Xcast(Message::Shrink { targets: ranks.clone() }, purpose));
+        cx.out.push_back(Outgoing::Xcast(Message::Tree(TreeMessage::Shrink { targets: ranks.clone() }), purpose));
         // Those who hang on leaving daemons look for their new parents themselves; these have to find out if one never comes.
         self.place_orphans(&ranks, cx);
         self.lose_participants(&ranks, cx);

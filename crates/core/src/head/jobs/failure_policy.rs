@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use ferrite_types::{JobId, JobState, ProcId, Rank};
-use ferrite_wire::{Dest, Message, ProcFailure};
+use ferrite_wire::{DaemonMessage, Dest, ProcFailure};
 
 use crate::cx::Cx;
 use crate::head::clients::notices;
@@ -94,7 +94,7 @@ impl Head {
             return;
         }
         let hosts = self.reachable(&job.known_at);
-        cx.multicast(Dest::Many(hosts), Message::ProcsFailed { job: id, failed });
+        cx.multicast(Dest::Many(hosts), DaemonMessage::ProcsFailed { job: id, failed });
     }
 
     /// Nothing is left of a job: the first failure that it survived is its result.

@@ -1,10 +1,10 @@
 //! What a failure means: which job it ends, with which exit code and message (inventory 1.11).
 
 use ferrite_types::{JobId, JobState, ProcId, ProcState, Rank};
-use ferrite_wire::{Dest, Message, ProcEnd, ProcFailure, StartError};
+use ferrite_wire::{DaemonMessage, Dest, ProcEnd, ProcFailure, StartError};
 
 use super::failure_policy::Failure;
-use crate::Timer;
+use crate::HeadTimer;
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::clients::notices;
@@ -133,14 +133,14 @@ impl Head {
         }
         job.exit_code = Some(code);
         job.stdin.stop();
-        cx.cancel_timer(Timer::JobTimeout(id));
-        cx.cancel_timer(Timer::SpawnTimeout(id));
+        cx.cancel_timer(HeadTimer::JobTimeout(id));
+        cx.cancel_timer(HeadTimer::SpawnTimeout(id));
         job.cause = text;
         let (launched, hosts) = (job.launched, job.map.daemons());
         self.activate(id, state, cx);
         if launched {
             let hosts = self.reachable(&hosts);
-            cx.multicast(Dest::Many(hosts), Message::Kill(id));
+            cx.multicast(Dest::Many(hosts), DaemonMessage::Kill(id));
         } else {
             self.queue.retain(|waiting| *waiting != id);
             if let Some(job) = self.jobs.get_mut(&id) {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use ferrite_types::{DaemonRank, JobId, OutputOptions, ProcId, Timestamp};
-use ferrite_wire::{Message, Stream};
+use ferrite_wire::{DaemonMessage, Stream};
 
 use crate::cx::Cx;
 use crate::head::{Head, Job};
@@ -67,7 +67,7 @@ impl Head {
     pub(in crate::head) fn on_output_written(&mut self, account: Account, cx: &mut Cx) {
         let Account { daemon, job, bytes } = account;
         if self.jobs.contains_key(&job) {
-            cx.send(daemon, Message::OutputCredit { job, bytes });
+            cx.send(daemon, DaemonMessage::OutputCredit { job, bytes });
         }
     }
 

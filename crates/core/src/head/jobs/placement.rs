@@ -16,7 +16,7 @@ use ferrite_wire::Stream;
 
 use crate::cx::Cx;
 use crate::head::{Head, Job};
-use crate::{Effect, RequestId, Sink, Timer};
+use crate::{Effect, HeadTimer, RequestId, Sink};
 
 impl Head {
     /// MAP: places the job's processes and claims their slots.
@@ -74,10 +74,10 @@ impl Head {
         let Some(job) = self.jobs.get_mut(&id) else { return };
         job.set_map(map);
         if let Some(limit) = job.spec.options.timeout {
-            cx.set_timer(Timer::JobTimeout(id), cx.now + limit);
+            cx.set_timer(HeadTimer::JobTimeout(id), cx.now + limit);
         }
         if let Some(limit) = job.spec.options.spawn_timeout {
-            cx.set_timer(Timer::SpawnTimeout(id), cx.now + limit);
+            cx.set_timer(HeadTimer::SpawnTimeout(id), cx.now + limit);
         }
         self.activate(id, JobState::MapComplete, cx);
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use ferrite_rm::params::Params;
 use ferrite_types::{DaemonRank, EnvOp, JobId, JobSpec, JobState, OutputOptions, ProcId, Rank, RankSet, StdinTarget};
 use ferrite_wire::control::{JobStatus, Submission};
-use ferrite_wire::{Dest, LaunchOrder, Message};
+use ferrite_wire::{DaemonMessage, Dest, LaunchOrder};
 
 use super::placement_defaults;
 use crate::Effect;
@@ -94,13 +94,13 @@ impl Head {
             _ => Some(PMIX_ERR_JOB_CANCELED),
         };
         match refusal {
-            Some(status) => cx.send(daemon, Message::SpawnReply { id, result: Err(status) }),
+            Some(status) => cx.send(daemon, DaemonMessage::SpawnReply { id, result: Err(status) }),
             None => match self.find_berth(&submission, Some(parent.job), cx) {
                 Ok(berth) => {
                     let birth = Birth::Awaited { parent, asker: (daemon, id) };
                     self.dispatch_spawned(birth, parent, submission, berth, cx);
                 }
-                Err(trouble) => cx.send(daemon, Message::SpawnReply { id, result: Err(trouble.status) }),
+                Err(trouble) => cx.send(daemon, DaemonMessage::SpawnReply { id, result: Err(trouble.status) }),
             },
         }
     }
@@ -137,7 +137,7 @@ impl Head {
         match job.birth {
             Birth::Awaited { parent, asker: (daemon, number) } => {
                 job.birth = if result.is_ok() { Birth::Spawned { parent } } else { Birth::Refused { parent } };
-                cx.send(daemon, Message::SpawnReply { id: number, result: result.map(|()| id) });
+                cx.send(daemon, DaemonMessage::SpawnReply { id: number, result: result.map(|()| id) });
             }
             Birth::Submitted { told: false } => {
                 job.birth = Birth::Submitted { told: true };
@@ -175,7 +175,7 @@ impl Head {
         let daemon = self.jobs.get(&parent.job).and_then(|of| of.map.daemon_of(parent.rank));
         let is_there = |rank: &DaemonRank| self.nodes.iter().any(|node| node.daemon == Some(*rank));
         if let Some(daemon) = daemon.filter(is_there) {
-            cx.send(daemon, Message::SpawnedEnded { parent, job: id, code });
+            cx.send(daemon, DaemonMessage::SpawnedEnded { parent, job: id, code });
         }
     }
 
@@ -307,7 +307,7 @@ impl Head {
         }
         let strangers = self.reachable(&strangers);
         let order = self.launch_order(job, Vec::new());
-        cx.multicast(Dest::Many(strangers.clone()), Message::Launch(Box::new(order)));
+        cx.multicast(Dest::Many(strangers.clone()), DaemonMessage::Launch(Box::new(order)));
         if let Some(job) = self.jobs.get_mut(&id) {
             job.known_at.insert_all(&strangers);
         }

@@ -3,14 +3,14 @@
 use ferrite_rm::Source;
 use ferrite_types::{DaemonRank, JobId, JobState, ProcState, Rank, RankSet};
 use ferrite_wire::control::{Reply, Submission};
-use ferrite_wire::{Dest, Message, StartError};
+use ferrite_wire::{DaemonMessage, Dest, StartError};
 
 use super::placement_defaults;
 use crate::cx::Cx;
 use crate::head::clients::status;
 use crate::head::elastic::Berth;
 use crate::head::{Head, Job};
-use crate::{Effect, RequestId, Timer};
+use crate::{Effect, HeadTimer, RequestId};
 
 /// A submission does not become a job.
 pub(in crate::head) fn refuse(request: RequestId, status: i32, cause: String, cx: &mut Cx) {
@@ -148,7 +148,7 @@ impl Head {
         job.known_at.clone_from(&audience);
         let Some(job) = self.jobs.get(&id) else { return };
         let order = self.launch_order(job, job.env.clone());
-        cx.multicast(Dest::Many(audience), Message::Launch(Box::new(order)));
+        cx.multicast(Dest::Many(audience), DaemonMessage::Launch(Box::new(order)));
     }
 
     /// A daemon has attempted its processes (seed 1, step 16).
@@ -196,7 +196,7 @@ impl Head {
     }
 
     fn post_launch(&mut self, id: JobId, cx: &mut Cx) {
-        cx.cancel_timer(Timer::SpawnTimeout(id));
+        cx.cancel_timer(HeadTimer::SpawnTimeout(id));
         if let Some(job) = self.jobs.get(&id) {
             self.counters.on_running(job, cx.now);
         }
@@ -225,9 +225,9 @@ impl Head {
         let Some(job) = self.jobs.remove(&id) else {
             return;
         };
-        cx.cancel_timer(Timer::JobTimeout(id));
-        cx.cancel_timer(Timer::SpawnTimeout(id));
-        cx.cancel_timer(Timer::Prep(id));
+        cx.cancel_timer(HeadTimer::JobTimeout(id));
+        cx.cancel_timer(HeadTimer::SpawnTimeout(id));
+        cx.cancel_timer(HeadTimer::Prep(id));
         self.history.add(status::detail(self, &job));
         self.inherit_sessions(&job, cx);
         self.sweep_sessions(cx);
@@ -239,7 +239,7 @@ impl Head {
         self.purge_job(id, cx);
         self.release_slots(&job, cx);
         if job.launched {
-            cx.multicast(Dest::Many(self.reachable(&job.known_at)), Message::Forget(id));
+            cx.multicast(Dest::Many(self.reachable(&job.known_at)), DaemonMessage::Forget(id));
         }
         let code = self.code_after(&job);
         if !self.config.persistent && self.jobs.is_empty() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use ferrite_types::{DaemonRank, JobId, RankSet, StdinTarget};
-use ferrite_wire::{Dest, Message, StdinDest};
+use ferrite_wire::{DaemonMessage, Dest, StdinDest};
 
 use crate::cx::Cx;
 use crate::head::Head;
@@ -100,7 +100,7 @@ impl Head {
         }
         job.stdin.active &= !data.is_empty();
         let daemons = Dest::Many(job.stdin.daemons());
-        cx.multicast(daemons, Message::Stdin { job: id, dest, data });
+        cx.multicast(daemons, DaemonMessage::Stdin { job: id, dest, data });
         self.pump(id, cx);
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use ferrite_router::Rollups;
 use ferrite_types::{DaemonRank, JobId, RankSet};
-use ferrite_wire::{CollectiveKey, CollectiveKind, CollectiveResult, Dest, Members, Message, Part};
+use ferrite_wire::{CollectiveKey, CollectiveKind, CollectiveResult, DaemonMessage, Dest, Members, Part};
 
 use crate::cx::Cx;
 use crate::daemon::{concatenate, merge, participants};
@@ -67,7 +67,7 @@ impl Head {
         if result.is_ok() {
             self.connections.on_collective(key);
         }
-        cx.multicast(Dest::Many(self.reachable(&everyone)), Message::CollectiveDone { key: key.clone(), result });
+        cx.multicast(Dest::Many(self.reachable(&everyone)), DaemonMessage::CollectiveDone { key: key.clone(), result });
     }
 
     /// The daemons that host participants; `None` when one of the jobs is over.

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use ferrite_types::{DaemonRank, JobId, ProcId};
-use ferrite_wire::{Access, DataCall, DataRange, DataRequest, Found, Message, Persistence};
+use ferrite_wire::{Access, DaemonMessage, DataCall, DataRange, DataRequest, Found, Persistence};
 
-use crate::Timer;
+use crate::HeadTimer;
 use crate::cx::Cx;
 use crate::head::{Head, Job};
 use crate::pmix_status::{
@@ -66,7 +66,7 @@ impl Head {
             DataRequest::Publish { items, range, persistence, access } => {
                 let wanted = self.published.wanted(&items);
                 let done = self.published.publish(caller, items, range, persistence, &access);
-                cx.send(daemon, Message::DataReply { id, result: done.map(|()| Vec::new()) });
+                cx.send(daemon, DaemonMessage::DataReply { id, result: done.map(|()| Vec::new()) });
                 return self.serve_parked(wanted, cx);
             }
             DataRequest::Unpublish { keys, range } => {
@@ -82,7 +82,7 @@ impl Head {
                         let number = self.published.next;
                         self.published.parked.insert(number, parked);
                         if let Some(timeout) = timeout {
-                            cx.set_timer(Timer::Lookup(number), cx.now + timeout);
+                            cx.set_timer(HeadTimer::Lookup(number), cx.now + timeout);
                         }
                         return;
                     }
@@ -99,7 +99,7 @@ impl Head {
             let Some(parked) = store.parked.remove(&number) else { continue };
             match store.read(&parked) {
                 Some(result) => {
-                    cx.cancel_timer(Timer::Lookup(number));
+                    cx.cancel_timer(HeadTimer::Lookup(number));
                     self.answer_lookup(parked.reader, parked.id, result, cx);
                 }
                 None => drop(store.parked.insert(number, parked)),
@@ -112,12 +112,12 @@ impl Head {
         for found in result.iter().flatten().filter(|found| found.proc.job != reader.proc.job) {
             self.acquaint(found.proc.job, reader.proc.job, cx);
         }
-        cx.send(reader.daemon, Message::DataReply { id, result });
+        cx.send(reader.daemon, DaemonMessage::DataReply { id, result });
     }
 
     pub(in crate::head) fn on_lookup_timeout(&mut self, number: u64, cx: &mut Cx) {
         if let Some(parked) = self.published.parked.remove(&number) {
-            cx.send(parked.reader.daemon, Message::DataReply { id: parked.id, result: Err(PMIX_ERR_TIMEOUT) });
+            cx.send(parked.reader.daemon, DaemonMessage::DataReply { id: parked.id, result: Err(PMIX_ERR_TIMEOUT) });
         }
     }
 
@@ -140,7 +140,7 @@ impl Head {
         let store = &mut self.published;
         store.retain(|item| !(whose(item.owner.proc) && goes(item)));
         for (number, _) in store.parked.extract_if(.., |_, parked| whose(parked.reader.proc)) {
-            cx.cancel_timer(Timer::Lookup(number));
+            cx.cancel_timer(HeadTimer::Lookup(number));
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use ferrite_types::{CampaignId, CampaignKind, DaemonRank, JobState, NodeId};
 
 use super::registry::Session;
-use crate::Timer;
+use crate::HeadTimer;
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::dvm::INTERRUPTED;
@@ -23,7 +23,7 @@ impl Head {
             for job in self.jobs_in(id) {
                 self.fail_job(job, JobState::KilledByCmd, INTERRUPTED, format!("{why}\nJob {job} was ended."), cx);
             }
-            cx.cancel_timer(Timer::Session(id));
+            cx.cancel_timer(HeadTimer::Session(id));
             self.withdraw_of_session(id, why, cx);
             let Some(session) = self.sessions.known.remove(&id).filter(|session| !session.shares) else { continue };
             allocations.push(session.alloc_id.clone());

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use ferrite_types::{CampaignId, CampaignKind, DaemonRank, NodeId};
 use ferrite_wire::control::{Reply, SessionChoice, SessionDirective};
-use ferrite_wire::{GrowRequest, Message, SessionTerms};
+use ferrite_wire::{DaemonMessage, GrowRequest, SessionTerms};
 
 use crate::RequestId;
 use crate::cx::Cx;
@@ -63,7 +63,7 @@ impl Head {
             Ok(None) => Ok(()),
             Err(Trouble { status, .. }) => Err(status),
         };
-        cx.send(daemon, Message::SessionReply { id, result });
+        cx.send(daemon, DaemonMessage::SessionReply { id, result });
     }
 
     /// The session is there, or a campaign brings its nodes. Nothing has changed when it is refused.

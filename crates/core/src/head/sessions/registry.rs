@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_types::{DaemonRank, JobId, NodeId, NodeRecord, Timestamp};
 use ferrite_wire::control::{Reply, SessionChoice, SessionDirective, SessionOrder, SessionStatus};
-use ferrite_wire::{Dest, Inheritance, Message, SessionTerms};
+use ferrite_wire::{DaemonMessage, Dest, Inheritance, SessionTerms};
 
 use super::instantiation::wish_of;
 use super::owners::Owner;
@@ -309,7 +309,7 @@ impl Head {
             None => self.control_all_sessions(&order.directive, cx),
         };
         let result = result.map_err(|Trouble { status, .. }| status);
-        cx.send(daemon, Message::SessionReply { id, result });
+        cx.send(daemon, DaemonMessage::SessionReply { id, result });
     }
 
     /// Each is tried; the first refusal is the answer.
@@ -366,7 +366,7 @@ impl Head {
             if let Some(job) = self.jobs.get(&job).filter(|job| job.launched) {
                 let hosts = Dest::Many(self.reachable(&job.map.daemons()));
                 let signal = if pause { SIGSTOP } else { SIGCONT };
-                cx.multicast(hosts, Message::Signal { job: job.id, signal });
+                cx.multicast(hosts, DaemonMessage::Signal { job: job.id, signal });
             }
         }
         if !pause {

@@ -2,14 +2,14 @@
 
 use ferrite_types::{DaemonRank, Duration, JobId, Timestamp};
 use ferrite_wire::control::Reply;
-use ferrite_wire::{ExtendRequest, Message, Resize, ResizeOutcome, SessionTerms, TimeWarning};
+use ferrite_wire::{DaemonMessage, ExtendRequest, Resize, ResizeOutcome, SessionTerms, TimeWarning};
 
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::elastic::Requester;
 use crate::head::elastic::Trouble;
 use crate::pmix_status::PMIX_ERR_BAD_PARAM;
-use crate::{Effect, RequestId, Timer};
+use crate::{Effect, HeadTimer, RequestId};
 
 /// How long a session lasts.
 #[derive(Debug, Default)]
@@ -124,7 +124,7 @@ impl Head {
         cx: &mut Cx,
     ) {
         let resize = Box::new(self.extend_time(request, Some(asker), cx));
-        cx.send(daemon, Message::ResizeReply { id, resize });
+        cx.send(daemon, DaemonMessage::ResizeReply { id, resize });
     }
 
     /// It is true at once and the DVM has the size that it had, so that no second answer follows.
@@ -161,9 +161,9 @@ impl Head {
     fn watch_session(&self, id: u32, cx: &mut Cx) {
         let Some(session) = self.sessions.get(id) else { return };
         match session.time.until {
-            None => cx.cancel_timer(Timer::Session(id)),
+            None => cx.cancel_timer(HeadTimer::Session(id)),
             // A limit that is nearer than its warning: the warning is due now.
-            Some(until) => cx.set_timer(Timer::Session(id), session.time.warn_at().unwrap_or(until).max(cx.now)),
+            Some(until) => cx.set_timer(HeadTimer::Session(id), session.time.warn_at().unwrap_or(until).max(cx.now)),
         }
     }
 
@@ -198,7 +198,7 @@ impl Head {
             Some(Requester::Waiting(request) | Requester::Answered(request)) => {
                 cx.effect(Effect::TimeWarning { request, warning });
             }
-            Some(Requester::Proc(proc, daemon)) => cx.send(daemon, Message::TimeWarning { proc, warning }),
+            Some(Requester::Proc(proc, daemon)) => cx.send(daemon, DaemonMessage::TimeWarning { proc, warning }),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use ferrite_client::{ConnectionError, FindError, Here, Patience, Selector};
-use ferrite_core::Input;
+use ferrite_core::{HeadInput, Input};
 use ferrite_wire::DvmContact;
 use ferrite_wire::control::{CONTROL_VERSION, Reply, Request};
 use ferrite_wire::remote::KEY_LEN;
@@ -60,7 +60,7 @@ impl House {
             tokio::select! {
                 result = &mut client => return result.unwrap(),
                 input = self.inputs.recv() => match input {
-                    Some(Input::Request { id, request: Request::Status }) => {
+                    Some(Input::Head(HeadInput::Request { id, request: Request::Status })) => {
                         self.control.reply(id, Reply::Refused(answer.to_owned()));
                     }
                     other => panic!("unexpected {other:?}"),
