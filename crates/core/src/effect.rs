@@ -8,7 +8,7 @@ use bytes::Bytes;
 use ferrite_rm::{GiveBack, LaunchCommand, NodeAsk};
 use ferrite_types::{
     CampaignId, CampaignKind, CampaignStep, CpuSet, DaemonRank, Device, EnvOp, ExtensionId, JobId, JobState,
-    PictureFormat, ProcId, ProcState, Rank, Timestamp,
+    PictureFormat, PmixStatus, ProcId, ProcState, Rank, Timestamp,
 };
 use ferrite_wire::control::Reply;
 use ferrite_wire::{
@@ -164,7 +164,7 @@ pub enum Effect {
         /// The submission.
         request: RequestId,
         /// What became of it.
-        result: Result<(), i32>,
+        result: Result<(), PmixStatus>,
     },
     /// The one reply to a request.
     Reply {
@@ -316,14 +316,14 @@ pub enum PmixEffect {
         /// Which.
         token: PmixToken,
         /// The new job, or a PMIx status.
-        result: Result<JobId, i32>,
+        result: Result<JobId, PmixStatus>,
     },
     /// The same for [`crate::PmixCall::Data`].
     DataReply {
         /// Which.
         token: PmixToken,
         /// What was found (of a lookup), or a PMIx status.
-        result: Result<Vec<Found>, i32>,
+        result: Result<Vec<Found>, PmixStatus>,
     },
     /// Get what a local process has published. Answered by `ModexFetched`.
     FetchModex {

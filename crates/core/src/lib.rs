@@ -12,9 +12,10 @@ mod head;
 mod input;
 mod launches;
 mod node;
-mod pmix_status;
 mod timer;
 mod transport;
+
+pub(crate) use ferrite_types::pmix_status;
 
 pub use config::{HeadConfig, LocalNode};
 pub use effect::{Account, Effect, Effects, PmixEffect, Registration, Sink, SpawnRequest, Transition};

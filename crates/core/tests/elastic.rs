@@ -3,6 +3,10 @@
 
 mod common;
 
+use ferrite_types::pmix_status::{
+    PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_FAILED_TO_LAUNCH, PMIX_ERR_LOST_CONNECTION, PMIX_ERR_NOT_FOUND,
+    PMIX_ERR_NOT_SUPPORTED, PMIX_ERR_OUT_OF_RESOURCE, PMIX_ERR_TIMEOUT, PMIX_ERR_UNREACH,
+};
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
@@ -65,14 +69,14 @@ fn outcome(dvm: &Cluster, id: u64) -> &ResizeOutcome {
     &resize(dvm, id).outcome
 }
 
-fn failed_with(dvm: &Cluster, id: u64) -> i32 {
+fn failed_with(dvm: &Cluster, id: u64) -> PmixStatus {
     match outcome(dvm, id) {
         ResizeOutcome::Failed { status, .. } => *status,
         other => panic!("it has not failed: {other:?}"),
     }
 }
 
-fn refused_with(dvm: &Cluster, id: u64) -> i32 {
+fn refused_with(dvm: &Cluster, id: u64) -> PmixStatus {
     match outcome(dvm, id) {
         ResizeOutcome::Refused { status, .. } => *status,
         other => panic!("it was not refused: {other:?}"),
@@ -159,11 +163,11 @@ fn a_grow_that_fails_is_undone_and_takes_along_only_the_jobs_that_waited_for_it(
     dvm.submit(2, Submission::of(job("a.out", 1)));
     // This one comes after the job: it may delay it, and does not decide about it.
     ask_grow(&mut dvm, 3, &["m1", "m2"]);
-    assert_eq!(failed_with(&dvm, 3), -181, "it could not be launched");
+    assert_eq!(failed_with(&dvm, 3), PMIX_ERR_JOB_FAILED_TO_LAUNCH, "it could not be launched");
     assert_eq!(states(&mut dvm, 4), "n0 up, n1 up, n2 up, m0 starting");
     assert_eq!(state_of(&mut dvm, 5, 1).0, JobState::WaitingForDaemons);
     dvm.fire(0, Timer::Head(HeadTimer::Campaign(CampaignId(1))));
-    assert_eq!(failed_with(&dvm, 1), -24, "it took too long");
+    assert_eq!(failed_with(&dvm, 1), PMIX_ERR_TIMEOUT, "it took too long");
     assert_eq!(dvm.code_of(2), 1);
     assert!(dvm.transitions.contains(&"1 NEVER_LAUNCHED".to_owned()));
     assert!(dvm.notices.iter().any(|text| text.contains("m0") && text.contains("Job 1")), "{:?}", dvm.notices);
@@ -177,7 +181,7 @@ fn a_daemon_that_comes_after_its_campaign_was_undone_is_sent_away_and_its_node_c
     dvm.silent_nodes.insert("m0".to_owned());
     ask_grow(&mut dvm, 1, &["m0"]);
     dvm.fire(0, Timer::Head(HeadTimer::Campaign(CampaignId(1))));
-    assert_eq!(failed_with(&dvm, 1), -24);
+    assert_eq!(failed_with(&dvm, 1), PMIX_ERR_TIMEOUT);
     dvm.come(2);
     assert_eq!(dvm.exits.get(&DaemonRank(2)), Some(&0));
     dvm.silent_nodes.clear();
@@ -254,7 +258,7 @@ fn a_grow_that_finds_every_place_below_a_slow_newcomer_waits_for_that_one_and_no
     assert!([1, 2, 3].iter().all(|id| unanswered(&dvm, *id)));
     dvm.silent_nodes.clear();
     dvm.fire(0, Timer::Head(HeadTimer::Campaign(CampaignId(1))));
-    assert_eq!(failed_with(&dvm, 1), -24);
+    assert_eq!(failed_with(&dvm, 1), PMIX_ERR_TIMEOUT);
     assert!([2, 3].iter().all(|id| *outcome(&dvm, *id) == ResizeOutcome::Done), "{:?}", dvm.replies);
     assert_eq!(states(&mut dvm, 4), "n0 up, m2 up, m3 up");
 }
@@ -266,7 +270,7 @@ fn a_target_that_is_lost_before_the_end_takes_its_campaign_back_and_nothing_else
     ask_grow(&mut dvm, 1, &["m0", "m1"]);
     assert_eq!(links(&dvm), [(0, 1), (0, 2), (0, 3)], "it waits for its place");
     dvm.crash(3);
-    assert_eq!(failed_with(&dvm, 1), -61);
+    assert_eq!(failed_with(&dvm, 1), PMIX_ERR_LOST_CONNECTION);
     assert_eq!(links(&dvm), [(0, 1), (0, 2)]);
     assert!(dvm.abandoned.contains(&DaemonRank(4)), "nobody goes on starting the other one");
     dvm.come(4);
@@ -282,7 +286,7 @@ fn a_target_that_is_lost_while_everybody_is_being_told_is_no_node_of_the_dvm_ela
         assert!(unanswered(&dvm, 1), "2 has not acknowledged the wireup");
         dvm.crash(4);
         dvm.kill(held);
-        assert_eq!(failed_with(&dvm, 1), -61);
+        assert_eq!(failed_with(&dvm, 1), PMIX_ERR_LOST_CONNECTION);
         assert_eq!(states(&mut dvm, 2), "n0 up, n1 up, n2 lost, n3 up");
     }
 }
@@ -324,28 +328,28 @@ fn the_nodes_of_a_resource_manager_are_not_added_to() {
     dvm.input(DaemonRank::HEAD, Input::Start);
     dvm.run();
     ask_grow(&mut dvm, 1, &["n5"]);
-    assert_eq!(refused_with(&dvm, 1), -47);
+    assert_eq!(refused_with(&dvm, 1), PMIX_ERR_NOT_SUPPORTED);
     let host = AddedHost { slots: SlotChange::Set(9), ..added("n1") };
     let request = GrowRequest { hosts: vec![host], wait: true, ..GrowRequest::default() };
     dvm.ask(2, Request::Resize(Box::new(ResizeRequest::Grow(request))));
-    assert_eq!(refused_with(&dvm, 2), -47);
+    assert_eq!(refused_with(&dvm, 2), PMIX_ERR_NOT_SUPPORTED);
 }
 
 #[test]
 fn what_makes_no_sense_is_refused_and_changes_nothing() {
     let mut dvm = dvm(2);
     ask_shrink(&mut dvm, 1, &["n1", "nobody"]);
-    assert_eq!(refused_with(&dvm, 1), -46);
+    assert_eq!(refused_with(&dvm, 1), PMIX_ERR_NOT_FOUND);
     ask_shrink(&mut dvm, 2, &["n1", "n0"]);
-    assert_eq!(refused_with(&dvm, 2), -27, "the head's own node stays");
+    assert_eq!(refused_with(&dvm, 2), PMIX_ERR_BAD_PARAM, "the head's own node stays");
     ask_grow(&mut dvm, 3, &[]);
-    assert_eq!(refused_with(&dvm, 3), -27);
+    assert_eq!(refused_with(&dvm, 3), PMIX_ERR_BAD_PARAM);
     let more = GrowRequest { hosts: vec![added("m0")], count: 2, ..GrowRequest::default() };
     dvm.ask(4, Request::Resize(Box::new(ResizeRequest::Grow(more))));
-    assert_eq!(refused_with(&dvm, 4), -29, "there are no spare nodes");
+    assert_eq!(refused_with(&dvm, 4), PMIX_ERR_OUT_OF_RESOURCE, "there are no spare nodes");
     let unknown = ShrinkRequest { alloc_id: Some("a9".to_owned()), ..ShrinkRequest::default() };
     dvm.ask(5, Request::Resize(Box::new(ResizeRequest::Shrink(unknown))));
-    assert_eq!(refused_with(&dvm, 5), -46);
+    assert_eq!(refused_with(&dvm, 5), PMIX_ERR_NOT_FOUND);
     assert!(dvm.transitions.iter().all(|step| !step.contains("OPEN")));
     assert_eq!(states(&mut dvm, 6), "n0 up, n1 up");
 }
@@ -363,7 +367,7 @@ fn slots_are_set_and_adjusted() {
     assert_eq!(nodes.iter().map(|node| node.slots).collect::<Vec<_>>(), [4, 6, 3]);
     let request = GrowRequest { hosts: vec![slots("n1", SlotChange::Adjust(-6))], ..GrowRequest::default() };
     dvm.ask(3, Request::Resize(Box::new(ResizeRequest::Grow(request))));
-    assert_eq!(refused_with(&dvm, 3), -27);
+    assert_eq!(refused_with(&dvm, 3), PMIX_ERR_BAD_PARAM);
 }
 
 #[test]
@@ -701,7 +705,7 @@ fn a_job_that_was_mapped_before_a_grow_began_is_not_aborted_with_it_when_it_has_
     assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done);
     assert_eq!(state_of(&mut dvm, 5, 1).0, JobState::WaitingForDaemons, "not to be in the way of the grow");
     dvm.fire(0, Timer::Head(HeadTimer::Campaign(CampaignId(2))));
-    assert_eq!((failed_with(&dvm, 3), dvm.code_of(4)), (-24, 1), "that one has waited for it");
+    assert_eq!((failed_with(&dvm, 3), dvm.code_of(4)), (PMIX_ERR_TIMEOUT, 1), "that one has waited for it");
     dvm.fire(0, Timer::Head(HeadTimer::Prep(JobId(1))));
     dvm.exit_job(1);
     assert_eq!(dvm.code_of(1), 0);
@@ -756,7 +760,7 @@ fn a_grow_does_not_hold_a_mapped_job_after_the_shrink_has_ended() {
     assert_eq!(dvm.running.len(), 1, "launched although the grow is open");
     assert_eq!(state_of(&mut dvm, 5, 2).0, JobState::WaitingForDaemons);
     dvm.fire(0, Timer::Head(HeadTimer::Campaign(CampaignId(2))));
-    assert_eq!(failed_with(&dvm, 3), -24);
+    assert_eq!(failed_with(&dvm, 3), PMIX_ERR_TIMEOUT);
     assert_eq!(dvm.code_of(4), 1, "it waited for the grow");
     dvm.exit_job(1);
     assert_eq!(dvm.code_of(1), 0);
@@ -803,7 +807,7 @@ fn what_is_said_of_a_node_that_is_not_there_any_more_or_never_came_counts_the_ne
     let as_user = |user: &str| GrowRequest { hosts: vec![login(user)], ..grow(&[]) };
     dvm.ask(1, Request::Resize(Box::new(ResizeRequest::Grow(as_user("wrong")))));
     dvm.fire(0, Timer::Head(HeadTimer::Campaign(CampaignId(1))));
-    assert_eq!(failed_with(&dvm, 1), -24);
+    assert_eq!(failed_with(&dvm, 1), PMIX_ERR_TIMEOUT);
     dvm.silent_nodes.clear();
     for (id, request, expected) in [(2, as_user("right"), "right@m0"), (4, grow(&["m0"]), "m0")] {
         dvm.ask(id, Request::Resize(Box::new(ResizeRequest::Grow(request))));
@@ -825,13 +829,13 @@ fn a_node_that_was_lost_and_grown_again_belongs_to_the_new_allocation_alone() {
     };
     ask_grow(&mut dvm, 2, &["m0"]);
     dvm.ask(3, release("a1"));
-    assert_eq!(refused_with(&dvm, 3), -46, "it has nothing any more");
+    assert_eq!(refused_with(&dvm, 3), PMIX_ERR_NOT_FOUND, "it has nothing any more");
     assert_eq!(states(&mut dvm, 4), "n0 up, n1 up, m0 up");
     dvm.crash(3);
     dvm.fire(0, Timer::Head(HeadTimer::Deaths));
     assert_eq!(states(&mut dvm, 7), "n0 up, n1 up, m0 lost");
     dvm.ask(5, release("a2"));
-    assert_eq!(refused_with(&dvm, 5), -46, "it is over with the last of its nodes");
+    assert_eq!(refused_with(&dvm, 5), PMIX_ERR_NOT_FOUND, "it is over with the last of its nodes");
 }
 
 #[test]
@@ -841,7 +845,7 @@ fn a_release_that_waited_for_a_grow_that_failed_is_true_all_the_same() {
     ask_grow(&mut dvm, 1, &["m0"]);
     ask_shrink(&mut dvm, 2, &["m0"]);
     dvm.fire(0, Timer::Head(HeadTimer::Campaign(CampaignId(1))));
-    assert_eq!(failed_with(&dvm, 1), -24);
+    assert_eq!(failed_with(&dvm, 1), PMIX_ERR_TIMEOUT);
     assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done);
 }
 
@@ -858,7 +862,7 @@ fn a_whole_allocation_is_given_back_by_its_id_through_a_campaign_like_any_other(
     assert_eq!((&resize(&dvm, 3).nodes[..], outcome(&dvm, 3)), (&["m0".to_owned()][..], &ResizeOutcome::Done));
     assert!(dvm.transitions.contains(&"shrink 3 LEAVING".to_owned()), "{:?}", dvm.transitions);
     dvm.ask(4, Request::Resize(Box::new(ResizeRequest::Shrink(all))));
-    assert_eq!(refused_with(&dvm, 4), -46, "it is gone with its last node");
+    assert_eq!(refused_with(&dvm, 4), PMIX_ERR_NOT_FOUND, "it is gone with its last node");
     assert_eq!(dvm.offered, ["m1", "m0"]);
 }
 
@@ -873,7 +877,7 @@ fn an_allocation_is_found_by_the_name_that_its_requester_gave_it_unless_that_fit
     dvm.ask(3, Request::Resize(Box::new(ResizeRequest::Grow(mine("m2")))));
     let all = |name: &str| ShrinkRequest { alloc_id: Some(name.to_owned()), wait: true, ..ShrinkRequest::default() };
     dvm.ask(4, Request::Resize(Box::new(ResizeRequest::Shrink(all("mine")))));
-    assert_eq!(refused_with(&dvm, 4), -46, "two are called so");
+    assert_eq!(refused_with(&dvm, 4), PMIX_ERR_NOT_FOUND, "two are called so");
     let second = resize(&dvm, 3).alloc_id.clone();
     dvm.ask(5, Request::Resize(Box::new(ResizeRequest::Shrink(all(&second)))));
     dvm.ask(6, Request::Resize(Box::new(ResizeRequest::Shrink(all("mine")))));
@@ -893,7 +897,7 @@ fn an_allocation_may_be_given_back_by_its_id_before_it_is_there() {
     assert_eq!((&resize(&dvm, 2).alloc_id, outcome(&dvm, 2)), (id.as_ref().unwrap(), &ResizeOutcome::Done));
     assert_eq!(states(&mut dvm, 3), "n0 up, n1 up");
     dvm.ask(4, Request::Resize(Box::new(ResizeRequest::Shrink(all))));
-    assert_eq!(refused_with(&dvm, 4), -46);
+    assert_eq!(refused_with(&dvm, 4), PMIX_ERR_NOT_FOUND);
 }
 
 // --- the second phase
@@ -917,7 +921,10 @@ fn the_answer_comes_before_the_end_also_when_the_end_comes_at_once() {
             _ => None,
         })
         .collect();
-    assert!(matches!(heard[..], [ResizeOutcome::Begun, ResizeOutcome::Failed { status: -27, .. }]), "{heard:?}");
+    assert!(
+        matches!(heard[..], [ResizeOutcome::Begun, ResizeOutcome::Failed { status: PMIX_ERR_BAD_PARAM, .. }]),
+        "{heard:?}"
+    );
 }
 
 #[test]
@@ -980,7 +987,7 @@ fn the_end_of_the_dvm_leaves_nobody_waiting() {
     ask_grow(&mut dvm, 1, &["m0", "m1"]);
     dvm.submit(2, Submission::of(job("a.out", 1)));
     dvm.ask(3, Request::Terminate);
-    assert_eq!(failed_with(&dvm, 1), -25);
+    assert_eq!(failed_with(&dvm, 1), PMIX_ERR_UNREACH);
     assert_eq!(dvm.code_of(2), 1);
     dvm.assert_gone();
 }

@@ -6,6 +6,10 @@ mod common;
 use common::{Cluster, job};
 use ferrite_core::{DaemonInput, HeadInput, HeadTimer, Input, PmixCall, PmixEffect, PmixToken, RequestId, Timer};
 use ferrite_rm::{GiveBack, Manager, Share, Source, Wish};
+use ferrite_types::pmix_status::{
+    PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_CANCELED, PMIX_ERR_JOB_FAILED_TO_LAUNCH, PMIX_ERR_NOT_FOUND,
+    PMIX_ERR_NOT_SUPPORTED, PMIX_ERR_OUT_OF_RESOURCE, PMIX_ERR_UNREACH,
+};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, Submission};
 use ferrite_wire::{
@@ -65,14 +69,14 @@ fn resize(dvm: &Cluster, id: u64) -> &Resize {
     }
 }
 
-fn failed(dvm: &Cluster, id: u64) -> (i32, &str) {
+fn failed(dvm: &Cluster, id: u64) -> (PmixStatus, &str) {
     match &resize(dvm, id).outcome {
         ResizeOutcome::Failed { status, cause } => (*status, cause),
         other => panic!("it has not failed: {other:?}"),
     }
 }
 
-fn refused(dvm: &Cluster, id: u64) -> (i32, &str) {
+fn refused(dvm: &Cluster, id: u64) -> (PmixStatus, &str) {
     match &resize(dvm, id).outcome {
         ResizeOutcome::Refused { status, cause } => (*status, cause),
         other => panic!("it was not refused: {other:?}"),
@@ -165,7 +169,10 @@ fn a_refusal_is_told_once_in_the_managers_own_words() {
         dvm.input(DaemonRank::HEAD, Input::Head(HeadInput::NodesRefused { extension: ExtensionId(extension), cause }));
         dvm.run();
     }
-    assert_eq!(failed(&dvm, 1), (-29, "Slurm does not grant 1 more node: Invalid qos specification."));
+    assert_eq!(
+        failed(&dvm, 1),
+        (PMIX_ERR_OUT_OF_RESOURCE, "Slurm does not grant 1 more node: Invalid qos specification.")
+    );
     assert_eq!(dvm.resized.len(), 1);
     assert_eq!(waits_for(&mut dvm, 3), "");
     dvm.ask(4, Request::Sessions);
@@ -195,7 +202,7 @@ fn nobody_but_a_manager_that_can_is_asked_and_a_job_does_not_wait_for_it() {
     other.run();
     ask_grow(&mut other, 1, more(2));
     let cause = "2 more nodes are asked for, and the allocation has 0 without a daemon. Name others with --host.";
-    assert_eq!(refused(&other, 1), (-29, cause));
+    assert_eq!(refused(&other, 1), (PMIX_ERR_OUT_OF_RESOURCE, cause));
     let mut dvm = dvm(1);
     let submission = Submission { grow: Some(Box::new(more(1))), ..Submission::of(job("a.out", 1)) };
     dvm.submit(1, submission);
@@ -210,7 +217,7 @@ fn so_many_requests_wait_at_a_time_and_no_more() {
         assert!(unanswered(&dvm, id));
     }
     ask_grow(&mut dvm, 65, more(1));
-    assert_eq!(refused(&dvm, 65).0, -29);
+    assert_eq!(refused(&dvm, 65).0, PMIX_ERR_OUT_OF_RESOURCE);
 }
 
 // --- withdrawing
@@ -245,10 +252,10 @@ fn the_end_of_a_session_and_a_shrink_of_the_allocation_take_the_request_back() {
     ask_grow(&mut dvm, 2, more(1));
     let directive = SessionDirective::Terminate;
     dvm.ask(3, Request::Session { session: SessionChoice::Id(1), directive });
-    assert_eq!(failed(&dvm, 1), (-180, "Session 1 was ended by request."));
+    assert_eq!(failed(&dvm, 1), (PMIX_ERR_JOB_CANCELED, "Session 1 was ended by request."));
     let release = ShrinkRequest { alloc_id: Some("a2".to_owned()), wait: true, ..ShrinkRequest::default() };
     dvm.ask(4, Request::Resize(Box::new(ResizeRequest::Shrink(release))));
-    assert_eq!(failed(&dvm, 2), (-180, "The request was taken back."));
+    assert_eq!(failed(&dvm, 2), (PMIX_ERR_JOB_CANCELED, "The request was taken back."));
     assert_eq!((&resize(&dvm, 4).outcome, dvm.withdrawn.len()), (&ResizeOutcome::Unchanged, 2));
 }
 
@@ -264,10 +271,10 @@ fn a_request_that_waits_for_the_manager_can_be_cancelled_by_its_name() {
     };
     dvm.ask(3, cancel("mine"));
     assert_eq!((&resize(&dvm, 3).outcome, resize(&dvm, 3).alloc_id.as_str()), (&ResizeOutcome::Unchanged, "a1"));
-    assert_eq!(failed(&dvm, 1), (-180, "The request was cancelled before it had begun."));
+    assert_eq!(failed(&dvm, 1), (PMIX_ERR_JOB_CANCELED, "The request was cancelled before it had begun."));
     assert_eq!((&dvm.withdrawn[..], unanswered(&dvm, 2)), (&[ExtensionId(1)][..], true));
     dvm.ask(4, cancel("mine"));
-    assert_eq!(refused(&dvm, 4).0, -46, "there is none any more");
+    assert_eq!(refused(&dvm, 4).0, PMIX_ERR_NOT_FOUND, "there is none any more");
 }
 
 #[test]
@@ -279,17 +286,17 @@ fn the_nodes_of_a_job_that_somebody_has_got_for_the_dvm_come_and_go_like_others(
     assert!(waits_for(&mut dvm, 2).contains("Slurm to grant the nodes of job 8"));
     for (id, job) in [(3, "7"), (4, "8"), (5, "$(id)"), (6, "")] {
         ask_grow(&mut dvm, id, take(job));
-        assert_eq!(refused(&dvm, id).0, -27, "{job}");
+        assert_eq!(refused(&dvm, id).0, PMIX_ERR_BAD_PARAM, "{job}");
     }
     ask_grow(&mut dvm, 7, GrowRequest { count: 1, ..take("9") });
-    assert_eq!(refused(&dvm, 7).0, -27, "alone");
+    assert_eq!(refused(&dvm, 7).0, PMIX_ERR_BAD_PARAM, "alone");
     grant(&mut dvm, 1, "8", &["n5", "n6"]);
     assert_eq!(
         (resize(&dvm, 1).outcome.clone(), states(&mut dvm, 8)),
         (ResizeOutcome::Done, "n0 up, n5 up, n6 up".to_owned())
     );
     ask_grow(&mut dvm, 9, take("8"));
-    assert_eq!(refused(&dvm, 9).0, -27, "it is there");
+    assert_eq!(refused(&dvm, 9).0, PMIX_ERR_BAD_PARAM, "it is there");
     // What is not taken in after all is somebody else's, and stays it.
     ask_grow(&mut dvm, 10, take("9"));
     grant(&mut dvm, 2, "9", &["n5"]);
@@ -301,7 +308,7 @@ fn the_nodes_of_a_job_that_somebody_has_got_for_the_dvm_come_and_go_like_others(
     assert!(dvm.ended_jobs.is_empty(), "{:?}", dvm.ended_jobs);
     let mut other = Cluster::persistent(1);
     ask_grow(&mut other, 1, take("8"));
-    assert_eq!(refused(&other, 1).0, -47, "there is no Slurm");
+    assert_eq!(refused(&other, 1).0, PMIX_ERR_NOT_SUPPORTED, "there is no Slurm");
 }
 
 #[test]
@@ -345,7 +352,7 @@ fn a_part_of_what_was_granted_goes_back_as_a_part_and_the_last_of_it_as_a_whole(
         7,
         GrowRequest { hosts: vec![AddedHost { host: HostEntry::named("n1"), slots: SlotChange::Unstated }], ..more(0) },
     );
-    assert_eq!(refused(&dvm, 7).0, -47, "what has gone back is not ours any more");
+    assert_eq!(refused(&dvm, 7).0, PMIX_ERR_NOT_SUPPORTED, "what has gone back is not ours any more");
     assert!(dvm.ended_jobs.is_empty());
 }
 
@@ -369,7 +376,7 @@ fn a_grow_that_fails_gives_back_what_was_granted_for_it() {
     dvm.bad_nodes.insert("n6".to_owned(), "no route".to_owned());
     ask_grow(&mut dvm, 1, more(2));
     grant(&mut dvm, 1, "8", &["n5", "n6"]);
-    assert_eq!(failed(&dvm, 1).0, -181);
+    assert_eq!(failed(&dvm, 1).0, PMIX_ERR_JOB_FAILED_TO_LAUNCH);
     assert_eq!((dvm.ended_jobs.concat(), states(&mut dvm, 2)), ("8".to_owned(), "n0 up, n1 up".to_owned()));
     assert!(dvm.given_back.is_empty(), "once is enough");
     dvm.bad_nodes.clear();
@@ -394,7 +401,7 @@ fn nodes_that_the_dvm_has_already_are_not_what_was_asked_for() {
     ask_grow(&mut dvm, 1, more(1));
     grant(&mut dvm, 1, "8", &["n1"]);
     let (status, cause) = failed(&dvm, 1);
-    assert!(status == -29 && cause.contains("n1"), "{cause}");
+    assert!(status == PMIX_ERR_OUT_OF_RESOURCE && cause.contains("n1"), "{cause}");
     assert_eq!(dvm.ended_jobs, ["8"]);
 }
 
@@ -404,7 +411,7 @@ fn at_the_end_of_the_dvm_nothing_stays_asked_for_and_nothing_granted() {
     ask_grow(&mut dvm, 2, more(3));
     assert!(dvm.ended_jobs.is_empty());
     dvm.ask(3, Request::Terminate);
-    assert_eq!(failed(&dvm, 2), (-25, "The DVM is ending."));
+    assert_eq!(failed(&dvm, 2), (PMIX_ERR_UNREACH, "The DVM is ending."));
     assert_eq!((&dvm.withdrawn[..], dvm.ended_jobs.concat()), (&[ExtensionId(2)][..], "8".to_owned()));
     dvm.assert_gone();
 }

@@ -4,6 +4,7 @@ mod common;
 
 use common::{Cluster, job};
 use ferrite_core::{DaemonInput, HeadTimer, Input, PmixCall, PmixEffect, PmixToken, Timer};
+use ferrite_types::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_EXISTS};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, SessionOrder, SessionStatus, Submission};
 use ferrite_wire::{AddedHost, GrowRequest, ResizeRequest, SessionTerms, SlotChange};
@@ -162,7 +163,7 @@ fn a_process_makes_a_session_with_a_limit_and_is_answered_once() {
         PmixEffect::Reply { token, result } => Some((token.0, result.clone().map(drop))),
         _ => None,
     });
-    assert_eq!(answers.collect::<Vec<_>>(), [(5, Ok(())), (6, Err(-11)), (7, Err(-27))]);
+    assert_eq!(answers.collect::<Vec<_>>(), [(5, Ok(())), (6, Err(PMIX_ERR_EXISTS)), (7, Err(PMIX_ERR_BAD_PARAM))]);
     dvm.fire(0, Timer::Head(HeadTimer::Session(7)));
     assert_eq!((up(&mut dvm, 2), session(&mut dvm, 3, 7)), (vec!["n0".to_owned()], None));
 }

@@ -4,6 +4,7 @@ mod common;
 
 use common::{Cluster, job};
 use ferrite_core::{DaemonInput, HeadTimer, Input, LinkInput, LinkTimer, PmixEffect, PmixToken, Timer};
+use ferrite_types::pmix_status::PMIX_ERR_LOST_CONNECTION;
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, Submission};
 use ferrite_wire::{DaemonMessage, Dest, Frame, FrameKind, Message};
@@ -199,7 +200,10 @@ fn a_fence_with_a_participant_on_a_dead_daemon_fails_everywhere_with_one_error()
             _ => None,
         })
         .collect();
-    assert_eq!(answers, [(PmixToken(33), Err(-61)), (PmixToken(66), Err(-61))]);
+    assert_eq!(
+        answers,
+        [(PmixToken(33), Err(PMIX_ERR_LOST_CONNECTION)), (PmixToken(66), Err(PMIX_ERR_LOST_CONNECTION))]
+    );
 }
 
 #[test]

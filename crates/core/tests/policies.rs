@@ -4,12 +4,10 @@ mod common;
 
 use common::{Cluster, job, proc};
 use ferrite_core::{AbortScope, DaemonInput, DaemonTimer, HeadTimer, Input, PmixCall, PmixEffect, PmixToken, Timer};
+use ferrite_types::pmix_status::PMIX_ERR_LOST_CONNECTION as LOST_CONNECTION;
 use ferrite_types::*;
 
 const TREE: &[(&str, &str)] = &[("rml_base_radix", "2")];
-/// PMIx status: a participant is gone.
-const LOST_CONNECTION: i32 = -61;
-
 fn cluster(count: u32, np: u32, options: RuntimeOptions) -> Cluster {
     Cluster::with_job(count, TREE, JobSpec { options, ..job("a.out", np) })
 }
@@ -41,7 +39,7 @@ fn events(dvm: &Cluster) -> Vec<Event> {
     all
 }
 
-fn replies(dvm: &Cluster) -> Vec<(u32, PmixToken, Result<(), i32>)> {
+fn replies(dvm: &Cluster) -> Vec<(u32, PmixToken, Result<(), PmixStatus>)> {
     let reply = |(at, effect): &(DaemonRank, PmixEffect)| match effect {
         PmixEffect::Reply { token, result } => Some((at.0, *token, result.clone().map(drop))),
         _ => None,

@@ -5,15 +5,13 @@ mod common;
 use bytes::Bytes;
 use common::{Cluster, job};
 use ferrite_core::{DaemonInput, DaemonTimer, HeadTimer, Input, PmixCall, PmixEffect, PmixToken, Timer};
+use ferrite_types::pmix_status::{
+    PMIX_ERR_DUPLICATE_KEY as DUPLICATE_KEY, PMIX_ERR_NO_PERMISSIONS as NO_PERMISSIONS,
+    PMIX_ERR_NOT_FOUND as NOT_FOUND, PMIX_ERR_OUT_OF_RESOURCE as OUT_OF_RESOURCE, PMIX_ERR_TIMEOUT as TIMEOUT,
+};
 use ferrite_types::*;
 use ferrite_wire::control::{Request, Submission};
 use ferrite_wire::{Access, DataCall, DataRange, DataRequest, Members, Persistence, ResizeRequest, ShrinkRequest};
-
-const NO_PERMISSIONS: i32 = -23;
-const TIMEOUT: i32 = -24;
-const OUT_OF_RESOURCE: i32 = -29;
-const NOT_FOUND: i32 = -46;
-const DUPLICATE_KEY: i32 = -53;
 
 fn of(job: u32, rank: u32) -> ProcId {
     ProcId { job: JobId(job), rank: Rank(rank) }
@@ -31,7 +29,7 @@ fn two_jobs() -> Cluster {
 }
 
 /// Answers by token: keys and publishers, or a status.
-type Answer = Result<Vec<(String, ProcId)>, i32>;
+type Answer = Result<Vec<(String, ProcId)>, PmixStatus>;
 
 struct World {
     dvm: Cluster,

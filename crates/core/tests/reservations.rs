@@ -4,6 +4,7 @@ mod common;
 
 use common::{Cluster, job};
 use ferrite_core::{DaemonInput, Input};
+use ferrite_types::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NO_PERMISSIONS};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, SessionStatus, Submission};
 use ferrite_wire::{
@@ -191,7 +192,10 @@ fn a_reservation_of_a_node_that_leaves_before_it_comes_again_waits_for_both_and_
     dvm.ask(5, Request::Resize(Box::new(ResizeRequest::Grow(request(&["m0"], reserved())))));
     assert!(!dvm.replies.iter().any(|(id, _)| id.0 == 5), "it is not true yet");
     let third = GrowRequest { wait: false, ..request(&["m0"], reserved()) };
-    assert!(matches!(grow(&mut dvm, 6, third), ResizeOutcome::Refused { status: -23, .. }), "it is as good as his");
+    assert!(
+        matches!(grow(&mut dvm, 6, third), ResizeOutcome::Refused { status: PMIX_ERR_NO_PERMISSIONS, .. }),
+        "it is as good as his"
+    );
     dvm.come(2);
     assert_eq!((resized(&dvm, 4).outcome, resized(&dvm, 5).outcome), (ResizeOutcome::Done, ResizeOutcome::Done));
     dvm.submit(7, Submission::of(job("outside", 5)));
@@ -242,7 +246,7 @@ fn an_allocation_without_a_limit_has_none_that_could_be_lengthened() {
     grow(&mut dvm, 1, request(&["m0"], SessionTerms::default()));
     let more = GrowRequest { alloc_id: Some("a1".to_owned()), ..request(&["m1"], limited(5)) };
     let refused = grow(&mut dvm, 2, more);
-    let ResizeOutcome::Refused { status: -27, cause } = refused else { panic!("{refused:?}") };
+    let ResizeOutcome::Refused { status: PMIX_ERR_BAD_PARAM, cause } = refused else { panic!("{refused:?}") };
     assert!(cause.contains("a1 has no time limit"), "{cause}");
     assert_eq!(up(&mut dvm, 3), ["n0", "m0"]);
 }

@@ -4,6 +4,7 @@ mod common;
 
 use common::{Cluster, job};
 use ferrite_core::{DaemonInput, HeadInput, HeadTimer, Input, PmixCall, PmixEffect, PmixToken, Timer};
+use ferrite_types::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_NOT_FOUND};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, SessionOrder, SessionStatus, Submission};
 use ferrite_wire::{
@@ -120,7 +121,7 @@ fn what_is_reserved_for_one_cannot_be_had_by_another() {
     let mut dvm = dvm(2);
     reserve(&mut dvm, 1, &["n1"], SessionTerms::default());
     let refused = reserve(&mut dvm, 2, &["n1"], SessionTerms::default());
-    assert!(matches!(refused.outcome, ResizeOutcome::Refused { status: -23, .. }), "{refused:?}");
+    assert!(matches!(refused.outcome, ResizeOutcome::Refused { status: PMIX_ERR_NO_PERMISSIONS, .. }), "{refused:?}");
     assert_eq!(sessions(&mut dvm, 3).len(), 1);
 }
 
@@ -131,7 +132,7 @@ fn what_is_on_its_way_to_one_cannot_be_had_by_another() {
     dvm.silent_nodes.insert("m0".to_owned());
     asked_by_a_process(&mut dvm, "m0", SessionTerms::default());
     let refused = reserve(&mut dvm, 2, &["m0"], SessionTerms::default());
-    assert!(matches!(refused.outcome, ResizeOutcome::Refused { status: -23, .. }), "{refused:?}");
+    assert!(matches!(refused.outcome, ResizeOutcome::Refused { status: PMIX_ERR_NO_PERMISSIONS, .. }), "{refused:?}");
     dvm.come(1);
     assert_eq!(sessions(&mut dvm, 3)[0].nodes, ["m0"]);
 }
@@ -259,14 +260,14 @@ fn more_time_is_had_by_id_by_name_or_for_the_own_session_and_only_where_there_is
             Some((_, PmixEffect::ReplyResize { resize, .. })) => (resize.outcome, resize.session),
             other => panic!("no answer, or not the last thing: {other:?}"),
         };
-        (session, if let ResizeOutcome::Refused { status, .. } = outcome { status } else { 0 })
+        (session, if let ResizeOutcome::Refused { status, .. } = outcome { Some(status) } else { None })
     };
-    assert_eq!(ask(1, Some("a1")), (Some(1), 0));
-    assert_eq!(ask(3, Some("mine")), (Some(1), 0));
-    assert_eq!(ask(1, None), (Some(1), 0));
-    assert_eq!(ask(2, None), (None, -27), "it has no limit");
-    assert_eq!(ask(3, None), (None, -27), "the DVM's own has none");
-    assert_eq!(ask(3, Some("nothing")), (None, -46));
+    assert_eq!(ask(1, Some("a1")), (Some(1), None));
+    assert_eq!(ask(3, Some("mine")), (Some(1), None));
+    assert_eq!(ask(1, None), (Some(1), None));
+    assert_eq!(ask(2, None), (None, Some(PMIX_ERR_BAD_PARAM)), "it has no limit");
+    assert_eq!(ask(3, None), (None, Some(PMIX_ERR_BAD_PARAM)), "the DVM's own has none");
+    assert_eq!(ask(3, Some("nothing")), (None, Some(PMIX_ERR_NOT_FOUND)));
     dvm.ask(6, Request::Resize(Box::new(extend(Some("a1")))));
     assert!(matches!(dvm.reply(6), Reply::Resize(resize) if resize.outcome == ResizeOutcome::Unchanged));
     let left = sessions(&mut dvm, 7)[0].seconds_left;
@@ -350,8 +351,13 @@ fn what_a_later_request_does_not_say_of_a_session_stays_as_it_was() {
 }
 
 /// What a process or a tool at this daemon is answered, and nothing else; by tokens that are never used twice.
-fn order(dvm: &mut Cluster, at: DaemonRank, session: Option<u32>, directive: SessionDirective) -> Result<(), i32> {
-    let answers = |dvm: &Cluster| -> Vec<(PmixToken, Result<(), i32>)> {
+fn order(
+    dvm: &mut Cluster,
+    at: DaemonRank,
+    session: Option<u32>,
+    directive: SessionDirective,
+) -> Result<(), PmixStatus> {
+    let answers = |dvm: &Cluster| -> Vec<(PmixToken, Result<(), PmixStatus>)> {
         let replies = dvm.pmix.iter().filter_map(|(_, effect)| match effect {
             PmixEffect::Reply { token, result } => Some((*token, result.clone().map(drop))),
             _ => None,
@@ -380,9 +386,17 @@ fn an_order_by_pmix_does_what_the_command_does_and_is_answered_once_with_a_statu
     assert!(sessions(&mut dvm, 2)[0].paused);
     assert_eq!(order(&mut dvm, DaemonRank::HEAD, Some(1), SessionDirective::Resume), Ok(()));
     assert!(!sessions(&mut dvm, 3)[0].paused);
-    assert_eq!(order(&mut dvm, elsewhere, Some(7), SessionDirective::Pause), Err(-46), "there is none");
-    assert_eq!(order(&mut dvm, elsewhere, Some(0), SessionDirective::Terminate), Err(-23), "that is the DVM's own");
-    assert_eq!(order(&mut dvm, elsewhere, Some(1), SessionDirective::Extend { seconds: 5 }), Err(-27), "of no limit");
+    assert_eq!(order(&mut dvm, elsewhere, Some(7), SessionDirective::Pause), Err(PMIX_ERR_NOT_FOUND), "there is none");
+    assert_eq!(
+        order(&mut dvm, elsewhere, Some(0), SessionDirective::Terminate),
+        Err(PMIX_ERR_NO_PERMISSIONS),
+        "that is the DVM's own"
+    );
+    assert_eq!(
+        order(&mut dvm, elsewhere, Some(1), SessionDirective::Extend { seconds: 5 }),
+        Err(PMIX_ERR_BAD_PARAM),
+        "of no limit"
+    );
     assert_eq!(order(&mut dvm, elsewhere, Some(1), SessionDirective::Terminate), Ok(()));
     assert!(sessions(&mut dvm, 4).is_empty());
     assert_eq!(up(&mut dvm, 5), ["n0", "n1"]);
@@ -391,12 +405,15 @@ fn an_order_by_pmix_does_what_the_command_does_and_is_answered_once_with_a_statu
 #[test]
 fn an_order_for_all_sessions_spares_the_dvms_own_and_says_when_there_are_none() {
     let mut dvm = dvm(1);
-    assert_eq!(order(&mut dvm, DaemonRank::HEAD, None, SessionDirective::Pause), Err(-46));
+    assert_eq!(order(&mut dvm, DaemonRank::HEAD, None, SessionDirective::Pause), Err(PMIX_ERR_NOT_FOUND));
     reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
     reserve(&mut dvm, 2, &["m1"], SessionTerms { time_limit_s: Some(60), ..SessionTerms::default() });
     assert_eq!(order(&mut dvm, DaemonRank::HEAD, None, SessionDirective::Pause), Ok(()));
     assert!(sessions(&mut dvm, 3).iter().all(|session| session.paused));
-    assert_eq!(order(&mut dvm, DaemonRank::HEAD, None, SessionDirective::Extend { seconds: 60 }), Err(-27));
+    assert_eq!(
+        order(&mut dvm, DaemonRank::HEAD, None, SessionDirective::Extend { seconds: 60 }),
+        Err(PMIX_ERR_BAD_PARAM)
+    );
     assert!(sessions(&mut dvm, 4)[1].seconds_left > Some(60), "one refusal does not keep the others from it");
     assert_eq!(order(&mut dvm, DaemonRank::HEAD, None, SessionDirective::Terminate), Ok(()));
     assert_eq!(up(&mut dvm, 5), ["n0"]);
@@ -457,7 +474,7 @@ fn a_grow_that_fails_leaves_nothing_of_what_it_wanted_of_its_session() {
     dvm.ask(4, Request::Resize(Box::new(ResizeRequest::Grow(more))));
     let other = reserve(&mut dvm, 5, &["n1"], SessionTerms::default());
     assert!(
-        matches!(other.outcome, ResizeOutcome::Refused { status: -23, .. }),
+        matches!(other.outcome, ResizeOutcome::Refused { status: PMIX_ERR_NO_PERMISSIONS, .. }),
         "it is as good as reserved: {other:?}"
     );
     for campaign in [2, 3] {

@@ -5,20 +5,17 @@ mod common;
 use bytes::Bytes;
 use common::{Cluster, app, job};
 use ferrite_core::{DaemonInput, HeadInput, HeadTimer, Input, LinkTimer, PmixCall, PmixEffect, PmixToken, Timer};
+use ferrite_types::pmix_status::{
+    PMIX_ERR_BAD_PARAM, PMIX_ERR_BAD_PARAM as BAD_PARAM, PMIX_ERR_JOB_CANCELED as CANCELED,
+    PMIX_ERR_JOB_FAILED_TO_LAUNCH as FAILED_TO_LAUNCH, PMIX_ERR_JOB_FAILED_TO_MAP as FAILED_TO_MAP,
+    PMIX_ERR_JOB_KILLED_BY_CMD as KILLED_BY_CMD, PMIX_ERR_LOST_CONNECTION as LOST_CONNECTION,
+    PMIX_ERR_OUT_OF_RESOURCE as OUT_OF_RESOURCE, PMIX_ERR_TIMEOUT as TIMEOUT,
+};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, SessionChoice, Submission};
 use ferrite_wire::{
     AddedHost, GrowRequest, HeadMessage, Members, Message, ResizeRequest, SessionTerms, ShrinkRequest, SlotChange,
 };
-
-const TIMEOUT: i32 = -24;
-const BAD_PARAM: i32 = -27;
-const OUT_OF_RESOURCE: i32 = -29;
-const LOST_CONNECTION: i32 = -61;
-const FAILED_TO_MAP: i32 = -179;
-const CANCELED: i32 = -180;
-const FAILED_TO_LAUNCH: i32 = -181;
-const KILLED_BY_CMD: i32 = -183;
 
 fn on_nodes(program: &str, nodes: &[&str]) -> JobSpec {
     let mut spec = job(program, nodes.len() as u32);
@@ -48,7 +45,7 @@ fn spawn(dvm: &mut Cluster, parent: ProcId, spec: JobSpec, token: u64) {
 }
 
 /// Answers to spawns, in their order.
-fn answers(dvm: &Cluster) -> Vec<(u64, Result<u32, i32>)> {
+fn answers(dvm: &Cluster) -> Vec<(u64, Result<u32, PmixStatus>)> {
     let answer = |(_, effect): &(DaemonRank, PmixEffect)| match effect {
         PmixEffect::SpawnReply { token, result } => Some((token.0, result.map(|job| job.0))),
         _ => None,
@@ -73,7 +70,7 @@ fn connect(dvm: &mut Cluster, at: u32, members: Vec<(u32, Vec<u32>)>, token: u64
     dvm.run();
 }
 
-fn replies(dvm: &Cluster) -> Vec<(u32, u64, Result<Bytes, i32>)> {
+fn replies(dvm: &Cluster) -> Vec<(u32, u64, Result<Bytes, PmixStatus>)> {
     let reply = |(at, effect): &(DaemonRank, PmixEffect)| match effect {
         PmixEffect::Reply { token, result } => Some((at.0, token.0, result.clone())),
         _ => None,
@@ -444,7 +441,7 @@ fn a_job_that_is_ending_spawns_nothing() {
     call(&mut dvm, 1);
     let empty = JobSpec::new(vec![AppContext { argv: Vec::new(), ..app("", 1) }]);
     spawn(&mut dvm, of(1, 0), empty, 2);
-    assert_eq!(answers(&dvm), [(1, Err(CANCELED)), (2, Err(-27))]);
+    assert_eq!(answers(&dvm), [(1, Err(CANCELED)), (2, Err(PMIX_ERR_BAD_PARAM))]);
 }
 
 /// Parents on n1 and n2, two children on n2 and n3.

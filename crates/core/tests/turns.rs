@@ -4,6 +4,9 @@ mod common;
 
 use common::{Cluster, job};
 use ferrite_core::{Input, RequestId};
+use ferrite_types::pmix_status::{
+    PMIX_ERR_INVALID_OPERATION as HAS_BEGUN, PMIX_ERR_JOB_CANCELED as CANCELED, PMIX_ERR_NOT_FOUND as NOT_FOUND,
+};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, Submission};
 use ferrite_wire::{
@@ -52,16 +55,14 @@ fn is_answered(dvm: &Cluster, id: u64) -> bool {
     dvm.replies.iter().any(|(request, _)| *request == RequestId(id))
 }
 
-fn status(outcome: &ResizeOutcome) -> i32 {
+fn status(outcome: &ResizeOutcome) -> PmixStatus {
     match outcome {
         ResizeOutcome::Refused { status, .. } | ResizeOutcome::Failed { status, .. } => *status,
-        ResizeOutcome::Unchanged | ResizeOutcome::Begun | ResizeOutcome::Requested { .. } | ResizeOutcome::Done => 0,
+        ResizeOutcome::Unchanged | ResizeOutcome::Begun | ResizeOutcome::Requested { .. } | ResizeOutcome::Done => {
+            PmixStatus(0)
+        }
     }
 }
-
-const NOT_FOUND: i32 = -46;
-const CANCELED: i32 = -180;
-const HAS_BEGUN: i32 = -158;
 
 // --- taking back
 
@@ -242,7 +243,7 @@ fn of_two_requests_of_one_name_that_are_taken_back_neither_begins() {
     dvm.ask(4, named(&["m0", "n1"]));
     dvm.ask(5, named(&["n1"]));
     assert_eq!(cancel(&mut dvm, 6, None, Some("same")), ResizeOutcome::Unchanged);
-    let taken_back: Vec<i32> = (3..6).map(|id| status(&resize(&dvm, id).outcome)).collect();
+    let taken_back: Vec<PmixStatus> = (3..6).map(|id| status(&resize(&dvm, id).outcome)).collect();
     assert_eq!(taken_back, [CANCELED; 3]);
     assert!(!dvm.transitions.iter().any(|step| step.contains("LEAVING")), "{:?}", dvm.transitions);
     dvm.come(2);

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ferrite_core::{Account, HeadInput, Input, RequestId, Transition};
-use ferrite_types::{JobId, PictureFormat, Timestamp};
+use ferrite_types::{JobId, PictureFormat, PmixStatus, Timestamp};
 use ferrite_wire::Stream;
 use ferrite_wire::control::{DvmMessage, Event, EventKind, Reply, Request, Submission};
 
@@ -68,7 +68,7 @@ enum Asker {
 pub(crate) trait Submitter {
     fn accepted(&self, nspace: String);
     /// Its processes run, or never will (a PMIx status).
-    fn launched(&self, result: Result<(), i32>);
+    fn launched(&self, result: Result<(), PmixStatus>);
     /// To be settled with [`credit`] when it is written.
     fn output(&self, stream: Stream, data: Bytes, account: Option<Account>);
     fn notice(&self, text: String);
@@ -144,7 +144,7 @@ impl Control {
     }
 
     /// Clients of the socket see it by what comes next.
-    pub(crate) fn launched(&self, request: RequestId, result: Result<(), i32>) {
+    pub(crate) fn launched(&self, request: RequestId, result: Result<(), PmixStatus>) {
         if let Some(Asker::Submitter(submitter)) = self.hub.open.borrow().get(&request) {
             submitter.launched(result);
         }

@@ -7,6 +7,7 @@ mod job;
 mod jobmap;
 mod node;
 mod placement;
+pub mod pmix_status;
 mod printable;
 mod rankset;
 mod state;
@@ -24,6 +25,7 @@ pub use placement::{
     BindTo, CpuChoice, CpuKind, CpuPart, DeviceKind, DeviceRequest, DeviceWanted, MapBy, MapRequest, PeList, RankBy,
     RankLine, SeqLine,
 };
+pub use pmix_status::PmixStatus;
 pub use printable::{printable, printable_line};
 pub use rankset::RankSet;
 pub use state::{JobState, ProcState, launch_table};

@@ -1,7 +1,7 @@
 //! Collectives that gather up the tree of participants and come back down: PMIx fences, connects and PMI-1 barriers.
 
 use bytes::Bytes;
-use ferrite_types::{JobId, Rank};
+use ferrite_types::{JobId, PmixStatus, Rank};
 use serde::{Deserialize, Serialize};
 
 /// Which interface a collective belongs to. They never mix.
@@ -69,7 +69,7 @@ pub struct CollectiveKey {
 }
 
 /// A merged contribution: blobs in the order of arrival, or the PMIx status of what went wrong.
-pub type Part = Result<Vec<Bytes>, i32>;
+pub type Part = Result<Vec<Bytes>, PmixStatus>;
 
 /// Merged data, or a PMIx status.
-pub type CollectiveResult = Result<Bytes, i32>;
+pub type CollectiveResult = Result<Bytes, PmixStatus>;

@@ -1,7 +1,7 @@
 //! Messages between the machines, by addressee: the head, a daemon, or everybody whose tree changes.
 
 use bytes::Bytes;
-use ferrite_types::{DaemonRank, JobId, ProcId, Rank, RankSet};
+use ferrite_types::{DaemonRank, JobId, PmixStatus, ProcId, Rank, RankSet};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -106,7 +106,7 @@ pub enum HeadMessage {
         /// Which one.
         key: CollectiveKey,
         /// Why, as a PMIx status.
-        status: i32,
+        status: PmixStatus,
     },
     /// To the head, from a participant without a participating ancestor.
     CollectiveRoot {
@@ -188,7 +188,7 @@ pub enum DaemonMessage {
         /// From the request.
         id: u64,
         /// A PMIx status (negative).
-        result: Result<(), i32>,
+        result: Result<(), PmixStatus>,
     },
     /// Head to the daemons that host processes of the job, and to others whose processes are to know it: start those that are
     /// yours, if any.
@@ -260,14 +260,14 @@ pub enum DaemonMessage {
         /// From the request.
         id: u64,
         /// The new job, or the PMIx status of what went wrong.
-        result: Result<JobId, i32>,
+        result: Result<JobId, PmixStatus>,
     },
     /// The answer.
     DataReply {
         /// From the request.
         id: u64,
         /// What was found (of a lookup), or a PMIx status.
-        result: Result<Vec<Found>, i32>,
+        result: Result<Vec<Found>, PmixStatus>,
     },
 }
 

@@ -1,7 +1,7 @@
 //! Requests to change the size of the DVM, and how they are answered: by clients over the control socket, and by
 //! processes through their daemon (`PMIx_Allocation_request`).
 
-use ferrite_types::{HostEntry, HostRef};
+use ferrite_types::{HostEntry, HostRef, PmixStatus};
 use serde::{Deserialize, Serialize};
 
 /// What a request wants of a node's slots.
@@ -175,7 +175,7 @@ pub enum ResizeOutcome {
     /// Refused; nothing was done.
     Refused {
         /// A PMIx status.
-        status: i32,
+        status: PmixStatus,
         /// Why, in words.
         cause: String,
     },
@@ -193,7 +193,7 @@ pub enum ResizeOutcome {
     /// It could not be done; the DVM has the size that it had.
     Failed {
         /// A PMIx status.
-        status: i32,
+        status: PmixStatus,
         /// Why, in words.
         cause: String,
     },

@@ -1,5 +1,6 @@
 //! `pdvm grow` and `pdvm shrink`: what the DVM is asked, and how each end of it is told.
 
+use ferrite_types::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_FAILED_TO_LAUNCH};
 use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -92,8 +93,11 @@ fn what_is_so_already_is_no_failure() {
 fn a_refusal_and_a_failure_are_one_framed_message_with_cause_and_what_next() {
     let cause = || "Node n0 is the head's own: it leaves with the DVM (pterm).".to_owned();
     let ends = [
-        (ResizeOutcome::Refused { status: -27, cause: cause() }, "Nothing was changed."),
-        (ResizeOutcome::Failed { status: -181, cause: cause() }, "has the nodes that it had before"),
+        (ResizeOutcome::Refused { status: PMIX_ERR_BAD_PARAM, cause: cause() }, "Nothing was changed."),
+        (
+            ResizeOutcome::Failed { status: PMIX_ERR_JOB_FAILED_TO_LAUNCH, cause: cause() },
+            "has the nodes that it had before",
+        ),
     ];
     for (outcome, next) in ends {
         let fake = ending_in(outcome);

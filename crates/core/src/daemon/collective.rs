@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::{Bytes, BytesMut};
 use ferrite_router::{Gathered, Rollups};
-use ferrite_types::{DaemonRank, JobId, JobMap, Rank, RankSet};
+use ferrite_types::{DaemonRank, JobId, JobMap, PmixStatus, Rank, RankSet};
 use ferrite_wire::{CollectiveKey, CollectiveKind, CollectiveResult, DaemonMessage, HeadMessage, Members, Part};
 
 use super::Daemon;
@@ -24,7 +24,7 @@ pub(super) struct Collectives {
     /// PMIx upcalls that wait for a result.
     tokens: BTreeMap<CollectiveKey, PmixToken>,
     /// Failures that were decided before anybody here had entered.
-    failed: BTreeMap<CollectiveKey, i32>,
+    failed: BTreeMap<CollectiveKey, PmixStatus>,
 }
 
 impl Daemon {
@@ -189,7 +189,7 @@ fn hosts(map: &JobMap, ranks: &[Rank]) -> RankSet {
 /// All parts as one; one failure makes all of it fail.
 pub(crate) fn merge(gathered: Gathered<Part>) -> Part {
     let parts = gathered.local.into_iter().chain(gathered.remote.into_iter().map(|(_, part)| part));
-    parts.collect::<Result<Vec<_>, i32>>().map(|blobs| blobs.into_iter().flatten().collect())
+    parts.collect::<Result<Vec<_>, PmixStatus>>().map(|blobs| blobs.into_iter().flatten().collect())
 }
 
 /// The result as it goes down: blobs one after another, as libpmix and our PMI-1 store expect them.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use ferrite_types::{JobId, ProcId};
+use ferrite_types::{JobId, PmixStatus, ProcId};
 use ferrite_wire::control::Submission;
 use ferrite_wire::{DataCall, Found, HeadMessage};
 
@@ -37,7 +37,7 @@ impl Daemon {
         cx.send_head(HeadMessage::SpawnRequest { id, parent, submission });
     }
 
-    pub(super) fn on_spawn_reply(&mut self, id: u64, result: Result<JobId, i32>, cx: &mut Cx) {
+    pub(super) fn on_spawn_reply(&mut self, id: u64, result: Result<JobId, PmixStatus>, cx: &mut Cx) {
         if let Some(token) = self.questions.take(id) {
             cx.effect(Effect::Pmix(PmixEffect::SpawnReply { token, result }));
         }
@@ -48,7 +48,7 @@ impl Daemon {
         cx.send_head(HeadMessage::DataRequest { id, call });
     }
 
-    pub(super) fn on_data_reply(&mut self, id: u64, result: Result<Vec<Found>, i32>, cx: &mut Cx) {
+    pub(super) fn on_data_reply(&mut self, id: u64, result: Result<Vec<Found>, PmixStatus>, cx: &mut Cx) {
         if let Some(token) = self.questions.take(id) {
             cx.effect(Effect::Pmix(PmixEffect::DataReply { token, result }));
         }

@@ -1,5 +1,6 @@
 //! Local processes and tools with an order for sessions (`PMIx_Session_control`): the head decides, this passes on.
 
+use ferrite_types::PmixStatus;
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
@@ -25,7 +26,7 @@ impl Daemon {
         cx.send_head(HeadMessage::SessionRequest { id, order });
     }
 
-    pub(super) fn on_session_reply(&mut self, id: u64, result: Result<(), i32>, cx: &mut Cx) {
+    pub(super) fn on_session_reply(&mut self, id: u64, result: Result<(), PmixStatus>, cx: &mut Cx) {
         if let Some(token) = self.session_orders.waiting.remove(&id) {
             let result = result.map(|()| Bytes::new());
             cx.effect(Effect::Pmix(PmixEffect::Reply { token, result }));

@@ -30,7 +30,7 @@ pub struct Cluster {
     /// Jobs that submissions became.
     pub accepted: BTreeMap<RequestId, JobId>,
     /// Whether the jobs of submissions run, in the order in which it was said.
-    pub started: Vec<(RequestId, Result<(), i32>)>,
+    pub started: Vec<(RequestId, Result<(), PmixStatus>)>,
     pub closed_files: Vec<String>,
     pub exits: BTreeMap<DaemonRank, u8>,
     pub transitions: Vec<String>,

@@ -131,8 +131,8 @@ pub(super) fn slot_change(slots: ItemSlots) -> SlotChange {
 pub(super) fn answer(resize: &Resize) -> Result<Vec<Info>, Status> {
     match &resize.outcome {
         ResizeOutcome::Refused { status, cause } | ResizeOutcome::Failed { status, cause } => {
-            tracing::info!(status, cause, "an allocation request is refused");
-            Err(Status(*status))
+            tracing::info!(status = status.0, cause, "an allocation request is refused");
+            Err(Status(status.0))
         }
         ResizeOutcome::Unchanged | ResizeOutcome::Begun | ResizeOutcome::Requested { .. } | ResizeOutcome::Done => {
             // By its number `PMIx_Session_control` names it.
@@ -156,7 +156,7 @@ pub(super) fn event(server: Proc, to: Proc, resize: &Resize) -> Option<Notice> {
             Status::DVM_IS_READY
         }
         ResizeOutcome::Failed { status, cause } => {
-            info.push(Info::new(sys::PMIX_JOB_TERM_STATUS, Status(*status)));
+            info.push(Info::new(sys::PMIX_JOB_TERM_STATUS, Status(status.0)));
             info.push(Info::new(sys::PMIX_EVENT_TEXT_MESSAGE, cause.as_str()));
             Status::DVM_MOD
         }
@@ -219,6 +219,7 @@ impl SizeEvents {
 
 #[cfg(test)]
 mod tests {
+    use ferrite_types::pmix_status::{PMIX_ERR_JOB_FAILED_TO_LAUNCH, PMIX_ERR_NOT_FOUND};
     use std::ffi::CStr;
 
     use ferrite_pmix::Value;
@@ -388,7 +389,7 @@ mod tests {
         let all = vec![id("a1"), req_id("mine"), session.clone()];
         assert_eq!(answer(&resize(Some("mine"), ResizeOutcome::Begun)), Ok(all));
         assert_eq!(answer(&resize(None, ResizeOutcome::Unchanged)), Ok(vec![id("a1"), session]));
-        let outcome = ResizeOutcome::Refused { status: -46, cause: "no".to_owned() };
+        let outcome = ResizeOutcome::Refused { status: PMIX_ERR_NOT_FOUND, cause: "no".to_owned() };
         assert_eq!(answer(&resize(Some("mine"), outcome)), Err(Status::NOT_FOUND));
     }
 
@@ -400,7 +401,9 @@ mod tests {
         assert_eq!(done.to, Audience::Procs(vec![Proc::new("d@1", 3)]));
         let nodes = Info::new(sys::PMIX_ALLOC_NODE_LIST, "n1,n2");
         assert_eq!(done.info, [quietly.clone(), id("a1"), req_id("mine"), nodes]);
-        let failed = happened(None, ResizeOutcome::Failed { status: -181, cause: "why".to_owned() }).unwrap();
+        let failed =
+            happened(None, ResizeOutcome::Failed { status: PMIX_ERR_JOB_FAILED_TO_LAUNCH, cause: "why".to_owned() })
+                .unwrap();
         assert_eq!(failed.code.0, -196);
         let cause = Info::new(sys::PMIX_JOB_TERM_STATUS, Value::Status(Status(-181)));
         let words = Info::new(sys::PMIX_EVENT_TEXT_MESSAGE, "why");
@@ -432,7 +435,7 @@ mod tests {
 
     #[test]
     fn what_has_not_ended_and_what_has_not_begun_make_no_event() {
-        let refused = ResizeOutcome::Refused { status: -46, cause: String::new() };
+        let refused = ResizeOutcome::Refused { status: PMIX_ERR_NOT_FOUND, cause: String::new() };
         for outcome in [ResizeOutcome::Begun, ResizeOutcome::Unchanged, refused] {
             assert_eq!(happened(None, outcome), None);
         }

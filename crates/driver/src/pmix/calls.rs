@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use ferrite_core::{AbortScope, DaemonInput, Input, PmixCall, PmixToken};
 use ferrite_pmix::{Completer, Info, Proc, Published, Status, Upcall};
-use ferrite_types::{JobId, ProcId, Rank};
+use ferrite_types::{JobId, PmixStatus, ProcId, Rank};
 use ferrite_wire::control::SessionOrder;
 use ferrite_wire::{CollectiveResult, DataCall, Found, Members, Resize};
 
@@ -42,11 +42,11 @@ enum Reply {
 impl Reply {
     fn give(self, result: CollectiveResult) {
         match self {
-            Reply::Done(reply) => reply.complete(result.map(drop).map_err(Status)),
-            Reply::Data(reply) => reply.complete(result.map(Vec::from).map_err(Status)),
-            Reply::Ordered(reply) => reply.complete(result.map(|_| Vec::new()).map_err(Status)),
+            Reply::Done(reply) => reply.complete(result.map(drop).map_err(|status| Status(status.0))),
+            Reply::Data(reply) => reply.complete(result.map(Vec::from).map_err(|status| Status(status.0))),
+            Reply::Ordered(reply) => reply.complete(result.map(|_| Vec::new()).map_err(|status| Status(status.0))),
             Reply::Spawned(_) | Reply::Found(_) | Reply::Allocation(_) => {
-                self.fail(result.err().map_or(Status::ERROR, Status))
+                self.fail(result.err().map_or(Status::ERROR, |status| Status(status.0)))
             }
         }
     }
@@ -206,9 +206,9 @@ impl Calls {
     }
 
     /// The machine's reply to a spawn.
-    pub(super) fn reply_spawn(&mut self, token: PmixToken, result: Result<String, i32>) {
+    pub(super) fn reply_spawn(&mut self, token: PmixToken, result: Result<String, PmixStatus>) {
         match self.waiting.remove(&token) {
-            Some((_, Reply::Spawned(reply))) => reply.complete(result.map_err(Status)),
+            Some((_, Reply::Spawned(reply))) => reply.complete(result.map_err(|status| Status(status.0))),
             Some((_, reply)) => reply.fail(Status::ERROR),
             None => {}
         }
@@ -218,14 +218,14 @@ impl Calls {
     pub(super) fn reply_data(
         &mut self,
         token: PmixToken,
-        result: Result<Vec<Found>, i32>,
+        result: Result<Vec<Found>, PmixStatus>,
         nspace: impl Fn(ProcId) -> String,
     ) {
         match (self.waiting.remove(&token), result) {
             (None, _) => {}
             (Some((_, Reply::Found(reply))), Ok(found)) => reply.complete(Ok(published::found(found, nspace))),
             (Some((_, reply)), Ok(_)) => reply.give(Ok(Bytes::new())),
-            (Some((_, reply)), Err(status)) => reply.fail(Status(status)),
+            (Some((_, reply)), Err(status)) => reply.fail(Status(status.0)),
         }
     }
 
@@ -259,7 +259,7 @@ impl Calls {
     pub(super) fn fail(&mut self, job: Option<JobId>, status: Status) {
         let gone = |of: JobId| job.is_none_or(|job| job == of);
         for (_, (_, reply)) in self.waiting.extract_if(.., |_, (of, _)| gone(*of)) {
-            reply.give(Err(status.0));
+            reply.give(Err(PmixStatus(status.0)));
         }
     }
 
@@ -343,6 +343,7 @@ fn ranks_of(mut ranks: Vec<u32>, size: u32) -> Result<Vec<Rank>, Status> {
 
 #[cfg(test)]
 mod tests {
+    use ferrite_types::pmix_status::{PMIX_ERR_NOT_FOUND, PMIX_ERR_OUT_OF_RESOURCE};
     use std::sync::mpsc::{Receiver, channel};
 
     use ferrite_pmix::Info;
@@ -423,7 +424,7 @@ mod tests {
         calls.receive(upcall, &names);
         let (_, token) = ranks_of(inputs.try_recv().unwrap());
         calls.reply(token, Ok(Bytes::from_static(b"all")));
-        calls.reply(token, Err(-1));
+        calls.reply(token, Err(PmixStatus(-1)));
         calls.fail(None, Status::ERROR);
         assert_eq!(answer.iter().collect::<Vec<_>>(), [Ok(b"all".to_vec())]);
     }
@@ -443,7 +444,7 @@ mod tests {
     #[test]
     fn a_spawn_is_answered_with_the_new_namespace_or_a_status() {
         let (mut calls, mut inputs, names) = world();
-        for result in [Ok("d@2".to_owned()), Err(-29)] {
+        for result in [Ok("d@2".to_owned()), Err(PMIX_ERR_OUT_OF_RESOURCE)] {
             let (reply, answer) = completer();
             let app = ferrite_pmix::App {
                 argv: vec!["a.out".to_owned()],
@@ -466,7 +467,7 @@ mod tests {
             assert_eq!(proc, ProcId { job: JobId(1), rank: Rank(3) });
             assert_eq!(submission.spec.apps[0].submit_dir, "", "that of its parent");
             calls.reply_spawn(token, result.clone());
-            assert_eq!(answer.try_recv(), Ok(result.map_err(Status)));
+            assert_eq!(answer.try_recv(), Ok(result.map_err(|status| Status(status.0))));
         }
     }
 
@@ -578,7 +579,7 @@ mod tests {
     #[test]
     fn an_order_for_a_session_is_passed_on_and_answered_once() {
         let (mut calls, mut inputs, names) = world();
-        for result in [Ok(Bytes::new()), Err(-46)] {
+        for result in [Ok(Bytes::new()), Err(PMIX_ERR_NOT_FOUND)] {
             let (upcall, answer) = session_order("d@1", &[ferrite_pmix_sys::PMIX_SESSION_PAUSE]);
             calls.receive(upcall, &names);
             let Input::Daemon(DaemonInput::Pmix(PmixCall::Session { order, token })) = inputs.try_recv().unwrap()
@@ -589,7 +590,7 @@ mod tests {
             calls.reply(token, result.clone());
             calls.reply(token, result.clone());
             calls.fail(None, Status::ERROR);
-            let expected = result.map(|_| Vec::new()).map_err(Status);
+            let expected = result.map(|_| Vec::new()).map_err(|status| Status(status.0));
             assert_eq!(answer.iter().collect::<Vec<_>>(), [expected]);
         }
     }

@@ -36,7 +36,7 @@ use bytes::Bytes;
 use ferrite_core::{DaemonInput, Input, PmixCall, PmixEffect, Registration, RequestId};
 use ferrite_pmi1::{ClientPlace, client_env};
 use ferrite_pmix::{FrontDoor, Notice, Proc, ServerConfig, Status, Upcall, compat_env};
-use ferrite_types::{DaemonRank, JobId, ProcId, Rank};
+use ferrite_types::{DaemonRank, JobId, PmixStatus, ProcId, Rank};
 use ferrite_wire::{ProcFailure, Resize, TimeWarning};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::spawn_local;
@@ -338,7 +338,10 @@ impl Shared {
         let inbox = self.inbox.clone();
         let done = move |result: Result<Vec<u8>, Status>| {
             let result = result.map(Bytes::from).map_err(|status| status.0);
-            let _ = inbox.send(Input::Daemon(DaemonInput::Pmix(PmixCall::ModexFetched { fetch, result })));
+            let _ = inbox.send(Input::Daemon(DaemonInput::Pmix(PmixCall::ModexFetched {
+                fetch,
+                result: result.map_err(PmixStatus),
+            })));
         };
         if !self.jobs.borrow().contains_key(&proc.job) {
             return done(Err(Status::NOT_FOUND));

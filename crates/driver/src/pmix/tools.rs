@@ -11,7 +11,7 @@ use bytes::Bytes;
 use ferrite_core::{Account, RequestId};
 use ferrite_pmix::{Completer, Info, Proc, Status, Upcall, Value};
 use ferrite_pmix_sys as sys;
-use ferrite_types::JobId;
+use ferrite_types::{JobId, PmixStatus};
 use ferrite_wire::control::{Reply, Request, Submission};
 use ferrite_wire::{ResizeOutcome, ResizeRequest, Stream};
 
@@ -321,8 +321,8 @@ impl Submitter for ToolJob {
         *self.nspace.borrow_mut() = nspace;
     }
 
-    fn launched(&self, result: Result<(), i32>) {
-        self.answer(result.map_err(Status));
+    fn launched(&self, result: Result<(), PmixStatus>) {
+        self.answer(result.map_err(|status| Status(status.0)));
     }
 
     /// Tags are in the text already, so that it does not matter in whose name it goes.

@@ -51,7 +51,7 @@ use std::fmt;
 
 use ferrite_core::{Effect, Input};
 use ferrite_router::Tree;
-use ferrite_types::{DaemonRank, ProcId};
+use ferrite_types::{DaemonRank, PmixStatus, ProcId};
 use ferrite_wire::Message;
 
 use crate::fault::Fault;
@@ -144,7 +144,7 @@ pub enum Observation<'a> {
         /// Bytes that all participants gave together.
         whole: usize,
         /// Bytes that came back, or a PMIx status.
-        gathered: Result<usize, &'a i32>,
+        gathered: Result<usize, &'a PmixStatus>,
     },
 }
 

@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_types::{
-    CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, NodeId, NodeRecord, ProcId, RankSet, Timestamp,
+    CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, NodeId, NodeRecord, PmixStatus, ProcId, RankSet,
+    Timestamp,
 };
 use ferrite_wire::control::{CampaignStatus, Reply, SessionChoice};
 use ferrite_wire::{
@@ -70,13 +71,13 @@ pub(in crate::head) struct Joins {
 #[derive(Clone, Debug)]
 pub(in crate::head) struct Trouble {
     /// A PMIx status.
-    pub(in crate::head) status: i32,
+    pub(in crate::head) status: PmixStatus,
     /// In words.
     pub(in crate::head) cause: String,
 }
 
 impl Trouble {
-    pub(in crate::head) fn new(status: i32, cause: impl Into<String>) -> Trouble {
+    pub(in crate::head) fn new(status: PmixStatus, cause: impl Into<String>) -> Trouble {
         Trouble { status, cause: cause.into() }
     }
 }

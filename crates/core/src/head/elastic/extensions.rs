@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ferrite_rm::extension::job_name;
 use ferrite_rm::{GiveBack, Manager, NodeAsk, Share, Source, Wish};
 use ferrite_types::{
-    CampaignId, CampaignKind, CampaignStep, ExtensionId, HostEntry, JobId, NodeId, SlotCount, Timestamp,
+    CampaignId, CampaignKind, CampaignStep, ExtensionId, HostEntry, JobId, NodeId, PmixStatus, SlotCount, Timestamp,
 };
 use ferrite_wire::{CancelRequest, GrowRequest, Resize, ResizeOutcome, SessionTerms, ShrinkRequest, SlotChange};
 
@@ -258,7 +258,7 @@ impl Head {
         self.sweep_sessions(cx);
     }
 
-    fn withdraw_requests(&mut self, which: impl Fn(&Waiting) -> bool, status: i32, why: &str, cx: &mut Cx) {
+    fn withdraw_requests(&mut self, which: impl Fn(&Waiting) -> bool, status: PmixStatus, why: &str, cx: &mut Cx) {
         let ids: Vec<ExtensionId> =
             self.extensions.waiting.iter().filter(|(_, waiting)| which(waiting)).map(|(id, _)| *id).collect();
         for id in ids {
@@ -277,7 +277,7 @@ impl Head {
         self.extensions.waiting.get(&id).map(|waiting| waiting.alloc_id.as_str())
     }
 
-    pub(super) fn withdraw_request(&mut self, id: ExtensionId, status: i32, why: &str, cx: &mut Cx) {
+    pub(super) fn withdraw_request(&mut self, id: ExtensionId, status: PmixStatus, why: &str, cx: &mut Cx) {
         if let Some(waiting) = self.extensions.waiting.remove(&id) {
             cx.effect(Effect::WithdrawRequest { extension: id });
             if let Wish::Job(job) = &waiting.wish {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use ferrite_types::{CampaignId, CampaignKind, Duration, JobId, JobNode, JobState, NodeId};
+use ferrite_types::{CampaignId, CampaignKind, Duration, JobId, JobNode, JobState, NodeId, PmixStatus};
 
 use ferrite_wire::control::{SessionChoice, Submission};
 use ferrite_wire::{GrowRequest, ResizeOutcome, ResizeRequest};
@@ -149,7 +149,7 @@ impl Head {
 
     /// A grow has failed: whoever waited for what it was to bring was never launched. Others go on waiting for theirs. One that was
     /// cancelled has not failed: only the job that it was for goes with it.
-    pub(super) fn abort_held(&mut self, campaign: CampaignId, status: i32, cause: &str, cx: &mut Cx) {
+    pub(super) fn abort_held(&mut self, campaign: CampaignId, status: PmixStatus, cause: &str, cx: &mut Cx) {
         let failed = status != PMIX_ERR_JOB_CANCELED;
         let waits = |job: &&Job| {
             let held = matches!(&job.held, Some(Hold::Map(campaigns)) if campaigns.contains(&campaign));

@@ -7,7 +7,9 @@
 use std::collections::BTreeMap;
 
 use ferrite_rm::params::Params;
-use ferrite_types::{DaemonRank, EnvOp, JobId, JobSpec, JobState, OutputOptions, ProcId, Rank, RankSet, StdinTarget};
+use ferrite_types::{
+    DaemonRank, EnvOp, JobId, JobSpec, JobState, OutputOptions, PmixStatus, ProcId, Rank, RankSet, StdinTarget,
+};
 use ferrite_wire::control::{JobStatus, Submission};
 use ferrite_wire::{DaemonMessage, Dest, LaunchOrder};
 
@@ -132,7 +134,7 @@ impl Head {
     }
 
     /// All processes of a job run, or it failed before they did: who spawned it goes on.
-    pub(in crate::head) fn answer_spawn(&mut self, id: JobId, result: Result<(), i32>, cx: &mut Cx) {
+    pub(in crate::head) fn answer_spawn(&mut self, id: JobId, result: Result<(), PmixStatus>, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
         match job.birth {
             Birth::Awaited { parent, asker: (daemon, number) } => {
@@ -162,7 +164,7 @@ impl Head {
     }
 
     /// Something is wrong with a job beside the failure of a process: who has spawned it waits no longer.
-    pub(in crate::head) fn refuse_spawn(&mut self, id: JobId, status: i32, cx: &mut Cx) {
+    pub(in crate::head) fn refuse_spawn(&mut self, id: JobId, status: PmixStatus, cx: &mut Cx) {
         self.answer_spawn(id, Err(status), cx);
         self.check_terminated(id, cx);
     }
@@ -328,7 +330,7 @@ impl Head {
     }
 
     /// What a caller hears of a job that failed in this state.
-    fn spawn_status(&self, spec: &JobSpec, state: JobState) -> i32 {
+    fn spawn_status(&self, spec: &JobSpec, state: JobState) -> PmixStatus {
         match state {
             // Hosts that the DVM does not have are another matter than slots.
             JobState::MapFailed if self.shares(spec).is_ok() => PMIX_ERR_OUT_OF_RESOURCE,

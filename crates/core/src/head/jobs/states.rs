@@ -1,7 +1,7 @@
 //! The walk of a job through its states: one handler per state of the table (seed 1, 7.4.3).
 
 use ferrite_rm::Source;
-use ferrite_types::{DaemonRank, JobId, JobState, ProcState, Rank, RankSet};
+use ferrite_types::{DaemonRank, JobId, JobState, PmixStatus, ProcState, Rank, RankSet};
 use ferrite_wire::control::{Reply, Submission};
 use ferrite_wire::{DaemonMessage, Dest, StartError};
 
@@ -13,7 +13,7 @@ use crate::head::{Head, Job};
 use crate::{Effect, HeadTimer, RequestId};
 
 /// A submission does not become a job.
-pub(in crate::head) fn refuse(request: RequestId, status: i32, cause: String, cx: &mut Cx) {
+pub(in crate::head) fn refuse(request: RequestId, status: PmixStatus, cause: String, cx: &mut Cx) {
     cx.effect(Effect::Launched { request, result: Err(status) });
     cx.reply(request, Reply::Refused(cause));
 }

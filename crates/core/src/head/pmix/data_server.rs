@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use ferrite_types::{DaemonRank, JobId, ProcId};
+use ferrite_types::{DaemonRank, JobId, PmixStatus, ProcId};
 use ferrite_wire::{Access, DaemonMessage, DataCall, DataRange, DataRequest, Found, Persistence};
 
 use crate::HeadTimer;
@@ -107,7 +107,7 @@ impl Head {
         }
     }
 
-    fn answer_lookup(&mut self, reader: Caller, id: u64, result: Result<Vec<Found>, i32>, cx: &mut Cx) {
+    fn answer_lookup(&mut self, reader: Caller, id: u64, result: Result<Vec<Found>, PmixStatus>, cx: &mut Cx) {
         // Before the answer: who has heard of another job's processes may meet them in a collective next.
         for found in result.iter().flatten().filter(|found| found.proc.job != reader.proc.job) {
             self.acquaint(found.proc.job, reader.proc.job, cx);
@@ -159,7 +159,7 @@ impl Store {
         range: DataRange,
         persistence: Persistence,
         access: &Access,
-    ) -> Result<(), i32> {
+    ) -> Result<(), PmixStatus> {
         let clashes = |key: &String| self.items.iter().any(|item| item.found.key == *key && item.clashes(owner, range));
         if items.iter().any(|(key, _)| clashes(key)) {
             return Err(PMIX_ERR_DUPLICATE_KEY);
@@ -186,7 +186,7 @@ impl Store {
     }
 
     /// What a lookup gets; `None` when it is to wait. What is for one reader is gone after it.
-    fn read(&mut self, wish: &Parked) -> Option<Result<Vec<Found>, i32>> {
+    fn read(&mut self, wish: &Parked) -> Option<Result<Vec<Found>, PmixStatus>> {
         let mut taken = Vec::new();
         let mut forbidden = false;
         for key in &wish.keys {

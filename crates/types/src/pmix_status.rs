@@ -1,0 +1,47 @@
+//! PMIx status codes with which requests are refused or fail (PMIx standard, status codes).
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A PMIx status: negative for an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct PmixStatus(pub i32);
+
+/// A request that makes no sense.
+pub const PMIX_ERR_BAD_PARAM: PmixStatus = PmixStatus(-27);
+/// A key that is published already.
+pub const PMIX_ERR_DUPLICATE_KEY: PmixStatus = PmixStatus(-53);
+/// It can be done in general, and not here and now.
+pub const PMIX_ERR_INVALID_OPERATION: PmixStatus = PmixStatus(-158);
+/// It is there already.
+pub const PMIX_ERR_EXISTS: PmixStatus = PmixStatus(-11);
+/// The job, or the request, was ended before it began.
+pub const PMIX_ERR_JOB_CANCELED: PmixStatus = PmixStatus(-180);
+/// A process, or a daemon, could not be started.
+pub const PMIX_ERR_JOB_FAILED_TO_LAUNCH: PmixStatus = PmixStatus(-181);
+/// The job cannot be placed.
+pub const PMIX_ERR_JOB_FAILED_TO_MAP: PmixStatus = PmixStatus(-179);
+/// The job was ended by request.
+pub const PMIX_ERR_JOB_KILLED_BY_CMD: PmixStatus = PmixStatus(-183);
+/// A participant, or a daemon, is gone.
+pub const PMIX_ERR_LOST_CONNECTION: PmixStatus = PmixStatus(-61);
+/// No such thing.
+pub const PMIX_ERR_NOT_FOUND: PmixStatus = PmixStatus(-46);
+/// Not here.
+pub const PMIX_ERR_NOT_SUPPORTED: PmixStatus = PmixStatus(-47);
+/// It is for others.
+pub const PMIX_ERR_NO_PERMISSIONS: PmixStatus = PmixStatus(-23);
+/// There is not so much of it.
+pub const PMIX_ERR_OUT_OF_RESOURCE: PmixStatus = PmixStatus(-29);
+/// It took too long.
+pub const PMIX_ERR_TIMEOUT: PmixStatus = PmixStatus(-24);
+/// The DVM is ending.
+pub const PMIX_ERR_UNREACH: PmixStatus = PmixStatus(-25);
+
+impl fmt::Display for PmixStatus {
+    /// The number, as libraries print it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
