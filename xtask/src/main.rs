@@ -4,6 +4,7 @@
 
 mod args;
 mod bench;
+mod checkout;
 mod demo;
 mod fuzz;
 mod programs;
@@ -13,6 +14,7 @@ mod scenarios;
 mod setup;
 mod sim;
 mod soak;
+mod spec;
 mod supply;
 mod test;
 mod testbed;
@@ -30,8 +32,9 @@ cargo xtask COMMAND
 
   demo        run one real MPI job on four virtual nodes, from nothing
   test        all tests (--quick: less of what takes long)
-  verify      what CI runs: formatting, purity, lints, supply, documentation, fuzz targets, tests
+  verify      what CI runs: formatting, purity, specification, lints, supply, documentation, fuzz targets, tests
   fix         formatting and those lints that can be mended by a machine
+  spec        docs/spec: each rule is cited by its code and its tests, and each citation names a rule
   fuzz        the parsers with made-up input, 20 s each ([TARGET...] --seconds N --keep: new inputs that reach further)
   supply      licences, sources, bans and known faults of what we depend on (update DIR: from a copy of the RustSec database)
   scenarios   real programs under prterun on virtual nodes ([FILTER...] --list --quick --no-build)
@@ -81,6 +84,7 @@ fn dispatch(command: &str, words: Vec<String>) -> Result<u8> {
         "verify" => verify::main(args)?,
         "fix" => verify::fix(args)?,
         "purity" => purity::check()?,
+        "spec" => spec::check()?,
         "supply" => supply::main(args)?,
         "fuzz" => fuzz::main(args)?,
         "bench" => bench::main(args)?,

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::args::Args;
 use crate::runner::{announce, cargo, step};
 use crate::setup::{self, Need};
-use crate::{fuzz, purity, supply, test};
+use crate::{fuzz, purity, spec, supply, test};
 
 /// `cargo xtask verify [--quick]`
 pub(crate) fn main(mut args: Args) -> Result<()> {
@@ -14,6 +14,8 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
     step("formatting", cargo().args(["fmt", "--all", "--check"]))?;
     announce("purity");
     purity::check()?;
+    announce("specification");
+    spec::check()?;
     // Building needs the libraries that setup brings.
     setup::ensure_installed(Need::Slurm)?;
     let lints = ["clippy", "--locked", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];

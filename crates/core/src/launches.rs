@@ -81,7 +81,7 @@ struct Started {
 
 impl Launches {
     /// Starts the launchers for the daemons that `me` has to start. With tree spawn those are its tree children, each
-    /// with the rest of its own subtree; else all of them.
+    /// with the rest of its own subtree; else all of them (spec L5).
     pub(crate) fn start(
         &mut self,
         base: &TicketBase,

@@ -268,7 +268,7 @@ impl Node {
         to_go
     }
 
-    /// A broadcast was processed here; one that had to be processed first is passed on now.
+    /// A broadcast was processed here; one that had to be processed first is passed on now (spec E31).
     fn finish_xcast(&mut self, now: Timestamp, seq: u64, to_go: RankSet, fx: &mut Effects) {
         let next = self.transport.forward(now, seq, fx);
         self.deliver(now, next, fx);
@@ -316,7 +316,7 @@ impl Node {
     }
 
     /// The head has told daemons to leave. Returns those that this one has to see go: each neighbour that leaves goes when all that
-    /// leave by way of it have gone.
+    /// leave by way of it have gone (spec E29).
     fn on_shrink(&mut self, now: Timestamp, targets: &RankSet, fx: &mut Effects) -> RankSet {
         let uplink = self.transport.uplink();
         let called: RankSet = targets.iter().filter(|rank| self.daemon.is_called(*rank)).collect();
@@ -329,7 +329,7 @@ impl Node {
         to_go
     }
 
-    /// A neighbour is gone, or was not to be reached: orders to leave may be carried out now.
+    /// A neighbour is gone, or was not to be reached: orders to leave may be carried out now (spec G6).
     fn on_departed(&mut self, now: Timestamp, peer: DaemonRank, fx: &mut Effects) {
         if self.transport.links.contains_key(&peer) {
             return;
@@ -350,7 +350,7 @@ impl Node {
         }
     }
 
-    /// Somebody had all the time to leave: it hangs, and nobody waits for it any more.
+    /// Somebody had all the time to leave: it hangs, and nobody waits for it any more (spec E32).
     fn on_leavers_timer(&mut self, now: Timestamp, fx: &mut Effects) {
         for peer in self.departures.overdue(now) {
             self.transport.close(peer, fx);
@@ -387,7 +387,7 @@ impl Node {
         }
     }
 
-    /// Departure runs bottom-up: this node goes when its processes and all links below it are gone.
+    /// Departure runs bottom-up: this node goes when its processes and all links below it are gone (spec L37).
     fn leave_when_done(&mut self, now: Timestamp, fx: &mut Effects) {
         let tree = &self.transport.tree;
         let below = |peer: &DaemonRank| tree.stands_below(*peer, self.me);

@@ -37,6 +37,7 @@ fn pictures_of_the_map_go_to_the_submitter_whether_the_job_is_launched_or_not() 
     }
 }
 
+/// TERMINATED, then the reply (spec L34).
 #[test]
 fn two_clients_get_each_its_own_output_and_exit_code() {
     let mut dvm = Cluster::persistent(2);
@@ -75,6 +76,7 @@ fn a_client_that_does_not_read_stops_its_own_job_alone() {
     assert!(asks(2), "the other job goes on");
 }
 
+/// A job without room is refused (spec L14).
 #[test]
 fn a_job_without_slots_is_refused_with_the_arithmetic_unless_it_waits() {
     let mut dvm = Cluster::persistent(1);
@@ -91,6 +93,7 @@ fn a_job_without_slots_is_refused_with_the_arithmetic_unless_it_waits() {
     assert_eq!((dvm.code_of(3), dvm.code_of(4)), (0, 0));
 }
 
+/// Jobs that wait for slots are served in their order (spec L15).
 #[test]
 fn the_queue_keeps_its_order_and_one_that_can_never_run_is_refused_at_once() {
     let mut dvm = Cluster::persistent(1);
@@ -120,6 +123,7 @@ fn a_queued_job_that_is_cancelled_lets_those_behind_it_go_on() {
     assert_eq!((dvm.code_of(2), dvm.running.len()), (1, 4));
 }
 
+/// Time limits count from the map (spec L16).
 #[test]
 fn the_time_limit_of_a_job_that_waits_begins_when_it_gets_its_slots() {
     let mut dvm = Cluster::persistent(1);
@@ -156,6 +160,7 @@ fn the_job_of_a_client_that_is_gone_ends_and_a_detached_one_lives() {
     assert_eq!(jobs.iter().map(|j| (j.job.0, j.exit_code)).collect::<Vec<_>>(), [(1, Some(1)), (2, Some(0))]);
 }
 
+/// What is submitted before VM_READY is kept until then (spec L9).
 #[test]
 fn a_submission_that_is_cancelled_before_the_dvm_is_ready_is_answered_and_never_runs() {
     let mut dvm = Cluster::new(2, &[]);
@@ -165,6 +170,7 @@ fn a_submission_that_is_cancelled_before_the_dvm_is_ready_is_answered_and_never_
     assert_eq!(dvm.code_of(1), 1);
 }
 
+/// Every accepted request gets exactly one reply (spec L39).
 #[test]
 fn pterm_is_acknowledged_and_everybody_who_waits_is_answered() {
     let mut dvm = Cluster::persistent(3);

@@ -1,5 +1,5 @@
-//! A DVM that changes its size (seeds 2, 3 and 4): each guarantee of the specification's summary and each hole of
-//! `elastic.md` that one can stage by hand. The simulator stages the rest.
+//! A DVM that changes its size (docs/spec/elastic.md): each guarantee, and each meeting of two changes that one can stage by
+//! hand. The simulator stages the rest.
 
 mod common;
 
@@ -112,6 +112,7 @@ fn state_of(dvm: &mut Cluster, id: u64, job: u32) -> (JobState, String) {
 
 // --- growing
 
+/// Nobody is mapped onto a node that is coming or leaving (spec G2).
 #[test]
 fn a_node_that_was_added_is_part_of_the_dvm_when_the_requester_hears_it() {
     let mut dvm = dvm(3);
@@ -126,6 +127,7 @@ fn a_node_that_was_added_is_part_of_the_dvm_when_the_requester_hears_it() {
     assert_eq!(dvm.code_of(3), 0);
 }
 
+/// A newcomer waits at the head for its place (spec E20).
 #[test]
 fn a_dvm_of_one_node_grows_and_its_daemons_survive_each_other() {
     let mut dvm = dvm(1);
@@ -139,6 +141,7 @@ fn a_dvm_of_one_node_grows_and_its_daemons_survive_each_other() {
     assert_eq!(dvm.code_of(2), 0);
 }
 
+/// A job is held, not failed, while the DVM changes its size (spec G1, E7, E9).
 #[test]
 fn a_job_that_comes_during_a_grow_waits_and_says_for_what_and_is_then_placed_on_the_new_nodes() {
     let mut dvm = dvm(2);
@@ -154,6 +157,7 @@ fn a_job_that_comes_during_a_grow_waits_and_says_for_what_and_is_then_placed_on_
     assert_eq!(dvm.running.len(), 1);
 }
 
+/// A grow that fails is undone (spec G5, E13).
 #[test]
 fn a_grow_that_fails_is_undone_and_takes_along_only_the_jobs_that_waited_for_it() {
     let mut dvm = dvm(3);
@@ -175,6 +179,7 @@ fn a_grow_that_fails_is_undone_and_takes_along_only_the_jobs_that_waited_for_it(
     assert_eq!(states(&mut dvm, 6), "n0 up, n1 up, n2 up");
 }
 
+/// Daemons without a place are dismissed (spec E23).
 #[test]
 fn a_daemon_that_comes_after_its_campaign_was_undone_is_sent_away_and_its_node_can_be_grown_again() {
     let mut dvm = dvm(2);
@@ -190,6 +195,7 @@ fn a_daemon_that_comes_after_its_campaign_was_undone_is_sent_away_and_its_node_c
     assert_eq!(links(&dvm), [(0, 1), (1, 3)], "with a rank that nobody has had");
 }
 
+/// Campaigns about the same node follow one another (spec E5).
 #[test]
 fn a_slow_grow_does_not_delay_another_and_takes_its_place_later() {
     let mut dvm = dvm(3);
@@ -247,6 +253,7 @@ fn a_job_that_waits_for_nodes_that_came_while_nobody_waited_is_refused_when_they
     }
 }
 
+/// A newcomer's place is kept and moves nobody (spec E19).
 #[test]
 fn a_grow_that_finds_every_place_below_a_slow_newcomer_waits_for_that_one_and_no_longer() {
     let mut dvm = dvm(1);
@@ -263,6 +270,7 @@ fn a_grow_that_finds_every_place_below_a_slow_newcomer_waits_for_that_one_and_no
     assert_eq!(states(&mut dvm, 4), "n0 up, m2 up, m3 up");
 }
 
+/// What makes a grow fail (spec E22).
 #[test]
 fn a_target_that_is_lost_before_the_end_takes_its_campaign_back_and_nothing_else() {
     let mut dvm = dvm(3);
@@ -277,6 +285,7 @@ fn a_target_that_is_lost_before_the_end_takes_its_campaign_back_and_nothing_else
     assert_eq!(dvm.exits.get(&DaemonRank(4)), Some(&0));
 }
 
+/// A grow is true when everybody has acknowledged it (spec E21, E24).
 #[test]
 fn a_target_that_is_lost_while_everybody_is_being_told_is_no_node_of_the_dvm_elastic_or_not() {
     for params in [ELASTIC, &[("rml_base_radix", "2")][..]] {
@@ -291,6 +300,7 @@ fn a_target_that_is_lost_while_everybody_is_being_told_is_no_node_of_the_dvm_ela
     }
 }
 
+/// A failure concerns its own campaign (spec G4).
 #[test]
 fn a_daemon_that_has_nothing_to_do_with_a_grow_may_be_lost_during_it() {
     let mut dvm = dvm(4);
@@ -306,6 +316,7 @@ fn a_daemon_that_has_nothing_to_do_with_a_grow_may_be_lost_during_it() {
     assert_eq!(links(&dvm), [(0, 2), (0, 3), (0, 4), (2, 5)]);
 }
 
+/// What is so already opens no campaign (spec E4).
 #[test]
 fn nothing_to_do_is_said_at_once_and_opens_no_campaign() {
     let mut dvm = dvm(2);
@@ -335,6 +346,7 @@ fn the_nodes_of_a_resource_manager_are_not_added_to() {
     assert_eq!(refused_with(&dvm, 2), PMIX_ERR_NOT_SUPPORTED);
 }
 
+/// A request is planned before anything is done (spec E3, E27).
 #[test]
 fn what_makes_no_sense_is_refused_and_changes_nothing() {
     let mut dvm = dvm(2);
@@ -354,6 +366,7 @@ fn what_makes_no_sense_is_refused_and_changes_nothing() {
     assert_eq!(states(&mut dvm, 6), "n0 up, n1 up");
 }
 
+/// Slots change with the grow (spec E25).
 #[test]
 fn slots_are_set_and_adjusted() {
     let mut dvm = dvm(2);
@@ -370,6 +383,7 @@ fn slots_are_set_and_adjusted() {
     assert_eq!(refused_with(&dvm, 3), PMIX_ERR_BAD_PARAM);
 }
 
+/// A job that brings nodes along waits for them (spec E14).
 #[test]
 fn a_job_that_brings_its_nodes_along_runs_on_them_or_not_at_all() {
     for params in [ELASTIC, &[("rml_base_radix", "2")][..]] {
@@ -389,6 +403,7 @@ fn a_job_that_brings_its_nodes_along_runs_on_them_or_not_at_all() {
 
 // --- shrinking
 
+/// One order names all that leave (spec E28, E29).
 #[test]
 fn a_branch_leaves_as_one_and_is_gone_when_the_requester_hears_it() {
     let mut dvm = dvm(10);
@@ -409,6 +424,7 @@ fn a_branch_leaves_as_one_and_is_gone_when_the_requester_hears_it() {
     assert_eq!(dvm.code_of(3), 0);
 }
 
+/// A node that has left can come again at once (spec E26).
 #[test]
 fn everything_but_the_head_may_leave_and_come_again() {
     let mut dvm = dvm(10);
@@ -432,6 +448,7 @@ fn lost_ranks(dvm: &mut Cluster, id: u64, job: u32) -> Vec<u32> {
     detail.lost_ranks.iter().map(|rank| rank.0).collect()
 }
 
+/// A job that loses processes to a shrink (spec E34).
 #[test]
 fn a_job_that_loses_ranks_to_a_shrink_is_ended_with_a_code_and_a_cause_of_its_own() {
     for crashes in [false, true] {
@@ -456,6 +473,7 @@ fn a_job_that_loses_ranks_to_a_shrink_is_ended_with_a_code_and_a_cause_of_its_ow
     }
 }
 
+/// A job that loses processes to a shrink (spec E34).
 #[test]
 fn a_job_that_survives_failures_goes_on_without_the_ranks_that_a_shrink_has_taken() {
     let mut dvm = dvm(4);
@@ -493,6 +511,7 @@ fn a_job_whose_nodes_all_leave_is_ended_and_told() {
     }
 }
 
+/// A leaving node lets its processes end (spec E30).
 #[test]
 fn what_ranks_had_written_before_their_node_left_arrives_however_slow_the_reader_is() {
     let mut dvm = dvm(4);
@@ -535,6 +554,7 @@ fn a_rank_that_ends_well_while_its_node_leaves_is_not_lost() {
     assert_eq!((dvm.code_of(1), lost_ranks(&mut dvm, 3, 1)), (0, Vec::new()));
 }
 
+/// A leaving node lets its processes end (spec E30).
 #[test]
 fn a_short_job_on_a_leaving_node_ends_well() {
     let mut dvm = dvm(4);
@@ -546,6 +566,7 @@ fn a_short_job_on_a_leaving_node_ends_well() {
     assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done);
 }
 
+/// A shrink is done when its daemons are gone (spec G6).
 #[test]
 fn a_leaving_daemon_that_crashes_has_left() {
     let mut dvm = dvm(10);
@@ -558,6 +579,7 @@ fn a_leaving_daemon_that_crashes_has_left() {
     assert!(dvm.notices.is_empty(), "nobody was lost: {:?}", dvm.notices);
 }
 
+/// A leaving daemon that hangs is given up (spec E32).
 #[test]
 fn a_leaving_daemon_that_hangs_is_given_up_in_the_end() {
     let mut dvm = dvm(4);
@@ -572,6 +594,7 @@ fn a_leaving_daemon_that_hangs_is_given_up_in_the_end() {
     assert_eq!(*outcome(&dvm, 1), ResizeOutcome::Done);
 }
 
+/// A shrink is done when its daemons are gone (spec G6).
 #[test]
 fn the_last_link_of_a_daemon_that_counts_as_gone_may_break_and_fails_nothing() {
     let mut dvm = dvm(4);
@@ -590,6 +613,7 @@ fn the_last_link_of_a_daemon_that_counts_as_gone_may_break_and_fails_nothing() {
     assert_eq!(dvm.running.len(), 1, "who waited for it goes on");
 }
 
+/// Who leaves is not lost (spec E33).
 #[test]
 fn a_daemon_whose_loss_was_reported_before_the_order_to_leave_is_not_declared_lost_after_it() {
     let mut dvm = dvm(4);
@@ -604,6 +628,7 @@ fn a_daemon_whose_loss_was_reported_before_the_order_to_leave_is_not_declared_lo
     assert_eq!(states(&mut dvm, 2), "n0 up, n1 up, n2 down, n3 lost");
 }
 
+/// The order is acknowledged when the leaving neighbours are gone (spec E31).
 #[test]
 fn a_child_whose_link_breaks_before_it_has_acknowledged_its_order_to_leave_is_called_and_hears_it() {
     let mut dvm = dvm(4);
@@ -642,6 +667,7 @@ fn a_survivor_that_is_lost_in_mid_shrink_costs_itself() {
 
 // --- both at once
 
+/// Nothing is launched on a daemon that leaves (spec G3, E10).
 #[test]
 fn a_held_job_whose_nodes_leave_is_mapped_again_and_one_whose_nodes_stay_is_not() {
     let params = [ELASTIC, &[("ferrite_debug_prep_ms", "50")]].concat();
@@ -666,6 +692,7 @@ fn a_held_job_whose_nodes_leave_is_mapped_again_and_one_whose_nodes_stay_is_not(
     assert_eq!(dvm.running.len(), 3);
 }
 
+/// Hosts that are gone do not count in the second map (spec E11).
 #[test]
 fn a_held_job_that_names_a_node_that_leaves_is_mapped_again_to_the_others_that_it_names() {
     let params = [ELASTIC, &[("ferrite_debug_prep_ms", "50")]].concat();
@@ -690,6 +717,7 @@ fn a_held_job_that_names_a_node_that_leaves_is_mapped_again_to_the_others_that_i
     }
 }
 
+/// A failed grow ends whoever waited for it (spec E13).
 #[test]
 fn a_job_that_was_mapped_before_a_grow_began_is_not_aborted_with_it_when_it_has_to_be_mapped_again() {
     let params = [ELASTIC, &[("ferrite_debug_prep_ms", "50")]].concat();
@@ -711,6 +739,7 @@ fn a_job_that_was_mapped_before_a_grow_began_is_not_aborted_with_it_when_it_has_
     assert_eq!(dvm.code_of(1), 0);
 }
 
+/// A job that is mapped again comes first (spec E12).
 #[test]
 fn a_job_that_has_to_be_mapped_again_waits_for_slots_when_it_must() {
     let params = [ELASTIC, &[("ferrite_debug_prep_ms", "50")]].concat();
@@ -727,6 +756,7 @@ fn a_job_that_has_to_be_mapped_again_waits_for_slots_when_it_must() {
     assert_eq!(dvm.code_of(2), 0);
 }
 
+/// A map that still holds is launched as it is (spec E10).
 #[test]
 fn a_held_job_whose_node_is_lost_is_mapped_again_too() {
     let params = [ELASTIC, &[("ferrite_debug_prep_ms", "50")]].concat();
@@ -744,6 +774,7 @@ fn a_held_job_whose_node_is_lost_is_mapped_again_too() {
     assert_eq!(dvm.code_of(1), 0);
 }
 
+/// A mapped job waits for shrinks only (spec E8).
 #[test]
 fn a_grow_does_not_hold_a_mapped_job_after_the_shrink_has_ended() {
     let params = [ELASTIC, &[("ferrite_debug_prep_ms", "50")]].concat();
@@ -766,6 +797,7 @@ fn a_grow_does_not_hold_a_mapped_job_after_the_shrink_has_ended() {
     assert_eq!(dvm.code_of(1), 0);
 }
 
+/// Campaigns about the same node follow one another (spec E5).
 #[test]
 fn a_release_of_a_node_that_is_still_coming_waits_and_a_grow_of_one_that_is_leaving_too() {
     let mut dvm = dvm(3);
@@ -796,6 +828,7 @@ fn a_release_of_a_node_that_is_leaving_is_true_when_it_has_left() {
     assert_eq!(*outcome(&dvm, 3), ResizeOutcome::Unchanged);
 }
 
+/// A node that has left can come again at once (spec E26).
 #[test]
 fn what_is_said_of_a_node_that_is_not_there_any_more_or_never_came_counts_the_next_time() {
     let mut dvm = dvm(2);
@@ -849,6 +882,7 @@ fn a_release_that_waited_for_a_grow_that_failed_is_true_all_the_same() {
     assert_eq!(*outcome(&dvm, 2), ResizeOutcome::Done);
 }
 
+/// Every change of size is a campaign (spec E2, S15).
 #[test]
 fn a_whole_allocation_is_given_back_by_its_id_through_a_campaign_like_any_other() {
     let mut dvm = dvm(2);
@@ -902,6 +936,7 @@ fn an_allocation_may_be_given_back_by_its_id_before_it_is_there() {
 
 // --- the second phase
 
+/// The first answer precedes the second (spec E36).
 #[test]
 fn the_answer_comes_before_the_end_also_when_the_end_comes_at_once() {
     // Nothing was launched yet, so that nobody has noticed.
@@ -927,6 +962,7 @@ fn the_answer_comes_before_the_end_also_when_the_end_comes_at_once() {
     );
 }
 
+/// A request is answered twice (spec G8).
 #[test]
 fn a_process_is_answered_at_once_and_hears_of_the_end_once() {
     let mut dvm = dvm(3);
@@ -954,6 +990,7 @@ fn a_process_is_answered_at_once_and_hears_of_the_end_once() {
     assert_eq!((all[1].1.req_id.as_deref(), &all[1].1.alloc_id), (Some("mine"), &all[0].1.alloc_id));
 }
 
+/// A requester that vanishes changes nothing (spec E37).
 #[test]
 fn a_requester_that_vanishes_changes_nothing_for_its_campaign() {
     let mut dvm = dvm(2);
@@ -966,6 +1003,7 @@ fn a_requester_that_vanishes_changes_nothing_for_its_campaign() {
     assert_eq!(states(&mut dvm, 2), "n0 up, n1 up, m0 up");
 }
 
+/// Elastic mode is a parameter (spec E1).
 #[test]
 fn without_elastic_mode_nothing_waits_and_no_event_is_sent() {
     let mut dvm = with(3, &[("rml_base_radix", "2")]);
@@ -980,6 +1018,7 @@ fn without_elastic_mode_nothing_waits_and_no_event_is_sent() {
     assert_eq!(states(&mut dvm, 3), "n0 up, n1 up, n2 up, m0 up");
 }
 
+/// The end of the DVM ends its campaigns (spec E6).
 #[test]
 fn the_end_of_the_dvm_leaves_nobody_waiting() {
     let mut dvm = dvm(4);

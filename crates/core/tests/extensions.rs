@@ -111,6 +111,7 @@ fn whole(job: &str) -> GiveBack {
 
 // --- asking
 
+/// A request for nodes holds no job (spec E39).
 #[test]
 fn a_request_waits_for_the_manager_without_holding_a_job_and_becomes_a_grow_when_it_is_granted() {
     let mut dvm = dvm(2);
@@ -333,6 +334,7 @@ fn a_process_hears_of_the_end_and_its_jobs_end_withdraws_what_it_has_asked_for()
 
 // --- giving back
 
+/// What was granted on top goes back once (spec E40).
 #[test]
 fn a_part_of_what_was_granted_goes_back_as_a_part_and_the_last_of_it_as_a_whole() {
     let mut dvm = grown(&["n5", "n6", "n7"]);
@@ -370,6 +372,7 @@ fn a_node_that_was_given_back_comes_again_with_another_job() {
     assert_eq!(dvm.given_back, back);
 }
 
+/// What was granted on top goes back once (spec E40).
 #[test]
 fn a_grow_that_fails_gives_back_what_was_granted_for_it() {
     let mut dvm = dvm(2);

@@ -54,6 +54,7 @@ fn up(dvm: &mut Cluster, id: u64) -> Vec<String> {
     nodes.iter().filter(|node| node.state == "up").map(|node| node.name.clone()).collect()
 }
 
+/// A session ends with its owner as its inheritance says (spec S25).
 #[test]
 fn a_session_of_a_spawned_job_ends_with_the_last_that_descends_from_it() {
     for (inheritance, after) in [(Inheritance::Child, &["n0"][..]), (Inheritance::ChildDefault, &["n0", "m0"])] {
@@ -103,6 +104,7 @@ fn what_a_tool_has_asked_for_is_everybodys_when_it_is_gone() {
     assert!(sessions(&mut dvm, 4)[1].reserved, "a client that is no tool asks and goes");
 }
 
+/// A tool's sessions end with the tool (spec S26).
 #[test]
 fn a_session_of_a_tool_ends_with_it_as_its_inheritance_says() {
     for (inheritance, after) in [
@@ -153,6 +155,7 @@ fn on(program: &str, hosts: &[&str]) -> Submission {
     there
 }
 
+/// Who has asked for nodes gets there by their names (spec S5).
 #[test]
 fn a_job_spawns_onto_nodes_that_it_has_asked_for_by_their_names_or_their_allocation() {
     let mut dvm = dvm(1);

@@ -63,6 +63,7 @@ fn places(dvm: &Cluster) -> Vec<u32> {
     places
 }
 
+/// A session on an allocation shares its nodes (spec S32).
 #[test]
 fn a_session_on_an_allocation_shares_its_nodes_and_leaves_them_there() {
     let mut dvm = dvm(1);
@@ -98,6 +99,7 @@ fn a_session_is_made_on_what_its_name_or_the_dvm_says() {
     assert_eq!(up(&mut dvm, 7), ["n0", "n1", "m0"], "the nodes are not its own");
 }
 
+/// A session with nodes of its own is answered when they are there (spec S33).
 #[test]
 fn a_session_with_nodes_of_its_own_is_there_when_its_maker_hears_it() {
     let mut dvm = dvm(1);
@@ -119,6 +121,7 @@ fn a_session_with_nodes_of_its_own_is_there_when_its_maker_hears_it() {
     assert_eq!(up(&mut dvm, 8), ["n0", "m1", "m2"]);
 }
 
+/// A scheduler makes sessions by number (spec S31).
 #[test]
 fn what_cannot_be_made_is_refused_and_leaves_nothing() {
     let mut dvm = dvm(2);

@@ -10,6 +10,7 @@ use ferrite_wire::control::Submission;
 const TREE: &[(&str, &str)] = &[("rml_base_radix", "2")];
 const FLAT: &[(&str, &str)] = &[("rml_base_radix", "2"), ("plm_ssh_no_tree_spawn", "1")];
 
+/// A job walks the table of states in its order (spec L3, L20).
 #[test]
 fn a_job_walks_the_table_of_the_seed_in_its_order() {
     let mut dvm = Cluster::with_job(4, TREE, job("true", 4));
@@ -19,6 +20,7 @@ fn a_job_walks_the_table_of_the_seed_in_its_order() {
     dvm.assert_gone();
 }
 
+/// Who starts a daemon (spec L5, L6).
 #[test]
 fn daemons_come_up_as_a_tree_or_all_from_the_head_with_the_same_end() {
     for params in [TREE, FLAT, &[("plm", "local")]] {
@@ -31,6 +33,7 @@ fn daemons_come_up_as_a_tree_or_all_from_the_head_with_the_same_end() {
     }
 }
 
+/// Ranks follow the order of the allocation (spec L4, L17).
 #[test]
 fn launch_data_reaches_only_the_daemons_that_host_processes() {
     let mut spec = job("true", 2);
@@ -43,6 +46,7 @@ fn launch_data_reaches_only_the_daemons_that_host_processes() {
     dvm.assert_gone();
 }
 
+/// A daemon that cannot be started ends the bring-up (spec L10).
 #[test]
 fn a_node_that_cannot_be_reached_is_named_with_command_and_cause_and_nothing_is_left() {
     for params in [TREE, FLAT] {
@@ -59,6 +63,7 @@ fn a_node_that_cannot_be_reached_is_named_with_command_and_cause_and_nothing_is_
     }
 }
 
+/// The bring-up has a deadline (spec L11).
 #[test]
 fn a_daemon_that_never_reports_is_named_when_the_time_is_up() {
     let mut dvm = Cluster::new(3, TREE);
@@ -71,6 +76,7 @@ fn a_daemon_that_never_reports_is_named_when_the_time_is_up() {
     dvm.assert_gone();
 }
 
+/// Ordinary ends travel together, a failure at once (spec L25, L26).
 #[test]
 fn the_first_failing_process_decides_the_exit_code_and_ends_the_others() {
     let mut dvm = Cluster::with_job(3, TREE, job("a.out", 3));
@@ -81,6 +87,7 @@ fn the_first_failing_process_decides_the_exit_code_and_ends_the_others() {
     dvm.assert_gone();
 }
 
+/// What the end of a process stands for (spec L28).
 #[test]
 fn a_signal_gives_128_plus_its_number() {
     let mut dvm = Cluster::with_job(2, TREE, job("a.out", 2));
@@ -89,6 +96,7 @@ fn a_signal_gives_128_plus_its_number() {
     dvm.assert_gone();
 }
 
+/// A nonzero code may be declared harmless (spec L29).
 #[test]
 fn a_nonzero_code_is_no_failure_when_it_was_declared_harmless() {
     let mut spec = job("a.out", 2);
@@ -100,6 +108,7 @@ fn a_nonzero_code_is_no_failure_when_it_was_declared_harmless() {
     assert_eq!(dvm.exit_code(), 0);
 }
 
+/// What the end of a process stands for (spec L28).
 #[test]
 fn leaving_without_finalize_after_init_is_a_failure() {
     let mut dvm = Cluster::with_job(1, TREE, job("a.out", 1));
@@ -110,6 +119,7 @@ fn leaving_without_finalize_after_init_is_a_failure() {
     assert!(dvm.notices[0].contains("finalize"));
 }
 
+/// A process that cannot be started ends its job (spec L23).
 #[test]
 fn a_program_that_is_missing_is_named_with_its_node() {
     let mut dvm = Cluster::new(2, TREE);
@@ -122,6 +132,7 @@ fn a_program_that_is_missing_is_named_with_its_node() {
     dvm.assert_gone();
 }
 
+/// A job without room is refused (spec L14).
 #[test]
 fn more_processes_than_slots_starts_nothing_and_says_the_numbers() {
     let mut spec = job("true", 9);
@@ -132,6 +143,7 @@ fn more_processes_than_slots_starts_nothing_and_says_the_numbers() {
     dvm.assert_gone();
 }
 
+/// A lost daemon fails the jobs that had processes there (spec L32).
 #[test]
 fn a_lost_daemon_ends_the_job_that_had_processes_there_and_names_the_node() {
     let mut dvm = Cluster::with_job(4, TREE, job("a.out", 4));
@@ -141,6 +153,7 @@ fn a_lost_daemon_ends_the_job_that_had_processes_there_and_names_the_node() {
     dvm.assert_gone();
 }
 
+/// Without the head nobody stays (spec L38).
 #[test]
 fn losing_the_head_ends_every_daemon_and_process() {
     let mut dvm = Cluster::with_job(7, TREE, job("a.out", 7));
@@ -148,6 +161,7 @@ fn losing_the_head_ends_every_daemon_and_process() {
     dvm.assert_gone();
 }
 
+/// What Ctrl-C does (spec L36).
 #[test]
 fn ctrl_c_ends_the_job_and_twice_more_does_not_wait() {
     let mut dvm = Cluster::with_job(2, TREE, job("a.out", 2));
@@ -164,6 +178,7 @@ fn ctrl_c_ends_the_job_and_twice_more_does_not_wait() {
     assert_eq!(dvm.exits.get(&DaemonRank::HEAD), Some(&1));
 }
 
+/// A time limit ends the job with exit code 124 (spec L31).
 #[test]
 fn a_time_limit_ends_the_job() {
     let mut spec = job("a.out", 2);
@@ -175,6 +190,7 @@ fn a_time_limit_ends_the_job() {
     dvm.assert_gone();
 }
 
+/// An abort ends the job with its code (spec L30).
 #[test]
 fn an_abort_ends_the_job_with_its_code() {
     let mut dvm = Cluster::with_job(4, TREE, job("a.out", 4));
@@ -234,6 +250,7 @@ fn direct_modex_asks_the_daemon_that_hosts_the_process() {
     ));
 }
 
+/// REGISTERED means that all processes have called init (spec L21).
 #[test]
 fn what_mpich_processes_put_is_known_everywhere_after_the_barrier() {
     let mut dvm = Cluster::with_job(2, TREE, job("a.out", 2));

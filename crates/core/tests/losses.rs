@@ -1,4 +1,4 @@
-//! Daemons and links that are lost while the DVM goes on (seed 4; issue: losing daemons without losing the DVM).
+//! Daemons and links that are lost while the DVM goes on.
 
 mod common;
 
@@ -92,6 +92,7 @@ fn what_a_daemon_ends_because_it_ends_itself_is_lost_with_it() {
     }
 }
 
+/// A process is over when it was reaped and its output is through (spec L24).
 #[test]
 fn what_ended_before_its_daemon_was_told_to_end_keeps_its_own_end() {
     let mut dvm = ten();
@@ -251,6 +252,7 @@ fn nobody_obeys_a_daemon_that_was_declared_dead() {
     assert_eq!(dvm.code_of(1), 0);
 }
 
+/// Without the head nobody stays (spec L38).
 #[test]
 fn the_end_of_the_head_ends_every_daemon_and_process() {
     let mut dvm = ten();
@@ -259,6 +261,7 @@ fn the_end_of_the_head_ends_every_daemon_and_process() {
     dvm.assert_gone();
 }
 
+/// Daemons leave bottom-up (spec L37).
 #[test]
 fn a_dvm_that_has_lost_daemons_ends_in_order() {
     let mut dvm = ten();

@@ -12,6 +12,7 @@ fn map_only(np: u32) -> JobSpec {
     spec
 }
 
+/// For a map alone no daemon is started (spec L13).
 #[test]
 fn a_map_alone_starts_no_daemon() {
     let dvm = Cluster::with_job(5, &[], map_only(5));

@@ -47,6 +47,7 @@ fn replies(dvm: &Cluster) -> Vec<(u32, PmixToken, Result<(), PmixStatus>)> {
     dvm.pmix.iter().filter_map(reply).collect()
 }
 
+/// A job that survives failures ends with the code of the first (spec L33).
 #[test]
 fn a_recoverable_job_goes_on_and_ends_with_the_code_of_its_first_failure() {
     let mut dvm = cluster(3, 3, recoverable());
@@ -129,6 +130,7 @@ fn what_ends_a_job_that_survived_a_failure_decides_its_exit_code() {
     dvm.assert_gone();
 }
 
+/// A process that cannot be started ends its job (spec L23).
 #[test]
 fn a_job_that_cannot_begin_whole_does_not_begin() {
     let mut spec = JobSpec::new(vec![common::app("true", 1), common::app("nosuch", 1)]);

@@ -72,6 +72,7 @@ fn overlap(dvm: &mut Cluster, first: u64, job: u32) -> u64 {
     rounds
 }
 
+/// A job of the queue has its turn when its slots are free (spec E18).
 #[test]
 fn a_job_in_the_queue_whose_slots_are_free_has_its_turn_among_grows_that_overlap() {
     let mut dvm = dvm(1);
@@ -90,6 +91,7 @@ fn a_job_in_the_queue_whose_slots_are_free_has_its_turn_among_grows_that_overlap
     assert!((10..10 + rounds).all(|id| is_done(&dvm, id)), "those that let it pass are next");
 }
 
+/// A job of the queue has its turn when its slots are free (spec E18).
 #[test]
 fn a_queued_job_that_has_no_slots_keeps_no_grow_waiting() {
     let mut dvm = dvm(1);
@@ -130,6 +132,7 @@ fn a_job_that_is_mapped_again_is_the_first_of_those_that_wait_for_slots() {
     assert_eq!(running(&dvm, 2), 4);
 }
 
+/// A job that is mapped again comes first (spec E12).
 #[test]
 fn a_job_that_was_mapped_before_comes_before_those_that_were_not() {
     let mut dvm = with(2, &[("prte_elastic_mode", "1"), ("ferrite_debug_prep_ms", "5")]);
@@ -184,6 +187,7 @@ fn each_pool_of_nodes_has_a_queue_of_its_own() {
     assert_eq!((running(&dvm, 2), running(&dvm, 4)), (0, 1));
 }
 
+/// Jobs that wait for slots are served in their order (spec L15).
 #[test]
 fn pools_that_share_a_node_have_one_queue() {
     let mut dvm = dvm(1);

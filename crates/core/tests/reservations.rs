@@ -94,6 +94,7 @@ fn a_release_of_an_allocation_takes_what_it_has_brought_and_gives_the_rest_back(
     assert_eq!(places(&dvm, 2), [0, 1], "the node is everybody's again");
 }
 
+/// Nodes that were lent go back (spec S16).
 #[test]
 fn a_release_of_nodes_that_were_there_before_gives_them_back_at_once_the_heads_own_too() {
     let mut dvm = dvm(2);
@@ -138,6 +139,7 @@ fn a_reservation_gives_a_node_back_to_the_session_that_brought_it_with_which_it_
     assert_eq!((up(&mut dvm, 7), sessions(&mut dvm, 8).len()), (vec!["n0".to_owned()], 0));
 }
 
+/// A lent node leaves with the session that has brought it (spec S17).
 #[test]
 fn a_node_leaves_with_the_session_that_brought_it_whoever_has_borrowed_it() {
     let mut dvm = dvm(1);
@@ -240,6 +242,7 @@ fn nodes_and_time_for_an_allocation_lengthen_its_limit() {
     assert_eq!(seconds_left(&mut dvm, 7), Some(3610));
 }
 
+/// Only a limit can be lengthened (spec S21).
 #[test]
 fn an_allocation_without_a_limit_has_none_that_could_be_lengthened() {
     let mut dvm = dvm(1);
@@ -262,6 +265,7 @@ fn a_limit_that_is_still_coming_can_be_lengthened() {
     assert_eq!(seconds_left(&mut dvm, 3), Some(65));
 }
 
+/// A session without nodes and jobs is over (spec S24).
 #[test]
 fn a_session_whose_nodes_are_all_lost_is_over_with_its_children_and_keeps_nobody_from_them() {
     let mut dvm = dvm(3);

@@ -1,4 +1,4 @@
-//! Sessions: nodes that belong together, and the jobs that run there (seed 5).
+//! Sessions: nodes that belong together, and the jobs that run there (docs/spec/sessions.md).
 
 mod common;
 
@@ -63,6 +63,7 @@ fn places(dvm: &Cluster, job: u32) -> Vec<u32> {
     places
 }
 
+/// Reserved nodes are for the jobs of their session (spec S7).
 #[test]
 fn reserved_nodes_are_for_the_jobs_of_their_session_and_no_other() {
     let mut dvm = dvm(2);
@@ -78,6 +79,7 @@ fn reserved_nodes_are_for_the_jobs_of_their_session_and_no_other() {
     assert_eq!(dvm.code_of(4), 1, "it names a node that it may not use");
 }
 
+/// Daemons are told the session of a job (spec S35).
 #[test]
 fn daemons_are_told_the_session_of_a_job() {
     let mut dvm = dvm(2);
@@ -91,6 +93,7 @@ fn daemons_are_told_the_session_of_a_job() {
     assert_eq!(dvm.pmix.iter().filter_map(told).collect::<Vec<_>>(), [(1, 0), (2, 1)]);
 }
 
+/// A request opens a session (spec S1, S3).
 #[test]
 fn a_session_is_found_by_its_number_its_allocation_or_its_requesters_name_and_else_refused() {
     let mut dvm = dvm(1);
@@ -116,6 +119,7 @@ fn a_session_is_found_by_its_number_its_allocation_or_its_requesters_name_and_el
     assert_eq!((all[0].nodes.as_slice(), all[0].jobs.len(), all[0].reserved), (&["m0".to_owned()][..], 3, true));
 }
 
+/// What is reserved for one cannot be had by another (spec S8).
 #[test]
 fn what_is_reserved_for_one_cannot_be_had_by_another() {
     let mut dvm = dvm(2);
@@ -125,6 +129,7 @@ fn what_is_reserved_for_one_cannot_be_had_by_another() {
     assert_eq!(sessions(&mut dvm, 3).len(), 1);
 }
 
+/// What is reserved for one cannot be had by another (spec S8).
 #[test]
 fn what_is_on_its_way_to_one_cannot_be_had_by_another() {
     let mut dvm = dvm(1);
@@ -137,6 +142,7 @@ fn what_is_on_its_way_to_one_cannot_be_had_by_another() {
     assert_eq!(sessions(&mut dvm, 3)[0].nodes, ["m0"]);
 }
 
+/// A paused session launches nothing (spec S27).
 #[test]
 fn a_paused_session_stops_and_launches_nothing_until_it_is_resumed() {
     let mut dvm = dvm(1);
@@ -152,6 +158,7 @@ fn a_paused_session_stops_and_launches_nothing_until_it_is_resumed() {
     assert_eq!(signals, [19, 18]);
 }
 
+/// What the end of a session means (spec S22).
 #[test]
 fn the_end_of_a_session_ends_its_jobs_and_gives_its_nodes_back_by_a_campaign() {
     let mut dvm = dvm(1);
@@ -167,6 +174,7 @@ fn the_end_of_a_session_ends_its_jobs_and_gives_its_nodes_back_by_a_campaign() {
     assert!(matches!(control(&mut dvm, 7, SessionChoice::Id(1), SessionDirective::Pause), Reply::Refused(_)));
 }
 
+/// A session ends with its time (spec S19).
 #[test]
 fn a_session_with_a_time_limit_warns_and_ends_and_may_be_extended() {
     let mut dvm = dvm(1);
@@ -195,6 +203,7 @@ fn warnings(dvm: &Cluster) -> Vec<(u32, u32)> {
     dvm.pmix.iter().filter_map(event).collect()
 }
 
+/// A warning is given once for each end (spec S20).
 #[test]
 fn the_process_that_asked_for_a_warning_gets_it_once_for_each_end_and_nobody_else_does() {
     let mut dvm = dvm(1);
@@ -238,6 +247,7 @@ fn extend(alloc_id: Option<&str>) -> ResizeRequest {
     ResizeRequest::Extend(ExtendRequest { alloc_id: alloc_id.map(str::to_owned), req_id: None, seconds: 60 })
 }
 
+/// Only a limit can be lengthened (spec S21).
 #[test]
 fn more_time_is_had_by_id_by_name_or_for_the_own_session_and_only_where_there_is_a_limit() {
     let mut dvm = dvm(1);
@@ -285,6 +295,7 @@ fn asked_by_a_process(dvm: &mut Cluster, name: &str, terms: SessionTerms) {
     dvm.run();
 }
 
+/// A session ends with its owner as its inheritance says (spec S25).
 #[test]
 fn a_session_ends_with_its_owner_as_its_inheritance_says() {
     for (inheritance, after) in
@@ -301,6 +312,7 @@ fn a_session_ends_with_its_owner_as_its_inheritance_says() {
     }
 }
 
+/// Children end with their parent (spec S23).
 #[test]
 fn a_child_session_ends_with_its_parent_unless_it_was_separated() {
     for separate in [false, true] {
@@ -323,6 +335,7 @@ fn a_child_session_ends_with_its_parent_unless_it_was_separated() {
     }
 }
 
+/// A paused session launches nothing (spec S27).
 #[test]
 fn a_job_that_was_mapped_before_its_session_was_paused_is_launched_when_it_is_resumed() {
     let params = [("prte_elastic_mode", "1"), ("ferrite_debug_prep_ms", "50")];
@@ -377,6 +390,7 @@ fn order(
     }
 }
 
+/// An order is answered once (spec S30).
 #[test]
 fn an_order_by_pmix_does_what_the_command_does_and_is_answered_once_with_a_status() {
     let mut dvm = dvm(2);
@@ -402,6 +416,7 @@ fn an_order_by_pmix_does_what_the_command_does_and_is_answered_once_with_a_statu
     assert_eq!(up(&mut dvm, 5), ["n0", "n1"]);
 }
 
+/// Session 0 takes no orders (spec S28).
 #[test]
 fn an_order_for_all_sessions_spares_the_dvms_own_and_says_when_there_are_none() {
     let mut dvm = dvm(1);
@@ -426,6 +441,7 @@ fn resized(dvm: &Cluster, id: u64) -> ResizeOutcome {
     }
 }
 
+/// What the end of a session means (spec S22).
 #[test]
 fn a_session_that_ends_while_its_nodes_are_coming_does_not_get_them() {
     let reserved = SessionTerms { reserve: true, ..SessionTerms::default() };
@@ -450,6 +466,7 @@ fn a_session_that_ends_while_its_nodes_are_coming_does_not_get_them() {
     }
 }
 
+/// The time of a session begins with its nodes (spec S18).
 #[test]
 fn the_time_of_a_session_begins_with_its_nodes() {
     let mut dvm = dvm(1);
@@ -461,6 +478,7 @@ fn the_time_of_a_session_begins_with_its_nodes() {
     assert_eq!(sessions(&mut dvm, 3)[0].seconds_left, Some(3));
 }
 
+/// What is wanted of a session is true with its nodes (spec S10).
 #[test]
 fn a_grow_that_fails_leaves_nothing_of_what_it_wanted_of_its_session() {
     let mut dvm = dvm(2);
@@ -508,6 +526,7 @@ fn a_node_that_was_there_before_a_session_stays_when_it_ends() {
     assert_eq!((up(&mut dvm, 6), sessions(&mut dvm, 7).len()), (vec!["n0".to_owned(), "n1".to_owned()], 0));
 }
 
+/// A session without nodes and jobs is over (spec S24).
 #[test]
 fn a_session_whose_nodes_were_all_released_takes_its_children_along() {
     let mut dvm = dvm(1);
@@ -527,6 +546,7 @@ fn a_session_whose_nodes_were_all_released_takes_its_children_along() {
     assert_eq!((up(&mut dvm, 5), sessions(&mut dvm, 6).len()), (vec!["n0".to_owned()], 0), "{:?}", dvm.transitions);
 }
 
+/// What a job of a session brings along is the session's (spec S6).
 #[test]
 fn what_a_job_of_a_session_brings_along_is_of_that_session() {
     let mut dvm = dvm(1);
@@ -539,6 +559,7 @@ fn what_a_job_of_a_session_brings_along_is_of_that_session() {
     assert_eq!(sessions(&mut dvm, 3)[0].nodes, ["m0", "m1"]);
 }
 
+/// Which nodes a number releases (spec S15).
 #[test]
 fn a_number_of_nodes_is_never_taken_from_what_is_reserved_for_others() {
     let mut dvm = dvm(2);
@@ -558,6 +579,7 @@ fn a_number_of_nodes_is_never_taken_from_what_is_reserved_for_others() {
     assert_eq!(up(&mut dvm, 5), ["n0"], "its own");
 }
 
+/// A number of nodes is taken from what is free (spec S9).
 #[test]
 fn a_node_that_leaves_is_for_whoever_asks_next_and_a_lost_one_that_is_reserved_is_not_for_a_number() {
     let mut dvm = dvm(2);
@@ -577,6 +599,7 @@ fn a_node_that_leaves_is_for_whoever_asks_next_and_a_lost_one_that_is_reserved_i
     assert!(cause.contains("without a daemon"), "{cause}");
 }
 
+/// A name that fits several sessions is refused (spec S4).
 #[test]
 fn a_name_that_fits_several_sessions_names_none() {
     let mut dvm = dvm(1);

@@ -114,6 +114,7 @@ fn a_process_of_another_node_spawns_a_job_that_has_what_its_parent_has() {
     assert_eq!(dvm.stdout_of(1), "[2,0]<stdout>: hello\n");
 }
 
+/// The launch order goes to those who need it (spec L17).
 #[test]
 fn the_daemons_of_a_spawn_tree_know_all_its_jobs_and_no_others_do() {
     let mut dvm = parents();
@@ -127,6 +128,7 @@ fn the_daemons_of_a_spawn_tree_know_all_its_jobs_and_no_others_do() {
     assert_eq!((gone(1), gone(2)), (3, 3));
 }
 
+/// TERMINATED, then the reply (spec L34).
 #[test]
 fn the_submitter_is_answered_when_the_whole_tree_is_over() {
     let mut dvm = parents();
@@ -153,6 +155,7 @@ fn the_first_failure_of_the_tree_is_its_result_and_is_told() {
     assert_eq!(dvm.code_of(1), 9);
 }
 
+/// A DVM for one job ends with it (spec L35).
 #[test]
 fn a_dvm_for_one_job_stays_for_what_that_job_has_spawned() {
     let mut dvm = Cluster::with_job(3, &[], job("parent", 1));
@@ -229,6 +232,7 @@ fn a_spawned_job_brings_nodes_along_and_hears_precisely_why_they_did_not_come() 
     }
 }
 
+/// A job belongs to one session (spec S3).
 #[test]
 fn what_a_job_in_a_session_brings_along_comes_to_its_session() {
     let mut dvm = growing(ELASTIC);
@@ -382,6 +386,7 @@ fn who_has_spawned_a_job_hears_of_its_end_once_with_its_code() {
     assert_eq!(ends(&dvm).len(), 2, "who is over hears nothing");
 }
 
+/// Who submits or spawns hears whether the job runs (spec L22).
 #[test]
 fn who_submits_a_job_hears_once_whether_it_runs_or_why_not() {
     let mut dvm = Cluster::persistent(4);
@@ -593,6 +598,7 @@ fn a_child_that_fails_right_after_its_start_was_spawned_all_the_same() {
     }
 }
 
+/// A daemon reports its launch once (spec L19).
 #[test]
 fn a_child_of_which_one_process_fails_and_another_cannot_be_started_is_refused() {
     let mut dvm = parents();

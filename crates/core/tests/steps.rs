@@ -35,6 +35,7 @@ fn ended(dvm: &mut Cluster, rank: u32, status: ExitStatus, message: &str) {
     dvm.run();
 }
 
+/// A daemon that called the head moves to its tree parent (spec L6).
 #[test]
 fn the_nodes_of_one_job_are_started_by_one_command_and_find_their_places_in_the_tree() {
     let mut dvm = up(&["7", "7", "8", "7", "7"]);

@@ -66,6 +66,7 @@ fn status(outcome: &ResizeOutcome) -> PmixStatus {
 
 // --- taking back
 
+/// What has not begun can be taken back (spec E38).
 #[test]
 fn a_request_that_waits_behind_another_is_taken_back_and_its_requester_hears_it_once() {
     let mut dvm = dvm(2);
@@ -87,6 +88,7 @@ fn a_request_that_waits_behind_another_is_taken_back_and_its_requester_hears_it_
     assert_eq!(dvm.running.len(), 1);
 }
 
+/// What has not begun can be taken back (spec E38).
 #[test]
 fn what_has_begun_is_not_taken_back_and_what_is_not_there_is_not_found() {
     let mut dvm = dvm(2);
@@ -131,7 +133,7 @@ fn steps(dvm: &mut Cluster, id: u64) -> Vec<String> {
     status.campaigns.iter().map(|campaign| format!("{} {}", campaign.campaign, campaign.step)).collect()
 }
 
-/// Requests that overlap, each made before the one before has ended, for ever.
+/// Requests that overlap, each made before the one before has ended, for ever (spec E15).
 #[test]
 fn a_job_is_held_by_the_changes_that_were_there_and_not_by_an_endless_sequence_of_later_ones() {
     let mut dvm = dvm(2);
@@ -160,6 +162,7 @@ fn a_job_is_held_by_the_changes_that_were_there_and_not_by_an_endless_sequence_o
     assert!((12..12 + rounds).all(|id| resize(&dvm, id).outcome == ResizeOutcome::Done));
 }
 
+/// A queued grow holds nobody (spec E16).
 #[test]
 fn a_grow_that_lets_a_job_have_its_turn_says_so_holds_nobody_and_can_be_taken_back() {
     let mut dvm = with(2, &[("prte_elastic_mode", "1"), ("ferrite_debug_prep_ms", "5")]);
@@ -185,6 +188,7 @@ fn a_grow_that_lets_a_job_have_its_turn_says_so_holds_nobody_and_can_be_taken_ba
     assert_eq!(resize(&dvm, 6).outcome, ResizeOutcome::Done);
 }
 
+/// Shrinks do not wait for jobs (spec E17).
 #[test]
 fn nodes_leave_at_once_whoever_waits_and_a_job_that_has_lost_its_place_twice_has_its_turn() {
     let mut dvm = with(4, &[("prte_elastic_mode", "1"), ("ferrite_debug_prep_ms", "5")]);
@@ -209,6 +213,7 @@ fn nodes_leave_at_once_whoever_waits_and_a_job_that_has_lost_its_place_twice_has
     assert_eq!(resize(&dvm, 6).outcome, ResizeOutcome::Done);
 }
 
+/// Shrinks do not wait for jobs (spec E17).
 #[test]
 fn what_is_about_the_nodes_of_a_queued_grow_is_queued_behind_it() {
     let mut dvm = dvm(2);

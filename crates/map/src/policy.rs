@@ -1,5 +1,5 @@
 //! From what was asked for to what is done: the field's defaults, conflicts, and the words that a
-//! job map shows. Source: the documentation and the printed maps of the reference (5.0); reference inventory 1.5.
+//! job map shows. Source: the documentation and the printed maps of the reference (5.0).
 
 use ferrite_types::{AppPolicy, BindTo, CpuKind, MapBy, MapRequest, ObjectKind, RankBy, Topology};
 

@@ -1,7 +1,7 @@
 //! The hostfile: one host a line, with what its user says of slots, login name and port.
 //! Called by the command line on text that it read. It never resolves a name.
 //!
-//! Source of the grammar: reference inventory 1.5.
+//! The grammar is the field's.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -166,7 +166,7 @@ fn parse_number(text: &str) -> Option<i64> {
     text.trim().parse().ok()
 }
 
-/// The words for yes and no that the field takes anywhere (inventory 1.8); any number but 0 is yes.
+/// The words for yes and no that the field takes anywhere; any number but 0 is yes.
 #[must_use]
 pub fn parse_flag(text: &str) -> Option<bool> {
     match text.trim().to_ascii_uppercase().as_str() {

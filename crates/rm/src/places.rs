@@ -1,7 +1,7 @@
 //! Files that say where each process runs: rankfiles (`rank 0=n1 slot=1:0-2`) and sequences (`n1 1:0-2`). Called by the
 //! command line and for spawn requests, on text that they read. It never resolves a name, and it knows no node.
 //!
-//! Source of the grammar: reference inventory 1.5; comments are those of a hostfile.
+//! The grammar is the field's; comments are those of a hostfile.
 
 use ferrite_types::{CpuChoice, CpuListError, CpuPart, CpuSet, HostEntry, HostRef, Rank, RankLine, SeqLine, SlotCount};
 use thiserror::Error;

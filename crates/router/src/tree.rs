@@ -81,7 +81,7 @@ impl Tree {
 
     /// Keeps places for as many daemons as `count`: the next ranks, but none below a place that is kept for somebody else.
     /// Whoever comes first must not be moved when that one comes, so what is passed over stays a hole. `None` when every place
-    /// that is left is below such a one: then somebody has to come, or to be given up, before.
+    /// that is left is below such a one: then somebody has to come, or to be given up, before (spec E19).
     pub fn keep_places(&mut self, count: u32) -> Option<RankSet> {
         if !self.has_free_place() {
             return None;

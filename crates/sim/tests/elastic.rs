@@ -67,6 +67,7 @@ fn hole_2_a_held_job_whose_nodes_leave_is_mapped_again_and_one_whose_nodes_stay_
     assert_eq!(report.replies.values().filter(|code| **code == 0).count(), 3, "{:?}", report.replies);
 }
 
+/// Nobody waits for nothing (spec G7).
 #[test]
 fn hole_3_a_grow_that_fails_lets_those_go_that_waited_for_a_shrink() {
     let mut scenario = dvm(4, 2);
@@ -104,6 +105,7 @@ fn hole_5_holes_among_the_ranks_and_a_missing_target_wedge_no_later_grow() {
     play(scenario);
 }
 
+/// The head's own node stays (spec E27).
 #[test]
 fn hole_6_the_heads_node_stays() {
     play(dvm(3, 2).with_shrink(UP, &["n1", "n0"]).with_shrink(UP + 1, &["n0"]));

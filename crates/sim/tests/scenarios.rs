@@ -24,6 +24,7 @@ fn everywhere(daemons: u32, radix: u32, program: &str) -> Scenario {
     Scenario::calm(7, daemons, radix).with_job(0, spec, Expect::Code(0))
 }
 
+/// A daemon reports over its tree link (spec L7).
 #[test]
 fn a_job_on_every_node_starts_and_ends_at_any_size_and_width() {
     for (daemons, radix) in [(1, 64), (2, 2), (7, 2), (64, 2), (65, 64)] {
@@ -38,6 +39,7 @@ fn a_job_on_every_node_starts_and_ends_at_any_size_and_width() {
     }
 }
 
+/// VM_READY means that everybody has acknowledged the wireup (spec L8).
 #[test]
 fn a_thousand_daemons_come_up_run_a_job_and_go() {
     for radix in [2, 64] {
@@ -63,6 +65,7 @@ fn one_process_elsewhere_costs_the_same_on_ten_nodes_and_on_a_thousand() {
     }
 }
 
+/// A daemon that cannot be started ends the bring-up (spec L10).
 #[test]
 fn a_daemon_that_does_not_come_ends_the_bring_up_with_its_nodes_name() {
     let fates = [
@@ -137,6 +140,7 @@ fn everywhere_left(program: &str) -> JobSpec {
     spec
 }
 
+/// A daemon without an uplink before the wireup leaves (spec L12).
 #[test]
 fn the_death_of_the_head_takes_everybody_along() {
     for at in [0, 4_000, 8_000, 12_000, 30_000] {
@@ -225,6 +229,7 @@ fn seeds_that_once_found_something_hold() {
     }
 }
 
+/// The job is registered before its processes start (spec L18).
 #[test]
 fn forty_seeds_hold() {
     for seed in 5_000..5_040 {

@@ -1,4 +1,4 @@
-//! Campaigns: one change of the DVM's size each (seed 3, definitions).
+//! Campaigns: one change of the DVM's size each (docs/spec/elastic.md).
 
 use std::fmt;
 

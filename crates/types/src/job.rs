@@ -42,7 +42,7 @@ pub struct AppContext {
     pub env: Vec<EnvOp>,
 }
 
-/// One change to a process's environment (reference inventory 1.4); applied by the daemon that forks.
+/// One change to a process's environment ; applied by the daemon that forks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EnvOp {
     /// Set to this value.

@@ -1,4 +1,4 @@
-//! Placement as a user asks for it: `--map-by`, `--rank-by`, `--bind-to` with their qualifiers (reference inventory 1.5).
+//! Placement as a user asks for it: `--map-by`, `--rank-by`, `--bind-to` with their qualifiers.
 
 use serde::{Deserialize, Serialize};
 

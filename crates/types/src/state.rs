@@ -1,4 +1,4 @@
-//! States of jobs and processes with the field's names and numbers (seed 1, 7.4.2 and 7.4.4; inventory 7).
+//! States of jobs and processes with the field's names and numbers (docs/spec/launch.md lists them).
 
 use std::fmt;
 
@@ -161,12 +161,12 @@ states! {
 }
 
 impl JobState {
-    /// True while the job still runs (seed 1, 7.4.5).
+    /// True while the job still runs (spec L1).
     #[must_use]
     pub fn is_unterminated(self) -> bool {
         self < JobState::Unterminated
     }
-    /// True when the job has failed (seed 1, 7.4.5).
+    /// True when the job has failed.
     #[must_use]
     pub fn is_error(self) -> bool {
         self >= JobState::Error
@@ -174,7 +174,7 @@ impl JobState {
 }
 
 impl ProcState {
-    /// True when the process ended, well or badly.
+    /// True when the process ended, well or badly (spec L2).
     #[must_use]
     pub fn has_ended(self) -> bool {
         self >= ProcState::Unterminated
@@ -186,7 +186,7 @@ impl ProcState {
     }
 }
 
-/// The ordered table of states that a job walks (seed 1, 7.4.3), each with the part of the head
+/// The ordered table of states that a job walks, each with the part of the head
 /// that handles it: what `--prtemca state_base_verbose 5` prints at start.
 #[must_use]
 pub const fn launch_table() -> &'static [(JobState, &'static str)] {

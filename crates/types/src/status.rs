@@ -12,7 +12,7 @@ pub enum ExitStatus {
 }
 
 impl ExitStatus {
-    /// The shell's convention: the code itself, or 128 + signal (reference inventory 1.11).
+    /// The shell's convention: the code itself, or 128 + signal (spec L28).
     #[must_use]
     pub fn code(self) -> u8 {
         match self {

@@ -202,7 +202,7 @@ pub struct SessionOrder {
     pub directive: SessionDirective,
 }
 
-/// How a submission, or a request about a session, names it (seed 5).
+/// How a submission, or a request about a session, names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SessionChoice {
     /// Not at all: that of the parent job, else the DVM's own.

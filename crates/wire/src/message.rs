@@ -308,7 +308,7 @@ impl Message {
 
     /// What a daemon does first with this message when it is broadcast. What changes the tree is processed first, so that
     /// it reaches those who are children only by the change; an order to leave is passed on first, so that nobody keeps it
-    /// from those below by leaving (seed 4, step 3).
+    /// from those below by leaving (spec E28).
     #[must_use]
     pub fn order(&self) -> Order {
         match self {

@@ -55,7 +55,7 @@ pub struct GrowRequest {
     pub wait: bool,
 }
 
-/// What is wanted of a session beyond its nodes (seed 5).
+/// What is wanted of a session beyond its nodes (docs/spec/sessions.md).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionTerms {
     /// Withhold the nodes from jobs of other sessions.

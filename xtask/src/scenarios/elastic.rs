@@ -330,6 +330,7 @@ fn elastic_a_job_brings_its_nodes_along(c: &Context) -> Result<()> {
     })
 }
 
+/// Nodes are offered back before the requester hears (spec E35).
 fn elastic_the_nodes_are_offered_back_before_anybody_is_told(c: &Context) -> Result<()> {
     let offered = c.bed().shared().join("offered");
     let hook = c.file("release", &format!("#!/bin/sh\nsleep 0.3\nsort > {}\n", offered.display()))?;

@@ -232,6 +232,7 @@ fn a_request_that_has_not_begun_is_taken_back(c: &Context) -> Result<()> {
     })
 }
 
+/// The events of the second answer are optional (spec G9).
 fn events_without_a_name_in_pmix_are_sent_only_on_demand(c: &Context) -> Result<()> {
     for options in ["", "--prtemca prte_dvm_events never"] {
         in_dvm(c, options, || {

@@ -62,6 +62,7 @@ fn ctrl_c_ends_the_job_on_every_node(c: &Context) -> Result<()> {
     Ok(())
 }
 
+/// How processes are killed (spec L27).
 fn ctrl_c_ends_even_processes_that_ignore_signals(c: &Context) -> Result<()> {
     let running =
         c.everywhere(1, "-n 4 sh -c")?.words(["trap '' INT TERM; sleep 1000 & while :; do wait; done"])?.start()?;

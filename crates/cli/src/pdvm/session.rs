@@ -205,6 +205,7 @@ mod tests {
     use super::*;
     use crate::pdvm::samples;
 
+    /// A session shows its fields (spec S34).
     #[test]
     fn sessions_with_all_and_with_nothing() {
         insta::assert_snapshot!(render(&samples::sessions()));

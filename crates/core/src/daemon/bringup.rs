@@ -1,5 +1,5 @@
-//! How a daemon comes into the DVM: call home, link to the tree parent, start the own subtree, report, be wired up
-//! (seed 1, step 7). Losing the parent before the wireup ends the daemon; after it, see `lifeline`.
+//! How a daemon comes into the DVM: call home, link to the tree parent, start the own subtree, report, be wired up.
+//! Losing the parent before the wireup ends the daemon; after it, see `lifeline`.
 
 use ferrite_types::{DaemonRank, ExitStatus};
 use ferrite_wire::{Contact, DaemonMessage, DaemonReport, HeadMessage, Message, Ticket, Wireup};
@@ -79,7 +79,7 @@ impl Daemon {
         }
     }
 
-    /// The link to the parent is up: this daemon can speak for itself from here on.
+    /// The link to the parent is up: this daemon can speak for itself from here on (spec L7).
     fn join(&mut self, ticket: Ticket, cx: &mut Cx) {
         self.phase = Phase::Member;
         cx.effect(Effect::Detach);
@@ -111,7 +111,8 @@ impl Daemon {
         }))
     }
 
-    /// The DVM has been there for a while: this daemon hangs on the one that it called, until the wireup gives it its place.
+    /// The DVM has been there for a while: this daemon hangs on the one that it called, until the wireup gives it its
+    /// place (spec E20).
     fn wait_for_place(&mut self, home: DaemonRank, cx: &mut Cx) {
         cx.effect(Effect::Detach);
         *cx.detour = Some(home);

@@ -58,7 +58,7 @@ impl LocalJob {
 }
 
 impl Daemon {
-    /// The head's order to start processes here, or, when there are none of the job, to know it.
+    /// The head's order to start processes here, or, when there are none of the job, to know it (spec L18).
     pub(super) fn on_launch(&mut self, order: LaunchOrder, cx: &mut Cx) {
         let id = order.job;
         // Sent before the order to leave, and overtaken by it: the head ends these processes with the node.
@@ -109,7 +109,7 @@ impl Daemon {
         living + more > self.local.topology.usable_cores()
     }
 
-    /// Tells the head once every local process has been attempted.
+    /// Tells the head once every local process has been attempted (spec L19).
     pub(super) fn report_launch(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;

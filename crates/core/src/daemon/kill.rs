@@ -1,5 +1,5 @@
 //! The kill sequence of a job on this node: SIGCONT and SIGTERM, then SIGKILL, then no more waiting for pipes that
-//! an escaped grandchild holds (inventory 1.11).
+//! an escaped grandchild holds.
 
 use ferrite_types::JobId;
 
@@ -27,6 +27,7 @@ const SIGTERM: i32 = 15;
 const SIGCONT: i32 = 18;
 
 impl Daemon {
+    /// SIGCONT and SIGTERM, for what is left of the job here (spec L27).
     pub(super) fn on_kill(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
@@ -40,6 +41,7 @@ impl Daemon {
         cx.set_timer(DaemonTimer::KillStep(id), after(cx.now, TERM_GRACE_MS));
     }
 
+    /// SIGKILL, and after it no more waiting for pipes (spec L27).
     pub(super) fn on_kill_step(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;

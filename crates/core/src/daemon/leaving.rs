@@ -79,6 +79,7 @@ impl Daemon {
         to_go
     }
 
+    /// This node leaves the DVM, and its processes may end first (spec E30).
     fn leave_in_order(&mut self, cx: &mut Cx) {
         self.phase = Phase::Leaving { alone: false };
         self.launches.abandon(cx);
@@ -91,7 +92,7 @@ impl Daemon {
         }
     }
 
-    /// Whoever was about to end has ended.
+    /// Whoever was about to end has ended (spec E30).
     pub(super) fn on_grace_over(&mut self, cx: &mut Cx) {
         for job in self.jobs.keys().copied().collect::<Vec<_>>() {
             self.on_kill(job, cx);
@@ -118,6 +119,7 @@ impl Daemon {
         cx.set_timer(DaemonTimer::Departure, after(cx.now, DEPARTURE_MS));
     }
 
+    /// The time for an orderly departure is up (spec L37).
     pub(super) fn on_departure_deadline(&mut self, cx: &mut Cx) {
         if !matches!(self.phase, Phase::Leaving { .. }) {
             return;

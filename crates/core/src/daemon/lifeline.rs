@@ -130,7 +130,7 @@ impl Daemon {
         self.lifeline.contacts.insert(child, contact);
     }
 
-    /// A link is up to a daemon that belongs to the DVM, as far as it knows.
+    /// A link is up to a daemon that belongs to the DVM, as far as it knows (spec E23).
     pub(super) fn on_member_linked(&mut self, peer: DaemonRank, cx: &mut Cx) {
         if !self.lifeline.wired && self.me != DaemonRank::HEAD {
             // It has no place yet: whoever calls has been told to, and the wireup follows over this link.
@@ -190,6 +190,7 @@ impl Daemon {
         cx.cancel_timer(DaemonTimer::Rejoin);
     }
 
+    /// A link is lost: to whom this daemon hangs on, to a child, or to one that leaves (spec L12).
     pub(crate) fn on_link_lost(&mut self, peer: DaemonRank, cause: String, cx: &mut Cx) {
         self.launches.on_linked(peer);
         let uplink = cx.uplink(self.me);
@@ -248,7 +249,7 @@ impl Daemon {
         cx.effect(Effect::Connect { peer, contact, deadline: after(cx.now, self.lifeline.call_ms), insist: false });
     }
 
-    /// A call of a daemon that is wired up came to nothing.
+    /// A call of a daemon that is wired up came to nothing (spec L38).
     pub(super) fn on_call_failed(&mut self, peer: DaemonRank, refused: bool, cx: &mut Cx) {
         self.lifeline.late.remove(peer);
         if cx.is_linked(peer) {

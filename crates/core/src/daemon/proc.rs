@@ -1,5 +1,4 @@
-//! One local process, from its spawn to the moment when it has ended *and* its output is through, in either order
-//! (seed 1, 7.4.4).
+//! One local process, from its spawn to the moment when it has ended *and* its output is through, in either order.
 
 use ferrite_types::{ExitStatus, JobId, ProcId, ProcState, Rank};
 use ferrite_wire::{HeadMessage, ProcEnd, StartError, Stream};
@@ -132,7 +131,7 @@ impl Daemon {
         self.try_complete(proc, cx);
     }
 
-    /// Ends a process's record when it was reaped and its output is through.
+    /// Ends a process's record when it was reaped and its output is through (spec L24).
     pub(super) fn try_complete(&mut self, proc: ProcId, cx: &mut Cx) {
         let goes_alone = self.goes_alone();
         let Some(job) = self.jobs.get_mut(&proc.job) else {
@@ -159,7 +158,7 @@ impl Daemon {
         self.report_ends(proc.job, cx);
     }
 
-    /// Ordinary ends travel together when the last local process is gone; a failure travels at once.
+    /// Ordinary ends travel together when the last local process is gone; a failure travels at once (spec L25).
     fn report_ends(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
@@ -171,6 +170,7 @@ impl Daemon {
         }
     }
 
+    /// A process has called init; the last one here makes the daemon say so (spec L21).
     pub(super) fn on_client_connected(&mut self, proc: ProcId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&proc.job) else {
             return;

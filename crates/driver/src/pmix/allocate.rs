@@ -1,5 +1,5 @@
-//! `PMIx_Allocation_request`: what it asks of the DVM's size, the answer of the first phase and the event of the second (seed 3,
-//! asynchronous size-change completion). Pure; only [`super::PmixBridge`] and what it is made of use it.
+//! `PMIx_Allocation_request`: what it asks of the DVM's size, the answer of the first phase and the event of the second
+//! (docs/spec/elastic.md, two answers). Pure; only [`super::PmixBridge`] and what it is made of use it.
 
 use std::fmt;
 
@@ -40,7 +40,7 @@ impl Refusal {
     }
 }
 
-/// Translates a request. `required` are the keys that must be obeyed.
+/// Translates a request. `required` are the keys that must be obeyed (spec S11).
 ///
 /// # Errors
 /// What cannot be understood, or is not offered.
@@ -65,7 +65,8 @@ pub(super) fn request(directive: u8, info: &[Info], required: &[String]) -> Resu
 }
 
 impl Wish {
-    /// Nodes of a new allocation are for whoever names it; those that extend one are what the others of it are.
+    /// Nodes of a new allocation are for whoever names it; those that extend one are what the others of it are
+    /// (spec S11).
     pub(super) fn grow(self, alloc_id: Option<String>) -> Result<GrowRequest, Refusal> {
         let (mut hosts, mut refs) = (Vec::new(), Vec::new());
         for item in self.nodes {
@@ -87,14 +88,14 @@ impl Wish {
         Ok(GrowRequest { hosts, activate, count, rm_job: None, alloc_id, req_id, terms, wait: false })
     }
 
-    /// The seconds that are asked for, when nothing else is.
+    /// The seconds that are asked for, when nothing else is (spec S12).
     fn time_alone(&self) -> Option<u32> {
         let seconds = self.terms.time_limit_s?;
         let said = SessionTerms { reserve: true, time_limit_s: Some(seconds), ..SessionTerms::default() };
         (self.nodes.is_empty() && self.count == 0 && self.terms == said).then_some(seconds)
     }
 
-    /// By the requester's own name for what it asked for, or by the allocation that was to come of it.
+    /// By the requester's own name for what it asked for, or by the allocation that was to come of it (spec S14).
     fn cancel(self) -> Result<CancelRequest, Refusal> {
         match self {
             Wish { id: None, req_id: None, .. } => Err(Refusal::bad("no request is named that is to be cancelled")),
@@ -102,6 +103,7 @@ impl Wish {
         }
     }
 
+    /// A release names nodes, a number of nodes, or an allocation (spec S13).
     fn shrink(self) -> Result<ShrinkRequest, Refusal> {
         let name = |item| match item {
             // A node leaves with all of its slots, so that the list with which it came will do.
@@ -142,7 +144,7 @@ pub(super) fn answer(resize: &Resize) -> Result<Vec<Info>, Status> {
     }
 }
 
-/// The event of the second phase. `None` for what is no end.
+/// The event of the second phase. `None` for what is no end (spec G9).
 pub(super) fn event(server: Proc, to: Proc, resize: &Resize) -> Option<Notice> {
     // Not for handlers of everything: those of MPI libraries take what they do not know for the end of the world.
     let mut info = vec![Info::new(sys::PMIX_EVENT_NON_DEFAULT, true)];
@@ -207,7 +209,7 @@ impl SizeEvents {
         }
     }
 
-    /// The first major release of the library with which they are sent.
+    /// The first major release of the library with which they are sent (spec G9).
     pub(super) fn since(self) -> Option<u32> {
         match self {
             SizeEvents::Auto => Some(EVENTS_SINCE),
@@ -263,6 +265,7 @@ mod tests {
         AddedHost { host: HostEntry::named(name), slots }
     }
 
+    /// `PMIX_ALLOC_NEW` (spec S11).
     #[test]
     fn a_new_allocation_has_nodes_by_name_with_slots_and_nodes_by_number() {
         let asked =
@@ -285,6 +288,7 @@ mod tests {
         assert_eq!(grow(NEW, &[id("a1"), count(1)]).alloc_id, None, "a new one has an id of its own");
     }
 
+    /// `PMIX_ALLOC_EXTEND` (spec S12).
     #[test]
     fn an_extension_names_its_allocation_by_id_or_by_the_requesters_own_name() {
         assert_eq!(grow(EXTEND, &[id("a1"), count(1), req_id("more")]).alloc_id.as_deref(), Some("a1"));
@@ -294,6 +298,7 @@ mod tests {
         assert_eq!(refused(EXTEND, &[count(1)]), Status::BAD_PARAM);
     }
 
+    /// `PMIX_ALLOC_EXTEND` (spec S12).
     #[test]
     fn an_extension_by_time_alone_changes_no_size() {
         let time = Info::new(sys::PMIX_ALLOC_TIME, "1:30");
@@ -314,6 +319,7 @@ mod tests {
         assert_eq!(refused(EXTEND, &[Info::new(sys::PMIX_ALLOC_TIME, 0u32)]), Status::BAD_PARAM);
     }
 
+    /// `PMIX_ALLOC_RELEASE` (spec S13).
     #[test]
     fn a_release_names_nodes_a_number_or_an_allocation() {
         let asked = shrink(&[nodes("n1,n2:4"), req_id("r")]);
@@ -410,6 +416,7 @@ mod tests {
         assert_eq!(failed.info, [quietly, id("a1"), cause, words]);
     }
 
+    /// `PMIX_ALLOC_REQ_CANCEL` (spec S14).
     #[test]
     fn a_cancellation_names_the_request_or_what_was_to_come_of_it() {
         let cancel = |info: &[Info]| request(PMIX_ALLOC_REQ_CANCEL as u8, info, &[]);
@@ -441,6 +448,7 @@ mod tests {
         }
     }
 
+    /// The events of the second answer are optional (spec G9).
     #[test]
     fn events_that_pmix_has_no_name_for_are_sent_only_on_demand() {
         let since = |value| SizeEvents::of(value).since();

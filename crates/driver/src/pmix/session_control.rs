@@ -72,7 +72,7 @@ enum Operation {
     NotOffered,
 }
 
-/// Translates a request. `required` are the keys that must be obeyed.
+/// Translates a request. `required` are the keys that must be obeyed (spec S29).
 ///
 /// # Errors
 /// No operation, or more than one; one that is not offered; a value that makes no sense.
@@ -219,6 +219,7 @@ mod tests {
         assert_eq!((session(3), session(0), session(u32::MAX)), (Some(3), Some(0), None));
     }
 
+    /// An order by PMIx is one operation (spec S29).
     #[test]
     fn one_operation_is_asked_for_no_more_and_no_less() {
         assert_eq!(refused(&[]), Status::BAD_PARAM);
@@ -234,6 +235,7 @@ mod tests {
         assert_eq!(refused(&[not]), Status::BAD_PARAM);
     }
 
+    /// An order by PMIx is one operation (spec S29).
     #[test]
     fn what_is_not_offered_is_refused_as_such() {
         for key in NOT_OFFERED {

@@ -129,7 +129,7 @@ pub(super) fn submission(info: &[Info], apps: &[App], dir: &str) -> Result<Submi
 }
 
 /// The session that it is for: by its number before its allocation's id, and by that before the requester's own name for it. An MPI
-/// library passes what an `MPI_Info` says with each app, as text, and perhaps by the name of the attribute.
+/// library passes what an `MPI_Info` says with each app, as text, and perhaps by the name of the attribute (spec S2).
 fn session(info: &[Info], apps: &[App]) -> Result<SessionChoice, String> {
     let all = || info.iter().chain(apps.iter().flat_map(|app| &app.info));
     let find = |key: &CStr, name: &str| all().find(|info| info.is(key) || info.key.as_bytes() == name.as_bytes());
@@ -274,6 +274,7 @@ mod tests {
         assert!(options.recoverable && options.continuous && !options.error_nonzero_status);
     }
 
+    /// In which order names of a session count (spec S2).
     #[test]
     fn a_spawn_may_be_for_an_allocation() {
         let session = |info: &[Info]| submission(info, &[app(vec![])], "").unwrap().session;

@@ -42,7 +42,7 @@ const OUTER_STEP: &str = "SLURM_STEP_ID";
 /// Parameters of the user travel in these and stay.
 const PARAMETERS: &[&str] = &["PMIX_MCA_", "PRTE_MCA_"];
 
-/// Two parameters that the outer launcher sets itself (reference inventory, 7).
+/// Two parameters that the outer launcher sets itself.
 const OUTER_PARAMETERS: &[&str] = &["PRTE_MCA_personality=", "PRTE_MCA_schizo_proxy="];
 
 fn is_inherited(entry: &[u8]) -> bool {

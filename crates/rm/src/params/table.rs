@@ -1,5 +1,5 @@
 //! The parameters that this program looks at, with their defaults: one list for the getters, for
-//! the check of values and for `prte_info`. Source: reference inventory 2.2.
+//! the check of values and for `prte_info`. The names and defaults are the field's.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Jobs walk the state table of the seed: no transition that it does not have.
+//! Jobs walk the table of states: no transition that it does not have (spec L3).
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ pub(super) struct JobStates {
     now: BTreeMap<JobId, JobState>,
 }
 
-/// Where a job that is not in trouble may go next (seed 1, 7.4.3).
+/// Where a job that is not in trouble may go next (spec L3).
 fn next(state: JobState) -> &'static [JobState] {
     use JobState::*;
     match state {

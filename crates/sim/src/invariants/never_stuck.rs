@@ -1,4 +1,4 @@
-//! No job waits once nothing that it waits for is open, and in the quiet phase no campaign is (seed 3, guarantee 7).
+//! No job waits once nothing that it waits for is open, and in the quiet phase no campaign is (spec G7).
 
 use std::collections::BTreeMap;
 

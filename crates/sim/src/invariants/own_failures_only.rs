@@ -1,4 +1,4 @@
-//! A failure affects only the campaign that it belongs to, and the jobs that wait for that one (seed 3, guarantee 4).
+//! A failure affects only the campaign that it belongs to, and the jobs that wait for that one (spec G4).
 
 use std::collections::{BTreeMap, BTreeSet};
 

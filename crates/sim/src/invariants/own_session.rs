@@ -1,5 +1,5 @@
 //! What a session was promised holds: nodes that are reserved for it are for its jobs alone, and with its time limit they leave
-//! (seed 5). Of sessions that clients have asked for: only those say to the referee what came of their requests.
+//! (docs/spec/sessions.md). Of sessions that clients have asked for: only those say to the referee what came of their requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 

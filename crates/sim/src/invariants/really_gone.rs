@@ -1,5 +1,5 @@
 //! A shrink is done when its daemons are really gone, clean exit or crash, and their nodes were offered back; one order for each,
-//! and nobody is sent away twice or declared lost after it (seed 3, guarantee 6). One whose nodes have left with another that it
+//! and nobody is sent away twice or declared lost after it (spec G6). One whose nodes have left with another that it
 //! waited for has nothing to order and nothing to offer. A daemon that a fault has struck, itself or
 //! somebody on its way, counts as gone when its link is.
 

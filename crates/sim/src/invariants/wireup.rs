@@ -52,7 +52,7 @@ impl Invariant for WiredUp {
                 effect: Effect::Trace(Transition::Job { job: JobId::DAEMONS, to: JobState::VmReady, .. }),
                 ..
             } => {
-                // The state is entered to send the wireup (seed 1, step 9); `Ready` is its end.
+                // The state is entered to send the wireup (spec L8); `Ready` is its end.
             }
             Observation::Effect { rank, effect: Effect::Spawn { proc, .. }, .. } if *rank != DaemonRank::HEAD => {
                 return require(self.wired.contains(rank), || {

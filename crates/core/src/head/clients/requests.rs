@@ -13,6 +13,7 @@ use crate::head::sessions::wish_of;
 use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_CANCELED};
 
 impl Head {
+    /// Each request gets one reply, now or later (spec L39).
     pub(in crate::head) fn on_request(&mut self, id: RequestId, request: Request, cx: &mut Cx) {
         let reply = match request {
             Request::Submit(submission) => return self.on_submit(id, *submission, cx),
@@ -40,6 +41,7 @@ impl Head {
         cx.reply(id, reply);
     }
 
+    /// A job of a client is dispatched, or kept until the DVM is ready (spec L9).
     fn on_submit(&mut self, id: RequestId, submission: Submission, cx: &mut Cx) {
         if submission.spec.apps.is_empty() || submission.spec.apps.iter().any(|app| app.argv.is_empty()) {
             refuse(id, PMIX_ERR_BAD_PARAM, "The job names no program to run.".to_owned(), cx);

@@ -1,5 +1,5 @@
-//! The first grow campaign: from the allocation to a DVM in which every daemon has acknowledged the wireup (seed 1,
-//! steps 1-9).
+//! The first grow campaign: from the allocation to a DVM in which every daemon has acknowledged the wireup
+//! (docs/spec/launch.md).
 
 use std::collections::BTreeMap;
 
@@ -135,6 +135,7 @@ impl Head {
         self.bringup.homeless.iter().collect()
     }
 
+    /// Tells those who have called the head who their parents are, as far as these are up (spec L6).
     fn rehome(&mut self, cx: &mut Cx) {
         for rank in self.bringup.homeless.clone().iter() {
             let Some(parent) = cx.tree.parent(rank) else {
@@ -148,7 +149,7 @@ impl Head {
         }
     }
 
-    /// A daemon is up (seed 1, step 7).
+    /// A daemon is up.
     pub(in crate::head) fn on_report(&mut self, report: DaemonReport, cx: &mut Cx) {
         if self.exit.begun() {
             return;
@@ -170,7 +171,7 @@ impl Head {
         self.bringup.pids.get(&daemon).copied().unwrap_or(self.local.pid)
     }
 
-    /// DAEMONS_REPORTED: tells everyone about everyone; VM_READY follows when all have acknowledged.
+    /// DAEMONS_REPORTED: tells everyone about everyone; VM_READY follows when all have acknowledged (spec L8).
     pub(in crate::head) fn wire_up(&mut self, cx: &mut Cx) {
         self.default_slots();
         if cx.tree.size() == 1 {
@@ -183,7 +184,7 @@ impl Head {
         cx.out.push_back(Outgoing::Xcast(Message::Daemon(DaemonMessage::Wireup(wireup)), Purpose::Wireup));
     }
 
-    /// Every daemon has processed a broadcast.
+    /// Every daemon has processed a broadcast (spec L8).
     pub(crate) fn on_xcast_complete(&mut self, purpose: &Purpose, cx: &mut Cx) {
         match purpose {
             Purpose::Wireup if !self.exit.begun() => {
@@ -231,6 +232,7 @@ impl Head {
         }
     }
 
+    /// A daemon could not be started, by the head or by another daemon (spec L10).
     pub(in crate::head) fn on_launch_failed(&mut self, failure: &LaunchFailure, cx: &mut Cx) {
         if self.exit.begun() {
             return;
@@ -256,6 +258,7 @@ impl Head {
         );
     }
 
+    /// The bring-up has taken too long: those that are missing are named (spec L11).
     pub(in crate::head) fn on_bringup_deadline(&mut self, cx: &mut Cx) {
         if self.bringup.ready || self.exit.begun() {
             return;
@@ -298,7 +301,7 @@ impl Head {
         }
     }
 
-    /// The campaign failed: nothing of it stays, and jobs that waited for it were never launched.
+    /// The campaign failed: nothing of it stays, and jobs that waited for it were never launched (spec L10).
     pub(super) fn fail_bringup(&mut self, text: String, cx: &mut Cx) {
         self.drop_cached(&text, cx);
         cx.notice(text);

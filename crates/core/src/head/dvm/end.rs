@@ -22,11 +22,11 @@ impl Exit {
     }
 }
 
-/// Exit code after Ctrl-C or SIGTERM (inventory 1.11).
+/// Exit code after Ctrl-C or SIGTERM.
 pub(in crate::head) const INTERRUPTED: u8 = 1;
 
 impl Head {
-    /// Orders every daemon out, those that are only half-way in too. The first caller's code counts.
+    /// Orders every daemon out, those that are only half-way in too. The first caller's code counts (spec L37).
     pub(in crate::head) fn shut_down(&mut self, code: u8, cx: &mut Cx) {
         if self.exit.begun() {
             return;
@@ -50,7 +50,7 @@ impl Head {
         cx.effect(Effect::Exit { code });
     }
 
-    /// Ctrl-C: the first ends everything in order, the second warns, the third does not wait.
+    /// Ctrl-C: the first ends everything in order, the second warns, the third does not wait (spec L36).
     pub(in crate::head) fn on_interrupt(&mut self, cx: &mut Cx) {
         self.exit.interrupts += 1;
         match self.exit.interrupts {
@@ -64,6 +64,7 @@ impl Head {
         }
     }
 
+    /// SIGTERM counts as the first Ctrl-C, and as the last after one (spec L36).
     pub(in crate::head) fn on_terminate(&mut self, cause: &str, cx: &mut Cx) {
         if self.exit.interrupts > 0 {
             return self.force_quit(cx);
@@ -100,7 +101,7 @@ impl Head {
         }
     }
 
-    /// Jobs that were never dispatched get their reply.
+    /// Jobs that were never dispatched get their reply (spec L9).
     pub(super) fn drop_cached(&mut self, why: &str, cx: &mut Cx) {
         for (request, _) in std::mem::take(&mut self.cached) {
             if request != RequestId::OWN {
@@ -110,7 +111,7 @@ impl Head {
         }
     }
 
-    /// The end: whoever still waits for a job gets its reply.
+    /// The end: whoever still waits for a job gets its reply (spec L39).
     fn answer_everybody(&mut self, cx: &mut Cx) {
         let waiting: Vec<JobId> = self.jobs.values().filter(|job| job.request.is_some()).map(|job| job.id).collect();
         for id in waiting {

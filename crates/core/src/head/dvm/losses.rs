@@ -37,7 +37,7 @@ pub(in crate::head) struct Loss {
 }
 
 impl Head {
-    /// A daemon is gone that was not told to go, says its parent.
+    /// A daemon is gone that was not told to go, says its parent (spec G4).
     pub(in crate::head) fn on_daemon_lost(&mut self, rank: DaemonRank, cause: &str, cx: &mut Cx) {
         if self.exit.begun() || !cx.tree.contains(rank) {
             return;
@@ -60,6 +60,7 @@ impl Head {
         self.declare_deaths(cx);
     }
 
+    /// Declares dead who was reported lost and was not told to leave (spec E33).
     fn declare_deaths(&mut self, cx: &mut Cx) {
         let mut reported = std::mem::take(&mut self.losses.reported);
         // One that was told to leave in the meantime departs with its campaign, by a crash as well as by itself.
@@ -118,7 +119,7 @@ impl Head {
         }
     }
 
-    /// Processes on dead daemons have ended. True when the job had any.
+    /// Processes on dead daemons have ended. True when the job had any (spec L32).
     fn lose_procs(&mut self, id: JobId, dead: &BTreeMap<DaemonRank, Loss>, cx: &mut Cx) -> bool {
         // One that is held with its map has nothing there yet, and is mapped again when it is let go.
         let Some(job) = self.jobs.get_mut(&id).filter(|job| job.held.is_none()) else {

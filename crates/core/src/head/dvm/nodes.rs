@@ -9,7 +9,7 @@ use crate::head::Head;
 use crate::{HeadConfig, LocalNode};
 
 /// The pool of a new DVM. The head's own machine, when it is in the allocation, has the head's daemon; every other node
-/// that is wanted gets the next rank.
+/// that is wanted gets the next rank (spec L4).
 pub(in crate::head) fn pool(config: &HeadConfig, local: &LocalNode) -> Vec<NodeRecord> {
     let allocation = &config.allocation;
     let here = Arc::new(config.topology.clone().unwrap_or_else(|| local.topology.clone()));
@@ -72,7 +72,7 @@ impl Head {
         known.unwrap_or_else(|| Arc::new(topology))
     }
 
-    /// Slots that nobody stated are the node's cores (seed 1, step 8).
+    /// Slots that nobody stated are the node's cores.
     pub(super) fn default_slots(&mut self) {
         let rule = self.slot_rule();
         for node in self.nodes.iter_mut().filter(|n| !n.slots_given) {

@@ -1,5 +1,5 @@
-//! Campaigns: what all changes of the DVM's size have in common, from the request to the one answer at the end (seed 3). What
-//! a grow or a shrink does in between is in `grow.rs` and `shrink.rs`, what jobs wait for in `launch_fence.rs`.
+//! Campaigns: what all changes of the DVM's size have in common, from the request to the one answer at the end
+//! (docs/spec/elastic.md). What a grow or a shrink does in between is in `grow.rs` and `shrink.rs`, what jobs wait for in `launch_fence.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -122,7 +122,7 @@ impl Campaigns {
         self.that_hold(None).next().is_some()
     }
 
-    /// True while mapped jobs may not be launched.
+    /// True while mapped jobs may not be launched (spec E8).
     pub(super) fn shrinking(&self) -> bool {
         self.open.values().any(|campaign| campaign.kind == CampaignKind::Shrink && !campaign.is_queued())
     }
@@ -164,12 +164,12 @@ impl Campaigns {
 }
 
 impl Head {
-    /// True when jobs and events follow the rules of the launch fence.
+    /// True when jobs and events follow the rules of the launch fence (spec E1).
     pub(in crate::head) fn is_elastic(&self) -> bool {
         self.params.flag("prte_elastic_mode").unwrap_or(false)
     }
 
-    /// A client wants another size.
+    /// A client wants another size (spec E36).
     pub(in crate::head) fn on_resize(&mut self, id: RequestId, request: &ResizeRequest, cx: &mut Cx) {
         let wait = match request {
             ResizeRequest::Grow(grow) => grow.wait,
@@ -186,7 +186,7 @@ impl Head {
         campaign.into_iter().for_each(|campaign| self.proceed(campaign, cx));
     }
 
-    /// A process wants another size.
+    /// A process wants another size (spec E36).
     pub(in crate::head) fn on_resize_message(
         &mut self,
         daemon: DaemonRank,
@@ -207,7 +207,7 @@ impl Head {
     }
 
     /// The first phase: refused without a trace, true already, or begun. The campaign is opened here; the caller has it
-    /// proceed when the answer is out, because it may end at once.
+    /// proceed when the answer is out, because it may end at once (spec E3, E4).
     pub(super) fn resize(
         &mut self,
         request: &ResizeRequest,
@@ -260,7 +260,7 @@ impl Head {
         }
     }
 
-    /// A grow request has been understood: its session is there from now on.
+    /// A grow request has been understood: its session is there from now on (spec S10).
     pub(super) fn with_session(
         &mut self,
         plan: GrowPlan,
@@ -309,7 +309,7 @@ impl Head {
         &mut self.nodes[node.0 as usize]
     }
 
-    /// The fence goes up.
+    /// The fence goes up (spec E2).
     pub(in crate::head) fn open_campaign(&mut self, plan: Plan, requester: Requester, cx: &mut Cx) -> CampaignId {
         self.campaigns.last += 1;
         let id = CampaignId(self.campaigns.last);
@@ -340,7 +340,7 @@ impl Head {
         id
     }
 
-    /// A campaign that nothing is before begins.
+    /// A campaign that nothing is before begins (spec E5).
     pub(in crate::head) fn proceed(&mut self, id: CampaignId, cx: &mut Cx) {
         let is_to_begin = |campaign: &&Campaign| matches!(campaign.step, CampaignStep::Open | CampaignStep::Behind);
         let Some(campaign) = self.campaigns.open.get(&id).filter(is_to_begin) else { return };
@@ -366,7 +366,7 @@ impl Head {
         }
     }
 
-    /// It is true, or it will never be: the requester hears it, once, and the fence goes down.
+    /// It is true, or it will never be: the requester hears it, once, and the fence goes down (spec G8).
     pub(super) fn end_campaign(&mut self, id: CampaignId, cx: &mut Cx) {
         cx.cancel_timer(HeadTimer::Campaign(id));
         let failed = self.campaigns.open.get(&id).is_some_and(|campaign| campaign.failure.is_some());
@@ -409,7 +409,7 @@ impl Head {
         }
     }
 
-    /// The DVM ends: what was to come does not come, and whoever waits is told.
+    /// The DVM ends: what was to come does not come, and whoever waits is told (spec E6).
     pub(in crate::head) fn drain_campaigns(&mut self, cx: &mut Cx) {
         for (id, mut campaign) in std::mem::take(&mut self.campaigns.open) {
             cx.cancel_timer(HeadTimer::Campaign(id));

@@ -47,7 +47,7 @@ impl Head {
         self.withdraw_all(pending, cx);
     }
 
-    /// What a cancellation is about. Ends of sessions have no request that could be taken back.
+    /// What a cancellation is about. Ends of sessions have no request that could be taken back (spec E38).
     fn plan_cancel(&self, request: &CancelRequest) -> Result<Pending, Trouble> {
         let named = |campaign: &Campaign| {
             campaign.is_requested && request.names(&campaign.alloc_id, campaign.req_id.as_deref())
@@ -95,7 +95,8 @@ impl Head {
         self.run_activated(cx);
     }
 
-    /// Ends a campaign that has not begun, as if it had failed at once: its requester hears it. False for one that has begun.
+    /// Ends a campaign that has not begun, as if it had failed at once: its requester hears it. False for one that has
+    /// begun (spec E38).
     pub(in crate::head) fn withdraw(&mut self, id: CampaignId, why: Trouble, cx: &mut Cx) -> bool {
         let Some(campaign) = self.campaigns.open.get_mut(&id).filter(|campaign| campaign.is_pending()) else {
             return false;

@@ -88,7 +88,7 @@ impl Head {
         }
     }
 
-    /// A request that the pool alone cannot fulfil is accepted: the rest is asked for.
+    /// A request that the pool alone cannot fulfil is accepted: the rest is asked for (spec E39).
     pub(super) fn request_nodes(
         &mut self,
         mut plan: GrowPlan,
@@ -180,7 +180,7 @@ impl Head {
         self.give_up(&waiting, Trouble::new(PMIX_ERR_OUT_OF_RESOURCE, cause), cx);
     }
 
-    /// They are there: from here on it is a grow like any other.
+    /// They are there: from here on it is a grow like any other (spec E39).
     pub(in crate::head) fn on_nodes_granted(
         &mut self,
         id: ExtensionId,
@@ -329,7 +329,8 @@ impl Head {
         }
     }
 
-    /// What nodes that leave come to at the manager. A job that is given back whole is none of ours from here on.
+    /// What nodes that leave come to at the manager. A job that is given back whole is none of ours from here on
+    /// (spec E40).
     pub(super) fn plan_give_back(&mut self, id: CampaignId, leaving: &[NodeId]) -> Vec<GiveBack> {
         let Some((manager, parent)) = self.elastic_manager() else { return Vec::new() };
         let mut jobs: BTreeMap<String, BTreeSet<NodeId>> = BTreeMap::new();
@@ -399,7 +400,8 @@ impl Head {
         }
     }
 
-    /// A job of which no node is in use is given back: its grow has failed, or all of its daemons were lost, with it perhaps.
+    /// A job of which no node is in use is given back: its grow has failed, or all of its daemons were lost, with it
+    /// perhaps (spec E40).
     pub(in crate::head) fn settle_grants(&mut self, cx: &mut Cx) {
         let idle = |(_, nodes): &(&String, &BTreeSet<NodeId>)| !nodes.iter().any(|node| self.is_in_use(*node));
         let jobs: Vec<String> = self.extensions.granted.iter().filter(idle).map(|(job, _)| job.clone()).collect();

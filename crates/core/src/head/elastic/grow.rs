@@ -88,7 +88,7 @@ impl Head {
         Ok(GrowPlan { session, req_id: request.req_id.clone(), members, nodes, slots, more })
     }
 
-    /// What is withheld for a session is not for another.
+    /// What is withheld for a session is not for another (spec S8).
     fn check_not_reserved(&self, wanted: &[Wanted<'_>], session: Option<u32>) -> Result<(), Trouble> {
         for wanted in wanted {
             let Some(node) = wanted.at.node() else { continue };
@@ -203,7 +203,8 @@ impl Head {
         Ok(nodes)
     }
 
-    /// So many nodes of the pool that have no daemon and that nobody has named; fewer, if a resource manager may give the rest.
+    /// So many nodes of the pool that have no daemon and that nobody has named; fewer, if a resource manager may give
+    /// the rest (spec S9).
     fn spare_nodes(&self, count: u32, wanted: &[Wanted<'_>], session: Option<u32>) -> Result<Vec<NodeId>, Trouble> {
         let named = |id: NodeId| wanted.iter().any(|wanted| wanted.at.node() == Some(id));
         let for_others = |id: NodeId| self.withheld_for(id).any(|other| Some(other) != session);
@@ -220,7 +221,7 @@ impl Head {
         Ok(spare)
     }
 
-    /// Takes a node into the pool; it does not count before it has a daemon.
+    /// Takes a node into the pool; it does not count before it has a daemon (spec E26).
     fn admit(&mut self, at: &Place<'_>) -> NodeId {
         match at {
             Place::Known(id) => *id,
@@ -256,7 +257,7 @@ impl Head {
         id
     }
 
-    /// Slots as they were asked for. An adjustment of a node that comes counts from what the node has said.
+    /// Slots as they were asked for. An adjustment of a node that comes counts from what the node has said (spec E25).
     pub(in crate::head) fn change_slots(&mut self, changes: &[(NodeId, SlotChange)]) {
         let rule = self.slot_rule();
         for (node, change) in changes {
@@ -279,7 +280,7 @@ impl Head {
         rule.and_then(|text| text.parse().ok()).unwrap_or_default()
     }
 
-    /// Starts the daemons.
+    /// Starts the daemons (spec E19).
     pub(super) fn launch_newcomers(&mut self, id: CampaignId, cx: &mut Cx) {
         let Some(campaign) = self.campaigns.open.get(&id) else { return };
         // What it was behind may have brought some of its nodes.
@@ -331,7 +332,7 @@ impl Head {
         Ok(TicketBase { ticket: Ticket { size, ..base.ticket }, ..base })
     }
 
-    /// A daemon of a campaign is up.
+    /// A daemon of a campaign is up (spec E20).
     pub(in crate::head) fn on_newcomer_report(&mut self, id: CampaignId, report: DaemonReport, cx: &mut Cx) {
         let DaemonReport { rank, hostname, contact, topology, pid } = report;
         let Some(campaign) = self.campaigns.open.get_mut(&id) else { return };
@@ -356,7 +357,7 @@ impl Head {
         }
     }
 
-    /// All have reported: they get their places, and everybody hears of it.
+    /// All have reported: they get their places, and everybody hears of it (spec E21).
     fn wire_newcomers(&mut self, id: CampaignId, cx: &mut Cx) {
         let Some(campaign) = self.campaigns.open.get(&id) else { return };
         let come: RankSet = campaign.targets.keys().copied().collect();
@@ -393,13 +394,14 @@ impl Head {
         }
     }
 
-    /// Every daemon has acknowledged the wireup.
+    /// Every daemon has acknowledged the wireup (spec E21).
     pub(in crate::head) fn on_grown(&mut self, id: CampaignId, cx: &mut Cx) {
         if self.campaigns.open.get(&id).is_some_and(|campaign| campaign.step == CampaignStep::WiringUp) {
             self.grow_is_true(id, cx);
         }
     }
 
+    /// The books have the nodes from here on, and the session has what was wanted of it (spec G2).
     fn grow_is_true(&mut self, id: CampaignId, cx: &mut Cx) {
         let Some(campaign) = self.campaigns.open.get(&id) else { return };
         let targets = campaign.targets.clone();
@@ -418,7 +420,7 @@ impl Head {
         self.end_campaign(id, cx);
     }
 
-    /// A launcher says that a daemon did not start.
+    /// A launcher says that a daemon did not start (spec E22).
     pub(in crate::head) fn on_newcomer_not_launched(&mut self, id: CampaignId, failure: &LaunchFailure, cx: &mut Cx) {
         let (who, LaunchFailure { command, cause, .. }) = (failure.subject(), failure);
         let command = if command.is_empty() { String::new() } else { format!(" (by: {command})") };
@@ -440,6 +442,7 @@ impl Head {
         self.run_activated(cx);
     }
 
+    /// A daemon of a grow is lost before the end (spec E22).
     pub(in crate::head) fn on_target_lost(&mut self, id: CampaignId, rank: DaemonRank, cause: &str, cx: &mut Cx) {
         let node = self.campaigns.open.get(&id).and_then(|campaign| campaign.targets.get(&rank));
         let node = node.map_or("", |node| self.record(*node).name.as_str());
@@ -447,13 +450,14 @@ impl Head {
         self.fail_grow(id, Trouble::new(PMIX_ERR_LOST_CONNECTION, cause), cx);
     }
 
+    /// A grow has taken too long: those that are missing are named (spec E22).
     pub(super) fn on_grow_deadline(&mut self, id: CampaignId, cx: &mut Cx) {
         let waits_for = self.campaign_waits_for(id);
         let cause = format!("After {} seconds it still waited for {waits_for}.", self.launch_timeout_s());
         self.fail_grow(id, Trouble::new(PMIX_ERR_TIMEOUT, cause), cx);
     }
 
-    /// Undoes what a campaign has done so far.
+    /// Undoes what a campaign has done so far (spec G5).
     pub(in crate::head) fn fail_grow(&mut self, id: CampaignId, trouble: Trouble, cx: &mut Cx) {
         let Some(campaign) = self.campaigns.open.get_mut(&id) else { return };
         if campaign.failure.is_some() {
@@ -469,7 +473,7 @@ impl Head {
         }
     }
 
-    /// They have places: they leave as in a shrink, and nobody keeps them in its tree.
+    /// They have places: they leave as in a shrink, and nobody keeps them in its tree (spec E24).
     fn send_away(&mut self, id: CampaignId, ranks: RankSet, cx: &mut Cx) {
         cx.cancel_timer(HeadTimer::Campaign(id));
         self.counters.xcasts += 1;
@@ -478,7 +482,8 @@ impl Head {
         self.place_orphans(&ranks, cx);
     }
 
-    /// Nobody but the head knows of them: those that have called are told, those that have not will be when they do.
+    /// Nobody but the head knows of them: those that have called are told, those that have not will be when they do
+    /// (spec E23).
     fn dismiss_newcomers(&mut self, id: CampaignId, ranks: &RankSet, cx: &mut Cx) {
         cx.tree.repair(ranks);
         let linked: RankSet = ranks.iter().filter(|rank| cx.is_linked(*rank)).collect();

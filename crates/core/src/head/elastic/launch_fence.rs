@@ -1,5 +1,5 @@
-//! The launch fence as jobs see it: where they wait while the DVM changes its size, and how that ends (seed 2, step 3; seed 3,
-//! admission contract).
+//! The launch fence as jobs see it: where they wait while the DVM changes its size, and how that ends
+//! (docs/spec/elastic.md).
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ pub(in crate::head) struct Berth {
 
 impl Head {
     /// The session that a submission is for, and the nodes that it brings along. The caller has the campaign proceed when the
-    /// job is there, because it may end at once.
+    /// job is there, because it may end at once (spec E14, S6).
     pub(in crate::head) fn find_berth(
         &mut self,
         submission: &Submission,
@@ -71,7 +71,7 @@ impl Head {
         }
     }
 
-    /// VM_READY: on to the map, unless the DVM is changing its size.
+    /// VM_READY: on to the map, unless the DVM is changing its size (spec G1, E7).
     pub(in crate::head) fn pass_map_hold(&mut self, id: JobId, cx: &mut Cx) {
         let open: BTreeSet<CampaignId> = match self.jobs.get(&id).and_then(|job| job.grows) {
             own if self.is_elastic() => self.campaigns.that_hold(own).collect(),
@@ -103,7 +103,7 @@ impl Head {
         }
     }
 
-    /// LAUNCH_APPS: on to the launch, unless nodes are leaving.
+    /// LAUNCH_APPS: on to the launch, unless nodes are leaving (spec E8).
     pub(in crate::head) fn pass_launch_hold(&mut self, id: JobId, cx: &mut Cx) {
         if self.is_elastic() && self.campaigns.shrinking() {
             return self.park(id, Hold::Launch, cx);
@@ -114,6 +114,7 @@ impl Head {
         self.launch_or_map_again(id, cx);
     }
 
+    /// Parks a job, which shows as WAITING_FOR_DAEMONS (spec E9).
     fn park(&mut self, id: JobId, hold: Hold, cx: &mut Cx) {
         self.hold(id, hold);
         self.activate(id, JobState::WaitingForDaemons, cx);
@@ -126,7 +127,8 @@ impl Head {
         }
     }
 
-    /// A map that still holds is launched; one that has lost a node is made again, and not before the fence lets it.
+    /// A map that still holds is launched; one that has lost a node is made again, and not before the fence lets it
+    /// (spec G3, E10).
     fn launch_or_map_again(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
         let map = job.map.clone();
@@ -148,7 +150,7 @@ impl Head {
     }
 
     /// A grow has failed: whoever waited for what it was to bring was never launched. Others go on waiting for theirs. One that was
-    /// cancelled has not failed: only the job that it was for goes with it.
+    /// cancelled has not failed: only the job that it was for goes with it (spec G4, E13).
     pub(super) fn abort_held(&mut self, campaign: CampaignId, status: PmixStatus, cause: &str, cx: &mut Cx) {
         let failed = status != PMIX_ERR_JOB_CANCELED;
         let waits = |job: &&Job| {
@@ -168,7 +170,7 @@ impl Head {
         }
     }
 
-    /// A campaign has ended: those go on whom no other one holds, in the order in which they came.
+    /// A campaign has ended: those go on whom no other one holds, in the order in which they came (spec G7).
     pub(in crate::head) fn admit_held(&mut self, cx: &mut Cx) {
         if self.exit.begun() {
             return;
@@ -204,7 +206,7 @@ impl Head {
         self.serve_queue(cx);
     }
 
-    /// What a parked job waits for, in words.
+    /// What a parked job waits for, in words (spec E9).
     pub(in crate::head) fn held_for(&self, hold: &Hold) -> String {
         if *hold == Hold::Paused {
             return "its session to be resumed".to_owned();

@@ -44,7 +44,7 @@ impl Head {
         self.tell(campaign.requester, resize, cx);
     }
 
-    /// The second phase.
+    /// The second phase (spec G8).
     pub(super) fn tell(&mut self, requester: Requester, resize: Resize, cx: &mut Cx) {
         match requester {
             Requester::Nobody => {}
@@ -71,7 +71,7 @@ impl Head {
         }
     }
 
-    /// A requester is gone; what it asked for goes on.
+    /// A requester is gone; what it asked for goes on (spec E37).
     pub(in crate::head) fn forget_requester(&mut self, request: RequestId) {
         for campaign in self.campaigns.open.values_mut() {
             if campaign.requester.is(request) {

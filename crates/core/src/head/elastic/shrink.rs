@@ -1,6 +1,6 @@
-//! Shrink campaigns: daemons that leave. One order to everybody; the acknowledgement that comes back says that they are gone
-//! (seed 4, with the departure itself as what is acknowledged). Then the books are closed, the resource managers are offered the
-//! nodes, and the requester is told.
+//! Shrink campaigns: daemons that leave. One order to everybody; the acknowledgement that comes back says that they are gone:
+//! the departure itself is what is acknowledged. Then the books are closed, the resource managers are offered the nodes, and the
+//! requester is told.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use crate::head::Head;
 use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_FOUND, PMIX_ERR_OUT_OF_RESOURCE};
 
 impl Head {
-    /// What a shrink request comes to. Nothing has changed when it is refused.
+    /// What a shrink request comes to. Nothing has changed when it is refused (spec E27).
     pub(super) fn plan_shrink(&mut self, request: &ShrinkRequest, requester: Requester) -> Result<Plan, Trouble> {
         let mut lent = BTreeSet::new();
         let allocation = match &request.alloc_id {
@@ -79,7 +79,7 @@ impl Head {
         self.given_back.contains(&node) && self.campaigns.of_node(node).is_none()
     }
 
-    /// Nodes that are missed least: idle ones first, and of those the latest.
+    /// Nodes that are missed least: idle ones first, and of those the latest (spec S15).
     fn expendable(
         &self,
         count: u32,
@@ -100,7 +100,7 @@ impl Head {
         Ok(nodes[..count as usize].iter().map(|node| node.id).collect())
     }
 
-    /// The targets are fixed: nothing is placed there any more, and everybody hears who leaves.
+    /// The targets are fixed: nothing is placed there any more, and everybody hears who leaves (spec G2, E28).
     pub(super) fn order_departure(&mut self, id: CampaignId, cx: &mut Cx) {
         let Some(campaign) = self.campaigns.open.get(&id) else { return };
         let nodes = campaign.nodes.clone();
@@ -137,7 +137,7 @@ impl Head {
         self.jobs.contains_key(&id) && campaign.is_some_and(|campaign| campaign.kind == CampaignKind::Shrink)
     }
 
-    /// Everybody has repaired its tree, and the daemons are gone.
+    /// Everybody has repaired its tree, and the daemons are gone (spec G6).
     pub(in crate::head) fn on_departed(&mut self, id: CampaignId, ranks: &RankSet, cx: &mut Cx) {
         self.counters.repairs += 1;
         for rank in ranks.iter() {
@@ -174,6 +174,7 @@ impl Head {
         self.check_terminated(id, cx);
     }
 
+    /// All have gone: their nodes are offered to whom they belong (spec E35).
     fn offer_release(&mut self, id: CampaignId, cx: &mut Cx) {
         let Some(campaign) = self.campaigns.open.get(&id) else { return };
         let leaving = campaign.nodes.clone();
@@ -182,6 +183,7 @@ impl Head {
         cx.effect(Effect::OfferRelease { campaign: id, nodes: self.names(&leaving), back });
     }
 
+    /// The offer is over: the books are closed, and the requester hears (spec E35).
     pub(in crate::head) fn on_release_offered(
         &mut self,
         id: CampaignId,

@@ -22,7 +22,7 @@ impl Campaign {
 }
 
 impl Campaigns {
-    /// Campaigns that jobs wait for; one that is queued only holds the job that it is for.
+    /// Campaigns that jobs wait for; one that is queued only holds the job that it is for (spec E7).
     pub(in crate::head) fn that_hold(&self, own: Option<CampaignId>) -> impl Iterator<Item = CampaignId> {
         let holds = move |(id, campaign): &(&CampaignId, &Campaign)| !campaign.is_queued() || own == Some(**id);
         self.open.iter().filter(holds).map(|(id, _)| *id)
@@ -30,7 +30,7 @@ impl Campaigns {
 }
 
 impl Head {
-    /// How a new campaign begins.
+    /// How a new campaign begins (spec E15, E17).
     pub(super) fn first_step(&self, kind: CampaignKind, behind: &BTreeSet<CampaignId>) -> CampaignStep {
         let is_queued = |id: &CampaignId| self.campaigns.open.get(id).is_some_and(Campaign::is_queued);
         let lets_pass = kind == CampaignKind::Grow && self.due_jobs().next().is_some();
@@ -38,7 +38,7 @@ impl Head {
         if lets_pass || behind.iter().any(is_queued) { CampaignStep::Queued } else { CampaignStep::Open }
     }
 
-    /// Jobs that are to be launched before the DVM begins to grow again.
+    /// Jobs that are to be launched before the DVM begins to grow again (spec E18).
     fn due_jobs(&self) -> impl Iterator<Item = JobId> {
         let waits = |job: &&Job| {
             let is_ready = || match self.queue.contains(&job.id) {
@@ -59,7 +59,8 @@ impl Head {
         }
     }
 
-    /// A campaign is over, and those whom it alone has held go on: the others that had waited for nothing else are due.
+    /// A campaign is over, and those whom it alone has held go on: the others that had waited for nothing else are due
+    /// (spec E15).
     pub(super) fn on_campaign_over(&mut self, id: CampaignId) {
         for job in self.jobs.values_mut() {
             if let Some(Hold::Map(campaigns)) = &mut job.held
@@ -72,7 +73,7 @@ impl Head {
         }
     }
 
-    /// Opens what is queued when nobody is due any more. True when something has opened.
+    /// Opens what is queued when nobody is due any more. True when something has opened (spec E16).
     pub(in crate::head) fn open_queued(&mut self, cx: &mut Cx) -> bool {
         let queued = self.campaigns.open.iter().filter(|(_, campaign)| campaign.is_queued());
         let queued: Vec<CampaignId> = queued.map(|(id, _)| *id).collect();

@@ -36,7 +36,7 @@ impl Job {
 }
 
 impl Head {
-    /// The first failure of a job is what its submitter hears of, whether the job survives it or not.
+    /// The first failure of a job is what its submitter hears of, whether the job survives it or not (spec L33).
     pub(in crate::head) fn on_failure(&mut self, id: JobId, mut failure: Failure, survived: bool, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
@@ -55,7 +55,7 @@ impl Head {
     }
 
     /// Processes were ended because their nodes leave. Nobody has failed, but a job that has not asked to go on with a part of its
-    /// processes would wait for them, or end as if all were well: it ends like one that has lost a node.
+    /// processes would wait for them, or end as if all were well: it ends like one that has lost a node (spec E34).
     pub(in crate::head) fn take_procs(&mut self, id: JobId, taken: &[Rank], survives: bool, cx: &mut Cx) {
         for rank in taken {
             let proc = ProcId { job: id, rank: *rank };
@@ -97,7 +97,7 @@ impl Head {
         cx.multicast(Dest::Many(hosts), DaemonMessage::ProcsFailed { job: id, failed });
     }
 
-    /// Nothing is left of a job: the first failure that it survived is its result.
+    /// Nothing is left of a job: the first failure that it survived is its result (spec L33).
     pub(super) fn settle(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id).filter(|job| job.is_healthy()) else {
             return;

@@ -1,4 +1,4 @@
-//! What a failure means: which job it ends, with which exit code and message (inventory 1.11).
+//! What a failure means: which job it ends, with which exit code and message.
 
 use ferrite_types::{JobId, JobState, ProcId, ProcState, Rank};
 use ferrite_wire::{DaemonMessage, Dest, ProcEnd, ProcFailure, StartError};
@@ -21,7 +21,7 @@ impl Head {
         self.check_terminated(id, cx);
     }
 
-    /// Returns the failure when the job goes on in spite of it.
+    /// Returns the failure when the job goes on in spite of it (spec L29).
     fn on_proc_end(&mut self, id: JobId, end: &ProcEnd, cx: &mut Cx) -> Option<ProcFailure> {
         let job = self.jobs.get_mut(&id)?;
         let survives_losses = job.survives_losses();
@@ -53,6 +53,7 @@ impl Head {
         survived.then_some(ProcFailure { rank: end.rank, state: end.state, code: Some(end.status.code()) })
     }
 
+    /// Processes could not be started: their job ends, whatever its policy is (spec L23).
     pub(super) fn on_start_failures(&mut self, id: JobId, failed: Vec<(Rank, StartError)>, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
@@ -79,7 +80,7 @@ impl Head {
         self.check_terminated(id, cx);
     }
 
-    /// A process called abort.
+    /// A process called abort (spec L30).
     pub(in crate::head) fn on_abort(&mut self, proc: ProcId, code: i32, message: &str, cx: &mut Cx) {
         let Some(job) = self.jobs.get(&proc.job) else {
             return;
@@ -94,6 +95,7 @@ impl Head {
         self.fail_job(proc.job, JobState::CalledAbort, code, text, cx);
     }
 
+    /// The time limit of a job is reached (spec L31).
     pub(in crate::head) fn on_job_timeout(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get(&id) else {
             return;
@@ -120,7 +122,7 @@ impl Head {
         self.end_job(id, state, code, text, cx);
     }
 
-    /// The same for a job of whose end the submitter hears otherwise.
+    /// The same for a job of whose end the submitter hears otherwise (spec L26).
     pub(super) fn end_job(&mut self, id: JobId, state: JobState, code: u8, text: String, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
@@ -152,6 +154,7 @@ impl Head {
         self.check_terminated(id, cx);
     }
 
+    /// A job of which no process is left is TERMINATED (spec L34).
     pub(in crate::head) fn check_terminated(&mut self, id: JobId, cx: &mut Cx) {
         let over = |state| matches!(state, JobState::Terminated | JobState::NotifyCompleted | JobState::Notified);
         let Some(job) = self.jobs.get(&id) else {
@@ -165,7 +168,7 @@ impl Head {
     }
 }
 
-/// The job state and the exit code that an abnormal end stands for.
+/// The job state and the exit code that an abnormal end stands for (spec L28).
 fn consequence(end: &ProcEnd) -> Option<(JobState, u8)> {
     let code = end.status.code();
     match end.state {

@@ -19,7 +19,7 @@ use crate::head::{Head, Job};
 use crate::{Effect, HeadTimer, RequestId, Sink};
 
 impl Head {
-    /// MAP: places the job's processes and claims their slots.
+    /// MAP: places the job's processes and claims their slots (spec L14, E12).
     pub(super) fn map_job(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get(&id) else { return };
         let spec = self.spec_of(job);
@@ -45,7 +45,7 @@ impl Head {
     }
 
     /// What a job asks for. Of the hosts that it names, those that have gone since it was mapped to them count no more, as long as
-    /// there are others.
+    /// there are others (spec E11).
     pub(super) fn spec_of(&self, job: &Job) -> Arc<JobSpec> {
         if job.missed.is_empty() {
             return job.spec.clone();
@@ -69,7 +69,7 @@ impl Head {
         Arc::new(spec)
     }
 
-    /// The job has its slots; its time limits count from here.
+    /// The job has its slots; its time limits count from here (spec L16).
     pub(super) fn take_map(&mut self, id: JobId, map: JobMap, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
         job.set_map(map);

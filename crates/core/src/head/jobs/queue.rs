@@ -89,7 +89,7 @@ impl Head {
     }
 
     /// Slots have become free, or a job has left the queue: those whom nobody is before may go on. One that can never run,
-    /// because the DVM has lost nodes since, is refused and holds nobody up.
+    /// because the DVM has lost nodes since, is refused and holds nobody up (spec L15).
     pub(in crate::head) fn serve_queue(&mut self, cx: &mut Cx) {
         if self.exit.begun() {
             return;
@@ -131,7 +131,8 @@ impl Head {
         }
     }
 
-    /// Slots are free while the DVM changes its size: those who would have them now are to have them when all is over that is open.
+    /// Slots are free while the DVM changes its size: those who would have them now are to have them when all is over
+    /// that is open (spec E18).
     fn wait_for_turns(&mut self) {
         let open: BTreeSet<CampaignId> = self.campaigns.that_hold(None).collect();
         for id in self.queue.iter().copied().collect::<Vec<JobId>>() {

@@ -133,7 +133,7 @@ impl Head {
         grows.into_iter().for_each(|campaign| self.proceed(campaign, cx));
     }
 
-    /// All processes of a job run, or it failed before they did: who spawned it goes on.
+    /// All processes of a job run, or it failed before they did: who spawned it goes on (spec L22).
     pub(in crate::head) fn answer_spawn(&mut self, id: JobId, result: Result<(), PmixStatus>, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
         match job.birth {
@@ -315,6 +315,7 @@ impl Head {
         }
     }
 
+    /// What daemons are told of a job, its session included (spec S35).
     pub(super) fn launch_order(&self, job: &Job, env: Vec<EnvOp>) -> LaunchOrder {
         LaunchOrder {
             job: job.id,

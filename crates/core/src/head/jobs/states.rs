@@ -1,4 +1,4 @@
-//! The walk of a job through its states: one handler per state of the table (seed 1, 7.4.3).
+//! The walk of a job through its states: one handler per state of the table (docs/spec/launch.md).
 
 use ferrite_rm::Source;
 use ferrite_types::{DaemonRank, JobId, JobState, PmixStatus, ProcState, Rank, RankSet};
@@ -66,19 +66,20 @@ impl Head {
             JobState::DaemonsReported => return self.wire_up(cx),
             JobState::VmReady => return self.vm_ready(cx),
             JobState::AllJobsComplete => return self.shut_down(0, cx),
-            // Parked until daemons report (seed 1, step 6), or already at the end.
+            // Parked until daemons report, or already at the end.
             _ => return,
         };
         self.activate(JobId::DAEMONS, next, cx);
     }
 
+    /// One step of a job: its next state, or where it waits (spec L3).
     fn enter_job_state(&mut self, id: JobId, state: JobState, cx: &mut Cx) {
         let next = match state {
             JobState::Init => JobState::InitComplete,
             JobState::InitComplete => JobState::Allocate,
             JobState::Allocate => JobState::AllocationComplete,
             JobState::AllocationComplete => JobState::LaunchDaemons,
-            // No new daemons are needed: the DVM is there (seed 1, step 5.2).
+            // No new daemons are needed: the DVM is there.
             JobState::LaunchDaemons => JobState::DaemonsReported,
             JobState::DaemonsReported => JobState::VmReady,
             JobState::VmReady => return self.pass_map_hold(id, cx),
@@ -118,7 +119,7 @@ impl Head {
         grows.into_iter().for_each(|campaign| self.proceed(campaign, cx));
     }
 
-    /// True when all that is waited for is a map: then no daemon is started (seed 1, step 4).
+    /// True when all that is waited for is a map: then no daemon is started (spec L13).
     fn only_maps(&self) -> bool {
         !self.cached.is_empty() && self.cached.iter().all(|(_, submission)| submission.spec.options.do_not_launch)
     }
@@ -138,6 +139,7 @@ impl Head {
         self.activate(JobId::DAEMONS, JobState::DaemonsReported, cx);
     }
 
+    /// The launch order, for the hosting daemons and those of the spawn tree (spec L17).
     fn send_launch(&mut self, id: JobId, cx: &mut Cx) {
         let audience = self.audience(id, cx);
         let Some(job) = self.jobs.get_mut(&id) else {
@@ -151,7 +153,7 @@ impl Head {
         cx.multicast(Dest::Many(audience), DaemonMessage::Launch(Box::new(order)));
     }
 
-    /// A daemon has attempted its processes (seed 1, step 16).
+    /// A daemon has attempted its processes (spec L20).
     pub(in crate::head) fn on_local_launch(
         &mut self,
         daemon: DaemonRank,
@@ -206,6 +208,7 @@ impl Head {
         self.check_terminated(id, cx);
     }
 
+    /// All processes of one daemon have called init (spec L21).
     pub(in crate::head) fn on_registered(&mut self, daemon: DaemonRank, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
@@ -215,12 +218,14 @@ impl Head {
         }
     }
 
+    /// A job is over: whoever has spawned or submitted it hears (spec L34).
     fn notify(&mut self, id: JobId, cx: &mut Cx) {
         self.tell_parent(id, cx);
         self.reply_to_submitter(id, cx);
         self.activate(id, JobState::Notified, cx);
     }
 
+    /// Of a job that is over its history is kept; a DVM for one job ends with the last one (spec L35).
     fn clean_up(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.remove(&id) else {
             return;

@@ -46,7 +46,7 @@ impl Head {
         lent.copied().collect()
     }
 
-    /// A release of nodes that were lent is true at once.
+    /// A release of nodes that were lent is true at once (spec S16).
     pub(in crate::head) fn return_lent(&mut self, alloc_id: &str, nodes: &BTreeSet<NodeId>, cx: &mut Cx) {
         if !nodes.is_empty() {
             self.sessions.return_lent(alloc_id, nodes);

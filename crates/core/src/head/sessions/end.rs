@@ -16,7 +16,7 @@ use crate::pmix_status::PMIX_ERR_JOB_CANCELED;
 
 impl Head {
     /// Ends a session, its jobs and the sessions that hang on it. The nodes that it has brought leave the DVM, and those that are
-    /// on their way do not come.
+    /// on their way do not come (spec S22).
     pub(super) fn end_session(&mut self, id: u32, why: &str, cx: &mut Cx) {
         let (mut shrinks, mut allocations) = (Vec::new(), Vec::new());
         for id in self.family_of(id).into_iter().rev() {
@@ -51,7 +51,7 @@ impl Head {
         }
     }
 
-    /// A session and those that hang on it, each behind the one on which it hangs.
+    /// A session and those that hang on it, each behind the one on which it hangs (spec S23).
     fn family_of(&self, id: u32) -> Vec<u32> {
         let mut family = vec![id];
         let mut next = 0;
@@ -78,7 +78,7 @@ impl Head {
         }
     }
 
-    /// What an allocation was still to get is not wanted any more.
+    /// What an allocation was still to get is not wanted any more (spec S22).
     fn recall(&mut self, alloc_id: &str, why: &str, cx: &mut Cx) {
         let of_allocation = |(_, campaign): &(&CampaignId, &Campaign)| {
             campaign.kind == CampaignKind::Grow && campaign.failure.is_none() && campaign.alloc_id == alloc_id
@@ -99,7 +99,7 @@ impl Head {
         !leaving && self.record(node).daemon.is_some_and(|rank| rank != DaemonRank::HEAD)
     }
 
-    /// A session without nodes, jobs and hope of any is no more. Nodes that are lost are none.
+    /// A session without nodes, jobs and hope of any is no more. Nodes that are lost are none (spec S24).
     pub(in crate::head) fn sweep_sessions(&mut self, cx: &mut Cx) {
         let coming = |session: &Session| {
             let campaign = self.campaigns.open.values().any(|c| c.alloc_id == session.alloc_id);

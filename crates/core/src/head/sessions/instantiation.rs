@@ -1,4 +1,4 @@
-//! Sessions that a scheduler makes, by a number of its choice (`PMIX_SESSION_INSTANTIATE`; seed 5): with nodes of their own, which come
+//! Sessions that a scheduler makes, by a number of its choice (`PMIX_SESSION_INSTANTIATE`): with nodes of their own, which come
 //! by a grow campaign like any others, or on an allocation that is there. Such a one shares the nodes: it is there for jobs, and
 //! when it ends the nodes stay with the allocation.
 
@@ -66,7 +66,7 @@ impl Head {
         cx.send(daemon, DaemonMessage::SessionReply { id, result });
     }
 
-    /// The session is there, or a campaign brings its nodes. Nothing has changed when it is refused.
+    /// The session is there, or a campaign brings its nodes. Nothing has changed when it is refused (spec S31).
     fn instantiate(
         &mut self,
         number: u32,
@@ -97,6 +97,7 @@ impl Head {
         }
     }
 
+    /// A session with nodes of its own, which a grow brings if they are not there (spec S33).
     fn instantiate_anew(
         &mut self,
         number: u32,
@@ -122,6 +123,7 @@ impl Head {
         Ok(Some(self.open_campaign(plan, requester, cx)))
     }
 
+    /// What a session is made on: an allocation that is there, or nodes of its own (spec S32).
     fn ground(&self, wish: &GrowRequest) -> Result<Ground, Trouble> {
         let names_nodes = !wish.hosts.is_empty() || !wish.activate.is_empty() || wish.count > 0;
         let (alloc_id, owner, all) = match (&wish.alloc_id, &wish.req_id) {

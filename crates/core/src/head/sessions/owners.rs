@@ -41,7 +41,7 @@ impl Owner {
 }
 
 impl Head {
-    /// A job is over: sessions that its processes have asked for end with it, each in its way.
+    /// A job is over: sessions that its processes have asked for end with it, each in its way (spec S25).
     pub(in crate::head) fn inherit_sessions(&mut self, job: &Job, cx: &mut Cx) {
         self.withdraw_of_job(job.id, cx);
         let over = |session: &Session| match (session.owner.as_ref()?, session.inheritance) {
@@ -62,7 +62,7 @@ impl Head {
     }
 
     /// The session that a job has asked for and that has all the hosts which it names for a job of its own, if it could not be
-    /// there otherwise: who has asked for the nodes is let in by their names.
+    /// there otherwise: who has asked for the nodes is let in by their names (spec S5).
     pub(in crate::head) fn own_session_of(&self, owner: JobId, otherwise: u32, spec: &JobSpec) -> Option<u32> {
         let hosts = spec.apps.iter().flat_map(|app| app.hosts.hosts.iter().chain(&app.hosts.hostfile));
         let named: Vec<NodeId> = hosts.map(|host| self.node_named(host)).collect::<Option<_>>()?;
@@ -89,7 +89,7 @@ impl Head {
         self.jobs.values().any(|job| job.id == id || job.ancestors.contains(&id))
     }
 
-    /// A tool is gone, with all that it has asked by these requests; its jobs are about to end.
+    /// A tool is gone, with all that it has asked by these requests; its jobs are about to end (spec S26).
     pub(in crate::head) fn on_tool_gone(&mut self, requests: &[RequestId], cx: &mut Cx) {
         let submitted = requests.iter().filter_map(|request| self.submitted.get(request).copied());
         let left: BTreeSet<JobId> = submitted.filter(|job| self.has_family(*job)).collect();

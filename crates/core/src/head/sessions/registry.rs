@@ -1,4 +1,4 @@
-//! Sessions: the nodes that a request has brought, the jobs that run there, and what becomes of both (seed 5). The DVM's own
+//! Sessions: the nodes that a request has brought, the jobs that run there, and what becomes of both (docs/spec/sessions.md). The DVM's own
 //! session, number 0, is all nodes that no other one withholds. Every client and every process of a DVM is of one user, who owns
 //! all its sessions; what is owned beyond that is whose end ends a session: that of the job whose process asked for it.
 
@@ -79,7 +79,8 @@ impl Session {
 }
 
 impl Sessions {
-    /// The session of a request that is about to be begun. What is said of its nodes counts when they are there.
+    /// The session of a request that is about to be begun. What is said of its nodes counts when they are there
+    /// (spec S1).
     pub(in crate::head) fn open(
         &mut self,
         req_id: Option<String>,
@@ -159,7 +160,7 @@ impl Sessions {
         lent.or_else(|| holds().next()).map(|(id, _)| *id)
     }
 
-    /// Nodes are gone, or have come anew.
+    /// Nodes are gone, or have come anew (spec S17).
     pub(in crate::head) fn remove(&mut self, nodes: &[NodeId]) {
         for session in self.known.values_mut() {
             session.nodes.retain(|node| !nodes.contains(node));
@@ -175,7 +176,7 @@ impl Sessions {
         }
     }
 
-    /// True when jobs of this session may use the node.
+    /// True when jobs of this session may use the node (spec S7).
     pub(super) fn may_use(&self, session: u32, node: NodeId) -> bool {
         let holder = self.holder(node);
         match self.known.get(&session) {
@@ -191,7 +192,7 @@ impl Sessions {
 
 impl Head {
     /// The session that a submission names, else its parent's, else the DVM's own. An error when there is no such session, or
-    /// more than one.
+    /// more than one (spec S3, S4).
     pub(in crate::head) fn session_of(&self, choice: &SessionChoice, parent: Option<u32>) -> Result<u32, Trouble> {
         let known = &self.sessions.known;
         let found = match choice {
@@ -214,7 +215,8 @@ impl Head {
         found.ok_or_else(no_such_session)
     }
 
-    /// The pool as jobs of a session see it: what they may not use has no daemon. `None` when they may use everything.
+    /// The pool as jobs of a session see it: what they may not use has no daemon. `None` when they may use everything
+    /// (spec S7).
     pub(in crate::head) fn pool_of(&self, session: u32) -> Option<Vec<NodeRecord>> {
         if session == 0 && self.sessions.known.values().all(|other| !other.reserved) {
             return None;
@@ -225,7 +227,7 @@ impl Head {
     }
 
     /// What was asked for is true: it belongs to its session now, in the way that was asked for. Those that came have left
-    /// whatever they belonged to before.
+    /// whatever they belonged to before (spec S10).
     pub(in crate::head) fn join_session(
         &mut self,
         alloc_id: &str,
@@ -254,7 +256,7 @@ impl Head {
     }
 
     /// The sessions for which a node is reserved, or will be when it has come: it is as good as there then. One that leaves is
-    /// for whoever asks next.
+    /// for whoever asks next (spec S8).
     pub(in crate::head) fn withheld_for(&self, node: NodeId) -> impl Iterator<Item = u32> + '_ {
         let leaves = self.campaigns.leaves_with(node);
         let will_hold = move |session: &Session| {
@@ -299,7 +301,7 @@ impl Head {
         }
     }
 
-    /// `PMIx_Session_control` of a process or a tool at `daemon`.
+    /// `PMIx_Session_control` of a process or a tool at `daemon` (spec S30).
     pub(in crate::head) fn on_session_order(&mut self, daemon: DaemonRank, id: u64, order: &SessionOrder, cx: &mut Cx) {
         if let Some(wish) = wish_of(&order.directive) {
             return self.instantiate_for_daemon(daemon, id, order.session, wish, cx);
@@ -312,7 +314,7 @@ impl Head {
         cx.send(daemon, DaemonMessage::SessionReply { id, result });
     }
 
-    /// Each is tried; the first refusal is the answer.
+    /// Each is tried; the first refusal is the answer (spec S28).
     fn control_all_sessions(&mut self, directive: &SessionDirective, cx: &mut Cx) -> Result<(), Trouble> {
         let ids: Vec<u32> = self.sessions.known.keys().copied().collect();
         let mut answer = if ids.is_empty() { Err(no_such_session()) } else { Ok(()) };
@@ -326,6 +328,7 @@ impl Head {
         answer
     }
 
+    /// One order for one session; number 0 takes none (spec S28).
     fn control_session(
         &mut self,
         choice: &SessionChoice,
@@ -359,6 +362,7 @@ impl Head {
         Ok(())
     }
 
+    /// Stops the processes of a session and holds its jobs, or lets all go on (spec S27).
     fn pause_session(&mut self, id: u32, pause: bool, cx: &mut Cx) {
         let Some(session) = self.sessions.known.get_mut(&id).filter(|session| session.paused != pause) else { return };
         session.paused = pause;
@@ -385,6 +389,7 @@ impl Head {
         self.sessions.known.get(&id).is_some_and(|session| session.paused)
     }
 
+    /// Each session as it is shown (spec S34).
     pub(in crate::head) fn session_statuses(&self, now: Timestamp) -> Vec<SessionStatus> {
         let nodes = |ids: &BTreeSet<NodeId>| self.names(&ids.iter().copied().collect::<Vec<_>>());
         let all = self.sessions.known.iter().map(|(id, session)| SessionStatus {

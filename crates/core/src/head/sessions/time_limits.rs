@@ -75,6 +75,7 @@ impl SessionTime {
 }
 
 impl Head {
+    /// Limit and warning of a session, counted from now (spec S18).
     pub(super) fn set_session_time(&mut self, id: u32, terms: &SessionTerms, requester: Requester, cx: &mut Cx) {
         if let Some(session) = self.sessions.get_mut(id) {
             session.time.set(terms, requester, cx.now);
@@ -82,6 +83,7 @@ impl Head {
         self.watch_session(id, cx);
     }
 
+    /// Lengthens the limit of a session that has one (spec S21).
     pub(super) fn extend_session(&mut self, id: u32, seconds: u32, cx: &mut Cx) -> Result<(), Trouble> {
         if self.sessions.get_mut(id).is_some_and(|session| !session.time.extend(seconds)) {
             return Err(Trouble::new(PMIX_ERR_BAD_PARAM, format!("Session {id} has no time limit.")));
@@ -90,7 +92,8 @@ impl Head {
         Ok(())
     }
 
-    /// What is asked for an allocation that is there lengthens its limit: it must have one, or get one by what is on its way.
+    /// What is asked for an allocation that is there lengthens its limit: it must have one, or get one by what is on
+    /// its way (spec S21).
     pub(in crate::head) fn check_can_extend(&self, session: u32, terms: &SessionTerms) -> Result<(), Trouble> {
         let Some(has) = self.sessions.get(session).filter(|_| terms.time_limit_s.is_some()) else { return Ok(()) };
         let mut coming = self.campaigns.coming_for(&has.alloc_id);
@@ -127,7 +130,7 @@ impl Head {
         cx.send(daemon, DaemonMessage::ResizeReply { id, resize });
     }
 
-    /// It is true at once and the DVM has the size that it had, so that no second answer follows.
+    /// It is true at once and the DVM has the size that it had, so that no second answer follows (spec S12).
     fn extend_time(&mut self, request: &ExtendRequest, asker: Option<JobId>, cx: &mut Cx) -> Resize {
         let req_id = request.req_id.as_ref();
         let extended = self.session_to_extend(request, asker).and_then(|id| {
@@ -167,6 +170,7 @@ impl Head {
         }
     }
 
+    /// A warning is due, or the end (spec S19).
     pub(in crate::head) fn on_session_timer(&mut self, id: u32, cx: &mut Cx) {
         let Some(session) = self.sessions.get(id) else { return };
         let Some(until) = session.time.until else { return };
@@ -180,7 +184,8 @@ impl Head {
         self.end_session(id, &why, cx);
     }
 
-    /// Its end is near: the submitters of its jobs hear it in words, who asked for the warning gets an event.
+    /// Its end is near: the submitters of its jobs hear it in words, who asked for the warning gets an event
+    /// (spec S20).
     fn warn_session(&mut self, id: u32, cx: &mut Cx) {
         let Some(session) = self.sessions.get_mut(id) else { return };
         session.time.warned = true;
