@@ -7,6 +7,7 @@ mod bench;
 mod checkout;
 mod demo;
 mod fuzz;
+mod listed;
 mod programs;
 mod purity;
 mod runner;

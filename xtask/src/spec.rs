@@ -1,6 +1,6 @@
-//! The check of the specification (`docs/spec`): each rule is cited by the code and the tests that its row names, each citation
-//! names a rule that exists, and nothing cites a document that is not in this repository. `docs/spec/README.md` says what a row and
-//! a citation are.
+//! The check of the specification (`docs/spec`): each rule is cited by the code and the tests that its row names, each
+//! citation names a rule that exists, and nothing cites a document that is not in this repository.
+//! `docs/spec/README.md` says what a row and a citation are.
 
 use std::collections::BTreeMap;
 

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::args::Args;
 use crate::runner::{announce, cargo, step};
 use crate::setup::{self, Need};
-use crate::{fuzz, purity, spec, supply, test};
+use crate::{fuzz, listed, purity, spec, supply, test};
 
 /// `cargo xtask verify [--quick]`
 pub(crate) fn main(mut args: Args) -> Result<()> {
@@ -16,6 +16,8 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
     purity::check()?;
     announce("specification");
     spec::check()?;
+    announce("lists of modules");
+    listed::check()?;
     // Building needs the libraries that setup brings.
     setup::ensure_installed(Need::Slurm)?;
     let lints = ["clippy", "--locked", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
