@@ -19,6 +19,7 @@ mod spec;
 mod supply;
 mod test;
 mod testbed;
+mod unsafety;
 mod verify;
 mod workspace;
 

@@ -230,18 +230,25 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
         if line.trim() == "#[cfg(test)]" {
             break;
         }
-        let mut rest = line;
-        while let Some(first) = rest.chars().next() {
-            if rest.starts_with("//") {
-                break;
-            }
-            let length = token_length(rest, first);
-            let text = &rest[..length];
-            if first != '"' && !first.is_whitespace() {
-                all.push(Token { text, line: number + 1 });
-            }
-            rest = &rest[length..];
+        all.extend(line_tokens(line).into_iter().map(|text| Token { text, line: number + 1 }));
+    }
+    all
+}
+
+/// The words and marks of one line of a source, without comments and strings.
+pub(crate) fn line_tokens(line: &str) -> Vec<&str> {
+    let mut all = Vec::new();
+    let mut rest = line;
+    while let Some(first) = rest.chars().next() {
+        if rest.starts_with("//") {
+            break;
         }
+        let length = token_length(rest, first);
+        let text = &rest[..length];
+        if first != '"' && !first.is_whitespace() {
+            all.push(text);
+        }
+        rest = &rest[length..];
     }
     all
 }

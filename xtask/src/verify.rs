@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::args::Args;
 use crate::runner::{announce, cargo, step};
 use crate::setup::{self, Need};
-use crate::{fuzz, listed, purity, spec, supply, test};
+use crate::{fuzz, listed, purity, spec, supply, test, unsafety};
 
 /// `cargo xtask verify [--quick]`
 pub(crate) fn main(mut args: Args) -> Result<()> {
@@ -18,6 +18,8 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
     spec::check()?;
     announce("lists of modules");
     listed::check()?;
+    announce("unsafe code");
+    unsafety::check()?;
     // Building needs the libraries that setup brings.
     setup::ensure_installed(Need::Slurm)?;
     let lints = ["clippy", "--locked", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
