@@ -1,6 +1,6 @@
-//! `cargo xtask fuzz`: builds all fuzz targets with the compiler of the house and runs each for a while, as many at a time as there are
-//! processors. What `cargo fuzz` needs a nightly compiler for is the address sanitizer; our parsers are safe code, and what they can
-//! do wrong is to panic, to hang or to eat memory, which libFuzzer sees without it.
+//! `cargo xtask fuzz`: builds all fuzz targets with the compiler of the house and runs each for a while, as many at a
+//! time as there are processors. What `cargo fuzz` needs a nightly compiler for is the address sanitizer; our parsers
+//! are safe code, and what they can do wrong is to panic, to hang or to eat memory, which libFuzzer sees without it.
 
 use std::collections::VecDeque;
 use std::fs;

@@ -19,8 +19,10 @@ mod spec;
 mod supply;
 mod test;
 mod testbed;
+mod tracked;
 mod unsafety;
 mod verify;
+mod width;
 mod workspace;
 
 use std::process::ExitCode;

@@ -1,4 +1,5 @@
-//! `cargo xtask sim`: the simulator, built and called. Every word is the simulator's own; it alone knows what they mean.
+//! `cargo xtask sim`: the simulator, built and called. Every word is the simulator's own; it alone knows what they
+//! mean.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;

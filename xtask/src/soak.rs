@@ -23,7 +23,8 @@ pub(crate) const BEFORE: usize = 1_000;
 /// Root is refused otherwise.
 pub(crate) const AS_ROOT: [(&str, &str); 2] =
     [("PRTE_ALLOW_RUN_AS_ROOT", "1"), ("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1")];
-/// An allocator keeps a little: so much growth (bytes) over a whole soak is none. History and buffers are full long before.
+/// An allocator keeps a little: so much growth (bytes) over a whole soak is none. History and buffers are full long
+/// before.
 const SLACK_BYTES: u64 = 2 << 20;
 const LIMIT: Duration = Duration::from_secs(3_600);
 /// A DVM has noticed the end of a client by then.
@@ -131,8 +132,8 @@ impl Soak {
         })
     }
 
-    /// What is held once the DVM has noticed that the last client is gone: it may see the end of its connection after we have
-    /// seen the end of the client. What is left over for good is still there at the deadline.
+    /// What is held once the DVM has noticed that the last client is gone: it may see the end of its connection after
+    /// we have seen the end of the client. What is left over for good is still there at the deadline.
     fn settled(&self, before: &Holdings) -> Result<Holdings> {
         let began = Instant::now();
         loop {

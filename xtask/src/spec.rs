@@ -108,7 +108,7 @@ fn places(row: &Row<'_>, cell: &str, is_test: bool, texts: &Texts) -> Vec<String
 fn elsewhere(function: &str, texts: &Texts) -> String {
     let has = |(path, text): &(&String, &String)| path.ends_with(".rs") && !definitions(text, function).is_empty();
     let files: Vec<&str> = texts.iter().filter(has).map(|(path, _)| path.as_str()).collect();
-    if files.is_empty() { String::new() } else { format!("; there is a {function} in {}", files.join(", ")) }
+    if files.is_empty() { String::new() } else { format!("; {function} is in {}", files.join(", ")) }
 }
 
 fn invariant(row: &Row<'_>, texts: &Texts) -> Option<String> {
@@ -256,7 +256,7 @@ mod tests {
         let moved = ROW.replace("src/grow", "src/old");
         let found = checked(&[("docs/spec/a.md", &moved)]);
         assert!(found.len() == 1, "{found:?}");
-        for part in ["docs/spec/a.md:1", "src/old.rs does not exist", "a grow in crates/a/src/grow.rs"] {
+        for part in ["docs/spec/a.md:1", "src/old.rs does not exist", "; grow is in crates/a/src/grow.rs"] {
             assert!(found[0].contains(part), "{found:?}");
         }
     }

@@ -1,7 +1,8 @@
-//! `cargo xtask supply`: what we depend on has a licence that we allow, comes from the registry, is not banned, and has no known
-//! fault. The rules are those of `deny.toml`, so that `cargo deny` says the same where it is installed; to install it in CI would cost
-//! more minutes than everything else there. Faults are a list in the repository, `supply/advisories.txt`: it is read without a network,
-//! and `cargo xtask supply update DIR` writes it anew from a copy of the RustSec advisory database.
+//! `cargo xtask supply`: what we depend on has a licence that we allow, comes from the registry, is not banned, and has
+//! no known fault. The rules are those of `deny.toml`, so that `cargo deny` says the same where it is installed; to
+//! install it in CI would cost more minutes than everything else there. Faults are a list in the repository,
+//! `supply/advisories.txt`: it is read without a network, and `cargo xtask supply update DIR` writes it anew from a
+//! copy of the RustSec advisory database.
 
 mod advisories;
 mod licence;

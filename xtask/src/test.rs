@@ -121,7 +121,8 @@ fn show(stream: impl BufRead, count: &Mutex<&mut Count>) {
     }
 }
 
-/// A sweep over seeds of every family on all cores: whole DVMs in one process, with losses, failing starts, changes of size.
+/// A sweep over seeds of every family on all cores: whole DVMs in one process, with losses, failing starts, changes of
+/// size.
 fn simulation(quick: bool) -> Result<()> {
     announce("simulation");
     // What a push is to have played, on a slow machine too.

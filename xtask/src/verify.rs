@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::args::Args;
 use crate::runner::{announce, cargo, step};
 use crate::setup::{self, Need};
-use crate::{fuzz, listed, purity, spec, supply, test, unsafety};
+use crate::{fuzz, listed, purity, spec, supply, test, tracked, unsafety, width};
 
 /// `cargo xtask verify [--quick]`
 pub(crate) fn main(mut args: Args) -> Result<()> {
@@ -20,6 +20,9 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
     listed::check()?;
     announce("unsafe code");
     unsafety::check()?;
+    announce("widths of text, and tracked files");
+    width::check()?;
+    tracked::check()?;
     // Building needs the libraries that setup brings.
     setup::ensure_installed(Need::Slurm)?;
     let lints = ["clippy", "--locked", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];

@@ -1,7 +1,7 @@
 //! `cargo xtask bench dvm`: what a job costs in a DVM that is there already, and what many of them leave behind.
 //!
-//! The outer half makes the bed and the report; the inner half (`xtask _bench_dvm`) measures on node n0, where everything that it
-//! starts can be swept away.
+//! The outer half makes the bed and the report; the inner half (`xtask _bench_dvm`) measures on node n0, where
+//! everything that it starts can be swept away.
 
 use std::fs;
 use std::io::{Read as _, Write as _};

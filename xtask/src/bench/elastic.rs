@@ -1,7 +1,8 @@
-//! `cargo xtask bench elastic`: how long the DVM takes to change its size, from the request to the moment when it is true.
+//! `cargo xtask bench elastic`: how long the DVM takes to change its size, from the request to the moment when it is
+//! true.
 //!
-//! The outer half makes the bed and the report; the inner half (`xtask _bench_elastic`) measures on node n0. A grow is measured
-//! beside a bare launch of `true` on the same nodes by the same agent, which is its floor.
+//! The outer half makes the bed and the report; the inner half (`xtask _bench_elastic`) measures on node n0. A grow is
+//! measured beside a bare launch of `true` on the same nodes by the same agent, which is its floor.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};

@@ -1,7 +1,8 @@
 //! `cargo xtask bench map`: what placement costs, by itself and as the command that shows a map without a launch.
 //!
-//! The first table is `crates/map/examples/map_cost.rs`, which calls the placement of the head in a loop. For the second the whole
-//! command maps made-up nodes, and so does the reference where there is one (`--peer-root DIR`: a Debian with `libprrte-bin`).
+//! The first table is `crates/map/examples/map_cost.rs`, which calls the placement of the head in a loop. For the
+//! second the whole command maps made-up nodes, and so does the reference where there is one (`--peer-root DIR`: a
+//! Debian with `libprrte-bin`).
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

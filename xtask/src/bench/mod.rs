@@ -1,4 +1,5 @@
-//! `cargo xtask bench ...`: measurements in one run on one machine, side by side with the peers where they have the like.
+//! `cargo xtask bench ...`: measurements in one run on one machine, side by side with the peers where they have the
+//! like.
 
 mod agent;
 pub(crate) mod dvm;

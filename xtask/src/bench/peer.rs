@@ -1,5 +1,5 @@
-//! The C reference in a Debian 13 of its own: made by `debootstrap --include=openmpi-bin trixie DIR`, entered by chroot. Only on a
-//! node of the bed, whose mounts end with it.
+//! The C reference in a Debian 13 of its own: made by `debootstrap --include=openmpi-bin trixie DIR`, entered by
+//! chroot. Only on a node of the bed, whose mounts end with it.
 
 use std::path::Path;
 use std::process::Command;

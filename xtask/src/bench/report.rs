@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
+use crate::width;
 use crate::workspace::root;
 
 /// Runs the inner half of a benchmark: what it prints is shown as it comes, and added to the text.
@@ -35,7 +36,7 @@ fn replaced(old: &str, name: &str, text: &str) -> Option<String> {
     let (start, end) = (format!("<!-- {name}: begin -->\n"), format!("<!-- {name}: end -->"));
     let (before, rest) = old.split_once(&start)?;
     let (_, after) = rest.split_once(&end)?;
-    Some(format!("{before}{start}\n{}\n\n{end}{after}", text.trim()))
+    Some(format!("{before}{start}\n{}\n\n{end}{after}", width::broken(text.trim())))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! What strangers, foreign text and small limits may not do: keep a submission from running, command a terminal, read a key, or
-//! end a command without a message. The other user is one that no node knows by name.
+//! What strangers, foreign text and small limits may not do: keep a submission from running, command a terminal, read a
+//! key, or end a command without a message. The other user is one that no node knows by name.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -54,7 +54,8 @@ fn shown(name: &str) -> String {
 fn a_flood_of_strangers_at_the_metrics_port_keeps_no_submission_out(c: &Context) -> Result<()> {
     let start = format!("ulimit -n 1024; exec {} --daemonize --prtemca ferrite_metrics 9464", shown("prte"));
     shell(c, &start)?.run()?.code(0)?;
-    // Together more connections than the head may have files, which say nothing, and new ones as long as the scenario goes on.
+    // Together more connections than the head may have files, which say nothing, and new ones as long as the scenario
+    // goes on.
     let stop = c.bed().shared().join("stop");
     let flood = format!(
         "ulimit -n 20000; n=0

@@ -1,5 +1,5 @@
-//! Attacks on the PMIx port: by another user of the node, by a process of another job, by messages that are cut or wrong, and by a
-//! library that dies or hangs. SECURITY.md says what may happen then.
+//! Attacks on the PMIx port: by another user of the node, by a process of another job, by messages that are cut or
+//! wrong, and by a library that dies or hangs. SECURITY.md says what may happen then.
 
 use std::fs;
 use std::path::Path;
@@ -176,8 +176,8 @@ fn a_libpmix_that_hangs_ends_its_job_with_one_message(c: &Context) -> Result<()>
     with_bad_library(c, "hang", &["has not answered for 1.5 s"])
 }
 
-/// A DVM whose libpmix does that while the file says so. A job that calls it fails, one that does not goes on, and when the library
-/// is well again the next job runs.
+/// A DVM whose libpmix does that while the file says so. A job that calls it fails, one that does not goes on, and when
+/// the library is well again the next job runs.
 fn with_bad_library(c: &Context, what: &str, complaints: &[&str]) -> Result<()> {
     let order = c.file("badlib", what)?;
     let library = pmix_library("badlib")?;

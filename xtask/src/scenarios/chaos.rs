@@ -1,8 +1,8 @@
 //! What is done on purpose to daemons that have work: they are killed, stopped, cut off and slowed down.
 //!
-//! Plays [`CHAOS`], the list of the simulator, with real daemons on ten virtual nodes in a tree of radix 2, where daemon
-//! *i* is on node *i*. Around each deed two jobs do fence after fence: one that has processes with the victims, and one
-//! that has none there but whose way to the head leads through them. What the others do meanwhile is measured.
+//! Plays [`CHAOS`], the list of the simulator, with real daemons on ten virtual nodes in a tree of radix 2, where
+//! daemon *i* is on node *i*. Around each deed two jobs do fence after fence: one that has processes with the victims,
+//! and one that has none there but whose way to the head leads through them. What the others do meanwhile is measured.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};

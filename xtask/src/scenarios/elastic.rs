@@ -1,7 +1,7 @@
 //! A DVM that grows and shrinks under real daemons: ten virtual nodes, a tree of radix 2, jobs all the while.
 //!
-//! What `pdvm grow --wait` and `pdvm shrink --wait` say is checked at the moment when they say it: a node that was grown runs a
-//! job at once, a node that was shrunk has no daemon and no process left.
+//! What `pdvm grow --wait` and `pdvm shrink --wait` say is checked at the moment when they say it: a node that was
+//! grown runs a job at once, a node that was shrunk has no daemon and no process left.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -40,7 +40,8 @@ pub(super) fn all() -> Vec<Scenario> {
     all.into_iter().map(|scenario| scenario.on_nodes(NODES)).collect()
 }
 
-/// A DVM over the first nodes, with a tree of radix 2, around `body`. When that fails, the error tells what the head had to say.
+/// A DVM over the first nodes, with a tree of radix 2, around `body`. When that fails, the error tells what the head
+/// had to say.
 fn in_dvm(c: &Context, nodes: usize, options: &[&str], body: impl FnOnce() -> Result<()>) -> Result<()> {
     let head = start_dvm(c, nodes, options)?;
     let result = body().and_then(|()| stop_dvm(c));
@@ -277,7 +278,8 @@ fn elastic_a_job_held_at_its_launch_is_mapped_again_when_its_nodes_leave(c: &Con
     in_dvm(c, 5, &["--prtemca", "ferrite_debug_prep_ms", "700"], || {
         let moves = c.tool("prun", "-n 5 --map-by node hostname")?.start()?;
         let stays = c.tool("prun", "-n 1 --host n1 hostname")?.start()?;
-        // Both are mapped and not launched; one node stands still, so that the shrink lasts until they are to be launched.
+        // Both are mapped and not launched; one node stands still, so that the shrink lasts until they are to be
+        // launched.
         c.until("both are mapped", GONE_LIMIT, || {
             let jobs = c.tool("pdvm", "jobs")?.run()?.code(0)?.stdout;
             Ok(jobs.matches("SYSTEM_PREP").count() == 2)

@@ -1,4 +1,5 @@
-//! A DVM whose size is changed from inside: `PMIx_Allocation_request` of processes and tools, its answer, and the event at the end.
+//! A DVM whose size is changed from inside: `PMIx_Allocation_request` of processes and tools, its answer, and the event
+//! at the end.
 
 use std::time::Duration;
 
@@ -146,8 +147,8 @@ fn a_tool_of_pmix_grows_the_dvm_and_gives_the_nodes_back(c: &Context) -> Result<
     })
 }
 
-/// MPI libraries have such handlers, and some take any error for the end. (libpmix 4.2.2 spares them even an event that does not say
-/// that it is not for them; others need not.)
+/// MPI libraries have such handlers, and some take any error for the end. (libpmix 4.2.2 spares them even an event that
+/// does not say that it is not for them; others need not.)
 fn an_event_for_the_requester_does_not_reach_handlers_of_everything(c: &Context) -> Result<()> {
     in_dvm(c, EVENTS, || {
         let lines = elastic(c, "-n 1", "deaf new=n2 quiet new=no-such-node quiet")?;

@@ -1,4 +1,5 @@
-//! What the kernel says of processes: where they may run, where their memory comes from; and maps of machines that are not there.
+//! What the kernel says of processes: where they may run, where their memory comes from; and maps of machines that are
+//! not there.
 
 use std::collections::BTreeMap;
 use std::fs;

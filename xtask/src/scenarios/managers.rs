@@ -1,5 +1,6 @@
-//! Under resource managers that are not here: their variables, files and commands are stood in for by what their manuals say of
-//! them. The commands are scripts that reach a node by ssh; what is shown is that the right one is called, and that a job runs.
+//! Under resource managers that are not here: their variables, files and commands are stood in for by what their
+//! manuals say of them. The commands are scripts that reach a node by ssh; what is shown is that the right one is
+//! called, and that a job runs.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -29,7 +29,8 @@ pub(super) fn all() -> Vec<Scenario> {
     ]
 }
 
-/// What tests/programs/events.c says on ranks 0 to `survivors`: of each of these failures (rank, event, code), and at the end.
+/// What tests/programs/events.c says on ranks 0 to `survivors`: of each of these failures (rank, event, code), and at
+/// the end.
 fn heard(survivors: u32, failures: &[(u32, i32, i32)]) -> Vec<String> {
     let of_one = |me: u32| {
         let events =

@@ -1,5 +1,5 @@
-//! Sessions that take orders from programs: `PMIx_Session_control`. libpmix 4.2 lacks it, and 5.0 answers by itself that it is not
-//! supported: without a later one there is nothing to show.
+//! Sessions that take orders from programs: `PMIx_Session_control`. libpmix 4.2 lacks it, and 5.0 answers by itself
+//! that it is not supported: without a later one there is nothing to show.
 
 use std::fs;
 use std::path::{Path, PathBuf};

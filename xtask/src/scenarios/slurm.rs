@@ -1,8 +1,8 @@
-//! Inside jobs of a real Slurm on ten nodes: from the login node, which has no part in an allocation, and from the first node of
-//! one, where a batch script runs.
+//! Inside jobs of a real Slurm on ten nodes: from the login node, which has no part in an allocation, and from the
+//! first node of one, where a batch script runs.
 //!
-//! What starts the daemons is not looked at: the same has to come out whether it is ssh or `srun`. After each scenario nothing is
-//! allocated and all nodes that are up are idle, besides what holds for every scenario.
+//! What starts the daemons is not looked at: the same has to come out whether it is ssh or `srun`. After each scenario
+//! nothing is allocated and all nodes that are up are idle, besides what holds for every scenario.
 
 use std::fs;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! What a DVM inside a Slurm job does when its size changes, and when what has started its daemons dies.
 //!
-//! The head is on the login node; the nodes of the DVM are those of an allocation that `salloc` holds. A size changes within the
-//! allocation, where every node's daemons are a step of their own or part of one.
+//! The head is on the login node; the nodes of the DVM are those of an allocation that `salloc` holds. A size changes
+//! within the allocation, where every node's daemons are a step of their own or part of one.
 
 use std::time::{Duration, Instant};
 
@@ -105,7 +105,8 @@ fn slurm_a_grow_during_which_a_slurmd_dies_is_undone_and_can_be_made_without_its
     })
 }
 
-/// The two processes of the `srun` that holds the daemons: the one that was started, and its child, which ends the step when that dies.
+/// The two processes of the `srun` that holds the daemons: the one that was started, and its child, which ends the step
+/// when that dies.
 fn sruns(c: &Context) -> Result<[NodeProcess; 2]> {
     let mut found: Vec<NodeProcess> = c.named("srun").into_iter().map(|(_, process)| process).collect();
     found.sort_by_key(|process| process.pid);
@@ -126,8 +127,8 @@ fn slurm_a_killed_srun_takes_the_daemons_of_its_step_along_and_nothing_is_left(c
     Ok(())
 }
 
-/// Nobody is left who would tell Slurm: it does not end the step. So the daemons go on, and when they are no longer wanted they go by
-/// themselves.
+/// Nobody is left who would tell Slurm: it does not end the step. So the daemons go on, and when they are no longer
+/// wanted they go by themselves.
 fn slurm_an_srun_that_is_killed_whole_ends_no_daemon_and_none_outlives_the_head(c: &Context) -> Result<()> {
     for kill_head in [false, true] {
         let running = start_dvm(c, "")?;

@@ -1,5 +1,5 @@
-//! A DVM in a job of a real Slurm that asks Slurm for more nodes and gives nodes back. It begins on n1 to n4; the others are to be had.
-//! After each scenario nothing is allocated, whatever became of the DVM.
+//! A DVM in a job of a real Slurm that asks Slurm for more nodes and gives nodes back. It begins on n1 to n4; the
+//! others are to be had. After each scenario nothing is allocated, whatever became of the DVM.
 
 use std::time::Duration;
 

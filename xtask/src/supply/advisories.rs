@@ -1,5 +1,5 @@
-//! Known faults of crates: the list that is kept here, what it says of a version, and how it is written anew from a copy of the
-//! RustSec advisory database.
+//! Known faults of crates: the list that is kept here, what it says of a version, and how it is written anew from a
+//! copy of the RustSec advisory database.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -130,7 +130,8 @@ fn start_nodes(dir: &Path, indices: &[usize]) -> Result<Vec<i32>> {
         let line = node.read("pids")?;
         let (outside, here) = line.split_once(' ').context("bad pids line")?;
         pids.push(outside.parse()?);
-        // The address stays when a node comes back after a crash: others may remember it, and would talk to nobody for long.
+        // The address stays when a node comes back after a crash: others may remember it, and would talk to nobody for
+        // long.
         let [_, _, high, low] = (*index as u32 + 1).to_be_bytes();
         let address = format!("02:00:00:00:{high:02x}:{low:02x}");
         script +=
@@ -156,8 +157,8 @@ pub(super) fn unshare(words: &[&str]) -> Result<Command> {
     Ok(command)
 }
 
-/// This program's file. A build of the workspace, as the tests' is, may have replaced it while we run: then the new one, made of
-/// the same sources, does as well.
+/// This program's file. A build of the workspace, as the tests' is, may have replaced it while we run: then the new
+/// one, made of the same sources, does as well.
 fn own_file() -> Result<PathBuf> {
     let own = std::env::current_exe()?;
     let text = path_text(&own)?;

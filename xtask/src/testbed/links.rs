@@ -64,8 +64,8 @@ impl Bed {
         Ok(())
     }
 
-    /// Resets the TCP connections from node `index` to `peer`, so that both ends learn of it; ssh is spared. Returns how
-    /// many there were.
+    /// Resets the TCP connections from node `index` to `peer`, so that both ends learn of it; ssh is spared. Returns
+    /// how many there were.
     pub(crate) fn reset(&self, index: usize, peer: usize) -> Result<usize> {
         let ss = workspace::which("ss").context("ss is missing (package iproute2)")?;
         let mut command = enter(self.node(index)?, &["--net"])?;

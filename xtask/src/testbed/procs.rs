@@ -52,8 +52,8 @@ impl NodeProcess {
         }
     }
 
-    /// What every node runs: its first process and the servers that wait for connections (ssh; a benchmark's agent; Slurm, but
-    /// not the `slurmstepd` of a job).
+    /// What every node runs: its first process and the servers that wait for connections (ssh; a benchmark's agent;
+    /// Slurm, but not the `slurmstepd` of a job).
     pub(super) fn is_furniture(&self) -> bool {
         self.node_pid == 1
             || self.command.ends_with(" _agentd")

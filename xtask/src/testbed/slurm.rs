@@ -1,8 +1,8 @@
 //! A real Slurm on the nodes: `slurmd` on each, `slurmctld` on a *login node* that runs no job, `munged` on all.
 //!
-//! Called by the bed (configuration, readiness) and by a node's first process (the daemons). Everything lies in the bed's
-//! directory and in each node's `/run/slurm`, a file system of its own: what Slurm keeps there is nobody's residue. The
-//! machine's own Slurm, should it have one, is neither read nor changed.
+//! Called by the bed (configuration, readiness) and by a node's first process (the daemons). Everything lies in the
+//! bed's directory and in each node's `/run/slurm`, a file system of its own: what Slurm keeps there is nobody's
+//! residue. The machine's own Slurm, should it have one, is neither read nor changed.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -43,8 +43,8 @@ pub(super) fn write(etc: &Path, nodes: usize) -> Result<()> {
     let dir = etc.join("slurm");
     fs::create_dir_all(&dir)?;
     fs::write(dir.join("slurm.conf"), configuration(nodes))?;
-    // A cgroup plugin is loaded even when nothing uses one; it must be told of a version and a place, or it looks for both
-    // and fails where no cgroup file system is mounted.
+    // A cgroup plugin is loaded even when nothing uses one; it must be told of a version and a place, or it looks for
+    // both and fails where no cgroup file system is mounted.
     fs::write(dir.join("cgroup.conf"), "CgroupPlugin=cgroup/v1\nCgroupMountpoint=/sys/fs/cgroup\n")?;
     let mut key = [0; KEY_BYTES];
     std::io::Read::read_exact(&mut File::open("/dev/urandom")?, &mut key)?;
@@ -57,9 +57,9 @@ fn key_file(etc: &Path) -> PathBuf {
 
 fn configuration(nodes: usize) -> String {
     let (last, login) = (nodes - 1, address(LOGIN));
-    // Tasks are not followed by cgroups, which this machine may not let us have: what double-forks away from its step is not
-    // killed by Slurm, the hardest case for those who must leave nothing behind. Times are the shortest that Slurm takes well:
-    // a lost node is noticed after ten seconds, a scheduling pass waits for nothing.
+    // Tasks are not followed by cgroups, which this machine may not let us have: what double-forks away from its step
+    // is not killed by Slurm, the hardest case for those who must leave nothing behind. Times are the shortest that
+    // Slurm takes well: a lost node is noticed after ten seconds, a scheduling pass waits for nothing.
     format!(
         "\
 ClusterName=bed
@@ -189,8 +189,8 @@ impl Bed {
         }
     }
 
-    /// Tells the controller that a node is gone, unless it knows: the node's next registration, and no older one, makes it
-    /// idle again.
+    /// Tells the controller that a node is gone, unless it knows: the node's next registration, and no older one, makes
+    /// it idle again.
     pub(super) fn mark_down(&self, index: usize) -> Result<()> {
         let node = format!("nodename={}", node_name(index));
         self.ask_slurm("scontrol", &["update", &node, "state=down", "reason=testbed"]).map(|_| ())
