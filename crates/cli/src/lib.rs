@@ -8,6 +8,7 @@ pub mod batch;
 pub mod command;
 pub mod daemon_args;
 pub mod frame;
+mod interrupts;
 pub mod limits;
 pub mod machine;
 pub mod pdvm;

@@ -69,15 +69,6 @@ pub fn environment() -> Environment {
     std::env::vars_os().filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?))).collect()
 }
 
-/// The variables that permit root to run programs, if each is `1`.
-pub(crate) const ROOT_PERMISSION: [&str; 2] = ["PRTE_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"];
-
-/// True when the environment says, twice, that root may run programs.
-#[must_use]
-pub fn root_by_environment(environment: &Environment) -> bool {
-    ROOT_PERMISSION.iter().all(|name| environment.get(*name).is_some_and(|v| v == "1"))
-}
-
 /// Addresses of this machine's interfaces, for users who name hosts by address.
 #[must_use]
 pub fn addresses() -> Vec<String> {

@@ -4,13 +4,14 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use ferrite_client::{Connection, Happening, Here, Session, Source, is_ignored};
+use ferrite_client::{Connection, Happening, Here, Session, Source};
 use ferrite_types::{JobId, PictureFormat, StdinTarget};
 use ferrite_wire::Stream;
 use ferrite_wire::control::{ClientMessage, DvmMessage, Reply, Request, Submission};
 
 use crate::args::{self, Connect, Parsed, Run, Tool};
 use crate::command::{self, REFUSED, as_text, print};
+use crate::interrupts::{PATIENCE, SIGHUP, SIGINT, SIGTERM, heard};
 use crate::machine::{self, Surroundings};
 use crate::pictures::{self, Pictures};
 use crate::setup::{self, ClientSetup};
@@ -20,14 +21,6 @@ const NAME: &str = "prun";
 
 /// Our only request.
 const ID: u32 = 1;
-
-pub(crate) const SIGHUP: i32 = 1;
-pub(crate) const SIGINT: i32 = 2;
-pub(crate) const SIGTERM: i32 = 15;
-
-/// What is said at the second Ctrl-C; the first one is answered by the end of the job.
-pub(crate) const PATIENCE: &str = "The processes are being ended; this can take a moment.\n\
-     Interrupt once more to leave at once and without care.";
 
 /// Runs the command with these arguments (without its name); returns its exit code.
 pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
@@ -95,12 +88,6 @@ pub(crate) fn find(
             None
         }
     }
-}
-
-/// Signals that a client with jobs hears: those that end it, and those that it passes on.
-pub(crate) fn heard(forwarded: &[i32]) -> Vec<i32> {
-    let ends = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|s| *s != SIGHUP || !is_ignored(SIGHUP));
-    ends.chain(forwarded.iter().copied()).collect()
 }
 
 fn run_one(name: &'static str, connection: Connection, setup: ClientSetup, pictures: Pictures) -> i32 {

@@ -1,62 +1,16 @@
 //! `pterm`: the end of a DVM. It says so, waits until the DVM is gone, and says that as well.
 
-#![allow(rustdoc::broken_intra_doc_links, reason = "comments here are help texts, whose brackets are no links")]
-
 use std::ffi::OsString;
 
-use clap::{FromArgMatches, Parser};
 use ferrite_wire::control::{Reply, Request};
 
-use crate::args::{AboutOptions, Connect, ConnectionOptions, Tool, UsageError, connect_of, matches_of};
+use crate::args::Connect;
+use crate::args::pterm::{PtermParsed, parse};
 use crate::command::{self, REFUSED, as_text, print};
 use crate::machine::{self, Surroundings};
 use crate::{frame, prun, setup};
 
 const NAME: &str = "pterm";
-
-/// Options of `pterm`.
-#[derive(Clone, Debug, Default, Parser)]
-#[command(
-    name = "pterm",
-    about = "Ends a DVM that was started by prte, with all its jobs.",
-    override_usage = "pterm [OPTIONS]",
-    after_help = "Without a word about the DVM it is the one of the same batch job, else the only one that is running here.\n\
-        `pterm --help TOPIC` explains an option, or: dvm.",
-    disable_help_flag = true,
-    disable_version_flag = true,
-    disable_help_subcommand = true,
-    term_width = 100
-)]
-pub struct PtermOptions {
-    #[command(flatten)]
-    connection: ConnectionOptions,
-    #[command(flatten)]
-    about: AboutOptions,
-}
-
-/// What a `pterm` line asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PtermParsed {
-    /// Print this and end well.
-    Print(String),
-    /// End this DVM.
-    End(Connect),
-}
-
-/// Parses what stands behind the name of the command.
-///
-/// # Errors
-/// The first thing that is wrong with it.
-pub fn parse(args: &[String]) -> Result<PtermParsed, UsageError> {
-    let matches = match matches_of(Tool::Pterm, args)? {
-        Ok(matches) => matches,
-        Err(text) => return Ok(PtermParsed::Print(text)),
-    };
-    // Help and version were answered before.
-    let PtermOptions { connection, about: _ } = PtermOptions::from_arg_matches(&matches)
-        .map_err(|e| UsageError::Conflict { what: e.to_string(), next: String::new() })?;
-    connect_of(connection).map(PtermParsed::End)
-}
 
 /// Runs the command with these arguments (without its name); returns its exit code.
 pub fn main(args: impl Iterator<Item = OsString>) -> i32 {

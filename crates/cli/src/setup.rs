@@ -17,11 +17,12 @@ use ferrite_wire::GrowRequest;
 use ferrite_wire::control::Submission;
 use thiserror::Error;
 
+use crate::args::prte::{DaemonWords, PrteRun};
 use crate::args::{
-    Picture, PlacementDefaults, Run, UsageError, counts, forwardable_signals, is_launch_identity, parse_signals,
+    Picture, PlacementDefaults, ROOT_PERMISSION, Run, UsageError, counts, forwardable_signals, is_launch_identity,
+    parse_signals,
 };
-use crate::machine::{ROOT_PERMISSION, Surroundings};
-use crate::prte::PrteRun;
+use crate::machine::Surroundings;
 use files::{read, read_if_there};
 pub use grow::grow_request;
 use hosts::{Places, admit_added, read_hostfile, read_hosts};
@@ -192,7 +193,7 @@ pub fn prepare(mut run: Run, around: &Surroundings) -> Result<Prepared, SetupErr
     let cwd = set_submit_dir(&mut run, around);
     let daemons =
         DaemonWords { debug: run.debug_daemons, attached: run.leave_session_attached, agent: run.launch_agent.take() };
-    daemons.speak(&mut params);
+    set_words(&daemons, &mut params);
     Ok(Prepared {
         forwarded_env: forwarded(around, run.spec.options.fwd_environment, run.job_env),
         prted: own_prted(around),
@@ -289,7 +290,7 @@ pub fn prepare_dvm(run: &PrteRun, around: &Surroundings) -> Result<DvmSetup, Set
         return Err(SetupError::Simulated);
     }
     let topology = read_topology(&params, around)?;
-    run.daemons.speak(&mut params);
+    set_words(&run.daemons, &mut params);
     let parameter = params.text("ess_base_forward_signals")?.filter(|_| run.forward_signals.is_none());
     let from_parameter = parameter.map(|list| parse_signals("parameter ess_base_forward_signals", list)).transpose()?;
     Ok(DvmSetup {
@@ -349,33 +350,20 @@ fn list(params: &Params) -> Vec<(String, String)> {
     params.iter().map(|(n, v)| (n.to_owned(), v.to_owned())).collect()
 }
 
-/// What a line says of daemons.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DaemonWords {
-    /// `--debug-daemons`.
-    pub debug: bool,
-    /// `--leave-session-attached`.
-    pub attached: bool,
-    /// `--launch-agent`.
-    pub agent: Option<String>,
-}
-
-impl DaemonWords {
-    /// Daemons learn these from their parameters, wherever they were said.
-    fn speak(&self, params: &mut Params) {
-        let on = |yes: bool| yes.then(|| "1".to_owned());
-        let spoken = [
-            ("prte_debug_daemons", on(self.debug)),
-            ("prte_leave_session_attached", on(self.attached)),
-            ("prte_launch_agent", self.agent.clone()),
-        ];
-        for (name, value) in spoken {
-            value.iter().for_each(|value| params.set(name, value));
-        }
-        // To stay attached shows only what goes wrong; what daemons do is in their log.
-        if self.debug && !params.is_set("ferrite_log") {
-            params.set("ferrite_log", "debug");
-        }
+/// Daemons learn these from their parameters, wherever they were said.
+fn set_words(words: &DaemonWords, params: &mut Params) {
+    let on = |yes: bool| yes.then(|| "1".to_owned());
+    let spoken = [
+        ("prte_debug_daemons", on(words.debug)),
+        ("prte_leave_session_attached", on(words.attached)),
+        ("prte_launch_agent", words.agent.clone()),
+    ];
+    for (name, value) in spoken {
+        value.iter().for_each(|value| params.set(name, value));
+    }
+    // To stay attached shows only what goes wrong; what daemons do is in their log.
+    if words.debug && !params.is_set("ferrite_log") {
+        params.set("ferrite_log", "debug");
     }
 }
 

@@ -3,12 +3,12 @@
 // Helpers of a test fail as tests do.
 #![allow(clippy::unwrap_used)]
 
+use ferrite_cli::args::prte::{self, PrteParsed};
+use ferrite_cli::args::pterm::{self, PtermParsed};
 use ferrite_cli::args::{Environment, Parsed, Tool, parse, parse_for};
 use ferrite_cli::daemon_args::{self, DaemonParsed};
 use ferrite_cli::frame::{framed, refusal};
-use ferrite_cli::prte::{self, PrteParsed};
 use ferrite_cli::prted::BY_HAND;
-use ferrite_cli::pterm::{self, PtermParsed};
 
 fn printed(args: &[&str]) -> String {
     let args: Vec<String> = args.iter().map(|a| (*a).to_owned()).collect();

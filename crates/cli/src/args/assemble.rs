@@ -6,7 +6,7 @@ use ferrite_rm::hostlist;
 use ferrite_types::{AppContext, EnvOp, JobSpec, StdinTarget};
 use ferrite_wire::control::SessionChoice;
 
-use crate::machine::root_by_environment;
+use super::env::root_by_environment;
 
 use super::ask::Asked;
 use super::connect::{self, ConnectAsk};

@@ -160,3 +160,11 @@ pub(crate) fn runtime_parameter(key: &str) -> Option<String> {
         format!("--mca {key}: this is a parameter of the runtime, and --mca reaches the program only; use --prtemca {key} VALUE.")
     })
 }
+/// The variables that permit root to run programs, if each is `1`.
+pub(crate) const ROOT_PERMISSION: [&str; 2] = ["PRTE_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"];
+
+/// True when the environment says, twice, that root may run programs.
+#[must_use]
+pub(super) fn root_by_environment(environment: &Environment) -> bool {
+    ROOT_PERMISSION.iter().all(|name| environment.get(*name).is_some_and(|v| v == "1"))
+}

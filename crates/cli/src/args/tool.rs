@@ -52,8 +52,8 @@ impl Tool {
         match self {
             Tool::Prterun => Options::command(),
             Tool::Prun => PrunOptions::command(),
-            Tool::Prte => crate::prte::PrteOptions::command(),
-            Tool::Pterm => crate::pterm::PtermOptions::command(),
+            Tool::Prte => super::prte::PrteOptions::command(),
+            Tool::Pterm => super::pterm::PtermOptions::command(),
         }
     }
 

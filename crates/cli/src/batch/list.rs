@@ -19,8 +19,8 @@ use super::screen::Screen;
 use crate::args::BatchRun;
 use crate::command::REFUSED;
 use crate::frame;
+use crate::interrupts::{PATIENCE, SIGHUP, SIGINT, SIGTERM};
 use crate::machine::Surroundings;
-use crate::prun::{PATIENCE, SIGHUP, SIGINT, SIGTERM};
 use crate::setup::{ClientSetup, prepare_listed};
 
 /// Read at once from the list (bytes).

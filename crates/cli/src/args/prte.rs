@@ -1,0 +1,206 @@
+//! The command line of `prte`.
+
+#![allow(rustdoc::broken_intra_doc_links, reason = "comments here are help texts, whose brackets are no links")]
+
+use clap::{ArgAction, FromArgMatches, Parser};
+use ferrite_driver::Listen;
+use ferrite_rm::hostlist;
+use ferrite_wire::remote::split_address;
+
+use super::assemble::report_to;
+use super::env::{Environment, root_by_environment};
+use super::options::AboutOptions;
+use super::signals::parse as parse_signals;
+
+use super::{AppPlace, ReportTo, Tool, UsageError, matches_of};
+
+/// Options of `prte`.
+#[derive(Clone, Debug, Default, Parser)]
+#[command(
+    name = "prte",
+    about = "Starts a DVM: a runtime on the nodes that stays, for any number of jobs (prun) until it is ended (pterm).",
+    override_usage = "prte [OPTIONS]",
+    after_help = "It says `DVM ready` on standard output when jobs can be submitted. It ends with pterm, or Ctrl-C.\n\
+        `prte --help TOPIC` explains an option or one of: hosts, parameters, dvm.",
+    disable_help_flag = true,
+    disable_version_flag = true,
+    disable_help_subcommand = true,
+    term_width = 100
+)]
+pub struct PrteOptions {
+    /// Hosts of the DVM: n0, n0:4 (slots), n0:* (all slots)
+    #[arg(short = 'H', long, value_name = "HOST[:SLOTS],...", action = ArgAction::Append, help_heading = "Hosts")]
+    host: Vec<String>,
+    /// File with one host a line: name [slots=N] [max_slots=N] [username=U] [port=P]
+    #[arg(long, alias = "machinefile", value_name = "FILE", help_heading = "Hosts")]
+    hostfile: Option<String>,
+    /// Hostfile that is used when nothing else names hosts; `none` = no such file
+    #[arg(long, value_name = "FILE", help_heading = "Hosts")]
+    default_hostfile: Option<String>,
+    /// Go into the background when the DVM is ready; the command ends then
+    #[arg(long, help_heading = "Life of the DVM")]
+    daemonize: bool,
+    /// Do not say `DVM ready`
+    #[arg(long, help_heading = "Life of the DVM")]
+    no_ready_msg: bool,
+    /// Run in a session of its own
+    #[arg(long, help_heading = "Life of the DVM")]
+    set_sid: bool,
+    /// End when nobody can write to this pipe (a file descriptor) any more
+    #[arg(long, value_name = "FD", help_heading = "Life of the DVM")]
+    keepalive: Option<String>,
+    /// This is the system's DVM, which --system-server-first and --system-server-only mean
+    #[arg(long, help_heading = "Life of the DVM")]
+    system_server: bool,
+    /// Write how to find the DVM: `-` standard output, `+` standard error, or a file (removed at the end)
+    #[arg(long, value_name = "-|+|FILE", help_heading = "Life of the DVM")]
+    report_uri: Option<String>,
+    /// Write the process id: `-` standard output, `+` standard error, or a file (removed at the end)
+    #[arg(long, value_name = "-|+|FILE", help_heading = "Life of the DVM")]
+    report_pid: Option<String>,
+    /// Let clients of other hosts in, at a port (0 = any): they need the file of --report-uri, and the key file that it names.
+    /// See --help dvm
+    #[arg(long, value_name = "[ADDRESS:]PORT", help_heading = "Life of the DVM")]
+    listen: Option<String>,
+    /// Signals to pass on to the processes of all jobs: `all` (default), `none`, or names and numbers
+    #[arg(long, value_name = "SIGNAL,...", help_heading = "Life of the DVM")]
+    forward_signals: Option<String>,
+    /// Allow root to run programs (also: PRTE_ALLOW_RUN_AS_ROOT=1 with PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)
+    #[arg(long, help_heading = "Life of the DVM")]
+    allow_run_as_root: bool,
+    /// Set a parameter of the runtime
+    #[arg(long, value_names = ["KEY", "VALUE"], num_args = 2, action = ArgAction::Append, help_heading = "Runtime")]
+    prtemca: Vec<String>,
+    /// Command that starts a daemon on a node; without it: the prted next to this program
+    #[arg(long, value_name = "COMMAND", help_heading = "Runtime")]
+    launch_agent: Option<String>,
+    /// Keep the daemons attached to the command that started them, with their error output shown here
+    #[arg(long, help_heading = "Runtime")]
+    leave_session_attached: bool,
+    /// Show what the daemons do
+    #[arg(long, help_heading = "Runtime")]
+    debug_daemons: bool,
+    /// Accepted for scripts: prte or ompi
+    #[arg(long, value_name = "NAME", help_heading = "Runtime")]
+    personality: Option<String>,
+    #[command(flatten)]
+    about: AboutOptions,
+}
+
+/// What a line says of daemons.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DaemonWords {
+    /// `--debug-daemons`.
+    pub debug: bool,
+    /// `--leave-session-attached`.
+    pub attached: bool,
+    /// `--launch-agent`.
+    pub agent: Option<String>,
+}
+
+/// What a `prte` line asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PrteRun {
+    /// Hosts, as written.
+    pub place: AppPlace,
+    /// `--default-hostfile`.
+    pub default_hostfile: Option<String>,
+    /// `--prtemca`, in order.
+    pub params: Vec<(String, String)>,
+    /// What it says of daemons.
+    pub daemons: DaemonWords,
+    /// `--forward-signals`; `None` = not said.
+    pub forward_signals: Option<Vec<i32>>,
+    /// Root is allowed by option or environment.
+    pub allow_root: bool,
+    /// `--daemonize`.
+    pub daemonize: bool,
+    /// False with `--no-ready-msg`.
+    pub ready_message: bool,
+    /// `--set-sid`.
+    pub set_sid: bool,
+    /// `--keepalive`.
+    pub keepalive: Option<i32>,
+    /// `--system-server`.
+    pub system_server: bool,
+    /// `--listen`.
+    pub listen: Option<Listen>,
+    /// `--report-uri`.
+    pub report_uri: Option<ReportTo>,
+    /// `--report-pid`.
+    pub report_pid: Option<ReportTo>,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PrteParsed {
+    /// Print this and end well.
+    Print(String),
+    /// Start a DVM.
+    Run(Box<PrteRun>),
+}
+
+/// Parses what stands behind the name of the command.
+///
+/// # Errors
+/// The first thing that is wrong with it.
+pub fn parse(args: &[String], environment: &Environment) -> Result<PrteParsed, UsageError> {
+    let matches = match matches_of(Tool::Prte, args)? {
+        Ok(matches) => matches,
+        Err(text) => return Ok(PrteParsed::Print(text)),
+    };
+    let options = PrteOptions::from_arg_matches(&matches)
+        .map_err(|e| UsageError::Conflict { what: e.to_string(), next: String::new() })?;
+    let mut run = options.into_run()?;
+    run.allow_root |= root_by_environment(environment);
+    Ok(PrteParsed::Run(Box::new(run)))
+}
+
+impl PrteOptions {
+    fn into_run(self) -> Result<PrteRun, UsageError> {
+        let hosts = match self.host.is_empty() {
+            true => None,
+            false => Some(hostlist::parse(&self.host.join(",")).map_err(|e| UsageError::foreign(&e, ""))?),
+        };
+        let params = self.prtemca.as_chunks::<2>().0.iter().map(|[key, value]| (key.clone(), value.clone())).collect();
+        let report = |option, to: Option<String>| to.map(|to| report_to(option, to)).transpose();
+        Ok(PrteRun {
+            place: AppPlace { hostfile: self.hostfile, hosts, ..AppPlace::default() },
+            default_hostfile: self.default_hostfile,
+            params,
+            daemons: DaemonWords {
+                debug: self.debug_daemons,
+                attached: self.leave_session_attached,
+                agent: self.launch_agent,
+            },
+            forward_signals: self.forward_signals.map(|l| parse_signals("--forward-signals", &l)).transpose()?,
+            allow_root: self.allow_run_as_root,
+            daemonize: self.daemonize,
+            ready_message: !self.no_ready_msg,
+            set_sid: self.set_sid,
+            keepalive: self.keepalive.map(|fd| number("--keepalive", &fd)).transpose()?,
+            system_server: self.system_server,
+            listen: self.listen.map(|text| listen(&text)).transpose()?,
+            report_uri: report("--report-uri", self.report_uri)?,
+            report_pid: report("--report-pid", self.report_pid)?,
+        })
+    }
+}
+
+fn number(option: &str, text: &str) -> Result<i32, UsageError> {
+    text.parse()
+        .ok()
+        .filter(|n| *n >= 0)
+        .ok_or_else(|| UsageError::value(option, format!("{text:?} is not a number"), "Give a number, 0 or more."))
+}
+
+fn listen(text: &str) -> Result<Listen, UsageError> {
+    let everywhere = text.parse().ok().map(|port| Listen { address: None, port });
+    let place = everywhere
+        .or_else(|| split_address(text).map(|(address, port)| Listen { address: Some(address.to_owned()), port }));
+    let wrong = || {
+        let next = "Give a port, 0 for any that is free, or ADDRESS:PORT; an IPv6 address in brackets.";
+        UsageError::value("--listen", format!("{text:?} is no port of this host"), next)
+    };
+    place.ok_or_else(wrong)
+}

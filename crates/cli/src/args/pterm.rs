@@ -1,0 +1,54 @@
+//! The command line of `pterm`.
+
+#![allow(rustdoc::broken_intra_doc_links, reason = "comments here are help texts, whose brackets are no links")]
+
+use clap::{FromArgMatches, Parser};
+
+use super::connect::of as connect_of;
+use super::options::{AboutOptions, ConnectionOptions};
+
+use super::{Connect, Tool, UsageError, matches_of};
+
+/// Options of `pterm`.
+#[derive(Clone, Debug, Default, Parser)]
+#[command(
+    name = "pterm",
+    about = "Ends a DVM that was started by prte, with all its jobs.",
+    override_usage = "pterm [OPTIONS]",
+    after_help = "Without a word about the DVM it is the one of the same batch job, else the only one that is running here.\n\
+        `pterm --help TOPIC` explains an option, or: dvm.",
+    disable_help_flag = true,
+    disable_version_flag = true,
+    disable_help_subcommand = true,
+    term_width = 100
+)]
+pub struct PtermOptions {
+    #[command(flatten)]
+    connection: ConnectionOptions,
+    #[command(flatten)]
+    about: AboutOptions,
+}
+
+/// What a `pterm` line asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PtermParsed {
+    /// Print this and end well.
+    Print(String),
+    /// End this DVM.
+    End(Connect),
+}
+
+/// Parses what stands behind the name of the command.
+///
+/// # Errors
+/// The first thing that is wrong with it.
+pub fn parse(args: &[String]) -> Result<PtermParsed, UsageError> {
+    let matches = match matches_of(Tool::Pterm, args)? {
+        Ok(matches) => matches,
+        Err(text) => return Ok(PtermParsed::Print(text)),
+    };
+    // Help and version were answered before.
+    let PtermOptions { connection, about: _ } = PtermOptions::from_arg_matches(&matches)
+        .map_err(|e| UsageError::Conflict { what: e.to_string(), next: String::new() })?;
+    connect_of(connection).map(PtermParsed::End)
+}

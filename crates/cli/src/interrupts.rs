@@ -1,0 +1,17 @@
+//! Interrupts as clients with jobs take them: which signals they hear, and what they say.
+
+use ferrite_client::is_ignored;
+
+pub(crate) const SIGHUP: i32 = 1;
+pub(crate) const SIGINT: i32 = 2;
+pub(crate) const SIGTERM: i32 = 15;
+
+/// What is said at the second Ctrl-C; the first one is answered by the end of the job.
+pub(crate) const PATIENCE: &str = "The processes are being ended; this can take a moment.\n\
+     Interrupt once more to leave at once and without care.";
+
+/// Signals that a client with jobs hears: those that end it, and those that it passes on.
+pub(crate) fn heard(forwarded: &[i32]) -> Vec<i32> {
+    let ends = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|s| *s != SIGHUP || !is_ignored(SIGHUP));
+    ends.chain(forwarded.iter().copied()).collect()
+}
