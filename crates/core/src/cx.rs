@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use ferrite_router::Tree;
-use ferrite_types::{CampaignId, DaemonRank, JobId, JobState, ProcId, ProcState, RankSet, Timestamp};
+use bytes::Bytes;
+use ferrite_router::{Streams, Tree};
+use ferrite_types::{CampaignId, DaemonRank, Duration, JobId, JobState, ProcId, ProcState, RankSet, Timestamp};
 use ferrite_wire::control::Reply;
 use ferrite_wire::{Dest, HeadMessage, Message};
 
@@ -53,6 +54,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) tree: &'a mut Tree,
     /// The links that are up.
     pub(crate) links: &'a BTreeMap<DaemonRank, Link>,
+    /// The conversations with other daemons.
+    pub(crate) streams: &'a Streams<Bytes>,
     /// The daemon that this one hangs on while its parent in the tree is not to be reached.
     pub(crate) detour: &'a mut Option<DaemonRank>,
     /// Effects for the driver.
@@ -86,6 +89,11 @@ impl Cx<'_> {
 
     pub(crate) fn is_linked(&self, peer: DaemonRank) -> bool {
         self.links.contains_key(&peer)
+    }
+
+    /// Daemons that have been asked what has come of messages to them, and have said nothing for so long.
+    pub(crate) fn silent(&self, limit: Duration) -> RankSet {
+        self.streams.silent(self.now, limit).collect()
     }
 
     pub(crate) fn multicast(&mut self, to: Dest, message: impl Into<Message>) {

@@ -413,8 +413,8 @@ impl Node {
     }
 
     fn parts<'a>(&'a mut self, now: Timestamp, fx: &'a mut Effects) -> (&'a mut Daemon, Option<&'a mut Head>, Cx<'a>) {
-        let Transport { tree, links, detour, .. } = &mut self.transport;
-        let cx = Cx { now, tree, links, detour, fx, out: &mut self.outbox };
+        let Transport { tree, links, detour, streams, .. } = &mut self.transport;
+        let cx = Cx { now, tree, links, streams, detour, fx, out: &mut self.outbox };
         (&mut self.daemon, self.head.as_mut(), cx)
     }
 }

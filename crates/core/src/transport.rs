@@ -41,7 +41,7 @@ pub(crate) struct Transport {
     pub(crate) links: BTreeMap<DaemonRank, Link>,
     /// The daemon that this one hangs on while its parent in the tree is not to be reached.
     pub(crate) detour: Option<DaemonRank>,
-    streams: Streams<Bytes>,
+    pub(crate) streams: Streams<Bytes>,
     xcasts: Xcasts,
     /// Broadcasts in flight, for children that have yet to get them.
     kept: BTreeMap<u64, Frame>,

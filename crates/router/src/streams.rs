@@ -43,6 +43,8 @@ struct Peer<P> {
     /// When to ask it, and the time after which to ask again.
     due: Timestamp,
     patience: Duration,
+    /// When it last said how far it is, or began to have something to acknowledge.
+    heard: Timestamp,
 }
 
 /// What a message carries: its own number, and how far its sender has come with the other direction.
@@ -92,6 +94,7 @@ impl<P> Peer<P> {
             complained: None,
             due: Timestamp(0),
             patience: FIRST_PROBE,
+            heard: Timestamp(0),
         }
     }
 
@@ -123,6 +126,7 @@ impl<P: Clone> Streams<P> {
         let peer = self.peer(to);
         if peer.unacked.is_empty() {
             peer.wait(now, FIRST_PROBE);
+            peer.heard = now;
         }
         peer.sent += 1;
         peer.unacked.push_back(kept);
@@ -155,6 +159,7 @@ impl<P: Clone> Streams<P> {
         let Some(peer) = self.peers.get_mut(&from) else {
             return Vec::new();
         };
+        peer.heard = now;
         let first_unacked = peer.sent - peer.unacked.len() as u64 + 1;
         // Later than what we know already, or never sent: old news, or nonsense.
         if ack.upto + 1 < first_unacked || ack.upto > peer.sent {
@@ -201,6 +206,11 @@ impl<P: Clone> Streams<P> {
     /// Those who have yet to acknowledge something, ascending.
     pub fn waiting(&self) -> impl Iterator<Item = DaemonRank> + '_ {
         self.waiting.iter().copied()
+    }
+
+    /// Those who have yet to acknowledge something and have said nothing for so long, though they were asked.
+    pub fn silent(&self, now: Timestamp, limit: Duration) -> impl Iterator<Item = DaemonRank> + '_ {
+        self.waiting().filter(move |rank| self.peers[rank].heard + limit <= now)
     }
 
     /// When somebody will be overdue; `None` when everything is acknowledged.

@@ -8,7 +8,7 @@ use ferrite_wire::{Activation, AddedHost, GrowRequest, ResizeRequest, ShrinkRequ
 use serde::{Deserialize, Serialize};
 
 use crate::draw::{draw_client, draw_program};
-use crate::fault;
+use crate::fault::{self, Fault};
 use crate::manager::ManagerPlan;
 use crate::network::Weather;
 use crate::queue::Time;
@@ -166,6 +166,10 @@ impl Scenario {
         if extra.permille(60) {
             s.draw_crossing(&mut extra, &names);
         }
+        let mut hangs = Rng::new(seed ^ 0xe1a5_71c0_0000_0003);
+        if daemons > 1 && hangs.permille(50) {
+            s.draw_hang(&mut hangs);
+        }
         s.draw_elastic_quiet_phase(&mut rng);
         s
     }
@@ -185,6 +189,19 @@ impl Scenario {
         let mut plan = JobPlan::new(at + 50, job(1, "exit:0"), Expect::Anything);
         plan.client.patient = true;
         self.jobs.push(plan);
+    }
+
+    /// A daemon that is there stands still while others come, for longer than a grow may take or for as long as is
+    /// noticed.
+    fn draw_hang(&mut self, rng: &mut Rng) {
+        let grows = |plan: &&ResizePlan| matches!(plan.request, ResizeRequest::Grow(_));
+        let grows: Vec<Time> = self.elastic.resizes.iter().filter(grows).map(|plan| plan.at).collect();
+        let Some(at) = grows.first().copied() else { return };
+        let victim = DaemonRank(rng.between(1, u64::from(self.daemons) - 1) as u32);
+        self.elastic.launch_timeout_s = 5;
+        let from = at + rng.between(0, 2 * self.slowest_start);
+        self.faults.push((from, Fault::Pause(victim, rng.between(4_000_000, 25_000_000))));
+        self.faults.sort_by_key(|(at, _)| *at);
     }
 
     fn draw_elastic_jobs(&mut self, rng: &mut Rng, names: &Names) {

@@ -177,6 +177,26 @@ pub enum Mutation {
     Undying,
     /// The status gives another reason for a wait.
     FalseReason,
+    /// The time of a grow that is wired up fails it, whoever holds the wireup up.
+    ImpatientWireup,
+    /// Jobs of the queue stay there when their slots are free.
+    Unserved,
+    /// Jobs that a pause has parked stay so when their session goes on.
+    PausedForever,
+    /// A change that has waited behind another never begins.
+    ForeverBehind,
+    /// A change that has let jobs have their turn never begins.
+    ForeverQueued,
+    /// Sessions stay when their time is up.
+    Overtime,
+    /// Sessions get twice the time on top that was asked for them.
+    ExtendedTwice,
+    /// A grow is said to wait for its wireup when its daemons have not reported.
+    StaleReason,
+    /// The DVM is said to wait for nothing.
+    IdleDvm,
+    /// Jobs of the queue are said to wait for slots that are free.
+    FalseSlots,
 }
 
 impl Mutation {
@@ -232,7 +252,7 @@ impl Mutation {
     ];
 
     /// Those that show when the DVM changes its size (`meddling`).
-    pub const ELASTIC: [Mutation; 23] = [
+    pub const ELASTIC: [Mutation; 26] = [
         Mutation::QuietRelease,
         Mutation::LaunchOnTheLeaving,
         Mutation::NeverAdmitted,
@@ -256,6 +276,9 @@ impl Mutation {
         Mutation::EventForNothing,
         Mutation::ParkedAllTheSame,
         Mutation::LostRanksAreFine,
+        Mutation::ImpatientWireup,
+        Mutation::Unserved,
+        Mutation::ForeverBehind,
     ];
 
     /// Those that show when a resource manager is asked for nodes.
@@ -263,7 +286,7 @@ impl Mutation {
         [Mutation::KeptGrant, Mutation::GrantEndedTwice, Mutation::KeptShare, Mutation::NotWithdrawn];
 
     /// Those that show with what is wanted of sessions.
-    pub const SESSIONS: [Mutation; 10] = [
+    pub const SESSIONS: [Mutation; 16] = [
         Mutation::NotReserved,
         Mutation::Timeless,
         Mutation::NotPaused,
@@ -274,10 +297,16 @@ impl Mutation {
         Mutation::OtherSession,
         Mutation::Undying,
         Mutation::FalseReason,
+        Mutation::PausedForever,
+        Mutation::Overtime,
+        Mutation::ExtendedTwice,
+        Mutation::StaleReason,
+        Mutation::IdleDvm,
+        Mutation::FalseSlots,
     ];
 
     /// Those that seeds seldom show, and stories do: it takes a job that is held while changes overlap in a certain way.
-    pub const STORIES: [Mutation; 2] = [Mutation::NoTurns, Mutation::HeldByGrows];
+    pub const STORIES: [Mutation; 3] = [Mutation::NoTurns, Mutation::HeldByGrows, Mutation::ForeverQueued];
 
     /// Changes what a daemon asked for.
     pub(crate) fn tamper(self, rank: DaemonRank, wanted: &mut Vec<Effect>) {
@@ -353,7 +382,7 @@ impl Mutation {
                     wanted.push(Effect::Ready);
                 }
             }
-            // See `Mischief` and `Meddling`.
+            // See `Mischief`, `Meddling` and `Idling`.
             other => {
                 let elsewhere = [&Mutation::LOSSES[..], &Mutation::ELASTIC, &Mutation::SESSIONS, &Mutation::STORIES];
                 debug_assert!(elsewhere.into_iter().flatten().any(|m| *m == other), "{other:?} does nothing");

@@ -10,11 +10,11 @@ use crate::queue::Time;
 use crate::rng::Rng;
 use crate::scenario::{Expect, Scenario};
 
-const SECOND: Time = 1_000_000;
+pub(crate) const SECOND: Time = 1_000_000;
 /// No session of a scenario lasts longer, once it has a limit (seconds).
-const LONGEST_S: u64 = 8;
+pub(crate) const LONGEST_S: u64 = 8;
 /// Nor is it given more than this on top (seconds).
-const MOST_ADDED_S: u64 = 5;
+pub(crate) const MOST_ADDED_S: u64 = 5;
 
 impl Scenario {
     /// A scenario about changes of size, in sessions.
@@ -38,9 +38,12 @@ impl Scenario {
         }
         s.draw_orders(&mut rng);
         s.draw_cancellations(&mut rng);
+        // Drawn apart: it reshuffles nothing else.
+        s.draw_more_orders(&mut Rng::new(seed ^ 0x5e55_1045_0000_0002));
         s.move_quiet_phase();
         s.let_all_go_on();
         s.ask_how_it_is(&mut rng);
+        s.ask_after_orders();
         s
     }
 
@@ -118,6 +121,16 @@ impl Scenario {
         }
     }
 
+    /// And after each order: what several may be called is known from the answer.
+    fn ask_after_orders(&mut self) {
+        let is_order = |(at, question): &(Time, Request)| matches!(question, Request::Session { .. }).then_some(*at);
+        let orders: Vec<Time> = self.questions.iter().filter_map(is_order).collect();
+        for at in orders {
+            self.questions
+                .extend([Request::Sessions, Request::Status, Request::Jobs].map(|question| (at + 1, question)));
+        }
+    }
+
     /// What was told to pause goes on before the quiet phase, or its jobs would wait for ever.
     fn let_all_go_on(&mut self) {
         let at = self.quiet_from().saturating_sub(SECOND);
@@ -149,7 +162,7 @@ fn draw_terms(rng: &mut Rng) -> SessionTerms {
     }
 }
 
-fn draw_choice(rng: &mut Rng) -> SessionChoice {
+pub(crate) fn draw_choice(rng: &mut Rng) -> SessionChoice {
     match rng.between(0, 5) {
         0 | 1 => SessionChoice::Id(rng.between(1, 4) as u32),
         2 | 3 => SessionChoice::Alloc(format!("a{}", rng.between(1, 3))),

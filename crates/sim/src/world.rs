@@ -16,6 +16,7 @@ use crate::count::Bill;
 use crate::describe;
 use crate::event::Event;
 use crate::host::Host;
+use crate::idling::Idling;
 use crate::invariants::{Observation, Referee, Violation};
 use crate::links::address;
 use crate::manager::Manager;
@@ -57,6 +58,7 @@ pub(crate) struct World {
     pub(crate) messages: Messages,
     mischief: Mischief,
     meddling: Meddling,
+    idling: Idling,
     pub(crate) referee: Referee,
     pub(crate) bill: Bill,
     pub(crate) next_id: u64,
@@ -129,6 +131,7 @@ impl World {
             messages: Messages::default(),
             mischief: Mischief::default(),
             meddling: Meddling::default(),
+            idling: Idling::default(),
             referee,
             bill: Bill::default(),
             next_id: 1,
@@ -296,6 +299,7 @@ impl World {
         let cause = self.scenario.mutation.map(|mutation| (mutation, input.clone()));
         self.mischief.reach(&self.scenario, rank, &mut input);
         self.meddling.reach(&self.scenario, rank, &mut input);
+        Idling::reach(self.scenario.mutation, &mut input);
         let mut fx = Effects::new();
         if let Some(host) = self.hosts.get_mut(&rank) {
             let clock = host.clock(now);
@@ -306,6 +310,7 @@ impl World {
             mutation.tamper(rank, &mut wanted);
             self.mischief.tamper(*mutation, rank, cause, &mut wanted);
             self.meddling.tamper(*mutation, rank, cause, &mut wanted);
+            self.idling.tamper(*mutation, rank, cause, &mut wanted);
         }
         for effect in wanted {
             let message = match &effect {

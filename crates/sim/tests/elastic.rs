@@ -238,7 +238,11 @@ fn a_job_has_its_turn_between_grows_that_are_asked_for_without_a_pause() {
 fn the_referee_sees_planted_faults_that_seeds_seldom_show_in_their_stories() {
     let mut slow = a_slow_grow_beside_a_shrink();
     slow.elastic.slowest_release = 1_500_000;
-    let stories = [(grows_without_a_pause(), "held jobs get their turn"), (slow, "nobody waits for nothing")];
+    let stories = [
+        (grows_without_a_pause(), "held jobs get their turn"),
+        (slow, "nobody waits for nothing"),
+        (grows_without_a_pause(), "who waits and could go on does"),
+    ];
     for (mutation, (scenario, guarantee)) in Mutation::STORIES.into_iter().zip(stories) {
         let mutated = Scenario { mutation: Some(mutation), ..scenario };
         let report = run(&mutated, Keep::Nothing, Referee::strict(&mutated));

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ferrite_core::{Effect, HeadInput, Input, RequestId, Transition};
 use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, RankSet};
-use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective};
+use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, SessionStatus};
 use ferrite_wire::{FrameKind, Message, TreeMessage};
 
 use super::Observation;
@@ -29,11 +29,13 @@ pub(super) struct Changes {
     pub(super) alive: BTreeSet<DaemonRank>,
     /// What was asked by requests that have no answer yet: sessions of jobs, and orders to pause or to go on.
     asked: BTreeMap<RequestId, Asked>,
-    /// The sessions that jobs are for, in the words of their submitters.
+    /// The sessions that jobs are for, in the words of their submitters; by number once the head has told it.
     jobs: BTreeMap<JobId, SessionChoice>,
-    /// Sessions that pause, in the words of the one who said it: an order that was refused changes nothing.
-    paused: Vec<SessionChoice>,
-    /// One of them was told to go on by the input that is being handled.
+    /// Sessions that pause: an order that was refused changes nothing.
+    paused: BTreeSet<u32>,
+    /// Names by which sessions were told to pause, of which the head has not told the numbers yet.
+    paused_by_name: BTreeSet<String>,
+    /// One was told to go on by the input that is being handled.
     resumed: Option<SessionChoice>,
 }
 
@@ -53,12 +55,6 @@ pub(super) fn plain(choice: &SessionChoice) -> SessionChoice {
         },
         SessionChoice::Default | SessionChoice::Id(_) | SessionChoice::Ref(_) => choice.clone(),
     }
-}
-
-/// True when both may mean the same session: what a requester calls it may fit any.
-fn may_be_same(a: &SessionChoice, b: &SessionChoice) -> bool {
-    let by_name = |choice: &SessionChoice| matches!(choice, SessionChoice::Ref(_));
-    *a != SessionChoice::Default && (a == b || by_name(a) || by_name(b))
 }
 
 /// One campaign.
@@ -97,8 +93,10 @@ impl Changes {
     }
 
     fn see_order(&mut self, input: &Input) {
-        if let Some(session) = self.resumed.take() {
-            self.paused.retain(|paused| *paused != session);
+        match self.resumed.take() {
+            Some(SessionChoice::Id(number)) => drop(self.paused.remove(&number)),
+            Some(SessionChoice::Ref(name)) => drop(self.paused_by_name.remove(&name)),
+            Some(SessionChoice::Default | SessionChoice::Alloc(_)) | None => {}
         }
         let Input::Head(HeadInput::Request { id, request }) = input else { return };
         let asked = match request {
@@ -116,9 +114,19 @@ impl Changes {
             (Some(Asked::Job(session)), Some(job)) => {
                 self.jobs.insert(job, session);
             }
-            (Some(Asked::Pause(session)), _) if is_ordered => self.paused.push(session),
+            (Some(Asked::Pause(SessionChoice::Id(number))), _) if is_ordered => drop(self.paused.insert(number)),
+            (Some(Asked::Pause(SessionChoice::Ref(name))), _) if is_ordered => drop(self.paused_by_name.insert(name)),
             (Some(Asked::Resume(session)), _) if is_ordered => self.resumed = Some(session),
             _ => {}
+        }
+    }
+
+    /// The head tells of all sessions but its own.
+    fn see_sessions(&mut self, sessions: &[SessionStatus]) {
+        self.paused = sessions.iter().filter(|session| session.paused).map(|session| session.session).collect();
+        self.paused_by_name.clear();
+        for session in sessions {
+            self.jobs.extend(session.jobs.iter().map(|job| (*job, SessionChoice::Id(session.session))));
         }
     }
 
@@ -126,6 +134,7 @@ impl Changes {
         match effect {
             Effect::Accepted { request, job } => self.see_answer(*request, Some(*job), false),
             Effect::Reply { request, reply: Reply::Detached(job) } => self.see_answer(*request, Some(*job), false),
+            Effect::Reply { reply: Reply::Sessions(sessions), .. } => self.see_sessions(sessions),
             Effect::Reply { request, reply } => self.see_answer(*request, None, matches!(reply, Reply::Ordered)),
             Effect::Trace(Transition::Campaign { campaign, kind, step }) => {
                 let new = Change { kind: *kind, step: CampaignStep::Open, targets: RankSet::new() };
@@ -161,15 +170,21 @@ impl Changes {
 
     /// True while a job may wait because its session pauses.
     pub(super) fn may_pause(&self, job: JobId) -> bool {
-        let own = self.jobs.get(&job).unwrap_or(&SessionChoice::Default);
-        self.paused.iter().any(|paused| may_be_same(own, paused))
+        match self.jobs.get(&job) {
+            Some(SessionChoice::Default) => false,
+            Some(SessionChoice::Id(number)) => self.paused.contains(number) || !self.paused_by_name.is_empty(),
+            // Nobody has told yet which that is; a job that was spawned is in that of its parent.
+            Some(SessionChoice::Alloc(_) | SessionChoice::Ref(_)) | None => {
+                !self.paused.is_empty() || !self.paused_by_name.is_empty()
+            }
+        }
     }
 
     pub(super) fn get(&self, id: CampaignId) -> Option<&Change> {
         self.all.get(&id)
     }
 
-    pub(super) fn open(&self) -> impl Iterator<Item = (CampaignId, &Change)> {
+    pub(super) fn open(&self) -> impl Iterator<Item = (CampaignId, &Change)> + Clone {
         self.all.iter().filter(|(_, change)| change.is_open()).map(|(id, change)| (*id, change))
     }
 

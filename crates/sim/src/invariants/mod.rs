@@ -15,6 +15,7 @@ mod held_not_failed;
 mod job_states;
 mod launch_data;
 mod links;
+mod liveness;
 mod never_stuck;
 mod no_launch_on_the_leaving;
 mod nothing_left;
@@ -244,7 +245,7 @@ impl Referee {
         if scenario.elastic.manager.is_some() {
             self.invariants.push(Box::new(given_back::GivenBack::new(scenario)));
         }
-        let more: [Box<dyn Invariant>; 12] = [
+        let more: [Box<dyn Invariant>; 13] = [
             Box::new(held_not_failed::HeldNotFailed::new(scenario)),
             Box::new(only_on_the_wired::OnlyOnTheWired::new(scenario)),
             Box::new(no_launch_on_the_leaving::NoLaunchOnTheLeaving::default()),
@@ -254,7 +255,8 @@ impl Referee {
             Box::new(never_stuck::NeverStuck::new(scenario)),
             Box::new(own_session::OwnSession::new(scenario)),
             Box::new(session_book::SessionBook::new(scenario)),
-            Box::new(reasons::Reasons::default()),
+            Box::new(reasons::Reasons::new(scenario)),
+            Box::new(liveness::Liveness::new(scenario)),
             Box::new(turns::Turns::new(scenario)),
             Box::new(two_phases::TwoPhases::new(scenario)),
         ];

@@ -10,11 +10,7 @@ use ferrite_wire::{HeadMessage, Message, ResizeRequest};
 use super::changes::Changes;
 use super::struck::Struck;
 use super::{Invariant, Observation, require};
-use crate::queue::Time;
 use crate::scenario::Scenario;
-
-/// Everybody is told of newcomers in less time than this, however slow the network is.
-const REST: Time = 5_000_000;
 
 pub(super) struct OwnFailuresOnly {
     changes: Changes,
@@ -22,8 +18,10 @@ pub(super) struct OwnFailuresOnly {
     elastic: bool,
     /// Daemons whose launchers failed, or that are gone.
     failed: BTreeSet<DaemonRank>,
-    /// Newcomers that have reported, and when.
-    reported: BTreeMap<DaemonRank, Time>,
+    /// Newcomers that have reported.
+    reported: BTreeSet<DaemonRank>,
+    /// Grows whose daemons have all reported: time alone fails them no more.
+    wiring: BTreeSet<CampaignId>,
     /// The campaign whose time is up now.
     overdue: Option<CampaignId>,
     /// Parked jobs, each with the campaigns that held it when it was parked before its map.
@@ -50,7 +48,8 @@ impl OwnFailuresOnly {
             struck: Struck::new(scenario),
             elastic: scenario.elastic.mode,
             failed: BTreeSet::new(),
-            reported: BTreeMap::new(),
+            reported: BTreeSet::new(),
+            wiring: BTreeSet::new(),
             overdue: None,
             waits: BTreeMap::new(),
             may_wait: BTreeMap::new(),
@@ -64,17 +63,14 @@ impl OwnFailuresOnly {
     }
 
     /// A grow is being undone: one of its own daemons is to blame.
-    fn fails(&self, at: Time, id: CampaignId) -> Result<(), String> {
+    fn fails(&self, id: CampaignId) -> Result<(), String> {
         let Some(change) = self.changes.get(id) else { return Ok(()) };
-        let late = self.overdue == Some(id);
+        let late = self.overdue == Some(id) && !self.wiring.contains(&id);
         let to_blame = |rank: DaemonRank| {
-            // Who reports in the last moment leaves no time for the rest.
-            let in_time = self.reported.get(&rank).is_some_and(|reported| reported + REST < at);
-            let absent = late && !in_time;
+            let absent = late && !self.reported.contains(&rank);
             absent || self.failed.contains(&rank) || self.struck.contains(rank)
         };
-        // When everybody is being told, anybody can make it late.
-        let excused = change.targets.iter().any(to_blame) || (late && self.struck.any);
+        let excused = change.targets.iter().any(to_blame);
         require(excused || self.ending, || format!("grow {id} fails, and nothing is wrong with its own daemons"))
     }
 
@@ -106,12 +102,12 @@ impl Invariant for OwnFailuresOnly {
             Observation::Gone { rank, .. } => {
                 self.failed.insert(*rank);
             }
-            Observation::Input { rank: DaemonRank::HEAD, at, input, message } => {
+            Observation::Input { rank: DaemonRank::HEAD, input, message, .. } => {
                 self.overdue = None;
                 self.cancelling = takes_back(input, *message);
                 self.ends_sessions = ends_sessions(input, *message);
                 if let Some(Message::Head(HeadMessage::Report(report))) = message {
-                    self.reported.entry(report.rank).or_insert(*at);
+                    self.reported.insert(report.rank);
                 }
                 match input {
                     Input::LauncherEnded { rank, status, .. } if !status.is_some_and(ExitStatus::is_success) => {
@@ -128,21 +124,26 @@ impl Invariant for OwnFailuresOnly {
                 effect: Effect::Trace(Transition::Campaign { kind: CampaignKind::Shrink, step: CampaignStep::Done, .. }),
                 ..
             } => self.ends_sessions = true,
-            Observation::Effect {
-                at, effect: Effect::Trace(Transition::Campaign { campaign, kind, step }), ..
-            } if *kind == CampaignKind::Grow => match step {
-                CampaignStep::RollingBack if self.ends_sessions => {
-                    self.recalled.insert(*campaign);
+            Observation::Effect { effect: Effect::Trace(Transition::Campaign { campaign, kind, step }), .. }
+                if *kind == CampaignKind::Grow =>
+            {
+                match step {
+                    CampaignStep::RollingBack if self.ends_sessions => {
+                        self.recalled.insert(*campaign);
+                    }
+                    CampaignStep::RollingBack => return self.fails(*campaign),
+                    CampaignStep::WiringUp => {
+                        self.wiring.insert(*campaign);
+                    }
+                    CampaignStep::Failed if self.ends_sessions => {
+                        self.recalled.insert(*campaign);
+                    }
+                    CampaignStep::Failed if !self.cancelling && !self.recalled.contains(campaign) => {
+                        self.undone.insert(*campaign);
+                    }
+                    _ => {}
                 }
-                CampaignStep::RollingBack => return self.fails(*at, *campaign),
-                CampaignStep::Failed if self.ends_sessions => {
-                    self.recalled.insert(*campaign);
-                }
-                CampaignStep::Failed if !self.cancelling && !self.recalled.contains(campaign) => {
-                    self.undone.insert(*campaign);
-                }
-                _ => {}
-            },
+            }
             Observation::Effect { effect: Effect::Trace(Transition::Job { job, from, to }), .. } => match (from, to) {
                 (_, JobState::MapComplete) => {
                     self.mapped.insert(*job);

@@ -4,11 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_core::{Effect, HeadInput, Input, RequestId, Transition};
-use ferrite_types::{DaemonRank, JobId, JobState, RankSet};
+use ferrite_types::{CampaignId, CampaignStep, DaemonRank, JobId, JobState, RankSet};
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective};
 use ferrite_wire::{DaemonMessage, GrowRequest, Message, Resize, ResizeOutcome, ResizeRequest, Ticket, TreeMessage};
 
+use super::changes::Changes;
 use super::{Invariant, Observation, require};
+use crate::elastic::{Asker, ResizePlan};
 use crate::queue::Time;
 use crate::scenario::Scenario;
 
@@ -18,10 +20,10 @@ const LATE: Time = 120_000_000;
 pub(super) struct OwnSession {
     first: RequestId,
     grows: Vec<Option<GrowRequest>>,
+    /// Seconds by which requests lengthen a time limit and do nothing else.
+    extends: Vec<Option<u32>>,
     /// Nodes that releases name, of which those that were lent go back.
     releases: Vec<Option<Vec<String>>>,
-    /// Nodes that jobs bring along: when another grow has them as well, it may be the job's that has brought them.
-    brought_by_jobs: BTreeSet<String>,
     choices: Vec<SessionChoice>,
     jobs: BTreeMap<JobId, SessionChoice>,
     /// How many reservations there had been when a job was mapped: a later one leaves it where it is.
@@ -34,10 +36,19 @@ pub(super) struct OwnSession {
     reserved: BTreeMap<String, Reserved>,
     /// When sessions end by themselves.
     ends: BTreeMap<u32, Time>,
-    /// Nodes that have to leave, and by when at the latest.
-    due: BTreeMap<String, Time>,
-    /// Whether limits can be foretold: nobody moves them, and no node is lost or is in two sessions.
-    limits: bool,
+    /// What sessions are called.
+    called: BTreeMap<u32, Vec<SessionChoice>>,
+    /// Sessions on the nodes of an allocation: they may be where that may be.
+    shares: BTreeMap<u32, SessionChoice>,
+    /// Allocations that may get more time by somebody whose answer is not seen.
+    moved: BTreeSet<String>,
+    /// Nodes that have come with a session and have not left since: they leave with it.
+    brought: BTreeMap<String, u32>,
+    changes: Changes,
+    /// The change that has just become true.
+    done: Option<CampaignId>,
+    /// Orders that have no answer yet.
+    orders: BTreeMap<RequestId, (SessionChoice, SessionDirective)>,
 }
 
 /// For whom.
@@ -51,6 +62,7 @@ struct Reserved {
 
 impl OwnSession {
     pub(super) fn new(scenario: &Scenario) -> OwnSession {
+        let extends = scenario.elastic.resizes.iter().map(more_seconds);
         let grows = scenario.elastic.resizes.iter().map(|plan| match &plan.request {
             ResizeRequest::Grow(grow) => Some(grow.clone()),
             _ => None,
@@ -61,18 +73,12 @@ impl OwnSession {
             }
             _ => None,
         });
-        let moves = |question: &Request| {
-            let Request::Session { directive, .. } = question else { return false };
-            matches!(directive, SessionDirective::Extend { .. } | SessionDirective::Instantiate(_))
-        };
-        let grows: Vec<Option<GrowRequest>> = grows.collect();
-        let by_name = grows.iter().flatten().all(|grow| grow.activate.is_empty() && grow.count == 0);
-        let still = scenario.faults.is_empty() && scenario.fates.is_empty() && by_name;
+        let unseen = scenario.elastic.resizes.iter().filter_map(more_time_unseen);
         OwnSession {
             first: scenario.resize_request(0),
-            grows,
+            grows: grows.collect(),
+            extends: extends.collect(),
             releases: releases.collect(),
-            brought_by_jobs: hosts_of_jobs(scenario),
             choices: scenario.jobs.iter().map(|job| job.session.clone()).collect(),
             jobs: BTreeMap::new(),
             mapped: BTreeMap::new(),
@@ -80,13 +86,26 @@ impl OwnSession {
             names: BTreeMap::new(),
             reserved: BTreeMap::new(),
             ends: BTreeMap::new(),
-            due: BTreeMap::new(),
-            limits: still && !scenario.questions.iter().any(|(_, question)| moves(question)),
+            called: BTreeMap::new(),
+            shares: BTreeMap::new(),
+            moved: unseen.collect(),
+            brought: BTreeMap::new(),
+            changes: Changes::default(),
+            done: None,
+            orders: BTreeMap::new(),
         }
     }
 
     fn grown(&mut self, at: Time, request: RequestId, resize: &Resize) {
         let number = request.0.checked_sub(self.first.0).map(|number| number as usize);
+        if let (ResizeOutcome::Unchanged, Some(Some(seconds))) =
+            (&resize.outcome, number.and_then(|number| self.extends.get(number)))
+        {
+            if let Some(until) = resize.session.and_then(|session| self.ends.get_mut(&session)) {
+                *until += Time::from(*seconds) * 1_000_000;
+            }
+            return;
+        }
         let Some(plan) = number.and_then(|number| self.grows.get(number).cloned()) else { return };
         let Some(grow) = plan else {
             // What was lent to the allocation is what it was before, whatever else leaves.
@@ -111,14 +130,62 @@ impl OwnSession {
         self.ends.extend(until.map(|until| (session, until)));
         let nth = self.reservations;
         self.reservations += 1;
-        for node in &resize.nodes {
-            if grow.terms.reserve {
-                self.reserved.insert(node.clone(), Reserved { nth, session, names: names.clone() });
-            }
-            if let Some(until) = until.filter(|_| self.limits && self.is_named_once(node)) {
-                self.due.insert(node.clone(), until + LATE);
-            }
+        for node in resize.nodes.iter().filter(|_| grow.terms.reserve) {
+            self.reserved.insert(node.clone(), Reserved { nth, session, names: names.clone() });
         }
+        self.called.insert(session, names);
+        if resize.outcome == ResizeOutcome::Done {
+            let came = self.done.and_then(|id| self.changes.get(id)).map(|change| change.targets.clone());
+            let came = came.unwrap_or_default();
+            let came: Vec<String> = came.iter().filter_map(|rank| self.names.get(&rank).cloned()).collect();
+            self.brought.extend(came.into_iter().map(|node| (node, session)));
+        }
+    }
+
+    /// An order was carried out.
+    fn ordered(&mut self, id: RequestId) {
+        let Some((named, directive)) = self.orders.remove(&id) else { return };
+        match directive {
+            SessionDirective::Terminate => self.reserved.retain(|_, reserved| !reserved.names.contains(&named)),
+            SessionDirective::Extend { seconds } => {
+                let meant = self.called.iter().filter(|(_, names)| names.contains(&named)).map(|(session, _)| session);
+                for session in meant {
+                    if let Some(until) = self.ends.get_mut(session) {
+                        *until += Time::from(seconds) * 1_000_000;
+                    }
+                }
+            }
+            SessionDirective::Instantiate(wish) => {
+                if let (SessionChoice::Id(number), Some(alloc_id)) = (named, wish.alloc_id) {
+                    self.shares.insert(number, SessionChoice::Alloc(alloc_id));
+                }
+            }
+            SessionDirective::Pause
+            | SessionDirective::Resume
+            | SessionDirective::Signal(_)
+            | SessionDirective::Separate => {}
+        }
+    }
+
+    /// The head is told to end: what had its time is gone by now.
+    fn look_at_the_end(&self, at: Time) -> Result<(), String> {
+        let has_moved = |session: &u32| {
+            let names = self.called.get(session).into_iter().flatten();
+            names.into_iter().any(|name| matches!(name, SessionChoice::Alloc(id) if self.moved.contains(id)))
+        };
+        let is_missed = |(_, session): &(&String, &u32)| {
+            self.ends.get(*session).is_some_and(|until| until + LATE < at) && !has_moved(session)
+        };
+        let missed = self.brought.iter().find(is_missed);
+        require(missed.is_none(), || {
+            let until = missed.map(|(_, session)| self.ends[session]);
+            format!("the time of {missed:?} was up at {until:?}, and it has not left")
+        })
+    }
+
+    fn leaves(&mut self, node: &String) {
+        self.reserved.remove(node);
+        self.brought.remove(node);
     }
 
     fn launched(&mut self, ticket: &Ticket) {
@@ -130,6 +197,7 @@ impl OwnSession {
     fn lost(&mut self, ranks: RankSet) {
         let names: BTreeSet<&String> = ranks.iter().filter_map(|rank| self.names.get(&rank)).collect();
         self.reserved.retain(|node, _| !names.contains(node));
+        self.brought.retain(|node, _| !names.contains(node));
     }
 
     /// True when the node is for jobs of another session. One that was lost, or was there before the session, is nowhere offered
@@ -138,19 +206,35 @@ impl OwnSession {
         let mapped = self.mapped.get(&job).copied().unwrap_or(self.reservations);
         self.reserved.get(node).is_some_and(|Reserved { nth, session, names }| {
             let is_over = self.ends.get(session).is_some_and(|until| *until <= at);
-            *nth < mapped && !is_over && !names.contains(choice)
+            let is_ending = self
+                .orders
+                .values()
+                .any(|(named, directive)| *directive == SessionDirective::Terminate && names.contains(named));
+            let shares = match choice {
+                SessionChoice::Id(number) => self.shares.get(number).is_some_and(|alloc| names.contains(alloc)),
+                SessionChoice::Default | SessionChoice::Alloc(_) | SessionChoice::Ref(_) => false,
+            };
+            *nth < mapped && !is_over && !is_ending && !shares && !names.contains(choice)
         })
-    }
-
-    fn is_named_once(&self, node: &str) -> bool {
-        let named = self.grows.iter().flatten().flat_map(|grow| &grow.hosts);
-        named.filter(|added| added.host.name == node).count() == 1 && !self.brought_by_jobs.contains(node)
     }
 }
 
-fn hosts_of_jobs(scenario: &Scenario) -> BTreeSet<String> {
-    let hosts = scenario.jobs.iter().filter_map(|job| job.grow.as_ref()).flat_map(|grow| &grow.hosts);
-    hosts.map(|added| added.host.name.clone()).collect()
+/// The seconds of a request for nothing but more time.
+pub(super) fn more_seconds(plan: &ResizePlan) -> Option<u32> {
+    match &plan.request {
+        ResizeRequest::Extend(extend) => Some(extend.seconds),
+        ResizeRequest::Grow(_) | ResizeRequest::Shrink(_) | ResizeRequest::Cancel(_) => None,
+    }
+}
+
+/// The allocation that may get more time by a request whose answer is not seen: of a process, or of a client that goes.
+pub(super) fn more_time_unseen(plan: &ResizePlan) -> Option<String> {
+    let named = match &plan.request {
+        ResizeRequest::Grow(grow) if grow.terms.time_limit_s.is_some() => grow.alloc_id.clone(),
+        ResizeRequest::Extend(extend) => extend.alloc_id.clone(),
+        ResizeRequest::Grow(_) | ResizeRequest::Shrink(_) | ResizeRequest::Cancel(_) => None,
+    };
+    named.filter(|_| plan.by != Asker::Client(None))
 }
 
 impl Invariant for OwnSession {
@@ -159,21 +243,17 @@ impl Invariant for OwnSession {
     }
 
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
+        self.changes.see(what);
         match what {
             Observation::Input { rank: DaemonRank::HEAD, at, input: Input::Terminate { .. }, .. } => {
-                let missed = self.due.iter().find(|(_, due)| *due < at);
-                require(missed.is_none(), || format!("the time of {missed:?} was up, and it has not left"))
+                self.look_at_the_end(*at)
             }
             Observation::Input {
                 rank: DaemonRank::HEAD,
-                input:
-                    Input::Head(HeadInput::Request {
-                        request: Request::Session { session, directive: SessionDirective::Terminate },
-                        ..
-                    }),
+                input: Input::Head(HeadInput::Request { id, request: Request::Session { session, directive } }),
                 ..
             } => {
-                self.reserved.retain(|_, reserved| !reserved.names.contains(session));
+                self.orders.insert(*id, (session.clone(), directive.clone()));
                 Ok(())
             }
             // A head that is alone tells nobody of a death.
@@ -197,10 +277,12 @@ impl Invariant for OwnSession {
                         self.mapped.insert(*job, self.reservations);
                     }
                     Effect::Resized { request, resize } => self.grown(*at, *request, resize),
-                    Effect::OfferRelease { nodes, .. } => nodes.iter().for_each(|node| {
-                        self.reserved.remove(node);
-                        self.due.remove(node);
-                    }),
+                    Effect::Reply { request, reply: Reply::Ordered } => self.ordered(*request),
+                    Effect::Reply { request, .. } => drop(self.orders.remove(request)),
+                    Effect::Trace(Transition::Campaign { campaign, step: CampaignStep::Done, .. }) => {
+                        self.done = Some(*campaign);
+                    }
+                    Effect::OfferRelease { nodes, .. } => nodes.iter().for_each(|node| self.leaves(node)),
                     _ => {}
                 }
                 if let Some(Message::Tree(TreeMessage::Died { ranks })) = message {

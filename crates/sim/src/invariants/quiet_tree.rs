@@ -17,6 +17,8 @@ pub(super) struct QuietTree {
     /// Number of the last wireup: those before it are repeated to daemons that were out of reach, and say nothing new.
     wireup: u64,
     applies: bool,
+    /// Something went wrong before all was ready: a DVM that cannot come up says so and ends.
+    early: bool,
     ready: bool,
     up: BTreeSet<(DaemonRank, DaemonRank)>,
     alive: RankSet,
@@ -30,6 +32,7 @@ impl QuietTree {
             tree: Tree::new(scenario.radix, scenario.daemons),
             wireup: 0,
             applies: scenario.must_survive() && scenario.has_quiet_phase(),
+            early: false,
             ready: false,
             up: BTreeSet::new(),
             alive: RankSet::new(),
@@ -78,8 +81,7 @@ impl Invariant for QuietTree {
                 self.up.retain(|(end, _)| end != rank);
             }
             Observation::Effect { effect: Effect::Ready, .. } => self.ready = true,
-            // A DVM that cannot come up says so and ends.
-            Observation::Fault { .. } if !self.ready => self.applies = false,
+            Observation::Fault { .. } if !self.ready => self.early = true,
             Observation::Effect { rank: DaemonRank::HEAD, message: Some(message), .. } => match message {
                 Message::Tree(TreeMessage::Died { ranks }) | Message::Tree(TreeMessage::Shrink { targets: ranks }) => {
                     self.declared.insert_all(ranks)
@@ -97,7 +99,9 @@ impl Invariant for QuietTree {
             | Observation::Effect { rank, effect: Effect::CloseLink { peer }, .. } => {
                 self.up.remove(&(*rank, *peer));
             }
-            Observation::Input { rank: DaemonRank::HEAD, input: Input::Terminate { .. }, .. } if self.applies => {
+            Observation::Input { rank: DaemonRank::HEAD, input: Input::Terminate { .. }, .. }
+                if self.applies && (self.ready || !self.early) =>
+            {
                 return self.look();
             }
             _ => {}

@@ -121,7 +121,7 @@ impl ReallyGone {
     fn reports(&self, rank: DaemonRank, lost: DaemonRank) -> Result<(), String> {
         let finds_out = self.losing == Some([rank, lost]);
         let knows = self.heard.get(&rank).is_some_and(|leaving| leaving.contains(lost));
-        let excused = self.struck.any || self.ending;
+        let excused = self.struck.on_the_way(rank) || self.struck.on_the_way(lost) || self.ending;
         require(!finds_out || !knows || excused, || {
             format!("daemon {lost} is reported lost by {rank}, which has heard that it leaves")
         })
@@ -141,7 +141,7 @@ impl ReallyGone {
                     // Once by itself, and once more when it gets the order from the head as well, having had it from another.
                     let count = self.acked.entry((seq, *from)).or_default();
                     *count += 1;
-                    return require(*count <= 2 || self.struck.any, || {
+                    return require(*count <= 2 || self.struck.on_the_way(*from), || {
                         format!("daemon {from} goes on acknowledging order {seq} to the head")
                     });
                 }

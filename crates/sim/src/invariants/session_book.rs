@@ -1,6 +1,7 @@
-//! What the head says of its sessions is what was asked of them: when one with a limit ends, that it warns before, whether it
-//! pauses, that it is gone when it was ended, and that a job runs in the session that it names. Of sessions that clients have
-//! asked for and named by number or allocation; one that somebody else may have changed unseen is left out, it alone.
+//! What the head says of its sessions is what was asked of them: when one with a limit ends, that it warns before,
+//! whether it pauses, that it is gone when it was ended, and that a job runs in the session that it names. Of sessions
+//! that clients have asked for. What somebody else may have changed unseen is believed, of that session alone and until
+//! the head has told it: orders by a name that several may have, and more time that a process has asked for.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,6 +11,7 @@ use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, Ses
 use ferrite_wire::{DaemonMessage, GrowRequest, Message, Resize, ResizeOutcome, ResizeRequest};
 
 use super::changes::plain;
+use super::own_session::{more_seconds, more_time_unseen};
 use super::{Invariant, Observation, require};
 use crate::elastic::{Asker, ResizePlan};
 use crate::queue::Time;
@@ -20,15 +22,17 @@ const SECOND: Time = 1_000_000;
 pub(super) struct SessionBook {
     first: RequestId,
     grows: Vec<Option<GrowRequest>>,
+    /// Seconds by which requests lengthen a time limit and do nothing else.
+    extends: Vec<Option<u32>>,
     choices: Vec<SessionChoice>,
-    /// Sessions whose limit or pause may change without our seeing it.
+    /// Sessions whose limit may become later without our seeing it.
     unsure: BTreeSet<u32>,
-    /// Names by which orders are given.
-    names: BTreeSet<String>,
-    /// Sessions that may have been told to go on by such a name.
-    resumed: BTreeSet<u32>,
+    /// Orders that were carried out for a session of that name, since the head has last told of all sessions.
+    by_name: Vec<(String, SessionDirective)>,
     /// Orders that have no answer yet.
-    orders: BTreeMap<RequestId, (u32, SessionDirective)>,
+    orders: BTreeMap<RequestId, (SessionChoice, SessionDirective)>,
+    /// The last two moments in which the head has handled anything: one that stood still could not do what was due.
+    awake: [Time; 2],
     /// Sessions that clients have asked for, and when those with a limit end.
     limits: BTreeMap<u32, Option<Time>>,
     /// So long before its end a session warns the client with this request.
@@ -57,25 +61,16 @@ fn number(choice: &SessionChoice) -> Option<u32> {
 impl SessionBook {
     pub(super) fn new(scenario: &Scenario) -> SessionBook {
         let plans = &scenario.elastic.resizes;
-        // A process, or a client that goes, is answered where we do not hear it.
-        let unseen =
-            plans.iter().filter(|plan| plan.by != Asker::Client(None)).filter_map(|plan| match &plan.request {
-                ResizeRequest::Grow(grow) => grow.alloc_id.clone().map(SessionChoice::Alloc),
-                ResizeRequest::Shrink(_) | ResizeRequest::Cancel(_) | ResizeRequest::Extend(_) => None,
-            });
-        // Which session that is only the head knows, which tells the names of all.
-        let names = scenario.questions.iter().filter_map(|(_, question)| match question {
-            Request::Session { session: SessionChoice::Ref(name), .. } => Some(name.clone()),
-            _ => None,
-        });
+        let unseen = plans.iter().filter_map(more_time_unseen).map(SessionChoice::Alloc);
         SessionBook {
             first: scenario.resize_request(0),
             grows: plans.iter().map(seen_grow).collect(),
+            extends: plans.iter().map(more_seconds).collect(),
             choices: scenario.jobs.iter().map(|job| job.session.clone()).collect(),
             unsure: unseen.filter_map(|alloc| number(&alloc)).collect(),
-            names: names.collect(),
-            resumed: BTreeSet::new(),
+            by_name: Vec::new(),
             orders: BTreeMap::new(),
+            awake: [0; 2],
             limits: BTreeMap::new(),
             warnings: BTreeMap::new(),
             warned: BTreeSet::new(),
@@ -85,45 +80,49 @@ impl SessionBook {
         }
     }
 
-    fn ask(&mut self, id: RequestId, session: &SessionChoice, directive: &SessionDirective) {
-        let Some(number) = number(session) else {
-            if *directive == SessionDirective::Resume {
-                self.resumed.extend(&self.paused);
+    /// An order was carried out. One that is refused changes nothing.
+    fn ordered(&mut self, at: Time, id: RequestId) {
+        let Some((session, directive)) = self.orders.remove(&id) else { return };
+        let Some(number) = number(&session) else {
+            if let SessionChoice::Ref(name) = session {
+                self.by_name.push((name, directive));
             }
             return;
         };
-        // What goes on does so before the answer.
-        if *directive == SessionDirective::Resume {
-            self.paused.remove(&number);
-        }
-        self.orders.insert(id, (number, directive.clone()));
-    }
-
-    fn ordered(&mut self, id: RequestId) {
-        let Some((number, directive)) = self.orders.remove(&id) else { return };
         match directive {
             SessionDirective::Pause => {
                 self.paused.insert(number);
-                self.resumed.remove(&number);
             }
-            SessionDirective::Extend { seconds } => {
-                if let Some(Some(until)) = self.limits.get_mut(&number) {
-                    *until += Time::from(seconds) * SECOND;
-                }
+            SessionDirective::Resume => {
+                self.paused.remove(&number);
             }
+            SessionDirective::Extend { seconds } => self.extended(number, seconds),
             SessionDirective::Terminate => {
                 self.ended.insert(number);
             }
-            SessionDirective::Instantiate(_) => {
+            SessionDirective::Instantiate(wish) => {
                 self.ended.remove(&number);
-                self.paused.remove(&number);
+                let until = wish.terms.time_limit_s.map(|seconds| at + Time::from(seconds) * SECOND);
+                self.limits.insert(number, until);
             }
-            SessionDirective::Resume | SessionDirective::Signal(_) | SessionDirective::Separate => {}
+            SessionDirective::Signal(_) | SessionDirective::Separate => {}
+        }
+    }
+
+    fn extended(&mut self, session: u32, seconds: u32) {
+        if let Some(Some(until)) = self.limits.get_mut(&session) {
+            *until += Time::from(seconds) * SECOND;
         }
     }
 
     fn grown(&mut self, at: Time, request: RequestId, resize: &Resize) {
-        let plan = request.0.checked_sub(self.first.0).and_then(|plan| self.grows.get(plan as usize));
+        let plan = request.0.checked_sub(self.first.0).map(|plan| plan as usize);
+        if let (Some(Some(Some(seconds))), Some(session), ResizeOutcome::Unchanged) =
+            (plan.map(|plan| self.extends.get(plan)), resize.session, &resize.outcome)
+        {
+            return self.extended(session, *seconds);
+        }
+        let plan = plan.and_then(|plan| self.grows.get(plan));
         let Some(Some(grow)) = plan else { return };
         let (ResizeOutcome::Done | ResizeOutcome::Unchanged, Some(session)) = (&resize.outcome, resize.session) else {
             return;
@@ -138,35 +137,84 @@ impl SessionBook {
         }
     }
 
+    /// The head tells of all sessions there are: what orders by name have come to is known from now on.
+    fn judge_all(&mut self, at: Time, sessions: &[SessionStatus]) -> Result<(), String> {
+        for status in sessions {
+            self.learn(at, status);
+            self.judge(at, status)?;
+        }
+        let of_one_that_is_gone = |id: &u32| sessions.iter().all(|status| status.session != *id);
+        self.paused.retain(|id| !of_one_that_is_gone(id));
+        self.by_name.clear();
+        Ok(())
+    }
+
+    fn learn(&mut self, at: Time, status: &SessionStatus) {
+        let id = status.session;
+        let meant = self.by_name.iter().filter(|(name, _)| status.req_id.as_ref() == Some(name));
+        let meant: Vec<SessionDirective> = meant.map(|(_, directive)| directive.clone()).collect();
+        for directive in meant {
+            match directive {
+                SessionDirective::Pause => drop(self.paused.insert(id)),
+                SessionDirective::Resume => drop(self.paused.remove(&id)),
+                SessionDirective::Extend { seconds } => self.extended(id, seconds),
+                _ => {}
+            }
+        }
+        // Later than was asked for by those whom we hear.
+        if let (true, Some(Some(until)), Some(says)) =
+            (self.unsure.contains(&id), self.limits.get_mut(&id), status.seconds_left)
+        {
+            *until = (*until).max(at + says * SECOND);
+        }
+    }
+
     fn judge(&self, at: Time, status: &SessionStatus) -> Result<(), String> {
         let id = status.session;
-        require(!self.ended.contains(&id), || format!("session {id} was ended, and is there"))?;
-        let is_named = status.req_id.as_ref().is_some_and(|name| self.names.contains(name));
-        if self.unsure.contains(&id) || is_named {
-            return Ok(());
-        }
+        // It is there when its nodes are on their way, and what was asked of it counts when they have come.
+        let is_made = |(session, directive): &(SessionChoice, SessionDirective)| {
+            matches!(directive, SessionDirective::Instantiate(_)) && number(session) == Some(id)
+        };
+        let is_coming = self.orders.values().any(is_made);
+        require(!self.ended.contains(&id) || is_coming, || format!("session {id} was ended, and is there"))?;
         require(status.paused == self.paused.contains(&id), || {
             format!("session {id} was told to pause or to go on, and has not: {status:?}")
         })?;
-        let Some(limit) = self.limits.get(&id) else { return Ok(()) };
+        let Some(limit) = self.limits.get(&id).filter(|_| !is_coming) else { return Ok(()) };
         let left = limit.map(|until| until.saturating_sub(at) / SECOND);
         let is_near = match (left, status.seconds_left) {
             (None, None) => true,
+            (None, Some(_)) => self.unsure.contains(&id),
             (Some(left), Some(says)) => left.abs_diff(says) <= 1,
-            _ => false,
+            (Some(_), None) => false,
         };
         require(is_near, || format!("session {id} ends in {left:?} seconds, and says {:?}", status.seconds_left))?;
-        let (Some(until), Some((before, request))) = (limit, self.warnings.get(&id)) else { return Ok(()) };
-        let is_late = at > until.saturating_sub(*before) + SECOND;
+        let Some(until) = limit else { return Ok(()) };
+        // One that may have got more time since is believed when it says so.
+        require(!self.is_late(at, *until) || status.seconds_left > Some(0), || {
+            format!("the time of session {id} was up at {until}, and it is there")
+        })?;
+        let Some((before, request)) = self.warnings.get(&id) else { return Ok(()) };
+        let is_late = self.is_late(at, until.saturating_sub(*before));
         require(!is_late || self.warned.contains(request), || {
             format!("session {id} is about to end, and request {request:?} was not warned")
         })
     }
 
+    /// True when something that was due is not only a little late: the head has handled other things since.
+    fn is_late(&self, at: Time, due: Time) -> bool {
+        at > due + SECOND && self.awake[0] >= due
+    }
+
     fn launched(&self, job: JobId) -> Result<(), String> {
         let paused = self.jobs.get(&job).and_then(number).filter(|id| self.paused.contains(id));
-        let judged = paused.filter(|id| !self.unsure.contains(id) && !self.resumed.contains(id));
-        require(judged.is_none(), || format!("job {job} is launched, and its session {judged:?} pauses"))
+        // It is resumed by the order that is being carried out, or was by its name.
+        let going_on = |directive: &SessionDirective| *directive == SessionDirective::Resume;
+        let resuming = self.orders.values().any(|(_, directive)| going_on(directive));
+        let resumed = self.by_name.iter().any(|(_, directive)| going_on(directive));
+        require(paused.is_none() || resuming || resumed, || {
+            format!("job {job} is launched, and its session {paused:?} pauses")
+        })
     }
 
     fn says(&mut self, at: Time, effect: &Effect) -> Result<(), String> {
@@ -178,7 +226,7 @@ impl SessionBook {
                 Ok(())
             }
             Effect::Reply { request, reply: Reply::Ordered } => {
-                self.ordered(*request);
+                self.ordered(at, *request);
                 Ok(())
             }
             Effect::Reply { request, reply: Reply::Resize(resize) } | Effect::Resized { request, resize } => {
@@ -189,8 +237,10 @@ impl SessionBook {
                 self.warned.insert(*request);
                 Ok(())
             }
-            Effect::Reply { reply: Reply::Sessions(sessions), .. } => {
-                sessions.iter().try_for_each(|status| self.judge(at, status))
+            Effect::Reply { reply: Reply::Sessions(sessions), .. } => self.judge_all(at, sessions),
+            Effect::Reply { request, .. } => {
+                self.orders.remove(request);
+                Ok(())
             }
             Effect::Trace(Transition::Job { job, to: JobState::SendLaunchMsg, .. }) => self.launched(*job),
             _ => Ok(()),
@@ -205,12 +255,14 @@ impl Invariant for SessionBook {
 
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         match what {
-            Observation::Input {
-                rank: DaemonRank::HEAD,
-                input: Input::Head(HeadInput::Request { id, request: Request::Session { session, directive } }),
-                ..
-            } => {
-                self.ask(*id, session, directive);
+            Observation::Input { rank: DaemonRank::HEAD, at, input, .. } => {
+                if *at > self.awake[1] {
+                    self.awake = [self.awake[1], *at];
+                }
+                if let Input::Head(HeadInput::Request { id, request: Request::Session { session, directive } }) = input
+                {
+                    self.orders.insert(*id, (session.clone(), directive.clone()));
+                }
                 Ok(())
             }
             Observation::Effect { rank: DaemonRank::HEAD, at, effect, message } => {

@@ -15,25 +15,19 @@ use crate::world::Gone;
 pub(super) struct Struck {
     tree: Tree,
     ranks: BTreeSet<DaemonRank>,
-    /// Something went wrong, whomever it struck.
-    pub(super) any: bool,
 }
 
 impl Struck {
     pub(super) fn new(scenario: &Scenario) -> Struck {
-        Struck { tree: arithmetic(scenario), ranks: BTreeSet::new(), any: false }
+        Struck { tree: arithmetic(scenario), ranks: BTreeSet::new() }
     }
 
     /// To be shown everything, before it is judged.
     pub(super) fn see(&mut self, what: &Observation<'_>) {
         match what {
-            Observation::Fault { fault, .. } => {
-                self.any = true;
-                self.ranks.extend(fault.victim());
-            }
+            Observation::Fault { fault, .. } => self.ranks.extend(fault.victim()),
             Observation::Cut { ends } => self.ranks.extend(ends.iter().filter(|end| **end != DaemonRank::HEAD)),
             Observation::Gone { rank, how: Gone::Crash, .. } => {
-                self.any = true;
                 self.ranks.insert(*rank);
             }
             _ => {}

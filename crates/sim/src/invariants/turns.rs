@@ -17,6 +17,8 @@ pub(super) struct Turns {
     bring: BTreeSet<RequestId>,
     /// Jobs that bring nodes along wait for those as well.
     bringers: BTreeSet<JobId>,
+    /// Those of the parked that pause.
+    pausing: BTreeSet<JobId>,
     /// Jobs that are parked before their map, and what of that which was open then has not ended.
     waits: BTreeMap<JobId, BTreeSet<CampaignId>>,
 }
@@ -25,11 +27,30 @@ impl Turns {
     pub(super) fn new(scenario: &Scenario) -> Turns {
         let bring = (0..).zip(&scenario.jobs).filter(|(_, job)| job.grow.is_some());
         let bring = bring.map(|(number, _)| RequestId(number)).collect();
-        Turns { changes: Changes::default(), bring, bringers: BTreeSet::new(), waits: BTreeMap::new() }
+        Turns {
+            changes: Changes::default(),
+            bring,
+            bringers: BTreeSet::new(),
+            pausing: BTreeSet::new(),
+            waits: BTreeMap::new(),
+        }
+    }
+
+    /// Who pauses has no turn, and who goes on begins anew.
+    fn look_at_pauses(&mut self) {
+        for (job, campaigns) in &mut self.waits {
+            if self.changes.may_pause(*job) {
+                self.pausing.insert(*job);
+            } else if self.pausing.remove(job) {
+                *campaigns = self.changes.holding().map(|(id, _)| id).collect();
+            }
+        }
     }
 
     fn begins(&self) -> Result<(), String> {
-        let due = self.waits.iter().find(|(_, campaigns)| campaigns.is_empty());
+        let is_due =
+            |(job, campaigns): &(&JobId, &BTreeSet<CampaignId>)| campaigns.is_empty() && !self.pausing.contains(job);
+        let due = self.waits.iter().find(is_due);
         require(due.is_none(), || format!("a grow begins, and job {:?} was to have its turn", due.map(|(id, _)| id)))
     }
 }
@@ -41,8 +62,7 @@ impl Invariant for Turns {
 
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         self.changes.see(what);
-        // Who pauses has no turn, and who goes on begins anew.
-        self.waits.retain(|job, _| !self.changes.may_pause(*job));
+        self.look_at_pauses();
         let Observation::Effect { effect, .. } = what else { return Ok(()) };
         match effect {
             Effect::Accepted { request, job } | Effect::Reply { request, reply: Reply::Detached(job) }
@@ -52,6 +72,7 @@ impl Invariant for Turns {
             }
             Effect::Trace(Transition::Job { job, from, to }) => {
                 self.waits.remove(job);
+                self.pausing.remove(job);
                 if (*from, *to) == (Some(JobState::VmReady), JobState::WaitingForDaemons) {
                     let holding: BTreeSet<CampaignId> = self.changes.holding().map(|(id, _)| id).collect();
                     if !self.bringers.contains(job) {

@@ -16,6 +16,8 @@ pub(super) struct TwoPhases {
     elastic: bool,
     quiet: bool,
     ready: bool,
+    /// Something went wrong before all was ready: a DVM that cannot come up says so and ends.
+    early: bool,
     clients: BTreeMap<RequestId, Asked>,
     calls: BTreeMap<(DaemonRank, PmixToken), (ProcId, Asked)>,
     procs: BTreeSet<ProcId>,
@@ -83,6 +85,7 @@ impl TwoPhases {
             elastic: scenario.elastic.mode,
             quiet: scenario.must_survive() && scenario.has_quiet_phase(),
             ready: false,
+            early: false,
             clients: BTreeMap::new(),
             calls: BTreeMap::new(),
             procs: BTreeSet::new(),
@@ -139,12 +142,13 @@ impl Invariant for TwoPhases {
                 Input::Daemon(DaemonInput::Pmix(PmixCall::Resize { proc, request, token })) => {
                     self.calls.insert((*rank, *token), (*proc, Asked::of(request)));
                 }
-                Input::Terminate { .. } if self.quiet && self.elastic => return self.look(),
+                Input::Terminate { .. } if self.quiet && self.elastic && (self.ready || !self.early) => {
+                    return self.look();
+                }
                 _ => {}
             },
             Observation::Effect { effect: Effect::Ready, .. } => self.ready = true,
-            // A DVM that cannot come up says so and ends.
-            Observation::Fault { .. } if !self.ready => self.quiet = false,
+            Observation::Fault { .. } if !self.ready => self.early = true,
             Observation::Effect { effect: Effect::Reply { request, reply: Reply::Resize(resize) }, .. } => {
                 return self.clients.get_mut(request).map_or(Ok(()), |asked| asked.answer(resize));
             }

@@ -204,7 +204,8 @@ impl Head {
             return self.held_for(hold);
         }
         if !job.launched {
-            return "its placement".to_owned();
+            let what = if job.procs.is_empty() { "its placement" } else { "its launch to be prepared" };
+            return what.to_owned();
         }
         let (hosts, others): (Vec<_>, Vec<_>) =
             job.launching.iter().partition(|rank| job.map.on_daemon(*rank).next().is_some());

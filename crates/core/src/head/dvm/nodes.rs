@@ -82,6 +82,9 @@ impl Head {
 
     pub(in crate::head) fn node_name(&self, daemon: DaemonRank) -> &str {
         let node = self.nodes.iter().find(|n| n.daemon == Some(daemon));
+        // One that comes or leaves has no daemon in the books.
+        let moving = || self.campaigns.open.values().find_map(|campaign| campaign.targets.get(&daemon));
+        let node = node.or_else(|| moving().map(|node| self.record(*node)));
         node.map_or("of the head", |n| n.name.as_str())
     }
 

@@ -13,6 +13,7 @@ use ferrite_wire::{
     ShrinkRequest, SlotChange,
 };
 
+use super::late_wireup::Late;
 use super::requester::Requester;
 use crate::cx::Cx;
 use crate::head::Head;
@@ -45,13 +46,15 @@ pub(in crate::head) struct Campaign {
     /// Shrink: nodes that were lent to the allocation, and go back to whom they were lent by.
     pub(super) returns: BTreeSet<NodeId>,
     /// The daemons that come or go, once they are decided.
-    pub(super) targets: BTreeMap<DaemonRank, NodeId>,
+    pub(in crate::head) targets: BTreeMap<DaemonRank, NodeId>,
     /// Grow: those that have not reported; in a rollback, those that have not hung up.
     pub(super) missing: RankSet,
     /// Campaigns that change the same nodes and were there before.
     behind: BTreeSet<CampaignId>,
     /// Shrink: nodes that are offered back as a part of this job of the manager.
     pub(super) offered: BTreeMap<NodeId, String>,
+    /// Grow: who holds its wireup up, when that takes too long.
+    pub(super) late: Late,
     /// Why it fails, once it does.
     pub(in crate::head) failure: Option<Trouble>,
     began: Timestamp,
@@ -332,6 +335,7 @@ impl Head {
             missing: RankSet::new(),
             behind: before,
             offered: BTreeMap::new(),
+            late: Late::default(),
             failure: None,
             began: cx.now,
         };
@@ -397,7 +401,8 @@ impl Head {
     pub(in crate::head) fn on_campaign_deadline(&mut self, id: CampaignId, cx: &mut Cx) {
         let Some(campaign) = self.campaigns.open.get(&id) else { return };
         match campaign.step {
-            CampaignStep::Launching | CampaignStep::WiringUp => self.on_grow_deadline(id, cx),
+            CampaignStep::Launching => self.on_grow_deadline(id, cx),
+            CampaignStep::WiringUp => self.on_late_wireup(id, cx),
             CampaignStep::RollingBack => self.give_up_on_newcomers(id, cx),
             CampaignStep::Open
             | CampaignStep::Queued
@@ -441,7 +446,7 @@ impl Head {
             }
             CampaignStep::Queued => self.turns_before(),
             CampaignStep::Launching => format!("the daemons of {} to report", of(&campaign.missing)),
-            CampaignStep::WiringUp => "all daemons to be wired up".to_owned(),
+            CampaignStep::WiringUp => self.wireup_waits_for(campaign),
             CampaignStep::Leaving => {
                 format!("the daemons of {} to leave", of(&campaign.targets.keys().copied().collect()))
             }

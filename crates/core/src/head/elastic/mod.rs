@@ -4,6 +4,7 @@ mod campaigns;
 mod cancel;
 mod extensions;
 mod grow;
+mod late_wireup;
 mod launch_fence;
 mod requester;
 mod shrink;

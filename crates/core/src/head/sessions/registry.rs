@@ -373,7 +373,10 @@ impl Head {
                 cx.multicast(hosts, DaemonMessage::Signal { job: job.id, signal });
             }
         }
-        if !pause {
+        if pause {
+            // Those behind its jobs in the queue do not wait for these any more.
+            self.serve_queue(cx);
+        } else {
             self.admit_held(cx);
         }
     }
