@@ -4,7 +4,8 @@
    STEP: `new=LIST`, `count=N` and `extend=LIST`, `mine=LIST` (extends the allocation by the requester's own name for it),
    `release` (the allocation), `release=LIST`, `unknown` (releases what does not exist), `must` (insists on what nobody offers):
    one request each, told with its answer. `timed=LIST` is a new allocation for six seconds, with a warning three before the end;
-   `cancel=NAME` takes the request of that name back. `time=SECONDS` wants more time for the allocation, `owntime=SECONDS` for the session
+   `cancel=NAME` takes the request of that name back. `push=LIST` and
+   `pull=LIST` bring and take nodes as a scheduler. `time=SECONDS` wants more time for the allocation, `owntime=SECONDS` for the session
    that the job runs in. `event` waits for the end of a request and tells of it; `quiet` tells how many events
    nobody has waited for. */
 
@@ -152,6 +153,12 @@ static void take(char *step)
         PMIX_INFO_LOAD(&info[0], PMIX_ALLOC_NODE_LIST, list, PMIX_STRING);
         PMIX_INFO_LOAD(&info[1], PMIX_ALLOC_REQ_ID, "mine", PMIX_STRING);
         ask(step, PMIX_ALLOC_NEW, info, 2);
+    }
+    if (!strcmp(step, "push") || !strcmp(step, "pull")) {
+        bool yes = true;
+        PMIX_INFO_LOAD(&info[0], PMIX_ALLOC_NODE_LIST, list, PMIX_STRING);
+        PMIX_INFO_LOAD(&info[1], PMIX_SERVER_SCHEDULER, &yes, PMIX_BOOL);
+        ask(step, step[2] == 's' ? PMIX_ALLOC_NEW : PMIX_ALLOC_RELEASE, info, 2);
     }
     if (!strcmp(step, "timed")) {
         uint32_t limit = 6, warn = 3;

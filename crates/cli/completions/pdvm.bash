@@ -162,7 +162,7 @@ _pdvm() {
             return 0
             ;;
         pdvm__subcmd__grow)
-            opts="-H -h --host --hostfile --activate --nodes --rm-job --alloc-id --req-id --reserve --time-limit --warn --inherit --separate --wait --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
+            opts="-H -h --host --hostfile --activate --nodes --rm-job --alloc-id --req-id --reserve --time-limit --warn --inherit --separate --push --wait --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -872,7 +872,7 @@ _pdvm() {
             return 0
             ;;
         pdvm__subcmd__shrink)
-            opts="-H -h --host --nodes --alloc-id --req-id --wait --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
+            opts="-H -h --host --nodes --alloc-id --req-id --push --wait --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -136,6 +136,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l wait-to-connect -d 'L
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l num-connect-retries -d 'Look for the DVM so often again, every second or as --wait-to-connect says' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l reserve -d 'Withhold the nodes from jobs of other sessions: only prun --alloc-id (or --alloc-refid, --session-id) gets there'
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l separate -d 'Of a session that a process asked for: it does not end with the session which that process runs in'
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l push -d 'As a scheduler: nobody has asked for these nodes, nobody is told of them, and they are for everybody'
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l wait -d 'Answer when the DVM has the new size, not when the change has begun. Ctrl-C ends the wait, and not the change; nodes that Slurm has not granted by then are not asked for any more'
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
@@ -152,6 +153,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l pid -d 'The DVM wit
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l namespace -d 'The DVM with this name or namespace' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l num-connect-retries -d 'Look for the DVM so often again, every second or as --wait-to-connect says' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l push -d 'As a scheduler: nobody has asked for it, and nobody is told'
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l wait -d 'Answer when the nodes are gone, not when the change has begun. Ctrl-C ends the wait, and not the change'
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l json -d 'Answer in JSON (schema: docs/pdvm-json.md)'
 complete -c pdvm -n "__fish_pdvm_using_subcommand shrink" -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'

@@ -159,6 +159,7 @@ _arguments "${_arguments_options[@]}" : \
 '--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
 '--reserve[Withhold the nodes from jobs of other sessions\: only prun --alloc-id (or --alloc-refid, --session-id) gets there]' \
 '--separate[Of a session that a process asked for\: it does not end with the session which that process runs in]' \
+'(--rm-job --reserve --time-limit --warn --inherit --separate)--push[As a scheduler\: nobody has asked for these nodes, nobody is told of them, and they are for everybody]' \
 '--wait[Answer when the DVM has the new size, not when the change has begun. Ctrl-C ends the wait, and not the change; nodes that Slurm has not granted by then are not asked for any more]' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
@@ -181,6 +182,7 @@ _arguments "${_arguments_options[@]}" : \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
 '--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
 '--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--push[As a scheduler\: nobody has asked for it, and nobody is told]' \
 '--wait[Answer when the nodes are gone, not when the change has begun. Ctrl-C ends the wait, and not the change]' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \

@@ -82,6 +82,16 @@ pub enum ConnectionError {
         /// What is known of it, as `: broken pipe`; empty = it closed the connection.
         cause: String,
     },
+    /// The daemon on this node went away, who had passed on what was said.
+    #[error("the daemon on this node, which connects its clients with the DVM {dvm} on {head}, is gone{cause}")]
+    DaemonGone {
+        /// The name of the DVM.
+        dvm: String,
+        /// The head's host.
+        head: String,
+        /// What is known of it, as above.
+        cause: String,
+    },
     /// It says what cannot be understood.
     #[error("the DVM {dvm} cannot be understood: {cause}")]
     Nonsense {
@@ -116,6 +126,9 @@ impl ConnectionError {
             ConnectionError::Lost { .. } => {
                 "It was ended, or its process died: what it printed may say why. Start a new one with prte."
             }
+            ConnectionError::DaemonGone { .. } => {
+                "This node has left the DVM, or its daemon has died, or the DVM was ended: `pdvm nodes` on another of its nodes tells."
+            }
             ConnectionError::Nonsense { .. } => "This is a fault of the software: please report it.",
         }
     }
@@ -125,6 +138,8 @@ impl ConnectionError {
 #[derive(Debug)]
 pub struct Connection {
     pub(crate) dvm: String,
+    /// The head's host, when a daemon passes on what is said.
+    pub(crate) head: Option<String>,
     pub(crate) stream: UnixStream,
     pub(crate) frames: Frames,
     next_id: u32,
@@ -148,7 +163,7 @@ impl Connection {
         if ![geteuid(), owner].iter().any(|user| is_of(&stream, *user)) {
             return Err(ConnectionError::Stranger { dvm: contact.dvm.clone(), path });
         }
-        Connection::greet(&contact.dvm, stream)
+        Connection::greet(&contact.dvm, contact.head.as_deref(), stream)
     }
 
     /// Connects to the DVM of this contact, whose head is on another host.
@@ -157,12 +172,12 @@ impl Connection {
     /// Nobody there, or nobody with this key.
     pub(crate) fn open_far(contact: &DvmContact, address: &str, key: &Key) -> Result<Connection, ConnectionError> {
         let (stream, relay) = remote::call(&contact.dvm, address, key)?;
-        let connection = Connection::greet(&contact.dvm, stream)?;
+        let connection = Connection::greet(&contact.dvm, None, stream)?;
         Ok(Connection { _relay: Some(relay), ..connection })
     }
 
-    fn greet(dvm: &str, mut stream: UnixStream) -> Result<Connection, ConnectionError> {
-        let dvm = dvm.to_owned();
+    fn greet(dvm: &str, head: Option<&str>, mut stream: UnixStream) -> Result<Connection, ConnectionError> {
+        let (dvm, head) = (dvm.to_owned(), head.map(str::to_owned));
         let mut theirs = [0; GREETING_LEN];
         let exchanged = stream
             .set_read_timeout(Some(GREETING_LIMIT))
@@ -174,11 +189,11 @@ impl Connection {
             Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
                 return Err(ConnectionError::Silent { dvm });
             }
-            Err(cause) => return Err(lost(&dvm, &cause)),
+            Err(cause) => return Err(lost(&dvm, head.as_deref(), &cause)),
             Ok(()) => {}
         }
         match check_greeting(&theirs) {
-            Ok(()) => Ok(Connection { dvm, stream, frames: Frames::default(), next_id: 1, _relay: None }),
+            Ok(()) => Ok(Connection { dvm, head, stream, frames: Frames::default(), next_id: 1, _relay: None }),
             Err(cause) => Err(ConnectionError::Greeting { dvm, cause }),
         }
     }
@@ -197,7 +212,7 @@ impl Connection {
         let id = self.next_id;
         self.next_id += 1;
         let frame = ClientMessage::Open { id, request }.encode_frame();
-        self.stream.write_all(&frame).map_err(|e| lost(&self.dvm, &e))?;
+        self.stream.write_all(&frame).map_err(|e| self.lost(&e))?;
         loop {
             match self.receive()? {
                 DvmMessage::Reply { id: of, reply } if of == id => return Ok(reply),
@@ -220,21 +235,30 @@ impl Connection {
                 return Ok(message);
             }
             match self.stream.read(&mut buffer) {
-                Ok(0) => return Err(ConnectionError::Lost { dvm: self.dvm.clone(), cause: String::new() }),
+                Ok(0) => return Err(self.lost(&io::ErrorKind::UnexpectedEof.into())),
                 Ok(count) => self.frames.feed(&buffer[..count]),
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(lost(&self.dvm, &e)),
+                Err(e) => return Err(self.lost(&e)),
             }
         }
     }
+
+    pub(crate) fn lost(&self, cause: &io::Error) -> ConnectionError {
+        lost(&self.dvm, self.head.as_deref(), cause)
+    }
 }
 
-pub(crate) fn lost(dvm: &str, cause: &io::Error) -> ConnectionError {
+/// What has become of a connection, to the head itself or to a daemon that stands between.
+pub(crate) fn lost(dvm: &str, head: Option<&str>, cause: &io::Error) -> ConnectionError {
     let cause = match cause.kind() {
         io::ErrorKind::UnexpectedEof => String::new(),
         _ => format!(": {cause}"),
     };
-    ConnectionError::Lost { dvm: dvm.to_owned(), cause }
+    let dvm = dvm.to_owned();
+    match head {
+        None => ConnectionError::Lost { dvm, cause },
+        Some(head) => ConnectionError::DaemonGone { dvm, head: head.to_owned(), cause },
+    }
 }
 
 /// Connects to a socket by its path, of whatever length.

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use ferrite_wire::DvmContact;
-use ferrite_wire::dvm_contact::{CONTACT_FILE, SESSION_PREFIX, batch_job, parse_uri, runtime_dirs};
+use ferrite_wire::dvm_contact::{
+    CONTACT_FILE, DAEMON_SESSION_PREFIX, SESSION_PREFIX, batch_job, parse_uri, runtime_dirs,
+};
 use rustix::fs::{Mode, OFlags, open as open_file, openat};
 use rustix::net::SocketFlags;
 use rustix::process::Uid;
@@ -139,7 +141,7 @@ impl FindError {
             FindError::NotThere { .. } => "Name one that is running, or start one with `prte --daemonize`.",
             FindError::Several { .. } => "Say which one with --pid, --namespace or --dvm-uri.",
             FindError::Elsewhere { .. } => {
-                "Run this command there, or start that DVM with `prte --listen 0 --report-uri FILE`, and give its file here with \
+                "Run this command on a node of that DVM, or start it with `prte --listen 0 --report-uri FILE`, and give its file here with \
                  --dvm-uri file:FILE."
             }
             FindError::Key { cause, .. } => cause.next_step(),
@@ -163,6 +165,7 @@ impl FindError {
                     ConnectionError::Unreachable { .. }
                         | ConnectionError::FarAway { .. }
                         | ConnectionError::Lost { .. }
+                        | ConnectionError::DaemonGone { .. }
                 )
             }
             FindError::Several { .. }
@@ -215,14 +218,21 @@ fn by_place(here: &Here) -> Vec<Vec<DvmContact>> {
 }
 
 fn latest_first(mut all: Vec<DvmContact>) -> Vec<DvmContact> {
-    all.sort_by(|a, b| b.started_s.cmp(&a.started_s).then_with(|| a.dvm.cmp(&b.dvm)));
-    all.dedup_by(|a, b| a.socket == b.socket);
+    all.sort_by(|a, b| {
+        let by_name = || (&a.dvm, a.head.is_some()).cmp(&(&b.dvm, b.head.is_some()));
+        b.started_s.cmp(&a.started_s).then_with(by_name)
+    });
+    // A DVM may have its head and daemons on one node: the head is nearest.
+    all.dedup_by(|a, b| a.socket == b.socket || (a.dvm == b.dvm && a.head.is_some()));
     all
 }
 
 fn contacts_in(base: &Path) -> Vec<DvmContact> {
     let sessions = std::fs::read_dir(base).into_iter().flatten().flatten();
-    let named = sessions.filter(|entry| entry.file_name().to_string_lossy().starts_with(SESSION_PREFIX));
+    let named = sessions.filter(|entry| {
+        let name = entry.file_name();
+        [SESSION_PREFIX, DAEMON_SESSION_PREFIX].iter().any(|prefix| name.to_string_lossy().starts_with(prefix))
+    });
     named.filter_map(|entry| trusted_contact(&entry.path())).collect()
 }
 
@@ -283,13 +293,21 @@ pub fn connect(
     }
 }
 
-/// By the control socket when it is here, else by TCP.
+/// By the control socket when it is here, else by TCP if a key file says that this is wanted, else by the daemon on this node.
 fn open(found: &Found, key: Option<&Path>, here: &Here) -> Result<Connection, FindError> {
     let Found { contact, owner } = found;
     let is_here = contact.host == here.host;
     // Two containers may have one host name: the socket is there in one of them only.
     let is_far = !is_here || !Path::new(&contact.socket).exists();
     let path = key.or(contact.key.as_deref().map(Path::new));
+    let daemon = || by_place(here).into_iter().flatten().find(|other| other.dvm == contact.dvm && other.head.is_some());
+    let is_nearer = key.is_none() && path.is_none_or(|path| !path.exists());
+    if is_far
+        && (contact.remote.is_none() || is_nearer)
+        && let Some(daemon) = daemon()
+    {
+        return Ok(Connection::open(&daemon, *owner)?);
+    }
     if let (true, Some(address), Some(path)) = (is_far, &contact.remote, path) {
         let key = Key::read(path).map_err(|cause| FindError::Key {
             dvm: contact.dvm.clone(),
@@ -364,7 +382,11 @@ fn the_one(here: &Here, wanted: &str, fits: impl Fn(&DvmContact) -> bool) -> Res
     Err(FindError::NotThere { wanted: wanted.to_owned(), host: here.host.clone(), others })
 }
 
+/// Those whose heads are here come before those that have a daemon here.
 fn only(mut candidates: Vec<DvmContact>) -> Result<DvmContact, FindError> {
+    if candidates.iter().any(|contact| contact.head.is_none()) {
+        candidates.retain(|contact| contact.head.is_none());
+    }
     match (candidates.pop(), candidates.is_empty()) {
         (Some(one), true) => Ok(one),
         (one, _) => {

@@ -170,7 +170,7 @@ fn shake_hands(
 ) -> Result<StatelessTransportState, ConnectionError> {
     let failed = |cause: &io::Error| match cause.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => ConnectionError::Silent { dvm: dvm.to_owned() },
-        _ => lost(dvm, cause),
+        _ => lost(dvm, None, cause),
     };
     let refused =
         || ConnectionError::KeyRefused { dvm: dvm.to_owned(), address: address.to_owned(), path: key.path.clone() };

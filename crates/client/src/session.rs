@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use rustix::net::SendFlags;
 use rustix::time::Timespec;
 
-use crate::connection::{Connection, ConnectionError, lost};
+use crate::connection::{Connection, ConnectionError};
 use crate::signals::Signals;
 use crate::sink::Sink;
 use crate::source::Source;
@@ -177,7 +177,7 @@ impl Session {
             Ok(Some(message)) => Some(Happening::Message(message)),
             Ok(None) => self.closed.as_ref().map(|(kind, cause)| {
                 let cause = io::Error::new(*kind, cause.clone());
-                Happening::Gone(lost(&self.connection.dvm, &cause))
+                Happening::Gone(self.connection.lost(&cause))
             }),
             Err(cause) => {
                 let dvm = self.connection.dvm.clone();

@@ -2,7 +2,7 @@
 
 use ferrite_rm::Allocation;
 use ferrite_types::Topology;
-use ferrite_wire::Contact;
+use ferrite_wire::{Contact, Served};
 
 /// The machine that a daemon (or the head) runs on.
 #[derive(Clone, Debug)]
@@ -36,4 +36,6 @@ pub struct HeadConfig {
     pub local_time_at_zero_s: i64,
     /// True when the DVM outlives its jobs (`prte`), false when it ends with the first (`prterun`).
     pub persistent: bool,
+    /// What clients on other nodes are told of it; `None` = it lets none in.
+    pub served: Option<Served>,
 }

@@ -12,10 +12,10 @@ use ferrite_types::{
 };
 use ferrite_wire::control::Reply;
 use ferrite_wire::{
-    CollectiveResult, Contact, Found, Frame, LaunchOrder, ProcFailure, Resize, Stream, Ticket, TimeWarning,
+    CollectiveResult, Contact, Found, Frame, LaunchOrder, ProcFailure, Resize, Served, Stream, Ticket, TimeWarning,
 };
 
-use crate::input::{PmixToken, RequestId};
+use crate::input::{PmixToken, RelayId, RequestId};
 use crate::timer::Timer;
 
 /// One thing to do.
@@ -216,11 +216,40 @@ pub enum Effect {
     },
     /// A job is over here: remove its directory and whatever it left.
     CleanJob(JobId),
+    /// About the connection of a client on another node than the head's.
+    Relay(RelayEffect),
     /// End this process after all effects before it, links flushed.
     Exit {
         /// With this code.
         code: u8,
     },
+}
+
+/// What is to be done about clients whose connections are passed on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RelayEffect {
+    /// At a daemon: let the clients of this node in, who find the DVM by this.
+    Listen(Box<Served>),
+    /// At the head: serve this one like those of the head's own node; what it is told is read, and what it says is written.
+    Serve(RelayId),
+    /// Read once, at most so many bytes. Answered by `Read` or `Ended`.
+    Read {
+        /// From which.
+        client: RelayId,
+        /// Limit (bytes).
+        limit: usize,
+    },
+    /// Write all of it. Answered by `Written`, or by `Ended`.
+    Write {
+        /// To which.
+        client: RelayId,
+        /// What.
+        data: Bytes,
+    },
+    /// At the head: end the service when this client was told all that is for it; its end can be read behind that.
+    Finish(RelayId),
+    /// Close this end, after what was written. No `Ended` follows.
+    Close(RelayId),
 }
 
 /// Where output of processes goes at the head.

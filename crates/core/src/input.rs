@@ -43,6 +43,8 @@ pub enum Input {
         /// Why, in words.
         cause: String,
     },
+    /// About the connection of a client on another node than the head's: at its daemon, or at the head.
+    Relay(RelayInput),
     /// Something about a link to another daemon.
     Link(LinkInput),
     /// Something for the head. At a daemon nobody makes it.
@@ -235,6 +237,38 @@ pub enum DaemonInput {
     },
     /// A PMIx or PMI-1 client wants something, or a PMIx operation is done.
     Pmix(PmixCall),
+}
+
+/// Names a client whose connection is passed on: its daemon, and a number that this daemon uses once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RelayId {
+    /// The daemon on its node.
+    pub daemon: DaemonRank,
+    /// Made by the driver of that one.
+    pub number: u64,
+}
+
+/// What happens to such a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RelayInput {
+    /// A client of this daemon's own node has begun to speak.
+    Came(RelayId),
+    /// What was read; never empty. Answers one [`crate::RelayEffect::Read`].
+    Read {
+        /// Of which client.
+        client: RelayId,
+        /// What.
+        data: Bytes,
+    },
+    /// So many bytes of a [`crate::RelayEffect::Write`] were taken.
+    Written {
+        /// By which client.
+        client: RelayId,
+        /// Bytes.
+        bytes: usize,
+    },
+    /// This end of the connection is closed, or broken.
+    Ended(RelayId),
 }
 
 /// Whom an abort is to end.

@@ -12,14 +12,17 @@ mod head;
 mod input;
 mod launches;
 mod node;
+mod relay;
 mod timer;
 mod transport;
 
 pub(crate) use ferrite_types::pmix_status;
 
 pub use config::{HeadConfig, LocalNode};
-pub use effect::{Account, Effect, Effects, PmixEffect, Registration, Sink, SpawnRequest, Transition};
+pub use effect::{Account, Effect, Effects, PmixEffect, Registration, RelayEffect, Sink, SpawnRequest, Transition};
 pub use head::{Head, Job};
-pub use input::{AbortScope, DaemonInput, HeadInput, Input, LinkInput, PmixCall, PmixToken, RequestId};
+pub use input::{
+    AbortScope, DaemonInput, HeadInput, Input, LinkInput, PmixCall, PmixToken, RelayId, RelayInput, RequestId,
+};
 pub use node::Node;
 pub use timer::{DaemonTimer, HeadTimer, LinkTimer, Timer};

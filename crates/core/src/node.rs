@@ -113,6 +113,10 @@ impl Node {
                 (_, Some(head), mut cx) => head.launcher_ended(rank, status, &message, &mut cx),
                 (daemon, None, mut cx) => daemon.on_launcher_ended(rank, status, &message, &mut cx),
             },
+            Input::Relay(input) => match self.parts(now, fx) {
+                (_, Some(head), mut cx) => head.on_relay(input, &mut cx),
+                (daemon, None, mut cx) => daemon.on_relay(input, &mut cx),
+            },
             Input::Terminate { cause } => match self.parts(now, fx) {
                 (_, Some(head), mut cx) => head.terminate(&cause, &mut cx),
                 (daemon, None, mut cx) => daemon.on_terminate(&cause, &mut cx),

@@ -49,6 +49,8 @@ pub enum HeadTimer {
 /// Timers of a daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DaemonTimer {
+    /// Clients have had their time to read the last that is for them, before this daemon leaves.
+    LastWords,
     /// Processes have had their time to end by themselves before this daemon leaves.
     Grace,
     /// A bootstrapping daemon must be wired up.

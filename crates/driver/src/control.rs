@@ -10,6 +10,7 @@ mod client;
 mod contact;
 mod listener;
 pub(crate) mod metrics;
+pub(crate) mod relay;
 pub(crate) mod remote;
 mod sealed;
 #[cfg(test)]

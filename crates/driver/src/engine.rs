@@ -7,16 +7,19 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use ferrite_core::{Account, Effect, Effects, HeadInput, Input, LocalNode, Node, RequestId, Sink, Transition};
+use ferrite_core::{
+    Account, Effect, Effects, HeadInput, Input, LocalNode, Node, RelayEffect, RequestId, Sink, Transition,
+};
 use ferrite_rm::LaunchCommand;
 use ferrite_types::{DaemonRank, PictureFormat, Timestamp};
 use ferrite_wire::control::{CONTROL_VERSION, Request, Submission};
-use ferrite_wire::{DvmContact, Ticket};
+use ferrite_wire::{DvmContact, Served, Ticket};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, LocalSet};
 
 use crate::children::Processes;
+use crate::control::relay::{Doorkeeper, Relays};
 use crate::control::{self, Control, Published};
 use crate::detach::Detach;
 use crate::extension::Extensions;
@@ -150,6 +153,13 @@ struct Engine {
     pmix: PmixBridge,
     /// Clients, if there can be any.
     control: Option<Control>,
+    /// Clients on other nodes; at a daemon, those of its own.
+    relays: Relays,
+    /// What clients of this node are to be told, until the door is open.
+    to_serve: Option<Box<Served>>,
+    dvm: String,
+    rank: DaemonRank,
+    hostname: String,
     ready_message: bool,
     published: Published,
     session: Session,
@@ -228,6 +238,11 @@ impl Engine {
             sinks: OutputSinks::new(inbox.clone()),
             stdin: OwnStdin::new(inbox.clone()),
             pmix,
+            relays: Relays::new(inbox.clone(), control.as_ref()),
+            to_serve: None,
+            dvm: setup.dvm.clone(),
+            rank: setup.rank,
+            hostname: setup.hostname.clone(),
             control,
             ready_message: setup.serve().is_some_and(|serve| serve.ready_message),
             published,
@@ -275,6 +290,11 @@ impl Engine {
             if let Some(code) = self.exit {
                 self.finish().await;
                 return code;
+            }
+            if let Some(served) = self.to_serve.take() {
+                // The wireup comes with it, and others wait for that to be passed on; files take long.
+                tokio::task::yield_now().await;
+                self.let_clients_in(*served);
             }
             self.wait(&mut batch).await;
         }
@@ -336,6 +356,8 @@ impl Engine {
             Effect::WriteOutput { sink, data, account } => self.write_output(sink, data, account),
             Effect::CloseFile(path) => self.sinks.close_file(&path),
             Effect::Pmix(effect) => self.pmix.apply(effect),
+            Effect::Relay(RelayEffect::Listen(served)) => self.to_serve = Some(served),
+            Effect::Relay(effect) => self.relays.apply(effect),
             Effect::Notice { to: None | Some(RequestId::OWN), text } => notice::print(&text),
             Effect::Trace(step) => self.trace(&step),
             Effect::Ready => self.say_ready(),
@@ -377,6 +399,15 @@ impl Engine {
             Effect::Picture { to, format, text } => control.picture(to, format, text.into()),
             Effect::Reply { request, reply } => control.reply(request, reply),
             _ => {}
+        }
+    }
+
+    /// What cannot be made is done without: nobody else is disturbed by it.
+    fn let_clients_in(&mut self, served: Served) {
+        let Engine { dvm, rank, hostname, session, relays, published, .. } = self;
+        let keeper = Doorkeeper { dvm, daemon: *rank, hostname, session };
+        if let Err(error) = relays.listen(served, &keeper, published) {
+            tracing::warn!(%error, "the clients of this node cannot be let in");
         }
     }
 
@@ -519,6 +550,7 @@ impl Setup {
             pid: *pid,
             host: self.hostname.clone(),
             started_s: *started_s,
+            head: None,
             batch: serve.batch.clone(),
             system: serve.system_server,
             socket: socket.to_string_lossy().into_owned(),

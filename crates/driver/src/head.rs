@@ -7,6 +7,7 @@ use std::time::{Instant, SystemTime};
 use ferrite_core::{HeadConfig, Node};
 use ferrite_rm::Allocation;
 use ferrite_types::{DaemonRank, PictureFormat, Topology};
+use ferrite_wire::Served;
 use ferrite_wire::control::Submission;
 
 use crate::detach::{self, Detach};
@@ -141,6 +142,13 @@ fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
     let key = Secret::random().map(Rc::new).map_err(|e| format!("no random key for the DVM: {e}"))?;
     let persistent = run.serve.is_some();
     let started_s = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    let served = run.serve.as_ref().map(|serve| Served {
+        pid,
+        host: hostname.clone(),
+        started_s,
+        batch: serve.batch.clone(),
+        system: serve.system_server,
+    });
     let serve = run.serve.take().map(|serve| Box::new(Serving { serve, pid, started_s, detach }));
     let setup = Setup {
         dvm: dvm.clone(),
@@ -168,6 +176,7 @@ fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
         cwd: run.cwd,
         local_time_at_zero_s: local_time::now_s() - began.elapsed().as_secs() as i64,
         persistent,
+        served,
     };
     engine::run(setup, |local| Node::head(config, local)).map_err(|(error, _)| error.to_string())
 }

@@ -321,6 +321,7 @@ mod tests {
             subtree: Vec::new(),
             cwd: String::new(),
             connect_ms: 1000,
+            served: None,
         })
     }
 

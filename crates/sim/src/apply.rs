@@ -69,6 +69,8 @@ impl World {
             Effect::WriteOutput { account, .. } => self.write_output(rank, account),
             Effect::Pmix(effect) => self.pmix(rank, effect),
             Effect::Notice { text, .. } => self.report.notices.push(text),
+            // Nobody comes to a node other than the head's here.
+            Effect::Relay(_) => {}
             Effect::Accepted { .. } | Effect::Launched { .. } | Effect::CloseFile(_) | Effect::Picture { .. } => {}
             Effect::Trace(Transition::Job { job, to, .. }) => {
                 self.bill.job_state(self.queue.now(), job, to);

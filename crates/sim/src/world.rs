@@ -459,6 +459,7 @@ fn head_config(scenario: &Scenario) -> HeadConfig {
         prted: "/opt/ferrite/bin/prted".to_owned(),
         cwd: "/home/user".to_owned(),
         persistent: scenario.persistent,
+        served: None,
         local_time_at_zero_s: 0,
     }
 }

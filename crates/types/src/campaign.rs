@@ -45,6 +45,8 @@ impl fmt::Display for CampaignKind {
 /// How far a campaign has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum CampaignStep {
+    /// A scheduler has pushed it, and nobody has asked for it. Its next step follows at once.
+    Pushed,
     /// It is open: from here on jobs wait for it.
     Open,
     /// It lets jobs be launched first that others have held long enough. Nobody waits for it yet.
@@ -72,6 +74,7 @@ impl CampaignStep {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            CampaignStep::Pushed => "PUSHED",
             CampaignStep::Open => "OPEN",
             CampaignStep::Queued => "QUEUED",
             CampaignStep::Behind => "BEHIND",

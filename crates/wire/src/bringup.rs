@@ -6,6 +6,8 @@ use ferrite_types::{DaemonRank, HostEntry, RankSet, Topology};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::Served;
+
 /// Where a daemon listens, best address first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contact(pub Vec<SocketAddr>);
@@ -50,6 +52,8 @@ pub struct Ticket {
     pub cwd: String,
     /// Time from its start by which the daemon must be connected (milliseconds).
     pub connect_ms: u64,
+    /// The DVM lives for clients, and lets those in that are on the daemon's node.
+    pub served: Option<Served>,
 }
 
 /// A daemon to be started.

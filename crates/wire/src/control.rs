@@ -14,7 +14,7 @@ use thiserror::Error;
 use crate::{CodecError, GrowRequest, Resize, ResizeRequest, Stream};
 
 /// Version of this conversation: bumped with every change of a type in it.
-pub const CONTROL_VERSION: u16 = 9;
+pub const CONTROL_VERSION: u16 = 10;
 
 /// Length of a greeting (bytes).
 pub const GREETING_LEN: usize = 10;
@@ -122,6 +122,9 @@ pub enum Request {
     },
     /// More nodes, or fewer. [`Reply::Resize`]
     Resize(Box<ResizeRequest>),
+    /// The same, as a scheduler pushes it: what comes is for everybody, and nobody hears of the end but who waits for the reply.
+    /// [`Reply::Resize`]
+    Push(Box<ResizeRequest>),
     /// The sessions. [`Reply::Sessions`]
     Sessions,
     /// Do something with a session. [`Reply::Ordered`]
@@ -307,7 +310,7 @@ pub enum Reply {
     Job(Box<JobDetail>),
     /// Of [`Request::Metrics`].
     Metrics(Box<Metrics>),
-    /// Of [`Request::Resize`]: when it has begun, or when it is true if that is waited for.
+    /// Of [`Request::Resize`] and [`Request::Push`]: when it has begun, or when it is true if that is waited for.
     Resize(Box<Resize>),
     /// Of [`Request::Sessions`].
     Sessions(Vec<SessionStatus>),
@@ -407,6 +410,8 @@ pub struct CampaignStatus {
     pub kind: CampaignKind,
     /// How far it has come.
     pub step: CampaignStep,
+    /// A scheduler has pushed it.
+    pub pushed: bool,
     /// The allocation that it is about.
     pub alloc_id: String,
     /// The nodes that come or go.

@@ -18,6 +18,9 @@ pub const CONTACT_FILE: &str = "contact";
 /// nobody can take it first.
 pub const SESSION_PREFIX: &str = "prte.";
 
+/// The same of the session directory of a daemon, which lets the clients of its node in.
+pub const DAEMON_SESSION_PREFIX: &str = "prted.";
+
 /// Where a DVM is, and whose it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DvmContact {
@@ -27,8 +30,10 @@ pub struct DvmContact {
     pub endpoints: Vec<String>,
     /// Process id of the head, as its user sees it.
     pub pid: u32,
-    /// The head's host.
+    /// The host of the control socket: the head's, unless `head` names another.
     pub host: String,
+    /// The head's host, if this is the contact file of a daemon on another node, who passes on what clients say.
+    pub head: Option<String>,
     /// When it began (seconds since 1970).
     pub started_s: u64,
     /// The batch job in whose allocation it runs, as `SLURM_JOB_ID` and its kin have it.
@@ -81,7 +86,7 @@ pub enum ContactError {
 }
 
 /// The names of lines. What must be there is decided in `parse`.
-const NAMES: [&str; 9] = ["pid", "host", "started", "batch", "system", "socket", "control", "remote", "key"];
+const NAMES: [&str; 10] = ["pid", "host", "head", "started", "batch", "system", "socket", "control", "remote", "key"];
 
 impl DvmContact {
     /// `<dvm>@0.0[;tcp4://host:port...]`: what `--report-uri` writes and `--dvm-uri` takes.
@@ -105,6 +110,7 @@ impl DvmContact {
         };
         line("pid", &self.pid.to_string());
         line("host", &self.host);
+        self.head.iter().for_each(|host| line("head", host));
         line("started", &self.started_s.to_string());
         self.batch.iter().for_each(|id| line("batch", id));
         line("system", if self.system { "yes" } else { "no" });
@@ -128,6 +134,7 @@ impl DvmContact {
             endpoints,
             pid: lines.value("pid", |v| v.parse().ok().filter(|pid| *pid > 0))?,
             host: lines.value("host", not_empty)?,
+            head: lines.optional("head", not_empty)?,
             started_s: lines.value("started", |v| v.parse().ok())?,
             batch: lines.optional("batch", not_empty)?,
             system: lines.optional("system", yes_or_no)?.unwrap_or(false),
@@ -244,6 +251,7 @@ mod tests {
             endpoints: vec!["tcp4://10.0.0.1:4000".to_owned(), "tcp6://[::1]:4000".to_owned()],
             pid: 4711,
             host: "n0".to_owned(),
+            head: None,
             started_s: 1_790_000_000,
             batch: Some("88".to_owned()),
             system: true,
@@ -271,6 +279,7 @@ mod tests {
         (least.endpoints, least.batch, least.system) = (Vec::new(), None, false);
         (least.remote, least.key) = (None, None);
         let mut odd = contact();
+        odd.head = Some("n1".to_owned());
         odd.socket = "/tmp/a \\n b\n\r\\/prte.1/control ".to_owned();
         for contact in [contact(), least, odd] {
             assert_eq!(DvmContact::parse(&contact.to_text()).as_ref(), Ok(&contact));

@@ -13,6 +13,7 @@ mod iof;
 mod launch;
 mod message;
 mod published;
+mod relayed;
 pub mod remote;
 mod resize;
 
@@ -25,6 +26,7 @@ pub use iof::{StdinDest, Stream};
 pub use launch::{LaunchOrder, ProcEnd, ProcFailure, StartError, StartErrorKind};
 pub use message::{DaemonMessage, HeadMessage, Message, TreeMessage};
 pub use published::{Access, DataCall, DataRange, DataRequest, Found, Persistence};
+pub use relayed::{ClientWord, Served};
 pub use resize::{
     Activation, AddedHost, CancelRequest, ExtendRequest, GrowRequest, Inheritance, Resize, ResizeOutcome,
     ResizeRequest, SessionTerms, ShrinkRequest, SlotChange, TimeWarning,

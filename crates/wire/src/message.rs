@@ -5,9 +5,9 @@ use ferrite_types::{DaemonRank, JobId, PmixStatus, ProcId, Rank, RankSet};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CodecError, CollectiveKey, CollectiveResult, Contact, DaemonReport, DataCall, Found, LaunchFailure, LaunchOrder,
-    Order, Part, ProcEnd, ProcFailure, Resize, ResizeRequest, StartError, StdinDest, Stream, TimeWarning, Wireup,
-    control,
+    ClientWord, CodecError, CollectiveKey, CollectiveResult, Contact, DaemonReport, DataCall, Found, LaunchFailure,
+    LaunchOrder, Order, Part, ProcEnd, ProcFailure, Resize, ResizeRequest, StartError, StdinDest, Stream, TimeWarning,
+    Wireup, control,
 };
 
 /// Everything that travels as a frame's payload.
@@ -130,6 +130,13 @@ pub enum HeadMessage {
         id: u64,
         /// Who, and what.
         call: Box<DataCall>,
+    },
+    /// Between the head and the daemon on whose node a client is.
+    Client {
+        /// Names it; unique at its daemon.
+        number: u64,
+        /// What there is to say.
+        word: ClientWord,
     },
 }
 
@@ -269,6 +276,13 @@ pub enum DaemonMessage {
         /// What was found (of a lookup), or a PMIx status.
         result: Result<Vec<Found>, PmixStatus>,
     },
+    /// Between the head and the daemon on whose node a client is.
+    Client {
+        /// Names it; unique at its daemon.
+        number: u64,
+        /// What there is to say.
+        word: ClientWord,
+    },
 }
 
 /// What changes the tree, from the head to all.
@@ -350,6 +364,7 @@ impl HeadMessage {
             HeadMessage::CollectiveRoot { .. } => "collective-root",
             HeadMessage::SpawnRequest { .. } => "spawn-request",
             HeadMessage::DataRequest { .. } => "data-request",
+            HeadMessage::Client { .. } => "client",
         }
     }
 }
@@ -389,6 +404,7 @@ impl DaemonMessage {
             DaemonMessage::ModexReply { .. } => "modex-reply",
             DaemonMessage::SpawnReply { .. } => "spawn-reply",
             DaemonMessage::DataReply { .. } => "data-reply",
+            DaemonMessage::Client { .. } => "client",
         }
     }
 }

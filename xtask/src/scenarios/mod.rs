@@ -19,6 +19,8 @@ mod managers;
 mod mpi;
 mod output;
 mod policies;
+mod push;
+mod relayed;
 mod sessions;
 mod slurm;
 mod slurm_changes;
@@ -107,6 +109,8 @@ fn all() -> Vec<Scenario> {
     all.extend(attacks_bounds::all());
     all.extend(streams::all());
     all.extend(dvm::all());
+    all.extend(relayed::all());
+    all.extend(push::all());
     all.extend(elastic_pmix::all());
     all.extend(sessions::all());
     all.extend(managers::all());

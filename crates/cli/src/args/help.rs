@@ -256,6 +256,10 @@ XDG_RUNTIME_DIR, /run/user/<uid> or /tmp. With several of them at one place it i
 --dvm says the same in one word, for prterun as well: search, pid:N, pid:file:PATH, uri:URI, file:PATH,
 ns:NAME, system, system-first. --wait-to-connect 10 looks for it for ten seconds.
 
+prun, pterm and pdvm find a DVM on each node that it has a daemon on, by the same words; what they say goes to the
+head through that daemon, which leaves prted.<pid>.* in one of these places. DVMs whose heads are on the node come first.
+When the daemon goes, so do its clients and their jobs; pterm there waits for the end of the daemon on its own node.
+
 Clients of other hosts need a DVM that listens for them, what it wrote, and its key file:
 
   here     prte --daemonize --listen 0 --report-uri FILE     (0: any port)

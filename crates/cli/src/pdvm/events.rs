@@ -2,7 +2,7 @@
 //! what was lost on the way, because this reader was too slow, is said.
 
 use ferrite_client::{ConnectionError, Happening, Session, Source};
-use ferrite_types::JobId;
+use ferrite_types::{CampaignStep, JobId};
 use ferrite_wire::Stream;
 use ferrite_wire::control::{ClientMessage, DvmMessage, Event, EventKind, JobDetail};
 use rustix::io::Errno;
@@ -94,6 +94,9 @@ fn lost(events: u64, json: bool) -> String {
 fn render(event: &Event) -> String {
     let name = |job: JobId| if job == JobId::DAEMONS { "DVM".to_owned() } else { format!("job {job}") };
     let (who, state) = match event.what {
+        EventKind::Campaign { campaign, kind, step: CampaignStep::Pushed } => {
+            (format!("{kind} {campaign}"), "PUSHED by the scheduler")
+        }
         EventKind::Campaign { campaign, kind, step } => (format!("{kind} {campaign}"), step.name()),
         EventKind::Job { job, state } => (name(job), state.name()),
         EventKind::Proc { job, rank, state } => (format!("{} rank {rank}", name(job)), state.name()),

@@ -70,6 +70,7 @@ mod tests {
             warn: None,
             inherit: None,
             separate: false,
+            push: false,
             wait: false,
         }
     }

@@ -69,12 +69,14 @@ fn run(options: PdvmOptions) -> Result<(), Failure> {
         Verb::Kill(of) => put(&kill::answer(&mut find()?, &of.job, json)?),
         Verb::Signal(of) => put(&signal::answer(&mut find()?, &of.job, of.signal, json)?),
         Verb::Grow(how) => {
+            let pushed = how.push;
             let request = grow::request(how)?;
-            put(&resize::answer(find()?, request, json)?)
+            put(&resize::answer(find()?, request, pushed, json)?)
         }
         Verb::Shrink(how) => {
+            let pushed = how.push;
             let request = shrink::request(how)?;
-            put(&resize::answer(find()?, request, json)?)
+            put(&resize::answer(find()?, request, pushed, json)?)
         }
         Verb::Session(of) => match session::order(of.verb)? {
             None => put(&session::list(&mut find()?, json)?),

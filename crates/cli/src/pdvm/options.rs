@@ -129,6 +129,9 @@ pub(crate) struct GrowOptions {
     /// Of a session that a process asked for: it does not end with the session which that process runs in
     #[arg(long)]
     pub(crate) separate: bool,
+    /// As a scheduler: nobody has asked for these nodes, nobody is told of them, and they are for everybody
+    #[arg(long, conflicts_with_all = ["rm_job", "reserve", "time_limit", "warn", "inherit", "separate"])]
+    pub(crate) push: bool,
     /// Answer when the DVM has the new size, not when the change has begun. Ctrl-C ends the wait, and not the change; nodes that
     /// Slurm has not granted by then are not asked for any more
     #[arg(long)]
@@ -150,6 +153,9 @@ pub(crate) struct ShrinkOptions {
     /// A name for the request, which the answer repeats
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) req_id: Option<String>,
+    /// As a scheduler: nobody has asked for it, and nobody is told
+    #[arg(long)]
+    pub(crate) push: bool,
     /// Answer when the nodes are gone, not when the change has begun. Ctrl-C ends the wait, and not the change
     #[arg(long)]
     pub(crate) wait: bool,

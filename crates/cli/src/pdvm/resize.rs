@@ -11,14 +11,16 @@ use super::json;
 use super::moment::Moment;
 use super::text::plain;
 
-pub(super) fn answer(dvm: Dvm, request: ResizeRequest, json: bool) -> Result<String, Failure> {
+pub(super) fn answer(dvm: Dvm, request: ResizeRequest, pushed: bool, json: bool) -> Result<String, Failure> {
     let change = match &request {
         ResizeRequest::Grow(_) | ResizeRequest::Extend(_) => CampaignKind::Grow,
         ResizeRequest::Shrink(_) | ResizeRequest::Cancel(_) => CampaignKind::Shrink,
     };
     let reserves = matches!(&request, ResizeRequest::Grow(grow) if grow.terms.reserve);
     let mut dvm = Patient::of(dvm)?;
-    let resize = match dvm.ask(Request::Resize(Box::new(request)))? {
+    let request = Box::new(request);
+    let request = if pushed { Request::Push(request) } else { Request::Resize(request) };
+    let resize = match dvm.ask(request)? {
         Reply::Resize(resize) => *resize,
         _ => return Err(dvm.astray()),
     };

@@ -8,7 +8,7 @@ use super::options::ShrinkOptions;
 use crate::args::{UsageError, refused_hosts};
 
 pub(super) fn request(options: ShrinkOptions) -> Result<ResizeRequest, Failure> {
-    let ShrinkOptions { host, nodes, alloc_id, req_id, wait } = options;
+    let ShrinkOptions { host, nodes, alloc_id, req_id, push: _, wait } = options;
     if host.is_empty() && nodes.is_none() && alloc_id.is_none() {
         return Err(Failure::Usage(UsageError::Conflict {
             what: "shrink: by which nodes?".to_owned(),
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     fn options() -> ShrinkOptions {
-        ShrinkOptions { host: Vec::new(), nodes: None, alloc_id: None, req_id: None, wait: false }
+        ShrinkOptions { host: Vec::new(), nodes: None, alloc_id: None, req_id: None, push: false, wait: false }
     }
 
     #[test]

@@ -89,10 +89,10 @@ fn campaigns_table(status: &DvmStatus) -> String {
     ];
     let mut table = Table::new(&columns);
     for campaign in &status.campaigns {
-        let CampaignStatus { campaign, kind, step, alloc_id, nodes, waiting_for, began_us } = campaign;
+        let CampaignStatus { campaign, kind, step, pushed, alloc_id, nodes, waiting_for, began_us } = campaign;
         table.row(vec![
             format!("{kind} {campaign}"),
-            step.to_string(),
+            format!("{step}{}", if *pushed { ", pushed by the scheduler" } else { "" }),
             duration(status.now_us.saturating_sub(*began_us)),
             plain(alloc_id),
             cut(&nodes.join(", "), NAME_WIDTH),

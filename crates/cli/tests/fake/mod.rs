@@ -33,6 +33,7 @@ impl Fake {
             pid: 77,
             host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
             started_s: 1,
+            head: None,
             batch: None,
             system: false,
             socket: socket.display().to_string(),

@@ -64,6 +64,7 @@ impl Fake {
             pid: 1,
             host: rustix::system::uname().nodename().to_str().unwrap().to_owned(),
             started_s: 1,
+            head: None,
             batch: None,
             system: false,
             socket: session.join("control").display().to_string(),
@@ -153,7 +154,7 @@ pub(crate) fn usual(request: &Request) -> Reply {
         Request::Metrics => Reply::Metrics(Box::new(metrics())),
         Request::Sessions => Reply::Sessions(vec![session()]),
         Request::Kill(_) | Request::Signal { .. } | Request::Session { .. } => Reply::Ordered,
-        Request::Resize(request) => {
+        Request::Resize(request) | Request::Push(request) => {
             let (ResizeRequest::Grow(ferrite_wire::GrowRequest { wait, .. })
             | ResizeRequest::Shrink(ferrite_wire::ShrinkRequest { wait, .. })) = **request
             else {

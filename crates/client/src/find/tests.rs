@@ -29,6 +29,7 @@ impl Place {
             pid,
             host: "n0".to_owned(),
             started_s: u64::from(pid),
+            head: None,
             batch: None,
             system: false,
             socket: socket.display().to_string(),
@@ -222,4 +223,68 @@ fn somebody_elses_file_or_socket_is_not_talked_to() {
     assert!(!is_of(&reach(Path::new(&contact.socket), SocketFlags::empty()).unwrap(), theirs));
     rustix::fs::chown(place.dir.path().join("prte.1/contact"), Some(theirs), None).unwrap();
     assert!(live(&place.here()).is_empty());
+}
+
+/// The contact of a daemon on `n0`, whose DVM has its head on `n9`.
+fn of_daemon(place: &Place, pid: u32) -> DvmContact {
+    let socket = place.dir.path().join(format!("prted.{pid}/control"));
+    let socket = socket.display().to_string();
+    DvmContact { dvm: format!("prte-n9-{pid}"), head: Some("n9".to_owned()), socket, ..place.contact(pid) }
+}
+
+fn run_daemon(place: &mut Place, contact: &DvmContact) {
+    let session = Path::new(&contact.socket).parent().unwrap();
+    std::fs::create_dir_all(session).unwrap();
+    std::fs::write(session.join("contact"), contact.to_text()).unwrap();
+    place.listeners.push(UnixListener::bind(&contact.socket).unwrap());
+}
+
+#[test]
+fn a_dvm_with_its_head_elsewhere_is_found_by_its_daemon_here_and_comes_after_those_with_their_heads_here() {
+    let mut place = Place::new();
+    let far = of_daemon(&place, 7);
+    run_daemon(&mut place, &far);
+    for selector in [Selector::Any, Selector::Pid(7), Selector::Namespace("prte-n9-7".to_owned())] {
+        assert_eq!(pid_of(choose(&selector, &place.here())), Ok(7), "{selector:?}");
+    }
+    place.run(1);
+    assert_eq!(pid_of(choose(&Selector::Any, &place.here())), Ok(1));
+    assert_eq!(pid_of(choose(&Selector::Pid(7), &place.here())), Ok(7));
+    let second = of_daemon(&place, 8);
+    run_daemon(&mut place, &second);
+    place.listeners.remove(1);
+    let told = pid_of(choose(&Selector::Any, &place.here())).unwrap_err();
+    assert!(told.contains("prte-n9-7 ") && told.contains("prte-n9-8 "), "{told}");
+}
+
+#[test]
+fn a_daemon_on_the_node_of_its_head_is_not_asked() {
+    let mut place = Place::new();
+    let head = place.run(1);
+    let daemon = DvmContact { dvm: head.dvm.clone(), started_s: head.started_s, ..of_daemon(&place, 1) };
+    run_daemon(&mut place, &daemon);
+    assert_eq!(live(&place.here()), [head]);
+}
+
+#[test]
+fn the_file_of_a_head_elsewhere_leads_to_the_daemon_here() {
+    let mut place = Place::new();
+    let daemon = of_daemon(&place, 7);
+    run_daemon(&mut place, &daemon);
+    let listener = place.listeners.pop().unwrap();
+    let server = std::thread::spawn(move || {
+        let (mut client, _) = listener.accept().unwrap();
+        // The first only looks whether somebody is there.
+        let _ = client.write_all(&greeting());
+        let (mut client, _) = listener.accept().unwrap();
+        client.write_all(&greeting()).unwrap();
+        client.read_exact(&mut [0; GREETING_LEN]).unwrap();
+    });
+    let file = place.dir.path().join("uri");
+    let head = DvmContact { host: "n9".to_owned(), head: None, socket: "/no/socket".to_owned(), ..daemon };
+    std::fs::write(&file, head.to_text()).unwrap();
+    let mut connection = connect(&Selector::UriFile(file), None, Patience::default(), &place.here()).unwrap();
+    server.join().unwrap();
+    let told = connection.ask(ferrite_wire::control::Request::Status).unwrap_err();
+    assert!(matches!(&told, ConnectionError::DaemonGone { head, .. } if head == "n9"), "{told}");
 }

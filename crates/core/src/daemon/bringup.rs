@@ -166,6 +166,7 @@ impl Daemon {
             cx.tree.reshape(wireup.size, wireup.dead.clone(), wireup.coming.clone());
         }
         self.wire_lifeline(&wireup.come, cx);
+        self.let_clients_in(cx);
         if let Some(parent) = cx.tree.parent(self.me).filter(|_| wireup.come.contains(self.me)) {
             cx.direct(parent, DaemonMessage::Listening(self.local.contact.clone()));
         }

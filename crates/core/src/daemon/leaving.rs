@@ -31,6 +31,7 @@ impl Daemon {
         }
         self.phase = Phase::Leaving { alone: false };
         self.end_everything(cx);
+        self.part_with_clients(cx);
         // Whoever hangs here for want of its parent gets no broadcast over this link.
         let strays = cx.links.keys().copied();
         let strays = strays.filter(|r| cx.tree.stands_below(*r, self.me) && cx.tree.parent(*r) != Some(self.me));
@@ -87,6 +88,7 @@ impl Daemon {
         let patience = DEPARTURE_MS + LEVEL_MS * u64::from(cx.tree.height(self.me));
         cx.set_timer(DaemonTimer::Departure, after(cx.now, patience));
         self.read_last(cx);
+        self.part_with_clients(cx);
         if !self.living().is_empty() {
             cx.set_timer(DaemonTimer::Grace, after(cx.now, GRACE_MS));
         }
@@ -136,7 +138,7 @@ impl Daemon {
     /// True when this node is leaving and nothing holds it any more.
     pub(crate) fn may_leave(&self, links_below: bool) -> bool {
         match self.phase {
-            Phase::Leaving { alone } => (alone || !links_below) && self.living().is_empty(),
+            Phase::Leaving { alone } => (alone || (!links_below && self.relays.is_empty())) && self.living().is_empty(),
             Phase::Homing(_) | Phase::Rehoming(_) | Phase::Member | Phase::Left => false,
         }
     }

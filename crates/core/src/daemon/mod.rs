@@ -2,6 +2,7 @@
 //! carries their collectives, leaves. It never decides about membership or placement: the head does.
 
 mod bringup;
+mod clients;
 mod collective;
 mod failed;
 mod iof;
@@ -20,7 +21,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use ferrite_types::{DaemonRank, Duration, JobId, ProcId, Timestamp};
-use ferrite_wire::{CollectiveKind, DaemonMessage, Ticket};
+use ferrite_wire::{CollectiveKind, DaemonMessage, Served, Ticket};
 
 use self::bringup::Phase;
 use self::collective::Collectives;
@@ -34,6 +35,7 @@ pub(crate) use self::bringup::describe as describe_end;
 pub(crate) use self::collective::{concatenate, merge, participants};
 use crate::cx::Cx;
 use crate::launches::Launches;
+use crate::relay::Relays;
 use crate::{DaemonInput, DaemonTimer, Effect, LocalNode, PmixCall, PmixEffect};
 
 /// One daemon.
@@ -51,12 +53,17 @@ pub(crate) struct Daemon {
     lifeline: Lifeline,
     resizes: resize::Resizes,
     session_orders: sessions::SessionOrders,
+    /// What clients of this node are told, until they are let in.
+    served: Option<Served>,
+    relays: Relays,
 }
 
 impl Daemon {
     /// A daemon that a launcher started.
     pub(crate) fn new(ticket: Ticket, local: LocalNode, silence: Duration) -> Daemon {
-        Daemon::in_phase(ticket.rank, ticket.dvm.clone(), local, silence, Phase::Homing(Box::new(ticket)))
+        let served = ticket.served.clone();
+        let daemon = Daemon::in_phase(ticket.rank, ticket.dvm.clone(), local, silence, Phase::Homing(Box::new(ticket)));
+        Daemon { served, ..daemon }
     }
 
     /// The daemon of the head's own node: there from the start.
@@ -78,6 +85,8 @@ impl Daemon {
             lifeline: Lifeline::for_silence(silence),
             resizes: resize::Resizes::default(),
             session_orders: sessions::SessionOrders::default(),
+            served: None,
+            relays: Relays::of(me),
         }
     }
 
@@ -122,6 +131,7 @@ impl Daemon {
             DaemonMessage::ModexReply { id, result } => self.on_modex_reply(id, result, cx),
             DaemonMessage::SpawnReply { id, result } => self.on_spawn_reply(id, result, cx),
             DaemonMessage::DataReply { id, result } => self.on_data_reply(id, result, cx),
+            DaemonMessage::Client { number, word } => self.on_client_word(number, word, cx),
         }
     }
 
@@ -132,6 +142,7 @@ impl Daemon {
             DaemonTimer::LastData(fetch) => self.on_last_data(fetch, cx),
             DaemonTimer::KillStep(job) => self.on_kill_step(job, cx),
             DaemonTimer::PartialLine(proc, stream) => self.on_partial_line(proc, stream, cx),
+            DaemonTimer::LastWords => self.part_with_clients(cx),
             DaemonTimer::Departure => self.on_departure_deadline(cx),
             DaemonTimer::Rejoin => self.on_rejoin_timer(cx),
             DaemonTimer::Grace => self.on_grace_over(cx),

@@ -22,7 +22,8 @@ use self::dvm::BringUp;
 use self::dvm::Exit;
 use crate::cx::Cx;
 use crate::launches::Launches;
-use crate::{HeadConfig, HeadInput, HeadTimer, LocalNode, RequestId};
+use crate::relay::Relays;
+use crate::{HeadConfig, HeadInput, HeadTimer, LocalNode, RelayInput, RequestId};
 
 /// The head of a DVM.
 #[derive(Debug)]
@@ -68,6 +69,8 @@ pub struct Head {
     wireups: u64,
     trees: jobs::Trees,
     published: pmix::Store,
+    /// Clients on other nodes.
+    relays: Relays,
     exit: Exit,
 }
 
@@ -105,6 +108,7 @@ impl Head {
             wireups: 0,
             trees: jobs::Trees::default(),
             published: pmix::Store::default(),
+            relays: Relays::of(DaemonRank::HEAD),
             exit: Exit::default(),
         }
     }
@@ -134,19 +138,25 @@ impl Head {
     /// The machine may begin.
     pub(crate) fn start(&mut self, cx: &mut Cx) {
         self.on_start(cx);
-        self.run_activated(cx);
+        self.finish(cx);
     }
 
     /// The launcher process of a daemon has ended ([`crate::Input::LauncherEnded`]).
     pub(crate) fn launcher_ended(&mut self, rank: DaemonRank, status: Option<ExitStatus>, message: &str, cx: &mut Cx) {
         self.on_launcher_ended(rank, status, message, cx);
-        self.run_activated(cx);
+        self.finish(cx);
     }
 
     /// The process of the head was told to end.
     pub(crate) fn terminate(&mut self, cause: &str, cx: &mut Cx) {
         self.on_terminate(cause, cx);
-        self.run_activated(cx);
+        self.finish(cx);
+    }
+
+    /// What happens to the connection of a client on another node, at the head's end.
+    pub(crate) fn on_relay(&mut self, input: RelayInput, cx: &mut Cx) {
+        self.relays.handle(input, cx);
+        self.finish(cx);
     }
 
     /// What happens to the head alone.
@@ -170,7 +180,7 @@ impl Head {
             HeadInput::NodesAwaited { extension, says } => self.on_nodes_awaited(extension, says),
             HeadInput::AllocationEnded { job, trouble } => self.on_allocation_ended(&job, trouble, cx),
         }
-        self.run_activated(cx);
+        self.finish(cx);
     }
 
     /// A timer of the head is due.
@@ -185,7 +195,7 @@ impl Head {
             HeadTimer::Lookup(number) => self.on_lookup_timeout(number, cx),
             HeadTimer::Deaths => self.on_deaths_timer(cx),
         }
-        self.run_activated(cx);
+        self.finish(cx);
     }
 
     /// What daemons say to the head.
@@ -210,7 +220,14 @@ impl Head {
             HeadMessage::CollectiveRoot { key, part } => self.on_collective_root(origin, key, part, cx),
             HeadMessage::SpawnRequest { id, parent, submission } => self.on_spawn(origin, id, parent, *submission, cx),
             HeadMessage::DataRequest { id, call } => self.on_data(origin, id, *call, cx),
+            HeadMessage::Client { number, word } => self.on_client_word(origin, number, word, cx),
         }
+        self.finish(cx);
+    }
+
+    /// What an input has set off within the head.
+    fn finish(&mut self, cx: &mut Cx) {
         self.run_activated(cx);
+        self.part_with_everybody(cx);
     }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use bytes::Bytes;
 use ferrite_core::{
     AbortScope, DaemonInput, Effect, Effects, HeadConfig, HeadInput, Input, LinkInput, LocalNode, Node, PmixCall,
-    PmixEffect, PmixToken, RequestId, Sink, Timer,
+    PmixEffect, PmixToken, RelayEffect, RequestId, Sink, Timer,
 };
 use ferrite_rm::{Allocation, GiveBack, NodeAsk, Share};
 use ferrite_types::*;
@@ -64,6 +64,8 @@ pub struct Cluster {
     pub resized: Vec<(RequestId, ferrite_wire::Resize)>,
     /// Warnings for requests whose sessions are about to end.
     pub warned: Vec<(RequestId, ferrite_wire::TimeWarning)>,
+    /// What daemons and head want done about clients on other nodes.
+    pub relayed: Vec<(DaemonRank, RelayEffect)>,
     /// Programs that cannot be started.
     pub missing: BTreeSet<String>,
     pub signals: Vec<(ProcId, i32)>,
@@ -139,6 +141,7 @@ impl Cluster {
             cwd: "/".to_owned(),
             local_time_at_zero_s: 0,
             persistent,
+            served: None,
         }
     }
 
@@ -178,6 +181,7 @@ impl Cluster {
             ended_jobs: Vec::new(),
             resized: Vec::new(),
             warned: Vec::new(),
+            relayed: Vec::new(),
             missing: BTreeSet::new(),
             signals: Vec::new(),
             flowing: true,
@@ -573,6 +577,7 @@ impl Cluster {
             Effect::Trace(ferrite_core::Transition::Campaign { campaign, kind, step }) => {
                 self.transitions.push(format!("{kind} {campaign} {step}"));
             }
+            Effect::Relay(effect) => self.relayed.push((at, effect)),
             Effect::Trace(_) | Effect::Ready | Effect::Detach | Effect::CleanJob(_) => {}
         }
     }

@@ -85,9 +85,22 @@ pub(super) async fn serve(
     hub: Rc<Hub>,
     surplus: bool,
 ) {
-    let client = Rc::new(Client { surplus, ..Client::default() });
+    attend(Rc::new(Client::new(surplus)), reader, writer, hub, std::future::pending()).await;
+}
+
+/// Serves this one until it goes, or something else ends it.
+pub(super) async fn attend(
+    client: Rc<Client>,
+    reader: impl AsyncRead + Unpin,
+    writer: impl AsyncWrite + Unpin,
+    hub: Rc<Hub>,
+    until: impl Future<Output = ()>,
+) {
     hub.clients.borrow_mut().push(client.clone());
-    let ended = converse(reader, writer, &client, &hub).await;
+    let ended = tokio::select! {
+        ended = converse(reader, writer, &client, &hub) => ended,
+        () = until => None,
+    };
     if let Some(cause) = ended {
         tracing::debug!(%cause, "a client is gone");
     }
@@ -213,6 +226,11 @@ async fn write_to(mut writer: impl AsyncWrite + Unpin, client: &Client, hub: &Hu
 }
 
 impl Client {
+    /// Has said nothing yet; a surplus one is told so.
+    pub(super) fn new(surplus: bool) -> Client {
+        Client { surplus, ..Client::default() }
+    }
+
     /// For the client; on this account until it is written.
     pub(super) fn send(&self, frame: Bytes, account: Option<Account>) {
         self.enqueue(Waiting { frame, account, reply: false });

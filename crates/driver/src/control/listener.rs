@@ -17,17 +17,23 @@ use crate::session::Session;
 /// Name of the socket in the session directory.
 const SOCKET: &str = "control";
 /// A quarter of the open files is for clients; the rest is for the pipes of processes.
-const SHARE_OF_FILES: u64 = 4;
+pub(super) const SHARE_OF_FILES: u64 = 4;
 
 /// Opens the door; the path of the socket. Within a `LocalSet`.
 ///
 /// # Errors
 /// When the socket cannot be made.
 pub(crate) fn listen(control: &Control, session: &Session) -> io::Result<PathBuf> {
-    let path = session.dir()?.join(SOCKET);
-    let listener = UnixListener::bind(&path).map_err(explain("the control socket", &path, OTHER_DIRECTORY))?;
+    let (listener, path) = bind(session)?;
     spawn_local(accept(listener, control.hub.clone()));
     Ok(path)
+}
+
+/// The control socket in this session directory.
+pub(super) fn bind(session: &Session) -> io::Result<(UnixListener, PathBuf)> {
+    let path = session.dir()?.join(SOCKET);
+    let listener = UnixListener::bind(&path).map_err(explain("the control socket", &path, OTHER_DIRECTORY))?;
+    Ok((listener, path))
 }
 
 async fn accept(listener: UnixListener, hub: Rc<Hub>) {
@@ -38,16 +44,22 @@ async fn accept(listener: UnixListener, hub: Rc<Hub>) {
 }
 
 fn admit(stream: UnixStream, hub: &Rc<Hub>) {
-    let Ok(theirs) = stream.peer_cred() else {
-        return;
-    };
-    if theirs.uid() != getuid().as_raw() && theirs.uid() != 0 {
-        tracing::warn!(uid = theirs.uid(), "a stranger was turned away from the control socket");
+    if !is_own(&stream) {
         return;
     }
     let surplus = is_surplus(hub);
     let (reader, writer) = stream.into_split();
     spawn_local(serve(reader, writer, hub.clone(), surplus));
+}
+
+/// False for a stranger, who is turned away.
+pub(super) fn is_own(stream: &UnixStream) -> bool {
+    let Ok(theirs) = stream.peer_cred() else { return false };
+    let is_own = theirs.uid() == getuid().as_raw() || theirs.uid() == 0;
+    if !is_own {
+        tracing::warn!(uid = theirs.uid(), "a stranger was turned away from the control socket");
+    }
+    is_own
 }
 
 /// There are as many clients as can be served.

@@ -220,6 +220,7 @@ fn the_contact_file_is_private_and_reports_go_with_the_dvm() {
         pid: 1,
         host: "here".to_owned(),
         started_s: 1,
+        head: None,
         batch: None,
         system: false,
         socket: "/nowhere".to_owned(),

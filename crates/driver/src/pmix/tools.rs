@@ -3,7 +3,7 @@
 //! persistent DVM.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::CStr;
 use std::rc::Rc;
 
@@ -28,12 +28,19 @@ pub(super) struct Tools {
     next: u32,
     /// Connected tools and their jobs.
     tools: BTreeMap<Proc, Vec<(RequestId, Rc<ToolJob>)>>,
+    /// Those that have attached as a scheduler: what they want of the DVM's size is pushed, and nobody's own.
+    schedulers: BTreeSet<Proc>,
     /// What tools have asked for that they may own.
     asked: BTreeMap<RequestId, Proc>,
     /// Tools whose changes of the DVM's size are under way.
     resizing: Rc<RefCell<BTreeMap<RequestId, Proc>>>,
     /// Tools that want to be told when the time of what they asked for is nearly up.
     warned: Rc<RefCell<BTreeMap<RequestId, Proc>>>,
+}
+
+/// True for a tool that says that it is the scheduler, when it attaches or when it asks.
+fn is_scheduler(info: &[Info]) -> bool {
+    info.iter().any(|info| info.is(sys::PMIX_SERVER_SCHEDULER) && info.value == Value::Bool(true))
 }
 
 impl Tools {
@@ -43,6 +50,7 @@ impl Tools {
             dvm: dvm.to_owned(),
             next: 0,
             tools: BTreeMap::new(),
+            schedulers: BTreeSet::new(),
             asked: BTreeMap::new(),
             resizing: Rc::default(),
             warned: Rc::default(),
@@ -62,7 +70,13 @@ impl Tools {
                 self.control(&targets, &directives, reply);
             }
             Upcall::Allocate { proc, directive, info, required, reply } if self.tools.contains_key(&proc) => {
-                self.resize(proc, allocate::request(directive, &info, &required), reply);
+                let is_other = |key: &String| key.as_bytes() != sys::PMIX_SERVER_SCHEDULER.to_bytes();
+                let required: Vec<String> = required.into_iter().filter(is_other).collect();
+                let wish = allocate::request(directive, &info, &required);
+                match self.schedulers.contains(&proc) || is_scheduler(&info) {
+                    true => self.push_change(&proc, wish, reply),
+                    false => self.resize(proc, wish, reply),
+                }
             }
             Upcall::Lost { proc } => self.forget(&proc),
             Upcall::ClientFinalized { proc, reply } if self.tools.contains_key(&proc) => {
@@ -93,6 +107,9 @@ impl Tools {
         if self.tools.contains_key(&proc) {
             tracing::warn!(?proc, "a PMIx tool took the name of one that is connected, and was turned away");
             return reply.complete(Err(Status::BAD_PARAM));
+        }
+        if is_scheduler(info) {
+            self.schedulers.insert(proc.clone());
         }
         self.tools.insert(proc.clone(), Vec::new());
         reply.complete(Ok(proc));
@@ -177,6 +194,22 @@ impl Tools {
         self.asked.insert(id, owner);
     }
 
+    /// A scheduler's change: its answer is all that is said of it.
+    fn push_change(&self, tool: &Proc, wish: Result<ResizeRequest, allocate::Refusal>, reply: Completer<Vec<Info>>) {
+        let mut wish = match wish {
+            Ok(wish) => wish,
+            Err(refusal) => return reply.complete(Err(refusal.told(&tool.nspace))),
+        };
+        if let ResizeRequest::Grow(grow) = &mut wish {
+            // What others ask for is for them alone; this is for everybody.
+            grow.terms.reserve = false;
+        }
+        self.requests.ask(Request::Push(Box::new(wish)), |answer| match answer {
+            Reply::Resize(resize) => reply.complete(allocate::answer(&resize)),
+            _ => reply.complete(Err(Status::ERROR)),
+        });
+    }
+
     /// Who is to hear of the end of a change of the DVM's size; once.
     pub(super) fn take_requester(&mut self, request: RequestId) -> Option<Proc> {
         self.resizing.borrow_mut().remove(&request)
@@ -207,6 +240,7 @@ impl Tools {
             let jobs = self.tools.get(tool).into_iter().flatten().map(|(request, _)| *request);
             self.requests.tool_gone(asked.into_iter().chain(jobs).collect());
         }
+        self.schedulers.remove(tool);
         self.warned.borrow_mut().retain(|_, asker| asker != tool);
         for (request, _) in self.resizing.borrow_mut().extract_if(.., |_, requester| requester == tool) {
             self.requests.gone(request);

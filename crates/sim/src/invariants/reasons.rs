@@ -184,7 +184,7 @@ impl Reasons {
                 CampaignStep::Leaving => daemons(" to leave").is_some(),
                 CampaignStep::RollingBack => reason == "what it started to leave",
                 CampaignStep::Releasing => reason == "the resource managers to take the nodes back",
-                CampaignStep::Open | CampaignStep::Done | CampaignStep::Failed => false,
+                CampaignStep::Pushed | CampaignStep::Open | CampaignStep::Done | CampaignStep::Failed => false,
             }
     }
 

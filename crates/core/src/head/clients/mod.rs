@@ -3,6 +3,7 @@
 mod history;
 mod metrics;
 pub(in crate::head) mod notices;
+mod relayed;
 mod requests;
 pub(in crate::head) mod status;
 

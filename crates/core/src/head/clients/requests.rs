@@ -24,6 +24,7 @@ impl Head {
                 return self.stop_all("The DVM was ended by request (pterm).", 0, cx);
             }
             Request::Resize(request) => return self.on_resize(id, &request, cx),
+            Request::Push(request) => return self.on_push(id, &request, cx),
             Request::Sessions => Reply::Sessions(self.session_statuses(cx.now)),
             Request::Session { session, directive } => match wish_of(&directive) {
                 Some(wish) => return self.instantiate_for_client(id, &session, wish, cx),

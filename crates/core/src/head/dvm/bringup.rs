@@ -90,6 +90,7 @@ impl Head {
             stays: false,
             cwd: self.config.cwd.clone(),
             connect_ms: CONNECT_MS,
+            served: self.config.served.clone(),
         };
         Ok(TicketBase { ticket, launcher: self.launcher()? })
     }

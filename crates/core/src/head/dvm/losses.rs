@@ -84,6 +84,7 @@ impl Head {
             (Message::Tree(TreeMessage::Died { ranks: ranks.clone() }), Purpose::Deaths(ranks.clone()));
         cx.out.push_back(Outgoing::Xcast(message, purpose));
         self.place_orphans(&ranks, cx);
+        self.lose_clients(&ranks, cx);
         self.lose_participants(&ranks, cx);
         let ids: Vec<JobId> = self.jobs.keys().copied().collect();
         let hit = ids.into_iter().filter(|id| self.lose_procs(*id, &dead, cx)).count();

@@ -274,11 +274,16 @@ impl Head {
         let GrowPlan { session, req_id, members, nodes, slots, more: _ } = plan;
         let says_more = *terms != SessionTerms::default();
         let session = match session {
+            // Nobody's own: what comes belongs to the DVM.
+            None if requester.is_scheduler() => None,
             None if says_more || !nodes.is_empty() => Some(self.open_session(req_id.clone(), requester, terms)),
             session => session,
         };
         let alloc_id = session.and_then(|id| self.sessions.get(id)).map(|session| session.alloc_id.clone());
-        let alloc_id = alloc_id.unwrap_or_else(|| self.alloc_id_of(&members));
+        let alloc_id = alloc_id.unwrap_or_else(|| match requester.is_scheduler() {
+            true => self.config.dvm.clone(),
+            false => self.alloc_id_of(&members),
+        });
         let joins =
             Joins { nodes: if says_more { members } else { nodes.clone() }, terms: terms.clone(), shared_by: None };
         if nodes.is_empty() {
@@ -319,9 +324,9 @@ impl Head {
         // All of them: the latest waits for the others as long as it is not taken back.
         let before: BTreeSet<CampaignId> =
             plan.nodes.iter().flat_map(|node| self.campaigns.about(*node)).map(|(id, _)| *id).collect();
-        let step = self.first_step(plan.kind, &before);
+        let (kind, step) = (plan.kind, self.first_step(plan.kind, &before));
         let campaign = Campaign {
-            kind: plan.kind,
+            kind,
             step,
             alloc_id: plan.alloc_id,
             req_id: plan.req_id,
@@ -340,6 +345,9 @@ impl Head {
             began: cx.now,
         };
         self.campaigns.open.insert(id, campaign);
+        if requester.is_scheduler() {
+            cx.effect(Effect::Trace(Transition::Campaign { campaign: id, kind, step: CampaignStep::Pushed }));
+        }
         self.step(id, step, cx);
         id
     }
@@ -404,7 +412,8 @@ impl Head {
             CampaignStep::Launching => self.on_grow_deadline(id, cx),
             CampaignStep::WiringUp => self.on_late_wireup(id, cx),
             CampaignStep::RollingBack => self.give_up_on_newcomers(id, cx),
-            CampaignStep::Open
+            CampaignStep::Pushed
+            | CampaignStep::Open
             | CampaignStep::Queued
             | CampaignStep::Behind
             | CampaignStep::Leaving
@@ -452,7 +461,7 @@ impl Head {
             }
             CampaignStep::RollingBack => "what it started to leave".to_owned(),
             CampaignStep::Releasing => "the resource managers to take the nodes back".to_owned(),
-            CampaignStep::Open | CampaignStep::Done | CampaignStep::Failed => String::new(),
+            CampaignStep::Pushed | CampaignStep::Open | CampaignStep::Done | CampaignStep::Failed => String::new(),
         }
     }
 
@@ -461,6 +470,7 @@ impl Head {
             campaign: *id,
             kind: campaign.kind,
             step: campaign.step,
+            pushed: campaign.requester.is_scheduler(),
             alloc_id: campaign.alloc_id.clone(),
             nodes: self.names(&campaign.nodes),
             waiting_for: self.campaign_waits_for(*id),

@@ -98,8 +98,10 @@ impl Head {
     ) -> Result<Resize, Trouble> {
         let terms = &request.terms;
         let wish = request.rm_job.clone().map_or(Wish::Nodes(plan.more), Wish::Job);
-        let Some((manager, parent)) = self.elastic_manager().filter(|_| requester != Requester::Nobody) else {
-            // A job that brings its nodes along would be held for as long as the manager likes.
+        let Some((manager, parent)) =
+            self.elastic_manager().filter(|_| !matches!(requester, Requester::Nobody | Requester::Pushed(_)))
+        else {
+            // What a scheduler pushes is there, and nobody has to be asked. A job that brings its nodes along would be held for as long as the manager likes.
             return Err(not_enough(request.count, (request.count - plan.more) as usize));
         };
         if self.extensions.waiting.len() >= MOST_REQUESTS {

@@ -6,6 +6,7 @@ mod extensions;
 mod grow;
 mod late_wireup;
 mod launch_fence;
+mod push;
 mod requester;
 mod shrink;
 mod turns;

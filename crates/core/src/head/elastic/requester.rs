@@ -13,8 +13,10 @@ use crate::{Effect, RequestId};
 /// Who hears of the end of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::head) enum Requester {
-    /// Nobody: a scheduler's push, a job's own `--add-host`, or somebody who is gone.
+    /// Nobody: a job's own `--add-host`, or somebody who is gone.
     Nobody,
+    /// Nobody either: a scheduler has pushed it. If it waits, the end is the reply to its request.
+    Pushed(Option<RequestId>),
     /// A client that waits: the end is the reply to its request.
     Waiting(RequestId),
     /// A client that was answered at the beginning, and may take events.
@@ -30,7 +32,16 @@ pub(in crate::head) enum Requester {
 impl Requester {
     /// True for the client with this request.
     pub(in crate::head) fn is(self, request: RequestId) -> bool {
-        matches!(self, Requester::Waiting(own) | Requester::Answered(own) | Requester::OrderedBy(own) if own == request)
+        match self {
+            Requester::Waiting(own) | Requester::Answered(own) | Requester::OrderedBy(own) => own == request,
+            Requester::Pushed(waits) => waits == Some(request),
+            Requester::Nobody | Requester::Proc(..) | Requester::OrderedAt(..) => false,
+        }
+    }
+
+    /// True for what a scheduler has pushed.
+    pub(super) fn is_scheduler(self) -> bool {
+        matches!(self, Requester::Pushed(_))
     }
 }
 
@@ -47,8 +58,10 @@ impl Head {
     /// The second phase (spec G8).
     pub(super) fn tell(&mut self, requester: Requester, resize: Resize, cx: &mut Cx) {
         match requester {
-            Requester::Nobody => {}
-            Requester::Waiting(request) => cx.reply(request, Reply::Resize(Box::new(resize))),
+            Requester::Nobody | Requester::Pushed(None) => {}
+            Requester::Waiting(request) | Requester::Pushed(Some(request)) => {
+                cx.reply(request, Reply::Resize(Box::new(resize)))
+            }
             Requester::OrderedBy(request) => {
                 let reply = match resize.outcome {
                     ResizeOutcome::Failed { cause, .. } => Reply::Refused(cause),
@@ -75,7 +88,8 @@ impl Head {
     pub(in crate::head) fn forget_requester(&mut self, request: RequestId) {
         for campaign in self.campaigns.open.values_mut() {
             if campaign.requester.is(request) {
-                campaign.requester = Requester::Nobody;
+                let is_pushed = campaign.requester.is_scheduler();
+                campaign.requester = if is_pushed { Requester::Pushed(None) } else { Requester::Nobody };
             }
         }
         self.sessions.forget_requester(request);

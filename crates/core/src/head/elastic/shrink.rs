@@ -123,6 +123,7 @@ impl Head {
         cx.out.push_back(Outgoing::Xcast(Message::Tree(TreeMessage::Shrink { targets: ranks.clone() }), purpose));
         // Those who hang on leaving daemons look for their new parents themselves; these have to find out if one never comes.
         self.place_orphans(&ranks, cx);
+        self.part_with_clients(&ranks, cx);
         self.lose_participants(&ranks, cx);
         for job in self.jobs_on(&ranks) {
             if let Some(job) = self.jobs.get_mut(&job) {
@@ -140,6 +141,7 @@ impl Head {
     /// Everybody has repaired its tree, and the daemons are gone (spec G6).
     pub(in crate::head) fn on_departed(&mut self, id: CampaignId, ranks: &RankSet, cx: &mut Cx) {
         self.counters.repairs += 1;
+        self.lose_clients(ranks, cx);
         for rank in ranks.iter() {
             self.bringup.contacts.remove(&rank);
             self.bringup.pids.remove(&rank);

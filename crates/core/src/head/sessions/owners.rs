@@ -28,7 +28,7 @@ impl Owner {
         match requester {
             Requester::Proc(proc, _) => Some(Owner::Job(proc.job)),
             Requester::Waiting(request) | Requester::Answered(request) => Some(Owner::Client(request)),
-            Requester::Nobody | Requester::OrderedBy(_) | Requester::OrderedAt(..) => None,
+            Requester::Nobody | Requester::Pushed(_) | Requester::OrderedBy(_) | Requester::OrderedAt(..) => None,
         }
     }
 

@@ -199,7 +199,8 @@ impl Head {
         }
         let warning = Box::new(TimeWarning { alloc_id, req_id, session: id, seconds_left });
         match asked_by {
-            None | Some(Requester::Nobody | Requester::OrderedBy(_) | Requester::OrderedAt(..)) => {}
+            None
+            | Some(Requester::Nobody | Requester::Pushed(_) | Requester::OrderedBy(_) | Requester::OrderedAt(..)) => {}
             Some(Requester::Waiting(request) | Requester::Answered(request)) => {
                 cx.effect(Effect::TimeWarning { request, warning });
             }

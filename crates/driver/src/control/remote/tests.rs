@@ -40,6 +40,7 @@ impl House {
             pid: 1,
             host: "there".to_owned(),
             started_s: 1,
+            head: None,
             batch: None,
             system: false,
             socket: "/not/here".to_owned(),

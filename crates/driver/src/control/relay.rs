@@ -1,0 +1,258 @@
+//! Clients on other nodes than the head's. At a daemon: a control socket like the head's, whose bytes go to the head. At the head: a
+//! connection without a socket for each of them, served as if the client were here. Both ends move bytes when the machine says so,
+//! and look into none.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io::{self, Cursor};
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use ferrite_core::{Input, RelayEffect, RelayId, RelayInput};
+use ferrite_types::DaemonRank;
+use ferrite_wire::control::{CONTROL_VERSION, GREETING_LEN};
+use ferrite_wire::{DvmContact, Served};
+use rustix::process::{Resource, getrlimit};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{Notify, mpsc};
+use tokio::task::{AbortHandle, JoinHandle, spawn_local};
+
+use super::client::{Client, attend};
+use super::listener::{SHARE_OF_FILES, bind, is_own, is_surplus};
+use super::{Control, Hub, Published};
+use crate::session::Session;
+use crate::{Inbox, accepting};
+
+/// Between the service at the head and what passes its bytes on (bytes).
+const BUFFER: usize = 64 * 1024;
+/// Who connects and says nothing is hung up on after this time; the head never hears of it.
+const FIRST_WORD_LIMIT: Duration = Duration::from_secs(10);
+/// What is left for a client when its connection ends is written within this time.
+const LAST_WRITE_LIMIT: Duration = Duration::from_secs(10);
+
+/// The ends of this process.
+pub(crate) struct Relays {
+    inbox: Inbox,
+    /// At the head: who serves them.
+    hub: Option<Rc<Hub>>,
+    ends: BTreeMap<RelayId, End>,
+    /// At a daemon: clients of its node that the machine has not let in yet.
+    door: Rc<RefCell<BTreeMap<RelayId, Came>>>,
+}
+
+/// A client at the door, with the first that it has said.
+struct Came {
+    first: [u8; GREETING_LEN],
+    stream: UnixStream,
+    place: Place,
+}
+
+/// Counts clients; one for each as long as it is there.
+type Place = Rc<()>;
+
+/// One end: a task reads, another writes.
+struct End {
+    wanted: mpsc::UnboundedSender<usize>,
+    writes: mpsc::UnboundedSender<Bytes>,
+    reader: AbortHandle,
+    writer: JoinHandle<()>,
+    /// At the head: the service is to end.
+    finish: Option<Rc<Notify>>,
+    /// At a daemon.
+    _place: Option<Place>,
+}
+
+/// The daemon at whose door clients stand.
+pub(crate) struct Doorkeeper<'a> {
+    pub(crate) dvm: &'a str,
+    pub(crate) daemon: DaemonRank,
+    pub(crate) hostname: &'a str,
+    pub(crate) session: &'a Session,
+}
+
+impl Relays {
+    /// None yet; `control` is that of a head that lives for clients.
+    pub(crate) fn new(inbox: Inbox, control: Option<&Control>) -> Relays {
+        let hub = control.map(|control| control.hub.clone());
+        Relays { inbox, hub, ends: BTreeMap::new(), door: Rc::default() }
+    }
+
+    /// Lets the clients of this node in, and tells them where.
+    ///
+    /// # Errors
+    /// When the socket or the contact file cannot be made.
+    pub(crate) fn listen(&self, served: Served, keeper: &Doorkeeper, published: &mut Published) -> io::Result<()> {
+        let (listener, path) = bind(keeper.session)?;
+        spawn_local(accept(listener, keeper.daemon, self.door.clone(), self.inbox.clone()));
+        let contact = DvmContact {
+            dvm: keeper.dvm.to_owned(),
+            endpoints: Vec::new(),
+            pid: served.pid,
+            host: keeper.hostname.to_owned(),
+            head: Some(served.host),
+            started_s: served.started_s,
+            batch: served.batch,
+            system: served.system,
+            socket: path.to_string_lossy().into_owned(),
+            control: CONTROL_VERSION,
+            remote: None,
+            key: None,
+        };
+        published.contact(&contact, keeper.session.dir()?, None)
+    }
+
+    /// Carries out what the machine wants of one client.
+    pub(crate) fn apply(&mut self, effect: RelayEffect) {
+        match effect {
+            // The engine's affair: it knows whose door it is.
+            RelayEffect::Listen(_) => {}
+            RelayEffect::Serve(client) => self.serve(client),
+            RelayEffect::Read { client, limit } => {
+                self.let_in(client);
+                if let Some(end) = self.ends.get(&client) {
+                    let _ = end.wanted.send(limit);
+                }
+            }
+            RelayEffect::Write { client, data } => {
+                if let Some(end) = self.ends.get(&client) {
+                    let _ = end.writes.send(data);
+                }
+            }
+            RelayEffect::Finish(client) => {
+                if let Some(finish) = self.ends.get(&client).and_then(|end| end.finish.as_ref()) {
+                    finish.notify_one();
+                }
+            }
+            RelayEffect::Close(client) => {
+                self.door.borrow_mut().remove(&client);
+                if let Some(end) = self.ends.remove(&client) {
+                    end.close();
+                }
+            }
+        }
+    }
+
+    fn let_in(&mut self, client: RelayId) {
+        if let Some(Came { first, stream, place }) = self.door.borrow_mut().remove(&client) {
+            let (reader, writer) = stream.into_split();
+            let reader = Cursor::new(first).chain(reader);
+            let end = End::of(client, reader, writer, &self.inbox);
+            self.ends.insert(client, End { _place: Some(place), ..end });
+        }
+    }
+
+    fn serve(&mut self, id: RelayId) {
+        let Some(hub) = self.hub.clone() else { return };
+        let (service, passed_on) = tokio::io::duplex(BUFFER);
+        let client = Rc::new(Client::new(is_surplus(&hub)));
+        let finish = Rc::new(Notify::new());
+        let is_told = {
+            let (client, finish) = (client.clone(), finish.clone());
+            async move {
+                finish.notified().await;
+                client.flushed().await;
+            }
+        };
+        let (reader, writer) = tokio::io::split(service);
+        spawn_local(attend(client, reader, writer, hub, is_told));
+        let (reader, writer) = tokio::io::split(passed_on);
+        let end = End::of(id, reader, writer, &self.inbox);
+        self.ends.insert(id, End { finish: Some(finish), ..end });
+    }
+}
+
+impl End {
+    fn of(
+        client: RelayId,
+        reader: impl AsyncRead + Unpin + 'static,
+        writer: impl AsyncWrite + Unpin + 'static,
+        inbox: &Inbox,
+    ) -> End {
+        let (wanted, reads) = mpsc::unbounded_channel();
+        let (writes, queue) = mpsc::unbounded_channel();
+        let reader = spawn_local(read(client, reader, reads, inbox.clone())).abort_handle();
+        let writer = spawn_local(write(client, writer, queue, inbox.clone()));
+        End { wanted, writes, reader, writer, finish: None, _place: None }
+    }
+
+    /// Nothing more is read; what waits to be written has a while.
+    fn close(self) {
+        let End { mut writer, reader, .. } = self;
+        reader.abort();
+        spawn_local(async move {
+            if tokio::time::timeout(LAST_WRITE_LIMIT, &mut writer).await.is_err() {
+                writer.abort();
+            }
+        });
+    }
+}
+
+async fn accept(listener: UnixListener, daemon: DaemonRank, door: Rc<RefCell<BTreeMap<RelayId, Came>>>, inbox: Inbox) {
+    let most = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX) / SHARE_OF_FILES;
+    let places = Place::default();
+    let mut number = 0;
+    loop {
+        let (stream, _) = accepting::next("clients", async || listener.accept().await).await;
+        if !is_own(&stream) {
+            continue;
+        }
+        if Rc::strong_count(&places) as u64 > most {
+            tracing::warn!(most, "there are as many clients as the limit of open files allows");
+            continue;
+        }
+        number += 1;
+        let (client, place) = (RelayId { daemon, number }, places.clone());
+        let (door, inbox) = (door.clone(), inbox.clone());
+        spawn_local(async move {
+            if let Some(came) = hear(stream, place).await {
+                door.borrow_mut().insert(client, came);
+                let _ = inbox.send(Input::Relay(RelayInput::Came(client)));
+            }
+        });
+    }
+}
+
+/// Waits for the first word: who only looks whether somebody is here says none, and the head need not hear of it.
+async fn hear(mut stream: UnixStream, place: Place) -> Option<Came> {
+    let mut first = [0; GREETING_LEN];
+    let heard = tokio::time::timeout(FIRST_WORD_LIMIT, stream.read_exact(&mut first)).await;
+    matches!(heard, Ok(Ok(_))).then_some(Came { first, stream, place })
+}
+
+/// One read for each that is wanted, until the end.
+async fn read(
+    client: RelayId,
+    mut from: impl AsyncRead + Unpin,
+    mut wanted: mpsc::UnboundedReceiver<usize>,
+    inbox: Inbox,
+) {
+    while let Some(limit) = wanted.recv().await {
+        let mut data = Vec::with_capacity(limit);
+        match (&mut from).take(limit as u64).read_buf(&mut data).await {
+            Ok(0) | Err(_) => break,
+            Ok(_) => {
+                let _ = inbox.send(Input::Relay(RelayInput::Read { client, data: data.into() }));
+            }
+        }
+    }
+    let _ = inbox.send(Input::Relay(RelayInput::Ended(client)));
+}
+
+/// Writes what is in the queue, until nothing more can come.
+async fn write(
+    client: RelayId,
+    mut to: impl AsyncWrite + Unpin,
+    mut queue: mpsc::UnboundedReceiver<Bytes>,
+    inbox: Inbox,
+) {
+    while let Some(data) = queue.recv().await {
+        if to.write_all(&data).await.is_err() {
+            let _ = inbox.send(Input::Relay(RelayInput::Ended(client)));
+            return;
+        }
+        let _ = inbox.send(Input::Relay(RelayInput::Written { client, bytes: data.len() }));
+    }
+    let _ = to.shutdown().await;
+}
