@@ -277,3 +277,21 @@ fn jobs_that_have_heard_of_each_other_can_meet() {
     let well = |(_, effect): &&(DaemonRank, PmixEffect)| matches!(effect, PmixEffect::Reply { token, result: Ok(_) } if token.0 > 100);
     assert_eq!(world.dvm.pmix.iter().filter(well).count(), 3);
 }
+
+#[test]
+fn what_goes_with_a_process_goes_although_others_of_its_node_go_on() {
+    let mut world = World::new();
+    let mut spec = job("a.out", 2);
+    spec.apps[0].hosts.hosts = vec![HostRef::Host(HostEntry::named("n0"))];
+    world.dvm.submit(3, Submission::of(spec));
+    let (owner, other, reader) = (of(3, 0), of(3, 1), of(1, 0));
+    for (key, persistence) in [("proc", Persistence::Proc), ("app", Persistence::App)] {
+        assert_eq!(world.publish(owner, key, DataRange::Dvm, persistence), Ok(vec![]));
+    }
+    world.dvm.exit(owner, ExitStatus::Exited(0));
+    assert!(world.dvm.running.contains_key(&other));
+    assert_eq!(world.look(reader, "proc"), Err(NOT_FOUND));
+    assert_eq!(world.look(reader, "app"), found("app", owner));
+    world.dvm.exit(other, ExitStatus::Exited(0));
+    assert_eq!(world.look(reader, "app"), Err(NOT_FOUND));
+}

@@ -4,7 +4,7 @@ mod common;
 
 use bytes::Bytes;
 use common::{Cluster, job};
-use ferrite_core::{DaemonInput, HeadTimer, Input, RelayEffect, RelayId, RelayInput, RequestId, Timer};
+use ferrite_core::{DaemonInput, DaemonTimer, HeadTimer, Input, RelayEffect, RelayId, RelayInput, RequestId, Timer};
 use ferrite_types::*;
 use ferrite_wire::control::{Request, Submission};
 use ferrite_wire::{ResizeRequest, Served, ShrinkRequest, Stream};
@@ -149,7 +149,7 @@ fn a_client_that_reads_nothing_does_not_hold_the_daemon_that_leaves() {
     tell(&mut dvm, 0, RelayInput::Read { client, data: Bytes::from_static(b"unread") });
     dvm.ask(1, Request::Terminate);
     assert!(!dvm.exits.contains_key(&DaemonRank(2)));
-    dvm.fire(2, DaemonTimer::LastWords);
+    dvm.fire(2, Timer::Daemon(DaemonTimer::LastWords));
     assert!(dvm.exits.contains_key(&DaemonRank(2)));
 }
 

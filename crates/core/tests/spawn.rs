@@ -157,6 +157,22 @@ fn the_first_failure_of_the_tree_is_its_result_and_is_told() {
 
 /// A DVM for one job ends with it (spec L35).
 #[test]
+fn a_spawned_job_is_registered_when_it_runs_and_not_before() {
+    let mut dvm = parents();
+    // What the other daemon of the parents says is late: it is to know the child, and has none of it.
+    dvm.losing(2, 0);
+    spawn(&mut dvm, of(1, 0), on_nodes("child", &["n3"]), 7);
+    dvm.input(DaemonRank(3), Input::Daemon(DaemonInput::Pmix(PmixCall::ClientConnected(of(2, 0)))));
+    dvm.run();
+    assert!(answers(&dvm).is_empty() && !dvm.transitions.contains(&"2 REGISTERED".to_owned()));
+    dvm.keep_nothing_back();
+    dvm.cut(0, 2);
+    assert_eq!(answers(&dvm), [(7, Ok(2))]);
+    let child = dvm.transitions.iter().filter_map(|step| step.strip_prefix("2 "));
+    assert_eq!(child.collect::<Vec<_>>()[11..], ["SEND_LAUNCH_MSG", "STARTED", "RUNNING", "REGISTERED"]);
+}
+
+#[test]
 fn a_dvm_for_one_job_stays_for_what_that_job_has_spawned() {
     let mut dvm = Cluster::with_job(3, &[], job("parent", 1));
     spawn(&mut dvm, of(1, 0), on_nodes("child", &["n2"]), 7);
@@ -233,6 +249,22 @@ fn a_spawned_job_brings_nodes_along_and_hears_precisely_why_they_did_not_come() 
 }
 
 /// A job belongs to one session (spec S3).
+#[test]
+fn a_caller_does_not_wait_for_slots_when_the_node_of_what_it_spawns_has_left() {
+    let mut dvm = Cluster::build(3, &[ELASTIC, &[("ferrite_debug_prep_ms", "50")]].concat(), true);
+    dvm.input(DaemonRank::HEAD, Input::Start);
+    dvm.run();
+    let mut parent = on_nodes("parent", &["n0", "n1"]);
+    parent.apps[0].np = None;
+    dvm.submit(1, Submission::of(parent));
+    dvm.fire(0, Timer::Head(HeadTimer::Prep(JobId(1))));
+    spawn(&mut dvm, of(1, 0), job("child", 1), 7);
+    let shrink = ShrinkRequest { nodes: vec!["n2".to_owned()], wait: true, ..ShrinkRequest::default() };
+    dvm.ask(2, Request::Resize(Box::new(ResizeRequest::Shrink(shrink))));
+    dvm.fire(0, Timer::Head(HeadTimer::Prep(JobId(2))));
+    assert_eq!(answers(&dvm), [(7, Err(OUT_OF_RESOURCE))]);
+}
+
 #[test]
 fn what_a_job_in_a_session_brings_along_comes_to_its_session() {
     let mut dvm = growing(ELASTIC);

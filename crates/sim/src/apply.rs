@@ -220,15 +220,16 @@ impl World {
                 }
             }
             PmixEffect::Deregister(job) => {
-                if let Some(host) = self.hosts.get_mut(&rank) {
-                    host.pmix.deregister(job);
-                }
+                let waited = self.hosts.get_mut(&rank).map(|host| host.pmix.deregister(job)).unwrap_or_default();
+                self.go_on(rank, &waited);
             }
             PmixEffect::Reply { token, result } => {
                 let waiting = self.hosts.get_mut(&rank).and_then(|h| h.pmix.answer(token));
                 let (procs, whole) = match waiting {
                     Some(Waiting::Fence(procs, daemons)) => (procs, daemons * crate::pmix::FENCE_BYTES),
                     Some(Waiting::Abort(proc)) => (vec![proc], 0),
+                    Some(Waiting::Call(proc)) => return self.go_on(rank, &[proc]),
+                    Some(Waiting::Meeting(procs)) => return self.go_on(rank, &procs),
                     Some(Waiting::Resize) => return,
                     None => return,
                 };
@@ -246,10 +247,20 @@ impl World {
             PmixEffect::ReplyResize { token, .. } => {
                 self.hosts.get_mut(&rank).and_then(|h| h.pmix.answer(token));
             }
-            // Virtual processes neither spawn nor publish.
-            PmixEffect::SpawnReply { .. }
-            | PmixEffect::DataReply { .. }
-            | PmixEffect::Notify { .. }
+            PmixEffect::SpawnReply { token, result } => {
+                let waiting = self.hosts.get_mut(&rank).and_then(|h| h.pmix.answer(token));
+                if let Some(Waiting::Call(proc)) = waiting {
+                    self.spawned(rank, proc, result);
+                    self.go_on(rank, &[proc]);
+                }
+            }
+            PmixEffect::DataReply { token, .. } => {
+                let waiting = self.hosts.get_mut(&rank).and_then(|h| h.pmix.answer(token));
+                if let Some(Waiting::Call(proc)) = waiting {
+                    self.go_on(rank, &[proc]);
+                }
+            }
+            PmixEffect::Notify { .. }
             | PmixEffect::ResizeEvent { .. }
             | PmixEffect::TimeWarning { .. }
             | PmixEffect::JobEnd { .. }

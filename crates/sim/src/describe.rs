@@ -59,6 +59,11 @@ fn pmix_call(call: &PmixCall) -> String {
             let (job, ranks) = (members.job, members.ranks.len());
             format!("pmix fence job {job} {ranks} ranks {} B token {}", data.len(), token.0)
         }
+        PmixCall::Spawn { proc, submission, token } => {
+            let words = submission.spec.apps.first().map(|app| app.argv.join(" ")).unwrap_or_default();
+            let apart = if submission.separate { " apart" } else { "" };
+            format!("pmix {proc} spawns{apart} '{words}' token {}", token.0)
+        }
         other => format!("pmix {other:?}"),
     }
 }

@@ -63,8 +63,13 @@ impl Scenario {
         let decision = self.elastic.manager.as_ref().map_or(0, ManagerPlan::patience);
         let each = (timeout + WAY_BACK_S) * 1_000_000 + slowest_release + decision;
         let of_jobs = self.jobs.iter().filter(|job| job.grow.is_some()).map(|job| job.at);
-        let requests: Vec<Time> =
-            resizes.iter().map(|plan| plan.at).chain(of_jobs).chain(self.session_changes()).collect();
+        let requests: Vec<Time> = resizes
+            .iter()
+            .map(|plan| plan.at)
+            .chain(of_jobs)
+            .chain(self.session_changes())
+            .chain(self.child_grows())
+            .collect();
         requests.iter().max().map_or(0, |last| last + each * requests.len() as Time)
     }
 

@@ -13,6 +13,8 @@
 //! the environment, or starts a thread: a seed is all that a run depends on.
 
 mod apply;
+mod calls;
+mod children;
 mod count;
 mod describe;
 mod draw;
@@ -23,6 +25,7 @@ mod host;
 mod idle;
 mod idling;
 pub mod invariants;
+mod kinship;
 mod links;
 mod local;
 mod manager;
@@ -49,6 +52,7 @@ mod trace;
 mod trouble;
 mod world;
 
+pub use children::ChildPlan;
 pub use count::{Bill, Cost, Phase, Spent};
 pub use elastic::{Asker, Elastic, ResizePlan};
 pub use fault::Fault;

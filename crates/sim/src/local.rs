@@ -102,6 +102,14 @@ impl World {
             }
             Some(Step::Exit(code)) => Some(Stop::End(ExitStatus::Exited(code))),
             Some(Step::Die(signal)) => Some(Stop::End(ExitStatus::Signaled(signal))),
+            Some(
+                step @ (Step::Spawn(_)
+                | Step::Meet(..)
+                | Step::Publish(..)
+                | Step::Lookup(..)
+                | Step::Unpublish(_)
+                | Step::Retire(_)),
+            ) => self.call_pmix(rank, proc, &step).then_some(Stop::Blocked),
             Some(Step::Forever) => {
                 self.process(rank, proc)?.steps.push_front(Step::Forever);
                 Some(Stop::Blocked)
@@ -170,6 +178,7 @@ impl World {
         self.observe(&Observation::ProcEnded { rank, proc, lines });
         let delay = self.small_delay();
         self.queue.after(delay, Event::Input(rank, Input::Daemon(DaemonInput::Exited { proc, status })));
+        self.leaves_meetings(rank, proc);
         self.stdin_taken(rank, proc, taken);
         self.serve(rank, proc);
         if orphan > 0 {

@@ -197,6 +197,40 @@ pub enum Mutation {
     IdleDvm,
     /// Jobs of the queue are said to wait for slots that are free.
     FalseSlots,
+    /// A spawn whose job has lost a daemon is never answered.
+    UnansweredSpawn,
+    /// A spawn is answered twice.
+    SpawnAnsweredTwice,
+    /// The spawn of a child that has failed already is answered as if it could not be started.
+    ShortLivedRefused,
+    /// A spawn is answered with the name of another job.
+    OtherChild,
+    /// A failed child's parent is killed in its place.
+    FailureGoesUp,
+    /// Children live on when their parent fails.
+    ForgottenChildren,
+    /// Who was spawned to be separate ends with its parent.
+    NoneSeparate,
+    /// Who has spawned a job hears twice that it is over.
+    ChildEndsTwice,
+    /// Who has spawned a job never hears that it is over.
+    ChildEndUntold,
+    /// Jobs that disconnect are as connected as before.
+    ForgottenParting,
+    /// Jobs that connect are not.
+    ForgottenConnection,
+    /// One of those who disconnect is not told that it is done.
+    ForgottenMember,
+    /// What a process has published stays when it is dead.
+    DeadData,
+    /// What is for one reader is there for the next.
+    ReadForEver,
+    /// What is for one job is there for all.
+    WideRange,
+    /// What was unpublished is there still.
+    KeptData,
+    /// Nothing is found of what is there.
+    NothingFound,
 }
 
 impl Mutation {
@@ -305,6 +339,27 @@ impl Mutation {
         Mutation::FalseSlots,
     ];
 
+    /// Those that show with jobs that spawn others, connect and exchange data (`kinship`).
+    pub const FAMILIES: [Mutation; 17] = [
+        Mutation::UnansweredSpawn,
+        Mutation::SpawnAnsweredTwice,
+        Mutation::ShortLivedRefused,
+        Mutation::OtherChild,
+        Mutation::FailureGoesUp,
+        Mutation::ForgottenChildren,
+        Mutation::NoneSeparate,
+        Mutation::ChildEndsTwice,
+        Mutation::ChildEndUntold,
+        Mutation::ForgottenParting,
+        Mutation::ForgottenConnection,
+        Mutation::ForgottenMember,
+        Mutation::DeadData,
+        Mutation::ReadForEver,
+        Mutation::WideRange,
+        Mutation::KeptData,
+        Mutation::NothingFound,
+    ];
+
     /// Those that seeds seldom show, and stories do: it takes a job that is held while changes overlap in a certain way.
     pub const STORIES: [Mutation; 3] = [Mutation::NoTurns, Mutation::HeldByGrows, Mutation::ForeverQueued];
 
@@ -382,9 +437,9 @@ impl Mutation {
                     wanted.push(Effect::Ready);
                 }
             }
-            // See `Mischief`, `Meddling` and `Idling`.
+            // See `Mischief`, `Meddling`, `Idling` and `Kinship`.
             other => {
-                let elsewhere = [&Mutation::LOSSES[..], &Mutation::ELASTIC, &Mutation::SESSIONS, &Mutation::STORIES];
+                let elsewhere = [&Mutation::LOSSES[..], &Mutation::ELASTIC, &Mutation::SESSIONS, &Mutation::FAMILIES, &Mutation::STORIES];
                 debug_assert!(elsewhere.into_iter().flatten().any(|m| *m == other), "{other:?} does nothing");
             }
         }

@@ -5,12 +5,26 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_core::{PmixToken, Registration};
 use ferrite_types::{JobId, ProcId, Rank};
+use ferrite_wire::Members;
 
 /// What the library of one node holds.
 #[derive(Debug, Default)]
 pub(crate) struct PmixSide {
     jobs: BTreeMap<JobId, LocalJob>,
     waiting: BTreeMap<PmixToken, Waiting>,
+    /// Who has come to each meeting that has not all of its local participants yet.
+    meetings: BTreeMap<(Meeting, Members), BTreeSet<ProcId>>,
+    /// Local processes that are gone.
+    gone: BTreeSet<ProcId>,
+}
+
+/// What processes of several jobs do together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Meeting {
+    /// `PMIx_Connect`.
+    Connect,
+    /// `PMIx_Disconnect`.
+    Disconnect,
 }
 
 #[derive(Debug)]
@@ -18,6 +32,9 @@ struct LocalJob {
     ranks: BTreeSet<Rank>,
     daemons: usize,
     in_fence: BTreeSet<Rank>,
+    /// All of its processes.
+    size: usize,
+    parent: Option<JobId>,
 }
 
 /// Who waits for an answer.
@@ -29,6 +46,10 @@ pub(crate) enum Waiting {
     Abort(ProcId),
     /// Nobody: who asks for another size goes on meanwhile.
     Resize,
+    /// One process, which goes on whatever the answer is.
+    Call(ProcId),
+    /// Those who meet others here.
+    Meeting(Vec<ProcId>),
 }
 
 /// Bytes that each daemon puts into a fence.
@@ -42,13 +63,60 @@ impl PmixSide {
             ranks: map.on_daemon(registration.daemon).map(|(rank, _)| rank).collect(),
             daemons: map.nodes.len(),
             in_fence: BTreeSet::new(),
+            size: map.procs.len(),
+            parent: registration.order.parent.map(|parent| parent.job),
         };
         self.jobs.insert(registration.order.job, job).is_none()
     }
 
-    /// Forgets a job; false when it was not known.
-    pub(crate) fn deregister(&mut self, job: JobId) -> bool {
-        self.jobs.remove(&job).is_some()
+    /// Forgets a job. Those who wait here for others to meet it wait no longer.
+    pub(crate) fn deregister(&mut self, job: JobId) -> Vec<ProcId> {
+        self.jobs.remove(&job);
+        let over = self.meetings.extract_if(.., |(_, members), _| members.include(job));
+        over.flat_map(|(_, come)| come).collect()
+    }
+
+    /// Processes of a job, on all nodes.
+    pub(crate) fn size(&self, job: JobId) -> Option<usize> {
+        self.jobs.get(&job).map(|job| job.size)
+    }
+
+    /// The job that has spawned this one.
+    pub(crate) fn parent(&self, job: JobId) -> Option<JobId> {
+        self.jobs.get(&job)?.parent
+    }
+
+    /// A process comes to a meeting. The local participants, when it was the last of them.
+    pub(crate) fn enter(&mut self, kind: Meeting, members: Members, proc: ProcId) -> Option<Vec<ProcId>> {
+        let key = (kind, members);
+        self.meetings.entry(key.clone()).or_default().insert(proc);
+        self.complete(&key)
+    }
+
+    /// A process is gone. The meetings that have all of their local participants without it.
+    pub(crate) fn proc_ended(&mut self, proc: ProcId) -> Vec<(Meeting, Members, Vec<ProcId>)> {
+        self.gone.insert(proc);
+        self.meetings.retain(|_, come| {
+            come.remove(&proc);
+            !come.is_empty()
+        });
+        let keys: Vec<(Meeting, Members)> = self.meetings.keys().cloned().collect();
+        keys.into_iter().filter_map(|key| self.complete(&key).map(|all| (key.0, key.1, all))).collect()
+    }
+
+    fn complete(&mut self, key: &(Meeting, Members)) -> Option<Vec<ProcId>> {
+        let come = self.meetings.get(key)?;
+        let ranks = |job: JobId| {
+            self.jobs
+                .get(&job)
+                .into_iter()
+                .flat_map(move |local| local.ranks.iter().map(move |rank| ProcId { job, rank: *rank }))
+        };
+        let mut living = key.1.jobs().flat_map(|(job, _)| ranks(job)).filter(|proc| !self.gone.contains(proc));
+        if living.any(|proc| !come.contains(&proc)) {
+            return None;
+        }
+        self.meetings.remove(key).map(|come| come.into_iter().collect())
     }
 
     /// True when the job is known.

@@ -8,8 +8,9 @@ use std::collections::VecDeque;
 use bytes::{Bytes, BytesMut};
 use ferrite_core::SpawnRequest;
 use ferrite_types::{ExitStatus, ProcId};
-use ferrite_wire::{StartError, StartErrorKind, Stream};
+use ferrite_wire::{DataRange, Persistence, StartError, StartErrorKind, Stream};
 
+use crate::pmix::Meeting;
 use crate::queue::Time;
 
 /// Capacity of a pipe (bytes).
@@ -38,6 +39,28 @@ pub enum Step {
     Die(u8),
     /// `forever`: until a signal ends it.
     Forever,
+    /// `spawn:N`: one rank calls `PMIx_Spawn` for the child of this number.
+    Spawn(usize),
+    /// `connect`, `disconnect`: with the job that was spawned last; `join`, `part`: with the parent.
+    Meet(Meeting, Partner),
+    /// `publish:N` and, for other lives and ranges than that of the process and the DVM, `publish-app`,
+    /// `publish-session`, `publish-once`, `publish-own`: one rank publishes the key of this number.
+    Publish(Persistence, DataRange, u64),
+    /// `lookup:N`; `await:N`: until it is there, for a while.
+    Lookup(u64, bool),
+    /// `unpublish:N`
+    Unpublish(u64),
+    /// `retire:N`: one rank ends well.
+    Retire(u64),
+}
+
+/// The other job of a meeting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Partner {
+    /// The one that was spawned last.
+    Child,
+    /// The one that has spawned it.
+    Parent,
 }
 
 /// A running process.
@@ -58,6 +81,8 @@ pub struct Process {
     merge_stderr: bool,
     /// It waits for an answer of the PMIx side.
     pub waiting: bool,
+    /// Spawns of its job that it has come past, whichever rank made them.
+    pub spawns: u32,
     /// Its daemon does not know of it yet, so nobody can signal it.
     pub unborn: bool,
     /// How it ended.
@@ -112,6 +137,7 @@ impl Process {
             written: [0, 0],
             merge_stderr: request.merge_stderr,
             waiting: false,
+            spawns: 0,
             unborn: true,
             ended: None,
         })
@@ -211,6 +237,20 @@ impl Step {
             "exit" => Step::Exit(number as u8),
             "die" => Step::Die(number as u8),
             "forever" => Step::Forever,
+            "spawn" => Step::Spawn(number as usize),
+            "connect" => Step::Meet(Meeting::Connect, Partner::Child),
+            "disconnect" => Step::Meet(Meeting::Disconnect, Partner::Child),
+            "join" => Step::Meet(Meeting::Connect, Partner::Parent),
+            "part" => Step::Meet(Meeting::Disconnect, Partner::Parent),
+            "publish" => Step::Publish(Persistence::Proc, DataRange::Dvm, number),
+            "publish-app" => Step::Publish(Persistence::App, DataRange::Dvm, number),
+            "publish-session" => Step::Publish(Persistence::Session, DataRange::Dvm, number),
+            "publish-once" => Step::Publish(Persistence::FirstRead, DataRange::Dvm, number),
+            "publish-own" => Step::Publish(Persistence::Proc, DataRange::Namespace, number),
+            "lookup" => Step::Lookup(number, false),
+            "await" => Step::Lookup(number, true),
+            "unpublish" => Step::Unpublish(number),
+            "retire" => Step::Retire(number),
             _ => return None,
         })
     }

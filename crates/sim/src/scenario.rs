@@ -6,6 +6,7 @@ use ferrite_wire::GrowRequest;
 use ferrite_wire::control::{Request, SessionChoice, Submission};
 use serde::{Deserialize, Serialize};
 
+use crate::children::ChildPlan;
 use crate::elastic::Elastic;
 use crate::fault::Fault;
 use crate::mutation::Mutation;
@@ -49,6 +50,9 @@ pub struct Scenario {
     pub stdin_bytes: usize,
     /// Changes of the DVM's size, and how it deals with them.
     pub elastic: Elastic,
+    /// Jobs that processes spawn, by number.
+    #[serde(default)]
+    pub children: Vec<ChildPlan>,
     /// A fault planted on purpose, to see whether the referee sees it.
     pub mutation: Option<Mutation>,
 }
@@ -170,6 +174,7 @@ impl Scenario {
             ending: Ending::Natural,
             stdin_bytes: 0,
             elastic: Elastic::default(),
+            children: Vec::new(),
             mutation: None,
         }
     }

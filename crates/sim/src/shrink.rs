@@ -6,6 +6,7 @@
 use ferrite_types::DaemonRank;
 use ferrite_wire::ResizeRequest;
 
+use crate::children::ChildPlan;
 use crate::elastic::Asker;
 use crate::fault::Fault;
 use crate::network::Weather;
@@ -54,7 +55,7 @@ pub fn shrink(scenario: &Scenario, most_runs: usize, mut fails: impl FnMut(&Scen
 /// Proposals of one kind, the boldest first.
 type Step = fn(&Scenario) -> Vec<Scenario>;
 
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 12] = [
     few_daemons,
     no_jobs,
     no_questions,
@@ -64,6 +65,7 @@ const STEPS: [Step; 11] = [
     small_resizes,
     plain,
     small_jobs,
+    small_children,
     calm,
     round_times,
 ];
@@ -226,6 +228,36 @@ fn small_jobs(s: &Scenario) -> Vec<Scenario> {
         let idle = IDLE.iter().filter(|drop| !(aborts && drop.contains(&"init")));
         for drop in idle.filter(|drop| words.iter().any(|word| says(word, drop))) {
             propose(i, &|job| job.spec.apps[0].argv.retain(|word| !says(word, drop)));
+        }
+    }
+    out
+}
+
+/// What jobs spawn: smaller, anywhere, without nodes of its own; then all programs of the family without each of their
+/// words.
+fn small_children(s: &Scenario) -> Vec<Scenario> {
+    let mut out = Vec::new();
+    for i in 0..s.children.len() {
+        let mut propose = |change: &dyn Fn(&mut ChildPlan)| {
+            let mut smaller = s.clone();
+            change(&mut smaller.children[i]);
+            out.push(smaller);
+        };
+        propose(&|child| child.grow = None);
+        propose(&|child| child.separate = false);
+        propose(&|child| child.spec.apps[0].np = Some(1));
+        propose(&|child| child.spec.apps[0].hosts = Default::default());
+        propose(&|child| child.spec.map = Default::default());
+        for word in 1..s.children[i].spec.apps[0].argv.len() {
+            propose(&|child| drop(child.spec.apps[0].argv.remove(word)));
+        }
+    }
+    let parents = if s.children.is_empty() { 0 } else { s.jobs.len() };
+    for i in 0..parents {
+        for word in 1..s.jobs[i].spec.apps[0].argv.len() {
+            let mut smaller = s.clone();
+            smaller.jobs[i].spec.apps[0].argv.remove(word);
+            out.push(smaller);
         }
     }
     out

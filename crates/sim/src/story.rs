@@ -27,7 +27,8 @@ pub fn read(text: &str) -> Result<Scenario, String> {
     if scenario.daemons == 0 {
         return Err("a DVM has at least one daemon, the head".to_owned());
     }
-    if scenario.jobs.iter().any(|job| job.spec.apps.is_empty()) {
+    let specs = scenario.jobs.iter().map(|job| &job.spec).chain(scenario.children.iter().map(|child| &child.spec));
+    if specs.into_iter().any(|spec| spec.apps.is_empty()) {
         return Err("a job has at least one app".to_owned());
     }
     Ok(scenario)
@@ -80,6 +81,11 @@ pub fn events(scenario: &Scenario) -> Vec<String> {
             job.expect
         );
         lines.push((job.at, text));
+    }
+    for (number, child) in scenario.children.iter().enumerate() {
+        let grow = child.grow.as_ref().map_or(String::new(), |grow| format!(" and brings {} along", added(grow)));
+        let apart = if child.separate { " apart" } else { "" };
+        lines.push((0, format!("spawn:{number} stands for {}{apart}{grow}", program(&child.spec))));
     }
     lines.extend(scenario.questions.iter().map(|(at, question)| (*at, format!("a client asks: {question:?}"))));
     lines.extend(scenario.elastic.resizes.iter().map(|plan| (plan.at, resize(plan))));

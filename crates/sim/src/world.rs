@@ -8,7 +8,7 @@ use std::fmt::Arguments;
 
 use ferrite_core::{Effect, Effects, HeadConfig, HeadInput, Input, LinkInput, LocalNode, Node, RequestId, Timer};
 use ferrite_rm::{Allocation, Source};
-use ferrite_types::{DaemonRank, ExitStatus, HostEntry, Topology};
+use ferrite_types::{DaemonRank, ExitStatus, HostEntry, JobId, Topology};
 use ferrite_wire::control::Request;
 use ferrite_wire::{Contact, Ticket};
 
@@ -18,6 +18,7 @@ use crate::event::Event;
 use crate::host::Host;
 use crate::idling::Idling;
 use crate::invariants::{Observation, Referee, Violation};
+use crate::kinship::Kinship;
 use crate::links::address;
 use crate::manager::Manager;
 use crate::meddling::Meddling;
@@ -59,9 +60,12 @@ pub(crate) struct World {
     mischief: Mischief,
     meddling: Meddling,
     idling: Idling,
+    kinship: Kinship,
     pub(crate) referee: Referee,
     pub(crate) bill: Bill,
     pub(crate) next_id: u64,
+    /// The jobs that each has spawned, by the number of the spawn.
+    pub(crate) children: BTreeMap<(JobId, u32), JobId>,
     pub(crate) stdin_left: usize,
     pub(crate) ready: bool,
     /// Submissions whose client has its reply, or is gone.
@@ -132,9 +136,11 @@ impl World {
             mischief: Mischief::default(),
             meddling: Meddling::default(),
             idling: Idling::default(),
+            kinship: Kinship::default(),
             referee,
             bill: Bill::default(),
             next_id: 1,
+            children: BTreeMap::new(),
             stdin_left: scenario.stdin_bytes,
             ready: false,
             settled: BTreeSet::new(),
@@ -300,6 +306,7 @@ impl World {
         self.mischief.reach(&self.scenario, rank, &mut input);
         self.meddling.reach(&self.scenario, rank, &mut input);
         Idling::reach(self.scenario.mutation, &mut input);
+        self.kinship.reach(self.scenario.mutation, rank, &mut input);
         let mut fx = Effects::new();
         if let Some(host) = self.hosts.get_mut(&rank) {
             let clock = host.clock(now);
@@ -311,6 +318,7 @@ impl World {
             self.mischief.tamper(*mutation, rank, cause, &mut wanted);
             self.meddling.tamper(*mutation, rank, cause, &mut wanted);
             self.idling.tamper(*mutation, rank, cause, &mut wanted);
+            self.kinship.tamper(*mutation, rank, &mut wanted);
         }
         for effect in wanted {
             let message = match &effect {

@@ -26,6 +26,8 @@ pub(super) struct LocalProc {
     pub(super) abort_code: Option<u8>,
     /// The kill sequence has been at it.
     pub(super) killed: bool,
+    /// The head keeps something for it that goes with it: its end is told at once.
+    pub(super) is_kept_for: bool,
     pub(super) stdout: OutStream,
     pub(super) stderr: OutStream,
     /// Standard input that was handed to the driver and not taken yet (bytes); `None` = it has no input.
@@ -42,6 +44,7 @@ impl LocalProc {
             aborted: false,
             abort_code: None,
             killed: false,
+            is_kept_for: false,
             stdout: OutStream::default(),
             stderr: OutStream::default(),
             stdin_pending: reads_stdin.then_some(0),
@@ -158,13 +161,15 @@ impl Daemon {
         self.report_ends(proc.job, cx);
     }
 
-    /// Ordinary ends travel together when the last local process is gone; a failure travels at once (spec L25).
+    /// Ordinary ends travel together when the last local process is gone; a failure, and an end that somebody may notice
+    /// before, travel at once (spec L25).
     fn report_ends(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
         };
-        let failure = job.ends.iter().any(|end| end.state.is_error());
-        if !job.ends.is_empty() && (failure || job.living().next().is_none()) {
+        let is_kept_for = |rank| job.procs.get(&rank).is_some_and(|local| local.is_kept_for);
+        let is_urgent = job.ends.iter().any(|end| end.state.is_error() || is_kept_for(end.rank));
+        if !job.ends.is_empty() && (is_urgent || job.living().next().is_none()) {
             let ends = std::mem::take(&mut job.ends);
             cx.send_head(HeadMessage::ProcsEnded { job: id, ends });
         }

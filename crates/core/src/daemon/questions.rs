@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use ferrite_types::{JobId, PmixStatus, ProcId};
 use ferrite_wire::control::Submission;
-use ferrite_wire::{DataCall, Found, HeadMessage};
+use ferrite_wire::{DataCall, DataRequest, Found, HeadMessage, Persistence};
 
 use super::Daemon;
 use crate::cx::Cx;
@@ -45,6 +45,11 @@ impl Daemon {
 
     pub(super) fn on_data(&mut self, call: Box<DataCall>, token: PmixToken, cx: &mut Cx) {
         let id = self.questions.keep(call.proc.job, token);
+        if goes_with_caller(&call.request)
+            && let Some(local) = self.proc_mut(call.proc)
+        {
+            local.is_kept_for = true;
+        }
         cx.send_head(HeadMessage::DataRequest { id, call });
     }
 
@@ -59,5 +64,14 @@ impl Daemon {
         for (_, (_, token)) in self.questions.open.extract_if(.., |_, (of, _)| *of == job) {
             cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Err(PMIX_ERR_LOST_CONNECTION) }));
         }
+    }
+}
+
+/// True when the head keeps something for the caller that is to go with it: data, or a lookup that waits.
+fn goes_with_caller(request: &DataRequest) -> bool {
+    match request {
+        DataRequest::Publish { persistence, .. } => *persistence == Persistence::Proc,
+        DataRequest::Lookup { wait, .. } => *wait > 0,
+        DataRequest::Unpublish { .. } => false,
     }
 }

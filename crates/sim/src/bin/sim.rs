@@ -22,7 +22,8 @@ usage: sim --seed S [--daemons N] [--radix R | FAMILY] [--trace]
                                             when at least so many are to be played. A family: --losses or --elastic, about
                                             nothing else; --steps, the latter with daemons started by a resource manager;
                                             --managed, with nodes that it is asked for; --sessions, with sessions of every
-                                            kind and orders for them; --all: each in turn, sharing seconds and number
+                                            kind and orders for them; --families, with jobs that spawn others, connect and
+                                            exchange data; --all: each in turn, sharing seconds and number
        sim replay FILE [--until EVENT] [--node RANK]...
                                             a story, up to an event, and the state of nodes then (default: the head)
        sim mutants [--seeds N]              planted faults, and how soon each is seen
@@ -119,13 +120,19 @@ impl Words {
             ("--steps", Family::Steps),
             ("--managed", Family::Managed),
             ("--sessions", Family::Sessions),
+            ("--families", Family::Families),
         ];
         let named: Vec<Family> =
             words.into_iter().filter(|(word, _)| self.flag(word)).map(|(_, family)| family).collect();
         let family = match named[..] {
             [] => Family::Plain,
             [family] => family,
-            _ => return Err("--losses, --elastic, --steps, --managed and --sessions are families: name one".to_owned()),
+            _ => {
+                return Err(
+                    "--losses, --elastic, --steps, --managed, --sessions and --families are families: name one"
+                        .to_owned(),
+                );
+            }
         };
         if family != Family::Plain && (daemons.is_some() || radix.is_some()) {
             return Err("only plain scenarios take --daemons and --radix".to_owned());
@@ -227,7 +234,8 @@ impl Words {
         let elastic = Mutation::ELASTIC.into_iter().map(|mutation| (mutation, Family::Elastic));
         let managed = Mutation::MANAGED.into_iter().map(|mutation| (mutation, Family::Managed));
         let sessions = Mutation::SESSIONS.into_iter().map(|mutation| (mutation, Family::Sessions));
-        for (mutation, family) in plain.chain(hard).chain(elastic).chain(managed).chain(sessions) {
+        let families = Mutation::FAMILIES.into_iter().map(|mutation| (mutation, Family::Families));
+        for (mutation, family) in plain.chain(hard).chain(elastic).chain(managed).chain(sessions).chain(families) {
             let draw = |seed| any(family).scenario(seed);
             let family_name = family.name();
             match (1..=seeds).find_map(|seed| Some((seed, caught(mutation, draw(seed))?))) {
@@ -293,16 +301,19 @@ enum Family {
     Managed,
     /// One with sessions of every kind.
     Sessions,
+    /// One whose jobs spawn others, connect with them and exchange data.
+    Families,
 }
 
 /// All of them, each with its share of the time (percent): what was found last gets the most.
-const FAMILIES: [(Family, u64); 6] = [
-    (Family::Plain, 25),
-    (Family::Losses, 10),
-    (Family::Elastic, 25),
-    (Family::Steps, 12),
-    (Family::Managed, 14),
+const FAMILIES: [(Family, u64); 7] = [
+    (Family::Plain, 22),
+    (Family::Losses, 8),
+    (Family::Elastic, 20),
+    (Family::Steps, 10),
+    (Family::Managed, 12),
     (Family::Sessions, 14),
+    (Family::Families, 14),
 ];
 
 impl Family {
@@ -314,6 +325,7 @@ impl Family {
             Family::Steps => "steps",
             Family::Managed => "managed",
             Family::Sessions => "sessions",
+            Family::Families => "families",
         }
     }
 }
@@ -327,6 +339,7 @@ impl Draw {
             Family::Steps => Scenario::elastic(seed).by_steps(),
             Family::Managed => Scenario::managed(seed),
             Family::Sessions => Scenario::sessions(seed),
+            Family::Families => Scenario::families(seed),
         }
     }
 }

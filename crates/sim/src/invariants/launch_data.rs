@@ -1,4 +1,5 @@
-//! Launch data goes only to daemons that host processes of the job, and each rank is started once, there.
+//! Launch data goes only to daemons that host processes of the job, or of another whose processes may meet its own, and
+//! each rank is started once, where it is mapped.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,6 +7,7 @@ use ferrite_core::Effect;
 use ferrite_types::{DaemonRank, JobId, JobMap, ProcId, RankSet};
 use ferrite_wire::{DaemonMessage, Dest, Message};
 
+use super::kin::Kin;
 use super::{Invariant, Observation, require};
 
 #[derive(Default)]
@@ -13,22 +15,34 @@ pub(super) struct LaunchData {
     /// By job: its map and the daemons in it.
     maps: BTreeMap<JobId, (JobMap, RankSet)>,
     spawned: BTreeSet<ProcId>,
+    kin: Kin,
+    /// Jobs that were sent to daemons which host none of them, by the input that is being handled.
+    strangers: Vec<(JobId, DaemonRank)>,
 }
 
 impl LaunchData {
     fn sent(&mut self, dest: &Dest, job: JobId, map: &JobMap) -> Result<(), String> {
+        let (_, hosts) = self.maps.entry(job).or_insert_with(|| (map.clone(), map.daemons()));
         let strangers: Vec<DaemonRank> = match dest {
             Dest::One(rank) => vec![*rank],
             Dest::Many(ranks) => ranks.iter().collect(),
             Dest::All => return Err(format!("launch data of job {job} goes to everybody")),
         };
-        let (_, hosts) = self.maps.entry(job).or_insert_with(|| (map.clone(), map.daemons()));
-        match strangers.into_iter().find(|r| !hosts.contains(*r)) {
-            Some(stranger) => {
-                Err(format!("launch data of job {job} goes to daemon {stranger}, which hosts none of it"))
-            }
-            None => Ok(()),
-        }
+        self.strangers.extend(strangers.into_iter().filter(|rank| !hosts.contains(*rank)).map(|rank| (job, rank)));
+        Ok(())
+    }
+
+    /// Who hosts none of a job hosts another that may meet it: one that was sent in the same breath, maybe.
+    fn look(&mut self) -> Result<(), String> {
+        let hosts = |(_, hosts): &(JobMap, RankSet), rank| hosts.contains(rank);
+        let kin = |job, rank| self.maps.iter().any(|(kin, map)| hosts(map, rank) && self.kin.may_meet(job, *kin));
+        let stranger = self.strangers.iter().find(|(job, rank)| !kin(*job, *rank));
+        require(stranger.is_none(), || {
+            let words = |(job, rank)| format!("launch data of job {job} goes to daemon {rank}, which hosts none of it");
+            stranger.copied().map_or(String::new(), words)
+        })?;
+        self.strangers.clear();
+        Ok(())
     }
 }
 
@@ -38,7 +52,12 @@ impl Invariant for LaunchData {
     }
 
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
-        let Observation::Effect { rank, effect, message, .. } = what else { return Ok(()) };
+        self.kin.see(what);
+        let (rank, effect, message) = match what {
+            Observation::Effect { rank, effect, message, .. } => (rank, effect, message),
+            Observation::Input { .. } => return self.look(),
+            _ => return Ok(()),
+        };
         match (effect, message) {
             (Effect::Transmit { frame, .. }, Some(Message::Daemon(DaemonMessage::Launch(order)))) => {
                 self.sent(&frame.dest, order.job, &order.map)

@@ -5,17 +5,21 @@
 
 mod acked_deaths;
 mod alone;
+mod bonds;
 mod bystanders;
 mod changes;
+mod data;
 mod exit_codes;
 mod fence;
 mod fences;
 mod given_back;
 mod held_not_failed;
 mod job_states;
+mod kin;
 mod launch_data;
 mod links;
 mod liveness;
+mod meetings;
 mod never_stuck;
 mod no_launch_on_the_leaving;
 mod nothing_left;
@@ -39,6 +43,7 @@ mod reasons;
 mod session_book;
 mod silence;
 mod slots;
+mod spawns;
 mod struck;
 mod told;
 mod turns;
@@ -231,10 +236,24 @@ impl Referee {
                 Box::new(only_when_elastic::OnlyWhenElastic::new(scenario)),
             ],
         };
+        if !scenario.children.is_empty() {
+            referee.know_families(scenario);
+        }
         if scenario.resizes() {
             referee.know_changes(scenario);
         }
         referee
+    }
+
+    /// What can only be broken where processes spawn jobs, connect and exchange data.
+    fn know_families(&mut self, scenario: &Scenario) {
+        let more: [Box<dyn Invariant>; 4] = [
+            Box::new(meetings::Meetings::new(scenario)),
+            Box::new(spawns::Spawns::new(scenario)),
+            Box::new(bonds::Bonds::new(scenario)),
+            Box::new(data::Data::new(scenario)),
+        ];
+        self.invariants.extend(more);
     }
 
     /// What can only be broken in a DVM that changes its size.

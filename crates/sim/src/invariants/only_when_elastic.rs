@@ -7,6 +7,7 @@ use ferrite_types::{JobId, JobState};
 use ferrite_wire::control::Reply;
 
 use super::changes::Changes;
+use super::kin::Kin;
 use super::{Invariant, Observation, require};
 use crate::scenario::Scenario;
 
@@ -16,6 +17,7 @@ pub(super) struct OnlyWhenElastic {
     bring: BTreeSet<RequestId>,
     /// Jobs that wait for what they bring along: somebody has to.
     bringers: BTreeSet<JobId>,
+    kin: Kin,
 }
 
 impl OnlyWhenElastic {
@@ -27,6 +29,7 @@ impl OnlyWhenElastic {
             elastic: scenario.elastic.mode,
             bring,
             bringers: BTreeSet::new(),
+            kin: Kin::default(),
         }
     }
 }
@@ -38,6 +41,8 @@ impl Invariant for OnlyWhenElastic {
 
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         self.changes.see(what);
+        let born = self.kin.see(what);
+        self.bringers.extend(born.filter(|job| self.kin.birth(*job).is_some_and(|birth| birth.brings)));
         let Observation::Effect { effect, .. } = what else { return Ok(()) };
         match effect {
             Effect::Accepted { request, job } | Effect::Reply { request, reply: Reply::Detached(job) }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_core::Effect;
+use ferrite_core::{Effect, PmixEffect};
 use ferrite_types::{DaemonRank, JobId};
 use ferrite_wire::{DaemonMessage, Message};
 
@@ -35,6 +35,12 @@ impl Invariant for Slots {
                 ..
             } if order.spec.map.oversubscribe == Some(true) => {
                 self.generous.insert(order.job);
+            }
+            // A job on the head's node alone is sent to nobody.
+            Observation::Effect { effect: Effect::Pmix(PmixEffect::Register(registration)), .. }
+                if registration.order.spec.map.oversubscribe == Some(true) =>
+            {
+                self.generous.insert(registration.order.job);
             }
             Observation::ProcBorn { rank, proc } if !self.generous.contains(&proc.job) => {
                 let running = self.running.entry(*rank).or_default();

@@ -9,6 +9,7 @@ use ferrite_types::{CampaignId, CampaignKind, CampaignStep, JobId, JobState};
 use ferrite_wire::control::Reply;
 
 use super::changes::Changes;
+use super::kin::Kin;
 use super::{Invariant, Observation, require};
 use crate::scenario::Scenario;
 
@@ -21,6 +22,7 @@ pub(super) struct Turns {
     pausing: BTreeSet<JobId>,
     /// Jobs that are parked before their map, and what of that which was open then has not ended.
     waits: BTreeMap<JobId, BTreeSet<CampaignId>>,
+    kin: Kin,
 }
 
 impl Turns {
@@ -33,6 +35,7 @@ impl Turns {
             bringers: BTreeSet::new(),
             pausing: BTreeSet::new(),
             waits: BTreeMap::new(),
+            kin: Kin::default(),
         }
     }
 
@@ -63,6 +66,8 @@ impl Invariant for Turns {
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         self.changes.see(what);
         self.look_at_pauses();
+        let born = self.kin.see(what);
+        self.bringers.extend(born.filter(|job| self.kin.birth(*job).is_some_and(|birth| birth.brings)));
         let Observation::Effect { effect, .. } = what else { return Ok(()) };
         match effect {
             Effect::Accepted { request, job } | Effect::Reply { request, reply: Reply::Detached(job) }

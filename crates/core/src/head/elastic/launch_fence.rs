@@ -140,8 +140,9 @@ impl Head {
         job.missed.extend(gone);
         self.occupancy.release(&mut self.nodes, &map);
         job.clear_map();
-        // It had its slots: that the DVM is smaller now may make it wait for others, and does not fail it.
-        job.wait_for_slots = true;
+        // It had its slots: that the DVM is smaller now may make it wait for others, and does not fail it. Who has spawned it waits
+        // for the answer, and may have those that it would wait for.
+        job.wait_for_slots |= !job.birth.is_awaited();
         cx.cancel_timer(HeadTimer::JobTimeout(id));
         cx.cancel_timer(HeadTimer::SpawnTimeout(id));
         self.activate(id, JobState::VmReady, cx);

@@ -17,7 +17,7 @@ use crate::head::elastic::Hold;
 pub struct Job {
     /// Its id.
     pub id: JobId,
-    pub(super) birth: Birth,
+    pub(in crate::head) birth: Birth,
     /// The submitted job that it descends from: itself, unless a process spawned it.
     pub(super) root: JobId,
     /// Those by which it was spawned, over or not: its parent, that one's parent, and so on. None of a separate job.

@@ -27,7 +27,7 @@ use crate::pmix_status::{
 
 /// Where a job comes from, and what its parent knows of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Birth {
+pub(in crate::head) enum Birth {
     /// A client, or a tool, submitted it.
     Submitted {
         /// It was told whether it runs.
@@ -47,7 +47,7 @@ pub(super) enum Birth {
 
 impl Birth {
     /// Somebody waits to hear whether it runs.
-    pub(super) fn is_awaited(self) -> bool {
+    pub(in crate::head) fn is_awaited(self) -> bool {
         matches!(self, Birth::Awaited { .. })
     }
 

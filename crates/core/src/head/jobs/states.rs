@@ -190,6 +190,7 @@ impl Head {
         }
         if healthy && all {
             self.activate(id, JobState::Running, cx);
+            self.note_registered(id, cx);
         }
         self.on_start_failures(id, failed, cx);
         if all {
@@ -213,7 +214,16 @@ impl Head {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
         };
-        if job.registering.remove(daemon) && job.registering.is_empty() && job.is_healthy() {
+        if job.registering.remove(daemon) {
+            self.note_registered(id, cx);
+        }
+    }
+
+    /// All processes have called init. Of a spawned job this may be known before all daemons that are to know it have said so: it runs
+    /// first.
+    fn note_registered(&mut self, id: JobId, cx: &mut Cx) {
+        let is_registered = |job: &Job| job.registering.is_empty() && job.launching.is_empty();
+        if self.jobs.get(&id).is_some_and(|job| is_registered(job) && job.is_healthy() && !job.is_over()) {
             self.activate(id, JobState::Registered, cx);
         }
     }

@@ -1,0 +1,157 @@
+//! What virtual processes ask of PMIx beside fences: to start a job, to meet the processes of another, to publish data or
+//! to look it up. A process waits for each answer and goes on whatever it is.
+
+use bytes::Bytes;
+use ferrite_core::{DaemonInput, Input, PmixCall};
+use ferrite_types::{DaemonRank, Duration, JobId, ProcId};
+use ferrite_wire::{Access, DataCall, DataRange, DataRequest, Members, Persistence};
+
+use crate::event::Event;
+use crate::pmix::{Meeting, Waiting};
+use crate::process::{Partner, Step};
+use crate::world::World;
+
+/// A lookup that waits gives up after this time.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Everybody is the same user.
+const USER: u32 = 1000;
+
+impl World {
+    /// A process calls PMIx; true when it waits for the answer.
+    pub(crate) fn call_pmix(&mut self, rank: DaemonRank, proc: ProcId, step: &Step) -> bool {
+        match step {
+            Step::Spawn(child) => self.spawn_child(rank, proc, *child),
+            Step::Meet(kind, partner) => self.meet(rank, proc, *kind, *partner),
+            Step::Publish(persistence, range, key) => {
+                let is_mine = self.is_chosen(rank, proc, *key as usize);
+                if is_mine {
+                    self.publish(rank, proc, *persistence, *range, *key);
+                }
+                is_mine
+            }
+            Step::Unpublish(key) => {
+                let keys = vec![name(*key)];
+                self.call_data(rank, proc, DataRequest::Unpublish { keys, range: None });
+                true
+            }
+            Step::Lookup(key, waits) => {
+                let (wait, timeout) = if *waits { (1, Some(PATIENCE)) } else { (0, None) };
+                let request = DataRequest::Lookup { keys: vec![name(*key)], range: DataRange::Dvm, wait, timeout };
+                self.call_data(rank, proc, request);
+                true
+            }
+            Step::Retire(number) => {
+                let retires = self.is_chosen(rank, proc, *number as usize);
+                let host = self.hosts.get_mut(&rank);
+                if let Some(process) = host.and_then(|host| host.procs.get_mut(&proc)).filter(|_| retires) {
+                    process.steps = [Step::Finalize].into();
+                }
+                false
+            }
+            _ => false,
+        }
+    }
+
+    /// One rank of the job does it for all; which one depends on the number.
+    fn is_chosen(&self, rank: DaemonRank, proc: ProcId, number: usize) -> bool {
+        let size = self.hosts.get(&rank).and_then(|host| host.pmix.size(proc.job));
+        size.is_some_and(|size| number % size == proc.rank.0 as usize)
+    }
+
+    fn spawn_child(&mut self, rank: DaemonRank, proc: ProcId, number: usize) -> bool {
+        let Some(plan) = self.scenario.children.get(number) else { return false };
+        let submission = Box::new(plan.submission());
+        let chosen = self.is_chosen(rank, proc, number);
+        if let Some(process) = self.hosts.get_mut(&rank).and_then(|host| host.procs.get_mut(&proc)) {
+            process.spawns += 1;
+        }
+        if !chosen {
+            return false;
+        }
+        let token = self.ask(rank, Waiting::Call(proc));
+        self.waits(rank, proc);
+        self.upcall(rank, Input::Daemon(DaemonInput::Pmix(PmixCall::Spawn { proc, submission, token })));
+        true
+    }
+
+    /// The answer to who has spawned a job. The others of its job hear of it by themselves, as MPI programs do.
+    pub(crate) fn spawned(&mut self, rank: DaemonRank, parent: ProcId, result: Result<JobId, i32>) {
+        if let (Some(number), Ok(child)) = (self.spawns_of(rank, parent), result) {
+            self.children.insert((parent.job, number), child);
+        }
+    }
+
+    fn spawns_of(&self, rank: DaemonRank, proc: ProcId) -> Option<u32> {
+        Some(self.hosts.get(&rank)?.procs.get(&proc)?.spawns)
+    }
+
+    fn meet(&mut self, rank: DaemonRank, proc: ProcId, kind: Meeting, partner: Partner) -> bool {
+        let other = match partner {
+            Partner::Child => {
+                self.spawns_of(rank, proc).and_then(|number| self.children.get(&(proc.job, number)).copied())
+            }
+            Partner::Parent => self.hosts.get(&rank).and_then(|host| host.pmix.parent(proc.job)),
+        };
+        // A job that is not known here, because it is over, cannot be met: the call fails at once.
+        let knows = |other: &JobId| self.hosts.get(&rank).is_some_and(|host| host.pmix.knows(*other));
+        let both = other.filter(knows).map(|other| vec![(proc.job, Vec::new()), (other, Vec::new())]);
+        let Some(members) = both.and_then(Members::of_jobs) else { return false };
+        self.waits(rank, proc);
+        let gathered = self.hosts.get_mut(&rank).and_then(|host| host.pmix.enter(kind, members.clone(), proc));
+        if let Some(all) = gathered {
+            self.all_met(rank, kind, members, all);
+        }
+        true
+    }
+
+    /// All local participants are there.
+    fn all_met(&mut self, rank: DaemonRank, kind: Meeting, members: Members, all: Vec<ProcId>) {
+        let token = self.ask(rank, Waiting::Meeting(all));
+        let call = match kind {
+            Meeting::Connect => PmixCall::Connect { members, token },
+            Meeting::Disconnect => PmixCall::Disconnect { members, token },
+        };
+        self.upcall(rank, Input::Daemon(DaemonInput::Pmix(call)));
+    }
+
+    /// A process is gone, and nobody waits for it any more.
+    pub(crate) fn leaves_meetings(&mut self, rank: DaemonRank, proc: ProcId) {
+        let complete = self.hosts.get_mut(&rank).map(|host| host.pmix.proc_ended(proc)).unwrap_or_default();
+        for (kind, members, all) in complete {
+            self.all_met(rank, kind, members, all);
+        }
+    }
+
+    fn publish(&mut self, rank: DaemonRank, proc: ProcId, persistence: Persistence, range: DataRange, key: u64) {
+        // No two values are equal: each says which publication it is.
+        self.next_id += 1;
+        let items = vec![(name(key), Bytes::copy_from_slice(&self.next_id.to_be_bytes()))];
+        let access = Access::default();
+        self.call_data(rank, proc, DataRequest::Publish { items, range, persistence, access });
+    }
+
+    fn call_data(&mut self, rank: DaemonRank, proc: ProcId, request: DataRequest) {
+        let token = self.ask(rank, Waiting::Call(proc));
+        self.waits(rank, proc);
+        let call = Box::new(DataCall { proc, uid: USER, gid: USER, request });
+        self.upcall(rank, Input::Daemon(DaemonInput::Pmix(PmixCall::Data { call, token })));
+    }
+
+    fn waits(&mut self, rank: DaemonRank, proc: ProcId) {
+        if let Some(process) = self.hosts.get_mut(&rank).and_then(|host| host.procs.get_mut(&proc)) {
+            process.waiting = true;
+        }
+    }
+
+    /// Those who waited go on.
+    pub(crate) fn go_on(&mut self, rank: DaemonRank, procs: &[ProcId]) {
+        for proc in procs {
+            let delay = self.small_delay();
+            self.queue.after(delay, Event::Wake(rank, *proc));
+        }
+    }
+}
+
+fn name(key: u64) -> String {
+    format!("k{key}")
+}

@@ -1,0 +1,288 @@
+//! Each spawn is answered once, in time and with the truth: with the name of its job when all of it was started, with an
+//! error when it could not be. The end of the caller excuses its own answer only. A caller who lives hears once that what
+//! it has spawned is over. (That no call is answered twice, or forgotten with its job, `pmix` looks after.)
+
+use ferrite_types::pmix_status::{
+    PMIX_ERR_JOB_FAILED_TO_LAUNCH as FAILED_TO_LAUNCH, PMIX_ERR_JOB_KILLED_BY_CMD as KILLED_BY_CMD,
+    PMIX_ERR_LOST_CONNECTION as LOST_CONNECTION,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+use ferrite_core::{DaemonInput, Effect, HeadInput, Input, PmixCall, PmixEffect, PmixToken, Transition};
+use ferrite_types::{DaemonRank, JobId, JobState, ProcId, RankSet};
+use ferrite_wire::{HeadMessage, Message};
+
+use super::kin::Kin;
+use super::silence::Silence;
+use super::struck::Struck;
+use super::{Invariant, Observation, require};
+use crate::queue::Time;
+use crate::scenario::Scenario;
+
+/// An answer is on its way for less time than this, and a loss on the way is repaired in it: time in which its reader cannot
+/// be heard is not counted.
+const LATE: Time = 90_000_000;
+/// Nor for more than this where nothing is wrong on the way.
+const SOON: Time = 2_000_000;
+/// How often somebody looks.
+const EVERY: Time = 500_000;
+
+/// The PMIx status for a job that has lost a daemon.
+/// For one whose process could not be started.
+/// For one that was ended by order, or with others.
+
+pub(super) struct Spawns {
+    kin: Kin,
+    silence: Silence,
+    struck: Struck,
+    open: BTreeMap<ProcId, Open>,
+    tokens: BTreeMap<(DaemonRank, PmixToken), ProcId>,
+    jobs: BTreeMap<JobId, Seen>,
+    /// Processes that live, and where.
+    alive: BTreeMap<ProcId, DaemonRank>,
+    gone: RankSet,
+    /// Jobs of whose end their parents are to hear, since when.
+    to_tell: BTreeMap<JobId, Time>,
+    told: BTreeSet<JobId>,
+    /// The question that the head handles now.
+    head_asks: Option<ProcId>,
+    looked: Time,
+}
+
+/// A spawn without an answer.
+struct Open {
+    daemon: DaemonRank,
+    child: Option<JobId>,
+    /// When it was known what the answer is.
+    decided: Option<Time>,
+}
+
+/// A job.
+#[derive(Default)]
+struct Seen {
+    /// Its processes, once it is launched.
+    procs: Option<u32>,
+    hosts: RankSet,
+    /// Where each of its processes is to be.
+    places: Vec<DaemonRank>,
+    /// Those that were started.
+    born: BTreeSet<u32>,
+    /// One of them could not be.
+    start_failed: bool,
+    /// It was ended by order, or with others.
+    killed: bool,
+    failed: bool,
+    /// Who has spawned it heard that it was started.
+    answered: bool,
+}
+
+impl Seen {
+    fn is_whole(&self) -> bool {
+        self.procs.is_some_and(|procs| self.born.len() == procs as usize)
+    }
+}
+
+impl Spawns {
+    pub(super) fn new(scenario: &Scenario) -> Spawns {
+        Spawns {
+            kin: Kin::default(),
+            silence: Silence::default(),
+            struck: Struck::new(scenario),
+            open: BTreeMap::new(),
+            tokens: BTreeMap::new(),
+            jobs: BTreeMap::new(),
+            alive: BTreeMap::new(),
+            gone: RankSet::new(),
+            to_tell: BTreeMap::new(),
+            told: BTreeSet::new(),
+            head_asks: None,
+            looked: 0,
+        }
+    }
+
+    fn answered(&mut self, rank: DaemonRank, token: PmixToken, result: Result<JobId, i32>) -> Result<(), String> {
+        let Some(caller) = self.tokens.remove(&(rank, token)) else { return Ok(()) };
+        let Some(open) = self.open.remove(&caller) else { return Ok(()) };
+        let child = open.child;
+        match result {
+            Ok(job) => {
+                require(child == Some(job), || {
+                    format!("{caller} has spawned {child:?}, and is answered that it is job {job}")
+                })?;
+                let seen = self.jobs.entry(job).or_default();
+                seen.answered = true;
+                // Those of a daemon that stands still, and is told to leave in vain, are taken from the job before they begin.
+                let taken = |host: &DaemonRank| self.gone.contains(*host) || self.struck.on_the_way(*host);
+                let missing = (0..).zip(&seen.places).filter(|(rank, _)| !seen.born.contains(rank));
+                let excused = seen.procs.is_some() && missing.map(|(_, host)| host).all(taken);
+                require(excused, || {
+                    format!("{caller} hears that job {job} was started, of which only {:?} were", seen.born)
+                })
+            }
+            Err(status) => {
+                let Some((job, seen)) = child.and_then(|job| Some((job, self.jobs.get(&job)?))) else { return Ok(()) };
+                let lost = seen.hosts.iter().any(|host| self.gone.contains(host) || self.struck.contains(host));
+                let parent_failed = self.jobs.get(&caller.job).is_some_and(|parent| parent.failed);
+                let excused = match status {
+                    LOST_CONNECTION => lost,
+                    FAILED_TO_LAUNCH => seen.start_failed,
+                    KILLED_BY_CMD => seen.killed || parent_failed,
+                    _ => false,
+                };
+                require(excused || !seen.is_whole(), || {
+                    format!("{caller} hears {status} of job {job}, all of which was started")
+                })
+            }
+        }
+    }
+
+    fn ended(&mut self, parent: ProcId, job: JobId, code: u8) -> Result<(), String> {
+        self.to_tell.remove(&job);
+        let by = self.kin.birth(job).map(|birth| birth.parent);
+        require(by == Some(parent), || format!("{parent} hears of the end of job {job}, which {by:?} has spawned"))?;
+        require(self.told.insert(job), || format!("{parent} hears twice that job {job} is over"))?;
+        let seen = self.jobs.entry(job).or_default();
+        require(seen.answered, || {
+            format!("{parent} hears of the end of job {job} before it hears that it was started")
+        })?;
+        require(!seen.failed || code != 0, || format!("{parent} hears that job {job} has ended well, which has failed"))
+    }
+
+    fn job_moves(&mut self, job: JobId, at: Time, to: JobState) {
+        let Some(birth) = self.kin.birth(job) else { return };
+        let seen = self.jobs.entry(job).or_default();
+        seen.failed |= to.is_error();
+        seen.killed |= to == JobState::KilledByCmd;
+        let is_answer = to.is_error() || matches!(to, JobState::Running | JobState::Terminated);
+        if let Some(open) = self.open.get_mut(&birth.parent).filter(|open| open.child == Some(job) && is_answer) {
+            open.decided.get_or_insert(at);
+        }
+        if to == JobState::NotifyCompleted && !self.told.contains(&job) {
+            self.to_tell.insert(job, at);
+        }
+    }
+
+    /// Whoever waits has waited for too long.
+    fn look(&mut self, at: Time) -> Result<(), String> {
+        if at < self.looked + EVERY {
+            return Ok(());
+        }
+        self.looked = at;
+        let limit = |daemon| if self.struck.on_the_way(daemon) { LATE } else { SOON };
+        let late =
+            |daemon, since| at - since > limit(daemon) + self.silence.within(&[daemon, DaemonRank::HEAD], since, at);
+        for (caller, open) in &self.open {
+            let waits = self.alive.contains_key(caller) && !self.gone.contains(open.daemon);
+            if let Some(since) = open.decided.filter(|since| waits && late(open.daemon, *since)) {
+                return Err(format!("{caller} waits for the answer to its spawn, which is known since {since} us"));
+            }
+        }
+        for (job, since) in &self.to_tell {
+            let Some(parent) = self.kin.birth(*job).map(|birth| birth.parent) else { continue };
+            let Some(daemon) = self.alive.get(&parent).filter(|daemon| !self.gone.contains(**daemon)) else { continue };
+            let knows_it = self.jobs.get(job).is_some_and(|seen| seen.answered);
+            if knows_it && late(*daemon, *since) {
+                return Err(format!("{parent} does not hear that job {job} is over, which it is since {since} us"));
+            }
+        }
+        Ok(())
+    }
+
+    fn see_head_input(&mut self, input: &Input, message: Option<&Message>, at: Time) {
+        // Nothing has come of the last question but an answer.
+        if let Some(open) = self.head_asks.take().and_then(|caller| self.open.get_mut(&caller))
+            && open.child.is_none()
+        {
+            open.decided.get_or_insert(at);
+        }
+        self.head_asks = match (input, message) {
+            (Input::Daemon(DaemonInput::Pmix(PmixCall::Spawn { proc, .. })), _) => Some(*proc),
+            (_, Some(Message::Head(HeadMessage::SpawnRequest { parent, .. }))) => Some(*parent),
+            _ => None,
+        };
+        // A job that has failed by itself may be ended by order as well, and no state says so.
+        let is_order = matches!(
+            input,
+            Input::Head(HeadInput::Cancel(_))
+                | Input::Head(HeadInput::ClientGone(_))
+                | Input::Head(HeadInput::Request { .. })
+        );
+        if is_order || matches!(input, Input::Terminate { .. } | Input::Head(HeadInput::Interrupt)) {
+            let waiting = self.open.values().filter_map(|open| open.child);
+            for job in waiting.collect::<Vec<_>>() {
+                let seen = self.jobs.entry(job).or_default();
+                seen.killed |= seen.failed;
+            }
+        }
+    }
+}
+
+impl Invariant for Spawns {
+    fn name(&self) -> &'static str {
+        "a spawn is answered in time with the truth"
+    }
+
+    fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
+        self.struck.see(what);
+        if let Some(job) = self.kin.see(what)
+            && let Some(open) = self.kin.birth(job).and_then(|birth| self.open.get_mut(&birth.parent))
+        {
+            open.child = Some(job);
+        }
+        match what {
+            Observation::Fault { at, fault } => self.silence.begin(*at, fault),
+            Observation::Born { rank } => self.silence.born(*rank),
+            Observation::Gone { rank, .. } => {
+                self.gone.insert(*rank);
+                self.alive.retain(|_, daemon| daemon != rank);
+            }
+            Observation::ProcBorn { rank, proc } => {
+                self.alive.insert(*proc, *rank);
+                self.jobs.entry(proc.job).or_default().born.insert(proc.rank.0);
+            }
+            Observation::ProcEnded { proc, .. } => {
+                self.alive.remove(proc);
+            }
+            Observation::Input { rank, at, input, message } => {
+                match input {
+                    Input::Daemon(DaemonInput::Pmix(PmixCall::Spawn { proc, token, .. })) => {
+                        self.tokens.insert((*rank, *token), *proc);
+                        self.open.insert(*proc, Open { daemon: *rank, child: None, decided: None });
+                    }
+                    Input::Daemon(DaemonInput::SpawnFailed { proc, .. }) => {
+                        self.jobs.entry(proc.job).or_default().start_failed = true
+                    }
+                    _ => {}
+                }
+                if *rank == DaemonRank::HEAD {
+                    self.see_head_input(input, *message, *at);
+                }
+                return self.look(*at);
+            }
+            Observation::Effect { rank, at, effect, .. } => match effect {
+                Effect::Trace(Transition::Job { job, to, .. }) => self.job_moves(*job, *at, *to),
+                Effect::Pmix(PmixEffect::Register(registration)) => {
+                    let map = &registration.order.map;
+                    let seen = self.jobs.entry(registration.order.job).or_default();
+                    (seen.procs, seen.hosts) = (Some(map.procs.len() as u32), map.daemons());
+                    seen.places = map.ranks().filter_map(|(rank, _)| map.daemon_of(rank)).collect();
+                }
+                Effect::Pmix(PmixEffect::SpawnReply { token, result }) => {
+                    return self.answered(*rank, *token, *result);
+                }
+                // Its job is forgotten there.
+                Effect::Pmix(PmixEffect::Reply { token, .. }) => {
+                    if let Some(caller) = self.tokens.remove(&(*rank, *token)) {
+                        self.open.remove(&caller);
+                        let lives = self.alive.contains_key(&caller);
+                        return require(!lives, || format!("{caller} lives, and its spawn is given up"));
+                    }
+                }
+                Effect::Pmix(PmixEffect::JobEnd { parent, job, code }) => return self.ended(*parent, *job, *code),
+                _ => {}
+            },
+            _ => {}
+        }
+        Ok(())
+    }
+}

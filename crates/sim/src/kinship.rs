@@ -1,0 +1,160 @@
+//! Planted faults about jobs that are spawned, connections between jobs and published data: what a head or a daemon does
+//! wrong.
+//!
+//! Called by the world in runs with a planted fault only, like `mischief`.
+
+use ferrite_types::pmix_status::{
+    PMIX_ERR_JOB_FAILED_TO_LAUNCH as FAILED_TO_LAUNCH, PMIX_ERR_LOST_CONNECTION as LOST_CONNECTION,
+    PMIX_ERR_NOT_FOUND as NOT_FOUND,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+use ferrite_core::{DaemonInput, Effect, Input, LinkInput, PmixCall, PmixEffect, Transition};
+use ferrite_types::{DaemonRank, JobId};
+use ferrite_wire::{
+    CollectiveKind, DaemonMessage, DataCall, DataRange, DataRequest, Dest, HeadMessage, Message, Persistence,
+};
+
+use crate::mischief::{frames, replace};
+use crate::mutation::Mutation;
+
+/// The PMIx status of a job that could not be started.
+/// The PMIx status of what went with a daemon.
+/// The PMIx status of what is not there.
+
+/// What a planted fault has to know to strike at the right time.
+#[derive(Debug, Default)]
+pub(crate) struct Kinship {
+    /// The job that has spawned each.
+    parents: BTreeMap<JobId, JobId>,
+    /// Jobs of which a process has failed.
+    failed: BTreeSet<JobId>,
+}
+
+impl Kinship {
+    /// Changes what reaches a daemon.
+    pub(crate) fn reach(&mut self, mutation: Option<Mutation>, rank: DaemonRank, input: &mut Input) {
+        let Some(mutation) = mutation else { return };
+        match (mutation, &mut *input) {
+            (Mutation::ForgottenParting, Input::Daemon(DaemonInput::Pmix(PmixCall::Disconnect { members, token }))) => {
+                let (members, token) = (members.clone(), *token);
+                *input = Input::Daemon(DaemonInput::Pmix(PmixCall::Connect { members, token }));
+            }
+            (Mutation::ForgottenConnection, Input::Daemon(DaemonInput::Pmix(PmixCall::Connect { members, token }))) => {
+                let (members, token, data) = (members.clone(), *token, bytes::Bytes::new());
+                *input = Input::Daemon(DaemonInput::Pmix(PmixCall::Fence { members, data, token }));
+            }
+            (Mutation::ForgottenChildren, Input::Daemon(DaemonInput::Pmix(PmixCall::Spawn { submission, .. }))) => {
+                submission.separate = true
+            }
+            (Mutation::NoneSeparate, Input::Daemon(DaemonInput::Pmix(PmixCall::Spawn { submission, .. }))) => {
+                submission.separate = false
+            }
+            (_, Input::Daemon(DaemonInput::Pmix(PmixCall::Data { call, .. }))) => change_call(mutation, call),
+            (_, Input::Link(LinkInput::Frame { frame, .. })) if rank == DaemonRank::HEAD => {
+                if let Ok(Message::Head(HeadMessage::ProcsEnded { job, ends })) = Message::decode(&frame.payload)
+                    && ends.iter().any(|end| end.state.is_error())
+                {
+                    self.failed.insert(job);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Changes what a daemon wants.
+    pub(crate) fn tamper(&mut self, mutation: Mutation, rank: DaemonRank, wanted: &mut Vec<Effect>) {
+        self.learn(wanted);
+        match mutation {
+            Mutation::UnansweredSpawn => {
+                wanted.retain(|e| !matches!(answer(e), Some(Err(LOST_CONNECTION))));
+            }
+            Mutation::SpawnAnsweredTwice => double(wanted, |e| answer(e).is_some()),
+            Mutation::ShortLivedRefused => answers(wanted).for_each(|result| {
+                if result.is_ok_and(|job| self.failed.contains(&job)) {
+                    *result = Err(FAILED_TO_LAUNCH);
+                }
+            }),
+            Mutation::OtherChild => answers(wanted).for_each(|result| *result = result.map(|job| JobId(job.0 + 1))),
+            Mutation::FailureGoesUp if rank == DaemonRank::HEAD => frames(wanted).for_each(|frame| {
+                replace(frame, |message| match message {
+                    Message::Daemon(DaemonMessage::Kill(child)) => {
+                        self.parents.get(&child).map(|parent| Message::Daemon(DaemonMessage::Kill(*parent)))
+                    }
+                    _ => None,
+                });
+            }),
+            Mutation::ForgottenMember if rank == DaemonRank::HEAD => frames(wanted).for_each(|frame| {
+                let parts = |message: Message| match message {
+                    Message::Daemon(DaemonMessage::CollectiveDone { key, .. }) => {
+                        key.kind == CollectiveKind::PmixDisconnect
+                    }
+                    _ => false,
+                };
+                if let (Dest::Many(ranks), Ok(true)) = (&mut frame.dest, Message::decode(&frame.payload).map(parts))
+                    && ranks.len() > 1
+                    && let Some(first) = ranks.first()
+                {
+                    ranks.remove(first);
+                }
+            }),
+            Mutation::ChildEndsTwice => double(wanted, |e| matches!(e, Effect::Pmix(PmixEffect::JobEnd { .. }))),
+            Mutation::ChildEndUntold => wanted.retain(|e| !matches!(e, Effect::Pmix(PmixEffect::JobEnd { .. }))),
+            Mutation::NothingFound => wanted.iter_mut().for_each(|effect| {
+                if let Effect::Pmix(PmixEffect::DataReply { result, .. }) = effect
+                    && result.as_ref().is_ok_and(|found| !found.is_empty())
+                {
+                    *result = Err(NOT_FOUND);
+                }
+            }),
+            _ => {}
+        }
+    }
+
+    fn learn(&mut self, wanted: &[Effect]) {
+        for effect in wanted {
+            match effect {
+                Effect::Pmix(PmixEffect::Register(registration)) => {
+                    if let Some(parent) = registration.order.parent {
+                        self.parents.insert(registration.order.job, parent.job);
+                    }
+                }
+                Effect::Trace(Transition::Job { job, to, .. }) if to.is_error() => {
+                    self.failed.insert(*job);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn change_call(mutation: Mutation, call: &mut DataCall) {
+    match (mutation, &mut call.request) {
+        (Mutation::DeadData, DataRequest::Publish { persistence, .. }) => *persistence = Persistence::Session,
+        (Mutation::ReadForEver, DataRequest::Publish { persistence: once @ Persistence::FirstRead, .. }) => {
+            *once = Persistence::App;
+        }
+        (Mutation::WideRange, DataRequest::Publish { range, .. }) => *range = DataRange::Dvm,
+        (Mutation::KeptData, DataRequest::Unpublish { keys, .. }) => *keys = vec!["another".to_owned()],
+        _ => {}
+    }
+}
+
+fn answer(effect: &Effect) -> Option<Result<JobId, i32>> {
+    match effect {
+        Effect::Pmix(PmixEffect::SpawnReply { result, .. }) => Some(*result),
+        _ => None,
+    }
+}
+
+fn answers(wanted: &mut [Effect]) -> impl Iterator<Item = &mut Result<JobId, i32>> {
+    wanted.iter_mut().filter_map(|effect| match effect {
+        Effect::Pmix(PmixEffect::SpawnReply { result, .. }) => Some(result),
+        _ => None,
+    })
+}
+
+fn double(wanted: &mut Vec<Effect>, which: impl Fn(&Effect) -> bool) {
+    let twice = |e: Effect| if which(&e) { vec![e.clone(), e] } else { vec![e] };
+    *wanted = std::mem::take(wanted).into_iter().flat_map(twice).collect();
+}

@@ -1,0 +1,42 @@
+//! Seeds about jobs that spawn others, connections and published data, played under all guarantees.
+
+use ferrite_sim::{Keep, Mutation, Referee, Report, Scenario, check, run};
+
+/// Checked twice under all guarantees; anything broken is shown with the last events.
+fn hold(scenario: &Scenario) -> Report {
+    let report = check(scenario);
+    if let Some(violation) = &report.violation {
+        panic!("{violation}\n{}\n{scenario:#?}", report.lines.join("\n"));
+    }
+    report
+}
+
+#[test]
+fn seeds_that_a_sweep_found_hold() {
+    // What the product had to learn. 9: the launch of a spawned job waits for daemons that have none of its processes, and
+    // its own have called init. 14: a process has ended, and others of its node go on. 401524: the node of a spawned job
+    // leaves before its launch, and its parent has the slots that are left.
+    //
+    // And what the referee had to learn. 343: a spawned job brings a node along. 200338, 300148: the partner of a meeting is
+    // over before all have come. 300528, 500121: a daemon stands still and is told to leave in vain.
+    for seed in [9, 14, 343, 200_338, 300_148, 300_528, 401_524, 500_121] {
+        hold(&Scenario::families(seed));
+    }
+}
+
+#[test]
+fn forty_seeds_hold() {
+    for seed in 5_000..5_040 {
+        hold(&Scenario::families(seed));
+    }
+}
+
+#[test]
+fn the_referee_sees_every_planted_fault_about_families() {
+    let seen = |mutation: Mutation, seed| {
+        let scenario = Scenario { mutation: Some(mutation), ..Scenario::families(seed) };
+        run(&scenario, Keep::Nothing, Referee::strict(&scenario)).violation.is_some()
+    };
+    let unseen = |mutation: &Mutation| !(1..400).any(|seed| seen(*mutation, seed));
+    assert_eq!(Mutation::FAMILIES.into_iter().filter(unseen).collect::<Vec<_>>(), []);
+}
