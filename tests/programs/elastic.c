@@ -2,7 +2,8 @@
    others wait for its end and tell what they have heard, which should be nothing. With `tool` it is no process of a job; with
    `deaf` it has no handler for the events, only one for everything, as MPI libraries have.
    STEP: `new=LIST`, `count=N` and `extend=LIST`, `mine=LIST` (extends the allocation by the requester's own name for it),
-   `release` (the allocation), `release=LIST`, `unknown` (releases what does not exist), `must` (insists on what nobody offers):
+   `cpus=N` (slots), `queue=NAME` (one node of that queue), `lend=LIST` (a release of nodes that are only lent), `directive=N` (of that
+   number), `release` (the allocation), `release=LIST`, `unknown` (releases what does not exist), `must` (insists on what nobody offers):
    one request each, told with its answer. `timed=LIST` is a new allocation for six seconds, with a warning three before the end;
    `cancel=NAME` takes the request of that name back. `push=LIST` and
    `pull=LIST` bring and take nodes as a scheduler. `time=SECONDS` wants more time for the allocation, `owntime=SECONDS` for the session
@@ -206,6 +207,27 @@ static void take(char *step)
     if (!strcmp(step, "unknown")) {
         PMIX_INFO_LOAD(&info[0], PMIX_ALLOC_ID, "nothing-like-it", PMIX_STRING);
         ask(step, PMIX_ALLOC_RELEASE, info, 1);
+    }
+    if (!strcmp(step, "cpus")) {
+        uint64_t cpus = strtoul(list, NULL, 10);
+        PMIX_INFO_LOAD(&info[0], PMIX_ALLOC_NUM_CPUS, &cpus, PMIX_UINT64);
+        ask(step, PMIX_ALLOC_NEW, info, 1);
+    }
+    if (!strcmp(step, "queue")) {
+        uint64_t one = 1;
+        PMIX_INFO_LOAD(&info[0], PMIX_ALLOC_NUM_NODES, &one, PMIX_UINT64);
+        PMIX_INFO_LOAD(&info[1], PMIX_ALLOC_QUEUE, list, PMIX_STRING);
+        ask(step, PMIX_ALLOC_NEW, info, 2);
+    }
+    if (!strcmp(step, "lend")) {
+        bool yes = true;
+        PMIX_INFO_LOAD(&info[0], PMIX_ALLOC_NODE_LIST, list, PMIX_STRING);
+        PMIX_INFO_LOAD(&info[1], "pmix.alloc.lend", &yes, PMIX_BOOL);
+        ask(step, PMIX_ALLOC_RELEASE, info, 2);
+    }
+    if (!strcmp(step, "directive")) {
+        PMIX_INFO_LOAD(&info[0], PMIX_ALLOC_NODE_LIST, "n1", PMIX_STRING);
+        ask(step, (pmix_alloc_directive_t)strtoul(list, NULL, 10), info, 1);
     }
     if (!strcmp(step, "must")) {
         PMIX_INFO_LOAD(&info[0], PMIX_ALLOC_NODE_LIST, "n2", PMIX_STRING);

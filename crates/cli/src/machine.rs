@@ -43,6 +43,12 @@ impl Surroundings {
     }
 }
 
+/// What this process is called by the DVM that it submits jobs to, as a tool of the field would be.
+pub(crate) fn launcher(tool: &str) -> String {
+    let host = rustix::system::uname();
+    format!("{tool}.{}.{}", host.nodename().to_string_lossy(), std::process::id())
+}
+
 /// `$PWD` when it means the same directory: with an automounter the physical name may not exist on other nodes.
 fn logical_cwd(physical: PathBuf, pwd: Option<&String>) -> PathBuf {
     use std::os::unix::fs::MetadataExt;

@@ -58,7 +58,12 @@ fn hand_over(prepared: Prepared, pictures: Pictures) -> i32 {
         topology: prepared.topology,
         prted: prepared.prted,
         cwd: prepared.cwd,
-        submit: Some(Submission { env: prepared.forwarded_env, ..Submission::of(prepared.spec) }),
+        submit: Some(Submission {
+            env: prepared.forwarded_env,
+            personality: prepared.personality,
+            launcher: machine::launcher(NAME),
+            ..Submission::of(prepared.spec)
+        }),
         serve: None,
         pictures: Some(Box::new(pictures)),
         forward_signals: prepared.signals,

@@ -106,6 +106,8 @@ fn run_one(name: &'static str, connection: Connection, setup: ClientSetup, pictu
         wait_for_slots: run.wait_for_slots,
         grow,
         session: run.session,
+        personality: run.personality,
+        launcher: machine::launcher(name),
         ..Submission::of(run.spec)
     };
     let mut watch = Watch { name, session, nspace: None, pictures, picture_lost: false, interrupts: 0, silent: false };

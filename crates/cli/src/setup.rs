@@ -22,7 +22,7 @@ use crate::args::{
     Picture, PlacementDefaults, ROOT_PERMISSION, Run, UsageError, counts, forwardable_signals, is_launch_identity,
     parse_signals,
 };
-use crate::machine::Surroundings;
+use crate::machine::{self, Surroundings};
 use files::{read, read_if_there};
 pub use grow::grow_request;
 use hosts::{Places, admit_added, read_hostfile, read_hosts};
@@ -45,6 +45,8 @@ pub struct Prepared {
     pub cwd: String,
     /// Pictures of the job map, and their files.
     pub pictures: Vec<Picture>,
+    /// `--personality`.
+    pub personality: String,
     /// For every process of every app.
     pub forwarded_env: Vec<EnvOp>,
     /// Signals to pass on.
@@ -195,6 +197,7 @@ pub fn prepare(mut run: Run, around: &Surroundings) -> Result<Prepared, SetupErr
         DaemonWords { debug: run.debug_daemons, attached: run.leave_session_attached, agent: run.launch_agent.take() };
     set_words(&daemons, &mut params);
     Ok(Prepared {
+        personality: run.personality,
         forwarded_env: forwarded(around, run.spec.options.fwd_environment, run.job_env),
         prted: own_prted(around),
         signals: run.forward_signals.unwrap_or_else(forwardable_signals),
@@ -257,7 +260,9 @@ pub fn prepare_listed(mut run: Run, params: &Params, around: &Surroundings) -> R
     }
     run.spec.stdin = StdinTarget::None;
     let env = forwarded(around, run.spec.options.fwd_environment, run.job_env);
-    Ok(Submission { env, wait_for_slots: true, grow, session: run.session, ..Submission::of(run.spec) })
+    let (session, personality, launcher) = (run.session, run.personality, machine::launcher("prun"));
+    let wait_for_slots = true;
+    Ok(Submission { env, wait_for_slots, grow, session, personality, launcher, ..Submission::of(run.spec) })
 }
 
 /// Where a command that has no job looks for DVMs.

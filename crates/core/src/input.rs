@@ -285,6 +285,8 @@ pub enum AbortScope {
 pub enum PmixCall {
     /// `PMIx_Init` of a local process.
     ClientConnected(ProcId),
+    /// A local process has notified `PMIX_READY_FOR_DEBUG`: it waits for a debugger.
+    ReadyForDebug(ProcId),
     /// `PMIx_Finalize` of a local process.
     ClientFinalized(ProcId),
     /// `PMIx_Abort`. Replied to by [`crate::PmixEffect::Reply`].

@@ -155,7 +155,7 @@ fn a_process_makes_a_session_with_a_limit_and_is_answered_once() {
     let terms = SessionTerms { time_limit_s: Some(2), ..SessionTerms::default() };
     let wish = Box::new(GrowRequest { terms, ..on("batch.7", &["m0"]) });
     for (token, session) in [(5, Some(7)), (6, Some(7)), (7, None)] {
-        let order = SessionOrder { session, directive: SessionDirective::Instantiate(wish.clone()) };
+        let order = SessionOrder { session, directive: SessionDirective::Instantiate(wish.clone()), job: None };
         dvm.input(
             DaemonRank::HEAD,
             Input::Daemon(DaemonInput::Pmix(PmixCall::Session { order, token: PmixToken(token) })),
@@ -186,4 +186,50 @@ fn what_a_job_of_a_shared_session_brings_along_is_for_it_and_stays_with_the_allo
         order(&mut dvm, 5, 17, SessionDirective::Terminate);
         assert_eq!(up(&mut dvm, 6), ["n0", "m0", "m1"]);
     }
+}
+
+/// A session with a job in it, ordered by a process; token 5.
+fn make_with_job(dvm: &mut Cluster, number: u32, wish: GrowRequest, np: u32) {
+    let (directive, first) = (SessionDirective::Instantiate(Box::new(wish)), Submission::of(job("first", np)));
+    let order = SessionOrder { session: Some(number), directive, job: Some(Box::new(first)) };
+    dvm.input(DaemonRank::HEAD, Input::Daemon(DaemonInput::Pmix(PmixCall::Session { order, token: PmixToken(5) })));
+    dvm.run();
+}
+
+#[test]
+fn the_job_that_a_session_is_made_with_runs_there_as_soon_as_its_nodes_have_come() {
+    let mut dvm = dvm(1);
+    dvm.silent_nodes.insert("m0".to_owned());
+    make_with_job(&mut dvm, 7, on("batch.7", &["m0"]), 2);
+    assert_eq!(dvm.running.len(), 0, "there is no node yet");
+    dvm.come(1);
+    assert_eq!(places(&dvm), [1, 1]);
+    assert_eq!(session(&mut dvm, 1, 7).unwrap().jobs, [JobId(1)]);
+    let (_, request) = dvm.running.values().next().unwrap();
+    assert_eq!(request.wdir.as_str(), "/", "where the DVM was started, as nobody names another");
+    // What comes later does not start it again.
+    let more = GrowRequest { hosts: hosts(&["m1"]), alloc_id: Some("batch.7".to_owned()), ..GrowRequest::default() };
+    dvm.ask(2, Request::Resize(Box::new(ResizeRequest::Grow(more))));
+    assert_eq!(places(&dvm), [1, 1]);
+    order(&mut dvm, 3, 7, SessionDirective::Terminate);
+    assert_eq!(dvm.running.len(), 0, "it ends with the session");
+}
+
+#[test]
+fn the_job_of_a_session_on_an_allocation_that_is_there_starts_at_once() {
+    let mut dvm = dvm(1);
+    grow(&mut dvm, 1, &["m0"]);
+    make_with_job(&mut dvm, 17, on("a1", &[]), 4);
+    assert_eq!(places(&dvm), [1; 4]);
+    make_with_job(&mut dvm, 17, on("a1", &[]), 4);
+    assert_eq!(places(&dvm), [1; 4], "a session that is refused starts nothing");
+}
+
+#[test]
+fn a_session_whose_nodes_do_not_come_starts_nothing() {
+    let mut dvm = dvm(1);
+    dvm.bad_nodes.insert("m0".to_owned(), "no route to host".to_owned());
+    make_with_job(&mut dvm, 7, on("batch.7", &["m0"]), 2);
+    assert!(dvm.running.is_empty() && session(&mut dvm, 1, 7).is_none());
+    assert!(!dvm.transitions.iter().any(|line| line.starts_with("1 ")), "{:?}", dvm.transitions);
 }

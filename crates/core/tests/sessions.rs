@@ -381,7 +381,10 @@ fn order(
     let token = PmixToken(1000 + before as u64);
     dvm.input(
         at,
-        Input::Daemon(DaemonInput::Pmix(PmixCall::Session { order: SessionOrder { session, directive }, token })),
+        Input::Daemon(DaemonInput::Pmix(PmixCall::Session {
+            order: SessionOrder { session, directive, job: None },
+            token,
+        })),
     );
     dvm.run();
     match answers(dvm).split_off(before).as_slice() {

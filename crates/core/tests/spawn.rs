@@ -7,15 +7,17 @@ use common::{Cluster, app, job};
 use ferrite_core::{DaemonInput, HeadInput, HeadTimer, Input, LinkTimer, PmixCall, PmixEffect, PmixToken, Timer};
 use ferrite_types::pmix_status::{
     PMIX_ERR_BAD_PARAM, PMIX_ERR_BAD_PARAM as BAD_PARAM, PMIX_ERR_JOB_CANCELED as CANCELED,
-    PMIX_ERR_JOB_FAILED_TO_LAUNCH as FAILED_TO_LAUNCH, PMIX_ERR_JOB_FAILED_TO_MAP as FAILED_TO_MAP,
-    PMIX_ERR_JOB_KILLED_BY_CMD as KILLED_BY_CMD, PMIX_ERR_LOST_CONNECTION as LOST_CONNECTION,
-    PMIX_ERR_OUT_OF_RESOURCE as OUT_OF_RESOURCE, PMIX_ERR_TIMEOUT as TIMEOUT,
+    PMIX_ERR_JOB_FAILED_TO_LAUNCH as FAILED_TO_LAUNCH, PMIX_ERR_JOB_KILLED_BY_CMD as KILLED_BY_CMD,
+    PMIX_ERR_LOST_CONNECTION as LOST_CONNECTION, PMIX_ERR_OUT_OF_RESOURCE as OUT_OF_RESOURCE,
+    PMIX_ERR_TIMEOUT as TIMEOUT,
 };
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, SessionChoice, Submission};
 use ferrite_wire::{
     AddedHost, GrowRequest, HeadMessage, Members, Message, ResizeRequest, SessionTerms, ShrinkRequest, SlotChange,
 };
+
+const ALLOC_FAILED: PmixStatus = ferrite_types::pmix_status::PMIX_ERR_JOB_ALLOC_FAILED;
 
 fn on_nodes(program: &str, nodes: &[&str]) -> JobSpec {
     let mut spec = job(program, nodes.len() as u32);
@@ -169,7 +171,10 @@ fn a_spawned_job_is_registered_when_it_runs_and_not_before() {
     dvm.cut(0, 2);
     assert_eq!(answers(&dvm), [(7, Ok(2))]);
     let child = dvm.transitions.iter().filter_map(|step| step.strip_prefix("2 "));
-    assert_eq!(child.collect::<Vec<_>>()[11..], ["SEND_LAUNCH_MSG", "STARTED", "RUNNING", "REGISTERED"]);
+    assert_eq!(
+        child.collect::<Vec<_>>()[11..],
+        ["SEND_LAUNCH_MSG", "STARTED", "LOCAL_LAUNCH_COMPLETE", "RUNNING", "REGISTERED"]
+    );
 }
 
 #[test]
@@ -389,7 +394,7 @@ fn a_job_that_cannot_be_placed_or_started_is_refused_and_costs_the_tree_nothing(
     spawn(&mut dvm, of(1, 1), job("child", 1000), 1);
     spawn(&mut dvm, of(1, 1), on_nodes("child", &["elsewhere"]), 2);
     spawn(&mut dvm, of(1, 1), job("missing", 1), 3);
-    assert_eq!(answers(&dvm), [(1, Err(OUT_OF_RESOURCE)), (2, Err(FAILED_TO_MAP)), (3, Err(FAILED_TO_LAUNCH))]);
+    assert_eq!(answers(&dvm), [(1, Err(OUT_OF_RESOURCE)), (2, Err(ALLOC_FAILED)), (3, Err(FAILED_TO_LAUNCH))]);
     dvm.exit_job(1);
     assert_eq!(dvm.code_of(1), 0, "what a refusal means is the caller's affair");
 }
@@ -441,7 +446,7 @@ fn who_submits_a_job_hears_once_whether_it_runs_or_why_not() {
     dvm.fire(3, Timer::Link(LinkTimer::Probe));
     dvm.exit_job(1);
     let started: Vec<_> = dvm.started.iter().map(|(request, result)| (request.0, *result)).collect();
-    let refused = [OUT_OF_RESOURCE, FAILED_TO_MAP, FAILED_TO_LAUNCH, BAD_PARAM].map(Err);
+    let refused = [OUT_OF_RESOURCE, ALLOC_FAILED, FAILED_TO_LAUNCH, BAD_PARAM].map(Err);
     let expected = [Ok(())].into_iter().chain(refused).chain([Ok(())]);
     assert_eq!(started, (1..).zip(expected).collect::<Vec<_>>());
     assert_eq!((dvm.code_of(1), dvm.code_of(6)), (0, 9));
@@ -608,7 +613,7 @@ fn a_child_that_ends_before_every_daemon_of_the_tree_knows_it_is_answered_all_th
     let child = dvm.transitions.iter().filter_map(|to| to.strip_prefix("2 ")).skip_while(|to| *to != "STARTED");
     assert_eq!(
         child.collect::<Vec<_>>(),
-        ["STARTED", "RUNNING", "TERMINATED", "NOTIFY_COMPLETED", "NOTIFIED"],
+        ["STARTED", "LOCAL_LAUNCH_COMPLETE", "RUNNING", "TERMINATED", "NOTIFY_COMPLETED", "NOTIFIED"],
         "it walks the whole table"
     );
     dvm.exit_job(1);

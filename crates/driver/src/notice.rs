@@ -1,8 +1,6 @@
 //! What the driver itself says to the user: messages between rules, and the lines of `state_base_verbose`. Whatever is in them, a
 //! terminal sees no control characters; output of processes takes another way.
 
-use std::fmt::Write as _;
-
 use ferrite_core::Transition;
 use ferrite_types::printable;
 
@@ -21,11 +19,7 @@ pub(crate) fn framed(text: &str) -> String {
 
 /// The table of states, as `state_base_verbose 5` shows it at start.
 pub(crate) fn print_table() {
-    let mut text = String::from("ORDERED JOB STATES:\n");
-    for (state, handler) in ferrite_types::launch_table() {
-        let _ = writeln!(text, "    {:>2} {:<24} {handler}", state.number(), state.name());
-    }
-    write_stderr(&text);
+    write_stderr(&ferrite_core::state_tables());
 }
 
 /// One step, one line.

@@ -153,7 +153,7 @@ fn encode(value: &Value) -> sys::pmix_value_t {
         }
         // What could not be decoded cannot be passed on.
         // Only ever read.
-        Value::Envar(..) | Value::Other(_) => (sys::PMIX_UNDEF, Data { uint64: 0 }),
+        Value::Envar(..) | Value::Apps(_) | Value::Other(_) => (sys::PMIX_UNDEF, Data { uint64: 0 }),
     };
     sys::pmix_value_t { type_: type_ as u16, data }
 }
@@ -226,6 +226,39 @@ mod tests {
         // SAFETY: the array was just made.
         let back = unsafe { Info::from_array(array.as_mut_ptr(), array.len()) };
         assert_eq!(back, infos);
+    }
+
+    #[test]
+    fn programs_of_an_array_are_read() {
+        let (mut word, mut cwd) = (*b"a.out\0", *b"/tmp\0");
+        let mut words = [word.as_mut_ptr().cast(), std::ptr::null_mut()];
+        let mut about = InfoArray::new(&[Info::new(c"x", 7u32)]);
+        let mut apps = [sys::pmix_app_t {
+            cmd: std::ptr::null_mut(),
+            argv: words.as_mut_ptr(),
+            env: std::ptr::null_mut(),
+            cwd: cwd.as_mut_ptr().cast(),
+            maxprocs: 3,
+            info: about.as_mut_ptr(),
+            ninfo: about.len(),
+        }];
+        let mut array =
+            sys::pmix_data_array_t { type_: sys::PMIX_APP as u16, size: 1, array: apps.as_mut_ptr().cast() };
+        let value = sys::pmix_value_t {
+            type_: sys::PMIX_DATA_ARRAY as u16,
+            data: sys::pmix_value__bindgen_ty_1 { darray: &raw mut array },
+        };
+        let raw = [sys::pmix_info_t { key: encode_key("apps"), flags: 0, value }];
+        // SAFETY: everything that it points to lives here.
+        let back = unsafe { Info::from_array(raw.as_ptr(), 1) };
+        let expected = crate::App {
+            argv: vec!["a.out".to_owned()],
+            cwd: Some("/tmp".to_owned()),
+            maxprocs: 3,
+            info: vec![Info::new(c"x", 7u32)],
+            ..crate::App::default()
+        };
+        assert_eq!(back[0].value, Value::Apps(vec![expected]));
     }
 
     #[test]

@@ -10,8 +10,8 @@ use ferrite_pmix_sys as sys;
 use crate::array::{InfoArray, PdataArray};
 use crate::progress::Progress;
 use crate::server::{Inner, active};
-use crate::value::{flag, slice, text, timeout_s};
-use crate::{App, Completer, Info, LogChannel, LogEntry, Proc, Published, Question, Status, Upcall};
+use crate::value::{self, flag, slice, text, timeout_s};
+use crate::{Completer, Info, LogChannel, LogEntry, Proc, Published, Question, Status, Upcall};
 
 const ACCEPTED: sys::pmix_status_t = sys::PMIX_SUCCESS as sys::pmix_status_t;
 const DONE: sys::pmix_status_t = sys::PMIX_OPERATION_SUCCEEDED;
@@ -513,9 +513,7 @@ unsafe extern "C" fn spawn(
     let (proc, required, info) =
         unsafe { (Proc::from_raw(proc), Info::required_keys(info, ninfo), Info::from_array(info, ninfo)) };
     // SAFETY: see `client_connected`.
-    let apps = unsafe { slice(apps, napps) };
-    // SAFETY: see `client_connected`.
-    let apps = apps.iter().map(|app| unsafe { app_of(app) }).collect();
+    let apps = unsafe { value::apps(apps, napps) };
     raise_from(proc, |inner, proc| {
         let reply = answer(inner.progress(), callback, data, |callback, data, result: Result<String, Status>| {
             // The library copies the name; one with a NUL, which no namespace has, counts as none.
@@ -525,26 +523,6 @@ unsafe extern "C" fn spawn(
         });
         Upcall::Spawn { proc, info, required, apps, reply }
     })
-}
-
-/// # Safety
-/// Pointers in `app` are null, or valid as the library makes them.
-unsafe fn app_of(app: &sys::pmix_app_t) -> App {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let mut words = argv(app.argv);
-        if words.is_empty() && !app.cmd.is_null() {
-            words.push(text(app.cmd));
-        }
-        App {
-            argv: words,
-            env: argv(app.env),
-            cwd: (!app.cwd.is_null()).then(|| text(app.cwd)),
-            maxprocs: u32::try_from(app.maxprocs).unwrap_or(0),
-            info: Info::from_array(app.info, app.ninfo),
-            required: Info::required_keys(app.info, app.ninfo),
-        }
-    }
 }
 
 unsafe extern "C" fn allocate(

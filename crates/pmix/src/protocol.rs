@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::replies::{SendAnswer, answering};
-use crate::{Info, JobInfo, Notice, OutputChannel, Proc, Replies, ServerConfig, Status, Upcall};
+use crate::{JobInfo, Notice, OutputChannel, Proc, Replies, ServerConfig, Status, Upcall};
 
 /// Names the build; the process refuses a daemon that was built with another protocol.
 pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/1");
@@ -169,8 +169,6 @@ pub(crate) mod nested {
 
     use serde::{Deserialize, Deserializer};
 
-    use super::Info;
-
     /// Deeper than what the library's own arrays are read to.
     const MAX_DEPTH: usize = 16;
 
@@ -178,15 +176,19 @@ pub(crate) mod nested {
         static DEPTH: Cell<usize> = const { Cell::new(0) };
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Info>, D::Error> {
+    pub(crate) fn deserialize<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+    where
+        D: Deserializer<'de>,
+        T: Deserialize<'de>,
+    {
         let depth = DEPTH.get();
         if depth >= MAX_DEPTH {
             return Err(serde::de::Error::custom("lists are nested too deep"));
         }
         DEPTH.set(depth + 1);
-        let infos = Vec::deserialize(deserializer);
+        let all = Vec::deserialize(deserializer);
         DEPTH.set(depth);
-        infos
+        all
     }
 }
 
@@ -195,7 +197,7 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::*;
-    use crate::{Completer, Value};
+    use crate::{Completer, Info, Value};
 
     fn report(frames: &mut Frames, send: &AnswerSender) -> Report {
         frames.report(send).expect("it is readable").expect("it is whole")

@@ -44,6 +44,8 @@ impl Status {
     pub const EXIT_NONZERO_TERM: Self = Self(sys::PMIX_ERR_EXIT_NONZERO_TERM);
     /// Event: nothing more is heard of a process, because its node or its daemon is gone.
     pub const COMM_FAILURE: Self = Self(sys::PMIX_ERR_COMM_FAILURE);
+    /// Event: a process waits for a debugger.
+    pub const READY_FOR_DEBUG: Self = Self(sys::PMIX_READY_FOR_DEBUG);
     /// Event: a job has ended.
     pub const EVENT_JOB_END: Self = Self(sys::PMIX_EVENT_JOB_END);
     /// Event: the DVM has the size that was asked for. No release that is bound here has the name.

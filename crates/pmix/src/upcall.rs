@@ -235,7 +235,7 @@ pub struct Published {
 }
 
 /// One program of a job that is to be started.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct App {
     /// Program and arguments.
     pub argv: Vec<String>,

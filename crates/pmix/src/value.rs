@@ -6,7 +6,8 @@ use std::ffi::CStr;
 use ferrite_pmix_sys as sys;
 use serde::{Deserialize, Serialize};
 
-use crate::Status;
+use crate::module::argv;
+use crate::{App, Status};
 
 /// The deepest nesting of arrays that is decoded. Clients choose the depth; the stack is ours.
 const MAX_DEPTH: usize = 8;
@@ -129,6 +130,8 @@ pub enum Value {
     Regex(Vec<u8>),
     /// An array of infos.
     Infos(#[serde(deserialize_with = "crate::protocol::nested::deserialize")] Vec<Info>),
+    /// An array of programs to start.
+    Apps(#[serde(deserialize_with = "crate::protocol::nested::deserialize")] Vec<App>),
     /// An array of process names.
     Procs(Vec<Proc>),
     /// An array of numbers, such as user ids.
@@ -232,6 +235,36 @@ unsafe fn infos_at_depth(raw: *const sys::pmix_info_t, count: usize, depth: usiz
 }
 
 /// # Safety
+/// `raw` is null or points to `count` apps with pointers that are null, or valid as the library makes them.
+pub(crate) unsafe fn apps(raw: *const sys::pmix_app_t, count: usize) -> Vec<App> {
+    // SAFETY: the caller's promise.
+    unsafe { apps_at_depth(raw, count, 0) }
+}
+
+unsafe fn apps_at_depth(raw: *const sys::pmix_app_t, count: usize, depth: usize) -> Vec<App> {
+    // SAFETY: the caller's promise.
+    let raw = unsafe { slice(raw, count) };
+    let app = |app: &sys::pmix_app_t| {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let mut words = argv(app.argv);
+            if words.is_empty() && !app.cmd.is_null() {
+                words.push(text(app.cmd));
+            }
+            App {
+                argv: words,
+                env: argv(app.env),
+                cwd: (!app.cwd.is_null()).then(|| text(app.cwd)),
+                maxprocs: u32::try_from(app.maxprocs).unwrap_or(0),
+                info: infos_at_depth(app.info, app.ninfo, depth),
+                required: Info::required_keys(app.info, app.ninfo),
+            }
+        }
+    };
+    raw.iter().map(app).collect()
+}
+
+/// # Safety
 /// The type of `raw` names the live member of its union, and pointers in it are valid or null.
 unsafe fn decode(raw: &sys::pmix_value_t, depth: usize) -> Value {
     let data = &raw.data;
@@ -285,6 +318,7 @@ unsafe fn decode_array(raw: *const sys::pmix_data_array_t, depth: usize) -> Valu
     unsafe {
         match u32::from(array.type_) {
             sys::PMIX_INFO => Value::Infos(infos_at_depth(array.array.cast(), array.size, depth)),
+            sys::PMIX_APP => Value::Apps(apps_at_depth(array.array.cast(), array.size, depth)),
             sys::PMIX_PROC => Value::Procs(Proc::from_array(array.array.cast(), array.size)),
             sys::PMIX_UINT32 => Value::U32s(slice(array.array.cast(), array.size).to_vec()),
             _ => other,

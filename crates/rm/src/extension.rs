@@ -14,6 +14,8 @@ pub struct NodeAsk {
     pub name: String,
     /// What.
     pub wish: Wish,
+    /// The queue that new nodes come from; `None` = that of the first job.
+    pub queue: Option<String>,
     /// Slots that each is to have; `None` = as many as the manager gives it processors.
     pub slots: Option<u32>,
     /// It lasts at most so long, however much is left of the first one.

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use ferrite_core::{DaemonInput, Input, PmixCall};
-use ferrite_types::{DaemonRank, Duration, JobId, ProcId};
+use ferrite_types::{DaemonRank, Duration, JobId, PmixStatus, ProcId};
 use ferrite_wire::{Access, DataCall, DataRange, DataRequest, Members, Persistence};
 
 use crate::event::Event;
@@ -75,7 +75,7 @@ impl World {
     }
 
     /// The answer to who has spawned a job. The others of its job hear of it by themselves, as MPI programs do.
-    pub(crate) fn spawned(&mut self, rank: DaemonRank, parent: ProcId, result: Result<JobId, i32>) {
+    pub(crate) fn spawned(&mut self, rank: DaemonRank, parent: ProcId, result: Result<JobId, PmixStatus>) {
         if let (Some(number), Ok(child)) = (self.spawns_of(rank, parent), result) {
             self.children.insert((parent.job, number), child);
         }

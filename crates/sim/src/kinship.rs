@@ -10,7 +10,7 @@ use ferrite_types::pmix_status::{
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_core::{DaemonInput, Effect, Input, LinkInput, PmixCall, PmixEffect, Transition};
-use ferrite_types::{DaemonRank, JobId};
+use ferrite_types::{DaemonRank, JobId, PmixStatus};
 use ferrite_wire::{
     CollectiveKind, DaemonMessage, DataCall, DataRange, DataRequest, Dest, HeadMessage, Message, Persistence,
 };
@@ -140,14 +140,14 @@ fn change_call(mutation: Mutation, call: &mut DataCall) {
     }
 }
 
-fn answer(effect: &Effect) -> Option<Result<JobId, i32>> {
+fn answer(effect: &Effect) -> Option<Result<JobId, PmixStatus>> {
     match effect {
         Effect::Pmix(PmixEffect::SpawnReply { result, .. }) => Some(*result),
         _ => None,
     }
 }
 
-fn answers(wanted: &mut [Effect]) -> impl Iterator<Item = &mut Result<JobId, i32>> {
+fn answers(wanted: &mut [Effect]) -> impl Iterator<Item = &mut Result<JobId, PmixStatus>> {
     wanted.iter_mut().filter_map(|effect| match effect {
         Effect::Pmix(PmixEffect::SpawnReply { result, .. }) => Some(result),
         _ => None,

@@ -20,8 +20,8 @@ pub const PMIX_ERR_EXISTS: PmixStatus = PmixStatus(-11);
 pub const PMIX_ERR_JOB_CANCELED: PmixStatus = PmixStatus(-180);
 /// A process, or a daemon, could not be started.
 pub const PMIX_ERR_JOB_FAILED_TO_LAUNCH: PmixStatus = PmixStatus(-181);
-/// The job cannot be placed.
-pub const PMIX_ERR_JOB_FAILED_TO_MAP: PmixStatus = PmixStatus(-179);
+/// The nodes that the job is to have are not there.
+pub const PMIX_ERR_JOB_ALLOC_FAILED: PmixStatus = PmixStatus(-188);
 /// The job was ended by request.
 pub const PMIX_ERR_JOB_KILLED_BY_CMD: PmixStatus = PmixStatus(-183);
 /// A participant, or a daemon, is gone.

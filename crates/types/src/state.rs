@@ -61,15 +61,13 @@ states! {
         SendLaunchMsg = 13, "SEND_LAUNCH_MSG";
         /// Every process is forked.
         Running = 14, "RUNNING";
-        /// Stopped by request.
-        Suspended = 15, "SUSPENDED";
         /// Every process called `PMIx_Init`.
         Registered = 16, "REGISTERED";
         /// Parked by the launch fence.
         WaitingForDaemons = 17, "WAITING_FOR_DAEMONS";
-        /// The processes of one daemon have been attempted.
+        /// A first daemon has attempted its processes.
         LocalLaunchComplete = 18, "LOCAL_LAUNCH_COMPLETE";
-        /// Every process waits for a debugger.
+        /// Every process has said that it waits for a debugger.
         ReadyForDebug = 19, "READY_FOR_DEBUG";
         /// At least one process is forked.
         Started = 20, "STARTED";
@@ -89,7 +87,7 @@ states! {
         Error = 50, "ERROR";
         /// Ended on request.
         KilledByCmd = 51, "KILLED_BY_CMD";
-        /// A process aborted.
+        /// A process called abort for the whole job.
         Aborted = 52, "ABORTED";
         /// A process could not be started.
         FailedToStart = 53, "FAILED_TO_START";
@@ -99,24 +97,20 @@ states! {
         AbortedWoSync = 55, "ABORTED_WO_SYNC";
         /// A daemon with processes of the job was lost.
         CommFailed = 56, "COMM_FAILED";
-        /// A process called abort.
+        /// A process called abort for itself alone.
         CalledAbort = 59, "CALLED_ABORT";
         /// Given up before anything started.
         NeverLaunched = 60, "NEVER_LAUNCHED";
         /// A process ended with a non-zero code.
         NonZeroTerm = 62, "NON_ZERO_TERM";
-        /// A daemon could not carry out the launch.
-        FailedToLaunch = 63, "FAILED_TO_LAUNCH";
         /// The DVM is ended by force.
         ForcedExit = 64, "FORCED_EXIT";
-        /// No resources.
+        /// The nodes that it is to have are not there.
         AllocFailed = 68, "ALLOC_FAILED";
         /// Placement is impossible.
         MapFailed = 69, "MAP_FAILED";
-        /// The launch is impossible.
+        /// No node could start one of its programs.
         CannotLaunch = 70, "CANNOT_LAUNCH";
-        /// Files could not be staged.
-        FilesPosnFailed = 71, "FILES_POSN_FAILED";
     }
 }
 
@@ -133,7 +127,7 @@ states! {
         IofComplete = 6, "IOF_COMPLETE";
         /// `waitpid` saw its end.
         WaitpidFired = 7, "WAITPID_FIRED";
-        /// Stopped for a debugger.
+        /// Said that it waits for a debugger.
         ReadyForDebug = 9, "READY_FOR_DEBUG";
         /// Boundary: below it a process still runs.
         Unterminated = 15, "UNTERMINATED";
@@ -155,12 +149,13 @@ states! {
         CalledAbort = 58, "CALLED_ABORT";
         /// Ended with a non-zero code.
         TermNonZero = 62, "TERM_NON_ZERO";
-        /// Its daemon could not carry out the launch.
-        FailedToLaunch = 63, "FAILED_TO_LAUNCH";
     }
 }
 
 impl JobState {
+    /// The two that only part the others, and that no job enters.
+    pub const BOUNDARIES: [JobState; 2] = [JobState::Unterminated, JobState::Error];
+
     /// True while the job still runs (spec L1).
     #[must_use]
     pub fn is_unterminated(self) -> bool {
@@ -174,6 +169,9 @@ impl JobState {
 }
 
 impl ProcState {
+    /// The two that only part the others, and that no process enters.
+    pub const BOUNDARIES: [ProcState; 2] = [ProcState::Unterminated, ProcState::Error];
+
     /// True when the process ended, well or badly (spec L2).
     #[must_use]
     pub fn has_ended(self) -> bool {
@@ -184,36 +182,4 @@ impl ProcState {
     pub fn is_error(self) -> bool {
         self >= ProcState::Error
     }
-}
-
-/// The ordered table of states that a job walks, each with the part of the head
-/// that handles it: what `--prtemca state_base_verbose 5` prints at start.
-#[must_use]
-pub const fn launch_table() -> &'static [(JobState, &'static str)] {
-    &[
-        (JobState::Init, "setup_job"),
-        (JobState::InitComplete, "init_complete"),
-        (JobState::Allocate, "allocate"),
-        (JobState::AllocationComplete, "allocation_complete"),
-        (JobState::LaunchDaemons, "launch_daemons"),
-        (JobState::DaemonsLaunched, "daemons_launched"),
-        (JobState::DaemonsReported, "daemons_reported"),
-        (JobState::VmReady, "vm_ready"),
-        (JobState::Map, "map_job"),
-        (JobState::MapComplete, "mapping_complete"),
-        (JobState::SystemPrep, "complete_setup"),
-        (JobState::LaunchApps, "launch_apps"),
-        (JobState::SendLaunchMsg, "send_launch_msg"),
-        (JobState::Started, "job_started"),
-        (JobState::LocalLaunchComplete, "local_launch_complete"),
-        (JobState::ReadyForDebug, "ready_for_debug"),
-        (JobState::Running, "post_launch"),
-        (JobState::Registered, "registered"),
-        (JobState::Terminated, "check_complete"),
-        (JobState::NotifyCompleted, "notify"),
-        (JobState::Notified, "cleanup_job"),
-        (JobState::AllJobsComplete, "quit"),
-        (JobState::DaemonsTerminated, "quit"),
-        (JobState::ForcedExit, "force_quit"),
-    ]
 }

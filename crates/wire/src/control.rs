@@ -6,7 +6,8 @@
 
 use bytes::Bytes;
 use ferrite_types::{
-    CampaignId, CampaignKind, CampaignStep, DaemonRank, EnvOp, JobId, JobSpec, JobState, PictureFormat, ProcState, Rank,
+    CampaignId, CampaignKind, CampaignStep, DaemonRank, EnvOp, JobId, JobSpec, JobState, PictureFormat, ProcId,
+    ProcState, Rank, StdinTarget,
 };
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -153,6 +154,10 @@ pub struct Submission {
     pub grow: Option<Box<GrowRequest>>,
     /// The session that it is to run in.
     pub session: SessionChoice,
+    /// The personality with which its line was read; empty = `prte`.
+    pub personality: String,
+    /// The name of the tool that submits it: `prun.HOST.PID`, or its namespace; empty = nobody said.
+    pub launcher: String,
     /// Of what a process spawns: it is nobody's child when something ends or fails (`PMIX_SPAWN_CHILD_SEP`).
     pub separate: bool,
 }
@@ -168,6 +173,8 @@ impl Submission {
             wait_for_slots: false,
             grow: None,
             session: SessionChoice::Default,
+            personality: String::new(),
+            launcher: String::new(),
             separate: false,
         }
     }
@@ -203,6 +210,8 @@ pub struct SessionOrder {
     pub session: Option<u32>,
     /// What is to be done.
     pub directive: SessionDirective,
+    /// What is to run in a session that is made, as soon as it is there. It has no submitter.
+    pub job: Option<Box<Submission>>,
 }
 
 /// How a submission, or a request about a session, names it.
@@ -433,6 +442,12 @@ pub struct SessionStatus {
     pub req_id: Option<String>,
     /// Its nodes.
     pub nodes: Vec<String>,
+    /// Slots of these.
+    pub slots: u32,
+    /// Slots of these in use, by whatever job.
+    pub slots_in_use: u32,
+    /// Sessions that end with it.
+    pub children: Vec<u32>,
     /// Its jobs that are not over.
     pub jobs: Vec<JobId>,
     /// Its nodes are withheld from jobs of other sessions.
@@ -589,6 +604,49 @@ pub struct JobDetail {
     pub cause: String,
     /// Processes that went with their nodes, whether these left or were lost, in this order.
     pub lost_ranks: Vec<Rank>,
+    /// What the head keeps of it besides (seed 5).
+    pub record: JobRecord,
+}
+
+/// The head's record of a job (seed 5, `prte_job_t`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobRecord {
+    /// The session that it runs in.
+    pub session: u32,
+    /// The personality with which its line was read.
+    pub personality: String,
+    /// The tool that asked for it, or for the job that it descends from; empty = nobody said.
+    pub launcher: String,
+    /// The process that has spawned it.
+    pub parent: Option<ProcId>,
+    /// Jobs that its processes have spawned and that are not over.
+    pub children: Vec<JobId>,
+    /// Each of its programs, and how many processes it has.
+    pub apps: Vec<(String, u32)>,
+    /// Who reads its standard input.
+    pub stdin: Option<StdinTarget>,
+    /// Slots of the nodes that it may use.
+    pub slots: u32,
+    /// The last node to which it was mapped, by name; empty before it is mapped.
+    pub bookmark: String,
+    /// Nodes that host it.
+    pub daemons: u32,
+    /// Those of them whose daemons have attempted its processes.
+    pub daemons_reported: u32,
+    /// Processes that have a place.
+    pub mapped: u32,
+    /// Those on the head's node.
+    pub local: u32,
+    /// Processes that were started.
+    pub launched: u32,
+    /// Processes on nodes whose processes have all called init.
+    pub registered: u32,
+    /// Processes on nodes whose processes have all said that they wait for a debugger.
+    pub ready_for_debug: u32,
+    /// Processes that have ended.
+    pub terminated: u32,
+    /// Stack traces that were collected of failed processes: none is yet, as `--get-stack-traces` is not offered.
+    pub traces: u32,
 }
 
 /// One process.

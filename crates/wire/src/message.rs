@@ -67,6 +67,8 @@ pub enum HeadMessage {
         /// Ranks that could not be started.
         failed: Vec<(Rank, StartError)>,
     },
+    /// Daemon to head: all local processes have said that they wait for a debugger.
+    ReadyForDebug(JobId),
     /// Daemon to head: all local processes called init.
     Registered(JobId),
     /// Daemon to head: these processes are gone and all their output was sent before this.
@@ -355,6 +357,7 @@ impl HeadMessage {
             HeadMessage::ResizeRequest { .. } => "resize-request",
             HeadMessage::SessionRequest { .. } => "session-request",
             HeadMessage::LocalLaunchComplete { .. } => "local-launch-complete",
+            HeadMessage::ReadyForDebug(_) => "ready-for-debug",
             HeadMessage::Registered(_) => "registered",
             HeadMessage::ProcsEnded { .. } => "procs-ended",
             HeadMessage::Abort { .. } => "abort",

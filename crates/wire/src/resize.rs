@@ -43,6 +43,10 @@ pub struct GrowRequest {
     pub activate: Vec<Activation>,
     /// So many nodes of the DVM's choice, on top.
     pub count: u32,
+    /// As many nodes of the DVM's choice as have so many slots together: instead of any others; 0 = that is not asked for.
+    pub slots: u32,
+    /// They come from this queue of the resource manager, and not from the pool.
+    pub queue: Option<String>,
     /// All nodes of this job of the resource manager, which somebody has got for the DVM: instead of any others.
     pub rm_job: Option<String>,
     /// The allocation that gets them; `None` = a new one.
@@ -53,6 +57,14 @@ pub struct GrowRequest {
     pub terms: SessionTerms,
     /// Answer when it is true, not when it has begun.
     pub wait: bool,
+}
+
+impl GrowRequest {
+    /// True when the DVM is to choose nodes.
+    #[must_use]
+    pub fn leaves_a_choice(&self) -> bool {
+        self.count > 0 || self.slots > 0
+    }
 }
 
 /// What is wanted of a session beyond its nodes (docs/spec/sessions.md).

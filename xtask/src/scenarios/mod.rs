@@ -17,6 +17,7 @@ mod endings;
 mod machine;
 mod managers;
 mod mpi;
+mod objects;
 mod output;
 mod policies;
 mod push;
@@ -113,6 +114,7 @@ fn all() -> Vec<Scenario> {
     all.extend(push::all());
     all.extend(elastic_pmix::all());
     all.extend(sessions::all());
+    all.extend(objects::all());
     all.extend(managers::all());
     all.extend(turns::all());
     // Last: they want a bed of another size.

@@ -377,6 +377,7 @@ impl Job {
             apps: self.apps,
         };
         Ok(Run {
+            personality: String::new(),
             spec,
             hosts: self.hosts,
             map_files,

@@ -46,6 +46,7 @@ impl Run {
         if !name.starts_with("ompi") {
             self.warnings.append(&mut self.unsaid.deprecations);
         }
+        self.personality = name;
         Ok(())
     }
 }

@@ -98,6 +98,8 @@ pub struct Run {
     pub wait_for_slots: bool,
     /// The session that it is to run in.
     pub session: SessionChoice,
+    /// `--personality`, or the parameter of that name; empty before parameters are applied.
+    pub personality: String,
     /// `--batch`; then there are no apps.
     pub batch: Option<BatchRun>,
     /// What deserves a remark but stops nothing: one line each.

@@ -1,6 +1,6 @@
 //! `pdvm job`: everything about one job.
 
-use ferrite_wire::control::{JobDetail, JobStatus, ProcStatus};
+use ferrite_wire::control::{JobDetail, JobRecord, JobStatus, ProcStatus};
 
 use super::dvm::Dvm;
 use super::failure::Failure;
@@ -31,6 +31,11 @@ fn render(detail: &JobDetail, moment: &Moment) -> String {
         say("Waits for", plain(&job.waiting_for));
     }
     say("Processes", extent(job));
+    let record = &detail.record;
+    say("Session", format!("{}, with {} to use", record.session, count(record.slots.into(), "slot", "slots")));
+    say("Started by", started_by(record));
+    say("Bookmark", or_none(Some(plain(&record.bookmark)).filter(|node| !node.is_empty())));
+    say("Counts", counts(record));
     if let Some(ending) = job.ending {
         say("Ending", ending.name().to_owned());
     }
@@ -46,6 +51,24 @@ fn render(detail: &JobDetail, moment: &Moment) -> String {
         say(if index == 0 { "Cause" } else { "" }, plain(line));
     }
     text + &states(detail) + &places(&detail.places) + &processes(&detail.procs)
+}
+
+fn started_by(record: &JobRecord) -> String {
+    let tool = if record.launcher.is_empty() { NONE.to_owned() } else { plain(&record.launcher) };
+    let process = record.parent.map(|proc| format!("rank {} of job {}, ", proc.rank, proc.job)).unwrap_or_default();
+    format!("{process}{tool} (personality {})", plain(&record.personality))
+}
+
+fn counts(record: &JobRecord) -> String {
+    format!(
+        "{} launched, {} registered, {} ready for debug, {} terminated; {} of {} reported",
+        record.launched,
+        record.registered,
+        record.ready_for_debug,
+        record.terminated,
+        record.daemons_reported,
+        count(record.daemons.into(), "daemon", "daemons"),
+    )
 }
 
 fn extent(job: &JobStatus) -> String {

@@ -1,9 +1,10 @@
 //! The JSON of `pdvm`: a schema of its own, so that the control protocol may change while scripts go on. Documented in
 //! docs/pdvm-json.md; a change that a reader could notice raises [`SCHEMA`], new fields do not.
 
-use ferrite_types::{CampaignKind, JobState, ProcState};
+use ferrite_types::{CampaignKind, JobState, ProcState, StdinTarget};
 use ferrite_wire::control::{
-    CampaignStatus, Ending, EventKind, JobDetail, JobStatus, NodeStatus, ProcStatus, SessionChoice, SessionStatus,
+    CampaignStatus, Ending, EventKind, JobDetail, JobRecord, JobStatus, NodeStatus, ProcStatus, SessionChoice,
+    SessionStatus,
 };
 use serde::Serialize;
 
@@ -238,20 +239,100 @@ pub(crate) struct Detail {
     namespace: String,
     cause: Option<String>,
     lost_ranks: Vec<u32>,
+    session: u32,
+    personality: String,
+    launcher: Option<String>,
+    originator: Option<Originator>,
+    children: Vec<u32>,
+    apps: Vec<App>,
+    stdin_target: Option<String>,
+    total_slots: u32,
+    bookmark: Option<String>,
+    counts: Counts,
     states: Vec<StateTime>,
     process_list: Vec<Process>,
 }
 
 impl Detail {
     pub(crate) fn of(detail: &JobDetail) -> Detail {
+        let record = &detail.record;
         let at = |(state, at_us): &(JobState, u64)| StateTime { state: state.name(), at_s: seconds(*at_us) };
         Detail {
             job: Job::of(&detail.status),
             namespace: detail.nspace.clone(),
             cause: text(&detail.cause),
             lost_ranks: detail.lost_ranks.iter().map(|rank| rank.0).collect(),
+            session: record.session,
+            personality: record.personality.clone(),
+            launcher: text(&record.launcher),
+            originator: record.parent.map(|proc| Originator { job: proc.job.0, rank: proc.rank.0 }),
+            children: record.children.iter().map(|job| job.0).collect(),
+            apps: record.apps.iter().map(App::of).collect(),
+            stdin_target: record.stdin.map(stdin_target),
+            total_slots: record.slots,
+            bookmark: text(&record.bookmark),
+            counts: Counts::of(record),
             states: detail.states.iter().map(at).collect(),
             process_list: detail.procs.iter().map(Process::of).collect(),
+        }
+    }
+}
+
+/// The process that has spawned a job.
+#[derive(Serialize)]
+struct Originator {
+    job: u32,
+    rank: u32,
+}
+
+/// A program of a job.
+#[derive(Serialize)]
+struct App {
+    program: String,
+    processes: u32,
+}
+
+impl App {
+    fn of((program, processes): &(String, u32)) -> App {
+        App { program: program.clone(), processes: *processes }
+    }
+}
+
+/// Who reads a job's standard input.
+fn stdin_target(target: StdinTarget) -> String {
+    match target {
+        StdinTarget::Rank(rank) => rank.to_string(),
+        StdinTarget::All => "all".to_owned(),
+        StdinTarget::None => "none".to_owned(),
+    }
+}
+
+/// How far a job has come, in numbers.
+#[derive(Serialize)]
+struct Counts {
+    mapped: u32,
+    launched: u32,
+    registered: u32,
+    ready_for_debug: u32,
+    terminated: u32,
+    local: u32,
+    daemons: u32,
+    daemons_reported: u32,
+    traces: u32,
+}
+
+impl Counts {
+    fn of(record: &JobRecord) -> Counts {
+        Counts {
+            mapped: record.mapped,
+            launched: record.launched,
+            registered: record.registered,
+            ready_for_debug: record.ready_for_debug,
+            terminated: record.terminated,
+            local: record.local,
+            daemons: record.daemons,
+            daemons_reported: record.daemons_reported,
+            traces: record.traces,
         }
     }
 }
@@ -310,6 +391,9 @@ pub(crate) struct Session {
     allocation: String,
     request: Option<String>,
     nodes: Vec<String>,
+    slots: u32,
+    slots_in_use: u32,
+    children: Vec<u32>,
     jobs: Vec<u32>,
     reserved: bool,
     paused: bool,
@@ -327,6 +411,9 @@ impl Session {
             allocation: session.alloc_id.clone(),
             request: session.req_id.clone(),
             nodes: session.nodes.clone(),
+            slots: session.slots,
+            slots_in_use: session.slots_in_use,
+            children: session.children.clone(),
             jobs: session.jobs.iter().map(|job| job.0).collect(),
             reserved: session.reserved,
             paused: session.paused,

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, JobState, ProcState, Rank};
+use ferrite_types::{
+    CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, JobState, ProcId, ProcState, Rank, StdinTarget,
+};
 use ferrite_wire::control::{
-    CampaignStatus, DvmStatus, Ending, Event, EventKind, Histogram, JobDetail, JobStatus, Metrics, NodeStatus,
-    ProcStatus, SessionStatus,
+    CampaignStatus, DvmStatus, Ending, Event, EventKind, Histogram, JobDetail, JobRecord, JobStatus, Metrics,
+    NodeStatus, ProcStatus, SessionStatus,
 };
 use ferrite_wire::{Resize, ResizeOutcome};
 
@@ -110,6 +112,9 @@ pub(super) fn sessions() -> Vec<SessionStatus> {
         alloc_id: "a2".to_owned(),
         req_id: Some("week\x1bend".to_owned()),
         nodes: vec!["n5".to_owned(), "n6".to_owned()],
+        slots: 8,
+        slots_in_use: 5,
+        children: vec![3, 4],
         jobs: vec![JobId(41), JobId(42)],
         reserved: true,
         paused: true,
@@ -124,6 +129,9 @@ pub(super) fn sessions() -> Vec<SessionStatus> {
         alloc_id: "a3".to_owned(),
         req_id: None,
         nodes: Vec::new(),
+        slots: 0,
+        slots_in_use: 0,
+        children: Vec::new(),
         jobs: Vec::new(),
         reserved: false,
         paused: false,
@@ -157,6 +165,29 @@ pub(super) fn jobs() -> Vec<JobStatus> {
     vec![failed().status, running_line(), queued().status]
 }
 
+fn record() -> JobRecord {
+    JobRecord {
+        session: 2,
+        personality: "ompi".to_owned(),
+        launcher: "prun.n0.812".to_owned(),
+        parent: None,
+        children: vec![JobId(43)],
+        apps: vec![("./solver".to_owned(), 8)],
+        stdin: Some(StdinTarget::Rank(Rank(0))),
+        slots: 12,
+        bookmark: "n1".to_owned(),
+        daemons: 2,
+        daemons_reported: 2,
+        mapped: 8,
+        local: 4,
+        launched: 8,
+        registered: 4,
+        ready_for_debug: 0,
+        terminated: 1,
+        traces: 0,
+    }
+}
+
 pub(super) fn detail() -> JobDetail {
     let process = |rank, node: &str, pid, state| ProcStatus {
         rank: Rank(rank),
@@ -188,6 +219,7 @@ pub(super) fn detail() -> JobDetail {
         places: vec!["n0  [0 1 . .] [. . . .]".to_owned(), "n1  [. . . .] not bound: 2\x1b".to_owned()],
         cause: String::new(),
         lost_ranks: Vec::new(),
+        record: record(),
     }
 }
 
@@ -218,6 +250,12 @@ pub(super) fn failed() -> JobDetail {
         places: Vec::new(),
         cause: "Rank 1 died of signal 11.\nJob 40 was ended.".to_owned(),
         lost_ranks: vec![Rank(1)],
+        record: JobRecord {
+            parent: Some(ProcId { job: JobId(39), rank: Rank(3) }),
+            terminated: 2,
+            launcher: "pru\x1bn".to_owned(),
+            ..record()
+        },
     }
 }
 
@@ -240,6 +278,7 @@ pub(super) fn queued() -> JobDetail {
         places: Vec::new(),
         cause: String::new(),
         lost_ranks: Vec::new(),
+        record: JobRecord { personality: "prte".to_owned(), slots: 12, ..JobRecord::default() },
     }
 }
 

@@ -39,9 +39,13 @@ fn render(sessions: &[SessionStatus]) -> String {
         ("PARENT", Side::Right),
         ("OWNER", Side::Left),
         ("JOBS", Side::Left),
+        ("SLOTS", Side::Right),
         ("NODES", Side::Left),
     ];
     let mut table = Table::new(&columns);
+    if sessions.is_empty() {
+        return "There is no session but session 0, which is the DVM's own.\n".to_owned();
+    }
     sessions.iter().for_each(|session| table.row(row(session)));
     table.render()
 }
@@ -60,6 +64,7 @@ fn row(session: &SessionStatus) -> Vec<String> {
         or_none(session.parent),
         or_none(session.owner.map(|job| format!("job {job}"))),
         list(session.jobs.iter().map(ToString::to_string).collect()),
+        session.slots.to_string(),
         list(session.nodes.iter().map(|node| plain(node)).collect()),
     ]
 }
@@ -213,8 +218,8 @@ mod tests {
     }
 
     #[test]
-    fn without_sessions_there_is_only_the_head() {
-        assert_eq!(render(&[]).lines().count(), 1);
+    fn without_sessions_it_says_that_there_is_none() {
+        assert_eq!(render(&[]), "There is no session but session 0, which is the DVM's own.\n");
     }
 
     #[test]

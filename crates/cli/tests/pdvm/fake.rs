@@ -207,6 +207,9 @@ fn node() -> NodeStatus {
 
 fn session() -> SessionStatus {
     SessionStatus {
+        slots: 0,
+        slots_in_use: 0,
+        children: Vec::new(),
         session: 1,
         alloc_id: "a1".to_owned(),
         req_id: None,
@@ -241,6 +244,7 @@ fn job(id: u32, ended_us: Option<u64>) -> JobStatus {
 
 fn detail(id: u32) -> JobDetail {
     JobDetail {
+        record: Default::default(),
         status: job(id, None),
         nspace: format!("fake@{id}"),
         states: vec![(JobState::Init, 8_000_000), (JobState::Running, 8_100_000)],

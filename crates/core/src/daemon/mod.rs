@@ -152,6 +152,7 @@ impl Daemon {
     fn on_pmix(&mut self, call: PmixCall, cx: &mut Cx) {
         match call {
             PmixCall::ClientConnected(proc) => self.on_client_connected(proc, cx),
+            PmixCall::ReadyForDebug(proc) => self.on_ready_for_debug(proc, cx),
             PmixCall::ClientFinalized(proc) => self.on_client_finalized(proc),
             PmixCall::Abort { proc, code, message, scope, token } => {
                 self.on_abort(proc, code, message, scope, cx);

@@ -194,6 +194,19 @@ impl Daemon {
         }
     }
 
+    pub(super) fn on_ready_for_debug(&mut self, proc: ProcId, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&proc.job) else {
+            return;
+        };
+        let Some(local) = job.procs.get_mut(&proc.rank).filter(|local| local.state == ProcState::Registered) else {
+            return;
+        };
+        set_state(local, proc, ProcState::ReadyForDebug, cx);
+        if job.procs.values().all(|local| local.state == ProcState::ReadyForDebug) {
+            cx.send_head(HeadMessage::ReadyForDebug(proc.job));
+        }
+    }
+
     pub(super) fn on_client_finalized(&mut self, proc: ProcId) {
         if let Some(local) = self.proc_mut(proc) {
             local.finalized = true;

@@ -17,6 +17,7 @@ use ferrite_wire::HeadMessage;
 use ferrite_wire::control::Submission;
 
 pub use self::jobs::Job;
+pub use self::jobs::{ERROR_STATES, LAUNCH_STATES, state_tables};
 
 use self::dvm::BringUp;
 use self::dvm::Exit;
@@ -211,6 +212,7 @@ impl Head {
             HeadMessage::LocalLaunchComplete { job, started, failed } => {
                 self.on_local_launch(origin, job, started, failed, cx)
             }
+            HeadMessage::ReadyForDebug(job) => self.on_ready_for_debug(origin, job, cx),
             HeadMessage::Registered(job) => self.on_registered(origin, job, cx),
             HeadMessage::ProcsEnded { job, ends } => self.on_procs_ended(job, &ends, cx),
             HeadMessage::Abort { proc, code, message } => self.on_abort(proc, code, &message, cx),

@@ -68,6 +68,10 @@ pub struct Cluster {
     pub relayed: Vec<(DaemonRank, RelayEffect)>,
     /// Programs that cannot be started.
     pub missing: BTreeSet<String>,
+    /// Ranks of any job that cannot be started, whatever their program.
+    pub unlucky: BTreeSet<Rank>,
+    /// States that processes have entered, as their daemons tell.
+    pub proc_states: BTreeSet<ProcState>,
     pub signals: Vec<(ProcId, i32)>,
     /// When false, output credits and stdin acknowledgements are withheld.
     pub flowing: bool,
@@ -183,6 +187,8 @@ impl Cluster {
             warned: Vec::new(),
             relayed: Vec::new(),
             missing: BTreeSet::new(),
+            unlucky: BTreeSet::new(),
+            proc_states: BTreeSet::new(),
             signals: Vec::new(),
             flowing: true,
             withheld: Vec::new(),
@@ -492,7 +498,9 @@ impl Cluster {
             Effect::CancelTimer(timer) => {
                 self.timers.remove(&(at, timer));
             }
-            Effect::Spawn { proc, request } if self.missing.contains(&request.argv[0]) => {
+            Effect::Spawn { proc, request }
+                if self.missing.contains(&request.argv[0]) || self.unlucky.contains(&proc.rank) =>
+            {
                 let error = ferrite_wire::StartError {
                     kind: ferrite_wire::StartErrorKind::Executable,
                     detail: "not found".to_owned(),
@@ -578,7 +586,10 @@ impl Cluster {
                 self.transitions.push(format!("{kind} {campaign} {step}"));
             }
             Effect::Relay(effect) => self.relayed.push((at, effect)),
-            Effect::Trace(_) | Effect::Ready | Effect::Detach | Effect::CleanJob(_) => {}
+            Effect::Trace(ferrite_core::Transition::Proc { to, .. }) => {
+                self.proc_states.insert(to);
+            }
+            Effect::Ready | Effect::Detach | Effect::CleanJob(_) => {}
         }
     }
 }

@@ -72,6 +72,7 @@ fn inside() {
             parent: parent.to_owned(),
             name: "dvm.of.7".to_owned(),
             wish: Wish::Nodes(nodes),
+            queue: None,
             slots: Some(2),
             time_limit_s: None,
             has: Vec::new(),

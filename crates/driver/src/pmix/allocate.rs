@@ -82,22 +82,29 @@ impl Wish {
             }
         }
         let activate = if refs.is_empty() { Vec::new() } else { vec![Activation::Nodes(refs)] };
-        let (count, req_id) = (self.count, self.req_id);
+        if self.cpus > 0 && (self.count > 0 || !hosts.is_empty() || !activate.is_empty()) {
+            return Err(Refusal::unsupported(
+                "PMIX_ALLOC_NUM_CPUS beside nodes, or a number of them: name one of the two",
+            ));
+        }
+        let (count, slots, queue, req_id) = (self.count, self.cpus, self.queue, self.req_id);
         let reserve = alloc_id.is_none() && self.terms.reserve;
         let terms = SessionTerms { reserve, ..self.terms };
-        Ok(GrowRequest { hosts, activate, count, rm_job: None, alloc_id, req_id, terms, wait: false })
+        Ok(GrowRequest { hosts, activate, count, slots, queue, rm_job: None, alloc_id, req_id, terms, wait: false })
     }
 
     /// The seconds that are asked for, when nothing else is (spec S12).
     fn time_alone(&self) -> Option<u32> {
         let seconds = self.terms.time_limit_s?;
         let said = SessionTerms { reserve: true, time_limit_s: Some(seconds), ..SessionTerms::default() };
-        (self.nodes.is_empty() && self.count == 0 && self.terms == said).then_some(seconds)
+        let alone = self.nodes.is_empty() && self.count == 0 && self.cpus == 0 && self.queue.is_none();
+        (alone && self.terms == said).then_some(seconds)
     }
 
     /// By the requester's own name for what it asked for, or by the allocation that was to come of it (spec S14).
     fn cancel(self) -> Result<CancelRequest, Refusal> {
         match self {
+            Wish { queue: Some(_), .. } => Err(Refusal::unsupported("PMIX_ALLOC_QUEUE beside what is to be cancelled")),
             Wish { id: None, req_id: None, .. } => Err(Refusal::bad("no request is named that is to be cancelled")),
             Wish { id: alloc_id, req_id, .. } => Ok(CancelRequest { alloc_id, req_id }),
         }
@@ -105,6 +112,11 @@ impl Wish {
 
     /// A release names nodes, a number of nodes, or an allocation (spec S13).
     fn shrink(self) -> Result<ShrinkRequest, Refusal> {
+        if self.cpus > 0 || self.queue.is_some() {
+            let cause =
+                "PMIX_ALLOC_NUM_CPUS and PMIX_ALLOC_QUEUE do not go with a release: name nodes, or a number of them";
+            return Err(Refusal::unsupported(cause));
+        }
         let name = |item| match item {
             // A node leaves with all of its slots, so that the list with which it came will do.
             HostItem::Host { name, slots: ItemSlots::Unstated | ItemSlots::All | ItemSlots::Given(_), .. } => Ok(name),
@@ -366,13 +378,52 @@ mod tests {
         for directive in [0, sys::PMIX_ALLOC_REAQUIRE as u8, sys::PMIX_ALLOC_EXTERNAL as u8, 255] {
             assert_eq!(refused(directive, &[count(1)]), Status::NOT_SUPPORTED, "{directive}");
         }
-        let info = [count(1), Info::new(sys::PMIX_ALLOC_QUEUE, "fast")];
+        let unheard = Info::new(c"pmix.unheard.of", "x");
+        let info = [count(1), unheard];
         assert_eq!(grow(NEW, &info).count, 1);
         let key = |key: &CStr| key.to_str().unwrap().to_owned();
         assert!(request(NEW, &info, &[key(sys::PMIX_ALLOC_NUM_NODES)]).is_ok());
-        let refusal = request(NEW, &info, &[key(sys::PMIX_ALLOC_NUM_NODES), key(sys::PMIX_ALLOC_QUEUE)]).unwrap_err();
+        let required = [key(sys::PMIX_ALLOC_NUM_NODES), "pmix.unheard.of".to_owned()];
+        let refusal = request(NEW, &info, &required).unwrap_err();
         assert_eq!(refusal.status, Status::NOT_SUPPORTED);
-        assert!(refusal.cause.contains("pmix.alloc.queue"), "{}", refusal.cause);
+        assert!(refusal.cause.contains("pmix.unheard.of"), "{}", refusal.cause);
+    }
+
+    #[test]
+    fn attributes_of_allocations_that_are_not_offered_are_refused_by_name_whatever_else_is_asked_for() {
+        let keys = [
+            sys::PMIX_ALLOC_NUM_CPU_LIST,
+            sys::PMIX_ALLOC_CPU_LIST,
+            sys::PMIX_ALLOC_MEM_SIZE,
+            sys::PMIX_ALLOC_FABRIC,
+            sys::PMIX_ALLOC_BANDWIDTH,
+            sys::PMIX_ALLOC_LEND,
+            sys::PMIX_ALLOC_TARGET,
+            c"pmix.alloc.tomorrow",
+        ];
+        for key in keys {
+            for directive in [NEW, EXTEND, RELEASE, PMIX_ALLOC_REQ_CANCEL as u8] {
+                let refusal = request(directive, &[count(1), id("a1"), Info::new(key, "x")], &[]).unwrap_err();
+                assert_eq!(refusal.status, Status::NOT_SUPPORTED);
+                assert!(refusal.cause.contains(key.to_str().unwrap()), "{}", refusal.cause);
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_of_cpus_is_a_request_and_a_queue_goes_with_it() {
+        let cpus = Info::new(sys::PMIX_ALLOC_NUM_CPUS, 6u64);
+        let queue = |name: &str| Info::new(sys::PMIX_ALLOC_QUEUE, name);
+        let asked = grow(NEW, &[cpus.clone(), queue("fast")]);
+        assert_eq!((asked.slots, asked.count, asked.queue.as_deref()), (6, 0, Some("fast")));
+        assert_eq!(grow(EXTEND, &[cpus.clone(), id("a1")]).slots, 6);
+        assert_eq!(refused(NEW, &[cpus.clone(), count(1)]), Status::NOT_SUPPORTED);
+        assert_eq!(refused(NEW, &[cpus.clone(), nodes("n1")]), Status::NOT_SUPPORTED);
+        assert_eq!(refused(RELEASE, &[cpus, id("a1")]), Status::NOT_SUPPORTED);
+        assert_eq!(refused(RELEASE, &[count(1), queue("fast")]), Status::NOT_SUPPORTED);
+        for wrong in ["-x", "a b", "", "a,b", "$(x)"] {
+            assert_eq!(refused(NEW, &[count(1), queue(wrong)]), Status::BAD_PARAM, "{wrong:?}");
+        }
     }
 
     fn resize(req_id: Option<&str>, outcome: ResizeOutcome) -> Resize {

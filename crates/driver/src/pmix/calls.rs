@@ -161,6 +161,11 @@ impl Calls {
             Upcall::ToolConnected { reply, .. } => reply.refuse(),
             Upcall::Query { reply, .. } => reply.refuse(),
             Upcall::JobControl { reply, .. } => reply.refuse(),
+            Upcall::Event { code: Status::READY_FOR_DEBUG, source, .. } => {
+                if let Some(proc) = find(&source, names) {
+                    self.pass(PmixCall::ReadyForDebug(proc));
+                }
+            }
             Upcall::Event { code, source, .. } => {
                 tracing::debug!(?code, ?source, "an event for other nodes is not passed on");
             }
@@ -586,7 +591,7 @@ mod tests {
             else {
                 panic!("an order")
             };
-            assert_eq!(order, SessionOrder { session: Some(2), directive: SessionDirective::Pause });
+            assert_eq!(order, SessionOrder { session: Some(2), directive: SessionDirective::Pause, job: None });
             calls.reply(token, result.clone());
             calls.reply(token, result.clone());
             calls.fail(None, Status::ERROR);

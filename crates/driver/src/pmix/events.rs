@@ -26,7 +26,7 @@ fn code(state: ProcState) -> Option<Status> {
         ProcState::TermWoSync => Status::PROC_TERM_WO_SYNC,
         ProcState::CalledAbort => Status::PROC_REQUESTED_ABORT,
         ProcState::KilledByCmd => Status::PROC_KILLED_BY_CMD,
-        ProcState::FailedToStart | ProcState::FailedToLaunch => Status::PROC_FAILED_TO_START,
+        ProcState::FailedToStart => Status::PROC_FAILED_TO_START,
         // Whether the node is down, or its daemon alone, nobody can tell.
         ProcState::CommFailed => Status::COMM_FAILURE,
         ProcState::Init

@@ -5,10 +5,10 @@ use std::ffi::CStr;
 use ferrite_pmix::{Info, Proc, Status, Value};
 use ferrite_pmix_sys as sys;
 use ferrite_wire::GrowRequest;
-use ferrite_wire::control::{SessionDirective, SessionOrder};
+use ferrite_wire::control::{SessionChoice, SessionDirective, SessionOrder, Submission};
 
-use super::allocate;
 use super::wish::{Wish, seconds};
+use super::{allocate, spawn};
 
 /// What says only which session, or is a name for the request: it changes nothing of what is done.
 const BESIDE: [&CStr; 2] = [sys::PMIX_SESSION_CTRL_ID, sys::PMIX_SESSION_ID];
@@ -17,21 +17,26 @@ const BESIDE: [&CStr; 2] = [sys::PMIX_SESSION_CTRL_ID, sys::PMIX_SESSION_ID];
 /// not the reverse.
 const NOT_OFFERED: [&CStr; 3] = [sys::PMIX_SESSION_PREEMPT, sys::PMIX_SESSION_RESTORE, sys::PMIX_SESSION_COMPLETE];
 
-/// What goes with an operation and is not offered, whatever the operation: there is nothing here to provision, orders are for
-/// whole sessions, and programs are started by `PMIx_Spawn` once the session is there.
-const NEVER: [&CStr; 8] = [
+/// What goes with an operation and is not offered, whatever the operation: there is nothing here to provision, and orders are for
+/// whole sessions.
+const NEVER: [&CStr; 5] = [
     sys::PMIX_SESSION_PROVISION,
     sys::PMIX_SESSION_PROVISION_NODES,
     sys::PMIX_SESSION_PROVISION_IMAGE,
-    sys::PMIX_SESSION_JOB,
-    sys::PMIX_SESSION_APP,
-    sys::PMIX_ALLOC_NUM_CPUS,
     sys::PMIX_NSPACE,
     sys::PMIX_PROCID,
 ];
 
 /// What goes only with the making of a session. To obey the rest would be to do something else than was asked for.
-const RESOURCES: [&CStr; 3] = [sys::PMIX_SESSION_RESOURCES, sys::PMIX_ALLOC_NODE_LIST, sys::PMIX_ALLOC_NUM_NODES];
+const RESOURCES: [&CStr; 7] = [
+    sys::PMIX_SESSION_APP,
+    sys::PMIX_SESSION_JOB,
+    sys::PMIX_SESSION_RESOURCES,
+    sys::PMIX_ALLOC_NODE_LIST,
+    sys::PMIX_ALLOC_NUM_NODES,
+    sys::PMIX_ALLOC_NUM_CPUS,
+    sys::PMIX_ALLOC_QUEUE,
+];
 
 /// Why nothing is ordered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,7 +99,8 @@ pub(super) fn order(session: u32, directives: &[Info], required: &[String]) -> R
     };
     if let Operation::Instantiate = operation {
         let directive = SessionDirective::Instantiate(Box::new(plan(directives, required)?));
-        return Ok(SessionOrder { session: (session != u32::MAX).then_some(session), directive });
+        let job = first_job(directives)?.map(Box::new);
+        return Ok(SessionOrder { session: (session != u32::MAX).then_some(session), directive, job });
     }
     if let Some(info) = directives.iter().find(|info| RESOURCES.iter().any(|key| info.is(key))) {
         return Err(Refusal::unsupported(format!("{} is not offered here; PMIx_Allocation_request extends", info.key)));
@@ -113,7 +119,7 @@ pub(super) fn order(session: u32, directives: &[Info], required: &[String]) -> R
             return Err(Refusal::unsupported(format!("{} is not offered", info.key)));
         }
     };
-    Ok(SessionOrder { session: (session != u32::MAX).then_some(session), directive })
+    Ok(SessionOrder { session: (session != u32::MAX).then_some(session), directive, job: None })
 }
 
 fn operation(info: &Info) -> Result<Option<Operation>, Refusal> {
@@ -167,13 +173,47 @@ fn plan(directives: &[Info], required: &[String]) -> Result<GrowRequest, Refusal
         }
     }
     let own = |key: &String| {
-        let beside = BESIDE.iter().chain([&sys::PMIX_SESSION_INSTANTIATE, &sys::PMIX_SESSION_RESOURCES]);
-        beside.into_iter().any(|known| is(key, known))
+        let with_it =
+            [sys::PMIX_SESSION_INSTANTIATE, sys::PMIX_SESSION_RESOURCES, sys::PMIX_SESSION_APP, sys::PMIX_SESSION_JOB];
+        BESIDE.iter().chain(&with_it).any(|known| is(key, known))
     };
     let required: Vec<String> = required.iter().filter(|key| !own(key)).cloned().collect();
     let mut wish = Wish::read(&all, &required)?;
     let alloc_id = wish.id.take();
     Ok(GrowRequest { alloc_id, ..wish.grow(None)? })
+}
+
+/// The programs that are to run in the session, and how.
+fn first_job(directives: &[Info]) -> Result<Option<Submission>, Refusal> {
+    let (mut apps, mut how) = (None, None);
+    for info in directives {
+        match &info.value {
+            Value::Apps(all) if info.is(sys::PMIX_SESSION_APP) && !all.is_empty() && apps.is_none() => apps = Some(all),
+            Value::Infos(all) if info.is(sys::PMIX_SESSION_JOB) && how.is_none() => how = Some(all),
+            _ if info.is(sys::PMIX_SESSION_APP) => {
+                return Err(Refusal::bad(format!("{} is no array of apps, or there are two", info.key)));
+            }
+            _ if info.is(sys::PMIX_SESSION_JOB) => {
+                return Err(Refusal::bad(format!("{} is no array of infos, or there are two", info.key)));
+            }
+            _ => {}
+        }
+    }
+    let Some(apps) = apps else {
+        let alone = || Refusal::bad("PMIX_SESSION_JOB says how programs run, and PMIX_SESSION_APP names none");
+        return how.map_or(Ok(None), |_| Err(alone()));
+    };
+    if apps.iter().any(|app| app.argv.is_empty()) {
+        return Err(Refusal::bad("an app of PMIX_SESSION_APP has no program"));
+    }
+    let refused =
+        |refused: spawn::Refused| Refusal { status: refused.status(), cause: format!("the session's job: {refused}") };
+    let job = spawn::wish(how.map_or(&[][..], Vec::as_slice), &[], apps, "").map_err(refused)?;
+    if job.grow.is_some() || job.session != SessionChoice::Default || job.separate {
+        let cause = "the job of a session that is made runs there, on its nodes: name no session and no others for it";
+        return Err(Refusal::unsupported(cause));
+    }
+    Ok(Some(job))
 }
 
 fn extension(directives: &[Info]) -> Result<u32, Refusal> {
@@ -190,6 +230,8 @@ fn is(key: &str, known: &CStr) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use ferrite_pmix::App;
+
     use super::*;
 
     fn yes(key: &CStr) -> Info {
@@ -255,7 +297,7 @@ mod tests {
             order(7, &all, &["pmix.ssn.inst".to_owned()])
         };
         let made = |more: &[Info]| match make(more).expect("an order") {
-            SessionOrder { session: Some(7), directive: SessionDirective::Instantiate(wish) } => *wish,
+            SessionOrder { session: Some(7), directive: SessionDirective::Instantiate(wish), job: None } => *wish,
             other => panic!("{other:?}"),
         };
         let (id, name) = (Info::new(sys::PMIX_ALLOC_ID, "s-17"), Info::new(sys::PMIX_ALLOC_REQ_ID, "mine"));
@@ -267,8 +309,41 @@ mod tests {
         assert_eq!((wish.hosts.len(), wish.terms.reserve), (2, true));
         assert_eq!(made(&[nodes]).hosts.len(), 2);
         assert_eq!(make(&[Info::new(sys::PMIX_SESSION_RESOURCES, "n1")]).unwrap_err().status, Status::BAD_PARAM);
-        for not_offered in [sys::PMIX_SESSION_APP, sys::PMIX_ALLOC_TARGET] {
-            assert_eq!(make(&[Info::new(not_offered, "x")]).unwrap_err().status, Status::NOT_SUPPORTED);
+        assert_eq!(make(&[Info::new(sys::PMIX_ALLOC_TARGET, "x")]).unwrap_err().status, Status::NOT_SUPPORTED);
+    }
+
+    fn app(words: &[&str]) -> App {
+        App { argv: words.iter().map(|word| (*word).to_owned()).collect(), maxprocs: 2, ..App::default() }
+    }
+    fn with_job(more: Vec<Info>) -> Result<Option<Box<Submission>>, Status> {
+        let mut all = vec![yes(sys::PMIX_SESSION_INSTANTIATE), Info::new(sys::PMIX_ALLOC_ID, "a1")];
+        all.extend(more);
+        order(7, &all, &["pmix.ssn.app".to_owned()]).map(|order| order.job).map_err(|refusal| refusal.status)
+    }
+    fn apps(apps: Vec<App>) -> Info {
+        Info::new(sys::PMIX_SESSION_APP, Value::Apps(apps))
+    }
+
+    #[test]
+    fn a_session_is_made_with_a_job() {
+        let how = Info::new(sys::PMIX_SESSION_JOB, vec![Info::new(sys::PMIX_MAPBY, "node")]);
+        let job = with_job(vec![apps(vec![app(&["a.out", "x"]), app(&["b.out"])]), how.clone()]).unwrap().unwrap();
+        let programs: Vec<_> = job.spec.apps.iter().map(|app| (app.argv.join(" "), app.np)).collect();
+        assert_eq!(programs, [("a.out x".to_owned(), Some(2)), ("b.out".to_owned(), Some(2))]);
+        assert_eq!(job.spec.map.by, Some(ferrite_types::MapBy::Node));
+        assert_eq!(with_job(vec![how]), Err(Status::BAD_PARAM), "no program");
+    }
+
+    #[test]
+    fn the_job_of_a_session_that_makes_no_sense_is_refused() {
+        for wrong in [Value::from("a.out"), Value::Apps(Vec::new()), Value::Apps(vec![App::default()])] {
+            assert_eq!(with_job(vec![Info::new(sys::PMIX_SESSION_APP, wrong)]), Err(Status::BAD_PARAM));
+        }
+        let one = || apps(vec![app(&["a.out"])]);
+        assert_eq!(with_job(vec![one(), one()]), Err(Status::BAD_PARAM));
+        for elsewhere in [Info::new(sys::PMIX_SESSION_ID, 3u32), Info::new(sys::PMIX_ADD_HOST, "n9")] {
+            let how = Info::new(sys::PMIX_SESSION_JOB, vec![elsewhere]);
+            assert_eq!(with_job(vec![one(), how]), Err(Status::NOT_SUPPORTED));
         }
     }
 

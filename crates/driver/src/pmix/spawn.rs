@@ -63,7 +63,8 @@ const OF_BOTH: [&CStr; 16] = [
 ];
 
 /// Keys of a job alone, whether the DVM obeys them or the library.
-const OF_JOB: [&CStr; 28] = [
+const OF_JOB: [&CStr; 29] = [
+    sys::PMIX_PERSONALITY,
     sys::PMIX_IOF_TAG_OUTPUT,
     sys::PMIX_IOF_TAG_DETAILED_OUTPUT,
     sys::PMIX_IOF_TAG_FULLNAME_OUTPUT,
@@ -125,7 +126,8 @@ pub(super) fn submission(info: &[Info], apps: &[App], dir: &str) -> Result<Submi
     placing::place(info, apps, dir, &mut spec)?;
     let env = info.iter().filter_map(env_op).collect();
     let grow = adding::grow(info, apps, dir)?;
-    Ok(Submission { env, grow, session: session(info, apps)?, separate: separate(info)?, ..Submission::of(spec) })
+    let (session, separate, personality) = (session(info, apps)?, separate(info)?, personality(info)?);
+    Ok(Submission { env, grow, session, separate, personality, ..Submission::of(spec) })
 }
 
 /// The session that it is for: by its number before its allocation's id, and by that before the requester's own name for it. An MPI
@@ -144,6 +146,12 @@ fn session(info: &[Info], apps: &[App]) -> Result<SessionChoice, String> {
         (None, Some(info)) => text(info).map(SessionChoice::Ref),
         (None, None) => Ok(SessionChoice::Default),
     }
+}
+
+/// How its line was read is the caller's affair: it is kept, and changes nothing.
+fn personality(info: &[Info]) -> Result<String, String> {
+    let Some(info) = info.iter().find(|info| info.is(sys::PMIX_PERSONALITY)) else { return Ok(String::new()) };
+    info.value.as_str().map(str::to_owned).ok_or_else(|| format!("{}: no text", info.key))
 }
 
 /// It is not to end with its parent. What a tool starts has no other job for a parent, so that it says nothing there.

@@ -124,6 +124,7 @@ impl Tools {
     ) {
         match wish {
             Ok(submission) => {
+                let submission = Submission { launcher: tool.nspace.clone(), ..submission };
                 let job = Rc::new(ToolJob::new(tool.clone(), &self.dvm, reply, library, self.requests.clone()));
                 let request = self.requests.submit(submission, job.clone());
                 *job.request.borrow_mut() = Some(request);

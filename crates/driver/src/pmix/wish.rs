@@ -1,4 +1,5 @@
-//! What the infos of an allocation request say, read into one value; what the request is for is decided in `allocate.rs`. Pure.
+//! What the infos of an allocation request say, read into one value; what the request is for is decided in
+//! `allocate.rs`. Pure.
 
 use std::ffi::CStr;
 
@@ -10,12 +11,15 @@ use ferrite_wire::{Inheritance, SessionTerms};
 
 use super::allocate::Refusal;
 
-/// What is understood; everything else is passed over, unless the requester insists on it.
-const KNOWN: [&CStr; 9] = [
+/// What is understood. Another attribute of allocations is refused; what is none is passed over, unless the requester
+/// insists on it.
+const KNOWN: [&CStr; 11] = [
     sys::PMIX_ALLOC_ID,
     sys::PMIX_ALLOC_REQ_ID,
     sys::PMIX_ALLOC_NODE_LIST,
     sys::PMIX_ALLOC_NUM_NODES,
+    sys::PMIX_ALLOC_NUM_CPUS,
+    sys::PMIX_ALLOC_QUEUE,
     sys::PMIX_ALLOC_TIME,
     sys::PMIX_ALLOC_WARN_TIMEOUT,
     sys::PMIX_ALLOC_SHARE,
@@ -23,7 +27,11 @@ const KNOWN: [&CStr; 9] = [
     sys::PMIX_ALLOC_CHILD_SEP,
 ];
 
-/// What would make another thing of the request, so that it cannot be passed over, and why it is not offered.
+/// What all attributes of allocations begin with: each makes another thing of the request, so that it cannot be passed
+/// over.
+const OF_ALLOCATIONS: &str = "pmix.alloc.";
+
+/// Those for which there is more to be said than that they are not offered.
 const NOT_OFFERED: [(&CStr, &str); 6] = [
     (sys::PMIX_ALLOC_TARGET, "an allocation is for whoever names it, not for a namespace"),
     (sys::PMIX_ALLOC_EXCLUDE, "name the nodes that are wanted"),
@@ -33,6 +41,9 @@ const NOT_OFFERED: [(&CStr, &str); 6] = [
     (sys::PMIX_ALLOC_RES_BLOCK, "there are no resource blocks"),
 ];
 
+/// No queue has a longer name (bytes).
+const LONGEST_QUEUE: usize = 255;
+
 /// The infos of a request.
 #[derive(Debug, Default)]
 pub(super) struct Wish {
@@ -40,6 +51,10 @@ pub(super) struct Wish {
     pub(super) req_id: Option<String>,
     pub(super) nodes: Vec<HostItem>,
     pub(super) count: u32,
+    /// Slots, whatever nodes have them.
+    pub(super) cpus: u32,
+    /// Of the resource manager.
+    pub(super) queue: Option<String>,
     /// What is said of its session; `reserve` is true unless the nodes are to be shared.
     pub(super) terms: SessionTerms,
 }
@@ -56,6 +71,10 @@ impl Wish {
         if let Some(key) = required.iter().find(|key| !KNOWN.iter().any(|known| known.to_bytes() == key.as_bytes())) {
             return Err(Refusal::unsupported(format!("{key} is required, and not offered")));
         }
+        let is_known = |info: &Info| KNOWN.iter().any(|known| info.is(known));
+        if let Some(info) = info.iter().find(|info| info.key.starts_with(OF_ALLOCATIONS) && !is_known(info)) {
+            return Err(Refusal::unsupported(format!("{} is not offered", info.key)));
+        }
         let mut wish = Wish { terms: SessionTerms { reserve: true, ..SessionTerms::default() }, ..Wish::default() };
         info.iter().try_for_each(|info| wish.take(info))?;
         Ok(wish)
@@ -71,6 +90,10 @@ impl Wish {
             self.nodes = hostlist::parse(&list).map_err(|error| Refusal::bad(error.to_string()))?.items;
         } else if info.is(sys::PMIX_ALLOC_NUM_NODES) {
             self.count = number(info)?;
+        } else if info.is(sys::PMIX_ALLOC_NUM_CPUS) {
+            self.cpus = number(info)?;
+        } else if info.is(sys::PMIX_ALLOC_QUEUE) {
+            self.queue = Some(queue(info)?);
         } else if info.is(sys::PMIX_ALLOC_TIME) {
             self.terms.time_limit_s = Some(seconds(info)?).filter(|seconds| *seconds > 0);
         } else if info.is(sys::PMIX_ALLOC_WARN_TIMEOUT) {
@@ -94,6 +117,16 @@ fn number(info: &Info) -> Result<u32, Refusal> {
 fn text(info: &Info) -> Result<String, Refusal> {
     let text = info.value.as_str().filter(|text| !text.is_empty());
     text.map(str::to_owned).ok_or_else(|| Refusal::bad(format!("{} is no text", info.key)))
+}
+
+/// It becomes a word of a command.
+fn queue(info: &Info) -> Result<String, Refusal> {
+    let name = text(info)?;
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+    match name.len() <= LONGEST_QUEUE && name.chars().all(fits) && !name.starts_with('-') {
+        true => Ok(name),
+        false => Err(Refusal::bad(format!("{}: {name:?} is no name of a queue", info.key))),
+    }
 }
 
 fn truth(info: &Info) -> Result<bool, Refusal> {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use ferrite_core::{DaemonInput, Effect, Input, PmixCall, PmixEffect, PmixToken, Transition};
-use ferrite_types::{DaemonRank, JobId, JobState, ProcId, RankSet};
+use ferrite_types::{DaemonRank, JobId, JobState, PmixStatus, ProcId, RankSet};
 use ferrite_wire::{DataCall, DataRange, DataRequest, Found, Message, Persistence, TreeMessage};
 
 use super::silence::Silence;
@@ -106,7 +106,7 @@ impl Data {
         rank: DaemonRank,
         at: Time,
         token: PmixToken,
-        result: &Result<Vec<Found>, i32>,
+        result: &Result<Vec<Found>, PmixStatus>,
     ) -> Result<(), String> {
         let Some(call) = self.open.remove(&(rank, token)) else { return Ok(()) };
         match (&call.request, result) {

@@ -33,22 +33,21 @@ fn next(state: JobState) -> &'static [JobState] {
         // One whose map has lost a node is mapped again.
         LaunchApps => &[SendLaunchMsg, WaitingForDaemons, VmReady],
         SendLaunchMsg => &[Started, LocalLaunchComplete],
-        Started => &[LocalLaunchComplete, ReadyForDebug, Running, Terminated],
-        LocalLaunchComplete => &[LocalLaunchComplete, Started, ReadyForDebug, Running, Terminated],
-        ReadyForDebug => &[Running],
-        Running => &[Registered, Suspended, Terminated],
-        Suspended => &[Running],
-        Registered => &[Suspended, Terminated],
+        Started => &[LocalLaunchComplete, Running, Terminated],
+        LocalLaunchComplete => &[Started, Running, Terminated],
+        Running => &[Registered, Terminated],
+        Registered => &[ReadyForDebug, Terminated],
+        ReadyForDebug => &[Terminated],
         Terminated => &[NotifyCompleted],
         NotifyCompleted => &[Notified],
         Notified => &[AllJobsComplete],
         AllJobsComplete => &[DaemonsTerminated],
         Unterminated | DaemonsTerminated | Error => &[],
         // A failed job is cleaned up and its requester told, like any other.
-        KilledByCmd | Aborted | FailedToStart | AbortedBySig | AbortedWoSync | CommFailed | CalledAbort
-        | NeverLaunched | NonZeroTerm | FailedToLaunch | AllocFailed | MapFailed | CannotLaunch | FilesPosnFailed => {
-            &[Terminated, NotifyCompleted]
-        }
+        KilledByCmd | Aborted | AbortedBySig | AbortedWoSync | CommFailed | CalledAbort | NeverLaunched
+        | NonZeroTerm | AllocFailed | MapFailed | CannotLaunch => &[Terminated, NotifyCompleted],
+        // The last of the nodes says that none could.
+        FailedToStart => &[CannotLaunch, Terminated, NotifyCompleted],
         ForcedExit => &[Terminated, NotifyCompleted, AllJobsComplete, DaemonsTerminated],
     }
 }

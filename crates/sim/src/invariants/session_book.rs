@@ -3,6 +3,7 @@
 //! that clients have asked for. What somebody else may have changed unseen is believed, of that session alone and until
 //! the head has told it: orders by a name that several may have, and more time that a process has asked for.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_core::{Effect, HeadInput, Input, RequestId, Transition};
@@ -127,7 +128,11 @@ impl SessionBook {
         let (ResizeOutcome::Done | ResizeOutcome::Unchanged, Some(session)) = (&resize.outcome, resize.session) else {
             return;
         };
-        let until = self.limits.entry(session).or_default();
+        // A session that was there before, and was asked for by somebody whom we do not hear, stays unknown.
+        let until = match (&grow.alloc_id, self.limits.entry(session)) {
+            (Some(_), Entry::Vacant(_)) => return,
+            (_, limit) => limit.or_default(),
+        };
         if let Some(seconds) = grow.terms.time_limit_s {
             // Of a session that has a limit, which is lengthened.
             *until = Some(until.unwrap_or(at) + Time::from(seconds) * SECOND);

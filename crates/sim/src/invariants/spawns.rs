@@ -9,7 +9,7 @@ use ferrite_types::pmix_status::{
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_core::{DaemonInput, Effect, HeadInput, Input, PmixCall, PmixEffect, PmixToken, Transition};
-use ferrite_types::{DaemonRank, JobId, JobState, ProcId, RankSet};
+use ferrite_types::{DaemonRank, JobId, JobState, PmixStatus, ProcId, RankSet};
 use ferrite_wire::{HeadMessage, Message};
 
 use super::kin::Kin;
@@ -100,7 +100,12 @@ impl Spawns {
         }
     }
 
-    fn answered(&mut self, rank: DaemonRank, token: PmixToken, result: Result<JobId, i32>) -> Result<(), String> {
+    fn answered(
+        &mut self,
+        rank: DaemonRank,
+        token: PmixToken,
+        result: Result<JobId, PmixStatus>,
+    ) -> Result<(), String> {
         let Some(caller) = self.tokens.remove(&(rank, token)) else { return Ok(()) };
         let Some(open) = self.open.remove(&caller) else { return Ok(()) };
         let child = open.child;
@@ -153,7 +158,11 @@ impl Spawns {
         let seen = self.jobs.entry(job).or_default();
         seen.failed |= to.is_error();
         seen.killed |= to == JobState::KilledByCmd;
-        let is_answer = to.is_error() || matches!(to, JobState::Running | JobState::Terminated);
+        // What has failed may still be starting elsewhere: until then nobody knows whether all of it was started.
+        let is_answer = match to {
+            JobState::Running | JobState::Terminated => true,
+            _ => to.is_error() && seen.is_whole(),
+        };
         if let Some(open) = self.open.get_mut(&birth.parent).filter(|open| open.child == Some(job) && is_answer) {
             open.decided.get_or_insert(at);
         }

@@ -1,6 +1,7 @@
 //! Clients: what they ask for and what they are told.
 
 mod history;
+mod job_record;
 mod metrics;
 pub(in crate::head) mod notices;
 mod relayed;

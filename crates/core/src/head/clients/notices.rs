@@ -136,9 +136,9 @@ pub(in crate::head) fn spawn_timeout(seconds: u64) -> String {
 
 pub(in crate::head) fn states(job: &Job) -> String {
     let mut text = format!("\n\nState of job {} at that time: {}", job.id, job.state);
-    for (rank, proc) in job.procs.iter().enumerate() {
-        let node = job.map.node_of(Rank(rank as u32)).map_or("", |n| n.name.as_str());
-        let _ = write!(text, "\n  rank {rank} on {node}{}: {}", pid_text(proc.pid), proc.state);
+    for (rank, proc) in (0..).map(Rank).zip(&job.procs) {
+        let node = job.map.node_of(rank).map_or("", |n| n.name.as_str());
+        let _ = write!(text, "\n  rank {rank} on {node}{}: {}", pid_text(proc.pid), job.state_of(rank));
     }
     text
 }

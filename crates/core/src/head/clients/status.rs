@@ -59,6 +59,7 @@ pub(in crate::head) fn detail(head: &Head, job: &Job) -> JobDetail {
         places: Vec::new(),
         cause: job.cause.clone(),
         lost_ranks: job.lost.clone(),
+        record: head.job_record(job),
     }
 }
 
@@ -179,7 +180,7 @@ impl Head {
                 bound_to: bound.map(|t| display::binding(t, placement.cpus.as_ref(), threads)).unwrap_or_default(),
                 devices: placement.devices.iter().filter_map(device).collect(),
                 pid: proc.pid,
-                state: proc.state,
+                state: job.state_of(rank),
             }
         });
         status.collect()

@@ -12,7 +12,6 @@ use ferrite_types::{
 use ferrite_wire::{CancelRequest, GrowRequest, Resize, ResizeOutcome, SessionTerms, ShrinkRequest, SlotChange};
 
 use super::campaigns::{GrowPlan, Trouble};
-use super::grow::not_enough;
 use super::requester::Requester;
 use crate::cx::Cx;
 use crate::head::Head;
@@ -101,8 +100,9 @@ impl Head {
         let Some((manager, parent)) =
             self.elastic_manager().filter(|_| !matches!(requester, Requester::Nobody | Requester::Pushed(_)))
         else {
-            // What a scheduler pushes is there, and nobody has to be asked. A job that brings its nodes along would be held for as long as the manager likes.
-            return Err(not_enough(request.count, (request.count - plan.more) as usize));
+            // What a scheduler pushes is there, and nobody has to be asked. A job that brings its nodes along would be held
+            // for as long as the manager likes.
+            return Err(self.too_few(request, &plan.nodes));
         };
         if self.extensions.waiting.len() >= MOST_REQUESTS {
             let cause = format!("{MOST_REQUESTS} requests for nodes wait for {manager} already.");
@@ -116,6 +116,7 @@ impl Head {
             name: job_name(&self.config.dvm, &parent),
             parent,
             wish: wish.clone(),
+            queue: request.queue.clone(),
             slots: self.slots_of_all(),
             time_limit_s: terms.time_limit_s.map(|more| self.lasts_s(plan.session, more, cx.now)),
             has: self.ours().map(|node| self.hosts[node.0 as usize].name.clone()).collect(),
@@ -146,17 +147,6 @@ impl Head {
             return bad(format!("The nodes of {manager} job {job} are the DVM's already, or on their way."));
         }
         Ok(())
-    }
-
-    /// Slots of each of the first nodes, if all have as many.
-    fn slots_of_all(&self) -> Option<u32> {
-        let given = |host: &HostEntry| match host.slots {
-            SlotCount::Given(slots) => Some(slots),
-            SlotCount::FromCores => None,
-        };
-        let mut all = self.config.allocation.nodes.iter().map(given);
-        let first = all.next().flatten()?;
-        all.all(|slots| slots == Some(first)).then_some(first)
     }
 
     fn ours(&self) -> impl Iterator<Item = NodeId> {

@@ -21,19 +21,19 @@ use crate::head::Head;
 use crate::launches::TicketBase;
 use crate::pmix_status::{
     PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_FAILED_TO_LAUNCH, PMIX_ERR_LOST_CONNECTION, PMIX_ERR_NO_PERMISSIONS,
-    PMIX_ERR_NOT_FOUND, PMIX_ERR_NOT_SUPPORTED, PMIX_ERR_OUT_OF_RESOURCE, PMIX_ERR_TIMEOUT,
+    PMIX_ERR_NOT_FOUND, PMIX_ERR_NOT_SUPPORTED, PMIX_ERR_TIMEOUT,
 };
 
 /// Daemons of a campaign that failed and do not hang up are given up after this time (milliseconds).
 const ROLLBACK_MS: u64 = 10_000;
 
 /// One node of a request.
-struct Wanted<'a> {
-    at: Place<'a>,
+pub(super) struct Wanted<'a> {
+    pub(super) at: Place<'a>,
     slots: SlotChange,
 }
 
-enum Place<'a> {
+pub(super) enum Place<'a> {
     Known(NodeId),
     /// It is known from before and does not belong to the DVM: what is said of it now counts.
     Again(NodeId, &'a HostEntry),
@@ -41,7 +41,7 @@ enum Place<'a> {
 }
 
 impl Place<'_> {
-    fn node(&self) -> Option<NodeId> {
+    pub(super) fn node(&self) -> Option<NodeId> {
         match self {
             Place::Known(node) | Place::Again(node, _) => Some(*node),
             Place::New(_) => None,
@@ -53,7 +53,7 @@ impl Head {
     /// What a grow request comes to. Nothing has changed when it is refused.
     pub(in crate::head) fn plan_grow(&mut self, request: &GrowRequest) -> Result<GrowPlan, Trouble> {
         let bad = |cause: &str| Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
-        let names_nothing = request.hosts.is_empty() && request.activate.is_empty() && request.count == 0;
+        let names_nothing = request.hosts.is_empty() && request.activate.is_empty() && !request.leaves_a_choice();
         if let Some(job) = &request.rm_job {
             if !names_nothing {
                 return bad("The nodes of a job of the resource manager come alone: name no others besides.");
@@ -72,8 +72,7 @@ impl Head {
             let nodes = self.activated(activation)?;
             wanted.extend(nodes.into_iter().map(|node| Wanted { at: Place::Known(node), slots: SlotChange::Unstated }));
         }
-        let spare = self.spare_nodes(request.count, &wanted, session)?;
-        let more = request.count - spare.len() as u32;
+        let (spare, more) = self.of_our_choice(request, &wanted, session)?;
         wanted.extend(spare.into_iter().map(|node| Wanted { at: Place::Known(node), slots: SlotChange::Unstated }));
         self.check_not_reserved(&wanted, session)?;
         let slots: Vec<(NodeId, SlotChange)> =
@@ -201,24 +200,6 @@ impl Head {
             nodes.push(node);
         }
         Ok(nodes)
-    }
-
-    /// So many nodes of the pool that have no daemon and that nobody has named; fewer, if a resource manager may give
-    /// the rest (spec S9).
-    fn spare_nodes(&self, count: u32, wanted: &[Wanted<'_>], session: Option<u32>) -> Result<Vec<NodeId>, Trouble> {
-        let named = |id: NodeId| wanted.iter().any(|wanted| wanted.at.node() == Some(id));
-        let for_others = |id: NodeId| self.withheld_for(id).any(|other| Some(other) != session);
-        let free = |node: &&NodeRecord| {
-            let down = node.daemon.is_none() && !self.given_back.contains(&node.id);
-            let promised = self.campaigns.of_node(node.id).is_some() || self.extensions.awaits(node.id);
-            down && !named(node.id) && !promised && !for_others(node.id)
-        };
-        let mut spare: Vec<NodeId> = self.nodes.iter().filter(free).map(|node| node.id).collect();
-        spare.truncate(count as usize);
-        if spare.len() < count as usize && self.elastic_manager().is_none() {
-            return Err(not_enough(count, spare.len()));
-        }
-        Ok(spare)
     }
 
     /// Takes a node into the pool; it does not count before it has a daemon (spec E26).
@@ -504,11 +485,4 @@ impl Head {
         campaign.missing.iter().for_each(|rank| cx.close(rank));
         self.end_campaign(id, cx);
     }
-}
-
-/// The refusal when the pool has not so many nodes, and nobody can be asked for more.
-pub(in crate::head) fn not_enough(asked: u32, spare: usize) -> Trouble {
-    let asked = if asked == 1 { "1 more node is".to_owned() } else { format!("{asked} more nodes are") };
-    let cause = format!("{asked} asked for, and the allocation has {spare} without a daemon. Name others with --host.");
-    Trouble::new(PMIX_ERR_OUT_OF_RESOURCE, cause)
 }

@@ -2,6 +2,7 @@
 
 mod campaigns;
 mod cancel;
+mod choice;
 mod extensions;
 mod grow;
 mod late_wireup;
@@ -13,6 +14,5 @@ mod turns;
 
 pub(in crate::head) use self::campaigns::{Campaign, Campaigns, GrowPlan, Joins, Plan, Trouble};
 pub(in crate::head) use self::extensions::Extensions;
-pub(in crate::head) use self::grow::not_enough;
 pub(in crate::head) use self::launch_fence::{Berth, Hold};
 pub(in crate::head) use self::requester::Requester;

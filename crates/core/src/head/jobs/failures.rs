@@ -75,6 +75,9 @@ impl Head {
                 job.map.procs.get(rank.0 as usize).map_or("", |p| job.spec.apps[p.app as usize].argv[0].as_str());
             let text = notices::start_failure(id, *rank, node, program, error, fresh.len());
             self.fail_job(id, JobState::FailedToStart, 1, text, cx);
+            if self.jobs.get(&id).is_some_and(|job| job.state == JobState::FailedToStart && job.cannot_be_launched()) {
+                self.activate(id, JobState::CannotLaunch, cx);
+            }
             self.refuse_spawn(id, PMIX_ERR_JOB_FAILED_TO_LAUNCH, cx);
         }
         self.check_terminated(id, cx);
@@ -92,7 +95,7 @@ impl Head {
             0 => 1,
             code => code,
         };
-        self.fail_job(proc.job, JobState::CalledAbort, code, text, cx);
+        self.fail_job(proc.job, JobState::Aborted, code, text, cx);
     }
 
     /// The time limit of a job is reached (spec L31).
@@ -179,7 +182,7 @@ fn consequence(end: &ProcEnd) -> Option<(JobState, u8)> {
         ProcState::KilledByCmd => Some((JobState::KilledByCmd, code.max(1))),
         ProcState::CalledAbort => Some((JobState::CalledAbort, code.max(1))),
         ProcState::CommFailed => Some((JobState::CommFailed, 1)),
-        ProcState::FailedToStart | ProcState::FailedToLaunch => Some((JobState::FailedToStart, 1)),
+        ProcState::FailedToStart => Some((JobState::FailedToStart, 1)),
         ProcState::Init
         | ProcState::Running
         | ProcState::Registered

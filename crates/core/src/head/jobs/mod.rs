@@ -5,10 +5,11 @@ mod failure_policy;
 mod failures;
 mod output;
 mod placement;
-mod placement_defaults;
+pub(in crate::head) mod placement_defaults;
 mod queue;
 mod record;
 mod spawn;
+mod state_tables;
 mod states;
 mod stdin;
 
@@ -17,4 +18,5 @@ pub(in crate::head) use self::failure_policy::{Failure, NODES_LEFT};
 pub(in crate::head) use self::output::Mux;
 pub use self::record::Job;
 pub(in crate::head) use self::spawn::Trees;
+pub use self::state_tables::{ERROR_STATES, LAUNCH_STATES, state_tables};
 pub(in crate::head) use self::states::refuse;

@@ -40,13 +40,24 @@ impl Head {
                     self.queue.push_back(id)
                 }
             }
-            Err(text) => self.fail_job(id, JobState::MapFailed, 1, text, cx),
+            Err(text) => self.fail_placement(id, text, cx),
         }
+    }
+
+    /// There is no place for a job: it is to have nodes that are not there, or they have no room.
+    pub(super) fn fail_placement(&mut self, id: JobId, text: String, cx: &mut Cx) {
+        let Some(job) = self.jobs.get(&id) else { return };
+        let (spec, pool) = (self.spec_of(job), self.pool_of(job.session));
+        let nodes = pool.as_ref().unwrap_or(&self.nodes);
+        let is_there = |share: &NodeShare| nodes[share.node.0 as usize].daemon.is_some();
+        let has_nodes = self.shares_among(&spec, nodes).is_ok_and(|all| all.iter().all(|own| own.iter().any(is_there)));
+        let state = if has_nodes { JobState::MapFailed } else { JobState::AllocFailed };
+        self.fail_job(id, state, 1, text, cx);
     }
 
     /// What a job asks for. Of the hosts that it names, those that have gone since it was mapped to them count no more, as long as
     /// there are others (spec E11).
-    pub(super) fn spec_of(&self, job: &Job) -> Arc<JobSpec> {
+    pub(in crate::head) fn spec_of(&self, job: &Job) -> Arc<JobSpec> {
         if job.missed.is_empty() {
             return job.spec.clone();
         }
@@ -111,11 +122,11 @@ impl Head {
     }
 
     /// The nodes that each app may use.
-    pub(super) fn shares(&self, spec: &JobSpec) -> Result<Vec<Vec<NodeShare>>, String> {
-        self.shares_among(spec, &self.nodes)
-    }
-
-    fn shares_among(&self, spec: &JobSpec, nodes: &[NodeRecord]) -> Result<Vec<Vec<NodeShare>>, String> {
+    pub(in crate::head) fn shares_among(
+        &self,
+        spec: &JobSpec,
+        nodes: &[NodeRecord],
+    ) -> Result<Vec<Vec<NodeShare>>, String> {
         let keep_fqdn = self.params.flag("prte_keep_fqdn_hostnames").unwrap_or(false);
         let shares = spec.apps.iter().map(|app| {
             let hosts = match &app.map.as_ref().unwrap_or(&spec.map).by {

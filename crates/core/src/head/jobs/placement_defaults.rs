@@ -45,7 +45,7 @@ fn inherit(own: &mut MapRequest, parent: &MapRequest) {
 
 /// The defaults of a DVM (`mapby`, `rankby`, `bindto`, `hwloc_base_use_hwthreads_as_cpus`), for what is still open. A bad value was
 /// refused when the DVM was started.
-pub(super) fn from_params(spec: &mut JobSpec, params: &Params) {
+pub(in crate::head) fn from_params(spec: &mut JobSpec, params: &Params) {
     let text = |name| params.text(name).ok().flatten();
     // The lines of a file are its submitter's, who has filled them in.
     let map = text("mapby").and_then(|text| parse_map_by(text).ok()).filter(|map| map.file.is_none());

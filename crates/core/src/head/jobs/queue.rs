@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use ferrite_map::Occupancy;
-use ferrite_types::{CampaignId, JobId, JobSpec, JobState, NodeId, NodeRecord, RankSet};
+use ferrite_types::{CampaignId, JobId, JobSpec, NodeId, NodeRecord, RankSet};
 
 use crate::cx::Cx;
 use crate::head::elastic::Hold;
@@ -55,7 +55,7 @@ impl Head {
 
     fn refuse_queued(&mut self, id: JobId, text: String, cx: &mut Cx) {
         self.queue.retain(|waiting| *waiting != id);
-        self.fail_job(id, JobState::MapFailed, 1, text, cx);
+        self.fail_placement(id, text, cx);
     }
 
     /// Nodes with a daemon that jobs of a session may use.

@@ -28,6 +28,9 @@ pub struct Job {
     /// Environment that the submitter forwards.
     pub(super) env: Vec<EnvOp>,
     pub(in crate::head) wait_for_slots: bool,
+    pub(in crate::head) personality: String,
+    /// The tool that asked for it.
+    pub(in crate::head) launcher: String,
     /// Its state.
     pub state: JobState,
     pub(in crate::head) map: Arc<JobMap>,
@@ -35,7 +38,9 @@ pub struct Job {
     /// Daemons that have not said how their part of the launch went.
     pub(in crate::head) launching: RankSet,
     /// Daemons whose processes have not all called init.
-    pub(super) registering: RankSet,
+    pub(in crate::head) registering: RankSet,
+    /// Daemons whose processes have not all said that they wait for a debugger.
+    pub(in crate::head) debugging: RankSet,
     pub(in crate::head) ended: usize,
     /// Decided by the first failure; success when nothing decided it.
     pub(in crate::head) exit_code: Option<u8>,
@@ -76,7 +81,7 @@ pub(in crate::head) struct ProcRecord {
 }
 
 impl Job {
-    pub(super) fn new(id: JobId, request: Option<RequestId>, submission: Submission) -> Job {
+    pub(in crate::head) fn new(id: JobId, request: Option<RequestId>, submission: Submission) -> Job {
         Job {
             id,
             birth: Birth::Submitted { told: false },
@@ -86,11 +91,14 @@ impl Job {
             spec: Arc::new(submission.spec),
             env: submission.env,
             wait_for_slots: submission.wait_for_slots,
+            personality: submission.personality,
+            launcher: submission.launcher,
             state: JobState::Init,
             map: Arc::default(),
             procs: Vec::new(),
             launching: RankSet::new(),
             registering: RankSet::new(),
+            debugging: RankSet::new(),
             ended: 0,
             exit_code: None,
             cause: String::new(),
@@ -115,13 +123,14 @@ impl Job {
         self.procs = vec![ProcRecord { state: ProcState::Init, pid: None }; map.procs.len()];
         self.launching = map.daemons();
         self.registering = map.daemons();
+        self.debugging = map.daemons();
         self.map = Arc::new(map);
     }
 
     /// Gives a placement up, before anything was launched.
     pub(in crate::head) fn clear_map(&mut self) {
         self.procs.clear();
-        (self.launching, self.registering) = (RankSet::new(), RankSet::new());
+        (self.launching, self.registering, self.debugging) = (RankSet::new(), RankSet::new(), RankSet::new());
         self.map = Arc::default();
     }
 
@@ -134,6 +143,26 @@ impl Job {
     pub(in crate::head) fn living(&self) -> impl Iterator<Item = Rank> + '_ {
         let alive = self.procs.iter().enumerate().filter(|(_, proc)| !proc.state.has_ended());
         alive.map(|(rank, _)| Rank(rank as u32))
+    }
+
+    /// True when there is a program of which no process could be started.
+    pub(super) fn cannot_be_launched(&self) -> bool {
+        let mut could_not = vec![true; self.spec.apps.len()];
+        for ((_, place), proc) in self.map.ranks().zip(&self.procs) {
+            could_not[usize::from(place.app)] &= proc.state == ProcState::FailedToStart;
+        }
+        could_not.contains(&true)
+    }
+
+    /// The state of a process, as far as its daemon has told.
+    pub(in crate::head) fn state_of(&self, rank: Rank) -> ProcState {
+        let known = self.procs[rank.0 as usize].state;
+        let has_said = |waits_for: &RankSet| self.map.daemon_of(rank).is_some_and(|daemon| !waits_for.contains(daemon));
+        match known {
+            ProcState::Running if has_said(&self.debugging) => ProcState::ReadyForDebug,
+            ProcState::Running if has_said(&self.registering) => ProcState::Registered,
+            known => known,
+        }
     }
 
     /// True when no process of it is left.

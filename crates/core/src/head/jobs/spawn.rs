@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use ferrite_rm::params::Params;
 use ferrite_types::{
-    DaemonRank, EnvOp, JobId, JobSpec, JobState, OutputOptions, PmixStatus, ProcId, Rank, RankSet, StdinTarget,
+    DaemonRank, EnvOp, JobId, JobState, OutputOptions, PmixStatus, ProcId, Rank, RankSet, StdinTarget,
 };
 use ferrite_wire::control::{JobStatus, Submission};
 use ferrite_wire::{DaemonMessage, Dest, LaunchOrder};
@@ -21,7 +21,7 @@ use crate::head::dvm::INTERRUPTED;
 use crate::head::elastic::Berth;
 use crate::head::{Head, Job};
 use crate::pmix_status::{
-    PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_CANCELED, PMIX_ERR_JOB_FAILED_TO_LAUNCH, PMIX_ERR_JOB_FAILED_TO_MAP,
+    PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_ALLOC_FAILED, PMIX_ERR_JOB_CANCELED, PMIX_ERR_JOB_FAILED_TO_LAUNCH,
     PMIX_ERR_JOB_KILLED_BY_CMD, PMIX_ERR_LOST_CONNECTION, PMIX_ERR_OUT_OF_RESOURCE,
 };
 
@@ -51,7 +51,7 @@ impl Birth {
         matches!(self, Birth::Awaited { .. })
     }
 
-    pub(super) fn parent(self) -> Option<ProcId> {
+    pub(in crate::head) fn parent(self) -> Option<ProcId> {
         match self {
             Birth::Submitted { .. } => None,
             Birth::Awaited { parent, .. } | Birth::Spawned { parent } | Birth::Refused { parent } => Some(parent),
@@ -184,7 +184,7 @@ impl Head {
     /// A job has failed or was killed: its parent hears of it while it waits, the tree keeps the code, its children end.
     pub(super) fn fail_in_tree(&mut self, id: JobId, state: JobState, code: u8, cx: &mut Cx) {
         let Some(job) = self.jobs.get(&id) else { return };
-        let (root, status) = (job.root, self.spawn_status(&job.spec, state));
+        let (root, status) = (job.root, spawn_status(state));
         // What a process does that was started is no answer to whether the job could be.
         if !is_of_a_process(state) {
             self.answer_spawn(id, Err(status), cx);
@@ -329,24 +329,24 @@ impl Head {
             devices: self.config.topology.as_ref().map(|topology| topology.devices.clone()),
         }
     }
+}
 
-    /// What a caller hears of a job that failed in this state.
-    fn spawn_status(&self, spec: &JobSpec, state: JobState) -> PmixStatus {
-        match state {
-            // Hosts that the DVM does not have are another matter than slots.
-            JobState::MapFailed if self.shares(spec).is_ok() => PMIX_ERR_OUT_OF_RESOURCE,
-            JobState::MapFailed => PMIX_ERR_JOB_FAILED_TO_MAP,
-            JobState::CommFailed => PMIX_ERR_LOST_CONNECTION,
-            JobState::KilledByCmd => PMIX_ERR_JOB_KILLED_BY_CMD,
-            _ => PMIX_ERR_JOB_FAILED_TO_LAUNCH,
-        }
+/// What a caller hears of a job that failed in this state.
+fn spawn_status(state: JobState) -> PmixStatus {
+    match state {
+        // Nodes that the DVM does not have are another matter than slots.
+        JobState::MapFailed => PMIX_ERR_OUT_OF_RESOURCE,
+        JobState::AllocFailed => PMIX_ERR_JOB_ALLOC_FAILED,
+        JobState::CommFailed => PMIX_ERR_LOST_CONNECTION,
+        JobState::KilledByCmd => PMIX_ERR_JOB_KILLED_BY_CMD,
+        _ => PMIX_ERR_JOB_FAILED_TO_LAUNCH,
     }
 }
 
 /// True for a failure of a process that was started.
 fn is_of_a_process(state: JobState) -> bool {
-    use JobState::{AbortedBySig, AbortedWoSync, CalledAbort, NonZeroTerm};
-    matches!(state, AbortedBySig | AbortedWoSync | CalledAbort | NonZeroTerm)
+    use JobState::{Aborted, AbortedBySig, AbortedWoSync, CalledAbort, NonZeroTerm};
+    matches!(state, Aborted | AbortedBySig | AbortedWoSync | CalledAbort | NonZeroTerm)
 }
 
 /// What a spawned job does not say it has from its parent: directories, the forwarded environment, where output
@@ -360,6 +360,10 @@ fn take_over(submission: &mut Submission, id: JobId, parent: &Job, rank: Rank, p
     }
     submission.env = parent.env.iter().cloned().chain(submission.env.drain(..)).collect();
     submission.detach = false;
+    submission.launcher.clone_from(&parent.launcher);
+    if submission.personality.is_empty() {
+        submission.personality.clone_from(&parent.personality);
+    }
     let placement = app.and_then(|app| app.map.as_ref()).unwrap_or(&parent.spec.map);
     placement_defaults::from_parent(spec, placement, params);
     placement_defaults::from_params(spec, params);

@@ -168,7 +168,12 @@ impl Head {
         if !job.launching.remove(daemon) {
             return;
         }
-        let first = job.state == JobState::SendLaunchMsg;
+        let has_entered = |state| job.states.iter().any(|(entered, _)| *entered == state);
+        let first = !has_entered(JobState::Started);
+        // Who hosts none of its processes is only to know of it.
+        let first_host = job.is_healthy()
+            && !has_entered(JobState::LocalLaunchComplete)
+            && job.map.on_daemon(daemon).next().is_some();
         for (rank, pid) in &started {
             if let Some(proc) = job.procs.get_mut(rank.0 as usize) {
                 proc.pid = Some(*pid);
@@ -184,9 +189,12 @@ impl Head {
         let Some(job) = self.jobs.get(&id) else { return };
         let healthy = job.is_healthy() && failed.is_empty();
         // When those who were to start something have left, nobody may ever say that he has.
-        let none_yet = all && job.state == JobState::SendLaunchMsg;
+        let none_yet = all && first;
         if healthy && ((first && !started.is_empty()) || none_yet) {
             self.activate(id, JobState::Started, cx);
+        }
+        if first_host {
+            self.activate(id, JobState::LocalLaunchComplete, cx);
         }
         if healthy && all {
             self.activate(id, JobState::Running, cx);
@@ -225,6 +233,16 @@ impl Head {
         let is_registered = |job: &Job| job.registering.is_empty() && job.launching.is_empty();
         if self.jobs.get(&id).is_some_and(|job| is_registered(job) && job.is_healthy() && !job.is_over()) {
             self.activate(id, JobState::Registered, cx);
+        }
+    }
+
+    /// All processes of a daemon wait for a debugger (seed 1, step 17).
+    pub(in crate::head) fn on_ready_for_debug(&mut self, daemon: DaemonRank, id: JobId, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(&id).filter(|job| !job.is_over()) else {
+            return;
+        };
+        if job.debugging.remove(daemon) && job.debugging.is_empty() && job.is_healthy() {
+            self.activate(id, JobState::ReadyForDebug, cx);
         }
     }
 

@@ -4,18 +4,19 @@
 
 use std::collections::BTreeSet;
 
-use ferrite_types::{CampaignId, CampaignKind, DaemonRank, NodeId};
-use ferrite_wire::control::{Reply, SessionChoice, SessionDirective};
+use ferrite_types::{CampaignId, CampaignKind, DaemonRank, JobId, JobState, NodeId, StdinTarget};
+use ferrite_wire::control::{Reply, SessionChoice, SessionDirective, SessionOrder, Submission};
 use ferrite_wire::{DaemonMessage, GrowRequest, SessionTerms};
 
 use crate::RequestId;
 use crate::cx::Cx;
-use crate::head::Head;
 use crate::head::elastic::Requester;
-use crate::head::elastic::not_enough;
 use crate::head::elastic::{GrowPlan, Joins, Plan, Trouble};
+use crate::head::jobs::placement_defaults;
+use crate::head::{Head, Job};
 use crate::pmix_status::{
-    PMIX_ERR_BAD_PARAM, PMIX_ERR_EXISTS, PMIX_ERR_INVALID_OPERATION, PMIX_ERR_NOT_FOUND, PMIX_ERR_UNREACH,
+    PMIX_ERR_BAD_PARAM, PMIX_ERR_EXISTS, PMIX_ERR_INVALID_OPERATION, PMIX_ERR_NOT_FOUND, PMIX_ERR_NOT_SUPPORTED,
+    PMIX_ERR_UNREACH,
 };
 
 /// The highest number means all sessions.
@@ -42,7 +43,7 @@ impl Head {
             SessionChoice::Id(number) => *number,
             SessionChoice::Default | SessionChoice::Alloc(_) | SessionChoice::Ref(_) => ALL,
         };
-        match self.instantiate(number, wish, Requester::OrderedBy(id), cx) {
+        match self.instantiate(number, wish, None, Requester::OrderedBy(id), cx) {
             Ok(None) => cx.reply(id, Reply::Ordered),
             Ok(Some(campaign)) => self.proceed(campaign, cx),
             Err(Trouble { cause, .. }) => cx.reply(id, Reply::Refused(cause)),
@@ -54,11 +55,12 @@ impl Head {
         &mut self,
         daemon: DaemonRank,
         id: u64,
-        session: Option<u32>,
+        order: &SessionOrder,
         wish: &GrowRequest,
         cx: &mut Cx,
     ) {
-        let result = match self.instantiate(session.unwrap_or(ALL), wish, Requester::OrderedAt(daemon, id), cx) {
+        let (number, requester) = (order.session.unwrap_or(ALL), Requester::OrderedAt(daemon, id));
+        let result = match self.instantiate(number, wish, order.job.clone(), requester, cx) {
             Ok(Some(campaign)) => return self.proceed(campaign, cx),
             Ok(None) => Ok(()),
             Err(Trouble { status, .. }) => Err(status),
@@ -71,6 +73,7 @@ impl Head {
         &mut self,
         number: u32,
         wish: &GrowRequest,
+        job: Option<Box<Submission>>,
         requester: Requester,
         cx: &mut Cx,
     ) -> Result<Option<CampaignId>, Trouble> {
@@ -84,6 +87,12 @@ impl Head {
             let cause = format!("There is a session {number}; `pdvm session list` lists what there is.");
             return Err(Trouble::new(PMIX_ERR_EXISTS, cause));
         }
+        if let Some(queue) = &wish.queue {
+            let cause = format!(
+                "Whoever orders a session waits for it, which is no place for queue {queue:?}. Ask for its nodes first."
+            );
+            return Err(Trouble::new(PMIX_ERR_NOT_SUPPORTED, cause));
+        }
         match self.ground(wish)? {
             Ground::Shared { alloc_id, owner, nodes } => {
                 // A name beside the allocation's id is the session's own; alone it has named the allocation.
@@ -91,9 +100,11 @@ impl Head {
                 self.sessions.share(number, alloc_id, req_id, owner, nodes);
                 let terms = SessionTerms { reserve: false, separate: false, ..wish.terms.clone() };
                 self.set_terms(number, &terms, requester, cx);
+                self.set_first_job(number, job);
+                self.start_first_job(number, cx);
                 Ok(None)
             }
-            Ground::Own => self.instantiate_anew(number, wish, requester, cx),
+            Ground::Own => self.instantiate_anew(number, wish, job, requester, cx),
         }
     }
 
@@ -102,6 +113,7 @@ impl Head {
         &mut self,
         number: u32,
         wish: &GrowRequest,
+        job: Option<Box<Submission>>,
         requester: Requester,
         cx: &mut Cx,
     ) -> Result<Option<CampaignId>, Trouble> {
@@ -109,9 +121,10 @@ impl Head {
         let GrowPlan { req_id, members, nodes, slots, more, .. } = self.plan_grow(&plain)?;
         if more > 0 {
             // Whoever orders a session waits for its answer: that is no place for the queue of a manager.
-            return Err(not_enough(wish.count, (wish.count - more) as usize));
+            return Err(self.too_few(wish, &nodes));
         }
         let alloc_id = self.sessions.open_as(number, wish.alloc_id.clone(), req_id.clone());
+        self.set_first_job(number, job);
         let joins = Joins { nodes: members, terms: wish.terms.clone(), shared_by: None };
         if nodes.is_empty() {
             self.change_slots(&slots);
@@ -123,9 +136,33 @@ impl Head {
         Ok(Some(self.open_campaign(plan, requester, cx)))
     }
 
+    fn set_first_job(&mut self, number: u32, job: Option<Box<Submission>>) {
+        if let Some(session) = self.sessions.get_mut(number) {
+            session.first_job = job;
+        }
+    }
+
+    /// The nodes of a session are there: what it was made for starts. It has no submitter, and ends with the session.
+    pub(super) fn start_first_job(&mut self, number: u32, cx: &mut Cx) {
+        let Some(job) = self.sessions.get_mut(number).and_then(|session| session.first_job.take()) else { return };
+        let mut submission = Submission { detach: true, session: SessionChoice::Id(number), ..*job };
+        submission.spec.stdin = StdinTarget::None;
+        for app in submission.spec.apps.iter_mut().filter(|app| app.submit_dir.is_empty()) {
+            app.submit_dir.clone_from(&self.config.cwd);
+        }
+        placement_defaults::from_params(&mut submission.spec, &self.params);
+        let id = JobId(self.next_job);
+        self.next_job += 1;
+        self.counters.jobs_submitted += 1;
+        let mut job = Job::new(id, None, submission);
+        job.session = number;
+        self.jobs.insert(id, job);
+        self.activate(id, JobState::Init, cx);
+    }
+
     /// What a session is made on: an allocation that is there, or nodes of its own (spec S32).
     fn ground(&self, wish: &GrowRequest) -> Result<Ground, Trouble> {
-        let names_nodes = !wish.hosts.is_empty() || !wish.activate.is_empty() || wish.count > 0;
+        let names_nodes = !wish.hosts.is_empty() || !wish.activate.is_empty() || wish.leaves_a_choice();
         let (alloc_id, owner, all) = match (&wish.alloc_id, &wish.req_id) {
             (Some(id), _) if *id == self.config.dvm => (id.clone(), None, self.first_nodes()),
             (Some(id), _) => match self.sessions.find(id) {
@@ -140,7 +177,7 @@ impl Head {
                 return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
             }
         };
-        if !wish.activate.is_empty() || wish.count > 0 {
+        if !wish.activate.is_empty() || wish.leaves_a_choice() {
             let cause = "On an allocation that is there, a session has all of its nodes or those that are named.";
             return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
         }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_types::{DaemonRank, JobId, NodeId, NodeRecord, Timestamp};
-use ferrite_wire::control::{Reply, SessionChoice, SessionDirective, SessionOrder, SessionStatus};
+use ferrite_wire::control::{Reply, SessionChoice, SessionDirective, SessionOrder, SessionStatus, Submission};
 use ferrite_wire::{DaemonMessage, Dest, Inheritance, SessionTerms};
 
 use super::instantiation::wish_of;
@@ -48,6 +48,8 @@ pub(in crate::head) struct Session {
     /// Its nodes are those of another session, and stay with it.
     pub(in crate::head) shares: bool,
     pub(super) time: SessionTime,
+    /// What is to run there as soon as its nodes are there.
+    pub(super) first_job: Option<Box<Submission>>,
 }
 
 impl Session {
@@ -64,6 +66,7 @@ impl Session {
             paused: false,
             shares: false,
             time: SessionTime::default(),
+            first_job: None,
         }
     }
 }
@@ -134,6 +137,11 @@ impl Sessions {
     /// A client will not hear of anything any more.
     pub(in crate::head) fn forget_requester(&mut self, request: RequestId) {
         self.known.values_mut().for_each(|session| session.time.forget_requester(request));
+    }
+
+    /// Those that end with this one.
+    fn children_of(&self, id: u32) -> Vec<u32> {
+        self.known.iter().filter(|(_, session)| session.parent == Some(id)).map(|(child, _)| *child).collect()
     }
 
     /// By the allocation's id.
@@ -253,6 +261,7 @@ impl Head {
         if let Some(session) = joins.shared_by.and_then(|id| self.sessions.known.get_mut(&id)) {
             session.nodes.extend(came);
         }
+        self.start_first_job(id, cx);
     }
 
     /// The sessions for which a node is reserved, or will be when it has come: it is as good as there then. One that leaves is
@@ -304,7 +313,7 @@ impl Head {
     /// `PMIx_Session_control` of a process or a tool at `daemon` (spec S30).
     pub(in crate::head) fn on_session_order(&mut self, daemon: DaemonRank, id: u64, order: &SessionOrder, cx: &mut Cx) {
         if let Some(wish) = wish_of(&order.directive) {
-            return self.instantiate_for_daemon(daemon, id, order.session, wish, cx);
+            return self.instantiate_for_daemon(daemon, id, order, wish, cx);
         }
         let result = match order.session {
             Some(session) => self.control_session(&SessionChoice::Id(session), &order.directive, cx),
@@ -400,6 +409,9 @@ impl Head {
             alloc_id: session.alloc_id.clone(),
             req_id: session.req_id.clone(),
             nodes: nodes(&session.nodes),
+            slots: session.nodes.iter().map(|node| self.record(*node).slots).sum(),
+            slots_in_use: session.nodes.iter().map(|node| self.record(*node).slots_inuse).sum(),
+            children: self.sessions.children_of(*id),
             jobs: self.jobs_in(*id),
             reserved: session.reserved,
             paused: session.paused,

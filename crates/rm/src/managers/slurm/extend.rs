@@ -66,7 +66,7 @@ pub fn salloc(ask: &NodeAsk, nodes: u32, parent: &SlurmJob) -> Result<Salloc, No
         add("ntasks-per-node", &slots.to_string());
     }
     let shape = [
-        ("partition", &parent.partition),
+        ("partition", ask.queue.as_ref().map_or(&parent.partition, |_| &ask.queue)),
         ("account", &parent.account),
         ("qos", &parent.qos),
         ("reservation", &parent.reservation),

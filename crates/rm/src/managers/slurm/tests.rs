@@ -24,6 +24,7 @@ fn ask() -> NodeAsk {
         parent: "7".to_owned(),
         name: job_name("prte-head-12", "7"),
         wish: Wish::Nodes(2),
+        queue: None,
         slots: None,
         time_limit_s: None,
         has: vec!["n0".to_owned(), "n1".to_owned()],
@@ -66,6 +67,14 @@ fn an_extension_has_the_shape_of_its_first_job_and_ends_before_it() {
         ]
         .join("\n")
     );
+}
+
+#[test]
+fn a_queue_that_is_named_comes_before_that_of_the_first_job() {
+    let asked = NodeAsk { queue: Some("fast".to_owned()), ..ask() };
+    let command = salloc(&asked, LARGE);
+    assert_eq!(command.matches("--partition=").count(), 1, "{command}");
+    assert!(command.contains("--partition=fast "), "{command}");
 }
 
 #[test]

@@ -1,0 +1,63 @@
+//! What the head keeps of a job beyond its line, as `pdvm job` shows it (seed 5, `prte_job_t`).
+
+use std::collections::BTreeSet;
+
+use ferrite_types::{DaemonRank, NodeId, RankSet};
+use ferrite_wire::control::JobRecord;
+
+use crate::head::{Head, Job};
+
+impl Head {
+    pub(super) fn job_record(&self, job: &Job) -> JobRecord {
+        let hosts = job.map.daemons();
+        let silent = |waits_for: &RankSet| hosts.iter().filter(|daemon| waits_for.contains(*daemon)).count() as u32;
+        let on = |is_meant: &dyn Fn(DaemonRank) -> bool| {
+            job.map.ranks().filter(|(rank, _)| job.map.daemon_of(*rank).is_some_and(is_meant)).count() as u32
+        };
+        let mut apps: Vec<(String, u32)> = job.spec.apps.iter().map(|app| (app.argv[0].clone(), 0)).collect();
+        job.map.ranks().for_each(|(_, place)| apps[usize::from(place.app)].1 += 1);
+        let is_child = |other: &&Job| other.birth.parent().is_some_and(|parent| parent.job == job.id);
+        let daemons = hosts.iter().count() as u32;
+        JobRecord {
+            session: job.session,
+            personality: if job.personality.is_empty() { "prte".to_owned() } else { job.personality.clone() },
+            launcher: job.launcher.clone(),
+            parent: job.birth.parent(),
+            children: self.jobs.values().filter(is_child).map(|child| child.id).collect(),
+            apps,
+            stdin: Some(job.spec.stdin),
+            slots: self.slots_for(job),
+            bookmark: job.bookmark().map(|node| self.record(node).name.clone()).unwrap_or_default(),
+            daemons,
+            daemons_reported: if job.launched { daemons - silent(&job.launching) } else { 0 },
+            mapped: job.procs.len() as u32,
+            local: on(&|daemon| daemon == DaemonRank::HEAD),
+            launched: job.procs.iter().filter(|proc| proc.pid.is_some()).count() as u32,
+            registered: on(&|daemon| !job.registering.contains(daemon)),
+            ready_for_debug: on(&|daemon| !job.debugging.contains(daemon)),
+            terminated: job.ended as u32,
+            traces: 0,
+        }
+    }
+
+    /// Slots of the nodes that a job may use: those of its session, as far as its hosts allow.
+    fn slots_for(&self, job: &Job) -> u32 {
+        let (spec, pool) = (self.spec_of(job), self.pool_of(job.session));
+        let nodes = pool.as_ref().unwrap_or(&self.nodes);
+        let shares = self.shares_among(&spec, nodes).unwrap_or_default();
+        let mut counted = BTreeSet::new();
+        let of_each = shares.iter().flatten().filter(|share| counted.insert(share.node)).map(|share| {
+            let node = &nodes[share.node.0 as usize];
+            let slots = if node.daemon.is_some() { node.slots } else { 0 };
+            share.cap.map_or(slots, |cap| cap.min(slots))
+        });
+        of_each.sum()
+    }
+}
+
+impl Job {
+    /// The node of the last process that was mapped.
+    pub(super) fn bookmark(&self) -> Option<NodeId> {
+        self.map.procs.last().map(|place| self.map.nodes[place.node as usize].id)
+    }
+}

@@ -1,0 +1,119 @@
+//! Which nodes a grow brings when its requester leaves the choice to the DVM: so many, or as many as have so many
+//! slots. What the pool cannot give, a resource manager may.
+
+use ferrite_types::{NodeId, NodeRecord, SlotCount};
+use ferrite_wire::GrowRequest;
+
+use super::campaigns::Trouble;
+use super::grow::Wanted;
+use crate::head::Head;
+use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_SUPPORTED, PMIX_ERR_OUT_OF_RESOURCE};
+
+impl Head {
+    /// Nodes of the pool, and how many more a manager has to give.
+    pub(super) fn of_our_choice(
+        &self,
+        request: &GrowRequest,
+        wanted: &[Wanted<'_>],
+        session: Option<u32>,
+    ) -> Result<(Vec<NodeId>, u32), Trouble> {
+        request.queue.as_ref().map_or(Ok(()), |queue| self.check_has_queues(queue))?;
+        let slots_and_more = request.slots > 0 && (request.count > 0 || !wanted.is_empty());
+        if slots_and_more || (request.queue.is_some() && !wanted.is_empty()) {
+            let cause = "Name nodes, or a number of them, or a number of slots; a queue goes with a number.";
+            return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+        }
+        let spare = if request.queue.is_some() { Vec::new() } else { self.idle_nodes(wanted, session) };
+        let (spare, more) = match request.slots {
+            0 => {
+                let spare: Vec<NodeId> = spare.into_iter().take(request.count as usize).collect();
+                let more = request.count - spare.len() as u32;
+                (spare, more)
+            }
+            slots => self.with_slots(spare, slots),
+        };
+        if more > 0 && self.elastic_manager().is_none() {
+            return Err(self.too_few(request, &spare));
+        }
+        Ok((spare, more))
+    }
+
+    /// Why a request that needs more nodes than the pool has is refused.
+    pub(in crate::head) fn too_few(&self, request: &GrowRequest, spare: &[NodeId]) -> Trouble {
+        let cause = match (request.slots, request.count) {
+            (0, 1) => "1 more node is asked for, and the allocation has none without a daemon.".to_owned(),
+            (0, count) => {
+                let has = spare.len();
+                format!("{count} more nodes are asked for, and the allocation has {has} without a daemon.")
+            }
+            (slots, _) => {
+                let has: u32 = spare.iter().map(|node| self.slots_to_come(*node)).sum();
+                format!(
+                    "{slots} more slots are asked for, and the nodes of the allocation without a daemon have {has}."
+                )
+            }
+        };
+        Trouble::new(PMIX_ERR_OUT_OF_RESOURCE, format!("{cause} Name others with --host."))
+    }
+
+    fn check_has_queues(&self, queue: &str) -> Result<(), Trouble> {
+        if self.elastic_manager().is_some() {
+            return Ok(());
+        }
+        let cause =
+            format!("Queue {queue:?} is asked for, and no resource manager with queues gives this DVM its nodes.");
+        Err(Trouble::new(PMIX_ERR_NOT_SUPPORTED, cause))
+    }
+
+    /// The first of these nodes that have so many slots together, and how many more nodes it takes.
+    fn with_slots(&self, spare: Vec<NodeId>, slots: u32) -> (Vec<NodeId>, u32) {
+        let (mut left, mut chosen) = (slots, Vec::new());
+        for node in spare {
+            if left == 0 {
+                break;
+            }
+            left = left.saturating_sub(self.slots_to_come(node));
+            chosen.push(node);
+        }
+        (chosen, left.div_ceil(self.usual_slots()))
+    }
+
+    /// Slots of a node that has no daemon: those that it was given, or had; one that nobody has seen yet is taken to be
+    /// like others.
+    fn slots_to_come(&self, node: NodeId) -> u32 {
+        let record = self.record(node);
+        let before = if record.slots_given { record.slots } else { self.slot_rule().count(&record.topology) };
+        match (record.slots_given, record.topology.usable_cores()) {
+            (false, 0) => self.usual_slots(),
+            _ => before.max(1),
+        }
+    }
+
+    /// Slots of each of the first nodes if all have as many, else those of a machine like the head's.
+    fn usual_slots(&self) -> u32 {
+        self.slots_of_all().unwrap_or_else(|| self.slot_rule().count(&self.local.topology)).max(1)
+    }
+
+    /// Slots of each of the first nodes, if all have as many.
+    pub(super) fn slots_of_all(&self) -> Option<u32> {
+        let given = |host: &ferrite_types::HostEntry| match host.slots {
+            SlotCount::Given(slots) => Some(slots),
+            SlotCount::FromCores => None,
+        };
+        let mut all = self.config.allocation.nodes.iter().map(given);
+        let first = all.next().flatten()?;
+        all.all(|slots| slots == Some(first)).then_some(first)
+    }
+
+    /// Nodes of the pool that have no daemon, that nobody has named and that are for this session.
+    fn idle_nodes(&self, wanted: &[Wanted<'_>], session: Option<u32>) -> Vec<NodeId> {
+        let named = |id: NodeId| wanted.iter().any(|wanted| wanted.at.node() == Some(id));
+        let for_others = |id: NodeId| self.withheld_for(id).any(|other| Some(other) != session);
+        let free = |node: &&NodeRecord| {
+            let down = node.daemon.is_none() && !self.given_back.contains(&node.id);
+            let promised = self.campaigns.of_node(node.id).is_some() || self.extensions.awaits(node.id);
+            down && !named(node.id) && !promised && !for_others(node.id)
+        };
+        self.nodes.iter().filter(free).map(|node| node.id).collect()
+    }
+}
