@@ -5,9 +5,9 @@
  *     prun -n 1 ./elastic n1,n2
  *     pterm
  *
- * A change of size is answered twice. The call returns as soon as the request is accepted; that the nodes are really there, or
- * why they are not, an event says. No released PMIx has names for these two events yet, so they are sent only when
- * prte_dvm_events says so, and have numbers here.
+ * A change of size is answered twice. The call returns as soon as the request is accepted; that the nodes are really
+ * there, or why they are not, an event says. No released PMIx has names for these two events yet, so they are sent only
+ * when prte_dvm_events says so, and have numbers here.
  */
 #include <errno.h>
 #include <pmix.h>

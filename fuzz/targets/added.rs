@@ -1,5 +1,5 @@
-//! No list of nodes to add, to activate or to remove, and no file of such, makes the parsers panic; no name among them would be
-//! an option of ssh.
+//! No list of nodes to add, to activate or to remove, and no file of such, makes the parsers panic; no name among them
+//! would be an option of ssh.
 #![no_main]
 
 use ferrite_rm::added::{parse_activate, parse_leaving, parse_list};

@@ -1,5 +1,5 @@
-//! No bytes of a client make the DVM panic, and none of a DVM its client; a message that decodes encodes to one that decodes to the
-//! same. Greetings are bytes of strangers too.
+//! No bytes of a client make the DVM panic, and none of a DVM its client; a message that decodes encodes to one that
+//! decodes to the same. Greetings are bytes of strangers too.
 #![no_main]
 
 use ferrite_wire::control::{ClientMessage, DvmMessage, check_greeting};

@@ -1,5 +1,5 @@
-//! No `--map-by`, `--rank-by` or `--bind-to` makes its parser panic; one piece joins to itself, and qualifiers that are kept
-//! apart mean what they mean together.
+//! No `--map-by`, `--rank-by` or `--bind-to` makes its parser panic; one piece joins to itself, and qualifiers that are
+//! kept apart mean what they mean together.
 #![no_main]
 
 use ferrite_map::directive::{join, parse_bind_to, parse_map_by, parse_rank_by};

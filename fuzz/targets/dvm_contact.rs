@@ -1,5 +1,5 @@
-//! No contact file makes the parser panic, and what it accepts is written as a file that says the same. So with key files and
-//! addresses.
+//! No contact file makes the parser panic, and what it accepts is written as a file that says the same. So with key
+//! files and addresses.
 #![no_main]
 
 use ferrite_wire::DvmContact;

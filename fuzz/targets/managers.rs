@@ -1,6 +1,6 @@
-//! No variables and no file of a resource manager make its parsers panic, and what they accept names hosts that are no options
-//! and fit into the limits. The input is a byte that says which manager, `NAME=value` lines, an empty line, and the file,
-//! or the output of a command.
+//! No variables and no file of a resource manager make its parsers panic, and what they accept names hosts that are no
+//! options and fit into the limits. The input is a byte that says which manager, `NAME=value` lines, an empty line, and
+//! the file, or the output of a command.
 #![no_main]
 
 use ferrite_rm::managers::{FileText, Manager, Said, Variables};

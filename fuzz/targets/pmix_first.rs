@@ -1,4 +1,5 @@
-//! What a stranger sends to the PMIx port is judged without a panic, and every beginning of a whole message asks for more, never for less.
+//! What a stranger sends to the PMIx port is judged without a panic, and every beginning of a whole message asks for
+//! more, never for less.
 #![no_main]
 
 use ferrite_pmix::FirstMessage;

@@ -1,4 +1,5 @@
-//! No bytes of the process that runs libpmix make its daemon panic, and none of a daemon that process. An upcall's completer answers once.
+//! No bytes of the process that runs libpmix make its daemon panic, and none of a daemon that process. An upcall's
+//! completer answers once.
 #![no_main]
 
 use ferrite_pmix::protocol::{AnswerSender, Frames};

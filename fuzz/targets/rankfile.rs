@@ -1,4 +1,5 @@
-//! No rankfile makes the parser panic; what it accepts has every rank once, in order, and hosts that no launcher takes for options.
+//! No rankfile makes the parser panic; what it accepts has every rank once, in order, and hosts that no launcher takes
+//! for options.
 #![no_main]
 
 use ferrite_rm::places::{as_hostfile, parse_ranks};

@@ -1,4 +1,5 @@
-//! No sequence makes the parser panic; what it accepts names single hosts, and none that a launcher takes for an option.
+//! No sequence makes the parser panic; what it accepts names single hosts, and none that a launcher takes for an
+//! option.
 #![no_main]
 
 use ferrite_rm::places::{parse_sequence, sequence_through};

@@ -1,5 +1,5 @@
-//! No topology file makes its parser panic, and what it accepts is a machine: every object has hardware threads of the machine, and
-//! some of them may be used.
+//! No topology file makes its parser panic, and what it accepts is a machine: every object has hardware threads of the
+//! machine, and some of them may be used.
 #![no_main]
 
 use ferrite_map::topology_file::parse;

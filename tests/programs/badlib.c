@@ -1,5 +1,5 @@
-/* A libpmix that fails: built as a library that is linked with the real one, it takes the place of one function. What it does then is
- * what the file named by FERRITE_BADLIB says: abort, hang, or nothing when it is not there. */
+/* A libpmix that fails: built as a library that is linked with the real one, it takes the place of one function. What
+ * it does then is what the file named by FERRITE_BADLIB says: abort, hang, or nothing when it is not there. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,5 +1,6 @@
-/* Processes of two jobs in one collective, without MPI: two parents and two children connect, read what each of the others has put,
-   meet in a fence, read what has been put since, and disconnect. A fence that collects data of both is refused. */
+/* Processes of two jobs in one collective, without MPI: two parents and two children connect, read what each of the
+   others has put, meet in a fence, read what has been put since, and disconnect. A fence that collects data of both is
+   refused. */
 #include <pmix.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,14 +1,15 @@
-/* Changes of the DVM's size, asked for from inside: `elastic [tool|deaf] STEP...`. The first process of the job takes the steps, the
-   others wait for its end and tell what they have heard, which should be nothing. With `tool` it is no process of a job; with
-   `deaf` it has no handler for the events, only one for everything, as MPI libraries have.
-   STEP: `new=LIST`, `count=N` and `extend=LIST`, `mine=LIST` (extends the allocation by the requester's own name for it),
-   `cpus=N` (slots), `queue=NAME` (one node of that queue), `lend=LIST` (a release of nodes that are only lent), `directive=N` (of that
-   number), `release` (the allocation), `release=LIST`, `unknown` (releases what does not exist), `must` (insists on what nobody offers):
-   one request each, told with its answer. `timed=LIST` is a new allocation for six seconds, with a warning three before the end;
-   `cancel=NAME` takes the request of that name back. `push=LIST` and
-   `pull=LIST` bring and take nodes as a scheduler. `time=SECONDS` wants more time for the allocation, `owntime=SECONDS` for the session
-   that the job runs in. `event` waits for the end of a request and tells of it; `quiet` tells how many events
-   nobody has waited for. */
+/* Changes of the DVM's size, asked for from inside: `elastic [tool|deaf] STEP...`. The first process of the job
+   takes the steps, the others wait for its end and tell what they have heard, which should be nothing. With `tool`
+   it is no process of a job; with `deaf` it has no handler for the events, only one for everything, as MPI libraries
+   have.
+   STEP: `new=LIST`, `count=N` and `extend=LIST`, `mine=LIST` (extends the allocation by the requester's own name for
+   it), `cpus=N` (slots), `queue=NAME` (one node of that queue), `lend=LIST` (a release of nodes that are only lent),
+   `directive=N` (of that number), `release` (the allocation), `release=LIST`, `unknown` (releases what does not
+   exist), `must` (insists on what nobody offers): one request each, told with its answer. `timed=LIST` is a new
+   allocation for six seconds, with a warning three before the end; `cancel=NAME` takes the request of that name
+   back. `push=LIST` and `pull=LIST` bring and take nodes as a scheduler. `time=SECONDS` wants more time for the
+   allocation, `owntime=SECONDS` for the session that the job runs in. `event` waits for the end of a request and
+   tells of it; `quiet` tells how many events nobody has waited for. */
 
 #include <pmix.h>
 #include <pmix_tool.h>

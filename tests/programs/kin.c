@@ -1,5 +1,6 @@
-/* Parents and children by MPI that do not all end well. `kin fail`: one of two children ends with code 7 while everybody is connected,
-   and the parents wait for it; `kin part`: it does so when all have disconnected, and the parents tell that they go on. */
+/* Parents and children by MPI that do not all end well. `kin fail`: one of two children ends with code 7 while
+   everybody is connected, and the parents wait for it; `kin part`: it does so when all have disconnected, and the
+   parents tell that they go on. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  *
  *   knock PORT tool UID                a tool that states a user
  *   knock PORT client UID NSPACE RANK  a process that states a user
- *   knock PORT cut NSPACE              for each kind of caller messages of other kinds, and every beginning of one, with a header that
- *                                      says that it is whole
+ *   knock PORT cut NSPACE              for each kind of caller messages of other kinds, and every beginning of one,
+ *                                      with a header that says that it is whole
  *   knock PORT garbage NSPACE RANK N   N connections, with random bytes behind a valid message
  *
  * With PORT 0 it is that of the process's own server. */

@@ -1,6 +1,6 @@
-/* A process that starts another job and does not look after it. `leave [OPTION...] PROGRAM ARGS`: ends at once. OPTION: `stay` (waits to be
-   ended), `apart` (the job is separate), `on=HOSTS` (it is to run there), and nodes that it brings along: `add=HOSTS` of its app,
-   `alladd=HOSTS` and `addfile=FILE` of the whole job. */
+/* A process that starts another job and does not look after it. `leave [OPTION...] PROGRAM ARGS`: ends at once. OPTION:
+   `stay` (waits to be ended), `apart` (the job is separate), `on=HOSTS` (it is to run there), and nodes that it brings
+   along: `add=HOSTS` of its app, `alladd=HOSTS` and `addfile=FILE` of the whole job. */
 #include <pmix.h>
 #include <stdbool.h>
 #include <stdio.h>

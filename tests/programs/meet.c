@@ -1,5 +1,5 @@
-/* Two jobs that meet by a name. `meet server`: publishes its port under it and accepts; `meet client`: looks it up and connects.
-   The server's processes send the clients' their ranks. */
+/* Two jobs that meet by a name. `meet server`: publishes its port under it and accepts; `meet client`: looks it up and
+   connects. The server's processes send the clients' their ranks. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

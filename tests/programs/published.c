@@ -1,5 +1,6 @@
-/* The data server and PMIx_Spawn, without MPI. Rank 1 publishes what rank 0 waits for, and the other way round; then each sees
-   what it may see, and rank 0 spawns a child that asks for its parent and for what is published. `published child`: that one. */
+/* The data server and PMIx_Spawn, without MPI. Rank 1 publishes what rank 0 waits for, and the other way round; then
+   each sees what it may see, and rank 0 spawns a child that asks for its parent and for what is published.
+   `published child`: that one. */
 #include <pmix.h>
 #include <stdbool.h>
 #include <stdio.h>

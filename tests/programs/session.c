@@ -1,10 +1,11 @@
-/* Orders for sessions, given from inside: `session [tool] STEP...`. With `tool` it is no process of a job. Against libpmix 5.0 or
-   later: the release that the headers are of may be older, so that what it lacks is declared here, from the PMIx standard.
-   STEP: `new=LIST` (a session of these nodes; told with its number), `spawn=PROGRAM` (one process of `PROGRAM 1000` there),
-   `pause`, `resume`, `separate`, `terminate`, `instantiate`, `complete`, `nothing`, `two` (of them at once), `signal=N`, `extend=N`
-   (seconds): one order each, told with its answer, for that session; `of=N` and `of=all` choose another. `on=ALLOCATION` makes the
-   session of the chosen number on that allocation, `with=LIST` on these nodes. `later` answers by
-   callback from then on. `wait=SECONDS` waits. */
+/* Orders for sessions, given from inside: `session [tool] STEP...`. With `tool` it is no process of a job. Against
+   libpmix 5.0 or later: the release that the headers are of may be older, so that what it lacks is declared here, from
+   the PMIx standard.
+   STEP: `new=LIST` (a session of these nodes; told with its number), `spawn=PROGRAM` (one process of `PROGRAM 1000`
+   there), `pause`, `resume`, `separate`, `terminate`, `instantiate`, `complete`, `nothing`, `two` (of them at once),
+   `signal=N`, `extend=N` (seconds): one order each, told with its answer, for that session; `of=N` and `of=all` choose
+   another. `on=ALLOCATION` makes the session of the chosen number on that allocation, `with=LIST` on these nodes.
+   `later` answers by callback from then on. `wait=SECONDS` waits. */
 
 #include <pmix.h>
 #include <pmix_tool.h>

@@ -1,6 +1,6 @@
-/* Processes that start others and talk to them: all of MPI_COMM_WORLD together spawn children, each parent sends each child a
-   number and gets it back doubled. `spawn N [HOW]`: N children; with `errors` a refusal is told and no failure, and with another HOW
-   they bring that host along and run there. */
+/* Processes that start others and talk to them: all of MPI_COMM_WORLD together spawn children, each parent sends each
+   child a number and gets it back doubled. `spawn N [HOW]`: N children; with `errors` a refusal is told and no failure,
+   and with another HOW they bring that host along and run there. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

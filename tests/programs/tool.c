@@ -1,4 +1,5 @@
-/* A tool of PMIx: runs `tool NP PROGRAM ARGS...` in the DVM that it finds, shows its output, and exits with its exit code. */
+/* A tool of PMIx: runs `tool NP PROGRAM ARGS...` in the DVM that it finds, shows its output, and exits with its exit
+   code. */
 
 #include <pmix_tool.h>
 #include <pthread.h>

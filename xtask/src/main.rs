@@ -39,6 +39,7 @@ cargo xtask COMMAND
   verify      what CI runs: formatting, purity, specification, lints, supply, documentation, fuzz targets, tests
   fix         formatting and those lints that can be mended by a machine
   spec        docs/spec: each rule is cited by its code and its tests, and each citation names a rule
+  tidy        the lists of modules and of unsafe code, the width of comments and Markdown, what git keeps
   fuzz        the parsers with made-up input, 20 s each ([TARGET...] --seconds N --keep: new inputs that reach further)
   supply      licences, sources, bans and known faults of what we depend on (update DIR: from a copy of the RustSec database)
   scenarios   real programs under prterun on virtual nodes ([FILTER...] --list --quick --no-build)
@@ -89,6 +90,7 @@ fn dispatch(command: &str, words: Vec<String>) -> Result<u8> {
         "fix" => verify::fix(args)?,
         "purity" => purity::check()?,
         "spec" => spec::check()?,
+        "tidy" => verify::tidy()?,
         "supply" => supply::main(args)?,
         "fuzz" => fuzz::main(args)?,
         "bench" => bench::main(args)?,

@@ -1,5 +1,5 @@
-//! What parsing costs: `cargo run --release -p ferrite-cli --example parse_cost`. Prints microseconds per line; no test, because
-//! times are not.
+//! What parsing costs: `cargo run --release -p ferrite-cli --example parse_cost`. Prints microseconds per line; no
+//! test, because times are not.
 
 use std::time::Instant;
 

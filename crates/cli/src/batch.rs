@@ -1,5 +1,5 @@
-//! `prun --batch`: a list of jobs over one connection. `line` is one job's text, `feed` cuts lines, `outcome` is what is said of
-//! a job, `list` is the loop; here files are opened and read for the first time.
+//! `prun --batch`: a list of jobs over one connection. `line` is one job's text, `feed` cuts lines, `outcome` is what
+//! is said of a job, `list` is the loop; here files are opened and read for the first time.
 
 mod feed;
 pub mod line;

@@ -1,5 +1,5 @@
-//! Limits of the caller's shell under which a command cannot work. Looked at before anything else: what fails later fails in
-//! places that cannot say why.
+//! Limits of the caller's shell under which a command cannot work. Looked at before anything else: what fails later
+//! fails in places that cannot say why.
 
 use std::ffi::OsString;
 use std::hint::black_box;

@@ -1,4 +1,5 @@
-//! `prterun`: parse, set up, run, and the exit code. With `--dvm` the job goes to a DVM that is running, as with `prun`.
+//! `prterun`: parse, set up, run, and the exit code. With `--dvm` the job goes to a DVM that is running, as with
+//! `prun`.
 
 use std::ffi::OsString;
 

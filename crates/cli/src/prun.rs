@@ -1,5 +1,5 @@
-//! `prun`: a job for a DVM that is running. Parse, set up, find the DVM, hand the job over, and sit between it and the user
-//! until it is over. `prterun --dvm` comes here as well.
+//! `prun`: a job for a DVM that is running. Parse, set up, find the DVM, hand the job over, and sit between it and the
+//! user until it is over. `prterun --dvm` comes here as well.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -194,7 +194,8 @@ impl Watch {
         self.end("", 0)
     }
 
-    /// The first ends the job in order, the second explains, the third does not wait. Whoever sends SIGTERM twice means it.
+    /// The first ends the job in order, the second explains, the third does not wait. Whoever sends SIGTERM twice means
+    /// it.
     fn on_interrupt(&mut self, signal: i32) -> Option<i32> {
         self.interrupts += 1;
         match self.interrupts {

@@ -1,5 +1,5 @@
-//! From a parsed line to a job that can start: reads parameter files and hostfiles, decides the allocation, collects what is
-//! forwarded. Called once by each command; starts nothing.
+//! From a parsed line to a job that can start: reads parameter files and hostfiles, decides the allocation, collects
+//! what is forwarded. Called once by each command; starts nothing.
 
 mod files;
 mod grow;
@@ -60,7 +60,8 @@ pub struct Prepared {
 /// Everything that a client needs before it looks for its DVM.
 #[derive(Clone, Debug)]
 pub struct ClientSetup {
-    /// What the parsed line asks for; its parameters are applied, hosts are in the apps, lines of files in its placement.
+    /// What the parsed line asks for; its parameters are applied, hosts are in the apps, lines of files in its
+    /// placement.
     pub run: Run,
     /// Nodes that the DVM is to get for the job.
     pub grow: Option<Box<GrowRequest>>,
@@ -236,8 +237,8 @@ pub fn prepare_client(mut run: Run, around: &Surroundings) -> Result<ClientSetup
     })
 }
 
-/// Sets up one job of a list, with the parameters of the command. Such a job waits for slots, reads no standard input, and is
-/// one process when nothing says how many.
+/// Sets up one job of a list, with the parameters of the command. Such a job waits for slots, reads no standard input,
+/// and is one process when nothing says how many.
 ///
 /// # Errors
 /// The first obstacle.
@@ -390,8 +391,8 @@ fn load_params(given: &[(String, String)], around: &Surroundings) -> Result<Para
     Ok(params)
 }
 
-/// Variables that speak to MPI libraries, or all; root's permission, so that a program of the job may be one of ours; then what the
-/// line says for all apps.
+/// Variables that speak to MPI libraries, or all; root's permission, so that a program of the job may be one of ours;
+/// then what the line says for all apps.
 fn forwarded(around: &Surroundings, everything: bool, given: Vec<EnvOp>) -> Vec<EnvOp> {
     const LIBRARIES: [&str; 4] = ["OMPI_", "PMIX_MCA_", "MPICH_", "MPIR_"];
     // True of the shell that started us, and of nothing on another node.

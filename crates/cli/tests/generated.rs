@@ -1,5 +1,5 @@
-//! Man pages and shell completions are made from the definitions of the options and committed. This proves that they are up to
-//! date; `UPDATE_GENERATED=1 cargo test -p ferrite-cli --test generated` writes them.
+//! Man pages and shell completions are made from the definitions of the options and committed. This proves that they
+//! are up to date; `UPDATE_GENERATED=1 cargo test -p ferrite-cli --test generated` writes them.
 
 // Helpers of a test fail as tests do.
 #![allow(clippy::unwrap_used)]

@@ -1,5 +1,5 @@
-//! A connection to a DVM, by its control socket or from another host, for one request at a time. Everything here waits for the DVM; a client that has
-//! anything else to do meanwhile makes a [`crate::Session`] of it.
+//! A connection to a DVM, by its control socket or from another host, for one request at a time. Everything here waits
+//! for the DVM; a client that has anything else to do meanwhile makes a [`crate::Session`] of it.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -278,7 +278,8 @@ pub(crate) fn is_of(stream: &UnixStream, user: Uid) -> bool {
     sockopt::socket_peercred(stream).is_ok_and(|them| them.uid == user)
 }
 
-/// An address holds 107 bytes, and session directories may be deep: the directory is opened and named by its descriptor.
+/// An address holds 107 bytes, and session directories may be deep: the directory is opened and named by its
+/// descriptor.
 fn connect_through_directory(path: &Path, socket: &rustix::fd::OwnedFd) -> io::Result<()> {
     let invalid = || io::Error::from(io::ErrorKind::InvalidInput);
     let (parent, name) = path.parent().zip(path.file_name()).ok_or_else(invalid)?;

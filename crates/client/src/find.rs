@@ -1,5 +1,5 @@
-//! Which DVMs there are, and the one that is meant. A DVM is found by the contact file in its session directory; it is live when
-//! somebody listens on its control socket. Files are believed only when they are the user's own.
+//! Which DVMs there are, and the one that is meant. A DVM is found by the contact file in its session directory; it is
+//! live when somebody listens on its control socket. Files are believed only when they are the user's own.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -23,8 +23,8 @@ use crate::selector::{Patience, Selector, bare_name, parse_pid};
 /// What the search depends on besides files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Here {
-    /// Directories in which DVMs make their session directories: those that somebody has named, one after the other, and then the common
-    /// ones. DVMs in the first hide those in the next.
+    /// Directories in which DVMs make their session directories: those that somebody has named, one after the other,
+    /// and then the common ones. DVMs in the first hide those in the next.
     pub bases: Vec<Vec<PathBuf>>,
     /// Name of this host.
     pub host: String,
@@ -260,8 +260,8 @@ fn is_listening(contact: &DvmContact) -> bool {
     }
 }
 
-/// Finds the DVM that is meant, and connects to it; as patiently as asked. The key file is for a DVM on another host; without
-/// one it is where the contact says.
+/// Finds the DVM that is meant, and connects to it; as patiently as asked. The key file is for a DVM on another host;
+/// without one it is where the contact says.
 ///
 /// # Errors
 /// There is no such DVM, or it does not answer.
@@ -293,7 +293,8 @@ pub fn connect(
     }
 }
 
-/// By the control socket when it is here, else by TCP if a key file says that this is wanted, else by the daemon on this node.
+/// By the control socket when it is here, else by TCP if a key file says that this is wanted, else by the daemon on
+/// this node.
 fn open(found: &Found, key: Option<&Path>, here: &Here) -> Result<Connection, FindError> {
     let Found { contact, owner } = found;
     let is_here = contact.host == here.host;

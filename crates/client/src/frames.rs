@@ -19,7 +19,8 @@ pub enum FrameError {
 #[derive(Debug, Default)]
 pub struct Frames {
     buffer: Vec<u8>,
-    /// What was taken already. Moved out of the way only when most of the buffer is, so that many small messages cost one move.
+    /// What was taken already. Moved out of the way only when most of the buffer is, so that many small messages cost
+    /// one move.
     taken: usize,
 }
 

@@ -1,5 +1,6 @@
-//! A DVM whose head is on another host: the call by TCP, the proof that both sides have the key, and two threads that relay
-//! between the sealed stream and one end of a socket pair. The other end is all that the rest of the client knows.
+//! A DVM whose head is on another host: the call by TCP, the proof that both sides have the key, and two threads that
+//! relay between the sealed stream and one end of a socket pair. The other end is all that the rest of the client
+//! knows.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};

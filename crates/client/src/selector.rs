@@ -1,5 +1,5 @@
-//! Which DVM is meant: the connection options of `prun` and `pterm`, and the words of `--dvm`. Pure parsing; whether there is
-//! such a DVM is for `find` to say.
+//! Which DVM is meant: the connection options of `prun` and `pterm`, and the words of `--dvm`. Pure parsing; whether
+//! there is such a DVM is for `find` to say.
 
 use std::path::PathBuf;
 use std::time::Duration;

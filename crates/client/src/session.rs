@@ -1,8 +1,8 @@
 //! A client that does everything at once: hears the DVM, writes output, reads input, and listens to signals. One call,
 //! [`Session::next`], waits for whatever comes first.
 //!
-//! While output waits to be written, nothing is read from the DVM: a slow reader of ours slows the job down, and nothing
-//! piles up here.
+//! While output waits to be written, nothing is read from the DVM: a slow reader of ours slows the job down, and
+//! nothing piles up here.
 
 use std::collections::VecDeque;
 use std::io;

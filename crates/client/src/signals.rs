@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 
-/// A command like `timeout` signals its child and then the whole process group: what comes again within a moment is one signal.
+/// A command like `timeout` signals its child and then the whole process group: what comes again within a moment is one
+/// signal.
 const SAME_SIGNAL_WITHIN: Duration = Duration::from_millis(20);
 
 /// Signals that were asked for.

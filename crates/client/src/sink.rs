@@ -1,5 +1,5 @@
-//! Where a job's output goes: our standard output or error. They may be shared with others, so their mode is never changed, and
-//! a reader that is slow must not keep us from hearing a signal: nothing here waits.
+//! Where a job's output goes: our standard output or error. They may be shared with others, so their mode is never
+//! changed, and a reader that is slow must not keep us from hearing a signal: nothing here waits.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -14,7 +14,8 @@ const SURE: usize = 4096;
 /// Output on its way.
 pub(crate) struct Sink {
     fd: OwnedFd,
-    /// A pipe or terminal that cannot be opened a second time with a mode of our own: asked before each write, which is small.
+    /// A pipe or terminal that cannot be opened a second time with a mode of our own: asked before each write, which is
+    /// small.
     ask_first: bool,
     pending: Vec<u8>,
     /// How much of `pending` is written.

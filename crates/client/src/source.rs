@@ -1,5 +1,5 @@
-//! Where input comes from: our standard input, or a file. It may be shared with others: its mode is never changed, nothing is
-//! read that was not asked for, and a background process leaves the terminal alone.
+//! Where input comes from: our standard input, or a file. It may be shared with others: its mode is never changed,
+//! nothing is read that was not asked for, and a background process leaves the terminal alone.
 
 use std::fs::File;
 use std::io;

@@ -92,8 +92,8 @@ pub enum Effect {
         /// Limit (bytes).
         limit: usize,
     },
-    /// Say whether anything waits to be read from a stream that is being read. Answered by `OutputIdle` when nothing does, else
-    /// by the `Output` of the read.
+    /// Say whether anything waits to be read from a stream that is being read. Answered by `OutputIdle` when nothing
+    /// does, else by the `Output` of the read.
     CheckOutput {
         /// Which process.
         proc: ProcId,
@@ -173,7 +173,8 @@ pub enum Effect {
         /// The answer.
         reply: Reply,
     },
-    /// A request to change the DVM's size that was answered when it began has come to its end: for a tool that takes PMIx events.
+    /// A request to change the DVM's size that was answered when it began has come to its end: for a tool that takes
+    /// PMIx events.
     Resized {
         /// The request.
         request: RequestId,
@@ -196,8 +197,8 @@ pub enum Effect {
         /// What goes back to the manager that granted them, by its jobs.
         back: Vec<GiveBack>,
     },
-    /// Ask the resource manager for more nodes. Answered by `NodesGranted` or `NodesRefused`, perhaps after hours, and before
-    /// that by any number of `NodesAwaited`.
+    /// Ask the resource manager for more nodes. Answered by `NodesGranted` or `NodesRefused`, perhaps after hours, and
+    /// before that by any number of `NodesAwaited`.
     RequestNodes {
         /// For the answer.
         extension: ExtensionId,
@@ -230,7 +231,8 @@ pub enum Effect {
 pub enum RelayEffect {
     /// At a daemon: let the clients of this node in, who find the DVM by this.
     Listen(Box<Served>),
-    /// At the head: serve this one like those of the head's own node; what it is told is read, and what it says is written.
+    /// At the head: serve this one like those of the head's own node; what it is told is read, and what it says is
+    /// written.
     Serve(RelayId),
     /// Read once, at most so many bytes. Answered by `Read` or `Ended`.
     Read {

@@ -56,8 +56,8 @@ pub enum Input {
 /// What happens to links. The node handles it: the transport, then the machines that are concerned.
 #[derive(Clone, Debug)]
 pub enum LinkInput {
-    /// An authenticated link to this daemon is up, whoever called. It replaces one that there may have been: what was on
-    /// its way over that one is lost.
+    /// An authenticated link to this daemon is up, whoever called. It replaces one that there may have been: what was
+    /// on its way over that one is lost.
     LinkUp {
         /// The other side.
         peer: DaemonRank,
@@ -152,8 +152,8 @@ pub enum HeadInput {
     },
     /// The client of this request is gone: nobody reads its output or its reply, and its job ends.
     ClientGone(RequestId),
-    /// A PMIx tool is gone that has made these requests, answered or not: the sessions that it has asked for end with it, each in its
-    /// way. Comes before [`Input::ClientGone`] for the requests that are open.
+    /// A PMIx tool is gone that has made these requests, answered or not: the sessions that it has asked for end with
+    /// it, each in its way. Comes before [`Input::ClientGone`] for the requests that are open.
     ToolGone(Vec<RequestId>),
     /// The user wants the submitted job to end. Its reply comes when it has.
     Cancel(RequestId),
@@ -228,7 +228,8 @@ pub enum DaemonInput {
         /// Which stream.
         stream: Stream,
     },
-    /// So many bytes of a [`crate::Effect::WriteStdin`] were taken by the process (or dropped, because it reads no more).
+    /// So many bytes of a [`crate::Effect::WriteStdin`] were taken by the process (or dropped, because it reads no
+    /// more).
     StdinTaken {
         /// Which process.
         proc: ProcId,
@@ -320,7 +321,8 @@ pub enum PmixCall {
         /// For the reply of the first phase, [`crate::PmixEffect::ReplyResize`].
         token: PmixToken,
     },
-    /// `PMIx_Session_control` of a local process, or of a tool. Replied to by [`crate::PmixEffect::Reply`], without data.
+    /// `PMIx_Session_control` of a local process, or of a tool. Replied to by [`crate::PmixEffect::Reply`], without
+    /// data.
     Session {
         /// What.
         order: SessionOrder,

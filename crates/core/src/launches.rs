@@ -208,7 +208,8 @@ impl Launches {
         Ended { failure, held, cause }
     }
 
-    /// What was started on these nodes has ended, and the launcher has not; a failure when daemons of it have not come and will not.
+    /// What was started on these nodes has ended, and the launcher has not; a failure when daemons of it have not come
+    /// and will not.
     pub(crate) fn on_tasks_ended(
         &mut self,
         launcher: DaemonRank,
@@ -234,7 +235,8 @@ impl Launches {
         }
     }
 
-    /// Gives up on this one, if it has not linked up. Its launcher is ended with the last of its daemons, unless one of them is there.
+    /// Gives up on this one, if it has not linked up. Its launcher is ended with the last of its daemons, unless one of
+    /// them is there.
     pub(crate) fn abandon_one(&mut self, rank: DaemonRank, cx: &mut Cx) {
         let launcher = self.pending.get(&rank).map(|pending| pending.launcher);
         let over =

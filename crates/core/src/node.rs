@@ -190,8 +190,8 @@ impl Node {
         }
     }
 
-    /// True for a neighbour that has not acknowledged what tells it to leave, and is called about it. It may have closed a link that
-    /// it had before it got its place, and be on its way here by another.
+    /// True for a neighbour that has not acknowledged what tells it to leave, and is called about it. It may have
+    /// closed a link that it had before it got its place, and be on its way here by another.
     fn may_not_have_heard(&mut self, now: Timestamp, peer: DaemonRank, fx: &mut Effects) -> bool {
         if !self.departures.awaits(peer) || !self.transport.is_owed_by(peer) {
             return false;
@@ -319,8 +319,8 @@ impl Node {
         }
     }
 
-    /// The head has told daemons to leave. Returns those that this one has to see go: each neighbour that leaves goes when all that
-    /// leave by way of it have gone (spec E29).
+    /// The head has told daemons to leave. Returns those that this one has to see go: each neighbour that leaves goes
+    /// when all that leave by way of it have gone (spec E29).
     fn on_shrink(&mut self, now: Timestamp, targets: &RankSet, fx: &mut Effects) -> RankSet {
         let uplink = self.transport.uplink();
         let called: RankSet = targets.iter().filter(|rank| self.daemon.is_called(*rank)).collect();

@@ -1,6 +1,7 @@
-//! Connections of clients on other nodes than the head's. Each has two ends, at the client's daemon and at the head, and both do the
-//! same: read a piece when the other end has room for it, pass it on, write what comes, give credit when it is written. So
-//! what is on its way of one client is bounded, and one that floods or does not read stops nobody but itself.
+//! Connections of clients on other nodes than the head's. Each has two ends, at the client's daemon and at the head,
+//! and both do the same: read a piece when the other end has room for it, pass it on, write what comes, give credit
+//! when it is written. So what is on its way of one client is bounded, and one that floods or does not read stops
+//! nobody but itself.
 
 use std::collections::BTreeMap;
 

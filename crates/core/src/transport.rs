@@ -29,7 +29,8 @@ pub(crate) struct Link {
     heard: Timestamp,
     /// When something was last sent over it.
     said: Timestamp,
-    /// It came up while the other side was on its way into the DVM; once that one has its place, messages go another way.
+    /// It came up while the other side was on its way into the DVM; once that one has its place, messages go another
+    /// way.
     bootstrap: bool,
 }
 
@@ -86,7 +87,8 @@ impl Transport {
         self.links.insert(peer, Link { heard: now, said: now, bootstrap });
     }
 
-    /// Sends what was waiting for this link, if it is up. After the machines have heard of it: they decide what it is for.
+    /// Sends what was waiting for this link, if it is up. After the machines have heard of it: they decide what it is
+    /// for.
     pub(crate) fn resume(&mut self, now: Timestamp, peer: DaemonRank, fx: &mut Effects) {
         if !self.links.contains_key(&peer) {
             return;
@@ -113,8 +115,8 @@ impl Transport {
         (adoption, complete)
     }
 
-    /// The same for daemons that were told to leave. Until they are gone they talk with the head, and with nobody else. Those that
-    /// are being called get the order when they answer.
+    /// The same for daemons that were told to leave. Until they are gone they talk with the head, and with nobody else.
+    /// Those that are being called get the order when they answer.
     pub(crate) fn let_leave(
         &mut self,
         now: Timestamp,
@@ -140,7 +142,8 @@ impl Transport {
         }
         let mut complete = Vec::new();
         for child in &adoption.lost_children {
-            // One that is told to leave still answers for what came before, and for those below that leave by way of it.
+            // One that is told to leave still answers for what came before, and for those below that leave by way of
+            // it.
             let reachable = self.links.contains_key(child) || called.contains(*child);
             if !(self.tree.is_leaving(*child) && reachable) {
                 complete.extend(self.excuse(now, *child, fx));
@@ -338,7 +341,8 @@ impl Transport {
         self.links.values_mut().for_each(|link| link.heard = now);
     }
 
-    /// A sign of life over each link that was silent for `interval`. Returns the links over which none came for `limit`.
+    /// A sign of life over each link that was silent for `interval`. Returns the links over which none came for
+    /// `limit`.
     pub(crate) fn on_heartbeat(
         &mut self,
         now: Timestamp,

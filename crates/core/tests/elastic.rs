@@ -1,5 +1,5 @@
-//! A DVM that changes its size (docs/spec/elastic.md): each guarantee, and each meeting of two changes that one can stage by
-//! hand. The simulator stages the rest.
+//! A DVM that changes its size (docs/spec/elastic.md): each guarantee, and each meeting of two changes that one can
+//! stage by hand. The simulator stages the rest.
 
 mod common;
 

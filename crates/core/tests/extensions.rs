@@ -1,5 +1,5 @@
-//! A DVM in a job of Slurm that asks for more nodes: what waits for the manager, what becomes of what it grants, and that all of it
-//! goes back. The manager is this file; the simulator plays one that is slower and worse.
+//! A DVM in a job of Slurm that asks for more nodes: what waits for the manager, what becomes of what it grants, and
+//! that all of it goes back. The manager is this file; the simulator plays one that is slower and worse.
 
 mod common;
 

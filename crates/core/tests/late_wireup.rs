@@ -59,6 +59,7 @@ fn waits_for(dvm: &mut Cluster, id: u64) -> String {
     }
 }
 
+/// A bystander delays (spec E42).
 #[test]
 fn a_daemon_that_hangs_beside_a_grow_delays_it_and_does_not_fail_it() {
     // 2 is above nobody who comes; 1 is above 3, which comes.
@@ -91,6 +92,7 @@ fn a_grow_goes_on_without_a_daemon_that_hung_beside_it_and_is_killed() {
     assert_eq!(resize(&dvm, 1).map(|resize| &resize.outcome), Some(&ResizeOutcome::Done));
 }
 
+/// A target fails (spec E42).
 #[test]
 fn a_daemon_of_a_grow_that_hangs_after_its_report_fails_it() {
     let mut dvm = dvm(4);

@@ -1,4 +1,4 @@
-//! Changes that a scheduler pushes: nodes come and go without a requester (seed 3, "no requester, no directed event").
+//! Changes that a scheduler pushes: nodes come and go without a requester (spec E41).
 
 mod common;
 
@@ -50,6 +50,7 @@ fn sessions(dvm: &mut Cluster, id: u64) -> usize {
     }
 }
 
+/// Pushed nodes belong to session 0 (spec E41).
 #[test]
 fn pushed_nodes_are_for_everybody_and_no_session_owns_them() {
     let mut dvm = dvm();
@@ -62,6 +63,7 @@ fn pushed_nodes_are_for_everybody_and_no_session_owns_them() {
     assert_no_event(&dvm);
 }
 
+/// A push has no event (spec E41).
 #[test]
 fn the_end_of_a_push_is_told_to_nobody_but_who_waits_for_it() {
     let mut dvm = dvm();

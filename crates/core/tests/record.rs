@@ -1,4 +1,4 @@
-//! What a DVM shows of a job and of a session beyond their lines (seed 5, `prte_job_t` and `prte_session_t`).
+//! What a DVM shows of a job and of a session beyond their lines (docs/spec/sessions.md).
 
 mod common;
 

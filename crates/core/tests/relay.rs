@@ -1,4 +1,5 @@
-//! Clients on other nodes than the head's: their bytes go to the head and back, within a window, and nobody waits for one of them.
+//! Clients on other nodes than the head's: their bytes go to the head and back, within a window, and nobody waits for
+//! one of them.
 
 mod common;
 
@@ -58,6 +59,7 @@ fn each_daemon_lets_clients_in_once_it_has_its_place_and_the_head_needs_no_other
     assert_eq!(wanted(&mut private, 1), [], "nobody was to be served");
 }
 
+/// Bytes of a client elsewhere (spec L40).
 #[test]
 fn bytes_go_to_the_head_and_back_and_the_end_behind_them() {
     let mut dvm = with_client(2);
@@ -105,6 +107,7 @@ fn a_client_of_a_daemon_that_is_lost_is_gone_for_the_head_too() {
     assert_eq!(wanted(&mut dvm, 0), [RelayEffect::Close(client(2))]);
 }
 
+/// A daemon waits for its clients' last words (spec L40).
 #[test]
 fn a_daemon_leaves_a_shrinking_dvm_when_its_clients_were_told_all_and_the_rest_serve_on() {
     let mut dvm = with_client(2);

@@ -177,6 +177,7 @@ fn a_spawned_job_is_registered_when_it_runs_and_not_before() {
     );
 }
 
+/// A DVM for one job waits for all that the job has spawned (spec L35).
 #[test]
 fn a_dvm_for_one_job_stays_for_what_that_job_has_spawned() {
     let mut dvm = Cluster::with_job(3, &[], job("parent", 1));
@@ -270,6 +271,7 @@ fn a_caller_does_not_wait_for_slots_when_the_node_of_what_it_spawns_has_left() {
     assert_eq!(answers(&dvm), [(7, Err(OUT_OF_RESOURCE))]);
 }
 
+/// A job is in one session, and so is what it brings (spec S3).
 #[test]
 fn what_a_job_in_a_session_brings_along_comes_to_its_session() {
     let mut dvm = growing(ELASTIC);

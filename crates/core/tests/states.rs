@@ -1,5 +1,5 @@
-//! Every state of both tables of the seed, with its number, is entered where the seed says (seed 1, 7.4.2, 7.4.4 and
-//! 7.4.5), and no table shows one that is not.
+//! Every state of both tables, with its number, is entered where the specification says (docs/spec/launch.md), and no
+//! table shows one that is not.
 
 mod common;
 

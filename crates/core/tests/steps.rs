@@ -1,4 +1,5 @@
-//! Daemons that a resource manager starts: one command for all nodes of one of its jobs, which lives as long as they do.
+//! Daemons that a resource manager starts: one command for all nodes of one of its jobs, which lives as long as they
+//! do.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! Taking calls at a listening socket, whatever it is for: the next caller, and a bound on callers who have not yet shown who they
-//! are. Used by every listener of the driver; what a caller has to show is the listener's own affair.
+//! Taking calls at a listening socket, whatever it is for: the next caller, and a bound on callers who have not yet
+//! shown who they are. Used by every listener of the driver; what a caller has to show is the listener's own affair.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,7 +9,8 @@ use std::time::Duration;
 use rustix::process::{Resource, getrlimit};
 use tokio::task::{AbortHandle, spawn_local};
 
-/// Out of descriptors, they may come back from anywhere: there is no one event to wait for. Whoever calls waits in the queue.
+/// Out of descriptors, they may come back from anywhere: there is no one event to wait for. Whoever calls waits in the
+/// queue.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The next caller. No error ends the listening: a caller may be gone already, and a lack of descriptors passes.
@@ -36,9 +37,9 @@ pub(crate) struct Bounds {
     pub(crate) limit: Duration,
 }
 
-/// Callers who have not shown yet who they are, each greeted in a task of its own. One that is too slow is hung up on; beyond
-/// the bound the oldest is, so that whoever holds connections open and says nothing can neither keep others out nor
-/// take the files that jobs need. All are hung up on when this is dropped.
+/// Callers who have not shown yet who they are, each greeted in a task of its own. One that is too slow is hung up on;
+/// beyond the bound the oldest is, so that whoever holds connections open and says nothing can neither keep others out
+/// nor take the files that jobs need. All are hung up on when this is dropped.
 pub(crate) struct Strangers {
     what: &'static str,
     most: usize,
@@ -55,8 +56,8 @@ impl Strangers {
         Strangers { what, most, limit: bounds.limit, greetings: VecDeque::new() }
     }
 
-    /// Greets a caller, who is no stranger any more when `greeting` is over: what goes on with it afterwards belongs into another
-    /// task. Within a `LocalSet`.
+    /// Greets a caller, who is no stranger any more when `greeting` is over: what goes on with it afterwards belongs
+    /// into another task. Within a `LocalSet`.
     pub(crate) fn greet(&mut self, from: impl fmt::Display + 'static, greeting: impl Future<Output = ()> + 'static) {
         self.greetings.retain(|task| !task.is_finished());
         if self.greetings.len() >= self.most

@@ -1,9 +1,10 @@
 //! The local processes of jobs: started, read, written to, signalled and reaped. The engine calls [`Processes`] for the
-//! effects of the machine; everything that happens to a process comes back as an [`Input`]. It decides nothing: when to signal
-//! whom, and when a job is over, is the machine's business.
+//! effects of the machine; everything that happens to a process comes back as an [`Input`]. It decides nothing: when to
+//! signal whom, and when a job is over, is the machine's business.
 //!
-//! Each process is reaped through its own pidfd, so children that others have (the launcher's) are never touched. This process
-//! is also a subreaper: what a process of a job leaves behind becomes our child, stays within reach of signals, and is reaped here.
+//! Each process is reaped through its own pidfd, so children that others have (the launcher's) are never touched. This
+//! process is also a subreaper: what a process of a job leaves behind becomes our child, stays within reach of signals,
+//! and is reaped here.
 
 mod orphans;
 mod sockets;

@@ -1,9 +1,9 @@
-//! The door of a persistent DVM for `prun`, `pterm` and `pdvm`: a Unix socket in the session directory, and a TCP port if it is
-//! wanted (`remote`); one connection per client, any number of requests on each. The engine hands over what the machine has for a client; what clients ask
-//! arrives as [`Input`]s. Nothing is decided here.
+//! The door of a persistent DVM for `prun`, `pterm` and `pdvm`: a Unix socket in the session directory, and a TCP port
+//! if it is wanted (`remote`); one connection per client, any number of requests on each. The engine hands over what
+//! the machine has for a client; what clients ask arrives as [`Input`]s. Nothing is decided here.
 //!
-//! A client that does not read stops nobody but itself: output waits in its queue on the window of its own job, events are left
-//! out and counted, and it can ask nothing more while its replies pile up.
+//! A client that does not read stops nobody but itself: output waits in its queue on the window of its own job, events
+//! are left out and counted, and it can ask nothing more while its replies pile up.
 
 mod ahead;
 mod client;
@@ -64,8 +64,8 @@ enum Asker {
     Submitter(Rc<dyn Submitter>),
 }
 
-/// What a submitter that is no client of the control socket is told. In this order: accepted, anything, one reply; whether the job runs
-/// once in between, unless nothing was to be started.
+/// What a submitter that is no client of the control socket is told. In this order: accepted, anything, one reply;
+/// whether the job runs once in between, unless nothing was to be started.
 pub(crate) trait Submitter {
     fn accepted(&self, nspace: String);
     /// Its processes run, or never will (a PMIx status).

@@ -1,9 +1,10 @@
 //! How a daemon comes loose from its launcher.
 //!
-//! The process that the launcher starts reads the ticket, forks the daemon side into a session of its own and waits on a
-//! pipe. When the daemon is connected it lets go of the standard streams and writes one byte; the waiting process ends with
-//! status 0, and so does `ssh`. What goes wrong before that is text on the pipe, printed for the launcher to pick up.
-//! The pipe works both ways: when the waiting process is gone too early, so is the launcher, and the daemon gives up.
+//! The process that the launcher starts reads the ticket, forks the daemon side into a session of its own and waits on
+//! a pipe. When the daemon is connected it lets go of the standard streams and writes one byte; the waiting process
+//! ends with status 0, and so does `ssh`. What goes wrong before that is text on the pipe, printed for the launcher to
+//! pick up. The pipe works both ways: when the waiting process is gone too early, so is the launcher, and the daemon
+//! gives up.
 
 use std::fs::File;
 use std::io::{self, Read, Write};

@@ -502,7 +502,8 @@ impl Engine {
         self.launcher.close().await;
         self.extensions.finish().await;
         if let Some(gone) = self.launcher_end.take() {
-            // A daemon that leaves soon after it came: nothing that was started for it is to be left when its links close.
+            // A daemon that leaves soon after it came: nothing that was started for it is to be left when its links
+            // close.
             let _ = tokio::time::timeout(FLUSH_LIMIT, gone).await;
         }
         self.links.flush(FLUSH_LIMIT, &self.keeper).await;

@@ -1,6 +1,7 @@
-//! Asks the resource manager for nodes, by commands of its own that wait as long as it likes, and gives whole jobs of it back. What
-//! is asked and what becomes of the nodes the head decides; only the engine calls this. None of the commands outlives the DVM: at
-//! its end they are ended here, and after a violent end by the guard, which finds the name of their jobs in the session directory.
+//! Asks the resource manager for nodes, by commands of its own that wait as long as it likes, and gives whole jobs of
+//! it back. What is asked and what becomes of the nodes the head decides; only the engine calls this. None of the
+//! commands outlives the DVM: at its end they are ended here, and after a violent end by the guard, which finds the
+//! name of their jobs in the session directory.
 
 pub(crate) mod command;
 #[cfg(test)]

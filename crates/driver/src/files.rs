@@ -1,6 +1,6 @@
-//! Files that others find by names that everybody can guess, often in directories that everybody may write to. Somebody else may have put
-//! something there before: a link to a file of ours, a pipe that nobody reads. Files are written beside and renamed, so that readers
-//! find all of it or nothing, and nothing of another user is written to.
+//! Files that others find by names that everybody can guess, often in directories that everybody may write to. Somebody
+//! else may have put something there before: a link to a file of ours, a pipe that nobody reads. Files are written
+//! beside and renamed, so that readers find all of it or nothing, and nothing of another user is written to.
 
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::hash::{BuildHasher, RandomState};
@@ -39,7 +39,8 @@ impl Placed {
     }
 }
 
-/// Writes a file for its owner only. What is there is replaced if it is a file of ours; root replaces whatever others have put there.
+/// Writes a file for its owner only. What is there is replaced if it is a file of ours; root replaces whatever others
+/// have put there.
 pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(there) if there.is_dir() => return Err(io::Error::from(io::ErrorKind::IsADirectory)),

@@ -1,15 +1,15 @@
 //! The guard: the process that looks after the real head or daemon, and the front process that the user sees.
 //!
-//! The guard does nothing but wait. Signals that it gets it passes on; when the real process is dead, however it died, the
-//! guard ends everything that is left below it, removes what is left on disk, and exits with the real one's status.
+//! The guard does nothing but wait. Signals that it gets it passes on; when the real process is dead, however it died,
+//! the guard ends everything that is left below it, removes what is left on disk, and exits with the real one's status.
 //! It can do so because it is a subreaper: whatever loses its parent becomes the guard's child. The real process in
 //! turn is told by the kernel (parent-death signal) when somebody kills the guard, and leaves in order.
 //!
-//! Schedulers, `timeout` and CI systems kill whole process groups, so guard and real process never share one. A process that
-//! nobody waits for leads a session of its own; it becomes the guard, and its child gets a group of its own. Where a shell waits, it
-//! has to see a process of its own group, and the one that reads the terminal has to be in that group too. So three processes
-//! stand in a row: the *front* (the one that was started), the guard, in a session of its own, and the head, which is back in
-//! the group of the front:
+//! Schedulers, `timeout` and CI systems kill whole process groups, so guard and real process never share one. A process
+//! that nobody waits for leads a session of its own; it becomes the guard, and its child gets a group of its own. Where
+//! a shell waits, it has to see a process of its own group, and the one that reads the terminal has to be in that group
+//! too. So three processes stand in a row: the *front* (the one that was started), the guard, in a session of its own,
+//! and the head, which is back in the group of the front:
 //!
 //! ```text
 //! shell -- front ------------- guard -- head -- processes of jobs
@@ -17,11 +17,11 @@
 //!                              [session of its own]
 //! ```
 //!
-//! A killed front is a signal to the guard, a killed guard leaves the head to the front, which is a subreaper as well, and when
-//! front and head are killed together the guard is there.
+//! A killed front is a signal to the guard, a killed guard leaves the head to the front, which is a subreaper as well,
+//! and when front and head are killed together the guard is there.
 //!
-//! Ctrl-Z: the terminal stops nobody but the front, which is what the shell waits for. The head has the signal as well and
-//! forwards it to the job; it goes on listening, so that the DVM stays whole while the job sleeps. `fg` wakes both.
+//! Ctrl-Z: the terminal stops nobody but the front, which is what the shell waits for. The head has the signal as well
+//! and forwards it to the job; it goes on listening, so that the DVM stays whole while the job sleeps. `fg` wakes both.
 //!
 //! All of this happens before any thread or runtime exists: `fork` is safe only then.
 #![allow(unsafe_code)]
@@ -106,7 +106,8 @@ pub(crate) fn enter(ward: &Ward) -> io::Result<Keeper> {
         None => {
             drop(post);
             if let Some(mut front) = front {
-                // Said by the head itself, so that it is known whenever the guard is killed. A dead front needs it no more.
+                // Said by the head itself, so that it is known whenever the guard is killed. A dead front needs it no
+                // more.
                 let _ = front.write_all(&rustix::process::getpid().as_raw_nonzero().get().to_ne_bytes());
             }
             follow(guard)?;
@@ -308,7 +309,8 @@ impl Post<'_> {
     /// The number of a signal and where it came from.
     fn next_signal(&self) -> (i32, i32) {
         let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
-        // SAFETY: set and info are valid for the call; the field read is set for every signal, and zero is one of its values.
+        // SAFETY: set and info are valid for the call; the field read is set for every signal, and zero is one of its
+        // values.
         unsafe {
             let signal = libc::sigwaitinfo(&self.watched, info.as_mut_ptr());
             (signal, info.assume_init().si_code)
@@ -337,7 +339,8 @@ impl Post<'_> {
     }
 }
 
-/// What the terminal sends goes to the whole foreground group: the child has it already, and must not count Ctrl-C twice.
+/// What the terminal sends goes to the whole foreground group: the child has it already, and must not count Ctrl-C
+/// twice.
 fn pass_on(child: Pid, signal: i32, code: i32) {
     const FROM_KERNEL: i32 = 0x80;
     let harmless_twice = [libc::SIGTERM, libc::SIGHUP].contains(&signal);
@@ -426,7 +429,8 @@ fn end_tree(pid: Pid, leftovers: &mut Leftovers) {
 fn wait_for_a_child(limit: Duration) {
     let limit = libc::timespec { tv_sec: 0, tv_nsec: i64::from(limit.subsec_nanos()) };
     let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
-    // SAFETY: the set is initialised before its use; SIGCHLD is blocked since `enter`, so it is waited for, not handled.
+    // SAFETY: the set is initialised before its use; SIGCHLD is blocked since `enter`, so it is waited for, not
+    // handled.
     unsafe {
         libc::sigemptyset(set.as_mut_ptr());
         libc::sigaddset(set.as_mut_ptr(), libc::SIGCHLD);

@@ -1,6 +1,6 @@
-//! Launcher processes: `ssh` or another agent, or `prted` itself, each of which is to start one daemon, or a step of a resource
-//! manager's job that is to start several. The ticket goes to its standard input, the end of what it writes is kept for the error
-//! message, and it dies with us.
+//! Launcher processes: `ssh` or another agent, or `prted` itself, each of which is to start one daemon, or a step of a
+//! resource manager's job that is to start several. The ticket goes to its standard input, the end of what it writes is
+//! kept for the error message, and it dies with us.
 
 mod tail;
 
@@ -98,8 +98,8 @@ impl Launcher {
         self.shared.start_waiting();
     }
 
-    /// Ends all. What stays ends by itself with the last of its daemons, which have left by now: it is waited for, because its manager
-    /// takes it for alive for seconds when nobody says that it is over.
+    /// Ends all. What stays ends by itself with the last of its daemons, which have left by now: it is waited for,
+    /// because its manager takes it for alive for seconds when nobody says that it is over.
     pub(crate) async fn close(&mut self) {
         let state = &self.shared.state;
         state.borrow_mut().waiting.clear();
@@ -228,7 +228,8 @@ impl Running {
         Ok(Running { pid, manners, child, ended: watched(ended)?, output })
     }
 
-    /// Feeds it, listens to it, waits for its end; of a step that goes on, the end of tasks is told with the nodes that they were on.
+    /// Feeds it, listens to it, waits for its end; of a step that goes on, the end of tasks is told with the nodes that
+    /// they were on.
     async fn finish(
         mut self,
         ticket: &mut Ticket,

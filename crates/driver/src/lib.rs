@@ -2,9 +2,9 @@
 //! every [`ferrite_core::Effect`] and turns what happens into [`ferrite_core::Input`]s; it decides nothing.
 //!
 //! Everything runs on one thread. Part by part: `engine` is the main loop, `head` and `daemon` the entry points,
-//! `link` what daemons are connected by, `launcher` starts daemons, `extension` and `release` talk to the resource manager, `guard` and `detach` are the processes around the real one;
-//! `children`, `spawn`, `stdio` and `output` are the processes of jobs, `pmix` their MPI side, `control` the clients of a
-//! persistent DVM.
+//! `link` what daemons are connected by, `launcher` starts daemons, `extension` and `release` talk to the resource
+//! manager, `guard` and `detach` are the processes around the real one; `children`, `spawn`, `stdio` and `output` are
+//! the processes of jobs, `pmix` their MPI side, `control` the clients of a persistent DVM.
 
 mod accepting;
 mod children;
@@ -50,7 +50,8 @@ pub fn host_name() -> String {
     if name.is_empty() { "localhost".to_owned() } else { name }
 }
 
-/// Logs go to standard error for those who ask with `FERRITE_LOG` or the parameter `ferrite_log`; else there is no logger at all.
+/// Logs go to standard error for those who ask with `FERRITE_LOG` or the parameter `ferrite_log`; else there is no
+/// logger at all.
 fn start_log(parameters: &[(String, String)]) {
     let from_environment = std::env::var("FERRITE_LOG").ok();
     let asked = from_environment.as_deref().or_else(|| params::value(parameters, "ferrite_log"));

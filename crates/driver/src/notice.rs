@@ -1,5 +1,5 @@
-//! What the driver itself says to the user: messages between rules, and the lines of `state_base_verbose`. Whatever is in them, a
-//! terminal sees no control characters; output of processes takes another way.
+//! What the driver itself says to the user: messages between rules, and the lines of `state_base_verbose`. Whatever is
+//! in them, a terminal sees no control characters; output of processes takes another way.
 
 use ferrite_core::Transition;
 use ferrite_types::printable;

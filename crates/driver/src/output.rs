@@ -1,5 +1,7 @@
-//! Where output goes that this process writes itself: its standard output and error, and files. (What is for a client goes
-//! through [`crate::control`].) The engine calls [`OutputSinks`]; credit comes back as [`HeadInput::OutputWritten`] only after the bytes have left this process, which is what slows writers down to the reader's pace.
+//! Where output goes that this process writes itself: its standard output and error, and files. (What is for a client
+//! goes through [`crate::control`].) The engine calls [`OutputSinks`]; credit comes back as
+//! [`HeadInput::OutputWritten`] only after the bytes have left this process, which is what slows writers down to the
+//! reader's pace.
 //!
 //! Standard output belongs to whoever started us: its open file is never made nonblocking. A pipe or terminal is opened
 //! anew, with a mode of our own; what cannot be opened anew is written by a helper thread.

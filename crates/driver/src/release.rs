@@ -1,5 +1,5 @@
-//! Nodes that have left the DVM are given back: to the resource manager that granted them, and then to the site's own command
-//! (`ferrite_release_command`), for managers that this program does not know. Only the engine calls it.
+//! Nodes that have left the DVM are given back: to the resource manager that granted them, and then to the site's own
+//! command (`ferrite_release_command`), for managers that this program does not know. Only the engine calls it.
 
 use std::path::Path;
 use std::process::Stdio;

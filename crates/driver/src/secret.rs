@@ -1,5 +1,6 @@
-//! Keys in memory, and processes that hold them. A key lies on a page of its own that is never swapped out nor written into a core
-//! file, and is wiped when it is done with. The machine of `core` never sees one: the driver puts it into tickets.
+//! Keys in memory, and processes that hold them. A key lies on a page of its own that is never swapped out nor written
+//! into a core file, and is wiped when it is done with. The machine of `core` never sees one: the driver puts it into
+//! tickets.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -81,8 +82,8 @@ impl Drop for Secret {
     }
 }
 
-/// Keeps other processes of the same user from reading this one's memory, and the kernel from writing it into a core file. Holds
-/// until the next program is executed, so that processes of jobs can be debugged as ever.
+/// Keeps other processes of the same user from reading this one's memory, and the kernel from writing it into a core
+/// file. Holds until the next program is executed, so that processes of jobs can be debugged as ever.
 pub(crate) fn hide_memory() {
     if let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable) {
         tracing::debug!(%error, "other processes of this user can read our memory");

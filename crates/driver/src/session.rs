@@ -1,7 +1,8 @@
-//! The session directory: `<base>/<prefix>.<pid>.<random>`, mode 0700, made when something first needs it and removed at the end.
-//! Its name cannot be guessed, so that nobody else can take it before us in a directory that all may write to.
-//! It is locked as long as its process lives, so that what a killed one has left can be told from what is in use. Pids would not tell:
-//! they come again, and the place may be shared with containers, whose processes cannot be seen from here.
+//! The session directory: `<base>/<prefix>.<pid>.<random>`, mode 0700, made when something first needs it and removed
+//! at the end. Its name cannot be guessed, so that nobody else can take it before us in a directory that all may write
+//! to. It is locked as long as its process lives, so that what a killed one has left can be told from what is in use.
+//! Pids would not tell: they come again, and the place may be shared with containers, whose processes cannot be seen
+//! from here.
 
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
@@ -17,7 +18,8 @@ use crate::params;
 
 mod runtime;
 
-/// What the names of session directories begin with: of `prted`, and of `prterun`; those of `prte` are known to its clients too.
+/// What the names of session directories begin with: of `prted`, and of `prterun`; those of `prte` are known to its
+/// clients too.
 pub(crate) const DAEMON_PREFIX: &str = "prted";
 pub(crate) const RUN_PREFIX: &str = "prtrn";
 
@@ -125,7 +127,8 @@ pub(crate) fn remove_abandoned(base: &Path) {
     };
     for entry in entries.flatten() {
         let path = entry.path();
-        // Without either of them it may be another's, or one that is being made right now. Earlier releases knew only the second.
+        // Without either of them it may be another's, or one that is being made right now. Earlier releases knew only
+        // the second.
         let has = |file| path.join(file).exists();
         if is_session_name(&entry.file_name().to_string_lossy()) && (has(MARK) || has(CONTACT_FILE)) {
             // An error means that it stays.

@@ -1,7 +1,7 @@
 //! Signals that this process gets, and which of them are for the job.
 //!
-//! The head has them twice at times: a command like `timeout` signals the guard (which passes the signal on) and then the
-//! whole process group. What comes again within a moment is therefore one signal.
+//! The head has them twice at times: a command like `timeout` signals the guard (which passes the signal on) and then
+//! the whole process group. What comes again within a moment is therefore one signal.
 
 use std::io;
 use std::time::{Duration, Instant};

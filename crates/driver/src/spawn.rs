@@ -1,8 +1,8 @@
 //! Starts processes: the one place that does. [`crate::children`] calls it and owns what it returns.
 //!
 //! The child shares this process's memory until it executes its program (as with `vfork`), so that a start costs the
-//! same however large the daemon is, and an error comes back as plain data. Everything is prepared before: between clone and
-//! exec nothing is allocated, locked or looked up.
+//! same however large the daemon is, and an error comes back as plain data. Everything is prepared before: between
+//! clone and exec nothing is allocated, locked or looked up.
 
 mod environ;
 mod lookup;
@@ -106,8 +106,8 @@ impl Spawner {
     }
 }
 
-/// Each process takes up to four descriptors here, and the usual soft limit is 1024: raise it for this process. The processes
-/// get back what was there, because some programs try to close every descriptor up to the limit.
+/// Each process takes up to four descriptors here, and the usual soft limit is 1024: raise it for this process. The
+/// processes get back what was there, because some programs try to close every descriptor up to the limit.
 fn raise_descriptor_limit() -> Rlimit {
     let before = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: before.maximum, maximum: before.maximum };
@@ -345,7 +345,8 @@ fn clone_child(order: &mut Order, stack: &mut [u128]) -> io::Result<(Pid, OwnedF
     // SAFETY: `all` and `before` are plain data that the calls fill in. `order` and `stack` are borrowed exclusively
     // for the whole call, and CLONE_VFORK keeps this thread from running until the child no longer uses this memory, so
     // nothing is accessed from two sides. The stack's end is aligned to 16 bytes as `u128` is, and [`child`] needs a
-    // small part of it. All signals are blocked around the clone, so that no handler of ours runs in the child on our memory.
+    // small part of it. All signals are blocked around the clone, so that no handler of ours runs in the child on our
+    // memory.
     let (pid, error) = unsafe {
         let mut all: libc::sigset_t = std::mem::zeroed();
         let mut before: libc::sigset_t = std::mem::zeroed();
@@ -373,8 +374,8 @@ fn clone_child(order: &mut Order, stack: &mut [u128]) -> io::Result<(Pid, OwnedF
 #[allow(unsafe_code)]
 extern "C" fn child(order: *mut c_void) -> c_int {
     let order = order.cast::<Order>();
-    // SAFETY: `clone_child` passes a valid `Order`, whose owner is suspended, and whose pointers are to arrays that outlive
-    // the call, terminated as execve wants them. Only system calls are made, which neither allocate nor lock.
+    // SAFETY: `clone_child` passes a valid `Order`, whose owner is suspended, and whose pointers are to arrays that
+    // outlive the call, terminated as execve wants them. Only system calls are made, which neither allocate nor lock.
     unsafe {
         let (step, errno) = run(&*order);
         ptr::write_volatile(&raw mut (*order).failure, Some((step, errno)));
@@ -417,7 +418,8 @@ unsafe fn run(order: &Order) -> (Step, c_int) {
         if libc::chdir(order.directory) != 0 {
             return (Step::Directory, errno());
         }
-        // Ours are close-on-exec anyhow; this is for what we inherited. Kernels before 5.11 lack it, which costs only that.
+        // Ours are close-on-exec anyhow; this is for what we inherited. Kernels before 5.11 lack it, which costs only
+        // that.
         libc::syscall(libc::SYS_close_range, 3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
         for index in 0..order.move_count {
             let (source, target) = *order.moves.add(index);

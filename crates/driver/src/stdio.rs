@@ -1,5 +1,5 @@
-//! The pipes of local processes, and the head's own standard input. [`crate::children`] owns a [`Reader`] per output stream
-//! and a [`Writer`] per standard input. Nothing is read without being asked for: that is the back-pressure.
+//! The pipes of local processes, and the head's own standard input. [`crate::children`] owns a [`Reader`] per output
+//! stream and a [`Writer`] per standard input. Nothing is read without being asked for: that is the back-pressure.
 
 mod own;
 
@@ -146,8 +146,8 @@ pub(crate) enum Progress {
     Broken(Errno),
 }
 
-/// Our end of a pipe that is written to. Bytes are taken in order; when nobody reads any more the rest is dropped, and counts
-/// as taken, so that whoever feeds it goes on.
+/// Our end of a pipe that is written to. Bytes are taken in order; when nobody reads any more the rest is dropped, and
+/// counts as taken, so that whoever feeds it goes on.
 #[derive(Clone)]
 pub(crate) struct Writer {
     state: Rc<RefCell<WriterState>>,

@@ -1,4 +1,5 @@
-//! Where the time went (`--prtemca ferrite_timing 1`): phases between the states of the daemons' job and of the first job.
+//! Where the time went (`--prtemca ferrite_timing 1`): phases between the states of the daemons' job and of the first
+//! job.
 
 use std::fmt::Write as _;
 

@@ -1,8 +1,8 @@
 //! What this machine is made of, read from `/sys`; the engine asks once at its start.
 //!
-//! The numbers are those that hwloc shows on Linux, where it reads the same files. The library itself is not used: with the plug-ins and
-//! devices that it looks at by default its start takes more than ten milliseconds, and its libraries must be loaded before; this
-//! takes half a millisecond on two processors, and a daemon needs nothing else from it.
+//! The numbers are those that hwloc shows on Linux, where it reads the same files. The library itself is not used: with
+//! the plug-ins and devices that it looks at by default its start takes more than ten milliseconds, and its libraries
+//! must be loaded before; this takes half a millisecond on two processors, and a daemon needs nothing else from it.
 
 mod devices;
 
@@ -32,7 +32,8 @@ pub(crate) fn discover() -> io::Result<Topology> {
     Ok(topology)
 }
 
-/// What parameters leave of it. A list is about the machine of the topology file, where there is one, and that is not this.
+/// What parameters leave of it. A list is about the machine of the topology file, where there is one, and that is not
+/// this.
 ///
 /// # Errors
 /// A list that this machine cannot follow.
@@ -100,7 +101,8 @@ impl Machine {
         for node in list(&self.nodes.join("online")).unwrap_or_default().iter() {
             let dir = self.nodes.join(format!("node{node}"));
             let cpus = list(&dir.join("cpulist")).unwrap_or_default().intersection(&self.online);
-            // Memory without processors, or of another sort beside processors that have their own, is no other place for processes.
+            // Memory without processors, or of another sort beside processors that have their own, is no other place
+            // for processes.
             if !cpus.is_empty() && !domains.iter().any(|other| other.cpus.intersects(&cpus)) {
                 domains.push(TopologyObject { bytes: memory(&dir), ..object(node, cpus) });
             }
@@ -108,8 +110,8 @@ impl Machine {
         self.or_whole(domains)
     }
 
-    /// Caches that hold data. All processors of a machine number their caches alike, or the ones that differ are found by
-    /// looking at each.
+    /// Caches that hold data. All processors of a machine number their caches alike, or the ones that differ are found
+    /// by looking at each.
     fn caches(&self, level: u32) -> Objects {
         let mut indexes = BTreeMap::new();
         let mut found: Objects = Vec::new();
@@ -162,8 +164,8 @@ impl Machine {
     }
 }
 
-/// Logical order: an object's children stay together, and siblings go by their first processor. So a processor is placed by
-/// the first processors of all that it is in, the largest first.
+/// Logical order: an object's children stay together, and siblings go by their first processor. So a processor is
+/// placed by the first processors of all that it is in, the largest first.
 struct Order {
     rank: BTreeMap<u32, usize>,
 }
@@ -244,8 +246,8 @@ mod tests {
         fs::write(file, format!("{text}\n")).unwrap();
     }
 
-    /// Two packages of two cores of two threads, numbered as many servers do: packages alternate, and the second threads
-    /// come after all first ones.
+    /// Two packages of two cores of two threads, numbered as many servers do: packages alternate, and the second
+    /// threads come after all first ones.
     fn alternating(dir: &Path) {
         write(dir, "cpu/online", "0-7");
         for cpu in 0..8u32 {

@@ -1,7 +1,7 @@
 //! Times placement: nodes of 100 cores in two packages, a process for each core (`cargo xtask bench map` runs it).
 //!
-//! Prints a line of a table for each case: nodes, processes, policy, median, p10 and p90 in milliseconds, and nanoseconds for each
-//! process.
+//! Prints a line of a table for each case: nodes, processes, policy, median, p10 and p90 in milliseconds, and
+//! nanoseconds for each process.
 // A measurement needs a clock; it is no part of the crate.
 #![allow(clippy::unwrap_used, clippy::disallowed_types)]
 

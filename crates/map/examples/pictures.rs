@@ -1,4 +1,5 @@
-//! Sample pictures: `pictures NAME [svg|html|text]` prints one, `pictures` the names. For whoever changes how they look.
+//! Sample pictures: `pictures NAME [svg|html|text]` prints one, `pictures` the names. For whoever changes how they
+//! look.
 
 use std::sync::Arc;
 

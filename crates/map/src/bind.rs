@@ -48,8 +48,8 @@ impl Binder {
         Ok(&shape.targets[target as usize].cpus)
     }
 
-    /// The processors that are used up: one of its target's for each process, all of them where the target is a group of its own
-    /// (`whole`).
+    /// The processors that are used up: one of its target's for each process, all of them where the target is a group
+    /// of its own (`whole`).
     pub(crate) fn used(&self, shape: &Shape, units: &Units, whole: bool) -> CpuSet {
         let mut used = CpuSet::new();
         for (target, load) in shape.targets.iter().zip(&self.load).filter(|(_, load)| **load > 0) {

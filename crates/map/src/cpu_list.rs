@@ -1,5 +1,5 @@
-//! The processors that may be used at all (`hwloc_default_cpu_list`): logical numbers, `0-3,8`, of cores, or of hardware threads where
-//! these count as processors. Applied to a machine once, when it becomes known.
+//! The processors that may be used at all (`hwloc_default_cpu_list`): logical numbers, `0-3,8`, of cores, or of
+//! hardware threads where these count as processors. Applied to a machine once, when it becomes known.
 
 use ferrite_types::{CpuSet, ObjectKind, Topology};
 use thiserror::Error;

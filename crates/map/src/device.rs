@@ -1,5 +1,5 @@
-//! Mapping by device: which devices a process gets, and the processors next to them. Source: the documentation of the reference
-//! (`--map-by device=`).
+//! Mapping by device: which devices a process gets, and the processors next to them. Source: the documentation of the
+//! reference (`--map-by device=`).
 
 use ferrite_types::{
     BindTo, CpuSet, Device, DeviceKind, DeviceRequest, DeviceVendor, DeviceWanted, ObjectKind, Topology,

@@ -1,10 +1,11 @@
-//! What a process is told of the devices that it was mapped by: the variables that their makers' libraries read. Called by the daemon
-//! that starts the process; pure, so the environment is asked and not read.
+//! What a process is told of the devices that it was mapped by: the variables that their makers' libraries read. Called
+//! by the daemon that starts the process; pure, so the environment is asked and not read.
 
 use ferrite_types::{Device, DeviceKind, DeviceVendor};
 use thiserror::Error;
 
-/// How Intel's library counts: whole cards, as a topology does. In its other modes the same numbers name parts of cards.
+/// How Intel's library counts: whole cards, as a topology does. In its other modes the same numbers name parts of
+/// cards.
 const HIERARCHY: &str = "ZE_FLAT_DEVICE_HIERARCHY";
 const WHOLE_CARDS: &str = "COMPOSITE";
 
@@ -31,7 +32,8 @@ pub enum DeviceEnvError {
     },
 }
 
-/// The variables, in a fixed order; they replace what is set. `environment` is the process's own, as it would be without them.
+/// The variables, in a fixed order; they replace what is set. `environment` is the process's own, as it would be
+/// without them.
 ///
 /// # Errors
 /// Devices that cannot be told.

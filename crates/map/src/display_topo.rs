@@ -7,8 +7,8 @@ use ferrite_types::{CpuSet, Device, DeviceKind, ObjectKind, Topology, TopologyOb
 
 const RULE: &str = "=================================================================";
 
-/// The processors of a node that may be used, package by package, by their logical numbers: hardware threads where these are the
-/// job's processors, cores else.
+/// The processors of a node that may be used, package by package, by their logical numbers: hardware threads where
+/// these are the job's processors, cores else.
 #[must_use]
 pub fn processors(node: &str, topology: &Topology, threads: bool, parseable: bool) -> String {
     let cores = !threads && !topology.of_kind(ObjectKind::Core).is_empty();

@@ -70,7 +70,8 @@ fn lines<'a>(job: &Job<'a>, index: usize) -> Result<Vec<Line<'a>>, MapError> {
     }
 }
 
-/// The rank of the app's first process as the file counts: the job's file counts over all apps, an app's own starts with it.
+/// The rank of the app's first process as the file counts: the job's file counts over all apps, an app's own starts
+/// with it.
 fn ranks_before(job: &Job<'_>, index: usize) -> u32 {
     if job.apps[index].context.map.is_some() {
         return 0;

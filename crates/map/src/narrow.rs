@@ -1,6 +1,6 @@
-//! A job that fills node after node needs only those that it fills. Leaving out the others before anything is built for each of
-//! them makes a small job cost the same in a DVM of ten thousand nodes as in one of ten. Only `place` calls this, and it gives the same
-//! map with and without.
+//! A job that fills node after node needs only those that it fills. Leaving out the others before anything is built for
+//! each of them makes a small job cost the same in a DVM of ten thousand nodes as in one of ten. Only `place` calls
+//! this, and it gives the same map with and without.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ pub(crate) struct Few {
     pub(crate) total_slots: u32,
 }
 
-/// The nodes that take the whole job; `None` when all have to be looked at: another way of mapping, not enough slots (the message
-/// shows every node), or machines that differ (defaults depend on what all of them have).
+/// The nodes that take the whole job; `None` when all have to be looked at: another way of mapping, not enough slots
+/// (the message shows every node), or machines that differ (defaults depend on what all of them have).
 pub(crate) fn narrowed(
     spec: &JobSpec,
     nodes: &[NodeRecord],

@@ -19,8 +19,9 @@ use crate::seat::Seat;
 use crate::shape::Lists;
 use crate::trouble;
 
-/// Places a job: `apps` has, for each app context, the nodes that it may use in the order of use; for an app that is placed by a file
-/// (`seq` or `rankfile` with lines), the node of each line. Nodes without a daemon are passed over. Ranks are contiguous over the apps.
+/// Places a job: `apps` has, for each app context, the nodes that it may use in the order of use; for an app that is
+/// placed by a file (`seq` or `rankfile` with lines), the node of each line. Nodes without a daemon are passed over.
+/// Ranks are contiguous over the apps.
 ///
 /// # Errors
 /// Says what does not fit, with the numbers, and what would.

@@ -122,8 +122,8 @@ impl Policy {
         matches!(self.bind, BindTo::Object(ObjectKind::Core | ObjectKind::HwThread))
     }
 
-    /// A node takes no more processes than it has processors for: the map is made of objects that are used up, or the binding was
-    /// asked for.
+    /// A node takes no more processes than it has processors for: the map is made of objects that are used up, or the
+    /// binding was asked for.
     pub(crate) fn counts_processors(&self) -> bool {
         let of_objects = matches!(self.map, Mapper::Object(_) | Mapper::PeList { .. } | Mapper::Device);
         self.bind != BindTo::None && !self.overload && (of_objects || !self.bind_soft || self.pes.is_some())
@@ -232,8 +232,8 @@ fn default_rank(map: Mapper, span: bool) -> RankBy {
     }
 }
 
-/// The object that processes are mapped onto. A pair that is mapped onto whole nodes is bound to single processors, more processes to
-/// the memory that they share.
+/// The object that processes are mapped onto. A pair that is mapped onto whole nodes is bound to single processors,
+/// more processes to the memory that they share.
 fn default_bind(
     map: Mapper,
     cpus: CpuKind,
@@ -254,8 +254,8 @@ fn default_bind(
     }
 }
 
-/// True when the one kind of object is larger than the other. Packages and NUMA domains contain each other in either order, so the
-/// machines decide; where they are the same, a package is larger.
+/// True when the one kind of object is larger than the other. Packages and NUMA domains contain each other in either
+/// order, so the machines decide; where they are the same, a package is larger.
 fn is_above<'a>(bind: ObjectKind, map: ObjectKind, mut nodes: impl Iterator<Item = &'a Topology>) -> bool {
     let either = |kind| matches!(kind, ObjectKind::Package | ObjectKind::Numa);
     if !either(bind) || !either(map) {

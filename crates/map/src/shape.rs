@@ -211,7 +211,8 @@ fn object_targets(topology: &Topology, policy: &Policy, units: &Units, mapped: &
     (targets, inside)
 }
 
-/// What processes are bound to. A hardware thread stands for its core where cores are counted: two processes do not share one.
+/// What processes are bound to. A hardware thread stands for its core where cores are counted: two processes do not
+/// share one.
 fn bindable(topology: &Topology, cpus: CpuKind, kind: ObjectKind, units: &Units) -> Vec<CpuSet> {
     if (kind, cpus) == (ObjectKind::HwThread, CpuKind::Core) {
         return units.each().filter_map(|unit| unit.iter().next()).map(|cpu| CpuSet::from_iter([cpu])).collect();

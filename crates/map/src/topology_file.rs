@@ -1,9 +1,10 @@
-//! Topology files (`hwloc_use_topo_file`): hwloc's XML, formats 1 and 2, as `lstopo FILE.xml` writes it. Text in, [`Topology`] out;
-//! the driver reads the file. Foreign input: whatever it says, the result is a machine that placement can trust, or one error.
+//! Topology files (`hwloc_use_topo_file`): hwloc's XML, formats 1 and 2, as `lstopo FILE.xml` writes it. Text in,
+//! [`Topology`] out; the driver reads the file. Foreign input: whatever it says, the result is a machine that placement
+//! can trust, or one error.
 //!
 //! The document's order is hwloc's logical order, so objects are taken as they come. What placement does not use (dies,
-//! groups, instruction caches, memory without processors) is passed over, and what a file does not have is not made up, but for
-//! a NUMA domain: hwloc gives every machine one.
+//! groups, instruction caches, memory without processors) is passed over, and what a file does not have is not made up,
+//! but for a NUMA domain: hwloc gives every machine one.
 
 mod cpus;
 mod devices;
@@ -197,8 +198,8 @@ impl<'a, 'input> Machine<'a, 'input> {
         Ok(found)
     }
 
-    /// Memory of another sort beside processors that have their own (HBM, or expansion memory of the whole machine) is no second place
-    /// for processes. The system numbers the domains with processors first.
+    /// Memory of another sort beside processors that have their own (HBM, or expansion memory of the whole machine) is
+    /// no second place for processes. The system numbers the domains with processors first.
     fn numa_domains(&self, all: &CpuSet) -> Result<Vec<TopologyObject>, TopologyFileError> {
         let mut domains = self.of_kind(ObjectKind::Numa, all)?;
         let mut numbers: Vec<u32> = domains.iter().map(|domain| domain.os_index).collect();
@@ -227,8 +228,8 @@ impl<'a, 'input> Machine<'a, 'input> {
     }
 }
 
-/// Memory is written before the processors that it belongs to, but hwloc counts it after the memory of each part of them. So domains
-/// go by the end of the object that they are memory of.
+/// Memory is written before the processors that it belongs to, but hwloc counts it after the memory of each part of
+/// them. So domains go by the end of the object that they are memory of.
 fn end_of_holder(domain: Node<'_, '_>) -> usize {
     let holds_processors = |node: &Node<'_, '_>| node.attribute("type") != Some("MemCache");
     domain.ancestors().skip(1).find(holds_processors).map_or(0, |holder| holder.range().end)

@@ -74,8 +74,8 @@ pub(crate) fn usable(topology: &Topology, kind: ObjectKind) -> impl Iterator<Ite
     topology.of_kind(kind).iter().filter(|o| o.cpus.intersects(&topology.allowed))
 }
 
-/// The hardware threads of a list of processors by their logical numbers over the whole machine, which counts those that may not be
-/// used as well.
+/// The hardware threads of a list of processors by their logical numbers over the whole machine, which counts those
+/// that may not be used as well.
 ///
 /// # Errors
 /// The first number that is not there, or may not be used.

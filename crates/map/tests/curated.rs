@@ -1,5 +1,5 @@
-//! Whole maps on machines of several shapes, as text that changes only on purpose. The machines are files that hwloc wrote or that are
-//! written by hand; the maps are those that the reference prints, where it does not refuse.
+//! Whole maps on machines of several shapes, as text that changes only on purpose. The machines are files that hwloc
+//! wrote or that are written by hand; the maps are those that the reference prints, where it does not refuse.
 
 mod common;
 

@@ -30,7 +30,8 @@ fn subject<'a>(map: &'a JobMap, nodes: &'a [NodeRecord], programs: &'a [String])
     Subject { job: "prterun-n0-42@1", programs, map, nodes, not_launched: false }
 }
 
-/// Two programs on two nodes of 2 packages x 2 cores x 2 threads: a core, a thread, two cores, shared, not bound, not allowed.
+/// Two programs on two nodes of 2 packages x 2 cores x 2 threads: a core, a thread, two cores, shared, not bound, not
+/// allowed.
 fn mixed() -> (JobMap, Vec<NodeRecord>) {
     let mut machine = Topology::uniform(2, 2, 2);
     machine.allowed = (0..7).collect();

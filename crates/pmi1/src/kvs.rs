@@ -56,7 +56,8 @@ impl Kvs {
         std::mem::take(&mut self.delta)
     }
 
-    /// Adds the contributions of all daemons, this one's own included or not. Nothing is added unless all of it is sound.
+    /// Adds the contributions of all daemons, this one's own included or not. Nothing is added unless all of it is
+    /// sound.
     ///
     /// # Errors
     /// When the bytes are no concatenation of deltas.

@@ -2,9 +2,9 @@
 //! replies as text. The driver owns the sockets; the daemon's core runs the barrier as one of its collectives.
 //!
 //! A process gets one end of a socket pair and its place in the job by [`client_env`]. It then puts what others need to
-//! reach it into a key-value space ([`Kvs`]), waits at a barrier, and gets what the others put. What was put between two
-//! barriers is the daemon's contribution to that barrier's collective ([`Kvs::take_delta`]), and the concatenation of
-//! all contributions is merged by everyone ([`Kvs::merge`]).
+//! reach it into a key-value space ([`Kvs`]), waits at a barrier, and gets what the others put. What was put between
+//! two barriers is the daemon's contribution to that barrier's collective ([`Kvs::take_delta`]), and the concatenation
+//! of all contributions is merged by everyone ([`Kvs::merge`]).
 //!
 //! What is never done here: spawning and name publishing. They have requests, so that they can be refused by name.
 

@@ -18,9 +18,9 @@ struct Block {
     ranks: u32,
 }
 
-/// Describes where the ranks of a job are: `nodes[i]` holds the ranks of node `i`. Blocks are `(first node, nodes, ranks per
-/// node)`, in the order of ranks. `None` when the text would be longer than a value may be: clients
-/// that find no mapping exchange host names instead.
+/// Describes where the ranks of a job are: `nodes[i]` holds the ranks of node `i`. Blocks are
+/// `(first node, nodes, ranks per node)`, in the order of ranks. `None` when the text would be longer than a value may
+/// be: clients that find no mapping exchange host names instead.
 pub fn process_mapping(nodes: &[Vec<RangeInclusive<u32>>]) -> Option<String> {
     let blocks = blocks_of(&runs_of(nodes));
     let blocks = blocks.iter().map(|b| format!("({},{},{})", b.node, b.count, b.ranks)).collect::<Vec<_>>().join(",");

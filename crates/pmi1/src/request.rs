@@ -1,5 +1,5 @@
-//! Requests of a client: lines of `name=value` words, the first of which is `cmd=`. Bytes come in any portions; every length is bounded,
-//! and the first thing that is no PMI-1 ends the conversation with a reason.
+//! Requests of a client: lines of `name=value` words, the first of which is `cmd=`. Bytes come in any portions; every
+//! length is bounded, and the first thing that is no PMI-1 ends the conversation with a reason.
 
 use crate::{MAX_KEY, MAX_VALUE};
 

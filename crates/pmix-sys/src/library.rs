@@ -31,8 +31,8 @@ pub struct Version {
 impl Version {
     /// The oldest release with every function of the table.
     pub const OLDEST: Self = Self { major: 4, minor: 2, release: 0 };
-    /// The first release whose server module nobody has looked at. Up to 7.0 the types, the functions and the values that are used
-    /// are those of 4.2, and entries of the module are only appended.
+    /// The first release whose server module nobody has looked at. Up to 7.0 the types, the functions and the values
+    /// that are used are those of 4.2, and entries of the module are only appended.
     pub const TOO_NEW: Self = Self { major: 8, minor: 0, release: 0 };
 
     /// Finds the version in the library's own text, `OpenPMIx 4.2.2rc2 (PMIx Standard: 4.2, ...)`.

@@ -1,5 +1,5 @@
-//! Measures what a server costs with the installed libpmix: `cargo run --release -p ferrite-pmix --example measure`. Each start is a
-//! process of its own. Figures in README.md come from here.
+//! Measures what a server costs with the installed libpmix: `cargo run --release -p ferrite-pmix --example measure`.
+//! Each start is a process of its own. Figures in README.md come from here.
 
 use std::time::{Duration, Instant};
 

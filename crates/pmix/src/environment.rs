@@ -43,8 +43,8 @@ impl FrontDoor<'_> {
 const URI_NAMES: [&str; 5] =
     ["PMIX_SERVER_URI41", "PMIX_SERVER_URI4", "PMIX_SERVER_URI3", "PMIX_SERVER_URI2", "PMIX_SERVER_URI21"];
 
-/// The parts of Open MPI 4 that guess from the environment who has started a process: without its own launcher, or inside a job of a
-/// manager but in no step of it, they guess that nobody has.
+/// The parts of Open MPI 4 that guess from the environment who has started a process: without its own launcher, or
+/// inside a job of a manager but in no step of it, they guess that nobody has.
 const NO_GUESSING: &str = "^orte,alps,flux,jsm,slurm";
 
 /// What children need besides: Open MPI 4 takes itself for a lone process without these two, whoever started it.
@@ -58,8 +58,8 @@ pub fn compat_env(has_home: bool, home: &Path) -> Vec<(String, String)> {
     env
 }
 
-/// What the process of the library is started with: it takes 14 of 18 ms out of the start of libpmix 4.2.2. A name that the user has set
-/// is left alone.
+/// What the process of the library is started with: it takes 14 of 18 ms out of the start of libpmix 4.2.2. A name that
+/// the user has set is left alone.
 pub const PROCESS_ENV: [(&str, &str); 4] = [
     // PCI and block devices are not looked at by anything in a PMIx server.
     ("HWLOC_COMPONENTS", "-pci,-linuxio"),

@@ -1,10 +1,10 @@
-//! The gate of a front door: which callers may pass to the library. A caller's first message says who it claims to be. The library
-//! reads that message without checking its lengths, on its one thread, and waits for all of it: so it is read here first, whole and
-//! with bounds. Pure.
+//! The gate of a front door: which callers may pass to the library. A caller's first message says who it claims to be.
+//! The library reads that message without checking its lengths, on its one thread, and waits for all of it: so it is
+//! read here first, whole and with bounds. Pure.
 //!
-//! The layout is that of libpmix 4.2 to 7.0 (README.md). A header of 16 bytes: two marks, the length. Then, with texts that a NUL ends
-//! and numbers in network order: the security module, the credential, the kind of caller, its name, the releases and formats that it
-//! speaks, and for tools a list of attributes in the library's packed form.
+//! The layout is that of libpmix 4.2 to 7.0 (README.md). A header of 16 bytes: two marks, the length. Then, with texts
+//! that a NUL ends and numbers in network order: the security module, the credential, the kind of caller, its name, the
+//! releases and formats that it speaks, and for tools a list of attributes in the library's packed form.
 
 use crate::Proc;
 

@@ -46,7 +46,8 @@ pub struct JobInfo {
     pub apps: Vec<AppInfo>,
     /// The processes on this machine.
     pub local: Vec<LocalProc>,
-    /// The processes here are more than what there is to run them: Open MPI 5 then gives up the processor while it waits.
+    /// The processes here are more than what there is to run them: Open MPI 5 then gives up the processor while it
+    /// waits.
     pub oversubscribed: bool,
     /// Who spawned the job by PMIx_Spawn.
     pub parent: Option<Proc>,
@@ -132,9 +133,9 @@ pub(crate) trait Compress {
     fn ranks(&self, list: &str) -> Value;
 }
 
-/// Up to this size of a job every process and node is described in full. In a larger one those elsewhere are known by the two
-/// maps only: their host names and peers, which is what MPI libraries ask for. Each full description costs
-/// the daemon about 10 microseconds and 8 kB, whether or not anyone asks.
+/// Up to this size of a job every process and node is described in full. In a larger one those elsewhere are known by
+/// the two maps only: their host names and peers, which is what MPI libraries ask for. Each full description costs the
+/// daemon about 10 microseconds and 8 kB, whether or not anyone asks.
 const FULL_UP_TO: u32 = 256;
 
 /// The infos for `PMIx_server_register_nspace`. The cost grows with the processes *here* and with the number of

@@ -137,7 +137,8 @@ fn raise(make: impl FnOnce(&Inner) -> Upcall) -> sys::pmix_status_t {
     ACCEPTED
 }
 
-/// As [`raise`], for what a process asks. Without a process it is refused before there is a completer, which would answer as well.
+/// As [`raise`], for what a process asks. Without a process it is refused before there is a completer, which would
+/// answer as well.
 fn raise_from(proc: Option<Proc>, make: impl FnOnce(&Inner, Proc) -> Upcall) -> sys::pmix_status_t {
     match proc {
         Some(proc) => raise(|inner| make(inner, proc)),
@@ -440,7 +441,8 @@ unsafe extern "C" fn job_control(
     })
 }
 
-// Nothing is forwarded through the library in answer to a pull yet, but a refusal after the fact makes it use freed memory.
+// Nothing is forwarded through the library in answer to a pull yet, but a refusal after the fact makes it use freed
+// memory.
 unsafe extern "C" fn iof_pull(
     _procs: *const sys::pmix_proc_t,
     _nprocs: usize,
@@ -595,8 +597,8 @@ unsafe extern "C" fn push_stdin(
     })
 }
 
-/// Called for connections that broke; registered by the server for that event alone. What breaks within a second of another comes with
-/// it: the first is the source, the others are among the infos.
+/// Called for connections that broke; registered by the server for that event alone. What breaks within a second of
+/// another comes with it: the first is the source, the others are among the infos.
 pub(crate) unsafe extern "C" fn connection_lost(
     _handler: usize,
     _code: sys::pmix_status_t,

@@ -29,7 +29,8 @@ impl Progress {
         Self { functions, open: RwLock::new(true), started: Instant::now(), answered_ms: AtomicU64::new(0) }
     }
 
-    /// Runs `work` on the progress thread, soon. After [`Progress::close`] it is dropped: there is nobody left to answer.
+    /// Runs `work` on the progress thread, soon. After [`Progress::close`] it is dropped: there is nobody left to
+    /// answer.
     pub(crate) fn run(&self, work: Work) {
         // Held while posting, so that the library cannot be finalized under it.
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
@@ -40,7 +41,8 @@ impl Progress {
                 *to = *from as std::os::raw::c_char;
             }
             let work: *mut Work = Box::into_raw(Box::new(work));
-            // SAFETY: the library is initialized while the gate is open; it copies the name, and calls back exactly once.
+            // SAFETY: the library is initialized while the gate is open; it copies the name, and calls back exactly
+            // once.
             unsafe { self.functions.PMIx_server_deregister_client(&nobody, Some(run_work), work.cast()) };
         }
     }

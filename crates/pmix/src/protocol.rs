@@ -1,5 +1,5 @@
-//! What a daemon and the process that runs libpmix for it say to each other, over a socket pair: [`Order`]s one way, [`Report`]s the
-//! other, each a frame of a length and its postcard encoding. Both are of one build ([`BUILD`]). Pure.
+//! What a daemon and the process that runs libpmix for it say to each other, over a socket pair: [`Order`]s one way,
+//! [`Report`]s the other, each a frame of a length and its postcard encoding. Both are of one build ([`BUILD`]). Pure.
 
 use std::sync::Arc;
 
@@ -14,7 +14,8 @@ pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/1");
 /// The exit code of the process that was started by a daemon of another build.
 pub const OTHER_BUILD: i32 = 3;
 
-/// A frame that says that it is longer is none of ours: the largest hold what all processes of a node put into one fence.
+/// A frame that says that it is longer is none of ours: the largest hold what all processes of a node put into one
+/// fence.
 pub const MAX_FRAME: usize = 1 << 30;
 
 /// The length in front of each frame.

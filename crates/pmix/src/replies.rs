@@ -1,5 +1,6 @@
-//! Completers whose requests are in another process. A completer cannot travel, so a number travels in its place: the process of the
-//! library keeps the completer under it ([`Replies`]), and the daemon gets one that sends the answer with that number back.
+//! Completers whose requests are in another process. A completer cannot travel, so a number travels in its place: the
+//! process of the library keeps the completer under it ([`Replies`]), and the daemon gets one that sends the answer
+//! with that number back.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -33,7 +34,8 @@ struct Table {
 pub struct Replies(Mutex<Table>);
 
 impl Replies {
-    /// Runs `encode`, and keeps the completers of what it encodes. Those of a message that cannot be encoded answer with an error.
+    /// Runs `encode`, and keeps the completers of what it encodes. Those of a message that cannot be encoded answer
+    /// with an error.
     pub(crate) fn keeping<T>(&self, encode: impl FnOnce() -> Option<T>) -> Option<T> {
         let mut table = self.table();
         let before = table.next;

@@ -135,8 +135,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens libpmix and starts its server: a few milliseconds, during which the caller is blocked. `receiver` is called on the
-    /// library's thread; it must pass the upcall on and return.
+    /// Opens libpmix and starts its server: a few milliseconds, during which the caller is blocked. `receiver` is
+    /// called on the library's thread; it must pass the upcall on and return.
     ///
     /// # Errors
     /// When there is no usable library, a server already, or the library cannot start (its directories, usually).
@@ -184,8 +184,8 @@ impl Server {
         uri.rsplit(':').next()?.parse().ok()
     }
 
-    /// Tells the library about a job and its local processes. Blocks for the length of one round of the library's thread:
-    /// 0.2 ms and about 0.01 ms per local process.
+    /// Tells the library about a job and its local processes. Blocks for the length of one round of the library's
+    /// thread: 0.2 ms and about 0.01 ms per local process.
     ///
     /// # Errors
     /// When a name does not fit, or the library refuses.
@@ -194,7 +194,8 @@ impl Server {
         let whole = raw_proc(&Proc::new(&job.nspace, Proc::WILDCARD))?;
         for local in &job.local {
             let proc = sys::pmix_proc_t { rank: local.rank, ..whole };
-            // SAFETY: the library copies the name. With a callback the call does not wait; the registration below runs after it.
+            // SAFETY: the library copies the name. With a callback the call does not wait; the registration below runs
+            // after it.
             let status = unsafe {
                 functions.PMIx_server_register_client(
                     &proc,
@@ -247,8 +248,8 @@ impl Server {
         self.fork_env(&raw_proc(&Proc::new(nspace, rank))?, nspace)
     }
 
-    /// Asks for the data of a local process on behalf of another node. `done` is called once, on the library's thread as soon as
-    /// the process has published it, or with an error when its job is deregistered or the server stopped.
+    /// Asks for the data of a local process on behalf of another node. `done` is called once, on the library's thread
+    /// as soon as the process has published it, or with an error when its job is deregistered or the server stopped.
     pub fn dmodex_get(&self, proc: &Proc, done: impl FnOnce(Result<Vec<u8>, Status>) + Send + 'static) {
         let Some(raw) = proc.to_raw() else {
             done(Err(Status::BAD_PARAM));
@@ -311,8 +312,8 @@ impl Server {
         self.inner.progress().run(Box::new(done));
     }
 
-    /// Hands output of a process to the tools that asked for it. `done` is called once, on the library's thread, when it
-    /// is on its way.
+    /// Hands output of a process to the tools that asked for it. `done` is called once, on the library's thread, when
+    /// it is on its way.
     ///
     /// # Errors
     /// When the library refuses; `done` is called then too.
@@ -335,8 +336,8 @@ impl Server {
             OutputChannel::Stdout => sys::PMIX_FWD_STDOUT_CHANNEL,
             OutputChannel::Stderr => sys::PMIX_FWD_STDERR_CHANNEL,
         };
-        // SAFETY: name and bytes live until the callback, or until the call says that there will be none: the library reads both
-        // on its own thread.
+        // SAFETY: name and bytes live until the callback, or until the call says that there will be none: the library
+        // reads both on its own thread.
         let status = unsafe {
             self.inner.functions.PMIx_server_IOF_deliver(
                 &raw const (*delivery).source,
@@ -358,7 +359,8 @@ impl Server {
     /// Has lost connections reported as [`Upcall::Lost`].
     fn watch_connections(&self) -> Result<(), Error> {
         let mut codes = [sys::PMIX_ERR_LOST_CONNECTION];
-        // SAFETY: the library copies the codes. Without a callback it returns the handler's number, or an error below zero.
+        // SAFETY: the library copies the codes. Without a callback it returns the handler's number, or an error below
+        // zero.
         let status = unsafe {
             self.inner.functions.PMIx_Register_event_handler(
                 codes.as_mut_ptr(),
@@ -402,7 +404,8 @@ impl Server {
         // SAFETY: the library makes a list of its own, since ours is null.
         let status = unsafe { self.inner.functions.PMIx_server_setup_fork(proc, &mut list) };
         check("setup_fork", subject, status)?;
-        // SAFETY: on success the list is null or ends with a null; it and its texts were allocated with malloc and are now ours.
+        // SAFETY: on success the list is null or ends with a null; it and its texts were allocated with malloc and are
+        // now ours.
         unsafe {
             let pairs = module::argv(list);
             let mut next = list;
@@ -503,8 +506,8 @@ fn initialize(library: &Library, config: &ServerConfig) -> Result<(), Error> {
     let mut array = InfoArray::new(&infos);
     let mut module = module::table(library.version());
     let module_ptr = (&raw mut module).cast::<sys::pmix_server_module_t>();
-    // SAFETY: the library copies the module and the infos; what is behind the entries of 4.2 covers what newer releases read, and the
-    // pointer is to all of it.
+    // SAFETY: the library copies the module and the infos; what is behind the entries of 4.2 covers what newer releases
+    // read, and the pointer is to all of it.
     let status = unsafe { library.functions().PMIx_server_init(module_ptr, array.as_mut_ptr(), array.len()) };
     check("server_init", &tmpdir, status)
 }
@@ -526,8 +529,8 @@ impl LibraryCompress<'_> {
         if Status(status).into_result().is_err() || regex.is_null() {
             return plain();
         }
-        // SAFETY: what was just generated may contain NUL bytes, and only the library's own loader knows its length; the copy is
-        // taken before the value and the regex are given back.
+        // SAFETY: what was just generated may contain NUL bytes, and only the library's own loader knows its length;
+        // the copy is taken before the value and the regex are given back.
         unsafe {
             let mut value: sys::pmix_value_t = std::mem::zeroed();
             let loaded = self.0.PMIx_Value_load(&mut value, regex.cast(), sys::PMIX_REGEX as u16);

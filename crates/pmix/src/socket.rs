@@ -5,7 +5,8 @@ use std::mem::size_of;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::raw::{c_int, c_void};
 
-/// Has the kernel call the socket readable only when it holds so many bytes, or its end. 1 is what every socket begins with.
+/// Has the kernel call the socket readable only when it holds so many bytes, or its end. 1 is what every socket begins
+/// with.
 ///
 /// # Errors
 /// When it is no socket.

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Completer, Info, Proc, Status, Value};
 
-/// One request or note. It arrives on the library's thread: the receiver passes it on and returns at once. It travels from the process
-/// of the library to the daemon with its completer, see [`crate::protocol`].
+/// One request or note. It arrives on the library's thread: the receiver passes it on and returns at once. It travels
+/// from the process of the library to the daemon with its completer, see [`crate::protocol`].
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Upcall {
     /// A local process called PMIx_Init; it waits for the answer.

@@ -98,8 +98,8 @@ impl Info {
     }
 }
 
-/// A value. Types that no part of Ferrite reads yet come as [`Value::Other`]. It can be serialized, to travel between processes
-/// of one build.
+/// A value. Types that no part of Ferrite reads yet come as [`Value::Other`]. It can be serialized, to travel between
+/// processes of one build.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the names are PMIx's")]
 pub enum Value {

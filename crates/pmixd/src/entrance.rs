@@ -1,9 +1,9 @@
 //! The one way in to the library: connections that the daemon has let pass, handed over as descriptors.
 //!
-//! libpmix makes a TCP socket on 127.0.0.1 and listens there, where every user of the machine could call it around the daemon. So its
-//! call of `listen` comes here: its socket is replaced by ours to the daemon, and no port is ever open. When ours is readable, its call
-//! of `accept` comes here too, and gets what the daemon has passed. Both functions are found before those of the C library, because
-//! this program exports them (`build.rs`).
+//! libpmix makes a TCP socket on 127.0.0.1 and listens there, where every user of the machine could call it around the
+//! daemon. So its call of `listen` comes here: its socket is replaced by ours to the daemon, and no port is ever open.
+//! When ours is readable, its call of `accept` comes here too, and gets what the daemon has passed. Both functions are
+//! found before those of the C library, because this program exports them (`build.rs`).
 
 use std::io::IoSliceMut;
 use std::mem::MaybeUninit;
@@ -23,7 +23,8 @@ pub(crate) fn open(connections: OwnedFd) {
     let _ = ENTRANCE.set(connections);
 }
 
-/// Replaces the C library's function for libpmix: instead of listening, the socket becomes another descriptor of the entrance.
+/// Replaces the C library's function for libpmix: instead of listening, the socket becomes another descriptor of the
+/// entrance.
 ///
 /// # Safety
 /// As the function that it replaces: none.

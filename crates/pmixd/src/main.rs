@@ -1,9 +1,10 @@
-//! `ferrite-pmixd`: the process that runs libpmix for one daemon, which starts it when the first program wants PMIx. The library is
-//! foreign code that speaks with every program of the node: when one of them makes it crash or hang, this process is what is lost,
-//! and not the daemon. It has neither the key of the DVM nor a link, and it decides nothing.
+//! `ferrite-pmixd`: the process that runs libpmix for one daemon, which starts it when the first program wants PMIx.
+//! The library is foreign code that speaks with every program of the node: when one of them makes it crash or hang,
+//! this process is what is lost, and not the daemon. It has neither the key of the DVM nor a link, and it decides
+//! nothing.
 //!
-//! Its standard input is the socket to the daemon (`ferrite_pmix::protocol`), its standard output the one over which the daemon passes
-//! connections (`entrance`).
+//! Its standard input is the socket to the daemon (`ferrite_pmix::protocol`), its standard output the one over which
+//! the daemon passes connections (`entrance`).
 
 mod entrance;
 mod serve;

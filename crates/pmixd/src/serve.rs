@@ -1,5 +1,5 @@
-//! The life of the process: orders of the daemon are carried out one after another, and what the library has to say is passed on.
-//! "Registered before its clients are let in" rests on that order.
+//! The life of the process: orders of the daemon are carried out one after another, and what the library has to say is
+//! passed on. "Registered before its clients are let in" rests on that order.
 
 use std::fs::DirBuilder;
 use std::io::{self, Read, Write};

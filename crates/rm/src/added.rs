@@ -1,5 +1,5 @@
-//! What a command line says of nodes that a DVM is to get or to lose: hosts that are added, with their slots; nodes that are
-//! to have a daemon (`--activate`); names of those that leave. It never knows which nodes there are.
+//! What a command line says of nodes that a DVM is to get or to lose: hosts that are added, with their slots; nodes
+//! that are to have a daemon (`--activate`); names of those that leave. It never knows which nodes there are.
 
 use ferrite_types::{HostEntry, HostRef, SlotCount};
 use thiserror::Error;

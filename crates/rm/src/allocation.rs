@@ -1,6 +1,6 @@
-//! Which machines a DVM may use: those of a resource manager's job; where there is none, hostfile, `--host`, the hosts of
-//! rankfiles and sequences, default hostfile, or this machine alone. A hostfile defines, `--host` filters; alone, `--host` defines; in
-//! a manager's job both filter. Called once, by the command line, before anything is launched.
+//! Which machines a DVM may use: those of a resource manager's job; where there is none, hostfile, `--host`, the hosts
+//! of rankfiles and sequences, default hostfile, or this machine alone. A hostfile defines, `--host` filters; alone,
+//! `--host` defines; in a manager's job both filter. Called once, by the command line, before anything is launched.
 
 mod managed;
 

@@ -1,5 +1,5 @@
-//! What a DVM asks of its resource manager while it runs, and gives back, as values. Decided by the head; put into the manager's
-//! words by the manager's own module ([`crate::managers::slurm`]), and carried out by the driver.
+//! What a DVM asks of its resource manager while it runs, and gives back, as values. Decided by the head; put into the
+//! manager's words by the manager's own module ([`crate::managers::slurm`]), and carried out by the driver.
 
 use crate::managers::Manager;
 

@@ -1,5 +1,6 @@
-//! Launchers as text: for each node, or for all nodes of a manager's job at once, the argv that starts daemons. The driver runs it and
-//! writes the launch ticket to its standard input: no key and no secret is ever in an argv made here.
+//! Launchers as text: for each node, or for all nodes of a manager's job at once, the argv that starts daemons. The
+//! driver runs it and writes the launch ticket to its standard input: no key and no secret is ever in an argv made
+//! here.
 
 pub mod srun;
 mod ssh;
@@ -50,8 +51,8 @@ pub enum Manners {
     Agent,
     /// Its manager counts processes: the daemon does not come loose, and the command lives as long.
     Task,
-    /// The same for a step of a job of Slurm, which sees only what is harmless of Slurm's variables, and tells when one of its tasks
-    /// ends.
+    /// The same for a step of a job of Slurm, which sees only what is harmless of Slurm's variables, and tells when one
+    /// of its tasks ends.
     Step,
 }
 

@@ -1,5 +1,5 @@
-//! Allocations and launchers as text: hostfile, `--host` and the words of resource managers to nodes, nodes to the argv that starts
-//! daemons, `name = value` to parameters. Called by `cli` and `driver` (which read files and the
+//! Allocations and launchers as text: hostfile, `--host` and the words of resource managers to nodes, nodes to the argv
+//! that starts daemons, `name = value` to parameters. Called by `cli` and `driver` (which read files and the
 //! environment) and by `core` (which selects nodes for a job). Nothing runs here and nothing is read.
 
 pub mod added;

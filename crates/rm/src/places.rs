@@ -79,7 +79,8 @@ pub enum PlacesProblem {
 const RANK_LINE: &str = "rank 0=node1 slot=0-3";
 const SEQUENCE_LINE: &str = "node1 0-3";
 
-/// Parses the text of a rankfile; `file` is for messages only. The lines are in the order of the ranks, which have no hole.
+/// Parses the text of a rankfile; `file` is for messages only. The lines are in the order of the ranks, which have no
+/// hole.
 ///
 /// # Errors
 /// The first thing that is wrong, with file and line.

@@ -1,5 +1,5 @@
-//! Node lists as `PMIx_generate_regex` writes them: `pmix[n[2:1-4,7],login]` is `n01,n02,n03,n04,n07,login`; `raw:` before a
-//! list says that it is one. What is compressed to bytes (`blob:`) only the library can read.
+//! Node lists as `PMIx_generate_regex` writes them: `pmix[n[2:1-4,7],login]` is `n01,n02,n03,n04,n07,login`; `raw:`
+//! before a list says that it is one. What is compressed to bytes (`blob:`) only the library can read.
 
 use std::fmt::Write;
 
@@ -8,8 +8,8 @@ const MOST: u32 = 1 << 20;
 /// and so is a longer text (bytes).
 const LONGEST: usize = 64 << 20;
 
-/// The list with commas. `None` for what begins as one of the two forms and does not go on like it; any other text is given back
-/// as it came.
+/// The list with commas. `None` for what begins as one of the two forms and does not go on like it; any other text is
+/// given back as it came.
 #[must_use]
 pub fn expand(text: &str) -> Option<String> {
     if let Some(list) = text.strip_prefix("raw:") {

@@ -1,5 +1,5 @@
-//! Allocations that nobody has (`ras_simulator_*`): nodes to try placement on with `--rtos donotlaunch`. Called by the command
-//! line; no daemon is ever started on such a node.
+//! Allocations that nobody has (`ras_simulator_*`): nodes to try placement on with `--rtos donotlaunch`. Called by the
+//! command line; no daemon is ever started on such a node.
 
 use ferrite_types::{HostEntry, SlotCount};
 
@@ -10,9 +10,9 @@ const LARGEST_GROUP: usize = 100_000;
 /// Groups are told apart by a letter.
 const GROUPS: usize = 26;
 
-/// The nodes: a group for each number of `ras_simulator_num_nodes`, `nodeA0 nodeA1 nodeB0 ...`, with the slots of the same
-/// position in `ras_simulator_slots` and `ras_simulator_max_slots`, whose last number holds for all further groups. What is not
-/// stated is the node's cores. Empty = nothing is simulated.
+/// The nodes: a group for each number of `ras_simulator_num_nodes`, `nodeA0 nodeA1 nodeB0 ...`, with the slots of the
+/// same position in `ras_simulator_slots` and `ras_simulator_max_slots`, whose last number holds for all further
+/// groups. What is not stated is the node's cores. Empty = nothing is simulated.
 ///
 /// # Errors
 /// A parameter that is no list of numbers.

@@ -3,11 +3,10 @@
 //! `repair_cost RADIX SIZE DEAD branch|scattered head|ancestor|leaf batched|single|adopting|nothing time|count RUNS`
 //!
 //! A daemon learns of the deaths at once (`batched`) or one after another (`single`), and asks after each repair for
-//! its parent, its children and the next hops to 16 daemons; or it is told what each of the repairs changed and asks for
-//! the hops alone (`adopting`). `nothing` prepares the same and repairs nothing: what it
-//! costs is to be subtracted. Called by `cargo xtask bench repair`. Prints the number of dead (fewer than wished when
-//! the branch is smaller), then nanoseconds, one line a run, or the number of places visited; nothing at all when
-//! the ancestor is the head.
+//! its parent, its children and the next hops to 16 daemons; or it is told what each of the repairs changed and asks
+//! for the hops alone (`adopting`). `nothing` prepares the same and repairs nothing: what it costs is to be subtracted.
+//! Called by `cargo xtask bench repair`. Prints the number of dead (fewer than wished when the branch is smaller), then
+//! nanoseconds, one line a run, or the number of places visited; nothing at all when the ancestor is the head.
 
 // A program that measures has a clock.
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)]
@@ -136,7 +135,8 @@ impl Case {
     }
 
     /// Places of the tree that the same questions lead to, by their definition and not by the product's code: each rank
-    /// taken out, each place above until the answer is known (what is above has the lower rank), each place below that lives or that is passed through.
+    /// taken out, each place above until the answer is known (what is above has the lower rank), each place below that
+    /// lives or that is passed through.
     fn visits(&self, repairs: &[RankSet]) -> usize {
         let mut dead = vec![false; self.shape.size as usize];
         let mut visits = 0;

@@ -1,9 +1,9 @@
 //! Reliable messages from daemon to daemon: exactly once and in order for each pair, over whatever path there is.
 //!
 //! Links deliver in order, so a message is lost only with a link or a relay. Every message to a peer has a number; the
-//! peer takes the next one and no other, and says how far it has come in what it sends back, or by an acknowledgement of
-//! its own when it has nothing to send. A sender who hears nothing *asks* (a probe travels behind the messages on the same
-//! path, so an answer that leaves some of them out proves their loss) and repeats only what was lost.
+//! peer takes the next one and no other, and says how far it has come in what it sends back, or by an acknowledgement
+//! of its own when it has nothing to send. A sender who hears nothing *asks* (a probe travels behind the messages on
+//! the same path, so an answer that leaves some of them out proves their loss) and repeats only what was lost.
 //!
 //! Called by the transport of `core`. Nothing here sends or waits: the caller does what the methods return.
 

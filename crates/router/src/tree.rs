@@ -79,9 +79,10 @@ impl Tree {
         self.size = self.size.max(size);
     }
 
-    /// Keeps places for as many daemons as `count`: the next ranks, but none below a place that is kept for somebody else.
-    /// Whoever comes first must not be moved when that one comes, so what is passed over stays a hole. `None` when every place
-    /// that is left is below such a one: then somebody has to come, or to be given up, before (spec E19).
+    /// Keeps places for as many daemons as `count`: the next ranks, but none below a place that is kept for somebody
+    /// else. Whoever comes first must not be moved when that one comes, so what is passed over stays a hole. `None`
+    /// when every place that is left is below such a one: then somebody has to come, or to be given up, before (spec
+    /// E19).
     pub fn keep_places(&mut self, count: u32) -> Option<RankSet> {
         if !self.has_free_place() {
             return None;
@@ -103,8 +104,8 @@ impl Tree {
         Some(kept)
     }
 
-    /// True when somebody can be given a place that is below nobody who is still coming: below a rank that is not, of those whose
-    /// own children are not all given yet.
+    /// True when somebody can be given a place that is below nobody who is still coming: below a rank that is not, of
+    /// those whose own children are not all given yet.
     fn has_free_place(&self) -> bool {
         let last = self.size - 1;
         let is_kept = |place: DaemonRank| self.coming.contains(place);
@@ -213,7 +214,8 @@ impl Tree {
         self.parent(me)
     }
 
-    /// The same for a daemon that is leaving: to the survivor that it hung on, and from there along the branch that leaves.
+    /// The same for a daemon that is leaving: to the survivor that it hung on, and from there along the branch that
+    /// leaves.
     fn next_hop_out(&self, me: DaemonRank, dest: DaemonRank) -> Option<DaemonRank> {
         let mut hop = dest;
         for place in self.places_above(dest) {

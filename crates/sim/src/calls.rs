@@ -1,5 +1,5 @@
-//! What virtual processes ask of PMIx beside fences: to start a job, to meet the processes of another, to publish data or
-//! to look it up. A process waits for each answer and goes on whatever it is.
+//! What virtual processes ask of PMIx beside fences: to start a job, to meet the processes of another, to publish data
+//! or to look it up. A process waits for each answer and goes on whatever it is.
 
 use bytes::Bytes;
 use ferrite_core::{DaemonInput, Input, PmixCall};

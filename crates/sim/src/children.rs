@@ -1,5 +1,6 @@
-//! Scenarios about what processes ask of PMIx beside fences: jobs that they spawn, connections between jobs, and published
-//! data. Drawn on top of an elastic scenario, whose draws stay as they are: the DVM grows, shrinks and loses daemons.
+//! Scenarios about what processes ask of PMIx beside fences: jobs that they spawn, connections between jobs, and
+//! published data. Drawn on top of an elastic scenario, whose draws stay as they are: the DVM grows, shrinks and loses
+//! daemons.
 
 use ferrite_types::{HostEntry, HostRef, JobSpec, MapBy};
 use ferrite_wire::control::Submission;

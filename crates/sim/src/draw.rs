@@ -55,8 +55,8 @@ impl Scenario {
         s
     }
 
-    /// A scenario about losses: a DVM of a few nodes and a narrow tree that is up when things go wrong, with jobs on all
-    /// of it, and a quiet phase. For what shows only then; [`Scenario::random`] draws such ones among others.
+    /// A scenario about losses: a DVM of a few nodes and a narrow tree that is up when things go wrong, with jobs on
+    /// all of it, and a quiet phase. For what shows only then; [`Scenario::random`] draws such ones among others.
     #[must_use]
     pub fn losses(seed: u64) -> Scenario {
         let mut rng = Rng::new(seed ^ 0x1055_0000_0000_0001);
@@ -210,8 +210,8 @@ fn draw_large(rng: &mut Rng) -> Option<u32> {
     })
 }
 
-/// What becomes of the others when a process fails; the exit code is that of the first failure either way. From a seed of its own:
-/// what else a scenario draws does not depend on it.
+/// What becomes of the others when a process fails; the exit code is that of the first failure either way. From a seed
+/// of its own: what else a scenario draws does not depend on it.
 fn draw_policy(seed: u64, spec: &mut JobSpec) {
     let mut rng = Rng::new(!seed);
     spec.options.recoverable = rng.permille(250);

@@ -1,5 +1,5 @@
-//! Scenarios about a DVM that changes its size: who asks for what and when, which newcomers do not come well, and what else
-//! goes on meanwhile. Drawn from a seed; acted out by the world (`resize`), refereed like everything else.
+//! Scenarios about a DVM that changes its size: who asks for what and when, which newcomers do not come well, and what
+//! else goes on meanwhile. Drawn from a seed; acted out by the world (`resize`), refereed like everything else.
 
 use ferrite_core::RequestId;
 use ferrite_router::Tree;
@@ -53,8 +53,8 @@ pub enum Asker {
 }
 
 impl Scenario {
-    /// How long all changes of size may take after the last request, those that jobs bring along included: each may wait for all
-    /// before it, and each for its launch and for the way back.
+    /// How long all changes of size may take after the last request, those that jobs bring along included: each may
+    /// wait for all before it, and each for its launch and for the way back.
     #[must_use]
     pub fn settles_after(&self) -> Time {
         const WAY_BACK_S: Time = 25;

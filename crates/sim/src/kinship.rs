@@ -1,5 +1,5 @@
-//! Planted faults about jobs that are spawned, connections between jobs and published data: what a head or a daemon does
-//! wrong.
+//! Planted faults about jobs that are spawned, connections between jobs and published data: what a head or a daemon
+//! does wrong.
 //!
 //! Called by the world in runs with a planted fault only, like `mischief`.
 
@@ -17,10 +17,6 @@ use ferrite_wire::{
 
 use crate::mischief::{frames, replace};
 use crate::mutation::Mutation;
-
-/// The PMIx status of a job that could not be started.
-/// The PMIx status of what went with a daemon.
-/// The PMIx status of what is not there.
 
 /// What a planted fault has to know to strike at the right time.
 #[derive(Debug, Default)]

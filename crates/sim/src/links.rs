@@ -66,9 +66,9 @@ impl World {
         }
     }
 
-    /// True for the dropped one of two calls that crossed when this end has yet to see the other one. On real machines the
-    /// caller's end of a link is the first to be up, and here the last: whoever called would have had the better link already,
-    /// and takes no loss for what is none.
+    /// True for the dropped one of two calls that crossed when this end has yet to see the other one. On real machines
+    /// the caller's end of a link is the first to be up, and here the last: whoever called would have had the better
+    /// link already, and takes no loss for what is none.
     fn is_replaced(&self, at: DaemonRank, peer: DaemonRank, id: LinkId) -> bool {
         let better = self.hosts.get(&peer).and_then(|host| host.links.get(&at)).copied();
         better.is_some_and(|better| better != id && self.network.caller(better) == Some(at))

@@ -1,5 +1,5 @@
-//! A resource manager that takes its time, refuses, grants what nobody wants any more, does not take everything back, and ends jobs
-//! that it has granted. What it draws is its own: scenarios without it are none the wiser.
+//! A resource manager that takes its time, refuses, grants what nobody wants any more, does not take everything back,
+//! and ends jobs that it has granted. What it draws is its own: scenarios without it are none the wiser.
 
 use std::collections::{BTreeMap, BTreeSet};
 

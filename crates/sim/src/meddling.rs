@@ -1,5 +1,5 @@
-//! Planted faults about changes of size: what a head or a daemon does wrong when the DVM grows or shrinks. Among them is each hole
-//! that the reference implementation has, as far as one can dig it from outside.
+//! Planted faults about changes of size: what a head or a daemon does wrong when the DVM grows or shrinks. Among them
+//! is each hole that the reference implementation has, as far as one can dig it from outside.
 //!
 //! Called by the world in runs with a planted fault only, like `mischief`.
 

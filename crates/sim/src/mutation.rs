@@ -360,7 +360,8 @@ impl Mutation {
         Mutation::NothingFound,
     ];
 
-    /// Those that seeds seldom show, and stories do: it takes a job that is held while changes overlap in a certain way.
+    /// Those that seeds seldom show, and stories do: it takes a job that is held while changes overlap in a certain
+    /// way.
     pub const STORIES: [Mutation; 3] = [Mutation::NoTurns, Mutation::HeldByGrows, Mutation::ForeverQueued];
 
     /// Changes what a daemon asked for.

@@ -1,5 +1,6 @@
-//! Scenarios about sessions: reserved nodes, time limits, what becomes of a session with its owner, jobs that say where they are to
-//! run, orders for sessions, and requests that are taken back. Drawn on top of an elastic scenario, whose draws stay as they are.
+//! Scenarios about sessions: reserved nodes, time limits, what becomes of a session with its owner, jobs that say where
+//! they are to run, orders for sessions, and requests that are taken back. Drawn on top of an elastic scenario, whose
+//! draws stay as they are.
 
 use ferrite_types::JobId;
 use ferrite_wire::control::{Request, SessionChoice, SessionDirective};
@@ -25,7 +26,8 @@ impl Scenario {
         for plan in &mut s.elastic.resizes {
             if let ResizeRequest::Grow(grow) = &mut plan.request {
                 grow.terms = draw_terms(&mut rng);
-                // The head's node stays for everybody, because the quiet phase needs it: it is in sessions of all that there is.
+                // The head's node stays for everybody, because the quiet phase needs it: it is in sessions of all that
+                // there is.
                 grow.terms.reserve &= grow.activate.is_empty() && grow.alloc_id.is_none();
             }
         }
@@ -47,7 +49,8 @@ impl Scenario {
         s
     }
 
-    /// When sessions end or begin by themselves or by order, as far as this is known before: each may be a change of size.
+    /// When sessions end or begin by themselves or by order, as far as this is known before: each may be a change of
+    /// size.
     pub(crate) fn session_changes(&self) -> impl Iterator<Item = Time> + '_ {
         let by_order = self.questions.iter().filter(|(_, question)| matches!(question, Request::Session { .. }));
         let of_request = |plan: &ResizePlan| match &plan.request {

@@ -31,7 +31,8 @@ pub struct SizeRow {
     pub after: u32,
 }
 
-/// Shrinks a DVM by the second half of its nodes, which is whole branches, and grows it by them again; then by every second node.
+/// Shrinks a DVM by the second half of its nodes, which is whole branches, and grows it by them again; then by every
+/// second node.
 #[must_use]
 pub fn sizes(daemons: u32, radix: u32) -> Vec<SizeRow> {
     let names: Vec<String> = (0..daemons).map(|i| format!("n{i}")).collect();

@@ -1,5 +1,5 @@
-//! Stories about a DVM that changes its size: each hole that the reference implementation has, played under all guarantees, and
-//! seeds that have found something.
+//! Stories about a DVM that changes its size: each hole that the reference implementation has, played under all
+//! guarantees, and seeds that have found something.
 
 use ferrite_sim::{
     Asker, Expect, Fate, Fault, JobPlan, Keep, Mutation, Referee, Report, ResizePlan, Scenario, check, job, run,
@@ -134,7 +134,8 @@ fn hole_8_whatever_meets_is_told_apart() {
     scenario = scenario
         .with_job(0, job(1, "pause:700000"), Expect::Code(0))
         .with_grow(UP, &["m0"])
-        // A release of a node that is coming, a grow of it again, a second release of a node, a grow of one that leaves.
+        // A release of a node that is coming, a grow of it again, a second release of a node, a grow of one that
+        // leaves.
         .with_shrink(UP + 1_000, &["m0"])
         .with_grow(UP + 2_000, &["m0"])
         .with_shrink(UP + 3_000, &["n3", "n3"])
@@ -177,25 +178,26 @@ fn a_job_that_brings_nodes_along_runs_on_them() {
 
 #[test]
 fn seeds_that_once_found_something_hold() {
-    // 72: an adopted daemon whose address nobody knew. 116: no slots after a second map. 166, 184, 45: two shrinks in a row.
-    // 282: no place that is not below a newcomer. 846, 1135: a newcomer that is lost during the wireup. 10300: a daemon that is
-    // lost under a held job. 10740, 12209: the last launching daemons of a job leave. 2181: a new child of the head whose link
-    // breaks. 2264: a job that is mapped again behind the queue. 5341: a branch that cannot leave in time. 9090: a child that is
-    // told to leave on its way to its new parent. 17370: an old shape of the DVM after a new one. 17790: a parent that has not
-    // heard yet that it leaves. 200489, 235403: a launch that the order to leave has overtaken. 219021, 278885: the link to one
-    // that had time enough to leave is lost once more. 271649: a shrink that names a daemon whose loss was just reported.
-    // 298709: one that is told to leave while it gives up the link that it came by. 1097659: a newcomer that closes the link on
-    // which the addresses of its children are. 7010679: a branch that leaves while its lower end is called by its new parent.
-    // 7046600: a shrink that was queued behind a grow which was true at once. 9013313: a neighbour's word that a daemon leaves
-    // overtakes the order itself, and those below still have something to say. 11049541: a child is lost whose address its new parent has not heard yet.
-    // 12085258: a daemon that stood still while it should have ended its processes and left.
+    // 72: an adopted daemon whose address nobody knew. 116: no slots after a second map. 166, 184, 45: two shrinks in a
+    // row. 282: no place that is not below a newcomer. 846, 1135: a newcomer that is lost during the wireup. 10300: a
+    // daemon that is lost under a held job. 10740, 12209: the last launching daemons of a job leave. 2181: a new child
+    // of the head whose link breaks. 2264: a job that is mapped again behind the queue. 5341: a branch that cannot
+    // leave in time. 9090: a child that is told to leave on its way to its new parent. 17370: an old shape of the DVM
+    // after a new one. 17790: a parent that has not heard yet that it leaves. 200489, 235403: a launch that the order
+    // to leave has overtaken. 219021, 278885: the link to one that had time enough to leave is lost once more. 271649:
+    // a shrink that names a daemon whose loss was just reported. 298709: one that is told to leave while it gives up
+    // the link that it came by. 1097659: a newcomer that closes the link on which the addresses of its children are.
+    // 7010679: a branch that leaves while its lower end is called by its new parent. 7046600: a shrink that was queued
+    // behind a grow which was true at once. 9013313: a neighbour's word that a daemon leaves overtakes the order
+    // itself, and those below still have something to say. 11049541: a child is lost whose address its new parent has
+    // not heard yet. 12085258: a daemon that stood still while it should have ended its processes and left.
     //
-    // And what the referee had to learn. 13280, 221496: a broadcast that waits for a link is older than the newcomers. 104826,
-    // 244601, 262212, 285141: a daemon that hears of the order before its parent. 250233: jobs that bring nodes along take
-    // their time as well. 266927, 295526: calls that cross are no loss. 291065: nobody is stopped before it is there.
-    // 7035890: the bring-up's wireup is repeated to somebody who was out of reach when all was ready.
-    // 10074435: who was cut off before it was there is in reach again when that time is over. 12059945: a shrink of daemons that
-    // are all dead already, of which nobody is told.
+    // And what the referee had to learn. 13280, 221496: a broadcast that waits for a link is older than the newcomers.
+    // 104826, 244601, 262212, 285141: a daemon that hears of the order before its parent. 250233: jobs that bring nodes
+    // along take their time as well. 266927, 295526: calls that cross are no loss. 291065: nobody is stopped before it
+    // is there. 7035890: the bring-up's wireup is repeated to somebody who was out of reach when all was ready.
+    // 10074435: who was cut off before it was there is in reach again when that time is over. 12059945: a shrink of
+    // daemons that are all dead already, of which nobody is told.
     let seeds = [
         45, 72, 116, 166, 184, 282, 492, 846, 1_135, 2_181, 2_264, 5_341, 9_090, 10_300, 10_740, 12_209, 17_370,
         17_790, 13_280, 104_826, 200_489, 219_021, 221_496, 235_403, 244_601, 250_233, 262_212, 266_927, 271_649,

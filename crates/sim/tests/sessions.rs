@@ -13,16 +13,18 @@ fn hold(scenario: &Scenario) -> Report {
 
 #[test]
 fn seeds_that_a_sweep_found_hold() {
-    // What the product had to learn. 37067: one of three changes of the same node is taken back. 24318, 30880: several requests for a
-    // node, one of which has it reserved. 58582: a job is held with its map by a pause, and its daemon is lost.
-    // 41001288: a session pauses whose job is before others in the queue.
+    // What the product had to learn. 37067: one of three changes of the same node is taken back. 24318, 30880: several
+    // requests for a node, one of which has it reserved. 58582: a job is held with its map by a pause, and its daemon
+    // is lost. 41001288: a session pauses whose job is before others in the queue.
     //
-    // And what the referee had to learn. 22213: a reserved node is lost before the time of its session is up. 3500: a grow that is
-    // taken back has not failed. 3230: a pause holds jobs without elastic mode too. 20006438: what is ordered before a shrink waits
-    // for its link. 20066280: a job is mapped, and then its node is reserved. 30000209: a grow is recalled with its session.
-    // 50010681: a node of a session with a time limit was brought by a job, and stays. 50012060: a session ends, with a grow and nodes.
-    // 90000956: a newcomer stands still before it has come. 90002850, 90009510: a shrink waits its turn for nodes that leave meanwhile.
-    // 90024282: an allocation whose node was lost is given back. 90008224: a session ends with that in which it was made. 60012338, 70001947: a later request gives a session its time limit.
+    // And what the referee had to learn. 22213: a reserved node is lost before the time of its session is up. 3500: a
+    // grow that is taken back has not failed. 3230: a pause holds jobs without elastic mode too. 20006438: what is
+    // ordered before a shrink waits for its link. 20066280: a job is mapped, and then its node is reserved. 30000209: a
+    // grow is recalled with its session. 50010681: a node of a session with a time limit was brought by a job, and
+    // stays. 50012060: a session ends, with a grow and nodes. 90000956: a newcomer stands still before it has come.
+    // 90002850, 90009510: a shrink waits its turn for nodes that leave meanwhile. 90024282: an allocation whose node
+    // was lost is given back. 90008224: a session ends with that in which it was made. 60012338, 70001947: a later
+    // request gives a session its time limit.
     for seed in [
         3_230, 3_500, 22_213, 24_318, 30_880, 37_067, 58_582, 20_006_438, 20_066_280, 30_000_209, 41_001_288,
         50_010_681, 50_012_060, 60_012_338, 70_001_947, 90_000_956, 90_002_850, 90_008_224, 90_009_510, 90_024_282,

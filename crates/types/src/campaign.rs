@@ -14,7 +14,8 @@ impl fmt::Display for CampaignId {
     }
 }
 
-/// Number of a request for nodes that the resource manager has yet to grant; they count from 1 for as long as the DVM lives.
+/// Number of a request for nodes that the resource manager has yet to grant; they count from 1 for as long as the DVM
+/// lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ExtensionId(pub u32);
 

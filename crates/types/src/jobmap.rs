@@ -59,7 +59,8 @@ pub struct AppPolicy {
     pub exclusive: bool,
 }
 
-/// A mapped job. Position in `procs` is the rank. Serialized it is packed: what repeats from node to node is written once.
+/// A mapped job. Position in `procs` is the rank. Serialized it is packed: what repeats from node to node is written
+/// once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobMap {
     /// The nodes that host at least one process, in the order of mapping.

@@ -55,7 +55,8 @@ pub enum MapBy {
     PerNode(u32),
     /// `ppr:N:<object>`: N processes on every object of a kind.
     PerObject(u32, ObjectKind),
-    /// `seq`: one process on the host of each line of a file; without lines, on each of the app's hosts as often as it is named.
+    /// `seq`: one process on the host of each line of a file; without lines, on each of the app's hosts as often as it
+    /// is named.
     Seq(Vec<SeqLine>),
     /// `rankfile`: each rank where its line says.
     RankFile(Vec<RankLine>),

@@ -1,5 +1,6 @@
-//! Foreign text that is about to be shown to people: names of programs, what ssh or an abort says. A terminal obeys control characters,
-//! and whoever chose the text must not command it. Called where messages are printed; output of processes never passes here.
+//! Foreign text that is about to be shown to people: names of programs, what ssh or an abort says. A terminal obeys
+//! control characters, and whoever chose the text must not command it. Called where messages are printed; output of
+//! processes never passes here.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

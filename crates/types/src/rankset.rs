@@ -14,8 +14,8 @@ pub struct RankSet {
     ranges: Vec<(u32, u32)>,
 }
 
-/// How a set travels: each range as how far it is from the one before, less what must lie between two, and how many more it has than
-/// one. Small numbers, whatever the size of the DVM.
+/// How a set travels: each range as how far it is from the one before, less what must lie between two, and how many
+/// more it has than one. Small numbers, whatever the size of the DVM.
 impl From<RankSet> for Vec<(u32, u32)> {
     fn from(set: RankSet) -> Self {
         let mut next = 0u32;

@@ -18,8 +18,8 @@ pub struct Contact(pub Vec<SocketAddr>);
 pub struct Ticket {
     /// Name of the DVM; namespaces of jobs derive from it.
     pub dvm: String,
-    /// Pre-shared key of the DVM's links. The machine leaves it out ([`Ticket::NO_KEY`]); the driver puts it in on the way to the
-    /// launcher, and takes it out before the machine of the new daemon sees the ticket.
+    /// Pre-shared key of the DVM's links. The machine leaves it out ([`Ticket::NO_KEY`]); the driver puts it in on the
+    /// way to the launcher, and takes it out before the machine of the new daemon sees the ticket.
     pub key: [u8; 32],
     /// The daemon's rank.
     pub rank: DaemonRank,
@@ -43,8 +43,8 @@ pub struct Ticket {
     pub program: Vec<String>,
     /// With tree spawn: the daemons of this one's subtree, for it to start.
     pub subtree: Vec<NodeLaunch>,
-    /// One command starts all of these, and each of them reads this ticket: who reads it finds its rank by its node's name. Empty when
-    /// the ticket is for one daemon alone.
+    /// One command starts all of these, and each of them reads this ticket: who reads it finds its rank by its node's
+    /// name. Empty when the ticket is for one daemon alone.
     pub group: Vec<(DaemonRank, String)>,
     /// Its launcher lives as long as it: the daemon does not come loose.
     pub stays: bool,
@@ -108,7 +108,8 @@ impl Ticket {
         self.group.iter().map(|(rank, _)| *rank).chain(alone)
     }
 
-    /// The ticket of one daemon of a group: the first that `is_here` says of its node's name. The same when it is for one daemon alone.
+    /// The ticket of one daemon of a group: the first that `is_here` says of its node's name. The same when it is for
+    /// one daemon alone.
     #[must_use]
     pub fn member(&self, is_here: impl Fn(&str) -> bool) -> Option<Ticket> {
         if self.group.is_empty() {
@@ -186,7 +187,8 @@ impl LaunchFailure {
     }
 }
 
-/// The shape of the DVM, for everyone: who is who's neighbour follows from it. Where neighbours listen they tell each other.
+/// The shape of the DVM, for everyone: who is who's neighbour follows from it. Where neighbours listen they tell each
+/// other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wireup {
     /// Number of this shape; they count from 1. One with a lower number is older, however late it comes.

@@ -123,8 +123,8 @@ pub enum Request {
     },
     /// More nodes, or fewer. [`Reply::Resize`]
     Resize(Box<ResizeRequest>),
-    /// The same, as a scheduler pushes it: what comes is for everybody, and nobody hears of the end but who waits for the reply.
-    /// [`Reply::Resize`]
+    /// The same, as a scheduler pushes it: what comes is for everybody, and nobody hears of the end but who waits for
+    /// the reply. [`Reply::Resize`]
     Push(Box<ResizeRequest>),
     /// The sessions. [`Reply::Sessions`]
     Sessions,
@@ -146,7 +146,8 @@ pub struct Submission {
     pub spec: JobSpec,
     /// Environment of the submitter that is forwarded to every process.
     pub env: Vec<EnvOp>,
-    /// The job outlives its submitter: it is replied to at once, has no standard input, and its output goes to files or nowhere.
+    /// The job outlives its submitter: it is replied to at once, has no standard input, and its output goes to files or
+    /// nowhere.
     pub detach: bool,
     /// When the slots are taken: wait for them. Else the job is refused.
     pub wait_for_slots: bool,
@@ -183,8 +184,8 @@ impl Submission {
 /// What can be done with a session (`PMIx_Session_control`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SessionDirective {
-    /// Make it, with this number: on an allocation that is there, whose nodes it shares, or with nodes of its own. Answered when
-    /// these are there.
+    /// Make it, with this number: on an allocation that is there, whose nodes it shares, or with nodes of its own.
+    /// Answered when these are there.
     Instantiate(Box<GrowRequest>),
     /// Stop its processes, and launch none.
     Pause,
@@ -267,8 +268,8 @@ pub enum DvmMessage {
         /// The picture is complete with it.
         last: bool,
     },
-    /// Read once from your standard input. Answered by [`ClientMessage::Stdin`], in turn when there are several; none is answered
-    /// after the end of input.
+    /// Read once from your standard input. Answered by [`ClientMessage::Stdin`], in turn when there are several; none
+    /// is answered after the end of input.
     ReadStdin {
         /// The submission.
         id: u32,
@@ -598,17 +599,18 @@ pub struct JobDetail {
     pub states: Vec<(JobState, u64)>,
     /// Its processes; empty when it is over.
     pub procs: Vec<ProcStatus>,
-    /// Where they are, a line for each node or for each kind of nodes: `n0  [0 1 . .] [2 3 . .]`; empty when it is over.
+    /// Where they are, a line for each node or for each kind of nodes: `n0  [0 1 . .] [2 3 . .]`; empty when it is
+    /// over.
     pub places: Vec<String>,
     /// Why it failed; empty when it did not.
     pub cause: String,
     /// Processes that went with their nodes, whether these left or were lost, in this order.
     pub lost_ranks: Vec<Rank>,
-    /// What the head keeps of it besides (seed 5).
+    /// What the head keeps of it besides (docs/spec/sessions.md).
     pub record: JobRecord,
 }
 
-/// The head's record of a job (seed 5, `prte_job_t`).
+/// The head's record of a job (docs/spec/sessions.md).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobRecord {
     /// The session that it runs in.

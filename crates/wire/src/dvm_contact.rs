@@ -1,9 +1,9 @@
-//! The contact file of a persistent DVM: `prte` writes it, clients find the DVM by it. It is meant to be read by people as
-//! well: a first line in the form of the PMIx rendezvous URI, then one `name value` a line. Pure: files are the
+//! The contact file of a persistent DVM: `prte` writes it, clients find the DVM by it. It is meant to be read by people
+//! as well: a first line in the form of the PMIx rendezvous URI, then one `name value` a line. Pure: files are the
 //! business of others.
 //!
-//! A reader skips lines that it does not know, so that a file of a newer release still says where and what its DVM is; whether
-//! one can talk to it is decided by `control`.
+//! A reader skips lines that it does not know, so that a file of a newer release still says where and what its DVM is;
+//! whether one can talk to it is decided by `control`.
 
 use std::fmt::Write as _;
 
@@ -14,8 +14,8 @@ use crate::remote::split_address;
 /// Name of the file in the session directory of the DVM. To be made with mode 0600, whole: written beside and renamed.
 pub const CONTACT_FILE: &str = "contact";
 
-/// What the name of the session directory of a persistent DVM begins with: `<base>/prte.<pid>.<random>`. Nobody can guess it, and so
-/// nobody can take it first.
+/// What the name of the session directory of a persistent DVM begins with: `<base>/prte.<pid>.<random>`. Nobody can
+/// guess it, and so nobody can take it first.
 pub const SESSION_PREFIX: &str = "prte.";
 
 /// The same of the session directory of a daemon, which lets the clients of its node in.
@@ -100,7 +100,8 @@ impl DvmContact {
         uri
     }
 
-    /// The text of the file. Names without line breaks come back from [`DvmContact::parse`] as they are; so do paths with any.
+    /// The text of the file. Names without line breaks come back from [`DvmContact::parse`] as they are; so do paths
+    /// with any.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = self.uri() + "\n";

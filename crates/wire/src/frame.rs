@@ -57,8 +57,8 @@ pub enum FrameKind {
         /// The broadcast's number.
         seq: u64,
     },
-    /// To a neighbour, who passes it on away from here: a way through here was broken and is there again, so ask those who
-    /// owe an acknowledgement.
+    /// To a neighbour, who passes it on away from here: a way through here was broken and is there again, so ask those
+    /// who owe an acknowledgement.
     Renewed,
     /// Nothing to say on this link, but alive.
     Heartbeat,

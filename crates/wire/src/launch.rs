@@ -22,7 +22,8 @@ pub struct LaunchOrder {
     pub univ_size: u32,
     /// True when leaving without finalize is no failure (`prte_allowed_exit_without_sync`).
     pub exit_without_sync_ok: bool,
-    /// Devices that every node is taken to have, when a topology file says so; `None` = those that each daemon has found.
+    /// Devices that every node is taken to have, when a topology file says so; `None` = those that each daemon has
+    /// found.
     pub devices: Option<Vec<Device>>,
 }
 

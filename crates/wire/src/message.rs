@@ -199,8 +199,8 @@ pub enum DaemonMessage {
         /// A PMIx status (negative).
         result: Result<(), PmixStatus>,
     },
-    /// Head to the daemons that host processes of the job, and to others whose processes are to know it: start those that are
-    /// yours, if any.
+    /// Head to the daemons that host processes of the job, and to others whose processes are to know it: start those
+    /// that are yours, if any.
     Launch(Box<LaunchOrder>),
     /// Head to hosting daemons: these have failed, and the job goes on without them.
     ProcsFailed {
@@ -295,8 +295,8 @@ pub enum TreeMessage {
         /// Who. Never one of them again: a daemon that hears of its own death leaves.
         ranks: RankSet,
     },
-    /// Head to all, acknowledged when they are gone: these daemons leave. They end their processes and go, children first; everybody
-    /// else repairs the tree around all of them at once.
+    /// Head to all, acknowledged when they are gone: these daemons leave. They end their processes and go, children
+    /// first; everybody else repairs the tree around all of them at once.
     Shrink {
         /// Who.
         targets: RankSet,
@@ -322,9 +322,9 @@ impl Message {
         }
     }
 
-    /// What a daemon does first with this message when it is broadcast. What changes the tree is processed first, so that
-    /// it reaches those who are children only by the change; an order to leave is passed on first, so that nobody keeps it
-    /// from those below by leaving (spec E28).
+    /// What a daemon does first with this message when it is broadcast. What changes the tree is processed first, so
+    /// that it reaches those who are children only by the change; an order to leave is passed on first, so that nobody
+    /// keeps it from those below by leaving (spec E28).
     #[must_use]
     pub fn order(&self) -> Order {
         match self {

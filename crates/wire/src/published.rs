@@ -1,5 +1,5 @@
-//! The data server: what processes publish for others to look up. The head keeps it; values are opaque to everybody but the
-//! processes' own daemons.
+//! The data server: what processes publish for others to look up. The head keeps it; values are opaque to everybody but
+//! the processes' own daemons.
 
 use bytes::Bytes;
 use ferrite_types::{Duration, ProcId};
@@ -52,7 +52,8 @@ pub struct DataCall {
     pub request: DataRequest,
 }
 
-/// How far data reaches (`PMIX_RANGE`). A reader must be within the publisher's range, and the publisher within the reader's.
+/// How far data reaches (`PMIX_RANGE`). A reader must be within the publisher's range, and the publisher within the
+/// reader's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DataRange {
     /// Every process of the DVM: the ranges session, global and undefined.
@@ -80,7 +81,8 @@ pub enum Persistence {
     FirstRead,
 }
 
-/// Who may read data. Without a list only the publisher's own user and group; lists take their place, and all of them must match.
+/// Who may read data. Without a list only the publisher's own user and group; lists take their place, and all of them
+/// must match.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Access {
     /// `PMIX_ACCESS_USERIDS`

@@ -1,5 +1,5 @@
-//! Clients on nodes other than the head's: what they say, and what they hear, travels between their daemon and the head as bytes.
-//! Nobody on the way looks into them; the head's driver reads them as it reads those of its own clients.
+//! Clients on nodes other than the head's: what they say, and what they hear, travels between their daemon and the head
+//! as bytes. Nobody on the way looks into them; the head's driver reads them as it reads those of its own clients.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};

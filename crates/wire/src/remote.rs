@@ -1,8 +1,8 @@
-//! What the head and a client on another host agree on before the conversation of [`crate::control`] begins. The head listens
-//! on TCP; both sides send the greeting of `control` in the clear, so that a stranger or another version is told apart from
-//! a wrong key. Then comes Noise with the key of the key file, two messages of [`HELLO_LEN`] bytes, and from then on records: a
-//! length (2 bytes, little-endian) and that many sealed bytes. The client's first record is empty: it proves that its hello
-//! was no recording. Inside the records everything is as on the control socket.
+//! What the head and a client on another host agree on before the conversation of [`crate::control`] begins. The head
+//! listens on TCP; both sides send the greeting of `control` in the clear, so that a stranger or another version is
+//! told apart from a wrong key. Then comes Noise with the key of the key file, two messages of [`HELLO_LEN`] bytes, and
+//! from then on records: a length (2 bytes, little-endian) and that many sealed bytes. The client's first record is
+//! empty: it proves that its hello was no recording. Inside the records everything is as on the control socket.
 //!
 //! Pure: sockets and ciphers are the business of `driver` and `client`.
 

@@ -43,7 +43,8 @@ pub struct GrowRequest {
     pub activate: Vec<Activation>,
     /// So many nodes of the DVM's choice, on top.
     pub count: u32,
-    /// As many nodes of the DVM's choice as have so many slots together: instead of any others; 0 = that is not asked for.
+    /// As many nodes of the DVM's choice as have so many slots together: instead of any others; 0 = that is not asked
+    /// for.
     pub slots: u32,
     /// They come from this queue of the resource manager, and not from the pool.
     pub queue: Option<String>,
@@ -195,7 +196,8 @@ pub enum ResizeOutcome {
     Unchanged,
     /// Accepted and begun; its end will be told.
     Begun,
-    /// Accepted; the resource manager has been asked for nodes, and the DVM grows when it grants them. The end will be told.
+    /// Accepted; the resource manager has been asked for nodes, and the DVM grows when it grants them. The end will be
+    /// told.
     Requested {
         /// What, as `2 more nodes of Slurm`.
         what: String,

@@ -12,11 +12,13 @@ use super::{Run, signals};
 
 impl Run {
     /// Fills what the line left open from parameters without a framework: `mapby`, `rankby`, `bindto`, `output`,
-    /// `display`, `rtos`, `personality`, from those about inheritance and hardware threads, and from `ess_base_forward_signals` and the `state_base_` policies about failures. Called
-    /// once, with all parameters known.
+    /// `display`, `rtos`, `personality`, from those about inheritance and hardware threads, and from
+    /// `ess_base_forward_signals` and the `state_base_` policies about failures. Called once, with all parameters
+    /// known.
     ///
     /// # Errors
-    /// A default that would not be accepted on the line either, or options that make no sense together with all of them.
+    /// A default that would not be accepted on the line either, or options that make no sense together with all of
+    /// them.
     pub fn apply_defaults<'p>(&mut self, param: impl Fn(&str) -> Option<&'p str>) -> Result<(), UsageError> {
         let placement = Defaults::of(&param)?;
         placement.fill(&mut self.spec.map, &mut self.map_files.job);

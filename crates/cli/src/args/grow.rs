@@ -1,5 +1,5 @@
-//! Nodes that a DVM is to get, as written: `--add-host`, `--add-hostfile` and `--activate` of a job, and what `pdvm grow` says
-//! in their place. Files are named here, and read by `setup`.
+//! Nodes that a DVM is to get, as written: `--add-host`, `--add-hostfile` and `--activate` of a job, and what
+//! `pdvm grow` says in their place. Files are named here, and read by `setup`.
 
 use ferrite_rm::added::{parse_activate, parse_list};
 use ferrite_rm::{Activated, Added, AddedError};
@@ -67,7 +67,8 @@ fn add_once<T: PartialEq>(list: &mut Vec<T>, item: T) {
     }
 }
 
-/// A list that is wrong, in the words of the crate that knows such lists, under the name of the option that it stands at.
+/// A list that is wrong, in the words of the crate that knows such lists, under the name of the option that it stands
+/// at.
 pub(crate) fn refused(option: &str, error: &AddedError) -> UsageError {
     let text = match error {
         AddedError::List(error) => error.to_string().replace("--host", option),

@@ -1,5 +1,6 @@
-//! The options that `prterun` and `prun` honour, as clap definitions. Help, man page, completions and parsing all come from
-//! here. Values are plain text: what they mean, and what to say of a wrong one, is the business of the other files of `args`.
+//! The options that `prterun` and `prun` honour, as clap definitions. Help, man page, completions and parsing all come
+//! from here. Values are plain text: what they mean, and what to say of a wrong one, is the business of the other files
+//! of `args`.
 
 #![allow(rustdoc::broken_intra_doc_links, reason = "comments here are help texts, whose brackets are no links")]
 
@@ -119,7 +120,8 @@ pub(crate) struct PlacementOptions {
     /// File with one host a line: name [slots=N] [max_slots=N] [username=U] [port=P]
     #[arg(long, alias = "machinefile", value_name = "FILE")]
     pub(crate) hostfile: Option<String>,
-    /// How processes are spread: slot, node, core, package, ppr:N:node, rankfile:FILE=F ..., and qualifiers such as :PE=2
+    /// How processes are spread: slot, node, core, package, ppr:N:node, rankfile:FILE=F ..., and qualifiers such as
+    /// :PE=2
     #[arg(long, alias = "mapby", value_name = "POLICY[:QUALIFIER]...", action = ArgAction::Append)]
     pub(crate) map_by: Vec<String>,
     /// How ranks are given to the placed processes: slot, node, fill, span
@@ -185,7 +187,8 @@ pub(crate) struct IoOptions {
     /// Tags, files and order of output: tag, timestamp, rank, merge-stderr-to-stdout, dir=D, file=F, :copy, :raw ...
     #[arg(long, value_name = "DIRECTIVE,...", action = ArgAction::Append)]
     pub(crate) output: Vec<String>,
-    /// Show before the launch: map, map-devel, allocation, bind, topo, cpus; with :parseable as XML; map:svg=FILE as a picture
+    /// Show before the launch: map, map-devel, allocation, bind, topo, cpus; with :parseable as XML; map:svg=FILE as a
+    /// picture
     #[arg(long, value_name = "DIRECTIVE,...", action = ArgAction::Append)]
     pub(crate) display: Vec<String>,
 }
@@ -209,7 +212,8 @@ pub(crate) struct ControlOptions {
     /// The same, and the others get a PMIx event for each failure; nothing is restarted (--runtime-options continuous)
     #[arg(long)]
     pub(crate) continuous: bool,
-    /// Options of the job: error-nonzero-status=B, donotlaunch, recoverable, continuous, notifyerrors, fwd-environment, timeout=T ...
+    /// Options of the job: error-nonzero-status=B, donotlaunch, recoverable, continuous, notifyerrors, fwd-environment,
+    /// timeout=T ...
     #[arg(long, alias = "rtos", value_name = "OPTION[=VALUE],...", action = ArgAction::Append)]
     pub(crate) runtime_options: Vec<String>,
     /// Signals to pass on to the processes: `all` (default), `none`, or names and numbers
@@ -260,8 +264,8 @@ pub(crate) struct PrivateDvm {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "The DVM to run in")]
 pub(crate) struct DvmChoice {
-    /// Run in a DVM that is running already: search, pid:N, pid:file:PATH, uri:URI, file:PATH, ns:NAME, system, system-first.
-    /// Also: environment PRTEPROXY_USE_DVM
+    /// Run in a DVM that is running already: search, pid:N, pid:file:PATH, uri:URI, file:PATH, ns:NAME, system,
+    /// system-first. Also: environment PRTEPROXY_USE_DVM
     #[arg(long, value_name = "WHICH")]
     pub(crate) dvm: Option<String>,
 }
@@ -334,8 +338,8 @@ pub(crate) struct BatchOptions {
     /// Run one job for each line of a file, or of standard input
     #[arg(long, value_name = "FILE|-")]
     pub(crate) batch: Option<String>,
-    /// Write results to this file, and the output of the jobs where it belongs. Without it results go to standard output,
-    /// and all output of jobs to standard error
+    /// Write results to this file, and the output of the jobs where it belongs. Without it results go to standard
+    /// output, and all output of jobs to standard error
     #[arg(long, value_name = "FILE")]
     pub(crate) results: Option<String>,
     /// Go on after a job that failed; without it no more jobs are submitted then

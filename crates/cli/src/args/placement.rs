@@ -86,7 +86,8 @@ pub(crate) fn of_job(said: &[Said]) -> Result<Placement, UsageError> {
         apps.push(placed);
     }
     for_all(said, &mut job, &mut apps)?;
-    // Each that says the same is as if it were said for all. Files are another matter: each counts from its own first process.
+    // Each that says the same is as if it were said for all. Files are another matter: each counts from its own first
+    // process.
     if let Some((one, others)) = apps.split_first()
         && one.file.is_none()
         && others.iter().all(|other| other == one)

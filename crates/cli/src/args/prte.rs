@@ -58,8 +58,8 @@ pub struct PrteOptions {
     /// Write the process id: `-` standard output, `+` standard error, or a file (removed at the end)
     #[arg(long, value_name = "-|+|FILE", help_heading = "Life of the DVM")]
     report_pid: Option<String>,
-    /// Let clients of other hosts in, at a port (0 = any): they need the file of --report-uri, and the key file that it names.
-    /// See --help dvm
+    /// Let clients of other hosts in, at a port (0 = any): they need the file of --report-uri, and the key file that it
+    /// names. See --help dvm
     #[arg(long, value_name = "[ADDRESS:]PORT", help_heading = "Life of the DVM")]
     listen: Option<String>,
     /// Signals to pass on to the processes of all jobs: `all` (default), `none`, or names and numbers

@@ -1,5 +1,5 @@
-//! `--forward-signals`: which signals that reach prterun are passed on to the processes. The list of what can be forwarded is
-//! the driver's, which catches them.
+//! `--forward-signals`: which signals that reach prterun are passed on to the processes. The list of what can be
+//! forwarded is the driver's, which catches them.
 
 use ferrite_driver::parse_forward_signals;
 

@@ -1,5 +1,5 @@
-//! One line of a list of jobs: words as for a shell, or a JSON object. Pure; both become the words of a `prun` line, so that a
-//! job means the same wherever it is written.
+//! One line of a list of jobs: words as for a shell, or a JSON object. Pure; both become the words of a `prun` line, so
+//! that a job means the same wherever it is written.
 
 use std::collections::BTreeMap;
 
@@ -151,8 +151,8 @@ impl LineParser {
     }
 }
 
-/// Splits a line as a shell does, without expansions. What a shell would not take as it stands is refused: a program that got
-/// `>` as an argument would be a surprise.
+/// Splits a line as a shell does, without expansions. What a shell would not take as it stands is refused: a program
+/// that got `>` as an argument would be a surprise.
 fn words(line: &str) -> Result<Vec<String>, LineError> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

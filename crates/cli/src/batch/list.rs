@@ -1,5 +1,5 @@
-//! The loop of a list: submits while there is room, passes output on, writes results. What it holds is bounded by the number of
-//! open jobs; lines are read when there is room for their jobs.
+//! The loop of a list: submits while there is room, passes output on, writes results. What it holds is bounded by the
+//! number of open jobs; lines are read when there is room for their jobs.
 
 use std::collections::BTreeMap;
 use std::fs::File;

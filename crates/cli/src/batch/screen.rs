@@ -1,4 +1,5 @@
-//! The session of a list, and the progress bar on its standard error: output and bar do not get into each other's lines.
+//! The session of a list, and the progress bar on its standard error: output and bar do not get into each other's
+//! lines.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};

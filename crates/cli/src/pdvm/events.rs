@@ -1,5 +1,5 @@
-//! `pdvm events`: the steps of jobs, one a line. With `--follow` as they happen, until the DVM ends or the user has seen enough;
-//! what was lost on the way, because this reader was too slow, is said.
+//! `pdvm events`: the steps of jobs, one a line. With `--follow` as they happen, until the DVM ends or the user has
+//! seen enough; what was lost on the way, because this reader was too slow, is said.
 
 use ferrite_client::{ConnectionError, Happening, Session, Source};
 use ferrite_types::{CampaignStep, JobId};

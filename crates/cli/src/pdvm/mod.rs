@@ -1,6 +1,6 @@
-//! `pdvm`: what a DVM is doing, what it waits for, orders for its jobs and sessions, and its size. One verb, one file; each has a pure function that
-//! makes its text, and one that makes its JSON. `options` is the command line, `dvm` asks, `moment` is when, `text` lays out,
-//! `json` is the schema (docs/pdvm-json.md).
+//! `pdvm`: what a DVM is doing, what it waits for, orders for its jobs and sessions, and its size. One verb, one file;
+//! each has a pure function that makes its text, and one that makes its JSON. `options` is the command line, `dvm`
+//! asks, `moment` is when, `text` lays out, `json` is the schema (docs/pdvm-json.md).
 
 mod dvm;
 mod events;

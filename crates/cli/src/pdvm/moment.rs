@@ -1,4 +1,5 @@
-//! When a DVM was asked, by its clock and by ours: what turns its times into ages and dates. Pure but for [`Moment::now`].
+//! When a DVM was asked, by its clock and by ours: what turns its times into ages and dates. Pure but for
+//! [`Moment::now`].
 
 use std::time::{Duration, SystemTime};
 

@@ -91,7 +91,8 @@ pub(crate) struct SignalOptions {
 /// Of `grow`.
 #[derive(Clone, Debug, PartialEq, Args)]
 pub(crate) struct GrowOptions {
-    /// Hosts to add: n5, n6:4 (slots), n7:+2 (more slots than it has); without a number: those that it has, or one per core
+    /// Hosts to add: n5, n6:4 (slots), n7:+2 (more slots than it has); without a number: those that it has, or one per
+    /// core
     #[arg(short = 'H', long, value_name = "HOST[:SLOTS],...")]
     pub(crate) host: Vec<String>,
     /// The same from a file with one host a line: name [slots=N|+N|-N] [max_slots=N] [username=U] [port=P]
@@ -100,10 +101,12 @@ pub(crate) struct GrowOptions {
     /// Nodes of the allocation that are to have a daemon: names, +nK (the K-th node), +all, file=FILE
     #[arg(long, value_name = "NODE|+nK|+all|file=FILE,...")]
     pub(crate) activate: Vec<String>,
-    /// So many nodes of the allocation that have no daemon yet; what it lacks, Slurm is asked for, if the DVM runs in a job of it
+    /// So many nodes of the allocation that have no daemon yet; what it lacks, Slurm is asked for, if the DVM runs in a
+    /// job of it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) nodes: Option<u32>,
-    /// The nodes of a job of Slurm that somebody has got for this DVM (salloc --no-shell); they are given back like others
+    /// The nodes of a job of Slurm that somebody has got for this DVM (salloc --no-shell); they are given back like
+    /// others
     #[arg(long, value_name = "JOB", conflicts_with_all = ["host", "hostfile", "activate", "nodes"])]
     pub(crate) rm_job: Option<String>,
     /// The allocation that gets them; without it: a new one
@@ -115,15 +118,15 @@ pub(crate) struct GrowOptions {
     /// Withhold the nodes from jobs of other sessions: only prun --alloc-id (or --alloc-refid, --session-id) gets there
     #[arg(long)]
     pub(crate) reserve: bool,
-    /// The session ends so long after its nodes have come: its jobs end, the nodes that it has brought leave. With --alloc-id, the
-    /// limit of that is so much longer. Nodes of Slurm are asked for so long
+    /// The session ends so long after its nodes have come: its jobs end, the nodes that it has brought leave. With
+    /// --alloc-id, the limit of that is so much longer. Nodes of Slurm are asked for so long
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) time_limit: Option<u32>,
     /// Its jobs are told so long before that
     #[arg(long, value_name = "SECONDS", requires = "time_limit", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) warn: Option<u32>,
-    /// Of a session that a process asked for. When its job ends: default = the nodes stay, for everybody; none = session and
-    /// nodes go; child, child-default = none and default, when all that the job has spawned has ended too
+    /// Of a session that a process asked for. When its job ends: default = the nodes stay, for everybody; none =
+    /// session and nodes go; child, child-default = none and default, when all that the job has spawned has ended too
     #[arg(long, value_name = "HOW", hide_possible_values = true, value_parser = inheritance_parser())]
     pub(crate) inherit: Option<Inheritance>,
     /// Of a session that a process asked for: it does not end with the session which that process runs in
@@ -132,8 +135,8 @@ pub(crate) struct GrowOptions {
     /// As a scheduler: nobody has asked for these nodes, nobody is told of them, and they are for everybody
     #[arg(long, conflicts_with_all = ["rm_job", "reserve", "time_limit", "warn", "inherit", "separate"])]
     pub(crate) push: bool,
-    /// Answer when the DVM has the new size, not when the change has begun. Ctrl-C ends the wait, and not the change; nodes that
-    /// Slurm has not granted by then are not asked for any more
+    /// Answer when the DVM has the new size, not when the change has begun. Ctrl-C ends the wait, and not the change;
+    /// nodes that Slurm has not granted by then are not asked for any more
     #[arg(long)]
     pub(crate) wait: bool,
 }

@@ -1,5 +1,5 @@
-//! What `grow` and `shrink` have in common: the request goes out, and its one answer is told. Whoever waits for the new size may
-//! stop to wait; what the DVM has begun goes on.
+//! What `grow` and `shrink` have in common: the request goes out, and its one answer is told. Whoever waits for the new
+//! size may stop to wait; what the DVM has begun goes on.
 
 use ferrite_types::CampaignKind;
 use ferrite_wire::control::{Reply, Request};

@@ -1,5 +1,5 @@
-//! `pdvm session`: the sessions in a table, and orders for one of them. The DVM's own session, number 0, is not in the table, and
-//! takes no orders.
+//! `pdvm session`: the sessions in a table, and orders for one of them. The DVM's own session, number 0, is not in the
+//! table, and takes no orders.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! `pdvm trace`: how long a job was in each of its states, as a table, as JSON, or as a trace for Perfetto and chrome://tracing.
+//! `pdvm trace`: how long a job was in each of its states, as a table, as JSON, or as a trace for Perfetto and
+//! chrome://tracing.
 
 use std::path::Path;
 

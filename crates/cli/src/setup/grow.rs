@@ -12,7 +12,8 @@ use super::SetupError;
 use super::files::read;
 use crate::args::{GrowAsk, UsageError};
 
-/// The request that a line comes to; `None` = it asks for no nodes. What it says of the allocation is the caller's to add.
+/// The request that a line comes to; `None` = it asks for no nodes. What it says of the allocation is the caller's to
+/// add.
 ///
 /// # Errors
 /// A file that cannot be read or understood, or a host that is added twice.

@@ -1,4 +1,5 @@
-//! Which nodes there are: those of a resource manager, hostfiles and host lists of the line, default ones, this machine.
+//! Which nodes there are: those of a resource manager, hostfiles and host lists of the line, default ones, this
+//! machine.
 
 use ferrite_rm::{
     Added, Allocation, AppHosts, HostList, Hostfile, ManagedAllocation, Params, Sources, ThisMachine, allocate,

@@ -1,5 +1,5 @@
-//! Whether this is a job of a resource manager, and what that granted: the environment, and the one file that it may name, or the
-//! one command that tells.
+//! Whether this is a job of a resource manager, and what that granted: the environment, and the one file that it may
+//! name, or the one command that tells.
 
 use std::process::{Command, Stdio};
 

@@ -1,4 +1,5 @@
-//! A DVM that is no more than a contact file, a socket, and a script in the test: the commands are tested without a launch.
+//! A DVM that is no more than a contact file, a socket, and a script in the test: the commands are tested without a
+//! launch.
 
 #![allow(dead_code, clippy::unwrap_used, reason = "each test uses a part of it, and fails by panicking")]
 

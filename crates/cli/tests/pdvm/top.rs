@@ -46,7 +46,8 @@ impl OnTerminal {
         self.until("leave");
     }
 
-    /// Reads until this was written. Only cells that changed are, so that words stand together, but not always sentences.
+    /// Reads until this was written. Only cells that changed are, so that words stand together, but not always
+    /// sentences.
     fn until(&mut self, text: &str) {
         let began = Instant::now();
         while !self.shown.contains(text) {

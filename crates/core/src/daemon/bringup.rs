@@ -65,8 +65,8 @@ impl Daemon {
         }
     }
 
-    /// Somebody below was started before the order to leave and is linked after it: it has not heard the order. Whoever stays
-    /// when this daemon alone leaves has to look further up, and those above are not to be told anything.
+    /// Somebody below was started before the order to leave and is linked after it: it has not heard the order. Whoever
+    /// stays when this daemon alone leaves has to look further up, and those above are not to be told anything.
     fn on_linked_while_leaving(&mut self, peer: DaemonRank, cx: &mut Cx) {
         self.forget_call(peer);
         if !cx.tree.stands_below(peer, self.me) {

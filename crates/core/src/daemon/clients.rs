@@ -1,5 +1,5 @@
-//! Clients on this daemon's node: they ask here, and the head answers. The daemon lets them in as soon as it has its place, and goes
-//! when the head has said its last to each of them.
+//! Clients on this daemon's node: they ask here, and the head answers. The daemon lets them in as soon as it has its
+//! place, and goes when the head has said its last to each of them.
 
 use ferrite_wire::ClientWord;
 
@@ -19,6 +19,7 @@ impl Daemon {
         }
     }
 
+    /// Something happens to the connection of a client of this node (spec L40).
     pub(crate) fn on_relay(&mut self, input: RelayInput, cx: &mut Cx) {
         match input {
             // Whoever comes now would hear nothing before this daemon goes.
@@ -32,7 +33,8 @@ impl Daemon {
     pub(super) fn on_client_word(&mut self, number: u64, word: ClientWord, cx: &mut Cx) {
         let client = RelayId { daemon: self.me, number };
         match word {
-            // The client takes the end of its connection for the end of the DVM here: it comes with the end of this process.
+            // The client takes the end of its connection for the end of the DVM here: it comes with the end of this
+            // process.
             ClientWord::Gone if matches!(self.phase, Phase::Leaving { .. }) => self.relays.keep_open(client),
             word => self.relays.receive(client, word, cx),
         }

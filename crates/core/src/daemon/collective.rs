@@ -1,5 +1,5 @@
-//! Collectives of processes: PMIx fences, connects and PMI-1 barriers. Local parts gather here, go up the tree of participating
-//! daemons as one, and the result comes back from the head.
+//! Collectives of processes: PMIx fences, connects and PMI-1 barriers. Local parts gather here, go up the tree of
+//! participating daemons as one, and the result comes back from the head.
 
 use std::collections::{BTreeMap, BTreeSet};
 

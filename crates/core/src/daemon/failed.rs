@@ -1,5 +1,5 @@
-//! Processes that failed while their job goes on without them. Those that are left here get an event if they are to, and are not
-//! left waiting in a collective that can never be complete.
+//! Processes that failed while their job goes on without them. Those that are left here get an event if they are to,
+//! and are not left waiting in a collective that can never be complete.
 
 use ferrite_types::JobId;
 use ferrite_wire::{CollectiveKey, HeadMessage, ProcFailure};
@@ -36,8 +36,8 @@ impl Daemon {
         })
     }
 
-    /// Those who wait for a process that has failed wait in vain, unless what they wait for was complete before: the head
-    /// is asked to decide.
+    /// Those who wait for a process that has failed wait in vain, unless what they wait for was complete before: the
+    /// head is asked to decide.
     fn fail_collectives(&mut self, id: JobId, cx: &mut Cx) {
         let vain = |key: &CollectiveKey| key.members.include(id) && self.misses_someone(key);
         let keys: Vec<CollectiveKey> = self.collectives_here().filter(vain).collect();

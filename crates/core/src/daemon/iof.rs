@@ -24,7 +24,8 @@ const LINE_PATIENCE: u8 = 10;
 const SEARCH_BLOCK: usize = 256;
 /// Output on its way to the head, for all daemons together (bytes); the head holds about this at most.
 const WINDOW_OF_DVM: usize = 64 << 20;
-/// Bounds of one job's share on one daemon (bytes). Each job has its own: a client that does not read stops nobody else.
+/// Bounds of one job's share on one daemon (bytes). Each job has its own: a client that does not read stops nobody
+/// else.
 const WINDOW_MAX: usize = 4 << 20;
 const WINDOW_MIN: usize = 128 * 1024;
 
@@ -254,8 +255,8 @@ fn whole_lines(line: &mut BytesMut, mut data: Bytes) -> Bytes {
     }
 }
 
-/// A block at a time, because the search for whether a byte is there looks at many bytes at once, and that for its last place
-/// at each of them: for output without lines the latter was two fifths of what the daemon did.
+/// A block at a time, because the search for whether a byte is there looks at many bytes at once, and that for its last
+/// place at each of them: for output without lines the latter was two fifths of what the daemon did.
 fn end_of_last_line(data: &[u8]) -> Option<usize> {
     let is_end = |b: &u8| *b == b'\n';
     let mut left = data.len();

@@ -102,8 +102,8 @@ impl Daemon {
         self.report_launch(id, cx);
     }
 
-    /// Whether processes share cores once `more` of them are started. By the cores and not by the slots: a process that spins
-    /// while it waits keeps those from running that it waits for, however many slots the node was given.
+    /// Whether processes share cores once `more` of them are started. By the cores and not by the slots: a process that
+    /// spins while it waits keeps those from running that it waits for, however many slots the node was given.
     fn is_oversubscribed(&self, more: usize) -> bool {
         let living: usize = self.jobs.values().map(|job| job.living().count()).sum();
         living + more > self.local.topology.usable_cores()
@@ -135,8 +135,8 @@ impl Daemon {
     }
 }
 
-/// The devices of a daemon's processes that were mapped by devices: of those that it has found, unless a topology file says which there
-/// are.
+/// The devices of a daemon's processes that were mapped by devices: of those that it has found, unless a topology file
+/// says which there are.
 fn devices_of(order: &LaunchOrder, daemon: DaemonRank, found: &[Device]) -> BTreeMap<Rank, Vec<Device>> {
     let all = order.devices.as_deref().unwrap_or(found);
     let own = |placement: &Placement| {
@@ -178,8 +178,9 @@ fn join(base: &str, path: &str) -> String {
     if path.starts_with('/') { path.to_owned() } else { format!("{base}/{path}") }
 }
 
-/// Open MPI 4 reads here whether to give up the processor while it waits, and Open MPI 5 in what the library knows of the job. The first
-/// of all changes: whatever the user says of it comes later, and `mpi_yield_when_idle` has the last word in either.
+/// Open MPI 4 reads here whether to give up the processor while it waits, and Open MPI 5 in what the library knows of
+/// the job. The first of all changes: whatever the user says of it comes later, and `mpi_yield_when_idle` has the last
+/// word in either.
 fn yield_env(oversubscribed: bool) -> EnvOp {
     EnvOp::Set("OMPI_MCA_mpi_oversubscribe".to_owned(), u8::from(oversubscribed).to_string())
 }

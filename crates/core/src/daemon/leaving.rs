@@ -1,6 +1,5 @@
-//! Departure: on the head's order (children first), with the whole DVM or in a shrink campaign, on the loss of the lifeline, or on
-//! SIGTERM. Whatever the cause, no
-//! process of a job is left when the daemon goes.
+//! Departure: on the head's order (children first), with the whole DVM or in a shrink campaign, on the loss of the
+//! lifeline, or on SIGTERM. Whatever the cause, no process of a job is left when the daemon goes.
 
 use ferrite_router::Adoption;
 use ferrite_types::{DaemonRank, RankSet};
@@ -11,13 +10,14 @@ use super::{Daemon, after};
 use crate::DaemonTimer;
 use crate::cx::Cx;
 
-/// Processes that were told to end, and daemons below, get this long before this daemon goes without them (milliseconds).
+/// Processes that were told to end, and daemons below, get this long before this daemon goes without them
+/// (milliseconds).
 const DEPARTURE_MS: u64 = 5_000;
 /// When a branch leaves, each level of it waits so much longer than the one below (milliseconds).
 const LEVEL_MS: u64 = 500;
 
-/// When a node leaves the DVM, its processes get this long to end by themselves (milliseconds): a short job that was launched just
-/// before is not cut off for it.
+/// When a node leaves the DVM, its processes get this long to end by themselves (milliseconds): a short job that was
+/// launched just before is not cut off for it.
 const GRACE_MS: u64 = 500;
 
 /// Processes that get SIGKILL only when their daemon should have left already have this long to end (milliseconds).
@@ -40,8 +40,8 @@ impl Daemon {
         }
     }
 
-    /// The head has told these to leave, and the tree is repaired around them; `uplink` is whom this daemon hung on before. Returns
-    /// the neighbours whose leaving this daemon sees.
+    /// The head has told these to leave, and the tree is repaired around them; `uplink` is whom this daemon hung on
+    /// before. Returns the neighbours whose leaving this daemon sees.
     pub(crate) fn on_shrink(
         &mut self,
         targets: &RankSet,

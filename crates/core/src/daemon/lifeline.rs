@@ -19,8 +19,8 @@ use super::{Daemon, after};
 use crate::cx::{Cx, Outgoing};
 use crate::{DaemonTimer, Effect};
 
-/// One attempt to reach another daemon takes no longer than this (milliseconds). A process that is gone is refused at once;
-/// this is for machines that do not answer, and shorter where silence on a link means its loss sooner.
+/// One attempt to reach another daemon takes no longer than this (milliseconds). A process that is gone is refused at
+/// once; this is for machines that do not answer, and shorter where silence on a link means its loss sooner.
 const CALL_MS: u64 = 3_000;
 /// Between two rounds of calls (milliseconds).
 const ROUND_MS: u64 = 250;
@@ -66,8 +66,8 @@ struct Search {
 }
 
 impl Daemon {
-    /// The DVM is wired up: from here on it survives losses. Children hear where those above them listen before they hear of
-    /// the wireup, and tell their own in turn.
+    /// The DVM is wired up: from here on it survives losses. Children hear where those above them listen before they
+    /// hear of the wireup, and tell their own in turn.
     pub(super) fn wire_lifeline(&mut self, come: &RankSet, cx: &mut Cx) {
         let was_wired = std::mem::replace(&mut self.lifeline.wired, true);
         if self.me != DaemonRank::HEAD && !was_wired {
@@ -97,7 +97,8 @@ impl Daemon {
         self.lifeline.called.remove(&peer);
     }
 
-    /// After a shrink that takes somebody above or below: the survivors find each other while what leaves is still there.
+    /// After a shrink that takes somebody above or below: the survivors find each other while what leaves is still
+    /// there.
     pub(super) fn move_up(&mut self, new_children: &[DaemonRank], cx: &mut Cx) {
         if self.lifeline.wired {
             self.call_orphans(new_children, cx);
@@ -217,8 +218,8 @@ impl Daemon {
 
     fn on_child_lost(&mut self, child: DaemonRank, cause: String, cx: &mut Cx) {
         if self.lifeline.wired && cx.tree.contains(child) {
-            // One whose address has not come yet cannot be called, and nothing is known of it: it is called when the head's word
-            // about it is here.
+            // One whose address has not come yet cannot be called, and nothing is known of it: it is called when the
+            // head's word about it is here.
             if self.lifeline.contacts.contains_key(&child) {
                 self.call_child(child, cause, cx);
             }
@@ -233,8 +234,8 @@ impl Daemon {
         self.call(child, cx);
     }
 
-    /// The link to a child that leaves is lost, and nobody knows whether it has heard that it leaves. False when it cannot be
-    /// called.
+    /// The link to a child that leaves is lost, and nobody knows whether it has heard that it leaves. False when it
+    /// cannot be called.
     pub(crate) fn call_leaver(&mut self, child: DaemonRank, cx: &mut Cx) -> bool {
         let can_call = matches!(self.phase, Phase::Member) && self.lifeline.contacts.contains_key(&child);
         if can_call && !self.is_called(child) {
@@ -314,8 +315,8 @@ impl Daemon {
         }
     }
 
-    /// Nobody was to be reached for too long. Whoever still hangs here is cut off as well: had anybody reached it, it would
-    /// have a new parent.
+    /// Nobody was to be reached for too long. Whoever still hangs here is cut off as well: had anybody reached it, it
+    /// would have a new parent.
     fn give_up(&mut self, cx: &mut Cx) {
         let below = cx.links.keys().copied().filter(|rank| cx.tree.is_ancestor(self.me, *rank));
         for rank in below.collect::<Vec<_>>() {
@@ -375,7 +376,8 @@ impl Daemon {
         }
     }
 
-    /// After a change of the tree: hang on the parent that the tree says, or stay where it goes on until that one is linked.
+    /// After a change of the tree: hang on the parent that the tree says, or stay where it goes on until that one is
+    /// linked.
     fn settle_uplink(&mut self, dead: &RankSet, cx: &mut Cx) {
         let Some(parent) = cx.tree.parent(self.me).filter(|_| self.lifeline.wired) else {
             return;

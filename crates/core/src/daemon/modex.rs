@@ -10,8 +10,8 @@ use crate::cx::Cx;
 use crate::pmix_status::{PMIX_ERR_LOST_CONNECTION, PMIX_ERR_NOT_FOUND};
 use crate::{DaemonTimer, Effect, PmixEffect, PmixToken};
 
-/// Data that a process has put just before its end may be on their way to the library for so long (milliseconds). What the library has is
-/// there at once; for the rest it would wait for ever.
+/// Data that a process has put just before its end may be on their way to the library for so long (milliseconds). What
+/// the library has is there at once; for the rest it would wait for ever.
 const LAST_DATA_MS: u64 = 500;
 
 /// Requests in both directions.

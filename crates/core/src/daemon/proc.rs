@@ -161,8 +161,8 @@ impl Daemon {
         self.report_ends(proc.job, cx);
     }
 
-    /// Ordinary ends travel together when the last local process is gone; a failure, and an end that somebody may notice
-    /// before, travel at once (spec L25).
+    /// Ordinary ends travel together when the last local process is gone; a failure, and an end that somebody may
+    /// notice before, travel at once (spec L25).
     fn report_ends(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;

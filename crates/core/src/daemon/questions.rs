@@ -1,5 +1,5 @@
-//! What local processes ask of the head: to start a job, to publish data or to look it up. The head answers each question
-//! once; a job that goes does not wait for it.
+//! What local processes ask of the head: to start a job, to publish data or to look it up. The head answers each
+//! question once; a job that goes does not wait for it.
 
 use std::collections::BTreeMap;
 

@@ -52,7 +52,8 @@ pub struct Head {
     submitted: BTreeMap<RequestId, JobId>,
     /// Jobs that wait for slots, in their order.
     queue: VecDeque<JobId>,
-    /// The daemons that were there when it was last looked whether all of them can ever run; none before the first time.
+    /// The daemons that were there when it was last looked whether all of them can ever run; none before the first
+    /// time.
     queue_hopes: RankSet,
     history: clients::History,
     counters: clients::Counters,

@@ -168,8 +168,8 @@ impl Transport {
         self.probe(now, probes, fx);
     }
 
-    /// A link is there: whoever owes an acknowledgement and is reached over it is asked at once. Not everybody: a change of size or
-    /// a loss brings up many links, and each would ask all.
+    /// A link is there: whoever owes an acknowledgement and is reached over it is asked at once. Not everybody: a
+    /// change of size or a loss brings up many links, and each would ask all.
     pub(super) fn ask_over(&mut self, now: Timestamp, peer: DaemonRank, fx: &mut Effects) {
         self.ask_those(now, |transport, to| transport.hop(to) == Some(peer), fx);
     }
@@ -186,8 +186,8 @@ impl Transport {
         self.probe(now, probes, fx);
     }
 
-    /// The way over a link is there again: those on this side of it are to hear, so that they ask what has become of what they sent
-    /// that way. This daemon itself asks when the link comes up, or when it hears.
+    /// The way over a link is there again: those on this side of it are to hear, so that they ask what has become of
+    /// what they sent that way. This daemon itself asks when the link comes up, or when it hears.
     pub(crate) fn renewed(&mut self, now: Timestamp, over: DaemonRank, fx: &mut Effects) {
         let uplink = self.uplink();
         let away: Vec<DaemonRank> =

@@ -13,8 +13,8 @@ use tokio::task::spawn_local;
 
 use super::tree;
 
-/// A dead child that nobody has reaped for so long is nobody's. The other owners of children in this process reap theirs at once, so
-/// they need not be known here.
+/// A dead child that nobody has reaped for so long is nobody's. The other owners of children in this process reap
+/// theirs at once, so they need not be known here.
 const UNCLAIMED: Duration = Duration::from_secs(1);
 
 /// A process's own watcher is about to reap it, and it may hide others from the quick look.

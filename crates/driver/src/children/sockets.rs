@@ -1,4 +1,5 @@
-//! Which processes hold a socket: by the descriptors that `/proc` shows of a job's processes and of all that descends from them.
+//! Which processes hold a socket: by the descriptors that `/proc` shows of a job's processes and of all that descends
+//! from them.
 
 use std::fs;
 use std::io;

@@ -1,5 +1,5 @@
-//! Who descends from whom, read from `/proc`. Only [`super::Processes`] uses it. What it says may be old by the time it is
-//! used; callers must stay correct then.
+//! Who descends from whom, read from `/proc`. Only [`super::Processes`] uses it. What it says may be old by the time it
+//! is used; callers must stay correct then.
 
 use std::fs;
 

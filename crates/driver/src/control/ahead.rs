@@ -1,5 +1,5 @@
-//! Standard input of a job on its way from a client: asked for ahead of the machine, which asks for one piece at a time, so that
-//! the way to the client and back is not waited for at each of them. Pure.
+//! Standard input of a job on its way from a client: asked for ahead of the machine, which asks for one piece at a
+//! time, so that the way to the client and back is not waited for at each of them. Pure.
 
 use std::collections::VecDeque;
 

@@ -37,8 +37,8 @@ pub(super) struct Client {
     /// Bytes in the queue, and those of them that are replies.
     queued: Cell<usize>,
     replies: Cell<usize>,
-    /// True while the writer holds what it took from the queue, and whose windows that is on. Kept here because the writer
-    /// may be dropped in the middle of it.
+    /// True while the writer holds what it took from the queue, and whose windows that is on. Kept here because the
+    /// writer may be dropped in the middle of it.
     writing: Cell<bool>,
     held: RefCell<Vec<Account>>,
     /// There is something to write.

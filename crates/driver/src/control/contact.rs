@@ -1,5 +1,5 @@
-//! What a persistent DVM writes down so that it can be found: the contact file in its session directory, and the files that
-//! `--report-uri` and `--report-pid` name. They go when it goes.
+//! What a persistent DVM writes down so that it can be found: the contact file in its session directory, and the files
+//! that `--report-uri` and `--report-pid` name. They go when it goes.
 
 use std::io;
 use std::path::{Path, PathBuf};

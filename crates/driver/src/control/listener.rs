@@ -1,5 +1,5 @@
-//! The control socket. Only its owner (and root) gets in: the directory is closed to others, and the kernel says whose each
-//! connection is.
+//! The control socket. Only its owner (and root) gets in: the directory is closed to others, and the kernel says whose
+//! each connection is.
 
 use std::io;
 use std::path::PathBuf;

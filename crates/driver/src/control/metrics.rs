@@ -1,5 +1,5 @@
-//! What the DVM has counted, for a Prometheus that asks: plain HTTP on a Unix socket or a port of the loopback interface. One
-//! question a connection. Nothing is kept here; the machine is asked each time.
+//! What the DVM has counted, for a Prometheus that asks: plain HTTP on a Unix socket or a port of the loopback
+//! interface. One question a connection. Nothing is kept here; the machine is asked each time.
 
 use std::fmt::Write as _;
 use std::io;

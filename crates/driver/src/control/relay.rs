@@ -1,6 +1,6 @@
-//! Clients on other nodes than the head's. At a daemon: a control socket like the head's, whose bytes go to the head. At the head: a
-//! connection without a socket for each of them, served as if the client were here. Both ends move bytes when the machine says so,
-//! and look into none.
+//! Clients on other nodes than the head's. At a daemon: a control socket like the head's, whose bytes go to the head.
+//! At the head: a connection without a socket for each of them, served as if the client were here. Both ends move bytes
+//! when the machine says so, and look into none.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

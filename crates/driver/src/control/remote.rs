@@ -1,5 +1,5 @@
-//! The door for clients on other hosts: a TCP port, and a key file whose holder may come in. Behind the handshake a client is
-//! served as at the control socket. What is agreed on stands in [`ferrite_wire::remote`].
+//! The door for clients on other hosts: a TCP port, and a key file whose holder may come in. Behind the handshake a
+//! client is served as at the control socket. What is agreed on stands in [`ferrite_wire::remote`].
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -171,8 +171,8 @@ async fn read_exact(stream: &mut TcpStream, bytes: &mut [u8]) -> Result<(), Turn
     }
 }
 
-/// No waiting to fill packets, and a host that vanished is noticed within a minute. There is no limit to how long a client may
-/// take to read, as links have one: a stopped `prun` is no dead one.
+/// No waiting to fill packets, and a host that vanished is noticed within a minute. There is no limit to how long a
+/// client may take to read, as links have one: a stopped `prun` is no dead one.
 fn tune(stream: &TcpStream) {
     // None of these can fail on a TCP socket; a client is served without them, only worse.
     let _ = sockopt::set_tcp_nodelay(stream, true);

@@ -1,5 +1,5 @@
-//! The two directions of a sealed stream, as records of [`ferrite_wire::remote`]: what `serve` reads from and writes to when
-//! its client is on another host.
+//! The two directions of a sealed stream, as records of [`ferrite_wire::remote`]: what `serve` reads from and writes to
+//! when its client is on another host.
 
 use std::io;
 use std::pin::Pin;

@@ -1,4 +1,5 @@
-//! Slurm as four scripts. What is found in `PATH` is one for the whole process, so the test that uses them runs in one of its own.
+//! Slurm as four scripts. What is found in `PATH` is one for the whole process, so the test that uses them runs in one
+//! of its own.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;

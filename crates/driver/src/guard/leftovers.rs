@@ -12,8 +12,8 @@ use super::{GUARD_NAME, Ward};
 
 const SHM: &str = "/dev/shm";
 
-/// How MPI libraries begin the names of their segments. A process that died with its daemon can no longer be asked what it had
-/// mapped; then a name of this kind, our owner, a birth after our start and no living user must do.
+/// How MPI libraries begin the names of their segments. A process that died with its daemon can no longer be asked what
+/// it had mapped; then a name of this kind, our owner, a birth after our start and no living user must do.
 const MPI_SEGMENTS: &[&str] = &[
     "vader_segment.",
     "sm_segment.",

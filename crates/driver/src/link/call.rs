@@ -107,8 +107,8 @@ async fn try_address(
         let attempt = timeout_at(deadline, try_once(me, peer, address)).await;
         match attempt {
             Ok(Ok(answered)) => return Ok(answered),
-            // Whoever listens there is not the one that we want: it will not become so. Who does not insist knows that it
-            // was the right one a moment ago; it hangs up when it ends, and then its machine refuses.
+            // Whoever listens there is not the one that we want: it will not become so. Who does not insist knows that
+            // it was the right one a moment ago; it hangs up when it ends, and then its machine refuses.
             Ok(Err(HandshakeError::HungUp)) if !insist => last = Some(HandshakeError::HungUp),
             Ok(Err(error)) if !matches!(error, HandshakeError::Io(_)) => {
                 let cause = error.to_string();

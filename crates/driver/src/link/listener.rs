@@ -86,7 +86,8 @@ async fn greet(mut stream: TcpStream, from: SocketAddr, shared: Rc<Shared>) {
     }
 }
 
-/// Closing with unread data would reset the connection, and our preamble, by which the other side sees what is wrong, be lost.
+/// Closing with unread data would reset the connection, and our preamble, by which the other side sees what is wrong,
+/// be lost.
 pub(crate) async fn hang_up_gently(mut stream: TcpStream) {
     let drain = async {
         let _ = stream.shutdown().await;

@@ -1,7 +1,7 @@
 //! Links between daemons: authenticated, encrypted TCP connections, at most one per neighbour.
 //!
-//! The engine calls [`Links`]; each connection is a task of its own that reports through the inbox. Whoever cannot prove
-//! that it belongs to the DVM is hung up on, with one line to the log, and disturbs nobody.
+//! The engine calls [`Links`]; each connection is a task of its own that reports through the inbox. Whoever cannot
+//! prove that it belongs to the DVM is hung up on, with one line to the log, and disturbs nobody.
 
 mod call;
 mod handshake;
@@ -103,8 +103,8 @@ impl Links {
         Ok(Links { shared, contact, calls: BTreeMap::new(), listener: Listening::Not(reserved) })
     }
 
-    /// Lets other daemons call, from the first time on. A head does it when it starts the first of them: a DVM of one node is
-    /// reachable for nobody. Within a `LocalSet`.
+    /// Lets other daemons call, from the first time on. A head does it when it starts the first of them: a DVM of one
+    /// node is reachable for nobody. Within a `LocalSet`.
     ///
     /// # Errors
     /// When the kernel has no memory for it.
@@ -124,7 +124,8 @@ impl Links {
         &self.contact
     }
 
-    /// Sends after what was sent before. A frame for a link that is gone is dropped: the machine has been told, or will be.
+    /// Sends after what was sent before. A frame for a link that is gone is dropped: the machine has been told, or will
+    /// be.
     pub(crate) fn transmit(&self, peer: DaemonRank, frame: Frame) {
         match self.shared.table.borrow().get(&peer) {
             Some(link) => {
@@ -167,8 +168,8 @@ impl Links {
         }
     }
 
-    /// Waits until what was sent is on its way, but not longer than the limit. The other sides see their links close when this
-    /// process and its guard are gone: then nothing of this daemon is left.
+    /// Waits until what was sent is on its way, but not longer than the limit. The other sides see their links close
+    /// when this process and its guard are gone: then nothing of this daemon is left.
     pub(crate) async fn flush(&mut self, limit: Duration, heir: &Rc<Keeper>) {
         self.shared.heir.replace(Some(Rc::clone(heir)));
         if let Listening::Now(accepting) = std::mem::replace(&mut self.listener, Listening::Over) {
@@ -319,8 +320,8 @@ impl Connection {
     }
 }
 
-/// Sends what is queued, as much as there is with few writes, until the queue is closed. Gives back what it wrote to: dropped, it
-/// tells the other side that nothing more will come.
+/// Sends what is queued, as much as there is with few writes, until the queue is closed. Gives back what it wrote to:
+/// dropped, it tells the other side that nothing more will come.
 async fn write(
     mut sealer: Sealer<OwnedWriteHalf>,
     mut frames: mpsc::UnboundedReceiver<Frame>,

@@ -1,5 +1,6 @@
 //! Frames to Noise messages and back. Each frame is its length (u32, little endian) and its bytes; that stream is cut
-//! into Noise messages, each preceded by its own length (u16). Several small frames share a message, a large one spans many.
+//! into Noise messages, each preceded by its own length (u16). Several small frames share a message, a large one spans
+//! many.
 
 use std::rc::Rc;
 

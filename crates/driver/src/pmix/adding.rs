@@ -1,6 +1,6 @@
-//! Nodes that a spawn request brings along (`PMIX_ADD_HOST`, `PMIX_ADD_HOSTFILE`): what `--add-host` and `--add-hostfile` are on a
-//! command line. They are said of the job or of its apps, and add up. The files are read here, by the daemon that serves the
-//! caller. It never knows which nodes there are: that is the head's affair.
+//! Nodes that a spawn request brings along (`PMIX_ADD_HOST`, `PMIX_ADD_HOSTFILE`): what `--add-host` and
+//! `--add-hostfile` are on a command line. They are said of the job or of its apps, and add up. The files are read
+//! here, by the daemon that serves the caller. It never knows which nodes there are: that is the head's affair.
 
 use std::path::Path;
 

@@ -10,7 +10,8 @@ use super::{Job, Shared, calls};
 use crate::children::Holder;
 
 impl Shared {
-    /// Lets a caller of this user in, if it is who it says it is; the library is started for it, and knows its job before.
+    /// Lets a caller of this user in, if it is who it says it is; the library is started for it, and knows its job
+    /// before.
     pub(super) async fn admit(self: Rc<Self>, guest: Guest) {
         let job = match self.identify(&guest) {
             Ok(job) => job,

@@ -1,5 +1,5 @@
-//! Whose a connection to the front door is. libpmix believes what a caller says of itself, so the kernel is asked: for the user of the
-//! socket at the other end, and which process holds it. Only [`super::door`] uses it.
+//! Whose a connection to the front door is. libpmix believes what a caller says of itself, so the kernel is asked: for
+//! the user of the socket at the other end, and which process holds it. Only [`super::door`] uses it.
 
 use std::fs;
 use std::io;

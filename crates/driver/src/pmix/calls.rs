@@ -1,5 +1,5 @@
-//! Calls of clients on their way to the machine, and its replies on their way back. Each call gets exactly one reply: from
-//! the machine, or with an error when its job or this process goes. Only [`super::PmixBridge`] uses it.
+//! Calls of clients on their way to the machine, and its replies on their way back. Each call gets exactly one reply:
+//! from the machine, or with an error when its job or this process goes. Only [`super::PmixBridge`] uses it.
 
 use std::collections::BTreeMap;
 
@@ -88,8 +88,8 @@ impl Calls {
             Upcall::Fence { procs, data, collect, local_status, reply, .. } => {
                 let members = local_status.into_result().and_then(|()| participants(&procs, names));
                 match members {
-                    // libpmix 4.2.2 stores what processes of the second job have put as that of the first: an error is better than
-                    // wrong values. Without it they get each other's values when they ask.
+                    // libpmix 4.2.2 stores what processes of the second job have put as that of the first: an error is
+                    // better than wrong values. Without it they get each other's values when they ask.
                     Ok(members) if collect && !members.others.is_empty() => reply.refuse(),
                     Ok(members) => {
                         let token = self.keep(members.job, Reply::Data(reply));
@@ -99,7 +99,8 @@ impl Calls {
                 }
             }
             Upcall::DirectModex { proc, required_key, reply, .. } => {
-                // What the DVM says of a process the library was told with its job: the process itself has nothing to add.
+                // What the DVM says of a process the library was told with its job: the process itself has nothing to
+                // add.
                 let is_ours = required_key.is_some_and(|key| is_said_by_the_dvm(&key));
                 let Some(proc) = find(&proc, names).filter(|_| !is_ours) else {
                     return reply.complete(Err(Status::NOT_FOUND));

@@ -1,6 +1,7 @@
-//! The front door: the port that processes are told to find libpmix at. Every user of the machine can call it, and the library believes
-//! what a caller says. So the kernel is asked whose a connection is before a byte of it is looked at, its first message is read without
-//! taking it out, and only then is the connection passed on, as a whole. Only [`super::PmixBridge`] uses it.
+//! The front door: the port that processes are told to find libpmix at. Every user of the machine can call it, and the
+//! library believes what a caller says. So the kernel is asked whose a connection is before a byte of it is looked at,
+//! its first message is read without taking it out, and only then is the connection passed on, as a whole. Only
+//! [`super::PmixBridge`] uses it.
 
 use std::future::Future;
 use std::io;

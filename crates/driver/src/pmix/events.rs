@@ -1,4 +1,5 @@
-//! The failure of a process as a PMIx event for those that are left of its job. Pure; only [`super::PmixBridge`] uses it.
+//! The failure of a process as a PMIx event for those that are left of its job. Pure; only [`super::PmixBridge`] uses
+//! it.
 
 use ferrite_pmix::{Audience, Info, Notice, Proc, Status, Value};
 use ferrite_pmix_sys as sys;

@@ -1,5 +1,5 @@
-//! Guesses whether a program will want libpmix, so that its start can go on beside that of the program. Only a hint: who
-//! was not recognised is served when it connects.
+//! Guesses whether a program will want libpmix, so that its start can go on beside that of the program. Only a hint:
+//! who was not recognised is served when it connects.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -1,9 +1,10 @@
-//! The process that runs libpmix for this daemon (`ferrite-pmixd`): started, given orders and callers, watched, and ended. Only
-//! [`super::PmixBridge`] and its parts use it. Orders are carried out one after another, which is what "registered before its
-//! clients are let in" rests on.
+//! The process that runs libpmix for this daemon (`ferrite-pmixd`): started, given orders and callers, watched, and
+//! ended. Only [`super::PmixBridge`] and its parts use it. Orders are carried out one after another, which is what
+//! "registered before its clients are let in" rests on.
 //!
-//! The library may crash or hang, because every program of the node speaks with it. So the process is pinged behind each batch of
-//! orders, and every few seconds while programs are connected; if it does not answer in time, it is ended.
+//! The library may crash or hang, because every program of the node speaks with it. So the process is pinged behind
+//! each batch of orders, and every few seconds while programs are connected; if it does not answer in time, it is
+//! ended.
 
 mod process;
 mod watch;

@@ -1,9 +1,10 @@
 //! The MPI side of local processes: libpmix, and the PMI-1 sockets. The engine calls [`PmixBridge`] for the machine's
 //! [`PmixEffect`]s, and for what a new process needs to find its server; calls of processes come back as [`PmixCall`]s.
 //!
-//! The library runs in a process of its own ([`library`]), which is started when the first process knocks at the front door, or beside
-//! the launch of a program that is seen to use it; a job that never calls PMIx does not pay for it. When that process dies, the jobs
-//! that had called it fail, and the next caller gets a new one. The bridge decides nothing about jobs.
+//! The library runs in a process of its own ([`library`]), which is started when the first process knocks at the front
+//! door, or beside the launch of a program that is seen to use it; a job that never calls PMIx does not pay for it.
+//! When that process dies, the jobs that had called it fail, and the next caller gets a new one. The bridge decides
+//! nothing about jobs.
 
 mod adding;
 mod admission;
@@ -108,8 +109,8 @@ struct Job {
     has_called: bool,
     /// Local processes that have come to the library.
     connected: BTreeSet<Rank>,
-    /// What is to be announced to each process, once it has come: of an event that is older than the connection, libpmix 4.2
-    /// tells twice.
+    /// What is to be announced to each process, once it has come: of an event that is older than the connection,
+    /// libpmix 4.2 tells twice.
     failures: Vec<ProcFailure>,
 }
 
@@ -140,8 +141,9 @@ impl PmixBridge {
         PmixBridge { size_events: SizeEvents::of(value), ..self }
     }
 
-    /// Opens the front door to PMIx tools as well, and leaves files in `dir` by which they find it. Returns where it is, and what has to
-    /// be removed at the end beside the session directory. The library starts when the first one knocks.
+    /// Opens the front door to PMIx tools as well, and leaves files in `dir` by which they find it. Returns where it
+    /// is, and what has to be removed at the end beside the session directory. The library starts when the first one
+    /// knocks.
     ///
     /// # Errors
     /// When there is no port, or a file cannot be written.

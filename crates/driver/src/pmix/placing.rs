@@ -1,5 +1,5 @@
-//! Placement in a spawn request: the keys of the job and of each app become requests as those of a command line, and the
-//! files that they name are read here, by the daemon that serves the caller.
+//! Placement in a spawn request: the keys of the job and of each app become requests as those of a command line, and
+//! the files that they name are read here, by the daemon that serves the caller.
 
 use std::ffi::CStr;
 use std::io::Read as _;
@@ -24,8 +24,8 @@ struct Said {
     report: bool,
 }
 
-/// Places the job and its apps; `dir` is the directory of an app that names none. Each array of keys speaks for what it belongs
-/// to, except for what holds for the whole job wherever it is said.
+/// Places the job and its apps; `dir` is the directory of an app that names none. Each array of keys speaks for what it
+/// belongs to, except for what holds for the whole job wherever it is said.
 pub(super) fn place(info: &[Info], apps: &[App], dir: &str, spec: &mut JobSpec) -> Result<(), Refused> {
     let cwd = |app: &App| app.cwd.clone().unwrap_or_else(|| dir.to_owned());
     let mut job = Said::of(info)?;

@@ -1,5 +1,5 @@
-//! `PMIx_Publish` and its relatives in the data server's words, and back. Pure. A value travels as bytes that only this file
-//! reads.
+//! `PMIx_Publish` and its relatives in the data server's words, and back. Pure. A value travels as bytes that only this
+//! file reads.
 
 use std::ffi::CStr;
 

@@ -1,5 +1,5 @@
-//! The files by which PMIx tools find a server: who it is and where, its release, its process, its user, the time. The library
-//! would write them itself, but it is not started before somebody comes.
+//! The files by which PMIx tools find a server: who it is and where, its release, its process, its user, the time. The
+//! library would write them itself, but it is not started before somebody comes.
 
 use std::io;
 use std::path::{Path, PathBuf};

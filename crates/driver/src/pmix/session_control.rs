@@ -1,4 +1,5 @@
-//! `PMIx_Session_control`: which order for which sessions it is. Pure; only [`super::PmixBridge`] and what it is made of use it.
+//! `PMIx_Session_control`: which order for which sessions it is. Pure; only [`super::PmixBridge`] and what it is made
+//! of use it.
 
 use std::ffi::CStr;
 
@@ -13,12 +14,12 @@ use super::{allocate, spawn};
 /// What says only which session, or is a name for the request: it changes nothing of what is done.
 const BESIDE: [&CStr; 2] = [sys::PMIX_SESSION_CTRL_ID, sys::PMIX_SESSION_ID];
 
-/// Operations that are not offered: a paused session keeps its nodes, and that a session has ended a run-time tells a scheduler,
-/// not the reverse.
+/// Operations that are not offered: a paused session keeps its nodes, and that a session has ended a run-time tells a
+/// scheduler, not the reverse.
 const NOT_OFFERED: [&CStr; 3] = [sys::PMIX_SESSION_PREEMPT, sys::PMIX_SESSION_RESTORE, sys::PMIX_SESSION_COMPLETE];
 
-/// What goes with an operation and is not offered, whatever the operation: there is nothing here to provision, and orders are for
-/// whole sessions.
+/// What goes with an operation and is not offered, whatever the operation: there is nothing here to provision, and
+/// orders are for whole sessions.
 const NEVER: [&CStr; 5] = [
     sys::PMIX_SESSION_PROVISION,
     sys::PMIX_SESSION_PROVISION_NODES,
@@ -160,7 +161,8 @@ fn signal(info: &Info) -> Result<i32, Refusal> {
     number.ok_or_else(|| Refusal::bad(format!("{} is no number of a signal", info.key)))
 }
 
-/// What a session is to be made on: an allocation by its id or name, or nodes, which may stand in an array of resources.
+/// What a session is to be made on: an allocation by its id or name, or nodes, which may stand in an array of
+/// resources.
 fn plan(directives: &[Info], required: &[String]) -> Result<GrowRequest, Refusal> {
     let mut all = Vec::new();
     for info in directives {

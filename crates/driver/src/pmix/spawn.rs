@@ -1,5 +1,6 @@
-//! What a PMIx tool or a process wants started (`PMIx_Spawn`), as a submission. Pure but for files that it names. Keys that mean nothing to us are for the library or
-//! the process and are passed over, as the standard has it; a value that cannot be understood is an error.
+//! What a PMIx tool or a process wants started (`PMIx_Spawn`), as a submission. Pure but for files that it names. Keys
+//! that mean nothing to us are for the library or the process and are passed over, as the standard has it; a value that
+//! cannot be understood is an error.
 
 use std::ffi::CStr;
 
@@ -130,8 +131,9 @@ pub(super) fn submission(info: &[Info], apps: &[App], dir: &str) -> Result<Submi
     Ok(Submission { env, grow, session, separate, personality, ..Submission::of(spec) })
 }
 
-/// The session that it is for: by its number before its allocation's id, and by that before the requester's own name for it. An MPI
-/// library passes what an `MPI_Info` says with each app, as text, and perhaps by the name of the attribute (spec S2).
+/// The session that it is for: by its number before its allocation's id, and by that before the requester's own name
+/// for it. An MPI library passes what an `MPI_Info` says with each app, as text, and perhaps by the name of the
+/// attribute (spec S2).
 fn session(info: &[Info], apps: &[App]) -> Result<SessionChoice, String> {
     let all = || info.iter().chain(apps.iter().flat_map(|app| &app.info));
     let find = |key: &CStr, name: &str| all().find(|info| info.is(key) || info.key.as_bytes() == name.as_bytes());

@@ -1,6 +1,6 @@
-//! PMIx tools of others, such as the reference's own `prun` and `pterm`: what they ask for by way of libpmix becomes the same
-//! requests that our own clients make over the control socket. Only [`super::PmixBridge`] uses it, and only at the head of a
-//! persistent DVM.
+//! PMIx tools of others, such as the reference's own `prun` and `pterm`: what they ask for by way of libpmix becomes
+//! the same requests that our own clients make over the control socket. Only [`super::PmixBridge`] uses it, and only at
+//! the head of a persistent DVM.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -1,5 +1,5 @@
-//! The directory that a login gives its user (`$XDG_RUNTIME_DIR`, `/run/user/UID`): a place for session directories that others
-//! cannot write to. Only [`super::base`] uses it.
+//! The directory that a login gives its user (`$XDG_RUNTIME_DIR`, `/run/user/UID`): a place for session directories
+//! that others cannot write to. Only [`super::base`] uses it.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -23,8 +23,8 @@ fn is_private(dir: &Path, uid: u32) -> bool {
     fs::symlink_metadata(dir).is_ok_and(|there| there.is_dir() && there.uid() == uid && there.mode() & 0o777 == 0o700)
 }
 
-/// Logind removes the directory with the last login, and a login is over when none of its processes is left. So it stays for what
-/// descends from a login, and not for what a batch system or a daemon of the machine has started.
+/// Logind removes the directory with the last login, and a login is over when none of its processes is left. So it
+/// stays for what descends from a login, and not for what a batch system or a daemon of the machine has started.
 fn stays(is_noted: bool, groups: &str, uid: u32) -> bool {
     !is_noted || groups.lines().any(|group| group.contains(&format!("/user-{uid}.slice/")))
 }

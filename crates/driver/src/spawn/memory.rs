@@ -1,4 +1,5 @@
-//! Where a bound process gets its memory from (`ferrite_mem_policy`). Only [`super::Spawner`] uses it; the system call is made there.
+//! Where a bound process gets its memory from (`ferrite_mem_policy`). Only [`super::Spawner`] uses it; the system call
+//! is made there.
 
 use std::ffi::{c_int, c_ulong};
 

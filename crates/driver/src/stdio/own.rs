@@ -1,5 +1,5 @@
-//! The head's own standard input. It belongs to whoever started us and may be shared with others: its open file is never
-//! made nonblocking, nothing is read that was not asked for, and a background process leaves the terminal alone.
+//! The head's own standard input. It belongs to whoever started us and may be shared with others: its open file is
+//! never made nonblocking, nothing is read that was not asked for, and a background process leaves the terminal alone.
 
 use std::cell::{Cell, OnceCell};
 use std::io;
@@ -89,8 +89,8 @@ impl Source {
     }
 }
 
-/// Standard input as an open file of our own, so that its nonblocking mode is not everybody's. A socket, or somebody else's
-/// pipe, cannot be opened again: then it is the shared one, and readiness is asked for before each read.
+/// Standard input as an open file of our own, so that its nonblocking mode is not everybody's. A socket, or somebody
+/// else's pipe, cannot be opened again: then it is the shared one, and readiness is asked for before each read.
 fn own_description() -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     match open("/proc/self/fd/0", flags, Mode::empty()) {

@@ -1,6 +1,6 @@
-//! Devices of this machine that processes can be mapped by, read from `/sys`: those on the bus, one for each card. Which they are is
-//! read from the names of links; files are read only of what is really there, so that a machine without devices pays for
-//! four directories.
+//! Devices of this machine that processes can be mapped by, read from `/sys`: those on the bus, one for each card.
+//! Which they are is read from the names of links; files are read only of what is really there, so that a machine
+//! without devices pays for four directories.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -39,7 +39,8 @@ impl Places {
         devices.collect()
     }
 
-    /// One name for each card; of a fabric's adapter the fabric's, not that of its network interface. Disks are one each.
+    /// One name for each card; of a fabric's adapter the fabric's, not that of its network interface. Disks are one
+    /// each.
     fn note(&self, cards: &mut Cards, face: Face, bus: String, name: String) {
         let part = if face == Face::Disk { name.clone() } else { String::new() };
         if face == Face::Fabric {

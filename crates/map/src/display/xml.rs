@@ -1,5 +1,5 @@
-//! `--display map:parseable` and `allocation:parseable`: XML with the reference's elements. Beyond them a process that was
-//! given devices has a `<device>` for each.
+//! `--display map:parseable` and `allocation:parseable`: XML with the reference's elements. Beyond them a process that
+//! was given devices has a `<device>` for each.
 
 use std::fmt::Write as _;
 

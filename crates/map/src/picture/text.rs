@@ -1,6 +1,6 @@
 //! A picture in a line for each node: `n0  [0 1 . .] [2 3 . .]`. Brackets are packages, in them are cores:
-//! `3` a rank, `3/.` hardware threads, `{0-3}` several ranks, `.` free, `-` not available; `0..7` are ranks one by one at
-//! cores one by one, and `.*5` are five alike.
+//! `3` a rank, `3/.` hardware threads, `{0-3}` several ranks, `.` free, `-` not available; `0..7` are ranks one by one
+//! at cores one by one, and `.*5` are five alike.
 
 use super::names::{hosts, ranges};
 use super::scene::{Crowd, Group, Scene};

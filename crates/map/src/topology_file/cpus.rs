@@ -1,4 +1,5 @@
-//! hwloc's way to write a set of processors: words of 32 bits in hexadecimal, the highest first, `0x000000ff,0xffffffff`.
+//! hwloc's way to write a set of processors: words of 32 bits in hexadecimal, the highest first,
+//! `0x000000ff,0xffffffff`.
 
 use ferrite_types::CpuSet;
 

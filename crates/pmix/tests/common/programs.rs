@@ -22,7 +22,8 @@ pub(crate) fn client() -> Option<&'static Path> {
     skip_unless(PATH.get_or_init(build), "no C compiler or no pmix.h: install libpmix-dev")
 }
 
-/// An MPI program that reduces over all ranks, built with Debian's Open MPI 4, or with what `FERRITE_TEST_OMPI_MPICC` names.
+/// An MPI program that reduces over all ranks, built with Debian's Open MPI 4, or with what `FERRITE_TEST_OMPI_MPICC`
+/// names.
 pub(crate) fn open_mpi() -> Option<&'static Path> {
     static PATH: OnceLock<Option<PathBuf>> = OnceLock::new();
     let build = || {

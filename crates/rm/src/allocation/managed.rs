@@ -1,5 +1,5 @@
-//! In a job of a resource manager: its nodes are the allocation, hostfiles and `--host` choose among them, and nothing goes beyond.
-//! A default hostfile is that of a machine without a manager, and is not looked at.
+//! In a job of a resource manager: its nodes are the allocation, hostfiles and `--host` choose among them, and nothing
+//! goes beyond. A default hostfile is that of a machine without a manager, and is not looked at.
 
 use ferrite_types::{HostEntry, HostRef};
 

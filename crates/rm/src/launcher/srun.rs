@@ -1,4 +1,5 @@
-//! Slurm's `srun`: one step of the job with a task on each node, and each task is a daemon. All of them read the same standard input.
+//! Slurm's `srun`: one step of the job with a task on each node, and each task is a daemon. All of them read the same
+//! standard input.
 
 use super::{DaemonCommand, LaunchCommand, LaunchError, Manners};
 use crate::managers::nodelist;
@@ -7,8 +8,9 @@ use crate::name;
 /// Tells a task what Slurm calls its node.
 pub const NODE_NAME: &str = "SLURMD_NODENAME";
 
-/// What a step tells its own tasks and nobody else: `man srun`, OUTPUT ENVIRONMENT VARIABLES, without what is true of the whole job. For a
-/// daemon that was started as a task, and does not want the processes of its jobs to take it for theirs.
+/// What a step tells its own tasks and nobody else: `man srun`, OUTPUT ENVIRONMENT VARIABLES, without what is true of
+/// the whole job. For a daemon that was started as a task, and does not want the processes of its jobs to take it for
+/// theirs.
 #[must_use]
 pub fn is_of_step(variable: &str) -> bool {
     const PREFIXES: [&str; 4] = ["SLURM_STEP", "SLURM_SRUN_COMM_", "SLURM_CPU_BIND", "SLURM_MEM_BIND"];
@@ -33,15 +35,16 @@ pub fn is_of_step(variable: &str) -> bool {
     NAMES.contains(&variable) || PREFIXES.iter().any(|prefix| variable.starts_with(prefix))
 }
 
-/// The nodes of which a line of `srun` says that what was started there has ended, and not well: `srun: error: n[1-2]: tasks 1-2: Exited
-/// with exit code 2`. `None` for any other line.
+/// The nodes of which a line of `srun` says that what was started there has ended, and not well:
+/// `srun: error: n[1-2]: tasks 1-2: Exited with exit code 2`. `None` for any other line.
 #[must_use]
 pub fn ended_on(line: &str) -> Option<Vec<String>> {
     let (list, _) = line.strip_prefix("srun: error: ")?.split_once(": task")?;
     nodelist::expand(list).ok().filter(|names| !names.is_empty())
 }
 
-/// True for a line that says nothing of what went wrong: `--cpu-bind=none` is complained about where nothing binds anyway.
+/// True for a line that says nothing of what went wrong: `--cpu-bind=none` is complained about where nothing binds
+/// anyway.
 #[must_use]
 pub fn is_noise(line: &str) -> bool {
     line.trim_end() == "srun: cluster configuration lacks support for cpu binding"

@@ -1,5 +1,6 @@
-//! The launchers of managers that count their processes: a daemon is a task of theirs, and the command that started it lives as long as it.
-//! Written after the manuals; none of them was run against the real thing (`docs/resource-managers.md`).
+//! The launchers of managers that count their processes: a daemon is a task of theirs, and the command that started it
+//! lives as long as it. Written after the manuals; none of them was run against the real thing
+//! (`docs/resource-managers.md`).
 
 use ferrite_types::HostEntry;
 
@@ -11,7 +12,8 @@ use crate::name;
 pub enum TaskLauncher {
     /// LSF (`man blaunch`): the task gets our standard input unless `-n` is given.
     Blaunch,
-    /// Grid Engine (`man qrsh`): into the job that we are in; the task gets our standard input unless `-nostdin` is given.
+    /// Grid Engine (`man qrsh`): into the job that we are in; the task gets our standard input unless `-nostdin` is
+    /// given.
     Qrsh,
     /// PALS (`man aprun`): an application of one process, which gets our standard input as the first of its processes.
     Aprun,

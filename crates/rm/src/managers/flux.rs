@@ -1,5 +1,6 @@
-//! Flux: an instance tells its resources by `flux resource R`, as JSON in the form of Flux RFC 20: ranks of brokers with their cores, and a
-//! list of hosts in the order of the ranks. Its commands find it by `FLUX_URI`. Never run against the real thing.
+//! Flux: an instance tells its resources by `flux resource R`, as JSON in the form of Flux RFC 20: ranks of brokers
+//! with their cores, and a list of hosts in the order of the ranks. Its commands find it by `FLUX_URI`. Never run
+//! against the real thing.
 
 use serde::Deserialize;
 

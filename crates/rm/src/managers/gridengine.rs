@@ -1,5 +1,5 @@
-//! Grid Engine: a parallel environment's file with `host slots queue processors` in each line (`man sge_pe`, `PE_HOSTFILE`). A host
-//! with slots in several queues has several lines.
+//! Grid Engine: a parallel environment's file with `host slots queue processors` in each line (`man sge_pe`,
+//! `PE_HOSTFILE`). A host with slots in several queues has several lines.
 
 use super::ManagedAllocation;
 use super::error::{DiscoveryError, Flaw, shown};

@@ -1,5 +1,5 @@
-//! LSF: hosts with their slots in a variable, or a name for each slot in a variable (short lists only) or a file. The first of
-//! these that is there counts. A launch node that a site puts first in its list is a node like others.
+//! LSF: hosts with their slots in a variable, or a name for each slot in a variable (short lists only) or a file. The
+//! first of these that is there counts. A launch node that a site puts first in its list is a node like others.
 
 use super::error::{DiscoveryError, Flaw, shown};
 use super::nodes::{Nodes, slots};

@@ -1,6 +1,6 @@
-//! The nodes that a resource manager granted: from the variables of a batch job, and the text of the file that one of them
-//! names, to a list with slots. Called by the command line, which reads that file. Nothing here asks a manager for anything, and
-//! nothing is guessed: what a manager does not say, or says twice and differently, is a refusal.
+//! The nodes that a resource manager granted: from the variables of a batch job, and the text of the file that one of
+//! them names, to a list with slots. Called by the command line, which reads that file. Nothing here asks a manager for
+//! anything, and nothing is guessed: what a manager does not say, or says twice and differently, is a refusal.
 
 mod counts;
 mod error;
@@ -103,8 +103,8 @@ pub struct ManagedAllocation {
 }
 
 impl Manager {
-    /// In the order in which they are asked; the first that is seen counts. PALS and Flux live inside a job of another manager
-    /// and know better which part of it is meant; the others are in the order of the field's priorities.
+    /// In the order in which they are asked; the first that is seen counts. PALS and Flux live inside a job of another
+    /// manager and know better which part of it is meant; the others are in the order of the field's priorities.
     pub const ALL: [Manager; 6] =
         [Manager::Pals, Manager::Flux, Manager::Pbs, Manager::GridEngine, Manager::Lsf, Manager::Slurm];
 

@@ -1,5 +1,5 @@
-//! Compressed lists of nodes as Slurm writes them: `n[01-04,7],login,r[1-2]n[1-2]`. The leading zeros of the first number of a range are
-//! those of all.
+//! Compressed lists of nodes as Slurm writes them: `n[01-04,7],login,r[1-2]n[1-2]`. The leading zeros of the first
+//! number of a range are those of all.
 
 use super::error::{Flaw, shown};
 use crate::name::BadName;
@@ -95,8 +95,8 @@ fn item_end(text: &str) -> Result<usize, Flaw> {
     if inside { Err(Flaw::Bracket(shown(text))) } else { Ok(text.len()) }
 }
 
-/// The list of these names in a few words: [`expand`] makes the same names of it, neighbours in their order. For names of hosts, which
-/// have no brackets.
+/// The list of these names in a few words: [`expand`] makes the same names of it, neighbours in their order. For names
+/// of hosts, which have no brackets.
 pub(crate) fn fold(names: &[&str]) -> String {
     let mut items: Vec<String> = Vec::new();
     let mut open: Option<Run<'_>> = None;

@@ -1,5 +1,5 @@
-//! PBS Pro, `OpenPBS`, Torque: a file with a line for each slot. Where a site has a line for each node instead, Torque's
-//! `PBS_NUM_PPN` says how many slots that is.
+//! PBS Pro, `OpenPBS`, Torque: a file with a line for each slot. Where a site has a line for each node instead,
+//! Torque's `PBS_NUM_PPN` says how many slots that is.
 
 use super::error::DiscoveryError;
 use super::nodes::Nodes;

@@ -1,5 +1,5 @@
-//! Everybody hears of every death, of whoever leaves and of whoever comes, and acknowledges it only when all who live below know
-//! of it, adopted ones included: what the head does when its broadcast is complete relies on it.
+//! Everybody hears of every death, of whoever leaves and of whoever comes, and acknowledges it only when all who live
+//! below know of it, adopted ones included: what the head does when its broadcast is complete relies on it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,8 +53,8 @@ impl AckedDeaths {
         if seq <= self.of_bringup || self.known.contains_key(&seq) {
             return;
         }
-        // Who comes with a wireup hears with it what was before its time: also what the head had nobody to send to then, and sends
-        // when somebody is linked again.
+        // Who comes with a wireup hears with it what was before its time: also what the head had nobody to send to
+        // then, and sends when somebody is linked again.
         let mut known = RankSet::new();
         self.came.range(seq..).for_each(|(_, come)| known.insert_all(come));
         match message {

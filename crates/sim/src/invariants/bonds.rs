@@ -1,6 +1,6 @@
-//! A failure ends whom it must and nobody else: the children of a job and those with which it is connected end with it, and
-//! a job is ended for that reason only when it is one of these. A parent that ends well, and a job that is separate, costs
-//! nobody anything.
+//! A failure ends whom it must and nobody else: the children of a job and those with which it is connected end with it,
+//! and a job is ended for that reason only when it is one of these. A parent that ends well, and a job that is
+//! separate, costs nobody anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 

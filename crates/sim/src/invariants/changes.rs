@@ -1,4 +1,5 @@
-//! What the referee knows of changes of size: which campaigns are open, how far they are, and which daemons they are about.
+//! What the referee knows of changes of size: which campaigns are open, how far they are, and which daemons they are
+//! about.
 //!
 //! Kept by the guarantees about them; it knows what the head says and sends, never what it believes.
 

@@ -1,5 +1,5 @@
-//! Published data: a lookup finds what is there, within its range, and nothing that went with its process or job, was taken
-//! back, or was for another reader. Each call is answered in time.
+//! Published data: a lookup finds what is there, within its range, and nothing that went with its process or job, was
+//! taken back, or was for another reader. Each call is answered in time.
 
 use ferrite_types::pmix_status::PMIX_ERR_NOT_FOUND as NOT_FOUND;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,15 +15,13 @@ use super::{Invariant, Observation, require};
 use crate::queue::Time;
 use crate::scenario::Scenario;
 
-/// The head hears in less time than this that a process has ended, where nothing is wrong; a lookup that waits gives up in
-/// it as well.
+/// The head hears in less time than this that a process has ended, where nothing is wrong; a lookup that waits gives up
+/// in it as well.
 const SOON: Time = 2_000_000;
 /// And in this time where links have to be repaired before.
 const LATE: Time = 90_000_000;
 /// How often somebody looks.
 const EVERY: Time = 5_000_000;
-
-/// The PMIx status for what is not there.
 
 pub(super) struct Data {
     silence: Silence,

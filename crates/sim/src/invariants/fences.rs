@@ -1,5 +1,5 @@
-//! A fence ends for everybody with the same result: well everywhere, or nowhere. A fence is known by its job and its number
-//! at each daemon. Only answers that somebody waits for count: those of processes that live.
+//! A fence ends for everybody with the same result: well everywhere, or nowhere. A fence is known by its job and its
+//! number at each daemon. Only answers that somebody waits for count: those of processes that live.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,6 @@
-//! What a resource manager has granted on top goes back exactly once, and all of it by the end of the DVM; parts of a job go back
-//! with what stays named right; no daemon is started on a node that is not granted; and a request that was withdrawn has no end.
+//! What a resource manager has granted on top goes back exactly once, and all of it by the end of the DVM; parts of a
+//! job go back with what stays named right; no daemon is started on a node that is not granted; and a request that was
+//! withdrawn has no end.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,6 @@
-//! A job that is submitted during a change of size is held, not failed, on account of it; and one that had its place before the
-//! change finds another (spec G1). That a grow which fails ends those who waited for it is another guarantee.
+//! A job that is submitted during a change of size is held, not failed, on account of it; and one that had its place
+//! before the change finds another (spec G1). That a grow which fails ends those who waited for it is another
+//! guarantee.
 
 use std::collections::{BTreeMap, BTreeSet};
 

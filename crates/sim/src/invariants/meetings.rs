@@ -1,5 +1,6 @@
 //! A connect, and a disconnect, ends for everybody with the same result and at about the same time. It is known by its
-//! participants and its number at each daemon. Only answers that somebody waits for count: those of processes that live.
+//! participants and its number at each daemon. Only answers that somebody waits for count: those of processes that
+//! live.
 
 use std::collections::BTreeMap;
 

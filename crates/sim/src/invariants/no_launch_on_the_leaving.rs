@@ -1,5 +1,5 @@
-//! Launch data never goes to a daemon that was told to leave, and such a daemon starts nothing: jobs that were mapped there are
-//! mapped again before (spec G3). What was sent before the order may still be on its way.
+//! Launch data never goes to a daemon that was told to leave, and such a daemon starts nothing: jobs that were mapped
+//! there are mapped again before (spec G3). What was sent before the order may still be on its way.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -10,8 +10,8 @@ use super::{Invariant, Observation, require};
 use crate::queue::Time;
 use crate::scenario::Scenario;
 
-/// 15 s without a sign of life, up to 5 s more until somebody looks, 3 s for a call; and all of it once more when those who
-/// look are struck themselves.
+/// 15 s without a sign of life, up to 5 s more until somebody looks, 3 s for a call; and all of it once more when those
+/// who look are struck themselves.
 const LONG: Time = 45_000_000;
 
 pub(super) struct Noticed {
@@ -46,7 +46,8 @@ impl Invariant for Noticed {
             Observation::Fault { at, fault } => {
                 let has_come = |rank| self.born.contains(rank) && !self.changes.is_newcomer(rank);
                 let is_there = self.ready && fault.victim().is_none_or(has_come);
-                // Who was cut off before it was there is not cut off once more, and comes back when the first time is over.
+                // Who was cut off before it was there is not cut off once more, and comes back when the first time is
+                // over.
                 let book = if is_there && !self.early.covers(*at, fault) { &mut self.silence } else { &mut self.early };
                 book.begin(*at, fault);
             }

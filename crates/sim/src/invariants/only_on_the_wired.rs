@@ -1,5 +1,5 @@
-//! A job is never mapped onto a node whose daemon is not wired up: its grow has ended, and it ends when everybody in the DVM has
-//! heard of the newcomers (spec G2). Nor has a newcomer a rank that somebody had before.
+//! A job is never mapped onto a node whose daemon is not wired up: its grow has ended, and it ends when everybody in
+//! the DVM has heard of the newcomers (spec G2). Nor has a newcomer a rank that somebody had before.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,5 @@
-//! Without elastic mode no job is parked, but one that brings nodes of its own or whose session pauses, and no event is sent (spec G9).
+//! Without elastic mode no job is parked, but one that brings nodes of its own or whose session pauses, and no event is
+//! sent (spec G9).
 
 use std::collections::BTreeSet;
 

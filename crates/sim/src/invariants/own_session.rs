@@ -1,5 +1,6 @@
-//! What a session was promised holds: nodes that are reserved for it are for its jobs alone, and with its time limit they leave
-//! (docs/spec/sessions.md). Of sessions that clients have asked for: only those say to the referee what came of their requests.
+//! What a session was promised holds: nodes that are reserved for it are for its jobs alone, and with its time limit
+//! they leave (docs/spec/sessions.md). Of sessions that clients have asked for: only those say to the referee what came
+//! of their requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -200,8 +201,8 @@ impl OwnSession {
         self.brought.retain(|node, _| !names.contains(node));
     }
 
-    /// True when the node is for jobs of another session. One that was lost, or was there before the session, is nowhere offered
-    /// when the time of that is up.
+    /// True when the node is for jobs of another session. One that was lost, or was there before the session, is
+    /// nowhere offered when the time of that is up.
     fn is_withheld(&self, node: &str, at: Time, job: JobId, choice: &SessionChoice) -> bool {
         let mapped = self.mapped.get(&job).copied().unwrap_or(self.reservations);
         self.reserved.get(node).is_some_and(|Reserved { nth, session, names }| {

@@ -1,6 +1,6 @@
-//! In the quiet phase every daemon hangs on the parent that the tree says: when the DVM is told to end, the links between
-//! those who live are those of the tree without the dead and those who left, no more and no fewer; whoever is gone has been
-//! declared dead or told to leave, and whoever was is gone; whoever is there has a place.
+//! In the quiet phase every daemon hangs on the parent that the tree says: when the DVM is told to end, the links
+//! between those who live are those of the tree without the dead and those who left, no more and no fewer; whoever is
+//! gone has been declared dead or told to leave, and whoever was is gone; whoever is there has a place.
 
 use std::collections::BTreeSet;
 

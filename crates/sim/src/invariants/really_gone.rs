@@ -1,7 +1,7 @@
-//! A shrink is done when its daemons are really gone, clean exit or crash, and their nodes were offered back; one order for each,
-//! and nobody is sent away twice or declared lost after it (spec G6). One whose nodes have left with another that it
-//! waited for has nothing to order and nothing to offer. A daemon that a fault has struck, itself or
-//! somebody on its way, counts as gone when its link is.
+//! A shrink is done when its daemons are really gone, clean exit or crash, and their nodes were offered back; one order
+//! for each, and nobody is sent away twice or declared lost after it (spec G6). One whose nodes have left with another
+//! that it waited for has nothing to order and nothing to offer. A daemon that a fault has struck, itself or somebody
+//! on its way, counts as gone when its link is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -116,8 +116,8 @@ impl ReallyGone {
         }
     }
 
-    /// Whoever has heard that a daemon leaves does not report its loss. Others may: a daemon can hear of the order before its parent
-    /// does, from a child that has moved up, and the head does not listen then.
+    /// Whoever has heard that a daemon leaves does not report its loss. Others may: a daemon can hear of the order
+    /// before its parent does, from a child that has moved up, and the head does not listen then.
     fn reports(&self, rank: DaemonRank, lost: DaemonRank) -> Result<(), String> {
         let finds_out = self.losing == Some([rank, lost]);
         let knows = self.heard.get(&rank).is_some_and(|leaving| leaving.contains(lost));
@@ -138,7 +138,8 @@ impl ReallyGone {
                 if let FrameKind::XcastAck { seq } = frame.kind
                     && self.ordered.contains(&seq)
                 {
-                    // Once by itself, and once more when it gets the order from the head as well, having had it from another.
+                    // Once by itself, and once more when it gets the order from the head as well, having had it from
+                    // another.
                     let count = self.acked.entry((seq, *from)).or_default();
                     *count += 1;
                     return require(*count <= 2 || self.struck.on_the_way(*from), || {

@@ -1,6 +1,6 @@
-//! Each spawn is answered once, in time and with the truth: with the name of its job when all of it was started, with an
-//! error when it could not be. The end of the caller excuses its own answer only. A caller who lives hears once that what
-//! it has spawned is over. (That no call is answered twice, or forgotten with its job, `pmix` looks after.)
+//! Each spawn is answered once, in time and with the truth: with the name of its job when all of it was started, with
+//! an error when it could not be. The end of the caller excuses its own answer only. A caller who lives hears once that
+//! what it has spawned is over. (That no call is answered twice, or forgotten with its job, `pmix` looks after.)
 
 use ferrite_types::pmix_status::{
     PMIX_ERR_JOB_FAILED_TO_LAUNCH as FAILED_TO_LAUNCH, PMIX_ERR_JOB_KILLED_BY_CMD as KILLED_BY_CMD,
@@ -19,17 +19,13 @@ use super::{Invariant, Observation, require};
 use crate::queue::Time;
 use crate::scenario::Scenario;
 
-/// An answer is on its way for less time than this, and a loss on the way is repaired in it: time in which its reader cannot
-/// be heard is not counted.
+/// An answer is on its way for less time than this, and a loss on the way is repaired in it: time in which its reader
+/// cannot be heard is not counted.
 const LATE: Time = 90_000_000;
 /// Nor for more than this where nothing is wrong on the way.
 const SOON: Time = 2_000_000;
 /// How often somebody looks.
 const EVERY: Time = 500_000;
-
-/// The PMIx status for a job that has lost a daemon.
-/// For one whose process could not be started.
-/// For one that was ended by order, or with others.
 
 pub(super) struct Spawns {
     kin: Kin,
@@ -116,7 +112,8 @@ impl Spawns {
                 })?;
                 let seen = self.jobs.entry(job).or_default();
                 seen.answered = true;
-                // Those of a daemon that stands still, and is told to leave in vain, are taken from the job before they begin.
+                // Those of a daemon that stands still, and is told to leave in vain, are taken from the job before they
+                // begin.
                 let taken = |host: &DaemonRank| self.gone.contains(*host) || self.struck.on_the_way(*host);
                 let missing = (0..).zip(&seen.places).filter(|(rank, _)| !seen.born.contains(rank));
                 let excused = seen.procs.is_some() && missing.map(|(_, host)| host).all(taken);

@@ -1,5 +1,5 @@
-//! A failure that a job survives is announced at most once by each daemon, to a job that has asked for it, and only of a process
-//! that has failed.
+//! A failure that a job survives is announced at most once by each daemon, to a job that has asked for it, and only of
+//! a process that has failed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,7 +61,8 @@ impl Invariant for ToldOnce {
                 require(self.wanted.get(job) == Some(&true), || format!("job {job} has not asked to be told"))?;
                 failed.iter().try_for_each(|failure| {
                     let proc = ProcId { job: *job, rank: failure.rank };
-                    // Of the processes of a lost daemon nobody has seen anything; those of one that leaves are about to end.
+                    // Of the processes of a lost daemon nobody has seen anything; those of one that leaves are about to
+                    // end.
                     let planned = failure.state == ProcState::KilledByCmd && self.leaves(proc);
                     let known = failure.state == ProcState::CommFailed || planned || self.failed.contains(&proc);
                     require(known, || format!("daemon {rank} announces {proc}, which has not failed"))?;

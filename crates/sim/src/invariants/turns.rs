@@ -1,5 +1,6 @@
-//! Held jobs get their turn: when everything has ended that was open when a job was parked, and it is still held by what came later,
-//! no grow begins before it has been released; so that an endless sequence of changes holds nobody for ever.
+//! Held jobs get their turn: when everything has ended that was open when a job was parked, and it is still held by
+//! what came later, no grow begins before it has been released; so that an endless sequence of changes holds nobody for
+//! ever.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,6 @@
-//! A request for another size is answered in two phases: at once with what is begun, and by one event when that has ended; a client
-//! that waits gets the end as its answer. Refusals and what changes nothing have no second phase, nor has a requester that is gone.
-//! The allocation and the requester's own name come back both times (spec G8).
+//! A request for another size is answered in two phases: at once with what is begun, and by one event when that has
+//! ended; a client that waits gets the end as its answer. Refusals and what changes nothing have no second phase, nor
+//! has a requester that is gone. The allocation and the requester's own name come back both times (spec G8).
 
 use std::collections::{BTreeMap, BTreeSet};
 

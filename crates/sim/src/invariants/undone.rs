@@ -1,6 +1,6 @@
 //! A grow that fails leaves nothing behind: when its failure is told, those of its daemons that had called are gone
-//! (spec G5). One that has not called by then is told to leave when it does, and one that a fault has struck may not hear of it
-//! in time; at the end none of them is there, which is another guarantee.
+//! (spec G5). One that has not called by then is told to leave when it does, and one that a fault has struck may not
+//! hear of it in time; at the end none of them is there, which is another guarantee.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,9 @@
-//! A column of a table, packed: numbers that mostly go on as they have begun. [`super::packed`] writes maps in such columns.
+//! A column of a table, packed: numbers that mostly go on as they have begun. [`super::packed`] writes maps in such
+//! columns.
 //!
-//! Numbers are taken as *runs* (a start, told from the number before, an even step and a length), and runs that have come before
-//! are copied. So what repeats from node to node is written once, and its size does not grow with the number of nodes.
+//! Numbers are taken as *runs* (a start, told from the number before, an even step and a length), and runs that have
+//! come before are copied. So what repeats from node to node is written once, and its size does not grow with the
+//! number of nodes.
 
 use std::collections::BTreeMap;
 
@@ -58,7 +60,8 @@ impl Column {
         Column(pieces)
     }
 
-    /// The numbers, of which there must be exactly `count`. Takes no more memory than they do, whatever the column says.
+    /// The numbers, of which there must be exactly `count`. Takes no more memory than they do, whatever the column
+    /// says.
     pub(super) fn unpack(&self, count: usize) -> Result<Vec<u32>, Malformed> {
         let mut unpacked = Unpacked { numbers: Vec::new(), runs: Vec::new(), count };
         for piece in &self.0 {

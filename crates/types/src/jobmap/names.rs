@@ -1,4 +1,5 @@
-//! Names of nodes, packed: texts that are the same from name to name, and the numbers in between. [`super::packed`] uses it.
+//! Names of nodes, packed: texts that are the same from name to name, and the numbers in between. [`super::packed`]
+//! uses it.
 
 use std::collections::BTreeMap;
 
@@ -78,7 +79,8 @@ impl Shape {
     }
 }
 
-/// Thousands of names are put together in every daemon of a job: this is what takes its time, so no formatting by `std`.
+/// Thousands of names are put together in every daemon of a job: this is what takes its time, so no formatting by
+/// `std`.
 fn push_number(name: &mut String, number: u32, width: u8) {
     let digits = number.checked_ilog10().map_or(1, |log| log + 1);
     for place in (0..digits.max(width.into())).rev() {

@@ -1,5 +1,6 @@
-//! `pdvm top`: a DVM to look at, and jobs to end by key. `state` is what is shown and what keys do, `view` draws it, `asker` asks
-//! the DVM in a thread of its own (one that hangs must not keep the user from leaving), `screen` owns the terminal.
+//! `pdvm top`: a DVM to look at, and jobs to end by key. `state` is what is shown and what keys do, `view` draws it,
+//! `asker` asks the DVM in a thread of its own (one that hangs must not keep the user from leaving), `screen` owns the
+//! terminal.
 
 mod asker;
 mod screen;

@@ -1,5 +1,5 @@
-//! The terminal while `top` has it. However `top` ends, by key, by signal, by an error or by a bug, the terminal is given back as
-//! it was; only SIGKILL leaves no time for it.
+//! The terminal while `top` has it. However `top` ends, by key, by signal, by an error or by a bug, the terminal is
+//! given back as it was; only SIGKILL leaves no time for it.
 
 use std::io::{self, Stdout, stdout};
 use std::sync::Arc;
@@ -83,13 +83,15 @@ fn enter() -> io::Result<()> {
     execute!(stdout(), EnterAlternateScreen)
 }
 
-/// Everything is tried: a terminal that is gone takes nothing, and a step that fails must not keep the next from being made.
+/// Everything is tried: a terminal that is gone takes nothing, and a step that fails must not keep the next from being
+/// made.
 fn leave() {
     let _ = execute!(stdout(), LeaveAlternateScreen, Show);
     let _ = disable_raw_mode();
 }
 
-/// A released build ends at a panic without dropping anything, so the hook leaves; the message is then readable as well.
+/// A released build ends at a panic without dropping anything, so the hook leaves; the message is then readable as
+/// well.
 fn leave_before_panic() {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {

@@ -1,4 +1,4 @@
-//! What the head keeps of a job beyond its line, as `pdvm job` shows it (seed 5, `prte_job_t`).
+//! What the head keeps of a job beyond its line, as `pdvm job` shows it (docs/spec/sessions.md).
 
 use std::collections::BTreeSet;
 

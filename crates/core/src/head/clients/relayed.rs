@@ -1,4 +1,5 @@
-//! Clients on other nodes, at the head: served like those of its own node, over a connection that their daemon passes on.
+//! Clients on other nodes, at the head: served like those of its own node, over a connection that their daemon passes
+//! on.
 
 use ferrite_types::{DaemonRank, RankSet};
 use ferrite_wire::ClientWord;
@@ -8,6 +9,7 @@ use crate::head::Head;
 use crate::{Effect, RelayEffect, RelayId};
 
 impl Head {
+    /// A daemon speaks for a client of its node (spec L40).
     pub(in crate::head) fn on_client_word(&mut self, daemon: DaemonRank, number: u64, word: ClientWord, cx: &mut Cx) {
         let client = RelayId { daemon, number };
         match word {

@@ -65,7 +65,8 @@ impl Head {
         }
     }
 
-    /// What a node is made of, for placement: what its daemon reports, unless a file says what all are like. Equal ones are kept once.
+    /// What a node is made of, for placement: what its daemon reports, unless a file says what all are like. Equal ones
+    /// are kept once.
     pub(in crate::head) fn shared_topology(&self, reported: Topology) -> Arc<Topology> {
         let topology = self.config.topology.clone().unwrap_or(reported);
         let known = self.nodes.iter().find(|n| *n.topology == topology).map(|n| n.topology.clone());

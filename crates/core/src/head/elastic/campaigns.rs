@@ -1,5 +1,6 @@
 //! Campaigns: what all changes of the DVM's size have in common, from the request to the one answer at the end
-//! (docs/spec/elastic.md). What a grow or a shrink does in between is in `grow.rs` and `shrink.rs`, what jobs wait for in `launch_fence.rs`.
+//! (docs/spec/elastic.md). What a grow or a shrink does in between is in `grow.rs` and `shrink.rs`, what jobs wait for
+//! in `launch_fence.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,6 @@
-//! Requests for another size that are taken back (`PMIX_ALLOC_REQ_CANCEL`). What has not begun is withdrawn; what has begun goes on to
-//! its end, because to undo it would be a change of its own: the nodes that come of it can be given back.
+//! Requests for another size that are taken back (`PMIX_ALLOC_REQ_CANCEL`). What has not begun is withdrawn; what has
+//! begun goes on to its end, because to undo it would be a change of its own: the nodes that come of it can be given
+//! back.
 
 use ferrite_types::{CampaignId, CampaignStep, DaemonRank, ExtensionId};
 use ferrite_wire::control::Reply;

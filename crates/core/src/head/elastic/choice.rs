@@ -10,7 +10,7 @@ use crate::head::Head;
 use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_SUPPORTED, PMIX_ERR_OUT_OF_RESOURCE};
 
 impl Head {
-    /// Nodes of the pool, and how many more a manager has to give.
+    /// Nodes of the pool, and how many more a manager has to give (spec S9).
     pub(super) fn of_our_choice(
         &self,
         request: &GrowRequest,

@@ -1,6 +1,7 @@
-//! Nodes of a resource manager beyond those that the DVM began with. A request for them waits here, for hours perhaps, and holds no
-//! job: it becomes a campaign when the manager grants it. Here is known as well what was granted, so that all of it goes back: with
-//! the nodes that leave, when none of a job's nodes is in use any more, and at the end of the DVM.
+//! Nodes of a resource manager beyond those that the DVM began with. A request for them waits here, for hours perhaps,
+//! and holds no job: it becomes a campaign when the manager grants it. Here is known as well what was granted, so that
+//! all of it goes back: with the nodes that leave, when none of a job's nodes is in use any more, and at the end of the
+//! DVM.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -100,8 +101,8 @@ impl Head {
         let Some((manager, parent)) =
             self.elastic_manager().filter(|_| !matches!(requester, Requester::Nobody | Requester::Pushed(_)))
         else {
-            // What a scheduler pushes is there, and nobody has to be asked. A job that brings its nodes along would be held
-            // for as long as the manager likes.
+            // What a scheduler pushes is there, and nobody has to be asked. A job that brings its nodes along would be
+            // held for as long as the manager likes.
             return Err(self.too_few(request, &plan.nodes));
         };
         if self.extensions.waiting.len() >= MOST_REQUESTS {

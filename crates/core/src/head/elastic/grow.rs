@@ -1,5 +1,6 @@
-//! Grow campaigns: daemons on more nodes. They are started by the head, call it, report, get their places with one wireup, and
-//! count when every daemon of the DVM has acknowledged it. Whatever goes wrong before that undoes the campaign, and it alone.
+//! Grow campaigns: daemons on more nodes. They are started by the head, call it, report, get their places with one
+//! wireup, and count when every daemon of the DVM has acknowledged it. Whatever goes wrong before that undoes the
+//! campaign, and it alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -81,8 +82,8 @@ impl Head {
         members.sort_unstable();
         members.dedup();
         let mut nodes = members.clone();
-        // A node that is on its way out, or on its way in by another request, is one that this request has to wait for. One that
-        // leaves and comes again by an earlier request is not the one that is there now.
+        // A node that is on its way out, or on its way in by another request, is one that this request has to wait for.
+        // One that leaves and comes again by an earlier request is not the one that is there now.
         nodes.retain(|node| self.campaigns.leaves_with(*node).is_some() || self.record(*node).daemon.is_none());
         Ok(GrowPlan { session, req_id: request.req_id.clone(), members, nodes, slots, more })
     }
@@ -300,8 +301,8 @@ impl Head {
         self.launches.start_joining(&base, DaemonRank::HEAD, &launches, &self.local, cx);
     }
 
-    /// Every place that is left is below one that is kept for somebody who is still coming: the first of those campaigns has to end
-    /// before, well or not.
+    /// Every place that is left is below one that is kept for somebody who is still coming: the first of those
+    /// campaigns has to end before, well or not.
     fn wait_for_places(&mut self, id: CampaignId, cx: &mut Cx) {
         let keeps = |campaign: &Campaign| campaign.targets.keys().any(|rank| cx.tree.coming().contains(*rank));
         let first = self.campaigns.open.iter().find(|(_, campaign)| keeps(campaign)).map(|(id, _)| *id);
@@ -367,8 +368,9 @@ impl Head {
         }
         for (parent, children) in below {
             if come.contains(parent) {
-                // At first nobody is linked to it but the head: over that link it hears of them soonest. But when its own parent is
-                // quicker with the wireup, it closes the link and what is on it is lost; so it gets the same again, by the tree.
+                // At first nobody is linked to it but the head: over that link it hears of them soonest. But when its
+                // own parent is quicker with the wireup, it closes the link and what is on it is lost; so it gets the
+                // same again, by the tree.
                 cx.direct(parent, DaemonMessage::Adopt(children.clone()));
             }
             cx.send(parent, DaemonMessage::Adopt(children));

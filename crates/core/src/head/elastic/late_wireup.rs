@@ -32,7 +32,7 @@ pub(super) struct Late {
 }
 
 impl Head {
-    /// The time of a grow is up, or that of a look, and not everybody has acknowledged its wireup.
+    /// The time of a grow is up, or that of a look, and not everybody has acknowledged its wireup (spec E42).
     pub(super) fn on_late_wireup(&mut self, id: CampaignId, cx: &mut Cx) {
         let silent = cx.silent(Duration::from_millis(SILENT_MS));
         let answers = |rank: DaemonRank| cx.tree.ancestors(rank).all(|above| !silent.contains(above));

@@ -18,7 +18,8 @@ use crate::pmix_status::PMIX_ERR_JOB_CANCELED;
 /// Where a job is parked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::head) enum Hold {
-    /// Before it is mapped, while any campaign is open. It has asked for the size that these bring: it is not launched without.
+    /// Before it is mapped, while any campaign is open. It has asked for the size that these bring: it is not launched
+    /// without.
     Map(BTreeSet<CampaignId>),
     /// Mapped and not launched, while a shrink is open.
     Launch,
@@ -35,8 +36,8 @@ pub(in crate::head) struct Berth {
 }
 
 impl Head {
-    /// The session that a submission is for, and the nodes that it brings along. The caller has the campaign proceed when the
-    /// job is there, because it may end at once (spec E14, S6).
+    /// The session that a submission is for, and the nodes that it brings along. The caller has the campaign proceed
+    /// when the job is there, because it may end at once (spec E14, S6).
     pub(in crate::head) fn find_berth(
         &mut self,
         submission: &Submission,
@@ -50,8 +51,8 @@ impl Head {
         let Some(request) = &submission.grow else {
             return Ok(Berth { session, grows: None });
         };
-        // What a job of a session brings along is for that session, unless it names another allocation. One that shares an
-        // allocation brings it to that; beside the nodes with which the DVM began there is a new one.
+        // What a job of a session brings along is for that session, unless it names another allocation. One that shares
+        // an allocation brings it to that; beside the nodes with which the DVM began there is a new one.
         let own = self.sessions.get(session).map(|own| (own.alloc_id.clone(), own.shares));
         let shares = request.alloc_id.is_none() && own.as_ref().is_some_and(|(_, shares)| *shares);
         let own = own.map(|(alloc_id, _)| alloc_id).filter(|alloc_id| *alloc_id != self.config.dvm);
@@ -140,8 +141,8 @@ impl Head {
         job.missed.extend(gone);
         self.occupancy.release(&mut self.nodes, &map);
         job.clear_map();
-        // It had its slots: that the DVM is smaller now may make it wait for others, and does not fail it. Who has spawned it waits
-        // for the answer, and may have those that it would wait for.
+        // It had its slots: that the DVM is smaller now may make it wait for others, and does not fail it. Who has
+        // spawned it waits for the answer, and may have those that it would wait for.
         job.wait_for_slots |= !job.birth.is_awaited();
         cx.cancel_timer(HeadTimer::JobTimeout(id));
         cx.cancel_timer(HeadTimer::SpawnTimeout(id));
@@ -150,8 +151,8 @@ impl Head {
         self.serve_queue(cx);
     }
 
-    /// A grow has failed: whoever waited for what it was to bring was never launched. Others go on waiting for theirs. One that was
-    /// cancelled has not failed: only the job that it was for goes with it (spec G4, E13).
+    /// A grow has failed: whoever waited for what it was to bring was never launched. Others go on waiting for theirs.
+    /// One that was cancelled has not failed: only the job that it was for goes with it (spec G4, E13).
     pub(super) fn abort_held(&mut self, campaign: CampaignId, status: PmixStatus, cause: &str, cx: &mut Cx) {
         let failed = status != PMIX_ERR_JOB_CANCELED;
         let waits = |job: &&Job| {

@@ -1,6 +1,6 @@
-//! Changes of the DVM's size that a scheduler pushes: nodes come and go because it says so, and nobody has asked for them (seed 3: "a
-//! size change initiated without a PMIx requester"). They walk through the same campaigns as others. What differs: no
-//! completion event goes to anybody, and what comes is nobody's own: the nodes are the DVM's, for everybody.
+//! Changes of the DVM's size that a scheduler pushes: nodes come and go because it says so, and nobody has asked for
+//! them (spec E41). They walk through the same campaigns as others. What differs: no completion event goes to anybody,
+//! and what comes is nobody's own: the nodes are the DVM's, for everybody.
 
 use ferrite_wire::control::Reply;
 use ferrite_wire::{Resize, ResizeOutcome, ResizeRequest, SessionTerms};
@@ -13,7 +13,8 @@ use crate::head::Head;
 use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_SUPPORTED};
 
 impl Head {
-    /// A client with the right of a scheduler pushes a change: it is the answer that it hears, and nothing else.
+    /// A client with the right of a scheduler pushes a change: it is the answer that it hears, and nothing else (spec
+    /// E41).
     pub(in crate::head) fn on_push(&mut self, id: RequestId, request: &ResizeRequest, cx: &mut Cx) {
         if let Err(Trouble { status, cause }) = check(request) {
             let outcome = ResizeOutcome::Refused { status, cause };

@@ -1,6 +1,6 @@
-//! Shrink campaigns: daemons that leave. One order to everybody; the acknowledgement that comes back says that they are gone:
-//! the departure itself is what is acknowledged. Then the books are closed, the resource managers are offered the nodes, and the
-//! requester is told.
+//! Shrink campaigns: daemons that leave. One order to everybody; the acknowledgement that comes back says that they are
+//! gone: the departure itself is what is acknowledged. Then the books are closed, the resource managers are offered the
+//! nodes, and the requester is told.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -121,7 +121,8 @@ impl Head {
         self.counters.xcasts += 1;
         let purpose = Purpose::Shrink { campaign: id, targets: ranks.clone() };
         cx.out.push_back(Outgoing::Xcast(Message::Tree(TreeMessage::Shrink { targets: ranks.clone() }), purpose));
-        // Those who hang on leaving daemons look for their new parents themselves; these have to find out if one never comes.
+        // Those who hang on leaving daemons look for their new parents themselves; these have to find out if one never
+        // comes.
         self.place_orphans(&ranks, cx);
         self.part_with_clients(&ranks, cx);
         self.lose_participants(&ranks, cx);

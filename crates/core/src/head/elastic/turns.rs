@@ -1,9 +1,10 @@
-//! Turns of jobs and of campaigns. A held job waits for the campaigns that were open when it was parked, and may be delayed by some
-//! that came later; so that a sequence of them without a pause does not hold it for ever, a job is *due* when all those are over, or
-//! when it is parked for the second time, and no grow opens before it has been launched: it is *queued*, and holds nobody yet.
-//! A job of the queue whose slots are free waits for what is open then, and is due like the others as long as its slots are free.
-//! Shrinks are not queued, unless they are about what a queued grow is to bring: each takes nodes away, so that there is an end to
-//! them, and nobody is placed on what is to leave.
+//! Turns of jobs and of campaigns. A held job waits for the campaigns that were open when it was parked, and may be
+//! delayed by some that came later; so that a sequence of them without a pause does not hold it for ever, a job is
+//! *due* when all those are over, or when it is parked for the second time, and no grow opens before it has been
+//! launched: it is *queued*, and holds nobody yet. A job of the queue whose slots are free waits for what is open then,
+//! and is due like the others as long as its slots are free. Shrinks are not queued, unless they are about what a
+//! queued grow is to bring: each takes nodes away, so that there is an end to them, and nobody is placed on what is to
+//! leave.
 
 use std::collections::BTreeSet;
 

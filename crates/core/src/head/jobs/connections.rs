@@ -1,6 +1,6 @@
-//! Jobs that are connected (`PMIx_Connect`, which MPI calls after a spawn, and when jobs meet at a port). As far as failures go they
-//! are one application: when one of them fails, the others end, unless they go on after failures anyway. It never looks at
-//! who has spawned whom: that is `spawn.rs`.
+//! Jobs that are connected (`PMIx_Connect`, which MPI calls after a spawn, and when jobs meet at a port). As far as
+//! failures go they are one application: when one of them fails, the others end, unless they go on after failures
+//! anyway. It never looks at who has spawned whom: that is `spawn.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

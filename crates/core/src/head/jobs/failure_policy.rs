@@ -1,5 +1,5 @@
-//! The policies of a job about failures: whether it goes on without the process that failed, who is told, and what that makes of
-//! its result. Called by the reactions of `failures.rs`, which say what failed. It never restarts a process.
+//! The policies of a job about failures: whether it goes on without the process that failed, who is told, and what that
+//! makes of its result. Called by the reactions of `failures.rs`, which say what failed. It never restarts a process.
 
 use std::collections::BTreeSet;
 
@@ -28,8 +28,8 @@ impl Job {
         self.is_healthy() && self.spec.options.tolerates_failures()
     }
 
-    /// True when the loss of a daemon leaves the processes of others alone. A job that is still being launched is to begin
-    /// whole or not at all, as with a process that cannot be started.
+    /// True when the loss of a daemon leaves the processes of others alone. A job that is still being launched is to
+    /// begin whole or not at all, as with a process that cannot be started.
     pub(in crate::head) fn survives_losses(&self) -> bool {
         self.survives_ends() && self.launching.is_empty()
     }
@@ -54,8 +54,9 @@ impl Head {
         }
     }
 
-    /// Processes were ended because their nodes leave. Nobody has failed, but a job that has not asked to go on with a part of its
-    /// processes would wait for them, or end as if all were well: it ends like one that has lost a node (spec E34).
+    /// Processes were ended because their nodes leave. Nobody has failed, but a job that has not asked to go on with a
+    /// part of its processes would wait for them, or end as if all were well: it ends like one that has lost a node
+    /// (spec E34).
     pub(in crate::head) fn take_procs(&mut self, id: JobId, taken: &[Rank], survives: bool, cx: &mut Cx) {
         for rank in taken {
             let proc = ProcId { job: id, rank: *rank };
@@ -84,8 +85,8 @@ impl Head {
         }
     }
 
-    /// The daemons of a job that goes on hear who failed: their processes must not wait for those in a collective, and are
-    /// told if they are to be.
+    /// The daemons of a job that goes on hear who failed: their processes must not wait for those in a collective, and
+    /// are told if they are to be.
     pub(in crate::head) fn tell_survivors(&mut self, id: JobId, failed: Vec<ProcFailure>, cx: &mut Cx) {
         let Some(job) = self.jobs.get(&id) else {
             return;

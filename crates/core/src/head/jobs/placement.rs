@@ -55,8 +55,8 @@ impl Head {
         self.fail_job(id, state, 1, text, cx);
     }
 
-    /// What a job asks for. Of the hosts that it names, those that have gone since it was mapped to them count no more, as long as
-    /// there are others (spec E11).
+    /// What a job asks for. Of the hosts that it names, those that have gone since it was mapped to them count no more,
+    /// as long as there are others (spec E11).
     pub(in crate::head) fn spec_of(&self, job: &Job) -> Arc<JobSpec> {
         if job.missed.is_empty() {
             return job.spec.clone();
@@ -291,8 +291,9 @@ fn print(to: Option<RequestId>, text: String, cx: &mut Cx) {
     }
 }
 
-/// A host that is named without a number counts for one process, as long as that makes places for all of them: who names two hosts for
-/// two processes means one on each. What says by itself how many go where is taken at its word. `None` = nothing is meant that way.
+/// A host that is named without a number counts for one process, as long as that makes places for all of them: who
+/// names two hosts for two processes means one on each. What says by itself how many go where is taken at its word.
+/// `None` = nothing is meant that way.
 fn one_slot_each(spec: &JobSpec) -> Option<JobSpec> {
     let bare = |host: &HostRef| matches!(host, HostRef::Host(HostEntry { slots: SlotCount::FromCores, .. }));
     let means_it = |app: &AppContext| {

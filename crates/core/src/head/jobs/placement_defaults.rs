@@ -1,12 +1,12 @@
-//! Placement that a job does not say itself: that of the job which has spawned it, then that of the DVM's parameters. Called
-//! once for a job, before it is looked at; it places nothing.
+//! Placement that a job does not say itself: that of the job which has spawned it, then that of the DVM's parameters.
+//! Called once for a job, before it is looked at; it places nothing.
 
 use ferrite_map::directive::{parse_bind_to, parse_map_by, parse_rank_by};
 use ferrite_rm::params::Params;
 use ferrite_types::{CpuKind, JobSpec, MapBy, MapRequest};
 
-/// What a spawned job has from the one that has spawned it. That it may have more processes than slots where its parent may
-/// is taken over unless somebody says `NOINHERIT`; the rest only where somebody says `INHERIT`.
+/// What a spawned job has from the one that has spawned it. That it may have more processes than slots where its parent
+/// may is taken over unless somebody says `NOINHERIT`; the rest only where somebody says `INHERIT`.
 pub(super) fn from_parent(spec: &mut JobSpec, parent: &MapRequest, params: &Params) {
     let said = spec.map.inherit.or(parent.inherit);
     if said != Some(false) {
@@ -24,7 +24,8 @@ fn inherit(own: &mut MapRequest, parent: &MapRequest) {
     own.cpus = own.cpus.or(parent.cpus);
     if own.by.is_none() {
         own.by = match &parent.by {
-            // A number of processes for each node or object, or a list of places, would contradict that of the spawned job.
+            // A number of processes for each node or object, or a list of places, would contradict that of the spawned
+            // job.
             None
             | Some(MapBy::PerNode(_) | MapBy::PerObject(..) | MapBy::Seq(_) | MapBy::RankFile(_) | MapBy::Device(_)) => {
                 None
@@ -43,8 +44,8 @@ fn inherit(own: &mut MapRequest, parent: &MapRequest) {
     }
 }
 
-/// The defaults of a DVM (`mapby`, `rankby`, `bindto`, `hwloc_base_use_hwthreads_as_cpus`), for what is still open. A bad value was
-/// refused when the DVM was started.
+/// The defaults of a DVM (`mapby`, `rankby`, `bindto`, `hwloc_base_use_hwthreads_as_cpus`), for what is still open. A
+/// bad value was refused when the DVM was started.
 pub(in crate::head) fn from_params(spec: &mut JobSpec, params: &Params) {
     let text = |name| params.text(name).ok().flatten();
     // The lines of a file are its submitter's, who has filled them in.

@@ -1,5 +1,5 @@
-//! Jobs that wait for slots, first come first served. Jobs that may use the same nodes stand in one queue: it is one list, in which a
-//! job waits for those before it whose nodes are its own too, and passes the others.
+//! Jobs that wait for slots, first come first served. Jobs that may use the same nodes stand in one queue: it is one
+//! list, in which a job waits for those before it whose nodes are its own too, and passes the others.
 
 use std::collections::BTreeSet;
 
@@ -31,8 +31,8 @@ impl Head {
         self.place_among(&self.spec_of(job), &self.hopes_of(job.session), &Occupancy::default()).map(drop)
     }
 
-    /// The DVM has lost nodes: whoever waits and can never run now is refused, wherever it stands. Looked at once for each loss, for
-    /// it means to place every job that waits.
+    /// The DVM has lost nodes: whoever waits and can never run now is refused, wherever it stands. Looked at once for
+    /// each loss, for it means to place every job that waits.
     fn refuse_hopeless(&mut self, cx: &mut Cx) {
         if self.queue.is_empty() {
             // What comes until somebody waits again can be lost as well.
@@ -88,8 +88,8 @@ impl Head {
         }
     }
 
-    /// Slots have become free, or a job has left the queue: those whom nobody is before may go on. One that can never run,
-    /// because the DVM has lost nodes since, is refused and holds nobody up (spec L15).
+    /// Slots have become free, or a job has left the queue: those whom nobody is before may go on. One that can never
+    /// run, because the DVM has lost nodes since, is refused and holds nobody up (spec L15).
     pub(in crate::head) fn serve_queue(&mut self, cx: &mut Cx) {
         if self.exit.begun() {
             return;

@@ -1,8 +1,9 @@
-//! Jobs that processes of other jobs have spawned. All that descend from one submission are a *spawn tree*: they share its
-//! submitter, who gets their output and hears of their failures, and whose reply comes when the last of them is over, with
-//! the exit code of the first failure among them. A job that fails or is killed takes along those that it has spawned; one that
-//! ends well does not. (Whom it is connected with, it takes along in any case: `connections.rs`.) A job that was spawned to be *separate* is the root of a
-//! tree of its own, which nobody waits for. It never starts a process: a spawned job walks through the states like any other.
+//! Jobs that processes of other jobs have spawned. All that descend from one submission are a *spawn tree*: they share
+//! its submitter, who gets their output and hears of their failures, and whose reply comes when the last of them is
+//! over, with the exit code of the first failure among them. A job that fails or is killed takes along those that it
+//! has spawned; one that ends well does not. (Whom it is connected with, it takes along in any case: `connections.rs`.)
+//! A job that was spawned to be *separate* is the root of a tree of its own, which nobody waits for. It never starts a
+//! process: a spawned job walks through the states like any other.
 
 use std::collections::BTreeMap;
 
@@ -119,8 +120,9 @@ impl Head {
         let Some(of) = self.jobs.get(&parent.job) else { return };
         take_over(&mut submission, id, of, parent.rank, &self.params);
         let is_separate = submission.separate;
-        // In a DVM that stays, the submitter does not wait for a job that is separate, so that it is as if detached. One that lives for
-        // one job is the submitter: it stays as long as anything runs, because the daemons go with it, and shows what there is to see.
+        // In a DVM that stays, the submitter does not wait for a job that is separate, so that it is as if detached.
+        // One that lives for one job is the submitter: it stays as long as anything runs, because the daemons go with
+        // it, and shows what there is to see.
         let request = of.request.filter(|_| !is_separate || !self.config.persistent);
         let root = if is_separate { id } else { of.root };
         let above = of.ancestors.iter().copied().chain([of.id]).filter(|_| !is_separate);
@@ -151,7 +153,8 @@ impl Head {
         }
     }
 
-    /// Everybody has said how his part of the launch went: a job that has failed since all of it was started was spawned all the same.
+    /// Everybody has said how his part of the launch went: a job that has failed since all of it was started was
+    /// spawned all the same.
     pub(super) fn answer_failed_spawn(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get(&id).filter(|job| !job.is_healthy()) else { return };
         if matches!(job.birth, Birth::Submitted { .. }) {
@@ -181,7 +184,8 @@ impl Head {
         }
     }
 
-    /// A job has failed or was killed: its parent hears of it while it waits, the tree keeps the code, its children end.
+    /// A job has failed or was killed: its parent hears of it while it waits, the tree keeps the code, its children
+    /// end.
     pub(super) fn fail_in_tree(&mut self, id: JobId, state: JobState, code: u8, cx: &mut Cx) {
         let Some(job) = self.jobs.get(&id) else { return };
         let (root, status) = (job.root, spawn_status(state));
@@ -210,8 +214,8 @@ impl Head {
         Some(format!("\nJob {}, which has spawned it, goes on.", parent.id))
     }
 
-    /// The first failure of a tree is its result. What a caller was told instead of getting a job is none, and what it is about to be
-    /// told is not known yet.
+    /// The first failure of a tree is its result. What a caller was told instead of getting a job is none, and what it
+    /// is about to be told is not known yet.
     fn note_code(&mut self, id: JobId, code: u8) {
         let Some(job) = self.jobs.get(&id) else { return };
         let counts = match job.birth {
@@ -243,8 +247,8 @@ impl Head {
         if others || tree.is_separate { None } else { Some((tree.code.unwrap_or(0), tree.last.take())) }
     }
 
-    /// The exit code of a DVM that lives for one job, if it has ended with the job that was just removed: that of the tree which was
-    /// submitted, whatever else has kept it up.
+    /// The exit code of a DVM that lives for one job, if it has ended with the job that was just removed: that of the
+    /// tree which was submitted, whatever else has kept it up.
     pub(super) fn code_after(&mut self, job: &Job) -> u8 {
         let tree = self.trees.open.get(&job.root);
         if tree.is_none_or(|tree| !tree.is_separate) {
@@ -269,8 +273,8 @@ impl Head {
         self.tree_of(job.root).into_iter().chain(apart).filter(|kin| *kin != job.id).collect()
     }
 
-    /// The daemons that are to know a job which is about to be launched: its own, and those of its kin, whose processes may
-    /// meet its own in a collective. Its kin are made known to its daemons first.
+    /// The daemons that are to know a job which is about to be launched: its own, and those of its kin, whose processes
+    /// may meet its own in a collective. Its kin are made known to its daemons first.
     pub(super) fn audience(&mut self, id: JobId, cx: &mut Cx) -> RankSet {
         let Some(job) = self.jobs.get(&id) else { return RankSet::new() };
         let (root, hosts, kin) = (job.root, job.map.daemons(), self.kin_of(job));

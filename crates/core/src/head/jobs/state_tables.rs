@@ -1,5 +1,5 @@
-//! The states that a job and the DVM walk, as `--prtemca state_base_verbose 5` prints them at start (seed 1, 7.4.3 and
-//! 7.4.5). Each is entered somewhere, and what stands beside it is what the head does then.
+//! The states that a job and the DVM walk, as `--prtemca state_base_verbose 5` prints them at start
+//! (docs/spec/launch.md). Each is entered somewhere, and what stands beside it is what the head does then.
 
 use std::fmt::Write as _;
 

@@ -227,8 +227,8 @@ impl Head {
         }
     }
 
-    /// All processes have called init. Of a spawned job this may be known before all daemons that are to know it have said so: it runs
-    /// first.
+    /// All processes have called init. Of a spawned job this may be known before all daemons that are to know it have
+    /// said so: it runs first.
     fn note_registered(&mut self, id: JobId, cx: &mut Cx) {
         let is_registered = |job: &Job| job.registering.is_empty() && job.launching.is_empty();
         if self.jobs.get(&id).is_some_and(|job| is_registered(job) && job.is_healthy() && !job.is_over()) {
@@ -236,7 +236,7 @@ impl Head {
         }
     }
 
-    /// All processes of a daemon wait for a debugger (seed 1, step 17).
+    /// All processes of a daemon wait for a debugger.
     pub(in crate::head) fn on_ready_for_debug(&mut self, daemon: DaemonRank, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id).filter(|job| !job.is_over()) else {
             return;

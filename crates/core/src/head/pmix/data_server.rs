@@ -1,5 +1,5 @@
-//! The data server: what processes publish, for others to look up. Lookups that wait are parked here until somebody publishes
-//! what they want, their limit is over, or their job is. It never looks into a value.
+//! The data server: what processes publish, for others to look up. Lookups that wait are parked here until somebody
+//! publishes what they want, their limit is over, or their job is. It never looks into a value.
 
 use std::collections::BTreeMap;
 
@@ -126,7 +126,8 @@ impl Head {
         self.purge(|owner| owner == proc, |item| item.persistence == Persistence::Proc, cx);
     }
 
-    /// A process was taken from its job, or failed: what it has published leads to nobody, unless it was to outlive its job as well.
+    /// A process was taken from its job, or failed: what it has published leads to nobody, unless it was to outlive its
+    /// job as well.
     pub(in crate::head) fn purge_failed(&mut self, proc: ProcId, cx: &mut Cx) {
         self.purge(|owner| owner == proc, |item| item.persistence != Persistence::Session, cx);
     }

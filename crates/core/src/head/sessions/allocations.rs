@@ -10,8 +10,8 @@ use crate::head::elastic::{Campaign, Trouble};
 use crate::pmix_status::PMIX_ERR_NOT_FOUND;
 
 impl Head {
-    /// The session of the allocation that somebody means: by its id, or by the name that its requester gave it, if that fits
-    /// no other.
+    /// The session of the allocation that somebody means: by its id, or by the name that its requester gave it, if that
+    /// fits no other.
     pub(in crate::head) fn allocation_named(&self, name: &str) -> Result<u32, Trouble> {
         if let Some(id) = self.sessions.find(name) {
             return Ok(id);
@@ -26,8 +26,8 @@ impl Head {
         }
     }
 
-    /// The id of a session's allocation and its nodes. What is still on its way belongs to it, so that a request may be taken
-    /// back before it is true.
+    /// The id of a session's allocation and its nodes. What is still on its way belongs to it, so that a request may be
+    /// taken back before it is true.
     pub(in crate::head) fn allocation_of(&self, session: u32) -> (String, BTreeSet<NodeId>) {
         let Some(session) = self.sessions.get(session) else { return (String::new(), BTreeSet::new()) };
         let coming = self.campaigns.coming_for(&session.alloc_id);

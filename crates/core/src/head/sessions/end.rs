@@ -1,5 +1,5 @@
-//! How sessions end: by an order, by their time, with their owner, with the session in which they were made, or because nothing of
-//! them is left. What they are is in `registry.rs`.
+//! How sessions end: by an order, by their time, with their owner, with the session in which they were made, or because
+//! nothing of them is left. What they are is in `registry.rs`.
 
 use std::collections::BTreeSet;
 
@@ -15,8 +15,8 @@ use crate::head::elastic::{Campaign, Joins, Plan, Trouble};
 use crate::pmix_status::PMIX_ERR_JOB_CANCELED;
 
 impl Head {
-    /// Ends a session, its jobs and the sessions that hang on it. The nodes that it has brought leave the DVM, and those that are
-    /// on their way do not come (spec S22).
+    /// Ends a session, its jobs and the sessions that hang on it. The nodes that it has brought leave the DVM, and
+    /// those that are on their way do not come (spec S22).
     pub(super) fn end_session(&mut self, id: u32, why: &str, cx: &mut Cx) {
         let (mut shrinks, mut allocations) = (Vec::new(), Vec::new());
         for id in self.family_of(id).into_iter().rev() {

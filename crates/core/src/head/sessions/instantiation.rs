@@ -1,6 +1,6 @@
-//! Sessions that a scheduler makes, by a number of its choice (`PMIX_SESSION_INSTANTIATE`): with nodes of their own, which come
-//! by a grow campaign like any others, or on an allocation that is there. Such a one shares the nodes: it is there for jobs, and
-//! when it ends the nodes stay with the allocation.
+//! Sessions that a scheduler makes, by a number of its choice (`PMIX_SESSION_INSTANTIATE`): with nodes of their own,
+//! which come by a grow campaign like any others, or on an allocation that is there. Such a one shares the nodes: it is
+//! there for jobs, and when it ends the nodes stay with the allocation.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! Owners of sessions: the job whose process asked for it, or a tool. What becomes of a session when its owner ends is its
-//! inheritance; how a session ends is in `end.rs`.
+//! Owners of sessions: the job whose process asked for it, or a tool. What becomes of a session when its owner ends is
+//! its inheritance; how a session ends is in `end.rs`.
 
 use std::collections::BTreeSet;
 
@@ -61,8 +61,8 @@ impl Head {
         ended.into_iter().for_each(|(id, gives_back)| self.inherit(id, gives_back, &why, cx));
     }
 
-    /// The session that a job has asked for and that has all the hosts which it names for a job of its own, if it could not be
-    /// there otherwise: who has asked for the nodes is let in by their names (spec S5).
+    /// The session that a job has asked for and that has all the hosts which it names for a job of its own, if it could
+    /// not be there otherwise: who has asked for the nodes is let in by their names (spec S5).
     pub(in crate::head) fn own_session_of(&self, owner: JobId, otherwise: u32, spec: &JobSpec) -> Option<u32> {
         let hosts = spec.apps.iter().flat_map(|app| app.hosts.hosts.iter().chain(&app.hosts.hostfile));
         let named: Vec<NodeId> = hosts.map(|host| self.node_named(host)).collect::<Option<_>>()?;

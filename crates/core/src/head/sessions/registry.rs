@@ -1,6 +1,7 @@
-//! Sessions: the nodes that a request has brought, the jobs that run there, and what becomes of both (docs/spec/sessions.md). The DVM's own
-//! session, number 0, is all nodes that no other one withholds. Every client and every process of a DVM is of one user, who owns
-//! all its sessions; what is owned beyond that is whose end ends a session: that of the job whose process asked for it.
+//! Sessions: the nodes that a request has brought, the jobs that run there, and what becomes of both
+//! (docs/spec/sessions.md). The DVM's own session, number 0, is all nodes that no other one withholds. Every client and
+//! every process of a DVM is of one user, who owns all its sessions; what is owned beyond that is whose end ends a
+//! session: that of the job whose process asked for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,7 +36,8 @@ pub(in crate::head) struct Session {
     /// The name that the requester gave it.
     pub(super) req_id: Option<String>,
     pub(in crate::head) nodes: BTreeSet<NodeId>,
-    /// Those of them that were there before it: they stay when it ends, with the session that has brought them if there is one.
+    /// Those of them that were there before it: they stay when it ends, with the session that has brought them if there
+    /// is one.
     pub(super) lent: BTreeSet<NodeId>,
     /// Its nodes are withheld from jobs of other sessions.
     pub(super) reserved: bool,
@@ -199,8 +201,8 @@ impl Sessions {
 }
 
 impl Head {
-    /// The session that a submission names, else its parent's, else the DVM's own. An error when there is no such session, or
-    /// more than one (spec S3, S4).
+    /// The session that a submission names, else its parent's, else the DVM's own. An error when there is no such
+    /// session, or more than one (spec S3, S4).
     pub(in crate::head) fn session_of(&self, choice: &SessionChoice, parent: Option<u32>) -> Result<u32, Trouble> {
         let known = &self.sessions.known;
         let found = match choice {
@@ -234,8 +236,8 @@ impl Head {
         Some(pool)
     }
 
-    /// What was asked for is true: it belongs to its session now, in the way that was asked for. Those that came have left
-    /// whatever they belonged to before (spec S10).
+    /// What was asked for is true: it belongs to its session now, in the way that was asked for. Those that came have
+    /// left whatever they belonged to before (spec S10).
     pub(in crate::head) fn join_session(
         &mut self,
         alloc_id: &str,
@@ -264,8 +266,8 @@ impl Head {
         self.start_first_job(id, cx);
     }
 
-    /// The sessions for which a node is reserved, or will be when it has come: it is as good as there then. One that leaves is
-    /// for whoever asks next (spec S8).
+    /// The sessions for which a node is reserved, or will be when it has come: it is as good as there then. One that
+    /// leaves is for whoever asks next (spec S8).
     pub(in crate::head) fn withheld_for(&self, node: NodeId) -> impl Iterator<Item = u32> + '_ {
         let leaves = self.campaigns.leaves_with(node);
         let will_hold = move |session: &Session| {

@@ -1,4 +1,5 @@
-//! The time of sessions: when one with a limit ends, and who is warned before. What the end of a session means is in `registry.rs`.
+//! The time of sessions: when one with a limit ends, and who is warned before. What the end of a session means is in
+//! `registry.rs`.
 
 use ferrite_types::{DaemonRank, Duration, JobId, Timestamp};
 use ferrite_wire::control::Reply;

@@ -54,7 +54,8 @@ impl Watch {
         let mut frames = Frames::default();
         loop {
             tokio::select! {
-                // After a pause of this whole process the sign of life lies in the socket, and its time has passed as well.
+                // After a pause of this whole process the sign of life lies in the socket, and its time has passed as
+                // well.
                 biased;
                 read = socket.read_buf(frames.buffer()) => match read {
                     Ok(1..) => {}

@@ -50,7 +50,8 @@ pub(super) fn flow(blocks: Vec<Block>, width: u32, gap: u32) -> Block {
     all
 }
 
-/// The width in which blocks of one size fill their rows evenly, when there is a good one below the width that there is.
+/// The width in which blocks of one size fill their rows evenly, when there is a good one below the width that there
+/// is.
 pub(super) fn evenly(blocks: &[Block], width: u32, gap: u32) -> u32 {
     let Some(first) = blocks.first().filter(|first| blocks.iter().all(|block| block.w == first.w)) else {
         return width;

@@ -1,5 +1,5 @@
-//! Colours and marks. The apps' colours are those of Okabe and Ito, which people with any kind of colour vision can tell
-//! apart; numbers and outlines say the same without colour.
+//! Colours and marks. The apps' colours are those of Okabe and Ito, which people with any kind of colour vision can
+//! tell apart; numbers and outlines say the same without colour.
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,5 @@
-//! More nodes of Slurm for a job that runs: a second job beside it, of the same shape, that ends when the first one does
-//! (`man salloc`). Another size of the first job itself is no way: without a database Slurm changes it once only.
+//! More nodes of Slurm for a job that runs: a second job beside it, of the same shape, that ends when the first one
+//! does (`man salloc`). Another size of the first job itself is no way: without a database Slurm changes it once only.
 
 use thiserror::Error;
 

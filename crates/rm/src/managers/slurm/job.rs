@@ -1,5 +1,5 @@
-//! What Slurm knows of a job: the question as a command line, and its answer (`man squeue`). One value a line, for no name has a line
-//! break in it, and some have every other character.
+//! What Slurm knows of a job: the question as a command line, and its answer (`man squeue`). One value a line, for no
+//! name has a line break in it, and some have every other character.
 
 use ferrite_types::HostEntry;
 
@@ -7,8 +7,8 @@ use super::super::nodes::Nodes;
 use super::super::{Flaw, nodelist};
 use crate::hostfile::LARGEST;
 
-/// What is asked for, in this order: state, nodes, time left, partition, account, quality of service, reservation, features, sharing,
-/// number of nodes, of processors, generic resources, the host on which it executes.
+/// What is asked for, in this order: state, nodes, time left, partition, account, quality of service, reservation,
+/// features, sharing, number of nodes, of processors, generic resources, the host on which it executes.
 const FORMAT: &str = "%T\n%N\n%L\n%P\n%a\n%q\n%v\n%f\n%h\n%D\n%C\n%b\n%B";
 const LINES: usize = 13;
 /// Longer than the list of any machine's nodes.
@@ -160,7 +160,8 @@ fn optional(text: &str) -> Option<&str> {
     Some(text).filter(|text| !matches!(*text, "" | "(null)" | "N/A" | "None"))
 }
 
-/// A value that will stand behind `--option=`: it cannot be taken for another option, so that only what is no text is refused.
+/// A value that will stand behind `--option=`: it cannot be taken for another option, so that only what is no text is
+/// refused.
 fn word(text: &str) -> Result<Option<String>, Flaw> {
     match optional(text) {
         Some(text) if text.len() > 4096 => Err(Flaw::TooLong(text.len())),

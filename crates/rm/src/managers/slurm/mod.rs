@@ -1,5 +1,6 @@
-//! Slurm (`salloc`, `sbatch`, `srun`): what a job is given is in the environment (`man sbatch`, OUTPUT ENVIRONMENT VARIABLES); what
-//! is asked for and given back later goes over its commands, whose lines and words are in the modules below.
+//! Slurm (`salloc`, `sbatch`, `srun`): what a job is given is in the environment (`man sbatch`, OUTPUT ENVIRONMENT
+//! VARIABLES); what is asked for and given back later goes over its commands, whose lines and words are in the modules
+//! below.
 
 pub mod extend;
 pub mod job;
@@ -36,9 +37,9 @@ pub(super) fn discover(reader: &Reader<'_>) -> Result<ManagedAllocation, Discove
     Ok(ManagedAllocation { manager: reader.manager, job, nodes, time_limit, said_by })
 }
 
-/// The nodes of the step that this is, if the tasks are the step's. In a step on fewer nodes than its job has, 22.05 sets
-/// `SLURM_TASKS_PER_NODE` for the step and leaves the job's `SLURM_NODELIST`. Elsewhere the job counts: a shell that `salloc` puts
-/// on the first node is a step too (`use_interactive_step`), with the job's tasks.
+/// The nodes of the step that this is, if the tasks are the step's. In a step on fewer nodes than its job has, 22.05
+/// sets `SLURM_TASKS_PER_NODE` for the step and leaves the job's `SLURM_NODELIST`. Elsewhere the job counts: a shell
+/// that `salloc` puts on the first node is a step too (`use_interactive_step`), with the job's tasks.
 fn step<'a>(reader: &Reader<'a>) -> Result<Option<Variable<'a>>, DiscoveryError> {
     let value = |name| reader.optional(&[name]).map(|found| found.map(|(_, value)| value));
     let (tasks, of_step) = (value(TASKS_PER_NODE)?, value("SLURM_STEP_TASKS_PER_NODE")?);
@@ -62,7 +63,8 @@ fn nodes(reader: &Reader<'_>, (list, text): Variable<'_>) -> Result<(Vec<HostEnt
     Ok((nodes.finish().map_err(reader.at(list))?, format!("{list}, {counter}")))
 }
 
-/// The slots of each node, and what says so: tasks times processors of a task; the processors where there is no word of tasks.
+/// The slots of each node, and what says so: tasks times processors of a task; the processors where there is no word of
+/// tasks.
 fn slots(reader: &Reader<'_>, list: &'static str, nodes: usize) -> Result<(String, Vec<u32>), DiscoveryError> {
     let sources: &[&str] = match reader.said.entire {
         true => &["SLURM_JOB_CPUS_PER_NODE"],
@@ -85,8 +87,8 @@ fn slots(reader: &Reader<'_>, list: &'static str, nodes: usize) -> Result<(Strin
     Ok((format!("{name}{factor}"), counts))
 }
 
-/// True for variables that tell Slurm's commands of a job that they are in, or set their options: to ask for another job, they have
-/// to be without them. Where the configuration is they may know.
+/// True for variables that tell Slurm's commands of a job that they are in, or set their options: to ask for another
+/// job, they have to be without them. Where the configuration is they may know.
 #[must_use]
 pub fn misleads(variable: &str) -> bool {
     const PREFIXES: [&str; 8] =

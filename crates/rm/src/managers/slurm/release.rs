@@ -25,7 +25,8 @@ pub fn end_all(name: &str, uid: u32) -> Vec<String> {
     vec!["scancel".to_owned(), format!("--user={uid}"), format!("--name={name}")]
 }
 
-/// Gives some nodes of a job back. What runs on a node that goes is ended by Slurm, so the one with the job's own script never goes.
+/// Gives some nodes of a job back. What runs on a node that goes is ended by Slurm, so the one with the job's own
+/// script never goes.
 #[must_use]
 pub fn release(job: &str, leave: &[String], known: &SlurmJob) -> Release {
     if known.is_over() {
