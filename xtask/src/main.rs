@@ -39,7 +39,7 @@ cargo xtask COMMAND
   verify      what CI runs: formatting, purity, specification, lints, supply, documentation, fuzz targets, tests
   fix         formatting and those lints that can be mended by a machine
   spec        docs/spec: each rule is cited by its code and its tests, and each citation names a rule
-  tidy        the lists of modules and of unsafe code, the width of comments and Markdown, what git keeps
+  tidy        the lists of ARCHITECTURE and CONTRIBUTING, the width of comments and Markdown, what git keeps
   fuzz        the parsers with made-up input, 20 s each ([TARGET...] --seconds N --keep: new inputs that reach further)
   supply      licences, sources, bans and known faults of what we depend on (update DIR: from a copy of the RustSec database)
   scenarios   real programs under prterun on virtual nodes ([FILTER...] --list --quick --no-build)
