@@ -37,7 +37,8 @@
 //! enum Progress { AckParent, Complete }
 //!
 //! Streams::<P>::new()
-//! streams.send(&mut, to, P, now) -> Stamp { seq, ack } streams.receive(&mut, from, seq, bytes) -> Arrival { take, reply }
+//! streams.send(&mut, to, P, now) -> Stamp { seq, ack }
+//! streams.receive(&mut, from, seq, bytes) -> Arrival { take, reply }
 //! streams.acked(&mut, from, Ack { upto, missing }, now) -> Vec<(u64, P)>   // to be sent again
 //! streams.probed(&mut, from, last: u64) -> Ack         streams.overdue(&mut, now) -> Vec<Probe>
 //! streams.hurry(&mut, now, |rank| bool) -> Vec<Probe>  streams.next_due() -> Option<Timestamp>
