@@ -153,7 +153,7 @@ pub enum HeadInput {
     /// The client of this request is gone: nobody reads its output or its reply, and its job ends.
     ClientGone(RequestId),
     /// A PMIx tool is gone that has made these requests, answered or not: the sessions that it has asked for end with
-    /// it, each in its way. Comes before [`Input::ClientGone`] for the requests that are open.
+    /// it, each in its way. Comes before [`HeadInput::ClientGone`] for the requests that are open.
     ToolGone(Vec<RequestId>),
     /// The user wants the submitted job to end. Its reply comes when it has.
     Cancel(RequestId),

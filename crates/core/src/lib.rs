@@ -4,6 +4,9 @@
 //! process of the DVM: router, daemon and, at rank 0, the head, with one entry point,
 //! [`Node::handle`]. The driver runs it against the real world, the simulator against a simulated one.
 
+// A new variant of an enum of ours is a decision at every match.
+#![deny(clippy::wildcard_enum_match_arm)]
+
 mod config;
 mod cx;
 mod daemon;

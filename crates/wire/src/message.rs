@@ -329,7 +329,7 @@ impl Message {
     pub fn order(&self) -> Order {
         match self {
             Message::Daemon(DaemonMessage::Wireup(_)) | Message::Tree(TreeMessage::Died { .. }) => Order::ProcessFirst,
-            _ => Order::ForwardFirst,
+            Message::Head(_) | Message::Tree(TreeMessage::Shrink { .. }) | Message::Daemon(_) => Order::ForwardFirst,
         }
     }
 

@@ -26,7 +26,9 @@ impl Daemon {
             RelayInput::Came(client) if self.is_leaving() => {
                 cx.effect(Effect::Relay(RelayEffect::Close(client)));
             }
-            input => self.relays.handle(input, cx),
+            RelayInput::Came(_) | RelayInput::Read { .. } | RelayInput::Written { .. } | RelayInput::Ended(_) => {
+                self.relays.handle(input, cx);
+            }
         }
     }
 
@@ -36,7 +38,9 @@ impl Daemon {
             // The client takes the end of its connection for the end of the DVM here: it comes with the end of this
             // process.
             ClientWord::Gone if matches!(self.phase, Phase::Leaving { .. }) => self.relays.keep_open(client),
-            word => self.relays.receive(client, word, cx),
+            ClientWord::Came | ClientWord::Bytes(_) | ClientWord::Credit(_) | ClientWord::Gone => {
+                self.relays.receive(client, word, cx);
+            }
         }
     }
 

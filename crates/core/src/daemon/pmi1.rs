@@ -22,6 +22,14 @@ pub(super) struct Pmi1Job {
     pub(super) at_barrier: BTreeSet<Rank>,
 }
 
+/// Facts about its job that a process asks for.
+#[derive(Clone, Copy)]
+enum Question {
+    Appnum,
+    KvsName,
+    UniverseSize,
+}
+
 impl Daemon {
     /// Bytes on a process's PMI-1 socket; none means that it closed the socket.
     pub(super) fn on_pmi1(&mut self, proc: ProcId, data: &Bytes, cx: &mut Cx) {
@@ -61,22 +69,22 @@ impl Daemon {
             Request::PublishName => answer(proc, Reply::PublishRefused, cx),
             Request::UnpublishName => answer(proc, Reply::UnpublishRefused, cx),
             Request::LookupName => answer(proc, Reply::LookupRefused, cx),
-            Request::GetAppnum | Request::GetMyKvsname | Request::GetUniverseSize => {
-                self.on_question(proc, &request, cx)
-            }
+            Request::GetAppnum => self.on_question(proc, Question::Appnum, cx),
+            Request::GetMyKvsname => self.on_question(proc, Question::KvsName, cx),
+            Request::GetUniverseSize => self.on_question(proc, Question::UniverseSize, cx),
             Request::Put { kvsname, key, value } => self.on_put(proc, &kvsname, key, value, cx),
             Request::Get { kvsname, key } => self.on_get(proc, &kvsname, &key, cx),
         }
     }
 
-    fn on_question(&mut self, proc: ProcId, request: &Request, cx: &mut Cx) {
+    fn on_question(&mut self, proc: ProcId, question: Question, cx: &mut Cx) {
         let Some(job) = self.jobs.get(&proc.job) else { return };
         let app = job.order.map.procs.get(proc.rank.0 as usize).map_or(0, |p| u32::from(p.app));
         let name = proc.job.nspace(&self.dvm);
-        let reply = match request {
-            Request::GetAppnum => Reply::Appnum(app),
-            Request::GetUniverseSize => Reply::UniverseSize(job.order.univ_size),
-            _ => Reply::MyKvsname(&name),
+        let reply = match question {
+            Question::Appnum => Reply::Appnum(app),
+            Question::UniverseSize => Reply::UniverseSize(job.order.univ_size),
+            Question::KvsName => Reply::MyKvsname(&name),
         };
         answer(proc, reply, cx);
     }

@@ -115,7 +115,7 @@ impl Head {
         }
     }
 
-    /// Width of the tree; a bad value is reported by [`Input::Start`].
+    /// Width of the tree; a bad value is reported by [`crate::Input::Start`].
     pub(crate) fn radix(&self) -> u32 {
         self.params.number("rml_base_radix").unwrap_or(64).max(2)
     }

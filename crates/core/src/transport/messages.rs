@@ -155,7 +155,12 @@ impl Transport {
             let kind = match &frame.kind {
                 FrameKind::Message { numbers, ack } => FrameKind::Message { numbers: numbers.within(&part), ack: *ack },
                 FrameKind::Probe(numbers) => FrameKind::Probe(numbers.within(&part)),
-                kind => kind.clone(),
+                FrameKind::Direct
+                | FrameKind::Ack { .. }
+                | FrameKind::Xcast { .. }
+                | FrameKind::XcastAck { .. }
+                | FrameKind::Renewed
+                | FrameKind::Heartbeat => frame.kind.clone(),
             };
             self.transmit(now, hop, Frame { dest: Dest::Many(part), kind, ..frame.clone() }, fx);
         }

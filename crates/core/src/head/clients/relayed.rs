@@ -17,7 +17,7 @@ impl Head {
                 cx.effect(Effect::Relay(RelayEffect::Serve(client)));
                 self.relays.open(client, cx);
             }
-            word => self.relays.receive(client, word, cx),
+            ClientWord::Bytes(_) | ClientWord::Credit(_) | ClientWord::Gone => self.relays.receive(client, word, cx),
         }
     }
 

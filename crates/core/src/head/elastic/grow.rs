@@ -452,7 +452,16 @@ impl Head {
         ranks.iter().for_each(|rank| self.launches.abandon_one(rank, cx));
         match step {
             CampaignStep::WiringUp => self.send_away(id, ranks, cx),
-            _ => self.dismiss_newcomers(id, &ranks, cx),
+            CampaignStep::Pushed
+            | CampaignStep::Open
+            | CampaignStep::Queued
+            | CampaignStep::Behind
+            | CampaignStep::Launching
+            | CampaignStep::Leaving
+            | CampaignStep::RollingBack
+            | CampaignStep::Releasing
+            | CampaignStep::Done
+            | CampaignStep::Failed => self.dismiss_newcomers(id, &ranks, cx),
         }
     }
 

@@ -65,14 +65,22 @@ impl Head {
             Requester::OrderedBy(request) => {
                 let reply = match resize.outcome {
                     ResizeOutcome::Failed { cause, .. } => Reply::Refused(cause),
-                    _ => Reply::Ordered,
+                    ResizeOutcome::Refused { .. }
+                    | ResizeOutcome::Unchanged
+                    | ResizeOutcome::Begun
+                    | ResizeOutcome::Requested { .. }
+                    | ResizeOutcome::Done => Reply::Ordered,
                 };
                 cx.reply(request, reply);
             }
             Requester::OrderedAt(daemon, id) => {
                 let result = match resize.outcome {
                     ResizeOutcome::Failed { status, .. } => Err(status),
-                    _ => Ok(()),
+                    ResizeOutcome::Refused { .. }
+                    | ResizeOutcome::Unchanged
+                    | ResizeOutcome::Begun
+                    | ResizeOutcome::Requested { .. }
+                    | ResizeOutcome::Done => Ok(()),
                 };
                 cx.send(daemon, DaemonMessage::SessionReply { id, result });
             }

@@ -158,10 +158,14 @@ impl Job {
     pub(in crate::head) fn state_of(&self, rank: Rank) -> ProcState {
         let known = self.procs[rank.0 as usize].state;
         let has_said = |waits_for: &RankSet| self.map.daemon_of(rank).is_some_and(|daemon| !waits_for.contains(daemon));
-        match known {
-            ProcState::Running if has_said(&self.debugging) => ProcState::ReadyForDebug,
-            ProcState::Running if has_said(&self.registering) => ProcState::Registered,
-            known => known,
+        if known != ProcState::Running {
+            known
+        } else if has_said(&self.debugging) {
+            ProcState::ReadyForDebug
+        } else if has_said(&self.registering) {
+            ProcState::Registered
+        } else {
+            known
         }
     }
 

@@ -343,7 +343,41 @@ fn spawn_status(state: JobState) -> PmixStatus {
         JobState::AllocFailed => PMIX_ERR_JOB_ALLOC_FAILED,
         JobState::CommFailed => PMIX_ERR_LOST_CONNECTION,
         JobState::KilledByCmd => PMIX_ERR_JOB_KILLED_BY_CMD,
-        _ => PMIX_ERR_JOB_FAILED_TO_LAUNCH,
+        JobState::Init
+        | JobState::InitComplete
+        | JobState::Allocate
+        | JobState::AllocationComplete
+        | JobState::Map
+        | JobState::MapComplete
+        | JobState::SystemPrep
+        | JobState::LaunchDaemons
+        | JobState::DaemonsLaunched
+        | JobState::DaemonsReported
+        | JobState::VmReady
+        | JobState::LaunchApps
+        | JobState::SendLaunchMsg
+        | JobState::Running
+        | JobState::Registered
+        | JobState::WaitingForDaemons
+        | JobState::LocalLaunchComplete
+        | JobState::ReadyForDebug
+        | JobState::Started
+        | JobState::Unterminated
+        | JobState::Terminated
+        | JobState::AllJobsComplete
+        | JobState::DaemonsTerminated
+        | JobState::NotifyCompleted
+        | JobState::Notified
+        | JobState::Error
+        | JobState::Aborted
+        | JobState::FailedToStart
+        | JobState::AbortedBySig
+        | JobState::AbortedWoSync
+        | JobState::CalledAbort
+        | JobState::NeverLaunched
+        | JobState::NonZeroTerm
+        | JobState::ForcedExit
+        | JobState::CannotLaunch => PMIX_ERR_JOB_FAILED_TO_LAUNCH,
     }
 }
 

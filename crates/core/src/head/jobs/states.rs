@@ -67,7 +67,37 @@ impl Head {
             JobState::VmReady => return self.vm_ready(cx),
             JobState::AllJobsComplete => return self.shut_down(0, cx),
             // Parked until daemons report, or already at the end.
-            _ => return,
+            JobState::Map
+            | JobState::MapComplete
+            | JobState::SystemPrep
+            | JobState::DaemonsLaunched
+            | JobState::LaunchApps
+            | JobState::SendLaunchMsg
+            | JobState::Running
+            | JobState::Registered
+            | JobState::WaitingForDaemons
+            | JobState::LocalLaunchComplete
+            | JobState::ReadyForDebug
+            | JobState::Started
+            | JobState::Unterminated
+            | JobState::Terminated
+            | JobState::DaemonsTerminated
+            | JobState::NotifyCompleted
+            | JobState::Notified
+            | JobState::Error
+            | JobState::KilledByCmd
+            | JobState::Aborted
+            | JobState::FailedToStart
+            | JobState::AbortedBySig
+            | JobState::AbortedWoSync
+            | JobState::CommFailed
+            | JobState::CalledAbort
+            | JobState::NeverLaunched
+            | JobState::NonZeroTerm
+            | JobState::ForcedExit
+            | JobState::AllocFailed
+            | JobState::MapFailed
+            | JobState::CannotLaunch => return,
         };
         self.activate(JobId::DAEMONS, next, cx);
     }
@@ -92,7 +122,30 @@ impl Head {
             JobState::Terminated => JobState::NotifyCompleted,
             JobState::NotifyCompleted => return self.notify(id, cx),
             JobState::Notified => return self.clean_up(id, cx),
-            _ => return,
+            // What comes next ends the wait in these.
+            JobState::DaemonsLaunched
+            | JobState::Registered
+            | JobState::WaitingForDaemons
+            | JobState::LocalLaunchComplete
+            | JobState::ReadyForDebug
+            | JobState::Started
+            | JobState::Unterminated
+            | JobState::AllJobsComplete
+            | JobState::DaemonsTerminated
+            | JobState::Error
+            | JobState::KilledByCmd
+            | JobState::Aborted
+            | JobState::FailedToStart
+            | JobState::AbortedBySig
+            | JobState::AbortedWoSync
+            | JobState::CommFailed
+            | JobState::CalledAbort
+            | JobState::NeverLaunched
+            | JobState::NonZeroTerm
+            | JobState::ForcedExit
+            | JobState::AllocFailed
+            | JobState::MapFailed
+            | JobState::CannotLaunch => return,
         };
         self.activate(id, next, cx);
     }
