@@ -117,7 +117,7 @@ impl Head {
     fn resize_in_words(&self, now: Timestamp) -> String {
         let campaigns = self.campaigns.open.iter();
         let campaigns =
-            campaigns.map(|(id, campaign)| format!("{} {id}: {}", campaign.kind, self.campaign_waits_for(*id)));
+            campaigns.map(|(id, campaign)| format!("{} {id}: {}", campaign.kind(), self.campaign_waits_for(*id)));
         campaigns.chain(self.extensions_in_words(now)).collect::<Vec<_>>().join("; ")
     }
 

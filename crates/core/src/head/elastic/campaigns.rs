@@ -14,7 +14,7 @@ use ferrite_wire::{
     ShrinkRequest, SlotChange,
 };
 
-use super::late_wireup::Late;
+use super::phase::{Change, Phase};
 use super::requester::Requester;
 use crate::cx::Cx;
 use crate::head::Head;
@@ -31,8 +31,8 @@ pub(in crate::head) struct Campaigns {
 /// One change of the DVM's size.
 #[derive(Debug)]
 pub(in crate::head) struct Campaign {
-    pub(in crate::head) kind: CampaignKind,
-    pub(super) step: CampaignStep,
+    pub(super) change: Change,
+    pub(super) phase: Phase,
     pub(in crate::head) alloc_id: String,
     pub(super) req_id: Option<String>,
     pub(super) requester: Requester,
@@ -40,25 +40,46 @@ pub(in crate::head) struct Campaign {
     pub(super) is_requested: bool,
     /// What it is about.
     pub(in crate::head) nodes: Vec<NodeId>,
-    /// Grow: what belongs to its session when it is true, and how.
-    pub(in crate::head) joins: Joins,
-    /// Grow: the slots that nodes are to have when it is true.
-    pub(super) slots: Vec<(NodeId, SlotChange)>,
-    /// Shrink: nodes that were lent to the allocation, and go back to whom they were lent by.
-    pub(super) returns: BTreeSet<NodeId>,
     /// The daemons that come or go, once they are decided.
     pub(in crate::head) targets: BTreeMap<DaemonRank, NodeId>,
-    /// Grow: those that have not reported; in a rollback, those that have not hung up.
-    pub(super) missing: RankSet,
     /// Campaigns that change the same nodes and were there before.
     behind: BTreeSet<CampaignId>,
-    /// Shrink: nodes that are offered back as a part of this job of the manager.
-    pub(super) offered: BTreeMap<NodeId, String>,
-    /// Grow: who holds its wireup up, when that takes too long.
-    pub(super) late: Late,
-    /// Why it fails, once it does.
-    pub(in crate::head) failure: Option<Trouble>,
     began: Timestamp,
+}
+
+impl Campaign {
+    pub(in crate::head) fn kind(&self) -> CampaignKind {
+        self.change.kind()
+    }
+
+    pub(super) fn step(&self) -> CampaignStep {
+        self.phase.step()
+    }
+
+    /// True for a grow that may still succeed.
+    pub(in crate::head) fn is_coming(&self) -> bool {
+        self.kind() == CampaignKind::Grow && !matches!(self.phase, Phase::RollingBack { .. })
+    }
+
+    /// The reason why it is rolled back.
+    fn failure(&self) -> Option<&Trouble> {
+        if let Phase::RollingBack { cause, .. } = &self.phase { Some(cause) } else { None }
+    }
+
+    /// The nodes and terms that the session of a grow gets.
+    pub(in crate::head) fn joins(&self) -> Option<&Joins> {
+        match &self.change {
+            Change::Grow { joins, .. } => Some(joins),
+            Change::Shrink { .. } => None,
+        }
+    }
+
+    pub(in crate::head) fn joins_mut(&mut self) -> Option<&mut Joins> {
+        match &mut self.change {
+            Change::Grow { joins, .. } => Some(joins),
+            Change::Shrink { .. } => None,
+        }
+    }
 }
 
 /// What a session gets by a request that becomes true.
@@ -89,19 +110,13 @@ impl Trouble {
 /// What a request comes to, before anything is done.
 #[derive(Debug)]
 pub(in crate::head) struct Plan {
-    pub(in crate::head) kind: CampaignKind,
+    pub(in crate::head) change: Change,
     pub(in crate::head) alloc_id: String,
     pub(in crate::head) req_id: Option<String>,
     /// It is not the end of a session.
     pub(in crate::head) is_requested: bool,
     /// Nodes that come or go; none = it is so already.
     pub(in crate::head) nodes: Vec<NodeId>,
-    /// Grow: what belongs to its session when it is true, and how.
-    pub(in crate::head) joins: Joins,
-    /// Grow: the slots that nodes are to have when it is true.
-    pub(in crate::head) slots: Vec<(NodeId, SlotChange)>,
-    /// Shrink: nodes that were lent to the allocation.
-    pub(in crate::head) returns: BTreeSet<NodeId>,
 }
 
 /// What a request comes to, with the session that it makes or extends.
@@ -128,7 +143,7 @@ impl Campaigns {
 
     /// True while mapped jobs may not be launched (spec E8).
     pub(super) fn shrinking(&self) -> bool {
-        self.open.values().any(|campaign| campaign.kind == CampaignKind::Shrink && !campaign.is_queued())
+        self.open.values().any(|campaign| campaign.kind() == CampaignKind::Shrink && !campaign.is_queued())
     }
 
     /// The open campaign in which a daemon comes or goes.
@@ -138,12 +153,12 @@ impl Campaigns {
 
     /// The open grow that a daemon comes with. One that leaves may be lost as often as it likes.
     pub(in crate::head) fn of_newcomer(&self, rank: DaemonRank) -> Option<CampaignId> {
-        self.of_daemon(rank).filter(|id| self.open[id].kind == CampaignKind::Grow)
+        self.of_daemon(rank).filter(|id| self.open[id].kind() == CampaignKind::Grow)
     }
 
     /// Grow campaigns that may still succeed.
     pub(in crate::head) fn coming(&self) -> impl Iterator<Item = (&CampaignId, &Campaign)> {
-        self.open.iter().filter(|(_, campaign)| campaign.kind == CampaignKind::Grow && campaign.failure.is_none())
+        self.open.iter().filter(|(_, campaign)| campaign.is_coming())
     }
 
     /// Those of them that are for an allocation.
@@ -153,12 +168,12 @@ impl Campaigns {
 
     /// The latest open campaign that is about a node: the one that decides what becomes of it.
     pub(in crate::head) fn of_node(&self, node: NodeId) -> Option<(CampaignId, CampaignKind)> {
-        self.about(node).next_back().map(|(id, campaign)| (*id, campaign.kind))
+        self.about(node).next_back().map(|(id, campaign)| (*id, campaign.kind()))
     }
 
     /// The latest open shrink that a node leaves with, begun or not: what comes after it is about another time there.
     pub(in crate::head) fn leaves_with(&self, node: NodeId) -> Option<CampaignId> {
-        self.about(node).rev().find(|(_, campaign)| campaign.kind == CampaignKind::Shrink).map(|(id, _)| *id)
+        self.about(node).rev().find(|(_, campaign)| campaign.kind() == CampaignKind::Shrink).map(|(id, _)| *id)
     }
 
     /// The open campaigns that are about a node, in their order.
@@ -252,7 +267,9 @@ impl Head {
                 (None, Resize { alloc_id, req_id, session: None, nodes: Vec::new(), outcome })
             }
             Ok(plan) if plan.nodes.is_empty() => {
-                self.return_lent(&plan.alloc_id, &plan.returns, cx);
+                if let Change::Shrink { returns } = &plan.change {
+                    self.return_lent(&plan.alloc_id, returns, cx);
+                }
                 (None, self.resize_of(&plan.alloc_id, plan.req_id.as_ref(), &[], ResizeOutcome::Unchanged))
             }
             Ok(plan) => {
@@ -291,8 +308,7 @@ impl Head {
             self.change_slots(&slots);
             self.join_session(&alloc_id, &joins, &BTreeSet::new(), requester, cx);
         }
-        let (kind, returns) = (CampaignKind::Grow, BTreeSet::new());
-        Plan { kind, alloc_id, req_id, is_requested: true, nodes, joins, slots, returns }
+        Plan { change: Change::Grow { joins, slots }, alloc_id, req_id, is_requested: true, nodes }
     }
 
     pub(in crate::head) fn resize_of(
@@ -325,40 +341,34 @@ impl Head {
         // All of them: the latest waits for the others as long as it is not taken back.
         let before: BTreeSet<CampaignId> =
             plan.nodes.iter().flat_map(|node| self.campaigns.about(*node)).map(|(id, _)| *id).collect();
-        let (kind, step) = (plan.kind, self.first_step(plan.kind, &before));
+        let kind = plan.change.kind();
+        let is_queued = self.is_to_queue(kind, &before);
         let campaign = Campaign {
-            kind,
-            step,
+            change: plan.change,
+            phase: Phase::Open,
             alloc_id: plan.alloc_id,
             req_id: plan.req_id,
             requester,
             is_requested: plan.is_requested,
             nodes: plan.nodes,
-            joins: plan.joins,
-            slots: plan.slots,
-            returns: plan.returns,
             targets: BTreeMap::new(),
-            missing: RankSet::new(),
             behind: before,
-            offered: BTreeMap::new(),
-            late: Late::default(),
-            failure: None,
             began: cx.now,
         };
         self.campaigns.open.insert(id, campaign);
         if requester.is_scheduler() {
             cx.effect(Effect::Trace(Transition::Campaign { campaign: id, kind, step: CampaignStep::Pushed }));
         }
-        self.step(id, step, cx);
+        self.enter(id, if is_queued { Phase::Queued } else { Phase::Open }, cx);
         id
     }
 
     /// A campaign that nothing is before begins (spec E5).
     pub(in crate::head) fn proceed(&mut self, id: CampaignId, cx: &mut Cx) {
-        let is_to_begin = |campaign: &&Campaign| matches!(campaign.step, CampaignStep::Open | CampaignStep::Behind);
+        let is_to_begin = |campaign: &&Campaign| matches!(campaign.phase, Phase::Open | Phase::Behind);
         let Some(campaign) = self.campaigns.open.get(&id).filter(is_to_begin) else { return };
-        match (campaign.behind.is_empty(), campaign.kind) {
-            (false, _) => self.step(id, CampaignStep::Behind, cx),
+        match (campaign.behind.is_empty(), campaign.kind()) {
+            (false, _) => self.enter(id, Phase::Behind, cx),
             (true, CampaignKind::Grow) => self.launch_newcomers(id, cx),
             (true, CampaignKind::Shrink) => self.order_departure(id, cx),
         }
@@ -369,29 +379,38 @@ impl Head {
         if let Some(campaign) = self.campaigns.open.get_mut(&id) {
             campaign.behind.insert(other);
         }
-        self.step(id, CampaignStep::Behind, cx);
+        self.enter(id, Phase::Behind, cx);
     }
 
-    pub(super) fn step(&mut self, id: CampaignId, step: CampaignStep, cx: &mut Cx) {
+    pub(super) fn enter(&mut self, id: CampaignId, phase: Phase, cx: &mut Cx) {
         if let Some(campaign) = self.campaigns.open.get_mut(&id) {
-            campaign.step = step;
-            cx.effect(Effect::Trace(Transition::Campaign { campaign: id, kind: campaign.kind, step }));
+            campaign.phase = phase;
+            let (kind, step) = (campaign.kind(), campaign.step());
+            cx.effect(Effect::Trace(Transition::Campaign { campaign: id, kind, step }));
         }
     }
 
     /// It is true, or it will never be: the requester hears it, once, and the fence goes down (spec G8).
     pub(super) fn end_campaign(&mut self, id: CampaignId, cx: &mut Cx) {
+        let failure = self.campaigns.open.get(&id).and_then(Campaign::failure).cloned();
+        self.close_campaign(id, failure, cx);
+    }
+
+    /// Closes a campaign with success, or with the reason for its failure: records the outcome, answers the requester
+    /// once, and lowers the launch fence (spec G8).
+    pub(super) fn close_campaign(&mut self, id: CampaignId, failure: Option<Trouble>, cx: &mut Cx) {
         cx.cancel_timer(HeadTimer::Campaign(id));
-        let failed = self.campaigns.open.get(&id).is_some_and(|campaign| campaign.failure.is_some());
-        self.step(id, if failed { CampaignStep::Failed } else { CampaignStep::Done }, cx);
         let Some(campaign) = self.campaigns.open.remove(&id) else { return };
-        self.counters.on_campaign(campaign.kind, failed);
+        let (kind, failed) = (campaign.kind(), failure.is_some());
+        let step = if failed { CampaignStep::Failed } else { CampaignStep::Done };
+        cx.effect(Effect::Trace(Transition::Campaign { campaign: id, kind, step }));
+        self.counters.on_campaign(kind, failed);
         self.settle_grants(cx);
-        self.tell_requester(&campaign, cx);
-        if let Some(Trouble { status, cause }) = &campaign.failure {
-            self.abort_held(id, *status, cause, cx);
-        } else {
-            self.sessions.return_lent(&campaign.alloc_id, &campaign.returns);
+        self.tell_requester(&campaign, failure.as_ref(), cx);
+        match (&failure, &campaign.change) {
+            (Some(Trouble { status, cause }), _) => self.abort_held(id, *status, cause, cx),
+            (None, Change::Shrink { returns }) => self.sessions.return_lent(&campaign.alloc_id, returns),
+            (None, Change::Grow { .. }) => {}
         }
         let mut next = Vec::new();
         for (other, waiting) in &mut self.campaigns.open {
@@ -409,36 +428,30 @@ impl Head {
 
     pub(in crate::head) fn on_campaign_deadline(&mut self, id: CampaignId, cx: &mut Cx) {
         let Some(campaign) = self.campaigns.open.get(&id) else { return };
-        match campaign.step {
-            CampaignStep::Launching => self.on_grow_deadline(id, cx),
-            CampaignStep::WiringUp => self.on_late_wireup(id, cx),
-            CampaignStep::RollingBack => self.give_up_on_newcomers(id, cx),
-            CampaignStep::Pushed
-            | CampaignStep::Open
-            | CampaignStep::Queued
-            | CampaignStep::Behind
-            | CampaignStep::Leaving
-            | CampaignStep::Releasing
-            | CampaignStep::Done
-            | CampaignStep::Failed => {}
+        match campaign.phase {
+            Phase::Launching { .. } => self.on_grow_deadline(id, cx),
+            Phase::WiringUp { .. } => self.on_late_wireup(id, cx),
+            Phase::RollingBack { .. } => self.give_up_on_newcomers(id, cx),
+            Phase::Open | Phase::Queued | Phase::Behind | Phase::Leaving | Phase::Releasing { .. } => {}
         }
     }
 
     /// The DVM ends: what was to come does not come, and whoever waits is told (spec E6).
     pub(in crate::head) fn drain_campaigns(&mut self, cx: &mut Cx) {
-        for (id, mut campaign) in std::mem::take(&mut self.campaigns.open) {
+        for (id, campaign) in std::mem::take(&mut self.campaigns.open) {
             cx.cancel_timer(HeadTimer::Campaign(id));
             let outside: RankSet = campaign.targets.keys().copied().filter(|rank| !cx.tree.contains(*rank)).collect();
             for rank in outside.iter() {
                 self.launches.abandon_one(rank, cx);
-                if cx.is_linked(rank) && campaign.kind == CampaignKind::Grow {
+                if cx.is_linked(rank) && campaign.kind() == CampaignKind::Grow {
                     cx.direct(rank, DaemonMessage::Exit);
                 }
             }
-            campaign.failure.get_or_insert_with(|| Trouble::new(PMIX_ERR_UNREACH, "The DVM is ending."));
-            let step = CampaignStep::Failed;
-            cx.effect(Effect::Trace(Transition::Campaign { campaign: id, kind: campaign.kind, step }));
-            self.tell_requester(&campaign, cx);
+            let ending = || Trouble::new(PMIX_ERR_UNREACH, "The DVM is ending.");
+            let failure = campaign.failure().cloned().unwrap_or_else(ending);
+            let (kind, step) = (campaign.kind(), CampaignStep::Failed);
+            cx.effect(Effect::Trace(Transition::Campaign { campaign: id, kind, step }));
+            self.tell_requester(&campaign, Some(&failure), cx);
         }
     }
 
@@ -449,28 +462,28 @@ impl Head {
             let names = campaign.targets.iter().filter(|(rank, _)| ranks.contains(**rank));
             crate::head::clients::listed_names(names.map(|(_, node)| self.record(*node).name.as_str()))
         };
-        match campaign.step {
-            CampaignStep::Behind => {
+        match &campaign.phase {
+            Phase::Behind => {
                 let before: Vec<String> = campaign.behind.iter().map(|id| format!("campaign {id}")).collect();
                 format!("{} to end", crate::head::clients::listed_names(before.iter().map(String::as_str)))
             }
-            CampaignStep::Queued => self.turns_before(),
-            CampaignStep::Launching => format!("the daemons of {} to report", of(&campaign.missing)),
-            CampaignStep::WiringUp => self.wireup_waits_for(campaign),
-            CampaignStep::Leaving => {
+            Phase::Queued => self.turns_before(),
+            Phase::Launching { missing } => format!("the daemons of {} to report", of(missing)),
+            Phase::WiringUp { late } => self.wireup_waits_for(late),
+            Phase::Leaving => {
                 format!("the daemons of {} to leave", of(&campaign.targets.keys().copied().collect()))
             }
-            CampaignStep::RollingBack => "what it started to leave".to_owned(),
-            CampaignStep::Releasing => "the resource managers to take the nodes back".to_owned(),
-            CampaignStep::Pushed | CampaignStep::Open | CampaignStep::Done | CampaignStep::Failed => String::new(),
+            Phase::RollingBack { .. } => "what it started to leave".to_owned(),
+            Phase::Releasing { .. } => "the resource managers to take the nodes back".to_owned(),
+            Phase::Open => String::new(),
         }
     }
 
     pub(in crate::head) fn campaign_statuses(&self) -> Vec<CampaignStatus> {
         let status = |(id, campaign): (&CampaignId, &Campaign)| CampaignStatus {
             campaign: *id,
-            kind: campaign.kind,
-            step: campaign.step,
+            kind: campaign.kind(),
+            step: campaign.step(),
             pushed: campaign.requester.is_scheduler(),
             alloc_id: campaign.alloc_id.clone(),
             nodes: self.names(&campaign.nodes),

@@ -2,11 +2,12 @@
 //! begun goes on to its end, because to undo it would be a change of its own: the nodes that come of it can be given
 //! back.
 
-use ferrite_types::{CampaignId, CampaignStep, DaemonRank, ExtensionId};
+use ferrite_types::{CampaignId, DaemonRank, ExtensionId};
 use ferrite_wire::control::Reply;
 use ferrite_wire::{CancelRequest, DaemonMessage, Resize, ResizeOutcome};
 
 use super::campaigns::{Campaign, Trouble};
+use super::phase::Phase;
 use crate::RequestId;
 use crate::cx::Cx;
 use crate::head::Head;
@@ -26,9 +27,7 @@ struct Pending {
 impl Campaign {
     /// True while nothing of it has been done.
     fn is_pending(&self) -> bool {
-        matches!(self.step, CampaignStep::Behind | CampaignStep::Queued)
-            && self.targets.is_empty()
-            && self.failure.is_none()
+        matches!(self.phase, Phase::Behind | Phase::Queued)
     }
 }
 
@@ -99,11 +98,10 @@ impl Head {
     /// Ends a campaign that has not begun, as if it had failed at once: its requester hears it. False for one that has
     /// begun (spec E38).
     pub(in crate::head) fn withdraw(&mut self, id: CampaignId, why: Trouble, cx: &mut Cx) -> bool {
-        let Some(campaign) = self.campaigns.open.get_mut(&id).filter(|campaign| campaign.is_pending()) else {
-            return false;
-        };
-        campaign.failure = Some(why);
-        self.end_campaign(id, cx);
-        true
+        let is_pending = self.campaigns.open.get(&id).is_some_and(Campaign::is_pending);
+        if is_pending {
+            self.close_campaign(id, Some(why), cx);
+        }
+        is_pending
     }
 }

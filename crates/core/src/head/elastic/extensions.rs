@@ -7,12 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_rm::extension::job_name;
 use ferrite_rm::{GiveBack, Manager, NodeAsk, Share, Source, Wish};
-use ferrite_types::{
-    CampaignId, CampaignKind, CampaignStep, ExtensionId, HostEntry, JobId, NodeId, PmixStatus, SlotCount, Timestamp,
-};
+use ferrite_types::{CampaignId, ExtensionId, HostEntry, JobId, NodeId, PmixStatus, SlotCount, Timestamp};
 use ferrite_wire::{CancelRequest, GrowRequest, Resize, ResizeOutcome, SessionTerms, ShrinkRequest, SlotChange};
 
-use super::campaigns::{GrowPlan, Trouble};
+use super::campaigns::{Campaign, GrowPlan, Trouble};
+use super::phase::Phase;
 use super::requester::Requester;
 use crate::cx::Cx;
 use crate::head::Head;
@@ -220,7 +219,7 @@ impl Head {
     fn is_free(&self, node: NodeId) -> bool {
         let going = self.campaigns.of_node(node).and_then(|(id, _)| self.campaigns.open.get(&id));
         match going {
-            Some(campaign) => campaign.kind == CampaignKind::Shrink && campaign.step == CampaignStep::Releasing,
+            Some(campaign) => matches!(campaign.phase, Phase::Releasing { .. }),
             None => self.given_back.contains(&node),
         }
     }
@@ -343,8 +342,10 @@ impl Head {
             let stays = |node: &&NodeId| !leave.contains(*node) && !self.is_offered(**node, &job);
             let stay: BTreeSet<NodeId> = all.iter().filter(stays).copied().collect();
             let share = if job == parent || stay.iter().any(|node| self.is_in_use(*node)) {
-                if let Some(campaign) = self.campaigns.open.get_mut(&id) {
-                    campaign.offered.extend(leave.iter().map(|node| (*node, job.clone())));
+                if let Some(Phase::Releasing { offered }) =
+                    self.campaigns.open.get_mut(&id).map(|campaign| &mut campaign.phase)
+                {
+                    offered.extend(leave.iter().map(|node| (*node, job.clone())));
                 }
                 Share::Part { leave: self.host_names(&leave), stay: self.host_names(&stay) }
             } else {
@@ -361,7 +362,8 @@ impl Head {
     }
 
     fn is_offered(&self, node: NodeId, job: &str) -> bool {
-        self.campaigns.open.values().any(|campaign| campaign.offered.get(&node).is_some_and(|of| of == job))
+        let offers = |campaign: &Campaign| matches!(&campaign.phase, Phase::Releasing { offered } if offered.get(&node).is_some_and(|of| of == job));
+        self.campaigns.open.values().any(offers)
     }
 
     fn is_in_use(&self, node: NodeId) -> bool {

@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use ferrite_map::DefaultSlots;
 use ferrite_rm::{Source, name};
-use ferrite_types::{
-    CampaignId, CampaignStep, DaemonRank, Duration, HostEntry, HostRef, NodeId, NodeRecord, RankSet, Topology,
-};
+use ferrite_types::{CampaignId, DaemonRank, Duration, HostEntry, HostRef, NodeId, NodeRecord, RankSet, Topology};
 use ferrite_wire::{
     Activation, AddedHost, Contact, DaemonMessage, DaemonReport, GrowRequest, LaunchFailure, Message, NodeLaunch,
     SlotChange, Ticket, TreeMessage, Wireup,
 };
 
 use super::campaigns::{Campaign, GrowPlan, Trouble};
+use super::late_wireup::Late;
+use super::phase::{Change, Phase};
 use crate::HeadTimer;
 use crate::cx::{Cx, Outgoing, Purpose};
 use crate::head::Head;
@@ -269,7 +269,7 @@ impl Head {
         let nodes: Vec<NodeId> =
             campaign.nodes.iter().copied().filter(|node| self.record(*node).daemon.is_none()).collect();
         if nodes.is_empty() {
-            return self.grow_is_true(id, cx);
+            return self.commit_grow(id, cx);
         }
         if let Some(node) = nodes.iter().find(|node| self.is_taken_back(**node)) {
             let cause =
@@ -293,9 +293,9 @@ impl Head {
         };
         let launches: Vec<NodeLaunch> = targets.iter().map(launch).collect();
         if let Some(campaign) = self.campaigns.open.get_mut(&id) {
-            (campaign.missing, campaign.targets) = (kept, targets);
+            campaign.targets = targets;
         }
-        self.step(id, CampaignStep::Launching, cx);
+        self.enter(id, Phase::Launching { missing: kept }, cx);
         let limit = Duration::from_secs(u64::from(self.launch_timeout_s()));
         cx.set_timer(HeadTimer::Campaign(id), cx.now + limit);
         self.launches.start_joining(&base, DaemonRank::HEAD, &launches, &self.local, cx);
@@ -318,10 +318,11 @@ impl Head {
     pub(in crate::head) fn on_newcomer_report(&mut self, id: CampaignId, report: DaemonReport, cx: &mut Cx) {
         let DaemonReport { rank, hostname, contact, topology, pid } = report;
         let Some(campaign) = self.campaigns.open.get_mut(&id) else { return };
-        if campaign.step != CampaignStep::Launching || !campaign.missing.remove(rank) {
+        let Phase::Launching { missing } = &mut campaign.phase else { return };
+        if !missing.remove(rank) {
             return;
         }
-        let (node, complete) = (campaign.targets[&rank], campaign.missing.is_empty());
+        let (node, complete) = (campaign.targets[&rank], missing.is_empty());
         self.bringup.contacts.insert(rank, contact);
         self.bringup.pids.insert(rank, pid);
         self.learn_machine(node, hostname, topology);
@@ -343,7 +344,7 @@ impl Head {
     fn wire_newcomers(&mut self, id: CampaignId, cx: &mut Cx) {
         let Some(campaign) = self.campaigns.open.get(&id) else { return };
         let come: RankSet = campaign.targets.keys().copied().collect();
-        self.step(id, CampaignStep::WiringUp, cx);
+        self.enter(id, Phase::WiringUp { late: Late::default() }, cx);
         cx.tree.fill(&come);
         self.wireups += 1;
         let wireup = Wireup {
@@ -379,17 +380,18 @@ impl Head {
 
     /// Every daemon has acknowledged the wireup (spec E21).
     pub(in crate::head) fn on_grown(&mut self, id: CampaignId, cx: &mut Cx) {
-        if self.campaigns.open.get(&id).is_some_and(|campaign| campaign.step == CampaignStep::WiringUp) {
-            self.grow_is_true(id, cx);
+        if self.campaigns.open.get(&id).is_some_and(|campaign| matches!(campaign.phase, Phase::WiringUp { .. })) {
+            self.commit_grow(id, cx);
         }
     }
 
     /// The books have the nodes from here on, and the session has what was wanted of it (spec G2).
-    fn grow_is_true(&mut self, id: CampaignId, cx: &mut Cx) {
+    fn commit_grow(&mut self, id: CampaignId, cx: &mut Cx) {
         let Some(campaign) = self.campaigns.open.get(&id) else { return };
         let targets = campaign.targets.clone();
-        let (alloc_id, joins, requester) = (campaign.alloc_id.clone(), campaign.joins.clone(), campaign.requester);
-        let slots = campaign.slots.clone();
+        let Change::Grow { joins, slots } = &campaign.change else { return };
+        let (joins, slots) = (joins.clone(), slots.clone());
+        let (alloc_id, requester) = (campaign.alloc_id.clone(), campaign.requester);
         self.change_slots(&slots);
         for (rank, id) in &targets {
             let node = self.record_mut(*id);
@@ -415,8 +417,8 @@ impl Head {
     pub(crate) fn on_newcomer_lost(&mut self, rank: DaemonRank, cause: &str, cx: &mut Cx) {
         let Some(id) = self.campaigns.of_newcomer(rank) else { return };
         let Some(campaign) = self.campaigns.open.get_mut(&id) else { return };
-        if campaign.step == CampaignStep::RollingBack {
-            if campaign.missing.remove(rank) && campaign.missing.is_empty() {
+        if let Phase::RollingBack { alive, .. } = &mut campaign.phase {
+            if alive.remove(rank) && alive.is_empty() {
                 self.end_campaign(id, cx);
             }
         } else {
@@ -443,25 +445,16 @@ impl Head {
     /// Undoes what a campaign has done so far (spec G5).
     pub(in crate::head) fn fail_grow(&mut self, id: CampaignId, trouble: Trouble, cx: &mut Cx) {
         let Some(campaign) = self.campaigns.open.get_mut(&id) else { return };
-        if campaign.failure.is_some() {
+        if !campaign.is_coming() {
             return;
         }
-        campaign.failure = Some(trouble);
-        let (step, ranks) = (campaign.step, campaign.targets.keys().copied().collect::<RankSet>());
-        self.step(id, CampaignStep::RollingBack, cx);
+        let have_places = matches!(campaign.phase, Phase::WiringUp { .. });
+        let ranks: RankSet = campaign.targets.keys().copied().collect();
+        self.enter(id, Phase::RollingBack { alive: RankSet::new(), cause: trouble }, cx);
         ranks.iter().for_each(|rank| self.launches.abandon_one(rank, cx));
-        match step {
-            CampaignStep::WiringUp => self.send_away(id, ranks, cx),
-            CampaignStep::Pushed
-            | CampaignStep::Open
-            | CampaignStep::Queued
-            | CampaignStep::Behind
-            | CampaignStep::Launching
-            | CampaignStep::Leaving
-            | CampaignStep::RollingBack
-            | CampaignStep::Releasing
-            | CampaignStep::Done
-            | CampaignStep::Failed => self.dismiss_newcomers(id, &ranks, cx),
+        match have_places {
+            true => self.send_away(id, ranks, cx),
+            false => self.dismiss_newcomers(id, &ranks, cx),
         }
     }
 
@@ -486,14 +479,15 @@ impl Head {
             return self.end_campaign(id, cx);
         }
         cx.set_timer(HeadTimer::Campaign(id), cx.now + Duration::from_millis(ROLLBACK_MS));
-        if let Some(campaign) = self.campaigns.open.get_mut(&id) {
-            campaign.missing = linked;
+        if let Some(Phase::RollingBack { alive, .. }) = self.campaigns.open.get_mut(&id).map(|c| &mut c.phase) {
+            *alive = linked;
         }
     }
 
     pub(super) fn give_up_on_newcomers(&mut self, id: CampaignId, cx: &mut Cx) {
-        let Some(campaign) = self.campaigns.open.get(&id) else { return };
-        campaign.missing.iter().for_each(|rank| cx.close(rank));
+        let phase = self.campaigns.open.get(&id).map(|campaign| &campaign.phase);
+        let Some(Phase::RollingBack { alive, .. }) = phase else { return };
+        alive.iter().for_each(|rank| cx.close(rank));
         self.end_campaign(id, cx);
     }
 }

@@ -10,7 +10,8 @@
 use ferrite_types::{CampaignId, DaemonRank, Duration, RankSet};
 use ferrite_wire::{DaemonMessage, Dest};
 
-use super::campaigns::{Campaign, Trouble};
+use super::campaigns::Trouble;
+use super::phase::Phase;
 use crate::HeadTimer;
 use crate::cx::Cx;
 use crate::head::Head;
@@ -23,7 +24,7 @@ const SILENT_MS: u64 = 4_000;
 
 /// What the looks at a late wireup have shown.
 #[derive(Debug, Default)]
-pub(super) struct Late {
+pub(in crate::head) struct Late {
     /// Who was silent at the last look, and is not below another who was. A daemon of the grow that is so at two looks
     /// has failed it: at the first the way to it may just have come back.
     silent: RankSet,
@@ -38,8 +39,9 @@ impl Head {
         let answers = |rank: DaemonRank| cx.tree.ancestors(rank).all(|above| !silent.contains(above));
         let Some(campaign) = self.campaigns.open.get_mut(&id) else { return };
         let silent: RankSet = silent.iter().filter(|rank| answers(*rank)).collect();
-        let before = std::mem::replace(&mut campaign.late.silent, silent);
-        let again = |rank: &DaemonRank| before.contains(*rank) && campaign.late.silent.contains(*rank);
+        let Phase::WiringUp { late } = &mut campaign.phase else { return };
+        let before = std::mem::replace(&mut late.silent, silent);
+        let again = |rank: &DaemonRank| before.contains(*rank) && late.silent.contains(*rank);
         let guilty = campaign.targets.keys().copied().find(again);
         if let Some(rank) = guilty {
             let cause =
@@ -53,11 +55,13 @@ impl Head {
     }
 
     fn tell_of_suspects(&mut self, id: CampaignId, cx: &mut Cx) {
-        let Some(campaign) = self.campaigns.open.get_mut(&id) else { return };
-        if campaign.late.silent.is_empty() || std::mem::replace(&mut campaign.late.told, true) {
+        let phase = self.campaigns.open.get_mut(&id).map(|campaign| &mut campaign.phase);
+        let Some(Phase::WiringUp { late }) = phase else { return };
+        if late.silent.is_empty() || std::mem::replace(&mut late.told, true) {
             return;
         }
-        let names = self.names_of(&self.campaigns.open[&id].late.silent);
+        let silent = late.silent.clone();
+        let names = self.names_of(&silent);
         cx.notice(format!(
             "Grow {id} is late: the daemons of {names} do not answer.\n\
              It goes on when they answer or are lost. Kill a daemon that hangs."
@@ -65,8 +69,8 @@ impl Head {
     }
 
     /// What a campaign that wires its daemons up waits for, in words.
-    pub(super) fn wireup_waits_for(&self, campaign: &Campaign) -> String {
-        let silent = &campaign.late.silent;
+    pub(super) fn wireup_waits_for(&self, late: &Late) -> String {
+        let silent = &late.silent;
         if silent.is_empty() {
             return "all daemons to be wired up".to_owned();
         }

@@ -59,8 +59,10 @@ impl Head {
         let alloc_id = request.alloc_id.clone().or(own);
         let request = ResizeRequest::Grow(GrowRequest { alloc_id, ..(**request).clone() });
         let (grows, resize) = self.resize(&request, Requester::Nobody, cx);
-        if let Some(campaign) = grows.and_then(|id| self.campaigns.open.get_mut(&id)) {
-            campaign.joins.shared_by = shares.then_some(session);
+        if let Some(campaign) = grows.and_then(|id| self.campaigns.open.get_mut(&id))
+            && let Some(joins) = campaign.joins_mut()
+        {
+            joins.shared_by = shares.then_some(session);
         }
         match resize.outcome {
             ResizeOutcome::Refused { status, cause } => Err(Trouble { status, cause }),
@@ -217,9 +219,9 @@ impl Head {
             .campaigns
             .open
             .iter()
-            .filter(|(_, campaign)| *hold != Hold::Launch || campaign.kind == CampaignKind::Shrink)
+            .filter(|(_, campaign)| *hold != Hold::Launch || campaign.kind() == CampaignKind::Shrink)
             .filter(|(id, campaign)| !campaign.is_queued() || matches!(hold, Hold::Map(all) if all.contains(id)))
-            .map(|(id, campaign)| format!("{} {id}: {}", campaign.kind, self.campaign_waits_for(*id)))
+            .map(|(id, campaign)| format!("{} {id}: {}", campaign.kind(), self.campaign_waits_for(*id)))
             .collect();
         let what = if *hold == Hold::Launch { "nodes to leave" } else { "the DVM's new size" };
         format!("{what} ({})", campaigns.join("; "))

@@ -46,8 +46,8 @@ impl Requester {
 }
 
 impl Head {
-    pub(super) fn tell_requester(&mut self, campaign: &Campaign, cx: &mut Cx) {
-        let outcome = match &campaign.failure {
+    pub(super) fn tell_requester(&mut self, campaign: &Campaign, failure: Option<&Trouble>, cx: &mut Cx) {
+        let outcome = match failure {
             None => ResizeOutcome::Done,
             Some(Trouble { status, cause }) => ResizeOutcome::Failed { status: *status, cause: cause.clone() },
         };

@@ -4,12 +4,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_types::{
-    CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, NodeId, NodeRecord, ProcState, Rank, RankSet,
-};
+use ferrite_types::{CampaignId, CampaignKind, DaemonRank, JobId, NodeId, NodeRecord, ProcState, Rank, RankSet};
 use ferrite_wire::{Message, ProcFailure, ShrinkRequest, TreeMessage};
 
-use super::campaigns::{Joins, Plan, Trouble};
+use super::campaigns::{Plan, Trouble};
+use super::phase::{Change, Phase};
 use super::requester::Requester;
 use crate::Effect;
 use crate::cx::{Cx, Outgoing, Purpose};
@@ -69,9 +68,8 @@ impl Head {
         // One that is down has nothing to change; one that is still coming, or leaving already, is waited for.
         nodes.retain(|node| self.campaigns.of_node(*node).is_some() || self.record(*node).daemon.is_some());
         let alloc_id = named.unwrap_or_else(|| self.alloc_id_of(&nodes));
-        let (kind, req_id) = (CampaignKind::Shrink, request.req_id.clone());
-        let (joins, slots) = (Joins::default(), Vec::new());
-        Ok(Plan { kind, alloc_id, req_id, is_requested: true, nodes, joins, slots, returns })
+        let req_id = request.req_id.clone();
+        Ok(Plan { change: Change::Shrink { returns }, alloc_id, req_id, is_requested: true, nodes })
     }
 
     /// True for a record that was kept of a node which does not belong to the DVM and is not on its way into it.
@@ -117,7 +115,7 @@ impl Head {
         if let Some(campaign) = self.campaigns.open.get_mut(&id) {
             campaign.targets = targets;
         }
-        self.step(id, CampaignStep::Leaving, cx);
+        self.enter(id, Phase::Leaving, cx);
         self.counters.xcasts += 1;
         let purpose = Purpose::Shrink { campaign: id, targets: ranks.clone() };
         cx.out.push_back(Outgoing::Xcast(Message::Tree(TreeMessage::Shrink { targets: ranks.clone() }), purpose));
@@ -136,7 +134,7 @@ impl Head {
     /// True for a process whose node leaves: its end is planned.
     pub(in crate::head) fn is_doomed(&self, id: JobId, daemon: DaemonRank) -> bool {
         let campaign = self.campaigns.of_daemon(daemon).and_then(|id| self.campaigns.open.get(&id));
-        self.jobs.contains_key(&id) && campaign.is_some_and(|campaign| campaign.kind == CampaignKind::Shrink)
+        self.jobs.contains_key(&id) && campaign.is_some_and(|campaign| campaign.kind() == CampaignKind::Shrink)
     }
 
     /// Everybody has repaired its tree, and the daemons are gone (spec G6).
@@ -148,7 +146,7 @@ impl Head {
             self.bringup.pids.remove(&rank);
         }
         let Some(campaign) = self.campaigns.open.get(&id) else { return };
-        if campaign.kind == CampaignKind::Grow {
+        if campaign.kind() == CampaignKind::Grow {
             // It was rolled back.
             return self.end_campaign(id, cx);
         }
@@ -181,7 +179,7 @@ impl Head {
     fn offer_release(&mut self, id: CampaignId, cx: &mut Cx) {
         let Some(campaign) = self.campaigns.open.get(&id) else { return };
         let leaving = campaign.nodes.clone();
-        self.step(id, CampaignStep::Releasing, cx);
+        self.enter(id, Phase::Releasing { offered: BTreeMap::new() }, cx);
         let back = self.plan_give_back(id, &leaving);
         cx.effect(Effect::OfferRelease { campaign: id, nodes: self.names(&leaving), back });
     }
@@ -194,9 +192,9 @@ impl Head {
         trouble: Option<String>,
         cx: &mut Cx,
     ) {
-        let releasing = self.campaigns.open.get_mut(&id).filter(|c| c.step == CampaignStep::Releasing);
-        let Some(campaign) = releasing else { return };
-        let (nodes, offered) = (campaign.nodes.clone(), std::mem::take(&mut campaign.offered));
+        let Some(campaign) = self.campaigns.open.get_mut(&id) else { return };
+        let Phase::Releasing { offered } = &mut campaign.phase else { return };
+        let (nodes, offered) = (campaign.nodes.clone(), std::mem::take(offered));
         if let Some(trouble) = trouble {
             cx.notice(format!("The nodes {} have left the DVM, but: {trouble}", self.names(&nodes).join(", ")));
         }

@@ -8,17 +8,18 @@
 
 use std::collections::BTreeSet;
 
-use ferrite_types::{CampaignId, CampaignKind, CampaignStep, JobId};
+use ferrite_types::{CampaignId, CampaignKind, JobId};
 
 use super::campaigns::{Campaign, Campaigns};
 use super::launch_fence::Hold;
+use super::phase::Phase;
 use crate::cx::Cx;
 use crate::head::{Head, Job};
 
 impl Campaign {
     /// True for one that lets jobs have their turn.
     pub(super) fn is_queued(&self) -> bool {
-        self.step == CampaignStep::Queued
+        matches!(self.phase, Phase::Queued)
     }
 }
 
@@ -31,12 +32,12 @@ impl Campaigns {
 }
 
 impl Head {
-    /// How a new campaign begins (spec E15, E17).
-    pub(super) fn first_step(&self, kind: CampaignKind, behind: &BTreeSet<CampaignId>) -> CampaignStep {
+    /// True for a new campaign that lets jobs have their turn first (spec E15, E17).
+    pub(super) fn is_to_queue(&self, kind: CampaignKind, behind: &BTreeSet<CampaignId>) -> bool {
         let is_queued = |id: &CampaignId| self.campaigns.open.get(id).is_some_and(Campaign::is_queued);
         let lets_pass = kind == CampaignKind::Grow && self.due_jobs().next().is_some();
         // What waits for one that is queued would hold the jobs for which that one waits.
-        if lets_pass || behind.iter().any(is_queued) { CampaignStep::Queued } else { CampaignStep::Open }
+        lets_pass || behind.iter().any(is_queued)
     }
 
     /// Jobs that are to be launched before the DVM begins to grow again (spec E18).
@@ -81,7 +82,7 @@ impl Head {
         if queued.is_empty() || self.due_jobs().next().is_some() {
             return false;
         }
-        queued.iter().for_each(|id| self.step(*id, CampaignStep::Open, cx));
+        queued.iter().for_each(|id| self.enter(*id, Phase::Open, cx));
         queued.iter().for_each(|id| self.proceed(*id, cx));
         true
     }

@@ -31,7 +31,9 @@ impl Head {
     pub(in crate::head) fn allocation_of(&self, session: u32) -> (String, BTreeSet<NodeId>) {
         let Some(session) = self.sessions.get(session) else { return (String::new(), BTreeSet::new()) };
         let coming = self.campaigns.coming_for(&session.alloc_id);
-        let nodes = coming.flat_map(|c| c.nodes.iter().chain(&c.joins.nodes)).chain(&session.nodes);
+        let nodes = coming
+            .flat_map(|c| c.nodes.iter().chain(c.joins().into_iter().flat_map(|joins| &joins.nodes)))
+            .chain(&session.nodes);
         (session.alloc_id.clone(), nodes.copied().collect())
     }
 
@@ -41,7 +43,7 @@ impl Head {
         let coming = || self.campaigns.coming_for(&session.alloc_id);
         let brought = |node: &&NodeId| session.nodes.contains(node) && !session.lent.contains(node);
         let to_bring = |node: &&NodeId| coming().any(|campaign| campaign.nodes.contains(node));
-        let joins = coming().flat_map(|campaign| &campaign.joins.nodes);
+        let joins = coming().filter_map(Campaign::joins).flat_map(|joins| &joins.nodes);
         let lent = joins.chain(&session.lent).filter(|node| !brought(node) && !to_bring(node));
         lent.copied().collect()
     }

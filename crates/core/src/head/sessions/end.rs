@@ -11,7 +11,7 @@ use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::dvm::INTERRUPTED;
 use crate::head::elastic::Requester;
-use crate::head::elastic::{Campaign, Joins, Plan, Trouble};
+use crate::head::elastic::{Campaign, Change, Plan, Trouble};
 use crate::pmix_status::PMIX_ERR_JOB_CANCELED;
 
 impl Head {
@@ -31,14 +31,11 @@ impl Head {
             let nodes: Vec<NodeId> = brought.filter(|node| self.may_leave(*node)).collect();
             if !nodes.is_empty() {
                 let plan = Plan {
-                    kind: CampaignKind::Shrink,
+                    change: Change::Shrink { returns: BTreeSet::new() },
                     alloc_id: session.alloc_id,
                     req_id: session.req_id,
                     is_requested: false,
                     nodes,
-                    joins: Joins::default(),
-                    slots: Vec::new(),
-                    returns: BTreeSet::new(),
                 };
                 shrinks.push(self.open_campaign(plan, Requester::Nobody, cx));
             }
@@ -80,9 +77,8 @@ impl Head {
 
     /// What an allocation was still to get is not wanted any more (spec S22).
     fn recall(&mut self, alloc_id: &str, why: &str, cx: &mut Cx) {
-        let of_allocation = |(_, campaign): &(&CampaignId, &Campaign)| {
-            campaign.kind == CampaignKind::Grow && campaign.failure.is_none() && campaign.alloc_id == alloc_id
-        };
+        let of_allocation =
+            |(_, campaign): &(&CampaignId, &Campaign)| campaign.is_coming() && campaign.alloc_id == alloc_id;
         let coming: Vec<CampaignId> =
             self.campaigns.open.iter().filter(of_allocation).map(|(campaign, _)| *campaign).collect();
         for campaign in coming {

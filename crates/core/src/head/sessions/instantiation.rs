@@ -4,14 +4,14 @@
 
 use std::collections::BTreeSet;
 
-use ferrite_types::{CampaignId, CampaignKind, DaemonRank, JobId, JobState, NodeId, StdinTarget};
+use ferrite_types::{CampaignId, DaemonRank, JobId, JobState, NodeId, StdinTarget};
 use ferrite_wire::control::{Reply, SessionChoice, SessionDirective, SessionOrder, Submission};
 use ferrite_wire::{DaemonMessage, GrowRequest, SessionTerms};
 
 use crate::RequestId;
 use crate::cx::Cx;
 use crate::head::elastic::Requester;
-use crate::head::elastic::{GrowPlan, Joins, Plan, Trouble};
+use crate::head::elastic::{Change, GrowPlan, Joins, Plan, Trouble};
 use crate::head::jobs::placement_defaults;
 use crate::head::{Head, Job};
 use crate::pmix_status::{
@@ -131,8 +131,8 @@ impl Head {
             self.join_session(&alloc_id, &joins, &BTreeSet::new(), requester, cx);
             return Ok(None);
         }
-        let (kind, returns) = (CampaignKind::Grow, BTreeSet::new());
-        let plan = Plan { kind, alloc_id, req_id, is_requested: true, nodes, joins, slots, returns };
+        let change = Change::Grow { joins, slots };
+        let plan = Plan { change, alloc_id, req_id, is_requested: true, nodes };
         Ok(Some(self.open_campaign(plan, requester, cx)))
     }
 

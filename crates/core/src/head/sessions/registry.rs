@@ -16,7 +16,7 @@ use crate::RequestId;
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::elastic::Requester;
-use crate::head::elastic::{Campaign, Joins, Trouble};
+use crate::head::elastic::{Joins, Trouble};
 use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_NOT_FOUND};
 
 const SIGCONT: i32 = 18;
@@ -272,10 +272,8 @@ impl Head {
         let leaves = self.campaigns.leaves_with(node);
         let will_hold = move |session: &Session| {
             let mut later = self.campaigns.coming().filter(move |(id, _)| Some(**id) > leaves);
-            later.any(|(_, Campaign { alloc_id, joins, .. })| {
-                let is_reserved = session.reserved || joins.terms.reserve;
-                *alloc_id == session.alloc_id && is_reserved && joins.nodes.contains(&node)
-            })
+            let reserves = |joins: &Joins| (session.reserved || joins.terms.reserve) && joins.nodes.contains(&node);
+            later.any(|(_, campaign)| campaign.alloc_id == session.alloc_id && campaign.joins().is_some_and(reserves))
         };
         let holds = move |session: &Session| leaves.is_none() && session.reserved && session.nodes.contains(&node);
         self.sessions.owners().filter(move |(_, session)| holds(session) || will_hold(session)).map(|(id, _)| *id)

@@ -98,7 +98,7 @@ impl Head {
     pub(in crate::head) fn check_can_extend(&self, session: u32, terms: &SessionTerms) -> Result<(), Trouble> {
         let Some(has) = self.sessions.get(session).filter(|_| terms.time_limit_s.is_some()) else { return Ok(()) };
         let mut coming = self.campaigns.coming_for(&has.alloc_id);
-        let will_have = coming.any(|campaign| campaign.joins.terms.time_limit_s.is_some());
+        let will_have = coming.any(|campaign| campaign.joins().is_some_and(|joins| joins.terms.time_limit_s.is_some()));
         if has.time.until.is_some() || will_have || self.extensions.limits(&has.alloc_id) {
             return Ok(());
         }

@@ -1,0 +1,86 @@
+//! The phases of a campaign, and its two kinds: each holds what belongs to it alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ferrite_types::{CampaignKind, CampaignStep, NodeId, RankSet};
+use ferrite_wire::SlotChange;
+
+use super::campaigns::{Joins, Trouble};
+use super::late_wireup::Late;
+
+/// The change that a campaign makes.
+#[derive(Debug)]
+pub(in crate::head) enum Change {
+    /// Daemons come.
+    Grow {
+        /// Nodes and terms that its session gets when the grow is committed.
+        joins: Joins,
+        /// Slots that nodes get when the grow is committed.
+        slots: Vec<(NodeId, SlotChange)>,
+    },
+    /// Daemons leave.
+    Shrink {
+        /// Nodes that were lent to the allocation and go back to their lenders.
+        returns: BTreeSet<NodeId>,
+    },
+}
+
+impl Change {
+    pub(in crate::head) fn kind(&self) -> CampaignKind {
+        match self {
+            Change::Grow { .. } => CampaignKind::Grow,
+            Change::Shrink { .. } => CampaignKind::Shrink,
+        }
+    }
+}
+
+/// How far a campaign has come.
+#[derive(Debug)]
+pub(in crate::head) enum Phase {
+    /// It may begin at once.
+    Open,
+    /// Due jobs are launched before it begins.
+    Queued,
+    /// Campaigns about the same nodes end before it begins.
+    Behind,
+    /// Grow: its daemons are started and report.
+    Launching {
+        /// Daemons that have not reported.
+        missing: RankSet,
+    },
+    /// Grow: every daemon acknowledges the wireup.
+    WiringUp {
+        /// Findings about a wireup that takes too long.
+        late: Late,
+    },
+    /// Grow: it has failed, and what it has started leaves.
+    RollingBack {
+        /// Newcomers that have been told to leave and have not hung up.
+        alive: RankSet,
+        /// The reason for its failure.
+        cause: Trouble,
+    },
+    /// Shrink: its daemons leave.
+    Leaving,
+    /// Shrink: resource managers take the nodes back.
+    Releasing {
+        /// Nodes that are offered back as a part of a job of the manager, with that job.
+        offered: BTreeMap<NodeId, String>,
+    },
+}
+
+impl Phase {
+    /// The step as status and events name it.
+    pub(in crate::head) fn step(&self) -> CampaignStep {
+        match self {
+            Phase::Open => CampaignStep::Open,
+            Phase::Queued => CampaignStep::Queued,
+            Phase::Behind => CampaignStep::Behind,
+            Phase::Launching { .. } => CampaignStep::Launching,
+            Phase::WiringUp { .. } => CampaignStep::WiringUp,
+            Phase::RollingBack { .. } => CampaignStep::RollingBack,
+            Phase::Leaving => CampaignStep::Leaving,
+            Phase::Releasing { .. } => CampaignStep::Releasing,
+        }
+    }
+}
