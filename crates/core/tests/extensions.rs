@@ -408,6 +408,29 @@ fn nodes_that_the_dvm_has_already_are_not_what_was_asked_for() {
     assert_eq!(dvm.ended_jobs, ["8"]);
 }
 
+/// The manager shares the nodes, or has ended the job that they came with: what runs there goes on, and nothing is
+/// started there again (spec E40).
+#[test]
+fn a_node_that_is_granted_twice_is_given_up_with_its_daemon() {
+    let mut dvm = grown(&["n5", "n6", "n8"]);
+    ask_grow(&mut dvm, 2, more(3));
+    grant(&mut dvm, 2, "9", &["n5", "n6", "n7"]);
+    assert!(failed(&dvm, 2).1.contains("n5"));
+    assert_eq!(
+        (dvm.ended_jobs.concat(), states(&mut dvm, 3)),
+        ("9".into(), "n0 up, n1 up, n5 up, n6 up, n8 up".into())
+    );
+    dvm.crash(2);
+    dvm.fire(0, Timer::Head(HeadTimer::Deaths));
+    ask_grow(&mut dvm, 4, more(1));
+    assert_eq!(dvm.asked_for[2].1.wish, Wish::Nodes(1), "n5 is not chosen");
+    assert_eq!(dvm.asked_for[2].1.has, ["n0", "n1", "n6", "n8"]);
+    ask_shrink(&mut dvm, 5, &["n6"]);
+    assert_eq!((dvm.given_back.len(), dvm.ended_jobs.len()), (0, 1), "job 8 has only n8 for certain");
+    ask_shrink(&mut dvm, 6, &["n8"]);
+    assert_eq!(dvm.given_back, [whole("8")]);
+}
+
 #[test]
 fn at_the_end_of_the_dvm_nothing_stays_asked_for_and_nothing_granted() {
     let mut dvm = grown(&["n5"]);

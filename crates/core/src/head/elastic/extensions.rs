@@ -34,6 +34,8 @@ pub(in crate::head) struct Extensions {
     granted: BTreeMap<String, BTreeSet<NodeId>>,
     /// Jobs that somebody else has got and that were not taken in after all: they stay his.
     left_alone: BTreeSet<String>,
+    /// Nodes that the manager has granted a second time (`doubtful.rs`). While in use they count as granted.
+    pub(super) doubtful: BTreeSet<NodeId>,
     last: u32,
 }
 
@@ -67,8 +69,16 @@ impl Extensions {
         self.waiting.values().any(|waiting| waiting.alloc_id == alloc_id && waiting.terms.time_limit_s.is_some())
     }
 
-    fn grants(&self, node: NodeId) -> bool {
+    pub(super) fn grants(&self, node: NodeId) -> bool {
         self.granted.values().any(|nodes| nodes.contains(&node))
+    }
+
+    /// No job grants this node any more.
+    pub(super) fn forget(&mut self, node: NodeId) {
+        self.doubtful.remove(&node);
+        self.granted.values_mut().for_each(|nodes| {
+            nodes.remove(&node);
+        });
     }
 }
 
@@ -195,7 +205,8 @@ impl Head {
             if matches!(waiting.wish, Wish::Nodes(_)) {
                 cx.effect(Effect::EndAllocation { job });
             }
-            return self.give_up(&waiting, Trouble::new(PMIX_ERR_OUT_OF_RESOURCE, cause), cx);
+            self.give_up(&waiting, Trouble::new(PMIX_ERR_OUT_OF_RESOURCE, cause), cx);
+            return self.doubt(&hosts, cx);
         }
         let Waiting { mut plan, terms, requester, .. } = waiting;
         // Somebody else may have brought some of the pool's in meanwhile.
@@ -234,9 +245,7 @@ impl Head {
             None => self.admit_host(&host),
         };
         // Whoever granted it before does not any more.
-        for nodes in self.extensions.granted.values_mut() {
-            nodes.remove(&node);
-        }
+        self.extensions.forget(node);
         self.extensions.granted.entry(job.to_owned()).or_default().insert(node);
         node
     }
@@ -325,6 +334,7 @@ impl Head {
     /// (spec E40).
     pub(super) fn plan_give_back(&mut self, id: CampaignId, leaving: &[NodeId]) -> Vec<GiveBack> {
         let Some((manager, parent)) = self.elastic_manager() else { return Vec::new() };
+        self.give_up_doubtful(leaving);
         let mut jobs: BTreeMap<String, BTreeSet<NodeId>> = BTreeMap::new();
         for node in leaving.iter().filter(|node| !self.is_taken_back(**node)) {
             if let Some(job) = &self.hosts[node.0 as usize].rm_job {
@@ -379,6 +389,7 @@ impl Head {
         let nodes = self.extensions.granted.remove(job).unwrap_or_default();
         let list: Vec<NodeId> = nodes.iter().copied().collect();
         self.sessions.remove(&list);
+        list.iter().for_each(|node| self.extensions.forget(*node));
         self.given_back.extend(nodes);
     }
 
@@ -395,9 +406,12 @@ impl Head {
         }
     }
 
-    /// A job of which no node is in use is given back: its grow has failed, or all of its daemons were lost, with it
-    /// perhaps (spec E40).
+    /// A doubtful node that is not in use is not granted any more. A job of which no node is in use is given back: its
+    /// grow has failed, or all of its daemons were lost, with it perhaps (spec E40).
     pub(in crate::head) fn settle_grants(&mut self, cx: &mut Cx) {
+        let gone = self.extensions.doubtful.iter().copied().filter(|node| !self.is_in_use(*node));
+        let gone: Vec<NodeId> = gone.collect();
+        self.give_up_doubtful(&gone);
         let idle = |(_, nodes): &(&String, &BTreeSet<NodeId>)| !nodes.iter().any(|node| self.is_in_use(*node));
         let jobs: Vec<String> = self.extensions.granted.iter().filter(idle).map(|(job, _)| job.clone()).collect();
         for job in jobs {

@@ -3,6 +3,7 @@
 mod campaigns;
 mod cancel;
 mod choice;
+mod doubtful;
 mod extensions;
 mod grow;
 mod late_wireup;
