@@ -408,6 +408,30 @@ fn nodes_that_the_dvm_has_already_are_not_what_was_asked_for() {
     assert_eq!(dvm.ended_jobs, ["8"]);
 }
 
+/// A request waits for the manager, and counts on a node that has lost its daemon (spec E40).
+#[test]
+fn a_job_stays_granted_while_a_request_counts_on_a_node_of_it() {
+    let waiting = || {
+        let mut dvm = grown(&["n5", "n6"]);
+        dvm.crash(3);
+        dvm.fire(0, Timer::Head(HeadTimer::Deaths));
+        ask_grow(&mut dvm, 2, more(2));
+        assert_eq!(dvm.asked_for[1].1.wish, Wish::Nodes(1));
+        ask_shrink(&mut dvm, 3, &["n5"]);
+        assert_eq!((&dvm.given_back[..], dvm.ended_jobs.len()), (&[part("8", &["n5"], &["n6"])][..], 0));
+        dvm
+    };
+    let mut dvm = waiting();
+    grant(&mut dvm, 2, "9", &["n7"]);
+    assert_eq!((&resize(&dvm, 2).outcome, dvm.ended_jobs.len()), (&ResizeOutcome::Done, 0));
+    assert_eq!(states(&mut dvm, 4), "n0 up, n1 up, n6 up, n7 up");
+    let mut dvm = waiting();
+    let cause = "not for you".to_owned();
+    dvm.input(DaemonRank::HEAD, Input::Head(HeadInput::NodesRefused { extension: ExtensionId(2), cause }));
+    dvm.run();
+    assert_eq!((failed(&dvm, 2).0, dvm.ended_jobs.concat()), (PMIX_ERR_OUT_OF_RESOURCE, "8".to_owned()));
+}
+
 /// The manager shares the nodes, or has ended the job that they came with: what runs there goes on, and nothing is
 /// started there again (spec E40).
 #[test]

@@ -257,6 +257,7 @@ impl Head {
         let resize = self.resize_of(&waiting.alloc_id, waiting.plan.req_id.as_ref(), &[], outcome);
         self.tell(waiting.requester, resize, cx);
         self.sweep_sessions(cx);
+        self.settle_grants(cx);
     }
 
     fn withdraw_requests(&mut self, which: impl Fn(&Waiting) -> bool, status: PmixStatus, why: &str, cx: &mut Cx) {
@@ -376,7 +377,12 @@ impl Head {
         self.campaigns.open.values().any(offers)
     }
 
+    /// True for a node that has a daemon, or may get one by what is under way.
     fn is_in_use(&self, node: NodeId) -> bool {
+        self.is_in_change(node) || self.extensions.awaits(node)
+    }
+
+    fn is_in_change(&self, node: NodeId) -> bool {
         self.record(node).daemon.is_some() || self.campaigns.of_node(node).is_some()
     }
 
@@ -409,7 +415,7 @@ impl Head {
     /// A doubtful node that is not in use is not granted any more. A job of which no node is in use is given back: its
     /// grow has failed, or all of its daemons were lost, with it perhaps (spec E40).
     pub(in crate::head) fn settle_grants(&mut self, cx: &mut Cx) {
-        let gone = self.extensions.doubtful.iter().copied().filter(|node| !self.is_in_use(*node));
+        let gone = self.extensions.doubtful.iter().copied().filter(|node| !self.is_in_change(*node));
         let gone: Vec<NodeId> = gone.collect();
         self.give_up_doubtful(&gone);
         let idle = |(_, nodes): &(&String, &BTreeSet<NodeId>)| !nodes.iter().any(|node| self.is_in_use(*node));
