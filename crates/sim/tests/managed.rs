@@ -140,6 +140,12 @@ fn shrinks_of_one_job_at_the_same_time_give_each_node_back_once() {
 }
 
 #[test]
+fn a_node_that_is_granted_twice_is_not_chosen_when_its_daemon_is_lost() {
+    // The manager ends a job, and grants its nodes to another before the head has missed their daemons.
+    hold(&Scenario::managed(2_011_353));
+}
+
+#[test]
 fn forty_seeds_hold() {
     for seed in 3_000..3_040 {
         hold(&Scenario::managed(seed));

@@ -40,6 +40,8 @@ struct Seen {
     hosts: RankSet,
     procs: Vec<ProcId>,
     tolerant: bool,
+    /// The head has said that it sends the launch order.
+    ordered: bool,
     failed: bool,
     over: bool,
 }
@@ -127,7 +129,9 @@ impl Bonds {
                 // Whom no link reaches is told to leave in vain.
                 let leaves =
                     |host| self.leaving.contains(host) || (self.changes.shrinking() && self.struck.on_the_way(host));
-                let leaves = seen.hosts.iter().any(leaves);
+                // Nor does the launch order come to anybody: who was to host the job is unknown then.
+                let unsent = seen.ordered && seen.hosts.is_empty() && self.changes.shrinking() && self.struck.any();
+                let leaves = unsent || seen.hosts.iter().any(leaves);
                 let parent = self.kin.birth(job).filter(|birth| !birth.separate).map(|birth| birth.parent.job);
                 let connected = self.meetings.with(job, false);
                 let with = |other: &JobId| parent == Some(*other) || connected.contains(other);
@@ -244,6 +248,7 @@ impl Invariant for Bonds {
                     }
                     Effect::Trace(Transition::Job { job, to, .. }) if *job != JobId::DAEMONS => {
                         let seen = self.jobs.entry(*job).or_default();
+                        seen.ordered |= *to == JobState::SendLaunchMsg;
                         seen.over |= matches!(to, JobState::Terminated | JobState::NotifyCompleted);
                         if to.is_error() {
                             seen.failed = true;

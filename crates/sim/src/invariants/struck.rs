@@ -38,6 +38,11 @@ impl Struck {
         self.ranks.contains(&rank)
     }
 
+    /// True when a fault has struck anybody.
+    pub(super) fn any(&self) -> bool {
+        !self.ranks.is_empty()
+    }
+
     /// True when a fault has struck it, or somebody between it and the head.
     pub(super) fn on_the_way(&self, rank: DaemonRank) -> bool {
         self.contains(rank) || self.tree.ancestors(rank).any(|above| self.contains(above))
