@@ -1,5 +1,5 @@
-//! The head: brings the DVM up, walks jobs through their states, decides what a failure means, answers clients. It
-//! never touches a process: daemons do, its own node's included.
+//! The head: brings the DVM up, moves jobs through their states, decides what a failure means, answers clients.
+//! Processes are the daemons' affair, even on its own node.
 
 mod clients;
 mod dvm;
@@ -34,44 +34,43 @@ pub struct Head {
     local: LocalNode,
     /// The node pool, in the order of the allocation.
     nodes: Vec<NodeRecord>,
-    /// What was said of them to reach them, in the same order.
+    /// The entries by which the nodes are reached, in the same order.
     hosts: Vec<HostEntry>,
-    /// Nodes of the pool that are not the DVM's: given back, or never come.
+    /// Nodes of the pool outside the DVM: given back, or never come.
     given_back: BTreeSet<NodeId>,
     campaigns: elastic::Campaigns,
     extensions: elastic::Extensions,
     connections: jobs::Connections,
     sessions: sessions::Sessions,
-    /// The first grow campaign.
+    /// The state of the first grow campaign.
     bringup: BringUp,
     launches: Launches,
     /// Jobs that arrived before the DVM was ready.
     cached: Vec<(RequestId, Submission)>,
     jobs: BTreeMap<JobId, Job>,
-    /// The jobs of submissions whose client is there.
+    /// The jobs of submissions whose client is connected.
     submitted: BTreeMap<RequestId, JobId>,
     /// Jobs that wait for slots, in their order.
     queue: VecDeque<JobId>,
-    /// The daemons that were there when it was last looked whether all of them can ever run; none before the first
-    /// time.
+    /// The daemons at the last check whether all queued jobs can ever run; empty before the first check.
     queue_hopes: RankSet,
     history: clients::History,
     counters: clients::Counters,
     next_job: u32,
     /// State of the daemons' own job.
     dvm_state: Option<JobState>,
-    /// States that were activated and not handled yet.
+    /// Activated states that are not handled yet.
     activated: VecDeque<(JobId, JobState)>,
     collectives: pmix::Collectives,
-    /// What running jobs use of each node.
+    /// The use of each node by running jobs.
     occupancy: Occupancy,
     output: jobs::Mux,
     losses: dvm::Losses,
-    /// Shapes of the DVM that have been told.
+    /// The number of wireups sent.
     wireups: u64,
     trees: jobs::Trees,
     published: pmix::Store,
-    /// Clients on other nodes.
+    /// Relayed clients.
     relays: Relays,
     exit: Exit,
 }
@@ -120,7 +119,7 @@ impl Head {
         self.params.number("rml_base_radix").unwrap_or(64).max(2)
     }
 
-    /// Name of the DVM.
+    /// The DVM's name.
     #[must_use]
     pub fn dvm(&self) -> &str {
         &self.config.dvm
@@ -137,31 +136,31 @@ impl Head {
         self.jobs.values()
     }
 
-    /// The machine may begin.
+    /// Handles the start of the machine.
     pub(crate) fn start(&mut self, cx: &mut Cx) {
         self.on_start(cx);
         self.finish(cx);
     }
 
-    /// The launcher process of a daemon has ended ([`crate::Input::LauncherEnded`]).
+    /// Handles the end of a daemon's launcher process ([`crate::Input::LauncherEnded`]).
     pub(crate) fn launcher_ended(&mut self, rank: DaemonRank, status: Option<ExitStatus>, message: &str, cx: &mut Cx) {
         self.on_launcher_ended(rank, status, message, cx);
         self.finish(cx);
     }
 
-    /// The process of the head was told to end.
+    /// Handles an order to the head's process to end.
     pub(crate) fn terminate(&mut self, cause: &str, cx: &mut Cx) {
         self.on_terminate(cause, cx);
         self.finish(cx);
     }
 
-    /// What happens to the connection of a client on another node, at the head's end.
+    /// Handles an event on the connection of a relayed client.
     pub(crate) fn on_relay(&mut self, input: RelayInput, cx: &mut Cx) {
         self.relays.handle(input, cx);
         self.finish(cx);
     }
 
-    /// What happens to the head alone.
+    /// Handles an input that only the head has.
     pub(crate) fn handle(&mut self, input: HeadInput, cx: &mut Cx) {
         match input {
             HeadInput::TasksEnded { launcher, nodes, message } => self.on_tasks_ended(launcher, &nodes, &message, cx),
@@ -185,7 +184,7 @@ impl Head {
         self.finish(cx);
     }
 
-    /// A timer of the head is due.
+    /// Handles a timer of the head.
     pub(crate) fn on_timer(&mut self, timer: HeadTimer, cx: &mut Cx) {
         match timer {
             HeadTimer::Campaign(id) => self.on_campaign_deadline(id, cx),
@@ -200,7 +199,7 @@ impl Head {
         self.finish(cx);
     }
 
-    /// What daemons say to the head.
+    /// Handles a message of a daemon to the head.
     pub(crate) fn receive(&mut self, origin: DaemonRank, message: HeadMessage, cx: &mut Cx) {
         match message {
             HeadMessage::Announce(contact) => self.on_announce(origin, contact, cx),
@@ -228,7 +227,7 @@ impl Head {
         self.finish(cx);
     }
 
-    /// What an input has set off within the head.
+    /// Performs the follow-up work of an input within the head.
     fn finish(&mut self, cx: &mut Cx) {
         self.run_activated(cx);
         self.part_with_everybody(cx);

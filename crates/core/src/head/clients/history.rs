@@ -1,14 +1,14 @@
-//! What is kept of jobs that are over: the latest few in full, the others as numbers.
+//! The history: the latest ended jobs in full, older ones as numbers.
 
 use std::collections::VecDeque;
 
 use ferrite_types::JobId;
 use ferrite_wire::control::JobDetail;
 
-/// Jobs that are kept.
+/// The number of jobs that the history keeps.
 const KEPT: usize = 1_000;
 
-/// See the module.
+/// The kept jobs, and counts of all that ended.
 #[derive(Debug, Default)]
 pub(in crate::head) struct History {
     jobs: VecDeque<JobDetail>,
@@ -26,7 +26,7 @@ impl History {
         self.jobs.push_back(job);
     }
 
-    /// Those that are kept, in the order of their ends.
+    /// The kept jobs, in the order of their ends.
     pub(super) fn jobs(&self) -> impl Iterator<Item = &JobDetail> {
         self.jobs.iter()
     }

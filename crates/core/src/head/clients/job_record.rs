@@ -1,4 +1,4 @@
-//! What the head keeps of a job beyond its line, as `pdvm job` shows it (docs/spec/sessions.md).
+//! Details of a job beyond its status line, as `pdvm job` shows them (docs/spec/sessions.md).
 
 use std::collections::BTreeSet;
 
@@ -40,7 +40,7 @@ impl Head {
         }
     }
 
-    /// Slots of the nodes that a job may use: those of its session, as far as its hosts allow.
+    /// Slots of the nodes that a job may use: the nodes of its session, limited to its hosts.
     fn slots_for(&self, job: &Job) -> u32 {
         let (spec, pool) = (self.spec_of(job), self.pool_of(job.session));
         let nodes = pool.as_ref().unwrap_or(&self.nodes);

@@ -1,17 +1,17 @@
-//! What the head counts for those who watch it: numbers that only grow, and how long launches take.
+//! Counters of the head for monitoring: totals that only grow, and a histogram of launch times.
 
 use ferrite_types::{CampaignKind, JobState, Timestamp};
 use ferrite_wire::control::{Histogram, Metrics};
 
 use crate::head::{Head, Job};
 
-/// Upper limits of launch times (microseconds).
+/// Upper limits of the histogram's buckets of launch times (microseconds).
 const LIMITS_US: [u64; 16] = [
     500, 1_000, 2_000, 3_000, 5_000, 10_000, 20_000, 30_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000,
     5_000_000, 10_000_000,
 ];
 
-/// See the module.
+/// The totals and the histogram of launch times.
 #[derive(Debug, Default)]
 pub(in crate::head) struct Counters {
     pub(in crate::head) jobs_submitted: u64,
@@ -32,7 +32,7 @@ pub(in crate::head) struct Counters {
 }
 
 impl Counters {
-    /// A campaign has ended.
+    /// Counts a campaign that has ended.
     pub(in crate::head) fn on_campaign(&mut self, kind: CampaignKind, failed: bool) {
         *match (kind, failed) {
             (CampaignKind::Grow, false) => &mut self.grows,
@@ -41,7 +41,7 @@ impl Counters {
         } += 1;
     }
 
-    /// All processes of a job run.
+    /// Counts the launch of a job whose processes all run.
     pub(in crate::head) fn on_running(&mut self, job: &Job, now: Timestamp) {
         let submitted = job.states.iter().find(|(state, _)| *state == JobState::Init);
         let took = submitted.map_or(0, |(_, at)| now.0.saturating_sub(at.0));

@@ -1,4 +1,4 @@
-//! Clients: what they ask for and what they are told.
+//! Clients: their requests, the replies and the notices.
 
 mod history;
 mod job_record;

@@ -1,4 +1,4 @@
-//! The words for what went wrong: what happened, where, what to do next.
+//! The texts of failure messages: each says what happened, where, and what to do next.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -23,12 +23,12 @@ pub(in crate::head) fn proc_end(job: JobId, end: &ProcEnd, node: &str, pid: Opti
     format!("{who} {what}.")
 }
 
-/// What becomes of a job whose process has failed.
+/// The sentence that tells the submitter that its job ends after a failure.
 pub(in crate::head) fn ended() -> &'static str {
     "\nThe job was ended because of it."
 }
 
-/// The same for a job that goes on.
+/// The sentence that tells the submitter that its job goes on after a failure.
 pub(in crate::head) fn survived(options: &RuntimeOptions) -> String {
     let policy = if options.continuous { "continuous" } else { "recoverable" };
     format!(
@@ -92,7 +92,7 @@ pub(in crate::head) fn daemon_lost(job: JobId, node: &str, cause: &str, procs: u
     format!("The daemon on node {node} was lost ({cause}).\nJob {job} had {procs} process(es) that are gone with it.")
 }
 
-/// `ranks` have gone with their nodes, or are about to.
+/// Message for a job whose processes `ranks` have gone with their nodes, or are about to.
 pub(in crate::head) fn nodes_left(job: &Job, ranks: &BTreeSet<Rank>, goes_on: bool) -> String {
     let nodes: BTreeSet<&str> = ranks.iter().filter_map(|rank| Some(job.map.node_of(*rank)?.name.as_str())).collect();
     let names: Vec<String> = ranks.iter().map(ToString::to_string).collect();
@@ -111,7 +111,7 @@ pub(in crate::head) fn nothing_is_left(job: JobId) -> String {
     format!("All nodes of job {job} have left the DVM, and its processes were ended with that.")
 }
 
-/// For whoever runs the DVM.
+/// Message about lost daemons for the operator of the DVM.
 pub(in crate::head) fn daemons_lost(dead: &BTreeMap<DaemonRank, Loss>) -> String {
     let each: Vec<String> = dead.values().take(8).map(|loss| format!("  {}: {}", loss.node, loss.cause)).collect();
     let more = dead.len().saturating_sub(each.len());

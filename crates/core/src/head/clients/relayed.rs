@@ -1,5 +1,4 @@
-//! Clients on other nodes, at the head: served like those of its own node, over a connection that their daemon passes
-//! on.
+//! Relayed clients at the head. The head serves them like clients of its own node; their daemon passes the bytes on.
 
 use ferrite_types::{DaemonRank, RankSet};
 use ferrite_wire::ClientWord;
@@ -9,7 +8,7 @@ use crate::head::Head;
 use crate::{Effect, RelayEffect, RelayId};
 
 impl Head {
-    /// A daemon speaks for a client of its node (spec L40).
+    /// Handles a message of a relayed client, which its daemon has passed on (spec L40).
     pub(in crate::head) fn on_client_word(&mut self, daemon: DaemonRank, number: u64, word: ClientWord, cx: &mut Cx) {
         let client = RelayId { daemon, number };
         match word {
@@ -21,17 +20,18 @@ impl Head {
         }
     }
 
-    /// Daemons are dead: so is the way to their clients.
+    /// Drops the relayed clients of dead daemons.
     pub(in crate::head) fn lose_clients(&mut self, daemons: &RankSet, cx: &mut Cx) {
         self.relays.lose(daemons, cx);
     }
 
-    /// Daemons are to leave: their clients get what waits for them, and the daemons go when that is read.
+    /// Closes the connections of relayed clients at leaving daemons. Each client first gets the output that waits for
+    /// it; the daemon leaves when that is read.
     pub(in crate::head) fn part_with_clients(&mut self, daemons: &RankSet, cx: &mut Cx) {
         self.relays.finish(|daemon| daemons.contains(daemon), cx);
     }
 
-    /// The DVM ends: when the last job has been told of, there is nothing more to say to anybody.
+    /// Closes the connections of all relayed clients at the end of the DVM, after the last reply.
     pub(in crate::head) fn part_with_everybody(&mut self, cx: &mut Cx) {
         if self.exit.begun() && self.jobs.is_empty() {
             self.relays.finish(|_| true, cx);

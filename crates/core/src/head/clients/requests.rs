@@ -1,4 +1,4 @@
-//! What clients ask for: one reply each.
+//! Requests of clients; each gets one reply.
 
 use ferrite_types::{JobId, JobState};
 use ferrite_wire::control::{Done, Reply, Request, Submission};
@@ -13,7 +13,7 @@ use crate::head::sessions::wish_of;
 use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_CANCELED};
 
 impl Head {
-    /// Each request gets one reply, now or later (spec L39).
+    /// Handles a request. Its one reply comes now or later (spec L39).
     pub(in crate::head) fn on_request(&mut self, id: RequestId, request: Request, cx: &mut Cx) {
         let reply = match request {
             Request::Submit(submission) => return self.on_submit(id, *submission, cx),
@@ -42,7 +42,7 @@ impl Head {
         cx.reply(id, reply);
     }
 
-    /// A job of a client is dispatched, or kept until the DVM is ready (spec L9).
+    /// Dispatches a client's job, or keeps it until the DVM is ready (spec L9).
     fn on_submit(&mut self, id: RequestId, submission: Submission, cx: &mut Cx) {
         if submission.spec.apps.is_empty() || submission.spec.apps.iter().any(|app| app.argv.is_empty()) {
             refuse(id, PMIX_ERR_BAD_PARAM, "The job names no program to run.".to_owned(), cx);
@@ -85,7 +85,7 @@ impl Head {
         })
     }
 
-    /// The user at the client wants out.
+    /// Handles the client's cancel: its user wants to end the job.
     pub(in crate::head) fn on_cancel(&mut self, request: RequestId, cx: &mut Cx) {
         if let Some(at) = self.cached.iter().position(|(id, _)| *id == request) {
             self.cached.remove(at);
@@ -100,7 +100,7 @@ impl Head {
         }
     }
 
-    /// Nobody is left to hear of this submission: its job ends.
+    /// Ends the job of a submission whose client is gone.
     pub(in crate::head) fn on_client_gone(&mut self, request: RequestId, cx: &mut Cx) {
         self.forget_requester(request);
         self.withdraw_of_client(request, cx);
@@ -133,7 +133,7 @@ impl Head {
         }
     }
 
-    /// The reply to the submission of this job, which is as good as over, unless others that it has spawned go on.
+    /// Replies to the submitter of a job that is over. While other jobs of its spawn tree run, the reply waits.
     pub(in crate::head) fn reply_to_submitter(&mut self, id: JobId, cx: &mut Cx) {
         let Some(request) = self.jobs.get_mut(&id).and_then(|job| job.request.take()) else {
             return;

@@ -1,4 +1,4 @@
-//! What the head says of itself, its nodes and its jobs, and what each of them waits for.
+//! Status of the head, its nodes and its jobs, and the reason why each of them waits.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use ferrite_wire::control::{DvmStatus, Ending, JobDetail, JobStatus, NodeStatus,
 use crate::head::jobs::NODES_LEFT;
 use crate::head::{Head, Job};
 
-/// Names in a list before it is cut.
+/// The number of names that a list shows before it is cut.
 const SHOWN: usize = 4;
-/// Jobs with more processes do not say of each what it is bound to: an answer fits into one frame.
+/// The largest job whose status names the binding of each process; a larger answer would not fit into one frame.
 const MOST_BOUND: usize = 100_000;
-/// Beyond so many nodes, equal ones are one line.
+/// The number of nodes beyond which the status merges equal nodes into one line.
 const MOST_PLACES: usize = 32;
 
-/// One job in a line.
+/// The status line of a job.
 pub(in crate::head) fn line(head: &Head, job: &Job) -> JobStatus {
     let programs: Vec<&str> = job.spec.apps.iter().map(|app| app.argv[0].as_str()).collect();
     let entered = |state| job.states.iter().find(|(s, _)| *s == state).map(|(_, at)| at.0);
@@ -37,7 +37,7 @@ pub(in crate::head) fn line(head: &Head, job: &Job) -> JobStatus {
     }
 }
 
-/// By the first thing that went wrong.
+/// How the job has ended, by the first failure.
 fn ending(job: &Job) -> Ending {
     match job.states.iter().map(|(state, _)| *state).find(|state| state.is_error()) {
         None => Ending::Done,
@@ -49,7 +49,7 @@ fn ending(job: &Job) -> Ending {
     }
 }
 
-/// A job that is over, as it is kept.
+/// The details of a job for the history.
 pub(in crate::head) fn detail(head: &Head, job: &Job) -> JobDetail {
     JobDetail {
         status: line(head, job),
@@ -104,7 +104,7 @@ impl Head {
         }
     }
 
-    /// Empty when nobody was lost a moment ago.
+    /// The repair of the tree in words; empty when none is under way.
     fn repair_in_words(&self) -> String {
         let lost: Vec<&str> = self.losses.repairing.values().map(String::as_str).collect();
         match lost.as_slice() {
@@ -113,7 +113,7 @@ impl Head {
         }
     }
 
-    /// Empty when the DVM is not changing its size, nor asking for nodes to do so.
+    /// The open campaigns and extensions in words; empty when there are none.
     fn resize_in_words(&self, now: Timestamp) -> String {
         let campaigns = self.campaigns.open.iter();
         let campaigns =
@@ -186,7 +186,7 @@ impl Head {
         status.collect()
     }
 
-    /// Where a job's processes are; empty before they have a place.
+    /// The nodes of a job's processes; empty before the job is mapped.
     fn places(&self, job: &Job) -> Vec<String> {
         let nspace = job.id.nspace(&self.config.dvm);
         let (map, nodes) = (&job.map, self.nodes.as_slice());
@@ -223,12 +223,12 @@ impl Head {
     }
 }
 
-/// The same for names that come one by one.
+/// Lists the names of an iterator like `listed`.
 pub(in crate::head) fn listed_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     listed(&names.collect::<Vec<_>>())
 }
 
-/// `n1, n2, n3, n4 and 12 more`.
+/// Joins names into `n1, n2, n3, n4 and 12 more`.
 fn listed(names: &[&str]) -> String {
     let shown = names[..names.len().min(SHOWN)].join(", ");
     match names.len().saturating_sub(SHOWN) {

@@ -14,7 +14,7 @@ use crate::head::Head;
 use crate::launches::TicketBase;
 use crate::{Effect, HeadTimer};
 
-/// A daemon must be connected so long after its start (milliseconds).
+/// The time in which a daemon must connect after its start (milliseconds).
 const CONNECT_MS: u64 = 20_000;
 
 /// State of the campaign.
@@ -22,18 +22,18 @@ const CONNECT_MS: u64 = 20_000;
 pub(in crate::head) struct BringUp {
     /// Daemons that have not reported.
     missing: RankSet,
-    /// Where daemons listen, as far as they have said.
+    /// Addresses of the daemons that have reported or called.
     pub(in crate::head) contacts: BTreeMap<DaemonRank, Contact>,
-    /// Their process ids, as reported.
+    /// Process ids of the daemons that have reported.
     pub(in crate::head) pids: BTreeMap<DaemonRank, u32>,
-    /// Daemons that called the head and wait to hear of their tree parent.
+    /// Daemons that have called the head and wait to learn their tree parent.
     homeless: RankSet,
     /// True once the DVM takes jobs.
     pub(in crate::head) ready: bool,
 }
 
 impl BringUp {
-    /// Of a head that listens there.
+    /// The state of a bring-up whose head listens at this contact.
     pub(in crate::head) fn of(head: &Contact) -> BringUp {
         BringUp { contacts: BTreeMap::from([(DaemonRank::HEAD, head.clone())]), ..BringUp::default() }
     }
@@ -95,7 +95,7 @@ impl Head {
         Ok(TicketBase { ticket, launcher: self.launcher()? })
     }
 
-    /// A task of a step ended while the step goes on.
+    /// Handles the end of tasks of a step that goes on.
     pub(in crate::head) fn on_tasks_ended(
         &mut self,
         launcher: DaemonRank,
@@ -124,19 +124,19 @@ impl Head {
         self.launches.on_linked(peer);
     }
 
-    /// A daemon has called the head, which is not its tree parent: it is told who is as soon as that one is up.
+    /// Handles the call of a daemon whose tree parent is another: the head names the parent as soon as that is up.
     pub(in crate::head) fn on_announce(&mut self, rank: DaemonRank, contact: Contact, cx: &mut Cx) {
         self.bringup.contacts.insert(rank, contact);
         self.bringup.homeless.insert(rank);
         self.rehome(cx);
     }
 
-    /// Daemons that are linked to the head only to hear where they belong.
+    /// Daemons on bootstrap links, which wait to learn their tree parent.
     pub(super) fn homeless(&self) -> Vec<DaemonRank> {
         self.bringup.homeless.iter().collect()
     }
 
-    /// Tells those who have called the head who their parents are, as far as these are up (spec L6).
+    /// Sends a rehome to each daemon that has called the head and whose tree parent is up (spec L6).
     fn rehome(&mut self, cx: &mut Cx) {
         for rank in self.bringup.homeless.clone().iter() {
             let Some(parent) = cx.tree.parent(rank) else {
@@ -150,7 +150,7 @@ impl Head {
         }
     }
 
-    /// A daemon is up.
+    /// Handles the report of a daemon that is up.
     pub(in crate::head) fn on_report(&mut self, report: DaemonReport, cx: &mut Cx) {
         if self.exit.begun() {
             return;
@@ -172,7 +172,7 @@ impl Head {
         self.bringup.pids.get(&daemon).copied().unwrap_or(self.local.pid)
     }
 
-    /// DAEMONS_REPORTED: tells everyone about everyone; VM_READY follows when all have acknowledged (spec L8).
+    /// DAEMONS_REPORTED: sends the wireup to all daemons; VM_READY follows when all have acknowledged it (spec L8).
     pub(in crate::head) fn wire_up(&mut self, cx: &mut Cx) {
         self.default_slots();
         if cx.tree.size() == 1 {
@@ -185,7 +185,7 @@ impl Head {
         cx.out.push_back(Outgoing::Xcast(Message::Daemon(DaemonMessage::Wireup(wireup)), Purpose::Wireup));
     }
 
-    /// Every daemon has processed a broadcast (spec L8).
+    /// Handles an xcast that every daemon has acknowledged (spec L8).
     pub(crate) fn on_xcast_complete(&mut self, purpose: &Purpose, cx: &mut Cx) {
         match purpose {
             Purpose::Wireup if !self.exit.begun() => {
@@ -199,9 +199,9 @@ impl Head {
         self.run_activated(cx);
     }
 
-    /// VM_READY: jobs that came early are dispatched.
+    /// VM_READY: dispatches the jobs that were submitted early.
     pub(in crate::head) fn vm_ready(&mut self, cx: &mut Cx) {
-        // Not before: the wait for the wireup's acknowledgements has a deadline too.
+        // Cancelled only here: the deadline also covers the acknowledgements of the wireup.
         cx.cancel_timer(HeadTimer::BringUp);
         self.bringup.ready = true;
         if self.config.persistent {
@@ -233,7 +233,7 @@ impl Head {
         }
     }
 
-    /// A daemon could not be started, by the head or by another daemon (spec L10).
+    /// Handles a daemon that the head or another daemon could not start (spec L10).
     pub(in crate::head) fn on_launch_failed(&mut self, failure: &LaunchFailure, cx: &mut Cx) {
         if self.exit.begun() {
             return;
@@ -242,7 +242,7 @@ impl Head {
             return self.on_newcomer_not_launched(campaign, failure, cx);
         }
         if self.bringup.ready {
-            // Of a campaign that is over.
+            // The campaign is over.
             return;
         }
         let (who, cause) = (failure.subject(), &failure.cause);
@@ -259,7 +259,7 @@ impl Head {
         );
     }
 
-    /// The bring-up has taken too long: those that are missing are named (spec L11).
+    /// Ends a bring-up that has taken too long; the message names the missing daemons (spec L11).
     pub(in crate::head) fn on_bringup_deadline(&mut self, cx: &mut Cx) {
         if self.bringup.ready || self.exit.begun() {
             return;
@@ -302,7 +302,7 @@ impl Head {
         }
     }
 
-    /// The campaign failed: nothing of it stays, and jobs that waited for it were never launched (spec L10).
+    /// Fails the bring-up: all its daemons are undone, and cached jobs are never launched (spec L10).
     pub(super) fn fail_bringup(&mut self, text: String, cx: &mut Cx) {
         self.drop_cached(&text, cx);
         cx.notice(text);

@@ -1,4 +1,4 @@
-//! The end of the DVM: after its last job, after a failure, or because the user wants out.
+//! The end of the DVM: after its last job, after a failure, or by order of the user.
 
 use ferrite_types::{JobId, JobState};
 use ferrite_wire::control::{Done, Reply};
@@ -8,7 +8,7 @@ use crate::cx::{Cx, Outgoing, Purpose};
 use crate::head::Head;
 use crate::{Effect, RequestId};
 
-/// How far the end has come.
+/// The progress of the end.
 #[derive(Debug, Default)]
 pub(in crate::head) struct Exit {
     code: Option<u8>,
@@ -16,7 +16,7 @@ pub(in crate::head) struct Exit {
 }
 
 impl Exit {
-    /// True once the DVM is on its way out: it takes no job and no daemon.
+    /// True once the DVM ends: it then takes no job and no daemon.
     pub(in crate::head) fn begun(&self) -> bool {
         self.code.is_some()
     }
@@ -26,7 +26,7 @@ impl Exit {
 pub(in crate::head) const INTERRUPTED: u8 = 1;
 
 impl Head {
-    /// Orders every daemon out, those that are only half-way in too. The first caller's code counts (spec L37).
+    /// Orders every daemon out, newcomers included. The code of the first caller counts (spec L37).
     pub(in crate::head) fn shut_down(&mut self, code: u8, cx: &mut Cx) {
         if self.exit.begun() {
             return;
@@ -41,7 +41,7 @@ impl Head {
         cx.out.push_back(Outgoing::Xcast(Message::Daemon(DaemonMessage::Exit), Purpose::Exit));
     }
 
-    /// Every daemon has left, and so has this node's.
+    /// Ends the DVM after every daemon, the head's own included, has left.
     pub(crate) fn on_daemons_gone(&mut self, cx: &mut Cx) {
         let code = self.exit.code.unwrap_or(INTERRUPTED);
         self.answer_everybody(cx);
@@ -50,7 +50,7 @@ impl Head {
         cx.effect(Effect::Exit { code });
     }
 
-    /// Ctrl-C: the first ends everything in order, the second warns, the third does not wait (spec L36).
+    /// Handles Ctrl-C: the first ends everything in order, the second warns, the third ends at once (spec L36).
     pub(in crate::head) fn on_interrupt(&mut self, cx: &mut Cx) {
         self.exit.interrupts += 1;
         match self.exit.interrupts {
@@ -64,7 +64,7 @@ impl Head {
         }
     }
 
-    /// SIGTERM counts as the first Ctrl-C, and as the last after one (spec L36).
+    /// Handles SIGTERM as the first Ctrl-C; after an interrupt it acts as the last one (spec L36).
     pub(in crate::head) fn on_terminate(&mut self, cause: &str, cx: &mut Cx) {
         if self.exit.interrupts > 0 {
             return self.force_quit(cx);
@@ -73,20 +73,20 @@ impl Head {
         self.stop_all(&format!("The run was ended: {cause}."), INTERRUPTED, cx);
     }
 
-    /// Ends every job, and with them the DVM, which exits with `code`.
+    /// Ends every job, then the DVM, which exits with `code`.
     pub(in crate::head) fn stop_all(&mut self, why: &str, code: u8, cx: &mut Cx) {
         self.drop_cached(why, cx);
         let jobs: Vec<JobId> = self.jobs.keys().copied().collect();
         for job in &jobs {
             self.fail_job(*job, JobState::KilledByCmd, INTERRUPTED, format!("{why}\nJob {job} was ended."), cx);
         }
-        // A DVM that lives for one job leaves when that job is cleaned up; any other leaves now, jobs or not.
+        // A DVM that lives for one job leaves when that job is cleaned up; any other leaves now, even with jobs.
         if jobs.is_empty() || self.config.persistent {
             self.shut_down(code, cx);
         }
     }
 
-    /// Leaves now; guards and lifelines clean up behind us.
+    /// Leaves at once; guards and lifelines clean up.
     fn force_quit(&mut self, cx: &mut Cx) {
         self.answer_everybody(cx);
         self.set_dvm_state(JobState::ForcedExit, cx);
@@ -101,7 +101,7 @@ impl Head {
         }
     }
 
-    /// Jobs that were never dispatched get their reply (spec L9).
+    /// Replies to the submitters of jobs that were never dispatched (spec L9).
     pub(super) fn drop_cached(&mut self, why: &str, cx: &mut Cx) {
         for (request, _) in std::mem::take(&mut self.cached) {
             if request != RequestId::OWN {
@@ -111,7 +111,7 @@ impl Head {
         }
     }
 
-    /// The end: whoever still waits for a job gets its reply (spec L39).
+    /// Replies to everybody who still waits for a job, at the end of the DVM (spec L39).
     fn answer_everybody(&mut self, cx: &mut Cx) {
         let waiting: Vec<JobId> = self.jobs.values().filter(|job| job.request.is_some()).map(|job| job.id).collect();
         for id in waiting {

@@ -1,5 +1,5 @@
-//! Daemons that are lost: the head declares them dead, tells everybody, and ends or spares the jobs that had processes
-//! there. It never looks for them: their parents have done that before they reported the loss.
+//! Lost daemons: the head declares them dead, tells all daemons, and ends or spares the jobs that had processes
+//! there. The parents of the daemons detect the loss and report it; the head does not probe.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,23 +13,23 @@ use crate::head::clients::notices;
 use crate::head::jobs::Failure;
 use crate::pmix_status::PMIX_ERR_LOST_CONNECTION;
 
-/// Losses that follow one another within this time are declared together: one repair for a rack that goes down.
+/// The time in which successive losses are declared together (milliseconds), so that a failed rack takes one repair.
 const GATHER_MS: u64 = 20;
 
-/// Losses on their way to becoming deaths.
+/// Losses between their report and the end of the repair.
 #[derive(Debug, Default)]
 pub(in crate::head) struct Losses {
-    /// Reported and not declared yet, with the cause.
+    /// Reported losses that are not declared yet, with their causes.
     reported: BTreeMap<DaemonRank, String>,
-    /// Deaths were declared a moment ago: what comes now waits for the timer.
+    /// True shortly after a declaration: further losses wait for the timer.
     gathering: bool,
-    /// Nodes of those that are declared dead and not known to be so by all daemons yet.
+    /// Nodes of dead daemons whose death some daemons have not acknowledged yet.
     pub(in crate::head) repairing: BTreeMap<DaemonRank, String>,
-    /// Nodes whose daemon was lost.
+    /// Nodes whose daemons were lost.
     pub(in crate::head) nodes: BTreeSet<String>,
 }
 
-/// What is known of one dead daemon.
+/// One dead daemon: its node and the cause.
 #[derive(Debug)]
 pub(in crate::head) struct Loss {
     pub(in crate::head) node: String,
@@ -37,12 +37,12 @@ pub(in crate::head) struct Loss {
 }
 
 impl Head {
-    /// A daemon is gone that was not told to go, says its parent (spec G4).
+    /// Handles a parent's report that a daemon is gone without an order to leave (spec G4).
     pub(in crate::head) fn on_daemon_lost(&mut self, rank: DaemonRank, cause: &str, cx: &mut Cx) {
         if self.exit.begun() || !cx.tree.contains(rank) {
             return;
         }
-        // It was not part of the DVM yet, elastic or not.
+        // A newcomer is not part of the DVM yet.
         if let Some(campaign) = self.campaigns.of_newcomer(rank) {
             return self.on_target_lost(campaign, rank, cause, cx);
         }
@@ -60,10 +60,10 @@ impl Head {
         self.declare_deaths(cx);
     }
 
-    /// Declares dead who was reported lost and was not told to leave (spec E33).
+    /// Declares the reported losses as deaths, except for daemons that were ordered to leave (spec E33).
     fn declare_deaths(&mut self, cx: &mut Cx) {
         let mut reported = std::mem::take(&mut self.losses.reported);
-        // One that was told to leave in the meantime departs with its campaign, by a crash as well as by itself.
+        // A daemon that was ordered to leave meanwhile departs with its campaign, even when it has crashed.
         reported.retain(|rank, _| cx.tree.contains(*rank));
         if reported.is_empty() || self.exit.begun() {
             return;
@@ -78,7 +78,7 @@ impl Head {
         self.counters.daemons_lost += ranks.len() as u64;
         let of_dead = |node: &&mut NodeRecord| node.daemon.is_some_and(|rank| ranks.contains(rank));
         self.nodes.iter_mut().filter(of_dead).for_each(|node| node.daemon = None);
-        // Before anything else is sent: the rest then takes the repaired way.
+        // Sent before anything else, so that all later messages take the repaired tree.
         self.counters.xcasts += 1;
         let (message, purpose) =
             (Message::Tree(TreeMessage::Died { ranks: ranks.clone() }), Purpose::Deaths(ranks.clone()));
@@ -93,11 +93,11 @@ impl Head {
         }
         self.settle_grants(cx);
         self.sweep_sessions(cx);
-        // Who waits for more than is left waits in vain, and before others.
+        // A queued job that needs more nodes than are left is refused; it no longer holds up others.
         self.serve_queue(cx);
     }
 
-    /// Tells the new parents of those that hung on the dead, or on those who leave, where they listen.
+    /// Tells the new parents of orphans, or of daemons whose parent leaves, at which contacts these listen.
     pub(in crate::head) fn place_orphans(&self, dead: &RankSet, cx: &mut Cx) {
         let children = dead.iter().flat_map(|rank| cx.tree.children(rank)).filter(|child| !dead.contains(*child));
         let mut adopted: BTreeMap<DaemonRank, Vec<(DaemonRank, Contact)>> = BTreeMap::new();
@@ -112,7 +112,7 @@ impl Head {
         }
     }
 
-    /// Everybody has repaired its tree.
+    /// Records that every daemon has repaired its tree.
     pub(super) fn on_repaired(&mut self, ranks: &RankSet) {
         self.counters.repairs += 1;
         for rank in ranks.iter() {
@@ -120,9 +120,9 @@ impl Head {
         }
     }
 
-    /// Processes on dead daemons have ended. True when the job had any (spec L32).
+    /// Ends the processes on dead daemons. True when the job had any (spec L32).
     fn lose_procs(&mut self, id: JobId, dead: &BTreeMap<DaemonRank, Loss>, cx: &mut Cx) -> bool {
-        // One that is held with its map has nothing there yet, and is mapped again when it is let go.
+        // A job on map hold has no processes there yet; it is mapped again when it is released.
         let Some(job) = self.jobs.get_mut(&id).filter(|job| job.held.is_none()) else {
             return false;
         };
@@ -152,7 +152,7 @@ impl Head {
             failed.iter().for_each(|end| self.purge_failed(ProcId { job: id, rank: end.rank }, cx));
             self.tell_survivors(id, failed, cx);
         }
-        // A job that goes on does not wait for those there to call init, nor for daemons that were only to know it.
+        // A job that goes on does not wait for the dead daemons' init calls, nor for their knowledge of the job.
         for rank in dead.keys() {
             self.on_registered(*rank, id, cx);
             self.on_local_launch(*rank, id, Vec::new(), Vec::new(), cx);

@@ -1,4 +1,4 @@
-//! The DVM itself: how it comes up, its nodes, what it loses, how it ends.
+//! The DVM itself: its bring-up, its nodes, its losses and its end.
 
 mod bringup;
 mod end;

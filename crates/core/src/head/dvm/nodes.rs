@@ -1,4 +1,4 @@
-//! The node pool: records of machines, and which daemon belongs to which.
+//! The node pool: records of machines, each with its daemon.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use ferrite_wire::DaemonReport;
 use crate::head::Head;
 use crate::{HeadConfig, LocalNode};
 
-/// The pool of a new DVM. The head's own machine, when it is in the allocation, has the head's daemon; every other node
-/// that is wanted gets the next rank (spec L4).
+/// The pool of a new DVM. When the allocation has the head's own machine, that gets the head's daemon; every other
+/// wanted node gets the next rank (spec L4).
 pub(in crate::head) fn pool(config: &HeadConfig, local: &LocalNode) -> Vec<NodeRecord> {
     let allocation = &config.allocation;
     let here = Arc::new(config.topology.clone().unwrap_or_else(|| local.topology.clone()));
@@ -54,7 +54,7 @@ fn record(
 }
 
 impl Head {
-    /// Records what a daemon said of its machine.
+    /// Records a daemon's report of its machine.
     pub(super) fn learn_node(&mut self, report: DaemonReport) {
         let topology = self.shared_topology(report.topology);
         if let Some(node) = self.nodes.iter_mut().find(|n| n.daemon == Some(report.rank)) {
@@ -65,15 +65,15 @@ impl Head {
         }
     }
 
-    /// What a node is made of, for placement: what its daemon reports, unless a file says what all are like. Equal ones
-    /// are kept once.
+    /// The topology of a node for placement: that of the topology file, if one is given, else the reported one. Equal
+    /// topologies share one copy.
     pub(in crate::head) fn shared_topology(&self, reported: Topology) -> Arc<Topology> {
         let topology = self.config.topology.clone().unwrap_or(reported);
         let known = self.nodes.iter().find(|n| *n.topology == topology).map(|n| n.topology.clone());
         known.unwrap_or_else(|| Arc::new(topology))
     }
 
-    /// Slots that nobody stated are the node's cores.
+    /// Sets unstated slots to the node's number of cores.
     pub(super) fn default_slots(&mut self) {
         let rule = self.slot_rule();
         for node in self.nodes.iter_mut().filter(|n| !n.slots_given) {
@@ -83,13 +83,13 @@ impl Head {
 
     pub(in crate::head) fn node_name(&self, daemon: DaemonRank) -> &str {
         let node = self.nodes.iter().find(|n| n.daemon == Some(daemon));
-        // One that comes or leaves has no daemon in the books.
+        // A node that comes or leaves has no daemon in its record; its campaign knows the daemon.
         let moving = || self.campaigns.open.values().find_map(|campaign| campaign.targets.get(&daemon));
         let node = node.or_else(|| moving().map(|node| self.record(*node)));
         node.map_or("of the head", |n| n.name.as_str())
     }
 
-    /// Slots of the whole DVM.
+    /// The sum of slots of the DVM.
     pub(in crate::head) fn total_slots(&self) -> u32 {
         self.nodes.iter().filter(|n| n.daemon.is_some()).map(|n| n.slots).sum()
     }

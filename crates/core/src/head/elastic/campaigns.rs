@@ -1,6 +1,6 @@
-//! Campaigns: what all changes of the DVM's size have in common, from the request to the one answer at the end
-//! (docs/spec/elastic.md). What a grow or a shrink does in between is in `grow.rs` and `shrink.rs`, what jobs wait for
-//! in `launch_fence.rs`.
+//! Campaigns: the parts that all changes of the DVM's size share, from the request to the one answer at the end
+//! (docs/spec/elastic.md). `grow.rs` and `shrink.rs` hold the steps of each kind, `launch_fence.rs` the waits of
+//! jobs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ use crate::head::Head;
 use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_UNREACH};
 use crate::{Effect, HeadTimer, RequestId, Transition};
 
-/// The campaigns that are open. The launch fence is up while there are any.
+/// The open campaigns. The launch fence is up while there are any.
 #[derive(Debug, Default)]
 pub(in crate::head) struct Campaigns {
     pub(in crate::head) open: BTreeMap<CampaignId, Campaign>,
@@ -36,13 +36,13 @@ pub(in crate::head) struct Campaign {
     pub(in crate::head) alloc_id: String,
     pub(super) req_id: Option<String>,
     pub(super) requester: Requester,
-    /// Somebody asked for it, who may be gone; it is not the end of a session.
+    /// True for a campaign that a requester asked for, even one that is gone; false for the end of a session.
     pub(super) is_requested: bool,
-    /// What it is about.
+    /// The nodes that come or go.
     pub(in crate::head) nodes: Vec<NodeId>,
-    /// The daemons that come or go, once they are decided.
+    /// The daemons that come or go, once the campaign has chosen them.
     pub(in crate::head) targets: BTreeMap<DaemonRank, NodeId>,
-    /// Campaigns that change the same nodes and were there before.
+    /// Earlier campaigns that change the same nodes; this one waits for them.
     behind: BTreeSet<CampaignId>,
     began: Timestamp,
 }
@@ -82,22 +82,22 @@ impl Campaign {
     }
 }
 
-/// What a session gets by a request that becomes true.
+/// The gains of a session when a request succeeds.
 #[derive(Clone, Debug, Default)]
 pub(in crate::head) struct Joins {
-    /// Its nodes: those that come, and others that are there, if it says anything of them.
+    /// Nodes of the session: those that come, and those of the request that are there already.
     pub(in crate::head) nodes: Vec<NodeId>,
     pub(in crate::head) terms: SessionTerms,
-    /// A session on that allocation whose job has brought them, for itself.
+    /// A session that shares this allocation; its job has brought the nodes for it.
     pub(in crate::head) shared_by: Option<u32>,
 }
 
-/// Why a request is refused, or a campaign fails.
+/// The reason of a refused request or a failed campaign.
 #[derive(Clone, Debug)]
 pub(in crate::head) struct Trouble {
-    /// A PMIx status.
+    /// The PMIx status for the requester.
     pub(in crate::head) status: PmixStatus,
-    /// In words.
+    /// The message for people.
     pub(in crate::head) cause: String,
 }
 
@@ -107,36 +107,36 @@ impl Trouble {
     }
 }
 
-/// What a request comes to, before anything is done.
+/// The plan of a request, made before anything changes.
 #[derive(Debug)]
 pub(in crate::head) struct Plan {
     pub(in crate::head) change: Change,
     pub(in crate::head) alloc_id: String,
     pub(in crate::head) req_id: Option<String>,
-    /// It is not the end of a session.
+    /// True for a request; false for the end of a session.
     pub(in crate::head) is_requested: bool,
-    /// Nodes that come or go; none = it is so already.
+    /// Nodes that come or go; empty when the request is fulfilled already.
     pub(in crate::head) nodes: Vec<NodeId>,
 }
 
-/// What a request comes to, with the session that it makes or extends.
+/// The plan of a grow request, with the session that it makes or extends.
 #[derive(Debug)]
 pub(in crate::head) struct GrowPlan {
     /// The session; `None` = a new one.
     pub(in crate::head) session: Option<u32>,
     pub(in crate::head) req_id: Option<String>,
-    /// All nodes that it names.
+    /// All nodes that the request names.
     pub(in crate::head) members: Vec<NodeId>,
-    /// Those of them that have yet to come.
+    /// The named nodes that have no daemon yet.
     pub(in crate::head) nodes: Vec<NodeId>,
-    /// The slots that they are to have.
+    /// The slots that the nodes get.
     pub(in crate::head) slots: Vec<(NodeId, SlotChange)>,
-    /// So many nodes of the resource manager on top.
+    /// The number of further nodes that the resource manager has to grant.
     pub(in crate::head) more: u32,
 }
 
 impl Campaigns {
-    /// True while jobs may not be mapped.
+    /// True while any campaign is open, so that jobs may not be mapped.
     pub(in crate::head) fn any(&self) -> bool {
         self.that_hold(None).next().is_some()
     }
@@ -151,32 +151,32 @@ impl Campaigns {
         self.open.iter().find(|(_, campaign)| campaign.targets.contains_key(&rank)).map(|(id, _)| *id)
     }
 
-    /// The open grow that a daemon comes with. One that leaves may be lost as often as it likes.
+    /// The open grow that brings a daemon. The loss of a daemon that leaves anyway needs no such campaign.
     pub(in crate::head) fn of_newcomer(&self, rank: DaemonRank) -> Option<CampaignId> {
         self.of_daemon(rank).filter(|id| self.open[id].kind() == CampaignKind::Grow)
     }
 
-    /// Grow campaigns that may still succeed.
+    /// Open grow campaigns that have not failed.
     pub(in crate::head) fn coming(&self) -> impl Iterator<Item = (&CampaignId, &Campaign)> {
         self.open.iter().filter(|(_, campaign)| campaign.is_coming())
     }
 
-    /// Those of them that are for an allocation.
+    /// Open grow campaigns of an allocation that have not failed.
     pub(in crate::head) fn coming_for(&self, alloc_id: &str) -> impl Iterator<Item = &Campaign> {
         self.coming().map(|(_, campaign)| campaign).filter(move |campaign| campaign.alloc_id == alloc_id)
     }
 
-    /// The latest open campaign that is about a node: the one that decides what becomes of it.
+    /// The latest open campaign of a node, which decides whether the node stays.
     pub(in crate::head) fn of_node(&self, node: NodeId) -> Option<(CampaignId, CampaignKind)> {
         self.about(node).next_back().map(|(id, campaign)| (*id, campaign.kind()))
     }
 
-    /// The latest open shrink that a node leaves with, begun or not: what comes after it is about another time there.
+    /// The latest open shrink of a node, begun or waiting: a later campaign changes the node after it has left.
     pub(in crate::head) fn leaves_with(&self, node: NodeId) -> Option<CampaignId> {
         self.about(node).rev().find(|(_, campaign)| campaign.kind() == CampaignKind::Shrink).map(|(id, _)| *id)
     }
 
-    /// The open campaigns that are about a node, in their order.
+    /// The open campaigns of a node, in their order.
     fn about(&self, node: NodeId) -> impl DoubleEndedIterator<Item = (&CampaignId, &Campaign)> {
         self.open.iter().filter(move |(_, campaign)| campaign.nodes.contains(&node))
     }
@@ -188,7 +188,7 @@ impl Head {
         self.params.flag("prte_elastic_mode").unwrap_or(false)
     }
 
-    /// A client wants another size (spec E36).
+    /// Handles a client's request for another size (spec E36).
     pub(in crate::head) fn on_resize(&mut self, id: RequestId, request: &ResizeRequest, cx: &mut Cx) {
         let wait = match request {
             ResizeRequest::Grow(grow) => grow.wait,
@@ -205,7 +205,7 @@ impl Head {
         campaign.into_iter().for_each(|campaign| self.proceed(campaign, cx));
     }
 
-    /// A process wants another size (spec E36).
+    /// Handles a process's request for another size (spec E36).
     pub(in crate::head) fn on_resize_message(
         &mut self,
         daemon: DaemonRank,
@@ -225,8 +225,8 @@ impl Head {
         campaign.into_iter().for_each(|campaign| self.proceed(campaign, cx));
     }
 
-    /// The first phase: refused without a trace, true already, or begun. The campaign is opened here; the caller has it
-    /// proceed when the answer is out, because it may end at once (spec E3, E4).
+    /// The first phase: refuses the request without a trace, finds it fulfilled, or opens its campaign. The caller
+    /// lets the campaign proceed after it has sent the answer, because the campaign may end at once (spec E3, E4).
     pub(super) fn resize(
         &mut self,
         request: &ResizeRequest,
@@ -281,7 +281,7 @@ impl Head {
         }
     }
 
-    /// A grow request has been understood: its session is there from now on (spec S10).
+    /// Opens or extends the session of a valid grow request (spec S10).
     pub(super) fn with_session(
         &mut self,
         plan: GrowPlan,
@@ -292,7 +292,7 @@ impl Head {
         let GrowPlan { session, req_id, members, nodes, slots, more: _ } = plan;
         let says_more = *terms != SessionTerms::default();
         let session = match session {
-            // Nobody's own: what comes belongs to the DVM.
+            // Nodes of a scheduler's push belong to the DVM, not to a session.
             None if requester.is_scheduler() => None,
             None if says_more || !nodes.is_empty() => Some(self.open_session(req_id.clone(), requester, terms)),
             session => session,
@@ -334,11 +334,11 @@ impl Head {
         &mut self.nodes[node.0 as usize]
     }
 
-    /// The fence goes up (spec E2).
+    /// Opens a campaign and raises the launch fence (spec E2).
     pub(in crate::head) fn open_campaign(&mut self, plan: Plan, requester: Requester, cx: &mut Cx) -> CampaignId {
         self.campaigns.last += 1;
         let id = CampaignId(self.campaigns.last);
-        // All of them: the latest waits for the others as long as it is not taken back.
+        // All earlier campaigns of these nodes: the newest waits for each, because any may be cancelled.
         let before: BTreeSet<CampaignId> =
             plan.nodes.iter().flat_map(|node| self.campaigns.about(*node)).map(|(id, _)| *id).collect();
         let kind = plan.change.kind();
@@ -363,7 +363,7 @@ impl Head {
         id
     }
 
-    /// A campaign that nothing is before begins (spec E5).
+    /// Begins a campaign that waits for no other (spec E5).
     pub(in crate::head) fn proceed(&mut self, id: CampaignId, cx: &mut Cx) {
         let is_to_begin = |campaign: &&Campaign| matches!(campaign.phase, Phase::Open | Phase::Behind);
         let Some(campaign) = self.campaigns.open.get(&id).filter(is_to_begin) else { return };
@@ -374,7 +374,7 @@ impl Head {
         }
     }
 
-    /// A campaign cannot go on before that one has ended.
+    /// Makes a campaign wait for the end of another.
     pub(super) fn wait_behind(&mut self, id: CampaignId, other: CampaignId, cx: &mut Cx) {
         if let Some(campaign) = self.campaigns.open.get_mut(&id) {
             campaign.behind.insert(other);
@@ -390,7 +390,7 @@ impl Head {
         }
     }
 
-    /// It is true, or it will never be: the requester hears it, once, and the fence goes down (spec G8).
+    /// Closes a campaign by its phase: with the reason of its rollback, or with success (spec G8).
     pub(super) fn end_campaign(&mut self, id: CampaignId, cx: &mut Cx) {
         let failure = self.campaigns.open.get(&id).and_then(Campaign::failure).cloned();
         self.close_campaign(id, failure, cx);
@@ -436,7 +436,7 @@ impl Head {
         }
     }
 
-    /// The DVM ends: what was to come does not come, and whoever waits is told (spec E6).
+    /// Cancels the open campaigns at the end of the DVM and answers their requesters (spec E6).
     pub(in crate::head) fn drain_campaigns(&mut self, cx: &mut Cx) {
         for (id, campaign) in std::mem::take(&mut self.campaigns.open) {
             cx.cancel_timer(HeadTimer::Campaign(id));
@@ -455,7 +455,7 @@ impl Head {
         }
     }
 
-    /// What a campaign waits for, in words.
+    /// The reason why a campaign waits, in words.
     pub(in crate::head) fn campaign_waits_for(&self, id: CampaignId) -> String {
         let Some(campaign) = self.campaigns.open.get(&id) else { return String::new() };
         let of = |ranks: &RankSet| {
@@ -493,13 +493,13 @@ impl Head {
         self.campaigns.open.iter().map(status).collect()
     }
 
-    /// Jobs that run on one of these daemons.
+    /// Jobs with processes on any of these daemons.
     pub(super) fn jobs_on(&self, daemons: &RankSet) -> Vec<JobId> {
         let hit = self.jobs.values().filter(|job| job.map.nodes.iter().any(|node| daemons.contains(node.daemon)));
         hit.map(|job| job.id).collect()
     }
 
-    /// Jobs that one of these daemons was told of: to run them, or because their processes may meet its own.
+    /// Jobs that any of these daemons knows: because it runs them, or because its processes may meet theirs.
     pub(super) fn jobs_known_at(&self, daemons: &RankSet) -> Vec<JobId> {
         let hit = self.jobs.values().filter(|job| daemons.iter().any(|rank| job.known_at.contains(rank)));
         hit.map(|job| job.id).collect()

@@ -1,6 +1,6 @@
-//! Requests for another size that are taken back (`PMIX_ALLOC_REQ_CANCEL`). What has not begun is withdrawn; what has
-//! begun goes on to its end, because to undo it would be a change of its own: the nodes that come of it can be given
-//! back.
+//! Cancellation of requests for another size (`PMIX_ALLOC_REQ_CANCEL`). The head withdraws changes that have not
+//! begun. A change that has begun goes on to its end: undoing it would be a change of its own, and the requester can
+//! give its nodes back afterwards.
 
 use ferrite_types::{CampaignId, DaemonRank, ExtensionId};
 use ferrite_wire::control::Reply;
@@ -15,31 +15,31 @@ use crate::pmix_status::{PMIX_ERR_INVALID_OPERATION, PMIX_ERR_JOB_CANCELED, PMIX
 
 const CANCELLED: &str = "The request was cancelled before it had begun.";
 
-/// What can be taken back.
+/// The changes of a request that a cancellation covers.
 #[derive(Debug, Default)]
 struct Pending {
-    /// Changes that wait for others.
+    /// Campaigns of the request that have not begun.
     campaigns: Vec<CampaignId>,
-    /// Requests that wait for a resource manager.
+    /// Extensions that wait for a resource manager.
     requests: Vec<ExtensionId>,
 }
 
 impl Campaign {
-    /// True while nothing of it has been done.
+    /// True while nothing of the request has begun.
     fn is_pending(&self) -> bool {
         matches!(self.phase, Phase::Behind | Phase::Queued)
     }
 }
 
 impl Head {
-    /// A tool, by `PMIx_Allocation_request`.
+    /// Handles a tool's cancellation (`PMIx_Allocation_request`).
     pub(super) fn on_cancel_request(&mut self, id: RequestId, request: &CancelRequest, cx: &mut Cx) {
         let pending = self.plan_cancel(request);
         cx.reply(id, Reply::Resize(Box::new(self.answer_to_cancel(request, &pending))));
         self.withdraw_all(pending, cx);
     }
 
-    /// A process.
+    /// Handles a process's cancellation.
     pub(super) fn on_cancel_message(&mut self, daemon: DaemonRank, id: u64, request: &CancelRequest, cx: &mut Cx) {
         let pending = self.plan_cancel(request);
         let resize = Box::new(self.answer_to_cancel(request, &pending));
@@ -47,7 +47,8 @@ impl Head {
         self.withdraw_all(pending, cx);
     }
 
-    /// What a cancellation is about. Ends of sessions have no request that could be taken back (spec E38).
+    /// Finds the changes that a cancellation covers. Ends of sessions have no request and cannot be cancelled (spec
+    /// E38).
     fn plan_cancel(&self, request: &CancelRequest) -> Result<Pending, Trouble> {
         let named = |campaign: &Campaign| {
             campaign.is_requested && request.names(&campaign.alloc_id, campaign.req_id.as_deref())
@@ -85,7 +86,7 @@ impl Head {
 
     fn withdraw_all(&mut self, pending: Result<Pending, Trouble>, cx: &mut Cx) {
         let Pending { campaigns, requests } = pending.unwrap_or_default();
-        // The latest first: the end of one lets those begin that wait behind it.
+        // The latest first: the end of a campaign lets those proceed that wait for it.
         for id in campaigns.into_iter().rev() {
             self.withdraw(id, Trouble::new(PMIX_ERR_JOB_CANCELED, CANCELLED), cx);
         }
@@ -95,8 +96,8 @@ impl Head {
         self.run_activated(cx);
     }
 
-    /// Ends a campaign that has not begun, as if it had failed at once: its requester hears it. False for one that has
-    /// begun (spec E38).
+    /// Ends a campaign that has not begun as failed, and tells its requester. False for a campaign that has begun
+    /// (spec E38).
     pub(in crate::head) fn withdraw(&mut self, id: CampaignId, why: Trouble, cx: &mut Cx) -> bool {
         let is_pending = self.campaigns.open.get(&id).is_some_and(Campaign::is_pending);
         if is_pending {

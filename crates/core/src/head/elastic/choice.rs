@@ -1,5 +1,5 @@
-//! Which nodes a grow brings when its requester leaves the choice to the DVM: so many, or as many as have so many
-//! slots. What the pool cannot give, a resource manager may.
+//! Choice of nodes for a grow that names none: a number of nodes, or as many nodes as give a number of slots. A
+//! resource manager may grant the nodes that the pool lacks.
 
 use ferrite_types::{NodeId, NodeRecord, SlotCount};
 use ferrite_wire::GrowRequest;
@@ -10,7 +10,7 @@ use crate::head::Head;
 use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_SUPPORTED, PMIX_ERR_OUT_OF_RESOURCE};
 
 impl Head {
-    /// Nodes of the pool, and how many more a manager has to give (spec S9).
+    /// Chosen nodes of the pool, and the number of further nodes that a manager has to grant (spec S9).
     pub(super) fn of_our_choice(
         &self,
         request: &GrowRequest,
@@ -38,7 +38,7 @@ impl Head {
         Ok((spare, more))
     }
 
-    /// Why a request that needs more nodes than the pool has is refused.
+    /// The refusal of a request that needs more nodes than the pool has.
     pub(in crate::head) fn too_few(&self, request: &GrowRequest, spare: &[NodeId]) -> Trouble {
         let cause = match (request.slots, request.count) {
             (0, 1) => "1 more node is asked for, and the allocation has none without a daemon.".to_owned(),
@@ -65,7 +65,7 @@ impl Head {
         Err(Trouble::new(PMIX_ERR_NOT_SUPPORTED, cause))
     }
 
-    /// The first of these nodes that have so many slots together, and how many more nodes it takes.
+    /// The first of these nodes that together have the slots, and the number of further nodes needed.
     fn with_slots(&self, spare: Vec<NodeId>, slots: u32) -> (Vec<NodeId>, u32) {
         let (mut left, mut chosen) = (slots, Vec::new());
         for node in spare {
@@ -78,8 +78,7 @@ impl Head {
         (chosen, left.div_ceil(self.usual_slots()))
     }
 
-    /// Slots of a node that has no daemon: those that it was given, or had; one that nobody has seen yet is taken to be
-    /// like others.
+    /// Expected slots of a node without a daemon: stated or earlier slots; a node never seen counts like the others.
     fn slots_to_come(&self, node: NodeId) -> u32 {
         let record = self.record(node);
         let before = if record.slots_given { record.slots } else { self.slot_rule().count(&record.topology) };
@@ -89,12 +88,12 @@ impl Head {
         }
     }
 
-    /// Slots of each of the first nodes if all have as many, else those of a machine like the head's.
+    /// The slots of each initial node if all have as many, else those of a machine like the head's.
     fn usual_slots(&self) -> u32 {
         self.slots_of_all().unwrap_or_else(|| self.slot_rule().count(&self.local.topology)).max(1)
     }
 
-    /// Slots of each of the first nodes, if all have as many.
+    /// The slots of each initial node, if all have as many.
     pub(super) fn slots_of_all(&self) -> Option<u32> {
         let given = |host: &ferrite_types::HostEntry| match host.slots {
             SlotCount::Given(slots) => Some(slots),
@@ -105,7 +104,7 @@ impl Head {
         all.all(|slots| slots == Some(first)).then_some(first)
     }
 
-    /// Nodes of the pool that have no daemon, that nobody has named and that are for this session.
+    /// Nodes of the pool that this session may use, that have no daemon and that no host of the request names.
     fn idle_nodes(&self, wanted: &[Wanted<'_>], session: Option<u32>) -> Vec<NodeId> {
         let named = |id: NodeId| wanted.iter().any(|wanted| wanted.at.node() == Some(id));
         let for_others = |id: NodeId| self.withheld_for(id).any(|other| Some(other) != session);

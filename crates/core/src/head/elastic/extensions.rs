@@ -1,7 +1,6 @@
-//! Nodes of a resource manager beyond those that the DVM began with. A request for them waits here, for hours perhaps,
-//! and holds no job: it becomes a campaign when the manager grants it. Here is known as well what was granted, so that
-//! all of it goes back: with the nodes that leave, when none of a job's nodes is in use any more, and at the end of the
-//! DVM.
+//! Extensions: requests for nodes that a resource manager has yet to grant. A request may wait for hours and holds no
+//! job; it becomes a campaign when the manager grants the nodes. The head also records all granted nodes, to give
+//! them back: when they leave, when none of a manager's job is in use any more, and at the end of the DVM.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,51 +19,51 @@ use crate::pmix_status::{
 };
 use crate::{Effect, RequestId};
 
-/// More requests at a time than any manager likes are refused.
+/// The limit of concurrent requests, which protects the manager.
 const MOST_REQUESTS: usize = 64;
 
-/// No job has a longer number.
+/// The most digits of a manager's job number.
 const LONGEST_JOB: usize = 20;
 
-/// What the manager has been asked for, and what it has granted.
+/// The extensions that wait, and the grants of the manager.
 #[derive(Debug, Default)]
 pub(in crate::head) struct Extensions {
     waiting: BTreeMap<ExtensionId, Waiting>,
-    /// Jobs of the manager beside the first one, and the nodes of each that it still grants.
+    /// Jobs of the manager beside the first one, each with the nodes that it still grants.
     granted: BTreeMap<String, BTreeSet<NodeId>>,
-    /// Jobs that somebody else has got and that were not taken in after all: they stay his.
+    /// Jobs that another program has obtained and that no grow took in; the DVM does not release them.
     left_alone: BTreeSet<String>,
     /// Nodes that the manager has granted a second time (`doubtful.rs`). While in use they count as granted.
     pub(super) doubtful: BTreeSet<NodeId>,
     last: u32,
 }
 
-/// A request that waits for the manager.
+/// An extension that waits for the manager.
 #[derive(Debug)]
 struct Waiting {
-    /// Nodes of the pool that it gets as well; nobody else is given them meanwhile.
+    /// The plan with its nodes of the pool, which no other request gets meanwhile.
     plan: GrowPlan,
     wish: Wish,
     alloc_id: String,
     terms: SessionTerms,
     requester: Requester,
-    /// What the manager says of it.
+    /// The manager's latest word on the request.
     says: String,
     began: Timestamp,
 }
 
 impl Extensions {
-    /// True for a node of the pool that a request counts on.
+    /// True for a node of the pool that an extension will use.
     pub(super) fn awaits(&self, node: NodeId) -> bool {
         self.waiting.values().any(|waiting| waiting.plan.members.contains(&node))
     }
 
-    /// True while nodes may still come for an allocation.
+    /// True while an extension may bring nodes for an allocation.
     pub(in crate::head) fn is_for(&self, alloc_id: &str) -> bool {
         self.waiting.values().any(|waiting| waiting.alloc_id == alloc_id)
     }
 
-    /// True when what is asked for brings an allocation a time limit.
+    /// True when an extension brings an allocation a time limit.
     pub(in crate::head) fn limits(&self, alloc_id: &str) -> bool {
         self.waiting.values().any(|waiting| waiting.alloc_id == alloc_id && waiting.terms.time_limit_s.is_some())
     }
@@ -83,7 +82,7 @@ impl Extensions {
 }
 
 impl Head {
-    /// The manager that can be asked for more nodes, and the job that the DVM began with.
+    /// The manager that can grant more nodes, and the job with which the DVM began.
     pub(super) fn elastic_manager(&self) -> Option<(Manager, String)> {
         match &self.config.allocation.source {
             Source::Managed { manager, job } if manager.is_elastic() => Some((*manager, job.clone())),
@@ -97,7 +96,7 @@ impl Head {
         }
     }
 
-    /// A request that the pool alone cannot fulfil is accepted: the rest is asked for (spec E39).
+    /// Accepts a request that the pool alone cannot fulfil, and asks the manager for the rest (spec E39).
     pub(super) fn request_nodes(
         &mut self,
         mut plan: GrowPlan,
@@ -110,8 +109,8 @@ impl Head {
         let Some((manager, parent)) =
             self.elastic_manager().filter(|_| !matches!(requester, Requester::Nobody | Requester::Pushed(_)))
         else {
-            // What a scheduler pushes is there, and nobody has to be asked. A job that brings its nodes along would be
-            // held for as long as the manager likes.
+            // A scheduler's push brings nodes that are granted already, so the manager is not asked. A job that
+            // brings its own nodes would be held for as long as the manager takes.
             return Err(self.too_few(request, &plan.nodes));
         };
         if self.extensions.waiting.len() >= MOST_REQUESTS {
@@ -141,7 +140,7 @@ impl Head {
         Ok(answer)
     }
 
-    /// A job of the manager whose nodes are to come must be another than those that the DVM has.
+    /// Refuses a manager's job whose nodes the DVM has already.
     pub(super) fn check_can_take(&self, job: &str) -> Result<(), Trouble> {
         let bad = |cause: String| Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
         let Some((manager, parent)) = self.elastic_manager() else {
@@ -182,7 +181,7 @@ impl Head {
         self.give_up(&waiting, Trouble::new(PMIX_ERR_OUT_OF_RESOURCE, cause), cx);
     }
 
-    /// They are there: from here on it is a grow like any other (spec E39).
+    /// Continues a granted request as an ordinary grow (spec E39).
     pub(in crate::head) fn on_nodes_granted(
         &mut self,
         id: ExtensionId,
@@ -191,7 +190,7 @@ impl Head {
         cx: &mut Cx,
     ) {
         let Some(waiting) = self.extensions.waiting.remove(&id) else {
-            // Too late: nobody wants them any more.
+            // The request was withdrawn before the grant.
             if !self.extensions.left_alone.remove(&job) {
                 cx.effect(Effect::EndAllocation { job });
             }
@@ -201,7 +200,7 @@ impl Head {
         {
             let cause =
                 format!("Job {job}, which was granted, has node {}, and the DVM has that node already.", host.name);
-            // One that somebody else has got is his, as long as it is not taken in.
+            // A job that another program has obtained stays with that program unless a grow takes it in.
             if matches!(waiting.wish, Wish::Nodes(_)) {
                 cx.effect(Effect::EndAllocation { job });
             }
@@ -209,7 +208,7 @@ impl Head {
             return self.doubt(&hosts, cx);
         }
         let Waiting { mut plan, terms, requester, .. } = waiting;
-        // Somebody else may have brought some of the pool's in meanwhile.
+        // Other requests may have brought nodes of the pool meanwhile.
         plan.nodes.retain(|node| self.record(*node).daemon.is_none());
         for host in hosts {
             let slots = match host.slots {
@@ -226,7 +225,8 @@ impl Head {
         self.proceed(campaign, cx);
     }
 
-    /// True for a node that the manager may grant: it has none of ours, or ours is gone and it has been offered back.
+    /// True for a node that the manager may grant: it has no daemon of ours, or the daemon is gone and the node was
+    /// offered back.
     fn is_free(&self, node: NodeId) -> bool {
         let going = self.campaigns.of_node(node).and_then(|(id, _)| self.campaigns.open.get(&id));
         match going {
@@ -244,13 +244,13 @@ impl Head {
             }
             None => self.admit_host(&host),
         };
-        // Whoever granted it before does not any more.
+        // The new grant replaces any earlier one.
         self.extensions.forget(node);
         self.extensions.granted.entry(job.to_owned()).or_default().insert(node);
         node
     }
 
-    /// A request comes to nothing: its requester hears of it.
+    /// Ends a request without nodes and tells its requester.
     fn give_up(&mut self, waiting: &Waiting, trouble: Trouble, cx: &mut Cx) {
         let Trouble { status, cause } = trouble;
         let outcome = ResizeOutcome::Failed { status, cause };
@@ -268,13 +268,13 @@ impl Head {
         }
     }
 
-    /// Requests that wait for the manager, by what a cancellation says of them.
+    /// Extensions that a cancellation covers.
     pub(super) fn waiting_requests(&self, request: &CancelRequest) -> Vec<ExtensionId> {
         let named = |waiting: &Waiting| request.names(&waiting.alloc_id, waiting.plan.req_id.as_deref());
         self.extensions.waiting.iter().filter(|(_, waiting)| named(waiting)).map(|(id, _)| *id).collect()
     }
 
-    /// The allocation that a request is for.
+    /// The allocation of an extension.
     pub(super) fn allocation_awaited(&self, id: ExtensionId) -> Option<&str> {
         self.extensions.waiting.get(&id).map(|waiting| waiting.alloc_id.as_str())
     }
@@ -289,7 +289,7 @@ impl Head {
         }
     }
 
-    /// Nobody is left to hear of it, so nobody wants the nodes.
+    /// Withdraws the extension of a client that is gone.
     pub(in crate::head) fn withdraw_of_client(&mut self, request: RequestId, cx: &mut Cx) {
         for waiting in self.extensions.waiting.values_mut() {
             if waiting.requester.is(request) {
@@ -299,7 +299,7 @@ impl Head {
         self.withdraw_requests(|waiting| waiting.requester == Requester::Nobody, PMIX_ERR_JOB_CANCELED, "", cx);
     }
 
-    /// The processes of a job are gone, and with them whoever of them has asked.
+    /// Withdraws the extensions of a job whose processes are gone.
     pub(in crate::head) fn withdraw_of_job(&mut self, job: JobId, cx: &mut Cx) {
         let asked = |waiting: &Waiting| matches!(waiting.requester, Requester::Proc(proc, _) if proc.job == job);
         self.withdraw_requests(asked, PMIX_ERR_JOB_CANCELED, "The job that asked for the nodes is over.", cx);
@@ -309,7 +309,7 @@ impl Head {
         self.withdraw_requests(|waiting| waiting.plan.session == Some(session), PMIX_ERR_JOB_CANCELED, why, cx);
     }
 
-    /// A whole allocation goes: what has not come to it yet is not wanted any more.
+    /// Withdraws the extensions of an allocation that is released whole.
     pub(super) fn withdraw_of_allocation(&mut self, request: &ShrinkRequest, cx: &mut Cx) {
         let session = request.alloc_id.as_ref().and_then(|name| self.allocation_named(name).ok());
         if let Some(session) = session {
@@ -319,20 +319,20 @@ impl Head {
         }
     }
 
-    /// The DVM ends: no more nodes come.
+    /// Withdraws all extensions at the end of the DVM.
     pub(in crate::head) fn drain_extensions(&mut self, cx: &mut Cx) {
         self.withdraw_requests(|_| true, PMIX_ERR_UNREACH, "The DVM is ending.", cx);
     }
 
-    /// The daemons are gone: so goes all that was granted on top.
+    /// Releases all granted jobs after the daemons have gone.
     pub(in crate::head) fn end_allocations(&mut self, cx: &mut Cx) {
         for job in std::mem::take(&mut self.extensions.granted).into_keys() {
             cx.effect(Effect::EndAllocation { job });
         }
     }
 
-    /// What nodes that leave come to at the manager. A job that is given back whole is none of ours from here on
-    /// (spec E40).
+    /// The releases at the manager for nodes that leave. A job that is given back whole leaves the record here (spec
+    /// E40).
     pub(super) fn plan_give_back(&mut self, id: CampaignId, leaving: &[NodeId]) -> Vec<GiveBack> {
         let Some((manager, parent)) = self.elastic_manager() else { return Vec::new() };
         self.give_up_doubtful(leaving);
@@ -349,7 +349,7 @@ impl Head {
                 None if job == parent => self.ours().filter(|node| self.is_of(*node, &job)).collect(),
                 None => continue,
             };
-            // Those that another shrink has offered a moment ago are as good as gone.
+            // Nodes that another shrink has just offered count as gone.
             let stays = |node: &&NodeId| !leave.contains(*node) && !self.is_offered(**node, &job);
             let stay: BTreeSet<NodeId> = all.iter().filter(stays).copied().collect();
             let share = if job == parent || stay.iter().any(|node| self.is_in_use(*node)) {
@@ -386,7 +386,7 @@ impl Head {
         self.record(node).daemon.is_some() || self.campaigns.of_node(node).is_some()
     }
 
-    /// As the manager calls them.
+    /// The names of nodes at the manager.
     fn host_names(&self, nodes: &BTreeSet<NodeId>) -> Vec<String> {
         nodes.iter().map(|node| self.hosts[node.0 as usize].name.clone()).collect()
     }
@@ -399,7 +399,7 @@ impl Head {
         self.given_back.extend(nodes);
     }
 
-    /// Nodes that were offered as a part of their job have gone, but for those that were kept.
+    /// Removes offered nodes from the grants, except for those that the manager lets the DVM keep.
     pub(super) fn on_taken_back(&mut self, offered: BTreeMap<NodeId, String>, kept: &[String]) {
         for (node, job) in offered {
             if kept.contains(&self.hosts[node.0 as usize].name) {
@@ -435,7 +435,7 @@ impl Head {
         }
     }
 
-    /// What requests wait for.
+    /// The reasons why extensions wait, in words.
     pub(in crate::head) fn extensions_in_words(&self, now: Timestamp) -> impl Iterator<Item = String> {
         let manager = self.elastic_manager().map_or_else(String::new, |(manager, _)| manager.to_string());
         self.extensions.waiting.values().map(move |waiting| {

@@ -1,6 +1,6 @@
-//! Grow campaigns: daemons on more nodes. They are started by the head, call it, report, get their places with one
-//! wireup, and count when every daemon of the DVM has acknowledged it. Whatever goes wrong before that undoes the
-//! campaign, and it alone.
+//! Grow campaigns: daemons on more nodes. The head starts the newcomers; they call it and report, and one wireup
+//! gives them their places. They count when every daemon of the DVM has acknowledged the wireup. Any failure before
+//! that rolls back this campaign alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,10 +25,10 @@ use crate::pmix_status::{
     PMIX_ERR_NOT_FOUND, PMIX_ERR_NOT_SUPPORTED, PMIX_ERR_TIMEOUT,
 };
 
-/// Daemons of a campaign that failed and do not hang up are given up after this time (milliseconds).
+/// The time after which a rollback gives up newcomers that do not hang up (milliseconds).
 const ROLLBACK_MS: u64 = 10_000;
 
-/// One node of a request.
+/// A node of a request, as the pool knows it.
 pub(super) struct Wanted<'a> {
     pub(super) at: Place<'a>,
     slots: SlotChange,
@@ -36,7 +36,7 @@ pub(super) struct Wanted<'a> {
 
 pub(super) enum Place<'a> {
     Known(NodeId),
-    /// It is known from before and does not belong to the DVM: what is said of it now counts.
+    /// A known record of a node outside the DVM, whose new entry replaces the old one.
     Again(NodeId, &'a HostEntry),
     New(&'a HostEntry),
 }
@@ -51,7 +51,7 @@ impl Place<'_> {
 }
 
 impl Head {
-    /// What a grow request comes to. Nothing has changed when it is refused.
+    /// Plans a grow request. A refused request changes nothing.
     pub(in crate::head) fn plan_grow(&mut self, request: &GrowRequest) -> Result<GrowPlan, Trouble> {
         let bad = |cause: &str| Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
         let names_nothing = request.hosts.is_empty() && request.activate.is_empty() && !request.leaves_a_choice();
@@ -82,13 +82,13 @@ impl Head {
         members.sort_unstable();
         members.dedup();
         let mut nodes = members.clone();
-        // A node that is on its way out, or on its way in by another request, is one that this request has to wait for.
-        // One that leaves and comes again by an earlier request is not the one that is there now.
+        // The request waits for a node that another campaign removes or brings. A node that leaves and comes again by
+        // an earlier request is not the present one.
         nodes.retain(|node| self.campaigns.leaves_with(*node).is_some() || self.record(*node).daemon.is_none());
         Ok(GrowPlan { session, req_id: request.req_id.clone(), members, nodes, slots, more })
     }
 
-    /// What is withheld for a session is not for another (spec S8).
+    /// Refuses nodes that are reserved for another session (spec S8).
     fn check_not_reserved(&self, wanted: &[Wanted<'_>], session: Option<u32>) -> Result<(), Trouble> {
         for wanted in wanted {
             let Some(node) = wanted.at.node() else { continue };
@@ -131,7 +131,7 @@ impl Head {
         Ok(Wanted { at, slots: added.slots })
     }
 
-    /// What a resource manager granted is neither more nor other than that; its nodes without a daemon may be named.
+    /// Refuses hosts beyond a resource manager's grant; granted nodes without a daemon may be named.
     fn check_not_managed(&self, added: &AddedHost, known: Option<NodeId>) -> Result<(), Trouble> {
         let Source::Managed { manager, job } = &self.config.allocation.source else { return Ok(()) };
         if known.is_some_and(|node| self.is_taken_back(node) && self.campaigns.of_node(node).is_none()) {
@@ -158,7 +158,7 @@ impl Head {
         name::same_host(a, b, keep_fqdn)
     }
 
-    /// The node of that name, one that was given back included.
+    /// The node of that name; it may have been given back.
     pub(in crate::head) fn find_node(&self, host: &str) -> Option<NodeId> {
         let named = |node: &&NodeRecord| {
             self.same_host(&node.name, host) || node.aliases.iter().any(|alias| self.same_host(alias, host))
@@ -167,7 +167,7 @@ impl Head {
         self.nodes.iter().find(named).or_else(head).map(|node| node.id)
     }
 
-    /// Nodes of the pool by what `--activate` says of them.
+    /// Nodes of the pool that `--activate` selects.
     fn activated(&self, activation: &Activation) -> Result<Vec<NodeId>, Trouble> {
         let refs = match activation {
             Activation::All => {
@@ -203,7 +203,7 @@ impl Head {
         Ok(nodes)
     }
 
-    /// Takes a node into the pool; it does not count before it has a daemon (spec E26).
+    /// Adds a node to the pool; it does not count before it has a daemon (spec E26).
     fn admit(&mut self, at: &Place<'_>) -> NodeId {
         match at {
             Place::Known(id) => *id,
@@ -224,7 +224,7 @@ impl Head {
             id,
             name: host.name.clone(),
             aliases: Vec::new(),
-            // The head's machine has its daemon, allocation or not.
+            // The head's machine has its daemon, even outside the allocation.
             daemon: here.then_some(DaemonRank::HEAD),
             slots: 0,
             slots_given: false,
@@ -239,7 +239,8 @@ impl Head {
         id
     }
 
-    /// Slots as they were asked for. An adjustment of a node that comes counts from what the node has said (spec E25).
+    /// Changes slots as requested. An adjustment of a node that comes is relative to the slots that its daemon
+    /// reports (spec E25).
     pub(in crate::head) fn change_slots(&mut self, changes: &[(NodeId, SlotChange)]) {
         let rule = self.slot_rule();
         for (node, change) in changes {
@@ -262,10 +263,10 @@ impl Head {
         rule.and_then(|text| text.parse().ok()).unwrap_or_default()
     }
 
-    /// Starts the daemons (spec E19).
+    /// Starts the daemons of the newcomers (spec E19).
     pub(super) fn launch_newcomers(&mut self, id: CampaignId, cx: &mut Cx) {
         let Some(campaign) = self.campaigns.open.get(&id) else { return };
-        // What it was behind may have brought some of its nodes.
+        // An earlier campaign may have brought some of the nodes.
         let nodes: Vec<NodeId> =
             campaign.nodes.iter().copied().filter(|node| self.record(*node).daemon.is_none()).collect();
         if nodes.is_empty() {
@@ -301,8 +302,8 @@ impl Head {
         self.launches.start_joining(&base, DaemonRank::HEAD, &launches, &self.local, cx);
     }
 
-    /// Every place that is left is below one that is kept for somebody who is still coming: the first of those
-    /// campaigns has to end before, well or not.
+    /// Lets the campaign wait for another: every free place in the tree is below a place that is kept for another
+    /// campaign's newcomer. The first such campaign has to end first, with success or without.
     fn wait_for_places(&mut self, id: CampaignId, cx: &mut Cx) {
         let keeps = |campaign: &Campaign| campaign.targets.keys().any(|rank| cx.tree.coming().contains(*rank));
         let first = self.campaigns.open.iter().find(|(_, campaign)| keeps(campaign)).map(|(id, _)| *id);
@@ -314,7 +315,7 @@ impl Head {
         Ok(TicketBase { ticket: Ticket { size, ..base.ticket }, ..base })
     }
 
-    /// A daemon of a campaign is up (spec E20).
+    /// Handles the report of a newcomer (spec E20).
     pub(in crate::head) fn on_newcomer_report(&mut self, id: CampaignId, report: DaemonReport, cx: &mut Cx) {
         let DaemonReport { rank, hostname, contact, topology, pid } = report;
         let Some(campaign) = self.campaigns.open.get_mut(&id) else { return };
@@ -340,7 +341,7 @@ impl Head {
         }
     }
 
-    /// All have reported: they get their places, and everybody hears of it (spec E21).
+    /// Gives the newcomers their places and sends the wireup, once all have reported (spec E21).
     fn wire_newcomers(&mut self, id: CampaignId, cx: &mut Cx) {
         let Some(campaign) = self.campaigns.open.get(&id) else { return };
         let come: RankSet = campaign.targets.keys().copied().collect();
@@ -359,7 +360,7 @@ impl Head {
         self.place_newcomers(&come, cx);
     }
 
-    /// Tells parents where those listen that hang on them from now on.
+    /// Tells tree parents the contacts of the newcomers below them.
     fn place_newcomers(&self, come: &RankSet, cx: &mut Cx) {
         let mut below: BTreeMap<DaemonRank, Vec<(DaemonRank, Contact)>> = BTreeMap::new();
         for rank in come.iter() {
@@ -369,23 +370,23 @@ impl Head {
         }
         for (parent, children) in below {
             if come.contains(parent) {
-                // At first nobody is linked to it but the head: over that link it hears of them soonest. But when its
-                // own parent is quicker with the wireup, it closes the link and what is on it is lost; so it gets the
-                // same again, by the tree.
+                // A newcomer is first linked to the head only, and this link is the fastest way. When its own parent
+                // is quicker with the wireup, the newcomer closes the link and loses the messages on it; so the head
+                // sends the same again through the tree.
                 cx.direct(parent, DaemonMessage::Adopt(children.clone()));
             }
             cx.send(parent, DaemonMessage::Adopt(children));
         }
     }
 
-    /// Every daemon has acknowledged the wireup (spec E21).
+    /// Ends the grow: every daemon has acknowledged the wireup (spec E21).
     pub(in crate::head) fn on_grown(&mut self, id: CampaignId, cx: &mut Cx) {
         if self.campaigns.open.get(&id).is_some_and(|campaign| matches!(campaign.phase, Phase::WiringUp { .. })) {
             self.commit_grow(id, cx);
         }
     }
 
-    /// The books have the nodes from here on, and the session has what was wanted of it (spec G2).
+    /// Enters the nodes into the books, and gives the session the nodes of the request (spec G2).
     fn commit_grow(&mut self, id: CampaignId, cx: &mut Cx) {
         let Some(campaign) = self.campaigns.open.get(&id) else { return };
         let targets = campaign.targets.clone();
@@ -405,7 +406,7 @@ impl Head {
         self.end_campaign(id, cx);
     }
 
-    /// A launcher says that a daemon did not start (spec E22).
+    /// Handles a launcher's report that a newcomer did not start (spec E22).
     pub(in crate::head) fn on_newcomer_not_launched(&mut self, id: CampaignId, failure: &LaunchFailure, cx: &mut Cx) {
         let (who, LaunchFailure { command, cause, .. }) = (failure.subject(), failure);
         let command = if command.is_empty() { String::new() } else { format!(" (by: {command})") };
@@ -413,7 +414,7 @@ impl Head {
         self.fail_grow(id, Trouble::new(PMIX_ERR_JOB_FAILED_TO_LAUNCH, cause), cx);
     }
 
-    /// The link to a daemon without a place is lost: it was on its way in, or has been told that it is not wanted.
+    /// Handles the lost link of a daemon without a place: a newcomer on its way in, or one that was dismissed.
     pub(crate) fn on_newcomer_lost(&mut self, rank: DaemonRank, cause: &str, cx: &mut Cx) {
         let Some(id) = self.campaigns.of_newcomer(rank) else { return };
         let Some(campaign) = self.campaigns.open.get_mut(&id) else { return };
@@ -427,7 +428,7 @@ impl Head {
         self.run_activated(cx);
     }
 
-    /// A daemon of a grow is lost before the end (spec E22).
+    /// Fails a grow that has lost a daemon before its end (spec E22).
     pub(in crate::head) fn on_target_lost(&mut self, id: CampaignId, rank: DaemonRank, cause: &str, cx: &mut Cx) {
         let node = self.campaigns.open.get(&id).and_then(|campaign| campaign.targets.get(&rank));
         let node = node.map_or("", |node| self.record(*node).name.as_str());
@@ -435,14 +436,14 @@ impl Head {
         self.fail_grow(id, Trouble::new(PMIX_ERR_LOST_CONNECTION, cause), cx);
     }
 
-    /// A grow has taken too long: those that are missing are named (spec E22).
+    /// Fails a grow that has taken too long; the message names the missing daemons (spec E22).
     pub(super) fn on_grow_deadline(&mut self, id: CampaignId, cx: &mut Cx) {
         let waits_for = self.campaign_waits_for(id);
         let cause = format!("After {} seconds it still waited for {waits_for}.", self.launch_timeout_s());
         self.fail_grow(id, Trouble::new(PMIX_ERR_TIMEOUT, cause), cx);
     }
 
-    /// Undoes what a campaign has done so far (spec G5).
+    /// Rolls a campaign back (spec G5).
     pub(in crate::head) fn fail_grow(&mut self, id: CampaignId, trouble: Trouble, cx: &mut Cx) {
         let Some(campaign) = self.campaigns.open.get_mut(&id) else { return };
         if !campaign.is_coming() {
@@ -458,7 +459,7 @@ impl Head {
         }
     }
 
-    /// They have places: they leave as in a shrink, and nobody keeps them in its tree (spec E24).
+    /// Orders newcomers with places out as in a shrink, so that every tree drops them (spec E24).
     fn send_away(&mut self, id: CampaignId, ranks: RankSet, cx: &mut Cx) {
         cx.cancel_timer(HeadTimer::Campaign(id));
         self.counters.xcasts += 1;
@@ -467,8 +468,8 @@ impl Head {
         self.place_orphans(&ranks, cx);
     }
 
-    /// Nobody but the head knows of them: those that have called are told, those that have not will be when they do
-    /// (spec E23).
+    /// Dismisses newcomers that only the head knows: at once those that have called, the others when they call (spec
+    /// E23).
     fn dismiss_newcomers(&mut self, id: CampaignId, ranks: &RankSet, cx: &mut Cx) {
         cx.tree.repair(ranks);
         let linked: RankSet = ranks.iter().filter(|rank| cx.is_linked(*rank)).collect();

@@ -1,11 +1,11 @@
-//! A wireup that takes longer than a grow may take: who holds it up. Everybody passes it on and acknowledges it, so
-//! that any daemon that hangs can delay the grow; only a daemon of its own may fail it. The head asks everybody for a
-//! sign, and looks now and then who has given none.
+//! A late wireup: the search for the daemons that delay a grow beyond its deadline. Every daemon passes the wireup on
+//! and acknowledges it, so any daemon that hangs can delay the grow; only a daemon of the grow itself may fail it.
+//! The head asks every daemon for a sign, and checks regularly who is silent.
 //!
-//! A daemon of the grow that is silent, although everybody above it answers, has failed it. Anybody else who is silent
-//! is a suspect: the head names it, and the grow goes on when it answers or is lost. Until then the launch fence stays
-//! up, because not everybody knows of the new daemons. A daemon below one that is silent cannot be judged, and waits
-//! for that one.
+//! A silent daemon of the grow fails it, provided that all daemons above it answer. Any other silent daemon is a
+//! suspect: the head names it, and the grow continues when it answers or is lost. Until then the launch fence stays
+//! up, because some daemons do not know the newcomers yet. A daemon below a silent one cannot be judged before that
+//! one.
 
 use ferrite_types::{CampaignId, DaemonRank, Duration, RankSet};
 use ferrite_wire::{DaemonMessage, Dest};
@@ -17,23 +17,24 @@ use crate::cx::Cx;
 use crate::head::Head;
 use crate::pmix_status::PMIX_ERR_TIMEOUT;
 
-/// From one look to the next (milliseconds).
+/// The time between two checks (milliseconds).
 const LOOK_MS: u64 = 5_000;
-/// Who has said nothing for so long is silent (milliseconds): several probes have gone unanswered.
+/// The time without a sign after which a daemon is silent (milliseconds); it covers several unanswered probes.
 const SILENT_MS: u64 = 4_000;
 
-/// What the looks at a late wireup have shown.
+/// Results of the checks of a late wireup.
 #[derive(Debug, Default)]
 pub(in crate::head) struct Late {
-    /// Who was silent at the last look, and is not below another who was. A daemon of the grow that is so at two looks
-    /// has failed it: at the first the way to it may just have come back.
+    /// Daemons that were silent at the last check and are not below another silent one. A daemon of the grow fails it
+    /// when it is silent at two checks; after one, its link may just have come back.
     silent: RankSet,
-    /// Whoever runs the head has been told.
+    /// True once the operator of the DVM was told.
     told: bool,
 }
 
 impl Head {
-    /// The time of a grow is up, or that of a look, and not everybody has acknowledged its wireup (spec E42).
+    /// Handles the deadline of a grow, or the next check, while acknowledgements of the wireup are missing (spec
+    /// E42).
     pub(super) fn on_late_wireup(&mut self, id: CampaignId, cx: &mut Cx) {
         let silent = cx.silent(Duration::from_millis(SILENT_MS));
         let answers = |rank: DaemonRank| cx.tree.ancestors(rank).all(|above| !silent.contains(above));
@@ -49,7 +50,7 @@ impl Head {
             return self.fail_grow(id, Trouble::new(PMIX_ERR_TIMEOUT, cause), cx);
         }
         self.tell_of_suspects(id, cx);
-        // It adopts nobody: all that is wanted is that its receipt is acknowledged.
+        // The message adopts nobody; its only purpose is the acknowledgement of its receipt.
         cx.multicast(Dest::All, DaemonMessage::Adopt(Vec::new()));
         cx.set_timer(HeadTimer::Campaign(id), cx.now + Duration::from_millis(LOOK_MS));
     }
@@ -68,7 +69,7 @@ impl Head {
         ));
     }
 
-    /// What a campaign that wires its daemons up waits for, in words.
+    /// The reason why a campaign in its wireup waits, in words.
     pub(super) fn wireup_waits_for(&self, late: &Late) -> String {
         let silent = &late.silent;
         if silent.is_empty() {

@@ -1,4 +1,4 @@
-//! The launch fence as jobs see it: where they wait while the DVM changes its size, and how that ends
+//! The launch fence for jobs: where jobs wait while the DVM changes its size, and how the wait ends
 //! (docs/spec/elastic.md).
 
 use std::collections::BTreeSet;
@@ -15,29 +15,29 @@ use crate::cx::Cx;
 use crate::head::{Head, Job};
 use crate::pmix_status::PMIX_ERR_JOB_CANCELED;
 
-/// Where a job is parked.
+/// The place where a job is parked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::head) enum Hold {
-    /// Before it is mapped, while any campaign is open. It has asked for the size that these bring: it is not launched
-    /// without.
+    /// Before the map, while any campaign is open. The job has asked for the size that these campaigns bring, and is
+    /// not launched without it.
     Map(BTreeSet<CampaignId>),
-    /// Mapped and not launched, while a shrink is open.
+    /// After the map and before the launch, while a shrink is open.
     Launch,
-    /// Its session is paused.
+    /// In a session that is paused.
     Paused,
 }
 
-/// Where a job belongs before it has begun.
+/// The session and the grow that a job depends on before it has begun.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::head) struct Berth {
     pub(in crate::head) session: u32,
-    /// The campaign that brings the nodes that it asked for.
+    /// The campaign that brings the nodes of the job's own request.
     pub(in crate::head) grows: Option<CampaignId>,
 }
 
 impl Head {
-    /// The session that a submission is for, and the nodes that it brings along. The caller has the campaign proceed
-    /// when the job is there, because it may end at once (spec E14, S6).
+    /// Finds the session of a submission, and requests the nodes that the submission brings along. The caller lets
+    /// the campaign proceed after it has created the job, because the campaign may end at once (spec E14, S6).
     pub(in crate::head) fn find_berth(
         &mut self,
         submission: &Submission,
@@ -51,8 +51,9 @@ impl Head {
         let Some(request) = &submission.grow else {
             return Ok(Berth { session, grows: None });
         };
-        // What a job of a session brings along is for that session, unless it names another allocation. One that shares
-        // an allocation brings it to that; beside the nodes with which the DVM began there is a new one.
+        // Nodes that a session's job brings along are for that session, unless the job names another allocation. A
+        // session that shares an allocation adds them to that; beside the nodes with which the DVM began, a new
+        // allocation starts.
         let own = self.sessions.get(session).map(|own| (own.alloc_id.clone(), own.shares));
         let shares = request.alloc_id.is_none() && own.as_ref().is_some_and(|(_, shares)| *shares);
         let own = own.map(|(alloc_id, _)| alloc_id).filter(|alloc_id| *alloc_id != self.config.dvm);
@@ -74,11 +75,11 @@ impl Head {
         }
     }
 
-    /// VM_READY: on to the map, unless the DVM is changing its size (spec G1, E7).
+    /// VM_READY: sends the job on to the map, unless the DVM is changing its size (spec G1, E7).
     pub(in crate::head) fn pass_map_hold(&mut self, id: JobId, cx: &mut Cx) {
         let open: BTreeSet<CampaignId> = match self.jobs.get(&id).and_then(|job| job.grows) {
             own if self.is_elastic() => self.campaigns.that_hold(own).collect(),
-            // Whoever brings nodes along waits for them, whatever the rules are for others.
+            // A job that brings nodes along waits for them in any DVM, elastic or not.
             Some(own) => self.campaigns.open.keys().copied().filter(|id| *id == own).collect(),
             None => BTreeSet::new(),
         };
@@ -92,7 +93,7 @@ impl Head {
         }
     }
 
-    /// SYSTEM_PREP is done: on to the launch.
+    /// SYSTEM_PREP is done: sends the job on to the launch.
     pub(in crate::head) fn prepare(&mut self, id: JobId, cx: &mut Cx) {
         match self.params.number("ferrite_debug_prep_ms").unwrap_or(0) {
             0 => self.activate(id, JobState::LaunchApps, cx),
@@ -106,7 +107,7 @@ impl Head {
         }
     }
 
-    /// LAUNCH_APPS: on to the launch, unless nodes are leaving (spec E8).
+    /// LAUNCH_APPS: sends the job on to the launch, unless nodes are leaving (spec E8).
     pub(in crate::head) fn pass_launch_hold(&mut self, id: JobId, cx: &mut Cx) {
         if self.is_elastic() && self.campaigns.shrinking() {
             return self.park(id, Hold::Launch, cx);
@@ -117,7 +118,7 @@ impl Head {
         self.launch_or_map_again(id, cx);
     }
 
-    /// Parks a job, which shows as WAITING_FOR_DAEMONS (spec E9).
+    /// Parks a job; its state is then WAITING_FOR_DAEMONS (spec E9).
     fn park(&mut self, id: JobId, hold: Hold, cx: &mut Cx) {
         self.hold(id, hold);
         self.activate(id, JobState::WaitingForDaemons, cx);
@@ -130,7 +131,7 @@ impl Head {
         }
     }
 
-    /// A map that still holds is launched; one that has lost a node is made again, and not before the fence lets it
+    /// Launches a job whose map still holds. A job that has lost a node is mapped again, as soon as the fence permits
     /// (spec G3, E10).
     fn launch_or_map_again(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
@@ -143,28 +144,28 @@ impl Head {
         job.missed.extend(gone);
         self.occupancy.release(&mut self.nodes, &map);
         job.clear_map();
-        // It had its slots: that the DVM is smaller now may make it wait for others, and does not fail it. Who has
-        // spawned it waits for the answer, and may have those that it would wait for.
+        // The job had its slots: in a smaller DVM it may wait for others, and does not fail. A spawned job does not
+        // wait: its parent waits for the answer, and may occupy the slots itself.
         job.wait_for_slots |= !job.birth.is_awaited();
         cx.cancel_timer(HeadTimer::JobTimeout(id));
         cx.cancel_timer(HeadTimer::SpawnTimeout(id));
         self.activate(id, JobState::VmReady, cx);
-        // Others may have waited for the slots that it has given up.
+        // Queued jobs may have waited for the slots that are now free.
         self.serve_queue(cx);
     }
 
-    /// A grow has failed: whoever waited for what it was to bring was never launched. Others go on waiting for theirs.
-    /// One that was cancelled has not failed: only the job that it was for goes with it (spec G4, E13).
+    /// Ends the jobs that waited for the nodes of a failed grow; they were never launched. Other jobs go on waiting
+    /// for their own campaigns. A cancelled grow is no failure: it ends only the job that it was for (spec G4, E13).
     pub(super) fn abort_held(&mut self, campaign: CampaignId, status: PmixStatus, cause: &str, cx: &mut Cx) {
         let failed = status != PMIX_ERR_JOB_CANCELED;
         let waits = |job: &&Job| {
             let held = matches!(&job.held, Some(Hold::Map(campaigns)) if campaigns.contains(&campaign));
-            // One that has been mapped before waits for nothing that came later: it is only not to be in the way.
+            // A job that was mapped before needs nothing of later campaigns: it only had to wait until they are over.
             (failed && held && job.missed.is_empty()) || (job.grows == Some(campaign) && !job.launched)
         };
         let aborted: Vec<JobId> = self.jobs.values().filter(waits).map(|job| job.id).collect();
         for id in aborted {
-            // Who has spawned it hears why, as far as a status says that.
+            // The parent of a spawned job gets the reason as a status.
             self.answer_spawn(id, Err(status), cx);
             let text = format!(
                 "Job {id} was not launched: it waited for the DVM to grow, and that failed.\n{cause}\n\
@@ -174,7 +175,7 @@ impl Head {
         }
     }
 
-    /// A campaign has ended: those go on whom no other one holds, in the order in which they came (spec G7).
+    /// Releases the jobs that no open campaign holds, in the order in which they came (spec G7).
     pub(in crate::head) fn admit_held(&mut self, cx: &mut Cx) {
         if self.exit.begun() {
             return;
@@ -190,7 +191,7 @@ impl Head {
             let is_mapped = !job.procs.is_empty();
             let is_free = if is_mapped { !self.campaigns.shrinking() } else { may_map(self, job) };
             if !is_free {
-                // One whose session goes on again now waits for what is open.
+                // A job of a resumed session now waits for the open campaigns.
                 if job.held == Some(Hold::Paused) && !self.is_paused(job.session) {
                     let open = Hold::Map(self.campaigns.that_hold(job.grows).collect());
                     self.hold(id, if is_mapped { Hold::Launch } else { open });
@@ -210,7 +211,7 @@ impl Head {
         self.serve_queue(cx);
     }
 
-    /// What a parked job waits for, in words (spec E9).
+    /// The reason why a parked job waits, in words (spec E9).
     pub(in crate::head) fn held_for(&self, hold: &Hold) -> String {
         if *hold == Hold::Paused {
             return "its session to be resumed".to_owned();

@@ -1,6 +1,6 @@
-//! Changes of the DVM's size that a scheduler pushes: nodes come and go because it says so, and nobody has asked for
-//! them (spec E41). They walk through the same campaigns as others. What differs: no completion event goes to anybody,
-//! and what comes is nobody's own: the nodes are the DVM's, for everybody.
+//! Pushes: changes of the DVM's size that a scheduler makes without a requester (spec E41). They use the same
+//! campaigns as other changes. Two things differ: nobody gets a completion event, and the new nodes belong to the
+//! DVM, for everybody.
 
 use ferrite_wire::control::Reply;
 use ferrite_wire::{Resize, ResizeOutcome, ResizeRequest, SessionTerms};
@@ -13,7 +13,7 @@ use crate::head::Head;
 use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_SUPPORTED};
 
 impl Head {
-    /// A client with the right of a scheduler pushes a change: it is the answer that it hears, and nothing else (spec
+    /// Handles the push of a client with the right of a scheduler. The client gets the reply, and no event (spec
     /// E41).
     pub(in crate::head) fn on_push(&mut self, id: RequestId, request: &ResizeRequest, cx: &mut Cx) {
         if let Err(Trouble { status, cause }) = check(request) {
@@ -34,7 +34,7 @@ impl Head {
     }
 }
 
-/// What cannot be pushed.
+/// Refuses requests that a push cannot make.
 fn check(request: &ResizeRequest) -> Result<(), Trouble> {
     let refuse = |status, cause: &str| Err(Trouble::new(status, cause));
     match request {

@@ -1,4 +1,4 @@
-//! Who hears of the end of a campaign, and how: by the reply to a request, by an event, or not at all.
+//! Requesters of campaigns: each hears of the end by the reply to its request, by an event, or not at all.
 
 use ferrite_types::{DaemonRank, ProcId};
 use ferrite_wire::control::Reply;
@@ -10,22 +10,22 @@ use crate::head::Head;
 use crate::head::sessions::Owner;
 use crate::{Effect, RequestId};
 
-/// Who hears of the end of a campaign.
+/// The addressee of a campaign's outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::head) enum Requester {
-    /// Nobody: a job's own `--add-host`, or somebody who is gone.
+    /// Nobody: the campaign is a job's own `--add-host`, or the requester is gone.
     Nobody,
-    /// Nobody either: a scheduler has pushed it. If it waits, the end is the reply to its request.
+    /// A scheduler that has pushed the change. With a request here it waits, and the outcome is the reply.
     Pushed(Option<RequestId>),
-    /// A client that waits: the end is the reply to its request.
+    /// A client that waits: the outcome is the reply to its request.
     Waiting(RequestId),
-    /// A client that was answered at the beginning, and may take events.
+    /// A client that got its reply at the beginning, and may take events.
     Answered(RequestId),
-    /// A process, at its daemon.
+    /// A process, reached through its daemon.
     Proc(ProcId, DaemonRank),
-    /// A client that has ordered a session, and is answered when it is there.
+    /// A client that has ordered a session; the reply comes when the session is there.
     OrderedBy(RequestId),
-    /// The same for a process or a tool: its daemon, and the number of its question there.
+    /// A process or tool that has ordered a session: its daemon, and the number of its question there.
     OrderedAt(DaemonRank, u64),
 }
 
@@ -55,7 +55,7 @@ impl Head {
         self.tell(campaign.requester, resize, cx);
     }
 
-    /// The second phase (spec G8).
+    /// Tells the requester the outcome: the second phase (spec G8).
     pub(super) fn tell(&mut self, requester: Requester, resize: Resize, cx: &mut Cx) {
         match requester {
             Requester::Nobody | Requester::Pushed(None) => {}
@@ -92,7 +92,7 @@ impl Head {
         }
     }
 
-    /// A requester is gone; what it asked for goes on (spec E37).
+    /// Forgets a requester that is gone; its campaign goes on (spec E37).
     pub(in crate::head) fn forget_requester(&mut self, request: RequestId) {
         for campaign in self.campaigns.open.values_mut() {
             if campaign.requester.is(request) {
@@ -103,7 +103,7 @@ impl Head {
         self.sessions.forget_requester(request);
     }
 
-    /// The session of a request, which is its requester's.
+    /// Opens the session of a request; its requester owns it.
     pub(super) fn open_session(&mut self, req_id: Option<String>, requester: Requester, terms: &SessionTerms) -> u32 {
         let owner = Owner::of(requester);
         let job = owner.as_ref().and_then(Owner::job).and_then(|job| self.jobs.get(&job));

@@ -1,6 +1,5 @@
-//! Shrink campaigns: daemons that leave. One order to everybody; the acknowledgement that comes back says that they are
-//! gone: the departure itself is what is acknowledged. Then the books are closed, the resource managers are offered the
-//! nodes, and the requester is told.
+//! Shrink campaigns: daemons that leave. All daemons get one order, and its acknowledgement means that the targets
+//! are gone. Then the head closes the books, offers the nodes to the resource managers, and tells the requester.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +15,7 @@ use crate::head::Head;
 use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_FOUND, PMIX_ERR_OUT_OF_RESOURCE};
 
 impl Head {
-    /// What a shrink request comes to. Nothing has changed when it is refused (spec E27).
+    /// Plans a shrink request. A refused request changes nothing (spec E27).
     pub(super) fn plan_shrink(&mut self, request: &ShrinkRequest, requester: Requester) -> Result<Plan, Trouble> {
         let mut lent = BTreeSet::new();
         let allocation = match &request.alloc_id {
@@ -49,7 +48,7 @@ impl Head {
             nodes.push(node);
         }
         if request.count > 0 {
-            // What is reserved for somebody else is given back when it is named, and not by our choice.
+            // Reserved nodes of another session leave only when the request names them.
             let own = named.as_deref().and_then(|alloc_id| self.sessions.find(alloc_id));
             let may_take = |session| Some(session) == own || self.is_owned_by(session, requester);
             let belongs = |node| belongs(node) && !lent.contains(&node) && self.withheld_for(node).all(may_take);
@@ -65,19 +64,19 @@ impl Head {
         nodes.sort_unstable();
         nodes.dedup();
         let returns: BTreeSet<NodeId> = nodes.extract_if(.., |node| lent.contains(node)).collect();
-        // One that is down has nothing to change; one that is still coming, or leaving already, is waited for.
+        // A node that is down needs no change; the campaign waits for one that is still coming or already leaving.
         nodes.retain(|node| self.campaigns.of_node(*node).is_some() || self.record(*node).daemon.is_some());
         let alloc_id = named.unwrap_or_else(|| self.alloc_id_of(&nodes));
         let req_id = request.req_id.clone();
         Ok(Plan { change: Change::Shrink { returns }, alloc_id, req_id, is_requested: true, nodes })
     }
 
-    /// True for a record that was kept of a node which does not belong to the DVM and is not on its way into it.
+    /// True for the kept record of a node that does not belong to the DVM and is not on its way into it.
     pub(super) fn is_unknown(&self, node: NodeId) -> bool {
         self.given_back.contains(&node) && self.campaigns.of_node(node).is_none()
     }
 
-    /// Nodes that are missed least: idle ones first, and of those the latest (spec S15).
+    /// Nodes that are least in use: idle ones first, and of those the latest (spec S15).
     fn expendable(
         &self,
         count: u32,
@@ -98,7 +97,7 @@ impl Head {
         Ok(nodes[..count as usize].iter().map(|node| node.id).collect())
     }
 
-    /// The targets are fixed: nothing is placed there any more, and everybody hears who leaves (spec G2, E28).
+    /// Fixes the targets: they get no more processes, and all daemons hear which ones leave (spec G2, E28).
     pub(super) fn order_departure(&mut self, id: CampaignId, cx: &mut Cx) {
         let Some(campaign) = self.campaigns.open.get(&id) else { return };
         let nodes = campaign.nodes.clone();
@@ -106,7 +105,7 @@ impl Head {
             nodes.iter().filter_map(|node| Some((self.record(*node).daemon?, *node))).collect();
         let ranks: RankSet = targets.keys().copied().collect();
         if ranks.is_empty() {
-            // They have gone with what it waited for, or never came.
+            // The nodes have left with an earlier campaign, or never came.
             return self.end_campaign(id, cx);
         }
         for node in targets.values() {
@@ -119,8 +118,8 @@ impl Head {
         self.counters.xcasts += 1;
         let purpose = Purpose::Shrink { campaign: id, targets: ranks.clone() };
         cx.out.push_back(Outgoing::Xcast(Message::Tree(TreeMessage::Shrink { targets: ranks.clone() }), purpose));
-        // Those who hang on leaving daemons look for their new parents themselves; these have to find out if one never
-        // comes.
+        // Orphans of leaving daemons look for their new parents themselves; these parents have to notice an orphan
+        // that never comes.
         self.place_orphans(&ranks, cx);
         self.part_with_clients(&ranks, cx);
         self.lose_participants(&ranks, cx);
@@ -137,7 +136,7 @@ impl Head {
         self.jobs.contains_key(&id) && campaign.is_some_and(|campaign| campaign.kind() == CampaignKind::Shrink)
     }
 
-    /// Everybody has repaired its tree, and the daemons are gone (spec G6).
+    /// Handles the departure: every daemon has repaired its tree, and the targets are gone (spec G6).
     pub(in crate::head) fn on_departed(&mut self, id: CampaignId, ranks: &RankSet, cx: &mut Cx) {
         self.counters.repairs += 1;
         self.lose_clients(ranks, cx);
@@ -147,7 +146,7 @@ impl Head {
         }
         let Some(campaign) = self.campaigns.open.get(&id) else { return };
         if campaign.kind() == CampaignKind::Grow {
-            // It was rolled back.
+            // The departure was a rollback's.
             return self.end_campaign(id, cx);
         }
         for job in self.jobs_known_at(ranks) {
@@ -156,7 +155,7 @@ impl Head {
         self.offer_release(id, cx);
     }
 
-    /// What has not said how it ended has ended all the same.
+    /// Records the end of processes that went without an exit status.
     fn end_procs(&mut self, id: JobId, gone: &RankSet, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id).filter(|job| job.launched) else { return };
         let (map, survives) = (job.map.clone(), job.survives_losses());
@@ -169,13 +168,13 @@ impl Head {
         self.take_procs(id, &silent, survives, cx);
         let failed = |rank: Rank| ProcFailure { rank, state: ProcState::KilledByCmd, code: None };
         self.tell_survivors(id, silent.into_iter().map(failed).collect(), cx);
-        // Nobody else is going to say that they have started what they could, nor that they know the job.
+        // Departed daemons report neither their started processes nor their knowledge of the job.
         gone.iter().for_each(|rank| self.on_local_launch(rank, id, Vec::new(), Vec::new(), cx));
         gone.iter().for_each(|rank| self.on_registered(rank, id, cx));
         self.check_terminated(id, cx);
     }
 
-    /// All have gone: their nodes are offered to whom they belong (spec E35).
+    /// Offers the nodes of departed daemons to their managers (spec E35).
     fn offer_release(&mut self, id: CampaignId, cx: &mut Cx) {
         let Some(campaign) = self.campaigns.open.get(&id) else { return };
         let leaving = campaign.nodes.clone();
@@ -184,7 +183,7 @@ impl Head {
         cx.effect(Effect::OfferRelease { campaign: id, nodes: self.names(&leaving), back });
     }
 
-    /// The offer is over: the books are closed, and the requester hears (spec E35).
+    /// Ends the shrink after the offer: closes the books and tells the requester (spec E35).
     pub(in crate::head) fn on_release_offered(
         &mut self,
         id: CampaignId,
@@ -199,7 +198,7 @@ impl Head {
             cx.notice(format!("The nodes {} have left the DVM, but: {trouble}", self.names(&nodes).join(", ")));
         }
         self.sessions.remove(&nodes);
-        // What the DVM did not begin with belongs to somebody else again.
+        // Nodes beyond the initial allocation belong to their manager again.
         let first = self.config.allocation.nodes.len() as u32;
         let others = nodes.into_iter().filter(|node| node.0 >= first && !offered.contains_key(node));
         self.given_back.extend(others);

@@ -1,10 +1,11 @@
-//! Turns of jobs and of campaigns. A held job waits for the campaigns that were open when it was parked, and may be
-//! delayed by some that came later; so that a sequence of them without a pause does not hold it for ever, a job is
-//! *due* when all those are over, or when it is parked for the second time, and no grow opens before it has been
-//! launched: it is *queued*, and holds nobody yet. A job of the queue whose slots are free waits for what is open then,
-//! and is due like the others as long as its slots are free. Shrinks are not queued, unless they are about what a
-//! queued grow is to bring: each takes nodes away, so that there is an end to them, and nobody is placed on what is to
-//! leave.
+//! Turns of jobs and of campaigns. A held job waits for the campaigns that were open when it was parked, and later
+//! ones may delay it too. An unbroken series of campaigns must not hold it for ever: a job is *due* when those first
+//! campaigns are over, or when it is parked for the second time. No grow opens before a due job has been launched:
+//! the grow is *queued*, and holds no job yet.
+//!
+//! A job of the queue whose slots are free waits for the campaigns that are open then, and is due as long as its
+//! slots are free. Shrinks are queued only when they concern nodes that a queued grow brings: each shrink takes nodes
+//! away, so their series ends, and no job is placed on nodes that leave.
 
 use std::collections::BTreeSet;
 
@@ -17,14 +18,14 @@ use crate::cx::Cx;
 use crate::head::{Head, Job};
 
 impl Campaign {
-    /// True for one that lets jobs have their turn.
+    /// True for a campaign that lets jobs have their turn.
     pub(super) fn is_queued(&self) -> bool {
         matches!(self.phase, Phase::Queued)
     }
 }
 
 impl Campaigns {
-    /// Campaigns that jobs wait for; one that is queued only holds the job that it is for (spec E7).
+    /// Campaigns that hold jobs; a queued one holds only the job that it is for (spec E7).
     pub(in crate::head) fn that_hold(&self, own: Option<CampaignId>) -> impl Iterator<Item = CampaignId> {
         let holds = move |(id, campaign): &(&CampaignId, &Campaign)| !campaign.is_queued() || own == Some(**id);
         self.open.iter().filter(holds).map(|(id, _)| *id)
@@ -36,7 +37,7 @@ impl Head {
     pub(super) fn is_to_queue(&self, kind: CampaignKind, behind: &BTreeSet<CampaignId>) -> bool {
         let is_queued = |id: &CampaignId| self.campaigns.open.get(id).is_some_and(Campaign::is_queued);
         let lets_pass = kind == CampaignKind::Grow && self.due_jobs().next().is_some();
-        // What waits for one that is queued would hold the jobs for which that one waits.
+        // A campaign behind a queued one would hold the jobs for which the queued one waits.
         lets_pass || behind.iter().any(is_queued)
     }
 
@@ -52,7 +53,7 @@ impl Head {
         self.jobs.values().filter(waits).map(|job| job.id)
     }
 
-    /// A job is parked before its map.
+    /// Notes that a job was parked before its map.
     pub(super) fn on_parked(&mut self, id: JobId) {
         let own = |job: &Job| job.grows.is_some_and(|own| self.campaigns.open.contains_key(&own));
         let again = self.jobs.get(&id).is_some_and(|job| job.was_parked && !own(job));
@@ -61,7 +62,7 @@ impl Head {
         }
     }
 
-    /// A campaign is over, and those whom it alone has held go on: the others that had waited for nothing else are due
+    /// Notes the end of a campaign. Jobs that it alone has held go on; jobs that were held for nothing else are due
     /// (spec E15).
     pub(super) fn on_campaign_over(&mut self, id: CampaignId) {
         for job in self.jobs.values_mut() {
@@ -75,7 +76,7 @@ impl Head {
         }
     }
 
-    /// Opens what is queued when nobody is due any more. True when something has opened (spec E16).
+    /// Opens the queued campaigns when no job is due any more. True when one has opened (spec E16).
     pub(in crate::head) fn open_queued(&mut self, cx: &mut Cx) -> bool {
         let queued = self.campaigns.open.iter().filter(|(_, campaign)| campaign.is_queued());
         let queued: Vec<CampaignId> = queued.map(|(id, _)| *id).collect();
@@ -87,7 +88,7 @@ impl Head {
         true
     }
 
-    /// What a queued campaign waits for, in words.
+    /// The reason why a queued campaign waits, in words.
     pub(super) fn turns_before(&self) -> String {
         let jobs: Vec<String> = self.due_jobs().map(|job| format!("job {job}")).collect();
         let jobs = crate::head::clients::listed_names(jobs.iter().map(String::as_str));

@@ -1,6 +1,6 @@
-//! Jobs that are connected (`PMIx_Connect`, which MPI calls after a spawn, and when jobs meet at a port). As far as
-//! failures go they are one application: when one of them fails, the others end, unless they go on after failures
-//! anyway. It never looks at who has spawned whom: that is `spawn.rs`.
+//! Connected jobs (`PMIx_Connect`, which MPI calls after a spawn, and when jobs meet at a port). Connected jobs share
+//! failures: when one of them fails, the others end, unless they go on after failures anyway. Parents and children
+//! play no part here: see `spawn.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,19 +10,19 @@ use ferrite_wire::{CollectiveKey, CollectiveKind, Members};
 use crate::cx::Cx;
 use crate::head::{Head, Job};
 
-/// Who is connected with whom, and how often: jobs may meet at several ports.
+/// The sets of connected members, each with a count: jobs may meet at several ports.
 #[derive(Debug, Default)]
 pub(in crate::head) struct Connections(BTreeMap<Members, u32>);
 
 impl Connections {
-    /// A collective has ended well.
+    /// Records a collective that has succeeded.
     pub(in crate::head) fn on_collective(&mut self, key: &CollectiveKey) {
         if key.members.others.is_empty() {
             return;
         }
         match key.kind {
             CollectiveKind::PmixConnect => *self.0.entry(key.members.clone()).or_default() += 1,
-            // Open MPI says by a fence of the same processes that it disconnects; it never calls PMIx_Disconnect.
+            // Open MPI disconnects by a fence of the same processes; it never calls PMIx_Disconnect.
             CollectiveKind::PmixDisconnect | CollectiveKind::PmixFence => self.part(&key.members),
             CollectiveKind::Pmi1Barrier => {}
         }
@@ -37,7 +37,7 @@ impl Connections {
         }
     }
 
-    /// The job is over.
+    /// Drops the connections of a job that is over.
     pub(super) fn forget(&mut self, job: JobId) {
         self.0.retain(|members, _| !members.include(job));
     }
@@ -49,7 +49,7 @@ impl Connections {
 }
 
 impl Job {
-    /// True when the failure of a job that is connected with this one ends it.
+    /// True when the failure of a connected job ends this one.
     fn shares_failures(&self) -> bool {
         self.is_healthy() && !self.is_over() && !self.all_ended() && !self.spec.options.tolerates_failures()
     }
@@ -62,7 +62,7 @@ impl Head {
         self.connections.with(id).into_iter().filter(shares).collect()
     }
 
-    /// What the submitter of a failed job should know of others of his that end with it.
+    /// A sentence for the submitter of a failed job, about its other jobs that end with it.
     pub(super) fn who_ends_too(&self, id: JobId) -> Option<String> {
         let request = self.jobs.get(&id)?.request;
         let his = |other: &JobId| self.jobs.get(other).is_some_and(|job| job.request == request);
@@ -75,7 +75,8 @@ impl Head {
         }
     }
 
-    /// A job has failed: those that are connected with it end. Whoever has heard of the failure is not told again.
+    /// Ends the jobs that are connected with a failed one. A submitter that was told of the failure is not told
+    /// again.
     pub(super) fn fail_connected(&mut self, id: JobId, code: u8, cx: &mut Cx) {
         let Some(job) = self.jobs.get(&id) else { return };
         let (request, cause) = (job.request, job.cause.clone());

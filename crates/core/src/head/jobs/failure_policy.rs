@@ -1,5 +1,5 @@
-//! The policies of a job about failures: whether it goes on without the process that failed, who is told, and what that
-//! makes of its result. Called by the reactions of `failures.rs`, which say what failed. It never restarts a process.
+//! Policies of a job about failures: whether it goes on without the failed process, which survivors are told, and
+//! what its result is. `failures.rs` calls these methods and says what has failed. No process is ever restarted.
 
 use std::collections::BTreeSet;
 
@@ -10,33 +10,34 @@ use crate::cx::Cx;
 use crate::head::clients::notices;
 use crate::head::{Head, Job};
 
-/// What a failure makes of its job: now, or at its end when the job survives it.
+/// The result that a failure gives its job: at once, or at the job's end when it survives.
 #[derive(Debug)]
 pub(in crate::head) struct Failure {
     pub(in crate::head) state: JobState,
     pub(in crate::head) code: u8,
-    /// What failed, in words.
+    /// The message for the submitter.
     pub(in crate::head) text: String,
 }
 
-/// Exit code of a job whose nodes have left the DVM with its processes: that of sysexits.h for "try again".
+/// Exit code of a job whose nodes have left the DVM with its processes: EX_TEMPFAIL ("try again") of sysexits.h.
 pub(in crate::head) const NODES_LEFT: u8 = 75;
 
 impl Job {
-    /// True when the abnormal end of a process leaves the others alone.
+    /// True when the abnormal end of a process does not end the others.
     pub(super) fn survives_ends(&self) -> bool {
         self.is_healthy() && self.spec.options.tolerates_failures()
     }
 
-    /// True when the loss of a daemon leaves the processes of others alone. A job that is still being launched is to
-    /// begin whole or not at all, as with a process that cannot be started.
+    /// True when the loss of a daemon does not end processes elsewhere. A job that is being launched begins whole or
+    /// not at all, as after a start failure.
     pub(in crate::head) fn survives_losses(&self) -> bool {
         self.survives_ends() && self.launching.is_empty()
     }
 }
 
 impl Head {
-    /// The first failure of a job is what its submitter hears of, whether the job survives it or not (spec L33).
+    /// Handles a failure. The submitter hears of the job's first failure, whether the job survives it or not (spec
+    /// L33).
     pub(in crate::head) fn on_failure(&mut self, id: JobId, mut failure: Failure, survived: bool, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
@@ -54,9 +55,8 @@ impl Head {
         }
     }
 
-    /// Processes were ended because their nodes leave. Nobody has failed, but a job that has not asked to go on with a
-    /// part of its processes would wait for them, or end as if all were well: it ends like one that has lost a node
-    /// (spec E34).
+    /// Handles processes that end because their nodes leave. This is no failure; but a job without a policy to go on
+    /// would wait for them, or end like a success. It ends like a job that has lost a node (spec E34).
     pub(in crate::head) fn take_procs(&mut self, id: JobId, taken: &[Rank], survives: bool, cx: &mut Cx) {
         for rank in taken {
             let proc = ProcId { job: id, rank: *rank };
@@ -72,7 +72,7 @@ impl Head {
         let Some(job) = self.jobs.get(&id).filter(|job| job.is_healthy() && is_news) else {
             return;
         };
-        // The others there are being ended as well.
+        // The other processes on leaving nodes are being ended as well.
         let goes = |rank: &Rank| job.map.daemon_of(*rank).is_some_and(|daemon| self.is_doomed(id, daemon));
         let going: BTreeSet<Rank> = taken.iter().copied().chain(job.living().filter(goes)).collect();
         let goes_on = survives && job.living().any(|rank| !going.contains(&rank));
@@ -85,8 +85,8 @@ impl Head {
         }
     }
 
-    /// The daemons of a job that goes on hear who failed: their processes must not wait for those in a collective, and
-    /// are told if they are to be.
+    /// Tells the daemons of a surviving job which processes have failed: collectives must not wait for these, and
+    /// survivors are told if the policy says so.
     pub(in crate::head) fn tell_survivors(&mut self, id: JobId, failed: Vec<ProcFailure>, cx: &mut Cx) {
         let Some(job) = self.jobs.get(&id) else {
             return;
@@ -98,13 +98,13 @@ impl Head {
         cx.multicast(Dest::Many(hosts), DaemonMessage::ProcsFailed { job: id, failed });
     }
 
-    /// Nothing is left of a job: the first failure that it survived is its result (spec L33).
+    /// Gives a job without processes the first failure that it survived as its result (spec L33).
     pub(super) fn settle(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id).filter(|job| job.is_healthy()) else {
             return;
         };
         if !job.lost.is_empty() && job.lost.len() == job.procs.len() {
-            // A result that nobody was left to bring about is no good one.
+            // Without any surviving process the job is no success.
             let text = notices::nothing_is_left(id);
             job.survived.get_or_insert(Failure { state: JobState::KilledByCmd, code: NODES_LEFT, text });
         }

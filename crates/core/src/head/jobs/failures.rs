@@ -1,4 +1,4 @@
-//! What a failure means: which job it ends, with which exit code and message.
+//! Reactions to failures: which job each one ends, with which exit code and message.
 
 use ferrite_types::{JobId, JobState, ProcId, ProcState, Rank};
 use ferrite_wire::{DaemonMessage, Dest, ProcEnd, ProcFailure, StartError};
@@ -14,14 +14,14 @@ use crate::pmix_status::{PMIX_ERR_JOB_FAILED_TO_LAUNCH, PMIX_ERR_JOB_KILLED_BY_C
 const TIMEOUT_CODE: u8 = 124;
 
 impl Head {
-    /// Processes have ended and their output is through.
+    /// Handles processes that have ended and whose output is complete.
     pub(in crate::head) fn on_procs_ended(&mut self, id: JobId, ends: &[ProcEnd], cx: &mut Cx) {
         let survived = ends.iter().filter_map(|end| self.on_proc_end(id, end, cx)).collect();
         self.tell_survivors(id, survived, cx);
         self.check_terminated(id, cx);
     }
 
-    /// Returns the failure when the job goes on in spite of it (spec L29).
+    /// Handles the end of a process. Returns the failure when the job goes on in spite of it (spec L29).
     fn on_proc_end(&mut self, id: JobId, end: &ProcEnd, cx: &mut Cx) -> Option<ProcFailure> {
         let job = self.jobs.get_mut(&id)?;
         let survives_losses = job.survives_losses();
@@ -53,7 +53,7 @@ impl Head {
         survived.then_some(ProcFailure { rank: end.rank, state: end.state, code: Some(end.status.code()) })
     }
 
-    /// Processes could not be started: their job ends, whatever its policy is (spec L23).
+    /// Ends a job with start failures, whatever its policy is (spec L23).
     pub(super) fn on_start_failures(&mut self, id: JobId, failed: Vec<(Rank, StartError)>, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
@@ -83,14 +83,14 @@ impl Head {
         self.check_terminated(id, cx);
     }
 
-    /// A process called abort (spec L30).
+    /// Handles a process's call of abort (spec L30).
     pub(in crate::head) fn on_abort(&mut self, proc: ProcId, code: i32, message: &str, cx: &mut Cx) {
         let Some(job) = self.jobs.get(&proc.job) else {
             return;
         };
         let node = job.map.node_of(proc.rank).map_or("", |n| n.name.as_str());
         let text = notices::abort(proc, node, code, message);
-        // What a shell would see of exit(code); an abort is never a success.
+        // The exit code as a shell sees exit(code); an abort is never a success.
         let code = match (code & 0xff) as u8 {
             0 => 1,
             code => code,
@@ -98,7 +98,7 @@ impl Head {
         self.fail_job(proc.job, JobState::Aborted, code, text, cx);
     }
 
-    /// The time limit of a job is reached (spec L31).
+    /// Ends a job that has reached its time limit (spec L31).
     pub(in crate::head) fn on_job_timeout(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get(&id) else {
             return;
@@ -116,7 +116,8 @@ impl Head {
         self.fail_job(id, JobState::KilledByCmd, TIMEOUT_CODE, notices::spawn_timeout(seconds), cx);
     }
 
-    /// The first failure decides: its message, its code; what is left of the job is killed.
+    /// Ends a job and tells its submitter. The first failure sets message and code; the remaining processes are
+    /// killed.
     pub(in crate::head) fn fail_job(&mut self, id: JobId, state: JobState, code: u8, text: String, cx: &mut Cx) {
         if let Some(request) = self.jobs.get(&id).filter(|job| job.is_healthy()).and_then(|job| job.request) {
             let more = self.who_ends_too(id).or_else(|| self.who_goes_on(id)).unwrap_or_default();
@@ -125,7 +126,7 @@ impl Head {
         self.end_job(id, state, code, text, cx);
     }
 
-    /// The same for a job of whose end the submitter hears otherwise (spec L26).
+    /// Ends a job without notifying its submitter, who is told by another path (spec L26).
     pub(super) fn end_job(&mut self, id: JobId, state: JobState, code: u8, text: String, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
@@ -157,13 +158,13 @@ impl Head {
         self.check_terminated(id, cx);
     }
 
-    /// A job of which no process is left is TERMINATED (spec L34).
+    /// Moves a job without living processes to TERMINATED (spec L34).
     pub(in crate::head) fn check_terminated(&mut self, id: JobId, cx: &mut Cx) {
         let over = |state| matches!(state, JobState::Terminated | JobState::NotifyCompleted | JobState::Notified);
         let Some(job) = self.jobs.get(&id) else {
             return;
         };
-        // The answer to who has spawned it comes before its end, and waits for daemons that have none of its processes.
+        // The job ends after the answer to its parent, which waits for daemons without its processes as well.
         if job.all_ended() && (job.launched || !job.is_healthy()) && !job.birth.is_awaited() && !over(job.state) {
             self.settle(id, cx);
             self.activate(id, JobState::Terminated, cx);
@@ -171,13 +172,13 @@ impl Head {
     }
 }
 
-/// The job state and the exit code that an abnormal end stands for (spec L28).
+/// The job state and exit code for an abnormal end (spec L28).
 fn consequence(end: &ProcEnd) -> Option<(JobState, u8)> {
     let code = end.status.code();
     match end.state {
         ProcState::TermNonZero => Some((JobState::NonZeroTerm, code)),
         ProcState::AbortedBySig => Some((JobState::AbortedBySig, code)),
-        // Exit code 0 without finalize is an error all the same.
+        // Exit code 0 without finalize is an error too.
         ProcState::TermWoSync => Some((JobState::AbortedWoSync, code.max(1))),
         ProcState::KilledByCmd => Some((JobState::KilledByCmd, code.max(1))),
         ProcState::CalledAbort => Some((JobState::CalledAbort, code.max(1))),

@@ -1,4 +1,4 @@
-//! Jobs: their records, states, placement, queue, failures, trees and connections, output and input.
+//! Jobs: their records, states, placement, queue, failures, spawn trees, connections, output and input.
 
 mod connections;
 mod failure_policy;

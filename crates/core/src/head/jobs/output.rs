@@ -1,4 +1,4 @@
-//! Output of processes at the head: tags, dates, sinks, and lines that do not mix.
+//! Output of processes at the head: tags, dates, sinks, and protection of lines against mixing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -11,17 +11,17 @@ use crate::cx::Cx;
 use crate::head::{Head, Job};
 use crate::{Account, Effect, Sink};
 
-/// What a sink has seen so far.
+/// The state of the sinks: open lines and files.
 #[derive(Debug, Default)]
 pub(in crate::head) struct Mux {
-    /// Per sink: who has written a line there without its end.
+    /// The writer of the unfinished line in each sink.
     open: BTreeMap<Sink, (ProcId, Stream)>,
-    /// Files with output of a job.
+    /// The output files of each job.
     files: BTreeSet<(JobId, String)>,
 }
 
 impl Mux {
-    /// A job is over: its files are complete. Returns them.
+    /// Forgets a job that is over. Returns its files, which are complete.
     pub(super) fn forget(&mut self, job: JobId) -> Vec<String> {
         self.open.retain(|_, (proc, _)| proc.job != job);
         let later = self.files.split_off(&(JobId(job.0 + 1), String::new()));
@@ -63,7 +63,7 @@ impl Head {
         }
     }
 
-    /// Output has left, or has nowhere to go: its writer may write more.
+    /// Gives credit back for output that was written or dropped: its writer may write more.
     pub(in crate::head) fn on_output_written(&mut self, account: Account, cx: &mut Cx) {
         let Account { daemon, job, bytes } = account;
         if self.jobs.contains_key(&job) {
@@ -71,7 +71,7 @@ impl Head {
         }
     }
 
-    /// A process has ended: a tagged line that it left open is closed.
+    /// Closes the unfinished tagged line of a process that has ended.
     pub(super) fn close_lines(&mut self, proc: ProcId, cx: &mut Cx) {
         let open: Vec<Sink> =
             self.output.open.iter().filter(|(_, (of, _))| *of == proc).map(|(s, _)| s.clone()).collect();
@@ -83,7 +83,7 @@ impl Head {
 }
 
 impl Mux {
-    /// Puts the prefix in front of each line. A line that another process's output interrupts is ended first.
+    /// Puts the prefix in front of each line. An unfinished line of another process is ended first.
     fn tag(&mut self, sink: &Sink, proc: ProcId, stream: Stream, prefix: &str, data: &Bytes) -> Bytes {
         let mut out = BytesMut::with_capacity(data.len() + prefix.len() * 2);
         let mut continues = false;

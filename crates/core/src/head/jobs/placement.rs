@@ -1,4 +1,4 @@
-//! MAP and what follows it up to the launch: the rules are `ferrite-rm`'s and `ferrite-map`'s, the pool is the head's.
+//! MAP and the steps up to the launch: `ferrite-rm` and `ferrite-map` have the rules, the head has the pool.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ impl Head {
         self.show_machines(job.request, &spec, cx);
         self.show_allocation(job.request, id, &spec, cx);
         let (patient, session) = (job.wait_for_slots, job.session);
-        // Its place before the change of size was before those who had none.
+        // A job that was mapped before the change of size goes before queued jobs.
         let is_first = !job.missed.is_empty();
         if patient && !is_first && self.jobs_before(session, None) > 0 {
             return self.queue.push_back(id);
@@ -44,7 +44,7 @@ impl Head {
         }
     }
 
-    /// There is no place for a job: it is to have nodes that are not there, or they have no room.
+    /// Fails a job without a place: its nodes are not there, or they have no room.
     pub(super) fn fail_placement(&mut self, id: JobId, text: String, cx: &mut Cx) {
         let Some(job) = self.jobs.get(&id) else { return };
         let (spec, pool) = (self.spec_of(job), self.pool_of(job.session));
@@ -55,8 +55,8 @@ impl Head {
         self.fail_job(id, state, 1, text, cx);
     }
 
-    /// What a job asks for. Of the hosts that it names, those that have gone since it was mapped to them count no more,
-    /// as long as there are others (spec E11).
+    /// The job's specification for placement. Hosts that have gone since it was mapped to them do not count, as long
+    /// as others are left (spec E11).
     pub(in crate::head) fn spec_of(&self, job: &Job) -> Arc<JobSpec> {
         if job.missed.is_empty() {
             return job.spec.clone();
@@ -80,7 +80,7 @@ impl Head {
         Arc::new(spec)
     }
 
-    /// The job has its slots; its time limits count from here (spec L16).
+    /// Takes over the job's map; its time limits count from here (spec L16).
     pub(super) fn take_map(&mut self, id: JobId, map: JobMap, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
         job.set_map(map);
@@ -154,7 +154,7 @@ impl Head {
         self.activate(id, JobState::SystemPrep, cx);
     }
 
-    /// `--display topo` and `cpus`: of all nodes that a job may have, or of those that are named.
+    /// Shows `--display topo` and `cpus` for all nodes that the job may use, or for those that the option names.
     fn show_machines(&self, to: Option<RequestId>, spec: &JobSpec, cx: &mut Cx) {
         let threads = spec.map.cpus == Some(CpuKind::HwThread);
         if let Some(names) = &spec.display.topo {
@@ -192,7 +192,7 @@ impl Head {
         }
     }
 
-    /// The map in each of the forms that were asked for.
+    /// Shows the map in each requested form.
     fn show_map(&self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get(&id) else { return };
         let Display { map, map_devel, parseable, .. } = job.spec.display;
@@ -204,7 +204,7 @@ impl Head {
             not_launched: job.spec.options.do_not_launch,
             numbers: numbers(&job.spec.display),
         };
-        // The form for machines has everything of both.
+        // The parseable form includes both others.
         if parseable && (map || map_devel) {
             print(job.request, shown.xml(), cx);
         } else {
@@ -249,7 +249,7 @@ impl Head {
         }
     }
 
-    /// `--display bind`: what each started process is bound to, in the name of its daemon.
+    /// Shows `--display bind`: the binding of each started process, on behalf of its daemon.
     pub(super) fn show_bindings(&self, id: JobId, daemon: DaemonRank, started: &[(Rank, u32)], cx: &mut Cx) {
         let (Some(job), Some(node)) = (self.jobs.get(&id), self.nodes.iter().find(|n| n.daemon == Some(daemon))) else {
             return;
@@ -271,7 +271,7 @@ impl Head {
         }
     }
 
-    /// The job is over: others may have its slots.
+    /// Releases the slots of a job that is over.
     pub(super) fn release_slots(&mut self, job: &Job, cx: &mut Cx) {
         if !job.procs.is_empty() {
             self.occupancy.release(&mut self.nodes, &job.map);
@@ -291,16 +291,16 @@ fn print(to: Option<RequestId>, text: String, cx: &mut Cx) {
     }
 }
 
-/// A host that is named without a number counts for one process, as long as that makes places for all of them: who
-/// names two hosts for two processes means one on each. What says by itself how many go where is taken at its word.
-/// `None` = nothing is meant that way.
+/// The specification with one slot for each host without a number, as long as that gives places for all processes:
+/// two hosts for two processes mean one on each. Directives with their own numbers stay as they are. `None` = no such
+/// change applies.
 fn one_slot_each(spec: &JobSpec) -> Option<JobSpec> {
     let bare = |host: &HostRef| matches!(host, HostRef::Host(HostEntry { slots: SlotCount::FromCores, .. }));
     let means_it = |app: &AppContext| {
         let request = app.map.as_ref().unwrap_or(&spec.map);
         let counts = matches!(request.by, None | Some(MapBy::Slot | MapBy::Node | MapBy::Object(_)));
         let names = &app.hosts.hosts;
-        // With one name it makes no difference.
+        // With one name the result is the same.
         let is_enough = names.len() > 1 && app.np.is_some_and(|np| np as usize <= names.len());
         counts && request.pes.is_none() && is_enough && names.iter().all(bare)
     };

@@ -1,12 +1,12 @@
-//! Placement that a job does not say itself: that of the job which has spawned it, then that of the DVM's parameters.
-//! Called once for a job, before it is looked at; it places nothing.
+//! Defaults of placement for a job: those of the job that has spawned it, then those of the DVM's parameters. They
+//! are filled in once per job, before any placement.
 
 use ferrite_map::directive::{parse_bind_to, parse_map_by, parse_rank_by};
 use ferrite_rm::params::Params;
 use ferrite_types::{CpuKind, JobSpec, MapBy, MapRequest};
 
-/// What a spawned job has from the one that has spawned it. That it may have more processes than slots where its parent
-/// may is taken over unless somebody says `NOINHERIT`; the rest only where somebody says `INHERIT`.
+/// Fills in the parent's placement for a spawned job. The parent's permission to use more processes than slots is
+/// inherited unless somebody says `NOINHERIT`; the rest only where somebody says `INHERIT`.
 pub(super) fn from_parent(spec: &mut JobSpec, parent: &MapRequest, params: &Params) {
     let said = spec.map.inherit.or(parent.inherit);
     if said != Some(false) {
@@ -24,8 +24,7 @@ fn inherit(own: &mut MapRequest, parent: &MapRequest) {
     own.cpus = own.cpus.or(parent.cpus);
     if own.by.is_none() {
         own.by = match &parent.by {
-            // A number of processes for each node or object, or a list of places, would contradict that of the spawned
-            // job.
+            // A number of processes for each node or object, or a list of places, would contradict the spawned job's.
             None
             | Some(MapBy::PerNode(_) | MapBy::PerObject(..) | MapBy::Seq(_) | MapBy::RankFile(_) | MapBy::Device(_)) => {
                 None
@@ -44,11 +43,11 @@ fn inherit(own: &mut MapRequest, parent: &MapRequest) {
     }
 }
 
-/// The defaults of a DVM (`mapby`, `rankby`, `bindto`, `hwloc_base_use_hwthreads_as_cpus`), for what is still open. A
-/// bad value was refused when the DVM was started.
+/// Fills in the DVM's defaults (`mapby`, `rankby`, `bindto`, `hwloc_base_use_hwthreads_as_cpus`) where nothing is
+/// said. The DVM refuses bad values at its start.
 pub(in crate::head) fn from_params(spec: &mut JobSpec, params: &Params) {
     let text = |name| params.text(name).ok().flatten();
-    // The lines of a file are its submitter's, who has filled them in.
+    // The submitter has filled in the lines of a file.
     let map = text("mapby").and_then(|text| parse_map_by(text).ok()).filter(|map| map.file.is_none());
     let rank = text("rankby").and_then(|text| parse_rank_by(text).ok());
     let bind = text("bindto").and_then(|text| parse_bind_to(text).ok());
@@ -141,7 +140,7 @@ mod tests {
             ..MapRequest::default()
         };
         assert_eq!(spec.map, wanted);
-        // What was filled in by the submitter, who has the same parameters, stays as it is.
+        // Values that the submitter filled in from the same parameters stay as they are.
         from_params(&mut spec, &set);
         assert_eq!(spec.map, wanted);
         let mut spec = child(MapRequest::default());

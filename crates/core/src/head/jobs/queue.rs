@@ -1,5 +1,5 @@
-//! Jobs that wait for slots, first come first served. Jobs that may use the same nodes stand in one queue: it is one
-//! list, in which a job waits for those before it whose nodes are its own too, and passes the others.
+//! The queue: jobs that wait for slots, first come first served. It is one list: a job waits for earlier jobs that
+//! may use the same nodes, and passes the others.
 
 use std::collections::BTreeSet;
 
@@ -11,13 +11,13 @@ use crate::head::elastic::Hold;
 use crate::head::{Head, Job};
 
 impl Head {
-    /// True when the job could run if it had the DVM for itself: then it is worth waiting.
+    /// True when the job could run in the otherwise empty DVM, so that waiting makes sense.
     pub(super) fn may_fit_later(&self, spec: &JobSpec, session: u32) -> bool {
         let nodes = self.pool_of(session).unwrap_or_else(|| self.nodes.clone());
         self.place_among(spec, &idle(nodes), &Occupancy::default()).is_ok()
     }
 
-    /// What jobs of a session may hope for: the nodes that it has, whoever uses them or has them reserved now.
+    /// The nodes that jobs of a session may get later: all nodes of the session, even when used or reserved now.
     fn hopes_of(&self, session: u32) -> Vec<NodeRecord> {
         let mut nodes = idle(self.nodes.clone());
         if let Some(session) = self.sessions.get(session) {
@@ -26,16 +26,16 @@ impl Head {
         nodes
     }
 
-    /// An error when a job can never run on what there is.
+    /// An error for a job that can never run on the present nodes.
     fn check_hope(&self, job: &Job) -> Result<(), String> {
         self.place_among(&self.spec_of(job), &self.hopes_of(job.session), &Occupancy::default()).map(drop)
     }
 
-    /// The DVM has lost nodes: whoever waits and can never run now is refused, wherever it stands. Looked at once for
-    /// each loss, for it means to place every job that waits.
+    /// Refuses queued jobs that can never run after a loss of nodes, at any position. It runs once per loss, because
+    /// it places every queued job.
     fn refuse_hopeless(&mut self, cx: &mut Cx) {
         if self.queue.is_empty() {
-            // What comes until somebody waits again can be lost as well.
+            // Daemons that come before the next job waits can be lost too.
             self.queue_hopes = RankSet::new();
             return;
         }
@@ -65,7 +65,7 @@ impl Head {
         nodes.iter().filter(|node| node.daemon.is_some()).map(|node| node.id).collect()
     }
 
-    /// Jobs of the queue that come before a job of this session: those before `before`, and without that all.
+    /// The number of queued jobs that a job of this session waits for: those before `before`, or all.
     pub(super) fn jobs_before(&self, session: u32, before: Option<JobId>) -> usize {
         if self.queue.is_empty() {
             return 0;
@@ -78,7 +78,7 @@ impl Head {
         self.queue.iter().take_while(|id| Some(**id) != before).filter(competes).count()
     }
 
-    /// True for a job of the queue that nobody is before and whose slots are free: only a change of size may keep it.
+    /// True for a queued job with free slots and no earlier job to wait for: only a change of size may hold it.
     pub(in crate::head) fn is_next(&self, job: &Job) -> bool {
         let waits = self.queue.contains(&job.id) && job.is_healthy() && !self.is_paused(job.session);
         waits && self.jobs_before(job.session, Some(job.id)) == 0 && {
@@ -88,8 +88,8 @@ impl Head {
         }
     }
 
-    /// Slots have become free, or a job has left the queue: those whom nobody is before may go on. One that can never
-    /// run, because the DVM has lost nodes since, is refused and holds nobody up (spec L15).
+    /// Serves the queue after slots have become free or a job has left it. A job that can never run after a loss of
+    /// nodes is refused and holds up no other (spec L15).
     pub(in crate::head) fn serve_queue(&mut self, cx: &mut Cx) {
         if self.exit.begun() {
             return;
@@ -97,7 +97,7 @@ impl Head {
         if self.is_elastic() && self.campaigns.any() {
             return self.wait_for_turns();
         }
-        // What is still to come may be what they wait for.
+        // Open campaigns may still bring the nodes that the jobs need.
         if !self.campaigns.any() {
             self.refuse_hopeless(cx);
         }
@@ -120,7 +120,7 @@ impl Head {
         }
     }
 
-    /// A job that does not fit although everything is idle that it may hope for waits in vain.
+    /// Refuses a job that does not fit although all nodes that it may use are idle.
     fn refuse_if_idle(&mut self, id: JobId, text: String, cx: &mut Cx) {
         let Some(job) = self.jobs.get(&id) else { return };
         let own = self.sessions.get(job.session).map(|session| &session.nodes);
@@ -131,8 +131,8 @@ impl Head {
         }
     }
 
-    /// Slots are free while the DVM changes its size: those who would have them now are to have them when all is over
-    /// that is open (spec E18).
+    /// Notes the queued jobs whose slots are free while the DVM changes its size: they have their turn when the open
+    /// campaigns are over (spec E18).
     fn wait_for_turns(&mut self) {
         let open: BTreeSet<CampaignId> = self.campaigns.that_hold(None).collect();
         for id in self.queue.iter().copied().collect::<Vec<JobId>>() {
@@ -145,7 +145,7 @@ impl Head {
         }
     }
 
-    /// What a job of the queue waits for, in words.
+    /// The reason why a queued job waits, in words.
     pub(in crate::head) fn queued_for(&self, job: &Job) -> String {
         if self.is_paused(job.session) {
             return self.held_for(&Hold::Paused);

@@ -15,65 +15,66 @@ use crate::head::elastic::Hold;
 /// A job that is not over.
 #[derive(Debug)]
 pub struct Job {
-    /// Its id.
+    /// Its number within the DVM.
     pub id: JobId,
     pub(in crate::head) birth: Birth,
-    /// The submitted job that it descends from: itself, unless a process spawned it.
+    /// The submitted job at the root of its spawn tree; a submitted job is its own root.
     pub(super) root: JobId,
-    /// Those by which it was spawned, over or not: its parent, that one's parent, and so on. None of a separate job.
+    /// All jobs that it descends from, over or not: its parent, that one's parent, and so on. A separate job has
+    /// none.
     pub(in crate::head) ancestors: BTreeSet<JobId>,
-    /// Whom to tell; `None` = it is detached, or its client is gone.
+    /// The request to reply to; `None` = the job is detached, or its client is gone.
     pub(in crate::head) request: Option<RequestId>,
     pub(in crate::head) spec: Arc<JobSpec>,
     /// Environment that the submitter forwards.
     pub(super) env: Vec<EnvOp>,
     pub(in crate::head) wait_for_slots: bool,
     pub(in crate::head) personality: String,
-    /// The tool that asked for it.
+    /// The tool that submitted it.
     pub(in crate::head) launcher: String,
-    /// Its state.
+    /// Its current state.
     pub state: JobState,
     pub(in crate::head) map: Arc<JobMap>,
     pub(in crate::head) procs: Vec<ProcRecord>,
-    /// Daemons that have not said how their part of the launch went.
+    /// Daemons that have not reported their part of the launch.
     pub(in crate::head) launching: RankSet,
-    /// Daemons whose processes have not all called init.
+    /// Daemons with processes that have not called init.
     pub(in crate::head) registering: RankSet,
-    /// Daemons whose processes have not all said that they wait for a debugger.
+    /// Daemons with processes that do not wait for a debugger yet.
     pub(in crate::head) debugging: RankSet,
     pub(in crate::head) ended: usize,
-    /// Decided by the first failure; success when nothing decided it.
+    /// Set by the first failure; success when none has set it.
     pub(in crate::head) exit_code: Option<u8>,
-    /// Why it fails, once it does.
+    /// The cause of its failure, once it fails.
     pub(in crate::head) cause: String,
-    /// The first failure that it survived: its result, unless something else ends it.
+    /// The first failure that it survived, which is its result unless another failure ends it.
     pub(super) survived: Option<Failure>,
-    /// Daemons that were sent the launch order: those that host it, and others whose processes may meet its own.
+    /// Daemons that were sent the launch order: its hosts, and others whose processes may meet its own.
     pub(in crate::head) known_at: RankSet,
     /// True once the launch order was sent.
     pub(in crate::head) launched: bool,
-    /// When it entered which state.
+    /// The time at which it entered each state.
     pub(in crate::head) states: Vec<(JobState, Timestamp)>,
     pub(in crate::head) stdin: Pump,
-    /// Processes that went with their nodes, whether these left or were lost.
+    /// Processes that went with their nodes, by a departure or a loss.
     pub(in crate::head) lost: Vec<Rank>,
-    /// The session that it runs in; 0 = the DVM's own.
+    /// The session in which it runs; 0 = the DVM's own.
     pub(in crate::head) session: u32,
-    /// Where it is parked while the DVM changes its size.
+    /// Its hold, while it is parked.
     pub(in crate::head) held: Option<Hold>,
-    /// It was parked once.
+    /// True after it was parked for the first time.
     pub(in crate::head) was_parked: bool,
-    /// Nodes that it was mapped to and not launched on, because they have gone: it has to be mapped again without them.
+    /// Nodes of an earlier map that have gone before the launch: the next map does without them.
     pub(in crate::head) missed: BTreeSet<NodeId>,
-    /// It is to be launched before the DVM begins to grow again.
+    /// True when it is to be launched before the DVM begins to grow again.
     pub(in crate::head) is_due: bool,
-    /// Campaigns that keep it in the queue since its slots are free.
+    /// Campaigns that hold it in the queue since its slots became free.
     pub(in crate::head) kept_by: BTreeSet<CampaignId>,
-    /// The campaign that brings the nodes that it asked for.
+    /// The campaign that brings the nodes of its own request.
     pub(in crate::head) grows: Option<CampaignId>,
 }
 
-/// What the head knows of a process.
+/// The head's record of one process.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::head) struct ProcRecord {
     pub(in crate::head) state: ProcState,
@@ -118,7 +119,7 @@ impl Job {
         }
     }
 
-    /// Takes a placement over.
+    /// Takes over a map.
     pub(super) fn set_map(&mut self, map: JobMap) {
         self.procs = vec![ProcRecord { state: ProcState::Init, pid: None }; map.procs.len()];
         self.launching = map.daemons();
@@ -127,14 +128,14 @@ impl Job {
         self.map = Arc::new(map);
     }
 
-    /// Gives a placement up, before anything was launched.
+    /// Drops a map before anything was launched.
     pub(in crate::head) fn clear_map(&mut self) {
         self.procs.clear();
         (self.launching, self.registering, self.debugging) = (RankSet::new(), RankSet::new(), RankSet::new());
         self.map = Arc::default();
     }
 
-    /// True when all that is left is to say so.
+    /// True when only the final notice is outstanding.
     pub(in crate::head) fn is_over(&self) -> bool {
         matches!(self.state, JobState::Terminated | JobState::NotifyCompleted | JobState::Notified)
     }
@@ -145,7 +146,7 @@ impl Job {
         alive.map(|(rank, _)| Rank(rank as u32))
     }
 
-    /// True when there is a program of which no process could be started.
+    /// True when at least one program has no process that could be started.
     pub(super) fn cannot_be_launched(&self) -> bool {
         let mut could_not = vec![true; self.spec.apps.len()];
         for ((_, place), proc) in self.map.ranks().zip(&self.procs) {
@@ -154,7 +155,7 @@ impl Job {
         could_not.contains(&true)
     }
 
-    /// The state of a process, as far as its daemon has told.
+    /// The state of a process by the latest report of its daemon.
     pub(in crate::head) fn state_of(&self, rank: Rank) -> ProcState {
         let known = self.procs[rank.0 as usize].state;
         let has_said = |waits_for: &RankSet| self.map.daemon_of(rank).is_some_and(|daemon| !waits_for.contains(daemon));
@@ -169,12 +170,12 @@ impl Job {
         }
     }
 
-    /// True when no process of it is left.
+    /// True when all its processes have ended.
     pub(super) fn all_ended(&self) -> bool {
         self.ended == self.procs.len()
     }
 
-    /// True until something has decided how it ends.
+    /// True until a failure or an order has set its end.
     pub(in crate::head) fn is_healthy(&self) -> bool {
         self.exit_code.is_none()
     }

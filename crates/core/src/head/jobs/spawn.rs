@@ -1,9 +1,10 @@
-//! Jobs that processes of other jobs have spawned. All that descend from one submission are a *spawn tree*: they share
-//! its submitter, who gets their output and hears of their failures, and whose reply comes when the last of them is
-//! over, with the exit code of the first failure among them. A job that fails or is killed takes along those that it
-//! has spawned; one that ends well does not. (Whom it is connected with, it takes along in any case: `connections.rs`.)
-//! A job that was spawned to be *separate* is the root of a tree of its own, which nobody waits for. It never starts a
-//! process: a spawned job walks through the states like any other.
+//! Jobs that processes of other jobs have spawned. All that descend from one submission are a *spawn tree* and share
+//! its submitter, which gets their output and hears of their failures. Its reply comes when the last job of the tree
+//! is over, with the exit code of the first failure among them.
+//!
+//! A job that fails or is killed takes along the jobs that it has spawned; one that ends well does not. (Connected
+//! jobs end with it in any case: `connections.rs`.) A job that was spawned as *separate* is the root of a tree of its
+//! own, which nobody waits for. Spawned jobs walk through the states like any other.
 
 use std::collections::BTreeMap;
 
@@ -26,28 +27,28 @@ use crate::pmix_status::{
     PMIX_ERR_JOB_KILLED_BY_CMD, PMIX_ERR_LOST_CONNECTION, PMIX_ERR_OUT_OF_RESOURCE,
 };
 
-/// Where a job comes from, and what its parent knows of it.
+/// The origin of a job, and what its parent knows of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::head) enum Birth {
-    /// A client, or a tool, submitted it.
+    /// A client or tool has submitted it.
     Submitted {
-        /// It was told whether it runs.
+        /// True once the submitter was told whether it runs.
         told: bool,
     },
-    /// A process spawned it and waits for the answer.
+    /// A process has spawned it and waits for the answer.
     Awaited {
         parent: ProcId,
-        /// Where the process is, and the number of its question there.
+        /// The daemon of the process, and the number of its question there.
         asker: (DaemonRank, u64),
     },
-    /// A process spawned it and has heard that it runs.
+    /// A process has spawned it and has heard that it runs.
     Spawned { parent: ProcId },
-    /// A process was told that it cannot be started: what that means is the caller's affair.
+    /// A process has heard that it could not be started, and deals with that itself.
     Refused { parent: ProcId },
 }
 
 impl Birth {
-    /// Somebody waits to hear whether it runs.
+    /// True while a process waits to hear whether it runs.
     pub(in crate::head) fn is_awaited(self) -> bool {
         matches!(self, Birth::Awaited { .. })
     }
@@ -60,27 +61,27 @@ impl Birth {
     }
 }
 
-/// Spawn trees of more than one job and those that are separate, by the job at their root.
+/// Spawn trees of more than one job and separate trees, by the job at their root.
 #[derive(Debug, Default)]
 pub(in crate::head) struct Trees {
     open: BTreeMap<JobId, Tree>,
-    /// Exit code of what was submitted last and has ended.
+    /// Exit code of the latest submitted tree that has ended.
     submitted: u8,
 }
 
-/// What outlives the jobs of a tree.
+/// Data of a tree that outlive its jobs.
 #[derive(Debug, Default)]
 struct Tree {
-    /// The job at its root was spawned to be nobody's child.
+    /// True when the job at its root was spawned as separate.
     is_separate: bool,
     /// Exit code of the first failure.
     code: Option<u8>,
-    /// The last word of the submitted job, once it is over.
+    /// The final status of the submitted job, once it is over.
     last: Option<JobStatus>,
 }
 
 impl Head {
-    /// A process wants a job started.
+    /// Handles a process's request to start a job.
     pub(in crate::head) fn on_spawn(
         &mut self,
         daemon: DaemonRank,
@@ -120,9 +121,9 @@ impl Head {
         let Some(of) = self.jobs.get(&parent.job) else { return };
         take_over(&mut submission, id, of, parent.rank, &self.params);
         let is_separate = submission.separate;
-        // In a DVM that stays, the submitter does not wait for a job that is separate, so that it is as if detached.
-        // One that lives for one job is the submitter: it stays as long as anything runs, because the daemons go with
-        // it, and shows what there is to see.
+        // A persistent DVM treats a separate job as detached: the submitter does not wait for it. A DVM that lives
+        // for one job is the submitter itself: it stays as long as anything runs, because its end would take the
+        // daemons away, and it shows the output.
         let request = of.request.filter(|_| !is_separate || !self.config.persistent);
         let root = if is_separate { id } else { of.root };
         let above = of.ancestors.iter().copied().chain([of.id]).filter(|_| !is_separate);
@@ -135,7 +136,7 @@ impl Head {
         grows.into_iter().for_each(|campaign| self.proceed(campaign, cx));
     }
 
-    /// All processes of a job run, or it failed before they did: who spawned it goes on (spec L22).
+    /// Answers the parent of a spawned job: all processes run, or the job failed before they did (spec L22).
     pub(in crate::head) fn answer_spawn(&mut self, id: JobId, result: Result<(), PmixStatus>, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
         match job.birth {
@@ -153,8 +154,8 @@ impl Head {
         }
     }
 
-    /// Everybody has said how his part of the launch went: a job that has failed since all of it was started was
-    /// spawned all the same.
+    /// Answers the parent of a failed job after every daemon has reported its part of the launch: when all processes
+    /// were started, the spawn counts as a success.
     pub(super) fn answer_failed_spawn(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get(&id).filter(|job| !job.is_healthy()) else { return };
         if matches!(job.birth, Birth::Submitted { .. }) {
@@ -166,13 +167,13 @@ impl Head {
         self.check_terminated(id, cx);
     }
 
-    /// Something is wrong with a job beside the failure of a process: who has spawned it waits no longer.
+    /// Answers the parent of a job that cannot start for another reason than the failure of a process.
     pub(in crate::head) fn refuse_spawn(&mut self, id: JobId, status: PmixStatus, cx: &mut Cx) {
         self.answer_spawn(id, Err(status), cx);
         self.check_terminated(id, cx);
     }
 
-    /// Who has spawned a job, and heard that it runs, hears that it is over.
+    /// Tells the parent that a job is over, if it has heard that the job runs.
     pub(super) fn tell_parent(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get(&id) else { return };
         let Birth::Spawned { parent } = job.birth else { return };
@@ -184,12 +185,12 @@ impl Head {
         }
     }
 
-    /// A job has failed or was killed: its parent hears of it while it waits, the tree keeps the code, its children
-    /// end.
+    /// Spreads a failure or kill through the spawn tree: answers a parent that waits, keeps the exit code, ends the
+    /// children.
     pub(super) fn fail_in_tree(&mut self, id: JobId, state: JobState, code: u8, cx: &mut Cx) {
         let Some(job) = self.jobs.get(&id) else { return };
         let (root, status) = (job.root, spawn_status(state));
-        // What a process does that was started is no answer to whether the job could be.
+        // The failure of a started process does not answer whether the job could be started.
         if !is_of_a_process(state) {
             self.answer_spawn(id, Err(status), cx);
         }
@@ -205,7 +206,7 @@ impl Head {
         }
     }
 
-    /// A user who sees a spawned job fail and nothing end should know why.
+    /// A sentence for the user about jobs that go on after a spawned job has failed.
     pub(super) fn who_goes_on(&self, id: JobId) -> Option<String> {
         let Birth::Spawned { parent } = self.jobs.get(&id)?.birth else {
             return None;
@@ -214,8 +215,8 @@ impl Head {
         Some(format!("\nJob {}, which has spawned it, goes on.", parent.id))
     }
 
-    /// The first failure of a tree is its result. What a caller was told instead of getting a job is none, and what it
-    /// is about to be told is not known yet.
+    /// Keeps the first failure of a tree as its result. A failed spawn whose parent was told, or is about to be told,
+    /// does not count.
     fn note_code(&mut self, id: JobId, code: u8) {
         let Some(job) = self.jobs.get(&id) else { return };
         let counts = match job.birth {
@@ -229,7 +230,8 @@ impl Head {
         }
     }
 
-    /// A job is as good as over: exit code and last word for the submitter, unless others of its tree go on.
+    /// Takes a job that is over out of its tree: the exit code and last status for the submitter, unless other jobs
+    /// of the tree go on.
     pub(in crate::head) fn leave_tree(&mut self, id: JobId) -> Option<(u8, Option<JobStatus>)> {
         let job = self.jobs.get(&id)?;
         let (root, code, line) = (job.root, job.exit_code.unwrap_or(0), status::line(self, job));
@@ -237,18 +239,18 @@ impl Head {
             return Some((code, Some(line)));
         }
         self.note_code(id, code);
-        // Each gives its request up as it leaves.
+        // Each job gives its request up as it leaves.
         let others = self.jobs.values().any(|job| job.root == root && job.request.is_some());
         let tree = self.trees.open.get_mut(&root)?;
         if id == root {
             tree.last = Some(line);
         }
-        // Who has submitted its ancestor is answered with that one's tree.
+        // The submitter of its ancestor gets the reply of that tree.
         if others || tree.is_separate { None } else { Some((tree.code.unwrap_or(0), tree.last.take())) }
     }
 
-    /// The exit code of a DVM that lives for one job, if it has ended with the job that was just removed: that of the
-    /// tree which was submitted, whatever else has kept it up.
+    /// The exit code of a DVM that lives for one job, when the removed job was its last: the code of the submitted
+    /// tree, whichever job ran last.
     pub(super) fn code_after(&mut self, job: &Job) -> u8 {
         let tree = self.trees.open.get(&job.root);
         if tree.is_none_or(|tree| !tree.is_separate) {
@@ -261,20 +263,20 @@ impl Head {
         self.trees.submitted
     }
 
-    /// The jobs of a tree that are not over, the eldest first.
+    /// The jobs of a tree that are not over, the oldest first.
     pub(in crate::head) fn tree_of(&self, root: JobId) -> Vec<JobId> {
         self.jobs.values().filter(|job| job.root == root).map(|job| job.id).collect()
     }
 
-    /// The jobs whose processes may meet those of this one: those of its tree, and those of its parent's.
+    /// The jobs whose processes may meet those of this one: those of its own tree and of its parent's.
     fn kin_of(&self, job: &Job) -> Vec<JobId> {
         let parents = job.birth.parent().and_then(|parent| self.jobs.get(&parent.job)).map(|parent| parent.root);
         let apart = parents.filter(|root| *root != job.root).map(|root| self.tree_of(root)).unwrap_or_default();
         self.tree_of(job.root).into_iter().chain(apart).filter(|kin| *kin != job.id).collect()
     }
 
-    /// The daemons that are to know a job which is about to be launched: its own, and those of its kin, whose processes
-    /// may meet its own in a collective. Its kin are made known to its daemons first.
+    /// The daemons that have to know a job before its launch: its own, and those of its kin, whose processes may join
+    /// it in a collective. Its kin are first made known to its daemons.
     pub(super) fn audience(&mut self, id: JobId, cx: &mut Cx) -> RankSet {
         let Some(job) = self.jobs.get(&id) else { return RankSet::new() };
         let (root, hosts, kin) = (job.root, job.map.daemons(), self.kin_of(job));
@@ -289,7 +291,7 @@ impl Head {
         self.reachable(&audience)
     }
 
-    /// Processes of two jobs have heard of each other, and may meet in a collective.
+    /// Lets the daemons of two jobs know each other's job, because their processes may meet in a collective.
     pub(in crate::head) fn acquaint(&mut self, one: JobId, other: JobId, cx: &mut Cx) {
         for (job, to) in [(one, other), (other, one)] {
             let daemons = self.known_at(to);
@@ -297,7 +299,7 @@ impl Head {
         }
     }
 
-    /// Those that have been sent the job.
+    /// The daemons that have been sent the job.
     fn known_at(&self, id: JobId) -> RankSet {
         self.jobs.get(&id).map(|job| job.known_at.clone()).unwrap_or_default()
     }
@@ -319,7 +321,7 @@ impl Head {
         }
     }
 
-    /// What daemons are told of a job, its session included (spec S35).
+    /// The order by which daemons learn of a job, with its session (spec S35).
     pub(super) fn launch_order(&self, job: &Job, env: Vec<EnvOp>) -> LaunchOrder {
         LaunchOrder {
             job: job.id,
@@ -335,10 +337,10 @@ impl Head {
     }
 }
 
-/// What a caller hears of a job that failed in this state.
+/// The status that the parent gets for a job that failed in this state.
 fn spawn_status(state: JobState) -> PmixStatus {
     match state {
-        // Nodes that the DVM does not have are another matter than slots.
+        // Nodes outside the DVM are another matter than slots.
         JobState::MapFailed => PMIX_ERR_OUT_OF_RESOURCE,
         JobState::AllocFailed => PMIX_ERR_JOB_ALLOC_FAILED,
         JobState::CommFailed => PMIX_ERR_LOST_CONNECTION,
@@ -387,8 +389,8 @@ fn is_of_a_process(state: JobState) -> bool {
     matches!(state, Aborted | AbortedBySig | AbortedWoSync | CalledAbort | NonZeroTerm)
 }
 
-/// What a spawned job does not say it has from its parent: directories, the forwarded environment, where output
-/// goes, and, where that is wanted, placement. It has no standard input: that is the submitted job's.
+/// Fills in a spawned job's unstated directories, environment, output and, where requested, placement from its
+/// parent. It has no standard input, which belongs to the submitted job.
 fn take_over(submission: &mut Submission, id: JobId, parent: &Job, rank: Rank, params: &Params) {
     let spec = &mut submission.spec;
     let app = parent.map.procs.get(rank.0 as usize).and_then(|place| parent.spec.apps.get(usize::from(place.app)));
@@ -409,7 +411,7 @@ fn take_over(submission: &mut Submission, id: JobId, parent: &Job, rank: Rank, p
     spec.options.fwd_environment = parent.spec.options.fwd_environment;
     if spec.output == OutputOptions::default() {
         spec.output = parent.spec.output.clone();
-        // Each rank has a file of its own, and so has each job.
+        // Each rank has its own file, and so has each job.
         spec.output.file = spec.output.file.take().map(|file| format!("{file}.{id}"));
     }
 }

@@ -1,12 +1,12 @@
-//! The states that a job and the DVM walk, as `--prtemca state_base_verbose 5` prints them at start
-//! (docs/spec/launch.md). Each is entered somewhere, and what stands beside it is what the head does then.
+//! The state tables of jobs and of the DVM, as `--prtemca state_base_verbose 5` prints them at start
+//! (docs/spec/launch.md). The head enters each of these states; the text beside a state names its handler.
 
 use std::fmt::Write as _;
 
 use ferrite_types::JobState;
 
-/// The ordered states: each with the method of the head that handles it, the state that follows at once (`-> NAME`), or
-/// a dash when nothing is to be done but to wait for what comes.
+/// The ordered states, each with the head's method that handles it, the state that follows at once (`-> NAME`), or a
+/// dash for a state that only waits.
 pub const LAUNCH_STATES: &[(JobState, &str)] = &[
     (JobState::Init, "-> INIT_COMPLETE"),
     (JobState::InitComplete, "-> ALLOCATE"),
@@ -34,7 +34,7 @@ pub const LAUNCH_STATES: &[(JobState, &str)] = &[
     (JobState::DaemonsTerminated, "-"),
 ];
 
-/// The states of a job, or a DVM, that has failed, with the method that brings it there.
+/// The states of a failed job or DVM, each with the method that enters it.
 pub const ERROR_STATES: &[(JobState, &str)] = &[
     (JobState::KilledByCmd, "end_job"),
     (JobState::Aborted, "on_abort"),
@@ -51,7 +51,7 @@ pub const ERROR_STATES: &[(JobState, &str)] = &[
     (JobState::CannotLaunch, "on_start_failures"),
 ];
 
-/// Both tables, a line for each state.
+/// Both tables, one line per state.
 #[must_use]
 pub fn state_tables() -> String {
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! The walk of a job through its states: one handler per state of the table (docs/spec/launch.md).
+//! The states of a job: one handler per state of the table (docs/spec/launch.md).
 
 use ferrite_rm::Source;
 use ferrite_types::{DaemonRank, JobId, JobState, PmixStatus, ProcState, Rank, RankSet};
@@ -12,14 +12,14 @@ use crate::head::elastic::Berth;
 use crate::head::{Head, Job};
 use crate::{Effect, HeadTimer, RequestId};
 
-/// A submission does not become a job.
+/// Refuses a submission before it becomes a job.
 pub(in crate::head) fn refuse(request: RequestId, status: PmixStatus, cause: String, cx: &mut Cx) {
     cx.effect(Effect::Launched { request, result: Err(status) });
     cx.reply(request, Reply::Refused(cause));
 }
 
 impl Head {
-    /// Enters a state: recorded and traced at once, handled in turn.
+    /// Enters a state: records and traces it at once; its handler runs in turn.
     pub(in crate::head) fn activate(&mut self, id: JobId, to: JobState, cx: &mut Cx) {
         if id == JobId::DAEMONS {
             self.set_dvm_state(to, cx);
@@ -48,7 +48,7 @@ impl Head {
                     self.enter_job_state(id, state, cx);
                 }
             }
-            // Only now is everybody launched who could be.
+            // Only now is every due job launched.
             if !self.open_queued(cx) {
                 break;
             }
@@ -66,7 +66,7 @@ impl Head {
             JobState::DaemonsReported => return self.wire_up(cx),
             JobState::VmReady => return self.vm_ready(cx),
             JobState::AllJobsComplete => return self.shut_down(0, cx),
-            // Parked until daemons report, or already at the end.
+            // The job is parked until daemons report, or is already at its end.
             JobState::Map
             | JobState::MapComplete
             | JobState::SystemPrep
@@ -102,14 +102,14 @@ impl Head {
         self.activate(JobId::DAEMONS, next, cx);
     }
 
-    /// One step of a job: its next state, or where it waits (spec L3).
+    /// Handles a state of a job: the next state follows, or the job waits (spec L3).
     fn enter_job_state(&mut self, id: JobId, state: JobState, cx: &mut Cx) {
         let next = match state {
             JobState::Init => JobState::InitComplete,
             JobState::InitComplete => JobState::Allocate,
             JobState::Allocate => JobState::AllocationComplete,
             JobState::AllocationComplete => JobState::LaunchDaemons,
-            // No new daemons are needed: the DVM is there.
+            // The DVM is up: no daemon needs a start.
             JobState::LaunchDaemons => JobState::DaemonsReported,
             JobState::DaemonsReported => JobState::VmReady,
             JobState::VmReady => return self.pass_map_hold(id, cx),
@@ -172,19 +172,19 @@ impl Head {
         grows.into_iter().for_each(|campaign| self.proceed(campaign, cx));
     }
 
-    /// True when all that is waited for is a map: then no daemon is started (spec L13).
+    /// True when the user only wants a map, for which no daemon is started (spec L13).
     fn only_maps(&self) -> bool {
         !self.cached.is_empty() && self.cached.iter().all(|(_, submission)| submission.spec.options.do_not_launch)
     }
 
-    /// Nodes are taken to be like this one, or like the topology file.
+    /// Gives each node the topology of this machine, or of the topology file.
     fn pretend_daemons(&mut self, cx: &mut Cx) {
         let here = self.shared_topology(self.local.topology.clone());
         let made_up = self.config.allocation.source == Source::Simulated;
         let most = self.slot_rule().count(&here);
         for (node, entry) in self.nodes.iter_mut().zip(&self.config.allocation.nodes) {
             node.topology = here.clone();
-            // A node that is made up takes no more than it has processors, unless that is said.
+            // A made-up node takes no more processes than it has processors, unless the user says so.
             if made_up && entry.max_slots.is_none() {
                 node.max_slots = most;
             }
@@ -192,7 +192,7 @@ impl Head {
         self.activate(JobId::DAEMONS, JobState::DaemonsReported, cx);
     }
 
-    /// The launch order, for the hosting daemons and those of the spawn tree (spec L17).
+    /// Sends the launch order to the hosting daemons and those of the spawn tree (spec L17).
     fn send_launch(&mut self, id: JobId, cx: &mut Cx) {
         let audience = self.audience(id, cx);
         let Some(job) = self.jobs.get_mut(&id) else {
@@ -206,7 +206,7 @@ impl Head {
         cx.multicast(Dest::Many(audience), DaemonMessage::Launch(Box::new(order)));
     }
 
-    /// A daemon has attempted its processes (spec L20).
+    /// Handles a daemon's report that it has attempted to start its processes (spec L20).
     pub(in crate::head) fn on_local_launch(
         &mut self,
         daemon: DaemonRank,
@@ -223,7 +223,7 @@ impl Head {
         }
         let has_entered = |state| job.states.iter().any(|(entered, _)| *entered == state);
         let first = !has_entered(JobState::Started);
-        // Who hosts none of its processes is only to know of it.
+        // A daemon without processes of the job only confirms that it knows the job.
         let first_host = job.is_healthy()
             && !has_entered(JobState::LocalLaunchComplete)
             && job.map.on_daemon(daemon).next().is_some();
@@ -241,7 +241,7 @@ impl Head {
         }
         let Some(job) = self.jobs.get(&id) else { return };
         let healthy = job.is_healthy() && failed.is_empty();
-        // When those who were to start something have left, nobody may ever say that he has.
+        // When all daemons that had to start processes have left, no report comes from them.
         let none_yet = all && first;
         if healthy && ((first && !started.is_empty()) || none_yet) {
             self.activate(id, JobState::Started, cx);
@@ -266,11 +266,11 @@ impl Head {
         }
         self.start_stdin(id, cx);
         self.answer_spawn(id, Ok(()), cx);
-        // It may have been a short one.
+        // A short job may be over already.
         self.check_terminated(id, cx);
     }
 
-    /// All processes of one daemon have called init (spec L21).
+    /// Handles a daemon's report that all its processes of a job have called init (spec L21).
     pub(in crate::head) fn on_registered(&mut self, daemon: DaemonRank, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
@@ -280,8 +280,8 @@ impl Head {
         }
     }
 
-    /// All processes have called init. Of a spawned job this may be known before all daemons that are to know it have
-    /// said so: it runs first.
+    /// Notes that all processes have called init. A spawned job may be this far before all other daemons have
+    /// confirmed that they know it: it then runs first.
     fn note_registered(&mut self, id: JobId, cx: &mut Cx) {
         let is_registered = |job: &Job| job.registering.is_empty() && job.launching.is_empty();
         if self.jobs.get(&id).is_some_and(|job| is_registered(job) && job.is_healthy() && !job.is_over()) {
@@ -289,7 +289,7 @@ impl Head {
         }
     }
 
-    /// All processes of a daemon wait for a debugger.
+    /// Handles a daemon's report that all its processes of a job wait for a debugger.
     pub(in crate::head) fn on_ready_for_debug(&mut self, daemon: DaemonRank, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id).filter(|job| !job.is_over()) else {
             return;
@@ -299,14 +299,14 @@ impl Head {
         }
     }
 
-    /// A job is over: whoever has spawned or submitted it hears (spec L34).
+    /// Tells the parent and the submitter that a job is over (spec L34).
     fn notify(&mut self, id: JobId, cx: &mut Cx) {
         self.tell_parent(id, cx);
         self.reply_to_submitter(id, cx);
         self.activate(id, JobState::Notified, cx);
     }
 
-    /// Of a job that is over its history is kept; a DVM for one job ends with the last one (spec L35).
+    /// Removes a job that is over and keeps its history; a DVM for one job ends with its last (spec L35).
     fn clean_up(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.remove(&id) else {
             return;
@@ -334,7 +334,7 @@ impl Head {
         }
     }
 
-    /// Those of the daemons that still belong to a node.
+    /// The daemons of the set that still belong to a node.
     pub(in crate::head) fn reachable(&self, daemons: &RankSet) -> RankSet {
         self.nodes.iter().filter_map(|n| n.daemon).filter(|rank| daemons.contains(*rank)).collect()
     }

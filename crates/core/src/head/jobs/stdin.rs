@@ -1,5 +1,5 @@
-//! The submitter's standard input on its way to the ranks that read it, with a window per daemon: the slowest reader
-//! sets the pace.
+//! Standard input of the submitter for the ranks that read it, with a window per daemon: the slowest reader limits
+//! the rate.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,15 @@ use crate::cx::Cx;
 use crate::head::Head;
 use crate::{Effect, RequestId};
 
-/// One read (bytes).
+/// The size of one read (bytes).
 const READ_LIMIT: usize = 128 * 1024;
-/// Input on its way to one daemon (bytes).
+/// The window of input to one daemon (bytes).
 const WINDOW: u64 = 2 << 20;
 
-/// The pump of one job.
+/// The flow of input to one job.
 #[derive(Debug, Default)]
 pub(in crate::head) struct Pump {
-    /// Bytes on their way, by daemon with readers.
+    /// Bytes on their way to each daemon with readers.
     on_the_way: BTreeMap<DaemonRank, u64>,
     /// True while a read is outstanding.
     reading: bool,
@@ -31,7 +31,7 @@ impl Pump {
         self.active = false;
     }
 
-    /// A daemon that is gone holds nobody up.
+    /// Drops a daemon that is gone, so that it holds up no other.
     pub(in crate::head) fn forget(&mut self, daemon: DaemonRank) {
         self.on_the_way.remove(&daemon);
         self.active &= !self.on_the_way.is_empty();
@@ -47,8 +47,8 @@ impl Pump {
 }
 
 impl Head {
-    /// The job runs: its input may flow. A job without a submitter has none: its readers get the end of input at once,
-    /// else they would wait for ever.
+    /// Starts the input of a job that runs. A job without a submitter has none: its readers get the end of input at
+    /// once, because they would wait for ever.
     pub(super) fn start_stdin(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
@@ -83,7 +83,7 @@ impl Head {
         }
     }
 
-    /// Hands input to a job's readers; empty is its end.
+    /// Hands input to a job's readers; empty data mean the end of input.
     fn give(&mut self, id: JobId, data: Bytes, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;

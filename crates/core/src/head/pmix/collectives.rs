@@ -1,5 +1,6 @@
-//! The head's part of collectives: the top of the tree of participants, the decision how each ends, and the way back
-//! down. It alone decides: a collective that loses a participant at its end must not end well here and badly there.
+//! Collectives at the head: the top of the participant tree, the decision how each collective ends, and the way back
+//! down. The head alone decides, so that a collective that loses a participant at its end has the same result
+//! everywhere.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +13,11 @@ use crate::daemon::{concatenate, merge, participants};
 use crate::head::Head;
 use crate::pmix_status::PMIX_ERR_LOST_CONNECTION;
 
-/// Collectives of all jobs, as the head sees them.
+/// The head's record of the collectives of all jobs.
 #[derive(Debug, Default)]
 pub(in crate::head) struct Collectives {
     rollups: Rollups<CollectiveKey, Part>,
-    /// The last one that was decided of each series; they come one after another.
+    /// The latest decided number of each series; the numbers follow one another.
     decided: BTreeMap<(CollectiveKind, Members), u64>,
 }
 
@@ -26,7 +27,7 @@ impl Collectives {
         self.decided.get(&series).is_some_and(|last| key.sequence <= *last)
     }
 
-    /// The job is over.
+    /// Forgets a job that is over.
     pub(in crate::head) fn forget(&mut self, job: JobId) {
         self.rollups.retain(|key| !key.members.include(job));
         self.decided.retain(|(_, members), _| !members.include(job));
@@ -57,7 +58,7 @@ impl Head {
         }
     }
 
-    /// How a collective ends, for everybody who takes part; the first decision counts.
+    /// Decides the result of a collective for all participants; the first decision counts.
     pub(in crate::head) fn decide_collective(&mut self, key: &CollectiveKey, result: CollectiveResult, cx: &mut Cx) {
         let Some(everyone) = self.participants(&key.members).filter(|_| !self.collectives.is_decided(key)) else {
             return;
@@ -75,7 +76,7 @@ impl Head {
         participants(members, |job| self.jobs.get(&job).map(|job| job.map.as_ref()))
     }
 
-    /// These daemons are dead: what waits for a part of theirs has failed.
+    /// Fails the collectives that wait for a dead daemon's contribution.
     pub(in crate::head) fn lose_participants(&mut self, dead: &RankSet, cx: &mut Cx) {
         let takes_part = |key: &&CollectiveKey| {
             self.participants(&key.members).is_some_and(|all| dead.iter().any(|rank| all.contains(rank)))

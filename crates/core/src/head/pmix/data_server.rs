@@ -1,5 +1,5 @@
-//! The data server: what processes publish, for others to look up. Lookups that wait are parked here until somebody
-//! publishes what they want, their limit is over, or their job is. It never looks into a value.
+//! The data server: a table of values that processes publish for others. A lookup that waits is parked until another
+//! process publishes its key, its limit is over, or its job is. The values are opaque.
 
 use std::collections::BTreeMap;
 
@@ -13,20 +13,20 @@ use crate::pmix_status::{
     PMIX_ERR_DUPLICATE_KEY, PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_NOT_FOUND, PMIX_ERR_OUT_OF_RESOURCE, PMIX_ERR_TIMEOUT,
 };
 
-/// All values and keys together (bytes): what is published is for meeting, not for storing.
+/// The limit of all values and keys together (bytes); the table is for contacts, not for storage.
 const LIMIT: usize = 64 << 20;
 
-/// Everything that is published, and who waits for more.
+/// All published items, and the lookups that wait.
 #[derive(Debug, Default)]
 pub(in crate::head) struct Store {
-    /// In the order of publication.
+    /// Items in the order of publication.
     items: Vec<Item>,
     bytes: usize,
     parked: BTreeMap<u64, Parked>,
     next: u64,
 }
 
-/// A process, as far as permissions and ranges go.
+/// A process as permissions and ranges see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Caller {
     proc: ProcId,
@@ -92,7 +92,7 @@ impl Head {
         self.answer_lookup(caller, id, result, cx);
     }
 
-    /// Something new is there: those who wait for such keys may have what they want. First come, first served.
+    /// Serves lookups that wait for newly published keys, first come, first served.
     fn serve_parked(&mut self, numbers: Vec<u64>, cx: &mut Cx) {
         for number in numbers {
             let store = &mut self.published;
@@ -108,7 +108,7 @@ impl Head {
     }
 
     fn answer_lookup(&mut self, reader: Caller, id: u64, result: Result<Vec<Found>, PmixStatus>, cx: &mut Cx) {
-        // Before the answer: who has heard of another job's processes may meet them in a collective next.
+        // Sent before the answer: a process that knows another job's processes may join them in a collective next.
         for found in result.iter().flatten().filter(|found| found.proc.job != reader.proc.job) {
             self.acquaint(found.proc.job, reader.proc.job, cx);
         }
@@ -121,18 +121,18 @@ impl Head {
         }
     }
 
-    /// A process has ended: it waits for nothing, and what was to stay as long as it goes.
+    /// Handles the end of a process: drops its lookups, and the items that live as long as it.
     pub(in crate::head) fn purge_proc(&mut self, proc: ProcId, cx: &mut Cx) {
         self.purge(|owner| owner == proc, |item| item.persistence == Persistence::Proc, cx);
     }
 
-    /// A process was taken from its job, or failed: what it has published leads to nobody, unless it was to outlive its
-    /// job as well.
+    /// Handles a process that was taken from its job or failed: drops its items, except those that outlive the job as
+    /// well.
     pub(in crate::head) fn purge_failed(&mut self, proc: ProcId, cx: &mut Cx) {
         self.purge(|owner| owner == proc, |item| item.persistence != Persistence::Session, cx);
     }
 
-    /// A job is over; what was published for longer stays.
+    /// Handles the end of a job: drops its items, except those that were published for longer.
     pub(in crate::head) fn purge_job(&mut self, job: JobId, cx: &mut Cx) {
         self.purge(|owner| owner.job == job, |item| item.persistence != Persistence::Session, cx);
     }
@@ -147,7 +147,7 @@ impl Head {
 }
 
 impl Store {
-    /// The lookups that wait for one of these keys.
+    /// The parked lookups that wait for one of these keys.
     fn wanted(&self, items: &[(String, bytes::Bytes)]) -> Vec<u64> {
         let waits = |parked: &Parked| items.iter().any(|(key, _)| parked.keys.contains(key));
         self.parked.iter().filter(|(_, parked)| waits(parked)).map(|(number, _)| *number).collect()
@@ -177,7 +177,7 @@ impl Store {
         Ok(())
     }
 
-    /// Whoever may read something may not remove it for that: only its owner may.
+    /// Removes the caller's own items; read permission does not suffice.
     fn unpublish(&mut self, caller: Caller, keys: &[String], range: Option<DataRange>) {
         self.retain(|item| {
             let named = keys.is_empty() || keys.contains(&item.found.key);
@@ -186,7 +186,7 @@ impl Store {
         });
     }
 
-    /// What a lookup gets; `None` when it is to wait. What is for one reader is gone after it.
+    /// The result of a lookup; `None` when it has to wait. Reading removes items for a single reader.
     fn read(&mut self, wish: &Parked) -> Option<Result<Vec<Found>, PmixStatus>> {
         let mut taken = Vec::new();
         let mut forbidden = false;
@@ -229,12 +229,12 @@ impl Store {
 }
 
 impl Item {
-    /// One of the two would hide the other from somebody whom both reach in the same way.
+    /// True when one of two items would hide the other from a process that both reach by the same range.
     fn clashes(&self, owner: Caller, range: DataRange) -> bool {
         self.range == range && reaches(range, self.owner, owner)
     }
 
-    /// Within the publisher's range, and the publisher within the reader's.
+    /// True when the reader is within the publisher's range and the publisher within the reader's.
     fn is_visible(&self, reader: Caller, range: DataRange) -> bool {
         reaches(self.range, self.owner, reader) && reaches(range, reader, self.owner)
     }

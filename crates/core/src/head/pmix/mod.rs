@@ -1,4 +1,4 @@
-//! Services that processes ask for by PMIx: collectives and the data server.
+//! Services for processes by PMIx: collectives and the data server.
 
 mod collectives;
 mod data_server;

@@ -1,4 +1,5 @@
-//! What requests say of allocations, found among the sessions and what is on its way to them. It changes nothing.
+//! Allocations in requests: look-ups among the sessions and the campaigns on their way. Only a release of lent nodes
+//! changes anything.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +11,7 @@ use crate::head::elastic::{Campaign, Trouble};
 use crate::pmix_status::PMIX_ERR_NOT_FOUND;
 
 impl Head {
-    /// The session of the allocation that somebody means: by its id, or by the name that its requester gave it, if that
-    /// fits no other.
+    /// The session of a named allocation: by its id, or by its requester's name for it if that name is unique.
     pub(in crate::head) fn allocation_named(&self, name: &str) -> Result<u32, Trouble> {
         if let Some(id) = self.sessions.find(name) {
             return Ok(id);
@@ -26,8 +26,8 @@ impl Head {
         }
     }
 
-    /// The id of a session's allocation and its nodes. What is still on its way belongs to it, so that a request may be
-    /// taken back before it is true.
+    /// The id of a session's allocation and its nodes. Nodes on their way count, so that a request can be cancelled
+    /// before its end.
     pub(in crate::head) fn allocation_of(&self, session: u32) -> (String, BTreeSet<NodeId>) {
         let Some(session) = self.sessions.get(session) else { return (String::new(), BTreeSet::new()) };
         let coming = self.campaigns.coming_for(&session.alloc_id);
@@ -37,7 +37,7 @@ impl Head {
         (session.alloc_id.clone(), nodes.copied().collect())
     }
 
-    /// Nodes of a session that were there before it, or will be: a release gives them back to whom they were lent by.
+    /// Lent nodes of a session, present or coming: a release gives them back to their lenders.
     pub(in crate::head) fn lent_to(&self, session: u32) -> BTreeSet<NodeId> {
         let Some(session) = self.sessions.get(session) else { return BTreeSet::new() };
         let coming = || self.campaigns.coming_for(&session.alloc_id);
@@ -48,7 +48,7 @@ impl Head {
         lent.copied().collect()
     }
 
-    /// A release of nodes that were lent is true at once (spec S16).
+    /// Releases lent nodes, which takes effect at once (spec S16).
     pub(in crate::head) fn return_lent(&mut self, alloc_id: &str, nodes: &BTreeSet<NodeId>, cx: &mut Cx) {
         if !nodes.is_empty() {
             self.sessions.return_lent(alloc_id, nodes);
@@ -57,7 +57,7 @@ impl Head {
         }
     }
 
-    /// The allocation that nodes belong to, or will, for an answer: the first one's, or the DVM's own.
+    /// The allocation of nodes, present or coming, for an answer: that of the first node, or the DVM's own.
     pub(in crate::head) fn alloc_id_of(&self, nodes: &[NodeId]) -> String {
         let there = nodes.first().and_then(|node| self.sessions.of_node(*node)).map(|session| &session.alloc_id);
         let brings =

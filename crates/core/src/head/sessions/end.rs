@@ -1,5 +1,5 @@
-//! How sessions end: by an order, by their time, with their owner, with the session in which they were made, or because
-//! nothing of them is left. What they are is in `registry.rs`.
+//! Ends of sessions: by order, at the time limit, with the owner, with the parent session, or when nothing of them is
+//! left. `registry.rs` has the sessions themselves.
 
 use std::collections::BTreeSet;
 
@@ -15,8 +15,8 @@ use crate::head::elastic::{Campaign, Change, Plan, Trouble};
 use crate::pmix_status::PMIX_ERR_JOB_CANCELED;
 
 impl Head {
-    /// Ends a session, its jobs and the sessions that hang on it. The nodes that it has brought leave the DVM, and
-    /// those that are on their way do not come (spec S22).
+    /// Ends a session, its jobs and the sessions that depend on it. The nodes that it has brought leave the DVM, and
+    /// nodes on their way do not come (spec S22).
     pub(super) fn end_session(&mut self, id: u32, why: &str, cx: &mut Cx) {
         let (mut shrinks, mut allocations) = (Vec::new(), Vec::new());
         for id in self.family_of(id).into_iter().rev() {
@@ -40,7 +40,7 @@ impl Head {
                 shrinks.push(self.open_campaign(plan, Requester::Nobody, cx));
             }
         }
-        // The fence stays up: nobody is to be mapped in between.
+        // The fence stays up, so that no job is mapped in between.
         allocations.iter().for_each(|alloc_id| self.recall(alloc_id, why, cx));
         shrinks.iter().for_each(|campaign| self.proceed(*campaign, cx));
         if shrinks.is_empty() {
@@ -48,7 +48,7 @@ impl Head {
         }
     }
 
-    /// A session and those that hang on it, each behind the one on which it hangs (spec S23).
+    /// A session and the sessions that depend on it, each after the one that it depends on (spec S23).
     fn family_of(&self, id: u32) -> Vec<u32> {
         let mut family = vec![id];
         let mut next = 0;
@@ -66,7 +66,7 @@ impl Head {
         self.record(node).daemon.is_none() && self.campaigns.of_node(node).is_none()
     }
 
-    /// Nodes of a session that were lost are not given back: they are only no longer its own.
+    /// Drops lost nodes from a session; they are not given back.
     pub(in crate::head) fn forget_lost_nodes(&mut self, id: u32) {
         let Some(session) = self.sessions.get(id) else { return };
         let lost: Vec<NodeId> = session.nodes.iter().copied().filter(|node| self.is_lost(*node)).collect();
@@ -75,7 +75,7 @@ impl Head {
         }
     }
 
-    /// What an allocation was still to get is not wanted any more (spec S22).
+    /// Withdraws the campaigns and extensions of an allocation (spec S22).
     fn recall(&mut self, alloc_id: &str, why: &str, cx: &mut Cx) {
         let of_allocation =
             |(_, campaign): &(&CampaignId, &Campaign)| campaign.is_coming() && campaign.alloc_id == alloc_id;
@@ -89,13 +89,13 @@ impl Head {
         }
     }
 
-    /// True for a node that is there, is not the head's and is not on its way out.
+    /// True for a node that is up, is not the head's and is not leaving.
     fn may_leave(&self, node: NodeId) -> bool {
         let leaving = matches!(self.campaigns.of_node(node), Some((_, CampaignKind::Shrink)));
         !leaving && self.record(node).daemon.is_some_and(|rank| rank != DaemonRank::HEAD)
     }
 
-    /// A session without nodes, jobs and hope of any is no more. Nodes that are lost are none (spec S24).
+    /// Removes sessions without jobs, nodes, and nodes to come. Lost nodes do not count (spec S24).
     pub(in crate::head) fn sweep_sessions(&mut self, cx: &mut Cx) {
         let coming = |session: &Session| {
             let campaign = self.campaigns.open.values().any(|c| c.alloc_id == session.alloc_id);
@@ -107,7 +107,7 @@ impl Head {
         };
         let ended: Vec<u32> = self.sessions.known.iter().filter(empty).map(|(id, _)| *id).collect();
         for id in ended {
-            // With those that were made in it.
+            // Sessions that were made in it end with it.
             if self.sessions.known.contains_key(&id) {
                 self.end_session(id, &format!("Session {id} is over."), cx);
             }

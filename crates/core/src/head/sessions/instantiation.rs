@@ -1,6 +1,6 @@
-//! Sessions that a scheduler makes, by a number of its choice (`PMIX_SESSION_INSTANTIATE`): with nodes of their own,
-//! which come by a grow campaign like any others, or on an allocation that is there. Such a one shares the nodes: it is
-//! there for jobs, and when it ends the nodes stay with the allocation.
+//! Sessions that a scheduler makes under a number of its choice (`PMIX_SESSION_INSTANTIATE`): with nodes of their
+//! own, which a grow campaign brings, or on an existing allocation. A session of the second kind shares the nodes:
+//! jobs run there, and its end leaves the nodes with the allocation.
 
 use std::collections::BTreeSet;
 
@@ -19,19 +19,19 @@ use crate::pmix_status::{
     PMIX_ERR_UNREACH,
 };
 
-/// The highest number means all sessions.
+/// The number that means all sessions.
 const ALL: u32 = u32::MAX;
 
-/// What a session is made on.
+/// The nodes on which a session is made.
 enum Ground {
-    /// Nodes of an allocation that is there, with the session that owns them; `None` = the DVM's own.
+    /// Nodes of an existing allocation, with the session that owns them; `None` = the DVM's own.
     Shared { alloc_id: String, owner: Option<u32>, nodes: BTreeSet<NodeId> },
-    /// Nodes for it alone.
+    /// Nodes for this session alone.
     Own,
 }
 
 impl Head {
-    /// `pdvm session instantiate`: answered when the session is there.
+    /// Handles `pdvm session instantiate`; the reply comes when the session is there.
     pub(in crate::head) fn instantiate_for_client(
         &mut self,
         id: RequestId,
@@ -50,7 +50,7 @@ impl Head {
         }
     }
 
-    /// The same for a process or a tool at `daemon`.
+    /// Handles the order of a process or tool at `daemon`.
     pub(super) fn instantiate_for_daemon(
         &mut self,
         daemon: DaemonRank,
@@ -68,7 +68,7 @@ impl Head {
         cx.send(daemon, DaemonMessage::SessionReply { id, result });
     }
 
-    /// The session is there, or a campaign brings its nodes. Nothing has changed when it is refused (spec S31).
+    /// Makes the session, at once or with a campaign for its nodes. A refused order changes nothing (spec S31).
     fn instantiate(
         &mut self,
         number: u32,
@@ -95,7 +95,7 @@ impl Head {
         }
         match self.ground(wish)? {
             Ground::Shared { alloc_id, owner, nodes } => {
-                // A name beside the allocation's id is the session's own; alone it has named the allocation.
+                // A name beside the allocation's id is the session's own; alone it names the allocation.
                 let req_id = wish.req_id.clone().filter(|_| wish.alloc_id.is_some());
                 self.sessions.share(number, alloc_id, req_id, owner, nodes);
                 let terms = SessionTerms { reserve: false, separate: false, ..wish.terms.clone() };
@@ -108,7 +108,7 @@ impl Head {
         }
     }
 
-    /// A session with nodes of its own, which a grow brings if they are not there (spec S33).
+    /// Makes a session with nodes of its own; a grow brings those that are not there (spec S33).
     fn instantiate_anew(
         &mut self,
         number: u32,
@@ -120,7 +120,7 @@ impl Head {
         let plain = GrowRequest { alloc_id: None, rm_job: None, ..wish.clone() };
         let GrowPlan { req_id, members, nodes, slots, more, .. } = self.plan_grow(&plain)?;
         if more > 0 {
-            // Whoever orders a session waits for its answer: that is no place for the queue of a manager.
+            // The requester waits for the session's reply, so the order cannot wait for a resource manager.
             return Err(self.too_few(wish, &nodes));
         }
         let alloc_id = self.sessions.open_as(number, wish.alloc_id.clone(), req_id.clone());
@@ -142,7 +142,7 @@ impl Head {
         }
     }
 
-    /// The nodes of a session are there: what it was made for starts. It has no submitter, and ends with the session.
+    /// Starts the first job of a session whose nodes are there. The job has no submitter, and ends with the session.
     pub(super) fn start_first_job(&mut self, number: u32, cx: &mut Cx) {
         let Some(job) = self.sessions.get_mut(number).and_then(|session| session.first_job.take()) else { return };
         let mut submission = Submission { detach: true, session: SessionChoice::Id(number), ..*job };
@@ -160,7 +160,7 @@ impl Head {
         self.activate(id, JobState::Init, cx);
     }
 
-    /// What a session is made on: an allocation that is there, or nodes of its own (spec S32).
+    /// The nodes for a session: an existing allocation, or nodes of its own (spec S32).
     fn ground(&self, wish: &GrowRequest) -> Result<Ground, Trouble> {
         let names_nodes = !wish.hosts.is_empty() || !wish.activate.is_empty() || wish.leaves_a_choice();
         let (alloc_id, owner, all) = match (&wish.alloc_id, &wish.req_id) {
@@ -185,7 +185,7 @@ impl Head {
         Ok(Ground::Shared { alloc_id, owner, nodes })
     }
 
-    /// What has come of an allocation: the rest may never come.
+    /// The present nodes of an allocation; nodes to come may never arrive.
     fn allocation_as_ground(&self, owner: u32) -> Result<(String, Option<u32>, BTreeSet<NodeId>), Trouble> {
         let session = self.sessions.get(owner).filter(|session| !session.nodes.is_empty());
         let Some(session) = session else {
@@ -207,7 +207,7 @@ impl Head {
     }
 }
 
-/// The nodes and terms of an order to make a session, if it is one.
+/// The nodes and terms of an order, if it makes a session.
 pub(in crate::head) fn wish_of(directive: &SessionDirective) -> Option<&GrowRequest> {
     match directive {
         SessionDirective::Instantiate(wish) => Some(wish),

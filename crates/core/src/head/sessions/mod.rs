@@ -1,4 +1,4 @@
-//! Sessions: which nodes and jobs belong together, for how long, and for whom.
+//! Sessions: their nodes and jobs, owners, time limits and ends.
 
 mod allocations;
 mod end;

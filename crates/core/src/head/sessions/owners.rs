@@ -1,5 +1,5 @@
-//! Owners of sessions: the job whose process asked for it, or a tool. What becomes of a session when its owner ends is
-//! its inheritance; how a session ends is in `end.rs`.
+//! Owners of sessions: the job whose process asked for a session, or a tool. The inheritance says what becomes of a
+//! session when its owner ends; `end.rs` ends it.
 
 use std::collections::BTreeSet;
 
@@ -12,14 +12,14 @@ use crate::cx::Cx;
 use crate::head::elastic::{Campaign, Requester};
 use crate::head::{Head, Job};
 
-/// Whose end a session hangs on.
+/// The owner of a session, with whose end the session ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::head) enum Owner {
     /// The job whose process asked for it.
     Job(JobId),
-    /// Who asked by this request. A client may go when it has its answer; of a tool the head hears when it is gone.
+    /// The client or tool of this request. A client may go after its reply; the head hears when a tool is gone.
     Client(RequestId),
-    /// The jobs that a tool has left behind: it waits for them and for all that they have spawned.
+    /// The jobs that a departed tool has left behind, with all that they have spawned.
     LeftBehind(BTreeSet<JobId>),
 }
 
@@ -41,7 +41,7 @@ impl Owner {
 }
 
 impl Head {
-    /// A job is over: sessions that its processes have asked for end with it, each in its way (spec S25).
+    /// Handles the end of a job: sessions of its processes end according to their inheritance (spec S25).
     pub(in crate::head) fn inherit_sessions(&mut self, job: &Job, cx: &mut Cx) {
         self.withdraw_of_job(job.id, cx);
         let over = |session: &Session| match (session.owner.as_ref()?, session.inheritance) {
@@ -61,8 +61,8 @@ impl Head {
         ended.into_iter().for_each(|(id, gives_back)| self.inherit(id, gives_back, &why, cx));
     }
 
-    /// The session that a job has asked for and that has all the hosts which it names for a job of its own, if it could
-    /// not be there otherwise: who has asked for the nodes is let in by their names (spec S5).
+    /// The session that a job has asked for, if it has all hosts that the new job names and no other session does.
+    /// The names of the hosts then admit the job (spec S5).
     pub(in crate::head) fn own_session_of(&self, owner: JobId, otherwise: u32, spec: &JobSpec) -> Option<u32> {
         let hosts = spec.apps.iter().flat_map(|app| app.hosts.hosts.iter().chain(&app.hosts.hostfile));
         let named: Vec<NodeId> = hosts.map(|host| self.node_named(host)).collect::<Option<_>>()?;
@@ -75,7 +75,7 @@ impl Head {
         own.find(|(_, session)| has_all(session)).map(|(id, _)| *id)
     }
 
-    /// The node that an item of a list of hosts names.
+    /// The node that an item of a host list names.
     fn node_named(&self, item: &HostRef) -> Option<NodeId> {
         match item {
             HostRef::Host(entry) => self.find_node(&entry.name),
@@ -84,12 +84,12 @@ impl Head {
         }
     }
 
-    /// True while a job or one that descends from it is not over.
+    /// True while a job, or one that descends from it, is not over.
     fn has_family(&self, id: JobId) -> bool {
         self.jobs.values().any(|job| job.id == id || job.ancestors.contains(&id))
     }
 
-    /// A tool is gone, with all that it has asked by these requests; its jobs are about to end (spec S26).
+    /// Handles the end of a tool that made these requests; its jobs are about to end (spec S26).
     pub(in crate::head) fn on_tool_gone(&mut self, requests: &[RequestId], cx: &mut Cx) {
         let submitted = requests.iter().filter_map(|request| self.submitted.get(request).copied());
         let left: BTreeSet<JobId> = submitted.filter(|job| self.has_family(*job)).collect();
@@ -111,7 +111,7 @@ impl Head {
         self.serve_queue(cx);
     }
 
-    /// The owner of a session is no more: it ends, or its nodes stay for everybody, and whoever runs there goes on.
+    /// Handles the end of a session's owner: the session ends, or its nodes stay for everybody and its jobs go on.
     fn inherit(&mut self, id: u32, gives_back: bool, with: &str, cx: &mut Cx) {
         if gives_back {
             return self.end_session(id, &format!("Session {id} has ended with {with}."), cx);

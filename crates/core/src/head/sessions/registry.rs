@@ -1,7 +1,7 @@
-//! Sessions: the nodes that a request has brought, the jobs that run there, and what becomes of both
-//! (docs/spec/sessions.md). The DVM's own session, number 0, is all nodes that no other one withholds. Every client and
-//! every process of a DVM is of one user, who owns all its sessions; what is owned beyond that is whose end ends a
-//! session: that of the job whose process asked for it.
+//! Sessions: the nodes that a request has brought, the jobs that run there, and the end of both
+//! (docs/spec/sessions.md). Session 0 is the DVM's own: all nodes that no other session withholds. All clients and
+//! processes of a DVM have one user, who owns all sessions; an *owner* here is the job or tool whose end may end a
+//! session.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,24 +33,24 @@ pub(in crate::head) struct Sessions {
 #[derive(Debug)]
 pub(in crate::head) struct Session {
     pub(in crate::head) alloc_id: String,
-    /// The name that the requester gave it.
+    /// The requester's name for it.
     pub(super) req_id: Option<String>,
     pub(in crate::head) nodes: BTreeSet<NodeId>,
-    /// Those of them that were there before it: they stay when it ends, with the session that has brought them if there
-    /// is one.
+    /// Lent nodes: they were there before the session and stay after it, with the session that has brought them, if
+    /// any.
     pub(super) lent: BTreeSet<NodeId>,
-    /// Its nodes are withheld from jobs of other sessions.
+    /// True when its nodes are withheld from jobs of other sessions.
     pub(super) reserved: bool,
-    /// The session in which the request was made; it ends with that one.
+    /// The session in which the request was made; this one ends with it.
     pub(super) parent: Option<u32>,
-    /// Whose end it hangs on.
+    /// The job or tool with whose end it ends.
     pub(super) owner: Option<Owner>,
     pub(super) inheritance: Inheritance,
     paused: bool,
-    /// Its nodes are those of another session, and stay with it.
+    /// True when its nodes belong to another session, and stay with that.
     pub(in crate::head) shares: bool,
     pub(super) time: SessionTime,
-    /// What is to run there as soon as its nodes are there.
+    /// The job that starts as soon as the session's nodes are there.
     pub(super) first_job: Option<Box<Submission>>,
 }
 
@@ -74,7 +74,7 @@ impl Session {
 }
 
 impl Session {
-    /// With whom it ends.
+    /// Sets the inheritance from the terms.
     fn set_heirs(&mut self, terms: &SessionTerms) {
         self.inheritance = terms.inheritance.unwrap_or(self.inheritance);
         if terms.separate {
@@ -84,8 +84,7 @@ impl Session {
 }
 
 impl Sessions {
-    /// The session of a request that is about to be begun. What is said of its nodes counts when they are there
-    /// (spec S1).
+    /// Opens the session of a request that is about to begin. Its nodes count when they are there (spec S1).
     pub(in crate::head) fn open(
         &mut self,
         req_id: Option<String>,
@@ -93,7 +92,7 @@ impl Sessions {
         parent: Option<u32>,
         terms: &SessionTerms,
     ) -> u32 {
-        // Schedulers choose numbers and ids as they like.
+        // Schedulers choose any numbers and ids.
         let is_taken = |number: u32| self.known.contains_key(&number) || self.find(&format!("a{number}")).is_some();
         let id = (self.last + 1..).find(|number| !is_taken(*number)).expect("there are fewer sessions than numbers");
         self.last = id;
@@ -103,7 +102,8 @@ impl Sessions {
         id
     }
 
-    /// One whose number somebody else has chosen, and perhaps the id of its allocation, which is returned.
+    /// Opens a session under a number that a scheduler has chosen, perhaps with the id of its allocation. Returns
+    /// that id.
     pub(super) fn open_as(&mut self, number: u32, alloc_id: Option<String>, req_id: Option<String>) -> String {
         let own = Some(format!("a{number}")).filter(|id| self.find(id).is_none());
         let alloc_id = alloc_id.or(own).unwrap_or_else(|| format!("session-{number}"));
@@ -111,7 +111,7 @@ impl Sessions {
         alloc_id
     }
 
-    /// One on nodes of an allocation that is another's.
+    /// Opens a session on nodes of another session's allocation.
     pub(super) fn share(
         &mut self,
         number: u32,
@@ -123,7 +123,7 @@ impl Sessions {
         self.known.insert(number, Session { req_id, parent, nodes, shares: true, ..Session::new(alloc_id) });
     }
 
-    /// Those whose nodes are theirs.
+    /// Sessions that own their nodes.
     fn owners(&self) -> impl Iterator<Item = (&u32, &Session)> {
         self.known.iter().filter(|(_, session)| !session.shares)
     }
@@ -136,41 +136,41 @@ impl Sessions {
         self.known.get_mut(&id)
     }
 
-    /// A client will not hear of anything any more.
+    /// Forgets a client that is gone.
     pub(in crate::head) fn forget_requester(&mut self, request: RequestId) {
         self.known.values_mut().for_each(|session| session.time.forget_requester(request));
     }
 
-    /// Those that end with this one.
+    /// Sessions that end with this one.
     fn children_of(&self, id: u32) -> Vec<u32> {
         self.known.iter().filter(|(_, session)| session.parent == Some(id)).map(|(child, _)| *child).collect()
     }
 
-    /// By the allocation's id.
+    /// The session with this allocation id.
     pub(in crate::head) fn find(&self, alloc_id: &str) -> Option<u32> {
         self.owners().find(|(_, session)| session.alloc_id == alloc_id).map(|(id, _)| *id)
     }
 
-    /// By the name that their requesters gave them.
+    /// Sessions with this name of their requesters.
     pub(super) fn called(&self, req_id: &str) -> Vec<u32> {
         let called = self.owners().filter(|(_, session)| session.req_id.as_deref() == Some(req_id));
         called.map(|(id, _)| *id).collect()
     }
 
-    /// The allocation that a node came with, else the one that it was lent to.
+    /// The session whose allocation brought a node, else the one that it was lent to.
     pub(super) fn of_node(&self, node: NodeId) -> Option<&Session> {
         let has = || self.owners().map(|(_, session)| session).filter(|session| session.nodes.contains(&node));
         has().find(|session| !session.lent.contains(&node)).or_else(|| has().next())
     }
 
-    /// The session for which a node is withheld: that to which it is lent before that which has lent it.
+    /// The session for which a node is withheld; a session that it is lent to goes before the lender.
     fn holder(&self, node: NodeId) -> Option<u32> {
         let holds = || self.owners().filter(|(_, session)| session.reserved && session.nodes.contains(&node));
         let lent = holds().find(|(_, session)| session.lent.contains(&node));
         lent.or_else(|| holds().next()).map(|(id, _)| *id)
     }
 
-    /// Nodes are gone, or have come anew (spec S17).
+    /// Removes nodes that are gone, or have come anew, from all sessions (spec S17).
     pub(in crate::head) fn remove(&mut self, nodes: &[NodeId]) {
         for session in self.known.values_mut() {
             session.nodes.retain(|node| !nodes.contains(node));
@@ -178,7 +178,7 @@ impl Sessions {
         }
     }
 
-    /// Nodes that were lent to an allocation are from now on what they were before.
+    /// Ends the loan of nodes to an allocation.
     pub(in crate::head) fn return_lent(&mut self, alloc_id: &str, nodes: &BTreeSet<NodeId>) {
         for session in self.known.values_mut().filter(|session| session.alloc_id == alloc_id) {
             session.nodes.retain(|node| !nodes.contains(node));
@@ -191,7 +191,7 @@ impl Sessions {
         let holder = self.holder(node);
         match self.known.get(&session) {
             None => holder.is_none(),
-            // What shares an allocation may be where that may be.
+            // A session that shares an allocation may use its nodes too.
             Some(own) => {
                 let holds = |id: u32| id == session || (own.shares && self.find(&own.alloc_id) == Some(id));
                 own.nodes.contains(&node) && holder.is_none_or(holds)
@@ -201,8 +201,8 @@ impl Sessions {
 }
 
 impl Head {
-    /// The session that a submission names, else its parent's, else the DVM's own. An error when there is no such
-    /// session, or more than one (spec S3, S4).
+    /// The session that a submission names, else its parent's, else the DVM's own. An unknown or ambiguous session is
+    /// an error (spec S3, S4).
     pub(in crate::head) fn session_of(&self, choice: &SessionChoice, parent: Option<u32>) -> Result<u32, Trouble> {
         let known = &self.sessions.known;
         let found = match choice {
@@ -225,7 +225,7 @@ impl Head {
         found.ok_or_else(no_such_session)
     }
 
-    /// The pool as jobs of a session see it: what they may not use has no daemon. `None` when they may use everything
+    /// The pool for jobs of a session, in which forbidden nodes have no daemon. `None` when they may use every node
     /// (spec S7).
     pub(in crate::head) fn pool_of(&self, session: u32) -> Option<Vec<NodeRecord>> {
         if session == 0 && self.sessions.known.values().all(|other| !other.reserved) {
@@ -236,8 +236,8 @@ impl Head {
         Some(pool)
     }
 
-    /// What was asked for is true: it belongs to its session now, in the way that was asked for. Those that came have
-    /// left whatever they belonged to before (spec S10).
+    /// Adds the nodes of a fulfilled request to its session on the requested terms. New nodes have left any former
+    /// session (spec S10).
     pub(in crate::head) fn join_session(
         &mut self,
         alloc_id: &str,
@@ -251,7 +251,7 @@ impl Head {
         if joins.terms != SessionTerms::default() {
             self.set_terms(id, &joins.terms, requester, cx);
         }
-        // Somebody may have had it reserved after this was asked for.
+        // Another request may have reserved the node meanwhile.
         let is_withheld = |node: &NodeId| self.sessions.holder(*node).is_some_and(|other| other != id);
         let has = &self.sessions.known[&id];
         let is_new = |node: &NodeId| !has.nodes.contains(node) && !is_withheld(node);
@@ -266,8 +266,8 @@ impl Head {
         self.start_first_job(id, cx);
     }
 
-    /// The sessions for which a node is reserved, or will be when it has come: it is as good as there then. One that
-    /// leaves is for whoever asks next (spec S8).
+    /// The sessions for which a node is reserved, now or after it has come. A node that leaves is free for the next
+    /// request (spec S8).
     pub(in crate::head) fn withheld_for(&self, node: NodeId) -> impl Iterator<Item = u32> + '_ {
         let leaves = self.campaigns.leaves_with(node);
         let will_hold = move |session: &Session| {
@@ -279,7 +279,7 @@ impl Head {
         self.sessions.owners().filter(move |(_, session)| holds(session) || will_hold(session)).map(|(id, _)| *id)
     }
 
-    /// What the requester wants of its session beyond nodes.
+    /// Sets the requester's terms of a session, beyond nodes.
     pub(super) fn set_terms(&mut self, id: u32, terms: &SessionTerms, requester: Requester, cx: &mut Cx) {
         let Some(session) = self.sessions.known.get_mut(&id) else { return };
         session.reserved |= terms.reserve;
@@ -297,7 +297,7 @@ impl Head {
         self.jobs.values().filter(|job| job.session == id).map(|job| job.id).collect()
     }
 
-    /// `pdvm session ...`
+    /// Handles an order of `pdvm session`.
     pub(in crate::head) fn on_session_request(
         &mut self,
         choice: &SessionChoice,
@@ -310,7 +310,7 @@ impl Head {
         }
     }
 
-    /// `PMIx_Session_control` of a process or a tool at `daemon` (spec S30).
+    /// Handles `PMIx_Session_control` of a process or a tool at `daemon` (spec S30).
     pub(in crate::head) fn on_session_order(&mut self, daemon: DaemonRank, id: u64, order: &SessionOrder, cx: &mut Cx) {
         if let Some(wish) = wish_of(&order.directive) {
             return self.instantiate_for_daemon(daemon, id, order, wish, cx);
@@ -323,12 +323,12 @@ impl Head {
         cx.send(daemon, DaemonMessage::SessionReply { id, result });
     }
 
-    /// Each is tried; the first refusal is the answer (spec S28).
+    /// Applies an order to each session; the first refusal is the answer (spec S28).
     fn control_all_sessions(&mut self, directive: &SessionDirective, cx: &mut Cx) -> Result<(), Trouble> {
         let ids: Vec<u32> = self.sessions.known.keys().copied().collect();
         let mut answer = if ids.is_empty() { Err(no_such_session()) } else { Ok(()) };
         for id in ids {
-            // A child may have ended with its parent a moment ago.
+            // A child session may have ended with its parent just before.
             if self.sessions.known.contains_key(&id) {
                 let result = self.control_session(&SessionChoice::Id(id), directive, cx);
                 answer = answer.and(result);
@@ -337,7 +337,7 @@ impl Head {
         answer
     }
 
-    /// One order for one session; number 0 takes none (spec S28).
+    /// Applies an order to one session; session 0 takes none (spec S28).
     fn control_session(
         &mut self,
         choice: &SessionChoice,
@@ -371,7 +371,7 @@ impl Head {
         Ok(())
     }
 
-    /// Stops the processes of a session and holds its jobs, or lets all go on (spec S27).
+    /// Stops the processes of a session and holds its jobs, or resumes both (spec S27).
     fn pause_session(&mut self, id: u32, pause: bool, cx: &mut Cx) {
         let Some(session) = self.sessions.known.get_mut(&id).filter(|session| session.paused != pause) else { return };
         session.paused = pause;
@@ -383,25 +383,25 @@ impl Head {
             }
         }
         if pause {
-            // Those behind its jobs in the queue do not wait for these any more.
+            // Queued jobs do not wait for the jobs of a paused session.
             self.serve_queue(cx);
         } else {
             self.admit_held(cx);
         }
     }
 
-    /// Nodes that came with no request.
+    /// The nodes with which the DVM began.
     pub(in crate::head) fn first_nodes(&self) -> BTreeSet<NodeId> {
         let first = self.nodes.iter().map(|node| node.id).filter(|id| self.sessions.of_node(*id).is_none());
         first.filter(|id| !self.given_back.contains(id)).collect()
     }
 
-    /// True while jobs of the session are not launched.
+    /// True while the session is paused, so that its jobs are not launched.
     pub(in crate::head) fn is_paused(&self, id: u32) -> bool {
         self.sessions.known.get(&id).is_some_and(|session| session.paused)
     }
 
-    /// Each session as it is shown (spec S34).
+    /// The status of each session (spec S34).
     pub(in crate::head) fn session_statuses(&self, now: Timestamp) -> Vec<SessionStatus> {
         let nodes = |ids: &BTreeSet<NodeId>| self.names(&ids.iter().copied().collect::<Vec<_>>());
         let all = self.sessions.known.iter().map(|(id, session)| SessionStatus {

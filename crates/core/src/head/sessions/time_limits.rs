@@ -1,5 +1,4 @@
-//! The time of sessions: when one with a limit ends, and who is warned before. What the end of a session means is in
-//! `registry.rs`.
+//! Time limits of sessions: the end of a session with a limit, and the warning before it. `end.rs` ends the session.
 
 use ferrite_types::{DaemonRank, Duration, JobId, Timestamp};
 use ferrite_wire::control::Reply;
@@ -12,16 +11,16 @@ use crate::head::elastic::Trouble;
 use crate::pmix_status::PMIX_ERR_BAD_PARAM;
 use crate::{Effect, HeadTimer, RequestId};
 
-/// How long a session lasts.
+/// The time limit of a session and its warning.
 #[derive(Debug, Default)]
 pub(super) struct SessionTime {
-    /// When it ends, if it has a limit.
+    /// The time of its end, if it has a limit.
     until: Option<Timestamp>,
-    /// How long before that a warning is given.
+    /// The lead time of the warning.
     warn: Option<Duration>,
-    /// The warning for this end was given.
+    /// True once the warning for this end was given.
     warned: bool,
-    /// Who asked for the warning: it gets an event. The submitters of the session's jobs are told in words.
+    /// The requester of the warning, which gets an event. The submitters of the session's jobs get a message.
     asked_by: Option<Requester>,
 }
 
@@ -32,14 +31,14 @@ impl SessionTime {
             self.asked_by = Some(requester);
             self.warned = false;
         }
-        // Of a session that has a limit, which it lengthens.
+        // The request lengthens the limit of an existing session.
         if let Some(seconds) = terms.time_limit_s {
             self.until = Some(self.until.unwrap_or(now) + Duration::from_secs(seconds.into()));
             self.warned = false;
         }
     }
 
-    /// Another end has a warning of its own. False when there is no limit.
+    /// Lengthens the limit; the new end has a warning of its own. False when there is no limit.
     fn extend(&mut self, seconds: u32) -> bool {
         let Some(until) = &mut self.until else { return false };
         *until = *until + Duration::from_secs(seconds.into());
@@ -47,7 +46,7 @@ impl SessionTime {
         true
     }
 
-    /// When the warning is due that has not been given.
+    /// The time of the outstanding warning.
     fn warn_at(&self) -> Option<Timestamp> {
         let before = self.warn.filter(|_| !self.warned)?;
         Some(Timestamp(self.until?.0.saturating_sub(before.0)))
@@ -61,7 +60,7 @@ impl SessionTime {
         Some(self.left(now)?.as_micros() / 1_000_000)
     }
 
-    /// Seconds before its end at which it warns.
+    /// The lead time of the warning in seconds.
     pub(super) fn warns_s(&self) -> Option<u64> {
         self.until.and(self.warn).map(|before| before.as_micros() / 1_000_000)
     }
@@ -76,7 +75,7 @@ impl SessionTime {
 }
 
 impl Head {
-    /// Limit and warning of a session, counted from now (spec S18).
+    /// Sets limit and warning of a session, counted from now (spec S18).
     pub(super) fn set_session_time(&mut self, id: u32, terms: &SessionTerms, requester: Requester, cx: &mut Cx) {
         if let Some(session) = self.sessions.get_mut(id) {
             session.time.set(terms, requester, cx.now);
@@ -93,8 +92,7 @@ impl Head {
         Ok(())
     }
 
-    /// What is asked for an allocation that is there lengthens its limit: it must have one, or get one by what is on
-    /// its way (spec S21).
+    /// Refuses more time for an allocation without a limit, unless a request on its way brings one (spec S21).
     pub(in crate::head) fn check_can_extend(&self, session: u32, terms: &SessionTerms) -> Result<(), Trouble> {
         let Some(has) = self.sessions.get(session).filter(|_| terms.time_limit_s.is_some()) else { return Ok(()) };
         let mut coming = self.campaigns.coming_for(&has.alloc_id);
@@ -106,19 +104,19 @@ impl Head {
         Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause))
     }
 
-    /// So many seconds from now lasts an allocation that gets so many on top.
+    /// The remaining seconds of an allocation after an extension by `more_s`.
     pub(in crate::head) fn lasts_s(&self, session: Option<u32>, more_s: u32, now: Timestamp) -> u32 {
         let left = session.and_then(|id| self.sessions.get(id)).and_then(|session| session.time.seconds_left(now));
         more_s.saturating_add(left.map_or(0, |left| u32::try_from(left).unwrap_or(u32::MAX)))
     }
 
-    /// A client wants more time for a session (`PMIX_ALLOC_EXTEND` of a tool).
+    /// Handles a client's request for more time (`PMIX_ALLOC_EXTEND` of a tool).
     pub(in crate::head) fn on_extend_request(&mut self, id: RequestId, request: &ExtendRequest, cx: &mut Cx) {
         let resize = self.extend_time(request, None, cx);
         cx.reply(id, Reply::Resize(Box::new(resize)));
     }
 
-    /// A process of `asker` does.
+    /// Handles the request for more time of a process of `asker`.
     pub(in crate::head) fn on_extend_message(
         &mut self,
         daemon: DaemonRank,
@@ -131,7 +129,7 @@ impl Head {
         cx.send(daemon, DaemonMessage::ResizeReply { id, resize });
     }
 
-    /// It is true at once and the DVM has the size that it had, so that no second answer follows (spec S12).
+    /// Extends a session at once. The DVM keeps its size, so no second answer follows (spec S12).
     fn extend_time(&mut self, request: &ExtendRequest, asker: Option<JobId>, cx: &mut Cx) -> Resize {
         let req_id = request.req_id.as_ref();
         let extended = self.session_to_extend(request, asker).and_then(|id| {
@@ -139,7 +137,7 @@ impl Head {
             Ok((id, self.allocation_of(id).0))
         });
         match extended {
-            // By its number: another session may be on the same allocation.
+            // Addressed by number, because another session may use the same allocation.
             Ok((id, alloc_id)) => {
                 Resize { session: Some(id), ..self.resize_of(&alloc_id, req_id, &[], ResizeOutcome::Unchanged) }
             }
@@ -161,17 +159,17 @@ impl Head {
         })
     }
 
-    /// Sets the timer for the next thing that time brings to a session.
+    /// Sets the timer for the session's next warning or end.
     fn watch_session(&self, id: u32, cx: &mut Cx) {
         let Some(session) = self.sessions.get(id) else { return };
         match session.time.until {
             None => cx.cancel_timer(HeadTimer::Session(id)),
-            // A limit that is nearer than its warning: the warning is due now.
+            // When the limit is nearer than its warning, the warning is due now.
             Some(until) => cx.set_timer(HeadTimer::Session(id), session.time.warn_at().unwrap_or(until).max(cx.now)),
         }
     }
 
-    /// A warning is due, or the end (spec S19).
+    /// Handles the timer of a session: its warning, or its end (spec S19).
     pub(in crate::head) fn on_session_timer(&mut self, id: u32, cx: &mut Cx) {
         let Some(session) = self.sessions.get(id) else { return };
         let Some(until) = session.time.until else { return };
@@ -185,8 +183,8 @@ impl Head {
         self.end_session(id, &why, cx);
     }
 
-    /// Its end is near: the submitters of its jobs hear it in words, who asked for the warning gets an event
-    /// (spec S20).
+    /// Warns of the near end: the submitters of its jobs get a message, the requester of the warning an event (spec
+    /// S20).
     fn warn_session(&mut self, id: u32, cx: &mut Cx) {
         let Some(session) = self.sessions.get_mut(id) else { return };
         session.time.warned = true;
