@@ -1,4 +1,4 @@
-//! What a machine has at hand while it handles one input: the time, the tree, and where to put what it wants.
+//! The context of one input: the time, the tree, and the queues for effects and messages.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,39 +14,39 @@ use crate::{Effect, Effects, RequestId, Timer, Transition};
 /// A message on its way out of a machine.
 #[derive(Debug)]
 pub(crate) enum Outgoing {
-    /// Along the tree; may end at the other machine of the same node.
+    /// Along the tree; the addressee may be the other machine of the same node.
     Send(Dest, Message),
     /// Over the direct link to this daemon, which need not be a neighbour in the tree (bootstrap).
     Direct(DaemonRank, Message),
-    /// To every daemon, acknowledged; the head hears when all have processed it.
+    /// To every daemon, acknowledged; the head is told when all have processed it.
     Xcast(Message, Purpose),
-    /// No message: the way over the link to this neighbour is there again.
+    /// No message: the route over the link to this neighbour works again.
     Renewed(DaemonRank),
     /// No message: close the link to this daemon once everything before is sent.
     Close(DaemonRank),
 }
 
-/// What a broadcast is for, so that the head knows what its completion means.
+/// The purpose of a broadcast, which tells the head what its completion means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// The DVM is wired up.
+    /// The wireup of the DVM.
     Wireup,
-    /// The daemons of this campaign have their places.
+    /// The wireup that gives the daemons of this campaign their places.
     Grow(CampaignId),
-    /// The daemons that it is about are gone.
+    /// The order to leave; its completion means that the targets are gone.
     Shrink {
-        /// For this campaign: a shrink, or a grow that is rolled back.
+        /// The shrink, or the grow that is rolled back.
         campaign: CampaignId,
-        /// Who was told to leave.
+        /// The daemons that were told to leave.
         targets: RankSet,
     },
-    /// Everybody has repaired its tree around these.
+    /// The deaths of these daemons, around which every daemon repairs its tree.
     Deaths(RankSet),
-    /// The DVM ends.
+    /// The end of the DVM.
     Exit,
 }
 
-/// The context of one call.
+/// The context of one call of a machine.
 pub(crate) struct Cx<'a> {
     /// The time of the input.
     pub(crate) now: Timestamp,
@@ -54,9 +54,9 @@ pub(crate) struct Cx<'a> {
     pub(crate) tree: &'a mut Tree,
     /// The links that are up.
     pub(crate) links: &'a BTreeMap<DaemonRank, Link>,
-    /// The conversations with other daemons.
+    /// The numbered message streams to other daemons.
     pub(crate) streams: &'a Streams<Bytes>,
-    /// The daemon that this one hangs on while its parent in the tree is not to be reached.
+    /// The daemon on which this one hangs while its tree parent cannot be reached.
     pub(crate) detour: &'a mut Option<DaemonRank>,
     /// Effects for the driver.
     pub(crate) fx: &'a mut Effects,
@@ -73,7 +73,7 @@ impl Cx<'_> {
         self.send(DaemonRank::HEAD, message);
     }
 
-    /// To the neighbour at the other end of a link, in the tree or not.
+    /// Sends to the neighbour at the other end of a link, in the tree or not.
     pub(crate) fn direct(&mut self, to: DaemonRank, message: impl Into<Message>) {
         self.out.push_back(Outgoing::Direct(to, message.into()));
     }
@@ -82,7 +82,7 @@ impl Cx<'_> {
         self.out.push_back(Outgoing::Close(peer));
     }
 
-    /// Whom `me` hangs on: its parent in the tree, or for a while somebody further up.
+    /// The daemon above `me`: its tree parent, or the detour.
     pub(crate) fn uplink(&self, me: DaemonRank) -> Option<DaemonRank> {
         self.detour.or_else(|| self.tree.parent(me))
     }
@@ -91,7 +91,7 @@ impl Cx<'_> {
         self.links.contains_key(&peer)
     }
 
-    /// Daemons that have been asked what has come of messages to them, and have said nothing for so long.
+    /// Daemons that owe an acknowledgement, were probed, and have been silent for `limit`.
     pub(crate) fn silent(&self, limit: Duration) -> RankSet {
         self.streams.silent(self.now, limit).collect()
     }
@@ -104,12 +104,12 @@ impl Cx<'_> {
         self.fx.push(effect);
     }
 
-    /// For whoever runs this process.
+    /// Shows a message to the operator of this process.
     pub(crate) fn notice(&mut self, text: String) {
         self.fx.push(Effect::Notice { to: None, text });
     }
 
-    /// For the submitter of this request.
+    /// Shows a message to the submitter of this request.
     pub(crate) fn notice_to(&mut self, request: RequestId, text: String) {
         self.fx.push(Effect::Notice { to: Some(request), text });
     }

@@ -1,4 +1,4 @@
-//! Everything that the machines can ask for, as data. The driver carries it out; each completion comes back as an
+//! Effects: all requests of the machines, as data. The driver carries them out; each completion comes back as an
 //! [`crate::Input`].
 
 use std::collections::BTreeMap;
@@ -18,368 +18,370 @@ use ferrite_wire::{
 use crate::input::{PmixToken, RelayId, RequestId};
 use crate::timer::Timer;
 
-/// One thing to do.
+/// One request of a machine to the driver.
 #[derive(Clone, Debug)]
 pub enum Effect {
-    /// Send over the link to this neighbour, after what was sent before.
+    /// Sends a frame over the link to a neighbour, after all earlier frames.
     Transmit {
-        /// The neighbour.
+        /// The neighbour at the other end of the link.
         peer: DaemonRank,
-        /// What.
+        /// The frame to send.
         frame: Frame,
     },
-    /// Call this daemon. Answered by `LinkUp` or `ConnectFailed`.
+    /// Calls a daemon. `LinkUp` or `ConnectFailed` answers.
     Connect {
-        /// Whom.
+        /// The daemon to call.
         peer: DaemonRank,
-        /// Where it listens.
+        /// The addresses at which it listens.
         contact: Contact,
-        /// Give up then.
+        /// The time at which the driver gives up.
         deadline: Timestamp,
-        /// Try again until then whatever the answer is; else a refusal by the machine ends it.
+        /// True to try until the deadline; else a refusal by the machine ends the call.
         insist: bool,
     },
-    /// Flush and close a link. No `LinkLost` follows.
+    /// Flushes and closes a link. No `LinkLost` follows.
     CloseLink {
-        /// The neighbour.
+        /// The neighbour at the other end of the link.
         peer: DaemonRank,
     },
-    /// Start a daemon, or the daemons of a ticket for several. Answered by `LauncherEnded`.
+    /// Starts a daemon, or the daemons of a common ticket. `LauncherEnded` answers.
     LaunchDaemon {
-        /// Its rank; that of the first.
+        /// The daemon's rank; of several, the first.
         rank: DaemonRank,
         /// The command.
         command: LaunchCommand,
-        /// For the command's standard input.
+        /// The ticket for the command's standard input.
         ticket: Box<Ticket>,
     },
-    /// End the launcher process of this daemon, if it still runs. No `LauncherEnded` follows.
+    /// Ends the launcher process of a daemon, if it still runs. No `LauncherEnded` follows.
     AbandonLaunch {
-        /// The daemon; of several, the first.
+        /// The daemon's rank; of several, the first.
         rank: DaemonRank,
     },
-    /// Wake me then. Setting a timer again moves it.
+    /// Sets a timer. Setting it again moves it.
     SetTimer {
-        /// Which.
+        /// The timer's purpose, which names it.
         timer: Timer,
-        /// When.
+        /// The time at which it fires.
         at: Timestamp,
     },
-    /// Forget a timer.
+    /// Cancels a timer.
     CancelTimer(Timer),
-    /// The daemon detaches from its launcher: it is linked and can speak for itself.
+    /// Detaches the daemon from its launcher: it is linked and can report itself.
     Detach,
-    /// Start a process. Answered by `Spawned` or `SpawnFailed`.
+    /// Starts a process. `Spawned` or `SpawnFailed` answers.
     Spawn {
-        /// Which.
+        /// The process to start.
         proc: ProcId,
-        /// How.
+        /// Its program, environment and binding.
         request: Box<SpawnRequest>,
     },
-    /// Signal a local process and its descendants.
+    /// Signals a local process and its descendants.
     Signal {
-        /// Which.
+        /// The process to signal.
         proc: ProcId,
         /// Signal number.
         signal: i32,
     },
-    /// Read once, at most so many bytes. Answered by `Output` or `OutputClosed`.
+    /// Reads once from an output stream. `Output` or `OutputClosed` answers.
     ReadOutput {
-        /// Which process.
+        /// The process that writes.
         proc: ProcId,
-        /// Which stream.
+        /// Standard output or standard error.
         stream: Stream,
-        /// Limit (bytes).
+        /// The most bytes to read.
         limit: usize,
     },
-    /// Say whether anything waits to be read from a stream that is being read. Answered by `OutputIdle` when nothing
-    /// does, else by the `Output` of the read.
+    /// Asks whether data wait in a stream that is being read. Without data `OutputIdle` answers, else the `Output` of
+    /// the read.
     CheckOutput {
-        /// Which process.
+        /// The process that writes.
         proc: ProcId,
-        /// Which stream.
+        /// Standard output or standard error.
         stream: Stream,
     },
-    /// Write all of it to the process's standard input. Answered by `StdinTaken`.
+    /// Writes data to a process's standard input. `StdinTaken` answers.
     WriteStdin {
-        /// Which process.
+        /// The process that reads.
         proc: ProcId,
-        /// What.
+        /// The data to write.
         data: Bytes,
     },
-    /// Close the process's standard input after what was written.
+    /// Closes a process's standard input after all written data.
     CloseStdin {
-        /// Which process.
+        /// The process that reads.
         proc: ProcId,
     },
-    /// Read once from the submitter's standard input. Answered by `Stdin`.
+    /// Reads once from the submitter's standard input. `Stdin` answers.
     ReadStdin {
-        /// Whose.
+        /// The submission whose input is read.
         request: RequestId,
-        /// Limit (bytes).
+        /// The most bytes to read.
         limit: usize,
     },
-    /// Write to a sink of the head, in order per sink. Answered by `OutputWritten` when `account` is given.
+    /// Writes to a sink of the head, in order per sink. `OutputWritten` answers when `account` is given.
     WriteOutput {
-        /// Where to.
+        /// The sink to write to.
         sink: Sink,
-        /// What.
+        /// The data to write.
         data: Bytes,
-        /// Whose window it is on; answered by `OutputWritten`.
+        /// The window that the data count against; `OutputWritten` gives it back.
         account: Option<Account>,
     },
-    /// Nothing more will be written to this file.
+    /// Closes a file; nothing more is written to it.
     CloseFile(String),
-    /// Something for the PMIx side.
+    /// A request to the PMIx side.
     Pmix(PmixEffect),
-    /// A message on standard error, already worded; framed by rules of 74 dashes by who prints it.
+    /// Shows a message on standard error. The printing process adds rules of 74 dashes.
     Notice {
-        /// For the submitter of this request; `None` = for whoever runs this process.
+        /// The submission whose client shows it; `None` = this process.
         to: Option<RequestId>,
         /// The message.
         text: String,
     },
-    /// A picture of a job's map, for the submitter to keep.
+    /// Gives the submitter a picture of a job's map to keep.
     Picture {
-        /// The submission.
+        /// The submission of the job.
         to: RequestId,
-        /// What kind of picture.
+        /// The file format of the picture.
         format: PictureFormat,
-        /// All of it.
+        /// The whole content.
         text: String,
     },
-    /// A line for those who asked for verbosity.
+    /// Writes a line for users who asked for verbosity.
     Trace(Transition),
-    /// The DVM is ready for jobs.
+    /// Announces that the DVM takes jobs.
     Ready,
-    /// A submission has become a job.
+    /// Tells a submitter the job of its submission.
     Accepted {
-        /// The submission.
+        /// The accepted submission.
         request: RequestId,
-        /// Its job.
+        /// The job that it became.
         job: JobId,
     },
-    /// The processes of a submission's job run, or why they never will (a PMIx status). Said once, before the reply.
+    /// Tells a submitter that the job's processes run, or why they never will (a PMIx status). It comes once, before
+    /// the reply.
     Launched {
-        /// The submission.
+        /// The submission of the job.
         request: RequestId,
-        /// What became of it.
+        /// Success, or the PMIx status of the failure.
         result: Result<(), PmixStatus>,
     },
-    /// The one reply to a request.
+    /// Sends the one reply to a request.
     Reply {
-        /// Which.
+        /// The request to answer.
         request: RequestId,
         /// The answer.
         reply: Reply,
     },
-    /// A request to change the DVM's size that was answered when it began has come to its end: for a tool that takes
-    /// PMIx events.
+    /// Tells a tool that takes PMIx events the outcome of its request for another size, which was answered at the
+    /// beginning.
     Resized {
-        /// The request.
+        /// The request that has ended.
         request: RequestId,
-        /// Done, or failed.
+        /// The outcome of the change.
         resize: Box<Resize>,
     },
-    /// The session that a request made is about to end: for a tool that takes PMIx events.
+    /// Warns a tool that takes PMIx events of the near end of its session.
     TimeWarning {
-        /// The request.
+        /// The request that made the session.
         request: RequestId,
-        /// Which session, and when.
+        /// The session, and the time that is left.
         warning: Box<TimeWarning>,
     },
-    /// These nodes have left the DVM: offer them back to each resource manager. Answered by `ReleaseOffered`.
+    /// Offers nodes that have left the DVM to their resource managers. `ReleaseOffered` answers.
     OfferRelease {
-        /// For the answer.
+        /// The shrink; the answer repeats it.
         campaign: CampaignId,
-        /// Their names.
+        /// Names of the nodes.
         nodes: Vec<String>,
-        /// What goes back to the manager that granted them, by its jobs.
+        /// The releases to the manager that granted the nodes, by its jobs.
         back: Vec<GiveBack>,
     },
-    /// Ask the resource manager for more nodes. Answered by `NodesGranted` or `NodesRefused`, perhaps after hours, and
-    /// before that by any number of `NodesAwaited`.
+    /// Asks the resource manager for more nodes. `NodesGranted` or `NodesRefused` answers, perhaps after hours, and
+    /// before that any number of `NodesAwaited`.
     RequestNodes {
-        /// For the answer.
+        /// The request's number; the answers repeat it.
         extension: ExtensionId,
-        /// What is wanted.
+        /// The number or job of nodes to ask for.
         ask: Box<NodeAsk>,
     },
-    /// They are not wanted any more. Nothing follows, unless they were granted meanwhile: then `NodesGranted`.
+    /// Withdraws a request for nodes. Nothing follows, except `NodesGranted` when the grant was quicker.
     WithdrawRequest {
-        /// From the request.
+        /// The number of the request.
         extension: ExtensionId,
     },
-    /// Give a job of the manager back that it has granted on top, and all of its nodes. Answered by `AllocationEnded`.
+    /// Gives back a further job of the manager with all of its nodes. `AllocationEnded` answers.
     EndAllocation {
-        /// The job.
+        /// The manager's job.
         job: String,
     },
-    /// A job is over here: remove its directory and whatever it left.
+    /// Removes the directory and all remains of a job that is over here.
     CleanJob(JobId),
-    /// About the connection of a client on another node than the head's.
+    /// A request about the connection of a relayed client.
     Relay(RelayEffect),
-    /// End this process after all effects before it, links flushed.
+    /// Ends this process after all earlier effects, with flushed links.
     Exit {
-        /// With this code.
+        /// The exit code.
         code: u8,
     },
 }
 
-/// What is to be done about clients whose connections are passed on.
+/// Effects for the connections of relayed clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RelayEffect {
-    /// At a daemon: let the clients of this node in, who find the DVM by this.
+    /// At a daemon: admits clients of this node, which find the DVM by this announcement.
     Listen(Box<Served>),
-    /// At the head: serve this one like those of the head's own node; what it is told is read, and what it says is
-    /// written.
+    /// At the head: serves a client like those of the head's node; the driver reads its bytes here and writes the
+    /// answers.
     Serve(RelayId),
-    /// Read once, at most so many bytes. Answered by `Read` or `Ended`.
+    /// Reads once from a client's connection. `Read` or `Ended` answers.
     Read {
-        /// From which.
+        /// The client to read from.
         client: RelayId,
-        /// Limit (bytes).
+        /// The most bytes to read.
         limit: usize,
     },
-    /// Write all of it. Answered by `Written`, or by `Ended`.
+    /// Writes data to a client's connection. `Written` or `Ended` answers.
     Write {
-        /// To which.
+        /// The client to write to.
         client: RelayId,
-        /// What.
+        /// The data to write.
         data: Bytes,
     },
-    /// At the head: end the service when this client was told all that is for it; its end can be read behind that.
+    /// At the head: ends the service after the client's last answer; the end can be read after that.
     Finish(RelayId),
-    /// Close this end, after what was written. No `Ended` follows.
+    /// Closes this end after all written data. No `Ended` follows.
     Close(RelayId),
 }
 
-/// Where output of processes goes at the head.
+/// A sink of output at the head.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sink {
     /// The submitter's standard output or standard error.
     Client(RequestId, Stream),
-    /// A file; directories on the way are made.
+    /// A file; missing directories are made.
     File(String),
 }
 
-/// Output that counts against the window of a job on a daemon.
+/// The window that output counts against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// The daemon that sent it.
+    /// The daemon that has sent the output.
     pub daemon: DaemonRank,
-    /// The job that wrote it.
+    /// The job that has written it.
     pub job: JobId,
-    /// Bytes as they came; tags and dates make what is written longer.
+    /// Bytes as the daemon sent them; tags and dates make the written text longer.
     pub bytes: u64,
 }
 
-/// How to start a process.
+/// The description of a process to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpawnRequest {
     /// Program and arguments.
     pub argv: Vec<String>,
-    /// Where to look for a program without a slash; `None` = `PATH` of the new environment.
+    /// The search path for a program without a slash; `None` = `PATH` of the new environment.
     pub path: Option<String>,
     /// Working directory.
     pub wdir: String,
-    /// True when the user named `wdir`: then it must exist. A submitter's directory that is missing here
-    /// is replaced by the home directory.
+    /// True when the user named `wdir`, which then must exist. The home directory replaces a submitter's directory
+    /// that is missing here.
     pub wdir_given: bool,
     /// Changes to the daemon's own environment, in order.
     pub env: Vec<EnvOp>,
-    /// Hardware threads to bind to.
+    /// Hardware threads to which the process is bound.
     pub cpus: Option<CpuSet>,
-    /// Devices that are its own, which it is told in its environment.
+    /// Devices of the process, which its environment names.
     pub devices: Vec<Device>,
-    /// True when it gets a pipe on standard input; else `/dev/null`.
+    /// True for a pipe on standard input; else the process reads `/dev/null`.
     pub stdin: bool,
     /// True when standard error goes into standard output's pipe.
     pub merge_stderr: bool,
 }
 
-/// What the PMIx side is asked for.
+/// Requests to the PMIx side.
 #[derive(Clone, Debug)]
 pub enum PmixEffect {
-    /// Make a job known, before any of its processes is spawned here.
+    /// Makes a job known, before any of its processes is spawned here.
     Register(Arc<Registration>),
-    /// Forget it.
+    /// Makes a job unknown.
     Deregister(JobId),
-    /// Reply to an upcall; exactly one per token.
+    /// Answers an upcall, exactly once per token.
     Reply {
-        /// Which.
+        /// The upcall to answer.
         token: PmixToken,
-        /// Data, or a PMIx status (negative).
+        /// The data, or a PMIx status (negative).
         result: CollectiveResult,
     },
-    /// Reply to [`crate::PmixCall::Resize`]: refused, unchanged, or begun.
+    /// Answers [`crate::PmixCall::Resize`]: refused, unchanged, or begun.
     ReplyResize {
-        /// Which.
+        /// The upcall to answer.
         token: PmixToken,
-        /// The answer.
+        /// The answer of the first phase.
         resize: Box<Resize>,
     },
-    /// The second phase, for this local process alone: `PMIX_DVM_IS_READY`, or `PMIX_ERR_DVM_MOD` with the cause.
+    /// Sends the event of the second phase to one local process: `PMIX_DVM_IS_READY`, or `PMIX_ERR_DVM_MOD` with the
+    /// cause.
     ResizeEvent {
-        /// Who asked.
+        /// The process that asked for the change.
         proc: ProcId,
-        /// Done, or failed.
+        /// The outcome of the change.
         resize: Box<Resize>,
     },
     /// Tells a local process that a job which it has spawned is over.
     JobEnd {
-        /// The process.
+        /// The process to tell.
         parent: ProcId,
-        /// The job.
+        /// The job that is over.
         job: JobId,
         /// Its exit code.
         code: u8,
     },
-    /// A session is about to end, for the local process alone that asked to be told (`PMIX_ALLOC_TIMEOUT_WARNING`).
+    /// Warns a local process of the near end of its session (`PMIX_ALLOC_TIMEOUT_WARNING`).
     TimeWarning {
-        /// Who asked.
+        /// The process that asked for the warning.
         proc: ProcId,
-        /// Which session, and when.
+        /// The session, and the time that is left.
         warning: Box<TimeWarning>,
     },
-    /// The same for [`crate::PmixCall::Spawn`].
+    /// Answers [`crate::PmixCall::Spawn`].
     SpawnReply {
-        /// Which.
+        /// The upcall to answer.
         token: PmixToken,
         /// The new job, or a PMIx status.
         result: Result<JobId, PmixStatus>,
     },
-    /// The same for [`crate::PmixCall::Data`].
+    /// Answers [`crate::PmixCall::Data`].
     DataReply {
-        /// Which.
+        /// The upcall to answer.
         token: PmixToken,
-        /// What was found (of a lookup), or a PMIx status.
+        /// The values that a lookup has found, or a PMIx status.
         result: Result<Vec<Found>, PmixStatus>,
     },
-    /// Get what a local process has published. Answered by `ModexFetched`.
+    /// Gets the published data of a local process. `ModexFetched` answers.
     FetchModex {
-        /// Names the answer.
+        /// The number of the fetch; the answer repeats it.
         fetch: u64,
-        /// Which process.
+        /// The process whose data are wanted.
         proc: ProcId,
     },
-    /// Tell the local processes of this job that others of it have failed: an event for each.
+    /// Sends the local processes of a job one event for each failed process.
     Notify {
-        /// The job.
+        /// The job of the failed processes.
         job: JobId,
-        /// Who, and how.
+        /// The failed processes, each with its end.
         failed: Vec<ProcFailure>,
     },
-    /// Write to the PMI-1 socket of a local process.
+    /// Writes to the PMI-1 socket of a local process.
     Pmi1 {
-        /// Which.
+        /// The process to write to.
         proc: ProcId,
-        /// What.
+        /// The data to write.
         data: Bytes,
     },
 }
 
-/// What the PMIx library must know of a job.
+/// The data that the PMIx library needs of a job.
 #[derive(Clone, Debug)]
 pub struct Registration {
     /// The launch order: job, map, apps.
@@ -388,45 +390,45 @@ pub struct Registration {
     pub dvm: String,
     /// The daemon that registers.
     pub daemon: DaemonRank,
-    /// This node has more processes than cores: they should let each other run while they wait.
+    /// True when this node has more processes than cores, so that waiting processes should yield.
     pub oversubscribed: bool,
-    /// Devices of the processes here that were given some.
+    /// Devices of the local processes that were mapped by devices.
     pub devices: BTreeMap<Rank, Vec<Device>>,
 }
 
 /// One step of a state machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transition {
-    /// Of a job.
+    /// A step of a job.
     Job {
-        /// Which.
+        /// The job that changes.
         job: JobId,
         /// Its former state; `None` at its creation.
         from: Option<JobState>,
         /// Its new state.
         to: JobState,
     },
-    /// Of a process.
+    /// A step of a process.
     Proc {
-        /// Which.
+        /// The process that changes.
         proc: ProcId,
         /// Its former state.
         from: ProcState,
         /// Its new state.
         to: ProcState,
     },
-    /// Of a change of the DVM's size.
+    /// A step of a campaign.
     Campaign {
-        /// Which.
+        /// The campaign that changes.
         campaign: CampaignId,
-        /// Which way.
+        /// A grow or a shrink.
         kind: CampaignKind,
-        /// How far it has come.
+        /// The step that it enters.
         step: CampaignStep,
     },
 }
 
-/// Where a machine puts what it wants done. Empty on entry; drained before the next input.
+/// The list of effects of one call. Empty on entry; drained before the next input.
 #[derive(Debug, Default)]
 pub struct Effects {
     list: Vec<Effect>,
@@ -438,20 +440,20 @@ impl Effects {
     pub fn new() -> Effects {
         Effects::default()
     }
-    /// Adds one.
+    /// Adds an effect.
     pub fn push(&mut self, effect: Effect) {
         self.list.push(effect);
     }
-    /// Takes all, in order.
+    /// Takes all effects, in order.
     pub fn drain(&mut self) -> std::vec::Drain<'_, Effect> {
         self.list.drain(..)
     }
-    /// True when nothing is wanted.
+    /// True when there is no effect.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
-    /// What was asked for so far.
+    /// The effects so far.
     #[must_use]
     pub fn as_slice(&self) -> &[Effect] {
         &self.list

@@ -1,5 +1,4 @@
-//! Everything that can happen to a daemon (or the head), as data. The driver and the simulator make these;
-//! nothing else reaches the machines.
+//! Inputs: all events that reach a daemon (or the head), as data. The driver and the simulator make them.
 
 use bytes::Bytes;
 use ferrite_types::{CampaignId, DaemonRank, ExitStatus, ExtensionId, HostEntry, ProcId};
@@ -9,279 +8,278 @@ use ferrite_wire::{CollectiveResult, DataCall, Frame, Members, ResizeRequest, St
 use crate::effect::Account;
 use crate::timer::Timer;
 
-/// Names a request of a client until its reply. Made by the driver, never used twice.
+/// The number of a client's request, which the driver makes and never uses twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u64);
 
 impl RequestId {
-    /// The job of the head's own process (`prterun`), whose input and output are that process's.
+    /// The submission of the head's own process (`prterun`), whose input and output are that process's.
     pub const OWN: RequestId = RequestId(0);
 }
 
-/// Names an upcall of a PMIx client until its reply; made by the driver, opaque here.
+/// The name of a PMIx client's upcall until its reply; the driver makes it, the machines pass it back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PmixToken(pub u64);
 
-/// One thing that happened.
+/// One event.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// The machine may begin. First input, once.
+    /// The machine starts. It is the first input, and comes once.
     Start,
-    /// The launcher process of a daemon ended (with ssh: ssh itself). Zero is fine: the daemon has detached.
+    /// The launcher process of a daemon has ended (with ssh: ssh itself). After exit code 0 the daemon has detached.
     LauncherEnded {
-        /// The daemon that it was to start.
+        /// The daemon that it was to start; of several, the first.
         rank: DaemonRank,
-        /// Its end, or `None` when it could not be started at all.
+        /// Its exit status; `None` = it could not be started.
         status: Option<ExitStatus>,
-        /// The last of what it wrote to its standard error, or why it could not be started.
+        /// The end of its standard error, or the reason why it could not be started.
         message: String,
     },
     /// A timer that was set and not cancelled is due.
     Timer(Timer),
-    /// The head was told to end (SIGTERM, its guard or parent died).
+    /// The head has to end: SIGTERM, or its guard or parent has died.
     Terminate {
-        /// Why, in words.
+        /// The cause, in words.
         cause: String,
     },
-    /// About the connection of a client on another node than the head's: at its daemon, or at the head.
+    /// An event on the connection of a relayed client: at its daemon, or at the head.
     Relay(RelayInput),
-    /// Something about a link to another daemon.
+    /// An event on a link to another daemon.
     Link(LinkInput),
-    /// Something for the head. At a daemon nobody makes it.
+    /// An input for the head; daemons get none.
     Head(HeadInput),
-    /// Something for the daemon of this node.
+    /// An input for the daemon of this node.
     Daemon(DaemonInput),
 }
 
-/// What happens to links. The node handles it: the transport, then the machines that are concerned.
+/// Events on links. The node handles them: first the transport, then the machines concerned.
 #[derive(Clone, Debug)]
 pub enum LinkInput {
-    /// An authenticated link to this daemon is up, whoever called. It replaces one that there may have been: what was
-    /// on its way over that one is lost.
+    /// An authenticated link to a daemon is up, whichever side called. It replaces any earlier link, whose
+    /// undelivered messages are lost.
     LinkUp {
-        /// The other side.
+        /// The daemon at the other end.
         peer: DaemonRank,
     },
-    /// Something is arriving over a link, though no whole frame for a while: it is alive.
+    /// Part of a frame has arrived over a link, which therefore is alive.
     LinkActivity {
-        /// The other side.
+        /// The daemon at the other end.
         peer: DaemonRank,
     },
-    /// A link that was up is gone.
+    /// A link is lost.
     LinkLost {
-        /// The other side.
+        /// The daemon at the other end.
         peer: DaemonRank,
-        /// Why, in words.
+        /// The cause, in words.
         cause: String,
     },
-    /// [`crate::Effect::Connect`] failed for good.
+    /// [`crate::Effect::Connect`] has failed for good.
     ConnectFailed {
-        /// Whom it called.
+        /// The daemon that was called.
         peer: DaemonRank,
-        /// Why, in words.
+        /// The cause, in words.
         cause: String,
-        /// The machine answered that nobody listens there any more: that daemon's process is gone.
+        /// True when the machine answered that nobody listens there: that daemon's process is gone.
         refused: bool,
     },
-    /// A frame came over a link.
+    /// A frame has arrived over a link.
     Frame {
-        /// The neighbour that sent it (not its author).
+        /// The neighbour that has sent it, which need not be its author.
         from: DaemonRank,
-        /// The frame.
+        /// The whole frame.
         frame: Frame,
     },
 }
 
-/// What happens to the head alone.
+/// Inputs for the head alone.
 #[derive(Clone, Debug)]
 pub enum HeadInput {
-    /// What a launcher has started on some nodes has ended, by its own words; it itself goes on.
+    /// Tasks of a step have ended on some nodes, as the launcher says; the launcher goes on.
     TasksEnded {
-        /// By which it is known: the first of the daemons that it was to start.
+        /// The launcher's name: the first of the daemons that it was to start.
         launcher: DaemonRank,
-        /// The nodes.
+        /// The nodes of the ended tasks.
         nodes: Vec<String>,
-        /// The last of what it wrote.
+        /// The end of the launcher's standard error.
         message: String,
     },
-    /// All resource managers have made up their minds about the nodes of [`crate::Effect::OfferRelease`].
+    /// All resource managers have answered [`crate::Effect::OfferRelease`].
     ReleaseOffered {
-        /// From the effect.
+        /// The shrink, from the effect.
         campaign: CampaignId,
-        /// Nodes that could not go back, and are still granted.
+        /// Nodes that the managers did not take back and that are still granted.
         kept: Vec<String>,
-        /// What went wrong, in words; nothing hangs on it.
+        /// Trouble on the way, in words; the shrink ends in any case.
         trouble: Option<String>,
     },
-    /// The resource manager has granted what [`crate::Effect::RequestNodes`] asked for.
+    /// The resource manager has granted the nodes of [`crate::Effect::RequestNodes`].
     NodesGranted {
-        /// From the effect.
+        /// The request's number, from the effect.
         extension: ExtensionId,
-        /// Its job that grants them.
+        /// The manager's job that grants them.
         job: String,
-        /// They, with their slots.
+        /// The granted nodes, with their slots.
         nodes: Vec<HostEntry>,
     },
-    /// It has refused, or could not be asked.
+    /// The resource manager has refused the nodes, or could not be asked.
     NodesRefused {
-        /// From the effect.
+        /// The request's number, from the effect.
         extension: ExtensionId,
-        /// Why, in its words where it has said any.
+        /// The cause, in the manager's words if it gave any.
         cause: String,
     },
-    /// It has not decided yet.
+    /// The resource manager has not decided yet.
     NodesAwaited {
-        /// From the effect.
+        /// The request's number, from the effect.
         extension: ExtensionId,
-        /// What it says of the request.
+        /// The manager's word on the request.
         says: String,
     },
-    /// [`crate::Effect::EndAllocation`] has been carried out, or could not be.
+    /// The driver has carried out [`crate::Effect::EndAllocation`], or has failed to.
     AllocationEnded {
-        /// From the effect.
+        /// The manager's job, from the effect.
         job: String,
-        /// What went wrong, in words.
+        /// The failure, in words.
         trouble: Option<String>,
     },
-    /// A client asks for something. Answered by exactly one [`crate::Effect::Reply`], unless the client goes first.
+    /// A client makes a request. Exactly one [`crate::Effect::Reply`] answers it, unless the client goes first.
     Request {
-        /// Names it.
+        /// The request's number.
         id: RequestId,
-        /// What.
+        /// The content of the request.
         request: Request,
     },
-    /// The client of this request is gone: nobody reads its output or its reply, and its job ends.
+    /// The client of a request is gone: its output and reply have no reader, and its job ends.
     ClientGone(RequestId),
     /// A PMIx tool is gone that has made these requests, answered or not: the sessions that it has asked for end with
     /// it, each in its way. Comes before [`HeadInput::ClientGone`] for the requests that are open.
     ToolGone(Vec<RequestId>),
-    /// The user wants the submitted job to end. Its reply comes when it has.
+    /// The user wants the submitted job to end. The reply comes after the job's end.
     Cancel(RequestId),
-    /// A signal for the processes of a submitted job.
+    /// The user sends a signal to the processes of a submitted job.
     SignalSubmitted {
-        /// The submission.
+        /// The submission of the job.
         request: RequestId,
         /// Signal number.
         signal: i32,
     },
-    /// The user wants out (Ctrl-C): once = orderly, again = a warning, a third time = at once.
+    /// The user presses Ctrl-C: the first ends in order, the second warns, the third ends at once.
     Interrupt,
-    /// A signal for the processes of every job.
+    /// The user sends a signal to the processes of every job.
     ForwardSignal(i32),
-    /// Standard input of the submitter; empty = end. Answers one [`crate::Effect::ReadStdin`].
+    /// The submitter's standard input has data; empty data mean its end. Answers one [`crate::Effect::ReadStdin`].
     Stdin {
-        /// Whose.
+        /// The submission whose input it is.
         request: RequestId,
-        /// What.
+        /// The data that were read.
         data: Bytes,
     },
-    /// Output that a [`crate::Effect::WriteOutput`] carried has left this process, or has nowhere to go.
+    /// Output of a [`crate::Effect::WriteOutput`] was written or dropped.
     OutputWritten(Account),
 }
 
-/// What happens to a daemon: its processes, their output and their PMIx calls.
+/// Events of a daemon: its processes, their output and their PMIx calls.
 #[derive(Clone, Debug)]
 pub enum DaemonInput {
     /// A local process runs.
     Spawned {
-        /// Which.
+        /// The process that runs.
         proc: ProcId,
         /// Its pid.
         pid: u32,
     },
-    /// A local process could not be started.
+    /// The driver could not start a local process.
     SpawnFailed {
-        /// Which.
+        /// The process that was to start.
         proc: ProcId,
-        /// Why.
+        /// The cause of the failure.
         error: StartError,
     },
-    /// A local process ended and was reaped.
+    /// A local process has ended and was reaped.
     Exited {
-        /// Which.
+        /// The process that has ended.
         proc: ProcId,
-        /// How.
+        /// Its exit code or signal.
         status: ExitStatus,
     },
-    /// A local process wrote this. Consumes the one outstanding [`crate::Effect::ReadOutput`] of the stream.
+    /// A local process has written data. Answers the one open [`crate::Effect::ReadOutput`] of the stream.
     Output {
-        /// Which process.
+        /// The process that has written.
         proc: ProcId,
-        /// Where.
+        /// Standard output or standard error.
         stream: Stream,
-        /// What; never empty.
+        /// The data, never empty.
         data: Bytes,
     },
-    /// Nothing waited to be read from a stream when [`crate::Effect::CheckOutput`] asked.
+    /// A stream had no data when [`crate::Effect::CheckOutput`] asked.
     OutputIdle {
-        /// Which process.
+        /// The process that writes.
         proc: ProcId,
-        /// Which stream.
+        /// Standard output or standard error.
         stream: Stream,
-        /// The process has work to do; on a busy node it may only be waiting for a processor.
+        /// True when the process has work to do; on a busy node it may just wait for a processor.
         writer_runs: bool,
     },
-    /// No more will come of this stream. Comes after all of its `Output`.
+    /// A stream has ended. It comes after all of the stream's `Output`.
     OutputClosed {
-        /// Which process.
+        /// The process that wrote.
         proc: ProcId,
-        /// Which stream.
+        /// Standard output or standard error.
         stream: Stream,
     },
-    /// So many bytes of a [`crate::Effect::WriteStdin`] were taken by the process (or dropped, because it reads no
-    /// more).
+    /// A process has taken bytes of a [`crate::Effect::WriteStdin`], or they were dropped because it reads no more.
     StdinTaken {
-        /// Which process.
+        /// The process that reads.
         proc: ProcId,
-        /// Bytes.
+        /// The number of bytes.
         bytes: u64,
     },
-    /// A PMIx or PMI-1 client wants something, or a PMIx operation is done.
+    /// A PMIx or PMI-1 client makes a call, or a PMIx operation is done.
     Pmix(PmixCall),
 }
 
-/// Names a client whose connection is passed on: its daemon, and a number that this daemon uses once.
+/// The name of a relayed client: its daemon, and a number that this daemon uses once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RelayId {
     /// The daemon on its node.
     pub daemon: DaemonRank,
-    /// Made by the driver of that one.
+    /// The number, which that daemon's driver makes.
     pub number: u64,
 }
 
-/// What happens to such a connection.
+/// Events on the connection of a relayed client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RelayInput {
-    /// A client of this daemon's own node has begun to speak.
+    /// A client of this daemon's node has sent its first bytes.
     Came(RelayId),
-    /// What was read; never empty. Answers one [`crate::RelayEffect::Read`].
+    /// Data of a client were read; never empty. Answers one [`crate::RelayEffect::Read`].
     Read {
-        /// Of which client.
+        /// The client that was read from.
         client: RelayId,
-        /// What.
+        /// The data that were read.
         data: Bytes,
     },
-    /// So many bytes of a [`crate::RelayEffect::Write`] were taken.
+    /// A client has taken bytes of a [`crate::RelayEffect::Write`].
     Written {
-        /// By which client.
+        /// The client that was written to.
         client: RelayId,
-        /// Bytes.
+        /// The number of bytes.
         bytes: usize,
     },
-    /// This end of the connection is closed, or broken.
+    /// This end of the connection is closed or broken.
     Ended(RelayId),
 }
 
-/// Whom an abort is to end.
+/// The processes that an abort ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AbortScope {
-    /// The job.
+    /// All processes of the job.
     Job,
-    /// The caller alone: nothing but a failure of its own.
+    /// The caller alone, as a failure of its own.
     Caller,
 }
 
-/// Calls of local MPI processes.
+/// Calls of local processes through PMIx or PMI-1.
 #[derive(Clone, Debug)]
 pub enum PmixCall {
     /// `PMIx_Init` of a local process.
@@ -290,94 +288,93 @@ pub enum PmixCall {
     ReadyForDebug(ProcId),
     /// `PMIx_Finalize` of a local process.
     ClientFinalized(ProcId),
-    /// `PMIx_Abort`. Replied to by [`crate::PmixEffect::Reply`].
+    /// A process calls `PMIx_Abort`. [`crate::PmixEffect::Reply`] answers.
     Abort {
-        /// Who.
+        /// The process that calls.
         proc: ProcId,
-        /// The exit code it asks for.
+        /// The exit code that it asks for.
         code: i32,
-        /// What it says.
+        /// Its message for the user.
         message: String,
-        /// Whom it wants to end.
+        /// The processes that it wants to end.
         scope: AbortScope,
-        /// For the reply.
+        /// The upcall's token for the reply.
         token: PmixToken,
     },
-    /// All local participants entered a fence.
+    /// All local participants have entered a fence.
     Fence {
         /// All participants.
         members: Members,
         /// The local contribution.
         data: Bytes,
-        /// For the reply, which carries the data of all.
+        /// The upcall's token for the reply, which carries the data of all participants.
         token: PmixToken,
     },
-    /// `PMIx_Allocation_request` of a local process.
+    /// A local process calls `PMIx_Allocation_request`.
     Resize {
-        /// Who.
+        /// The process that calls.
         proc: ProcId,
-        /// What.
+        /// The change that it wants.
         request: ResizeRequest,
-        /// For the reply of the first phase, [`crate::PmixEffect::ReplyResize`].
+        /// The upcall's token for the reply of the first phase, [`crate::PmixEffect::ReplyResize`].
         token: PmixToken,
     },
-    /// `PMIx_Session_control` of a local process, or of a tool. Replied to by [`crate::PmixEffect::Reply`], without
-    /// data.
+    /// A local process, or a tool, calls `PMIx_Session_control`. [`crate::PmixEffect::Reply`] answers, without data.
     Session {
-        /// What.
+        /// The order and its sender.
         order: SessionOrder,
-        /// For the reply.
+        /// The upcall's token for the reply.
         token: PmixToken,
     },
-    /// All local participants called `PMIx_Connect`.
+    /// All local participants have called `PMIx_Connect`.
     Connect {
         /// All participants.
         members: Members,
-        /// For the reply.
+        /// The upcall's token for the reply.
         token: PmixToken,
     },
-    /// All local participants called `PMIx_Disconnect`.
+    /// All local participants have called `PMIx_Disconnect`.
     Disconnect {
         /// All participants.
         members: Members,
-        /// For the reply.
+        /// The upcall's token for the reply.
         token: PmixToken,
     },
-    /// A local process wants a job started. Replied to by [`crate::PmixEffect::SpawnReply`].
+    /// A local process wants to start a job. [`crate::PmixEffect::SpawnReply`] answers.
     Spawn {
-        /// Who.
+        /// The process that calls.
         proc: ProcId,
-        /// What. An app without a directory gets its parent's.
+        /// The job to start. An app without a directory gets its parent's.
         submission: Box<Submission>,
-        /// For the reply.
+        /// The upcall's token for the reply.
         token: PmixToken,
     },
-    /// A local process publishes something, or looks it up. Replied to by [`crate::PmixEffect::DataReply`].
+    /// A local process publishes data, or looks them up. [`crate::PmixEffect::DataReply`] answers.
     Data {
-        /// Who, and what.
+        /// The process and its request to the data server.
         call: Box<DataCall>,
-        /// For the reply.
+        /// The upcall's token for the reply.
         token: PmixToken,
     },
-    /// A local process wants what a remote one has published.
+    /// A local process wants the published data of a remote one.
     Modex {
         /// The remote process.
         proc: ProcId,
-        /// For the reply.
+        /// The upcall's token for the reply.
         token: PmixToken,
     },
     /// Answers [`crate::PmixEffect::FetchModex`].
     ModexFetched {
-        /// From the effect.
+        /// The number of the fetch, from the effect.
         fetch: u64,
-        /// The blob, or a PMIx status.
+        /// The data, or a PMIx status.
         result: CollectiveResult,
     },
-    /// Bytes on the PMI-1 socket of a local process; empty = it closed the socket.
+    /// Bytes have arrived on the PMI-1 socket of a local process; empty data mean that it closed the socket.
     Pmi1 {
-        /// Which process.
+        /// The process at the socket.
         proc: ProcId,
-        /// What came.
+        /// The bytes that have arrived.
         data: Bytes,
     },
 }

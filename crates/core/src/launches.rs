@@ -1,4 +1,4 @@
-//! Starting daemons: used by the head for its part of the tree and by each daemon for its subtree.
+//! Starts of daemons: by the head for its part of the tree, and by each daemon for its subtree.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,21 @@ use ferrite_wire::{HeadMessage, LaunchFailure, NodeLaunch, Ticket};
 use crate::cx::Cx;
 use crate::{Effect, LocalNode};
 
-/// What all tickets of one campaign have in common, and the command to deliver them with.
+/// The common part of a campaign's tickets, and the launcher that delivers them.
 #[derive(Clone, Debug)]
 pub(crate) struct TicketBase {
-    /// A ticket whose rank, node or group, home, contact and subtree are still to be filled in.
+    /// A ticket without rank, node or group, home, contact and subtree.
     pub(crate) ticket: Ticket,
     /// The launcher.
     pub(crate) launcher: Launcher,
 }
 
 impl TicketBase {
-    /// From the ticket of a daemon that starts its own subtree.
+    /// The base from the ticket of a daemon that starts its own subtree.
     pub(crate) fn of_daemon(ticket: Ticket) -> Result<TicketBase, ParamError> {
         let mut params = Params::default();
         ticket.params.iter().for_each(|(name, value)| params.set(name, value));
-        // Managers start all daemons by themselves: it is none of theirs.
+        // A manager's launcher starts all daemons itself, so no daemon uses one.
         Ok(TicketBase { launcher: Launcher::from_params(&params, None)?, ticket })
     }
 
@@ -42,11 +42,11 @@ impl TicketBase {
     }
 }
 
-/// Daemons whose launcher was started here and that have not linked up yet.
+/// Daemons whose launcher was started here, and that have not linked yet.
 #[derive(Debug, Default)]
 pub(crate) struct Launches {
     pending: BTreeMap<DaemonRank, Pending>,
-    /// By the rank by which the launcher is known.
+    /// The launchers, each by the rank that names it.
     launchers: BTreeMap<DaemonRank, Started>,
 }
 
@@ -56,14 +56,14 @@ struct Pending {
     launcher: DaemonRank,
 }
 
-/// What the end of a launcher means.
+/// The consequences of a launcher's end.
 #[derive(Debug, Default)]
 pub(crate) struct Ended {
-    /// Daemons will not come.
+    /// The daemons that will not come.
     pub(crate) failure: Option<LaunchFailure>,
-    /// Daemons that have come, and that live no longer than the launcher: those that have not ended will.
+    /// Linked daemons that end with their launcher.
     pub(crate) held: RankSet,
-    /// What the launcher said, and how it ended.
+    /// The launcher's last words and its end.
     pub(crate) cause: String,
 }
 
@@ -71,17 +71,17 @@ pub(crate) struct Ended {
 #[derive(Debug)]
 struct Started {
     command: String,
-    /// Its daemons that are pending.
+    /// Its daemons that have not linked yet.
     awaited: RankSet,
-    /// Those that are linked: its end would be theirs.
+    /// Its daemons that are linked and would end with it.
     come: RankSet,
-    /// It lives as long as its daemons.
+    /// True when it lives as long as its daemons.
     stays: bool,
 }
 
 impl Launches {
-    /// Starts the launchers for the daemons that `me` has to start. With tree spawn those are its tree children, each
-    /// with the rest of its own subtree; else all of them (spec L5).
+    /// Starts the launchers for the daemons that `me` has to start. With tree spawn these are its tree children, each
+    /// with its own subtree; else all daemons (spec L5).
     pub(crate) fn start(
         &mut self,
         base: &TicketBase,
@@ -96,7 +96,7 @@ impl Launches {
         self.start_all(&TicketBase { ticket: calls, launcher: base.launcher.clone() }, own, targets, cx);
     }
 
-    /// Starts daemons for a DVM that is wired up: each calls here and waits for its place.
+    /// Starts newcomers of a DVM that is wired up: each calls this node and waits for its place.
     pub(crate) fn start_joining(
         &mut self,
         base: &TicketBase,
@@ -110,7 +110,7 @@ impl Launches {
         self.start_all(&base, targets.iter().collect(), &[], cx);
     }
 
-    /// Starts the daemons `own`; with tree spawn each gets its part of `all` to start in turn.
+    /// Starts the daemons `own`; with tree spawn each gets its part of `all` to start.
     fn start_all(&mut self, base: &TicketBase, own: Vec<&NodeLaunch>, all: &[NodeLaunch], cx: &mut Cx) {
         let hosts: Vec<&HostEntry> = own.iter().map(|target| &target.host).collect();
         for Batch { members, command } in launcher::batches(&base.launcher, &hosts, &base.daemon()) {
@@ -161,7 +161,7 @@ impl Launches {
         }
     }
 
-    /// The daemon is linked: how its launcher ends no longer matters.
+    /// Notes that a daemon is linked: its agent's end no longer matters.
     pub(crate) fn on_linked(&mut self, rank: DaemonRank) {
         let launcher = self.pending.get(&rank).map(|pending| pending.launcher);
         let over = self.no_longer_awaited(rank).is_some_and(|started| {
@@ -180,7 +180,7 @@ impl Launches {
         Some(started)
     }
 
-    /// A launcher ended; a failure when daemons of it have not come and will not.
+    /// Handles the end of a launcher; a failure names daemons that have not come and will not.
     pub(crate) fn on_ended(
         &mut self,
         launcher: DaemonRank,
@@ -189,14 +189,14 @@ impl Launches {
         end: &str,
     ) -> Ended {
         let succeeded = status.is_some_and(ExitStatus::is_success);
-        // An agent that succeeded leaves a detached daemon: the campaign's deadline watches that.
+        // A successful agent leaves a detached daemon behind, for which the campaign's deadline applies.
         if self.launchers.get(&launcher).is_none_or(|started| succeeded && !started.stays) {
             return Ended::default();
         }
         let Some(Started { command, awaited, come, stays }) = self.launchers.remove(&launcher) else {
             return Ended::default();
         };
-        // One that was not killed has ended after its daemons.
+        // A launcher that was not killed has ended after its daemons.
         let was_killed = matches!(status, Some(ExitStatus::Signaled(_)));
         let held = if stays && was_killed { come } else { RankSet::new() };
         let cause = match message.trim() {
@@ -208,8 +208,8 @@ impl Launches {
         Ended { failure, held, cause }
     }
 
-    /// What was started on these nodes has ended, and the launcher has not; a failure when daemons of it have not come
-    /// and will not.
+    /// Handles tasks that have ended on these nodes while the launcher goes on; a failure names daemons that have not
+    /// come and will not.
     pub(crate) fn on_tasks_ended(
         &mut self,
         launcher: DaemonRank,
@@ -228,15 +228,15 @@ impl Launches {
         Some(LaunchFailure { rank, nodes, command, cause: message.trim().to_owned() })
     }
 
-    /// Gives up on all that have not linked up.
+    /// Gives up all daemons that have not linked.
     pub(crate) fn abandon(&mut self, cx: &mut Cx) {
         for rank in self.pending.keys().copied().collect::<Vec<_>>() {
             self.abandon_one(rank, cx);
         }
     }
 
-    /// Gives up on this one, if it has not linked up. Its launcher is ended with the last of its daemons, unless one of
-    /// them is there.
+    /// Gives up a daemon, if it has not linked. The launcher ends with the last of its awaited daemons, unless one of
+    /// its daemons has linked.
     pub(crate) fn abandon_one(&mut self, rank: DaemonRank, cx: &mut Cx) {
         let launcher = self.pending.get(&rank).map(|pending| pending.launcher);
         let over =
@@ -247,7 +247,7 @@ impl Launches {
         }
     }
 
-    /// The command with which this daemon is being started.
+    /// The command that is starting a daemon.
     pub(crate) fn command(&self, rank: DaemonRank) -> Option<&str> {
         let launcher = self.pending.get(&rank)?.launcher;
         self.launchers.get(&launcher).map(|started| started.command.as_str())

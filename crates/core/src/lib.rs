@@ -1,8 +1,8 @@
-//! The thinking part: state machines without clock, sockets, threads, randomness or FFI.
+//! The state machines of Ferrite, without clock, sockets, threads, randomness or FFI.
 //!
-//! Read first: [`Input`] (what can happen), [`Effect`] (what can be asked for), [`Timer`]. A [`Node`] is one
-//! process of the DVM: router, daemon and, at rank 0, the head, with one entry point,
-//! [`Node::handle`]. The driver runs it against the real world, the simulator against a simulated one.
+//! Read first: [`Input`] (events), [`Effect`] (requests to the driver), [`Timer`]. A [`Node`] is one process of the
+//! DVM: router, daemon and, at rank 0, the head, with one entry point, [`Node::handle`]. The driver runs it against
+//! the real world, the simulator against a simulated one.
 
 // A new variant of an enum of ours is a decision at every match.
 #![deny(clippy::wildcard_enum_match_arm)]

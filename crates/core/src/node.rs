@@ -1,5 +1,5 @@
-//! One process of the DVM: transport, daemon and, at rank 0, the head. It hands each input to the machine
-//! that it concerns, and carries messages between the machines and the links.
+//! One process of the DVM: transport, daemon and, at rank 0, the head. It hands each input to the machine concerned,
+//! and carries messages between the machines and the links.
 
 use std::collections::VecDeque;
 
@@ -14,10 +14,10 @@ use crate::head::Head;
 use crate::transport::{Delivery, Transport};
 use crate::{Effect, Effects, HeadConfig, Input, LinkInput, LinkTimer, LocalNode, Timer};
 
-/// A link over which nothing came for so many intervals is dead.
+/// The number of silent intervals after which a link is dead.
 const SILENT_INTERVALS: u64 = 3;
 
-/// A neighbour that is to leave and has not gone after this time hangs: longer than it may take by its own clock.
+/// The time after which a leaving neighbour counts as hung; it is longer than the neighbour's own deadline.
 const LEAVE_LIMIT: Duration = Duration::from_millis(20_000);
 
 /// A daemon, or the head with the daemon of its own node.
@@ -30,15 +30,15 @@ pub struct Node {
     outbox: VecDeque<Outgoing>,
     heartbeat: Heartbeat,
     departures: Departures,
-    /// Everybody was asked to acknowledge this leaving daemon's last words.
+    /// True once all daemons were asked to acknowledge this leaving daemon's last messages.
     asked: bool,
 }
 
-/// Signs of life on silent links.
+/// The heartbeats on silent links.
 #[derive(Debug)]
 struct Heartbeat {
     interval: Duration,
-    /// When the timer is due, while it is set.
+    /// The time of the timer, while it is set.
     due: Option<Timestamp>,
 }
 
@@ -53,10 +53,10 @@ impl Node {
         Node::made_of(DaemonRank::HEAD, tree, daemon, Some(head), heartbeat)
     }
 
-    /// A daemon, as its ticket says.
+    /// A daemon with the settings of its ticket.
     #[must_use]
     pub fn daemon(ticket: Ticket, local: LocalNode) -> Node {
-        // Whoever joins hears with the wireup who has a place.
+        // A newcomer learns with the wireup which daemons have places.
         let holes = if ticket.joins { RankSet::new() } else { ticket.dead.clone() };
         let tree = Tree::with_holes(ticket.radix, ticket.size, holes);
         let heartbeat = Heartbeat::by(&ticket.params);
@@ -77,20 +77,20 @@ impl Node {
         }
     }
 
-    /// The only way in. `fx` is empty on entry and is drained before the next call.
+    /// The only entry point. `fx` is empty on entry and is drained before the next call.
     pub fn handle(&mut self, now: Timestamp, input: Input, fx: &mut Effects) {
         self.dispatch(now, input, fx);
         self.flush(now, fx);
         self.leave_when_done(now, fx);
     }
 
-    /// Messages that found no way, for status and tests.
+    /// The number of messages without a route, for status and tests.
     #[must_use]
     pub fn undeliverable(&self) -> u64 {
         self.transport.undeliverable()
     }
 
-    /// The head's part, for status and tests.
+    /// The head's machine, for status and tests.
     #[must_use]
     pub fn as_head(&self) -> Option<&Head> {
         self.head.as_ref()
@@ -104,7 +104,7 @@ impl Node {
             Input::Timer(Timer::Link(timer)) => self.on_link_timer(now, timer, fx),
             Input::Timer(Timer::Head(timer)) => self.by_head(now, fx, |head, cx| head.on_timer(timer, cx)),
             Input::Timer(Timer::Daemon(timer)) => self.by_daemon(now, fx, |daemon, cx| daemon.on_timer(timer, cx)),
-            // Whoever leads this process.
+            // The head starts where there is one, else the daemon.
             Input::Start => match self.parts(now, fx) {
                 (_, Some(head), mut cx) => head.start(&mut cx),
                 (daemon, None, mut cx) => daemon.on_start(&mut cx),
@@ -124,7 +124,7 @@ impl Node {
         }
     }
 
-    /// Nobody makes inputs for the head where there is none.
+    /// Lets the head act; a node without a head gets no inputs for it.
     fn by_head(&mut self, now: Timestamp, fx: &mut Effects, act: impl FnOnce(&mut Head, &mut Cx)) {
         let (_, head, mut cx) = self.parts(now, fx);
         act(head.expect("this node has the head"), &mut cx);
@@ -190,7 +190,7 @@ impl Node {
         }
     }
 
-    /// True for a neighbour that has not acknowledged what tells it to leave, and is called about it. It may have
+    /// True for a neighbour that has not acknowledged its order to leave, and that is called about it. It may have
     /// closed a link that it had before it got its place, and be on its way here by another.
     fn may_not_have_heard(&mut self, now: Timestamp, peer: DaemonRank, fx: &mut Effects) -> bool {
         if !self.departures.awaits(peer) || !self.transport.is_owed_by(peer) {
@@ -203,7 +203,7 @@ impl Node {
     fn on_heartbeat(&mut self, now: Timestamp, fx: &mut Effects) {
         let Heartbeat { interval, due } = self.heartbeat;
         if due.is_some_and(|due| due + interval < now) {
-            // This process did not run (stopped, swapped out): what the others said meanwhile is still to be read.
+            // This process was stopped or swapped out: messages of the others are still to be read.
             self.transport.pardon(now);
         }
         let limit = self.heartbeat.limit();
@@ -215,7 +215,7 @@ impl Node {
         self.await_heartbeat(now, fx);
     }
 
-    /// A node without links has nobody to wait for.
+    /// Sets the heartbeat timer, unless the node has no links.
     fn await_heartbeat(&mut self, now: Timestamp, fx: &mut Effects) {
         let wanted = !self.transport.links.is_empty() && self.heartbeat.interval.0 > 0;
         self.heartbeat.due = wanted.then(|| now + self.heartbeat.interval);
@@ -235,7 +235,7 @@ impl Node {
             None => {}
             Some(Delivery::XcastComplete(purpose)) => {
                 match &purpose {
-                    // Everybody has its place again: what was lost on the way through the dead can be found out.
+                    // All daemons have their places again, so messages that were lost with the dead can be found.
                     Purpose::Deaths(_) => self.transport.ask_everybody(now, fx),
                     Purpose::Shrink { targets, .. } => targets.iter().for_each(|rank| self.transport.departed(rank)),
                     Purpose::Wireup | Purpose::Grow(_) | Purpose::Exit => {}
@@ -262,8 +262,8 @@ impl Node {
         }
     }
 
-    /// A message, with everything that it makes this node say: a broadcast is passed on after that, or was before it.
-    /// Returns the neighbours that have to be gone before it counts as processed.
+    /// Processes a message and sends all messages that follow from it; a broadcast is passed on before or after, as
+    /// it demands. Returns the neighbours that have to be gone before the broadcast counts as processed.
     fn process(&mut self, now: Timestamp, origin: DaemonRank, message: Message, fx: &mut Effects) -> RankSet {
         let behind = std::mem::take(&mut self.outbox);
         let to_go = self.receive(now, origin, message, fx);
@@ -272,7 +272,7 @@ impl Node {
         to_go
     }
 
-    /// A broadcast was processed here; one that had to be processed first is passed on now (spec E31).
+    /// Ends the processing of a broadcast; one that had to be processed first is passed on now (spec E31).
     fn finish_xcast(&mut self, now: Timestamp, seq: u64, to_go: RankSet, fx: &mut Effects) {
         let next = self.transport.forward(now, seq, fx);
         self.deliver(now, next, fx);
@@ -306,7 +306,7 @@ impl Node {
         RankSet::new()
     }
 
-    /// The head has declared daemons dead: the tree first, then those who talk along it.
+    /// Handles the head's declaration of deaths: first the tree, then the machines that talk along it.
     fn on_died(&mut self, now: Timestamp, ranks: &RankSet, fx: &mut Effects) {
         let (adoption, complete) = self.transport.repair(now, ranks, fx);
         let (daemon, _, mut cx) = self.parts(now, fx);
@@ -319,8 +319,8 @@ impl Node {
         }
     }
 
-    /// The head has told daemons to leave. Returns those that this one has to see go: each neighbour that leaves goes
-    /// when all that leave by way of it have gone (spec E29).
+    /// Handles an order to leave. Returns the neighbours whose departure this node awaits: each leaving neighbour
+    /// goes after all that leave by way of it (spec E29).
     fn on_shrink(&mut self, now: Timestamp, targets: &RankSet, fx: &mut Effects) -> RankSet {
         let uplink = self.transport.uplink();
         let called: RankSet = targets.iter().filter(|rank| self.daemon.is_called(*rank)).collect();
@@ -333,7 +333,7 @@ impl Node {
         to_go
     }
 
-    /// A neighbour is gone, or was not to be reached: orders to leave may be carried out now (spec G6).
+    /// Handles a neighbour that is gone or out of reach: orders to leave may now be complete (spec G6).
     fn on_departed(&mut self, now: Timestamp, peer: DaemonRank, fx: &mut Effects) {
         if self.transport.links.contains_key(&peer) {
             return;
@@ -354,7 +354,7 @@ impl Node {
         }
     }
 
-    /// Somebody had all the time to leave: it hangs, and nobody waits for it any more (spec E32).
+    /// Handles the deadline of leaving neighbours: one that hangs is no longer waited for (spec E32).
     fn on_leavers_timer(&mut self, now: Timestamp, fx: &mut Effects) {
         for peer in self.departures.overdue(now) {
             self.transport.close(peer, fx);
@@ -369,7 +369,7 @@ impl Node {
         match outgoing {
             Outgoing::Send(dest, message) => {
                 if self.transport.send(now, dest, &message, fx) {
-                    // Only broadcasts make anybody wait.
+                    // Only broadcasts return neighbours to wait for.
                     let _ = self.receive(now, self.me, message, fx);
                 }
             }
@@ -391,18 +391,18 @@ impl Node {
         }
     }
 
-    /// Departure runs bottom-up: this node goes when its processes and all links below it are gone (spec L37).
+    /// Leaves bottom-up: after the own processes and all links below are gone (spec L37).
     fn leave_when_done(&mut self, now: Timestamp, fx: &mut Effects) {
         let tree = &self.transport.tree;
         let below = |peer: &DaemonRank| tree.stands_below(*peer, self.me);
-        // One that leaves as well and is being called has not heard it yet: the order waits for the link.
+        // A leaving daemon that is being called has not heard the order, which waits for the link.
         let calls_below = tree.is_leaving(self.me) && self.daemon.calls(|peer| tree.is_leaving(*peer) && below(peer));
         let links_below = self.transport.links.keys().any(below);
         if !self.daemon.may_leave(links_below || calls_below) {
             return;
         }
         if self.transport.tree.is_leaving(self.me) && self.daemon.has_time() && !self.transport.is_settled() {
-            // Its last words are on their way: the acknowledgement is the cue.
+            // The last messages are on their way; their acknowledgement lets this node leave.
             if !std::mem::replace(&mut self.asked, true) {
                 self.transport.ask_everybody(now, fx);
             }
@@ -423,7 +423,7 @@ impl Node {
     }
 }
 
-/// Orders to leave that this node has passed on and that are not carried out yet.
+/// Orders to leave that this node has passed on and that are not complete.
 #[derive(Debug, Default)]
 struct Departures {
     orders: Vec<Order>,
@@ -431,7 +431,7 @@ struct Departures {
 
 #[derive(Debug)]
 struct Order {
-    /// Of the broadcast.
+    /// The number of the broadcast.
     seq: u64,
     /// Neighbours that are still there.
     to_go: RankSet,
@@ -443,7 +443,7 @@ impl Departures {
         self.orders.iter().any(|order| order.to_go.contains(peer))
     }
 
-    /// A neighbour is gone. Returns the broadcasts that have waited for nobody else.
+    /// Notes that a neighbour is gone. Returns the broadcasts that have waited for no other.
     fn gone(&mut self, peer: DaemonRank) -> Vec<u64> {
         let finished = |order: &mut Order| order.to_go.remove(peer) && order.to_go.is_empty();
         self.orders.extract_if(.., finished).map(|order| order.seq).collect()
@@ -455,7 +455,7 @@ impl Departures {
 }
 
 impl Heartbeat {
-    /// Silence for so long is the loss of the link; zero = it never is.
+    /// The silence after which a link is lost; zero = never.
     fn limit(&self) -> Duration {
         Duration(self.interval.0 * SILENT_INTERVALS)
     }
@@ -463,7 +463,7 @@ impl Heartbeat {
     fn by(settings: &[(String, String)]) -> Heartbeat {
         let mut params = Params::default();
         settings.iter().for_each(|(name, value)| params.set(name, value));
-        // A bad value is reported by the head at its start.
+        // The head reports a bad value at its start.
         let ms = params.number("ferrite_heartbeat_ms").unwrap_or(0);
         Heartbeat { interval: Duration::from_millis(u64::from(ms)), due: None }
     }

@@ -1,7 +1,6 @@
-//! Connections of clients on other nodes than the head's. Each has two ends, at the client's daemon and at the head,
-//! and both do the same: read a piece when the other end has room for it, pass it on, write what comes, give credit
-//! when it is written. So what is on its way of one client is bounded, and one that floods or does not read stops
-//! nobody but itself.
+//! Connections of relayed clients. Each has two ends, at the client's daemon and at the head, which work alike: read
+//! a piece when the other end has room, pass it on, write what arrives, give credit when it is written. So a client's
+//! bytes on their way are bounded, and a client that floods or does not read stops only itself.
 
 use std::collections::BTreeMap;
 
@@ -11,35 +10,35 @@ use ferrite_wire::{ClientWord, DaemonMessage, HeadMessage};
 use crate::cx::Cx;
 use crate::{Effect, RelayEffect, RelayId, RelayInput};
 
-/// Bytes of one client that may be on their way, in each direction.
+/// The window of one client in each direction (bytes).
 const WINDOW: usize = 256 * 1024;
-/// Read at a time (bytes).
+/// The size of one read (bytes).
 const PIECE: usize = 64 * 1024;
 
-/// The ends that this node has.
+/// The ends of connections at this node.
 #[derive(Debug)]
 pub(crate) struct Relays {
     me: DaemonRank,
     pipes: BTreeMap<RelayId, Pipe>,
 }
 
-/// One of them.
+/// One end of a client's connection.
 #[derive(Debug)]
 struct Pipe {
-    /// Bytes that the other end has room for.
+    /// The room at the other end (bytes).
     room: usize,
-    /// A piece is being read.
+    /// True while a read is open.
     reading: bool,
     /// Bytes that are being written here.
     unwritten: usize,
-    /// Nothing has been taken since [`Relays::drop_stalled`] has looked.
+    /// True when the client has taken nothing since the last check of [`Relays::drop_stalled`].
     is_still: bool,
-    /// The head has been told to end its service.
+    /// True once the head was told to end its service.
     finishing: bool,
 }
 
 impl Relays {
-    /// Of this node; none yet.
+    /// The relays of a node, still without clients.
     pub(crate) fn of(me: DaemonRank) -> Relays {
         Relays { me, pipes: BTreeMap::new() }
     }
@@ -48,20 +47,20 @@ impl Relays {
         self.pipes.is_empty()
     }
 
-    /// The client is there: its end here is read from now on.
+    /// Opens this end of a client's connection, and begins to read.
     pub(crate) fn open(&mut self, client: RelayId, cx: &mut Cx) {
         let pipe = Pipe { room: WINDOW, reading: false, unwritten: 0, is_still: false, finishing: false };
         self.pipes.insert(client, pipe);
         self.read_on(client, cx);
     }
 
-    /// A client of this node: the head is to serve it.
+    /// Asks the head to serve a client of this node.
     pub(crate) fn announce(&mut self, client: RelayId, cx: &mut Cx) {
         self.say(client, ClientWord::Came, cx);
         self.open(client, cx);
     }
 
-    /// What this node's driver says.
+    /// Handles an event of this node's driver.
     pub(crate) fn handle(&mut self, input: RelayInput, cx: &mut Cx) {
         match input {
             RelayInput::Came(client) => self.announce(client, cx),
@@ -86,12 +85,12 @@ impl Relays {
         }
     }
 
-    /// What the other end says of a client that is there.
+    /// Handles a message of the other end of a client's connection.
     pub(crate) fn receive(&mut self, client: RelayId, word: ClientWord, cx: &mut Cx) {
         let Some(pipe) = self.pipes.get_mut(&client) else { return };
         match word {
             ClientWord::Bytes(data) if pipe.unwritten + data.len() > WINDOW => {
-                // Nobody gave it that much credit: what it says cannot be believed.
+                // The client exceeds its credit, so its data are not trusted.
                 self.close(client, cx);
                 self.say(client, ClientWord::Gone, cx);
             }
@@ -110,19 +109,19 @@ impl Relays {
         }
     }
 
-    /// The other end has said its last, and this end stays open until this process ends: for whoever waits for that.
+    /// Keeps this end open until the process ends, after the other end has closed: the client waits for that.
     pub(crate) fn keep_open(&mut self, client: RelayId) {
         self.pipes.remove(&client);
     }
 
-    /// The other ends of these are gone without a word.
+    /// Drops the clients of these daemons without further messages.
     pub(crate) fn lose(&mut self, daemons: &RankSet, cx: &mut Cx) {
         for client in self.those(|client, _| daemons.contains(client.daemon)) {
             self.close(client, cx);
         }
     }
 
-    /// These are served to the end of what is for them, and then no more.
+    /// Ends the service of clients after all answers for them are read.
     pub(crate) fn finish(&mut self, which: impl Fn(DaemonRank) -> bool, cx: &mut Cx) {
         for client in self.those(|client, pipe| which(client.daemon) && !pipe.finishing) {
             if let Some(pipe) = self.pipes.get_mut(&client) {
@@ -132,7 +131,7 @@ impl Relays {
         }
     }
 
-    /// Those are closed that have something to read, and have read nothing since this was called before.
+    /// Closes connections with unread data whose client has read nothing since the last call.
     pub(crate) fn drop_stalled(&mut self, cx: &mut Cx) {
         for client in self.those(|_, pipe| pipe.is_still) {
             self.close(client, cx);
@@ -147,7 +146,7 @@ impl Relays {
         self.pipes.iter().filter(|(client, pipe)| which(client, pipe)).map(|(client, _)| *client).collect()
     }
 
-    /// True if it was open.
+    /// Closes a connection. True if it was open.
     fn close(&mut self, client: RelayId, cx: &mut Cx) -> bool {
         let was_open = self.pipes.remove(&client).is_some();
         if was_open {
@@ -163,7 +162,7 @@ impl Relays {
         cx.effect(Effect::Relay(RelayEffect::Read { client, limit }));
     }
 
-    /// To the other end.
+    /// Sends a message to the other end.
     fn say(&self, client: RelayId, word: ClientWord, cx: &mut Cx) {
         let number = client.number;
         if self.me == DaemonRank::HEAD {

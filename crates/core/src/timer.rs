@@ -1,69 +1,69 @@
-//! Timers by purpose. Setting one again moves it; one that fires is gone.
+//! Timers, named by their purpose. Setting one again moves it; one that fires is gone.
 
 use ferrite_types::{CampaignId, JobId, ProcId};
 use ferrite_wire::Stream;
 
-/// What a timer is for.
+/// The purpose of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Timer {
-    /// Of the links, at every process of the DVM.
+    /// A timer of the links, at every process of the DVM.
     Link(LinkTimer),
-    /// Of the head.
+    /// A timer of the head.
     Head(HeadTimer),
-    /// Of a daemon, that of the head's node included.
+    /// A timer of a daemon, also on the head's node.
     Daemon(DaemonTimer),
 }
 
 /// Timers of the links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LinkTimer {
-    /// Children that are to leave have had their time.
+    /// The deadline of children that leave.
     Leavers,
-    /// Signs of life are due, and are looked for.
+    /// The next heartbeats are due, and silent links are checked.
     Heartbeat,
-    /// Somebody has been silent about messages for too long.
+    /// The next probe of a daemon that owes an acknowledgement.
     Probe,
 }
 
 /// Timers of the head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HeadTimer {
-    /// The daemons of a campaign must have reported.
+    /// The deadline of the daemons of the first campaign to report.
     BringUp,
-    /// A campaign must have ended.
+    /// The deadline of a campaign.
     Campaign(CampaignId),
-    /// A session is to be warned, or has reached its time limit.
+    /// The warning or the time limit of a session.
     Session(u32),
-    /// A mapped job has waited long enough (`ferrite_debug_prep_ms`).
+    /// The end of a mapped job's wait before the launch (`ferrite_debug_prep_ms`).
     Prep(JobId),
     /// `--timeout` of a job.
     JobTimeout(JobId),
     /// `--spawn-timeout` of a job.
     SpawnTimeout(JobId),
-    /// The limit of a lookup that waits, by its number.
+    /// The limit of a parked lookup, by its number.
     Lookup(u64),
-    /// Daemons that were lost meanwhile are declared dead together.
+    /// The common declaration of recently lost daemons as dead.
     Deaths,
 }
 
 /// Timers of a daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DaemonTimer {
-    /// Clients have had their time to read the last that is for them, before this daemon leaves.
+    /// The deadline for clients to read their last words before this daemon leaves.
     LastWords,
-    /// Processes have had their time to end by themselves before this daemon leaves.
+    /// The end of the grace period of processes before this daemon leaves.
     Grace,
-    /// A bootstrapping daemon must be wired up.
+    /// The deadline of a bootstrapping daemon's wireup.
     Wireup,
-    /// The library has had its time to find what a process that is over has left, by the number of the request.
+    /// The deadline for an ended process's last data in the library, by the number of the request.
     LastData(u64),
     /// The next step of a job's kill sequence.
     KillStep(JobId),
-    /// An unfinished line has waited long enough.
+    /// The wait of an unfinished line.
     PartialLine(ProcId, Stream),
-    /// Departure takes too long; go without the laggards.
+    /// The deadline of this daemon's departure.
     Departure,
-    /// The next round of calls for somebody to hang on.
+    /// The next round of calls in the search for an uplink.
     Rejoin,
 }
 

@@ -1,5 +1,5 @@
-//! The links of one node and what travels over them: messages along the tree, broadcasts with their acknowledgements,
-//! signs of life. Knows who is a neighbour and what is lost with one; what a payload means is the machines' affair.
+//! The links of one node and their traffic: messages along the tree, broadcasts with their acknowledgements,
+//! heartbeats. It knows the neighbours and which messages a lost link affects; the machines interpret the payloads.
 
 mod messages;
 
@@ -13,24 +13,24 @@ use ferrite_wire::{Dest, Frame, FrameKind, Message, Order};
 use crate::cx::Purpose;
 use crate::{Effect, Effects};
 
-/// What a frame means for the machines of this node.
+/// The result of a frame for the machines of this node.
 #[derive(Debug)]
 pub(crate) enum Delivery {
-    /// A payload for us.
+    /// A payload for this node.
     Here { origin: DaemonRank, payload: Bytes, xcast: Option<u64> },
-    /// The head's broadcast was processed by every daemon.
+    /// Every daemon has processed a broadcast of the head.
     XcastComplete(Purpose),
 }
 
 /// One link that is up.
 #[derive(Debug)]
 pub(crate) struct Link {
-    /// When something last came over it.
+    /// The time of the last arrival.
     heard: Timestamp,
-    /// When something was last sent over it.
+    /// The time of the last transmission.
     said: Timestamp,
-    /// It came up while the other side was on its way into the DVM; once that one has its place, messages go another
-    /// way.
+    /// True when it came up while the other daemon was on its way into the DVM. Once that daemon has its place,
+    /// messages take another route.
     bootstrap: bool,
 }
 
@@ -40,19 +40,19 @@ pub(crate) struct Transport {
     me: DaemonRank,
     pub(crate) tree: Tree,
     pub(crate) links: BTreeMap<DaemonRank, Link>,
-    /// The daemon that this one hangs on while its parent in the tree is not to be reached.
+    /// The daemon on which this one hangs while its tree parent cannot be reached.
     pub(crate) detour: Option<DaemonRank>,
     pub(crate) streams: Streams<Bytes>,
     xcasts: Xcasts,
-    /// Broadcasts in flight, for children that have yet to get them.
+    /// Broadcasts in flight, kept for children that have not got them yet.
     kept: BTreeMap<u64, Frame>,
-    /// From whom the broadcasts in flight came: each of them waits for this node, whoever is above it by now.
+    /// The senders of each broadcast in flight; each sender waits for this node, whichever daemon is above now.
     senders: BTreeMap<u64, RankSet>,
-    /// On the head: what the broadcasts in flight are for.
+    /// At the head: the purposes of the broadcasts in flight.
     purposes: BTreeMap<u64, Purpose>,
-    /// The probe timer is set.
+    /// True while the probe timer is set.
     probing: bool,
-    /// Frames without a way to their addressee, dropped: their authors will ask.
+    /// The number of dropped frames without a route; their authors will probe.
     undeliverable: u64,
 }
 
@@ -77,7 +77,7 @@ impl Transport {
         self.undeliverable
     }
 
-    /// Whom this daemon hangs on: its parent in the tree, or for a while somebody further up.
+    /// The daemon above this one: its tree parent, or the detour.
     pub(crate) fn uplink(&self) -> Option<DaemonRank> {
         self.detour.or_else(|| self.tree.parent(self.me))
     }
@@ -87,8 +87,8 @@ impl Transport {
         self.links.insert(peer, Link { heard: now, said: now, bootstrap });
     }
 
-    /// Sends what was waiting for this link, if it is up. After the machines have heard of it: they decide what it is
-    /// for.
+    /// Sends the messages that wait for this link, if it is up. The machines are told of the link first, because they
+    /// decide its use.
     pub(crate) fn resume(&mut self, now: Timestamp, peer: DaemonRank, fx: &mut Effects) {
         if !self.links.contains_key(&peer) {
             return;
@@ -100,13 +100,13 @@ impl Transport {
         self.ask_over(now, peer, fx);
     }
 
-    /// False when there was no such link.
+    /// Removes a lost link. False when there was none.
     pub(crate) fn on_link_lost(&mut self, peer: DaemonRank) -> bool {
         self.links.remove(&peer).is_some()
     }
 
-    /// These daemons are dead: the tree is repaired around them and nothing is expected of them. What that completes is
-    /// returned, with what changed for this node.
+    /// Repairs the tree around dead daemons, from which nothing is expected any more. Returns the changes for this
+    /// node, and the broadcasts that are complete now.
     pub(crate) fn repair(&mut self, now: Timestamp, dead: &RankSet, fx: &mut Effects) -> (Adoption, Vec<Delivery>) {
         self.streams.forget(dead);
         let adoption = self.tree.repair_adopting(dead, self.me);
@@ -115,8 +115,8 @@ impl Transport {
         (adoption, complete)
     }
 
-    /// The same for daemons that were told to leave. Until they are gone they talk with the head, and with nobody else.
-    /// Those that are being called get the order when they answer.
+    /// Repairs the tree around daemons that were told to leave. Until they are gone they exchange messages with the
+    /// head only. Daemons that are being called get the order when they answer.
     pub(crate) fn let_leave(
         &mut self,
         now: Timestamp,
@@ -134,16 +134,16 @@ impl Transport {
         (adoption, complete)
     }
 
-    /// Broadcasts in flight: what the lost children owed, the new ones owe.
+    /// Hands broadcasts in flight over: the new children owe the acknowledgements of the lost ones.
     fn hand_over(&mut self, now: Timestamp, adoption: &Adoption, called: &RankSet, fx: &mut Effects) -> Vec<Delivery> {
-        // Adopt before excusing: else a broadcast could complete without those below the dead.
+        // Adoption comes first: otherwise a broadcast could complete without the daemons below the dead.
         for child in &adoption.new_children {
             self.xcasts.child_adopted(*child);
         }
         let mut complete = Vec::new();
         for child in &adoption.lost_children {
-            // One that is told to leave still answers for what came before, and for those below that leave by way of
-            // it.
+            // A leaving child still acknowledges earlier broadcasts, for itself and for the daemons that leave by way
+            // of it.
             let reachable = self.links.contains_key(child) || called.contains(*child);
             if !(self.tree.is_leaving(*child) && reachable) {
                 complete.extend(self.excuse(now, *child, fx));
@@ -155,29 +155,29 @@ impl Transport {
         complete
     }
 
-    /// True for a child that has yet to acknowledge a broadcast.
+    /// True for a child that owes the acknowledgement of a broadcast.
     pub(crate) fn is_owed_by(&self, child: DaemonRank) -> bool {
         self.xcasts.owed_by(child).next().is_some()
     }
 
-    /// Nothing more is to be expected of a child. Returns what that completes.
+    /// Expects nothing more of a child. Returns the broadcasts that are complete now.
     pub(crate) fn excuse(&mut self, now: Timestamp, child: DaemonRank, fx: &mut Effects) -> Vec<Delivery> {
         let owed = self.xcasts.child_lost(child);
         owed.into_iter().filter_map(|(seq, step)| self.advance(now, seq, Some(step), fx)).collect()
     }
 
-    /// A daemon that was leaving is gone.
+    /// Removes a leaving daemon that is gone.
     pub(crate) fn departed(&mut self, rank: DaemonRank) {
         self.tree.departed(rank);
         self.streams.forget(&std::iter::once(rank).collect());
     }
 
-    /// True when everything that this node has said has arrived.
+    /// True when all messages of this node were acknowledged.
     pub(crate) fn is_settled(&self) -> bool {
         self.streams.waiting().next().is_none()
     }
 
-    /// A frame from a neighbour: passes it on, and returns what concerns this node.
+    /// Handles a frame of a neighbour: passes it on, and returns the part for this node.
     pub(crate) fn on_frame(
         &mut self,
         now: Timestamp,
@@ -186,7 +186,7 @@ impl Transport {
         fx: &mut Effects,
     ) -> Option<Delivery> {
         if self.tree.has_departed(from) {
-            // It woke up, and does not know yet that it has no say any more: its order to leave is for itself.
+            // The sender has woken up and has not heard that it leaves; its order to leave is meant for itself.
             return None;
         }
         if let Some(link) = self.links.get_mut(&from) {
@@ -239,21 +239,21 @@ impl Transport {
         }
     }
 
-    /// Sends over a direct link, in the tree or not; lost with the link.
+    /// Sends over a direct link, in the tree or not; the message is lost with the link.
     pub(crate) fn send_direct(&mut self, now: Timestamp, peer: DaemonRank, message: &Message, fx: &mut Effects) {
         let (dest, payload) = (Dest::One(peer), message.encode());
         self.transmit(now, peer, Frame { dest, origin: self.me, kind: FrameKind::Direct, payload }, fx);
     }
 
-    /// Closes a link of our own accord: no loss is reported for it.
+    /// Closes a link from this side; no loss is reported.
     pub(crate) fn close(&mut self, peer: DaemonRank, fx: &mut Effects) {
         if self.links.remove(&peer).is_some() {
             fx.push(Effect::CloseLink { peer });
         }
     }
 
-    /// Opens an acknowledged broadcast of the head; the number is for `forward` and `processed`, in the order that the
-    /// message wants.
+    /// Opens an acknowledged broadcast of the head. The caller hands the number to `forward` and `processed`, in the
+    /// order that the message demands.
     pub(crate) fn start_xcast(&mut self, message: &Message, purpose: Purpose) -> (u64, Order) {
         let (seq, order) = (self.xcasts.start(), message.order());
         let kind = FrameKind::Xcast { seq, order };
@@ -262,7 +262,7 @@ impl Transport {
         (seq, order)
     }
 
-    /// Passes a broadcast on to the children of this moment, unless that was done.
+    /// Passes a broadcast on to the present children, unless that was done.
     pub(crate) fn forward(&mut self, now: Timestamp, seq: u64, fx: &mut Effects) -> Option<Delivery> {
         if self.xcasts.waiting_for(seq).is_some() {
             return None;
@@ -276,7 +276,7 @@ impl Transport {
         self.advance(now, seq, step, fx)
     }
 
-    /// This node has processed a broadcast.
+    /// Notes that this node has processed a broadcast.
     pub(crate) fn processed(&mut self, now: Timestamp, seq: u64, fx: &mut Effects) -> Option<Delivery> {
         let step = self.xcasts.processed_here(seq);
         self.advance(now, seq, step, fx)
@@ -289,7 +289,7 @@ impl Transport {
         match step {
             Progress::Complete => self.purposes.remove(&seq).map(Delivery::XcastComplete),
             Progress::AckParent => {
-                // In a shrink the old parent and the new one may both have sent it.
+                // In a shrink both the old parent and the new one may have sent it.
                 let uplink = self.uplink();
                 let others = senders.iter().filter(|rank| Some(*rank) != uplink && self.links.contains_key(rank));
                 for to in uplink.into_iter().chain(others).collect::<Vec<_>>() {
@@ -305,7 +305,7 @@ impl Transport {
         Frame { dest: Dest::One(DaemonRank::HEAD), origin: self.me, kind, payload: Bytes::new() }
     }
 
-    /// The neighbour on the way to a daemon.
+    /// The neighbour on the route to a daemon.
     fn hop(&self, dest: DaemonRank) -> Option<DaemonRank> {
         let placed_elsewhere = || self.tree.contains(dest) && self.tree.parent(dest) != Some(self.me);
         if self.links.get(&dest).is_some_and(|link| !link.bootstrap || !placed_elsewhere()) {
@@ -329,19 +329,19 @@ impl Transport {
         }
     }
 
-    /// Something is coming over a link, though not enough for a frame yet.
+    /// Notes the arrival of part of a frame over a link.
     pub(crate) fn on_activity(&mut self, now: Timestamp, peer: DaemonRank) {
         if let Some(link) = self.links.get_mut(&peer) {
             link.heard = now;
         }
     }
 
-    /// This node itself was away: what it did not hear in the meantime says nothing of others.
+    /// Excuses all silence after a pause of this node itself.
     pub(crate) fn pardon(&mut self, now: Timestamp) {
         self.links.values_mut().for_each(|link| link.heard = now);
     }
 
-    /// A sign of life over each link that was silent for `interval`. Returns the links over which none came for
+    /// Sends a heartbeat over each link that was silent for `interval`. Returns the links without an arrival for
     /// `limit`.
     pub(crate) fn on_heartbeat(
         &mut self,

@@ -1,5 +1,5 @@
-//! How a daemon comes into the DVM: call home, link to the tree parent, start the own subtree, report, be wired up.
-//! Losing the parent before the wireup ends the daemon; after it, see `lifeline`.
+//! Bring-up of a daemon: call home, link to the tree parent, start the own subtree, report, be wired up. The loss of
+//! the parent before the wireup ends the daemon; `lifeline` handles losses after it.
 
 use ferrite_types::{DaemonRank, ExitStatus};
 use ferrite_wire::{Contact, DaemonMessage, DaemonReport, HeadMessage, Message, Ticket, Wireup};
@@ -9,25 +9,25 @@ use crate::cx::{Cx, Outgoing};
 use crate::launches::TicketBase;
 use crate::{DaemonTimer, Effect};
 
-/// Where a daemon is in its life.
+/// The phase of a daemon's life.
 #[derive(Debug)]
 pub(super) enum Phase {
-    /// Calls the daemon that its ticket names.
+    /// The daemon calls the daemon that its ticket names.
     Homing(Box<Ticket>),
-    /// Has called the head and waits to hear who its tree parent is, or calls that one.
+    /// The daemon has called the head and waits for its tree parent's contact, or calls the parent.
     Rehoming(Box<Ticket>),
-    /// Linked to its parent; has reported or is about to.
+    /// The daemon is linked to its parent; it has reported or is about to.
     Member,
-    /// Ends its processes and waits for those below to go.
+    /// The daemon ends its processes and waits for the daemons below to go.
     Leaving {
-        /// True when nobody waits for this daemon any more: links below no longer hold it.
+        /// True when the daemon leaves without waiting for the links below.
         alone: bool,
     },
-    /// Gone; only the process is still to end.
+    /// The daemon has left; only its process remains.
     Left,
 }
 
-/// A daemon that is linked but not wired up after this time has been forgotten (milliseconds).
+/// The time after which a linked daemon without a wireup gives up (milliseconds).
 const WIREUP_GRACE_MS: u64 = 600_000;
 
 impl Daemon {
@@ -65,8 +65,8 @@ impl Daemon {
         }
     }
 
-    /// Somebody below was started before the order to leave and is linked after it: it has not heard the order. Whoever
-    /// stays when this daemon alone leaves has to look further up, and those above are not to be told anything.
+    /// Handles a daemon below that links after the order to leave, which it has not heard. In a shrink, a daemon that
+    /// stays has to look further up, and daemons above need no order.
     fn on_linked_while_leaving(&mut self, peer: DaemonRank, cx: &mut Cx) {
         self.forget_call(peer);
         if !cx.tree.stands_below(peer, self.me) {
@@ -79,7 +79,7 @@ impl Daemon {
         }
     }
 
-    /// The link to the parent is up: this daemon can speak for itself from here on (spec L7).
+    /// Joins the DVM over the link to the parent: from here on the daemon reports itself (spec L7).
     fn join(&mut self, ticket: Ticket, cx: &mut Cx) {
         self.phase = Phase::Member;
         cx.effect(Effect::Detach);
@@ -89,12 +89,12 @@ impl Daemon {
                 cx.close(ticket.home);
             }
         }
-        // Children first: their launchers take long, and the report is not urgent before they are up.
+        // Children start first: their launchers take long, and the report is not urgent before they are up.
         if !ticket.subtree.is_empty() {
             let targets = ticket.subtree.clone();
             match TicketBase::of_daemon(ticket) {
                 Ok(base) => self.launches.start(&base, self.me, &targets, &self.local, cx),
-                // The head has checked the same parameters before it started anything.
+                // The head has checked the same parameters before any start.
                 Err(error) => cx.notice(error.to_string()),
             }
         }
@@ -111,8 +111,7 @@ impl Daemon {
         }))
     }
 
-    /// The DVM has been there for a while: this daemon hangs on the one that it called, until the wireup gives it its
-    /// place (spec E20).
+    /// Waits for a place in a running DVM: the daemon hangs on the one that it called until the wireup (spec E20).
     fn wait_for_place(&mut self, home: DaemonRank, cx: &mut Cx) {
         cx.effect(Effect::Detach);
         *cx.detour = Some(home);
@@ -158,10 +157,10 @@ impl Daemon {
     pub(super) fn on_wireup(&mut self, wireup: &Wireup, cx: &mut Cx) {
         cx.cancel_timer(DaemonTimer::Wireup);
         if !self.is_news(wireup.number) {
-            // A new parent has passed it on that did not know how much this daemon was told at its coming.
+            // A new parent has repeated a wireup that this daemon already had from its ticket.
             return;
         }
-        // The head has given the places itself.
+        // The head has assigned the places itself.
         if self.me != DaemonRank::HEAD {
             cx.tree.reshape(wireup.size, wireup.dead.clone(), wireup.coming.clone());
         }
@@ -179,7 +178,7 @@ impl Daemon {
     }
 }
 
-/// How a launcher ended, for people.
+/// The end of a launcher, in words.
 pub(crate) fn describe(status: Option<ExitStatus>) -> String {
     match status {
         None => "it could not be started".to_owned(),

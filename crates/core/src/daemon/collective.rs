@@ -1,5 +1,5 @@
-//! Collectives of processes: PMIx fences, connects and PMI-1 barriers. Local parts gather here, go up the tree of
-//! participating daemons as one, and the result comes back from the head.
+//! Collectives of processes: PMIx fences, connects, disconnects and PMI-1 barriers. The daemon merges local parts and
+//! those from below, and sends one part up the participant tree; the result comes back from the head.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,22 +13,22 @@ use crate::cx::Cx;
 use crate::pmix_status::{PMIX_ERR_LOST_CONNECTION, PMIX_ERR_NOT_FOUND};
 use crate::{Effect, PmixEffect, PmixToken};
 
-/// Participants and interface: what successive collectives are counted by.
+/// The kind and members of a collective; successive collectives of a series are numbered.
 type Series = (CollectiveKind, Members);
 
-/// All collectives that this daemon takes part in.
+/// All collectives in which this daemon takes part.
 #[derive(Debug, Default)]
 pub(super) struct Collectives {
     sequence: BTreeMap<Series, u64>,
     rollups: Rollups<CollectiveKey, Part>,
     /// PMIx upcalls that wait for a result.
     tokens: BTreeMap<CollectiveKey, PmixToken>,
-    /// Failures that were decided before anybody here had entered.
+    /// Failures that the head has decided before any local process has entered.
     failed: BTreeMap<CollectiveKey, PmixStatus>,
 }
 
 impl Daemon {
-    /// All local participants have called for a collective of PMIx.
+    /// Handles a PMIx collective that all local participants have entered.
     pub(super) fn on_collective(
         &mut self,
         kind: CollectiveKind,
@@ -50,7 +50,7 @@ impl Daemon {
         self.enter(key, data, cx);
     }
 
-    /// All local processes are at the PMI-1 barrier.
+    /// Handles the PMI-1 barrier that all local processes have entered.
     pub(super) fn on_barrier(&mut self, job: JobId, data: Bytes, cx: &mut Cx) {
         let key = self.next_key(CollectiveKind::Pmi1Barrier, Members::of(job, Vec::new()));
         self.enter(key, data, cx);
@@ -96,7 +96,7 @@ impl Daemon {
             Some(parent) if participants.contains(parent) => {
                 cx.send(parent, DaemonMessage::CollectivePart { key, part })
             }
-            // The head stands above the topmost participants, whether its own node takes part or not.
+            // The head is above the topmost participants, even if its node has none.
             _ => cx.send_head(HeadMessage::CollectiveRoot { key, part }),
         }
     }
@@ -105,14 +105,14 @@ impl Daemon {
         participants(&key.members, |job| self.jobs.get(&job).map(|job| &job.order.map))
     }
 
-    /// Keys of the collectives that are under way here: begun, heard of from below, or passed up and not decided.
+    /// Keys of the open collectives here: entered, known from below, or passed up and undecided.
     pub(super) fn collectives_here(&self) -> impl Iterator<Item = CollectiveKey> + '_ {
         let Collectives { rollups, tokens, .. } = &self.collectives;
         let barriers = self.jobs.keys().filter_map(|job| self.barrier_entered(*job));
         rollups.known().chain(tokens.keys()).cloned().chain(barriers).collect::<BTreeSet<_>>().into_iter()
     }
 
-    /// The PMI-1 barrier that all local processes have entered and that is not decided.
+    /// The undecided PMI-1 barrier that all local processes have entered.
     pub(super) fn barrier_entered(&self, job: JobId) -> Option<CollectiveKey> {
         if !self.jobs.get(&job)?.is_at_barrier() {
             return None;
@@ -123,8 +123,8 @@ impl Daemon {
         Some(CollectiveKey { kind, members, sequence: next.checked_sub(1)? })
     }
 
-    /// Collectives with a participant on one of these daemons can never be complete. The head is told, and decides: it
-    /// may have been complete before, and everybody is to hear the same.
+    /// Reports collectives with a participant on a dead daemon. The head decides, because such a collective may have
+    /// been complete before; all participants get the same result.
     fn lose_participants(&mut self, dead: &RankSet, cx: &mut Cx) {
         let hit = |key: &CollectiveKey| {
             self.participants(key).is_some_and(|everyone| dead.iter().any(|rank| everyone.contains(rank)))
@@ -133,7 +133,7 @@ impl Daemon {
         self.report_failed(keys, cx);
     }
 
-    /// These daemons are dead: nothing comes from them any more.
+    /// Drops the contributions of dead daemons.
     pub(super) fn lose_peers(&mut self, dead: &RankSet, cx: &mut Cx) {
         self.lose_participants(dead, cx);
         self.lose_modex_peers(dead, cx);
@@ -160,7 +160,7 @@ impl Daemon {
         }
     }
 
-    /// A job is gone: whoever still waits in one of its collectives is told so.
+    /// Ends the waits in the collectives of a job that is gone.
     pub(super) fn drop_collectives(&mut self, job: JobId, cx: &mut Cx) {
         self.collectives.rollups.retain(|key| !key.members.include(job));
         self.collectives.sequence.retain(|(_, members), _| !members.include(job));
@@ -172,7 +172,7 @@ impl Daemon {
     }
 }
 
-/// The daemons that host participants; `None` when one of the jobs is not known.
+/// The daemons that host participants; `None` when one of the jobs is unknown.
 pub(crate) fn participants<'a>(members: &Members, map: impl Fn(JobId) -> Option<&'a JobMap>) -> Option<RankSet> {
     let mut daemons = hosts(map(members.job)?, &members.ranks);
     for (job, ranks) in &members.others {
@@ -181,18 +181,18 @@ pub(crate) fn participants<'a>(members: &Members, map: impl Fn(JobId) -> Option<
     Some(daemons)
 }
 
-/// The daemons that host the ranks; no ranks means the whole job.
+/// The daemons that host the ranks; an empty list means the whole job.
 fn hosts(map: &JobMap, ranks: &[Rank]) -> RankSet {
     if ranks.is_empty() { map.daemons() } else { ranks.iter().filter_map(|rank| map.daemon_of(*rank)).collect() }
 }
 
-/// All parts as one; one failure makes all of it fail.
+/// Merges all parts into one; one failed part fails the whole.
 pub(crate) fn merge(gathered: Gathered<Part>) -> Part {
     let parts = gathered.local.into_iter().chain(gathered.remote.into_iter().map(|(_, part)| part));
     parts.collect::<Result<Vec<_>, PmixStatus>>().map(|blobs| blobs.into_iter().flatten().collect())
 }
 
-/// The result as it goes down: blobs one after another, as libpmix and our PMI-1 store expect them.
+/// The result as it goes down: concatenated blobs, as libpmix and the PMI-1 store expect them.
 pub(crate) fn concatenate(part: Part) -> CollectiveResult {
     part.map(|blobs| {
         let mut all = BytesMut::with_capacity(blobs.iter().map(Bytes::len).sum());

@@ -1,5 +1,5 @@
-//! Processes that failed while their job goes on without them. Those that are left here get an event if they are to,
-//! and are not left waiting in a collective that can never be complete.
+//! Failed processes of a job that goes on. Local survivors get an event if they want one, and collectives that can
+//! never be complete end.
 
 use ferrite_types::JobId;
 use ferrite_wire::{CollectiveKey, HeadMessage, ProcFailure};
@@ -10,13 +10,13 @@ use crate::pmix_status::PMIX_ERR_LOST_CONNECTION;
 use crate::{Effect, PmixEffect};
 
 impl Daemon {
-    /// The head says who failed, here or elsewhere.
+    /// Handles the head's message that processes have failed, here or elsewhere.
     pub(super) fn on_procs_failed(&mut self, id: JobId, failed: Vec<ProcFailure>, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
         };
         job.failed_ranks.extend(failed.iter().map(|failure| failure.rank));
-        // Processes of other jobs may wait for those of this one.
+        // Local processes of other jobs may wait for the failed ones too.
         let here = job.living().next().is_some();
         if here && job.order.spec.options.announces_failures() {
             cx.effect(Effect::Pmix(PmixEffect::Notify { job: id, failed }));
@@ -27,7 +27,7 @@ impl Daemon {
         }
     }
 
-    /// True when a participant of the collective has failed: it will never be complete.
+    /// True when a participant of the collective has failed, so that it can never be complete.
     pub(super) fn misses_someone(&self, key: &CollectiveKey) -> bool {
         key.members.jobs().any(|(job, ranks)| match (self.jobs.get(&job), ranks) {
             (None, _) => false,
@@ -36,8 +36,8 @@ impl Daemon {
         })
     }
 
-    /// Those who wait for a process that has failed wait in vain, unless what they wait for was complete before: the
-    /// head is asked to decide.
+    /// Reports collectives that miss a failed process. The head decides, because a collective may have been complete
+    /// before the failure.
     fn fail_collectives(&mut self, id: JobId, cx: &mut Cx) {
         let vain = |key: &CollectiveKey| key.members.include(id) && self.misses_someone(key);
         let keys: Vec<CollectiveKey> = self.collectives_here().filter(vain).collect();

@@ -1,5 +1,5 @@
-//! Forwarding of local processes' input and output, with a window: what has left a process and not yet left the head
-//! is bounded, so a slow reader slows writers and eats no memory.
+//! Input and output of local processes, with a window: bytes between process and head are bounded, so that a slow
+//! reader slows writers and costs no memory.
 
 use std::collections::BTreeSet;
 
@@ -12,20 +12,20 @@ use super::{Daemon, after};
 use crate::cx::Cx;
 use crate::{DaemonTimer, Effect};
 
-/// One read of a stream (bytes).
+/// The size of one read of a stream (bytes).
 const READ_LIMIT: usize = 128 * 1024;
-/// An unfinished line is passed on when it is longer than this (bytes) ...
+/// The length beyond which an unfinished line is passed on (bytes).
 const LINE_LIMIT: usize = 64 * 1024;
-/// ... or has waited so long (milliseconds): a prompt must appear.
+/// The wait after which an unfinished line is passed on (milliseconds): a prompt must appear.
 const LINE_WAIT_MS: u64 = 100;
-/// A writer that runs has so many times as long to end its line.
+/// The factor by which a running writer gets more time to end its line.
 const LINE_PATIENCE: u8 = 10;
-/// The end of a line is looked for in blocks of this size (bytes).
+/// The size of a block in the search for the end of a line (bytes).
 const SEARCH_BLOCK: usize = 256;
-/// Output on its way to the head, for all daemons together (bytes); the head holds about this at most.
+/// The window of all daemons together (bytes), which bounds the head's memory.
 const WINDOW_OF_DVM: usize = 64 << 20;
-/// Bounds of one job's share on one daemon (bytes). Each job has its own: a client that does not read stops nobody
-/// else.
+/// The largest window of one job on one daemon (bytes). Each job has its own window: a client that does not read
+/// stops no other job.
 const WINDOW_MAX: usize = 4 << 20;
 const WINDOW_MIN: usize = 128 * 1024;
 
@@ -33,15 +33,15 @@ const WINDOW_MIN: usize = 128 * 1024;
 #[derive(Debug, Default)]
 pub(super) struct OutStream {
     pub(super) closed: bool,
-    /// The beginning of a line whose end has not come.
+    /// The beginning of an unfinished line.
     line: BytesMut,
-    /// It has waited for long enough, unless the rest is there already.
+    /// True while the daemon checks whether the rest of the line is in the pipe.
     checking: bool,
-    /// So many times it was given more time, because its writer runs.
+    /// The number of times that a running writer was given more time.
     spared: u8,
 }
 
-/// How much output of a job may be on its way, and who waits because it is too much.
+/// The window of a job's output, and the streams that wait for room in it.
 #[derive(Debug)]
 pub(super) struct Window {
     size: usize,
@@ -50,7 +50,8 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// Many daemons, or many jobs here, get less each, so that the head's memory stays bounded.
+    /// The window for this number of daemons and local jobs: more of them get less each, which bounds the head's
+    /// memory.
     pub(super) fn shared_between(daemons: u32, jobs: usize) -> Window {
         let sharers = (daemons.max(1) as usize).saturating_mul(jobs.max(1));
         let size = (WINDOW_OF_DVM / sharers).clamp(WINDOW_MIN, WINDOW_MAX);
@@ -63,13 +64,13 @@ impl Window {
 }
 
 impl Daemon {
-    /// Asks for the next piece of a stream, or queues for it when too much is on its way.
+    /// Asks for the next piece of a stream, or queues the stream when the window is full.
     pub(super) fn read_more(&mut self, proc: ProcId, stream: Stream, cx: &mut Cx) {
         let leaving = self.is_leaving();
         let Some(job) = self.jobs.get_mut(&proc.job) else {
             return;
         };
-        // What a process that was told to go has left in its pipe is little, and nobody waits long for it.
+        // A process that was told to end leaves little output in its pipe, so the window does not delay it.
         let is_last = (leaving || job.is_being_killed()) && job.is_reaped(proc.rank);
         if job.window.is_full() && !is_last {
             job.window.starved.insert((proc, stream));
@@ -78,7 +79,7 @@ impl Daemon {
         }
     }
 
-    /// Those who wait to be read are looked at once more: what ends now is read to its end.
+    /// Reads waiting streams once more: streams of processes that end now are read to their end.
     pub(super) fn read_last(&mut self, cx: &mut Cx) {
         let starved = |job: &mut LocalJob| std::mem::take(&mut job.window.starved);
         let all: Vec<(ProcId, Stream)> = self.jobs.values_mut().flat_map(starved).collect();
@@ -119,17 +120,18 @@ impl Daemon {
 
     pub(super) fn on_partial_line(&mut self, proc: ProcId, stream: Stream, cx: &mut Cx) {
         if self.jobs.get(&proc.job).is_some_and(|job| job.window.starved.contains(&(proc, stream))) {
-            // Its rest may be in the pipe already: we do not read, so we cannot say that the writer pauses.
+            // The rest of the line may be in the pipe: without a read the daemon cannot tell that the writer pauses.
             return cx.set_timer(DaemonTimer::PartialLine(proc, stream), after(cx.now, LINE_WAIT_MS));
         }
-        // It may be this daemon that paused, on a busy node: then the rest has been in the pipe for long.
+        // On a busy node this daemon itself may have paused, and the rest may already be in the pipe.
         if let Some(local) = self.proc_mut(proc) {
             local.stream_mut(stream).checking = true;
             cx.effect(Effect::CheckOutput { proc, stream });
         }
     }
 
-    /// The writer does pause: what it has begun is passed on, for it may be a prompt. One that runs is given more time.
+    /// Passes an unfinished line on when its writer pauses, because it may be a prompt. A running writer gets more
+    /// time.
     pub(super) fn on_output_idle(&mut self, proc: ProcId, stream: Stream, writer_runs: bool, cx: &mut Cx) {
         let Some(local) = self.proc_mut(proc) else {
             return;
@@ -183,7 +185,7 @@ impl Daemon {
         }
     }
 
-    /// Standard input for local processes; empty data is its end.
+    /// Hands standard input to local processes; empty data mean its end.
     pub(super) fn on_stdin(&mut self, id: JobId, dest: StdinDest, data: Bytes, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
@@ -216,14 +218,14 @@ impl Daemon {
         self.credit_stdin(proc.job, cx);
     }
 
-    /// A process that is gone reads no more, and holds nobody up.
+    /// Handles closed standard input: a process that is gone holds up no other reader.
     pub(super) fn on_stdin_closed(&mut self, proc: ProcId, cx: &mut Cx) {
         if self.proc_mut(proc).is_some_and(|local| local.stdin_pending.take().is_some()) {
             self.credit_stdin(proc.job, cx);
         }
     }
 
-    /// Credits what the slowest local reader has taken.
+    /// Gives credit for the bytes that the slowest local reader has taken.
     fn credit_stdin(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
@@ -237,7 +239,7 @@ impl Daemon {
     }
 }
 
-/// Returns what may go on: everything up to the last end of a line, or all of it when the line grows too long.
+/// Returns the data that may go on: up to the end of the last line, or everything when the line grows too long.
 fn whole_lines(line: &mut BytesMut, mut data: Bytes) -> Bytes {
     let end = end_of_last_line(&data);
     match end {
@@ -255,8 +257,8 @@ fn whole_lines(line: &mut BytesMut, mut data: Bytes) -> Bytes {
     }
 }
 
-/// A block at a time, because the search for whether a byte is there looks at many bytes at once, and that for its last
-/// place at each of them: for output without lines the latter was two fifths of what the daemon did.
+/// Searches block by block: the test whether a block has a line end checks many bytes at once, the search for its
+/// position only one. A plain backward search cost 40% of the daemon's time for output without lines.
 fn end_of_last_line(data: &[u8]) -> Option<usize> {
     let is_end = |b: &u8| *b == b'\n';
     let mut left = data.len();

@@ -19,17 +19,17 @@ use crate::{Effect, PmixEffect, Registration, SpawnRequest};
 pub(super) struct LocalJob {
     pub(super) order: Arc<LaunchOrder>,
     pub(super) procs: BTreeMap<Rank, LocalProc>,
-    /// Results of the launch until they are reported.
+    /// Results of the launch that are not reported yet.
     pub(super) started: Vec<(Rank, u32)>,
     pub(super) failed: Vec<(Rank, StartError)>,
     launch_reported: bool,
     pub(super) registered: bool,
-    /// Ends not reported yet.
+    /// Ends of processes that are not reported yet.
     pub(super) ends: Vec<ProcEnd>,
     pub(super) kill: Option<KillStep>,
-    /// Ranks, here or elsewhere, that the job goes on without.
+    /// Failed ranks, here or elsewhere, without which the job goes on.
     pub(super) failed_ranks: BTreeSet<Rank>,
-    /// Standard input taken by all local readers and not credited yet (bytes).
+    /// Standard input that all local readers have taken and that is not credited yet (bytes).
     pub(super) stdin_uncredited: u64,
     pub(super) pmi1: Pmi1Job,
     pub(super) window: Window,
@@ -42,12 +42,12 @@ impl LocalJob {
         self.procs.iter().filter(|(_, p)| !p.state.has_ended()).map(move |(rank, _)| proc_id(id, *rank))
     }
 
-    /// All processes here have entered the PMI-1 barrier.
+    /// True when all local processes have entered the PMI-1 barrier.
     pub(super) fn is_at_barrier(&self) -> bool {
         self.pmi1.at_barrier.len() == self.procs.len()
     }
 
-    /// True for a process whose end is known, and whose output may not be through.
+    /// True for a process that was reaped; its output may still come.
     pub(super) fn is_reaped(&self, rank: Rank) -> bool {
         self.procs.get(&rank).is_some_and(|local| local.exit.is_some())
     }
@@ -58,10 +58,10 @@ impl LocalJob {
 }
 
 impl Daemon {
-    /// The head's order to start processes here, or, when there are none of the job, to know it (spec L18).
+    /// Handles the launch order: starts the job's local processes, or records a job that has none here (spec L18).
     pub(super) fn on_launch(&mut self, order: LaunchOrder, cx: &mut Cx) {
         let id = order.job;
-        // Sent before the order to leave, and overtaken by it: the head ends these processes with the node.
+        // The order to leave has overtaken this one: the head ends these processes with the node.
         if self.jobs.contains_key(&id) || self.is_leaving() {
             return;
         }
@@ -98,18 +98,18 @@ impl Daemon {
             request.env.insert(0, yield_env(oversubscribed));
             cx.effect(Effect::Spawn { proc: proc_id(id, *rank), request: Box::new(request) });
         }
-        // Without processes there is nothing to wait for.
+        // A daemon without processes reports at once.
         self.report_launch(id, cx);
     }
 
-    /// Whether processes share cores once `more` of them are started. By the cores and not by the slots: a process that
-    /// spins while it waits keeps those from running that it waits for, however many slots the node was given.
+    /// True when processes share cores once `more` of them are started. Cores count and not slots: a process that
+    /// spins while it waits takes the core from the process that it waits for.
     fn is_oversubscribed(&self, more: usize) -> bool {
         let living: usize = self.jobs.values().map(|job| job.living().count()).sum();
         living + more > self.local.topology.usable_cores()
     }
 
-    /// Tells the head once every local process has been attempted (spec L19).
+    /// Reports the launch to the head once every local process was attempted (spec L19).
     pub(super) fn report_launch(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
@@ -122,7 +122,7 @@ impl Daemon {
         cx.send_head(HeadMessage::LocalLaunchComplete { job: id, started, failed });
     }
 
-    /// The job is over everywhere.
+    /// Forgets a job that is over everywhere.
     pub(super) fn on_forget(&mut self, id: JobId, cx: &mut Cx) {
         if self.jobs.remove(&id).is_none() {
             return;
@@ -135,8 +135,8 @@ impl Daemon {
     }
 }
 
-/// The devices of a daemon's processes that were mapped by devices: of those that it has found, unless a topology file
-/// says which there are.
+/// The devices of local processes that were mapped by devices: those that the daemon has found, unless a topology
+/// file lists them.
 fn devices_of(order: &LaunchOrder, daemon: DaemonRank, found: &[Device]) -> BTreeMap<Rank, Vec<Device>> {
     let all = order.devices.as_deref().unwrap_or(found);
     let own = |placement: &Placement| {
@@ -178,14 +178,14 @@ fn join(base: &str, path: &str) -> String {
     if path.starts_with('/') { path.to_owned() } else { format!("{base}/{path}") }
 }
 
-/// Open MPI 4 reads here whether to give up the processor while it waits, and Open MPI 5 in what the library knows of
-/// the job. The first of all changes: whatever the user says of it comes later, and `mpi_yield_when_idle` has the last
-/// word in either.
+/// The variable by which Open MPI 4 decides whether to yield the processor while it waits; Open MPI 5 finds the same
+/// fact in libpmix's data of the job. It is set first, so that the user's environment and `mpi_yield_when_idle`
+/// override it.
 fn yield_env(oversubscribed: bool) -> EnvOp {
     EnvOp::Set("OMPI_MCA_mpi_oversubscribe".to_owned(), u8::from(oversubscribed).to_string())
 }
 
-/// What scripts around MPI programs read to know who they are, under the names that Open MPI's users know.
+/// The variables that tell scripts around MPI programs their rank and job, under Open MPI's names.
 fn identity_env(order: &LaunchOrder, rank: Rank, placement: &Placement, local_size: usize) -> Vec<EnvOp> {
     [
         ("OMPI_COMM_WORLD_RANK", rank.0.to_string()),

@@ -1,5 +1,5 @@
-//! The kill sequence of a job on this node: SIGCONT and SIGTERM, then SIGKILL, then no more waiting for pipes that
-//! an escaped grandchild holds.
+//! The kill sequence of a job on this node: SIGCONT and SIGTERM, then SIGKILL, then the end of the wait for pipes,
+//! which an escaped grandchild may hold open.
 
 use ferrite_types::JobId;
 
@@ -8,7 +8,7 @@ use super::{Daemon, after};
 use crate::cx::Cx;
 use crate::{DaemonTimer, Effect};
 
-/// What comes next in the sequence.
+/// The present step of the sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KillStep {
     /// SIGTERM was sent; SIGKILL follows.
@@ -17,9 +17,9 @@ pub(super) enum KillStep {
     Killing,
 }
 
-/// Between SIGTERM and SIGKILL (milliseconds): twice the field's 250.
+/// The time between SIGTERM and SIGKILL (milliseconds): twice the field's 250.
 const TERM_GRACE_MS: u64 = 500;
-/// Between SIGKILL and giving up on pipes (milliseconds).
+/// The time between SIGKILL and the end of the wait for pipes (milliseconds).
 const KILL_GRACE_MS: u64 = 1_000;
 
 const SIGKILL: i32 = 9;
@@ -27,7 +27,7 @@ const SIGTERM: i32 = 15;
 const SIGCONT: i32 = 18;
 
 impl Daemon {
-    /// SIGCONT and SIGTERM, for what is left of the job here (spec L27).
+    /// Sends SIGCONT and SIGTERM to the job's remaining local processes (spec L27).
     pub(super) fn on_kill(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
@@ -41,7 +41,7 @@ impl Daemon {
         cx.set_timer(DaemonTimer::KillStep(id), after(cx.now, TERM_GRACE_MS));
     }
 
-    /// SIGKILL, and after it no more waiting for pipes (spec L27).
+    /// Sends SIGKILL; the step after it ends the wait for pipes (spec L27).
     pub(super) fn on_kill_step(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
@@ -58,7 +58,7 @@ impl Daemon {
         cx.set_timer(DaemonTimer::KillStep(id), after(cx.now, KILL_GRACE_MS));
     }
 
-    /// SIGKILL for what has not had it. True when there was any.
+    /// Sends SIGKILL to all processes that have not had it. True when there was any.
     pub(super) fn kill_spared(&mut self, cx: &mut Cx) -> bool {
         let is_spared = |job: &LocalJob| job.kill != Some(KillStep::Killing) && job.living().next().is_some();
         let spared: Vec<JobId> = self.jobs.iter().filter(|(_, job)| is_spared(job)).map(|(id, _)| *id).collect();
@@ -72,7 +72,7 @@ impl Daemon {
         !spared.is_empty()
     }
 
-    /// Passes a signal of the user on.
+    /// Passes on a signal of the user.
     pub(super) fn on_signal(&mut self, id: JobId, signal: i32, cx: &mut Cx) {
         let Some(job) = self.jobs.get(&id) else {
             return;
@@ -88,7 +88,7 @@ impl Daemon {
         };
         for proc in job.living().collect::<Vec<_>>() {
             if let Some(local) = job.procs.get_mut(&proc.rank) {
-                // One that has already ended on its own account keeps its own end.
+                // A process that has already ended by itself keeps its own exit status.
                 local.killed |= local.exit.is_none();
             }
             for signal in signals {

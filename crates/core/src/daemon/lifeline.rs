@@ -1,12 +1,12 @@
-//! The lifeline: what a daemon does when the link to its parent or to a child is lost, and when the head declares
-//! daemons dead.
+//! The lifeline: reactions to the loss of a link to the parent or to a child, and to the deaths that the head
+//! declares.
 //!
-//! A broken link is no dead daemon: whoever loses a child calls it once more, and only when that fails tells the head,
-//! which decides. Whoever loses its parent calls those above it, nearest first, the lost one included, and hangs on the
-//! first that answers until the head's verdict says who its parent is. A daemon that finds nobody in time, or learns
-//! that the head's process is gone, leaves and takes its processes along.
+//! A lost link is not yet a dead daemon. A parent calls the lost child once more, and tells the head only when that
+//! fails; the head decides. A child that has lost its parent calls the daemons above it, nearest first and the parent
+//! included, and hangs on the first that answers until the head's verdict names its parent. A daemon that reaches
+//! nobody in time, or learns that the head's process is gone, leaves and ends its processes.
 //!
-//! Until the DVM is wired up none of this applies: then a lost link ends the bring-up.
+//! Before the wireup a lost link ends the bring-up instead.
 
 use std::collections::BTreeMap;
 
@@ -19,35 +19,35 @@ use super::{Daemon, after};
 use crate::cx::{Cx, Outgoing};
 use crate::{DaemonTimer, Effect};
 
-/// One attempt to reach another daemon takes no longer than this (milliseconds). A process that is gone is refused at
-/// once; this is for machines that do not answer, and shorter where silence on a link means its loss sooner.
+/// The limit of one call of another daemon (milliseconds). A machine whose daemon is gone refuses at once; the limit
+/// is for machines that do not answer. A shorter limit of silence on links shortens it.
 const CALL_MS: u64 = 3_000;
-/// Between two rounds of calls (milliseconds).
+/// The time between two rounds of calls (milliseconds).
 const ROUND_MS: u64 = 250;
-/// A daemon that hangs on nobody gives up after this time (milliseconds).
+/// The time after which a daemon without an uplink gives up (milliseconds).
 const ALONE_MS: u64 = 30_000;
 
-/// See the module.
+/// The state of a daemon's calls and of its search for an uplink.
 #[derive(Debug, Default)]
 pub(super) struct Lifeline {
-    /// Where those listen whom this daemon may have to call: everybody above it, and its children.
+    /// Contacts of all daemons that this one may have to call: those above it, and its children.
     contacts: BTreeMap<DaemonRank, Contact>,
-    /// How long a call waits for an answer (milliseconds).
+    /// The wait for the answer to a call (milliseconds).
     call_ms: u64,
     wired: bool,
-    /// Number of the last shape of the DVM that was taken over.
+    /// The number of the latest shape of the DVM that this daemon has taken over.
     shape: u64,
     search: Option<Search>,
-    /// Children that are being called, each with what is to be told of it when it does not answer.
+    /// Children that are being called, each with the cause to report when it does not answer.
     called: BTreeMap<DaemonRank, String>,
-    /// Children that have only just been given their places here, and are being called for the first time.
+    /// Children with new places here that are being called for the first time.
     fresh: RankSet,
-    /// Those above who were still being called when a search ended with another: their answer comes too late.
+    /// Daemons above that were being called when a search ended with another; their answers come too late.
     late: RankSet,
 }
 
 impl Lifeline {
-    /// Of a DVM in which a link is lost after so much silence; zero = never.
+    /// The lifeline for a DVM in which this much silence on a link is its loss; zero = never.
     pub(super) fn for_silence(limit: Duration) -> Lifeline {
         let call_ms = match limit.0 / 1_000 {
             0 => CALL_MS,
@@ -57,17 +57,17 @@ impl Lifeline {
     }
 }
 
-/// The search for somebody to hang on.
+/// The search for an uplink.
 #[derive(Debug)]
 struct Search {
     until: Timestamp,
-    /// Who is being called; `None` between two rounds.
+    /// The daemon that is being called; `None` between two rounds.
     calling: Option<DaemonRank>,
 }
 
 impl Daemon {
-    /// The DVM is wired up: from here on it survives losses. Children hear where those above them listen before they
-    /// hear of the wireup, and tell their own in turn.
+    /// Starts the lifeline with the wireup. Children get the contacts of the daemons above them before the wireup,
+    /// and tell their own children in turn.
     pub(super) fn wire_lifeline(&mut self, come: &RankSet, cx: &mut Cx) {
         let was_wired = std::mem::replace(&mut self.lifeline.wired, true);
         if self.me != DaemonRank::HEAD && !was_wired {
@@ -87,18 +87,18 @@ impl Daemon {
         self.lifeline.called.contains_key(&rank)
     }
 
-    /// True while one of these is being called.
+    /// True while any of these daemons is being called.
     pub(crate) fn calls(&self, whom: impl Fn(&DaemonRank) -> bool) -> bool {
         self.lifeline.called.keys().any(whom)
     }
 
-    /// A call has come to its end after this daemon was told to leave.
+    /// Ends a call after this daemon was told to leave.
     pub(super) fn forget_call(&mut self, peer: DaemonRank) {
         self.lifeline.called.remove(&peer);
     }
 
-    /// After a shrink that takes somebody above or below: the survivors find each other while what leaves is still
-    /// there.
+    /// Calls new neighbours after a shrink that takes daemons above or below: the survivors link while the leaving
+    /// daemons are still there.
     pub(super) fn move_up(&mut self, new_children: &[DaemonRank], cx: &mut Cx) {
         if self.lifeline.wired {
             self.call_orphans(new_children, cx);
@@ -106,7 +106,7 @@ impl Daemon {
         }
     }
 
-    /// True for a shape of the DVM that is later than the one that this daemon has.
+    /// True for a later shape of the DVM than this daemon has.
     pub(super) fn is_news(&mut self, number: u64) -> bool {
         let is_news = number > self.lifeline.shape;
         self.lifeline.shape = self.lifeline.shape.max(number);
@@ -131,10 +131,10 @@ impl Daemon {
         self.lifeline.contacts.insert(child, contact);
     }
 
-    /// A link is up to a daemon that belongs to the DVM, as far as it knows (spec E23).
+    /// Handles a new link to a daemon that belongs to the DVM, as far as this one knows (spec E23).
     pub(super) fn on_member_linked(&mut self, peer: DaemonRank, cx: &mut Cx) {
         if !self.lifeline.wired && self.me != DaemonRank::HEAD {
-            // It has no place yet: whoever calls has been told to, and the wireup follows over this link.
+            // A newcomer without a place was told to call here, and gets the wireup over this link.
             return;
         }
         if cx.tree.has_departed(peer) {
@@ -142,11 +142,11 @@ impl Daemon {
         }
         self.lifeline.called.remove(&peer);
         if cx.tree.is_leaving(peer) && cx.tree.stands_below(self.me, peer) {
-            // It has not heard yet that it leaves, and calls a child that has moved up.
+            // The peer has not heard that it leaves, and calls a child that has moved up.
             return dismiss(peer, cx);
         }
         if cx.tree.is_leaving(peer) {
-            // It may have been out of reach when the order went by.
+            // The peer may have been out of reach when the order passed.
             return cx.direct(peer, DaemonMessage::Exit);
         }
         if cx.tree.coming().contains(peer) {
@@ -191,7 +191,7 @@ impl Daemon {
         cx.cancel_timer(DaemonTimer::Rejoin);
     }
 
-    /// A link is lost: to whom this daemon hangs on, to a child, or to one that leaves (spec L12).
+    /// Handles a lost link to the uplink, to a child, or to a leaving daemon (spec L12).
     pub(crate) fn on_link_lost(&mut self, peer: DaemonRank, cause: String, cx: &mut Cx) {
         self.launches.on_linked(peer);
         let uplink = cx.uplink(self.me);
@@ -218,13 +218,13 @@ impl Daemon {
 
     fn on_child_lost(&mut self, child: DaemonRank, cause: String, cx: &mut Cx) {
         if self.lifeline.wired && cx.tree.contains(child) {
-            // One whose address has not come yet cannot be called, and nothing is known of it: it is called when the
-            // head's word about it is here.
+            // Without a contact the child cannot be called, and its state is unknown; the call follows when the head
+            // has sent the contact.
             if self.lifeline.contacts.contains_key(&child) {
                 self.call_child(child, cause, cx);
             }
         } else {
-            // A daemon on its way into the DVM has children already when they were faster than it.
+            // A newcomer may already have children that were faster than itself.
             cx.send_head(HeadMessage::DaemonLost { rank: child, cause });
         }
     }
@@ -234,8 +234,8 @@ impl Daemon {
         self.call(child, cx);
     }
 
-    /// The link to a child that leaves is lost, and nobody knows whether it has heard that it leaves. False when it
-    /// cannot be called.
+    /// Calls a leaving child whose link is lost, because it may not have heard the order. False when it cannot be
+    /// called.
     pub(crate) fn call_leaver(&mut self, child: DaemonRank, cx: &mut Cx) -> bool {
         let can_call = matches!(self.phase, Phase::Member) && self.lifeline.contacts.contains_key(&child);
         if can_call && !self.is_called(child) {
@@ -244,20 +244,20 @@ impl Daemon {
         can_call
     }
 
-    /// Answered by [`Daemon::on_member_linked`] or [`Daemon::on_call_failed`].
+    /// Calls a daemon; [`Daemon::on_member_linked`] or [`Daemon::on_call_failed`] follows.
     fn call(&self, peer: DaemonRank, cx: &mut Cx) {
         let contact = self.lifeline.contacts.get(&peer).cloned().unwrap_or_default();
         cx.effect(Effect::Connect { peer, contact, deadline: after(cx.now, self.lifeline.call_ms), insist: false });
     }
 
-    /// A call of a daemon that is wired up came to nothing (spec L38).
+    /// Handles a failed call of a daemon that is wired up (spec L38).
     pub(super) fn on_call_failed(&mut self, peer: DaemonRank, refused: bool, cx: &mut Cx) {
         self.lifeline.late.remove(peer);
         if cx.is_linked(peer) {
             return;
         }
         if let Some(cause) = self.lifeline.called.remove(&peer) {
-            // One that was told to leave in the meantime, or has left, is not lost.
+            // A daemon that was told to leave meanwhile, or has left, is not lost.
             if cx.tree.parent(peer) == Some(self.me) && cx.tree.contains(peer) {
                 let proof = if refused { "nobody listens there any more" } else { "it does not answer a call" };
                 let cause = format!("{cause}; {proof}");
@@ -272,13 +272,13 @@ impl Daemon {
             return;
         }
         if peer == DaemonRank::HEAD && refused {
-            // Its machine says that the head's process is gone, and with it the DVM.
+            // The machine answers that the head's process is gone, and so is the DVM.
             return self.depart_alone(cx);
         }
         self.call_next(cx);
     }
 
-    /// Nothing holds this daemon any more: it looks for somebody to hang on.
+    /// Starts the search for an uplink.
     fn search(&mut self, cx: &mut Cx) {
         *cx.detour = None;
         self.lifeline.search = Some(Search { until: after(cx.now, ALONE_MS), calling: None });
@@ -292,7 +292,7 @@ impl Daemon {
         }
     }
 
-    /// Calls the next one up, or begins again after a pause.
+    /// Calls the next daemon above, or begins again after a pause.
     fn call_next(&mut self, cx: &mut Cx) {
         let Some(search) = &self.lifeline.search else {
             return;
@@ -315,7 +315,7 @@ impl Daemon {
         }
     }
 
-    /// Nobody was to be reached for too long. Whoever still hangs here is cut off as well: had anybody reached it, it
+    /// Leaves after a search without success. Daemons below are cut off as well: a daemon that had reached another
     /// would have a new parent.
     fn give_up(&mut self, cx: &mut Cx) {
         let below = cx.links.keys().copied().filter(|rank| cx.tree.is_ancestor(self.me, *rank));
@@ -325,14 +325,14 @@ impl Daemon {
         self.depart_alone(cx);
     }
 
-    /// The head's verdict. The tree is repaired already.
+    /// Handles the head's verdict on dead daemons. The tree is repaired already.
     pub(crate) fn on_died(&mut self, ranks: &RankSet, adoption: &Adoption, cx: &mut Cx) {
         if ranks.contains(self.me) {
-            // It is about this daemon, which was too long out of reach: its place is gone.
+            // The verdict is about this daemon, which was out of reach for too long: its place is gone.
             return self.depart_alone(cx);
         }
         if !self.lifeline.wired {
-            // The wireup will say who is there.
+            // The wireup will name the living daemons.
             return;
         }
         for rank in ranks.iter() {
@@ -350,8 +350,8 @@ impl Daemon {
         self.settle_uplink(ranks, cx);
     }
 
-    /// The head says where those listen that hang here from now on. It comes behind the deaths that made them orphans,
-    /// or before, when it took another way.
+    /// Handles the contacts of new children. The message may come after the deaths that made them orphans, or before,
+    /// by another route.
     pub(super) fn on_adopt(&mut self, orphans: Vec<(DaemonRank, Contact)>, cx: &mut Cx) {
         if self.is_leaving() {
             return;
@@ -363,10 +363,10 @@ impl Daemon {
         }
     }
 
-    /// Calls those of them that are children here and have not come by themselves.
+    /// Calls those of the orphans that are children here and have not linked yet.
     fn call_orphans(&mut self, ranks: &[DaemonRank], cx: &mut Cx) {
         for orphan in ranks.iter().copied() {
-            // One that is told to leave on its way here is to hear it.
+            // A daemon that was told to leave on its way here has to hear it.
             let is_there = cx.tree.contains(orphan) || cx.tree.is_leaving(orphan);
             let mine = cx.tree.parent(orphan) == Some(self.me) && is_there;
             let reachable = self.lifeline.contacts.contains_key(&orphan);
@@ -376,8 +376,8 @@ impl Daemon {
         }
     }
 
-    /// After a change of the tree: hang on the parent that the tree says, or stay where it goes on until that one is
-    /// linked.
+    /// Links to the tree parent after a change of the tree; until that link is up the daemon stays on its present
+    /// uplink.
     fn settle_uplink(&mut self, dead: &RankSet, cx: &mut Cx) {
         let Some(parent) = cx.tree.parent(self.me).filter(|_| self.lifeline.wired) else {
             return;
@@ -400,7 +400,7 @@ impl Daemon {
     }
 }
 
-/// A daemon that was declared dead is told so, and let go.
+/// Tells a daemon that was declared dead to go, and closes its link.
 fn dismiss(peer: DaemonRank, cx: &mut Cx) {
     cx.direct(peer, DaemonMessage::Exit);
     cx.close(peer);

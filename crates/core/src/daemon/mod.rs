@@ -1,5 +1,5 @@
 //! The daemon of one node: comes into the DVM, starts processes and follows them to their end, forwards their I/O,
-//! carries their collectives, leaves. It never decides about membership or placement: the head does.
+//! carries their collectives, leaves. The head decides about membership and placement.
 
 mod bringup;
 mod clients;
@@ -38,7 +38,7 @@ use crate::launches::Launches;
 use crate::relay::Relays;
 use crate::{DaemonInput, DaemonTimer, Effect, LocalNode, PmixCall, PmixEffect};
 
-/// One daemon.
+/// The state of one daemon.
 #[derive(Debug)]
 pub(crate) struct Daemon {
     me: DaemonRank,
@@ -53,20 +53,20 @@ pub(crate) struct Daemon {
     lifeline: Lifeline,
     resizes: resize::Resizes,
     session_orders: sessions::SessionOrders,
-    /// What clients of this node are told, until they are let in.
+    /// The announcement for clients of this node, until they are admitted.
     served: Option<Served>,
     relays: Relays,
 }
 
 impl Daemon {
-    /// A daemon that a launcher started.
+    /// A daemon that a launcher has started.
     pub(crate) fn new(ticket: Ticket, local: LocalNode, silence: Duration) -> Daemon {
         let served = ticket.served.clone();
         let daemon = Daemon::in_phase(ticket.rank, ticket.dvm.clone(), local, silence, Phase::Homing(Box::new(ticket)));
         Daemon { served, ..daemon }
     }
 
-    /// The daemon of the head's own node: there from the start.
+    /// The daemon of the head's own node, which is a member from the start.
     pub(crate) fn on_head(dvm: &str, local: LocalNode, silence: Duration) -> Daemon {
         Daemon::in_phase(DaemonRank::HEAD, dvm.to_owned(), local, silence, Phase::Member)
     }
@@ -90,7 +90,7 @@ impl Daemon {
         }
     }
 
-    /// What happens to this daemon alone.
+    /// Handles an input that only the daemon has.
     pub(crate) fn handle(&mut self, input: DaemonInput, cx: &mut Cx) {
         match input {
             DaemonInput::Spawned { proc, pid } => self.on_spawned(proc, pid, cx),
@@ -104,7 +104,7 @@ impl Daemon {
         }
     }
 
-    /// What the head, or another daemon, says to this daemon.
+    /// Handles a message of the head or of another daemon.
     pub(crate) fn receive(&mut self, origin: DaemonRank, message: DaemonMessage, cx: &mut Cx) {
         match message {
             DaemonMessage::Rehome { parent, contact } => self.on_rehome(parent, contact, cx),
@@ -135,7 +135,7 @@ impl Daemon {
         }
     }
 
-    /// A timer of this daemon is due.
+    /// Handles a timer of this daemon.
     pub(crate) fn on_timer(&mut self, timer: DaemonTimer, cx: &mut Cx) {
         match timer {
             DaemonTimer::Wireup => self.on_wireup_deadline(cx),
@@ -185,13 +185,13 @@ impl Daemon {
         self.jobs.get(&proc.job)?.procs.get(&proc.rank)
     }
 
-    /// Every local process that has not ended.
+    /// All local processes that have not ended.
     fn living(&self) -> Vec<ProcId> {
         self.jobs.values().flat_map(LocalJob::living).collect()
     }
 }
 
-/// `now` plus some milliseconds.
+/// The time `now` plus `ms` milliseconds.
 fn after(now: Timestamp, ms: u64) -> Timestamp {
     now + ferrite_types::Duration::from_millis(ms)
 }

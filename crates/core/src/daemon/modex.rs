@@ -1,4 +1,4 @@
-//! Direct modex: what a remote process has published, fetched from its daemon when it is asked for.
+//! Direct modex: the data of a remote process, fetched from its daemon on demand.
 
 use std::collections::BTreeMap;
 
@@ -10,21 +10,21 @@ use crate::cx::Cx;
 use crate::pmix_status::{PMIX_ERR_LOST_CONNECTION, PMIX_ERR_NOT_FOUND};
 use crate::{DaemonTimer, Effect, PmixEffect, PmixToken};
 
-/// Data that a process has put just before its end may be on their way to the library for so long (milliseconds). What
-/// the library has is there at once; for the rest it would wait for ever.
+/// The time for the last data of an ended process to reach the library (milliseconds). The library answers at once
+/// with data that it has; for data that never come it would wait for ever.
 const LAST_DATA_MS: u64 = 500;
 
-/// Requests in both directions.
+/// Open requests in both directions.
 #[derive(Debug, Default)]
 pub(super) struct Modexes {
     next: u64,
-    /// Ours, at another daemon.
+    /// Own requests at other daemons.
     asked: BTreeMap<u64, Asked>,
-    /// Others', at our PMIx library.
+    /// Requests of other daemons at the own PMIx library.
     fetching: BTreeMap<u64, Fetching>,
 }
 
-/// A request to another daemon.
+/// An own request to another daemon.
 #[derive(Debug)]
 struct Asked {
     job: JobId,
@@ -37,7 +37,7 @@ struct Asked {
 struct Fetching {
     proc: ProcId,
     asker: DaemonRank,
-    /// Its number there.
+    /// The number of the request there.
     id: u64,
 }
 
@@ -83,7 +83,7 @@ impl Daemon {
         }
     }
 
-    /// A process of this node is over: what it has not put by now never comes.
+    /// Sets a limit for requests about an ended process: data that it has not put by now never come.
     pub(super) fn expect_last_data(&mut self, proc: ProcId, cx: &mut Cx) {
         let in_vain = self.modexes.fetching.iter().filter(|(_, fetching)| fetching.proc == proc);
         for (fetch, _) in in_vain {
@@ -101,13 +101,13 @@ impl Daemon {
         }
     }
 
-    /// A job is gone: nobody waits for its data any more.
+    /// Drops the requests of a job that is gone.
     pub(super) fn drop_modexes(&mut self, job: JobId, cx: &mut Cx) {
         self.modexes.fetching.retain(|_, fetching| fetching.proc.job != job);
         self.give_up_modexes(|asked| asked.job == job, cx);
     }
 
-    /// These daemons are dead: nobody answers for them, and their questions are void.
+    /// Fails requests to dead daemons and drops requests of theirs.
     pub(super) fn lose_modex_peers(&mut self, dead: &RankSet, cx: &mut Cx) {
         self.modexes.fetching.retain(|_, fetching| !dead.contains(fetching.asker));
         self.give_up_modexes(|asked| dead.contains(asked.host), cx);

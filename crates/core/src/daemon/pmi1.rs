@@ -1,5 +1,5 @@
-//! PMI-1 for MPICH and its relatives, on the collectives that PMIx uses: what processes put travels with the next
-//! barrier, as one delta per daemon.
+//! PMI-1 for MPICH and its relatives, over the collectives that PMIx uses: put data travel with the next barrier, as
+//! one delta per daemon.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -13,7 +13,7 @@ use super::Daemon;
 use crate::cx::Cx;
 use crate::{Effect, PmixEffect};
 
-/// PMI-1 state of a job on this node; empty until a process speaks it.
+/// PMI-1 state of a job on this node; empty until a process uses PMI-1.
 #[derive(Debug, Default)]
 pub(super) struct Pmi1Job {
     kvs: Option<Kvs>,
@@ -31,11 +31,11 @@ enum Question {
 }
 
 impl Daemon {
-    /// Bytes on a process's PMI-1 socket; none means that it closed the socket.
+    /// Handles bytes on a process's PMI-1 socket; empty data mean that it closed the socket.
     pub(super) fn on_pmi1(&mut self, proc: ProcId, data: &Bytes, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&proc.job) else { return };
         job.pmi1.parsers.entry(proc.rank).or_default().feed(data);
-        // One request at a time: each may change the job's state.
+        // One request at a time, because each may change the job's state.
         while let Some(next) = self.next_request(proc) {
             match next {
                 Ok(request) => self.on_request(proc, request, cx),
@@ -127,7 +127,7 @@ impl Daemon {
         self.leave_barrier(id, merged, cx);
     }
 
-    /// A process has failed: the barrier that others here have yet to enter will never be complete.
+    /// Fails a barrier that local processes have yet to enter, after a process has failed.
     pub(super) fn fail_unentered_barrier(&mut self, id: JobId, cx: &mut Cx) {
         if self.jobs.get(&id).is_some_and(|job| !job.is_at_barrier()) {
             self.leave_barrier(id, false, cx);
@@ -147,7 +147,7 @@ fn answer(proc: ProcId, reply: Reply, cx: &mut Cx) {
     cx.effect(Effect::Pmix(PmixEffect::Pmi1 { proc, data: Bytes::from(reply.to_string()) }));
 }
 
-/// The job's space, with what every daemon knows by itself.
+/// The job's key-value space, with the entries that every daemon knows by itself.
 fn fresh_kvs(order: &LaunchOrder) -> Kvs {
     let mut kvs = Kvs::new();
     if let Some(mapping) = process_mapping(&ranks_by_node(&order.map)) {

@@ -1,4 +1,4 @@
-//! One local process, from its spawn to the moment when it has ended *and* its output is through, in either order.
+//! One local process, from its spawn until it has ended *and* its output is complete, in either order.
 
 use ferrite_types::{ExitStatus, JobId, ProcId, ProcState, Rank};
 use ferrite_wire::{HeadMessage, ProcEnd, StartError, Stream};
@@ -15,22 +15,22 @@ const SIGKILL: i32 = 9;
 #[derive(Debug)]
 pub(super) struct LocalProc {
     pub(super) state: ProcState,
-    /// What `waitpid` said, once it has.
+    /// Its exit status, once it was reaped.
     pub(super) exit: Option<ExitStatus>,
-    /// Called init / called finalize.
+    /// True after its init; `finalized` is true after its finalize.
     pub(super) connected: bool,
     pub(super) finalized: bool,
-    /// Asked for the end of its job, or of itself.
+    /// True after it asked for the end of its job, or of itself.
     pub(super) aborted: bool,
-    /// The exit code that it asked for when it wanted nobody but itself to end.
+    /// The exit code of its request to end itself alone.
     pub(super) abort_code: Option<u8>,
-    /// The kill sequence has been at it.
+    /// True when the kill sequence has signalled it.
     pub(super) killed: bool,
-    /// The head keeps something for it that goes with it: its end is told at once.
+    /// True when the head keeps data or lookups of it that go with it: its end is reported at once.
     pub(super) is_kept_for: bool,
     pub(super) stdout: OutStream,
     pub(super) stderr: OutStream,
-    /// Standard input that was handed to the driver and not taken yet (bytes); `None` = it has no input.
+    /// Standard input that the driver has and the process has not taken yet (bytes); `None` = it has no input.
     pub(super) stdin_pending: Option<u64>,
 }
 
@@ -62,7 +62,7 @@ impl LocalProc {
         self.stdout.closed && self.stderr.closed
     }
 
-    /// The final state that fits the facts, for a process that was started.
+    /// The final state of a process that was started, from its exit status and its calls of init, finalize and abort.
     fn end_state(&self, status: ExitStatus, exit_without_sync_ok: bool) -> ProcState {
         match status {
             _ if self.aborted => ProcState::CalledAbort,
@@ -91,7 +91,7 @@ impl Daemon {
         local.killed |= killed;
         set_state(local, proc, ProcState::Running, cx);
         if killed {
-            // The order to kill came while it was being started.
+            // The order to kill came during the start.
             cx.effect(Effect::Signal { proc, signal: SIGKILL });
         }
         for stream in [Stream::Stdout, Stream::Stderr] {
@@ -113,7 +113,7 @@ impl Daemon {
         local.stderr.closed = true;
         self.expect_last_data(proc, cx);
         self.report_launch(proc.job, cx);
-        // The others may have ended while this one was being tried, and wait for it to be told together.
+        // Other processes may have ended during this attempt, and wait for a common report.
         self.report_ends(proc.job, cx);
     }
 
@@ -124,7 +124,7 @@ impl Daemon {
         local.exit = Some(status);
         set_state(local, proc, ProcState::WaitpidFired, cx);
         if !local.output_is_through() && !status.is_success() {
-            // What it leaves behind holds its pipes and would hold the job: a failed process takes its children along.
+            // Its descendants hold its pipes and would delay the job's end: they are killed with a failed process.
             cx.effect(Effect::Signal { proc, signal: SIGKILL });
         }
         self.on_stdin_closed(proc, cx);
@@ -134,7 +134,7 @@ impl Daemon {
         self.try_complete(proc, cx);
     }
 
-    /// Ends a process's record when it was reaped and its output is through (spec L24).
+    /// Completes a process that was reaped and whose output is complete (spec L24).
     pub(super) fn try_complete(&mut self, proc: ProcId, cx: &mut Cx) {
         let goes_alone = self.goes_alone();
         let Some(job) = self.jobs.get_mut(&proc.job) else {
@@ -153,7 +153,7 @@ impl Daemon {
         let state = local.end_state(status, sync_ok);
         let status = local.abort_code.map_or(status, ExitStatus::Exited);
         set_state(local, proc, state, cx);
-        // What this daemon ends because it ends itself is lost with it: that is the cause, and the head will see it.
+        // Processes that end because this daemon leaves are lost with it; the head sees the loss as their cause.
         if !(goes_alone && state == ProcState::KilledByCmd) {
             job.ends.push(ProcEnd { rank: proc.rank, state, status });
         }
@@ -161,8 +161,8 @@ impl Daemon {
         self.report_ends(proc.job, cx);
     }
 
-    /// Ordinary ends travel together when the last local process is gone; a failure, and an end that somebody may
-    /// notice before, travel at once (spec L25).
+    /// Reports ends of processes. Ordinary ends are reported together after the last local process; a failure, and an
+    /// end that others may notice, at once (spec L25).
     fn report_ends(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
@@ -175,7 +175,7 @@ impl Daemon {
         }
     }
 
-    /// A process has called init; the last one here makes the daemon say so (spec L21).
+    /// Handles a process's init; after the last local one the daemon reports it (spec L21).
     pub(super) fn on_client_connected(&mut self, proc: ProcId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&proc.job) else {
             return;
@@ -217,23 +217,23 @@ impl Daemon {
         let tolerant = self.jobs.get(&proc.job).is_some_and(|job| job.order.spec.options.tolerates_failures());
         match scope {
             AbortScope::Caller if tolerant => self.abort_alone(proc, code, cx),
-            // The first failure ends the job, so there is nothing else that it could mean.
+            // The first failure ends the job, so both scopes mean the same.
             AbortScope::Caller | AbortScope::Job => self.abort_from(proc, code, message, cx),
         }
     }
 
-    /// A process asks for its own end, in a job that goes on without it.
+    /// Ends a process that asked for its own end, in a job that goes on without it.
     fn abort_alone(&mut self, proc: ProcId, code: i32, cx: &mut Cx) {
         let Some(local) = self.proc_mut(proc).filter(|local| local.exit.is_none()) else {
             return;
         };
         local.aborted = true;
-        // What a shell would see of exit(code); an abort is never a success.
+        // The exit code as a shell sees exit(code); an abort is never a success.
         local.abort_code = Some(((code & 0xff) as u8).max(1));
         cx.effect(Effect::Signal { proc, signal: SIGKILL });
     }
 
-    /// A process asks for the end of its job, by whatever interface.
+    /// Handles a process's request to end its job, by any interface.
     pub(super) fn abort_from(&mut self, proc: ProcId, code: i32, message: String, cx: &mut Cx) {
         if let Some(local) = self.proc_mut(proc) {
             local.aborted = true;
@@ -242,13 +242,13 @@ impl Daemon {
     }
 }
 
-/// Every change of a process's state goes through here, so that none misses the trace.
+/// Changes a process's state; all changes go through here, so that each is traced.
 pub(super) fn set_state(local: &mut LocalProc, proc: ProcId, to: ProcState, cx: &mut Cx) {
     cx.trace_proc(proc, local.state, to);
     local.state = to;
 }
 
-/// A local process by its parts.
+/// The id of a process from its parts.
 pub(super) fn proc_id(job: JobId, rank: Rank) -> ProcId {
     ProcId { job, rank }
 }

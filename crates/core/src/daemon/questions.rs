@@ -1,5 +1,5 @@
-//! What local processes ask of the head: to start a job, to publish data or to look it up. The head answers each
-//! question once; a job that goes does not wait for it.
+//! Questions of local processes to the head: to start a job, to publish data or to look it up. The head answers each
+//! question once; a job that goes does not wait for answers.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::cx::Cx;
 use crate::pmix_status::PMIX_ERR_LOST_CONNECTION;
 use crate::{Effect, PmixEffect, PmixToken};
 
-/// Questions that are open, by number.
+/// Open questions, by number.
 #[derive(Debug, Default)]
 pub(super) struct Questions {
     next: u64,
@@ -59,7 +59,7 @@ impl Daemon {
         }
     }
 
-    /// A job is gone: nobody waits for its answers any more.
+    /// Drops the questions of a job that is gone.
     pub(super) fn drop_questions(&mut self, job: JobId, cx: &mut Cx) {
         for (_, (_, token)) in self.questions.open.extract_if(.., |_, (of, _)| *of == job) {
             cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Err(PMIX_ERR_LOST_CONNECTION) }));
@@ -67,7 +67,7 @@ impl Daemon {
     }
 }
 
-/// True when the head keeps something for the caller that is to go with it: data, or a lookup that waits.
+/// True when the head keeps something that goes with the caller: data, or a lookup that waits.
 fn goes_with_caller(request: &DataRequest) -> bool {
     match request {
         DataRequest::Publish { persistence, .. } => *persistence == Persistence::Proc,

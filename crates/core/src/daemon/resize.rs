@@ -1,4 +1,5 @@
-//! Local processes that ask for more nodes or fewer (`PMIx_Allocation_request`): the head decides, this passes on.
+//! Requests of local processes for more or fewer nodes (`PMIx_Allocation_request`), which the daemon passes on to the
+//! head.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use super::Daemon;
 use crate::cx::Cx;
 use crate::{Effect, PmixEffect, PmixToken};
 
-/// Requests that have no answer yet.
+/// Requests without an answer yet.
 #[derive(Debug, Default)]
 pub(super) struct Resizes {
     next: u64,
@@ -36,7 +37,7 @@ impl Daemon {
         }
     }
 
-    /// A job that a local process has spawned is over.
+    /// Tells a local process that a job which it has spawned is over.
     pub(super) fn on_spawned_ended(&mut self, parent: ProcId, job: JobId, code: u8, cx: &mut Cx) {
         if self.proc(parent).is_some_and(|local| !local.state.has_ended()) {
             cx.effect(Effect::Pmix(PmixEffect::JobEnd { parent, job, code }));

@@ -1,4 +1,4 @@
-//! Local processes and tools with an order for sessions (`PMIx_Session_control`): the head decides, this passes on.
+//! Orders of local processes and tools for sessions (`PMIx_Session_control`), which the daemon passes on to the head.
 
 use ferrite_types::PmixStatus;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use super::Daemon;
 use crate::cx::Cx;
 use crate::{Effect, PmixEffect, PmixToken};
 
-/// Orders that have no answer yet.
+/// Orders without an answer yet.
 #[derive(Debug, Default)]
 pub(super) struct SessionOrders {
     next: u64,

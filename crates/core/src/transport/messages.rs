@@ -1,5 +1,5 @@
-//! Messages from daemon to daemon: numbered, passed on along the tree, taken once and in order, asked for and repeated
-//! when they are lost. Broadcasts and what travels over one link only are the parent module's.
+//! Messages between daemons: numbered, passed on along the tree, accepted once and in order, probed and repeated
+//! after a loss. The parent module handles broadcasts and messages over one link.
 
 use bytes::Bytes;
 use ferrite_router::{Ack, Probe};
@@ -9,17 +9,17 @@ use ferrite_wire::{Dest, Frame, FrameKind, Message, Numbers};
 use super::{Delivery, Transport};
 use crate::{Effect, Effects, LinkTimer, Timer};
 
-/// Who is silent for too long within this time is asked together.
+/// Daemons whose silence exceeds the limit within this time are probed together.
 const PROBE_TOGETHER: Duration = Duration::from_millis(250);
 
 impl Transport {
     /// Sends a message of this node along the tree; true when this node is an addressee too.
     pub(crate) fn send(&mut self, now: Timestamp, dest: Dest, message: &Message, fx: &mut Effects) -> bool {
         match dest {
-            // The common case of a local job: nothing to encode.
+            // The addressee is on this node, so nothing is encoded.
             Dest::One(dest) if dest == self.me => true,
             Dest::One(dest) => {
-                // Late words for the dead: nobody will ever take them.
+                // Late messages for dead daemons are dropped.
                 if self.tree.contains(dest) || self.tree.is_leaving(dest) {
                     let payload = message.encode();
                     let stamp = self.streams.send(dest, payload.clone(), now);
@@ -58,14 +58,14 @@ impl Transport {
         self.pass_on(now, Frame { dest, origin: self.me, kind, payload }, fx);
     }
 
-    /// Time to ask those who have been silent for too long.
+    /// Probes the daemons that have been silent for too long.
     pub(crate) fn on_probe_timer(&mut self, now: Timestamp, fx: &mut Effects) {
         let probes = self.streams.overdue(now);
         self.probe(now, probes, fx);
         self.await_probe(now, fx);
     }
 
-    /// Sets the timer for the first who will have been silent for too long, but not for each of thousands on its own.
+    /// Sets the probe timer for the first daemon that will exceed the limit, and groups the others with it.
     fn await_probe(&mut self, now: Timestamp, fx: &mut Effects) {
         let due = self.streams.next_due();
         self.probing = due.is_some();
@@ -84,7 +84,7 @@ impl Transport {
         self.pass_on(now, Frame { dest, origin: self.me, kind, payload: Bytes::new() }, fx);
     }
 
-    /// Towards the addressees; what is for this node is returned.
+    /// Passes a frame on towards its addressees, and returns the part for this node.
     pub(super) fn pass_on(&mut self, now: Timestamp, frame: Frame, fx: &mut Effects) -> Option<Delivery> {
         let here = match &frame.dest {
             Dest::One(dest) if *dest == self.me => true,
@@ -101,10 +101,10 @@ impl Transport {
         if here { self.take(now, frame, fx) } else { None }
     }
 
-    /// What came for this node: once and in order, if it is a message.
+    /// Accepts a frame for this node: messages once and in order.
     fn take(&mut self, now: Timestamp, frame: Frame, fx: &mut Effects) -> Option<Delivery> {
         let Frame { origin, kind, payload, .. } = frame;
-        // The dead may still have something on the way; it is too late.
+        // Late messages of departed daemons are dropped; leaving ones may still talk with the head.
         if self.tree.has_departed(origin) || (self.tree.is_leaving(origin) && self.me != DaemonRank::HEAD) {
             return None;
         }
@@ -139,7 +139,7 @@ impl Transport {
         self.pass_on(now, Frame { dest: Dest::One(to), origin: self.me, kind, payload: Bytes::new() }, fx);
     }
 
-    /// A peer has said how far it has come: sends again what it lacks.
+    /// Repeats the messages that a peer lacks by its acknowledgement.
     fn repeat(&mut self, now: Timestamp, peer: DaemonRank, ack: Ack, fx: &mut Effects) {
         for (seq, payload) in self.streams.acked(peer, ack, now) {
             let kind = FrameKind::Message { numbers: Numbers::Same(seq), ack: 0 };
@@ -147,7 +147,7 @@ impl Transport {
         }
     }
 
-    /// Forwards first, so that a receiver that leaves on this message has passed it on before.
+    /// Forwards first, so that a receiver that leaves on this message has passed it on.
     fn split(&mut self, now: Timestamp, frame: &Frame, dests: &RankSet, fx: &mut Effects) -> bool {
         let split = self.tree.split(self.me, dests);
         let up = self.uplink().filter(|_| !split.up.is_empty()).map(|uplink| (uplink, split.up));
@@ -167,19 +167,19 @@ impl Transport {
         split.here
     }
 
-    /// Ways have changed: whoever owes an acknowledgement is asked at once.
+    /// Probes all daemons that owe an acknowledgement, because routes have changed.
     pub(crate) fn ask_everybody(&mut self, now: Timestamp, fx: &mut Effects) {
         let probes = self.streams.hurry(now, |_| true);
         self.probe(now, probes, fx);
     }
 
-    /// A link is there: whoever owes an acknowledgement and is reached over it is asked at once. Not everybody: a
-    /// change of size or a loss brings up many links, and each would ask all.
+    /// Probes the daemons that owe an acknowledgement and are reached over a new link. Others are left out: a change
+    /// of size or a loss brings up many links, and each would probe all daemons.
     pub(super) fn ask_over(&mut self, now: Timestamp, peer: DaemonRank, fx: &mut Effects) {
         self.ask_those(now, |transport, to| transport.hop(to) == Some(peer), fx);
     }
 
-    /// Something behind a neighbour is reached again; the way to the neighbour itself is what it was.
+    /// Handles a restored route behind a neighbour; the route to the neighbour itself has not changed.
     pub(super) fn on_renewed(&mut self, now: Timestamp, from: DaemonRank, fx: &mut Effects) {
         self.ask_those(now, |transport, to| to != from && transport.hop(to) == Some(from), fx);
         self.renewed(now, from, fx);
@@ -191,8 +191,8 @@ impl Transport {
         self.probe(now, probes, fx);
     }
 
-    /// The way over a link is there again: those on this side of it are to hear, so that they ask what has become of
-    /// what they sent that way. This daemon itself asks when the link comes up, or when it hears.
+    /// Tells the daemons on this side of a link that the route over it works again, so that they probe for lost
+    /// messages. This daemon itself probes when the link comes up, or when it hears of it.
     pub(crate) fn renewed(&mut self, now: Timestamp, over: DaemonRank, fx: &mut Effects) {
         let uplink = self.uplink();
         let away: Vec<DaemonRank> =
