@@ -1,4 +1,4 @@
-//! How a daemon comes into the DVM: its ticket, its report, the wireup.
+//! Bring-up of a daemon: its ticket, its report, the wireup.
 
 use core::net::SocketAddr;
 
@@ -8,18 +8,18 @@ use thiserror::Error;
 
 use crate::Served;
 
-/// Where a daemon listens, best address first.
+/// The addresses at which a daemon listens, best first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contact(pub Vec<SocketAddr>);
 
-/// What a daemon that is being started reads from its standard input. It holds the DVM's key, so it
-/// travels over the launcher's pipe only: never in argv or environment, never to a file.
+/// The ticket, which a starting daemon reads from its standard input. It holds the DVM's key, so it travels over the
+/// launcher's pipe only: never in argv or environment, never to a file.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ticket {
     /// Name of the DVM; namespaces of jobs derive from it.
     pub dvm: String,
-    /// Pre-shared key of the DVM's links. The machine leaves it out ([`Ticket::NO_KEY`]); the driver puts it in on the
-    /// way to the launcher, and takes it out before the machine of the new daemon sees the ticket.
+    /// Pre-shared key of the DVM's links. The head's machine leaves it out ([`Ticket::NO_KEY`]); the driver fills it
+    /// in on the way to the launcher, and removes it before the new daemon's machine sees the ticket.
     pub key: [u8; 32],
     /// The daemon's rank.
     pub rank: DaemonRank,
@@ -29,58 +29,58 @@ pub struct Ticket {
     pub size: u32,
     /// Ranks without a daemon: departed, leaving, or on their way.
     pub dead: RankSet,
-    /// The DVM is wired up already: the daemon reports over the link that it calls on, and waits there for its place.
+    /// True when the DVM is wired up already: the daemon reports over its first link, and waits there for its place.
     pub joins: bool,
-    /// Width of the tree.
+    /// Radix of the tree.
     pub radix: u32,
-    /// Whom to call first: the tree parent when it started this daemon, else the head.
+    /// The daemon to call first: the tree parent when it has started this daemon, else the head.
     pub home: DaemonRank,
-    /// Where that one listens.
+    /// The contact of `home`.
     pub contact: Contact,
     /// Parameters of the DVM (`--prtemca`).
     pub params: Vec<(String, String)>,
-    /// The words that start a daemon on a node.
+    /// The words of the command that starts a daemon on a node.
     pub program: Vec<String>,
     /// With tree spawn: the daemons of this one's subtree, for it to start.
     pub subtree: Vec<NodeLaunch>,
-    /// One command starts all of these, and each of them reads this ticket: who reads it finds its rank by its node's
-    /// name. Empty when the ticket is for one daemon alone.
+    /// The ranks and node names of all daemons that one command starts with this ticket; each daemon finds its rank
+    /// by its node's name. Empty for a ticket of one daemon.
     pub group: Vec<(DaemonRank, String)>,
-    /// Its launcher lives as long as it: the daemon does not come loose.
+    /// True when the launcher lives as long as the daemon, which does not detach.
     pub stays: bool,
     /// Directory in which the launcher was started, if it exists here.
     pub cwd: String,
-    /// Time from its start by which the daemon must be connected (milliseconds).
+    /// The time from its start in which the daemon must connect (milliseconds).
     pub connect_ms: u64,
-    /// The DVM lives for clients, and lets those in that are on the daemon's node.
+    /// The announcement for clients on the daemon's node; `None` = the DVM serves none.
     pub served: Option<Served>,
 }
 
 /// A daemon to be started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeLaunch {
-    /// Its rank.
+    /// The daemon's rank.
     pub rank: DaemonRank,
-    /// Its node.
+    /// The daemon's node.
     pub host: HostEntry,
 }
 
-/// Why a ticket cannot be used.
+/// The reason why a ticket cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TicketError {
-    /// Nothing, or something else, came on standard input.
+    /// Standard input is empty, or holds something else.
     #[error("no launch ticket on standard input (prted is started by prte or prterun, not by hand)")]
     NotATicket,
-    /// The ticket is of another build.
+    /// The ticket comes from another build.
     #[error("the launch ticket was written by another version (this is {}): install the same build on every node", env!("CARGO_PKG_VERSION"))]
     OtherVersion,
-    /// It does not decode.
+    /// The ticket does not decode.
     #[error("the launch ticket is damaged")]
     Damaged,
-    /// It is for several nodes, and this is none of them.
+    /// The ticket is for several nodes, and this node is none of them.
     #[error("the launch ticket is for other nodes than this one, which is called {names}")]
     NotForThisNode {
-        /// What this node is called, with commas.
+        /// The names of this node, separated by commas.
         names: String,
     },
 }
@@ -88,10 +88,10 @@ pub enum TicketError {
 const TICKET_MAGIC: &[u8; 8] = b"ferrtkt\n";
 
 impl Ticket {
-    /// In the place of the key wherever it is not needed.
+    /// The placeholder for the key in tickets without it.
     pub const NO_KEY: [u8; 32] = [0; 32];
 
-    /// Magic, protocol, length (u32), body: what is written to the launcher's standard input.
+    /// The bytes for the launcher's standard input: magic, protocol, length (u32), body.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let body = postcard::to_stdvec(self).expect("tickets hold no type that postcard refuses");
@@ -102,14 +102,14 @@ impl Ticket {
         out
     }
 
-    /// The daemons that read it.
+    /// The daemons that read this ticket.
     pub fn ranks(&self) -> impl Iterator<Item = DaemonRank> {
         let alone = self.group.is_empty().then_some(self.rank);
         self.group.iter().map(|(rank, _)| *rank).chain(alone)
     }
 
-    /// The ticket of one daemon of a group: the first that `is_here` says of its node's name. The same when it is for
-    /// one daemon alone.
+    /// The ticket of one daemon of a group: the first for whose node's name `is_here` is true. A ticket of one daemon
+    /// stays as it is.
     #[must_use]
     pub fn member(&self, is_here: impl Fn(&str) -> bool) -> Option<Ticket> {
         if self.group.is_empty() {
@@ -119,7 +119,7 @@ impl Ticket {
         Some(Ticket { rank, node, group: Vec::new(), ..self.clone() })
     }
 
-    /// Reads a ticket; bytes after it are left alone.
+    /// Reads a ticket; bytes after it are ignored.
     ///
     /// # Errors
     /// When the bytes are no ticket of this build.
@@ -135,7 +135,7 @@ impl Ticket {
     }
 }
 
-/// Debug output without the key: tickets end up in logs.
+/// Debug output without the key, because tickets end up in logs.
 impl std::fmt::Debug for Ticket {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Ticket")
@@ -146,36 +146,36 @@ impl std::fmt::Debug for Ticket {
     }
 }
 
-/// A daemon's first words to the head over its tree link.
+/// The first message of a daemon to the head over its tree link.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DaemonReport {
-    /// Who.
+    /// The daemon's rank.
     pub rank: DaemonRank,
-    /// Its machine's own name, and what else it is known as.
+    /// Its machine's own host name, and the machine's other names.
     pub hostname: String,
-    /// Where it listens.
+    /// The addresses at which it listens.
     pub contact: Contact,
-    /// What its machine is made of.
+    /// The topology of its machine.
     pub topology: Topology,
     /// Its process id.
     pub pid: u32,
 }
 
-/// Why a daemon, or those of one command, did not come up.
+/// The failure of a daemon, or of those of one command, to come up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchFailure {
-    /// Which one; the first of several.
+    /// The daemon; of several, the first.
     pub rank: DaemonRank,
-    /// Their nodes.
+    /// The nodes of the daemons.
     pub nodes: Vec<String>,
-    /// The command that was to start it.
+    /// The command that was to start them.
     pub command: String,
-    /// What went wrong, in words.
+    /// The cause, in words.
     pub cause: String,
 }
 
 impl LaunchFailure {
-    /// Who did not come up, as the beginning of a sentence.
+    /// The daemons that did not come up, as the subject of a sentence.
     #[must_use]
     pub fn subject(&self) -> String {
         const SHOWN: usize = 8;
@@ -187,18 +187,18 @@ impl LaunchFailure {
     }
 }
 
-/// The shape of the DVM, for everyone: who is who's neighbour follows from it. Where neighbours listen they tell each
-/// other.
+/// The shape of the DVM for all daemons, which determines each daemon's neighbours. Neighbours tell each other their
+/// contacts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wireup {
-    /// Number of this shape; they count from 1. One with a lower number is older, however late it comes.
+    /// The number of this shape, from 1. A shape with a lower number is older, even when it arrives later.
     pub number: u64,
     /// Number of ranks, the departed included.
     pub size: u32,
     /// Ranks without a daemon: departed, leaving, or on their way.
     pub dead: RankSet,
-    /// Those of them whose daemons are on their way.
+    /// The ranks of `dead` whose daemons are on their way.
     pub coming: RankSet,
-    /// Those who have come since the last wireup; empty when everybody has.
+    /// The ranks that have come since the last wireup; may be empty.
     pub come: RankSet,
 }

@@ -1,10 +1,11 @@
-//! Collectives that gather up the tree of participants and come back down: PMIx fences, connects and PMI-1 barriers.
+//! Collectives, which gather up the participant tree and come back down: PMIx fences, connects, disconnects and PMI-1
+//! barriers.
 
 use bytes::Bytes;
 use ferrite_types::{JobId, PmixStatus, Rank};
 use serde::{Deserialize, Serialize};
 
-/// Which interface a collective belongs to. They never mix.
+/// The interface of a collective. Collectives of different interfaces never mix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum CollectiveKind {
     /// `PMIx_Fence`.
@@ -17,25 +18,25 @@ pub enum CollectiveKind {
     PmixDisconnect,
 }
 
-/// Who takes part in a collective. Nearly always processes of one job: the others then cost nothing.
+/// The members of a collective: nearly always processes of one job, for which `others` is empty.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Members {
     /// The job; the lowest when there are several.
     pub job: JobId,
     /// Its participating ranks, sorted; empty = the whole job.
     pub ranks: Vec<Rank>,
-    /// The same of other jobs, ascending.
+    /// Further jobs with their participating ranks, ascending.
     pub others: Vec<(JobId, Vec<Rank>)>,
 }
 
 impl Members {
-    /// Ranks of one job, sorted; none = all of it.
+    /// Members of one job, sorted; no ranks mean the whole job.
     #[must_use]
     pub fn of(job: JobId, ranks: Vec<Rank>) -> Members {
         Members { job, ranks, others: Vec::new() }
     }
 
-    /// Ranks of several jobs, in any order of the jobs; `None` when there is no job.
+    /// Members of several jobs, in any order of the jobs; `None` when there is no job.
     #[must_use]
     pub fn of_jobs(mut jobs: Vec<(JobId, Vec<Rank>)>) -> Option<Members> {
         jobs.sort_unstable();
@@ -57,19 +58,19 @@ impl Members {
     }
 }
 
-/// Identity of a collective: who takes part, and the how-many-th of these participants it is.
+/// Identity of a collective: its interface, its members, and its number in their series.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CollectiveKey {
-    /// Its interface.
+    /// The interface of the collective.
     pub kind: CollectiveKind,
-    /// Who takes part.
+    /// The participating processes.
     pub members: Members,
-    /// Counts the collectives of the same participants, from 0.
+    /// The number of the collective in the series of these members, from 0.
     pub sequence: u64,
 }
 
-/// A merged contribution: blobs in the order of arrival, or the PMIx status of what went wrong.
+/// A merged contribution: blobs in the order of arrival, or the PMIx status of a failure.
 pub type Part = Result<Vec<Bytes>, PmixStatus>;
 
-/// Merged data, or a PMIx status.
+/// The result of a collective: merged data, or a PMIx status.
 pub type CollectiveResult = Result<Bytes, PmixStatus>;

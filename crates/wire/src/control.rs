@@ -1,4 +1,4 @@
-//! What clients (`prun`, `pterm`, `pdvm`) and a DVM say to each other, over the control socket or TCP.
+//! The control protocol between clients (`prun`, `pterm`, `pdvm`) and a DVM, over the control socket or TCP.
 //!
 //! The client greets first; both greetings have the same form in every version, so that a client of another release
 //! gets a clear refusal. Then frames follow: a length (4 bytes, little-endian) and that many bytes of postcard. The
@@ -14,7 +14,7 @@ use thiserror::Error;
 
 use crate::{CodecError, GrowRequest, Resize, ResizeRequest, Stream};
 
-/// Version of this conversation: bumped with every change of a type in it.
+/// Version of the control protocol: increased with every change of one of its types.
 pub const CONTROL_VERSION: u16 = 10;
 
 /// Length of a greeting (bytes).
@@ -34,13 +34,13 @@ pub fn greeting() -> [u8; GREETING_LEN] {
     out
 }
 
-/// Why the other side of a control connection cannot be talked to.
+/// The reason why the other side of a control connection is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum GreetingError {
-    /// Not one of us.
+    /// The other side is no Ferrite program.
     #[error("the other side does not speak Ferrite's control protocol")]
     Stranger,
-    /// One of us, of another version.
+    /// The other side speaks another version of the protocol.
     #[error(
         "the other side speaks version {0} of the control protocol, this is version {CONTROL_VERSION}: use the commands of the release that the DVM was started with"
     )]
@@ -61,110 +61,110 @@ pub fn check_greeting(theirs: &[u8; GREETING_LEN]) -> Result<(), GreetingError> 
     }
 }
 
-/// From a client.
+/// A message of a client to the DVM.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ClientMessage {
-    /// A new request.
+    /// Opens a request.
     Open {
-        /// Chosen by the client, not in use by an open request of this connection.
+        /// The number of the request, which the client chooses; no open request of this connection has it.
         id: u32,
-        /// What it wants.
+        /// The content of the request.
         request: Request,
     },
-    /// Standard input of a submitted job; answers one [`DvmMessage::ReadStdin`]. Empty = its end.
+    /// Standard input of a submitted job; answers one [`DvmMessage::ReadStdin`]. Empty data mean its end.
     Stdin {
-        /// The submission.
+        /// The number of the submission.
         id: u32,
-        /// What was read.
+        /// The data that were read.
         data: Bytes,
     },
-    /// The user wants a submitted job to end (Ctrl-C). The reply comes when it has.
+    /// Ends a submitted job at the user's wish (Ctrl-C). The reply comes after the job's end.
     Cancel {
-        /// The submission.
+        /// The number of the submission.
         id: u32,
     },
-    /// A signal for the processes of a submitted job.
+    /// Signals the processes of a submitted job.
     Signal {
-        /// The submission.
+        /// The number of the submission.
         id: u32,
         /// Signal number.
         signal: i32,
     },
-    /// From now on tell me every step of every job, with this number.
+    /// Subscribes to every step of every job; the events carry this number.
     Follow {
-        /// Chosen by the client.
+        /// The number of the subscription, which the client chooses.
         id: u32,
     },
 }
 
-/// What a client can ask for. Each gets one [`Reply`].
+/// A request of a client. Each gets one [`Reply`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Request {
-    /// Run a job; answered by [`Reply::Done`], or [`Reply::Detached`].
+    /// Runs a job; answered by [`Reply::Done`], or [`Reply::Detached`].
     Submit(Box<Submission>),
-    /// How is the DVM? [`Reply::Status`]
+    /// Asks for the state of the DVM; answered by [`Reply::Status`].
     Status,
-    /// Its nodes. [`Reply::Nodes`]
+    /// Asks for the nodes; answered by [`Reply::Nodes`].
     Nodes,
-    /// Jobs that are not over, then those of the history, latest last. [`Reply::Jobs`]
+    /// Asks for the jobs that are not over, then those of the history, latest last; answered by [`Reply::Jobs`].
     Jobs,
-    /// One job in detail. [`Reply::Job`]
+    /// Asks for the details of a job; answered by [`Reply::Job`].
     Job(JobId),
-    /// What the DVM has counted. [`Reply::Metrics`]
+    /// Asks for the DVM's counters; answered by [`Reply::Metrics`].
     Metrics,
-    /// End a job. [`Reply::Ordered`]
+    /// Ends a job; answered by [`Reply::Ordered`].
     Kill(JobId),
-    /// Signal a job's processes. [`Reply::Ordered`]
+    /// Signals a job's processes; answered by [`Reply::Ordered`].
     Signal {
         /// The job.
         job: JobId,
         /// Signal number.
         signal: i32,
     },
-    /// More nodes, or fewer. [`Reply::Resize`]
+    /// Asks for more or fewer nodes; answered by [`Reply::Resize`].
     Resize(Box<ResizeRequest>),
-    /// The same, as a scheduler pushes it: what comes is for everybody, and nobody hears of the end but who waits for
-    /// the reply. [`Reply::Resize`]
+    /// Pushes a change of the size as a scheduler: new nodes are for everybody, and only a client that waits for the
+    /// reply hears of the end. Answered by [`Reply::Resize`].
     Push(Box<ResizeRequest>),
-    /// The sessions. [`Reply::Sessions`]
+    /// Asks for the sessions; answered by [`Reply::Sessions`].
     Sessions,
-    /// Do something with a session. [`Reply::Ordered`]
+    /// Gives an order for a session; answered by [`Reply::Ordered`].
     Session {
-        /// Which.
+        /// The session that the order is for.
         session: SessionChoice,
-        /// What.
+        /// The order.
         directive: SessionDirective,
     },
-    /// End the DVM. [`Reply::Ordered`]; the connection closes when it is gone.
+    /// Ends the DVM; answered by [`Reply::Ordered`]. The connection closes when the DVM is gone.
     Terminate,
 }
 
-/// A job, and what its submitter brings along.
+/// A job request with the data of its submitter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Submission {
-    /// What to run.
+    /// The job to run.
     pub spec: JobSpec,
     /// Environment of the submitter that is forwarded to every process.
     pub env: Vec<EnvOp>,
-    /// The job outlives its submitter: it is replied to at once, has no standard input, and its output goes to files or
-    /// nowhere.
+    /// True for a job that outlives its submitter: the reply comes at once, it has no standard input, and its output
+    /// goes to files or is dropped.
     pub detach: bool,
-    /// When the slots are taken: wait for them. Else the job is refused.
+    /// True to wait for slots when they are taken; otherwise the job is refused.
     pub wait_for_slots: bool,
-    /// Nodes that the DVM is to have before the job is placed (`--add-host`, `--activate`).
+    /// Nodes that the DVM gets before the job is placed (`--add-host`, `--activate`).
     pub grow: Option<Box<GrowRequest>>,
-    /// The session that it is to run in.
+    /// The session in which the job runs.
     pub session: SessionChoice,
-    /// The personality with which its line was read; empty = `prte`.
+    /// The personality that parsed the command line; empty = `prte`.
     pub personality: String,
-    /// The name of the tool that submits it: `prun.HOST.PID`, or its namespace; empty = nobody said.
+    /// The name of the submitting tool: `prun.HOST.PID`, or its namespace; empty = unknown.
     pub launcher: String,
-    /// Of what a process spawns: it is nobody's child when something ends or fails (`PMIX_SPAWN_CHILD_SEP`).
+    /// For a spawned job: true when it is the root of a spawn tree of its own (`PMIX_SPAWN_CHILD_SEP`).
     pub separate: bool,
 }
 
 impl Submission {
-    /// A job without anything else.
+    /// A submission of this job with no further settings.
     #[must_use]
     pub fn of(spec: JobSpec) -> Submission {
         Submission {
@@ -181,166 +181,168 @@ impl Submission {
     }
 }
 
-/// What can be done with a session (`PMIx_Session_control`).
+/// An order for a session (`PMIx_Session_control`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SessionDirective {
-    /// Make it, with this number: on an allocation that is there, whose nodes it shares, or with nodes of its own.
-    /// Answered when these are there.
+    /// Makes a session with this number: on an existing allocation, whose nodes it shares, or with nodes of its own.
+    /// The answer comes when these are there.
     Instantiate(Box<GrowRequest>),
-    /// Stop its processes, and launch none.
+    /// Stops its processes and holds its jobs.
     Pause,
-    /// Let them go on.
+    /// Resumes its processes and jobs.
     Resume,
-    /// Signal its processes.
+    /// Signals its processes.
     Signal(i32),
-    /// End its jobs and the sessions that hang on it; the nodes that it has brought leave the DVM.
+    /// Ends its jobs and the sessions that depend on it; the nodes that it has brought leave the DVM.
     Terminate,
-    /// Move its time limit.
+    /// Extends its time limit.
     Extend {
-        /// By so much.
+        /// The additional time (seconds).
         seconds: u32,
     },
-    /// Let it outlive its parent and its owner.
+    /// Lets it outlive its parent and its owner.
     Separate,
 }
 
-/// An order for sessions that a process or a tool of PMIx gives.
+/// An order for sessions that a process or a tool gives by PMIx.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionOrder {
-    /// For which; `None` = for all but the DVM's own.
+    /// The session; `None` = all but the DVM's own.
     pub session: Option<u32>,
-    /// What is to be done.
+    /// The order.
     pub directive: SessionDirective,
-    /// What is to run in a session that is made, as soon as it is there. It has no submitter.
+    /// The first job of a new session, which starts as soon as the session is there. It has no submitter.
     pub job: Option<Box<Submission>>,
 }
 
-/// How a submission, or a request about a session, names it.
+/// The name of a session in a submission or request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SessionChoice {
-    /// Not at all: that of the parent job, else the DVM's own.
+    /// No name: the parent job's session, else the DVM's own.
     #[default]
     Default,
     /// `--session-id`.
     Id(u32),
     /// `--alloc-id`.
     Alloc(String),
-    /// `--alloc-refid`: the name that the requester gave it.
+    /// `--alloc-refid`: the requester's name for it.
     Ref(String),
 }
 
-/// From the DVM.
+/// A message of the DVM to a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DvmMessage {
     /// A submission has become a job.
     Accepted {
-        /// The submission.
+        /// The number of the submission.
         id: u32,
-        /// Its job.
+        /// The job's id.
         job: JobId,
-        /// Its namespace.
+        /// The job's namespace.
         nspace: String,
     },
-    /// Output of its processes, or of the DVM about it (`--display`).
+    /// Output of the job's processes, or of the DVM about the job (`--display`).
     Output {
-        /// The submission.
+        /// The number of the submission.
         id: u32,
-        /// Where to.
+        /// Standard output or standard error.
         stream: Stream,
-        /// What.
+        /// The data to write.
         data: Bytes,
     },
-    /// A message for the user about a submission, to be framed and written to standard error.
+    /// A message for the user about a submission, which the client frames and writes to standard error.
     Notice {
-        /// The submission.
+        /// The number of the submission.
         id: u32,
-        /// Already worded.
+        /// The whole message.
         text: String,
     },
-    /// A piece of a picture of a job's map (`--display map:svg=FILE`). All pieces of one come before those of the next.
+    /// A piece of a picture of a job's map (`--display map:svg=FILE`). All pieces of one picture come before the
+    /// next.
     Picture {
-        /// The submission.
+        /// The number of the submission.
         id: u32,
-        /// What kind of picture.
+        /// The file format of the picture.
         format: PictureFormat,
-        /// The piece.
+        /// The bytes of the piece.
         data: Bytes,
-        /// The picture is complete with it.
+        /// True for the last piece of the picture.
         last: bool,
     },
-    /// Read once from your standard input. Answered by [`ClientMessage::Stdin`], in turn when there are several; none
-    /// is answered after the end of input.
+    /// Asks the client to read once from its standard input. [`ClientMessage::Stdin`] answers, in turn for several
+    /// requests; after the end of input none is answered.
     ReadStdin {
-        /// The submission.
+        /// The number of the submission.
         id: u32,
-        /// At most so much (bytes).
+        /// The most bytes to read.
         limit: u32,
     },
     /// The one reply to a request.
     Reply {
-        /// The request.
+        /// The number of the request.
         id: u32,
-        /// The answer.
+        /// The content of the reply.
         reply: Reply,
     },
-    /// Something happened; to those who follow.
+    /// An event, for clients that follow.
     Event {
-        /// From [`ClientMessage::Follow`].
+        /// The number of the subscription, from [`ClientMessage::Follow`].
         id: u32,
-        /// What.
+        /// The event.
         event: Event,
     },
-    /// Events were left out because this client reads too slowly.
+    /// Events were dropped because this client reads too slowly.
     EventsLost {
-        /// From [`ClientMessage::Follow`].
+        /// The number of the subscription, from [`ClientMessage::Follow`].
         id: u32,
-        /// How many.
+        /// The number of dropped events.
         count: u64,
     },
 }
 
-/// Answers.
+/// The content of a reply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reply {
     /// The job is over.
     Done(Done),
-    /// The job was accepted and goes its own way.
+    /// The job was accepted and runs without its submitter.
     Detached(JobId),
-    /// It is being done.
+    /// The order was accepted and is being carried out.
     Ordered,
-    /// It cannot be done, and why.
+    /// The request was refused, with the reason.
     Refused(String),
-    /// Of [`Request::Status`].
+    /// Answers [`Request::Status`].
     Status(Box<DvmStatus>),
-    /// Of [`Request::Nodes`].
+    /// Answers [`Request::Nodes`].
     Nodes(Vec<NodeStatus>),
-    /// Of [`Request::Jobs`].
+    /// Answers [`Request::Jobs`].
     Jobs(Vec<JobStatus>),
-    /// Of [`Request::Job`].
+    /// Answers [`Request::Job`].
     Job(Box<JobDetail>),
-    /// Of [`Request::Metrics`].
+    /// Answers [`Request::Metrics`].
     Metrics(Box<Metrics>),
-    /// Of [`Request::Resize`] and [`Request::Push`]: when it has begun, or when it is true if that is waited for.
+    /// Answers [`Request::Resize`] and [`Request::Push`]: at the beginning of the change, or at its end for a client
+    /// that waits.
     Resize(Box<Resize>),
-    /// Of [`Request::Sessions`].
+    /// Answers [`Request::Sessions`].
     Sessions(Vec<SessionStatus>),
 }
 
-/// How a submitted job ended.
+/// The end of a submitted job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Done {
-    /// What the submitter exits with.
+    /// The exit code of the submitter.
     pub exit_code: u8,
-    /// The job's last word; `None` when it never became one.
+    /// The job's final status; `None` for a submission that never became a job.
     pub job: Option<JobStatus>,
 }
 
 /// A step of a state machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// When (microseconds since the DVM began).
+    /// The time of the step (microseconds since the DVM began).
     pub at_us: u64,
-    /// What.
+    /// The step.
     pub what: EventKind,
 }
 
@@ -349,32 +351,32 @@ pub struct Event {
 pub enum EventKind {
     /// A job has entered a state.
     Job {
-        /// Which; 0 = the DVM itself.
+        /// The job that changes; 0 = the DVM itself.
         job: JobId,
-        /// The state.
+        /// The state that it enters.
         state: JobState,
     },
     /// A process of the head's own node has entered a state.
     Proc {
-        /// Its job.
+        /// The job of the process.
         job: JobId,
-        /// Its rank.
+        /// The rank of the process.
         rank: Rank,
-        /// The state.
+        /// The state that it enters.
         state: ProcState,
     },
-    /// A campaign has come further.
+    /// A campaign has entered a step.
     Campaign {
-        /// Which.
+        /// The campaign that changes.
         campaign: CampaignId,
-        /// Which way.
+        /// A grow or a shrink.
         kind: CampaignKind,
-        /// How far.
+        /// The step that it enters.
         step: CampaignStep,
     },
 }
 
-/// The DVM as a whole.
+/// The status of the DVM as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DvmStatus {
     /// Its name.
@@ -385,7 +387,7 @@ pub struct DvmStatus {
     pub now_us: u64,
     /// State of the daemons' own job.
     pub state: Option<JobState>,
-    /// What the DVM itself waits for; empty = nothing.
+    /// The reason why the DVM itself waits; empty = it does not wait.
     pub waiting_for: String,
     /// Nodes of the pool.
     pub nodes: u32,
@@ -401,59 +403,59 @@ pub struct DvmStatus {
     pub jobs_queued: u32,
     /// Jobs that wait for a change of the DVM's size to end.
     pub jobs_held: u32,
-    /// Changes of its size that are under way.
+    /// Open campaigns.
     pub campaigns: Vec<CampaignStatus>,
-    /// Jobs that are over, ever.
+    /// The number of ended jobs since the DVM began.
     pub jobs_ended: u64,
-    /// Those of them that failed.
+    /// The number of ended jobs that failed.
     pub jobs_failed: u64,
     /// Processes that run.
     pub procs_running: u32,
 }
 
-/// A change of the DVM's size that is under way.
+/// The status of an open campaign.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CampaignStatus {
     /// Its number.
     pub campaign: CampaignId,
-    /// Which way.
+    /// A grow or a shrink.
     pub kind: CampaignKind,
-    /// How far it has come.
+    /// Its present step.
     pub step: CampaignStep,
-    /// A scheduler has pushed it.
+    /// True for a push of a scheduler.
     pub pushed: bool,
-    /// The allocation that it is about.
+    /// The id of its allocation.
     pub alloc_id: String,
     /// The nodes that come or go.
     pub nodes: Vec<String>,
-    /// What it waits for.
+    /// The reason why it waits.
     pub waiting_for: String,
-    /// When it began (microseconds since the DVM began).
+    /// The time of its beginning (microseconds since the DVM began).
     pub began_us: u64,
 }
 
-/// A session.
+/// The status of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionStatus {
     /// Its number.
     pub session: u32,
     /// The allocation's id.
     pub alloc_id: String,
-    /// The name that the requester gave it.
+    /// The requester's name for it.
     pub req_id: Option<String>,
     /// Its nodes.
     pub nodes: Vec<String>,
-    /// Slots of these.
+    /// The slots of its nodes.
     pub slots: u32,
-    /// Slots of these in use, by whatever job.
+    /// The slots of its nodes that any jobs use.
     pub slots_in_use: u32,
     /// Sessions that end with it.
     pub children: Vec<u32>,
     /// Its jobs that are not over.
     pub jobs: Vec<JobId>,
-    /// Its nodes are withheld from jobs of other sessions.
+    /// True when its nodes are withheld from jobs of other sessions.
     pub reserved: bool,
-    /// Its processes are stopped.
+    /// True while its processes are stopped.
     pub paused: bool,
     /// The session with which it ends.
     pub parent: Option<u32>,
@@ -463,24 +465,24 @@ pub struct SessionStatus {
     pub seconds_left: Option<u64>,
     /// Seconds before its time limit at which a warning is given, if one was asked for.
     pub warns_s: Option<u64>,
-    /// The warning was given.
+    /// True once the warning was given.
     pub warned: bool,
 }
 
-/// What a DVM has counted since it began.
+/// The counters of a DVM since it began.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metrics {
-    /// How it is now.
+    /// The present status.
     pub status: DvmStatus,
-    /// Jobs that it has taken.
+    /// Jobs that it has accepted.
     pub jobs_submitted: u64,
     /// Jobs all of whose processes were started.
     pub jobs_started: u64,
     /// Processes that were started.
     pub procs_started: u64,
-    /// From a job's submission to the start of its last process.
+    /// Times from a job's submission to the start of its last process.
     pub launch: Histogram,
-    /// Output of processes that came to the head (bytes).
+    /// Output of processes that has reached the head (bytes).
     pub output_bytes: u64,
     /// Standard input that was passed on to processes (bytes).
     pub stdin_bytes: u64,
@@ -496,14 +498,14 @@ pub struct Metrics {
     pub grows_failed: u64,
     /// Shrink campaigns that ended.
     pub shrinks: u64,
-    /// Daemons that lost their parent and found somebody further up.
+    /// Detours: daemons that lost their parent and found another daemon further up.
     pub rejoins: u64,
 }
 
-/// How many values were at most so large.
+/// A histogram: the number of values below each limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Histogram {
-    /// Upper limits (microseconds), ascending, and how many values are within one and above the one before.
+    /// Upper limits (microseconds), ascending, each with the number of values above the limit before it.
     pub buckets: Vec<(u64, u64)>,
     /// Values above the last limit.
     pub above: u64,
@@ -511,7 +513,7 @@ pub struct Histogram {
     pub sum_us: u64,
 }
 
-/// One node.
+/// The status of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeStatus {
     /// Its name.
@@ -520,17 +522,17 @@ pub struct NodeStatus {
     pub daemon: Option<DaemonRank>,
     /// `up`, `starting`, `leaving`, `lost` (its daemon is gone), or `down` (it has none).
     pub state: String,
-    /// Slots.
+    /// The number of its slots.
     pub slots: u32,
     /// Slots in use.
     pub slots_in_use: u32,
     /// Upper limit with oversubscription; 0 = none.
     pub max_slots: u32,
-    /// Cores.
+    /// The number of its cores.
     pub cores: u32,
 }
 
-/// One job in a line.
+/// The status line of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobStatus {
     /// Its number.
@@ -545,32 +547,32 @@ pub struct JobStatus {
     pub first_node: String,
     /// Its state.
     pub state: JobState,
-    /// The exit code; `None` while nothing has decided it.
+    /// The exit code; `None` while it is open.
     pub exit_code: Option<u8>,
     /// How it has ended; `None` until it is over.
     pub ending: Option<Ending>,
-    /// What it waits for; empty when it is over.
+    /// The reason why it waits; empty when it is over.
     pub waiting_for: String,
-    /// When it was submitted (microseconds since the DVM began).
+    /// The time of its submission (microseconds since the DVM began).
     pub submitted_us: u64,
-    /// When its processes were all started.
+    /// The time at which all its processes were started.
     pub running_us: Option<u64>,
-    /// When it was over.
+    /// The time of its end.
     pub ended_us: Option<u64>,
 }
 
-/// How a job has ended.
+/// The kind of a job's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
     /// All its processes ended well, or as its options allow.
     Done,
     /// A process failed, or could not be started.
     Failed,
-    /// Somebody ended it, or its time was up.
+    /// A user ended it, or it reached its time limit.
     Killed,
-    /// Nothing of it was started: it could not be placed, or the nodes that it waited for did not come.
+    /// No process was started: it could not be placed, or the nodes that it waited for did not come.
     Refused,
-    /// Nodes have left, or were lost, with processes of it.
+    /// Nodes with its processes have left or were lost.
     LostRanks,
 }
 
@@ -588,44 +590,44 @@ impl Ending {
     }
 }
 
-/// One job in detail.
+/// The details of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobDetail {
-    /// The line of it.
+    /// Its status line.
     pub status: JobStatus,
     /// Its namespace.
     pub nspace: String,
-    /// When it entered which state (microseconds since the DVM began), in order.
+    /// The time at which it entered each state (microseconds since the DVM began), in order.
     pub states: Vec<(JobState, u64)>,
     /// Its processes; empty when it is over.
     pub procs: Vec<ProcStatus>,
-    /// Where they are, a line for each node or for each kind of nodes: `n0  [0 1 . .] [2 3 . .]`; empty when it is
-    /// over.
+    /// The places of its processes, a line for each node or group of equal nodes: `n0  [0 1 . .] [2 3 . .]`; empty
+    /// when it is over.
     pub places: Vec<String>,
-    /// Why it failed; empty when it did not.
+    /// The cause of its failure; empty without one.
     pub cause: String,
-    /// Processes that went with their nodes, whether these left or were lost, in this order.
+    /// Processes that went with their nodes, by a departure or a loss, in this order.
     pub lost_ranks: Vec<Rank>,
-    /// What the head keeps of it besides (docs/spec/sessions.md).
+    /// Further data of the head (docs/spec/sessions.md).
     pub record: JobRecord,
 }
 
 /// The head's record of a job (docs/spec/sessions.md).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobRecord {
-    /// The session that it runs in.
+    /// The session in which it runs.
     pub session: u32,
-    /// The personality with which its line was read.
+    /// The personality that parsed its command line.
     pub personality: String,
-    /// The tool that asked for it, or for the job that it descends from; empty = nobody said.
+    /// The tool that submitted it, or the job that it descends from; empty = unknown.
     pub launcher: String,
     /// The process that has spawned it.
     pub parent: Option<ProcId>,
     /// Jobs that its processes have spawned and that are not over.
     pub children: Vec<JobId>,
-    /// Each of its programs, and how many processes it has.
+    /// Its programs, each with its number of processes.
     pub apps: Vec<(String, u32)>,
-    /// Who reads its standard input.
+    /// The ranks that read its standard input.
     pub stdin: Option<StdinTarget>,
     /// Slots of the nodes that it may use.
     pub slots: u32,
@@ -633,11 +635,11 @@ pub struct JobRecord {
     pub bookmark: String,
     /// Nodes that host it.
     pub daemons: u32,
-    /// Those of them whose daemons have attempted its processes.
+    /// The number of these nodes whose daemons have attempted its processes.
     pub daemons_reported: u32,
-    /// Processes that have a place.
+    /// Processes that are mapped.
     pub mapped: u32,
-    /// Those on the head's node.
+    /// Processes that are mapped to the head's node.
     pub local: u32,
     /// Processes that were started.
     pub launched: u32,
@@ -647,24 +649,24 @@ pub struct JobRecord {
     pub ready_for_debug: u32,
     /// Processes that have ended.
     pub terminated: u32,
-    /// Stack traces that were collected of failed processes: none is yet, as `--get-stack-traces` is not offered.
+    /// The number of stack traces of failed processes; always 0, as `--get-stack-traces` is not offered.
     pub traces: u32,
 }
 
-/// One process.
+/// The status of a process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcStatus {
     /// Its rank.
     pub rank: Rank,
-    /// Its app.
+    /// Its app's index.
     pub app: u16,
-    /// Its node.
+    /// Its node's name.
     pub node: String,
-    /// What it is bound to: `package[0][core:L0]`; empty when it is not bound, or in a job of very many processes.
+    /// Its binding: `package[0][core:L0]`; empty when it is not bound, or in a job of very many processes.
     pub bound_to: String,
     /// Names of the devices that it was given.
     pub devices: Vec<String>,
-    /// Its pid there, once it runs.
+    /// Its pid on its node, once it runs.
     pub pid: Option<u32>,
     /// Its state.
     pub state: ProcState,

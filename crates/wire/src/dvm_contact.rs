@@ -1,9 +1,9 @@
-//! The contact file of a persistent DVM: `prte` writes it, clients find the DVM by it. It is meant to be read by people
-//! as well: a first line in the form of the PMIx rendezvous URI, then one `name value` a line. Pure: files are the
-//! business of others.
+//! The contact file of a persistent DVM: `prte` writes it, clients find the DVM by it. People can read it as well: a
+//! first line in the form of the PMIx rendezvous URI, then one `name value` a line. This module has no I/O: its
+//! callers read and write the file.
 //!
-//! A reader skips lines that it does not know, so that a file of a newer release still says where and what its DVM is;
-//! whether one can talk to it is decided by `control`.
+//! A reader skips unknown lines, so that a file of a newer release still gives the DVM's name and address; `control`
+//! decides whether the versions fit.
 
 use std::fmt::Write as _;
 
@@ -11,32 +11,33 @@ use thiserror::Error;
 
 use crate::remote::split_address;
 
-/// Name of the file in the session directory of the DVM. To be made with mode 0600, whole: written beside and renamed.
+/// Name of the file in the session directory of the DVM. Its writer makes it whole with mode 0600: written beside and
+/// renamed.
 pub const CONTACT_FILE: &str = "contact";
 
-/// What the name of the session directory of a persistent DVM begins with: `<base>/prte.<pid>.<random>`. Nobody can
-/// guess it, and so nobody can take it first.
+/// The prefix of the session directory of a persistent DVM: `<base>/prte.<pid>.<random>`. The random part prevents
+/// others from creating the directory first.
 pub const SESSION_PREFIX: &str = "prte.";
 
-/// The same of the session directory of a daemon, which lets the clients of its node in.
+/// The prefix of the session directory of a daemon that admits clients of its node.
 pub const DAEMON_SESSION_PREFIX: &str = "prted.";
 
-/// Where a DVM is, and whose it is.
+/// The addresses of a DVM, and its owner's data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DvmContact {
     /// Name of the DVM: `<tool>-<host>-<pid>`.
     pub dvm: String,
-    /// Where it listens for PMIx tools: `tcp4://host:port`; empty = nowhere.
+    /// Endpoints for PMIx tools: `tcp4://host:port`; empty = none.
     pub endpoints: Vec<String>,
     /// Process id of the head, as its user sees it.
     pub pid: u32,
     /// The host of the control socket: the head's, unless `head` names another.
     pub host: String,
-    /// The head's host, if this is the contact file of a daemon on another node, who passes on what clients say.
+    /// The head's host, in the contact file of a daemon on another node, which passes on the bytes of clients.
     pub head: Option<String>,
-    /// When it began (seconds since 1970).
+    /// The time of its beginning (seconds since 1970).
     pub started_s: u64,
-    /// The batch job in whose allocation it runs, as `SLURM_JOB_ID` and its kin have it.
+    /// The batch job in whose allocation it runs, from `SLURM_JOB_ID` and its counterparts.
     pub batch: Option<String>,
     /// True when it is the system's server (`--system-server`).
     pub system: bool,
@@ -44,52 +45,52 @@ pub struct DvmContact {
     pub socket: String,
     /// Version of the control protocol that it speaks; [`crate::control::CONTROL_VERSION`].
     pub control: u16,
-    /// Where it listens for clients of other hosts: `host:port`; see [`crate::remote`].
+    /// The address for clients of other hosts: `host:port`; see [`crate::remote`].
     pub remote: Option<String>,
-    /// Path of the key file for them, on the head's host.
+    /// Path of the key file for these clients, on the head's host.
     pub key: Option<String>,
 }
 
-/// Why a text is no contact file. Lines count from 1.
+/// The reason why a text is no contact file. Lines count from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ContactError {
     /// The first line is no rendezvous URI.
     #[error("line 1: {text:?} does not begin with the name of a DVM, as prte-host-123@0.0")]
     Uri {
-        /// The line.
+        /// The text of the line.
         text: String,
     },
-    /// A line that every contact file has is missing.
+    /// A required line is missing.
     #[error("there is no line {name:?}")]
     Missing {
-        /// What it begins with.
+        /// The name at the line's beginning.
         name: &'static str,
     },
-    /// A line whose value cannot be understood.
+    /// A line's value cannot be parsed.
     #[error("line {line}: {value:?} is no value of {name:?}")]
     Value {
-        /// Its number.
+        /// The number of the line.
         line: usize,
-        /// What it begins with.
+        /// The name at the line's beginning.
         name: &'static str,
-        /// What follows.
+        /// The value of the line.
         value: String,
     },
-    /// Two lines say the same thing, so neither can be trusted.
+    /// Two lines have the same name, so neither can be trusted.
     #[error("line {line}: a second {name:?}")]
     Twice {
-        /// The number of the second one.
+        /// The number of the second line.
         line: usize,
-        /// What both begin with.
+        /// The name of both lines.
         name: &'static str,
     },
 }
 
-/// The names of lines. What must be there is decided in `parse`.
+/// The names of lines; `parse` decides which of them are required.
 const NAMES: [&str; 10] = ["pid", "host", "head", "started", "batch", "system", "socket", "control", "remote", "key"];
 
 impl DvmContact {
-    /// `<dvm>@0.0[;tcp4://host:port...]`: what `--report-uri` writes and `--dvm-uri` takes.
+    /// The rendezvous URI `<dvm>@0.0[;tcp4://host:port...]`: `--report-uri` writes it, `--dvm-uri` takes it.
     #[must_use]
     pub fn uri(&self) -> String {
         let mut uri = format!("{}@0.0", self.dvm);
@@ -100,8 +101,7 @@ impl DvmContact {
         uri
     }
 
-    /// The text of the file. Names without line breaks come back from [`DvmContact::parse`] as they are; so do paths
-    /// with any.
+    /// The text of the file. [`DvmContact::parse`] returns names without line breaks and any paths unchanged.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = self.uri() + "\n";
@@ -147,7 +147,7 @@ impl DvmContact {
     }
 }
 
-/// The name of the DVM and its endpoints out of a rendezvous URI; `None` when it is none.
+/// The name of the DVM and its endpoints from a rendezvous URI; `None` for any other text.
 #[must_use]
 pub fn parse_uri(uri: &str) -> Option<(String, Vec<String>)> {
     let mut parts = uri.trim_end().split(';');
@@ -157,7 +157,7 @@ pub fn parse_uri(uri: &str) -> Option<(String, Vec<String>)> {
     named.then(|| (dvm.to_owned(), endpoints))
 }
 
-/// The batch job that a process belongs to, by the variables that the schedulers of the field set.
+/// The batch job of a process, by the variables of the field's schedulers.
 #[must_use]
 pub fn batch_job(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     const NAMES: [&str; 7] =
@@ -165,7 +165,7 @@ pub fn batch_job(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     NAMES.iter().find_map(|name| variable(name).filter(|id| !id.is_empty()))
 }
 
-/// Where a user may have a directory for the time of his logins, which nobody else may write to.
+/// Directories for the time of a user's logins, to which nobody else may write.
 #[must_use]
 pub fn runtime_dirs(variable: impl Fn(&str) -> Option<String>, uid: u32) -> Vec<String> {
     let mut dirs: Vec<String> = variable("XDG_RUNTIME_DIR").into_iter().filter(|dir| dir.starts_with('/')).collect();
@@ -176,7 +176,7 @@ pub fn runtime_dirs(variable: impl Fn(&str) -> Option<String>, uid: u32) -> Vec<
     dirs
 }
 
-/// The lines behind the first one, by name: number and value of each.
+/// The lines after the first one, by name: number and value of each.
 #[derive(Default)]
 struct Lines([Option<(usize, String)>; NAMES.len()]);
 
@@ -222,7 +222,7 @@ fn yes_or_no(value: &str) -> Option<bool> {
     }
 }
 
-/// A path may contain a line break, which must not begin a line of the file.
+/// Escapes a value: a line break in a path must not begin a new line.
 fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r")
 }

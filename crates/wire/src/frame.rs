@@ -1,7 +1,7 @@
-//! The frame: a small header that relays read, and a payload that they do not.
+//! The frame: a small header that relays read, and a payload that they pass on unread.
 //!
-//! On a link each frame is preceded by its length (u32, little endian); that and encryption are the
-//! driver's affair. Inside: u16 header length, header (postcard), payload.
+//! On a link each frame is preceded by its length (u32, little endian); the driver adds this and the encryption.
+//! Inside: u16 header length, header (postcard), payload.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use ferrite_types::{DaemonRank, RankSet};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Upper limit of one encoded frame: a length prefix above it is garbage, not a frame (bytes).
+/// Upper limit of one encoded frame (bytes); a larger length prefix is garbage.
 pub const MAX_FRAME: usize = 1 << 30;
 
-/// To whom a frame goes.
+/// The addressees of a frame.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Dest {
     /// One daemon.
@@ -24,66 +24,66 @@ pub enum Dest {
     All,
 }
 
-/// How a frame is treated on its way.
+/// The treatment of a frame on its way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FrameKind {
     /// For the neighbour itself; never passed on, and lost with its link.
     Direct,
-    /// Pass on and deliver, once and in order.
+    /// Passed on and delivered, once and in order.
     Message {
         /// Its number in the conversation with each addressee.
         numbers: Numbers,
         /// Number of the last message that the author took from the addressee; only with one addressee.
         ack: u64,
     },
-    /// "Have you got everything up to this number?" Travels the way of the messages, behind them.
+    /// The question whether everything up to this number has arrived. It follows the messages on the same route.
     Probe(Numbers),
-    /// To an author: how far its messages have come.
+    /// The progress of the receiver, for an author of messages.
     Ack {
-        /// Number of the last one that was taken.
+        /// Number of the last accepted message.
         upto: u64,
-        /// What follows it is lost.
+        /// True when later messages are lost.
         missing: bool,
     },
-    /// Deliver everywhere and acknowledge up the tree.
+    /// Delivered to every daemon and acknowledged up the tree.
     Xcast {
         /// Its number at the head.
         seq: u64,
-        /// What a daemon does first with it.
+        /// Whether a daemon first processes it or passes it on.
         order: Order,
     },
-    /// To the parent: my whole subtree has processed this broadcast.
+    /// To the parent: the whole subtree of the sender has processed this broadcast.
     XcastAck {
         /// The broadcast's number.
         seq: u64,
     },
-    /// To a neighbour, who passes it on away from here: a way through here was broken and is there again, so ask those
-    /// who owe an acknowledgement.
+    /// To a neighbour, which passes it on away from the sender: a broken route through the sender works again, so
+    /// daemons that owe an acknowledgement are probed.
     Renewed,
-    /// Nothing to say on this link, but alive.
+    /// A sign of life on a silent link.
     Heartbeat,
 }
 
-/// What a daemon does first with a broadcast.
+/// The order of processing and passing on a broadcast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Order {
-    /// Pass it on: whoever leaves on account of it must not keep it from others.
+    /// Passed on first: a daemon that leaves because of it must not keep it from others.
     ForwardFirst,
-    /// Process it: it says who the children are to whom it is to be passed on.
+    /// Processed first: it determines the children to which it is passed on.
     ProcessFirst,
 }
 
-/// The number of a message at each of its addressees: one message to many has another place in each conversation.
+/// The numbers of a message at its addressees: a message to many has a number in each conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Numbers {
-    /// The same at all of them.
+    /// The same number at all addressees.
     Same(u64),
-    /// By number.
+    /// Different numbers, each with its addressees.
     Each(Vec<(u64, RankSet)>),
 }
 
 impl Numbers {
-    /// From the numbers of all addressees.
+    /// The numbers from those of all addressees.
     #[must_use]
     pub fn of(each: impl IntoIterator<Item = (DaemonRank, u64)>) -> Numbers {
         let mut groups: BTreeMap<u64, RankSet> = BTreeMap::new();
@@ -96,7 +96,7 @@ impl Numbers {
         }
     }
 
-    /// The number at one addressee; `None` when it is none.
+    /// The number at one addressee; `None` for a rank that is no addressee.
     #[must_use]
     pub fn at(&self, rank: DaemonRank) -> Option<u64> {
         match self {
@@ -105,7 +105,7 @@ impl Numbers {
         }
     }
 
-    /// The numbers of a part of the addressees.
+    /// The numbers for a part of the addressees.
     #[must_use]
     pub fn within(&self, part: &RankSet) -> Numbers {
         match self {
@@ -115,23 +115,23 @@ impl Numbers {
     }
 }
 
-/// What links carry.
+/// The unit of traffic on links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// To whom.
+    /// The addressees.
     pub dest: Dest,
-    /// Who wrote it.
+    /// The author's rank.
     pub origin: DaemonRank,
-    /// Its treatment.
+    /// The treatment on the way.
     pub kind: FrameKind,
     /// An encoded [`crate::Message`]; empty for probes, acknowledgements and heartbeats.
     pub payload: Bytes,
 }
 
-/// Why bytes are no frame or no message.
+/// The reason why bytes are no frame or no message.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CodecError {
-    /// Shorter than its own header says.
+    /// The frame is shorter than its header says.
     #[error("frame cut short")]
     Short,
     /// The header does not decode.
@@ -140,7 +140,7 @@ pub enum CodecError {
     /// The payload does not decode.
     #[error("message is garbage")]
     Payload,
-    /// Bytes follow the message.
+    /// The message is followed by further bytes.
     #[error("{0} bytes follow the message")]
     Trailing(usize),
 }
@@ -165,7 +165,7 @@ impl Frame {
         out.freeze()
     }
 
-    /// Decodes what [`Frame::encode`] made; the payload is a slice of the input, not a copy.
+    /// Decodes the output of [`Frame::encode`]; the payload is a slice of the input, not a copy.
     ///
     /// # Errors
     /// When the bytes are no frame of this build.

@@ -1,11 +1,11 @@
-//! The first bytes on a link, before anything is encrypted: both sides say which build they are, so
-//! that a wrong version or a stray client gets a clear answer. Then Noise (the driver's affair) carries [`Hello`].
+//! The first bytes on a link, before any encryption: both sides name their build, so that a wrong version or a stray
+//! client gets a clear answer. Then the driver's Noise handshake carries [`Hello`].
 
 use ferrite_types::DaemonRank;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Bumped with every change of a message: daemons of one DVM are the same build.
+/// Version of the daemons' protocol, increased with every change of a message; daemons of one DVM are the same build.
 pub(crate) const PROTOCOL: u64 = u64::from_le_bytes(*b"ferr0008");
 
 /// Length of the preamble (bytes).
@@ -25,18 +25,18 @@ pub fn preamble() -> [u8; PREAMBLE_LEN] {
     out
 }
 
-/// Why the other side cannot be talked to.
+/// The reason why the other side is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PreambleError {
-    /// Not one of us.
+    /// The other side is no Ferrite daemon.
     #[error("the other side does not speak Ferrite's protocol")]
     Stranger,
-    /// One of us, of another build.
+    /// The other side is another build.
     #[error("the other side is version {theirs}, this is {ours}: install the same build on every node")]
     OtherVersion {
-        /// Its version.
+        /// The version of the other side.
         theirs: String,
-        /// Ours.
+        /// The version of this build.
         ours: &'static str,
     },
 }
@@ -59,7 +59,7 @@ pub fn check_preamble(theirs: &[u8; PREAMBLE_LEN]) -> Result<(), PreambleError> 
     })
 }
 
-/// The payload of the Noise handshake: who calls whom.
+/// The payload of the Noise handshake: the DVM and the rank of the sender.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// Name of the DVM.
@@ -69,12 +69,12 @@ pub struct Hello {
 }
 
 impl Hello {
-    /// Encodes for the handshake.
+    /// Encodes the payload.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         postcard::to_stdvec(self).expect("a hello holds no type that postcard refuses")
     }
-    /// Decodes; `None` for garbage.
+    /// Decodes the payload; `None` for garbage.
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Hello> {
         postcard::from_bytes(bytes).ok()

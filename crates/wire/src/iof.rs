@@ -23,11 +23,11 @@ impl Stream {
     }
 }
 
-/// Which ranks of a job read standard input.
+/// The ranks of a job that read standard input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StdinDest {
-    /// One.
+    /// One rank.
     Rank(Rank),
-    /// Each of them.
+    /// Every rank.
     All,
 }

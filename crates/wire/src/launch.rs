@@ -1,20 +1,20 @@
-//! Launching a job, and how its processes ended.
+//! Launch orders, and the ends of processes.
 
 use ferrite_types::{Device, EnvOp, ExitStatus, JobId, JobMap, JobSpec, ProcId, ProcState, Rank};
 use serde::{Deserialize, Serialize};
 
-/// What a daemon needs to start its processes of a job.
+/// The launch order: the data with which a daemon starts its processes of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchOrder {
     /// The job.
     pub job: JobId,
     /// The process that spawned it; `None` = a submitter did.
     pub parent: Option<ProcId>,
-    /// The session that it runs in; 0 = the DVM's own (`PMIX_SESSION_ID`).
+    /// The session in which it runs; 0 = the DVM's own (`PMIX_SESSION_ID`).
     pub session: u32,
-    /// What was asked for.
+    /// The job as requested.
     pub spec: JobSpec,
-    /// Where everything runs.
+    /// The places of all its processes.
     pub map: JobMap,
     /// Environment that the submitter forwards to every process, before each app's own changes.
     pub env: Vec<EnvOp>,
@@ -22,17 +22,16 @@ pub struct LaunchOrder {
     pub univ_size: u32,
     /// True when leaving without finalize is no failure (`prte_allowed_exit_without_sync`).
     pub exit_without_sync_ok: bool,
-    /// Devices that every node is taken to have, when a topology file says so; `None` = those that each daemon has
-    /// found.
+    /// Devices of every node according to a topology file; `None` = each daemon uses the devices that it has found.
     pub devices: Option<Vec<Device>>,
 }
 
-/// Why a process could not be started.
+/// The failure to start a process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartError {
-    /// What kind.
+    /// The kind of the error.
     pub kind: StartErrorKind,
-    /// What exactly, in words.
+    /// The details, in words.
     pub detail: String,
 }
 
@@ -50,21 +49,21 @@ pub enum StartErrorKind {
 /// The failure of a process whose job goes on without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcFailure {
-    /// Which rank.
+    /// The rank that failed.
     pub rank: Rank,
-    /// The error state that fits.
+    /// The error state that it entered.
     pub state: ProcState,
-    /// Its exit code, as a shell would show it; `None` when nobody saw its end.
+    /// Its exit code, as a shell would show it; `None` when its end was not observed.
     pub code: Option<u8>,
 }
 
 /// The end of one process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcEnd {
-    /// Which rank.
+    /// The rank that has ended.
     pub rank: Rank,
-    /// `TERMINATED`, or the error state that fits.
+    /// `TERMINATED`, or the error state that it entered.
     pub state: ProcState,
-    /// What `waitpid` said.
+    /// Its exit code or signal, from `waitpid`.
     pub status: ExitStatus,
 }

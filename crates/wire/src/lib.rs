@@ -1,4 +1,5 @@
-//! What daemons say to each other: one file per conversation, and the frame codec. Pure: bytes in, values out.
+//! Messages between daemons, and between clients and the DVM: one file per conversation, and the frame codec. Pure:
+//! bytes in, values out.
 //!
 //! A payload is encoded once by its author and decoded once by each addressee; relays look at the
 //! frame's header only and pass the payload on unchanged.

@@ -1,4 +1,4 @@
-//! Messages between the machines, by addressee: the head, a daemon, or everybody whose tree changes.
+//! Messages between the machines, by addressee: the head, a daemon, or all daemons when the tree changes.
 
 use bytes::Bytes;
 use ferrite_types::{DaemonRank, JobId, PmixStatus, ProcId, Rank, RankSet};
@@ -10,55 +10,55 @@ use crate::{
     Wireup, control,
 };
 
-/// Everything that travels as a frame's payload.
+/// The payload of a frame.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Message {
     /// For the head, from a daemon.
     Head(HeadMessage),
     /// For a daemon: from the head, or from another daemon.
     Daemon(DaemonMessage),
-    /// For every process of the DVM: the tree changes.
+    /// For every process of the DVM: a change of the tree.
     Tree(TreeMessage),
 }
 
-/// What daemons say to the head.
+/// Messages to the head.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HeadMessage {
-    /// Daemon to head on its bootstrap link: this is where I listen.
+    /// Daemon to head on its bootstrap link: the sender's contact.
     Announce(Contact),
-    /// Daemon to head over its tree link: I am up.
+    /// Daemon to head over its tree link: the sender is up.
     Report(Box<DaemonReport>),
-    /// A daemon that spawns its subtree to head: this one did not start.
+    /// From a daemon that starts its subtree: a daemon did not start.
     LaunchFailed(LaunchFailure),
-    /// A daemon to head: the link to this child broke and the child did not leave by order.
+    /// From a parent: the link to a child is lost, and the child did not leave by order.
     DaemonLost {
-        /// The child.
+        /// The child's rank.
         rank: DaemonRank,
-        /// Why, in words.
+        /// The cause, in words.
         cause: String,
     },
-    /// Daemon to head: my parent is lost, I hang on one further up.
+    /// From a daemon that has lost its parent: it now hangs on a daemon further up.
     Rejoined {
-        /// The parent.
+        /// The lost parent.
         lost: DaemonRank,
     },
-    /// Daemon to head: a process asks for more nodes, or fewer.
+    /// From a process's daemon: the process asks for more or fewer nodes.
     ResizeRequest {
-        /// Echoed in the reply; unique at the asker.
+        /// The number of the request, unique at the sender; the reply repeats it.
         id: u64,
-        /// Who.
+        /// The process that asks.
         proc: ProcId,
-        /// What.
+        /// The change that it wants.
         request: Box<ResizeRequest>,
     },
-    /// Daemon to head: a process, or a tool, has an order for sessions.
+    /// From a daemon: a process or tool gives an order for sessions.
     SessionRequest {
-        /// Echoed in the reply; unique at the asker.
+        /// The number of the order, unique at the sender; the reply repeats it.
         id: u64,
-        /// What.
+        /// The order.
         order: control::SessionOrder,
     },
-    /// Daemon to head: all local processes have been attempted.
+    /// From a hosting daemon: it has attempted to start all local processes.
     LocalLaunchComplete {
         /// The job.
         job: JobId,
@@ -67,250 +67,251 @@ pub enum HeadMessage {
         /// Ranks that could not be started.
         failed: Vec<(Rank, StartError)>,
     },
-    /// Daemon to head: all local processes have said that they wait for a debugger.
+    /// From a hosting daemon: all local processes wait for a debugger.
     ReadyForDebug(JobId),
-    /// Daemon to head: all local processes called init.
+    /// From a hosting daemon: all local processes have called init.
     Registered(JobId),
-    /// Daemon to head: these processes are gone and all their output was sent before this.
+    /// From a hosting daemon: these processes have ended, and all their output was sent before.
     ProcsEnded {
         /// The job.
         job: JobId,
-        /// How each ended.
+        /// The end of each process.
         ends: Vec<ProcEnd>,
     },
-    /// Daemon to head: a process asks to abort its job.
+    /// From a process's daemon: the process asks to abort its job.
     Abort {
-        /// Who.
+        /// The process that asks.
         proc: ProcId,
-        /// The exit code it asks for.
+        /// The exit code that it asks for.
         code: i32,
-        /// What it says.
+        /// Its message for the user.
         message: String,
     },
-    /// Daemon to head.
+    /// From a hosting daemon: output of a process.
     Output {
-        /// Who wrote it.
+        /// The process that has written it.
         proc: ProcId,
-        /// Where to.
+        /// Standard output or standard error.
         stream: Stream,
-        /// What.
+        /// The data.
         data: Bytes,
     },
-    /// Daemon to head: so many bytes of standard input have been taken.
+    /// From a hosting daemon: all local readers have taken bytes of standard input.
     StdinCredit {
         /// The job.
         job: JobId,
-        /// Bytes.
+        /// The number of bytes.
         bytes: u64,
     },
-    /// To the head: this one can never be complete.
+    /// From a participant: the collective can never be complete.
     CollectiveFailed {
-        /// Which one.
+        /// The collective's key.
         key: CollectiveKey,
-        /// Why, as a PMIx status.
+        /// The cause, as a PMIx status.
         status: PmixStatus,
     },
-    /// To the head, from a participant without a participating ancestor.
+    /// From a participant without a participating ancestor: its merged part.
     CollectiveRoot {
-        /// Which one.
+        /// The collective's key.
         key: CollectiveKey,
-        /// The merged contribution, or why it failed below.
+        /// The merged contribution, or the cause of its failure.
         part: Part,
     },
-    /// Daemon to head: a process wants a job started (`PMIx_Spawn`).
+    /// From a process's daemon: the process wants to start a job (`PMIx_Spawn`).
     SpawnRequest {
-        /// Echoed in the reply; unique at the daemon.
+        /// The number of the question, unique at the daemon; the reply repeats it.
         id: u64,
-        /// The process.
+        /// The process that asks.
         parent: ProcId,
-        /// The job.
+        /// The job to start.
         submission: Box<control::Submission>,
     },
-    /// Daemon to head: a process publishes something, or looks it up.
+    /// From a process's daemon: the process publishes data, or looks them up.
     DataRequest {
-        /// Echoed in the reply; unique at the daemon.
+        /// The number of the question, unique at the daemon; the reply repeats it.
         id: u64,
-        /// Who, and what.
+        /// The process and its request.
         call: Box<DataCall>,
     },
-    /// Between the head and the daemon on whose node a client is.
+    /// From the daemon of a relayed client: a message about the client's connection.
     Client {
-        /// Names it; unique at its daemon.
+        /// The client's number, unique at its daemon.
         number: u64,
-        /// What there is to say.
+        /// The content of the message.
         word: ClientWord,
     },
 }
 
-/// What the head, or another daemon, says to a daemon.
+/// Messages of the head, or of another daemon, to a daemon.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DaemonMessage {
-    /// Head to a daemon on its bootstrap link: your tree parent is there; link to it, then report.
+    /// Head to a daemon on its bootstrap link: the tree parent is up, and the daemon is to link to it, then report.
     Rehome {
         /// The tree parent's rank.
         parent: DaemonRank,
-        /// Where it listens.
+        /// The contact of the tree parent.
         contact: Contact,
     },
-    /// Daemon to its parent over their link: there I listen, should you have to call me.
+    /// Daemon to its parent over their link: the sender's contact, for calls after a loss.
     Listening(Contact),
-    /// Daemon to a child over their link: there we listen, I and those above me, should you have to call one of us.
+    /// Daemon to a child over their link: the contacts of the sender and of the daemons above it, for calls after a
+    /// loss.
     Above(Vec<(DaemonRank, Contact)>),
-    /// Head to all, acknowledged: the whole DVM.
+    /// Head to all, acknowledged: the shape of the DVM.
     Wireup(Wireup),
-    /// Head to the new parent of daemons that hung on a dead one: there they listen; call those that do not come.
+    /// Head to the new parent of orphans: their contacts, to call those that do not come.
     Adopt(Vec<(DaemonRank, Contact)>),
-    /// Head to all, acknowledged: end your processes and leave, children first.
+    /// Head to all, acknowledged: they end their processes and leave, children first.
     Exit,
-    /// The answer of the first phase.
+    /// Head to the daemon of the process that asked: the first phase.
     ResizeReply {
-        /// From the request.
+        /// The number from the request.
         id: u64,
         /// Refused, unchanged, or begun.
         resize: Box<Resize>,
     },
     /// Head to the daemon of the process that asked: the second phase.
     ResizeDone {
-        /// Who asked.
+        /// The process that asked.
         proc: ProcId,
-        /// Done, or failed.
+        /// The outcome of the change.
         resize: Box<Resize>,
     },
-    /// Head to the daemon of the process that asked for a warning: a session is about to end.
+    /// Head to the daemon of the process that asked for a warning: its session ends soon.
     TimeWarning {
-        /// Who asked.
+        /// The process that asked.
         proc: ProcId,
-        /// Which session, and when.
+        /// The session, and the time that is left.
         warning: Box<TimeWarning>,
     },
     /// Head to the daemon of a process: a job that it has spawned is over.
     SpawnedEnded {
-        /// Who has spawned it.
+        /// The process that has spawned it.
         parent: ProcId,
-        /// Which.
+        /// The job that is over.
         job: JobId,
         /// Its exit code.
         code: u8,
     },
-    /// It is being done, or it was refused.
+    /// Head to the daemon of the process or tool that gave the order: accepted or refused.
     SessionReply {
-        /// From the request.
+        /// The number from the request.
         id: u64,
         /// A PMIx status (negative).
         result: Result<(), PmixStatus>,
     },
-    /// Head to the daemons that host processes of the job, and to others whose processes are to know it: start those
-    /// that are yours, if any.
+    /// Head to the daemons that host processes of the job, and to others whose processes may meet them: each starts
+    /// its own processes, if any.
     Launch(Box<LaunchOrder>),
-    /// Head to hosting daemons: these have failed, and the job goes on without them.
+    /// Head to hosting daemons: processes have failed, and the job goes on without them.
     ProcsFailed {
         /// The job.
         job: JobId,
-        /// All that became known together.
+        /// The failures that became known together.
         failed: Vec<ProcFailure>,
     },
-    /// Head to hosting daemons: run the kill sequence on what is left of the job.
+    /// Head to hosting daemons: they run the kill sequence for the job's remaining processes.
     Kill(JobId),
-    /// Head to hosting daemons: pass this signal on.
+    /// Head to hosting daemons: they pass a signal on to the job's processes.
     Signal {
         /// The job.
         job: JobId,
         /// Signal number.
         signal: i32,
     },
-    /// Head to hosting daemons: the job is over everywhere; forget it.
+    /// Head to hosting daemons: they forget the job, which is over everywhere.
     Forget(JobId),
-    /// Head to daemon: so many bytes of a job's output have left the head.
+    /// Head to a hosting daemon: output of a job has left the head.
     OutputCredit {
         /// The job.
         job: JobId,
-        /// Bytes.
+        /// The number of bytes.
         bytes: u64,
     },
-    /// Head to hosting daemons.
+    /// Head to hosting daemons: standard input of a job.
     Stdin {
         /// The job.
         job: JobId,
-        /// Which of its ranks.
+        /// The ranks that read it.
         dest: StdinDest,
-        /// What; empty = end of input.
+        /// The data; empty = end of input.
         data: Bytes,
     },
-    /// To the participant parent: the merged part of my participant subtree.
+    /// To the participant parent: the merged part of the sender's subtree.
     CollectivePart {
-        /// Which one.
+        /// The collective's key.
         key: CollectiveKey,
-        /// The merged contribution, or why it failed below.
+        /// The merged contribution, or the cause of its failure.
         part: Part,
     },
-    /// Head to all participants.
+    /// Head to all participants: the result of a collective.
     CollectiveDone {
-        /// Which one.
+        /// The collective's key.
         key: CollectiveKey,
         /// The merged data, or a PMIx status.
         result: CollectiveResult,
     },
-    /// Daemon to daemon: what has this process published?
+    /// Daemon to daemon: asks for the published data of a process.
     ModexRequest {
-        /// Echoed in the reply; unique at the asker.
+        /// The number of the question, unique at the sender; the reply repeats it.
         id: u64,
-        /// Whom it is about.
+        /// The process whose data are wanted.
         proc: ProcId,
     },
-    /// The answer.
+    /// Daemon to daemon: the published data of the process.
     ModexReply {
-        /// From the request.
+        /// The number from the request.
         id: u64,
-        /// The process's blob, or a PMIx status.
+        /// The process's data, or a PMIx status.
         result: CollectiveResult,
     },
-    /// The answer, once all its processes run.
+    /// Head to the daemon of the process that spawned a job: all its processes run, or it failed.
     SpawnReply {
-        /// From the request.
+        /// The number from the request.
         id: u64,
-        /// The new job, or the PMIx status of what went wrong.
+        /// The new job, or the PMIx status of its failure.
         result: Result<JobId, PmixStatus>,
     },
-    /// The answer.
+    /// Head to the daemon of the process that called the data server: the result.
     DataReply {
-        /// From the request.
+        /// The number from the request.
         id: u64,
-        /// What was found (of a lookup), or a PMIx status.
+        /// The values that a lookup has found, or a PMIx status.
         result: Result<Vec<Found>, PmixStatus>,
     },
-    /// Between the head and the daemon on whose node a client is.
+    /// To the daemon of a relayed client: a message about the client's connection.
     Client {
-        /// Names it; unique at its daemon.
+        /// The client's number, unique at its daemon.
         number: u64,
-        /// What there is to say.
+        /// The content of the message.
         word: ClientWord,
     },
 }
 
-/// What changes the tree, from the head to all.
+/// Changes of the tree, from the head to all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TreeMessage {
-    /// Head to all, acknowledged: these daemons are dead; repair the tree.
+    /// Head to all, acknowledged: daemons are dead, and all others repair the tree.
     Died {
-        /// Who. Never one of them again: a daemon that hears of its own death leaves.
+        /// The dead daemons. None of them comes back: a daemon that hears of its own death leaves.
         ranks: RankSet,
     },
-    /// Head to all, acknowledged when they are gone: these daemons leave. They end their processes and go, children
-    /// first; everybody else repairs the tree around all of them at once.
+    /// Head to all, acknowledged after the departure: daemons leave. They end their processes and go, children first;
+    /// all others repair the tree around all of them at once.
     Shrink {
-        /// Who.
+        /// The leaving daemons.
         targets: RankSet,
     },
 }
 
 impl Message {
-    /// Encodes for a frame's payload.
+    /// Encodes the payload of a frame.
     #[must_use]
     pub fn encode(&self) -> Bytes {
         Bytes::from(postcard::to_stdvec(self).expect("messages hold no type that postcard refuses"))
     }
 
-    /// Decodes a frame's payload.
+    /// Decodes the payload of a frame.
     ///
     /// # Errors
     /// When the bytes are no message of this build, or are followed by others.
@@ -322,9 +323,9 @@ impl Message {
         }
     }
 
-    /// What a daemon does first with this message when it is broadcast. What changes the tree is processed first, so
-    /// that it reaches those who are children only by the change; an order to leave is passed on first, so that nobody
-    /// keeps it from those below by leaving (spec E28).
+    /// Whether a daemon first processes this message or passes it on, when it is broadcast. A change of the tree is
+    /// processed first, so that it reaches daemons that become children by the change. An order to leave is passed on
+    /// first, so that no daemon leaves before those below have it (spec E28).
     #[must_use]
     pub fn order(&self) -> Order {
         match self {

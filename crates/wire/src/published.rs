@@ -1,58 +1,58 @@
-//! The data server: what processes publish for others to look up. The head keeps it; values are opaque to everybody but
-//! the processes' own daemons.
+//! The data server: values that processes publish for others to look up. The head keeps them; only the processes' own
+//! daemons interpret them.
 
 use bytes::Bytes;
 use ferrite_types::{Duration, ProcId};
 use serde::{Deserialize, Serialize};
 
-/// What a process asks of the data server.
+/// A request of a process to the data server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DataRequest {
-    /// `PMIx_Publish`: all of the items or, when one is there already, none.
+    /// `PMIx_Publish`: stores all items, or none when one of the keys exists already.
     Publish {
         /// Keys with their values.
         items: Vec<(String, Bytes)>,
-        /// Who may see them.
+        /// The processes that can see them.
         range: DataRange,
-        /// How long they stay.
+        /// The life of the items.
         persistence: Persistence,
-        /// Who may read them.
+        /// The users that may read them.
         access: Access,
     },
-    /// `PMIx_Lookup`.
+    /// `PMIx_Lookup`: reads values.
     Lookup {
         /// The keys.
         keys: Vec<String>,
-        /// Whose data is looked at.
+        /// The range of publishers that it reads from.
         range: DataRange,
-        /// How many of the keys are waited for; 0 = nobody waits.
+        /// The number of keys to wait for; 0 = no wait.
         wait: u32,
-        /// Limit of the waiting.
+        /// The limit of the wait.
         timeout: Option<Duration>,
     },
-    /// `PMIx_Unpublish`, of the caller's own data.
+    /// `PMIx_Unpublish`: removes the caller's own items.
     Unpublish {
-        /// The keys; none = all.
+        /// The keys; empty = all.
         keys: Vec<String>,
         /// The range that they were published with; `None` = any.
         range: Option<DataRange>,
     },
 }
 
-/// A request with who makes it.
+/// A request with its caller.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataCall {
-    /// The process.
+    /// The process that calls.
     pub proc: ProcId,
-    /// Its effective user.
+    /// Its effective user id.
     pub uid: u32,
-    /// Its effective group.
+    /// Its effective group id.
     pub gid: u32,
-    /// What it wants.
+    /// The request.
     pub request: DataRequest,
 }
 
-/// How far data reaches (`PMIX_RANGE`). A reader must be within the publisher's range, and the publisher within the
+/// The reach of data (`PMIX_RANGE`). A reader must be within the publisher's range, and the publisher within the
 /// reader's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DataRange {
@@ -68,7 +68,7 @@ pub enum DataRange {
     ProcLocal,
 }
 
-/// How long data stays (`PMIX_PERSISTENCE`).
+/// The life of data (`PMIX_PERSISTENCE`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Persistence {
     /// Until it is unpublished, or with the session: as long as the DVM.
@@ -77,27 +77,27 @@ pub enum Persistence {
     App,
     /// Until the publisher has ended.
     Proc,
-    /// Until somebody has read it, or as [`Persistence::App`].
+    /// Until the first reader has it, or as [`Persistence::App`].
     FirstRead,
 }
 
-/// Who may read data. Without a list only the publisher's own user and group; lists take their place, and all of them
-/// must match.
+/// The permission to read data. Without lists only the publisher's own user and group may read; lists replace this
+/// rule, and a reader must be in each of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Access {
-    /// `PMIX_ACCESS_USERIDS`
+    /// User ids (`PMIX_ACCESS_USERIDS`).
     pub uids: Option<Vec<u32>>,
-    /// `PMIX_ACCESS_GRPIDS`
+    /// Group ids (`PMIX_ACCESS_GRPIDS`).
     pub gids: Option<Vec<u32>>,
 }
 
-/// One answer of a lookup.
+/// One result of a lookup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {
-    /// Who published it.
+    /// The process that published it.
     pub proc: ProcId,
-    /// Under which key.
+    /// The key of the item.
     pub key: String,
-    /// What.
+    /// The published value.
     pub value: Bytes,
 }

@@ -1,10 +1,10 @@
-//! What the head and a client on another host agree on before the conversation of [`crate::control`] begins. The head
-//! listens on TCP; both sides send the greeting of `control` in the clear, so that a stranger or another version is
-//! told apart from a wrong key. Then comes Noise with the key of the key file, two messages of [`HELLO_LEN`] bytes, and
-//! from then on records: a length (2 bytes, little-endian) and that many sealed bytes. The client's first record is
-//! empty: it proves that its hello was no recording. Inside the records everything is as on the control socket.
+//! The handshake between the head and a client on another host, before the conversation of [`crate::control`]. The
+//! head listens on TCP; both sides send the greeting of `control` unencrypted, so that a stranger or another version
+//! is told apart from a wrong key. Then comes Noise with the key of the key file, two messages of [`HELLO_LEN`]
+//! bytes, and after that records: a length (2 bytes, little-endian) and that many sealed bytes. The client's first
+//! record is empty: it proves that its hello was no replay. The records carry the same bytes as the control socket.
 //!
-//! Pure: sockets and ciphers are the business of `driver` and `client`.
+//! This module is pure: `driver` and `client` have the sockets and ciphers.
 
 /// The Noise protocol.
 pub const REMOTE_PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
@@ -12,16 +12,16 @@ pub const REMOTE_PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
 /// Length of the key (bytes).
 pub const KEY_LEN: usize = 32;
 
-/// What sealing adds (bytes).
+/// Length of a seal's tag (bytes).
 pub const TAG_LEN: usize = 16;
 
-/// Length of either handshake message: a public key and a tag (bytes).
+/// Length of each handshake message: a public key and a tag (bytes).
 pub const HELLO_LEN: usize = 32 + TAG_LEN;
 
-/// Most that a record holds (bytes before sealing).
+/// The most bytes in a record before sealing.
 pub const MAX_PLAIN: usize = u16::MAX as usize - TAG_LEN;
 
-/// What both sides must have in common besides the key: this protocol, and the DVM that is meant.
+/// The Noise prologue, which both sides must share besides the key: this protocol, and the name of the DVM.
 #[must_use]
 pub fn prologue(dvm: &str) -> Vec<u8> {
     [b"ferrite control", dvm.as_bytes()].concat()
@@ -30,7 +30,7 @@ pub fn prologue(dvm: &str) -> Vec<u8> {
 /// The text of a key file.
 #[must_use]
 pub fn key_text(key: &[u8; KEY_LEN]) -> String {
-    // Of its final size from the start: no copy of the key is left behind by growing.
+    // Allocated in full at once: a growing string would leave copies of the key behind.
     let mut text = String::with_capacity(2 * KEY_LEN + 1);
     for byte in key {
         for digit in [byte >> 4, byte & 15] {
@@ -41,7 +41,7 @@ pub fn key_text(key: &[u8; KEY_LEN]) -> String {
     text
 }
 
-/// The key in the text of a key file; `None` when there is none.
+/// The key from the text of a key file; `None` when it has none.
 #[must_use]
 pub fn parse_key(text: &str) -> Option<[u8; KEY_LEN]> {
     let digits = text.trim().as_bytes();
@@ -56,19 +56,19 @@ pub fn parse_key(text: &str) -> Option<[u8; KEY_LEN]> {
     Some(key)
 }
 
-/// Host and port out of `host:port`, `1.2.3.4:port`, `[::1]:port`; `None` when it is none of them.
+/// Host and port from `host:port`, `1.2.3.4:port`, `[::1]:port`; `None` for any other text.
 #[must_use]
 pub fn split_address(text: &str) -> Option<(&str, u16)> {
     let (host, port) = text.rsplit_once(':')?;
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
-    // Without brackets nobody knows where an IPv6 address ends.
+    // An IPv6 address without brackets has no clear end.
     let host = bare.or(Some(host).filter(|host| !host.contains(':')))?;
     let is_odd = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '[' | ']');
     let is_name = !host.is_empty() && !host.contains(is_odd);
     Some((host, port.parse().ok()?)).filter(|_| is_name)
 }
 
-/// The other way round.
+/// Joins host and port, with brackets around an IPv6 address.
 #[must_use]
 pub fn join_address(host: &str, port: u16) -> String {
     if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }

@@ -1,89 +1,89 @@
-//! Requests to change the size of the DVM, and how they are answered: by clients over the control socket, and by
+//! Requests to change the size of the DVM, and their answers: from clients over the control socket, and from
 //! processes through their daemon (`PMIx_Allocation_request`).
 
 use ferrite_types::{HostEntry, HostRef, PmixStatus};
 use serde::{Deserialize, Serialize};
 
-/// What a request wants of a node's slots.
+/// The slots of a node in a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SlotChange {
-    /// Nothing: what it has, or as many as it has cores.
+    /// Unstated: its present slots, or as many as it has cores.
     #[default]
     Unstated,
-    /// So many.
+    /// This number of slots.
     Set(u32),
-    /// So many more, or fewer, than it has.
+    /// This number of slots more, or fewer, than it has.
     Adjust(i32),
 }
 
-/// A node that is to be in the DVM.
+/// A node to add to the DVM.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AddedHost {
-    /// Name, login and port; its own `slots` are not looked at.
+    /// Name, login and port; its own `slots` are ignored.
     pub host: HostEntry,
-    /// Its slots.
+    /// The node's slots.
     pub slots: SlotChange,
 }
 
-/// Nodes of the pool that are to have a daemon (`--activate`).
+/// Nodes of the pool to activate (`--activate`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Activation {
-    /// Every one of them.
+    /// All nodes of the pool.
     All,
-    /// These.
+    /// These nodes of the pool.
     Nodes(Vec<HostRef>),
 }
 
-/// More nodes for the DVM.
+/// A request for more nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GrowRequest {
     /// Nodes by name, in the pool or not.
     pub hosts: Vec<AddedHost>,
-    /// Nodes of the pool.
+    /// Nodes of the pool to activate.
     pub activate: Vec<Activation>,
-    /// So many nodes of the DVM's choice, on top.
+    /// The number of further nodes of the DVM's choice.
     pub count: u32,
-    /// As many nodes of the DVM's choice as have so many slots together: instead of any others; 0 = that is not asked
-    /// for.
+    /// The number of slots of nodes of the DVM's choice, instead of any other nodes; 0 = not requested.
     pub slots: u32,
-    /// They come from this queue of the resource manager, and not from the pool.
+    /// The queue of the resource manager that grants them, instead of the pool.
     pub queue: Option<String>,
-    /// All nodes of this job of the resource manager, which somebody has got for the DVM: instead of any others.
+    /// A job of the resource manager that the requester has obtained for the DVM: all its nodes, instead of any
+    /// others.
     pub rm_job: Option<String>,
     /// The allocation that gets them; `None` = a new one.
     pub alloc_id: Option<String>,
-    /// The requester's own name for the request, echoed in what it hears (`PMIX_ALLOC_REQ_ID`).
+    /// The requester's own name for the request, which answers repeat (`PMIX_ALLOC_REQ_ID`).
     pub req_id: Option<String>,
-    /// What is wanted of the session that the nodes make.
+    /// The terms of the session that the nodes make.
     pub terms: SessionTerms,
-    /// Answer when it is true, not when it has begun.
+    /// True for an answer at the end, false for one at the beginning.
     pub wait: bool,
 }
 
 impl GrowRequest {
-    /// True when the DVM is to choose nodes.
+    /// True when the DVM has to choose nodes.
     #[must_use]
     pub fn leaves_a_choice(&self) -> bool {
         self.count > 0 || self.slots > 0
     }
 }
 
-/// What is wanted of a session beyond its nodes (docs/spec/sessions.md).
+/// The terms of a session besides its nodes (docs/spec/sessions.md).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionTerms {
     /// Withhold the nodes from jobs of other sessions.
     pub reserve: bool,
-    /// What becomes of it when the job ends whose process asked for it; `None` = as it is, at first the default.
+    /// The inheritance when the owning job ends; `None` = unchanged, at first the default.
     pub inheritance: Option<Inheritance>,
-    /// It does not end with the session in which it was asked for.
+    /// True for a session that does not end with the session of its requester.
     pub separate: bool,
-    /// It ends after so many seconds.
+    /// The time limit of the session (seconds).
     pub time_limit_s: Option<u32>,
-    /// Its jobs are warned so many seconds before that.
+    /// The lead time of the warning before the limit (seconds).
     pub warn_s: Option<u32>,
 }
 
-/// When a session ends with its owner, and what becomes of its nodes.
+/// The inheritance: when a session ends with its owner, and whether its nodes stay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Inheritance {
     /// With the owner's job; the nodes stay in the DVM, for everybody.
@@ -97,27 +97,27 @@ pub enum Inheritance {
     ChildDefault,
 }
 
-/// Fewer nodes. What is given together must hold together: nodes *of* an allocation, a count *of* an allocation.
+/// A request for fewer nodes. Conditions are combined: nodes *of* an allocation, a count *of* an allocation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShrinkRequest {
     /// Nodes by name.
     pub nodes: Vec<String>,
-    /// So many nodes of the DVM's choice: idle ones first, the latest first.
+    /// The number of nodes of the DVM's choice: idle ones first, the latest first.
     pub count: u32,
-    /// The allocation that gives them back; alone, all of its nodes.
+    /// The allocation that gives them back; alone it means all of its nodes.
     pub alloc_id: Option<String>,
     /// The requester's own name for the request.
     pub req_id: Option<String>,
-    /// Answer when it is true, not when it has begun.
+    /// True for an answer at the end, false for one at the beginning.
     pub wait: bool,
 }
 
-/// A request that is not wanted any more. What has not begun is withdrawn; what has begun goes on.
+/// The cancellation of a request. Changes that have not begun are withdrawn; others go on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CancelRequest {
-    /// The allocation that was to come of it.
+    /// The allocation of the request.
     pub alloc_id: Option<String>,
-    /// The requester's own name for it; with an allocation, both have to fit.
+    /// The requester's own name for the request; with an allocation, both have to match.
     pub req_id: Option<String>,
 }
 
@@ -130,85 +130,85 @@ impl CancelRequest {
     }
 }
 
-/// More time for a session that has a limit.
+/// A request for more time for a session with a limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExtendRequest {
-    /// Its allocation, by id or by the requester's own name for it; `None` = the session of the job whose process asks.
+    /// The session's allocation, by id or by the requester's name; `None` = the session of the process's job.
     pub alloc_id: Option<String>,
     /// The requester's own name for the request.
     pub req_id: Option<String>,
-    /// By so much.
+    /// The additional time (seconds).
     pub seconds: u32,
 }
 
-/// One of them.
+/// A request for another size or more time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ResizeRequest {
-    /// More.
+    /// More nodes.
     Grow(GrowRequest),
-    /// Fewer.
+    /// Fewer nodes.
     Shrink(ShrinkRequest),
-    /// Not what was asked for.
+    /// The cancellation of an earlier request.
     Cancel(CancelRequest),
-    /// As many, for longer.
+    /// The same nodes for a longer time.
     Extend(ExtendRequest),
 }
 
-/// What has become of a request.
+/// The answer to a request, or its outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resize {
-    /// The allocation that it is about; empty in a refusal.
+    /// The allocation of the request; empty in a refusal.
     pub alloc_id: String,
-    /// From the request.
+    /// The requester's own name from the request.
     pub req_id: Option<String>,
-    /// Number of the session that the allocation is (`PMIX_SESSION_ID`); `None` in a refusal, and when it has ended.
+    /// Number of the allocation's session (`PMIX_SESSION_ID`); `None` in a refusal, and when it has ended.
     pub session: Option<u32>,
     /// The nodes that come or go.
     pub nodes: Vec<String>,
-    /// How far it has come.
+    /// The progress of the request.
     pub outcome: ResizeOutcome,
 }
 
-/// A session with a time limit is about to end (`PMIX_ALLOC_TIMEOUT_WARNING`).
+/// The warning before the end of a session with a time limit (`PMIX_ALLOC_TIMEOUT_WARNING`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeWarning {
-    /// Its allocation.
+    /// The session's allocation.
     pub alloc_id: String,
     /// The requester's own name for it.
     pub req_id: Option<String>,
-    /// Its number.
+    /// The session's number.
     pub session: u32,
-    /// What is left of its time, rounded up.
+    /// The time that is left, rounded up (seconds).
     pub seconds_left: u32,
 }
 
-/// See [`Resize`].
+/// The progress or outcome of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ResizeOutcome {
     /// Refused; nothing was done.
     Refused {
         /// A PMIx status.
         status: PmixStatus,
-        /// Why, in words.
+        /// The cause, in words.
         cause: String,
     },
-    /// It is so already; nothing more will be heard of it.
+    /// The DVM has this size already; nothing follows.
     Unchanged,
-    /// Accepted and begun; its end will be told.
+    /// Accepted and begun; a notice of the end follows.
     Begun,
-    /// Accepted; the resource manager has been asked for nodes, and the DVM grows when it grants them. The end will be
-    /// told.
+    /// Accepted, and the resource manager was asked for nodes; the DVM grows when it grants them. A notice of the end
+    /// follows.
     Requested {
-        /// What, as `2 more nodes of Slurm`.
+        /// The requested nodes, like `2 more nodes of Slurm`.
         what: String,
     },
     /// The DVM has the new size.
     Done,
-    /// It could not be done; the DVM has the size that it had.
+    /// The change has failed; the DVM has its former size.
     Failed {
         /// A PMIx status.
         status: PmixStatus,
-        /// Why, in words.
+        /// The cause, in words.
         cause: String,
     },
 }
