@@ -1,7 +1,7 @@
-//! What a repair changes for one daemon: whom it adopts, whom it loses, who is above it now.
+//! The changes that a repair makes for one daemon: adopted children, lost children, the new parent.
 //!
-//! Called by a daemon that learns of deaths and has to send again, stop waiting or report anew. It never
-//! looks at the whole tree: its work grows with the deaths below `me` and the children that they bring.
+//! A daemon that learns of deaths needs them to send again, to stop waiting or to report anew. The work grows with
+//! the deaths below `me` and the children that they bring, not with the tree.
 
 use ferrite_types::{DaemonRank, RankSet};
 
@@ -15,19 +15,20 @@ pub struct Adoption {
     pub new_children: Vec<DaemonRank>,
     /// Children that died, ascending.
     pub lost_children: Vec<DaemonRank>,
-    /// The parent, when it is another one than before; always a living daemon.
+    /// The parent, when it has changed; always a living daemon.
     pub new_parent: Option<DaemonRank>,
 }
 
 impl Tree {
-    /// [`Tree::repair`] that says what it changed for `me`: the difference between [`Tree::children`] and
-    /// [`Tree::parent`] before and after it. Ranks that were dead already, the head and ranks not given yet change
-    /// nothing. A `me` that is in the set itself (a leaving daemon) is answered as if it still stood at its place.
+    /// Repairs like [`Tree::repair`], and returns the changes for `me`: the difference of [`Tree::children`] and
+    /// [`Tree::parent`]. Dead ranks, the head and ranks not yet given change nothing. A `me` in the set itself (a
+    /// leaving daemon) gets the answer for its former place.
     pub fn repair_adopting(&mut self, dead: &RankSet, me: DaemonRank) -> Adoption {
         self.adopting(dead, me, |tree| tree.repair(dead))
     }
 
-    /// The same for daemons that were told to leave: they lose their places, and can be reached until they are gone.
+    /// Lets daemons leave like [`Tree::let_leave`], and returns the changes for `me`: the daemons lose their places,
+    /// and can be reached until they are gone.
     pub fn let_leave_adopting(&mut self, leaving: &RankSet, me: DaemonRank) -> Adoption {
         self.adopting(leaving, me, |tree| tree.let_leave(leaving))
     }
@@ -43,8 +44,8 @@ impl Tree {
         }
     }
 
-    /// Those of `set` that are children of `me`, ascending. The way down leads through the dead of former repairs, and
-    /// only through those that have members of `set` below them: a daemon may have adopted thousands.
+    /// The members of `set` that are children of `me`, ascending. The search passes only dead ranks with members of
+    /// `set` below them, because a daemon may have adopted thousands of children.
     fn children_among(&self, set: &RankSet, me: DaemonRank) -> Vec<DaemonRank> {
         let (set, dead) = (Ranges::of(set), Ranges::of(self.holes()));
         let is_above_members = |places: &(u32, u32)| {

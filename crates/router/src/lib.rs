@@ -1,4 +1,4 @@
-//! Who speaks to whom: the radix tree over daemons, and the two conversations that walk it.
+//! Routes between daemons: the radix tree over daemons, and the conversations along it.
 //!
 //! * [`Tree`]: parent, children, next hop and sub-trees from (radix, size, dead set) alone, so that
 //!   every daemon that holds the same three values holds the same tree.

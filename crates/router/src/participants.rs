@@ -1,7 +1,7 @@
-//! The tree restricted to the daemons that take part in something, rooted at the head.
+//! The participant tree: the tree reduced to the daemons that take part in a collective, with the head on top.
 //!
-//! A collective of three daemons in a DVM of a thousand talks along this tree: those in between only
-//! pass its frames on. The head takes part always, for it answers.
+//! A collective of three daemons in a DVM of a thousand talks along this tree; daemons in between only pass its
+//! frames on. The head always takes part, because it answers.
 
 use ferrite_types::{DaemonRank, RankSet};
 

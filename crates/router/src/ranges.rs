@@ -1,4 +1,4 @@
-//! The set algebra that the tree needs, on the sorted ranges of a set. Knows nothing of trees.
+//! Set algebra for the tree, on the sorted ranges of a set.
 
 use ferrite_types::RankSet;
 

@@ -1,8 +1,8 @@
 //! Collectives gathered up the participant tree: the parts of this daemon and one merged part of each
 //! participant child become one part for the parent.
 //!
-//! Identity is the caller's key; merging is the caller's business too. A child may be faster than this
-//! daemon's own processes, so parts are held until the collective is begun here.
+//! The caller names a collective by its key and merges its parts. A child may be faster than this daemon's own
+//! processes, so its part is held until the collective begins here.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -41,7 +41,7 @@ impl<K: Ord + Clone, V> Default for Rollups<K, V> {
 }
 
 impl<K: Ord + Clone, V> Rollups<K, V> {
-    /// None open.
+    /// Without open collectives.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -96,8 +96,8 @@ impl<K: Ord + Clone, V> Rollups<K, V> {
         self.early.remove(key).is_some() || open
     }
 
-    /// Forgets every collective, open or only heard of, whose key is not to be kept (at the end of a
-    /// job, when a part that came too late would be held for ever).
+    /// Forgets each collective whose key is not kept, open or only heard of. At the end of a job this drops parts
+    /// that came too late and would be held for ever.
     pub fn retain(&mut self, mut keep: impl FnMut(&K) -> bool) {
         self.open.retain(|key, _| keep(key));
         self.early.retain(|key, _| keep(key));
@@ -148,14 +148,14 @@ impl<K: Ord + Clone, V> Rollups<K, V> {
         }
     }
 
-    /// Takes a collective out that waits for nothing any more.
+    /// Closes a collective that is complete.
     fn settle(&mut self, key: &K) -> Option<Gathered<V>> {
         let complete = |open: &Open<V>| open.local_owing == 0 && open.owing.is_empty();
         if !self.open.get(key).is_some_and(complete) {
             return None;
         }
         let mut parts = self.open.remove(key)?.parts;
-        // By rank, not by arrival: what goes up must not depend on the network's mood.
+        // Sorted by rank and not by arrival, so that the result does not depend on timing.
         parts.remote.sort_by_key(|(child, _)| *child);
         Some(parts)
     }

@@ -1,6 +1,6 @@
-//! Sequence numbers that are done with, kept as ranges: a long life in order costs one pair of numbers.
+//! Finished sequence numbers as ranges: numbers in order cost one pair, however many they are.
 
-/// A set of sequence numbers. Grows only by gaps, not by members.
+/// A set of sequence numbers. It grows with its gaps, not with its members.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SeqSet(Vec<(u64, u64)>);
 
@@ -22,7 +22,7 @@ impl SeqSet {
         }
     }
 
-    /// Melts the range at `at` with the next one when they touch.
+    /// Merges the range at `at` with the next one when they touch.
     fn join(&mut self, at: usize) {
         if let [(_, last), (first, end), ..] = self.0[at..]
             && last + 1 == first

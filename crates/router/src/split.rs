@@ -1,14 +1,14 @@
-//! One message to many: which part of the destinations lies behind which neighbour.
+//! Distribution of one message to many: the destinations behind each neighbour.
 
 use ferrite_types::{DaemonRank, RankSet};
 
 use crate::Tree;
 use crate::ranges::Ranges;
 
-/// The destinations of a message as seen from one daemon. Dead and unknown ranks are in no part.
+/// The destinations of a message from one daemon's view. Dead and unknown ranks are in no part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Split {
-    /// This daemon is one of them.
+    /// True when this daemon is a destination.
     pub here: bool,
     /// Children to send to, ascending, each with the destinations in its sub-tree (never empty).
     pub down: Vec<(DaemonRank, RankSet)>,
@@ -17,8 +17,8 @@ pub struct Split {
 }
 
 impl Tree {
-    /// Sorts destinations by neighbour. The work grows with the number of children, ranges and
-    /// holes, so that "everybody" is as cheap as one daemon.
+    /// Sorts destinations by neighbour. The work grows with the number of children, ranges and holes, so that a
+    /// message to all is as cheap as one to a single daemon.
     #[must_use]
     pub fn split(&self, me: DaemonRank, dests: &RankSet) -> Split {
         let cut = Cut { dests: Ranges::of(dests), dead: Ranges::of(self.holes()) };
@@ -34,7 +34,7 @@ impl Tree {
         }
     }
 
-    /// Living destinations outside of the sub-tree at `me`: what lies between its levels.
+    /// Living destinations outside of the sub-tree at `me`, in the gaps between its levels.
     fn outside(&self, me: DaemonRank, cut: &Cut<'_>) -> RankSet {
         let mut part = RankSet::new();
         let mut next = 0;

@@ -1,80 +1,80 @@
-//! Reliable messages from daemon to daemon: exactly once and in order for each pair, over whatever path there is.
+//! Reliable messages between daemons: exactly once and in order for each pair, over any path.
 //!
-//! Links deliver in order, so a message is lost only with a link or a relay. Every message to a peer has a number; the
-//! peer takes the next one and no other, and says how far it has come in what it sends back, or by an acknowledgement
-//! of its own when it has nothing to send. A sender who hears nothing *asks* (a probe travels behind the messages on
-//! the same path, so an answer that leaves some of them out proves their loss) and repeats only what was lost.
+//! Links deliver in order, so a message is lost only with a link or a relay. Every message to a peer has a number;
+//! the peer accepts only the next one. It acknowledges with its own messages, or by a separate acknowledgement when
+//! it has none to send. A sender without an answer *probes*: the probe travels behind the messages on the same path,
+//! so an answer that leaves some of them out proves their loss. The sender repeats only lost messages.
 //!
-//! Called by the transport of `core`. Nothing here sends or waits: the caller does what the methods return.
+//! The transport of `core` calls these methods and carries out their results.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ferrite_types::{DaemonRank, Duration, RankSet, Timestamp};
 
-/// A sender asks after this time without an answer; then after twice as long, and so on.
+/// The time after which a sender probes; each further wait is twice as long.
 const FIRST_PROBE: Duration = Duration::from_millis(1_000);
 const LAST_PROBE: Duration = Duration::from_millis(16_000);
-/// An acknowledgement of its own is due after so many messages ...
+/// The number of messages after which a separate acknowledgement is due.
 const ACK_EVERY: u32 = 32;
-/// ... or so many bytes.
+/// The number of bytes after which a separate acknowledgement is due.
 const ACK_BYTES: usize = 256 * 1024;
 
-/// All conversations of one daemon. `P` is what it keeps of a message to be able to send it again.
+/// All conversations of one daemon. `P` is the kept form of a message, from which it can be sent again.
 #[derive(Clone, Debug)]
 pub struct Streams<P> {
     peers: BTreeMap<DaemonRank, Peer<P>>,
-    /// Those who have yet to acknowledge something.
+    /// Peers that owe an acknowledgement.
     waiting: BTreeSet<DaemonRank>,
 }
 
 #[derive(Clone, Debug)]
 struct Peer<P> {
-    /// Number of the last message to it; they count from 1.
+    /// Number of the last message to the peer, from 1.
     sent: u64,
-    /// The last of them, not acknowledged yet.
+    /// The latest messages to it, not acknowledged yet.
     unacked: VecDeque<P>,
-    /// Number of the last message from it that was taken.
+    /// Number of the last message accepted from it.
     received: u64,
-    /// Taken and not acknowledged yet: messages and bytes.
+    /// Accepted and unacknowledged messages; the next field counts their bytes.
     owed: u32,
     owed_bytes: usize,
-    /// It was told that what follows this number is missing.
+    /// The number after which the peer was told that messages are missing.
     complained: Option<u64>,
-    /// When to ask it, and the time after which to ask again.
+    /// The time of the next probe, and the wait after it.
     due: Timestamp,
     patience: Duration,
-    /// When it last said how far it is, or began to have something to acknowledge.
+    /// The time of its last acknowledgement, or of the first message that it owed one for.
     heard: Timestamp,
 }
 
-/// What a message carries: its own number, and how far its sender has come with the other direction.
+/// The numbers in a message: its own, and the acknowledgement of the other direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// Number of this message.
     pub seq: u64,
-    /// Number of the last message that was taken from the addressee.
+    /// Number of the last message accepted from the addressee.
     pub ack: u64,
 }
 
-/// How far a receiver has come.
+/// The acknowledgement of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
-    /// Number of the last message that it has taken.
+    /// Number of the last accepted message.
     pub upto: u64,
-    /// What follows that number was sent and is lost: send it again.
+    /// True when later messages are lost and have to be sent again.
     pub missing: bool,
 }
 
-/// What is to be done with a message that came.
+/// The treatment of a message that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// It is the next one: handle it. Otherwise drop it.
+    /// True for the next message, which is handled; any other is dropped.
     pub take: bool,
-    /// To be sent to its author now.
+    /// The acknowledgement to send to its author now.
     pub reply: Option<Ack>,
 }
 
-/// A question to a peer: "have you got everything up to this number?"
+/// A probe of a peer: whether everything up to this number has arrived.
 pub type Probe = (DaemonRank, u64);
 
 impl<P> Default for Streams<P> {
@@ -98,7 +98,7 @@ impl<P> Peer<P> {
         }
     }
 
-    /// The number up to which everything was taken, which the other side is about to hear.
+    /// The number up to which everything was accepted, for an acknowledgement that is being sent.
     fn acknowledge(&mut self) -> u64 {
         (self.owed, self.owed_bytes) = (0, 0);
         self.received
@@ -111,7 +111,7 @@ impl<P> Peer<P> {
 }
 
 impl<P: Clone> Streams<P> {
-    /// No conversation yet.
+    /// Without conversations.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -121,7 +121,7 @@ impl<P: Clone> Streams<P> {
         self.peers.entry(rank).or_insert_with(Peer::new)
     }
 
-    /// A message to a peer, kept until it is acknowledged.
+    /// Numbers a message to a peer, and keeps it until it is acknowledged.
     pub fn send(&mut self, to: DaemonRank, kept: P, now: Timestamp) -> Stamp {
         let peer = self.peer(to);
         if peer.unacked.is_empty() {
@@ -135,14 +135,14 @@ impl<P: Clone> Streams<P> {
         stamp
     }
 
-    /// A message of `bytes` bytes came from a peer.
+    /// Handles a message of `bytes` bytes of a peer.
     pub fn receive(&mut self, from: DaemonRank, seq: u64, bytes: usize) -> Arrival {
         let peer = self.peer(from);
         if seq <= peer.received {
             return Arrival { take: false, reply: None };
         }
         if seq > peer.received + 1 {
-            // One complaint for each gap: behind the lost message there may be thousands.
+            // One complaint for each gap, because thousands of messages may follow the lost one.
             let known = peer.complained.replace(peer.received) == Some(peer.received);
             let reply = (!known).then(|| Ack { upto: peer.acknowledge(), missing: true });
             return Arrival { take: false, reply };
@@ -154,14 +154,14 @@ impl<P: Clone> Streams<P> {
         Arrival { take: true, reply: due.then(|| Ack { upto: peer.acknowledge(), missing: false }) }
     }
 
-    /// A peer says how far it has come. Returns what to send to it again, with its numbers, in order.
+    /// Handles a peer's acknowledgement. Returns the messages to send again, with their numbers, in order.
     pub fn acked(&mut self, from: DaemonRank, ack: Ack, now: Timestamp) -> Vec<(u64, P)> {
         let Some(peer) = self.peers.get_mut(&from) else {
             return Vec::new();
         };
         peer.heard = now;
         let first_unacked = peer.sent - peer.unacked.len() as u64 + 1;
-        // Later than what we know already, or never sent: old news, or nonsense.
+        // An old acknowledgement, or one of messages that were never sent.
         if ack.upto + 1 < first_unacked || ack.upto > peer.sent {
             return Vec::new();
         }
@@ -177,20 +177,20 @@ impl<P: Clone> Streams<P> {
         (ack.upto + 1..).zip(peer.unacked.iter().cloned()).collect()
     }
 
-    /// A peer asks whether everything up to `last` has come.
+    /// Answers a peer's probe about everything up to `last`.
     pub fn probed(&mut self, from: DaemonRank, last: u64) -> Ack {
         let peer = self.peer(from);
         let upto = peer.acknowledge();
         Ack { upto, missing: upto < last }
     }
 
-    /// Those who have not answered for too long; they are to be asked.
+    /// Probes for the peers that have not answered for too long.
     pub fn overdue(&mut self, now: Timestamp) -> Vec<Probe> {
         let late: Vec<DaemonRank> = self.waiting.iter().copied().filter(|r| self.peers[r].due <= now).collect();
         late.into_iter().map(|rank| self.ask(rank, now, false)).collect()
     }
 
-    /// The way to these peers is another, or there again: they are asked at once what they have got.
+    /// Immediate probes for peers to which the route has changed or works again.
     pub fn hurry(&mut self, now: Timestamp, concerned: impl Fn(DaemonRank) -> bool) -> Vec<Probe> {
         let these: Vec<DaemonRank> = self.waiting.iter().copied().filter(|rank| concerned(*rank)).collect();
         these.into_iter().map(|rank| self.ask(rank, now, true)).collect()
@@ -203,23 +203,23 @@ impl<P: Clone> Streams<P> {
         (rank, peer.sent)
     }
 
-    /// Those who have yet to acknowledge something, ascending.
+    /// Peers that owe an acknowledgement, ascending.
     pub fn waiting(&self) -> impl Iterator<Item = DaemonRank> + '_ {
         self.waiting.iter().copied()
     }
 
-    /// Those who have yet to acknowledge something and have said nothing for so long, though they were asked.
+    /// Peers that owe an acknowledgement and have not answered probes for `limit`.
     pub fn silent(&self, now: Timestamp, limit: Duration) -> impl Iterator<Item = DaemonRank> + '_ {
         self.waiting().filter(move |rank| self.peers[rank].heard + limit <= now)
     }
 
-    /// When somebody will be overdue; `None` when everything is acknowledged.
+    /// The time of the next probe; `None` when everything is acknowledged.
     #[must_use]
     pub fn next_due(&self) -> Option<Timestamp> {
         self.waiting.iter().map(|rank| self.peers[rank].due).min()
     }
 
-    /// These daemons are dead: nothing is owed to or by them.
+    /// Drops the conversations with dead daemons.
     pub fn forget(&mut self, dead: &RankSet) {
         for rank in dead.iter() {
             self.peers.remove(&rank);
@@ -227,13 +227,13 @@ impl<P: Clone> Streams<P> {
         }
     }
 
-    /// Nothing but the conversation with this one matters any more.
+    /// Drops all conversations except for the one with this daemon.
     pub fn forget_all_but(&mut self, one: DaemonRank) {
         self.peers.retain(|rank, _| *rank == one);
         self.waiting.retain(|rank| *rank == one);
     }
 
-    /// Messages that are kept because they are not acknowledged.
+    /// The number of messages kept until their acknowledgement.
     #[must_use]
     pub fn kept(&self) -> usize {
         self.waiting.iter().map(|rank| self.peers[rank].unacked.len()).sum()

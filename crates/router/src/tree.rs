@@ -1,8 +1,8 @@
 //! The routing tree: a radix tree over ranks that are only ever appended, with holes where daemons left.
 //!
-//! Rank `r` hangs below `(r - 1) / radix`. A dead rank keeps its place in the arithmetic and loses its
-//! place in the tree: those below it belong to its nearest living ancestor. So nobody has to be told
-//! who adopted whom, and a new daemon whose arithmetic parent left long ago joins like any other.
+//! Rank `r` hangs below `(r - 1) / radix`. A dead rank keeps its place in the arithmetic and loses its place in the
+//! tree: the ranks below it belong to its nearest living ancestor. So adoptions need no messages, and a new daemon
+//! whose arithmetic parent left long ago joins like any other.
 //!
 //! A rank without a place is a *hole*: its daemon has departed, or is leaving (then messages still reach it, over the
 //! links that it had), or is on its way (then its place is kept for it).
@@ -31,20 +31,20 @@ impl Tree {
         Tree::with_holes(radix, size, RankSet::new())
     }
 
-    /// A tree with holes: what a new daemon builds from the nidmap.
+    /// A tree with holes, as a new daemon builds it from its ticket or the wireup.
     #[must_use]
     pub fn with_holes(radix: u32, size: u32, mut holes: RankSet) -> Tree {
         holes.remove(DaemonRank::HEAD);
         Tree { radix: radix.max(1), size: size.max(1), holes, coming: RankSet::new(), leaving: RankSet::new() }
     }
 
-    /// Most children that a daemon has by arithmetic (adopted ones come on top).
+    /// The most arithmetic children of a daemon; adopted ones come on top.
     #[must_use]
     pub fn radix(&self) -> u32 {
         self.radix
     }
 
-    /// Ranks ever given, dead ones included.
+    /// The number of ranks ever given, dead ones included.
     #[must_use]
     pub fn size(&self) -> u32 {
         self.size
@@ -56,7 +56,7 @@ impl Tree {
         &self.holes
     }
 
-    /// Those of the holes whose daemons are on their way.
+    /// The holes whose daemons are on their way.
     #[must_use]
     pub fn coming(&self) -> &RankSet {
         &self.coming
@@ -79,9 +79,9 @@ impl Tree {
         self.size = self.size.max(size);
     }
 
-    /// Keeps places for as many daemons as `count`: the next ranks, but none below a place that is kept for somebody
-    /// else. Whoever comes first must not be moved when that one comes, so what is passed over stays a hole. `None`
-    /// when every place that is left is below such a one: then somebody has to come, or to be given up, before (spec
+    /// Keeps places for `count` daemons: the next ranks, except for those below a place that is kept for another
+    /// daemon. A daemon must not be moved when a later one comes, so the ranks passed over stay holes. `None` when
+    /// all free places are below such a place: then the other daemon has to come, or to be given up, first (spec
     /// E19).
     pub fn keep_places(&mut self, count: u32) -> Option<RankSet> {
         if !self.has_free_place() {
@@ -104,8 +104,8 @@ impl Tree {
         Some(kept)
     }
 
-    /// True when somebody can be given a place that is below nobody who is still coming: below a rank that is not, of
-    /// those whose own children are not all given yet.
+    /// True when a place is free that is not below a daemon on its way: below a present rank with arithmetic children
+    /// not given yet.
     fn has_free_place(&self) -> bool {
         let last = self.size - 1;
         let is_kept = |place: DaemonRank| self.coming.contains(place);
@@ -113,7 +113,7 @@ impl Tree {
         self.coming.is_empty() || (last / self.radix..=last).map(DaemonRank).any(is_free)
     }
 
-    /// These have come: they take the places that were kept for them.
+    /// Gives the daemons that have come the places that were kept for them.
     pub fn fill(&mut self, come: &RankSet) {
         for rank in come.iter().filter(|rank| self.coming.contains(*rank)).collect::<Vec<_>>() {
             self.coming.remove(rank);
@@ -121,7 +121,7 @@ impl Tree {
         }
     }
 
-    /// The shape that the head has told, of which this daemon had an older one.
+    /// Takes over the head's newer shape of the DVM.
     pub fn reshape(&mut self, size: u32, mut holes: RankSet, coming: RankSet) {
         holes.remove(DaemonRank::HEAD);
         self.grow(size);
@@ -129,9 +129,8 @@ impl Tree {
         (self.holes, self.coming) = (holes, coming);
     }
 
-    /// Takes a whole set of ranks out in one pass. Repeated ranks and the head have no effect.
-    /// What it costs, with the neighbours after it: the ranges of both sets, not the size of the tree
-    /// (docs/benchmarks.md).
+    /// Removes a whole set of ranks in one pass. Repeated ranks and the head have no effect. The cost, with that of
+    /// the neighbours afterwards, grows with the ranges of both sets, not with the tree (docs/benchmarks.md).
     pub fn repair(&mut self, dead: &RankSet) {
         self.holes.insert_all(dead);
         self.holes.remove(DaemonRank::HEAD);
@@ -142,7 +141,7 @@ impl Tree {
         }
     }
 
-    /// Takes ranks out as [`Tree::repair`] does, but they are still there for a while.
+    /// Removes ranks as [`Tree::repair`] does; their daemons are still there for a while.
     pub(crate) fn let_leave(&mut self, ranks: &RankSet) {
         let living: RankSet = ranks.iter().filter(|rank| self.contains(*rank)).collect();
         self.repair(&living);
@@ -150,7 +149,7 @@ impl Tree {
         self.leaving.remove(DaemonRank::HEAD);
     }
 
-    /// A leaving daemon is gone.
+    /// Removes a leaving daemon that is gone.
     pub fn departed(&mut self, rank: DaemonRank) {
         self.leaving.remove(rank);
     }
@@ -167,13 +166,13 @@ impl Tree {
         self.subtree(DaemonRank::HEAD)
     }
 
-    /// The nearest living ancestor; `None` for the head. A dead rank has one too: where its orphans go.
+    /// The nearest living ancestor; `None` for the head. A dead rank has one too, which adopts its orphans.
     #[must_use]
     pub fn parent(&self, rank: DaemonRank) -> Option<DaemonRank> {
         self.ancestors(rank).next()
     }
 
-    /// Living ancestors, nearest first, the head last: whom to try when a parent is lost.
+    /// Living ancestors, nearest first, the head last: the daemons to call when a parent is lost.
     pub fn ancestors(&self, rank: DaemonRank) -> impl Iterator<Item = DaemonRank> + '_ {
         self.places_above(rank).filter(|r| self.contains(*r))
     }
@@ -184,15 +183,15 @@ impl Tree {
         self.living_below([(rank.0, rank.0)])
     }
 
-    /// True when the way from the head to `rank` passes through `ancestor`, which lives and is not
-    /// `rank` itself. `rank` may be dead: then this says who was above it.
+    /// True when the path from the head to `rank` passes through `ancestor`, which lives and is not `rank` itself.
+    /// `rank` may be dead.
     #[must_use]
     pub fn is_ancestor(&self, ancestor: DaemonRank, rank: DaemonRank) -> bool {
         self.contains(ancestor) && self.stands_below(rank, ancestor)
     }
 
-    /// The neighbour that brings a message from `me` nearer to `dest`; `None` when `dest` is `me`,
-    /// dead or unknown. `me` may be dead (a leaving daemon still sends its goodbye).
+    /// The neighbour of `me` on the path to `dest`; `None` when `dest` is `me`, dead or unknown. `me` may be dead (a
+    /// leaving daemon still sends its goodbye).
     #[must_use]
     pub fn next_hop(&self, me: DaemonRank, dest: DaemonRank) -> Option<DaemonRank> {
         if self.is_leaving(dest) {
@@ -202,7 +201,7 @@ impl Tree {
             return None;
         }
         let mut hop = dest;
-        // What is above has the lower rank: a leaf sees at the first place that the way goes up.
+        // Ranks above are lower: a leaf sees at the first place that the path goes up.
         for place in self.places_above(dest).take_while(|place| *place >= me) {
             if place == me {
                 return Some(hop);
@@ -214,8 +213,7 @@ impl Tree {
         self.parent(me)
     }
 
-    /// The same for a daemon that is leaving: to the survivor that it hung on, and from there along the branch that
-    /// leaves.
+    /// The next hop to a leaving daemon: to the survivor that it hung on, and from there along the leaving branch.
     fn next_hop_out(&self, me: DaemonRank, dest: DaemonRank) -> Option<DaemonRank> {
         let mut hop = dest;
         for place in self.places_above(dest) {
@@ -232,7 +230,7 @@ impl Tree {
         None
     }
 
-    /// Levels of places below a rank, whoever stands there.
+    /// The number of levels of places below a rank, living or not.
     #[must_use]
     pub fn height(&self, rank: DaemonRank) -> u32 {
         (self.levels(rank).count() as u32).saturating_sub(1)
@@ -280,8 +278,8 @@ impl Tree {
         (first <= last).then(|| (first as u32, (u64::from(high) * radix + radix).min(last) as u32))
     }
 
-    /// The nearest living ranks below these ranges of places, whoever lives in the places themselves; ascending.
-    /// Neighbours that died together are passed through together.
+    /// The nearest living ranks below these ranges of places, whether the places themselves live or not; ascending.
+    /// Neighbours that died together are passed together.
     pub(crate) fn living_below(&self, tops: impl IntoIterator<Item = (u32, u32)>) -> Vec<DaemonRank> {
         let dead = Ranges::of(&self.holes);
         let (mut living, mut open) = (Vec::new(), Vec::from_iter(tops));
@@ -302,8 +300,7 @@ impl Tree {
         (first..=last).map(DaemonRank)
     }
 
-    /// The places above a rank, nearest first, living or not. Empty for a rank never given: it
-    /// stands nowhere yet.
+    /// The places above a rank, nearest first, living or not. Empty for a rank never given.
     pub(crate) fn places_above(&self, rank: DaemonRank) -> impl Iterator<Item = DaemonRank> + use<> {
         let radix = self.radix;
         let above = move |r: &u32| r.checked_sub(1).map(|r| r / radix);
@@ -311,7 +308,7 @@ impl Tree {
         std::iter::successors(known.as_ref().and_then(above), above).map(DaemonRank)
     }
 
-    /// True when `rank` stands strictly below `above`, whoever lives in between.
+    /// True when `rank` is strictly below `above`, whether the ranks in between live or not.
     #[must_use]
     pub fn stands_below(&self, rank: DaemonRank, above: DaemonRank) -> bool {
         self.places_above(rank).take_while(|place| *place >= above).any(|place| place == above)

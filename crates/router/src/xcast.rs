@@ -1,9 +1,8 @@
-//! Acknowledged broadcasts as one daemon sees them: pass on to the children, process, wait for the
-//! children's acknowledgements, acknowledge to the parent.
+//! Acknowledged broadcasts from one daemon's view: pass on to the children, process, wait for the children's
+//! acknowledgements, acknowledge to the parent.
 //!
-//! So one acknowledgement a link tells the head that everybody has processed the message. Whether a
-//! message is passed on before or after it is processed is the caller's choice, and so who the children are
-//! at that moment; payloads stay with the caller.
+//! One acknowledgement per link thus tells the head that every daemon has processed the message. The caller passes a
+//! message on before or after it processes it, which determines the children; the caller also keeps the payloads.
 
 use std::collections::BTreeMap;
 
@@ -14,45 +13,45 @@ use crate::seqset::SeqSet;
 /// All broadcasts in flight at this daemon, ordered by sequence number.
 #[derive(Clone, Debug, Default)]
 pub struct Xcasts {
-    /// The number that the head gave last; zero elsewhere.
+    /// The latest number, at the head; zero elsewhere.
     last: u64,
     open: BTreeMap<u64, Open>,
-    /// Finished here, so that a repeated message is known for what it is.
+    /// Finished broadcasts, by which a repeated message is recognised.
     done: SeqSet,
 }
 
 #[derive(Clone, Debug)]
 struct Open {
-    /// Begun here: the acknowledgements come back to this daemon, which is the head.
+    /// True for a broadcast of this daemon, which is the head: it gets the last acknowledgements.
     own: bool,
     processed: bool,
-    /// Children that have not acknowledged; `None` until it was passed on.
+    /// Children that owe an acknowledgement; `None` before the message was passed on.
     owing: Option<RankSet>,
 }
 
-/// What a message that came from the parent is.
+/// The kind of a message that has come from the parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Receipt {
     /// Seen for the first time: process it and pass it on.
     New,
-    /// Seen before: drop it. When it is finished here, the sender (a new parent) has yet to learn that.
+    /// A repeated message: dropped. When it is finished here, a new parent may lack the acknowledgement.
     Duplicate {
-        /// Acknowledge once more, to the sender.
+        /// True to acknowledge once more, to the sender.
         ack_again: bool,
     },
 }
 
-/// What an event means for a broadcast that has just become complete below this daemon.
+/// The step of a broadcast that is complete below this daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// Acknowledge to the parent.
     AckParent,
-    /// On the head: every daemon has processed it.
+    /// At the head: every daemon has processed it.
     Complete,
 }
 
 impl Xcasts {
-    /// No broadcast yet.
+    /// Without broadcasts.
     #[must_use]
     pub fn new() -> Xcasts {
         Xcasts::default()
@@ -65,7 +64,7 @@ impl Xcasts {
         self.last
     }
 
-    /// Takes note of a message that came from a parent.
+    /// Notes a message that has come from a parent.
     pub fn receive(&mut self, seq: u64) -> Receipt {
         if self.done.contains(seq) || self.open.contains_key(&seq) {
             // After a repair the same message comes from another parent; one that is open is acknowledged to it later.
@@ -75,33 +74,33 @@ impl Xcasts {
         Receipt::New
     }
 
-    /// It was passed on to these children, who owe an acknowledgement from now on.
+    /// Notes that a broadcast was passed on to these children, which now owe an acknowledgement.
     pub fn forwarded(&mut self, seq: u64, children: &[DaemonRank]) -> Option<Progress> {
         self.open.get_mut(&seq)?.owing = Some(children.iter().copied().collect());
         self.settle(seq)
     }
 
-    /// This daemon has processed the message.
+    /// Notes that this daemon has processed the message.
     pub fn processed_here(&mut self, seq: u64) -> Option<Progress> {
         self.open.get_mut(&seq)?.processed = true;
         self.settle(seq)
     }
 
-    /// A child's whole sub-tree has processed the message. One that owes nothing changes nothing.
+    /// Notes that a child's whole sub-tree has processed the message. A child that owes nothing changes nothing.
     pub fn acked_by(&mut self, seq: u64, child: DaemonRank) -> Option<Progress> {
         let owed = self.open.get_mut(&seq)?.owing.as_mut()?.remove(child);
         owed.then(|| self.settle(seq)).flatten()
     }
 
-    /// A lost child no longer owes acknowledgements. Call [`Xcasts::child_adopted`] for those that
-    /// hung below it *first*, else a broadcast could complete without them.
+    /// Cancels the acknowledgements of a lost child. Call [`Xcasts::child_adopted`] for the daemons below it *first*:
+    /// otherwise a broadcast could complete without them.
     pub fn child_lost(&mut self, child: DaemonRank) -> Vec<(u64, Progress)> {
         let owed: Vec<u64> = self.owed_by(child).collect();
         owed.into_iter().filter_map(|seq| Some((seq, self.acked_by(seq, child)?))).collect()
     }
 
-    /// A new child owes an acknowledgement for every broadcast that was passed on and is in flight. It is to be sent
-    /// [`Xcasts::owed_by`] and drops what it has already seen.
+    /// Makes a new child owe an acknowledgement for every broadcast that was passed on and is in flight. The caller
+    /// sends it [`Xcasts::owed_by`]; the child drops repeated messages.
     pub fn child_adopted(&mut self, child: DaemonRank) {
         for owing in self.open.values_mut().filter_map(|open| open.owing.as_mut()) {
             owing.insert(child);
@@ -113,19 +112,19 @@ impl Xcasts {
         self.open.keys().copied()
     }
 
-    /// The children that have not acknowledged yet; `None` when the broadcast is finished, unknown or not passed on.
+    /// The children that owe an acknowledgement; `None` when the broadcast is finished, unknown or not passed on.
     #[must_use]
     pub fn waiting_for(&self, seq: u64) -> Option<&RankSet> {
         self.open.get(&seq)?.owing.as_ref()
     }
 
-    /// What a child has yet to acknowledge, in order: to be sent to it again when its link is new.
+    /// The broadcasts that a child has to acknowledge, in order, to send again over a new link.
     pub fn owed_by(&self, child: DaemonRank) -> impl Iterator<Item = u64> + '_ {
         let owes = move |open: &Open| open.owing.as_ref().is_some_and(|owing| owing.contains(child));
         self.open.iter().filter(move |(_, open)| owes(open)).map(|(seq, _)| *seq)
     }
 
-    /// Closes a broadcast that waits for nothing any more.
+    /// Closes a broadcast that is complete.
     fn settle(&mut self, seq: u64) -> Option<Progress> {
         let finished = |open: &Open| open.processed && open.owing.as_ref().is_some_and(RankSet::is_empty);
         if !self.open.get(&seq).is_some_and(finished) {

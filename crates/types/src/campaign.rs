@@ -1,10 +1,10 @@
-//! Campaigns: one change of the DVM's size each (docs/spec/elastic.md).
+//! Campaigns: changes of the DVM's size (docs/spec/elastic.md).
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Number of a campaign; they count from 1 for as long as the DVM lives.
+/// Number of a campaign, counted from 1 over the DVM's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CampaignId(pub u32);
 
@@ -14,8 +14,8 @@ impl fmt::Display for CampaignId {
     }
 }
 
-/// Number of a request for nodes that the resource manager has yet to grant; they count from 1 for as long as the DVM
-/// lives.
+/// Number of an extension, a request for nodes that the resource manager has yet to grant, counted from 1 over the
+/// DVM's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ExtensionId(pub u32);
 
@@ -25,7 +25,7 @@ impl fmt::Display for ExtensionId {
     }
 }
 
-/// Which way the size changes.
+/// The direction of a change of size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum CampaignKind {
     /// Daemons are added.
@@ -43,30 +43,30 @@ impl fmt::Display for CampaignKind {
     }
 }
 
-/// How far a campaign has come.
+/// The steps of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum CampaignStep {
-    /// A scheduler has pushed it, and nobody has asked for it. Its next step follows at once.
+    /// A scheduler has pushed it, without a requester. Its next step follows at once.
     Pushed,
     /// It is open: from here on jobs wait for it.
     Open,
-    /// It lets jobs be launched first that others have held long enough. Nobody waits for it yet.
+    /// It waits for the launch of jobs that others have held for long. No job waits for it yet.
     Queued,
     /// Another campaign changes the same nodes and has to end first.
     Behind,
     /// Grow: the daemons are being started.
     Launching,
-    /// Grow: all daemons have reported; everybody is being told.
+    /// Grow: all daemons have reported; the wireup is on its way.
     WiringUp,
     /// Shrink: the order to leave is out.
     Leaving,
-    /// Grow: it has failed; what it started is being ordered out.
+    /// Grow: it has failed, and its daemons are ordered out.
     RollingBack,
     /// Shrink: the resource managers are offered their nodes back.
     Releasing,
-    /// It has ended well.
+    /// It has succeeded.
     Done,
-    /// It has failed, and the DVM is as it was before it.
+    /// It has failed, and the DVM has its former size.
     Failed,
 }
 

@@ -1,4 +1,4 @@
-//! A set of processing units, and the text that users and kernels write for one.
+//! A set of processing units, and its text in the form of users and kernels.
 
 use std::fmt;
 use std::str::FromStr;
@@ -109,18 +109,18 @@ pub enum CpuListError {
     /// Neither a number nor a range of two.
     #[error("{0:?} is neither the number of a processor nor a range of them, as 3 or 5-8")]
     Item(String),
-    /// `8-5`.
+    /// A range with its ends reversed: `8-5`.
     #[error("the range {0:?} ends before it begins")]
     Backwards(String),
-    /// More than any machine has.
+    /// A number larger than any machine has.
     #[error("{0} is more than the number of any processor ({LARGEST_CPU})", LARGEST_CPU = LARGEST_CPU)]
     TooLarge(String),
 }
 
-/// No machine has a processor of a larger number; a set that had would fill the memory.
+/// The largest number of a processor; a larger one would make the set fill the memory.
 const LARGEST_CPU: u32 = 65_535;
 
-/// `0-3,8`.
+/// Parses the form `0-3,8`.
 impl FromStr for CpuSet {
     type Err = CpuListError;
 

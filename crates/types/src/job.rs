@@ -1,23 +1,23 @@
-//! What a user asks for: a job of one or more app contexts, as parsed from a command line or a PMIx spawn.
+//! Job requests: one or more app contexts, parsed from a command line or a PMIx spawn.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Duration, HostSelection, MapRequest, Rank};
 
-/// A job request. Nothing in it was looked up yet: paths, hosts and slots are as the user wrote them.
+/// A job request. Paths, hosts and slots are as the user wrote them; nothing is looked up yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobSpec {
     /// The executables (MPMD: several), ranks counted across them in order.
     pub apps: Vec<AppContext>,
-    /// Placement, of every app that has none of its own.
+    /// Placement of every app that has none of its own.
     pub map: MapRequest,
-    /// Who reads standard input.
+    /// The ranks that read standard input.
     pub stdin: StdinTarget,
-    /// What happens to output.
+    /// The treatment of output.
     pub output: OutputOptions,
-    /// What to show before the launch.
+    /// The information to show before the launch.
     pub display: Display,
-    /// The rest.
+    /// Policies about failures, limits and the launch.
     pub options: RuntimeOptions,
 }
 
@@ -42,20 +42,20 @@ pub struct AppContext {
     pub env: Vec<EnvOp>,
 }
 
-/// One change to a process's environment ; applied by the daemon that forks.
+/// One change to a process's environment, which the daemon makes before it starts the process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EnvOp {
-    /// Set to this value.
+    /// Sets a variable to a value.
     Set(String, String),
-    /// Remove; a trailing `*` removes every name with that prefix.
+    /// Removes a variable; a trailing `*` removes every name with that prefix.
     Unset(String),
-    /// Append the value after the separator.
+    /// Appends the separator and the value.
     Append(String, char, String),
     /// Put the value and the separator in front.
     Prepend(String, char, String),
 }
 
-/// Who reads the job's standard input (`--stdin`).
+/// The readers of the job's standard input (`--stdin`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StdinTarget {
     /// One rank (default: 0).
@@ -66,7 +66,7 @@ pub enum StdinTarget {
     None,
 }
 
-/// What happens to the job's output (`--output`).
+/// The treatment of the job's output (`--output`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputOptions {
     /// `[job,rank]<stream>: ` in front of each line.
@@ -87,11 +87,11 @@ pub struct OutputOptions {
     pub dir: Option<String>,
     /// `file=N`: `N.<job>.<rank>.out` and `.err`.
     pub file: Option<String>,
-    /// With `dir` or `file`: to the terminal as well.
+    /// True to write to the terminal as well, with `dir` or `file`.
     pub copy: bool,
 }
 
-/// What `--display` asks for.
+/// The information that `--display` asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Display {
     /// The job map.
@@ -106,11 +106,11 @@ pub struct Display {
     pub topo: Option<Vec<String>>,
     /// The processors of these nodes that may be used; `Some` and empty: of all of the job's.
     pub cpus: Option<Vec<String>>,
-    /// In the machine-readable form.
+    /// True for the machine-readable form.
     pub parseable: bool,
     /// Objects by the numbers of the operating system, not by logical ones.
     pub physical: bool,
-    /// The job map as pictures, which the one who asked keeps in files.
+    /// The job map as pictures, which the requester keeps in files.
     pub pictures: Vec<PictureFormat>,
 }
 
@@ -128,11 +128,12 @@ pub enum PictureFormat {
 pub struct RuntimeOptions {
     /// A non-zero exit ends the job (default).
     pub error_nonzero_status: bool,
-    /// Map and show only.
+    /// True to map and show only.
     pub do_not_launch: bool,
     /// The failure of a process does not end the job.
     pub recoverable: bool,
-    /// The same, and its processes are told of each failure: the job runs until it is ended or nothing is left of it.
+    /// Like `recoverable`, and its processes are told of each failure: the job runs until it is ended or no process
+    /// is left.
     pub continuous: bool,
     /// The processes of a recoverable job are told of each failure.
     pub notify_errors: bool,

@@ -1,4 +1,4 @@
-//! The result of placement: which process runs where, bound to what.
+//! The job map, the result of placement: the node and binding of each process.
 
 mod column;
 mod names;
@@ -19,7 +19,7 @@ pub struct JobNode {
     pub name: String,
 }
 
-/// Where one process runs.
+/// The place of one process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
     /// Index into [`JobMap::nodes`].
@@ -30,16 +30,16 @@ pub struct Placement {
     pub local_rank: LocalRank,
     /// Rank among all processes of the DVM on the node.
     pub node_rank: LocalRank,
-    /// Hardware threads that it is bound to; `None` = not bound.
+    /// Hardware threads to which it is bound; `None` = not bound.
     pub cpus: Option<CpuSet>,
     /// Devices that it has, as positions in its node's [`Topology::devices`](crate::Topology::devices).
     pub devices: Vec<u16>,
 }
 
-/// How an app was placed, in the field's words.
+/// The placement policies of an app, in the field's words.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppPolicy {
-    /// The mapper that did it: `round_robin`, `ppr`, `seq`, `rank_file`.
+    /// The mapper: `round_robin`, `ppr`, `seq`, `rank_file`.
     pub mapper: String,
     /// Mapping policy, e.g. `BYCORE:NOOVERSUBSCRIBE`.
     pub map_by: String,
@@ -47,7 +47,7 @@ pub struct AppPolicy {
     pub rank_by: String,
     /// Binding policy, e.g. `CORE:IF-SUPPORTED`.
     pub bind_to: String,
-    /// `2:node` when mapped by `ppr`.
+    /// The text of `ppr`, like `2:node`; `None` = mapped otherwise.
     pub ppr: Option<String>,
     /// The list of `pe-list`.
     pub cpu_set: Option<String>,
@@ -55,11 +55,11 @@ pub struct AppPolicy {
     pub cpus_per_rank: Option<u16>,
     /// Hardware threads, not cores, count as processors.
     pub hwthreads: bool,
-    /// What a process is bound to is its own: no process of another job is bound there.
+    /// True when the processors of a binding are exclusive: no process of another job is bound there.
     pub exclusive: bool,
 }
 
-/// A mapped job. Position in `procs` is the rank. Serialized it is packed: what repeats from node to node is written
+/// A mapped job. The position in `procs` is the rank. The serialized form is packed: equal data of nodes are written
 /// once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobMap {
@@ -69,19 +69,19 @@ pub struct JobMap {
     pub procs: Vec<Placement>,
     /// One for the whole job, or one for each app.
     pub policies: Vec<AppPolicy>,
-    /// More processes than slots were permitted.
+    /// True when more processes than slots were permitted.
     pub oversubscribe: bool,
-    /// Slots of the allocation that this job was mapped onto.
+    /// Slots of the allocation at the time of the mapping.
     pub total_slots: u32,
 }
 
 impl JobMap {
-    /// Processes that one map holds at most: some gigabyte of memory in every daemon of the job.
+    /// The most processes of one map: about a gigabyte of memory in every daemon of the job.
     pub const MAX_PROCS: usize = 1 << 24;
-    /// Nodes that one map holds at most.
+    /// The most nodes of one map.
     const MAX_NODES: usize = 1 << 20;
 
-    /// How an app was placed; `None` for a map without any.
+    /// The policies of an app; `None` for a map without any.
     #[must_use]
     pub fn policy(&self, app: u16) -> Option<&AppPolicy> {
         self.policies.get(usize::from(app)).or_else(|| self.policies.first())

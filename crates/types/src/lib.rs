@@ -1,4 +1,4 @@
-//! Ids and values that every other crate speaks in. Pure data: no I/O, no clock, no policy.
+//! Ids and values of all crates. Pure data: no I/O, no clock, no policy.
 
 mod campaign;
 mod cpuset;

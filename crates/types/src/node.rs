@@ -1,4 +1,4 @@
-//! Machines: what a user wrote about them, and what the head's pool keeps.
+//! Machines: a user's description of them, and the record in the head's pool.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{DaemonRank, NodeId, Topology};
 
-/// How many processes a node takes.
+/// The number of processes that a node takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SlotCount {
-    /// Not stated: as many as the node has cores (`prte_set_default_slots`).
+    /// Unstated: as many as the node has cores (`prte_set_default_slots`).
     #[default]
     FromCores,
     /// Stated.
@@ -29,12 +29,12 @@ pub struct HostEntry {
     pub user: Option<String>,
     /// Port for the launcher.
     pub port: Option<u16>,
-    /// The resource manager's job that grants it, in the manager's words; `None` = nobody had to.
+    /// The resource manager's job that grants it, in the manager's words; `None` = without a manager.
     pub rm_job: Option<String>,
 }
 
 impl HostEntry {
-    /// A host of that name with nothing else said of it.
+    /// A host of that name without further details.
     #[must_use]
     pub fn named(name: &str) -> HostEntry {
         HostEntry {
@@ -57,11 +57,11 @@ pub enum HostRef {
     Relative(u32, SlotCount),
     /// `+e` or `+e:N`: all, or N, nodes on which nothing runs.
     Empty(Option<u32>),
-    /// `^name`: not this one.
+    /// `^name`: all nodes but this one.
     Exclude(String),
 }
 
-/// What one app context says about where it may run. Empty = everywhere.
+/// The nodes that one app context may use. Empty = all nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostSelection {
     /// From the app's own hostfile, already read and parsed.
@@ -70,12 +70,12 @@ pub struct HostSelection {
     pub hosts: Vec<HostRef>,
 }
 
-/// A node that an app context may use: a [`HostSelection`] after it met the pool.
+/// A node that an app context may use, after its [`HostSelection`] was applied to the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeShare {
     /// The node.
     pub node: NodeId,
-    /// At most so many of its slots, for this job only; `None` = all of them.
+    /// The limit of its slots for this job only; `None` = all of them.
     pub cap: Option<u32>,
 }
 
@@ -90,7 +90,7 @@ pub struct NodeRecord {
     pub aliases: Vec<String>,
     /// Its daemon, once a campaign has given it one.
     pub daemon: Option<DaemonRank>,
-    /// Slots; decided at the latest when its daemon reported its cores.
+    /// Slots; known at the latest when its daemon has reported its cores.
     pub slots: u32,
     /// True when slots were stated and not derived from cores.
     pub slots_given: bool,
@@ -98,6 +98,6 @@ pub struct NodeRecord {
     pub max_slots: u32,
     /// Slots in use by running jobs.
     pub slots_inuse: u32,
-    /// What its daemon reported; shared between equal nodes.
+    /// The topology that its daemon has reported; shared between equal nodes.
     pub topology: Arc<Topology>,
 }

@@ -1,23 +1,23 @@
-//! Placement as a user asks for it: `--map-by`, `--rank-by`, `--bind-to` with their qualifiers.
+//! Placement as requested: `--map-by`, `--rank-by`, `--bind-to` with their qualifiers.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{CpuSet, HostRef, ObjectKind, Rank};
 
-/// Placement as asked for; what is `None` has the field's default.
+/// The requested placement; `None` means the field's default.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MapRequest {
     /// `--map-by`.
     pub by: Option<MapBy>,
     /// `:PE=n`: processors for each process, at least 1.
     pub pes: Option<u16>,
-    /// `:SPAN`: the nodes are dealt to as if they were one large node.
+    /// `:SPAN`: all nodes count as one large node.
     pub span: bool,
     /// `:OVERSUBSCRIBE` / `:NOOVERSUBSCRIBE`; of the whole job.
     pub oversubscribe: Option<bool>,
     /// `:NOLOCAL`: not on the head's node.
     pub nolocal: bool,
-    /// `:HWTCPUS` / `:CORECPUS`: what counts as a processor.
+    /// `:HWTCPUS` / `:CORECPUS`: the unit that counts as a processor.
     pub cpus: Option<CpuKind>,
     /// `:INHERIT` / `:NOINHERIT`: jobs that this one spawns are placed as it was; of the whole job.
     pub inherit: Option<bool>,
@@ -27,13 +27,13 @@ pub struct MapRequest {
     pub bind_to: Option<BindTo>,
     /// `--bind-to ...:overload-allowed` / `:no-overload`: more processes on an object than it has processors.
     pub overload: Option<bool>,
-    /// `--bind-to ...:if-supported`: where it cannot be done, the process stays unbound.
+    /// `--bind-to ...:if-supported`: a process that cannot be bound stays unbound.
     pub bind_if_supported: bool,
     /// `--bind-to ...:limit=n`: at most so many processes bound to one object.
     pub bind_limit: Option<u16>,
 }
 
-/// What counts as one processor.
+/// The unit that counts as one processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CpuKind {
     /// A core.
@@ -55,10 +55,10 @@ pub enum MapBy {
     PerNode(u32),
     /// `ppr:N:<object>`: N processes on every object of a kind.
     PerObject(u32, ObjectKind),
-    /// `seq`: one process on the host of each line of a file; without lines, on each of the app's hosts as often as it
-    /// is named.
+    /// `seq`: one process on the host of each line of a file; without lines, on each of the app's hosts as often as
+    /// the user names it.
     Seq(Vec<SeqLine>),
-    /// `rankfile`: each rank where its line says.
+    /// `rankfile`: each rank on the host of its line.
     RankFile(Vec<RankLine>),
     /// `pe-list=...`: on the listed processors of every node.
     PeList(PeList),
@@ -69,9 +69,9 @@ pub enum MapBy {
 /// One line of a file for `seq`: `host [cpus]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeqLine {
-    /// Where the process runs; never an exclusion or a choice among empty nodes.
+    /// The host of the process; never an exclusion or a choice among empty nodes.
     pub host: HostRef,
-    /// What it is bound to; `None` = as the binding policy has it.
+    /// The binding of the process; `None` = by the binding policy.
     pub cpus: Option<CpuChoice>,
 }
 
@@ -80,16 +80,16 @@ pub struct SeqLine {
 pub struct RankLine {
     /// The rank, counted over all apps; in the file of one app, over its processes.
     pub rank: Rank,
-    /// Where it runs; never an exclusion or a choice among empty nodes.
+    /// The host of the rank; never an exclusion or a choice among empty nodes.
     pub host: HostRef,
-    /// What it is bound to; `None` = as the binding policy has it.
+    /// The binding of the rank; `None` = by the binding policy.
     pub cpus: Option<CpuChoice>,
 }
 
 /// Processors of a node by their logical numbers: `10-12`, `1:0-2` (cores 0 to 2 of package 1), `0:*`, `0:1;1:0-2`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuChoice {
-    /// The parts; all of them together. Never empty.
+    /// The parts, which are combined; never empty.
     pub parts: Vec<CpuPart>,
 }
 
@@ -107,16 +107,16 @@ pub struct CpuPart {
 pub struct PeList {
     /// Logical numbers of processors; never empty.
     pub cpus: CpuSet,
-    /// One process on each of them, in their order; otherwise each process may use all of them.
+    /// True for one process on each of them, in their order; otherwise each process may use all of them.
     pub ordered: bool,
 }
 
 /// `device=...[:INTERLEAVE[=object]][:SHARED][:NDEV=n]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceRequest {
-    /// Which devices.
+    /// The kind or name of the devices.
     pub wanted: DeviceWanted,
-    /// Take them in turn from each object of this kind, not in the order of the bus.
+    /// The kind of object whose devices are taken in turn; `None` = in the order of the bus.
     pub interleave: Option<ObjectKind>,
     /// Several processes may get the same device.
     pub shared: bool,
@@ -124,12 +124,12 @@ pub struct DeviceRequest {
     pub per_process: u16,
 }
 
-/// Which devices a job is mapped by.
+/// The devices by which a job is mapped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DeviceWanted {
     /// All of a kind.
     Kind(DeviceKind),
-    /// The one of this name or UUID.
+    /// The device of this name or UUID.
     Named(String),
 }
 

@@ -1,4 +1,4 @@
-//! PMIx status codes with which requests are refused or fail (PMIx standard, status codes).
+//! PMIx status codes of refused and failed requests (PMIx standard, status codes).
 
 use std::fmt;
 
@@ -8,33 +8,33 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PmixStatus(pub i32);
 
-/// A request that makes no sense.
+/// A request with invalid parameters.
 pub const PMIX_ERR_BAD_PARAM: PmixStatus = PmixStatus(-27);
 /// A key that is published already.
 pub const PMIX_ERR_DUPLICATE_KEY: PmixStatus = PmixStatus(-53);
-/// It can be done in general, and not here and now.
+/// An operation that is not possible in the present state.
 pub const PMIX_ERR_INVALID_OPERATION: PmixStatus = PmixStatus(-158);
-/// It is there already.
+/// An object that exists already.
 pub const PMIX_ERR_EXISTS: PmixStatus = PmixStatus(-11);
 /// The job, or the request, was ended before it began.
 pub const PMIX_ERR_JOB_CANCELED: PmixStatus = PmixStatus(-180);
 /// A process, or a daemon, could not be started.
 pub const PMIX_ERR_JOB_FAILED_TO_LAUNCH: PmixStatus = PmixStatus(-181);
-/// The nodes that the job is to have are not there.
+/// The nodes for the job are missing.
 pub const PMIX_ERR_JOB_ALLOC_FAILED: PmixStatus = PmixStatus(-188);
 /// The job was ended by request.
 pub const PMIX_ERR_JOB_KILLED_BY_CMD: PmixStatus = PmixStatus(-183);
 /// A participant, or a daemon, is gone.
 pub const PMIX_ERR_LOST_CONNECTION: PmixStatus = PmixStatus(-61);
-/// No such thing.
+/// An object that does not exist.
 pub const PMIX_ERR_NOT_FOUND: PmixStatus = PmixStatus(-46);
-/// Not here.
+/// An operation that is not supported here.
 pub const PMIX_ERR_NOT_SUPPORTED: PmixStatus = PmixStatus(-47);
-/// It is for others.
+/// An object that belongs to others.
 pub const PMIX_ERR_NO_PERMISSIONS: PmixStatus = PmixStatus(-23);
-/// There is not so much of it.
+/// A resource that does not suffice.
 pub const PMIX_ERR_OUT_OF_RESOURCE: PmixStatus = PmixStatus(-29);
-/// It took too long.
+/// A limit of time that has passed.
 pub const PMIX_ERR_TIMEOUT: PmixStatus = PmixStatus(-24);
 /// The DVM is ending.
 pub const PMIX_ERR_UNREACH: PmixStatus = PmixStatus(-25);

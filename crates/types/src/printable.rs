@@ -1,11 +1,10 @@
-//! Foreign text that is about to be shown to people: names of programs, what ssh or an abort says. A terminal obeys
-//! control characters, and whoever chose the text must not command it. Called where messages are printed; output of
-//! processes never passes here.
+//! Foreign text in messages for people: names of programs, words of ssh or of an abort. A terminal obeys control
+//! characters, so they are escaped before printing. Output of processes is not affected.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// The text with each control character but line breaks and tabs as an escape. Idempotent.
+/// Escapes each control character except line breaks and tabs. Idempotent.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     // ssh ends its lines like a terminal in raw mode.
@@ -13,13 +12,14 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     escape(text, |c| is_command(c) && c != '\n' && c != '\t')
 }
 
-/// The same for text that must stay on its line: a cell of a table, a name within a sentence.
+/// Escapes line breaks and tabs as well, for text within one line: a cell of a table, a name within a sentence.
 #[must_use]
 pub fn printable_line(text: &str) -> Cow<'_, str> {
     escape(Cow::Borrowed(text), is_command)
 }
 
-/// Control characters, and those that turn the direction of writing, by which a name can show itself as another.
+/// True for control characters, and for those that change the direction of writing, by which a name can imitate
+/// another.
 fn is_command(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

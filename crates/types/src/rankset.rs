@@ -14,8 +14,8 @@ pub struct RankSet {
     ranges: Vec<(u32, u32)>,
 }
 
-/// How a set travels: each range as how far it is from the one before, less what must lie between two, and how many
-/// more it has than one. Small numbers, whatever the size of the DVM.
+/// The encoded form of a set: each range as its distance from the one before, less the necessary gap, and its length
+/// less one. The numbers are small, whatever the size of the DVM.
 impl From<RankSet> for Vec<(u32, u32)> {
     fn from(set: RankSet) -> Self {
         let mut next = 0u32;
@@ -28,7 +28,7 @@ impl From<RankSet> for Vec<(u32, u32)> {
     }
 }
 
-/// Any such numbers are a set, unless they go beyond the last rank.
+/// Any such numbers form a set, unless they exceed the last rank.
 impl TryFrom<Vec<(u32, u32)>> for RankSet {
     type Error = &'static str;
 
@@ -130,12 +130,12 @@ impl RankSet {
         &self.ranges
     }
 
-    /// Adds the ranks from `first` to `last`, both included; nothing when they are the wrong way round.
+    /// Adds the ranks from `first` to `last`, both included; nothing when `first` is larger.
     pub fn insert_range(&mut self, first: u32, last: u32) {
         if first > last {
             return;
         }
-        // Those that overlap or touch become one.
+        // Ranges that overlap or touch are merged.
         let from = self.ranges.partition_point(|(_, end)| *end < first && first - *end > 1);
         let count = self.ranges[from..].partition_point(|(start, _)| *start <= last || *start - last == 1);
         let Some(joined) = self.ranges.get(from..from + count).and_then(|r| Some((r.first()?.0, r.last()?.1))) else {
@@ -146,8 +146,8 @@ impl RankSet {
         self.ranges.drain(from + 1..from + count);
     }
 
-    /// Adds all ranks of another set. One range is put into its place; several are merged in one pass, for each
-    /// insertion into the middle would move all that is behind it.
+    /// Adds all ranks of another set. A single range is inserted; several are merged in one pass, because each
+    /// insertion into the middle would move all ranges behind it.
     pub fn insert_all(&mut self, other: &RankSet) {
         if let [(first, last)] = other.ranges[..] {
             return self.insert_range(first, last);
@@ -176,7 +176,7 @@ impl RankSet {
 
 impl FromIterator<DaemonRank> for RankSet {
     fn from_iter<I: IntoIterator<Item = DaemonRank>>(ranks: I) -> Self {
-        // Sorted first, each is appended; a hundred thousand in any order would else move each other for seconds.
+        // Sorted ranks are appended; a hundred thousand in any order would take seconds to move.
         let mut ranks: Vec<DaemonRank> = ranks.into_iter().collect();
         ranks.sort_unstable();
         let mut set = RankSet::new();

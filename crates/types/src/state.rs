@@ -153,7 +153,7 @@ states! {
 }
 
 impl JobState {
-    /// The two that only part the others, and that no job enters.
+    /// The states that only separate the others, and that no job enters.
     pub const BOUNDARIES: [JobState; 2] = [JobState::Unterminated, JobState::Error];
 
     /// True while the job still runs (spec L1).
@@ -169,7 +169,7 @@ impl JobState {
 }
 
 impl ProcState {
-    /// The two that only part the others, and that no process enters.
+    /// The states that only separate the others, and that no process enters.
     pub const BOUNDARIES: [ProcState; 2] = [ProcState::Unterminated, ProcState::Error];
 
     /// True when the process ended, well or badly (spec L2).

@@ -1,8 +1,8 @@
-//! How a process ended, and the exit code that a user sees for it.
+//! The end of a process, and the exit code that a user sees for it.
 
 use serde::{Deserialize, Serialize};
 
-/// What `waitpid` said of a process.
+/// The result of `waitpid` for a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ExitStatus {
     /// It called `exit` with this code (0-255).

@@ -1,4 +1,4 @@
-//! Time as the pure crates see it: a number that the driver (or the simulator) passes in.
+//! Time in the pure crates: a number that the driver (or the simulator) passes in.
 
 use std::fmt;
 use std::ops::{Add, Sub};
@@ -39,7 +39,7 @@ impl Add<Duration> for Timestamp {
 }
 impl Sub for Timestamp {
     type Output = Duration;
-    /// Saturates at zero: a clock that is asked about the future answers "no time".
+    /// Saturates at zero: an earlier time minus a later one is "no time".
     fn sub(self, earlier: Timestamp) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }

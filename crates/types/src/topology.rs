@@ -1,4 +1,4 @@
-//! What a node is made of, reduced to what placement needs.
+//! The topology of a node, reduced to the needs of placement.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,20 +28,20 @@ pub enum ObjectKind {
 pub struct TopologyObject {
     /// The operating system's number of it.
     pub os_index: u32,
-    /// The hardware threads it consists of.
+    /// The hardware threads of which it consists.
     pub cpus: CpuSet,
-    /// Size of a cache, or memory of a NUMA domain, in bytes; 0 = it has none, or it is not known.
+    /// Size of a cache, or memory of a NUMA domain, in bytes; 0 = none or unknown.
     pub bytes: u64,
 }
 
 /// A device that processes can be mapped by.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
-    /// What it is.
+    /// The kind of device.
     pub kind: DeviceKind,
-    /// The system's name of it: `cuda0`, `rsmi1`, `mlx5_0`, `eth0`, `nvme0n1`.
+    /// The system's name for it: `cuda0`, `rsmi1`, `mlx5_0`, `eth0`, `nvme0n1`.
     pub name: String,
-    /// Its maker, where an application has to be told by variables of the maker's own.
+    /// Its maker, whose own variables tell an application of the device.
     pub vendor: DeviceVendor,
     /// Its number among the devices of its kind and maker, as the maker's libraries count.
     pub index: u32,
@@ -51,7 +51,7 @@ pub struct Device {
     pub cpus: CpuSet,
 }
 
-/// Makers of devices that are told to a process by variables of their own.
+/// Makers of devices that have variables of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum DeviceVendor {
     /// `CUDA_VISIBLE_DEVICES`.
@@ -64,7 +64,7 @@ pub enum DeviceVendor {
     OpenFabrics,
     /// Omni-Path: `PSM3_NIC`.
     Psm,
-    /// Any other, which has none.
+    /// Any other maker, without variables.
     Other,
 }
 

@@ -1,9 +1,7 @@
-//! A column of a table, packed: numbers that mostly go on as they have begun. [`super::packed`] writes maps in such
-//! columns.
+//! A packed column of a table: numbers that mostly follow a pattern. [`super::packed`] writes maps in such columns.
 //!
-//! Numbers are taken as *runs* (a start, told from the number before, an even step and a length), and runs that have
-//! come before are copied. So what repeats from node to node is written once, and its size does not grow with the
-//! number of nodes.
+//! Numbers become *runs* (a start relative to the number before, a constant step and a length), and repeated runs
+//! become copies. Equal data of nodes are thus written once, and the size does not grow with the number of nodes.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +14,7 @@ pub(super) struct Column(Vec<Piece>);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Piece {
     Run(Run),
-    /// So many runs again, from so many runs ago; they may be among the copies.
+    /// A copy of earlier runs: how many, and from how many runs ago. The source may overlap the copy.
     Copy {
         back: u32,
         runs: u32,
@@ -25,13 +23,13 @@ enum Piece {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct Run {
-    /// From the number before it, at first from 0.
+    /// The distance from the number before, at first from 0.
     jump: i64,
     step: i64,
     count: u32,
 }
 
-/// A column that does not hold what is expected.
+/// The error of a column with other contents than expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Malformed;
 
@@ -39,7 +37,7 @@ impl Column {
     pub(super) fn pack(numbers: impl IntoIterator<Item = u32>) -> Column {
         let runs = runs(numbers);
         let mut pieces = Vec::new();
-        // Where a pair of runs began last.
+        // The latest position of each pair of runs.
         let mut seen: BTreeMap<[Run; 2], usize> = BTreeMap::new();
         let mut at = 0;
         while at < runs.len() {
@@ -49,7 +47,7 @@ impl Column {
                 Some(from) => pieces.push(Piece::Copy { back: (at - from) as u32, runs: length as u32 }),
                 None => pieces.push(Piece::Run(runs[at])),
             }
-            // Within a copy every pair has been seen; the one across its end may be new.
+            // Within a copy every pair is known; the pair across its end may be new.
             for passed in [at, at + length - 1] {
                 if let Some(pair) = pair(&runs, passed) {
                     seen.insert(pair, passed);
@@ -60,8 +58,7 @@ impl Column {
         Column(pieces)
     }
 
-    /// The numbers, of which there must be exactly `count`. Takes no more memory than they do, whatever the column
-    /// says.
+    /// The numbers, exactly `count` of them. The memory is bounded by `count`, whatever the column says.
     pub(super) fn unpack(&self, count: usize) -> Result<Vec<u32>, Malformed> {
         let mut unpacked = Unpacked { numbers: Vec::new(), runs: Vec::new(), count };
         for piece in &self.0 {
@@ -79,7 +76,7 @@ impl Column {
     }
 }
 
-/// How a column comes back.
+/// The state of unpacking.
 struct Unpacked {
     numbers: Vec<u32>,
     runs: Vec<Run>,
@@ -103,7 +100,7 @@ impl Unpacked {
     }
 }
 
-/// The numbers as runs, each as long as it can be.
+/// The numbers as runs, each as long as possible.
 fn runs(numbers: impl IntoIterator<Item = u32>) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     let mut last = 0;
@@ -123,7 +120,7 @@ fn pair(runs: &[Run], at: usize) -> Option<[Run; 2]> {
     runs.get(at..at + 2).map(|two| [two[0], two[1]])
 }
 
-/// So many runs are the same from here and from there.
+/// The number of equal runs from two positions on.
 fn common(runs: &[Run], from: usize, at: usize) -> usize {
     runs[from..].iter().zip(&runs[at..]).take_while(|(a, b)| a == b).count()
 }

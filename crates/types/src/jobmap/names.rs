@@ -1,5 +1,4 @@
-//! Names of nodes, packed: texts that are the same from name to name, and the numbers in between. [`super::packed`]
-//! uses it.
+//! Packed names of nodes: the texts that many names share, and the numbers between them. [`super::packed`] uses it.
 
 use std::collections::BTreeMap;
 
@@ -7,26 +6,26 @@ use serde::{Deserialize, Serialize};
 
 use super::column::{Column, Malformed};
 
-/// More digits are text: no number of 32 bits holds them all.
+/// The most digits of a number; longer ones, which may exceed 32 bits, stay text.
 const MAX_DIGITS: usize = 9;
 
-/// More numbers in one name are text as well.
+/// The most numbers in one name; further ones stay text.
 const MAX_NUMBERS: usize = 128;
 
 /// Packed names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Names {
     shapes: Vec<Shape>,
-    /// Of each name.
+    /// The shape of each name.
     shape: Column,
     /// The first number of each name, the second, ...; 0 where a name has fewer.
     numbers: Vec<Column>,
 }
 
-/// What is the same in many names.
+/// The texts that many names share.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct Shape {
-    /// What stands before each number, and how many digits that one has at least.
+    /// The text before each number, and the number's least count of digits.
     before: Vec<(String, u8)>,
     end: String,
 }
@@ -79,8 +78,8 @@ impl Shape {
     }
 }
 
-/// Thousands of names are put together in every daemon of a job: this is what takes its time, so no formatting by
-/// `std`.
+/// Appends a number. Every daemon of a job puts thousands of names together, and `std` formatting would dominate the
+/// time.
 fn push_number(name: &mut String, number: u32, width: u8) {
     let digits = number.checked_ilog10().map_or(1, |log| log + 1);
     for place in (0..digits.max(width.into())).rev() {
@@ -102,7 +101,7 @@ fn take_apart(name: &str) -> (Shape, Vec<u32>) {
         rest = behind;
         match digits.parse() {
             Ok(number) if digits.len() <= MAX_DIGITS => {
-                // A leading zero fills up to a width; without one the number says how many digits there are.
+                // A leading zero means a fixed width; without one the number determines its digits.
                 let width = if digits.len() > 1 && digits.starts_with('0') { digits.len() as u8 } else { 0 };
                 shape.before.push((std::mem::take(&mut shape.end) + text, width));
                 numbers.push(number);
@@ -117,7 +116,7 @@ fn take_apart(name: &str) -> (Shape, Vec<u32>) {
     (shape, numbers)
 }
 
-/// Values that repeat, each once, in the order in which they came.
+/// Repeated values, each once, in the order of their first occurrence.
 #[derive(Debug)]
 pub(super) struct Palette<T> {
     pub(super) values: Vec<T>,
@@ -131,7 +130,7 @@ impl<T> Default for Palette<T> {
 }
 
 impl<T: Ord + Clone> Palette<T> {
-    /// Where this value is; it is added when it is new.
+    /// The position of a value, which is added when it is new.
     pub(super) fn place(&mut self, value: T) -> u32 {
         if let Some(place) = self.places.get(&value) {
             return *place;

@@ -1,5 +1,5 @@
-//! A map as it travels: every daemon of a job gets all of it, so it is packed into columns in which what repeats from
-//! node to node is written once. A million processes by core on ten thousand nodes take some hundred bytes.
+//! A job map in its packed form. Every daemon of a job gets the whole map, so it is packed into columns in which
+//! equal data of nodes are written once. A million processes by core on ten thousand nodes take some hundred bytes.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
