@@ -1,4 +1,4 @@
-//! Carries out what a daemon asked for, the way the driver and the operating system would.
+//! Effects of the daemons, carried out like the driver and the operating system would.
 
 use bytes::Bytes;
 use ferrite_core::{Account, DaemonInput, Effect, HeadInput, Input, PmixEffect, RequestId, SpawnRequest, Transition};
@@ -69,7 +69,7 @@ impl World {
             Effect::WriteOutput { account, .. } => self.write_output(rank, account),
             Effect::Pmix(effect) => self.pmix(rank, effect),
             Effect::Notice { text, .. } => self.report.notices.push(text),
-            // Nobody comes to a node other than the head's here.
+            // The simulator has no clients on other nodes than the head's.
             Effect::Relay(_) => {}
             Effect::Accepted { .. } | Effect::Launched { .. } | Effect::CloseFile(_) | Effect::Picture { .. } => {}
             Effect::Trace(Transition::Job { job, to, .. }) => {
@@ -127,7 +127,7 @@ impl World {
         }
     }
 
-    /// A launcher process begins to start a daemon, with the end that the scenario has in store.
+    /// Starts a launcher process for a daemon, with the fate that the scenario gives it.
     pub(crate) fn launch(&mut self, by: DaemonRank, rank: DaemonRank, ticket: Ticket) {
         self.manager.note_daemon(rank, &ticket.node);
         let slowest = self.scenario.slowest_start;
@@ -180,13 +180,13 @@ impl World {
             Ok(mut process) => {
                 self.next_id += 1;
                 let pid = self.next_id as u32;
-                // It does nothing before its daemon knows of it.
+                // The process does nothing before its daemon knows of it.
                 process.waiting = true;
                 if let Some(host) = self.hosts.get_mut(&rank) {
                     host.procs.insert(proc, process);
                 }
                 self.observe(&Observation::ProcBorn { rank, proc });
-                // It lives before its daemon hears of it: what the daemon does then reaches it.
+                // The process lives before its daemon hears of it, so that the daemon's next acts reach it.
                 self.queue.after(delay, Event::Wake(rank, proc));
                 self.queue.after(delay, Event::Input(rank, Input::Daemon(DaemonInput::Spawned { proc, pid })));
             }
@@ -268,7 +268,7 @@ impl World {
         }
     }
 
-    /// A submission has had its reply, or nobody waits for it any more.
+    /// Notes that a submission has its reply, or that nobody waits for it any more.
     pub(crate) fn settle(&mut self, request: RequestId) {
         let submissions = self.scenario.jobs.len();
         if (request.0 as usize) < submissions && self.settled.insert(request) && self.settled.len() == submissions {
@@ -277,7 +277,7 @@ impl World {
         }
     }
 
-    /// A persistent DVM is told to end when every job was answered.
+    /// Ends a persistent DVM after the reply to every job.
     fn finish_when_done(&mut self) {
         let done = self.ready && self.settled.len() == self.scenario.jobs.len();
         if done && self.scenario.persistent && self.scenario.ending == Ending::Natural {
@@ -285,7 +285,7 @@ impl World {
         }
     }
 
-    /// How long the operating system takes for something small.
+    /// The time that the operating system takes for a small operation.
     pub(crate) fn small_delay(&mut self) -> Time {
         self.rng.between(1, 200)
     }

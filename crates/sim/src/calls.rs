@@ -1,5 +1,5 @@
-//! What virtual processes ask of PMIx beside fences: to start a job, to meet the processes of another, to publish data
-//! or to look it up. A process waits for each answer and goes on whatever it is.
+//! PMIx calls of virtual processes beside fences: to start a job, to connect with another, to publish data or to look
+//! it up. A process waits for each answer and goes on, whatever the answer is.
 
 use bytes::Bytes;
 use ferrite_core::{DaemonInput, Input, PmixCall};
@@ -11,13 +11,13 @@ use crate::pmix::{Meeting, Waiting};
 use crate::process::{Partner, Step};
 use crate::world::World;
 
-/// A lookup that waits gives up after this time.
+/// The limit of a waiting lookup.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Everybody is the same user.
+/// The user id of all processes.
 const USER: u32 = 1000;
 
 impl World {
-    /// A process calls PMIx; true when it waits for the answer.
+    /// Makes a process's PMIx call; true when the process waits for the answer.
     pub(crate) fn call_pmix(&mut self, rank: DaemonRank, proc: ProcId, step: &Step) -> bool {
         match step {
             Step::Spawn(child) => self.spawn_child(rank, proc, *child),
@@ -52,7 +52,7 @@ impl World {
         }
     }
 
-    /// One rank of the job does it for all; which one depends on the number.
+    /// True for the one rank that makes a call for its whole job; the number determines the rank.
     fn is_chosen(&self, rank: DaemonRank, proc: ProcId, number: usize) -> bool {
         let size = self.hosts.get(&rank).and_then(|host| host.pmix.size(proc.job));
         size.is_some_and(|size| number % size == proc.rank.0 as usize)
@@ -74,7 +74,8 @@ impl World {
         true
     }
 
-    /// The answer to who has spawned a job. The others of its job hear of it by themselves, as MPI programs do.
+    /// Hands the parent the answer to its spawn. The other processes of its job learn it by themselves, as in MPI
+    /// programs.
     pub(crate) fn spawned(&mut self, rank: DaemonRank, parent: ProcId, result: Result<JobId, PmixStatus>) {
         if let (Some(number), Ok(child)) = (self.spawns_of(rank, parent), result) {
             self.children.insert((parent.job, number), child);
@@ -92,7 +93,7 @@ impl World {
             }
             Partner::Parent => self.hosts.get(&rank).and_then(|host| host.pmix.parent(proc.job)),
         };
-        // A job that is not known here, because it is over, cannot be met: the call fails at once.
+        // A job that is unknown here, because it is over, cannot be met: the call fails at once.
         let knows = |other: &JobId| self.hosts.get(&rank).is_some_and(|host| host.pmix.knows(*other));
         let both = other.filter(knows).map(|other| vec![(proc.job, Vec::new()), (other, Vec::new())]);
         let Some(members) = both.and_then(Members::of_jobs) else { return false };
@@ -104,7 +105,7 @@ impl World {
         true
     }
 
-    /// All local participants are there.
+    /// Starts a collective that all local participants have entered.
     fn all_met(&mut self, rank: DaemonRank, kind: Meeting, members: Members, all: Vec<ProcId>) {
         let token = self.ask(rank, Waiting::Meeting(all));
         let call = match kind {
@@ -114,7 +115,7 @@ impl World {
         self.upcall(rank, Input::Daemon(DaemonInput::Pmix(call)));
     }
 
-    /// A process is gone, and nobody waits for it any more.
+    /// Removes an ended process from all open collectives.
     pub(crate) fn leaves_meetings(&mut self, rank: DaemonRank, proc: ProcId) {
         let complete = self.hosts.get_mut(&rank).map(|host| host.pmix.proc_ended(proc)).unwrap_or_default();
         for (kind, members, all) in complete {
@@ -123,7 +124,7 @@ impl World {
     }
 
     fn publish(&mut self, rank: DaemonRank, proc: ProcId, persistence: Persistence, range: DataRange, key: u64) {
-        // No two values are equal: each says which publication it is.
+        // Each value is unique and thus names its publication.
         self.next_id += 1;
         let items = vec![(name(key), Bytes::copy_from_slice(&self.next_id.to_be_bytes()))];
         let access = Access::default();
@@ -143,7 +144,7 @@ impl World {
         }
     }
 
-    /// Those who waited go on.
+    /// Lets waiting processes go on.
     pub(crate) fn go_on(&mut self, rank: DaemonRank, procs: &[ProcId]) {
         for proc in procs {
             let delay = self.small_delay();

@@ -1,6 +1,5 @@
-//! Scenarios about what processes ask of PMIx beside fences: jobs that they spawn, connections between jobs, and
-//! published data. Drawn on top of an elastic scenario, whose draws stay as they are: the DVM grows, shrinks and loses
-//! daemons.
+//! Scenarios about PMIx calls beside fences: spawned jobs, connections between jobs, and published data. They extend
+//! an elastic scenario, whose draws stay as they are: the DVM grows, shrinks and loses daemons.
 
 use ferrite_types::{HostEntry, HostRef, JobSpec, MapBy};
 use ferrite_wire::control::Submission;
@@ -11,22 +10,22 @@ use crate::queue::Time;
 use crate::rng::Rng;
 use crate::scenario::{Expect, Scenario, job};
 
-/// No job of a family lasts longer by itself: who spawns with nodes of its own does so within this time.
+/// The longest job of a family: jobs that spawn with nodes of their own do so within this time.
 const LONGEST: Time = 12_000_000;
 
-/// A job that processes spawn, by its number, with the word `spawn:N`.
+/// A job for processes to spawn with the word `spawn:N`, where N is its number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChildPlan {
-    /// What.
+    /// The job request.
     pub spec: JobSpec,
-    /// It is nobody's child when something ends or fails.
+    /// True for a separate job.
     pub separate: bool,
-    /// Nodes that the DVM is to have first.
+    /// Nodes that the DVM gets first.
     pub grow: Option<GrowRequest>,
 }
 
 impl ChildPlan {
-    /// What the process asks for. Its directory is that of its parent.
+    /// The submission of the spawning process. The job's directory is its parent's.
     #[must_use]
     pub fn submission(&self) -> Submission {
         let (separate, grow) = (self.separate, self.grow.clone().map(Box::new));
@@ -48,7 +47,7 @@ impl Scenario {
         let mut rng = Rng::new(seed ^ 0xfa31_11e5_0000_0001);
         let children = rng.between(2, 6) as usize;
         let with_nodes = rng.permille(250).then(|| rng.between(0, children as u64 - 1) as usize);
-        // The last first: a job spawns only those of higher numbers, so that there is an end to it.
+        // The last first: a job spawns only jobs of higher numbers, so that spawning ends.
         for number in (0..children).rev() {
             let mut child = s.draw_child(&mut rng, number, children);
             if with_nodes == Some(number) {
@@ -79,7 +78,7 @@ impl Scenario {
         s
     }
 
-    /// When what children bring along may still be asked for: each is a change of size.
+    /// The latest times at which children may ask for nodes; each request is a change of size.
     pub(crate) fn child_grows(&self) -> impl Iterator<Item = Time> + '_ {
         let brings = self.children.iter().filter(|child| child.grow.is_some());
         let parents = self.jobs.iter().filter(|job| !job.quiet).map(|job| job.at + LONGEST);
@@ -101,7 +100,7 @@ impl Scenario {
         let np = *rng.pick(&[1, 1, 1, 2, 2, 3, 5]);
         let pause = rng.between(0, 300_000);
         let long = rng.between(500_000, 6_000_000);
-        // Those that were drawn before, counted from the end.
+        // Children that were drawn before, counted from the end.
         let later = (children - 1 - number) as u64;
         let program = match rng.between(0, 15) {
             0 => "exit:0".to_owned(),
@@ -153,11 +152,11 @@ impl Scenario {
         self.spawn_and_meet(rng, from_end, later - 1 - from_end)
     }
 
-    /// All ranks know of the child when it is there; then they meet it, if it comes.
+    /// Lets all ranks know of the child when it is there; then they connect with it, if it takes part.
     fn spawn_and_meet(&self, rng: &mut Rng, word: u64, index: u64) -> String {
         let meets = self.children[index as usize].meets_its_parent();
         let mut text = format!("spawn:{word} fence");
-        // Now and then somebody waits for one who never comes.
+        // Now and then a job waits for one that never comes.
         if rng.permille(if meets { 850 } else { 60 }) {
             text += " connect";
             if rng.permille(600) {
@@ -196,7 +195,7 @@ fn draw_end(rng: &mut Rng, pause: Time) -> String {
         1 => format!("pause:{pause} die:11"),
         2 => "abort:7 forever".to_owned(),
         3 => format!("fence finalize pause:{pause}"),
-        // A rank has ended, and the others go on: nobody may wait for it any more.
+        // One rank has ended, and the others go on: nobody may wait for it any more.
         4 | 5 => {
             let key = rng.between(0, 5);
             format!("publish:{key} fence retire:{key} pause:{} lookup:{key} finalize", 2_500_000 + pause)

@@ -1,5 +1,4 @@
-//! Frames and bytes by phase of a run: what a rule like "a one-process job costs the same on a thousand
-//! nodes" is checked against.
+//! Frames and bytes by phase of a run, for checks like "a one-process job costs the same on a thousand nodes".
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +7,7 @@ use ferrite_types::{DaemonRank, JobId, JobState};
 
 use crate::queue::Time;
 
-/// A part of a run, in this order.
+/// A phase of a run; phases follow in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     /// Until every daemon has acknowledged the wireup.
@@ -23,10 +22,10 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// All of them.
+    /// All phases.
     pub const ALL: [Phase; 4] = [Phase::BringUp, Phase::Launch, Phase::End, Phase::Shutdown];
 
-    /// For tables.
+    /// The name of the phase in tables.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -38,7 +37,7 @@ impl Phase {
     }
 }
 
-/// What one phase cost.
+/// The cost of one phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Frames over links, each hop counted.
@@ -51,13 +50,13 @@ pub struct Cost {
     pub head_received: u64,
     /// Bytes that the head sent or received.
     pub head_bytes: u64,
-    /// When it ended (virtual time).
+    /// The end of the phase (virtual time).
     pub until: Time,
     /// Frames by kind of message.
     pub kinds: BTreeMap<&'static str, u64>,
 }
 
-/// The bill of a run.
+/// The costs of a run by phase.
 #[derive(Clone, Debug, Default)]
 pub struct Bill {
     phase: Phase,
@@ -65,23 +64,23 @@ pub struct Bill {
     pub(crate) tally: Option<Tally>,
 }
 
-/// A closer look at a part of a run, for as long as somebody wants it.
+/// A separate count of a part of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
-    /// Signs of life are not counted.
+    /// True to leave heartbeats out.
     pub(crate) silent: bool,
     pub(crate) kinds: BTreeMap<&'static str, u64>,
     pub(crate) bytes: u64,
     /// Frames and bytes that each daemon sent or received.
     pub(crate) each: BTreeMap<DaemonRank, (u64, u64)>,
-    /// When the last frame was sent.
+    /// The time of the last frame.
     pub(crate) last: Time,
 }
 
-/// What came of something, from its beginning to the last word about it, signs of life not counted.
+/// The cost of an incident, from its beginning to the last frame about it, without heartbeats.
 #[derive(Clone, Debug)]
 pub struct Spent {
-    /// Frames of everybody.
+    /// Frames of all daemons.
     pub frames: u64,
     /// Their bytes.
     pub bytes: u64,
@@ -89,12 +88,12 @@ pub struct Spent {
     pub head: (u64, u64),
     /// The most that any other daemon sent or received.
     pub most: (u64, u64),
-    /// From the beginning to the last word (virtual time).
+    /// The time from the beginning to the last frame (virtual time).
     pub time: Time,
 }
 
 impl Spent {
-    /// The heads of its cells in a table, and the line below them.
+    /// The column heads of the cost in a table, and the line below them.
     pub(crate) const HEADS: [&str; 2] = [
         "frames | bytes | head frames | head bytes | others at most frames | bytes | virtual time |",
         "--:|--:|--:|--:|--:|--:|--:|",
@@ -110,12 +109,12 @@ impl fmt::Display for Spent {
 }
 
 impl Tally {
-    /// One that does not count signs of life.
+    /// A count without heartbeats.
     pub(crate) fn silent() -> Tally {
         Tally { silent: true, ..Tally::default() }
     }
 
-    /// What was counted of something that began then.
+    /// The cost since `began`.
     pub(crate) fn spent(mut self, began: Time) -> Spent {
         let head = self.each.remove(&DaemonRank::HEAD).unwrap_or_default();
         Spent {
@@ -143,7 +142,7 @@ impl Tally {
 }
 
 impl Bill {
-    /// A frame was sent.
+    /// Counts a frame that was sent.
     pub fn frame(&mut self, now: Time, from: DaemonRank, to: DaemonRank, kind: &'static str, bytes: u64) {
         let cost = self.phases.entry(self.phase).or_default();
         cost.frames += 1;
@@ -159,7 +158,7 @@ impl Bill {
         }
     }
 
-    /// A job changed its state; some changes begin a phase.
+    /// Notes a job's change of state, which may begin a phase.
     pub fn job_state(&mut self, now: Time, job: JobId, to: JobState) {
         match (job, to) {
             (JobId::DAEMONS, JobState::VmReady) => self.enter(now, Phase::Launch),
@@ -168,7 +167,7 @@ impl Bill {
         }
     }
 
-    /// A phase begins; never an earlier one than the present.
+    /// Begins a phase; never an earlier one than the present.
     pub fn enter(&mut self, now: Time, phase: Phase) {
         if phase > self.phase {
             self.phases.entry(self.phase).or_default().until = now;
@@ -176,12 +175,12 @@ impl Bill {
         }
     }
 
-    /// The run is over.
+    /// Closes the count at the end of the run.
     pub fn close(&mut self, now: Time) {
         self.phases.entry(self.phase).or_default().until = now;
     }
 
-    /// What a phase cost.
+    /// The cost of a phase.
     #[must_use]
     pub fn of(&self, phase: Phase) -> Cost {
         self.phases.get(&phase).cloned().unwrap_or_default()

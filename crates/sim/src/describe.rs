@@ -1,4 +1,4 @@
-//! Inputs and effects as short lines for the trace: what matters to tell two runs apart, without bulk.
+//! Inputs and effects as short lines for the trace: enough to tell two runs apart, without bulk.
 
 use ferrite_core::{DaemonInput, Effect, HeadInput, Input, LinkInput, PmixCall, PmixEffect, Transition};
 use ferrite_wire::control::Request;

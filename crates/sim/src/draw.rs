@@ -1,6 +1,6 @@
-//! Random scenarios: what a seed stands for. Everything that [`Scenario`] can hold comes up sooner or later.
+//! Random scenarios, drawn from a seed. Every feature of [`Scenario`] comes up sooner or later.
 //!
-//! Called for each seed of a sweep. The same seed draws the same on every machine, until this file changes.
+//! A sweep calls it for each seed. A seed draws the same on every machine, until this file changes.
 
 use ferrite_types::{AppContext, DaemonRank, JobId, JobSpec, MapBy};
 use ferrite_wire::control::Request;
@@ -18,12 +18,13 @@ impl Scenario {
     /// A scenario drawn from a seed. `daemons` and `radix` are drawn too when they are not given.
     #[must_use]
     pub fn random(seed: u64, daemons: Option<u32>, radix: Option<u32>) -> Scenario {
-        // Two losses meet rarely: one in ten is about nothing else. Drawn apart, as all that came later.
+        // Two losses meet rarely: one scenario in ten has losses only. It is drawn separately, like all later
+        // additions.
         if daemons.is_none() && radix.is_none() && Rng::new(seed ^ 0x1055_0000_0000_0002).permille(100) {
             return Scenario::losses(seed);
         }
         let mut rng = Rng::new(seed);
-        // Drawn apart: it reshuffles nothing else.
+        // A separate generator keeps all other draws as they are.
         let mut extra = Rng::new(seed ^ 0x1a46_e000_0000_0001);
         let small = *rng.pick(&[1, 2, 3, 4, 5, 7, 8, 12, 16, 33, 70]);
         let daemons = daemons.unwrap_or_else(|| draw_large(&mut extra).unwrap_or(small));
@@ -55,8 +56,8 @@ impl Scenario {
         s
     }
 
-    /// A scenario about losses: a DVM of a few nodes and a narrow tree that is up when things go wrong, with jobs on
-    /// all of it, and a quiet phase. For what shows only then; [`Scenario::random`] draws such ones among others.
+    /// A scenario about losses: a DVM of a few nodes and a narrow tree, up when faults strike, with jobs on all of
+    /// it, and a quiet phase. [`Scenario::random`] draws such scenarios among others.
     #[must_use]
     pub fn losses(seed: u64) -> Scenario {
         let mut rng = Rng::new(seed ^ 0x1055_0000_0000_0001);
@@ -87,7 +88,7 @@ impl Scenario {
             (true, false) => rng.between(0, 5),
             (false, _) => 1,
         };
-        // A large DVM is for what only its size shows: few jobs, of few processes each.
+        // A large DVM shows the effects of size: few jobs, of few processes each.
         let large = self.daemons >= LARGE;
         let count = if large { count.min(2) } else { count };
         let capacity = if large { 64 } else { self.daemons * self.slots };
@@ -117,8 +118,8 @@ impl Scenario {
         }
     }
 
-    /// The first job of a quiet phase often wants every slot that must be left, each fault having cost a daemon at
-    /// most; others are small.
+    /// Draws the quiet phase. Its first job often wants every slot that must be left, with at most one daemon lost
+    /// per fault; the others are small.
     fn draw_quiet_phase(&mut self, rng: &mut Rng) {
         let from = self.quiet_from();
         let left = self.daemons.saturating_sub(self.faults.len() as u32).max(1) * self.slots;
@@ -178,7 +179,7 @@ impl Scenario {
     }
 }
 
-/// Splits one process off into an app of its own with another program: who fails is not always everybody.
+/// Splits one process off into an app of its own with another program, so that sometimes one process alone fails.
 fn odd_one_out(rng: &mut Rng, spec: &mut JobSpec, expect: Expect) -> Expect {
     let (program, odd) = draw_program(rng, 1);
     let mut other = job(1, &program).apps;
@@ -192,15 +193,15 @@ fn odd_one_out(rng: &mut Rng, spec: &mut JobSpec, expect: Expect) -> Expect {
     match (expect, odd) {
         (Expect::Code(0), odd) => odd,
         (expect, Expect::Code(0)) => expect,
-        // Whoever fails first decides.
+        // The first failure decides.
         _ => Expect::Failure,
     }
 }
 
-/// One in two hundred is as large as real machines are; in small ones faults meet more often.
+/// The size of a large DVM, for one scenario in two hundred; in small ones faults meet more often.
 fn draw_large(rng: &mut Rng) -> Option<u32> {
     rng.permille(5).then(|| {
-        // By what they cost, which grows with the square.
+        // Weighted by cost, which grows with the square of the size.
         match rng.between(0, 31) {
             0 => 4096,
             1 | 2 => 2048,
@@ -210,8 +211,8 @@ fn draw_large(rng: &mut Rng) -> Option<u32> {
     })
 }
 
-/// What becomes of the others when a process fails; the exit code is that of the first failure either way. From a seed
-/// of its own: what else a scenario draws does not depend on it.
+/// Draws the policy about failures; the exit code is that of the first failure in any case. It has a seed of its own,
+/// so that all other draws stay as they are.
 fn draw_policy(seed: u64, spec: &mut JobSpec) {
     let mut rng = Rng::new(!seed);
     spec.options.recoverable = rng.permille(250);
@@ -225,7 +226,8 @@ pub(crate) fn draw_client(rng: &mut Rng, at: Time, patient: bool) -> Client {
     Client { patient, detached: rng.permille(80), cancels, leaves }
 }
 
-/// What `np` processes do. Much output comes from few: windows fill by what one writes, and time goes by what all do.
+/// Draws the program of `np` processes. Few processes write much output: windows fill by one writer, and time passes
+/// by all.
 pub(crate) fn draw_program(rng: &mut Rng, np: u32) -> (String, Expect) {
     let pause = rng.between(0, 200_000);
     let lines = rng.between(0, 50);

@@ -1,5 +1,5 @@
-//! Scenarios about a DVM that changes its size: who asks for what and when, which newcomers do not come well, and what
-//! else goes on meanwhile. Drawn from a seed; acted out by the world (`resize`), refereed like everything else.
+//! Scenarios about changes of size: the requests and their times, the newcomers that fail, and the jobs meanwhile.
+//! Drawn from a seed; the world plays them (`resize`), and the referee judges them.
 
 use ferrite_core::RequestId;
 use ferrite_router::Tree;
@@ -15,45 +15,45 @@ use crate::queue::Time;
 use crate::rng::Rng;
 use crate::scenario::{Expect, Fate, JobPlan, Scenario, job};
 
-/// What a scenario says about changes of size.
+/// The part of a scenario about changes of size.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Elastic {
     /// `prte_elastic_mode`.
     pub mode: bool,
-    /// `ferrite_debug_prep_ms`: between the map of a job and its launch.
+    /// `ferrite_debug_prep_ms`: the time between a job's map and its launch.
     pub prep_ms: u32,
-    /// `ferrite_launch_timeout`; 0 = what it is by itself.
+    /// `ferrite_launch_timeout` (seconds); 0 = the default.
     pub launch_timeout_s: u32,
     /// Longest time that resource managers take for an offer (microseconds).
     pub slowest_release: Time,
-    /// What is asked for.
+    /// The requests for another size.
     pub resizes: Vec<ResizePlan>,
-    /// The nodes are those of a resource manager's job, and it can be asked for more.
+    /// The resource manager whose job has the nodes and that can grant more.
     pub manager: Option<ManagerPlan>,
 }
 
-/// Somebody asks for another size.
+/// A request for another size.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResizePlan {
-    /// When.
+    /// The time of the request.
     pub at: Time,
-    /// What.
+    /// The change that is requested.
     pub request: ResizeRequest,
-    /// Who.
+    /// The requester.
     pub by: Asker,
 }
 
-/// Who asks.
+/// The requester of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Asker {
-    /// A client, who is gone at this time.
+    /// A client, which leaves at this time.
     Client(Option<Time>),
-    /// One of the processes that run then, by number; nobody when none does.
+    /// A running process, by its number at that time; without one there is no request.
     Process(u32),
 }
 
 impl Scenario {
-    /// How long all changes of size may take after the last request, those that jobs bring along included: each may
+    /// The longest time that all changes of size may take after the last request, including those of jobs: each may
     /// wait for all before it, and each for its launch and for the way back.
     #[must_use]
     pub fn settles_after(&self) -> Time {
@@ -79,27 +79,27 @@ impl Scenario {
         RequestId((self.jobs.len() + self.questions.len() + plan) as u64)
     }
 
-    /// True when anything asks for another size.
+    /// True when the scenario has requests for another size.
     #[must_use]
     pub fn resizes(&self) -> bool {
         !self.elastic.resizes.is_empty() || self.jobs.iter().any(|job| job.grow.is_some())
     }
 
-    /// True when the DVM only ever gets larger, and all that are to come do.
+    /// True when the DVM only grows and all newcomers succeed.
     #[must_use]
     pub(crate) fn only_grows_well(&self) -> bool {
         let grows = |plan: &ResizePlan| matches!(plan.request, ResizeRequest::Grow(_));
         self.elastic.resizes.iter().all(grows) && self.fates.iter().all(|(rank, _)| rank.0 < self.daemons)
     }
 
-    /// Adds a client's request for nodes; it hears when they are there.
+    /// Adds a client's request for nodes; the reply comes when they are there.
     #[must_use]
     pub fn with_grow(self, at: Time, names: &[&str]) -> Scenario {
         let hosts = names.iter().map(|name| host(name, self.slots)).collect();
         self.with_resize(at, ResizeRequest::Grow(GrowRequest { hosts, wait: true, ..GrowRequest::default() }))
     }
 
-    /// Adds a client's request to give nodes back; it hears when they are gone.
+    /// Adds a client's request to give nodes back; the reply comes when they are gone.
     #[must_use]
     pub fn with_shrink(self, at: Time, names: &[&str]) -> Scenario {
         let nodes = names.iter().map(|name| (*name).to_owned()).collect();
@@ -114,7 +114,7 @@ impl Scenario {
         self
     }
 
-    /// The same with daemons that are started by steps of a resource manager's jobs.
+    /// Lets steps of a resource manager's jobs start the daemons.
     #[must_use]
     pub fn by_steps(mut self) -> Scenario {
         let grows = self.elastic.resizes.iter_mut().filter_map(|plan| match &mut plan.request {
@@ -128,7 +128,7 @@ impl Scenario {
         Scenario { steps: true, tree_spawn: false, ..self }
     }
 
-    /// A scenario about changes of size, in a DVM that is mostly small and has jobs all the time.
+    /// A scenario about changes of size, in a mostly small DVM with jobs all the time.
     #[must_use]
     pub fn elastic(seed: u64) -> Scenario {
         let mut rng = Rng::new(seed ^ 0xe1a5_71c0_0000_0001);
@@ -166,7 +166,7 @@ impl Scenario {
             let faults = fault::draw(&mut rng, daemons + names.new, radix).into_iter();
             s.faults = faults.map(|(at, fault)| (at + UP, fault)).collect();
         }
-        // Drawn apart: it reshuffles nothing else.
+        // A separate generator keeps all other draws as they are.
         let mut extra = Rng::new(seed ^ 0xe1a5_71c0_0000_0002);
         if extra.permille(60) {
             s.draw_crossing(&mut extra, &names);
@@ -179,7 +179,7 @@ impl Scenario {
         s
     }
 
-    /// A job waits for a slow grow, and one that comes later fails before that ends: rare by itself.
+    /// Draws a job that waits for a slow grow while a later grow fails first, which is rare by chance.
     fn draw_crossing(&mut self, rng: &mut Rng, names: &Names) {
         let at = rng.between(300_000, 400_000) + Time::from(self.daemons) * self.slowest_start;
         let bad = if rng.permille(500) { Fate::NoLauncher } else { Fate::DiesEarly };
@@ -196,8 +196,7 @@ impl Scenario {
         self.jobs.push(plan);
     }
 
-    /// A daemon that is there stands still while others come, for longer than a grow may take or for as long as is
-    /// noticed.
+    /// Draws a pause of a present daemon during a grow, longer than a grow may take or long enough to be noticed.
     fn draw_hang(&mut self, rng: &mut Rng) {
         let grows = |plan: &&ResizePlan| matches!(plan.request, ResizeRequest::Grow(_));
         let grows: Vec<Time> = self.elastic.resizes.iter().filter(grows).map(|plan| plan.at).collect();
@@ -265,7 +264,7 @@ impl Scenario {
         }
     }
 
-    /// Some of those that are to come do not come well.
+    /// Draws the fates of newcomers, some of which fail.
     fn draw_newcomers(&mut self, rng: &mut Rng) {
         let patience = Time::from(self.elastic.launch_timeout_s) * 1_000_000;
         for _ in 0..rng.between(1, 3) {
@@ -296,7 +295,7 @@ impl Scenario {
     }
 }
 
-/// A moment in the way of a newcomer into the DVM, or soon after.
+/// A time during a newcomer's way into the DVM, or soon after.
 fn draw_moment(rng: &mut Rng) -> Time {
     let most = *rng.pick(&[1_000, 20_000, 500_000]);
     rng.between(0, most)
@@ -306,13 +305,13 @@ fn host(name: &str, slots: u32) -> AddedHost {
     AddedHost { host: HostEntry::named(name), slots: SlotChange::Set(slots) }
 }
 
-/// The manager's job that has a node which is added: nodes of two jobs come in one request.
+/// The manager's job of an added node, so that one request has nodes of two jobs.
 fn later_job(name: &str) -> String {
     let odd = name.bytes().last().is_some_and(|digit| digit % 2 == 1);
     if odd { "2".to_owned() } else { "3".to_owned() }
 }
 
-/// The nodes that there are, in the DVM and out of it.
+/// The names of nodes, in the DVM and outside.
 struct Names {
     daemons: u32,
     radix: u32,
@@ -330,17 +329,17 @@ impl Names {
         format!("m{}", rng.between(0, u64::from(self.new) - 1))
     }
 
-    /// Of the nodes that it begins with, the head's apart.
+    /// An initial node other than the head's.
     fn first(&self, rng: &mut Rng) -> String {
         format!("n{}", rng.between(1, u64::from(self.daemons) - 1))
     }
 
-    /// Names to be added: mostly nodes that the DVM did not begin with, each once.
+    /// Names to add: mostly nodes outside the initial DVM, each once.
     fn hosts(&self, rng: &mut Rng, most: u64) -> Vec<AddedHost> {
         let mut names: Vec<String> = Vec::new();
         for _ in 0..rng.between(1, most) {
             let name = if rng.permille(700) { self.newcomer(rng) } else { self.any(rng) };
-            // Twice is refused, which is worth seeing now and then.
+            // A repeated name is refused, which is tested now and then.
             if !names.contains(&name) || rng.permille(30) {
                 names.push(name);
             }
@@ -377,7 +376,7 @@ impl Names {
         shrink
     }
 
-    /// A node of the first tree with all that hang on it.
+    /// A node of the first tree with all nodes below it.
     fn branch(&self, rng: &mut Rng) -> Vec<String> {
         let top = DaemonRank(rng.between(1, u64::from(self.daemons) - 1) as u32);
         let tree = Tree::new(self.radix, self.daemons);

@@ -1,4 +1,4 @@
-//! What is going to happen in the world, as data: made by whoever knows that it will, acted out by the world.
+//! Future events of the world, as data.
 
 use ferrite_core::{Input, RequestId, Timer};
 use ferrite_types::{DaemonRank, ExtensionId, ProcId};
@@ -8,22 +8,22 @@ use crate::fault::Fault;
 use crate::network::LinkId;
 use crate::queue::Time;
 
-/// Something that is going to happen.
+/// A future event.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// A daemon gets an input.
     Input(DaemonRank, Input),
     /// A link comes up at one end.
     LinkUp { at: DaemonRank, peer: DaemonRank, id: LinkId },
-    /// One end learns that a link is gone.
+    /// One end of a link learns that it is lost.
     LinkDown { at: DaemonRank, peer: DaemonRank, id: LinkId, cause: &'static str },
     /// A frame arrives.
     Arrive { from: DaemonRank, to: DaemonRank, id: LinkId, frame: Frame },
-    /// A daemon tries to reach another.
+    /// A daemon calls another.
     Call { from: DaemonRank, peer: DaemonRank, contact: Contact, until: Time, insist: bool },
     /// A timer is due, unless it was set again or cancelled.
     Timer { rank: DaemonRank, timer: Timer, setting: u64 },
-    /// A daemon that was launched begins to live.
+    /// A launched daemon starts.
     DaemonStarts(DaemonRank),
     /// A process goes on after a pause.
     Wake(DaemonRank, ProcId),
@@ -33,29 +33,29 @@ pub(crate) enum Event {
     ProcAsks(usize),
     /// A daemon's process is killed.
     Killed(DaemonRank),
-    /// Something goes wrong.
+    /// A fault strikes.
     Fault(Fault),
-    /// A daemon that stood still goes on.
+    /// A paused daemon goes on.
     Resume(DaemonRank),
-    /// The network of a daemon that was isolated is whole again.
+    /// An isolated daemon's network works again.
     Heal(DaemonRank),
-    /// Somebody told the head to end.
+    /// The head is told to end.
     Finish,
-    /// A client goes away, answered or not.
+    /// A client leaves, answered or not.
     ClientLeaves(RequestId),
-    /// The resource manager looks at a request.
+    /// The resource manager decides a request.
     ManagerDecides(ExtensionId),
     /// The resource manager ends a job that it has granted.
     ManagerEnds(String),
 }
 
 impl Event {
-    /// The two ends of the network between which it passes, when it comes from elsewhere.
+    /// The two ends of the network that the event passes, if it does.
     pub(crate) fn passes(&self) -> Option<[DaemonRank; 2]> {
         match self {
             Event::LinkUp { at, peer, .. } | Event::LinkDown { at, peer, .. } => Some([*at, *peer]),
             Event::Arrive { from, to, .. } => Some([*from, *to]),
-            // A call is made here; whether anybody answers is seen when it is made.
+            // The call starts here; the answer is decided when it is made.
             Event::Call { .. }
             | Event::Input(..)
             | Event::Timer { .. }
@@ -74,7 +74,7 @@ impl Event {
         }
     }
 
-    /// The daemon that takes part in it actively, and so cannot while it stands still.
+    /// The daemon that acts in the event, and so cannot while it is paused.
     pub(crate) fn whose(&self) -> Option<DaemonRank> {
         match self {
             Event::Input(rank, _) | Event::Timer { rank, .. } => Some(*rank),

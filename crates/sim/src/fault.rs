@@ -1,7 +1,7 @@
-//! What can go wrong with daemons and the network between them: one vocabulary for random scenarios, for
-//! stories, and for [`CHAOS`], the list that the simulator plays here and real nodes play elsewhere.
+//! Faults of daemons and of the network: one vocabulary for random scenarios, for stories, and for [`CHAOS`], the
+//! list that both the simulator and real nodes play.
 //!
-//! Plain data, drawn by scenarios and acted out by the world. It never touches a daemon itself.
+//! The faults are plain data, which scenarios draw and the world plays.
 
 use ferrite_router::Tree;
 use ferrite_types::DaemonRank;
@@ -10,26 +10,26 @@ use serde::{Deserialize, Serialize};
 use crate::queue::Time;
 use crate::rng::Rng;
 
-/// What goes wrong. Times are microseconds.
+/// A fault. Times are microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fault {
-    /// One of the links that exist then is cut: what is on the way is lost, the ends learn it by and by.
+    /// One of the present links is cut: frames on the way are lost, and the ends learn it later.
     CutLink,
-    /// The link between a daemon and whoever it hangs on is cut; both ends learn at once.
+    /// The link between a daemon and its uplink is cut; both ends learn it at once.
     CutUplink(DaemonRank),
     /// A daemon process is killed; its processes die with it.
     Crash(DaemonRank),
-    /// A daemon stands still for so long (SIGSTOP, swapping).
+    /// A daemon is paused for this time (SIGSTOP, swapping).
     Pause(DaemonRank, Time),
-    /// For so long nothing passes between a daemon and all others, and nobody is told. What was sent arrives
-    /// when that is over, unless an end has closed the link by then; calls get no answer.
+    /// A daemon is isolated from all others for this time, without notice. Frames arrive after it, unless an end has
+    /// closed the link by then; calls get no answer.
     Isolate(DaemonRank, Time),
-    /// The links of a daemon take so much longer (first time) for so long (second).
+    /// A daemon's links take longer by the first time, for the second time.
     SlowUplink(DaemonRank, Time, Time),
 }
 
 impl Fault {
-    /// The daemon that it strikes, when that is not left to chance.
+    /// The daemon that it strikes, unless chance decides.
     #[must_use]
     pub fn victim(&self) -> Option<DaemonRank> {
         match self {
@@ -42,7 +42,7 @@ impl Fault {
         }
     }
 
-    /// The same at another daemon.
+    /// The same fault at another daemon.
     #[must_use]
     pub fn at(self, victim: DaemonRank) -> Fault {
         match self {
@@ -55,7 +55,7 @@ impl Fault {
         }
     }
 
-    /// How long it lasts by itself.
+    /// The duration of the fault.
     #[must_use]
     pub fn lasts(&self) -> Time {
         match self {
@@ -64,19 +64,19 @@ impl Fault {
         }
     }
 
-    /// True when it only makes things late, and not by so much that somebody's patience ends.
+    /// True when it only delays frames, and too little to exceed any deadline.
     #[must_use]
     pub fn is_brief(&self) -> bool {
         const BRIEF: Time = 2_000_000;
         match self {
             Fault::CutLink | Fault::CutUplink(_) | Fault::Crash(_) => false,
             Fault::Pause(_, time) | Fault::Isolate(_, time) => *time <= BRIEF,
-            // Things take many trips.
+            // An exchange takes many trips.
             Fault::SlowUplink(_, delay, time) => *time <= BRIEF || *delay <= BRIEF / 20,
         }
     }
 
-    /// In words, for a story.
+    /// The fault in words, for a story.
     #[must_use]
     pub fn sentence(&self) -> String {
         let ms = |time: &Time| *time as f64 / 1000.0;
@@ -93,13 +93,13 @@ impl Fault {
     }
 
     fn draw(rng: &mut Rng, daemons: u32) -> Fault {
-        // Rarely the head: what strikes it is over soon, or the DVM is.
+        // The head is struck rarely: the fault is over soon, or the DVM ends.
         let head = daemons == 1 || rng.permille(50);
         let victim = if head { 0 } else { rng.between(1, u64::from(daemons) - 1) };
         let victim = DaemonRank(victim as u32);
         match rng.between(0, 9) {
             0 => Fault::CutLink,
-            // The loss of the head ends everything, which other scenarios show; here it is only ever slow.
+            // The loss of the head ends everything, which other scenarios test; here the head is only slow.
             1..=6 if victim == DaemonRank::HEAD => Fault::Pause(victim, rng.between(1, 2_000_000)),
             1 | 2 => Fault::CutUplink(victim),
             3 | 4 => Fault::Crash(victim),
@@ -110,14 +110,14 @@ impl Fault {
     }
 }
 
-/// Mostly short; sometimes so long that every deadline has passed.
+/// A duration, mostly short; sometimes so long that every deadline has passed.
 fn draw_length(rng: &mut Rng) -> Time {
     let most = if rng.permille(150) { 60_000_000 } else { 3_000_000 };
     rng.between(1, most)
 }
 
-/// The faults of a random scenario, in the order of their times: mostly late, sometimes during bring-up;
-/// sometimes two daemons at once, sometimes one and what hangs on it.
+/// The faults of a random scenario, in the order of their times: mostly late, sometimes during bring-up; sometimes
+/// two daemons at once, sometimes one and a daemon below it.
 pub(crate) fn draw(rng: &mut Rng, daemons: u32, radix: u32) -> Vec<(Time, Fault)> {
     let mut faults = Vec::new();
     for _ in 0..rng.between(1, 3) {
@@ -126,7 +126,7 @@ pub(crate) fn draw(rng: &mut Rng, daemons: u32, radix: u32) -> Vec<(Time, Fault)
         faults.push((at, fault));
         if daemons > 2 && rng.permille(300) {
             let other = companion(rng, daemons, radix, fault.victim());
-            // At the same moment, or before the first can have been dealt with.
+            // At the same moment, or before the reaction to the first is complete.
             let soon = at + if rng.permille(500) { 0 } else { rng.between(1, 5_000) };
             let second = if rng.permille(500) { fault.at(other) } else { Fault::draw(rng, daemons).at(other) };
             faults.push((soon, second));
@@ -136,7 +136,7 @@ pub(crate) fn draw(rng: &mut Rng, daemons: u32, radix: u32) -> Vec<(Time, Fault)
     faults
 }
 
-/// A child of the first victim as often as anybody else; never the head.
+/// A second victim: a child of the first as often as any other daemon; never the head.
 fn companion(rng: &mut Rng, daemons: u32, radix: u32, first: Option<DaemonRank>) -> DaemonRank {
     let children = first.map(|rank| Tree::new(radix, daemons).children(rank)).unwrap_or_default();
     if children.is_empty() || rng.permille(400) {
@@ -146,52 +146,52 @@ fn companion(rng: &mut Rng, daemons: u32, radix: u32, first: Option<DaemonRank>)
     }
 }
 
-/// How a victim of [`CHAOS`] is treated.
+/// The treatment of a victim of [`CHAOS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
     /// SIGKILL.
     Kill,
     /// SIGSTOP for ten seconds, then SIGCONT.
     Stop,
-    /// Its link to whom it hangs on goes; both ends learn it.
+    /// The link to its uplink is cut; both ends learn it.
     CutLink,
-    /// Everything between it and others takes 200 ms longer, for ten seconds.
+    /// All frames between it and others take 200 ms longer, for ten seconds.
     SlowLink,
 }
 
-/// Where in the tree the victims of [`CHAOS`] are.
+/// The positions of the victims of [`CHAOS`] in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// Nobody hangs on it.
+    /// A daemon without children.
     Leaf,
-    /// Somebody hangs on it, and it hangs on another than the head.
+    /// A daemon with children whose parent is not the head.
     Interior,
-    /// It hangs on the head, and others on it.
+    /// A child of the head with children.
     ChildOfHead,
     /// Two neighbours: a child of the head and a child of it.
     ParentAndChild,
 }
 
-/// One thing to do to a DVM of ten nodes whose tree has radix 2.
+/// A fault for a DVM of ten nodes whose tree has radix 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chaos {
-    /// Short, for a filter on a command line.
+    /// A short name, for a filter on a command line.
     pub name: &'static str,
-    /// What is done, for a report.
+    /// The fault in words, for a report.
     pub sentence: &'static str,
-    /// What is done to each victim.
+    /// The treatment of each victim.
     pub deed: Deed,
-    /// Who the victims are.
+    /// The position of the victims.
     pub depth: Depth,
 }
 
 impl Chaos {
     /// Nodes of the DVM.
     pub const DAEMONS: u32 = 10;
-    /// Width of its tree.
+    /// Radix of its tree.
     pub const RADIX: u32 = 2;
 
-    /// The daemons that are struck, all at once.
+    /// The daemons that are struck together.
     #[must_use]
     pub fn victims(&self) -> &'static [DaemonRank] {
         match self.depth {
@@ -202,7 +202,7 @@ impl Chaos {
         }
     }
 
-    /// The same in the words of a scenario.
+    /// The faults of a scenario that correspond to it.
     #[must_use]
     pub fn faults(&self, at: Time) -> Vec<(Time, Fault)> {
         const LONG: Time = 10_000_000;
@@ -220,7 +220,7 @@ const fn chaos(name: &'static str, sentence: &'static str, deed: Deed, depth: De
     Chaos { name, sentence, deed, depth }
 }
 
-/// Everything that is done to a running DVM on purpose, in the simulator and on real nodes.
+/// All deliberate faults for a running DVM, in the simulator and on real nodes.
 pub const CHAOS: &[Chaos] = &[
     chaos("kill-leaf", "a daemon on which nobody hangs is killed", Deed::Kill, Depth::Leaf),
     chaos("kill-interior", "a daemon in the middle of the tree is killed", Deed::Kill, Depth::Interior),

@@ -1,4 +1,4 @@
-//! One virtual machine with a daemon on it: the real state machine and what surrounds it.
+//! One virtual machine with a daemon: the real state machine and its environment.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,7 +14,7 @@ use crate::queue::Time;
 /// A living daemon.
 pub(crate) struct Host {
     pub(crate) node: Node,
-    /// What its clock shows at the world's time zero: no two daemons agree.
+    /// The daemon's clock at the world's time zero, different for each daemon.
     pub(crate) skew: Time,
     /// Links as the daemon knows them.
     pub(crate) links: BTreeMap<DaemonRank, LinkId>,
@@ -22,15 +22,15 @@ pub(crate) struct Host {
     pub(crate) timers: BTreeMap<Timer, u64>,
     pub(crate) procs: BTreeMap<ProcId, Process>,
     pub(crate) pmix: PmixSide,
-    /// PMIx upcalls come in order: none before this time.
+    /// The earliest time of the next PMIx upcall: upcalls come in order.
     pub(crate) pmix_last: Time,
-    /// Output leaves in order likewise.
+    /// The earliest time of the next output: output leaves in order.
     pub(crate) sink_last: Time,
-    /// What came while it stands still.
+    /// Events that have arrived while it is paused.
     pub(crate) stopped: Option<VecDeque<Event>>,
-    /// It no longer hangs on its launcher.
+    /// True once it is detached from its launcher.
     pub(crate) detached: bool,
-    /// It asked to end; nothing reaches it any more.
+    /// The exit code, once it has asked to end; no event reaches it any more.
     pub(crate) exiting: Option<u8>,
 }
 
@@ -61,7 +61,7 @@ impl Host {
         at.0.saturating_sub(self.skew)
     }
 
-    /// Processes that run and that the daemon knows to run.
+    /// Running processes that the daemon knows to run.
     pub(crate) fn running_procs(&self, rank: DaemonRank) -> impl Iterator<Item = (DaemonRank, ProcId)> + '_ {
         let runs = |process: &Process| process.ended.is_none() && !process.unborn;
         self.procs.iter().filter(move |(_, process)| runs(process)).map(move |(proc, _)| (rank, *proc))

@@ -1,6 +1,7 @@
-//! What a DVM costs that does nothing, and what the loss of one daemon costs until its tree is repaired.
+//! The cost of an idle DVM, and the cost of the loss of one daemon until its tree is repaired.
 //!
-//! Called for the tables of `sim scale` and by tests. Plays without a referee: the sizes are large, and others check.
+//! The tables of `sim scale` and tests use it. It plays without a referee, because the sizes are large and other runs
+//! check.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -17,19 +18,19 @@ use crate::trace::Keep;
 use crate::world::World;
 
 const SECOND: Time = 1_000_000;
-/// Up and quiet, with a loss dealt with, after this time.
+/// The time after which the DVM is up and quiet, a loss included.
 const SETTLED: Time = 60 * SECOND;
-/// How long an idle DVM is watched.
+/// The time for which an idle DVM is measured.
 const WATCHED: Time = 600 * SECOND;
 
-/// Ten minutes of a DVM that does nothing.
+/// The cost of ten minutes of an idle DVM.
 #[derive(Clone, Debug)]
 pub struct IdleRow {
     /// Daemons at the start, the head included.
     pub daemons: u32,
-    /// Width of the tree.
+    /// Radix of the tree.
     pub radix: u32,
-    /// One of them was lost before.
+    /// True when a daemon was lost before.
     pub lost: bool,
     /// Links at the end.
     pub links: usize,
@@ -47,18 +48,18 @@ impl IdleRow {
     }
 }
 
-/// The loss of one daemon on which others hang.
+/// The cost of the loss of one daemon with children.
 #[derive(Clone, Debug)]
 pub struct RepairRow {
     /// Daemons, the head included.
     pub daemons: u32,
-    /// Width of the tree.
+    /// Radix of the tree.
     pub radix: u32,
-    /// Who was lost.
+    /// The lost daemon.
     pub victim: DaemonRank,
-    /// How many hung on it.
+    /// The number of its children.
     pub orphans: usize,
-    /// From the loss to the last word about it.
+    /// The cost from the loss to the last frame about it.
     pub spent: Spent,
 }
 
@@ -72,7 +73,7 @@ fn idle_world(daemons: u32, radix: u32) -> World {
     world
 }
 
-/// A daemon that hangs on another than the head where the tree is that deep, and on which others hang.
+/// A daemon with children, below another than the head where the tree is deep enough.
 fn interior(daemons: u32, radix: u32) -> DaemonRank {
     let tree = Tree::new(radix, daemons);
     let inner = |rank: &DaemonRank| !tree.children(*rank).is_empty();
@@ -80,7 +81,7 @@ fn interior(daemons: u32, radix: u32) -> DaemonRank {
     deep.unwrap_or(DaemonRank(1))
 }
 
-/// Watches a DVM that does nothing for ten minutes.
+/// Measures an idle DVM for ten minutes.
 #[must_use]
 pub fn idle(daemons: u32, radix: u32, lost: bool) -> IdleRow {
     let mut world = idle_world(daemons, radix);
@@ -96,7 +97,7 @@ pub fn idle(daemons: u32, radix: u32, lost: bool) -> IdleRow {
     IdleRow { daemons, radix, lost, links, kinds: tally.kinds, bytes: tally.bytes }
 }
 
-/// Loses one daemon of a DVM that does nothing, and counts until nobody talks about it any more.
+/// Loses one daemon of an idle DVM, and measures until the last frame about it.
 #[must_use]
 pub fn repair(daemons: u32, radix: u32) -> RepairRow {
     let mut world = idle_world(daemons, radix);
@@ -151,7 +152,7 @@ pub fn repair_table(rows: &[RepairRow]) -> String {
 mod tests {
     use super::*;
 
-    /// Milliseconds between two signs of life, as the parameter says when nobody sets it.
+    /// The default time between two heartbeats (microseconds).
     const INTERVAL: Time = 5 * SECOND;
 
     #[test]
@@ -169,7 +170,7 @@ mod tests {
     fn the_loss_of_a_daemon_costs_little_more_than_a_broadcast() {
         let row = repair(1000, 2);
         let broadcast = 2 * u64::from(row.daemons);
-        // Those below the lost one are told that their way is there again.
+        // Daemons below the lost one hear that their route works again.
         let below = Tree::new(2, 1000).subtree_size(row.victim) as u64;
         let Spent { frames, head, most, .. } = row.spent;
         assert!(frames >= broadcast - 10 && frames < broadcast + below + 60, "{row:?}");

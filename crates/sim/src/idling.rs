@@ -1,7 +1,7 @@
-//! Planted faults about waiting: what could go on does not, what should wait does not, and what the head says of it is
-//! not so.
+//! Planted faults about waiting: work that could go on does not, work that should wait does not, and the head reports
+//! it wrongly.
 //!
-//! Called by the world in runs with a planted fault only, like `meddling`.
+//! The world uses it in runs with a planted fault only, like `meddling`.
 
 use std::collections::BTreeSet;
 
@@ -13,15 +13,15 @@ use ferrite_wire::{DaemonMessage, Message};
 use crate::mischief::says;
 use crate::mutation::Mutation;
 
-/// What a planted fault has to know to strike at the right time.
+/// The state by which a planted fault finds the right time.
 #[derive(Debug, Default)]
 pub(crate) struct Idling {
-    /// Changes of size that do not go on.
+    /// Changes of size that are stopped.
     stuck: BTreeSet<CampaignId>,
 }
 
 impl Idling {
-    /// Changes what reaches the head.
+    /// Alters an input of the head.
     pub(crate) fn reach(mutation: Option<Mutation>, input: &mut Input) {
         match (mutation, input) {
             (Some(Mutation::Overtime), input @ Input::Timer(Timer::Head(HeadTimer::Session(_)))) => {
@@ -38,7 +38,7 @@ impl Idling {
         }
     }
 
-    /// Changes what the head wants on account of `cause`.
+    /// Alters the effects of the head after `cause`.
     pub(crate) fn tamper(&mut self, mutation: Mutation, rank: DaemonRank, cause: &Input, wanted: &mut Vec<Effect>) {
         if rank != DaemonRank::HEAD {
             return;
@@ -77,7 +77,7 @@ impl Idling {
         }
     }
 
-    /// A grow that has come to this step is never heard of again.
+    /// Stops a grow at this step.
     fn stick(&mut self, wanted: &mut Vec<Effect>, at: CampaignStep) {
         wanted.retain(|effect| {
             let Effect::Trace(Transition::Campaign { campaign, kind: CampaignKind::Grow, step }) = effect else {
@@ -92,7 +92,7 @@ impl Idling {
     }
 }
 
-/// The time of a grow is up while it is wired up, and it is undone.
+/// Rolls a grow back at its deadline during the wireup.
 fn fail_late_wireup(cause: &Input, wanted: &mut Vec<Effect>) {
     let Input::Timer(Timer::Head(HeadTimer::Campaign(campaign))) = cause else { return };
     let looks_again = |e: &Effect| matches!(e, Effect::SetTimer { timer: Timer::Head(HeadTimer::Campaign(id)), .. } if id == campaign);
@@ -102,7 +102,7 @@ fn fail_late_wireup(cause: &Input, wanted: &mut Vec<Effect>) {
     }
 }
 
-/// The job of the queue that gets its map by this effect.
+/// The queued job that gets its map by this effect.
 fn served(effect: &Effect, wanted: &[Effect]) -> Option<JobId> {
     let Effect::Trace(Transition::Job { job, to: JobState::MapComplete, .. }) = effect else { return None };
     let is_new = wanted
@@ -126,7 +126,7 @@ fn goes_on(cause: &Input) -> bool {
     )
 }
 
-/// Nothing comes of these jobs.
+/// Drops all effects for these jobs.
 fn forget(wanted: &mut Vec<Effect>, jobs: &[JobId]) {
     wanted.retain(|effect| match effect {
         Effect::Trace(Transition::Job { job, .. }) => !jobs.contains(job),

@@ -1,6 +1,6 @@
-//! `sim`: plays seeds and stories, sweeps over many seeds on all cores, counts what things cost.
+//! `sim`: plays seeds and stories, sweeps over many seeds on all cores, measures costs.
 //!
-//! Called by `cargo xtask sim`. Threads, files and the time are here; the library knows none of them.
+//! `cargo xtask sim` calls it. Threads, files and the time are here; the library has none of them.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -31,15 +31,15 @@ usage: sim --seed S [--daemons N] [--radix R | FAMILY] [--trace]
 
 /// Where stories of failed seeds are written.
 const STORIES: &str = "target/sim";
-/// A sweep that has found so many ends: they are the same few bugs.
+/// The number of failed seeds after which a sweep ends: more would show the same few bugs.
 const ENOUGH: usize = 20;
-/// So many of them are shrunk; that costs as much as a sweep.
+/// The number of failed seeds to shrink; shrinking costs as much as a sweep.
 const SHRUNK: usize = 3;
-/// Runs that one shrinking may cost.
+/// The most runs of one shrinking.
 const SHRINK_RUNS: usize = 600;
-/// Nor may it take longer: a story of thousands of daemons is better than none.
+/// The longest time of one shrinking: a story of thousands of daemons is better than none.
 const SHRINK_TIME: Duration = Duration::from_secs(60);
-/// Events that a replay tells.
+/// The number of last events that a replay prints.
 const LAST_EVENTS: usize = 20;
 
 fn main() -> ExitCode {
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What is left of the command line. `Ok(false)` of a command is a broken guarantee, `Err` a word that is wrong.
+/// The rest of the command line. A command returns `Ok(false)` for a broken guarantee, `Err` for a wrong word.
 struct Words {
     left: Vec<String>,
 }
@@ -99,7 +99,7 @@ impl Words {
         text.parse().map(Some).map_err(|_| format!("{name} {text}: not a number that fits here"))
     }
 
-    /// Takes a size out, of which there is at least one.
+    /// Takes a size out, which is at least one.
     fn size(&mut self, name: &str) -> Result<Option<u32>, String> {
         match self.number(name)? {
             Some(0) => Err(format!("{name} 0: at least 1")),
@@ -107,7 +107,7 @@ impl Words {
         }
     }
 
-    /// Refuses what nobody took.
+    /// Refuses words that no option took.
     fn finish(&self) -> Result<(), String> {
         self.left.first().map_or(Ok(()), |word| Err(format!("unexpected word '{word}'\n{USAGE}")))
     }
@@ -278,7 +278,7 @@ impl Words {
     }
 }
 
-/// What the command line says of all scenarios.
+/// The settings of the command line for all scenarios.
 #[derive(Clone, Copy)]
 struct Draw {
     daemons: Option<u32>,
@@ -291,21 +291,21 @@ struct Draw {
 enum Family {
     /// Everything but changes of size.
     Plain,
-    /// About losses and nothing else.
+    /// Losses only.
     Losses,
     /// A DVM that changes its size.
     Elastic,
-    /// The same, in the jobs of a resource manager that starts the daemons.
+    /// A DVM that changes its size, with daemons started by the resource manager's steps.
     Steps,
-    /// One that asks a resource manager for nodes to do so.
+    /// A DVM that asks a resource manager for nodes.
     Managed,
-    /// One with sessions of every kind.
+    /// A DVM with sessions of every kind.
     Sessions,
-    /// One whose jobs spawn others, connect with them and exchange data.
+    /// A DVM whose jobs spawn others, connect with them and exchange data.
     Families,
 }
 
-/// All of them, each with its share of the time (percent): what was found last gets the most.
+/// All families, each with its share of the time (percent): recent finds get the most.
 const FAMILIES: [(Family, u64); 7] = [
     (Family::Plain, 22),
     (Family::Losses, 8),
@@ -344,11 +344,11 @@ impl Draw {
     }
 }
 
-/// Many seeds, shared out among threads. What a seed does depends on the seed alone.
+/// A sweep over many seeds, distributed among threads. The result of a seed depends on the seed alone.
 struct Sweep {
     draw: Draw,
     first: u64,
-    /// Played whatever the time: the seeds before this one.
+    /// The number of seeds that are played in any case.
     least: u64,
     end: u64,
     limit: Option<Duration>,
@@ -356,7 +356,7 @@ struct Sweep {
 }
 
 impl Sweep {
-    /// Plays them all; the failed ones in the order of their seeds.
+    /// Plays all seeds; returns the failed ones in their order.
     fn play(&self) -> Vec<(u64, Violation)> {
         let (start, next, enough) = (Instant::now(), AtomicU64::new(self.first), AtomicBool::new(false));
         let (sender, results) = mpsc::channel();
@@ -390,7 +390,7 @@ impl Sweep {
     }
 }
 
-/// Results in the order of their seeds, whoever was first.
+/// Results in the order of the seeds, whichever thread was first.
 #[derive(Default)]
 struct Tally {
     next: u64,
@@ -429,13 +429,13 @@ impl Tally {
     }
 }
 
-/// What the referee says of a planted fault in one scenario.
+/// The referee's verdict on a planted fault in one scenario.
 fn caught(mutation: Mutation, scenario: Scenario) -> Option<Violation> {
     let scenario = Scenario { mutation: Some(mutation), ..scenario };
     run(&scenario, Keep::Nothing, Referee::strict(&scenario)).violation
 }
 
-/// Shrinks a failed scenario, writes its story, and says how to play it again.
+/// Shrinks a failed scenario, writes its story, and prints the command that plays it again.
 fn tell_shrunk(scenario: &Scenario, violation: &Violation) -> Result<(), String> {
     let start = Instant::now();
     let shrunk =

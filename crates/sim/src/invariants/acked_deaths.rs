@@ -1,5 +1,5 @@
-//! Everybody hears of every death, of whoever leaves and of whoever comes, and acknowledges it only when all who live
-//! below know of it, adopted ones included: what the head does when its broadcast is complete relies on it.
+//! Guarantee: every daemon hears of every death, departure and newcomer, and acknowledges it only when all living
+//! daemons below know of it, adopted ones included. The head relies on this when a broadcast completes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,21 +12,21 @@ use super::{Invariant, Observation, arithmetic, require};
 use crate::scenario::Scenario;
 
 pub(super) struct AckedDeaths {
-    /// Who is below whom does not depend on who is dead.
+    /// The tree by arithmetic: positions do not depend on deaths.
     tree: Tree,
     /// Daemons that the DVM begins with.
     first: u32,
-    /// In the DVM by the head's word, and there.
+    /// Daemons that the head counts as members and that live.
     alive: BTreeSet<DaemonRank>,
-    /// Newcomers that are there.
+    /// Newcomers that live.
     born: RankSet,
-    /// By wireup: who came with it.
+    /// The newcomers of each wireup.
     came: BTreeMap<u64, RankSet>,
-    /// By broadcast: who has it.
+    /// The daemons that have each broadcast.
     known: BTreeMap<u64, RankSet>,
-    /// The last broadcast of the bring-up: those may be repeated later, to somebody who was out of reach.
+    /// The last broadcast of the bring-up: earlier ones may be repeated later, to a daemon that was out of reach.
     of_bringup: u64,
-    /// There is a quiet phase, by which everything must have been heard.
+    /// True when a quiet phase exists, by which all broadcasts must have arrived.
     quiet: bool,
 }
 
@@ -48,13 +48,13 @@ impl AckedDeaths {
 }
 
 impl AckedDeaths {
-    /// The head tells everybody; only the first time that it sends something counts.
+    /// Notes a broadcast of the head; only its first transmission counts.
     fn announced(&mut self, seq: u64, message: &Message) {
         if seq <= self.of_bringup || self.known.contains_key(&seq) {
             return;
         }
-        // Who comes with a wireup hears with it what was before its time: also what the head had nobody to send to
-        // then, and sends when somebody is linked again.
+        // A newcomer learns earlier news from its wireup, even news that the head could send to nobody at the time
+        // and sends when a link is up again.
         let mut known = RankSet::new();
         self.came.range(seq..).for_each(|(_, come)| known.insert_all(come));
         match message {
@@ -79,7 +79,7 @@ impl Invariant for AckedDeaths {
 
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String> {
         match what {
-            // Who comes while the DVM is not up is another guarantee's affair.
+            // Newcomers before the DVM is up are judged by another guarantee.
             Observation::Effect { effect: Effect::Ready, .. } => {
                 self.of_bringup = self.known.keys().next_back().copied().unwrap_or_default();
                 self.known.clear();

@@ -1,4 +1,4 @@
-//! A daemon that hangs on nobody any more leaves in time. That it leaves no process is another guarantee.
+//! Guarantee: a daemon without an uplink leaves in time. Another guarantee checks that it leaves no process.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,19 +11,19 @@ use super::{Invariant, Observation, arithmetic, require};
 use crate::queue::Time;
 use crate::scenario::Scenario;
 
-/// So long it looks for somebody ...
+/// The time for which a daemon searches for an uplink.
 const LOOKS: Time = 30_000_000;
-/// ... and begins no round of calls after that; each call of the last round takes so long.
+/// The longest last call: no round of calls begins after the search's end.
 const CALL: Time = 3_300_000;
-/// Then its processes get this time to end.
+/// The time for its processes to end afterwards.
 const DEPARTS: Time = 5_500_000;
 
 pub(super) struct Alone {
     tree: Tree,
     silence: Silence,
-    /// Links to somebody above.
+    /// Links to daemons above.
     above: BTreeSet<(DaemonRank, DaemonRank)>,
-    /// Since when daemons hang on nobody.
+    /// Daemons without an uplink, and since when.
     alone: BTreeMap<DaemonRank, Time>,
 }
 
@@ -40,13 +40,13 @@ impl Alone {
         }
     }
 
-    /// It is gone, or hangs on somebody.
+    /// Judges a daemon that is gone, or has an uplink.
     fn is_over(&mut self, at: Time, rank: DaemonRank) -> Result<(), String> {
         let Some(since) = self.alone.remove(&rank) else {
             return Ok(());
         };
         let limit = LOOKS + CALL * u64::from(self.tree.depth(rank)) + DEPARTS;
-        // Who stands still does nothing, in time or not.
+        // A paused daemon does nothing; its pause does not count.
         let time = at - since - self.silence.within(&[rank], since, at);
         require(time <= limit, || format!("daemon {rank} hung on nobody for {time} us and did not leave"))
     }
@@ -88,7 +88,7 @@ mod tests {
     const ME: DaemonRank = DaemonRank(3);
     const PARENT: DaemonRank = DaemonRank(1);
 
-    /// Loses its parent at time zero and leaves at `leaves`, having stood still for so long.
+    /// Loses the parent at time zero and leaves at `leaves`, after a pause of `still`.
     fn lose_parent(still: Time, leaves: Time) -> Result<(), String> {
         let mut check = Alone::new(&Scenario::calm(1, 8, 2));
         let (up, lost) = (

@@ -1,6 +1,5 @@
-//! A failure ends whom it must and nobody else: the children of a job and those with which it is connected end with it,
-//! and a job is ended for that reason only when it is one of these. A parent that ends well, and a job that is
-//! separate, costs nobody anything.
+//! Guarantee: a failure ends exactly the right jobs. The children of a failed job and the jobs connected with it end;
+//! no other job ends for that reason. A parent that ends well, and a separate job, end no other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,15 +22,15 @@ pub(super) struct Bonds {
     struck: Struck,
     meetings: Meetings,
     jobs: BTreeMap<JobId, Seen>,
-    /// Processes whose daemon has seen their end, or has gone.
+    /// Processes whose daemon has seen their end, or is gone.
     ended: BTreeSet<ProcId>,
-    /// Processes that have failed, or asked for the end of their job.
+    /// Jobs with processes that have failed, or asked for the end of their job.
     failed: BTreeSet<JobId>,
-    /// Daemons that were told to leave, and those that are gone.
+    /// Daemons that were told to leave or are gone.
     leaving: RankSet,
-    /// Jobs that fail in what the head handles now.
+    /// Jobs that fail in the present input of the head.
     failing: Vec<JobId>,
-    /// What it handles now may end jobs by order.
+    /// True when the present input may end jobs by order.
     ordered: bool,
 }
 
@@ -46,7 +45,7 @@ struct Seen {
     over: bool,
 }
 
-/// How often the same jobs have connected and parted, as far as it can be seen from outside.
+/// The connects and disconnects of a set of jobs, as far as they are visible from outside.
 #[derive(Default)]
 struct Meetings {
     tokens: BTreeMap<(DaemonRank, PmixToken), (Members, bool)>,
@@ -55,9 +54,9 @@ struct Meetings {
 
 #[derive(Clone, Copy, Default)]
 struct Counts {
-    /// Connects that were called for here, and those that have gone well.
+    /// Connects that were called here, and those that have succeeded.
     connects: [u32; 2],
-    /// The same of disconnects, and of fences that say the same.
+    /// Disconnects, and fences with the same meaning, counted alike.
     parts: [u32; 2],
 }
 
@@ -82,7 +81,7 @@ impl Meetings {
         if connects { &mut counts.connects } else { &mut counts.parts }
     }
 
-    /// The jobs with which one is connected: for certain, or maybe.
+    /// The jobs that are connected with one, certainly or possibly.
     fn with(&self, job: JobId, surely: bool) -> BTreeSet<JobId> {
         let most = |all: &BTreeMap<DaemonRank, Counts>, which: fn(&Counts) -> u32| all.values().map(which).max();
         let connected = |all: &BTreeMap<DaemonRank, Counts>| {
@@ -121,12 +120,12 @@ impl Bonds {
         seen.tolerant = order.spec.options.tolerates_failures();
     }
 
-    /// A job fails: by itself, by order, or with another.
+    /// Judges the failure of a job: its own, by order, or with another.
     fn fails(&mut self, job: JobId, to: JobState) -> Result<(), String> {
         let Some(seen) = self.jobs.get(&job) else { return Ok(()) };
         match to {
             JobState::KilledByCmd => {
-                // Whom no link reaches is told to leave in vain.
+                // A daemon without a link does not hear its order to leave.
                 let leaves =
                     |host| self.leaving.contains(host) || (self.changes.shrinking() && self.struck.on_the_way(host));
                 // Nor does the launch order come to anybody: who was to host the job is unknown then.
@@ -151,7 +150,7 @@ impl Bonds {
         }
     }
 
-    /// Everything that came of the last input has been seen.
+    /// Judges after all effects of the last input.
     fn look(&mut self) -> Result<(), String> {
         for job in std::mem::take(&mut self.failing) {
             for child in self.kin.children(job) {
@@ -204,7 +203,7 @@ impl Invariant for Bonds {
             Observation::Gone { rank, .. } => {
                 self.leaving.insert(*rank);
                 let on_it = |seen: &&Seen| seen.hosts.contains(*rank);
-                // Who was there has ended, and nobody has seen it.
+                // Processes on that daemon have ended unseen.
                 self.ended.extend(self.jobs.values().filter(on_it).flat_map(|seen| seen.procs.iter().copied()));
             }
             Observation::Input { rank, input, message, .. } => {

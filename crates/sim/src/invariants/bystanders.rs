@@ -1,4 +1,4 @@
-//! A job without a process on a lost daemon is not failed by its loss.
+//! Guarantee: the loss of a daemon fails no job without a process there.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::{Invariant, Observation, require};
 
 #[derive(Default)]
 pub(super) struct Bystanders {
-    /// Daemons of each job whose launch order was seen.
+    /// The daemons that were sent each job's launch order.
     hosts: BTreeMap<JobId, RankSet>,
     /// Daemons that are gone, or did not answer a call.
     lost: RankSet,

@@ -1,7 +1,6 @@
-//! What the referee knows of changes of size: which campaigns are open, how far they are, and which daemons they are
-//! about.
+//! The referee's record of changes of size: the open campaigns, their steps and their daemons.
 //!
-//! Kept by the guarantees about them; it knows what the head says and sends, never what it believes.
+//! Guarantees about changes of size use it. It relies on the head's messages, never on its state.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -12,42 +11,42 @@ use ferrite_wire::{FrameKind, Message, TreeMessage};
 
 use super::Observation;
 
-/// See the module.
+/// The campaigns, daemons and pauses that the referee has seen.
 #[derive(Default)]
 pub(super) struct Changes {
     all: BTreeMap<CampaignId, Change>,
-    /// The campaign whose daemons are being launched now.
+    /// The campaign that is launching daemons now.
     launching: Option<CampaignId>,
-    /// Campaigns whose order to leave is about to be sent, in this order.
+    /// Campaigns whose order to leave comes next, in this order.
     ordering: VecDeque<CampaignId>,
-    /// Those for which nobody was there to send it to then.
+    /// Campaigns whose order had no addressee.
     unsent: VecDeque<CampaignId>,
-    /// Orders to leave, each with the campaign that it is for.
+    /// Orders to leave, each with its campaign.
     pub(super) orders: BTreeMap<u64, Option<CampaignId>>,
     /// Daemons that were told to leave by such an order.
     pub(super) leaving: RankSet,
     /// Daemons that are there.
     pub(super) alive: BTreeSet<DaemonRank>,
-    /// What was asked by requests that have no answer yet: sessions of jobs, and orders to pause or to go on.
+    /// Open requests by what they ask: sessions of jobs, and orders to pause or resume.
     asked: BTreeMap<RequestId, Asked>,
-    /// The sessions that jobs are for, in the words of their submitters; by number once the head has told it.
+    /// The sessions of jobs, as their submitters name them; by number once the head has told it.
     jobs: BTreeMap<JobId, SessionChoice>,
-    /// Sessions that pause: an order that was refused changes nothing.
+    /// Paused sessions; a refused order changes nothing.
     paused: BTreeSet<u32>,
-    /// Names by which sessions were told to pause, of which the head has not told the numbers yet.
+    /// Names of paused sessions whose numbers the head has not told yet.
     paused_by_name: BTreeSet<String>,
-    /// One was told to go on by the input that is being handled.
+    /// The session that the present input resumes.
     resumed: Option<SessionChoice>,
 }
 
-/// A request whose answer has to be seen.
+/// A request whose answer matters.
 enum Asked {
     Job(SessionChoice),
     Pause(SessionChoice),
     Resume(SessionChoice),
 }
 
-/// The same for the number and the allocation of a session, where one follows from the other.
+/// The session by number where its allocation's id implies the number.
 pub(super) fn plain(choice: &SessionChoice) -> SessionChoice {
     match choice {
         SessionChoice::Alloc(id) => match id.strip_prefix('a').and_then(|number| number.parse().ok()) {
@@ -74,7 +73,7 @@ impl Change {
 }
 
 impl Changes {
-    /// To be shown everything, before it is judged.
+    /// Takes note of an observation, before the guarantees judge it.
     pub(super) fn see(&mut self, what: &Observation<'_>) {
         match what {
             Observation::Born { rank } => {
@@ -109,7 +108,7 @@ impl Changes {
         self.asked.insert(*id, asked);
     }
 
-    /// What has come of a request.
+    /// Notes the answer to a request.
     fn see_answer(&mut self, request: RequestId, job: Option<JobId>, is_ordered: bool) {
         match (self.asked.remove(&request), job) {
             (Some(Asked::Job(session)), Some(job)) => {
@@ -122,7 +121,7 @@ impl Changes {
         }
     }
 
-    /// The head tells of all sessions but its own.
+    /// Notes the head's list of all sessions but its own.
     fn see_sessions(&mut self, sessions: &[SessionStatus]) {
         self.paused = sessions.iter().filter(|session| session.paused).map(|session| session.session).collect();
         self.paused_by_name.clear();
@@ -169,12 +168,12 @@ impl Changes {
         }
     }
 
-    /// True while a job may wait because its session pauses.
+    /// True while a job may wait because its session is paused.
     pub(super) fn may_pause(&self, job: JobId) -> bool {
         match self.jobs.get(&job) {
             Some(SessionChoice::Default) => false,
             Some(SessionChoice::Id(number)) => self.paused.contains(number) || !self.paused_by_name.is_empty(),
-            // Nobody has told yet which that is; a job that was spawned is in that of its parent.
+            // The session's number is not known yet; a spawned job is in its parent's.
             Some(SessionChoice::Alloc(_) | SessionChoice::Ref(_)) | None => {
                 !self.paused.is_empty() || !self.paused_by_name.is_empty()
             }
@@ -189,17 +188,17 @@ impl Changes {
         self.all.iter().filter(|(_, change)| change.is_open()).map(|(id, change)| (*id, change))
     }
 
-    /// True while jobs are held: one that is queued holds nobody but the job that it is for.
+    /// True while jobs are held; a queued campaign holds only the job that it is for.
     pub(super) fn any(&self) -> bool {
         self.holding().next().is_some()
     }
 
-    /// Those that hold jobs.
+    /// Campaigns that hold jobs.
     pub(super) fn holding(&self) -> impl Iterator<Item = (CampaignId, &Change)> {
         self.open().filter(|(_, change)| change.step != CampaignStep::Queued)
     }
 
-    /// True while there is anything to wait for.
+    /// True while any campaign is open, queued ones included.
     pub(super) fn any_or_queued(&self) -> bool {
         self.open().next().is_some()
     }
@@ -208,7 +207,7 @@ impl Changes {
         self.holding().any(|(_, change)| change.kind == CampaignKind::Shrink)
     }
 
-    /// True for a daemon that was started for a grow which has not ended well.
+    /// True for a daemon of a grow that has not succeeded yet.
     pub(super) fn is_newcomer(&self, rank: DaemonRank) -> bool {
         let brings = |change: &&Change| change.kind == CampaignKind::Grow && change.targets.contains(rank);
         self.all.values().filter(brings).any(|change| change.step != CampaignStep::Done)

@@ -1,5 +1,5 @@
-//! Published data: a lookup finds what is there, within its range, and nothing that went with its process or job, was
-//! taken back, or was for another reader. Each call is answered in time.
+//! Guarantee: a lookup finds published data within its range, and no data that went with their process or job, were
+//! unpublished, or were for another reader. Each call is answered in time.
 
 use ferrite_types::pmix_status::PMIX_ERR_NOT_FOUND as NOT_FOUND;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,26 +15,25 @@ use super::{Invariant, Observation, require};
 use crate::queue::Time;
 use crate::scenario::Scenario;
 
-/// The head hears in less time than this that a process has ended, where nothing is wrong; a lookup that waits gives up
-/// in it as well.
+/// The time in which the head hears of a process's end without faults, and in which a waiting lookup gives up.
 const SOON: Time = 2_000_000;
-/// And in this time where links have to be repaired before.
+/// The time when links have to be repaired first.
 const LATE: Time = 90_000_000;
-/// How often somebody looks.
+/// The interval of the checks.
 const EVERY: Time = 5_000_000;
 
 pub(super) struct Data {
     silence: Silence,
     struck: Struck,
-    /// Everything that anybody wanted to publish, by its value: no two are equal.
+    /// All data that a process tried to publish, by their unique value.
     items: BTreeMap<Bytes, Item>,
     open: BTreeMap<(DaemonRank, PmixToken), Call>,
     alive: BTreeMap<ProcId, DaemonRank>,
-    /// When processes ended, and where.
+    /// The time and daemon of each process's end.
     ended: BTreeMap<ProcId, (Time, DaemonRank)>,
-    /// When jobs were over.
+    /// The time of each job's end.
     over: BTreeMap<JobId, Time>,
-    /// Jobs that have failed: their processes are about to end.
+    /// Failed jobs, whose processes end soon.
     failed: BTreeSet<JobId>,
     leaving: RankSet,
     looked: Time,
@@ -46,17 +45,17 @@ struct Item {
     key: String,
     range: DataRange,
     persistence: Persistence,
-    /// When its owner heard that it is there.
+    /// The time at which its owner heard of the publication.
     since: Option<Time>,
-    /// When its owner wanted it back.
+    /// The time at which its owner unpublished it.
     unwanted: Option<Time>,
-    /// When its owner heard that it is gone.
+    /// The time at which its owner heard of the removal.
     until: Option<Time>,
-    /// Somebody has found it.
+    /// True once a lookup has found it.
     found: bool,
 }
 
-/// A call without an answer.
+/// An unanswered call.
 struct Call {
     proc: ProcId,
     at: Time,
@@ -177,7 +176,7 @@ impl Data {
         })
     }
 
-    /// Whoever waits has waited for too long.
+    /// Judges calls that have waited for too long.
     fn look(&mut self, at: Time) -> Result<(), String> {
         if at < self.looked + EVERY {
             return Ok(());

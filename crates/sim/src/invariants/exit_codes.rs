@@ -1,4 +1,4 @@
-//! A client gets the exit code that its processes earned, as long as nothing else went wrong.
+//! Guarantee: a client gets the exit code of its processes, as long as no fault interferes.
 
 use ferrite_core::Effect;
 use ferrite_wire::control::Reply;

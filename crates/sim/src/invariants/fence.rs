@@ -1,6 +1,6 @@
-//! The fence is up exactly while the DVM changes its size: a job is mapped only while no campaign is open, and launched
-//! only while no shrink is; it is parked only while there is something to wait for (spec E7, E8), or its session
-//! pauses.
+//! Guarantee: the launch fence is up exactly while the DVM changes its size. A job is mapped only while no campaign
+//! is open, and launched only while no shrink is; it is parked only while a campaign holds it (spec E7, E8), or its
+//! session is paused.
 
 use ferrite_core::{Effect, Transition};
 use ferrite_types::{JobId, JobState};

@@ -1,5 +1,5 @@
-//! A fence ends for everybody with the same result: well everywhere, or nowhere. A fence is known by its job and its
-//! number at each daemon. Only answers that somebody waits for count: those of processes that live.
+//! Guarantee: a PMIx fence has the same result for all participants. Its key is its job and its number at each
+//! daemon. Only answers to living processes count.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,14 +9,14 @@ use ferrite_wire::Members;
 
 use super::{Invariant, Observation, require};
 
-/// Participants, number.
+/// The participants and the number of a fence.
 type Fence = (Members, u64);
 
 #[derive(Default)]
 pub(super) struct Fences {
     entered: BTreeMap<(DaemonRank, Members), u64>,
     open: BTreeMap<(DaemonRank, PmixToken), Fence>,
-    /// How each has ended, and where first.
+    /// The result of each fence, and the first daemon that had it.
     ended: BTreeMap<Fence, (bool, DaemonRank)>,
     procs: BTreeSet<(DaemonRank, ProcId)>,
 }

@@ -1,6 +1,6 @@
-//! What a resource manager has granted on top goes back exactly once, and all of it by the end of the DVM; parts of a
-//! job go back with what stays named right; no daemon is started on a node that is not granted; and a request that was
-//! withdrawn has no end.
+//! Guarantee: all grants of a resource manager go back exactly once, by the end of the DVM at the latest. A partial
+//! release names the remaining nodes correctly; no daemon starts on a node without a grant; a withdrawn request has
+//! no outcome.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,16 +14,16 @@ use crate::steps::FIRST_JOB;
 use crate::world::Gone;
 
 pub(super) struct GivenBack {
-    /// By job; the first one's nodes too.
+    /// Granted nodes by job, the first job's included.
     granted: BTreeMap<String, BTreeSet<String>>,
-    /// Parts that are offered, until that is answered.
+    /// Offered parts of jobs, until the answer.
     offered: BTreeMap<CampaignId, Vec<(String, BTreeSet<String>)>>,
     /// Requests that are neither decided nor withdrawn.
     open: BTreeSet<ExtensionId>,
-    /// The client's request that is being handled, and what came of each.
+    /// The client's request in the present input; the next field has the outcomes.
     asking: Option<RequestId>,
     asked: BTreeMap<RequestId, ExtensionId>,
-    /// Nobody wants this one any more.
+    /// The request that was withdrawn.
     unwanted: Option<ExtensionId>,
 }
 
@@ -40,7 +40,7 @@ impl GivenBack {
         }
     }
 
-    /// Something comes to the head. What came before has been dealt with.
+    /// Notes an input of the head; earlier ones are done.
     fn hears(&mut self, input: &Input) -> Result<(), String> {
         let kept = self.unwanted.take().filter(|extension| self.open.contains(extension));
         require(kept.is_none(), || format!("the client of request {kept:?} is gone, and it is not withdrawn"))?;
@@ -52,7 +52,7 @@ impl GivenBack {
             Input::Head(HeadInput::NodesGranted { extension, job, nodes }) => {
                 self.open.remove(extension);
                 let names: BTreeSet<String> = nodes.iter().map(|host| host.name.clone()).collect();
-                // It has taken them back already, though the answer is still on its way.
+                // The manager has taken the nodes back already, although its answer is still on its way.
                 for granted in self.granted.values_mut() {
                     granted.retain(|name| !names.contains(name));
                 }

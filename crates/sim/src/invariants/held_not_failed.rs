@@ -1,6 +1,5 @@
-//! A job that is submitted during a change of size is held, not failed, on account of it; and one that had its place
-//! before the change finds another (spec G1). That a grow which fails ends those who waited for it is another
-//! guarantee.
+//! Guarantee: a change of size holds jobs and does not fail them, and a job that was mapped before it is mapped again
+//! (spec G1). Another guarantee covers the jobs that end with a failed grow.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +11,7 @@ use super::{Invariant, Observation, require};
 use crate::scenario::Scenario;
 
 pub(super) struct HeldNotFailed {
-    /// By request: the job fits on the head's node, which never leaves, and names no other.
+    /// By request: true when the job fits on the head's node, which never leaves, and names no other.
     fits: Vec<bool>,
     jobs: BTreeMap<JobId, bool>,
     /// Jobs that have been mapped.

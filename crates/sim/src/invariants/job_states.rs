@@ -1,4 +1,4 @@
-//! Jobs walk the table of states: no transition that it does not have (spec L3).
+//! Guarantee: jobs make only the transitions of the state table (spec L3).
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ pub(super) struct JobStates {
     now: BTreeMap<JobId, JobState>,
 }
 
-/// Where a job that is not in trouble may go next (spec L3).
+/// The possible next states of a job without failure (spec L3).
 fn next(state: JobState) -> &'static [JobState] {
     use JobState::*;
     match state {
         Init => &[InitComplete],
         InitComplete => &[Allocate],
         Allocate => &[AllocationComplete],
-        // Daemons are there already, or a job without a launch wants none.
+        // The daemons are up already, or a job without a launch needs none.
         AllocationComplete => &[LaunchDaemons, DaemonsReported, VmReady],
         LaunchDaemons => &[DaemonsLaunched, DaemonsReported],
         DaemonsLaunched => &[DaemonsReported],
@@ -28,9 +28,9 @@ fn next(state: JobState) -> &'static [JobState] {
         WaitingForDaemons => &[Map, LaunchApps],
         Map => &[MapComplete],
         MapComplete => &[SystemPrep],
-        // A job that is only to be shown ends here.
+        // A job that is only shown ends here.
         SystemPrep => &[LaunchApps, Terminated],
-        // One whose map has lost a node is mapped again.
+        // A job whose map has lost a node is mapped again.
         LaunchApps => &[SendLaunchMsg, WaitingForDaemons, VmReady],
         SendLaunchMsg => &[Started, LocalLaunchComplete],
         Started => &[LocalLaunchComplete, Running, Terminated],
@@ -46,7 +46,7 @@ fn next(state: JobState) -> &'static [JobState] {
         // A failed job is cleaned up and its requester told, like any other.
         KilledByCmd | Aborted | AbortedBySig | AbortedWoSync | CommFailed | CalledAbort | NeverLaunched
         | NonZeroTerm | AllocFailed | MapFailed | CannotLaunch => &[Terminated, NotifyCompleted],
-        // The last of the nodes says that none could.
+        // The last daemon reports that none could start the program.
         FailedToStart => &[CannotLaunch, Terminated, NotifyCompleted],
         ForcedExit => &[Terminated, NotifyCompleted, AllJobsComplete, DaemonsTerminated],
     }

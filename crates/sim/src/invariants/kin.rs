@@ -1,6 +1,6 @@
-//! What the referee knows of families: who has spawned which job, and which jobs may have heard of each other.
+//! The referee's record of families: the parent of each job, and the jobs that may know each other.
 //!
-//! Kept by the guarantees about them; it knows what processes ask and what the head says, never what it believes.
+//! Guarantees about families use it. It relies on the calls of processes and the head's messages, never on its state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,32 +11,32 @@ use ferrite_wire::{DaemonMessage, DataRequest, Dest, HeadMessage, Message};
 
 use super::Observation;
 
-/// See the module.
+/// Births of jobs and sets of acquainted jobs, as the referee has seen them.
 #[derive(Default)]
 pub(super) struct Kin {
-    /// Questions that have reached the head and led to no job yet, by daemon and number.
+    /// Questions that have reached the head without a job yet, by daemon and number.
     asked: BTreeMap<(DaemonRank, u64), Birth>,
-    /// All that ever reached it: a question may be repeated on another way.
+    /// All questions that have reached the head; one may be repeated over another route.
     seen: BTreeSet<(DaemonRank, u64)>,
-    /// Whose question the head handles now.
+    /// The question that the head handles now.
     asking: Option<Birth>,
-    /// The daemon whose words the head handles now.
+    /// The daemon whose message the head handles now.
     heard: Option<DaemonRank>,
     births: BTreeMap<JobId, Birth>,
-    /// Jobs that may meet, by one of each set.
+    /// Sets of jobs that may meet, each named by one of its jobs.
     sets: BTreeMap<JobId, JobId>,
     /// The first job that has published or looked up a key.
     keys: BTreeMap<String, JobId>,
 }
 
-/// How a spawned job has come about.
+/// The origin of a spawned job.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Birth {
-    /// Who has spawned it.
+    /// The process that has spawned it.
     pub(super) parent: ProcId,
-    /// It is nobody's child when something ends or fails.
+    /// True for a separate job.
     pub(super) separate: bool,
-    /// It brings nodes along.
+    /// True for a job that brings nodes along.
     pub(super) brings: bool,
 }
 
@@ -47,7 +47,7 @@ impl Birth {
 }
 
 impl Kin {
-    /// To be shown everything, before it is judged. A job that was just born of a spawn.
+    /// Takes note of an observation, before the guarantees judge it. Returns a job that a spawn has just made.
     pub(super) fn see(&mut self, what: &Observation<'_>) -> Option<JobId> {
         match what {
             Observation::Input { rank, input, message, .. } => {
@@ -123,7 +123,7 @@ impl Kin {
         }
     }
 
-    /// A daemon's questions are taken in their order, however they come.
+    /// The daemon's next question: they are handled in their order, however they arrive.
     fn next_of_heard(&mut self) -> Option<Birth> {
         let from = self.heard?;
         let key = *self.asked.range((from, 0)..=(from, u64::MAX)).next()?.0;
@@ -140,7 +140,7 @@ impl Kin {
         self.births.iter().filter(move |(_, birth)| own(birth)).map(|(child, _)| *child)
     }
 
-    /// True for jobs whose processes may meet: of one family, or by what was published.
+    /// True for jobs whose processes may meet: of one family, or by published data.
     pub(super) fn may_meet(&self, one: JobId, other: JobId) -> bool {
         self.set_of(one) == self.set_of(other)
     }

@@ -1,5 +1,5 @@
-//! Launch data goes only to daemons that host processes of the job, or of another whose processes may meet its own, and
-//! each rank is started once, where it is mapped.
+//! Guarantee: launch data go only to daemons that host processes of the job, or of another whose processes may meet
+//! them, and each rank is started once, where it is mapped.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,11 +12,11 @@ use super::{Invariant, Observation, require};
 
 #[derive(Default)]
 pub(super) struct LaunchData {
-    /// By job: its map and the daemons in it.
+    /// The map of each job and its daemons.
     maps: BTreeMap<JobId, (JobMap, RankSet)>,
     spawned: BTreeSet<ProcId>,
     kin: Kin,
-    /// Jobs that were sent to daemons which host none of them, by the input that is being handled.
+    /// Jobs that the present input has sent to daemons without their processes.
     strangers: Vec<(JobId, DaemonRank)>,
 }
 
@@ -32,7 +32,7 @@ impl LaunchData {
         Ok(())
     }
 
-    /// Who hosts none of a job hosts another that may meet it: one that was sent in the same breath, maybe.
+    /// Judges such daemons: each must host a job that may meet the sent one, perhaps sent by the same input.
     fn look(&mut self) -> Result<(), String> {
         let hosts = |(_, hosts): &(JobMap, RankSet), rank| hosts.contains(rank);
         let kin = |job, rank| self.maps.iter().any(|(kin, map)| hosts(map, rank) && self.kin.may_meet(job, *kin));
@@ -64,7 +64,7 @@ impl Invariant for LaunchData {
             }
             (Effect::Spawn { proc, .. }, _) => {
                 require(self.spawned.insert(*proc), || format!("{proc} is started a second time"))?;
-                // A job that runs on the head's node alone was never sent.
+                // A job on the head's node alone was never sent.
                 let host = self.maps.get(&proc.job).and_then(|(map, _)| map.daemon_of(proc.rank));
                 require(host.is_none_or(|h| h == *rank), || {
                     format!("{proc} is started by daemon {rank}, but mapped to {host:?}")

@@ -1,5 +1,5 @@
-//! A daemon talks only over links that it knows to be up, reads each stream once at a time, and does
-//! nothing after it asked to end.
+//! Guarantee: a daemon talks only over links that it knows to be up, reads each stream once at a time, and does
+//! nothing after it has asked to end.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,9 +1,9 @@
-//! Whoever waits and could go on does. A job of the queue whose slots are free when its turn comes runs; a change of
-//! size that nothing is before begins. Looked at between two inputs of the head, for it needs nobody's help to see
-//! either.
+//! Guarantee: jobs and campaigns that can go on do. A queued job whose slots are free when its turn comes runs; a
+//! change of size that waits for no other begins. The referee checks between two inputs of the head, because neither
+//! needs another party.
 //!
-//! Which slots are free is known for certain of the head's own node only, which nobody can reserve and which never
-//! leaves: a job that fits there and may be anywhere has no reason to wait once nobody is before it.
+//! Free slots are known for certain on the head's own node only, which nobody can reserve and which never leaves: a
+//! job that fits there and may run anywhere has no reason to wait once no job is before it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,16 +20,16 @@ pub(super) struct Liveness {
     elastic: bool,
     /// Slots of the head's node.
     slots: u32,
-    /// What each plan's job needs, if it may be placed anywhere in its session in any order.
+    /// The processes of each plan's job, if it may be placed anywhere in its session in any order.
     plans: Vec<Option<u32>>,
-    /// Those of them that may run on any node that nobody has reserved.
+    /// True for plans whose job may run on any unreserved node.
     anywhere: Vec<bool>,
     jobs: BTreeMap<JobId, usize>,
-    /// Jobs that wait for a map, the first first.
+    /// Jobs that wait for a map, in their order.
     queue: Vec<JobId>,
-    /// Jobs that have been mapped before: one that has to be mapped again is before all others.
+    /// Jobs that were mapped before: a second map comes before all other jobs.
     mapped: BTreeSet<JobId>,
-    /// Jobs whose slots are taken, and which have not been started everywhere: where they are is not known.
+    /// Jobs with slots that are not started everywhere yet: their places are unknown.
     starting: BTreeSet<JobId>,
     /// Processes on the head's node of jobs that are not over.
     there: BTreeMap<JobId, u32>,
@@ -63,7 +63,7 @@ impl Liveness {
         }
     }
 
-    /// Everything that came of the last input has been seen.
+    /// Judges after all effects of the last input.
     fn look(&self) -> Result<(), String> {
         if self.ending {
             return Ok(());
@@ -95,7 +95,7 @@ impl Liveness {
         require(queued.is_none() || !nobody_is_due, || format!("{queued:?} lets jobs have their turn, and none waits"))
     }
 
-    /// A job whose session is not paused, that nobody is before and for which there are slots enough, has its place.
+    /// Judges a job: with enough slots, no job before it and its session not paused, it has its place.
     fn judge(&self, status: &JobStatus) -> Result<(), String> {
         let simple = self.jobs.get(&status.job).and_then(|plan| self.plans[*plan]);
         let waits = status.waiting_for.starts_with("room for");
@@ -116,7 +116,7 @@ impl Liveness {
             }
             JobState::SendLaunchMsg => drop(self.unlaunched.remove(&job)),
             JobState::Running => drop(self.starting.remove(&job)),
-            // It is to be mapped again.
+            // The job is to be mapped again.
             JobState::VmReady => drop(self.starting.remove(&job)),
             JobState::Notified => {
                 self.starting.remove(&job);

@@ -1,6 +1,5 @@
-//! A connect, and a disconnect, ends for everybody with the same result and at about the same time. It is known by its
-//! participants and its number at each daemon. Only answers that somebody waits for count: those of processes that
-//! live.
+//! Guarantee: a connect or disconnect has the same result for all participants, at about the same time. Its key is
+//! its participants and its number at each daemon. Only answers to living processes count.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +13,14 @@ use super::{Invariant, Observation, require};
 use crate::queue::Time;
 use crate::scenario::Scenario;
 
-/// An answer is on its way for less time than this, and a loss on the way is repaired in it.
+/// The longest way of an answer, with the repair of a loss.
 const LATE: Time = 90_000_000;
-/// Nor for more than this where nothing is wrong on the way.
+/// The longest way of an answer without faults.
 const SOON: Time = 2_000_000;
-/// How often somebody looks.
+/// The interval of the checks.
 const EVERY: Time = 500_000;
 
-/// Participants, true for a connect, number.
+/// The participants, true for a connect, and the number.
 type Meeting = (Members, bool, u32);
 
 pub(super) struct Meetings {
@@ -29,7 +28,7 @@ pub(super) struct Meetings {
     struck: Struck,
     entered: BTreeMap<(DaemonRank, Members, bool), u32>,
     open: BTreeMap<(DaemonRank, PmixToken), Meeting>,
-    /// How and when each has ended, and where first.
+    /// The result and time of each meeting, and the first daemon that had it.
     ended: BTreeMap<Meeting, (bool, Time, DaemonRank)>,
     alive: BTreeMap<ProcId, DaemonRank>,
     gone: RankSet,
@@ -56,7 +55,7 @@ impl Meetings {
         *number += 1;
     }
 
-    /// Somebody is there who waits.
+    /// True when a living process waits there.
     fn waits(&self, rank: DaemonRank, members: &Members) -> bool {
         self.alive.iter().any(|(proc, daemon)| *daemon == rank && members.include(proc.job))
     }
@@ -74,7 +73,7 @@ impl Meetings {
         })
     }
 
-    /// Whoever waits has waited for too long.
+    /// Judges participants that have waited for too long.
     fn look(&mut self, at: Time) -> Result<(), String> {
         if at < self.looked + EVERY {
             return Ok(());

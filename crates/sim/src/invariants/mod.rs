@@ -1,7 +1,7 @@
-//! The referee: what must hold in every run, one file per guarantee, checked at every event.
+//! The referee: the guarantees of every run, one file per guarantee, checked at every event.
 //!
-//! A guarantee sees what goes into the daemons and what comes out of them, never their inside: it
-//! judges the program that runs on real machines as well as this one.
+//! A guarantee sees the inputs and effects of the daemons, never their state: it judges the program that runs on real
+//! machines as well as this one.
 
 mod acked_deaths;
 mod alone;
@@ -65,105 +65,105 @@ use crate::queue::Time;
 use crate::scenario::Scenario;
 use crate::world::Gone;
 
-/// Something that the referee sees.
+/// An observation of the referee.
 #[derive(Debug)]
 pub enum Observation<'a> {
-    /// A daemon begins to live.
+    /// A daemon starts.
     Born {
-        /// Which.
+        /// The daemon that starts.
         rank: DaemonRank,
     },
     /// A daemon is gone.
     Gone {
-        /// Which.
+        /// The daemon that is gone.
         rank: DaemonRank,
-        /// When (virtual time).
+        /// The time (virtual).
         at: Time,
-        /// How.
+        /// The way in which it went.
         how: Gone,
         /// Processes that it left running.
         running: usize,
     },
-    /// A daemon is about to handle this.
+    /// A daemon is about to handle an input.
     Input {
-        /// Which.
+        /// The daemon that gets it.
         rank: DaemonRank,
-        /// When (virtual time).
+        /// The time (virtual).
         at: Time,
-        /// What.
+        /// The input.
         input: &'a Input,
-        /// The message of a frame.
+        /// The message in its frame, if any.
         message: Option<&'a Message>,
     },
-    /// A daemon wants this done.
+    /// A daemon has made an effect.
     Effect {
-        /// Which.
+        /// The daemon that made it.
         rank: DaemonRank,
-        /// When (virtual time).
+        /// The time (virtual).
         at: Time,
-        /// What.
+        /// The effect.
         effect: &'a Effect,
-        /// The message of a frame.
+        /// The message in its frame, if any.
         message: Option<&'a Message>,
     },
-    /// Something goes wrong now.
+    /// A fault strikes.
     Fault {
-        /// When (virtual time).
+        /// The time (virtual).
         at: Time,
-        /// What.
+        /// The fault.
         fault: &'a Fault,
     },
-    /// The network lost the link between these.
+    /// The network has lost a link.
     Cut {
-        /// Its ends.
+        /// The daemons at its ends.
         ends: [DaemonRank; 2],
     },
     /// A process runs.
     ProcBorn {
-        /// Its daemon.
+        /// The process's daemon.
         rank: DaemonRank,
-        /// Which.
+        /// The process that runs.
         proc: ProcId,
     },
     /// A process calls `PMIx_Init`.
     Init {
-        /// Its daemon.
+        /// The process's daemon.
         rank: DaemonRank,
-        /// Which.
+        /// The process that calls.
         proc: ProcId,
-        /// Its job is registered there.
+        /// True when its job is registered there.
         known: bool,
     },
     /// A process ended.
     ProcEnded {
-        /// Its daemon.
+        /// The process's daemon.
         rank: DaemonRank,
-        /// Which.
+        /// The process that has ended.
         proc: ProcId,
-        /// Lines it wrote, by stream.
+        /// The numbers of lines that it wrote, by stream.
         lines: [u64; 2],
     },
     /// A PMIx upcall was answered.
     PmixAnswered {
-        /// The daemon.
+        /// The daemon of the caller.
         rank: DaemonRank,
-        /// Bytes that all participants gave together.
+        /// Bytes of all participants together.
         whole: usize,
-        /// Bytes that came back, or a PMIx status.
+        /// Bytes in the answer, or a PMIx status.
         gathered: Result<usize, &'a PmixStatus>,
     },
 }
 
-/// A guarantee. `Err` says in words what broke it.
+/// A guarantee. `Err` says in words how it was broken.
 pub trait Invariant {
     /// Name of the guarantee.
     fn name(&self) -> &'static str;
-    /// Something happened.
+    /// Shows the guarantee an observation.
     ///
     /// # Errors
     /// When that breaks the guarantee.
     fn observe(&mut self, what: &Observation<'_>) -> Result<(), String>;
-    /// The run is over; these daemons are alive.
+    /// Ends the run; `left` are the living daemons.
     ///
     /// # Errors
     /// When something is left open.
@@ -176,11 +176,11 @@ pub trait Invariant {
 /// A broken guarantee.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Which.
+    /// The guarantee's name.
     pub invariant: &'static str,
-    /// When (virtual time).
+    /// The time of the violation (virtual).
     pub at: Time,
-    /// How.
+    /// The violation in words.
     pub text: String,
 }
 
@@ -197,13 +197,13 @@ pub struct Referee {
 }
 
 impl Referee {
-    /// One who looks away: for counting at a scale where looking costs more than playing.
+    /// A referee without guarantees, for measurements at a scale where checks cost more than the run.
     #[must_use]
     pub fn blind() -> Referee {
         Referee::default()
     }
 
-    /// One who knows all guarantees.
+    /// A referee with all guarantees.
     #[must_use]
     pub fn strict(scenario: &Scenario) -> Referee {
         let mut referee = Referee {
@@ -245,7 +245,7 @@ impl Referee {
         referee
     }
 
-    /// What can only be broken where processes spawn jobs, connect and exchange data.
+    /// Adds the guarantees about jobs that spawn, connect and exchange data.
     fn know_families(&mut self, scenario: &Scenario) {
         let more: [Box<dyn Invariant>; 4] = [
             Box::new(meetings::Meetings::new(scenario)),
@@ -256,7 +256,7 @@ impl Referee {
         self.invariants.extend(more);
     }
 
-    /// What can only be broken in a DVM that changes its size.
+    /// Adds the guarantees about changes of size.
     fn know_changes(&mut self, scenario: &Scenario) {
         if scenario.elastic.mode {
             self.invariants.push(Box::new(fence::Fence::default()));
@@ -282,7 +282,7 @@ impl Referee {
         self.invariants.extend(more);
     }
 
-    /// Shows everybody what happened; the first to object is heard.
+    /// Shows all guarantees an observation; returns the first violation.
     pub fn observe(&mut self, at: Time, what: &Observation<'_>) -> Option<Violation> {
         self.invariants.iter_mut().find_map(|i| {
             let text = i.observe(what).err()?;
@@ -290,7 +290,7 @@ impl Referee {
         })
     }
 
-    /// Asks everybody at the end.
+    /// Asks all guarantees at the end of the run.
     pub fn at_end(&mut self, at: Time, left: &[DaemonRank]) -> Option<Violation> {
         self.invariants.iter_mut().find_map(|i| {
             let text = i.at_end(left).err()?;
@@ -299,7 +299,7 @@ impl Referee {
     }
 }
 
-/// A tree so large that every rank has its place, whoever lives: for who is below whom.
+/// A tree with a place for every rank, dead or alive, to tell which daemons are below others.
 fn arithmetic(scenario: &Scenario) -> Tree {
     const RANKS: u32 = 1 << 24;
     Tree::new(scenario.radix, RANKS)

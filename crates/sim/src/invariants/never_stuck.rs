@@ -1,4 +1,4 @@
-//! No job waits once nothing that it waits for is open, and in the quiet phase no campaign is (spec G7).
+//! Guarantee: no job waits once all that it waits for is over, and no campaign is open in the quiet phase (spec G7).
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ use crate::scenario::Scenario;
 
 pub(super) struct NeverStuck {
     changes: Changes,
-    /// There is a quiet phase, by which everything must have ended.
+    /// True when a quiet phase exists, by which all must have ended.
     quiet: bool,
     /// Parked jobs: true for those that have been mapped.
     parked: BTreeMap<JobId, bool>,
     ready: bool,
-    /// Something went wrong before all was ready: a DVM that cannot come up says so and ends.
+    /// True after a fault before the DVM was ready: a DVM that cannot come up says so and ends.
     early: bool,
 }
 
@@ -26,7 +26,7 @@ impl NeverStuck {
         NeverStuck { changes: Changes::default(), quiet, parked: BTreeMap::new(), ready: false, early: false }
     }
 
-    /// Everything that came of the last input has been seen.
+    /// Judges after all effects of the last input.
     fn look(&self) -> Result<(), String> {
         let stuck = self.parked.iter().find(|(job, mapped)| {
             let nothing_is_open = match mapped {

@@ -1,5 +1,5 @@
-//! Launch data never goes to a daemon that was told to leave, and such a daemon starts nothing: jobs that were mapped
-//! there are mapped again before (spec G3). What was sent before the order may still be on its way.
+//! Guarantee: launch data never go to a daemon that was told to leave, and such a daemon starts nothing: its jobs are
+//! mapped again before (spec G3). Launch data sent before the order may still be on their way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use super::{Invariant, Observation, require};
 #[derive(Default)]
 pub(super) struct NoLaunchOnTheLeaving {
     changes: Changes,
-    /// Who was leaving when a job's launch was ordered. What waits for a link goes out later.
+    /// The leaving daemons at the time of each job's launch order, which may wait for a link.
     ordered: BTreeMap<JobId, RankSet>,
     /// Jobs whose launch data was sent.
     sent: BTreeSet<JobId>,

@@ -1,5 +1,5 @@
-//! At the end every daemon is gone, and none left a process behind. When nothing went wrong nobody had
-//! to be waited for in vain.
+//! Guarantee: at the end every daemon is gone, and none has left a process behind. Without faults no deadline was
+//! needed.
 
 use ferrite_core::{DaemonTimer, HeadInput, Input, Timer};
 use ferrite_types::DaemonRank;
@@ -9,9 +9,9 @@ use crate::scenario::Scenario;
 use crate::world::Gone;
 
 pub(super) struct NothingLeft {
-    /// Nothing in the scenario slows a daemon's departure.
+    /// True when nothing in the scenario slows a departure.
     smooth: bool,
-    /// The user asked three times, or the head was killed: then the operating system cleans up.
+    /// True after a third interrupt or the head's death: then the operating system cleans up.
     forced: bool,
 }
 

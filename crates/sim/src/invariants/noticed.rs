@@ -1,4 +1,4 @@
-//! Whoever is silent for much longer than others are patient is declared dead: nobody waits for it for ever.
+//! Guarantee: a daemon that is silent far beyond all deadlines is declared dead.
 
 use ferrite_core::{Effect, Input};
 use ferrite_types::{DaemonRank, RankSet};
@@ -10,14 +10,14 @@ use super::{Invariant, Observation, require};
 use crate::queue::Time;
 use crate::scenario::Scenario;
 
-/// 15 s without a sign of life, up to 5 s more until somebody looks, 3 s for a call; and all of it once more when those
-/// who look are struck themselves.
+/// The limit: 15 s without a sign of life, up to 5 s until the next check, 3 s for a call; twice that, because the
+/// checking daemons may be struck themselves.
 const LONG: Time = 45_000_000;
 
 pub(super) struct Noticed {
     changes: Changes,
     silence: Silence,
-    /// Of those who were not there yet, or still on their way in: the grow has its own patience.
+    /// Silence of newcomers that were not there yet or on their way: the grow has its own deadline.
     early: Silence,
     applies: bool,
     ready: bool,

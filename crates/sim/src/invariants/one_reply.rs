@@ -1,4 +1,4 @@
-//! Every accepted request gets exactly one reply, and one whose client is gone gets none.
+//! Guarantee: every accepted request gets exactly one reply, and none after its client is gone.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::world::Gone;
 pub(super) struct OneReply {
     /// Replies so far, by request.
     replies: BTreeMap<RequestId, u32>,
-    /// Nobody can answer any more.
+    /// True after the head's death, when nobody can reply.
     head_crashed: bool,
 }
 

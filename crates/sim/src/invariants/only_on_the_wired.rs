@@ -1,5 +1,5 @@
-//! A job is never mapped onto a node whose daemon is not wired up: its grow has ended, and it ends when everybody in
-//! the DVM has heard of the newcomers (spec G2). Nor has a newcomer a rank that somebody had before.
+//! Guarantee: no job is mapped onto a node whose daemon is not wired up; its grow ends when every daemon has heard of
+//! the newcomers (spec G2). No newcomer has a rank that was used before.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ pub(super) struct OnlyOnTheWired {
     changes: Changes,
     struck: Struck,
     dead: RankSet,
-    /// By daemon: newcomers of whom it has heard.
+    /// The newcomers that each daemon has heard of.
     heard: BTreeMap<DaemonRank, RankSet>,
     launched: BTreeSet<DaemonRank>,
 }
@@ -32,7 +32,7 @@ impl OnlyOnTheWired {
         }
     }
 
-    /// A grow ends well: everybody who is in the DVM knows.
+    /// Judges the end of a grow: every daemon of the DVM knows of it.
     fn grown(&self, id: CampaignId) -> Result<(), String> {
         let Some(change) = self.changes.get(id) else { return Ok(()) };
         let outside = |rank: DaemonRank| {
@@ -67,7 +67,7 @@ impl Invariant for OnlyOnTheWired {
                 message: Some(Message::Daemon(DaemonMessage::Wireup(wireup))),
                 ..
             } => {
-                // Who comes later hears of all who are there.
+                // Later newcomers hear of all present daemons.
                 let all = RankSet::range(0, wireup.size);
                 let there = all.iter().filter(|rank| !wireup.dead.contains(*rank));
                 self.heard.entry(*rank).or_default().insert_all(&there.collect());

@@ -1,5 +1,5 @@
-//! Only the dead are declared dead: those whose process is gone, and those who did not answer a call for as long as
-//! callers are patient, because they (or their caller) stood still or were cut off. A lost link alone kills nobody.
+//! Guarantee: only the dead are declared dead. Their process is gone, or they did not answer a call within its limit
+//! because they (or their caller) were paused or cut off. A lost link alone kills no daemon.
 
 use ferrite_core::{Effect, Input, LinkInput};
 use ferrite_types::{DaemonRank, RankSet};
@@ -9,7 +9,7 @@ use super::silence::Silence;
 use super::{Invariant, Observation, require};
 use crate::queue::Time;
 
-/// A call lasts 3 s. The last attempt may be a moment before its end, and the first is late by a hiccup of the network.
+/// The limit of a call, 3 s: its last attempt may be just before the end, and the first is late by network jitter.
 const CALL: Time = 3_200_000;
 const SILENT: Time = 2_400_000;
 
@@ -17,7 +17,7 @@ const SILENT: Time = 2_400_000;
 pub(super) struct OnlyTheDead {
     silence: Silence,
     gone: RankSet,
-    /// Did not answer, for a reason.
+    /// Daemons with a reason not to answer.
     unanswering: RankSet,
     declared: RankSet,
 }

@@ -1,5 +1,5 @@
-//! Without elastic mode no job is parked, but one that brings nodes of its own or whose session pauses, and no event is
-//! sent (spec G9).
+//! Guarantee: without elastic mode no job is parked, except one that brings nodes of its own or whose session is
+//! paused, and no event is sent (spec G9).
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ pub(super) struct OnlyWhenElastic {
     changes: Changes,
     elastic: bool,
     bring: BTreeSet<RequestId>,
-    /// Jobs that wait for what they bring along: somebody has to.
+    /// Jobs that wait for nodes of their own, as such jobs have to.
     bringers: BTreeSet<JobId>,
     kin: Kin,
 }

@@ -1,5 +1,5 @@
-//! What a daemon does to a process it does in order: registered before it is started, touched only while
-//! it is there, its files cleaned when it is gone.
+//! Guarantee: a daemon treats a process in order: registered before its start, touched only while it is there, its
+//! files cleaned when it is gone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,9 +11,9 @@ use super::{Invariant, Observation, require};
 #[derive(Default)]
 pub(super) struct Order {
     registered: BTreeSet<(DaemonRank, JobId)>,
-    /// Processes that a daemon asked for and that have not ended for it.
+    /// Processes that a daemon has asked for and that have not ended for it.
     own: BTreeSet<(DaemonRank, ProcId)>,
-    /// What may be left of a process: itself, or descendants that hold its output open (streams that are).
+    /// Remains of a process: itself, or descendants that hold output streams open (their number).
     groups: BTreeMap<(DaemonRank, ProcId), u32>,
 }
 

@@ -1,4 +1,4 @@
-//! Nobody gets a launch order, or any other message, once the head has declared its death.
+//! Guarantee: no daemon gets a message after the head has declared its death.
 
 use ferrite_core::Effect;
 use ferrite_types::{DaemonRank, RankSet};
@@ -24,7 +24,7 @@ impl Invariant for OrdersToTheDead {
         if let Some(Message::Tree(TreeMessage::Died { ranks, .. })) = message {
             self.declared.insert_all(ranks);
         }
-        // What others have sent before they knew passes here still.
+        // Messages of others, sent before they knew, may still pass here.
         let own = frame.origin == DaemonRank::HEAD && matches!(frame.kind, FrameKind::Message { .. });
         if !own || self.declared.is_empty() {
             return Ok(());

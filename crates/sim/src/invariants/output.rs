@@ -1,5 +1,5 @@
-//! Output arrives whole: lines of a rank in order, not mixed with others, and all of them when nothing
-//! went wrong.
+//! Guarantee: output arrives whole: the lines of a rank in order, not mixed with others, and all of them without
+//! faults.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,9 @@ use super::{Invariant, Observation, require};
 use crate::scenario::{Client, Expect, Scenario};
 
 pub(super) struct Output {
-    /// Nothing may be missing of these jobs.
+    /// True for jobs of which no line may be missing.
     complete: bool,
-    /// Chunks may be mixed: then only bytes can be counted, and they are not.
+    /// True for raw output, whose chunks may be mixed; it is not checked.
     raw: bool,
     /// The unfinished line of each sink.
     rest: BTreeMap<Sink, Vec<u8>>,

@@ -1,4 +1,4 @@
-//! A failure affects only the campaign that it belongs to, and the jobs that wait for that one (spec G4).
+//! Guarantee: a failure affects only its own campaign, and the jobs that wait for that one (spec G4).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,21 +20,21 @@ pub(super) struct OwnFailuresOnly {
     failed: BTreeSet<DaemonRank>,
     /// Newcomers that have reported.
     reported: BTreeSet<DaemonRank>,
-    /// Grows whose daemons have all reported: time alone fails them no more.
+    /// Grows whose daemons have all reported: their deadline no longer fails them.
     wiring: BTreeSet<CampaignId>,
-    /// The campaign whose time is up now.
+    /// The campaign whose deadline is over now.
     overdue: Option<CampaignId>,
     /// Parked jobs, each with the campaigns that held it when it was parked before its map.
     waits: BTreeMap<JobId, BTreeSet<CampaignId>>,
-    /// The same with those that were queued, of which one may be its own.
+    /// The same campaigns with the queued ones, one of which may be the job's own.
     may_wait: BTreeMap<JobId, BTreeSet<CampaignId>>,
-    /// Jobs that have been mapped: what begins later concerns them no more, also when they have to be mapped again.
+    /// Jobs that were mapped: later campaigns do not concern them, even when they are mapped again.
     mapped: BTreeSet<JobId>,
-    /// What is being handled takes a request back: a grow that has not begun is no failure then.
+    /// True when the present input cancels a request: a grow that has not begun is then no failure.
     cancelling: bool,
-    /// What is being handled ends sessions: grows for these are not wanted any more.
+    /// True when the present input ends sessions, whose grows are cancelled.
     ends_sessions: bool,
-    /// Such grows.
+    /// Grows that were cancelled this way.
     recalled: BTreeSet<CampaignId>,
     /// Grows that have failed.
     undone: BTreeSet<CampaignId>,
@@ -62,7 +62,7 @@ impl OwnFailuresOnly {
         }
     }
 
-    /// A grow is being undone: one of its own daemons is to blame.
+    /// Judges a rollback: one of the campaign's own daemons must have failed.
     fn fails(&self, id: CampaignId) -> Result<(), String> {
         let Some(change) = self.changes.get(id) else { return Ok(()) };
         let late = self.overdue == Some(id) && !self.wiring.contains(&id);
@@ -83,7 +83,7 @@ impl OwnFailuresOnly {
         })
     }
 
-    /// Whoever waited for a grow that has failed does not wait any longer.
+    /// Judges that no job still waits for a failed grow.
     fn still_waits(&self) -> Result<(), String> {
         let stuck = self.waits.iter().find(|(_, waits)| waits.iter().any(|id| self.undone.contains(id)));
         require(!self.elastic || stuck.is_none(), || format!("job {stuck:?} waits on, and one of these has failed"))
@@ -119,7 +119,7 @@ impl Invariant for OwnFailuresOnly {
                 }
                 return self.still_waits();
             }
-            // With the last node of a session those that were made in it end.
+            // Child sessions end with the last node of their parent.
             Observation::Effect {
                 effect: Effect::Trace(Transition::Campaign { kind: CampaignKind::Shrink, step: CampaignStep::Done, .. }),
                 ..
@@ -154,7 +154,7 @@ impl Invariant for OwnFailuresOnly {
                     self.may_wait.insert(*job, self.changes.open().map(|(id, _)| id).collect());
                 }
                 (Some(JobState::WaitingForDaemons), JobState::NeverLaunched) => return self.ends_unlaunched(*job),
-                // The sessions that it has asked for may end with it.
+                // The sessions that the job has asked for may end with it.
                 (_, JobState::Terminated | JobState::NotifyCompleted | JobState::Notified) => self.ends_sessions = true,
                 (Some(JobState::WaitingForDaemons), _) => {
                     self.waits.remove(job);
