@@ -1,7 +1,6 @@
-//! Planted faults about jobs that are spawned, connections between jobs and published data: what a head or a daemon
-//! does wrong.
+//! Planted faults of head and daemons about spawned jobs, connections between jobs and published data.
 //!
-//! Called by the world in runs with a planted fault only, like `mischief`.
+//! The world uses it in runs with a planted fault only, like `mischief`.
 
 use ferrite_types::pmix_status::{
     PMIX_ERR_JOB_FAILED_TO_LAUNCH as FAILED_TO_LAUNCH, PMIX_ERR_LOST_CONNECTION as LOST_CONNECTION,
@@ -18,7 +17,7 @@ use ferrite_wire::{
 use crate::mischief::{frames, replace};
 use crate::mutation::Mutation;
 
-/// What a planted fault has to know to strike at the right time.
+/// The state by which a planted fault finds the right time.
 #[derive(Debug, Default)]
 pub(crate) struct Kinship {
     /// The job that has spawned each.

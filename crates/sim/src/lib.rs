@@ -1,16 +1,16 @@
 //! The simulated world: thousands of daemons in one process, with a virtual clock, network, launcher
 //! and processes. It runs the real state machines of `core` and referees them.
 //!
-//! * [`Scenario`]: what a run is made of, drawn from a seed or written by hand. A persistent one has a phase of
-//!   faults and then a quiet phase, in which what is left of the DVM has to run the next job.
-//! * [`fault`]: what goes wrong with daemons and the network, and the list that real nodes go through as well.
-//! * [`run`]: acts it out; [`check`] acts it out twice and compares.
-//! * [`invariants`]: what must hold, one file per guarantee.
-//! * [`fn@shrink`], [`story`], [`fn@replay`]: a scenario that breaks a guarantee becomes a small one, a text, and a run
-//!   that stops at the event in question and shows what its daemons believe.
+//! * [`Scenario`]: the content of a run, drawn from a seed or written by hand. A persistent one has a phase of faults
+//!   and then a quiet phase, in which the rest of the DVM has to run the next job.
+//! * [`fault`]: faults of daemons and the network, and the list that real nodes play as well.
+//! * [`run`]: plays a scenario; [`check`] plays it twice and compares.
+//! * [`invariants`]: the guarantees, one file each.
+//! * [`fn@shrink`], [`story`], [`fn@replay`]: a scenario that breaks a guarantee becomes a small one, a text, and a
+//!   run that stops at the event in question and shows the state of its daemons.
 //!
-//! Called by the tests of this crate and by its binary `sim` (`cargo xtask sim`). Nothing here reads a clock, a file or
-//! the environment, or starts a thread: a seed is all that a run depends on.
+//! The tests of this crate and its binary `sim` (`cargo xtask sim`) use it. The library reads no clock, file or
+//! environment, and starts no thread: a run depends on its seed alone.
 
 mod apply;
 mod calls;

@@ -1,6 +1,6 @@
-//! Links as daemons make, use and lose them: the world's share of what sockets do on real machines.
+//! Links of daemons: their creation, use and loss, which sockets do on real machines.
 //!
-//! Called by the world for each event of a link. It draws no chance of its own: the network says when.
+//! The world calls it for each event of a link. It draws no chance of its own: the network decides the times.
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -15,7 +15,7 @@ use crate::world::World;
 
 const PORT: u16 = 7000;
 
-/// What becomes of a call.
+/// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     /// Somebody accepts it.
@@ -122,7 +122,7 @@ impl World {
     }
 }
 
-/// Where a daemon listens: its rank as an address.
+/// The contact of a daemon: its rank as an address.
 pub(crate) fn address(rank: DaemonRank) -> SocketAddr {
     let [_, a, b, c] = rank.0.to_be_bytes();
     SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, a, b, c)), PORT)

@@ -1,4 +1,4 @@
-//! What virtual processes do, and how their daemon gets to know it.
+//! Actions of virtual processes, and the inputs by which their daemon learns of them.
 
 use bytes::Bytes;
 use ferrite_core::{AbortScope, DaemonInput, Input, PmixCall, PmixToken};
@@ -14,7 +14,7 @@ use crate::world::World;
 
 const STREAMS: [Stream; 2] = [Stream::Stdout, Stream::Stderr];
 
-/// What stops a process for now.
+/// The reason why a process is stopped for now.
 enum Stop {
     /// Something outside must happen first.
     Blocked,
@@ -215,7 +215,7 @@ impl World {
         }
     }
 
-    /// Whatever waits in a pipe that is being read is on its way already; this comes after it.
+    /// Output that waits in a pipe with an open read is already on its way; this comes after it.
     pub(crate) fn check_output(&mut self, rank: DaemonRank, proc: ProcId, stream: Stream) {
         self.queue.after(
             1_000,

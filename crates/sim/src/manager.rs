@@ -1,5 +1,5 @@
-//! A resource manager that takes its time, refuses, grants what nobody wants any more, does not take everything back,
-//! and ends jobs that it has granted. What it draws is its own: scenarios without it are none the wiser.
+//! A resource manager that takes its time, refuses, grants withdrawn requests, takes only part of the nodes back, and
+//! ends jobs that it has granted. It has a generator of its own, so that scenarios without it draw the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ use crate::world::World;
 /// A request for more than there is waits for so many looks at it.
 const LOOKS: u32 = 4;
 
-/// What a scenario says of it.
+/// The scenario's settings of the manager.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManagerPlan {
     /// Of all that it draws.
@@ -39,7 +39,7 @@ pub struct ManagerPlan {
 }
 
 impl ManagerPlan {
-    /// How long a request may wait.
+    /// The longest wait of a request.
     pub(crate) fn patience(&self) -> Time {
         self.slowest * Time::from(LOOKS + 1) + ENDS_WITHIN
     }
@@ -48,7 +48,7 @@ impl ManagerPlan {
 /// A job that is ended from outside is ended within this time.
 const ENDS_WITHIN: Time = 3_000_000;
 
-/// See the module.
+/// The state of the manager.
 pub(crate) struct Manager {
     plan: Option<ManagerPlan>,
     rng: Rng,
@@ -56,7 +56,7 @@ pub(crate) struct Manager {
     waiting: BTreeMap<ExtensionId, (NodeAsk, u32)>,
     jobs: BTreeMap<String, BTreeSet<String>>,
     last: u32,
-    /// Which daemons were started where.
+    /// The daemons that were started on each node.
     daemons: BTreeMap<DaemonRank, String>,
 }
 
@@ -83,7 +83,7 @@ impl Manager {
         }
     }
 
-    /// What it has decided already is on its way all the same.
+    /// A decision that was made already is on its way all the same.
     pub(crate) fn withdraw(&mut self, extension: ExtensionId) {
         self.waiting.remove(&extension);
     }
@@ -164,7 +164,7 @@ impl World {
         self.queue.after(delay, Event::Input(head, Input::Head(HeadInput::AllocationEnded { job, trouble: None })));
     }
 
-    /// Whatever runs on its nodes is killed, and they are anybody's.
+    /// Kills all daemons on its nodes, which are free again.
     pub(crate) fn manager_ends(&mut self, job: &str) {
         let Some(nodes) = self.manager.jobs.remove(job) else { return };
         let there = |(rank, node): (&DaemonRank, &String)| nodes.contains(node).then_some(*rank);

@@ -1,7 +1,7 @@
-//! Planted faults about changes of size: what a head or a daemon does wrong when the DVM grows or shrinks. Among them
-//! is each hole that the reference implementation has, as far as one can dig it from outside.
+//! Planted faults of head and daemons about changes of size. They include each hole of the reference implementation,
+//! as far as it can be imitated from outside.
 //!
-//! Called by the world in runs with a planted fault only, like `mischief`.
+//! The world uses it in runs with a planted fault only, like `mischief`.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ const NODES_LEFT: u8 = 75;
 /// A signal that running processes do not notice.
 const SIGCONT: i32 = 18;
 
-/// What a planted fault has to know to strike at the right time.
+/// The state by which a planted fault finds the right time.
 #[derive(Debug, Default)]
 pub(crate) struct Meddling {
     /// Daemons that are on their way in.

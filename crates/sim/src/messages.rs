@@ -1,5 +1,5 @@
-//! Looks into payloads, each once: relays pass the same bytes on, so a thousand deliveries of one
-//! broadcast are decoded a single time.
+//! Decodes payloads, each once: relays pass the same bytes on, so a broadcast with a thousand deliveries is decoded a
+//! single time.
 
 use std::rc::Rc;
 

@@ -1,7 +1,7 @@
-//! Planted faults about losses: what a daemon does wrong when others are lost, as a bug in it would.
+//! Planted faults of daemons about losses, as a bug would cause them.
 //!
-//! Called by the world in runs with a planted fault only. What reaches a daemon is changed after the referee has seen
-//! it, what a daemon wants before.
+//! The world uses it in runs with a planted fault only. Inputs are changed after the referee has seen them, effects
+//! before.
 
 use bytes::Bytes;
 use ferrite_core::{DaemonTimer, Effect, Input, LinkInput, LinkTimer, PmixEffect, Timer};
@@ -11,7 +11,7 @@ use ferrite_wire::{Contact, DaemonMessage, Dest, Frame, FrameKind, HeadMessage, 
 use crate::mutation::Mutation;
 use crate::scenario::Scenario;
 
-/// What a planted fault has to know to strike at the right time.
+/// The state by which a planted fault finds the right time.
 #[derive(Debug, Default)]
 pub(crate) struct Mischief {
     ready: bool,

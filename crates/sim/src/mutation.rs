@@ -1,7 +1,7 @@
-//! Faults planted on purpose. A referee that never objects may be blind: with each of these, it must.
+//! Planted faults, which prove that the referee is not blind: it must object to each of them.
 //!
-//! They change what a daemon asks for before anybody sees it, as a bug in it would; the state machines
-//! need no test-only switch.
+//! They change a daemon's effects before anybody sees them, as a bug would; the state machines need no test-only
+//! switch.
 
 use bytes::Bytes;
 use ferrite_core::{Effect, PmixEffect, Sink, Transition};
@@ -117,7 +117,7 @@ pub enum Mutation {
     OrderedTwice,
     /// A node that comes again gets a rank that somebody had (hole 9).
     OldRank,
-    /// What was granted by the resource manager is kept.
+    /// Granted nodes are not given back.
     KeptGrant,
     /// It is given back twice.
     GrantEndedTwice,
@@ -209,11 +209,11 @@ pub enum Mutation {
     FailureGoesUp,
     /// Children live on when their parent fails.
     ForgottenChildren,
-    /// Who was spawned to be separate ends with its parent.
+    /// A separate job ends with its parent.
     NoneSeparate,
-    /// Who has spawned a job hears twice that it is over.
+    /// The parent of a job hears twice that it is over.
     ChildEndsTwice,
-    /// Who has spawned a job never hears that it is over.
+    /// The parent of a job never hears that it is over.
     ChildEndUntold,
     /// Jobs that disconnect are as connected as before.
     ForgottenParting,
@@ -221,20 +221,20 @@ pub enum Mutation {
     ForgottenConnection,
     /// One of those who disconnect is not told that it is done.
     ForgottenMember,
-    /// What a process has published stays when it is dead.
+    /// Published data of a process outlive it.
     DeadData,
-    /// What is for one reader is there for the next.
+    /// Data for one reader are there for the next.
     ReadForEver,
-    /// What is for one job is there for all.
+    /// Data for one job are there for all.
     WideRange,
-    /// What was unpublished is there still.
+    /// Unpublished data are still there.
     KeptData,
     /// Nothing is found of what is there.
     NothingFound,
 }
 
 impl Mutation {
-    /// Those that show in any run.
+    /// Faults that show in any run.
     pub const ALL: [Mutation; 21] = [
         Mutation::NoReply,
         Mutation::TwoReplies,
@@ -259,7 +259,7 @@ impl Mutation {
         Mutation::EarlyReady,
     ];
 
-    /// Those that show when daemons are lost (`mischief`).
+    /// Faults that show when daemons are lost (`mischief`).
     pub const LOSSES: [Mutation; 22] = [
         Mutation::NoReplay,
         Mutation::ForgottenDead,
@@ -285,7 +285,7 @@ impl Mutation {
         Mutation::KeptDetour,
     ];
 
-    /// Those that show when the DVM changes its size (`meddling`).
+    /// Faults that show when the DVM changes its size (`meddling`).
     pub const ELASTIC: [Mutation; 26] = [
         Mutation::QuietRelease,
         Mutation::LaunchOnTheLeaving,
@@ -315,11 +315,11 @@ impl Mutation {
         Mutation::ForeverBehind,
     ];
 
-    /// Those that show when a resource manager is asked for nodes.
+    /// Faults that show when a resource manager is asked for nodes.
     pub const MANAGED: [Mutation; 4] =
         [Mutation::KeptGrant, Mutation::GrantEndedTwice, Mutation::KeptShare, Mutation::NotWithdrawn];
 
-    /// Those that show with what is wanted of sessions.
+    /// Faults that show with terms of sessions.
     pub const SESSIONS: [Mutation; 16] = [
         Mutation::NotReserved,
         Mutation::Timeless,
@@ -339,7 +339,7 @@ impl Mutation {
         Mutation::FalseSlots,
     ];
 
-    /// Those that show with jobs that spawn others, connect and exchange data (`kinship`).
+    /// Faults that show with jobs that spawn others, connect and exchange data (`kinship`).
     pub const FAMILIES: [Mutation; 17] = [
         Mutation::UnansweredSpawn,
         Mutation::SpawnAnsweredTwice,

@@ -1,7 +1,7 @@
-//! Links between daemons: each direction delivers in order, links are independent of each other, and a
-//! link can be closed (what was sent arrives) or cut (what is on the way is lost).
+//! Links between daemons: each direction delivers in order, links are independent of each other, and a link can be
+//! closed (sent frames arrive) or cut (frames on the way are lost).
 //!
-//! Says when and whether something arrives; the world delivers it.
+//! The network decides when and whether a frame arrives; the world delivers it.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::rng::Rng;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LinkId(pub u64);
 
-/// How fast the network is (microseconds).
+/// The network's latencies (microseconds).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Weather {
     /// Shortest delay of a frame.
@@ -94,7 +94,7 @@ impl Network {
         (id, accepted, connected)
     }
 
-    /// Who called; `None` when the link is gone.
+    /// The caller of a link; `None` when the link is gone.
     pub(crate) fn caller(&self, id: LinkId) -> Option<DaemonRank> {
         self.links.get(&id).map(|link| link.ends[0])
     }

@@ -1,6 +1,5 @@
-//! More of what may be asked of sessions: that they pause and go on, again and again; sessions that a scheduler makes,
-//! on nodes of their own and on allocations, with a time limit or without; and more time by a request that asks for
-//! nothing else.
+//! Further scenarios about sessions: repeated pauses; sessions of a scheduler, on nodes of their own and on
+//! allocations, with a time limit or without; and requests for more time alone.
 
 use ferrite_types::HostEntry;
 use ferrite_wire::control::{Request, SessionChoice, SessionDirective};

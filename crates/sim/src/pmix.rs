@@ -1,5 +1,5 @@
-//! The PMIx library of one virtual node: knows the registered jobs, collects local participants of a
-//! fence, and remembers which upcall waits for which answer.
+//! The PMIx library of one virtual node: knows the registered jobs, collects local participants of a fence, and keeps
+//! the open upcalls.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,18 +7,18 @@ use ferrite_core::{PmixToken, Registration};
 use ferrite_types::{JobId, ProcId, Rank};
 use ferrite_wire::Members;
 
-/// What the library of one node holds.
+/// The state of the library of one node.
 #[derive(Debug, Default)]
 pub(crate) struct PmixSide {
     jobs: BTreeMap<JobId, LocalJob>,
     waiting: BTreeMap<PmixToken, Waiting>,
-    /// Who has come to each meeting that has not all of its local participants yet.
+    /// The participants of each meeting that still lacks local ones.
     meetings: BTreeMap<(Meeting, Members), BTreeSet<ProcId>>,
     /// Local processes that are gone.
     gone: BTreeSet<ProcId>,
 }
 
-/// What processes of several jobs do together.
+/// A collective of processes of several jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Meeting {
     /// `PMIx_Connect`.

@@ -1,7 +1,7 @@
-//! Virtual processes: little programs written as words on their command line, with pipes of limited
-//! size and a will of their own about signals.
+//! Virtual processes: little programs written as words on their command line, with pipes of limited size and their
+//! own reactions to signals.
 //!
-//! Knows what a process does next; the world knows when, and tells the daemon.
+//! A process determines its next step; the world determines the time, and tells the daemon.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ use crate::queue::Time;
 /// Capacity of a pipe (bytes).
 pub const PIPE: usize = 65_536;
 
-/// What a program does, one word each.
+/// The steps of a program, one word each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// `pause:N`: nothing for N microseconds.
@@ -66,7 +66,7 @@ pub enum Partner {
 /// A running process.
 #[derive(Debug)]
 pub struct Process {
-    /// What it will do; the front is what it does now.
+    /// The remaining steps; the front is the present one.
     pub steps: VecDeque<Step>,
     /// True when it ignores all signals that can be ignored.
     deaf: bool,

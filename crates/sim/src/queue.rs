@@ -1,5 +1,5 @@
-//! The clock and what is yet to come. Time moves from one event to the next; equal times keep the order
-//! in which they were scheduled.
+//! The clock and the future events. Time moves from one event to the next; events of equal times keep the order in
+//! which they were scheduled.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -42,7 +42,7 @@ impl<E> Queue<E> {
         self.at(self.now.saturating_add(delay), event);
     }
 
-    /// When the next event is due.
+    /// The time of the next event.
     #[must_use]
     pub(crate) fn due(&self) -> Option<Time> {
         self.order.peek().map(|Reverse((time, _))| *time)

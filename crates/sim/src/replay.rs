@@ -1,7 +1,7 @@
-//! Plays a scenario up to a numbered event and shows what its daemons believe at that moment.
+//! Plays a scenario up to a numbered event and shows the state of its daemons at that moment.
 //!
-//! Called for a story that failed, by who looks for the reason. It changes nothing: the same events happen with and
-//! without being looked at.
+//! It serves the search for the cause of a failed story. It changes nothing: the same events happen with and without
+//! it.
 
 use ferrite_types::DaemonRank;
 

@@ -1,6 +1,6 @@
-//! Changes of the DVM's size as they are asked for, and what resource managers make of nodes that have left.
+//! Requests for another size as the scenario plans them, and the resource managers' answers about departed nodes.
 //!
-//! Called by the world at its beginning and for what is planned here. What comes of a request it leaves to the head.
+//! The world calls it at its beginning and for each plan. The head decides about the requests.
 
 use ferrite_core::{DaemonInput, HeadInput, Input, PmixCall, RequestId};
 use ferrite_rm::GiveBack;

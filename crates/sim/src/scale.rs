@@ -1,4 +1,4 @@
-//! What things cost at 1 to 10,000 daemons, in frames and bytes.
+//! Costs at 1 to 10,000 daemons, in frames and bytes.
 
 use std::fmt::Write;
 

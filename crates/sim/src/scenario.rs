@@ -1,5 +1,5 @@
-//! What a run is made of: the DVM, the weather, the fate of daemons, the jobs, the faults. Drawn from a
-//! seed (`draw`), or written by hand for a test. Plain data: the world acts it out.
+//! The content of a run: the DVM, the network, the fates of daemons, the jobs, the faults. Drawn from a seed
+//! (`draw`), or written by hand for a test. Plain data, which the world plays.
 
 use ferrite_types::{AppContext, DaemonRank, JobSpec, OutputOptions, SlotCount};
 use ferrite_wire::GrowRequest;
@@ -57,7 +57,7 @@ pub struct Scenario {
     pub mutation: Option<Mutation>,
 }
 
-/// What becomes of the start of a daemon.
+/// The outcome of a daemon's start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fate {
     /// The launcher's command cannot be run.
@@ -77,7 +77,7 @@ pub enum Fate {
 /// A job that a client submits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobPlan {
-    /// When.
+    /// The time of the submission.
     pub at: Time,
     /// What.
     pub spec: JobSpec,

@@ -1,6 +1,5 @@
-//! Scenarios about sessions: reserved nodes, time limits, what becomes of a session with its owner, jobs that say where
-//! they are to run, orders for sessions, and requests that are taken back. Drawn on top of an elastic scenario, whose
-//! draws stay as they are.
+//! Scenarios about sessions: reserved nodes, time limits, inheritance, jobs that name their session, orders for
+//! sessions, and cancelled requests. They extend an elastic scenario, whose draws stay as they are.
 
 use ferrite_types::JobId;
 use ferrite_wire::control::{Request, SessionChoice, SessionDirective};

@@ -1,7 +1,6 @@
-//! Makes a failing scenario small: whatever can be left out, lowered or rounded while the same guarantee is
-//! still broken, is.
+//! Shrinks a failing scenario: omits, lowers or rounds everything that is not needed to break the same guarantee.
 //!
-//! Called for a seed that failed. Greedy and bounded: it never promises the smallest scenario, only one that fails.
+//! It serves a failed seed. Greedy and bounded: the result fails, but need not be the smallest scenario.
 
 use ferrite_types::DaemonRank;
 use ferrite_wire::ResizeRequest;

@@ -1,6 +1,7 @@
-//! What a change of size costs a DVM that does nothing else, in frames and bytes.
+//! The cost of a change of size in an otherwise idle DVM, in frames and bytes.
 //!
-//! Called for the tables of `sim scale` and by tests. Plays without a referee: the sizes are large, and others check.
+//! The tables of `sim scale` and tests use it. It plays without a referee, because the sizes are large and other runs
+//! check.
 
 use std::fmt::Write;
 
@@ -21,7 +22,7 @@ pub struct SizeRow {
     pub daemons: u32,
     /// Width of the tree.
     pub radix: u32,
-    /// What was asked for.
+    /// The requested change.
     pub what: &'static str,
     /// Nodes that leave or come.
     pub targets: u32,

@@ -1,7 +1,7 @@
-//! A scenario as text: written to a file when a seed fails, read back to play it again, and told in a few lines.
+//! A scenario as text: written to a file when a seed fails, read back to play it again, and printed in a few lines.
 //!
-//! Called by the binary, which does the reading and writing of files; here are only texts. The format is JSON:
-//! the workspace has it already, and a story is edited by hand at most to try what happens without a fault.
+//! The binary reads and writes the files; this module has only texts. The format is JSON, which the workspace has
+//! already; a story is edited by hand at most to try it without a fault.
 
 use std::fmt::Write;
 

@@ -1,5 +1,5 @@
-//! What happened, as lines. Two runs of one seed must write the same lines; a running hash tells
-//! without keeping them.
+//! The trace of a run, as lines. Two runs of one seed must write the same lines; a running hash compares them without
+//! keeping them.
 
 use std::fmt::{Arguments, Write};
 

@@ -1,6 +1,6 @@
-//! Faults as they happen: what the world does to daemons and the network between them.
+//! Faults in action: their effects on daemons and the network between them.
 //!
-//! Called by the world when a fault of the scenario is due, and when one is over.
+//! The world calls it when a fault of the scenario is due, and when one is over.
 
 use std::collections::VecDeque;
 

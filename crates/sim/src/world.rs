@@ -1,7 +1,7 @@
 //! The simulated world: the real state machines over a virtual network, launcher, processes and clock.
 //!
-//! One event happens at a time; what a daemon wants done becomes further events. Chance comes from the
-//! scenario's seed only, so a run can be repeated exactly.
+//! One event happens at a time; a daemon's effects become further events. Chance comes from the scenario's seed only,
+//! so a run can be repeated exactly.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Arguments;
@@ -76,7 +76,7 @@ pub(crate) struct World {
     events: u64,
 }
 
-/// What came out of a run.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub struct Report {
     /// The first broken rule.
@@ -101,7 +101,7 @@ pub struct Report {
     pub left: Vec<DaemonRank>,
 }
 
-/// How a daemon came to its end.
+/// The way in which a daemon went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gone {
     /// It asked to, with this exit code.

@@ -1,5 +1,5 @@
-//! A link is given up for want of signs of life only when an end of it was silent for that long (three intervals of
-//! five seconds): whoever lives and is reachable is heard.
+//! Guarantee: a daemon gives a link up for silence only when one end was silent for the limit (three intervals of
+//! five seconds).
 
 use ferrite_core::{Effect, Input, LinkTimer, Timer};
 use ferrite_types::{DaemonRank, RankSet};

@@ -1,5 +1,5 @@
-//! Every PMIx upcall gets exactly one answer while its process lives, fences bring everybody's data,
-//! and a job is registered before its processes begin.
+//! Guarantee: every PMIx upcall gets exactly one answer while its process lives, fences bring everybody's data, and a
+//! job is registered before its processes begin.
 
 use std::collections::BTreeMap;
 

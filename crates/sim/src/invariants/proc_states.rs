@@ -1,4 +1,4 @@
-//! Processes walk their table: forked, registered, output closed and reaped in either order, over.
+//! Guarantee: processes follow their state table: forked, registered, output closed and reaped in either order, over.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! After the faults the DVM runs the next job: daemons other than the head may die, stand still or be cut off,
-//! and what is left of the DVM serves the jobs of the quiet phase as if nothing had been.
+//! Guarantee: the DVM runs the next job after the faults. Daemons other than the head may die, pause or be cut off;
+//! the rest of the DVM serves the jobs of the quiet phase normally.
 
 use std::collections::BTreeMap;
 

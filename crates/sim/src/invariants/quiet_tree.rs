@@ -1,6 +1,6 @@
-//! In the quiet phase every daemon hangs on the parent that the tree says: when the DVM is told to end, the links
-//! between those who live are those of the tree without the dead and those who left, no more and no fewer; whoever is
-//! gone has been declared dead or told to leave, and whoever was is gone; whoever is there has a place.
+//! Guarantee: in the quiet phase every daemon hangs on its tree parent. When the DVM is told to end, the links
+//! between living daemons are exactly those of the tree without dead and departed ones; each missing daemon was
+//! declared dead or told to leave, and each such daemon is gone; each present daemon has a place.
 
 use std::collections::BTreeSet;
 

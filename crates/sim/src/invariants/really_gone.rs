@@ -1,7 +1,7 @@
-//! A shrink is done when its daemons are really gone, clean exit or crash, and their nodes were offered back; one order
-//! for each, and nobody is sent away twice or declared lost after it (spec G6). One whose nodes have left with another
-//! that it waited for has nothing to order and nothing to offer. A daemon that a fault has struck, itself or somebody
-//! on its way, counts as gone when its link is.
+//! Guarantee: a shrink ends after its daemons are gone, by clean exit or crash, and their nodes were offered back.
+//! Each shrink has one order, and no daemon is sent away twice or declared lost afterwards (spec G6). A shrink whose
+//! nodes have left with an earlier one has no order and no offer. A daemon that a fault has struck, itself or on its
+//! route, counts as gone when its link is.
 
 use std::collections::{BTreeMap, BTreeSet};
 

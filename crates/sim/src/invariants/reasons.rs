@@ -1,6 +1,5 @@
-//! The reasons that the status gives for waits are reasons that hold at that moment: of jobs, of campaigns and of the
-//! DVM. Judged where the head is asked, without a break, for its sessions, its own status and its jobs. A reason that
-//! is not known here is none.
+//! Guarantee: the reasons for waits in the status of jobs, campaigns and the DVM are true at that moment. The referee
+//! judges them where a client asks for sessions, status and jobs in one sequence. An unknown reason is a violation.
 
 use std::collections::{BTreeMap, BTreeSet};
 

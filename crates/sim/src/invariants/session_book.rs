@@ -1,7 +1,7 @@
-//! What the head says of its sessions is what was asked of them: when one with a limit ends, that it warns before,
-//! whether it pauses, that it is gone when it was ended, and that a job runs in the session that it names. Of sessions
-//! that clients have asked for. What somebody else may have changed unseen is believed, of that session alone and until
-//! the head has told it: orders by a name that several may have, and more time that a process has asked for.
+//! Guarantee: the head's status of sessions that clients have asked for agrees with their requests: the end of the
+//! limit, the warning, the pause, the removal after the end, and the session of each job. Changes that the referee
+//! cannot see are accepted, for that session alone and until the head has told it: orders by an ambiguous name, and
+//! more time that a process has asked for.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,6 +1,6 @@
-//! How long daemons could not be heard, as far as faults explain it: who stands still or is cut off says nothing.
+//! The periods of silence that faults explain: a paused or isolated daemon sends nothing.
 //!
-//! Kept by the guarantees about patience; it knows faults only, never what a daemon believes.
+//! Guarantees about deadlines use it. It knows faults only, never a daemon's state.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Slots of a node are never over-committed by jobs that did not allow it.
+//! Guarantee: jobs without permission never use more slots of a node than it has.
 
 use std::collections::{BTreeMap, BTreeSet};
 

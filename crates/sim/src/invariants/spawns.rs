@@ -1,6 +1,6 @@
-//! Each spawn is answered once, in time and with the truth: with the name of its job when all of it was started, with
-//! an error when it could not be. The end of the caller excuses its own answer only. A caller who lives hears once that
-//! what it has spawned is over. (That no call is answered twice, or forgotten with its job, `pmix` looks after.)
+//! Guarantee: each spawn is answered once, in time and correctly: with the job's name when all of it was started,
+//! otherwise with an error. The caller's end excuses only its own answer. A living caller hears once that its job is
+//! over. (`pmix` checks that no call is answered twice, or forgotten with its job.)
 
 use ferrite_types::pmix_status::{
     PMIX_ERR_JOB_FAILED_TO_LAUNCH as FAILED_TO_LAUNCH, PMIX_ERR_JOB_KILLED_BY_CMD as KILLED_BY_CMD,
@@ -24,7 +24,7 @@ use crate::scenario::Scenario;
 const LATE: Time = 90_000_000;
 /// Nor for more than this where nothing is wrong on the way.
 const SOON: Time = 2_000_000;
-/// How often somebody looks.
+/// The interval of the checks.
 const EVERY: Time = 500_000;
 
 pub(super) struct Spawns {
@@ -49,7 +49,7 @@ pub(super) struct Spawns {
 struct Open {
     daemon: DaemonRank,
     child: Option<JobId>,
-    /// When it was known what the answer is.
+    /// The time at which the answer was known.
     decided: Option<Time>,
 }
 
@@ -59,16 +59,16 @@ struct Seen {
     /// Its processes, once it is launched.
     procs: Option<u32>,
     hosts: RankSet,
-    /// Where each of its processes is to be.
+    /// The daemon of each of its processes.
     places: Vec<DaemonRank>,
-    /// Those that were started.
+    /// The processes that were started.
     born: BTreeSet<u32>,
     /// One of them could not be.
     start_failed: bool,
     /// It was ended by order, or with others.
     killed: bool,
     failed: bool,
-    /// Who has spawned it heard that it was started.
+    /// True once its parent has heard of the start.
     answered: bool,
 }
 
@@ -168,7 +168,7 @@ impl Spawns {
         }
     }
 
-    /// Whoever waits has waited for too long.
+    /// Judges callers that have waited for too long.
     fn look(&mut self, at: Time) -> Result<(), String> {
         if at < self.looked + EVERY {
             return Ok(());

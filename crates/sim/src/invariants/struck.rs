@@ -1,6 +1,7 @@
-//! Whom faults have struck so far: their links may be taken for lost, and what is said of them may be late or wrong.
+//! The daemons that faults have struck so far: their links may be taken for lost, and news of them may be late or
+//! wrong.
 //!
-//! Kept by the guarantees that hold for everybody else.
+//! Guarantees that hold for all other daemons use it.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ use super::{Observation, arithmetic};
 use crate::scenario::Scenario;
 use crate::world::Gone;
 
-/// See the module.
+/// The struck daemons.
 pub(super) struct Struck {
     tree: Tree,
     ranks: BTreeSet<DaemonRank>,

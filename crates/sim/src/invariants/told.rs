@@ -1,5 +1,5 @@
-//! A failure that a job survives is announced at most once by each daemon, to a job that has asked for it, and only of
-//! a process that has failed.
+//! Guarantee: each daemon announces a survived failure at most once, only to a job that has asked for it, and only
+//! for a process that has failed.
 
 use std::collections::{BTreeMap, BTreeSet};
 

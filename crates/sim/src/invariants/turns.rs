@@ -1,6 +1,5 @@
-//! Held jobs get their turn: when everything has ended that was open when a job was parked, and it is still held by
-//! what came later, no grow begins before it has been released; so that an endless sequence of changes holds nobody for
-//! ever.
+//! Guarantee: held jobs get their turn. When all campaigns are over that were open when a job was parked, and later
+//! ones still hold it, no grow begins before its release; so no endless series of changes holds a job for ever.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +18,7 @@ pub(super) struct Turns {
     bring: BTreeSet<RequestId>,
     /// Jobs that bring nodes along wait for those as well.
     bringers: BTreeSet<JobId>,
-    /// Those of the parked that pause.
+    /// Parked jobs whose session is paused.
     pausing: BTreeSet<JobId>,
     /// Jobs that are parked before their map, and what of that which was open then has not ended.
     waits: BTreeMap<JobId, BTreeSet<CampaignId>>,
@@ -40,7 +39,7 @@ impl Turns {
         }
     }
 
-    /// Who pauses has no turn, and who goes on begins anew.
+    /// A paused job has no turn, and begins anew after the pause.
     fn look_at_pauses(&mut self) {
         for (job, campaigns) in &mut self.waits {
             if self.changes.may_pause(*job) {

@@ -1,6 +1,7 @@
-//! A request for another size is answered in two phases: at once with what is begun, and by one event when that has
-//! ended; a client that waits gets the end as its answer. Refusals and what changes nothing have no second phase, nor
-//! has a requester that is gone. The allocation and the requester's own name come back both times (spec G8).
+//! Guarantee: a request for another size is answered in two phases: at once when it begins, and by one event at its
+//! end; a client that waits gets the end as its answer. There is no second phase for refusals, for requests without
+//! change, and for a requester that is gone. Both phases repeat the allocation and the requester's own name (spec
+//! G8).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,6 @@
-//! A grow that fails leaves nothing behind: when its failure is told, those of its daemons that had called are gone
-//! (spec G5). One that has not called by then is told to leave when it does, and one that a fault has struck may not
-//! hear of it in time; at the end none of them is there, which is another guarantee.
+//! Guarantee: a failed grow leaves nothing behind. When its failure is told, its daemons that had called are gone
+//! (spec G5). A daemon that calls later is told to leave then, and one that a fault has struck may not hear of it in
+//! time; another guarantee checks that none is there at the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 

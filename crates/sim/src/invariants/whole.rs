@@ -1,5 +1,5 @@
-//! Who hears of a good end has had all of it: each process of the job has ended by itself, and well. One that was taken
-//! by a loss, a shrink or a signal is a failure, unless the job has asked to go on after those.
+//! Guarantee: a job with a good end was complete: each process has ended by itself, with success. A process that a
+//! loss, a shrink or a signal has taken is a failure, unless the job has asked to go on after those.
 
 use std::collections::BTreeSet;
 

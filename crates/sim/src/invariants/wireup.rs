@@ -1,4 +1,4 @@
-//! The DVM is ready only when every daemon has been wired up, and no daemon gets a job before.
+//! Guarantee: the DVM is ready only when every daemon has been wired up, and no daemon gets a job before.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! A broadcast reaches every daemon exactly once, and is acknowledged only by those whose whole
-//! sub-tree has acknowledged it.
+//! Guarantee: a broadcast reaches every daemon exactly once, and a daemon acknowledges it only after its whole
+//! sub-tree.
 
 use std::collections::BTreeMap;
 
