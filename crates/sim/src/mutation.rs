@@ -75,7 +75,7 @@ pub enum Mutation {
     LazyParents,
     /// Nobody asks for acknowledgements.
     NoProbes,
-    /// What a complaint asks for is not sent again.
+    /// Messages that a peer reports missing are not sent again.
     DeafToComplaints,
     /// An acknowledgement claims one message more than was taken.
     BoastfulAck,
@@ -119,7 +119,7 @@ pub enum Mutation {
     OldRank,
     /// Granted nodes are not given back.
     KeptGrant,
-    /// It is given back twice.
+    /// A grant is given back twice.
     GrantEndedTwice,
     /// Nodes that leave are not given back to the manager.
     KeptShare,
@@ -468,7 +468,7 @@ fn says(frame: &Frame, what: impl Fn(&Message) -> bool) -> bool {
     Message::decode(&frame.payload).is_ok_and(|m| what(&m))
 }
 
-/// Whoever passes a broadcast on acknowledges it in the same breath.
+/// Makes a daemon acknowledge a broadcast together with passing it on.
 fn acknowledge_early(wanted: &mut Vec<Effect>) {
     let passed_on = wanted.iter().find_map(|e| match e {
         Effect::Transmit { frame, .. } => match frame.kind {

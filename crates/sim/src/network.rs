@@ -73,7 +73,7 @@ impl Network {
         self.slow.insert(rank, (extra, until));
     }
 
-    /// When a trip between these two that begins now ends.
+    /// The end of a trip between these two that begins now.
     fn trip(&mut self, now: Time, ends: [DaemonRank; 2]) -> Time {
         let delay = self.delay();
         if self.slow.is_empty() {
@@ -99,7 +99,7 @@ impl Network {
         self.links.get(&id).map(|link| link.ends[0])
     }
 
-    /// When something sent now by `from` arrives at the other end; `None` when it is lost.
+    /// The arrival of a frame that `from` sends now; `None` when it is lost.
     pub(crate) fn send(&mut self, now: Time, id: LinkId, from: DaemonRank) -> Option<Time> {
         let ends = self.links.get(&id)?.ends;
         let due = self.trip(now, ends);
@@ -137,7 +137,7 @@ impl Network {
         self.cut_after(now, id, delays)
     }
 
-    /// The same, and both ends learn it now.
+    /// Cuts a link, and both ends learn it at once.
     pub(crate) fn cut_at_once(&mut self, now: Time, id: LinkId) -> Vec<(DaemonRank, Time)> {
         self.cut_after(now, id, [0, 0])
     }

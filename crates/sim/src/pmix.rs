@@ -37,7 +37,7 @@ struct LocalJob {
     parent: Option<JobId>,
 }
 
-/// Who waits for an answer.
+/// The upcalls that wait for an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Waiting {
     /// These processes, in a fence of so many daemons.
@@ -48,7 +48,7 @@ pub(crate) enum Waiting {
     Resize,
     /// One process, which goes on whatever the answer is.
     Call(ProcId),
-    /// Those who meet others here.
+    /// Local participants of a meeting.
     Meeting(Vec<ProcId>),
 }
 

@@ -70,7 +70,7 @@ pub struct Process {
     pub steps: VecDeque<Step>,
     /// True when it ignores all signals that can be ignored.
     deaf: bool,
-    /// How long a child of it outlives it, holding its output open.
+    /// The time for which a child outlives it and holds its output open.
     pub orphan: Time,
     /// Its output pipes, by stream.
     pub pipes: [Pipe; 2],
@@ -79,13 +79,13 @@ pub struct Process {
     /// Lines written so far, by stream.
     written: [u64; 2],
     merge_stderr: bool,
-    /// It waits for an answer of the PMIx side.
+    /// True while it waits for an answer of the PMIx side.
     pub waiting: bool,
     /// Spawns of its job that it has come past, whichever rank made them.
     pub spawns: u32,
     /// Its daemon does not know of it yet, so nobody can signal it.
     pub unborn: bool,
-    /// How it ended.
+    /// Its exit status, once it has ended.
     pub ended: Option<ExitStatus>,
 }
 
@@ -183,7 +183,7 @@ impl Process {
 }
 
 impl Pipe {
-    /// What a reader gets now; `None` when there is nothing yet. Empty means the end.
+    /// The data for a reader; `None` when there are none yet, empty at the end.
     pub fn read(&mut self) -> Option<Bytes> {
         let limit = self.reader?;
         if self.buffer.is_empty() && !self.closed {

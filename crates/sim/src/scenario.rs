@@ -40,11 +40,11 @@ pub struct Scenario {
     pub spawn_trouble: u64,
     /// Jobs that clients submit.
     pub jobs: Vec<JobPlan>,
-    /// What else clients ask, and when.
+    /// Further requests of clients, with their times.
     pub questions: Vec<(Time, Request)>,
-    /// What goes wrong, and when.
+    /// The faults, with their times.
     pub faults: Vec<(Time, Fault)>,
-    /// How it ends.
+    /// The end of the run.
     pub ending: Ending,
     /// Bytes that wait on the head's standard input.
     pub stdin_bytes: usize,
@@ -79,30 +79,30 @@ pub enum Fate {
 pub struct JobPlan {
     /// The time of the submission.
     pub at: Time,
-    /// What.
+    /// The job request.
     pub spec: JobSpec,
-    /// What should come of it when nothing else goes wrong.
+    /// The expected result without other faults.
     pub expect: Expect,
-    /// Who asks.
+    /// The client that submits it.
     pub client: Client,
-    /// It belongs to the quiet phase: the faults are over, and what is left of the DVM has had time to settle.
+    /// True for a job of the quiet phase: the faults are over, and the rest of the DVM has had time to settle.
     pub quiet: bool,
     /// Nodes that the DVM is to have first.
     pub grow: Option<GrowRequest>,
-    /// Where it is to run.
+    /// The session in which it runs.
     pub session: SessionChoice,
 }
 
-/// How a client behaves.
+/// The behaviour of a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Client {
-    /// It waits for slots.
+    /// True when it waits for slots.
     pub patient: bool,
-    /// It does not wait for the job's end.
+    /// True when it does not wait for the job's end.
     pub detached: bool,
     /// Its user wants the job to end at this time.
     pub cancels: Option<Time>,
-    /// It is gone at this time.
+    /// The time at which it leaves, if it does.
     pub leaves: Option<Time>,
 }
 
@@ -114,7 +114,7 @@ impl JobPlan {
         JobPlan { at, spec, expect, client, quiet: false, grow: None, session }
     }
 
-    /// What the client sends.
+    /// The request that the client sends.
     #[must_use]
     pub fn request(&self) -> Request {
         let Client { patient: wait_for_slots, detached: detach, .. } = self.client;
@@ -141,7 +141,7 @@ pub enum Expect {
     Anything,
 }
 
-/// How a run comes to its end.
+/// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
     /// A one-shot DVM ends with its job; a persistent one is told to end when all jobs were answered.
@@ -198,7 +198,7 @@ impl Scenario {
         self.jobs.push(JobPlan { client, quiet: true, ..JobPlan::new(at, spec, expect) });
     }
 
-    /// When the faults are over and everybody has had time to find out what is left.
+    /// The time at which the faults are over and all daemons have had time to notice the losses.
     #[must_use]
     pub fn quiet_from(&self) -> Time {
         const SETTLED: Time = 30_000_000;

@@ -12,7 +12,7 @@ use crate::network::Weather;
 use crate::queue::Time;
 use crate::scenario::{Client, Ending, Expect, Fate, JobPlan, Scenario};
 
-/// What came of it.
+/// The result of a shrinking.
 #[derive(Clone, Debug)]
 pub struct Shrunk {
     /// Fails in the same way.
@@ -76,7 +76,7 @@ fn few_daemons(s: &Scenario) -> Vec<Scenario> {
     sizes.into_iter().filter_map(smaller).collect()
 }
 
-/// Who is struck must be there: victims beyond the end become the last.
+/// Lowers the number of daemons: victims beyond the end become the last one.
 fn with_daemons(s: &Scenario, daemons: u32) -> Scenario {
     let there = |rank: DaemonRank| DaemonRank(rank.0.min(daemons - 1));
     let mut out = Scenario { daemons, ..s.clone() };

@@ -21,7 +21,7 @@ pub fn write(scenario: &Scenario) -> String {
 /// The scenario of a text.
 ///
 /// # Errors
-/// What is wrong with the text and where, in words.
+/// Reads a story. The error says in words where the text is wrong.
 pub fn read(text: &str) -> Result<Scenario, String> {
     let scenario: Scenario = serde_json::from_str(text).map_err(|error| error.to_string())?;
     if scenario.daemons == 0 {
@@ -34,7 +34,7 @@ pub fn read(text: &str) -> Result<Scenario, String> {
     Ok(scenario)
 }
 
-/// What a scenario is, in one line.
+/// The scenario's settings, in one line.
 #[must_use]
 pub fn options(scenario: &Scenario) -> String {
     let s = scenario;
@@ -64,7 +64,7 @@ pub fn options(scenario: &Scenario) -> String {
     )
 }
 
-/// What is planned to happen, by time, one line each.
+/// The planned events, by time, one line each.
 #[must_use]
 pub fn events(scenario: &Scenario) -> Vec<String> {
     let mut lines: Vec<(u64, String)> = Vec::new();
@@ -103,7 +103,7 @@ fn elastic(elastic: &Elastic) -> String {
     )
 }
 
-/// What somebody asks for, in one line.
+/// A request for another size, in one line.
 fn resize(plan: &ResizePlan) -> String {
     let who = match plan.by {
         Asker::Process(number) => format!("process {number} of those that run"),

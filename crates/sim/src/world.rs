@@ -95,7 +95,7 @@ pub struct Report {
     pub events: u64,
     /// Virtual time when the last daemon went.
     pub end: Time,
-    /// What it cost.
+    /// The costs of the run.
     pub bill: Bill,
     /// Daemons that were alive at the end.
     pub left: Vec<DaemonRank>,
@@ -378,7 +378,7 @@ impl World {
         }
     }
 
-    /// What was to be the daemon `rank`, or was, has ended, and with it its launcher if that is its own.
+    /// Ends the daemon `rank`, or its launch, and with it the launcher if that is its own.
     pub(crate) fn launcher_ends(&mut self, rank: DaemonRank, status: Option<ExitStatus>, message: String, delay: Time) {
         if self.steps.holds(rank) {
             self.task_ends(rank, status, message, delay);

@@ -1,6 +1,6 @@
-//! What a session was promised holds: nodes that are reserved for it are for its jobs alone, and with its time limit
-//! they leave (docs/spec/sessions.md). Of sessions that clients have asked for: only those say to the referee what came
-//! of their requests.
+//! Guarantee: a session keeps its promises: nodes reserved for it serve its jobs alone, and leave at its time limit
+//! (docs/spec/sessions.md). It covers sessions that clients have asked for, because the outcome of other requests is
+//! not visible to the referee.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,17 +27,17 @@ pub(super) struct OwnSession {
     releases: Vec<Option<Vec<String>>>,
     choices: Vec<SessionChoice>,
     jobs: BTreeMap<JobId, SessionChoice>,
-    /// How many reservations there had been when a job was mapped: a later one leaves it where it is.
+    /// The number of reservations at the time of each job's map: a later one leaves the job where it is.
     mapped: BTreeMap<JobId, usize>,
     /// Reservations so far.
     reservations: usize,
-    /// Which daemon is on which node.
+    /// The node of each daemon.
     names: BTreeMap<DaemonRank, String>,
     /// Nodes that are withheld.
     reserved: BTreeMap<String, Reserved>,
-    /// When sessions end by themselves.
+    /// The time limits of sessions.
     ends: BTreeMap<u32, Time>,
-    /// What sessions are called.
+    /// The names of sessions.
     called: BTreeMap<u32, Vec<SessionChoice>>,
     /// Sessions on the nodes of an allocation: they may be where that may be.
     shares: BTreeMap<u32, SessionChoice>,
@@ -54,7 +54,7 @@ pub(super) struct OwnSession {
 
 /// For whom.
 struct Reserved {
-    /// How many there were before it.
+    /// The number of earlier ones.
     nth: usize,
     session: u32,
     /// The names of the session.

@@ -23,11 +23,11 @@ pub(super) struct ReallyGone {
     answered: BTreeSet<CampaignId>,
     /// Shrinks that have waited for others, and have not told anybody to leave.
     waited: BTreeSet<CampaignId>,
-    /// How often each order was acknowledged to the head, by whom.
+    /// The number of acknowledgements of each order to the head, by sender.
     acked: BTreeMap<(u64, DaemonRank), u32>,
     /// By daemon: those of whom it has heard that they leave.
     heard: BTreeMap<DaemonRank, RankSet>,
-    /// Who finds out now that it has lost whom.
+    /// The daemon that is noticing a loss, and the lost one.
     losing: Option<[DaemonRank; 2]>,
     ending: bool,
 }
@@ -116,8 +116,9 @@ impl ReallyGone {
         }
     }
 
-    /// Whoever has heard that a daemon leaves does not report its loss. Others may: a daemon can hear of the order
-    /// before its parent does, from a child that has moved up, and the head does not listen then.
+    /// Judges a reported loss: a daemon that has heard of another's order to leave does not report its loss. A parent
+    /// may: its child can hear of the order earlier, from a child that has moved up, and the head then ignores the
+    /// report.
     fn reports(&self, rank: DaemonRank, lost: DaemonRank) -> Result<(), String> {
         let finds_out = self.losing == Some([rank, lost]);
         let knows = self.heard.get(&rank).is_some_and(|leaving| leaving.contains(lost));
@@ -127,7 +128,7 @@ impl ReallyGone {
         })
     }
 
-    /// What comes to the head about an order: acknowledgements from those who hang on it.
+    /// Handles the acknowledgements of an order at the head.
     fn hears(&mut self, input: &Input) -> Result<(), String> {
         match input {
             Input::Head(HeadInput::ReleaseOffered { campaign, .. }) => {
