@@ -1,5 +1,5 @@
-//! Taking calls at a listening socket, whatever it is for: the next caller, and a bound on callers who have not yet
-//! shown who they are. Used by every listener of the driver; what a caller has to show is the listener's own affair.
+//! Accepts connections at a listening socket: returns the next caller and bounds the callers that have not
+//! authenticated yet. Every listener of the driver uses it; each listener defines its own authentication.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,11 +9,12 @@ use std::time::Duration;
 use rustix::process::{Resource, getrlimit};
 use tokio::task::{AbortHandle, spawn_local};
 
-/// Out of descriptors, they may come back from anywhere: there is no one event to wait for. Whoever calls waits in the
-/// queue.
+/// Pause after an accept failed for lack of descriptors. No event announces a free descriptor; callers wait in the
+/// kernel's queue meanwhile.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The next caller. No error ends the listening: a caller may be gone already, and a lack of descriptors passes.
+/// Returns the next caller. No error ends the listening: a caller may be gone already, and a lack of descriptors
+/// passes.
 pub(crate) async fn next<T>(what: &str, accept: impl AsyncFn() -> io::Result<T>) -> T {
     loop {
         match accept().await {
@@ -26,20 +27,20 @@ pub(crate) async fn next<T>(what: &str, accept: impl AsyncFn() -> io::Result<T>)
     }
 }
 
-/// Bounds of one listener for its strangers.
+/// Bounds on the unauthenticated callers of one listener.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
-    /// Strangers at a time.
+    /// Largest number of unauthenticated callers at a time.
     pub(crate) most: usize,
-    /// They get at most one in so many of the files that this process may open.
+    /// Divisor of this process's limit of open files: unauthenticated callers get at most that share of it.
     pub(crate) share_of_files: usize,
-    /// Time that each has to show who it is.
+    /// Time within which each caller has to authenticate.
     pub(crate) limit: Duration,
 }
 
-/// Callers who have not shown yet who they are, each greeted in a task of its own. One that is too slow is hung up on;
-/// beyond the bound the oldest is, so that whoever holds connections open and says nothing can neither keep others out
-/// nor take the files that jobs need. All are hung up on when this is dropped.
+/// Callers that have not authenticated yet, each greeted in a task of its own. A caller that exceeds the time limit is
+/// disconnected; beyond the bound the oldest one is. So silent connections can neither keep others out nor use up the
+/// files that jobs need. Dropping this disconnects all of them.
 pub(crate) struct Strangers {
     what: &'static str,
     most: usize,
@@ -48,7 +49,7 @@ pub(crate) struct Strangers {
 }
 
 impl Strangers {
-    /// Nobody yet. `what` names the listener in the log.
+    /// Starts without callers. `what` names the listener in the log.
     pub(crate) fn new(what: &'static str, bounds: Bounds) -> Strangers {
         let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         let share = usize::try_from(files).unwrap_or(usize::MAX) / bounds.share_of_files;
@@ -56,8 +57,8 @@ impl Strangers {
         Strangers { what, most, limit: bounds.limit, greetings: VecDeque::new() }
     }
 
-    /// Greets a caller, who is no stranger any more when `greeting` is over: what goes on with it afterwards belongs
-    /// into another task. Within a `LocalSet`.
+    /// Greets a caller, which counts as a stranger until `greeting` ends; work after that belongs in another task. Call
+    /// this within a `LocalSet`.
     pub(crate) fn greet(&mut self, from: impl fmt::Display + 'static, greeting: impl Future<Output = ()> + 'static) {
         self.greetings.retain(|task| !task.is_finished());
         if self.greetings.len() >= self.most
@@ -101,7 +102,7 @@ mod tests {
         Bounds { most, share_of_files: 1, limit: Duration::from_secs(5) }
     }
 
-    /// Says its number when its connection is closed.
+    /// Reports its number when its connection is closed.
     struct Caller(u32, Rc<RefCell<Vec<u32>>>);
 
     impl Drop for Caller {

@@ -1,10 +1,10 @@
-//! The local processes of jobs: started, read, written to, signalled and reaped. The engine calls [`Processes`] for the
-//! effects of the machine; everything that happens to a process comes back as an [`Input`]. It decides nothing: when to
-//! signal whom, and when a job is over, is the machine's business.
+//! The local processes of jobs: starts, reads, writes, signals and reaps them. The engine calls [`Processes`] for the
+//! effects of the machine; everything that happens to a process comes back as an [`Input`]. The machine decides when to
+//! signal a process and when a job is over.
 //!
-//! Each process is reaped through its own pidfd, so children that others have (the launcher's) are never touched. This
-//! process is also a subreaper: what a process of a job leaves behind becomes our child, stays within reach of signals,
-//! and is reaped here.
+//! Each process is reaped through its own pidfd, so children of other owners in this process (the launcher's) are never
+//! touched. This process is also a subreaper: orphans of a job's processes become its children, stay within reach of
+//! signals, and are reaped here.
 
 mod orphans;
 mod sockets;
@@ -31,11 +31,11 @@ use crate::stdio::{Chunk, Progress, Reader, Writer, nonblocking, watched};
 use orphans::Orphans;
 pub(crate) use sockets::{Holder, Holders};
 
-/// Marks every process of a job, and what descends from it, as long as nobody clears the environment:
-/// `<pid of the daemon>.<job>.<rank>`.
+/// Environment variable that marks every process of a job and its descendants, unless one clears its environment: `<pid
+/// of the daemon>.<job>.<rank>`.
 const MARK: &str = "PRTE_LOCAL_PROC";
 
-/// A process that is to die may start another while we look: look again so often.
+/// Number of passes over the process tree when a job is killed: a process that is to die may start another meanwhile.
 const KILL_PASSES: usize = 4;
 
 /// The processes that this daemon started for jobs.
@@ -50,10 +50,10 @@ pub(crate) struct Processes {
 
 type Table = Rc<RefCell<BTreeMap<ProcId, Local>>>;
 
-/// A process that was started. Stays until its job is cleaned: what it left behind is found by its group.
+/// A started process. The entry stays until its job is cleaned, because its orphans are found by its group.
 struct Local {
     pid: Pid,
-    /// Its process group, until the number is used anew.
+    /// Its process group, until the kernel reuses the number.
     group: Option<Pid>,
     reaped: bool,
     stdout: Option<Rc<Reader>>,
@@ -69,7 +69,7 @@ impl Local {
         }
     }
 
-    /// Nobody waits for it any more.
+    /// Ends the waiting for this process.
     fn end(&self) {
         if let Some(stdin) = &self.stdin {
             stdin.abandon();
@@ -81,7 +81,7 @@ impl Local {
 }
 
 impl Processes {
-    /// Makes this process a subreaper. Needs a runtime; the environment that processes inherit is taken now.
+    /// Makes this process a subreaper. Needs a runtime; the environment that processes inherit is read now.
     pub(crate) fn new(inbox: Inbox, session: &Session, memory: Option<MemoryPolicy>) -> io::Result<Self> {
         Ok(Processes {
             inbox,
@@ -114,7 +114,7 @@ impl Processes {
         }
     }
 
-    /// Signals a process and everything that descends from it, also what it left behind.
+    /// Signals a process and all of its descendants, including its orphans.
     pub(crate) fn signal(&mut self, proc: ProcId, signal: i32) {
         let Some(signal) = Signal::from_named_raw(signal) else {
             return;
@@ -131,10 +131,10 @@ impl Processes {
             }
             below
         };
-        // Looked for before the group is signalled: what loses its parent is harder to find.
+        // This search comes before the group is signalled: a process that has lost its parent is harder to find.
         let first = outside();
         if !reaped {
-            // Not reaped, so the number is still its own. The kernel signals a group in one step.
+            // The process is not reaped yet, so its number is not reused. The kernel signals a group in one step.
             let _ = kill_process_group(pid, signal);
         }
         send_to_each(first, outside, signal);
@@ -169,7 +169,7 @@ impl Processes {
         }
     }
 
-    /// Writes to a standard input, after what was written before; answered by `StdinTaken`.
+    /// Writes to a standard input, in order after earlier writes; answered by `StdinTaken`.
     pub(crate) fn write_stdin(&mut self, proc: ProcId, data: Bytes) {
         let writer = self.table.borrow().get(&proc).and_then(|l| l.stdin.clone());
         match writer {
@@ -178,7 +178,7 @@ impl Processes {
         }
     }
 
-    /// Closes a standard input after what was written.
+    /// Closes a standard input after all earlier writes.
     pub(crate) fn close_stdin(&mut self, proc: ProcId) {
         let writer = self.table.borrow().get(&proc).and_then(|l| l.stdin.clone());
         if let Some(writer) = writer {
@@ -186,7 +186,7 @@ impl Processes {
         }
     }
 
-    /// Ends whatever a job left behind, and removes its directory.
+    /// Ends all remaining processes of a job and removes its directory.
     pub(crate) fn clean_job(&mut self, job: JobId) {
         let mut gone = Vec::new();
         self.table.borrow_mut().retain(|proc, local| {
@@ -201,7 +201,7 @@ impl Processes {
             self.orphans.matching(of_job)
         };
         send_to_each(left(), left, Signal::KILL);
-        // Most jobs have none.
+        // Most jobs have no directory.
         let _ = std::fs::remove_dir_all(self.session.path().join(job.to_string()));
     }
 
@@ -242,7 +242,7 @@ impl Processes {
             stdin: stdin.map(nonblocking).transpose()?.map(|fd| Writer::new(fd, tell)),
         };
         let mut table = self.table.borrow_mut();
-        // The number is used anew: what its former owner left behind is known by its mark only from now on.
+        // The kernel has reused the number: orphans of its former owner are known only by their mark from now on.
         for other in table.values_mut().filter(|o| o.group == Some(pid)) {
             other.group = None;
         }
@@ -266,12 +266,12 @@ impl Processes {
     }
 
     fn tell(&self, input: Input) {
-        // The machine is gone only when this process is ending.
+        // The machine is gone only while this process is ending.
         let _ = self.inbox.send(input);
     }
 }
 
-/// What the task needs that waits for the end of one process.
+/// State of the task that waits for the end of one process.
 struct Child {
     proc: ProcId,
     pid: Pid,
@@ -285,7 +285,7 @@ struct Child {
 async fn watch(child: Child) {
     let status = wait_for_end(&child.pidfd).await;
     let proc = child.proc;
-    // The entry may be gone with its job, or be that of another process by now.
+    // The entry may have been removed with its job, or belong to another process by now.
     if let Some(local) = child.table.borrow_mut().get_mut(&proc)
         && local.pid == child.pid
     {
@@ -303,7 +303,7 @@ async fn wait_for_end(pidfd: &AsyncFd<OwnedFd>) -> ExitStatus {
         match (waitid(WaitId::PidFd(pidfd.get_ref().as_fd()), options), ready) {
             (Ok(Some(status)), _) => return exit_status(&status),
             (Ok(None) | Err(rustix::io::Errno::INTR), Ok(mut ready)) => ready.clear_ready(),
-            // Nobody else may reap it; if somebody did, its end is all that is known.
+            // Only this task may reap the process; if it was reaped elsewhere, its exit status is unknown.
             (Ok(None) | Err(_), _) => return ExitStatus::Exited(1),
         }
     }
@@ -342,7 +342,7 @@ impl OutputEnds {
     }
 }
 
-/// True for an orphan of this process: it is in its group or carries its mark.
+/// True for an orphan of this process: it is in the group or carries the mark.
 fn belongs_to(orphan: Pid, proc: ProcId, group: Option<Pid>) -> bool {
     group.is_some_and(|g| tree::is_in_group(orphan, g))
         || tree::variable_of(orphan, MARK).is_some_and(|m| m == mark(proc))
@@ -353,7 +353,7 @@ fn mark(proc: ProcId) -> String {
     format!("{daemon}.{}.{}", proc.job, proc.rank)
 }
 
-/// Signals each of `first`; when they are to die, also those that they started meanwhile.
+/// Signals each of `first`; with a signal that kills, also the processes that they started meanwhile.
 fn send_to_each(first: Vec<Pid>, again: impl Fn() -> Vec<Pid>, signal: Signal) {
     let mut done = HashSet::new();
     let mut next = first;

@@ -1,9 +1,9 @@
-//! The door of a persistent DVM for `prun`, `pterm` and `pdvm`: a Unix socket in the session directory, and a TCP port
-//! if it is wanted (`remote`); one connection per client, any number of requests on each. The engine hands over what
-//! the machine has for a client; what clients ask arrives as [`Input`]s. Nothing is decided here.
+//! The control socket of a persistent DVM for `prun`, `pterm` and `pdvm`: a Unix socket in the session directory, and a
+//! TCP port if it is configured (`remote`); one connection per client, any number of requests on each. The engine hands
+//! over the machine's output for clients; their requests arrive as [`Input`]s. The machine decides everything.
 //!
-//! A client that does not read stops nobody but itself: output waits in its queue on the window of its own job, events
-//! are left out and counted, and it can ask nothing more while its replies pile up.
+//! A client that does not read stops only itself: its output waits in its queue on the window of its own job, events
+//! are left out and counted, and it can send no further requests while its replies pile up.
 
 mod ahead;
 mod client;
@@ -35,7 +35,7 @@ use client::Client;
 pub(crate) use contact::Published;
 pub(crate) use listener::listen;
 
-/// Of a picture in one frame (bytes): whatever else its reader waits for comes in between.
+/// Largest piece of a picture in one frame (bytes): other frames for the same reader go in between.
 const PICTURE_PIECE: usize = 256 * 1024;
 
 /// The engine's side of all connections.
@@ -44,41 +44,41 @@ pub(crate) struct Control {
     hub: Rc<Hub>,
 }
 
-/// What all connections share.
+/// State that all connections share.
 struct Hub {
     inbox: Inbox,
-    /// The next request's number; zero is the head's own.
+    /// Number of the next request; zero is the head's own.
     next: Cell<u64>,
-    /// Open requests: who waits for the reply.
+    /// Open requests, each with the receiver of its reply.
     open: RefCell<BTreeMap<RequestId, Asker>>,
     clients: RefCell<Vec<Rc<Client>>>,
 }
 
-/// Who waits for a reply.
+/// The receiver of a reply.
 enum Asker {
-    /// A client, and what it calls the request.
+    /// A client, and its own number for the request.
     Client(Rc<Client>, u32),
-    /// Somebody who asks but once.
+    /// A callback for a single request.
     Once(Box<dyn FnOnce(RequestId, Reply)>),
-    /// Whoever submitted a job by other means than the control socket.
+    /// A submitter that does not use the control socket.
     Submitter(Rc<dyn Submitter>),
 }
 
-/// What a submitter that is no client of the control socket is told. In this order: accepted, anything, one reply;
-/// whether the job runs once in between, unless nothing was to be started.
+/// Messages for a submitter that is no client of the control socket. Their order is: accepted, any others, one reply;
+/// in between comes once whether the job runs, unless nothing was to be started.
 pub(crate) trait Submitter {
     fn accepted(&self, nspace: String);
-    /// Its processes run, or never will (a PMIx status).
+    /// The job's processes run, or never will (a PMIx status).
     fn launched(&self, result: Result<(), PmixStatus>);
-    /// To be settled with [`credit`] when it is written.
+    /// Output of the job, to be settled with [`credit`] when it is written.
     fn output(&self, stream: Stream, data: Bytes, account: Option<Account>);
     fn notice(&self, text: String);
-    /// To be answered by [`Requests::stdin`].
+    /// The machine wants standard input; [`Requests::stdin`] answers.
     fn read_stdin(&self, limit: usize);
     fn reply(&self, reply: Reply);
 }
 
-/// A way to ask the machine for something, as clients do. Cheap to clone.
+/// Submits requests to the machine as clients do. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Requests(Rc<Hub>);
 
@@ -93,7 +93,7 @@ impl Requests {
         let _ = self.ask_numbered(request, |_, reply| answer(reply));
     }
 
-    /// For a request of which more is heard after its reply: under that number.
+    /// Submits a request and returns its number, under which further messages follow the reply.
     pub(crate) fn ask_numbered(&self, request: Request, answer: impl FnOnce(RequestId, Reply) + 'static) -> RequestId {
         let id = self.0.new_request(Asker::Once(Box::new(answer)));
         self.0.send(Input::Head(HeadInput::Request { id, request }));
@@ -104,13 +104,13 @@ impl Requests {
         self.0.send(Input::Head(HeadInput::Stdin { request, data }));
     }
 
-    /// The submitter is no more.
+    /// Tells the machine that the submitter is gone.
     pub(crate) fn gone(&self, request: RequestId) {
         self.0.open.borrow_mut().remove(&request);
         self.0.send(Input::Head(HeadInput::ClientGone(request)));
     }
 
-    /// A PMIx tool is no more that has made these requests.
+    /// Tells the machine that the PMIx tool which made these requests is gone.
     pub(crate) fn tool_gone(&self, requests: Vec<RequestId>) {
         self.0.send(Input::Head(HeadInput::ToolGone(requests)));
     }
@@ -121,14 +121,14 @@ impl Requests {
 }
 
 impl Control {
-    /// Nobody is let in before [`listen`].
+    /// Makes the control side; no client can connect before [`listen`].
     pub(crate) fn new(inbox: Inbox, dvm: &str) -> Control {
         let hub =
             Hub { inbox, next: Cell::new(RequestId::OWN.0 + 1), open: RefCell::default(), clients: RefCell::default() };
         Control { dvm: dvm.to_owned(), hub: Rc::new(hub) }
     }
 
-    /// For those who ask by other means.
+    /// Returns a handle for requests that do not come over the control socket.
     pub(crate) fn requests(&self) -> Requests {
         Requests(self.hub.clone())
     }
@@ -144,14 +144,14 @@ impl Control {
         }
     }
 
-    /// Clients of the socket see it by what comes next.
+    /// Tells the submitter whether its job runs; clients of the socket learn it from the messages that follow.
     pub(crate) fn launched(&self, request: RequestId, result: Result<(), PmixStatus>) {
         if let Some(Asker::Submitter(submitter)) = self.hub.open.borrow().get(&request) {
             submitter.launched(result);
         }
     }
 
-    /// The one reply; after it the request is no more.
+    /// Sends the one reply and forgets the request.
     pub(crate) fn reply(&self, request: RequestId, reply: Reply) {
         let asker = self.hub.open.borrow_mut().remove(&request);
         match asker {
@@ -173,7 +173,7 @@ impl Control {
         }
     }
 
-    /// In pieces: no frame may be too large for its reader. A PMIx tool has no use for it.
+    /// Sends a picture in pieces, so that no frame is too large for its reader. PMIx tools get no pictures.
     pub(crate) fn picture(&self, request: RequestId, format: PictureFormat, text: Bytes) {
         let open = self.hub.open.borrow();
         let Some(Asker::Client(client, id)) = open.get(&request) else { return };
@@ -200,7 +200,7 @@ impl Control {
         }
     }
 
-    /// Output for a submitter; when it is gone, the window is open again at once.
+    /// Sends output to a submitter; when the submitter is gone, its window opens again at once.
     pub(crate) fn output(&self, request: RequestId, stream: Stream, data: Bytes, account: Option<Account>) {
         match self.hub.open.borrow().get(&request) {
             Some(Asker::Client(client, id)) => {
@@ -212,7 +212,7 @@ impl Control {
         }
     }
 
-    /// Tells those who follow.
+    /// Sends a transition to the clients that follow events.
     pub(crate) fn event(&self, now: Timestamp, step: &Transition) {
         for client in self.hub.clients.borrow().iter() {
             if let Some(id) = client.follows() {
@@ -221,7 +221,7 @@ impl Control {
         }
     }
 
-    /// Waits until clients have what is for them, but not for ever: a client may have stopped.
+    /// Waits until clients have taken their queues, at most for the limit: a client may have stopped.
     pub(crate) async fn flush(&self, limit: Duration) {
         let clients = self.hub.clients.borrow().clone();
         let all = async {
@@ -245,7 +245,7 @@ impl Hub {
         let _ = self.inbox.send(input);
     }
 
-    /// Everything that this client had open ends.
+    /// Ends everything that this client had open.
     fn forget(&self, client: &Rc<Client>) {
         self.clients.borrow_mut().retain(|other| !Rc::ptr_eq(other, client));
         for account in client.close() {
@@ -272,7 +272,7 @@ fn kind_of(step: &Transition) -> EventKind {
 /// What to do when something in the session directory cannot be made.
 pub(crate) const OTHER_DIRECTORY: &str = "Name another place with TMPDIR or --prtemca prte_tmpdir_base <directory>.";
 
-/// Messages name what could not be made, and what to do instead.
+/// Adds to an error which file could not be made and which alternative the user has.
 pub(crate) fn explain(what: &str, path: &std::path::Path, next: &'static str) -> impl FnOnce(io::Error) -> io::Error {
     let text = format!("{what} {}", path.display());
     move |error| io::Error::new(error.kind(), format!("{text} cannot be made: {error}.\n{next}"))

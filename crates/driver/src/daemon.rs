@@ -16,7 +16,7 @@ use crate::secret::{self, Secret};
 use crate::session::{self, Session};
 use crate::{detach, host_name, notice, start_log};
 
-/// What the command line of `prted` says.
+/// Options of the command line of `prted`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DaemonRun {
     /// Keep the launcher waiting, and its standard streams open (`--debug-daemons`, `--leave-session-attached`).
@@ -27,7 +27,7 @@ pub struct DaemonRun {
 #[must_use]
 pub fn run_daemon(run: DaemonRun) -> i32 {
     let began = Instant::now();
-    // Before there is a key: the process that the launcher started and the guard have read it as well.
+    // This comes before there is a key: the process that the launcher started and the guard have read it as well.
     secret::hide_memory();
     let mut ticket = match detach::read_ticket() {
         Ok(ticket) => ticket,
@@ -106,7 +106,7 @@ pub fn run_daemon(run: DaemonRun) -> i32 {
     }
 }
 
-/// The part of a ticket that is for this node, by the name that the manager has for it, or by its own.
+/// Returns the part of a ticket for this node, by the manager's name for it or by its own.
 fn for_this_node(ticket: &Ticket) -> Result<Ticket, TicketError> {
     let own = host_name();
     let given = std::env::var(srun::NODE_NAME).ok();

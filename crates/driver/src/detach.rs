@@ -1,10 +1,10 @@
-//! How a daemon comes loose from its launcher.
+//! Detaches a daemon from its launcher.
 //!
 //! The process that the launcher starts reads the ticket, forks the daemon side into a session of its own and waits on
-//! a pipe. When the daemon is connected it lets go of the standard streams and writes one byte; the waiting process
-//! ends with status 0, and so does `ssh`. What goes wrong before that is text on the pipe, printed for the launcher to
-//! pick up. The pipe works both ways: when the waiting process is gone too early, so is the launcher, and the daemon
-//! gives up.
+//! a pipe. When the daemon is connected it closes its standard streams and writes one byte; the waiting process ends
+//! with status 0, and so does `ssh`. An error before that is text on the pipe, which the waiting process prints for the
+//! launcher. The pipe works both ways: when the waiting process is gone too early, the launcher is gone as well, and
+//! the daemon gives up.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -21,17 +21,17 @@ use zeroize::Zeroizing;
 use crate::{guard, notice};
 
 const DETACHED: u8 = b'K';
-/// The launcher writes the ticket at once; ssh has a slow start behind it by then.
+/// Time for the ticket to arrive: the launcher writes it at once, and ssh has finished its slow start by then.
 const TICKET_LIMIT: Duration = Duration::from_secs(10);
 const LARGEST_TICKET: usize = 1 << 30;
 
 /// Reads the ticket from standard input.
 ///
 /// # Errors
-/// When nothing comes within a few seconds, or something else.
+/// When nothing, or something else, comes within a few seconds.
 pub(crate) fn read_ticket() -> Result<Ticket, TicketError> {
     let input = rustix::stdio::stdin();
-    // By hand, in a terminal: do not keep the user waiting.
+    // The user started it by hand in a terminal: do not make him wait.
     if rustix::termios::isatty(input) {
         return Err(TicketError::NotATicket);
     }
@@ -77,7 +77,7 @@ pub(crate) struct Detach {
     attached: bool,
 }
 
-/// Forks the daemon side; returns there only. The process that was here waits and exits.
+/// Forks the daemon side and returns only there. The original process waits and exits.
 ///
 /// # Errors
 /// When no pipe or process can be made.
@@ -99,7 +99,7 @@ impl Detach {
         self.attached
     }
 
-    /// Lets go of the launcher. What is returned must live as long as the daemon.
+    /// Detaches from the launcher. The returned value has to live as long as the daemon.
     pub(crate) fn complete(mut self) -> Option<Detach> {
         if self.attached {
             return Some(self);
@@ -108,12 +108,12 @@ impl Detach {
             let _ = rustix::stdio::dup2_stdout(&null);
             let _ = rustix::stdio::dup2_stderr(&null);
         }
-        // Fails when the launcher has just been ended, and then the machine hears of it from the one who ended it.
+        // This fails when the launcher was just ended; the code that ended it has told the machine.
         let _ = self.pipe.write_all(&[DETACHED]);
         None
     }
 
-    /// Tells the launcher why there will be no daemon.
+    /// Tells the launcher why no daemon will run.
     pub(crate) fn fail(mut self, cause: &str) {
         let _ = self.pipe.write_all(cause.as_bytes());
     }
@@ -127,7 +127,7 @@ impl Detach {
     }
 }
 
-/// The life of the process that the launcher started.
+/// Runs in the process that the launcher started, until it exits.
 fn wait_for(daemon: Pid, mut pipe: File) -> ! {
     let mut said = Vec::new();
     let mut chunk = [0; 4096];
@@ -154,7 +154,7 @@ fn wait_for(daemon: Pid, mut pipe: File) -> ! {
         notice::write_stderr(&format!("prted: {}\n", String::from_utf8_lossy(&said)));
         guard::exit_now(1);
     }
-    // It has printed why by itself, or was attached until now.
+    // The daemon has printed the reason itself, or was attached until now.
     let status = waitpid(Some(daemon), WaitOptions::empty());
     let code = match status {
         Ok(Some((_, status))) => status.exit_status(),

@@ -1,5 +1,5 @@
-//! The main loop: takes what happened out of the inbox, gives it to the machine, carries out what the machine wants.
-//! One thread; whatever would block is a task that reports through the inbox.
+//! The main loop: takes inputs out of the inbox, hands them to the machine and carries out its effects. One thread;
+//! anything that would block is a task that reports through the inbox.
 
 use std::io;
 use std::pin::Pin;
@@ -37,14 +37,14 @@ use crate::timers::Timers;
 use crate::timing::Timing;
 use crate::{Inbox, KeepPicture, Serve, notice, params, pmix, release, signals, topology};
 
-/// Inputs that are handled before tasks run again: few enough for links to keep flowing.
+/// Number of inputs that are handled before tasks run again: few enough to keep links flowing.
 const BATCH: usize = 128;
-/// At the end neighbours get this long to take what was sent.
+/// Time at the end for neighbours to take the frames that were sent.
 const FLUSH_LIMIT: Duration = Duration::from_secs(2);
-/// From this value of `state_base_verbose` on each step of a state machine is shown.
+/// From this value of `state_base_verbose` on, each step of a state machine is shown.
 const VERBOSE_STEPS: u64 = 5;
 
-/// Everything that the engine is made from.
+/// The parts that the engine is made from.
 pub(crate) struct Setup {
     pub(crate) dvm: String,
     pub(crate) rank: DaemonRank,
@@ -52,42 +52,42 @@ pub(crate) struct Setup {
     pub(crate) hostname: String,
     pub(crate) params: Vec<(String, String)>,
     pub(crate) session: Session,
-    /// For what PMIx tools are to find; may be the same.
+    /// The session directory for PMIx tools; it may be the same.
     pub(crate) tools: Session,
-    /// When this process began.
+    /// Start time of this process.
     pub(crate) began: Instant,
-    /// For what is to be open until the guard is gone.
+    /// Holds the descriptors that stay open until the guard is gone.
     pub(crate) keeper: Keeper,
     pub(crate) role: Role,
 }
 
-/// What differs between head and daemon.
+/// The data that only a head or only a daemon needs.
 pub(crate) enum Role {
     Head {
-        /// Signals for the jobs.
+        /// Numbers of the signals that are passed on to jobs.
         forward: Vec<i32>,
-        /// The job of this process itself.
+        /// The job of this process itself, for `prterun`.
         submit: Option<Box<Submission>>,
-        /// The DVM lives for clients.
+        /// Options of a DVM that serves clients.
         serve: Option<Box<Serving>>,
-        /// For pictures of that job's map.
+        /// Receiver of the pictures of the submitted job's map.
         pictures: Option<Box<dyn KeepPicture>>,
     },
     Daemon(Option<Detach>),
 }
 
-/// What a head needs to be found by clients, and to come loose from its user.
+/// Options for a head that clients can find and that detaches from its user.
 pub(crate) struct Serving {
     pub(crate) serve: Serve,
-    /// Its process, as its user sees it.
+    /// Process id that the user sees.
     pub(crate) pid: u32,
-    /// When it began (seconds since 1970).
+    /// Start time of that process (seconds since 1970).
     pub(crate) started_s: u64,
-    /// With `--daemonize`.
+    /// The pipe to the waiting caller, with `--daemonize`.
     pub(crate) detach: Option<Detach>,
 }
 
-/// Why the engine could not start.
+/// The reason why the engine could not start.
 #[derive(Debug, Error)]
 #[error("{what}: {cause}")]
 pub(crate) struct StartError {
@@ -99,10 +99,11 @@ fn failed<E: Into<io::Error>>(what: &'static str) -> impl FnOnce(E) -> StartErro
     move |cause| StartError { what, cause: cause.into() }
 }
 
-/// Runs a machine to its end; the exit code.
+/// Runs a machine to its end and returns the exit code.
 ///
 /// # Errors
-/// When this machine lacks something that is needed to begin. An unfinished [`Detach`] comes back, to say so.
+/// When this machine lacks something that the start needs. An unfinished [`Detach`] comes back, so that the caller can
+/// report it there.
 pub(crate) fn run(mut setup: Setup, make: impl FnOnce(LocalNode) -> Node) -> Result<u8, (StartError, Option<Detach>)> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(failed("no runtime")).map_err(|e| (e, setup.take_detach()))?;
@@ -112,7 +113,8 @@ pub(crate) fn run(mut setup: Setup, make: impl FnOnce(LocalNode) -> Node) -> Res
             Err(error) => Err((error, setup.take_detach())),
         }
     });
-    // What tasks still hold dies with the process; waiting for blocking ones (a read from a terminal) would hang.
+    // Resources of remaining tasks die with the process; waiting for blocking tasks (a read from a terminal) would
+    // hang.
     runtime.shutdown_background();
     outcome
 }
@@ -145,17 +147,17 @@ struct Engine {
     launcher: Launcher,
     extensions: Extensions,
     releases: Turn,
-    /// What is run with the names of nodes that have left.
+    /// Command that is run with the names of nodes that have left.
     release_command: Option<String>,
     processes: Processes,
     sinks: OutputSinks,
     stdin: OwnStdin,
     pmix: PmixBridge,
-    /// Clients, if there can be any.
+    /// The control socket, if clients can come.
     control: Option<Control>,
-    /// Clients on other nodes; at a daemon, those of its own.
+    /// Relayed clients; at a daemon, those of its own node.
     relays: Relays,
-    /// What clients of this node are to be told, until the door is open.
+    /// Data for clients of this node, kept until the control socket is open.
     to_serve: Option<Box<Served>>,
     dvm: String,
     rank: DaemonRank,
@@ -165,15 +167,15 @@ struct Engine {
     session: Session,
     tools: Session,
     detach: Option<Detach>,
-    /// Waits for the end of the process that the launcher started.
+    /// Task that waits for the end of the process that the launcher started.
     launcher_watch: Option<JoinHandle<()>>,
-    /// That process has been told that it may end.
+    /// Ends when that process, which may end by now, is gone.
     launcher_end: Option<Pin<Box<dyn Future<Output = ()>>>>,
     verbose: bool,
     timing: Option<Timing>,
-    /// For pictures of the map of this process's own job.
+    /// Receiver of the pictures of the map of this process's own job.
     pictures: Option<Box<dyn KeepPicture>>,
-    /// One of them could not be kept.
+    /// True when a picture could not be kept.
     picture_lost: bool,
     exit: Option<u8>,
 }
@@ -266,7 +268,7 @@ impl Engine {
 
     fn queue_first_inputs(&self, role: &mut Role) {
         if let Role::Head { submit, .. } = role {
-            // Before the start: a head that knows that all it is wanted for is a map starts no daemon.
+            // This comes before the start, so that a head whose only job is to be mapped starts no daemon.
             if let Some(submission) = submit.take() {
                 let request = Request::Submit(submission);
                 let _ = self.inbox.send(Input::Head(HeadInput::Request { id: RequestId::OWN, request }));
@@ -292,7 +294,7 @@ impl Engine {
                 return code;
             }
             if let Some(served) = self.to_serve.take() {
-                // The wireup comes with it, and others wait for that to be passed on; files take long.
+                // The wireup comes with it and other daemons wait for it to be passed on; files take long.
                 tokio::task::yield_now().await;
                 self.let_clients_in(*served);
             }
@@ -300,7 +302,7 @@ impl Engine {
         }
     }
 
-    /// Until something is in the inbox or a timer is due.
+    /// Waits until the inbox has an input or a timer is due.
     async fn wait(&mut self, batch: &mut Vec<Input>) {
         let arrival = self.outbox.recv_many(batch, BATCH);
         match self.timers.next() {
@@ -361,7 +363,7 @@ impl Engine {
             Effect::Notice { to: None | Some(RequestId::OWN), text } => notice::print(&text),
             Effect::Trace(step) => self.trace(&step),
             Effect::Ready => self.say_ready(),
-            // The one who waits for it is this process itself: the code comes again with the exit.
+            // The waiting submitter is this process itself: the code comes again with the exit.
             Effect::Accepted { request: RequestId::OWN, .. } | Effect::Reply { request: RequestId::OWN, .. } => {}
             Effect::Picture { to: RequestId::OWN, format, text } => self.keep_picture(format, &text),
             Effect::ReadStdin { .. }
@@ -402,7 +404,7 @@ impl Engine {
         }
     }
 
-    /// What cannot be made is done without: nobody else is disturbed by it.
+    /// Opens the control socket of this node. A failure is logged and disturbs nothing else.
     fn let_clients_in(&mut self, served: Served) {
         let Engine { dvm, rank, hostname, session, relays, published, .. } = self;
         let keeper = Doorkeeper { dvm, daemon: *rank, hostname, session };
@@ -411,7 +413,7 @@ impl Engine {
         }
     }
 
-    /// It calls us when it runs.
+    /// Starts a launcher and opens the port at which the new daemon calls.
     fn launch(&mut self, rank: DaemonRank, command: LaunchCommand, ticket: Box<Ticket>) {
         if let Err(error) = self.links.open() {
             notice::print(&format!("other daemons cannot call the one on this node: {error}"));
@@ -441,7 +443,7 @@ impl Engine {
         }
     }
 
-    /// Jobs are started from now on. Whoever waits for `--daemonize` goes on.
+    /// Reports that jobs can start from now on, and releases the caller that waits with `--daemonize`.
     fn say_ready(&mut self) {
         if self.ready_message {
             notice::write_stdout("DVM ready\n");
@@ -451,7 +453,7 @@ impl Engine {
         }
     }
 
-    /// From here on the end of the launcher is nothing to worry about, unless it is to stay.
+    /// Releases the launcher, unless it stays. From here on its end does not concern the daemon.
     fn let_go_of_launcher(&mut self) {
         if let Some(gone) = self.detach.as_ref().filter(|detach| !detach.is_attached()).map(Detach::launcher_gone) {
             self.launcher_end = gone.ok().map(|gone| Box::pin(gone) as Pin<Box<dyn Future<Output = ()>>>);
@@ -477,7 +479,7 @@ impl Engine {
         }
     }
 
-    /// Output waits for its reader as long as it takes, unless the user has had enough.
+    /// Flushes output, which waits for its reader without limit until the user ends it.
     async fn flush_output(&mut self) {
         let flushed = self.sinks.flush();
         tokio::pin!(flushed);
@@ -493,7 +495,7 @@ impl Engine {
         }
     }
 
-    /// Everything that was asked for before the end is done before the end.
+    /// Carries out everything that was requested before the end.
     async fn finish(&mut self) {
         self.flush_output().await;
         if let Some(control) = &self.control {
@@ -502,13 +504,12 @@ impl Engine {
         self.launcher.close().await;
         self.extensions.finish().await;
         if let Some(gone) = self.launcher_end.take() {
-            // A daemon that leaves soon after it came: nothing that was started for it is to be left when its links
-            // close.
+            // A daemon that leaves soon after it came: no launcher process of it may remain when its links close.
             let _ = tokio::time::timeout(FLUSH_LIMIT, gone).await;
         }
         self.links.flush(FLUSH_LIMIT, &self.keeper).await;
         self.pmix.shutdown();
-        // Clients take the end of their connection for the end of the DVM: nothing may be left by then.
+        // Clients take the end of their connection for the end of the DVM: all its files have to be gone by then.
         self.published = Published::default();
         self.session.remove();
         self.tools.remove();
@@ -530,7 +531,7 @@ impl Setup {
         self.serving().map(|serving| &serving.serve)
     }
 
-    /// Clients may come, and can know where to.
+    /// Opens the control socket and publishes its address.
     fn open_door(&self, control: &Control, pmix: &mut PmixBridge) -> io::Result<Published> {
         let mut published = Published::default();
         let Some(Serving { serve, pid, started_s, .. }) = self.serving() else {
@@ -564,7 +565,7 @@ impl Setup {
         Ok(published)
     }
 
-    /// The task, if there is one, ends with the process that the launcher started.
+    /// Watches signals. The returned task, if any, ends with the process that the launcher started.
     fn watch_signals(&self, inbox: &Inbox) -> io::Result<Option<JoinHandle<()>>> {
         match &self.role {
             Role::Head { forward, serve, .. } => {

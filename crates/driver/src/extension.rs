@@ -1,7 +1,7 @@
-//! Asks the resource manager for nodes, by commands of its own that wait as long as it likes, and gives whole jobs of
-//! it back. What is asked and what becomes of the nodes the head decides; only the engine calls this. None of the
-//! commands outlives the DVM: at its end they are ended here, and after a violent end by the guard, which finds the
-//! name of their jobs in the session directory.
+//! Asks the resource manager for nodes with its own commands, which may wait without limit, and gives whole jobs of it
+//! back. The head decides about requests and nodes; only the engine calls this. No command outlives the DVM: this
+//! module ends them when the DVM ends in order, and the guard does so after a violent end, by the job name in the
+//! session directory.
 
 pub(crate) mod command;
 #[cfg(test)]
@@ -28,18 +28,18 @@ use tokio::sync::{Notify, oneshot};
 use crate::session::Session;
 use crate::{Inbox, notice};
 
-/// In the session directory, for the guard: the name of all jobs that the DVM has asked for.
+/// File in the session directory with the name of all jobs that the DVM has asked for; the guard reads it.
 const GUARD_FILE: &str = "manager-jobs";
-/// A request that is withdrawn has so long to be taken back by the command that made it.
+/// Time for a command to take back its own request when the request is withdrawn.
 const WITHDRAW_LIMIT: Duration = Duration::from_secs(5);
-/// At the end of the DVM everything has to be given back within this time.
+/// Time at the end of the DVM in which everything has to be given back.
 const FINISH_LIMIT: Duration = Duration::from_secs(15);
-/// One that was granted sooner ends when it was asked to.
+/// A job that was granted within this time keeps the time limit of its request.
 const SOON: Duration = Duration::from_secs(30);
-/// So much of what a command says is kept (bytes).
+/// Largest part of a command's messages that is kept (bytes).
 const MOST_WORDS: usize = 4096;
 
-/// All requests. Within a `LocalSet`.
+/// All requests. Use this within a `LocalSet`.
 pub(crate) struct Extensions {
     shared: Rc<Shared>,
 }
@@ -47,10 +47,10 @@ pub(crate) struct Extensions {
 struct Shared {
     inbox: Inbox,
     session: Session,
-    /// The name of the jobs, once one was asked for.
+    /// Name of the jobs, set by the first request.
     name: RefCell<Option<String>>,
     waiting: RefCell<BTreeMap<ExtensionId, oneshot::Sender<()>>>,
-    /// Tasks that are at work.
+    /// Number of tasks that are at work.
     busy: Cell<usize>,
     idle: Notify,
 }
@@ -92,7 +92,7 @@ impl Extensions {
         });
     }
 
-    /// Nothing more is heard of a request that has not been granted yet.
+    /// Withdraws a request that is not granted yet; no answer follows.
     pub(crate) fn withdraw(&self, extension: ExtensionId) {
         if let Some(withdraw) = self.shared.waiting.borrow_mut().remove(&extension) {
             let _ = withdraw.send(());
@@ -111,7 +111,7 @@ impl Extensions {
         });
     }
 
-    /// The end of the DVM: what is asked for is not wanted any more, and what was granted is given back.
+    /// Ends at the end of the DVM: withdraws open requests and gives granted jobs back.
     pub(crate) async fn finish(&self) {
         for (_, withdraw) in std::mem::take(&mut *self.shared.waiting.borrow_mut()) {
             let _ = withdraw.send(());
@@ -121,7 +121,8 @@ impl Extensions {
             while self.shared.busy.get() > 0 {
                 self.shared.idle.notified().await;
             }
-            // What was granted when nobody listened any more, and what could not be given back before.
+            // This ends the jobs that were granted when no task listened any more, and those that could not be given
+            // back before.
             let dir = self.shared.session.dir().unwrap_or(Path::new("/"));
             command::run(&end_all(&name, rustix::process::getuid().as_raw()), dir).await
         });
@@ -149,11 +150,11 @@ impl Shared {
     }
 
     fn send(&self, input: Input) {
-        // The machine is gone only when this process is ending.
+        // The machine is gone only while this process is ending.
         let _ = self.inbox.send(input);
     }
 
-    /// Before anything is asked for: who cleans up after us has to know what. Returns the session directory.
+    /// Writes the name of the jobs for the guard, before the first request. Returns the session directory.
     fn tell_guard(&self, name: &str) -> Result<PathBuf, String> {
         let dir = self.session.dir().map_err(|error| error.to_string())?;
         if self.name.borrow().is_none() {
@@ -165,19 +166,19 @@ impl Shared {
     }
 }
 
-/// For the guard: how to end all that a dead head has asked for, if it has.
+/// Returns, for the guard, the command that ends all jobs that a dead head has asked for, if there are any.
 pub(crate) fn left_behind(session: &Path) -> Option<Vec<String>> {
     let name = std::fs::read_to_string(session.join(GUARD_FILE)).ok().filter(|name| !name.is_empty())?;
     Some(end_all(&name, rustix::process::getuid().as_raw()))
 }
 
-/// Why a request came to nothing.
+/// The reason why a request failed.
 enum End {
     Refused(String),
     Withdrawn,
 }
 
-/// One request on its way.
+/// One request in progress.
 struct Negotiation<'a> {
     shared: &'a Shared,
     extension: ExtensionId,
@@ -216,7 +217,7 @@ impl Negotiation<'_> {
                 self.settle(&job, &salloc, began).await.map_err(|cause| (job.clone(), cause)).map(|hosts| (job, hosts))
             }
             job => {
-                // The command has taken its request back itself, unless it had no time to.
+                // The command has taken its request back itself, unless the time was too short.
                 if let (true, Some(job)) = (is_withdrawn, job.or(running.pending.take())) {
                     let _ = command::run(&end(&job), &self.dir).await;
                 }
@@ -237,7 +238,7 @@ impl Negotiation<'_> {
         }
     }
 
-    /// The nodes of a job that somebody else has got.
+    /// Returns the nodes of a job that another process has got.
     async fn take_over(&self, job: &str) -> Result<Vec<HostEntry>, String> {
         let found = self.look_up(job).await?;
         if found.state != "RUNNING" {
@@ -252,7 +253,7 @@ impl Negotiation<'_> {
         SlurmJob::parse(&answer).map_err(|flaw| format!("what squeue says of job {job} is not understood: {flaw}"))
     }
 
-    /// The nodes of a job that was granted.
+    /// Returns the nodes of a granted job and sets its time limit.
     async fn settle(&self, job: &str, salloc: &Salloc, began: Instant) -> Result<Vec<HostEntry>, String> {
         let granted = self.look_up(job).await?;
         if began.elapsed() > SOON
@@ -260,7 +261,7 @@ impl Negotiation<'_> {
             && let Some(trim) = extend::trimmed(job, salloc, &parent)
             && let Err(cause) = command::run(&trim, &self.dir).await
         {
-            // It lasts longer than it should when nobody ends it: no reason to do without.
+            // Without the limit the job lasts longer unless it is ended: that is no reason to refuse it.
             tracing::warn!(job, cause, "the time limit of a job cannot be trimmed");
         }
         let slots = salloc.slots.unwrap_or(granted.cpus_per_node);
@@ -272,7 +273,7 @@ impl Negotiation<'_> {
     }
 }
 
-/// `salloc` while it waits.
+/// A waiting `salloc`.
 struct Running {
     child: Child,
     lines: Lines<BufReader<ChildStderr>>,
@@ -290,7 +291,7 @@ impl Running {
         Ok(Running { child, lines, pending: None, granted: None, said: String::new() })
     }
 
-    /// Until it ends. May be given up at any time and called again.
+    /// Listens until the command ends. Callers may drop this at any time and call it again.
     async fn listen(&mut self, say: impl Fn(String)) {
         while let Ok(Some(line)) = self.lines.next_line().await {
             match Line::of(&line) {
@@ -307,7 +308,7 @@ impl Running {
         let _ = self.child.wait().await;
     }
 
-    /// It takes its request back when it is told to end.
+    /// Stops the command, which takes its request back when it is told to end.
     async fn stop(&mut self) {
         let pid = self.child.id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
         if let Some(pid) = pid {

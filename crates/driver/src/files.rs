@@ -1,6 +1,6 @@
-//! Files that others find by names that everybody can guess, often in directories that everybody may write to. Somebody
-//! else may have put something there before: a link to a file of ours, a pipe that nobody reads. Files are written
-//! beside and renamed, so that readers find all of it or nothing, and nothing of another user is written to.
+//! Files with names that everybody can guess, often in directories that everybody may write to. Another user may have
+//! put something there before: a link to a file of ours, or a pipe without a reader. Files are written beside their
+//! place and renamed, so that readers find the whole file or none, and no file of another user is written to.
 
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::hash::{BuildHasher, RandomState};
@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 
-/// A pipe gets a reader within this time, or is given up.
+/// Time for a pipe to get a reader; after it the pipe is given up.
 const READER_LIMIT: Duration = Duration::from_secs(10);
 const GLANCE: Duration = Duration::from_millis(10);
 
-/// A file that is to go when what it says is no longer true.
+/// A file that is removed when its content is no longer true.
 #[derive(Debug)]
 pub(crate) struct Placed {
     path: PathBuf,
@@ -23,14 +23,14 @@ pub(crate) struct Placed {
 }
 
 impl Placed {
-    /// What is at this place now. `None` for what is not to be removed: terminals, pipes, links to them.
+    /// Returns the file at this place. `None` for places that are not removed: terminals, pipes, links to them.
     pub(crate) fn at(path: PathBuf) -> Option<Placed> {
         let there = fs::symlink_metadata(&path).ok()?;
         let is_made_by_us = there.is_file() || there.file_type().is_socket();
         is_made_by_us.then(|| Placed { id: (there.dev(), there.ino()), path })
     }
 
-    /// Removes it, unless something else has its name by now.
+    /// Removes the file, unless another file has its name by now.
     pub(crate) fn remove(&self) {
         if fs::symlink_metadata(&self.path).is_ok_and(|there| (there.dev(), there.ino()) == self.id) {
             // The user may have removed it already.
@@ -39,8 +39,7 @@ impl Placed {
     }
 }
 
-/// Writes a file for its owner only. What is there is replaced if it is a file of ours; root replaces whatever others
-/// have put there.
+/// Writes a file for its owner only. It replaces an existing file of this user; root replaces files of any user.
 pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(there) if there.is_dir() => return Err(io::Error::from(io::ErrorKind::IsADirectory)),
@@ -52,16 +51,16 @@ pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     write_beside(path, text, Some(0o600))
 }
 
-/// Writes what the user wants to have where he wants it: to a file, a terminal, or a pipe of his.
+/// Writes a report to the place that the user named: a file, a terminal, or a pipe of his.
 ///
 /// # Errors
-/// What is there belongs to somebody else, cannot be written to, or is a pipe that nobody reads.
+/// When the existing file belongs to another user, cannot be written to, or is a pipe without a reader.
 pub fn write_report(path: &Path, text: &str) -> io::Result<()> {
     let there = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return write_beside(path, text, None),
         there => there?,
     };
-    // Links of root lead to terminals and descriptors, as /dev/stdout.
+    // Links owned by root lead to terminals and descriptors, as /dev/stdout.
     if there.is_symlink() && (is_ours(&there) || there.uid() == 0) {
         return write_through(path, text, true);
     }
@@ -88,25 +87,25 @@ fn foreign(there: &Metadata) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, format!("{what} of user {} is there already", there.uid()))
 }
 
-/// A mode is set whatever the umask says.
+/// Writes a file beside its place and renames it. `mode` applies whatever the umask is.
 fn write_beside(path: &Path, text: &str, mode: Option<u32>) -> io::Result<()> {
     let name = path.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     let random = RandomState::new().hash_one(text);
     let beside = path.with_file_name(format!(".{}.{random:016x}", name.to_string_lossy()));
-    // `create_new` follows no link and opens nothing that is there.
+    // `create_new` follows no link and opens no existing file.
     let mut file = File::options().write(true).create_new(true).mode(mode.unwrap_or(0o666)).open(&beside)?;
     let done = mode
         .map_or(Ok(()), |mode| file.set_permissions(Permissions::from_mode(mode)))
         .and_then(|()| file.write_all(text.as_bytes()))
         .and_then(|()| fs::rename(&beside, path));
     if done.is_err() {
-        // The failure is what matters.
+        // The first error is the one to report.
         let _ = fs::remove_file(&beside);
     }
     done
 }
 
-/// Into what is there, waiting a while for the reader of a pipe.
+/// Writes into the existing file, and waits some time for the reader of a pipe.
 fn write_through(path: &Path, text: &str, create: bool) -> io::Result<()> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let mut options = OpenOptions::new();
@@ -121,7 +120,7 @@ fn write_through(path: &Path, text: &str, create: bool) -> io::Result<()> {
                 let text = format!("nobody has read it for {} s", READER_LIMIT.as_secs());
                 return Err(io::Error::new(io::ErrorKind::TimedOut, text));
             }
-            // Shorter than what any pipe holds.
+            // The text is shorter than the capacity of any pipe.
             file => return file?.write_all(text.as_bytes()),
         }
     }

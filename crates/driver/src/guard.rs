@@ -1,14 +1,14 @@
 //! The guard: the process that looks after the real head or daemon, and the front process that the user sees.
 //!
-//! The guard does nothing but wait. Signals that it gets it passes on; when the real process is dead, however it died,
-//! the guard ends everything that is left below it, removes what is left on disk, and exits with the real one's status.
-//! It can do so because it is a subreaper: whatever loses its parent becomes the guard's child. The real process in
-//! turn is told by the kernel (parent-death signal) when somebody kills the guard, and leaves in order.
+//! The guard only waits. It passes on the signals that it gets; when the real process is dead, for whatever reason, the
+//! guard ends all remaining processes below it, removes the remaining files, and exits with the real process's status.
+//! It can do so because it is a subreaper: every orphan below it becomes its child. The kernel in turn tells the real
+//! process (parent-death signal) when the guard is killed, and the real process leaves in order.
 //!
 //! Schedulers, `timeout` and CI systems kill whole process groups, so guard and real process never share one. A process
-//! that nobody waits for leads a session of its own; it becomes the guard, and its child gets a group of its own. Where
-//! a shell waits, it has to see a process of its own group, and the one that reads the terminal has to be in that group
-//! too. So three processes stand in a row: the *front* (the one that was started), the guard, in a session of its own,
+//! that no shell waits for leads a session of its own; it becomes the guard, and its child gets a group of its own. A
+//! waiting shell needs a process of its own group, and the process that reads the terminal has to be in that group too.
+//! So three processes stand in a row: the *front* (the process that was started), the guard, in a session of its own,
 //! and the head, which is back in the group of the front:
 //!
 //! ```text
@@ -17,11 +17,11 @@
 //!                              [session of its own]
 //! ```
 //!
-//! A killed front is a signal to the guard, a killed guard leaves the head to the front, which is a subreaper as well,
-//! and when front and head are killed together the guard is there.
+//! The death of the front is a signal to the guard. When the guard is killed, the head becomes a child of the front,
+//! which is a subreaper as well. When front and head are killed together, the guard remains.
 //!
-//! Ctrl-Z: the terminal stops nobody but the front, which is what the shell waits for. The head has the signal as well
-//! and forwards it to the job; it goes on listening, so that the DVM stays whole while the job sleeps. `fg` wakes both.
+//! Ctrl-Z: the terminal stops only the front, which the shell waits for. The head gets the signal as well and forwards
+//! it to the job; it keeps listening, so that the DVM stays whole while the job sleeps. `fg` wakes both.
 //!
 //! All of this happens before any thread or runtime exists: `fork` is safe only then.
 #![allow(unsafe_code)]
@@ -48,14 +48,14 @@ use leftovers::Leftovers;
 
 use crate::extension;
 
-/// What is left behind by the real process is ended within this time, or given up.
+/// Time in which the remaining processes of the real process are ended; after it they are given up.
 const SWEEP_LIMIT: Duration = Duration::from_secs(10);
-/// The resource manager gets this long to take back what it has granted.
+/// Time for the resource manager to take back the nodes that it has granted.
 const MANAGER_LIMIT: Duration = Duration::from_secs(30);
-/// Daemons and heads below get this long to clean up after themselves.
+/// Time for daemons and heads below this process to clean up after themselves.
 const ORDERLY_LIMIT: Duration = Duration::from_secs(3);
 
-/// What the guard must know beforehand.
+/// The data that the guard needs before the fork.
 pub(crate) struct Ward {
     /// The command's name, for messages.
     pub(crate) tool: String,
@@ -63,18 +63,19 @@ pub(crate) struct Ward {
     pub(crate) dvm: String,
     /// The session directory; it need not exist.
     pub(crate) session: PathBuf,
-    /// The one for PMIx tools, which may be the same.
+    /// The session directory for PMIx tools, which may be the same.
     pub(crate) tools: PathBuf,
-    /// True when the guard must hold on to none of the three standard streams.
+    /// True when the guard must not keep any of the three standard streams open.
     pub(crate) silent: bool,
-    /// Somebody waits for the process that calls [`enter`], and may signal its whole group. Else it leads a session.
+    /// True when a shell waits for the process that calls [`enter`] and may signal its whole group. Otherwise that
+    /// process leads a session.
     pub(crate) is_waited_for: bool,
 }
 
-/// The guard's name in the process table, which is not that of its command: `killall prterun` spares it.
+/// The guard's name in the process table. It differs from its command's, so that `killall prterun` spares it.
 pub(crate) const GUARD_NAME: &CStr = c"ferrite-guard";
 
-/// Splits into guard and real process, and a front where somebody waits. Returns in the real process only.
+/// Splits into guard and real process, with a front when a shell waits. Returns in the real process only.
 ///
 /// # Errors
 /// When no process can be made.
@@ -106,8 +107,8 @@ pub(crate) fn enter(ward: &Ward) -> io::Result<Keeper> {
         None => {
             drop(post);
             if let Some(mut front) = front {
-                // Said by the head itself, so that it is known whenever the guard is killed. A dead front needs it no
-                // more.
+                // The head sends its own pid, so that the front knows it whenever the guard is killed. A dead front
+                // does not need it.
                 let _ = front.write_all(&rustix::process::getpid().as_raw_nonzero().get().to_ne_bytes());
             }
             follow(guard)?;
@@ -121,44 +122,45 @@ pub(crate) fn enter(ward: &Ward) -> io::Result<Keeper> {
     }
 }
 
-/// Whatever loses its parent below this process becomes its child.
+/// Makes this process the parent of every orphan below it.
 fn adopt_orphans() -> io::Result<()> {
     Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
 }
 
-/// The kernel tells this process to leave when its parent dies.
+/// Asks the kernel to tell this process to leave when its parent dies.
 fn follow(parent: Pid) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
-    // It may have died before the kernel was told to tell us.
+    // The parent may have died before that call.
     if rustix::process::getppid() != Some(parent) {
         exit_now(1);
     }
     Ok(())
 }
 
-/// What the real process leaves to its guard: the kernel keeps it open until the guard is gone as well.
+/// Connections that the real process hands to its guard: the kernel keeps them open until the guard is gone as well.
 #[derive(Debug)]
 pub(crate) struct Keeper(Option<OwnedFd>);
 
 impl Keeper {
-    /// Keeps nothing.
+    /// Makes a keeper that keeps nothing.
     pub(crate) fn none() -> Keeper {
         Keeper(None)
     }
 
-    /// Whoever sees this connection close knows that neither process is left. False when it cannot be kept.
+    /// Hands over a connection: its other side sees it close when neither process is left. False when the guard cannot
+    /// keep it.
     pub(crate) fn hold(&self, connection: BorrowedFd<'_>) -> bool {
         let Some(keeper) = &self.0 else { return false };
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut rights = SendAncillaryBuffer::new(&mut space);
         let connections = [connection];
         rights.push(SendAncillaryMessage::ScmRights(&connections));
-        // It lies in the queue of the guard's end, which the guard never reads.
+        // The descriptor lies in the queue of the guard's end, which the guard never reads.
         sendmsg(keeper, &[io::IoSlice::new(&[0])], &mut rights, SendFlags::NOSIGNAL).is_ok()
     }
 }
 
-/// Forks; the child's id in the parent, `None` in the child. Only while the process has one thread.
+/// Forks; returns the child's id in the parent, `None` in the child. Call this only while the process has one thread.
 pub(crate) fn fork() -> io::Result<Option<Pid>> {
     // SAFETY: called before any other thread exists (module doc), so the child owns every lock of the parent.
     match unsafe { libc::fork() } {
@@ -168,13 +170,13 @@ pub(crate) fn fork() -> io::Result<Option<Pid>> {
     }
 }
 
-/// Ends the process without running exit handlers: foreign libraries have registered some that take their time.
+/// Ends the process without running exit handlers, because those of foreign libraries take time.
 pub(crate) fn exit_now(code: i32) -> ! {
     // SAFETY: `_exit` has no preconditions; nothing of ours is buffered.
     unsafe { libc::_exit(code) }
 }
 
-/// True when whoever started us wants this signal ignored (`nohup`).
+/// True when this process was started with the signal ignored (`nohup`).
 pub(crate) fn is_ignored(signal: i32) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: with no new action the call only fills in `action`, which is large enough; zeros are a valid value.
@@ -190,7 +192,7 @@ pub(crate) fn ignore(signal: i32) {
     unsafe { libc::signal(signal, libc::SIG_IGN) };
 }
 
-/// Lets a helper process die with us, keeps the terminal's signals away from it and gives it a group of its own.
+/// Makes a helper process die with this one, protects it from the terminal's signals and gives it a group of its own.
 pub(crate) fn tie(command: &mut Command) {
     let parent = rustix::process::getpid();
     let child_side = move || {
@@ -213,7 +215,7 @@ pub(crate) fn tie(command: &mut Command) {
 fn watched_signals() -> libc::sigset_t {
     let mut numbers = vec![libc::SIGTERM, libc::SIGQUIT, libc::SIGINT, libc::SIGTSTP, libc::SIGCONT];
     numbers.extend(crate::signals::FORWARDABLE.iter().map(|(_, n)| *n));
-    // After `nohup` it stays ignored: a blocked signal would wait for us instead.
+    // After `nohup` SIGHUP stays ignored: a blocked signal would be taken by the guard.
     numbers.extend([libc::SIGHUP].into_iter().filter(|s| !is_ignored(*s)));
     numbers.push(libc::SIGCHLD);
     let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
@@ -242,20 +244,21 @@ fn set_mask(set: &libc::sigset_t) {
     unsafe { libc::sigprocmask(libc::SIG_SETMASK, set, std::ptr::null_mut()) };
 }
 
-/// What a process that watches another one needs.
+/// The data that a process needs to watch another one.
 struct Post<'a> {
     ward: &'a Ward,
     watched: libc::sigset_t,
     born: SystemTime,
-    /// The other end of the [`Keeper`].
+    /// The guard's end of the [`Keeper`].
     _kept: OwnedFd,
 }
 
 impl Post<'_> {
-    /// The guard's life.
+    /// Runs as the guard until the child's end.
     fn guard(&self, child: Pid) -> ! {
         if self.ward.is_waited_for {
-            // Only now: the child stays in the session of the terminal that it may read. Cannot fail: we lead no group.
+            // This comes after the fork: the child stays in the session of the terminal that it may read. It cannot
+            // fail, because this process leads no group.
             let _ = rustix::process::setsid();
         }
         let _ = rustix::thread::set_name(GUARD_NAME);
@@ -264,28 +267,29 @@ impl Post<'_> {
         self.finish(status)
     }
 
-    /// The life of the process that somebody waits for. The head tells who it is.
+    /// Runs as the front, the process that a shell waits for. The head tells its pid through the pipe.
     fn stand_in_front_of(&self, guard: Pid, mut told: io::PipeReader) -> ! {
         let_go_of_stdio(self.ward.silent);
-        // One by one: the end of a head that dies with its guard must not be taken for that of an orphan.
+        // The children are reaped one by one: a head that dies with its guard must not be taken for an orphan.
         let alone = |child| ended(child).ok().flatten();
         let status = self.wait_for_end(guard, true, alone);
         if status >= 0 {
             exit_now(status);
         }
-        // The guard was killed, and what was below it is below us. The head knows, and leaves in order.
+        // The guard was killed, and the processes below it are below the front now. The head notices and leaves in
+        // order.
         let mut head = [0; 4];
         let head = told.read_exact(&mut head).ok().and_then(|()| Pid::from_raw(i32::from_ne_bytes(head)));
         let status = match head.map(|head| (head, ended(head))) {
             Some((_, Ok(Some(status)))) => status,
             Some((head, Ok(None))) => self.wait_for_end(head, true, alone),
-            // There is none below us.
+            // There is no head below this process.
             Some((_, Err(_))) | None => status,
         };
         self.finish(status)
     }
 
-    /// Passes signals on until `reap` says that the child is dead; its exit code, negative for a signal.
+    /// Passes signals on until `reap` says that the child is dead; returns its exit code, negative for a signal.
     fn wait_for_end(&self, child: Pid, stops_with_job: bool, reap: impl Fn(Pid) -> Option<i32>) -> i32 {
         loop {
             let (signal, code) = self.next_signal();
@@ -306,7 +310,7 @@ impl Post<'_> {
         }
     }
 
-    /// The number of a signal and where it came from.
+    /// Waits for a signal; returns its number and its origin (`si_code`).
     fn next_signal(&self) -> (i32, i32) {
         let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
         // SAFETY: set and info are valid for the call; the field read is set for every signal, and zero is one of its
@@ -317,7 +321,7 @@ impl Post<'_> {
         }
     }
 
-    /// Ends and removes what is left, and exits as the real process did.
+    /// Ends remaining processes, removes remaining files, and exits as the real process did.
     fn finish(&self, status: i32) -> ! {
         let mut leftovers = Leftovers::new(self.ward, self.born);
         sweep(&mut leftovers);
@@ -339,8 +343,8 @@ impl Post<'_> {
     }
 }
 
-/// What the terminal sends goes to the whole foreground group: the child has it already, and must not count Ctrl-C
-/// twice.
+/// Passes a signal on, unless the terminal sent it: the terminal signals the whole foreground group, so the child has
+/// it already and must not count Ctrl-C twice.
 fn pass_on(child: Pid, signal: i32, code: i32) {
     const FROM_KERNEL: i32 = 0x80;
     let harmless_twice = [libc::SIGTERM, libc::SIGHUP].contains(&signal);
@@ -352,7 +356,7 @@ fn pass_on(child: Pid, signal: i32, code: i32) {
     }
 }
 
-/// Waits for all that have ended; the exit code when `child` was among them, negative for a signal.
+/// Reaps all ended children; returns the exit code when `child` was among them, negative for a signal.
 fn reap_all(child: Pid) -> Option<i32> {
     let mut found = None;
     while let Ok(Some((pid, status))) = rustix::process::wait(rustix::process::WaitOptions::NOHANG) {
@@ -363,7 +367,8 @@ fn reap_all(child: Pid) -> Option<i32> {
     found
 }
 
-/// The exit code of that child if it has ended, negative for a signal. An error when it is not our child.
+/// Returns the exit code of that child if it has ended, negative for a signal. An error when it is not a child of this
+/// process.
 fn ended(child: Pid) -> rustix::io::Result<Option<i32>> {
     let status = rustix::process::waitpid(Some(child), rustix::process::WaitOptions::NOHANG)?;
     Ok(status.and_then(|(_, status)| code_of(status)))
@@ -373,7 +378,7 @@ fn code_of(status: rustix::process::WaitStatus) -> Option<i32> {
     status.exit_status().or_else(|| status.terminating_signal().map(|s| -s))
 }
 
-/// What the resource manager has granted to a head that is dead goes back. It may take its time, but not for ever.
+/// Gives the nodes that the resource manager granted to a dead head back, within a time limit.
 fn end_manager_jobs(words: &[String]) {
     let Some((program, arguments)) = words.split_first() else { return };
     let mut command = Command::new(program);
@@ -416,7 +421,7 @@ fn sweep(leftovers: &mut Leftovers) {
     }
 }
 
-/// Parents first: a parent that sees its child die may start another.
+/// Ends a process tree, parents first: a parent that sees its child die may start another.
 fn end_tree(pid: Pid, leftovers: &mut Leftovers) {
     leftovers.note_mappings(pid);
     let children = leftovers::children(pid);
@@ -438,7 +443,7 @@ fn wait_for_a_child(limit: Duration) {
     }
 }
 
-/// Whoever writes to our standard input must see when the real process stops reading.
+/// Closes standard streams, so that a writer to standard input sees when the real process stops reading.
 fn let_go_of_stdio(all: bool) {
     let Ok(null) = std::fs::File::options().read(true).write(true).open("/dev/null") else {
         return;

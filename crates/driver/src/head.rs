@@ -17,85 +17,85 @@ use crate::secret::{self, Secret};
 use crate::session::{self, Session};
 use crate::{host_name, local_time, notice, start_log};
 
-/// What the command line says.
+/// Options of the command line of `prterun` and `prte`.
 #[derive(Debug)]
 pub struct HeadRun {
     /// The command's name: `prterun` or `prte`.
     pub tool: String,
-    /// Parameters, later ones win.
+    /// Parameters; a later one replaces an earlier one of the same name.
     pub params: Vec<(String, String)>,
-    /// The nodes, and which of them get a daemon.
+    /// The nodes, and whether each gets a daemon.
     pub allocation: Allocation,
-    /// What every node is taken to be like, if a file says so.
+    /// The topology that every node is assumed to have, if a file gives one.
     pub topology: Option<Topology>,
     /// Command that starts a daemon.
     pub prted: String,
-    /// Directory of the user.
+    /// Working directory of the user.
     pub cwd: String,
     /// The one job of this process itself (`prterun`).
     pub submit: Option<Submission>,
-    /// The DVM lives for clients (`prte`). Exactly one of the two is given.
+    /// Options of a DVM that serves clients (`prte`). Exactly one of `submit` and `serve` is given.
     pub serve: Option<Serve>,
-    /// Who keeps the pictures of that job's map; `None` = it asks for none.
+    /// Receiver of the pictures of that job's map; `None` when the command line requests none.
     pub pictures: Option<Box<dyn KeepPicture>>,
     /// Signals that are passed on to jobs; see [`crate::parse_forward_signals`].
     pub forward_signals: Vec<i32>,
 }
 
-/// Keeps pictures of a job's map, which are asked for by a command line and drawn where the job is mapped.
+/// Keeps the pictures of a job's map that a command line requests; the head draws them when it maps the job.
 pub trait KeepPicture: std::fmt::Debug {
-    /// Takes a picture.
+    /// Keeps one picture.
     ///
     /// # Errors
-    /// Why it cannot be kept, as a message for the user.
+    /// A message for the user that says why it cannot be kept.
     fn keep(&mut self, format: PictureFormat, text: &str) -> Result<(), String>;
 }
 
-/// How a DVM lives for clients.
+/// Options of a DVM that serves clients.
 #[derive(Debug, Default)]
 pub struct Serve {
-    /// `DVM ready` on standard output when it is.
+    /// Whether to write `DVM ready` to standard output when the DVM is ready.
     pub ready_message: bool,
-    /// Come loose from the caller, which is told to go on when the DVM is ready.
+    /// Whether to detach from the caller, which continues when the DVM is ready.
     pub daemonize: bool,
-    /// Where to write how to find it.
+    /// Where to write the address of the DVM.
     pub report_uri: Option<Report>,
     /// Where to write the process id.
     pub report_pid: Option<Report>,
-    /// A pipe; the DVM ends when nobody can write to it any more.
+    /// A pipe's reading end; the DVM ends when all its writers are gone.
     pub keepalive: Option<i32>,
-    /// In a session of its own.
+    /// Whether to run in a session of its own.
     pub set_sid: bool,
-    /// It is the system's DVM.
+    /// Whether it is the system's DVM.
     pub system_server: bool,
-    /// Where clients of other hosts are let in, if they are.
+    /// Where clients of other hosts can connect, if they can.
     pub listen: Option<Listen>,
-    /// The batch job that it runs in.
+    /// Id of the surrounding batch job.
     pub batch: Option<String>,
 }
 
 /// A TCP port of this host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listen {
-    /// Its address or name; `None` = all that this host has.
+    /// Its address or name; `None` = all addresses of this host.
     pub address: Option<String>,
-    /// 0 = any that is free.
+    /// Port number; 0 = any free port.
     pub port: u16,
 }
 
-/// Where something is reported to.
+/// The place that a report is written to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report {
     /// Standard output.
     Stdout,
     /// Standard error.
     Stderr,
-    /// A file, removed at the end of the DVM.
+    /// A file, which is removed at the end of the DVM.
     File(PathBuf),
 }
 
-/// Runs a head to its end and returns the exit code. To be called while the process has one thread: it forks.
-/// The caller's process becomes the guard and never returns from here.
+/// Runs a head to its end and returns the exit code. Call this while the process has one thread, because it forks. The
+/// caller's process becomes the guard and never returns from here.
 #[must_use]
 pub fn run_head(run: HeadRun) -> i32 {
     let began = Instant::now();
@@ -111,7 +111,7 @@ pub fn run_head(run: HeadRun) -> i32 {
 fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
     let hostname = host_name();
     let detach = run.serve.as_ref().map_or(Ok(None), come_loose)?;
-    // Names carry the process that the user sees.
+    // File names contain the pid of the process that the user sees.
     let pid = std::process::id();
     let dvm = format!("{}-{hostname}-{pid}", run.tool);
     let prefix = if run.serve.is_none() { session::RUN_PREFIX } else { "prte" };
@@ -181,13 +181,13 @@ fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
     engine::run(setup, |local| Node::head(config, local)).map_err(|(error, _)| error.to_string())
 }
 
-/// Into the background, or at least out of the caller's session.
+/// Moves to the background, or at least out of the caller's session.
 fn come_loose(serve: &Serve) -> Result<Option<Detach>, String> {
     if serve.daemonize {
         return detach::start(false).map(Some).map_err(|e| format!("prte cannot fork: {e}"));
     }
     if serve.set_sid {
-        // The leader of a process group cannot; whoever is one already has what it asks for.
+        // This fails for the leader of a process group, which is apart from the caller already.
         let _ = rustix::process::setsid();
     }
     Ok(None)

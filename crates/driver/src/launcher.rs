@@ -1,6 +1,6 @@
-//! Launcher processes: `ssh` or another agent, or `prted` itself, each of which is to start one daemon, or a step of a
-//! resource manager's job that is to start several. The ticket goes to its standard input, the end of what it writes is
-//! kept for the error message, and it dies with us.
+//! Launcher processes: each is `ssh`, another agent, or `prted` itself and starts one daemon, or is a step of a
+//! resource manager's job that starts several. The ticket goes to its standard input, the end of its output is kept for
+//! the error message, and it dies with this process.
 
 mod tail;
 
@@ -32,24 +32,24 @@ use crate::stdio::watched;
 use crate::{Inbox, guard, params};
 
 const DEFAULT_CONCURRENT: u64 = 128;
-/// How long a step gets at the end of the DVM: to end by itself, and to end when it is told to.
+/// Times for a step at the end of the DVM: to end by itself, and to end after it is told to.
 const STEP_ENDS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(1)];
 
-/// All launcher processes. Within a `LocalSet`.
+/// All launcher processes. Use this within a `LocalSet`.
 pub(crate) struct Launcher {
     shared: Rc<Shared>,
 }
 
 struct Shared {
     inbox: Inbox,
-    /// Of the DVM: every ticket needs it.
+    /// Key of the DVM, which every ticket contains.
     key: Rc<Secret>,
-    /// Processes at a time; the others wait.
+    /// Largest number of processes at a time; the others wait.
     limit: usize,
-    /// Their output is shown as it comes (`--debug-daemons`).
+    /// True when their output is shown as it comes (`--debug-daemons`).
     echo: bool,
     state: RefCell<State>,
-    /// One of the running has ended.
+    /// Signals that a running launcher has ended.
     one_ended: Notify,
 }
 
@@ -87,7 +87,7 @@ impl Launcher {
         self.shared.start_waiting();
     }
 
-    /// Ends the launcher of this daemon; nothing more is heard of it.
+    /// Ends the launcher of this daemon; no report follows.
     pub(crate) fn abandon(&mut self, rank: DaemonRank) {
         let mut state = self.shared.state.borrow_mut();
         state.waiting.retain(|launch| launch.rank != rank);
@@ -98,8 +98,8 @@ impl Launcher {
         self.shared.start_waiting();
     }
 
-    /// Ends all. What stays ends by itself with the last of its daemons, which have left by now: it is waited for,
-    /// because its manager takes it for alive for seconds when nobody says that it is over.
+    /// Ends all launchers. A step ends by itself with the last of its daemons, which have left by now. It is waited
+    /// for, because without its end the manager takes it for alive for seconds.
     pub(crate) async fn close(&mut self) {
         let state = &self.shared.state;
         state.borrow_mut().waiting.clear();
@@ -118,15 +118,15 @@ impl Launcher {
     }
 }
 
-/// True when daemons keep their standard streams, and with them the launcher's.
+/// True when daemons keep their standard streams, and so the launcher's.
 pub(crate) fn stays_attached(parameters: &[(String, String)]) -> bool {
     ["prte_debug_daemons", "prte_leave_session_attached"].iter().any(|name| params::is_on(parameters, name))
 }
 
 fn end(leader: Pid, manners: Manners) {
-    // What stays ends what it has started elsewhere; if it takes too long, it dies with us.
+    // A step ends its tasks elsewhere; if that takes too long, it dies with this process.
     let signal = if manners.stays() { Signal::TERM } else { Signal::KILL };
-    // The whole group: agents are often scripts around the real one.
+    // The signal goes to the whole group: agents are often scripts around the real one.
     let _ = rustix::process::kill_process_group(leader, signal);
 }
 
@@ -174,7 +174,7 @@ impl Shared {
 
     fn ended(self: &Rc<Self>, rank: DaemonRank, pid: Pid, status: ExitStatus, message: String) {
         let mut state = self.state.borrow_mut();
-        // Not there any more: abandoned.
+        // A missing entry means that the launcher was abandoned.
         if state.running.get(&rank).is_some_and(|(running, _)| *running == pid) {
             state.running.remove(&rank);
             drop(state);
@@ -212,7 +212,7 @@ impl Running {
     fn start(command: &LaunchCommand) -> io::Result<Running> {
         let (program, arguments) =
             command.argv.split_first().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "no command"))?;
-        // One pipe for both streams: some shells complain on standard output.
+        // One pipe serves both streams: some shells write errors to standard output.
         let (output, theirs) = io::pipe()?;
         let manners = command.manners;
         let mut command = Command::new(program);
@@ -228,8 +228,8 @@ impl Running {
         Ok(Running { pid, manners, child, ended: watched(ended)?, output })
     }
 
-    /// Feeds it, listens to it, waits for its end; of a step that goes on, the end of tasks is told with the nodes that
-    /// they were on.
+    /// Writes to the launcher, reads its output and waits for its end. While a step runs on, the end of its tasks is
+    /// reported with their nodes.
     async fn finish(
         mut self,
         ticket: &mut Ticket,
@@ -259,7 +259,7 @@ impl Running {
                 },
             }
         }
-        // What it wrote before its end is in the pipe; what it left running may keep the pipe open for ever.
+        // Output from before its end is in the pipe; remaining children may keep the pipe open for ever.
         while let Ok(n @ 1..) = self.output.try_read(&mut buffer) {
             tail.push(&buffer[..n]);
         }
@@ -267,13 +267,13 @@ impl Running {
     }
 
     fn reap(&mut self) -> ExitStatus {
-        // Does not block: the pidfd said that it has ended.
+        // This does not block: the pidfd said that it has ended.
         match self.child.wait() {
             Ok(status) => match (status.code(), status.signal()) {
                 (Some(code), _) => ExitStatus::Exited(code as u8),
                 (None, signal) => ExitStatus::Signaled(signal.unwrap_or(9) as u8),
             },
-            // Somebody else has reaped it; how it ended is not known, but it was not in order.
+            // Another owner has reaped it; its exit status is unknown, but not orderly.
             Err(_) => ExitStatus::Exited(255),
         }
     }

@@ -1,5 +1,5 @@
-//! The real world behind the machines of `ferrite-core`: sockets, processes, timers, signals, libpmix. It carries out
-//! every [`ferrite_core::Effect`] and turns what happens into [`ferrite_core::Input`]s; it decides nothing.
+//! The real world behind the machines of `ferrite-core`: sockets, processes, timers, signals, libpmix. The driver
+//! carries out every [`ferrite_core::Effect`] and turns each event into a [`ferrite_core::Input`]; the machines decide.
 //!
 //! Everything runs on one thread. Part by part: `engine` is the main loop, `head` and `daemon` the entry points,
 //! `link` what daemons are connected by, `launcher` starts daemons, `extension` and `release` talk to the resource
@@ -40,24 +40,24 @@ pub use files::write_report;
 pub use head::{HeadRun, KeepPicture, Listen, Report, Serve, run_head};
 pub use signals::{ForwardSignalsError, parse_forward_signals};
 
-/// How everything reaches the machine. Unbounded as a queue; what can be in it is bounded by the core's credits.
+/// The queue of inputs for the machine. The queue is unbounded; the core's credits bound its content.
 pub(crate) type Inbox = tokio::sync::mpsc::UnboundedSender<Input>;
 
-/// This machine's own name for itself.
+/// Returns this machine's name for itself.
 #[must_use]
 pub fn host_name() -> String {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
     if name.is_empty() { "localhost".to_owned() } else { name }
 }
 
-/// Logs go to standard error for those who ask with `FERRITE_LOG` or the parameter `ferrite_log`; else there is no
-/// logger at all.
+/// Writes logs to standard error when `FERRITE_LOG` or the parameter `ferrite_log` is set; otherwise there is no
+/// logger.
 fn start_log(parameters: &[(String, String)]) {
     let from_environment = std::env::var("FERRITE_LOG").ok();
     let asked = from_environment.as_deref().or_else(|| params::value(parameters, "ferrite_log"));
     if let Some(filter) = asked.filter(|f| !f.is_empty()) {
         let filter = tracing_subscriber::EnvFilter::new(filter);
-        // Fails when a test has installed one already.
+        // This fails when a test has installed a logger already.
         let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
     }
 }

@@ -1,10 +1,10 @@
-//! The time of day where the user is, for dates in front of output.
+//! The local time of the user, for dates in front of output.
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Seconds since 1970 as the clock on the wall shows them: the offset from UTC is added.
+/// Returns local time in seconds since 1970: the offset from UTC is added.
 pub(crate) fn now_s() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let seconds = since.map_or(0, |d| d.as_secs() as i64);

@@ -1,10 +1,10 @@
-//! What the driver itself says to the user: messages between rules, and the lines of `state_base_verbose`. Whatever is
-//! in them, a terminal sees no control characters; output of processes takes another way.
+//! Messages of the driver itself to the user: messages between rules, and the lines of `state_base_verbose`. Control
+//! characters never reach a terminal from here; output of processes takes another way.
 
 use ferrite_core::Transition;
 use ferrite_types::printable;
 
-/// Above and below each message, as in the field.
+/// The rule above and below each message, as in the field.
 const RULE: &str = "--------------------------------------------------------------------------";
 
 /// Writes a message to standard error, between rules, in one piece.
@@ -12,17 +12,17 @@ pub(crate) fn print(text: &str) {
     write_stderr(&framed(text));
 }
 
-/// A message between rules.
+/// Frames a message between rules.
 pub(crate) fn framed(text: &str) -> String {
     format!("{RULE}\n{}\n{RULE}\n", printable(text).trim_end())
 }
 
-/// The table of states, as `state_base_verbose 5` shows it at start.
+/// Prints the table of states, as `state_base_verbose 5` shows it at start.
 pub(crate) fn print_table() {
     write_stderr(&ferrite_core::state_tables());
 }
 
-/// One step, one line.
+/// Prints one step as one line.
 pub(crate) fn print_transition(at_us: u64, step: &Transition) {
     let line = match step {
         Transition::Job { job, from, to } => {
@@ -37,12 +37,12 @@ pub(crate) fn print_transition(at_us: u64, step: &Transition) {
     write_stderr(&format!("[{}.{:06}] {line}\n", at_us / 1_000_000, at_us % 1_000_000));
 }
 
-/// Unbuffered, and never an error: nobody can be told that there is no standard error.
+/// Writes to standard error, unbuffered. Errors are ignored, because there is no other place to report them.
 pub(crate) fn write_stderr(text: &str) {
     write_all(rustix::stdio::stderr(), printable(text).as_bytes());
 }
 
-/// To standard output, unbuffered.
+/// Writes to standard output, unbuffered.
 pub(crate) fn write_stdout(text: &str) {
     write_all(rustix::stdio::stdout(), printable(text).as_bytes());
 }
@@ -52,7 +52,7 @@ fn write_all(to: rustix::fd::BorrowedFd<'_>, mut bytes: &[u8]) {
         match rustix::io::write(to, bytes) {
             Ok(n) => bytes = &bytes[n..],
             Err(rustix::io::Errno::INTR) => {}
-            // Somebody made the terminal non-blocking; a message is worth the wait.
+            // Another process has made the terminal nonblocking; the message waits.
             Err(rustix::io::Errno::AGAIN) => {
                 let mut poll = [rustix::event::PollFd::from_borrowed_fd(to, rustix::event::PollFlags::OUT)];
                 if rustix::event::poll(&mut poll, None).is_err() {

@@ -1,10 +1,10 @@
-//! Where output goes that this process writes itself: its standard output and error, and files. (What is for a client
+//! Sinks for the output that this process writes itself: its standard output and error, and files. (Output for a client
 //! goes through [`crate::control`].) The engine calls [`OutputSinks`]; credit comes back as
-//! [`HeadInput::OutputWritten`] only after the bytes have left this process, which is what slows writers down to the
-//! reader's pace.
+//! [`HeadInput::OutputWritten`] only after the bytes have left this process, which slows writers down to the reader's
+//! pace.
 //!
-//! Standard output belongs to whoever started us: its open file is never made nonblocking. A pipe or terminal is opened
-//! anew, with a mode of our own; what cannot be opened anew is written by a helper thread.
+//! Standard output is shared with the caller of this process: its open file is never made nonblocking. A pipe or
+//! terminal is opened anew, with a mode of our own; a helper thread writes to files that cannot be opened anew.
 
 mod files;
 
@@ -38,12 +38,12 @@ pub(crate) struct OutputSinks {
 }
 
 impl OutputSinks {
-    /// Nothing is opened before something is written.
+    /// Makes the sinks; each is opened by its first write.
     pub(crate) fn new(inbox: Inbox) -> Self {
         OutputSinks { inbox, stdout: None, stderr: None, files: Files::default() }
     }
 
-    /// Writes all of it to a standard stream, after what was written there before.
+    /// Writes all of it to a standard stream, in order after earlier writes.
     pub(crate) fn write(&mut self, stream: Stream, data: Bytes, account: Option<Account>) {
         let inbox = &self.inbox;
         let (standard, number) = match stream {
@@ -53,7 +53,7 @@ impl OutputSinks {
         standard.get_or_insert_with(|| Standard::open(number, inbox)).write(data, account);
     }
 
-    /// Writes all of it to a file. When that cannot be done, the message for the user; it comes once per file.
+    /// Writes all of it to a file. On failure it returns the message for the user, once per file.
     pub(crate) fn write_file(&mut self, path: &str, data: &[u8], account: Option<Account>) -> Option<String> {
         let result = self.files.write(path, data);
         credit(&self.inbox, account);
@@ -63,12 +63,12 @@ impl OutputSinks {
         ))
     }
 
-    /// Nothing more will be written to this file.
+    /// Closes a file after its last write.
     pub(crate) fn close_file(&mut self, path: &str) {
         self.files.close(path);
     }
 
-    /// Waits until everything has left this process. As long as a reader pauses, this waits.
+    /// Waits until all output has left this process, without limit while a reader pauses.
     pub(crate) async fn flush(&mut self) {
         for standard in [&self.stdout, &self.stderr].into_iter().flatten() {
             standard.flush().await;
@@ -76,10 +76,10 @@ impl OutputSinks {
     }
 }
 
-/// The window that this was on is open again by as much.
+/// Opens the account's window again by its bytes.
 pub(crate) fn credit(inbox: &Inbox, account: Option<Account>) {
     if let Some(account) = account {
-        // The machine is gone only when this process is ending.
+        // The machine is gone only while this process is ending.
         let _ = inbox.send(Input::Head(HeadInput::OutputWritten(account)));
     }
 }
@@ -91,7 +91,7 @@ struct Standard {
     ledger: Rc<Ledger>,
 }
 
-/// How bytes get out.
+/// The way by which bytes leave this process.
 enum Way {
     /// Files and devices, which take everything at once.
     Direct,
@@ -99,7 +99,7 @@ enum Way {
     Own(Writer),
     /// Sockets, and what belongs to another user.
     Thread(std::sync::mpsc::Sender<Bytes>),
-    /// Nobody reads it.
+    /// The stream has no reader.
     Nowhere,
 }
 
@@ -195,7 +195,7 @@ fn write_all(number: i32, mut data: &[u8]) -> Result<(), Errno> {
         match rustix::io::write(standard(number), data) {
             Ok(count) => data = &data[count..],
             Err(Errno::INTR) => {}
-            // Somebody else made the shared open file nonblocking.
+            // Another process has made the shared open file nonblocking.
             Err(Errno::AGAIN) => {
                 let fd = standard(number);
                 let mut room = [PollFd::new(&fd, PollFlags::OUT)];
@@ -207,7 +207,7 @@ fn write_all(number: i32, mut data: &[u8]) -> Result<(), Errno> {
     Ok(())
 }
 
-/// What was written and has not left yet, and on whose account it is.
+/// Bytes that were written and have not left yet, with their accounts.
 struct Ledger {
     inbox: Inbox,
     number: i32,
@@ -244,8 +244,8 @@ impl Ledger {
         }
     }
 
-    /// Without its output a job is of no use to whoever closed it (`prterun ... | head`). Nothing is said: the shell's
-    /// tools end silently then too. A lost standard error is no reason to end.
+    /// Reports a lost stream. Without its output a job is of no use to the user who closed it (`prterun ... | head`),
+    /// so the job ends silently, as the shell's tools do. A lost standard error ends nothing.
     fn report(&self, error: Errno) {
         if self.number == 1 {
             let cause = match error {

@@ -1,12 +1,12 @@
-//! Parameters (`--prtemca`) that the driver itself obeys.
+//! Parameters (`--prtemca`) for the driver itself.
 
-/// The value of a parameter; the last one wins.
+/// Returns the value of a parameter; the last one wins.
 pub(crate) fn value<'a>(params: &'a [(String, String)], name: &str) -> Option<&'a str> {
     let found = params.iter().rev().find(|(n, _)| n == name);
     found.map(|(_, value)| value.as_str())
 }
 
-/// A number; what is none counts as not given: the machine has complained already.
+/// Returns a number; an invalid one counts as not given, because the machine has complained already.
 pub(crate) fn number(params: &[(String, String)], name: &str) -> Option<u64> {
     value(params, name)?.trim().parse().ok()
 }

@@ -1,5 +1,5 @@
-//! Nodes that have left the DVM are given back: to the resource manager that granted them, and then to the site's own
-//! command (`ferrite_release_command`), for managers that this program does not know. Only the engine calls it.
+//! Gives nodes that have left the DVM back: to the resource manager that granted them, and then to the site's own
+//! command (`ferrite_release_command`), for managers that Ferrite does not know. Only the engine calls it.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -18,21 +18,21 @@ use crate::Inbox;
 use crate::extension::command;
 use crate::session::Session;
 
-/// A command that takes longer hangs; nobody waits for it any more.
+/// A command that takes longer hangs and is given up.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Offers are made one after the other.
+/// Lock under which offers are made one after the other.
 pub(crate) type Turn = Rc<tokio::sync::Mutex<()>>;
 
-/// What is offered.
+/// The nodes of one offer.
 pub(crate) struct Offer {
     pub(crate) campaign: CampaignId,
     pub(crate) nodes: Vec<String>,
-    /// By jobs of the manager.
+    /// The nodes, grouped by jobs of the manager.
     pub(crate) back: Vec<GiveBack>,
 }
 
-/// Offers nodes and reports through the inbox when that is done, whatever came of it.
+/// Offers nodes and reports the end through the inbox, whatever the outcome.
 pub(crate) fn offer(site: Option<&str>, offer: Offer, session: &Session, turn: &Turn, inbox: &Inbox) {
     let Offer { campaign, nodes, back } = offer;
     let site = site.filter(|command| !command.trim().is_empty()).map(str::to_owned);
@@ -42,10 +42,10 @@ pub(crate) fn offer(site: Option<&str>, offer: Offer, session: &Session, turn: &
     }
     let (inbox, session, turn) = (inbox.clone(), session.clone(), Rc::clone(turn));
     tokio::task::spawn_local(async move {
-        // What stays of a job is right for one command at a time.
+        // The list of a job's remaining nodes is correct for one command at a time.
         let _turn = turn.lock().await;
         let (mut kept, mut troubles) = (Vec::new(), Vec::new());
-        // It may leave files behind for shells; there they go with the session.
+        // The command may write files for shells; here they are removed with the session.
         let dir = session.dir().unwrap_or(Path::new("/"));
         for back in back {
             if let Some(Kept { nodes, why }) = give_back(&back, dir).await {
@@ -63,7 +63,7 @@ pub(crate) fn offer(site: Option<&str>, offer: Offer, session: &Session, turn: &
     });
 }
 
-/// What could not go.
+/// Nodes that could not be given back.
 struct Kept {
     nodes: Vec<String>,
     why: String,
@@ -102,7 +102,7 @@ async fn tell_site(command: &str, nodes: &[String]) -> Option<String> {
 }
 
 async fn run(command: &str, nodes: &[String]) -> Result<(), String> {
-    // Words, and no shell: the names come over standard input.
+    // The command is split into words and runs without a shell: the names come over standard input.
     let mut words = command.split_whitespace();
     let program = words.next().unwrap_or_default();
     let mut command = Command::new(program);
@@ -110,7 +110,7 @@ async fn run(command: &str, nodes: &[String]) -> Result<(), String> {
     let mut child = command.spawn().map_err(|error| error.to_string())?;
     if let Some(mut stdin) = child.stdin.take() {
         let text: String = nodes.iter().flat_map(|node| [node.as_str(), "\n"]).collect();
-        // A command that does not read them is content without.
+        // A command that does not read the names does not need them.
         let _ = stdin.write_all(text.as_bytes()).await;
     }
     let status = child.wait().await.map_err(|error| error.to_string())?;

@@ -1,6 +1,5 @@
 //! Keys in memory, and processes that hold them. A key lies on a page of its own that is never swapped out nor written
-//! into a core file, and is wiped when it is done with. The machine of `core` never sees one: the driver puts it into
-//! tickets.
+//! into a core file, and is wiped after use. The machine of `core` never sees a key: the driver puts it into tickets.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -12,29 +11,29 @@ use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use rustix::rand::{GetRandomFlags, getrandom};
 use zeroize::Zeroize;
 
-/// Bytes of a key.
+/// Size of a key (bytes).
 pub(crate) const LEN: usize = 32;
 /// A multiple of every page size of Linux (bytes).
 const PAGE: usize = 64 * 1024;
-/// The kernel locks whole pages: the one that the key is on.
+/// Size of the locked part (bytes): the kernel locks the whole page of the key.
 const LOCKED: usize = LEN;
 
 /// A key of the DVM.
 pub(crate) struct Secret(NonNull<[u8; LEN]>);
 
 impl Secret {
-    /// One that nobody can guess.
+    /// Makes a random key.
     ///
     /// # Errors
     /// When there is no memory, or the kernel gives no random bytes.
     pub(crate) fn random() -> io::Result<Secret> {
         let mut secret = Secret::blank()?;
-        // The kernel gives up to 256 bytes whole.
+        // The kernel returns up to 256 bytes at once.
         getrandom(secret.bytes(), GetRandomFlags::empty())?;
         Ok(secret)
     }
 
-    /// Moves a key here and wipes it where it was.
+    /// Moves a key here and wipes its former place.
     ///
     /// # Errors
     /// When there is no memory.
@@ -53,7 +52,7 @@ impl Secret {
         // SAFETY: both concern the mapping that was just made, and neither changes what is in it.
         let kept = unsafe { madvise(page, PAGE, Advice::LinuxDontDump).and(mlock(page, LOCKED)) };
         if let Err(error) = kept {
-            // A small limit of locked memory (`ulimit -l`) is no reason to do without a key.
+            // Under a small limit of locked memory (`ulimit -l`) a key is used all the same.
             tracing::debug!(%error, "a key may be swapped out");
         }
         NonNull::new(page.cast()).map(Secret).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
@@ -82,8 +81,8 @@ impl Drop for Secret {
     }
 }
 
-/// Keeps other processes of the same user from reading this one's memory, and the kernel from writing it into a core
-/// file. Holds until the next program is executed, so that processes of jobs can be debugged as ever.
+/// Keeps other processes of the same user from reading this process's memory, and the kernel from writing it into a
+/// core file. This holds until the next exec, so that processes of jobs can be debugged as usual.
 pub(crate) fn hide_memory() {
     if let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable) {
         tracing::debug!(%error, "other processes of this user can read our memory");
@@ -94,7 +93,7 @@ pub(crate) fn hide_memory() {
 mod tests {
     use super::*;
 
-    /// The flags that the kernel shows for the mapping at this address.
+    /// Returns the flags that the kernel shows for the mapping at this address.
     fn flags(address: usize) -> String {
         let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
         let mut lines = maps.lines().skip_while(|line| {

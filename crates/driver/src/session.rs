@@ -1,8 +1,7 @@
-//! The session directory: `<base>/<prefix>.<pid>.<random>`, mode 0700, made when something first needs it and removed
-//! at the end. Its name cannot be guessed, so that nobody else can take it before us in a directory that all may write
-//! to. It is locked as long as its process lives, so that what a killed one has left can be told from what is in use.
-//! Pids would not tell: they come again, and the place may be shared with containers, whose processes cannot be seen
-//! from here.
+//! The session directory: `<base>/<prefix>.<pid>.<random>`, mode 0700, made when it is first needed and removed at the
+//! end. Its name cannot be guessed, so that no other user can create it first in a shared directory. It is locked as
+//! long as its process lives; so the directory of a killed process differs from one in use. A pid would not show this:
+//! pids are reused, and the place may be shared with containers, whose processes cannot be seen from here.
 
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
@@ -18,12 +17,11 @@ use crate::params;
 
 mod runtime;
 
-/// What the names of session directories begin with: of `prted`, and of `prterun`; those of `prte` are known to its
-/// clients too.
+/// Prefixes of session directories: of `prted`, and of `prterun`; clients know those of `prte` as well.
 pub(crate) const DAEMON_PREFIX: &str = "prted";
 pub(crate) const RUN_PREFIX: &str = "prtrn";
 
-/// A file that is in each session directory from the moment when it is locked.
+/// A file in each session directory, made when the directory is locked.
 const MARK: &str = "ferrite.session";
 
 /// The session directory of this process. Cheap to clone.
@@ -43,14 +41,15 @@ struct Inner {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Base {
     pub(crate) dir: PathBuf,
-    /// PMIx tools of others do not look there: what they are to find has to be below the temporary directory.
+    /// True when PMIx tools of other packages do not search there: their files have to be below the temporary
+    /// directory.
     pub(crate) is_out_of_sight: bool,
 }
 
 /// The common temporary directory.
 pub(crate) const COMMON: &str = "/tmp";
 
-/// What was asked for, the user's own directory where there is one, or the common one.
+/// Chooses the base: the configured one, the user's own directory if it exists, or the common one.
 pub(crate) fn base(parameters: &[(String, String)]) -> Base {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let asked = params::value(parameters, "prte_tmpdir_base").map(str::to_owned).or_else(|| variable("TMPDIR"));
@@ -64,24 +63,24 @@ pub(crate) fn base(parameters: &[(String, String)]) -> Base {
 }
 
 impl Session {
-    /// Plans `<base>/<prefix>.<pid>.<random>`; nothing is made yet.
+    /// Plans `<base>/<prefix>.<pid>.<random>` without making it.
     pub(crate) fn planned(base: &Path, prefix: &str, pid: u32) -> Session {
-        // Of a keyed hash whose key the kernel's generator gave: nobody can tell it beforehand.
+        // The number comes from a keyed hash whose key the kernel's generator gave: it cannot be predicted.
         let random = RandomState::new().hash_one(pid) >> 16;
         let path = base.join(format!("{prefix}.{pid}.{random:012x}"));
         let made = OnceLock::new();
         Session { inner: Arc::new(Inner { path, made }) }
     }
 
-    /// Where it is, or would be.
+    /// Returns its path, whether or not it is made yet.
     pub(crate) fn path(&self) -> &Path {
         &self.inner.path
     }
 
-    /// Its path, after making it.
+    /// Makes it if needed and returns its path.
     ///
     /// # Errors
-    /// When it cannot be made, or something that is not ours is in its place.
+    /// When it cannot be made, or a file of another user is in its place.
     pub(crate) fn dir(&self) -> io::Result<&Path> {
         match self.inner.made.get_or_init(|| make(&self.inner.path)) {
             Ok(_) => Ok(&self.inner.path),
@@ -127,17 +126,17 @@ pub(crate) fn remove_abandoned(base: &Path) {
     };
     for entry in entries.flatten() {
         let path = entry.path();
-        // Without either of them it may be another's, or one that is being made right now. Earlier releases knew only
-        // the second.
+        // A directory without either file may belong to another program, or is just being made. Earlier releases wrote
+        // only the second file.
         let has = |file| path.join(file).exists();
         if is_session_name(&entry.file_name().to_string_lossy()) && (has(MARK) || has(CONTACT_FILE)) {
-            // An error means that it stays.
+            // On an error the directory stays.
             let _ = remove_if_free(&path);
         }
     }
 }
 
-/// `<prefix>.<pid>.<random>`; earlier releases had no more than `<prefix>.<pid>`.
+/// True for `<prefix>.<pid>.<random>`; earlier releases used `<prefix>.<pid>`.
 fn is_session_name(name: &str) -> bool {
     let Some((prefix, rest)) = name.split_once('.') else { return false };
     let (pid, random) = rest.split_once('.').unwrap_or((rest, "0"));
@@ -156,7 +155,7 @@ fn remove_if_free(path: &Path) -> io::Result<()> {
     flock(&dir, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
         io::Error::new(io::ErrorKind::ResourceBusy, "a process uses one of this name, in a container perhaps")
     })?;
-    // Somebody else may have removed it before it was locked, and its successor has the name now.
+    // Another process may have removed it before it was locked, and a successor may have the name now.
     let (locked, named) = (dir.metadata()?, std::fs::symlink_metadata(path)?);
     if (locked.dev(), locked.ino()) != (named.dev(), named.ino()) {
         return Err(io::Error::new(io::ErrorKind::ResourceBusy, "a process has just taken this name"));
@@ -193,16 +192,16 @@ mod tests {
         living.iter().for_each(|session| assert!(session.dir().unwrap().join(MARK).exists()));
         std::fs::write(living[0].path().join(CONTACT_FILE), "").unwrap();
         let dead = ["prte.2.0123456789ab", "prted.2.0", "prtrn.2"].map(|name| place(name, MARK));
-        // Of earlier releases.
+        // A directory of an earlier release.
         let dead_before = place("prte.3", CONTACT_FILE);
-        // It is being made, or another's.
+        // It is being made, or belongs to another program.
         let unmarked = ["prte.4", "prted.4"].map(|name| place(name, "file"));
         let others = ["prted.n1.1000", "prted.", "prtedx.5", "spool.6", "prte.7.tar"].map(|name| place(name, MARK));
         remove_abandoned(base.path());
         assert!(living.iter().all(|session| session.path().exists()));
         assert!(!dead.iter().any(|path| path.exists()) && !dead_before.exists());
         assert!(unmarked.iter().chain(&others).all(|path| path.exists()));
-        // When its process has been killed, nobody holds the lock.
+        // The lock of a killed process is free.
         let paths = living.each_ref().map(|session| session.path().to_owned());
         drop(living);
         remove_abandoned(base.path());
@@ -216,7 +215,7 @@ mod tests {
         assert_ne!(one.path(), other.path());
         let name = |session: &Session| session.path().file_name().unwrap().to_string_lossy().into_owned();
         assert!(is_session_name(&name(&one)) && name(&one).starts_with("prted.1."));
-        // Of another user, say, who has seen the pid.
+        // Another user who has seen the pid could make it.
         std::fs::write(base.path().join("prted.1"), "").unwrap();
         assert!(one.dir().unwrap().is_dir() && other.dir().unwrap().is_dir());
     }

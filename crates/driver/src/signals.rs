@@ -1,7 +1,7 @@
-//! Signals that this process gets, and which of them are for the job.
+//! Signals to this process, and the subset that is passed on to the job.
 //!
-//! The head has them twice at times: a command like `timeout` signals the guard (which passes the signal on) and then
-//! the whole process group. What comes again within a moment is therefore one signal.
+//! The head sometimes gets a signal twice: a command like `timeout` signals the guard (which passes the signal on) and
+//! then the whole process group. Repetitions within a moment count as one signal.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -32,13 +32,13 @@ pub(crate) const FORWARDABLE: &[(&str, i32)] = &[
 
 const SAME_SIGNAL_WITHIN: Duration = Duration::from_millis(20);
 
-/// Why a list of signals is no good.
+/// The reason why a list of signals is invalid.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ForwardSignalsError {
-    /// No such signal.
+    /// There is no such signal.
     #[error("{0:?} is not the name or number of a signal")]
     Unknown(String),
-    /// A signal that means something to the launcher itself.
+    /// The launcher needs this signal itself.
     #[error("signal {0} cannot be forwarded (possible are: {list})", list = names())]
     NotForwardable(String),
 }
@@ -48,10 +48,10 @@ fn names() -> String {
     names.join(", ")
 }
 
-/// Reads `--forward-signals`: `all`, `none`, or names and numbers with commas between.
+/// Parses `--forward-signals`: `all`, `none`, or names and numbers with commas between.
 ///
 /// # Errors
-/// When a word is no signal, or one that is never forwarded.
+/// When a word is no signal, or a signal that is never forwarded.
 pub fn parse_forward_signals(list: &str) -> Result<Vec<i32>, ForwardSignalsError> {
     match list.trim() {
         "all" => return Ok(FORWARDABLE.iter().map(|(_, number)| *number).collect()),
@@ -76,20 +76,20 @@ fn parse_one(word: &str) -> Result<i32, ForwardSignalsError> {
     Err(ForwardSignalsError::Unknown(word.to_owned()))
 }
 
-/// The head's signals. Within a `LocalSet`.
+/// Watches the head's signals. Call this within a `LocalSet`.
 pub(crate) fn watch_head(inbox: &Inbox, forward: &[i32]) -> io::Result<()> {
     watch(libc::SIGINT, inbox, |_| Input::Head(HeadInput::Interrupt))?;
     watch_end(inbox)?;
     for number in forward {
         watch(*number, inbox, |n| Input::Head(HeadInput::ForwardSignal(n)))?;
     }
-    // Reading from the terminal in the background must fail, not stop the whole DVM; and so with writing.
+    // Access to the terminal from the background has to fail, and not stop the whole DVM.
     guard::ignore(libc::SIGTTIN);
     guard::ignore(libc::SIGTTOU);
     Ok(())
 }
 
-/// A daemon's signals: it forwards nothing that it gets itself.
+/// Watches a daemon's signals, none of which it forwards.
 pub(crate) fn watch_daemon(inbox: &Inbox) -> io::Result<()> {
     guard::ignore(libc::SIGTTOU);
     guard::ignore(libc::SIGHUP);
@@ -103,7 +103,7 @@ fn watch_end(inbox: &Inbox) -> io::Result<()> {
     Ok(())
 }
 
-/// Ends the head when everybody who could write to this descriptor is gone (`--keepalive`). Within a `LocalSet`.
+/// Ends the head when all writers of this descriptor's pipe are gone (`--keepalive`). Call this within a `LocalSet`.
 ///
 /// # Errors
 /// When the descriptor is not the reading end of a pipe.
@@ -116,7 +116,7 @@ pub(crate) fn watch_lifeline(inbox: &Inbox, fd: i32) -> io::Result<()> {
             ),
         )
     };
-    // An open file of our own: the mode of the other one is not ours to change.
+    // This opens the pipe anew: the mode of the inherited open file must not change.
     let pipe = tokio::net::unix::pipe::OpenOptions::new().open_receiver(format!("/proc/self/fd/{fd}"));
     let pipe = pipe.map_err(explain)?;
     let inbox = inbox.clone();
@@ -136,7 +136,8 @@ pub(crate) fn watch_lifeline(inbox: &Inbox, fd: i32) -> io::Result<()> {
 }
 
 fn watch(number: i32, inbox: &Inbox, make: impl Fn(i32) -> Input + 'static) -> io::Result<()> {
-    // `nohup`. Scripts start background jobs with SIGINT ignored as well, but Ctrl-C must end those with the script.
+    // This is `nohup`. Scripts start background jobs with SIGINT ignored as well, but Ctrl-C has to end those with the
+    // script.
     if number == libc::SIGHUP && guard::is_ignored(number) {
         return Ok(());
     }

@@ -1,8 +1,8 @@
-//! Starts processes: the one place that does. [`crate::children`] calls it and owns what it returns.
+//! Starts processes; no other module does. [`crate::children`] calls it and owns the result.
 //!
 //! The child shares this process's memory until it executes its program (as with `vfork`), so that a start costs the
 //! same however large the daemon is, and an error comes back as plain data. Everything is prepared before: between
-//! clone and exec nothing is allocated, locked or looked up.
+//! clone and exec the child neither allocates nor locks nor searches.
 
 mod environ;
 mod lookup;
@@ -25,7 +25,7 @@ use rustix::process::{Pid, Resource, Rlimit, WaitIdOptions, getrlimit, setrlimit
 use environ::Environ;
 pub(crate) use memory::MemoryPolicy;
 
-/// What the child needs between clone and exec: a handful of system calls. Measured use is below 2 KiB.
+/// Size of the child's stack (bytes) for the system calls between clone and exec. Measured use is below 2 KiB.
 const STACK_BYTES: usize = 128 * 1024;
 
 /// Starts processes.
@@ -48,7 +48,7 @@ pub(crate) struct Started {
 }
 
 impl Spawner {
-    /// Takes the environment of this process as it is now for what processes inherit.
+    /// Takes this process's environment, as it is now, for new processes.
     pub(crate) fn new(memory: Option<MemoryPolicy>) -> io::Result<Spawner> {
         let inherited = Environ::inherited();
         let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
@@ -61,7 +61,7 @@ impl Spawner {
         })
     }
 
-    /// Starts a process. Returns when it runs its program or is known not to.
+    /// Starts a process. Returns when its program runs or the start has failed.
     pub(crate) fn start(
         &mut self,
         request: &SpawnRequest,
@@ -97,7 +97,7 @@ impl Spawner {
         };
         let (pid, pidfd) = clone_child(&mut order, &mut self.stack).map_err(|e| system("clone", &e))?;
         if let Some((step, errno)) = order.failure {
-            // It is dead already; nobody but us can have heard of it.
+            // The child is dead already, and only this code knows of it.
             let wait = rustix::process::waitid(rustix::process::WaitId::Pid(pid), WaitIdOptions::EXITED);
             debug_assert!(wait.is_ok(), "the child was ours and not reaped");
             return Err(image.explain(step, &io::Error::from_raw_os_error(errno)));
@@ -106,8 +106,8 @@ impl Spawner {
     }
 }
 
-/// Each process takes up to four descriptors here, and the usual soft limit is 1024: raise it for this process. The
-/// processes get back what was there, because some programs try to close every descriptor up to the limit.
+/// Raises the limit of descriptors for this process, which needs up to four for each child; the usual soft limit is
+/// 1024. Children get the former limit, because some programs close every descriptor up to the limit.
 fn raise_descriptor_limit() -> Rlimit {
     let before = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: before.maximum, maximum: before.maximum };
@@ -117,7 +117,7 @@ fn raise_descriptor_limit() -> Rlimit {
     before
 }
 
-/// What to execute, as the C strings that the system wants.
+/// The program to execute, as the C strings of the system call.
 struct Image {
     program: CString,
     directory: CString,
@@ -163,7 +163,7 @@ impl Image {
         pointers(self.args.iter())
     }
 
-    /// How `execvp` runs a script without `#!`.
+    /// Builds the arguments with which `execvp` runs a script without `#!`.
     fn shell_argv(&self) -> Vec<*const c_char> {
         let head = [c"/bin/sh".as_ptr(), self.program.as_ptr()];
         let rest = pointers(self.args.iter().skip(1));
@@ -174,7 +174,7 @@ impl Image {
         pointers(self.env.iter())
     }
 
-    /// Words for a step that failed in the child.
+    /// Explains the failure of a step in the child.
     fn explain(&self, step: Step, error: &io::Error) -> StartError {
         let show = |s: &CString| Path::new(OsStr::from_bytes(s.as_bytes())).display().to_string();
         match step {
@@ -182,11 +182,11 @@ impl Image {
                 StartError { kind: StartErrorKind::Directory, detail: format!("{}: {error}", show(&self.directory)) }
             }
             Step::Exec => match error.raw_os_error() {
-                // The arguments, the table of processes or the memory, not the file.
+                // The cause is the arguments, the table of processes or the memory, not the file.
                 Some(libc::E2BIG | libc::EAGAIN | libc::ENOMEM | libc::ENFILE) => {
                     system(&format!("executing {}", show(&self.program)), error)
                 }
-                // The file was there when it was looked up, so this is about what it names.
+                // The lookup found the file, so the missing file is its interpreter.
                 Some(libc::ENOENT) => StartError {
                     kind: StartErrorKind::Executable,
                     detail: format!("{}: its interpreter does not exist", show(&self.program)),
@@ -263,7 +263,7 @@ impl Pipes {
         })
     }
 
-    /// Keeps our ends; the child's are closed here, so that the end of the process is the end of its output.
+    /// Keeps our ends and closes the child's, so that the end of the process is the end of its output.
     fn started(self, pid: Pid, pidfd: OwnedFd) -> Started {
         Started {
             pid,
@@ -275,8 +275,8 @@ impl Pipes {
     }
 }
 
-/// Which descriptor becomes which number in the child. Every source lies above every target, so that no move
-/// overwrites the source of a later one.
+/// Pairs of a descriptor and its number in the child. Every source lies above every target, so that no move overwrites
+/// the source of a later one.
 struct Moves {
     list: Vec<(RawFd, RawFd)>,
     _lifted: Vec<OwnedFd>,
@@ -305,7 +305,7 @@ impl Moves {
     }
 }
 
-/// What the child did last before it failed.
+/// The child's last step before it failed.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Group,
@@ -317,7 +317,7 @@ enum Step {
     Exec,
 }
 
-/// Everything that the child reads, and where it leaves its failure.
+/// The input of the child, and the place for its error.
 struct Order {
     program: *const c_char,
     argv: *const *const c_char,
@@ -383,7 +383,7 @@ extern "C" fn child(order: *mut c_void) -> c_int {
     }
 }
 
-/// Runs the program; returns only what went wrong.
+/// Runs the program; returns only on failure.
 ///
 /// # Safety
 /// Only in a child, with an `Order` whose pointers are valid.
@@ -392,8 +392,8 @@ unsafe fn run(order: &Order) -> (Step, c_int) {
     // SAFETY: the caller guarantees the pointers; each call below gets what its manual asks for.
     unsafe {
         let errno = || *libc::__errno_location();
-        // Before signals are let in: handlers of ours would run on the parent's memory, and what is ignored here
-        // (SIGPIPE) must not be ignored by the program.
+        // This comes before signals are unblocked: handlers of ours would run on the parent's memory, and the program
+        // must not inherit our ignored signals (SIGPIPE).
         for signal in 1..=64 {
             libc::signal(signal, libc::SIG_DFL);
         }
@@ -403,7 +403,7 @@ unsafe fn run(order: &Order) -> (Step, c_int) {
         if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
             return (Step::DeathSignal, errno());
         }
-        // The parent may have died before the line above took effect.
+        // The parent may have died before the call above took effect.
         if libc::getppid() != order.parent {
             libc::_exit(127);
         }
@@ -418,8 +418,8 @@ unsafe fn run(order: &Order) -> (Step, c_int) {
         if libc::chdir(order.directory) != 0 {
             return (Step::Directory, errno());
         }
-        // Ours are close-on-exec anyhow; this is for what we inherited. Kernels before 5.11 lack it, which costs only
-        // that.
+        // Our own descriptors are close-on-exec; this closes inherited ones. Kernels before 5.11 lack the call and
+        // leave them open.
         libc::syscall(libc::SYS_close_range, 3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
         for index in 0..order.move_count {
             let (source, target) = *order.moves.add(index);
@@ -439,7 +439,7 @@ unsafe fn run(order: &Order) -> (Step, c_int) {
     }
 }
 
-/// The memory policy; it stays over exec. What is only preferred and cannot be had is no failure.
+/// Sets the memory policy, which survives exec. A preferred policy that is not available is no failure.
 ///
 /// # Safety
 /// As [`run`].
@@ -451,7 +451,7 @@ unsafe fn set_memory(order: &Order) -> bool {
     };
     match order.memory_mode {
         libc::MPOL_BIND => ask(libc::MPOL_BIND),
-        // A kernel before 5.15 prefers the first of several.
+        // A kernel before 5.15 prefers the first of several domains.
         mode => {
             let _ = ask(mode) || ask(libc::MPOL_PREFERRED);
             true

@@ -1,5 +1,5 @@
 //! The pipes of local processes, and the head's own standard input. [`crate::children`] owns a [`Reader`] per output
-//! stream and a [`Writer`] per standard input. Nothing is read without being asked for: that is the back-pressure.
+//! stream and a [`Writer`] per standard input. A read needs a request: that is the back-pressure.
 
 mod own;
 
@@ -16,20 +16,22 @@ use tokio::task::spawn_local;
 
 pub(crate) use own::OwnStdin;
 
-/// Reads up to this size go through a shared buffer and are copied out, so that a line does not pin a large buffer.
+/// Reads up to this size (bytes) go through a shared buffer and are copied out, so that a line does not pin a large
+/// buffer.
 const SMALL_READ: usize = 64 * 1024;
-/// No single read takes more, whatever the limit.
+/// Largest single read (bytes), whatever the limit.
 const LARGEST_READ: usize = 1024 * 1024;
-/// Size of a pipe whose writer fills it.
+/// Size of a pipe whose writer fills it (bytes).
 const GROWN_PIPE: usize = 1024 * 1024;
-/// A pipe is grown after so many reads in a row that found it full.
+/// Number of consecutive reads that find the pipe full before it is grown.
 const FULL_READS_TO_GROW: u8 = 4;
-/// Beyond 64 MB of pipes (`/proc/sys/fs/pipe-user-pages-soft`) new pipes of the user get a single page: stay far below.
+/// Largest number of grown pipes: beyond 64 MB of pipes (`/proc/sys/fs/pipe-user-pages-soft`) new pipes of the user get
+/// a single page.
 const MOST_GROWN_PIPES: usize = 16;
-/// What Linux gives a pipe at first.
+/// Size of a new pipe on Linux (bytes).
 const PLAIN_PIPE: usize = 64 * 1024;
 
-/// What one read brought.
+/// The result of one read.
 pub(crate) enum Chunk {
     Data(Bytes),
     Closed,
@@ -53,17 +55,17 @@ impl Reader {
         Ok(Reader { fd: nonblocking(fd)?, full_reads: Cell::new(0), bulk: Cell::new(false), grown: Cell::new(false) })
     }
 
-    /// Reads what is there now; `None` = nothing yet.
+    /// Reads the present bytes; `None` = nothing yet.
     pub(crate) fn try_read(&self, limit: usize) -> Option<Chunk> {
         match self.read_once(limit) {
             Ok(chunk) => Some(chunk),
             Err(Errno::AGAIN | Errno::INTR) => None,
-            // A pipe that cannot be read is over, whatever the reason.
+            // A pipe that cannot be read is closed, whatever the reason.
             Err(_) => Some(Chunk::Closed),
         }
     }
 
-    /// True when the pipe is empty and somebody can still write to it.
+    /// True when the pipe is empty and still has a writer.
     pub(crate) fn is_idle(&self) -> bool {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
         let mut fds = [PollFd::new(self.fd.get_ref(), PollFlags::IN)];
@@ -71,7 +73,7 @@ impl Reader {
         poll(&mut fds, Some(&at_once)).is_ok_and(|ready| ready == 0)
     }
 
-    /// Waits until there is something and reads once.
+    /// Waits for bytes and reads once.
     pub(crate) async fn read(&self, limit: usize) -> Chunk {
         loop {
             let Ok(mut ready) = self.fd.readable().await else {
@@ -99,7 +101,7 @@ impl Reader {
         Ok(if data.is_empty() { Chunk::Closed } else { Chunk::Data(data) })
     }
 
-    /// Learns from the size of a read what kind of writer is at the other end.
+    /// Learns from the size of a read whether the writer fills the pipe.
     fn observe(&self, count: usize) {
         self.bulk.set(count >= SMALL_READ);
         if count < PLAIN_PIPE {
@@ -137,17 +139,17 @@ fn read_bulk(fd: &OwnedFd, limit: usize) -> Result<Bytes, Errno> {
     Ok(if count < limit / 4 { Bytes::copy_from_slice(&buffer) } else { Bytes::from(buffer) })
 }
 
-/// What a [`Writer`] says.
+/// Reports of a [`Writer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// So many bytes were taken, or dropped because nobody reads.
+    /// Number of bytes that were written, or dropped for lack of a reader.
     Taken(u64),
-    /// Nobody reads any more. Once; what was queued counts as taken before it.
+    /// The reader is gone. This comes once; queued bytes count as taken before it.
     Broken(Errno),
 }
 
-/// Our end of a pipe that is written to. Bytes are taken in order; when nobody reads any more the rest is dropped, and
-/// counts as taken, so that whoever feeds it goes on.
+/// Our end of a pipe that is written to. Bytes are written in order; without a reader the rest is dropped and counts as
+/// taken, so that the feeder continues.
 #[derive(Clone)]
 pub(crate) struct Writer {
     state: Rc<RefCell<WriterState>>,
@@ -159,11 +161,11 @@ struct WriterState {
     fd: Option<Rc<AsyncFd<OwnedFd>>>,
     queue: VecDeque<Bytes>,
     closing: bool,
-    /// True while a task waits for room.
+    /// True while a task waits for room in the pipe.
     waiting: bool,
 }
 
-/// One round of writing.
+/// The outcome of one round of writing.
 #[derive(Default)]
 struct Round {
     taken: u64,
@@ -171,7 +173,7 @@ struct Round {
 }
 
 impl Writer {
-    /// For a descriptor that is nonblocking; `tell` hears how it goes.
+    /// Takes a nonblocking descriptor; `tell` gets the reports.
     pub(crate) fn new(fd: AsyncFd<OwnedFd>, tell: impl Fn(Progress) + 'static) -> Writer {
         Writer {
             state: Rc::new(RefCell::new(WriterState {
@@ -192,13 +194,13 @@ impl Writer {
         self.pump();
     }
 
-    /// Closes after what was written.
+    /// Closes after the queued bytes are written.
     pub(crate) fn close(&self) {
         self.state.borrow_mut().closing = true;
         self.pump();
     }
 
-    /// Closes now; what was not written counts as taken.
+    /// Closes now; unwritten bytes count as taken.
     pub(crate) fn abandon(&self) {
         let taken = self.state.borrow_mut().break_off();
         self.report(Round { taken, broken: None });
@@ -223,14 +225,14 @@ impl Writer {
             self.report(round);
             match ready {
                 Ok(mut ready) => ready.clear_ready(),
-                // The runtime is going down.
+                // The runtime is shutting down.
                 Err(_) => self.abandon(),
             }
         }
         self.state.borrow_mut().waiting = false;
     }
 
-    /// The descriptor, when there is something for it.
+    /// Returns the descriptor while there are bytes for it.
     fn writable_fd(&self) -> Option<Rc<AsyncFd<OwnedFd>>> {
         let state = self.state.borrow();
         state.fd.clone().filter(|_| !state.queue.is_empty())
@@ -247,7 +249,7 @@ impl Writer {
 }
 
 impl WriterState {
-    /// Writes what goes without waiting.
+    /// Writes without waiting.
     fn advance(&mut self) -> Round {
         let mut round = Round::default();
         while let (Some(fd), Some(front)) = (&self.fd, self.queue.front_mut()) {
@@ -279,13 +281,13 @@ impl WriterState {
     }
 }
 
-/// Our end alone becomes nonblocking: the process's is another open file.
+/// Makes our end alone nonblocking: the process's end is another open file.
 pub(crate) fn nonblocking(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     rustix::io::ioctl_fionbio(&fd, true)?;
     watched(fd)
 }
 
-/// A descriptor whose readiness can be waited for.
+/// Wraps a descriptor so that tasks can wait for its readiness.
 #[expect(
     deprecated,
     reason = "the successor is unsafe because of types whose descriptor changes; an `OwnedFd` keeps its own"

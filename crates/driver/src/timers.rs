@@ -1,4 +1,4 @@
-//! Timers of the machine: which is due, and when the next one will be.
+//! Timers of the machine: the due ones, and the time of the next one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +37,7 @@ impl Timers {
         Some(timer)
     }
 
-    /// When to look again.
+    /// Returns the time of the earliest timer.
     pub(crate) fn next(&self) -> Option<Timestamp> {
         self.by_time.first().map(|(at, _)| *at)
     }

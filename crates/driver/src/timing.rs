@@ -1,5 +1,5 @@
-//! Where the time went (`--prtemca ferrite_timing 1`): phases between the states of the daemons' job and of the first
-//! job.
+//! Times of the phases of a start (`--prtemca ferrite_timing 1`), between the states of the daemons' job and of the
+//! first job.
 
 use std::fmt::Write as _;
 
@@ -15,19 +15,19 @@ const PHASES: &[(&str, JobId, JobState)] = &[
     ("run", JobId(1), JobState::Terminated),
 ];
 
-/// When which phase ended.
+/// The end times of the phases.
 pub(crate) struct Timing {
     started: Timestamp,
     ends: Vec<(&'static str, Timestamp)>,
 }
 
 impl Timing {
-    /// The machine begins now; what was before is the start of the process.
+    /// Starts with the machine; the time before it is the start of the process.
     pub(crate) fn new(now: Timestamp) -> Timing {
         Timing { started: now, ends: Vec::new() }
     }
 
-    /// Takes a transition that ends a phase.
+    /// Notes a transition that ends a phase.
     pub(crate) fn note(&mut self, now: Timestamp, step: &Transition) {
         let Transition::Job { job, to, .. } = step else {
             return;
@@ -40,7 +40,7 @@ impl Timing {
         }
     }
 
-    /// One line per phase, and the sum.
+    /// Returns one line per phase, and the sum.
     pub(crate) fn report(&self, now: Timestamp) -> String {
         let mut text = String::from("Where the time went:\n");
         let mut line = |name: &str, time: Duration| {

@@ -1,8 +1,8 @@
-//! What this machine is made of, read from `/sys`; the engine asks once at its start.
+//! The topology of this machine, read from `/sys`; the engine asks once at its start.
 //!
 //! The numbers are those that hwloc shows on Linux, where it reads the same files. The library itself is not used: with
-//! the plug-ins and devices that it looks at by default its start takes more than ten milliseconds, and its libraries
-//! must be loaded before; this takes half a millisecond on two processors, and a daemon needs nothing else from it.
+//! its default plug-ins and devices it takes more than ten milliseconds to start, besides the loading of its libraries;
+//! this code takes half a millisecond on two processors, and a daemon needs nothing else from hwloc.
 
 mod devices;
 
@@ -20,11 +20,11 @@ use devices::Places;
 /// Where Linux describes the machine.
 const SYSTEM: &str = "/sys/devices/system";
 
-/// Reads this machine's topology. What `/sys` does not say is made up the way hwloc does: one package, one NUMA domain,
-/// each hardware thread a core.
+/// Reads this machine's topology. Data that `/sys` lacks is assumed as hwloc does: one package, one NUMA domain, each
+/// hardware thread a core.
 ///
 /// # Errors
-/// When the system does not even say where this process may run.
+/// When the system does not even report this process's affinity.
 pub(crate) fn discover() -> io::Result<Topology> {
     let mut topology = read(Path::new(SYSTEM), own_affinity()?);
     let online = topology.of_kind(ObjectKind::HwThread).iter().flat_map(|t| t.cpus.iter()).collect();
@@ -32,11 +32,11 @@ pub(crate) fn discover() -> io::Result<Topology> {
     Ok(topology)
 }
 
-/// What parameters leave of it. A list is about the machine of the topology file, where there is one, and that is not
-/// this.
+/// Restricts the topology to the processors that the parameters allow. With a topology file a list is about that file's
+/// machine, and has no effect here.
 ///
 /// # Errors
-/// A list that this machine cannot follow.
+/// A list that does not fit this machine.
 pub(crate) fn restrict(topology: &mut Topology, parameters: &[(String, String)]) -> io::Result<()> {
     if params::value(parameters, "hwloc_use_topo_file").is_some_and(|file| !file.is_empty()) {
         return Ok(());
@@ -46,7 +46,7 @@ pub(crate) fn restrict(topology: &mut Topology, parameters: &[(String, String)])
     ferrite_map::restrict(topology, list, threads).map_err(io::Error::other)
 }
 
-/// Where this process may run: its affinity, which the kernel keeps within its cgroup.
+/// Returns this process's affinity, which the kernel keeps within its cgroup.
 fn own_affinity() -> io::Result<CpuSet> {
     let mask = sched_getaffinity(None)?;
     let cpus = 0..rustix::thread::CpuSet::MAX_CPU;
@@ -101,8 +101,8 @@ impl Machine {
         for node in list(&self.nodes.join("online")).unwrap_or_default().iter() {
             let dir = self.nodes.join(format!("node{node}"));
             let cpus = list(&dir.join("cpulist")).unwrap_or_default().intersection(&self.online);
-            // Memory without processors, or of another sort beside processors that have their own, is no other place
-            // for processes.
+            // Memory without processors, or of another sort beside processors that have their own, is no place for
+            // processes.
             if !cpus.is_empty() && !domains.iter().any(|other| other.cpus.intersects(&cpus)) {
                 domains.push(TopologyObject { bytes: memory(&dir), ..object(node, cpus) });
             }
@@ -110,8 +110,8 @@ impl Machine {
         self.or_whole(domains)
     }
 
-    /// Caches that hold data. All processors of a machine number their caches alike, or the ones that differ are found
-    /// by looking at each.
+    /// Returns the data caches of a level. If the processors of a machine number their caches differently, each one is
+    /// checked.
     fn caches(&self, level: u32) -> Objects {
         let mut indexes = BTreeMap::new();
         let mut found: Objects = Vec::new();
@@ -132,7 +132,7 @@ impl Machine {
             };
             covered.union_with(&cpus);
             let cpus = cpus.intersection(&self.online);
-            // Caches of a level that serve equally many are equally large: a file less for each core.
+            // Caches of a level that serve equally many processors are equally large: this saves one file per core.
             let like = found.iter().find(|other| other.cpus.len() == cpus.len()).map(|other| other.bytes);
             let bytes = like.unwrap_or_else(|| kilobytes(&dir.join("size")));
             let os_index = number(&dir.join("id")).unwrap_or(cpu);
@@ -141,7 +141,7 @@ impl Machine {
         found
     }
 
-    /// Disjoint sets that cover the machine; a file is read once per set and not once per processor.
+    /// Reads disjoint sets that cover the machine; each file is read once per set, not once per processor.
     fn partition(&self, lists: &[&str], id: &str) -> Objects {
         let mut found = Vec::new();
         let mut covered = CpuSet::new();
@@ -164,8 +164,8 @@ impl Machine {
     }
 }
 
-/// Logical order: an object's children stay together, and siblings go by their first processor. So a processor is
-/// placed by the first processors of all that it is in, the largest first.
+/// Logical order: an object's children stay together, and siblings are ordered by their first processor. So a
+/// processor's place follows from the first processors of all objects around it, the largest object first.
 struct Order {
     rank: BTreeMap<u32, usize>,
 }
@@ -210,20 +210,20 @@ fn number(file: &Path) -> Option<u32> {
     fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 
-/// `1024K`, in bytes; 0 = it is not said.
+/// Reads `1024K`, in bytes; 0 = unknown.
 fn kilobytes(file: &Path) -> u64 {
     let text = fs::read_to_string(file).unwrap_or_default();
     text.trim().strip_suffix('K').and_then(|n| n.parse::<u64>().ok()).map_or(0, |n| n << 10)
 }
 
-/// Of `Node 0 MemTotal:       24684096 kB`, the first line.
+/// Reads the first line, `Node 0 MemTotal:       24684096 kB`.
 fn memory(node: &Path) -> u64 {
     let text = fs::read_to_string(node.join("meminfo")).unwrap_or_default();
     let words = text.lines().next().unwrap_or_default().split_whitespace();
     words.rev().nth(1).and_then(|n| n.parse::<u64>().ok()).map_or(0, |n| n << 10)
 }
 
-/// A list such as `0-3,8`.
+/// Reads a list such as `0-3,8`.
 fn list(file: &Path) -> Option<CpuSet> {
     let text = fs::read_to_string(file).ok()?;
     let mut set = CpuSet::new();
@@ -246,7 +246,7 @@ mod tests {
         fs::write(file, format!("{text}\n")).unwrap();
     }
 
-    /// Two packages of two cores of two threads, numbered as many servers do: packages alternate, and the second
+    /// Makes two packages of two cores of two threads, numbered as on many servers: packages alternate, and the second
     /// threads come after all first ones.
     fn alternating(dir: &Path) {
         write(dir, "cpu/online", "0-7");

@@ -1,4 +1,4 @@
-//! What processes of jobs leave behind: as a subreaper this process becomes the parent of every orphan below it. Only
+//! Orphans of jobs' processes: as a subreaper this process becomes the parent of every orphan below it. Only
 //! [`super::Processes`] uses it.
 
 use std::cell::RefCell;
@@ -13,23 +13,23 @@ use tokio::task::spawn_local;
 
 use super::tree;
 
-/// A dead child that nobody has reaped for so long is nobody's. The other owners of children in this process reap
-/// theirs at once, so they need not be known here.
+/// After this time an unreaped dead child has no other owner and is reaped here. The other owners of children in this
+/// process reap theirs at once, so this module need not know them.
 const UNCLAIMED: Duration = Duration::from_secs(1);
 
-/// A process's own watcher is about to reap it, and it may hide others from the quick look.
+/// Time for a process's own watcher to reap it; an unreaped process may hide others from the quick check.
 const BEING_REAPED: Duration = Duration::from_millis(20);
 
-/// The children of this process that it did not start for a job.
+/// The children of this process that it has not started for a job.
 pub(super) struct Orphans {
     own: Own,
 }
 
-/// Pids that were started for a job and are not reaped yet.
+/// Pids of processes that were started for a job and are not reaped yet.
 pub(super) type Own = Rc<RefCell<HashSet<Pid>>>;
 
 impl Orphans {
-    /// Makes this process the parent of what is orphaned below it, and reaps that from now on.
+    /// Makes this process the parent of all orphans below it, and reaps them from now on.
     pub(super) fn adopt() -> io::Result<Orphans> {
         set_child_subreaper(Some(getpid()))?;
         let own = Own::default();
@@ -37,12 +37,12 @@ impl Orphans {
         Ok(Orphans { own })
     }
 
-    /// The pids that are no orphans.
+    /// Returns the pids that are not orphans.
     pub(super) fn own(&self) -> &Own {
         &self.own
     }
 
-    /// Orphans that match, with everything below them.
+    /// Returns the orphans that match, with all of their descendants.
     pub(super) fn matching(&self, wanted: impl Fn(Pid) -> bool) -> Vec<Pid> {
         let mut found = Vec::new();
         for orphan in not_in(&self.own).into_iter().filter(|o| wanted(*o)) {
@@ -66,7 +66,7 @@ async fn reap(own: Own, mut ended: Signal) {
     }
 }
 
-/// Looks without taking.
+/// Options to look at a dead child without reaping it.
 fn look() -> WaitIdOptions {
     WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT
 }

@@ -1,5 +1,4 @@
-//! Which processes hold a socket: by the descriptors that `/proc` shows of a job's processes and of all that descends
-//! from them.
+//! Finds the processes that hold a socket, by the descriptors in `/proc` of a job's processes and of their descendants.
 
 use std::fs;
 use std::io;
@@ -21,11 +20,11 @@ pub(crate) struct Holders {
 /// Whether a job holds a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holder {
-    /// One of its processes does, or what descends from one.
+    /// A process of the job, or a descendant of one, holds it.
     OfJob,
-    /// None of them does.
+    /// No process of the job holds it.
     Other,
-    /// Some of them do not show what they hold, and the others do not hold it.
+    /// Some processes hide their descriptors, and the others do not hold it.
     Unknown,
 }
 
@@ -34,7 +33,7 @@ impl Holders {
         Holders { table, orphans }
     }
 
-    /// Looks for the socket with this number of the kernel, first at the process that is said to hold it.
+    /// Looks for the socket with this inode number, first at the process that claims to hold it.
     pub(crate) fn of_job(&self, said: ProcId, inode: u32) -> Holder {
         let name = format!("socket:[{inode}]");
         let mut hidden = false;
@@ -59,7 +58,7 @@ impl Holders {
         }
     }
 
-    /// The process, if it runs, and the others of its job.
+    /// Returns the claimed process, if it runs, and the other processes of its job.
     fn processes(&self, said: ProcId) -> (Option<Pid>, Vec<Pid>) {
         let table = self.table.borrow();
         let running = table.iter().filter(|(proc, local)| proc.job == said.job && !local.reaped);
@@ -68,7 +67,7 @@ impl Holders {
         (first.first().map(|(_, pid)| *pid), others.into_iter().map(|(_, pid)| pid).collect())
     }
 
-    /// What processes of the job have left behind.
+    /// Returns the orphans of the job's processes.
     fn left_by(&self, said: ProcId) -> Vec<Pid> {
         let table = self.table.borrow();
         let of_job: Vec<_> =
@@ -80,7 +79,7 @@ impl Holders {
 /// True when the process has the socket open.
 fn holds(pid: Pid, name: &str) -> io::Result<bool> {
     for entry in fs::read_dir(format!("/proc/{}/fd", pid.as_raw_nonzero()))? {
-        // A descriptor that is closed meanwhile is none.
+        // A descriptor that is closed meanwhile does not count.
         if entry.and_then(|entry| fs::read_link(entry.path())).is_ok_and(|target| target.as_os_str() == name) {
             return Ok(true);
         }

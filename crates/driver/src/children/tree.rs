@@ -1,11 +1,11 @@
-//! Who descends from whom, read from `/proc`. Only [`super::Processes`] uses it. What it says may be old by the time it
-//! is used; callers must stay correct then.
+//! The process tree as `/proc` shows it. Only [`super::Processes`] uses it. An answer may be outdated when it is used;
+//! callers have to stay correct then.
 
 use std::fs;
 
 use rustix::process::{Pid, getpgid};
 
-/// Children of a process, of all of its threads.
+/// Returns the children of a process, of all its threads.
 pub(super) fn children_of(pid: Pid) -> Vec<Pid> {
     let Ok(threads) = fs::read_dir(format!("/proc/{}/task", pid.as_raw_nonzero())) else {
         return Vec::new();
@@ -19,13 +19,13 @@ pub(super) fn children_of(pid: Pid) -> Vec<Pid> {
     children
 }
 
-/// Everything below a process, parents before their children.
+/// Returns all descendants of a process, parents before their children.
 pub(super) fn descendants_of(pid: Pid) -> Vec<Pid> {
     let mut found = children_of(pid);
     let mut next = 0;
     while let Some(&pid) = found.get(next) {
         for child in children_of(pid) {
-            // A pid that is used anew while we look could close a circle.
+            // A pid that is reused during the search could close a circle.
             if !found.contains(&child) {
                 found.push(child);
             }
@@ -40,10 +40,10 @@ pub(super) fn is_in_group(pid: Pid, group: Pid) -> bool {
     getpgid(Some(pid)).is_ok_and(|g| g == group)
 }
 
-/// True when the process is on a processor or waits for one.
+/// True when the process runs or waits for a processor.
 pub(super) fn is_running(pid: Pid) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
-    // The name before it may hold anything, parentheses too.
+    // The process name before it may contain any character, parentheses too.
     stat.is_ok_and(|stat| stat.rsplit_once(')').is_some_and(|(_, rest)| rest.starts_with(" R")))
 }
 

@@ -1,29 +1,30 @@
-//! Standard input of a job on its way from a client: asked for ahead of the machine, which asks for one piece at a
-//! time, so that the way to the client and back is not waited for at each of them. Pure.
+//! Read-ahead of a job's standard input from a client: the machine asks for one piece at a time, and this asks the
+//! client for several in advance, so that no piece costs a round trip. Pure.
 
 use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-/// Pieces that are asked for or there at a time, once a good many have come: most jobs read nothing.
+/// Largest number of pieces that are requested or present, reached once many have come: most jobs read nothing.
 const AHEAD: usize = 8;
 
 /// The input of one submission.
 #[derive(Default)]
 pub(super) struct Ahead {
-    /// Came before it was wanted.
+    /// Pieces that came before the machine wanted them.
     pieces: VecDeque<Bytes>,
-    /// Asked for, and has not come.
+    /// Number of pieces that are requested and have not come.
     asked: usize,
-    /// Pieces that have come.
+    /// Number of pieces that have come.
     came: usize,
-    /// The machine waits for a piece.
+    /// True while the machine waits for a piece.
     wanted: bool,
     ended: bool,
 }
 
 impl Ahead {
-    /// The machine wants a piece: the piece, if it is there, and how many to ask the client for.
+    /// Notes that the machine wants a piece; returns the piece, if present, and how many pieces to request from the
+    /// client.
     pub(super) fn want(&mut self) -> (Option<Bytes>, usize) {
         let piece = self.pieces.pop_front();
         self.wanted = piece.is_none();
@@ -33,9 +34,9 @@ impl Ahead {
         (piece, more)
     }
 
-    /// A piece has come: given back when the machine waits for it.
+    /// Takes a piece from the client; returns it when the machine waits for one.
     pub(super) fn come(&mut self, piece: Bytes) -> Option<Bytes> {
-        // Nobody asked: a client that sends on its own cannot fill the memory.
+        // Unrequested input is refused: a client that sends unasked must not fill the memory.
         if self.asked == 0 || self.ended {
             return None;
         }

@@ -1,5 +1,5 @@
-//! One client's connection: what it says becomes inputs, what is for it waits in a queue. Used by the listener (which
-//! serves it) and by [`super::Control`] (which fills the queue).
+//! One client's connection: turns its frames into inputs and queues the frames for it. The listener serves it;
+//! [`super::Control`] fills its queue.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -19,39 +19,39 @@ use super::ahead::Ahead;
 use super::{Asker, Hub};
 use crate::output::credit;
 
-/// Who connects and says nothing is hung up on after this time.
+/// A client that has sent nothing after this time is disconnected.
 const GREETING_LIMIT: Duration = Duration::from_secs(10);
-/// Open requests of one client.
+/// Largest number of open requests of one client.
 const MOST_OPEN: usize = 16_384;
-/// Replies that wait for a client (bytes); beyond it nothing more is read from it.
+/// Largest size of replies that wait for a client (bytes); beyond it no more is read from the client.
 const MOST_REPLIES: usize = 8 << 20;
-/// Everything that waits for a client (bytes); beyond it events are left out.
+/// Largest size of the queue for a client (bytes); beyond it events are left out.
 const MOST_BEFORE_EVENTS: usize = 1 << 20;
-/// Written at a time (bytes): small frames are put together.
+/// Size of one write (bytes): small frames are joined.
 const WRITE_SIZE: usize = 128 * 1024;
 
 /// The state of one connection.
 #[derive(Default)]
 pub(super) struct Client {
     queue: RefCell<VecDeque<Waiting>>,
-    /// Bytes in the queue, and those of them that are replies.
+    /// Bytes in the queue, and how many of them are replies.
     queued: Cell<usize>,
     replies: Cell<usize>,
-    /// True while the writer holds what it took from the queue, and whose windows that is on. Kept here because the
-    /// writer may be dropped in the middle of it.
+    /// True while the writer holds the frames that it took from the queue, with the accounts of their windows. This
+    /// state lies here because the writer may be dropped in the middle of a write.
     writing: Cell<bool>,
     held: RefCell<Vec<Account>>,
-    /// There is something to write.
+    /// Signals that the queue has frames to write.
     filled: Notify,
-    /// Something was written.
+    /// Signals that frames were written.
     drained: Notify,
     requests: RefCell<BTreeMap<u32, RequestId>>,
-    /// Input of submissions that read any.
+    /// Read-ahead of the submissions that read standard input.
     input: RefCell<BTreeMap<u32, Ahead>>,
     follow: Cell<Option<u32>>,
     events_lost: Cell<u64>,
     closed: Cell<bool>,
-    /// There are more clients than can be served: this one is told so.
+    /// True for a client beyond the limit: it is told that the DVM serves no more clients.
     surplus: bool,
 }
 
@@ -88,7 +88,7 @@ pub(super) async fn serve(
     attend(Rc::new(Client::new(surplus)), reader, writer, hub, std::future::pending()).await;
 }
 
-/// Serves this one until it goes, or something else ends it.
+/// Serves this client until it leaves or something else ends the connection.
 pub(super) async fn attend(
     client: Rc<Client>,
     reader: impl AsyncRead + Unpin,
@@ -107,14 +107,14 @@ pub(super) async fn attend(
     hub.forget(&client);
 }
 
-/// Why it is over; `None` when the client has just gone.
+/// Returns why the connection ended; `None` when the client just left.
 async fn converse(
     reader: impl AsyncRead + Unpin,
     mut writer: impl AsyncWrite + Unpin,
     client: &Rc<Client>,
     hub: &Hub,
 ) -> Option<Ended> {
-    // First of all, so that whoever does not speak this version learns it from us.
+    // The greeting goes first, so that a client of another version learns this version from it.
     if let Err(error) = writer.write_all(&greeting()).await {
         return Some(error.into());
     }
@@ -142,7 +142,7 @@ async fn read_from(reader: impl AsyncRead + Unpin, client: &Rc<Client>, hub: &Hu
         if length > MAX_CONTROL_FRAME {
             return Err(Ended::TooLarge(length));
         }
-        // Grows with what really comes: a length is only a promise.
+        // The buffer grows with the bytes that arrive: the announced length may be wrong.
         let mut body = Vec::with_capacity(length.min(64 * 1024));
         if (&mut reader).take(length as u64).read_to_end(&mut body).await? < length {
             return Ok(());
@@ -152,7 +152,7 @@ async fn read_from(reader: impl AsyncRead + Unpin, client: &Rc<Client>, hub: &Hu
 }
 
 fn on_message(message: ClientMessage, client: &Rc<Client>, hub: &Hub) -> Result<(), Ended> {
-    // What concerns a request that has just been replied to crossed the reply on its way.
+    // A message about a request whose reply was just sent crossed that reply on its way.
     let known = |id: u32| client.requests.borrow().get(&id).copied();
     match message {
         ClientMessage::Open { id, request } => return open(id, request, client, hub),
@@ -201,7 +201,7 @@ fn open(id: u32, request: Request, client: &Rc<Client>, hub: &Hub) -> Result<(),
     Ok(())
 }
 
-/// Writes what is in the queue, until the connection breaks.
+/// Writes the queue until the connection breaks.
 async fn write_to(mut writer: impl AsyncWrite + Unpin, client: &Client, hub: &Hub) -> io::Result<()> {
     let mut together = Vec::new();
     loop {
@@ -219,19 +219,19 @@ async fn write_to(mut writer: impl AsyncWrite + Unpin, client: &Client, hub: &Hu
             }
         };
         result?;
-        // A sealed stream may still hold a part of it, and who waits for `flushed` ends the process.
+        // A sealed stream may still hold some bytes, and the task that waits for `flushed` ends the process.
         writer.flush().await?;
         client.written().for_each(|account| credit(&hub.inbox, Some(account)));
     }
 }
 
 impl Client {
-    /// Has said nothing yet; a surplus one is told so.
+    /// Makes a client that has sent nothing yet; a surplus client is told so.
     pub(super) fn new(surplus: bool) -> Client {
         Client { surplus, ..Client::default() }
     }
 
-    /// For the client; on this account until it is written.
+    /// Queues a frame for the client; its bytes count on this account until they are written.
     pub(super) fn send(&self, frame: Bytes, account: Option<Account>) {
         self.enqueue(Waiting { frame, account, reply: false });
     }
@@ -241,12 +241,13 @@ impl Client {
         self.enqueue(Waiting { frame, account: None, reply: true });
     }
 
-    /// The number under which it wants events.
+    /// Returns the request number under which the client follows events.
     pub(super) fn follows(&self) -> Option<u32> {
         self.follow.get()
     }
 
-    /// An event, unless too much waits already. What was left out is said before the next one that is sent.
+    /// Queues an event, unless too much waits already. The number of omitted events precedes the next event that is
+    /// sent.
     pub(super) fn send_event(&self, id: u32, event: &Event) {
         if self.queued.get() > MOST_BEFORE_EVENTS {
             self.events_lost.set(self.events_lost.get() + 1);
@@ -259,7 +260,7 @@ impl Client {
         self.send(DvmMessage::Event { id, event: event.clone() }.encode_frame(), None);
     }
 
-    /// The machine wants a piece of input of at most so many bytes; the piece, if it is there already.
+    /// Notes that the machine wants a piece of input of at most `limit` bytes; returns the piece if it is present.
     pub(super) fn want_input(&self, id: u32, limit: u32) -> Option<Bytes> {
         let (piece, more) = self.input.borrow_mut().entry(id).or_default().want();
         for _ in 0..more {
@@ -272,13 +273,13 @@ impl Client {
         self.input.borrow_mut().get_mut(&id)?.come(data)
     }
 
-    /// The request has its reply.
+    /// Notes that the request has its reply.
     pub(super) fn close_request(&self, id: u32) {
         self.input.borrow_mut().remove(&id);
         self.requests.borrow_mut().remove(&id);
     }
 
-    /// Nothing more is written; what waited comes back.
+    /// Stops writing; returns the accounts of the frames that waited.
     pub(super) fn close(&self) -> Vec<Account> {
         self.closed.set(true);
         self.drained.notify_waiters();
@@ -286,14 +287,14 @@ impl Client {
         self.held.take().into_iter().chain(queued.into_iter().filter_map(|waiting| waiting.account)).collect()
     }
 
-    /// The writer is rid of what it took.
+    /// Returns the accounts of the frames that the writer took.
     fn written(&self) -> impl Iterator<Item = Account> {
         self.writing.set(false);
         self.drained.notify_waiters();
         self.held.take().into_iter()
     }
 
-    /// Until nothing waits, or nobody is there to take it.
+    /// Waits until the queue is empty or the connection is gone.
     pub(super) async fn flushed(&self) {
         while !self.closed.get() && (self.writing.get() || !self.queue.borrow().is_empty()) {
             self.drained.notified().await;
@@ -306,7 +307,7 @@ impl Client {
         self.filled.notify_one();
     }
 
-    /// The next frames to write, in one piece.
+    /// Takes the next frames to write, joined in one piece.
     fn take(&self) -> Vec<Bytes> {
         let mut queue = self.queue.borrow_mut();
         let (mut count, mut bytes) = (0, 0);

@@ -1,5 +1,5 @@
-//! What a persistent DVM writes down so that it can be found: the contact file in its session directory, and the files
-//! that `--report-uri` and `--report-pid` name. They go when it goes.
+//! Files by which a persistent DVM is found: the contact file in its session directory, and the files that
+//! `--report-uri` and `--report-pid` name. They are removed when the DVM ends.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,14 @@ use crate::Report;
 use crate::files::{self, Placed};
 use crate::notice::{write_stderr, write_stdout};
 
-/// Files that are true only while the DVM lives. Removed when this is dropped.
+/// Files that are valid only while the DVM lives. Dropping this removes them.
 #[derive(Debug, Default)]
 pub(crate) struct Published {
     files: Vec<Placed>,
 }
 
 impl Published {
-    /// Makes the DVM known.
+    /// Writes the contact file of the DVM.
     ///
     /// # Errors
     /// When a file cannot be written.
@@ -33,12 +33,12 @@ impl Published {
         }
     }
 
-    /// This file goes with the DVM too.
+    /// Adds a file that is removed with the DVM.
     pub(crate) fn remember(&mut self, file: Option<PathBuf>) {
         self.files.extend(file.and_then(Placed::at));
     }
 
-    /// Writes a line where the user wants it.
+    /// Writes a line to the place that the user named.
     ///
     /// # Errors
     /// When the file cannot be written.

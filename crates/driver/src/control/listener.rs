@@ -1,5 +1,5 @@
-//! The control socket. Only its owner (and root) gets in: the directory is closed to others, and the kernel says whose
-//! each connection is.
+//! The control socket. Only its owner (and root) can connect: the directory is closed to others, and the kernel tells
+//! the user of each connection.
 
 use std::io;
 use std::path::PathBuf;
@@ -16,10 +16,10 @@ use crate::session::Session;
 
 /// Name of the socket in the session directory.
 const SOCKET: &str = "control";
-/// A quarter of the open files is for clients; the rest is for the pipes of processes.
+/// Clients get a quarter of the open files; the rest is for the pipes of processes.
 pub(super) const SHARE_OF_FILES: u64 = 4;
 
-/// Opens the door; the path of the socket. Within a `LocalSet`.
+/// Opens the control socket; returns its path. Call this within a `LocalSet`.
 ///
 /// # Errors
 /// When the socket cannot be made.
@@ -52,7 +52,7 @@ fn admit(stream: UnixStream, hub: &Rc<Hub>) {
     spawn_local(serve(reader, writer, hub.clone(), surplus));
 }
 
-/// False for a stranger, who is turned away.
+/// True for a connection of the DVM's own user or root; others are refused.
 pub(super) fn is_own(stream: &UnixStream) -> bool {
     let Ok(theirs) = stream.peer_cred() else { return false };
     let is_own = theirs.uid() == getuid().as_raw() || theirs.uid() == 0;
@@ -62,7 +62,7 @@ pub(super) fn is_own(stream: &UnixStream) -> bool {
     is_own
 }
 
-/// There are as many clients as can be served.
+/// True when the number of clients has reached the limit.
 pub(super) fn is_surplus(hub: &Hub) -> bool {
     let most = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX) / SHARE_OF_FILES;
     hub.clients.borrow().len() as u64 >= most

@@ -1,5 +1,5 @@
-//! What the DVM has counted, for a Prometheus that asks: plain HTTP on a Unix socket or a port of the loopback
-//! interface. One question a connection. Nothing is kept here; the machine is asked each time.
+//! The DVM's counters for Prometheus: plain HTTP on a Unix socket or a port of the loopback interface, one request per
+//! connection. Each request is answered from the machine; nothing is cached.
 
 use std::fmt::Write as _;
 use std::io;
@@ -15,13 +15,14 @@ use tokio::task::spawn_local;
 use super::{Control, Requests, explain};
 use crate::accepting::{self, Bounds, Strangers};
 
-/// Connections at a time: anybody on this machine may ask. Each takes its answer within the limit.
+/// Bounds on connections, because every user of this machine may connect. Each takes its answer within the limit.
 pub(super) const ASKERS: Bounds = Bounds { most: 64, share_of_files: 64, limit: Duration::from_secs(10) };
 const OTHER_PLACE: &str = "Give ferrite_metrics a free port, or a path in a directory that can be written to.";
 /// A request of a browser has a few hundred bytes.
 const LONGEST_REQUEST: usize = 16 * 1024;
 
-/// Answers there (parameter `ferrite_metrics`): a port, or the path of a socket. Returns the file to remove at the end.
+/// Serves metrics at `place` (parameter `ferrite_metrics`): a port, or the path of a socket. Returns the file to remove
+/// at the end.
 ///
 /// # Errors
 /// When nothing can listen there.
@@ -73,11 +74,11 @@ async fn answer(mut stream: impl AsyncRead + AsyncWrite + Unpin, requests: Reque
         stream.write_all((head + &body).as_bytes()).await?;
         stream.shutdown().await
     };
-    // Whoever asked sees how it went; nobody else needs to know.
+    // The requester sees the outcome itself; no other party needs it.
     let _ = exchange.await;
 }
 
-/// The first line of a request, after all of its head has come.
+/// Returns the first line of a request after its whole header has come.
 async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<String> {
     let mut head = Vec::new();
     while !head.windows(4).any(|end| end == b"\r\n\r\n") && head.len() < LONGEST_REQUEST {
@@ -91,7 +92,7 @@ async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Strin
 
 async fn ask(requests: &Requests) -> Option<Metrics> {
     let (answer, answered) = oneshot::channel();
-    // Whoever asked may have given up by then.
+    // The requester may have given up by then.
     requests.ask(Request::Metrics, move |reply| drop(answer.send(reply)));
     match answered.await {
         Ok(Reply::Metrics(metrics)) => Some(*metrics),
@@ -99,7 +100,7 @@ async fn ask(requests: &Requests) -> Option<Metrics> {
     }
 }
 
-/// The exposition format, version 0.0.4.
+/// Formats the metrics in the exposition format, version 0.0.4.
 fn text(metrics: &Metrics) -> String {
     let status = &metrics.status;
     let mut out = String::new();

@@ -1,6 +1,6 @@
-//! Clients on other nodes than the head's. At a daemon: a control socket like the head's, whose bytes go to the head.
-//! At the head: a connection without a socket for each of them, served as if the client were here. Both ends move bytes
-//! when the machine says so, and look into none.
+//! Relayed clients. A daemon has a control socket like the head's and passes its bytes to the head. The head serves
+//! each relayed client over a connection without a socket, as if the client were local. Both ends move bytes when the
+//! machine says so, and do not parse them.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -25,46 +25,46 @@ use super::{Control, Hub, Published};
 use crate::session::Session;
 use crate::{Inbox, accepting};
 
-/// Between the service at the head and what passes its bytes on (bytes).
+/// Size of the buffer between the head's service and the relay (bytes).
 const BUFFER: usize = 64 * 1024;
-/// Who connects and says nothing is hung up on after this time; the head never hears of it.
+/// A client that has sent nothing after this time is disconnected; the head never hears of it.
 const FIRST_WORD_LIMIT: Duration = Duration::from_secs(10);
-/// What is left for a client when its connection ends is written within this time.
+/// Bytes that wait for a client when its connection ends are written within this time.
 const LAST_WRITE_LIMIT: Duration = Duration::from_secs(10);
 
-/// The ends of this process.
+/// The ends of relayed connections in this process.
 pub(crate) struct Relays {
     inbox: Inbox,
-    /// At the head: who serves them.
+    /// At the head: the control service that serves relayed clients.
     hub: Option<Rc<Hub>>,
     ends: BTreeMap<RelayId, End>,
-    /// At a daemon: clients of its node that the machine has not let in yet.
+    /// At a daemon: clients of its node that the machine has not accepted yet.
     door: Rc<RefCell<BTreeMap<RelayId, Came>>>,
 }
 
-/// A client at the door, with the first that it has said.
+/// A waiting client, with the first bytes that it has sent.
 struct Came {
     first: [u8; GREETING_LEN],
     stream: UnixStream,
     place: Place,
 }
 
-/// Counts clients; one for each as long as it is there.
+/// Counts clients: each connected client holds one reference.
 type Place = Rc<()>;
 
-/// One end: a task reads, another writes.
+/// One end of a relayed connection: one task reads, another writes.
 struct End {
     wanted: mpsc::UnboundedSender<usize>,
     writes: mpsc::UnboundedSender<Bytes>,
     reader: AbortHandle,
     writer: JoinHandle<()>,
-    /// At the head: the service is to end.
+    /// At the head: tells the service to end.
     finish: Option<Rc<Notify>>,
-    /// At a daemon.
+    /// At a daemon: the client's reference in the count.
     _place: Option<Place>,
 }
 
-/// The daemon at whose door clients stand.
+/// The daemon whose control socket clients use.
 pub(crate) struct Doorkeeper<'a> {
     pub(crate) dvm: &'a str,
     pub(crate) daemon: DaemonRank,
@@ -73,13 +73,13 @@ pub(crate) struct Doorkeeper<'a> {
 }
 
 impl Relays {
-    /// None yet; `control` is that of a head that lives for clients.
+    /// Starts without clients; `control` is that of a head that serves clients.
     pub(crate) fn new(inbox: Inbox, control: Option<&Control>) -> Relays {
         let hub = control.map(|control| control.hub.clone());
         Relays { inbox, hub, ends: BTreeMap::new(), door: Rc::default() }
     }
 
-    /// Lets the clients of this node in, and tells them where.
+    /// Opens the control socket of this node and writes the contact file for its clients.
     ///
     /// # Errors
     /// When the socket or the contact file cannot be made.
@@ -103,10 +103,10 @@ impl Relays {
         published.contact(&contact, keeper.session.dir()?, None)
     }
 
-    /// Carries out what the machine wants of one client.
+    /// Carries out the machine's effect for one client.
     pub(crate) fn apply(&mut self, effect: RelayEffect) {
         match effect {
-            // The engine's affair: it knows whose door it is.
+            // The engine handles this one: it knows the daemon.
             RelayEffect::Listen(_) => {}
             RelayEffect::Serve(client) => self.serve(client),
             RelayEffect::Read { client, limit } => {
@@ -177,7 +177,7 @@ impl End {
         End { wanted, writes, reader, writer, finish: None, _place: None }
     }
 
-    /// Nothing more is read; what waits to be written has a while.
+    /// Stops reading; bytes that wait are written within a time limit.
     fn close(self) {
         let End { mut writer, reader, .. } = self;
         reader.abort();
@@ -214,14 +214,14 @@ async fn accept(listener: UnixListener, daemon: DaemonRank, door: Rc<RefCell<BTr
     }
 }
 
-/// Waits for the first word: who only looks whether somebody is here says none, and the head need not hear of it.
+/// Waits for the first bytes: a caller that only checks for a listener sends none, and the head need not hear of it.
 async fn hear(mut stream: UnixStream, place: Place) -> Option<Came> {
     let mut first = [0; GREETING_LEN];
     let heard = tokio::time::timeout(FIRST_WORD_LIMIT, stream.read_exact(&mut first)).await;
     matches!(heard, Ok(Ok(_))).then_some(Came { first, stream, place })
 }
 
-/// One read for each that is wanted, until the end.
+/// Reads once for each request of the machine, until the end.
 async fn read(
     client: RelayId,
     mut from: impl AsyncRead + Unpin,
@@ -240,7 +240,7 @@ async fn read(
     let _ = inbox.send(Input::Relay(RelayInput::Ended(client)));
 }
 
-/// Writes what is in the queue, until nothing more can come.
+/// Writes the queue until nothing more can come.
 async fn write(
     client: RelayId,
     mut to: impl AsyncWrite + Unpin,

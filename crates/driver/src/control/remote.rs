@@ -1,5 +1,5 @@
-//! The door for clients on other hosts: a TCP port, and a key file whose holder may come in. Behind the handshake a
-//! client is served as at the control socket. What is agreed on stands in [`ferrite_wire::remote`].
+//! The listener for clients on other hosts: a TCP port, and a key file that authenticates its holder. After the
+//! handshake a client is served as at the control socket. [`ferrite_wire::remote`] defines the protocol.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -30,27 +30,27 @@ use crate::session::Session;
 
 /// Name of the key file in the session directory.
 const KEY_FILE: &str = "key";
-/// Who has not shown within this that he has the key is hung up on.
+/// A caller that has not proved within this time that it has the key is disconnected.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
-/// Connections that have not shown it yet.
+/// Bounds on connections that have not proved yet that they have the key.
 const STRANGERS: Bounds = Bounds { most: 64, share_of_files: 16, limit: HANDSHAKE_LIMIT };
 
-/// What clients have to know.
+/// The data that remote clients need.
 pub(crate) struct Remote {
-    /// Where to call: `host:port`.
+    /// Address to connect to: `host:port`.
     pub(crate) address: String,
-    /// Where the key is.
+    /// Path of the key file.
     pub(crate) key_file: PathBuf,
 }
 
-/// What every handshake needs.
+/// The data that every handshake needs.
 struct Door {
     dvm: String,
     key: Secret,
     hub: Rc<Hub>,
 }
 
-/// Why a connection did not become a client.
+/// The reason why a connection did not become a client.
 #[derive(Debug, Error)]
 enum Turned {
     #[error(transparent)]
@@ -95,7 +95,7 @@ fn bind(place: &Listen) -> io::Result<(TcpListener, u16)> {
     bound.map_err(|error| io::Error::new(error.kind(), format!("--listen {shown}: {error}")))
 }
 
-/// What others call this host: the address, unless it stands for all of them.
+/// Returns the name by which others reach this host: the address, unless it is a wildcard.
 fn public_name<'a>(place: &'a Listen, hostname: &'a str) -> &'a str {
     let is_any = |address: &&str| address.parse::<IpAddr>().is_ok_and(|ip| ip.is_unspecified());
     place.address.as_deref().filter(|address| !is_any(address)).unwrap_or(hostname)
@@ -115,11 +115,11 @@ async fn greet(mut stream: TcpStream, from: SocketAddr, door: Rc<Door>) {
         Ok(noise) => {
             let noise = Rc::new(noise);
             let (input, out) = stream.into_split();
-            // The number 0 of the client was its confirmation.
+            // The client used number 0 for its confirmation.
             let (reader, writer) = (SealedReader::new(noise.clone(), 1, input), SealedWriter::new(noise, 0, out));
             let hub = door.hub.clone();
             let surplus = is_surplus(&hub);
-            // A task of its own: this one counts as a stranger.
+            // The service runs in a task of its own: this task counts as a stranger.
             spawn_local(serve(reader, writer, hub, surplus));
         }
         Err(cause) => {
@@ -129,9 +129,9 @@ async fn greet(mut stream: TcpStream, from: SocketAddr, door: Rc<Door>) {
     }
 }
 
-/// Our half of the handshake.
+/// The answerer's half of the handshake.
 async fn answer(stream: &mut TcpStream, door: &Door) -> Result<StatelessTransportState, Turned> {
-    // First of all, so that whoever does not speak this version learns it from us.
+    // The greeting goes first, so that a client of another version learns this version from it.
     stream.write_all(&greeting()).await?;
     let mut theirs = [0; GREETING_LEN];
     read_exact(stream, &mut theirs).await?;
@@ -143,7 +143,7 @@ async fn answer(stream: &mut TcpStream, door: &Door) -> Result<StatelessTranspor
     noise.write_message(&[], &mut hello).map_err(io::Error::other)?;
     stream.write_all(&hello).await?;
     let noise = noise.into_stateless_transport_mode().map_err(|_| Turned::Key)?;
-    // A recording could have said all until here.
+    // A recording could have sent everything up to here.
     let mut confirmation = [0; 2 + TAG_LEN];
     read_exact(stream, &mut confirmation).await?;
     if confirmation[..2] != (TAG_LEN as u16).to_le_bytes() {
@@ -157,7 +157,7 @@ fn start(door: &Door) -> Result<HandshakeState, Turned> {
     let prologue = prologue(&door.dvm);
     let pattern = REMOTE_PATTERN.parse().expect("the pattern is one that snow knows");
     let builder = Builder::new(pattern).psk(0, &door.key).and_then(|b| b.prologue(&prologue));
-    // The only thing that can fail is the system's source of randomness.
+    // Only the system's source of randomness can fail here.
     Ok(builder.expect("each is set once").build_responder().map_err(io::Error::other)?)
 }
 
@@ -171,10 +171,10 @@ async fn read_exact(stream: &mut TcpStream, bytes: &mut [u8]) -> Result<(), Turn
     }
 }
 
-/// No waiting to fill packets, and a host that vanished is noticed within a minute. There is no limit to how long a
-/// client may take to read, as links have one: a stopped `prun` is no dead one.
+/// Sends packets without delay, and detects a vanished host within a minute. Unlike links, a client may take any time
+/// to read: a stopped `prun` is not a dead one.
 fn tune(stream: &TcpStream) {
-    // None of these can fail on a TCP socket; a client is served without them, only worse.
+    // None of these can fail on a TCP socket; without them a client is served more slowly.
     let _ = sockopt::set_tcp_nodelay(stream, true);
     let _ = sockopt::set_socket_keepalive(stream, true);
     let _ = sockopt::set_tcp_keepidle(stream, Duration::from_secs(30));

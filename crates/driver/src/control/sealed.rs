@@ -1,4 +1,4 @@
-//! The two directions of a sealed stream, as records of [`ferrite_wire::remote`]: what `serve` reads from and writes to
+//! The two directions of a sealed stream, as records of [`ferrite_wire::remote`]: `serve` reads from and writes to them
 //! when its client is on another host.
 
 use std::io;
@@ -10,45 +10,46 @@ use ferrite_wire::remote::{MAX_PLAIN, TAG_LEN};
 use snow::StatelessTransportState;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Length of the length of a record (bytes).
+/// Size of a record's length prefix (bytes).
 const PREFIX: usize = 2;
-/// The largest record, with its length (bytes).
+/// Size of the largest record with its length prefix (bytes).
 const MAX_RECORD: usize = PREFIX + MAX_PLAIN + TAG_LEN;
-/// A client that says little needs no more (bytes).
+/// Size of the buffer for a client that sends little (bytes).
 const SMALL_BUFFER: usize = 4096;
 
-/// Opens what the client says.
+/// Decrypts the records of the client.
 pub(super) struct SealedReader<R> {
     noise: Rc<StatelessTransportState>,
     nonce: u64,
-    /// What has come and is not opened yet: `start..end` of it.
+    /// Received bytes that are not decrypted yet: `start..end` of it.
     sealed: Vec<u8>,
     start: usize,
     end: usize,
-    /// What is opened; `given` bytes of it were taken.
+    /// Decrypted bytes, of which `given` were taken.
     plain: Vec<u8>,
     given: usize,
     input: R,
 }
 
-/// Seals what is for the client. What the connection does not take at once waits for the next call, or for `flush`.
+/// Encrypts records for the client. Bytes that the connection does not take at once wait for the next call, or for
+/// `flush`.
 pub(super) struct SealedWriter<W> {
     noise: Rc<StatelessTransportState>,
     nonce: u64,
-    /// One record; `written` bytes of it are out.
+    /// One record, of which `written` bytes are sent.
     sealed: Vec<u8>,
     written: usize,
     out: W,
 }
 
 impl<R> SealedReader<R> {
-    /// The next record has this number.
+    /// Starts with this number for the next record.
     pub(super) fn new(noise: Rc<StatelessTransportState>, nonce: u64, input: R) -> SealedReader<R> {
         let sealed = vec![0; SMALL_BUFFER];
         SealedReader { noise, nonce, sealed, start: 0, end: 0, plain: Vec::new(), given: 0, input }
     }
 
-    /// Opens a record if all of it is there.
+    /// Decrypts a record if all of it has come.
     fn open_next(&mut self) -> io::Result<bool> {
         let Some(record) = first_record(&self.sealed[self.start..self.end]) else {
             return Ok(false);
@@ -60,7 +61,7 @@ impl<R> SealedReader<R> {
         Ok(true)
     }
 
-    /// Moves what is left to the front, and grows the buffer when it was full of one record.
+    /// Moves the remaining bytes to the front, and grows the buffer when one record filled it.
     fn make_room(&mut self) {
         self.sealed.copy_within(self.start..self.end, 0);
         self.end -= self.start;
@@ -82,7 +83,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for SealedReader<R> {
                 this.given += count;
                 return Poll::Ready(Ok(()));
             }
-            // An empty record says nothing, and must not be taken for the end.
+            // An empty record carries no bytes, and must not be taken for the end.
             if this.open_next()? {
                 continue;
             }
@@ -99,7 +100,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for SealedReader<R> {
 }
 
 impl<W: AsyncWrite + Unpin> SealedWriter<W> {
-    /// The next record has this number.
+    /// Starts with this number for the next record.
     pub(super) fn new(noise: Rc<StatelessTransportState>, nonce: u64, out: W) -> SealedWriter<W> {
         SealedWriter { noise, nonce, sealed: Vec::new(), written: 0, out }
     }
@@ -143,7 +144,7 @@ impl<W: AsyncWrite + Unpin> AsyncWrite for SealedWriter<W> {
     }
 }
 
-/// The first record of these bytes, without its length; `None` while some of it is missing.
+/// Returns the first record of these bytes, without its length; `None` while part of it is missing.
 fn first_record(bytes: &[u8]) -> Option<&[u8]> {
     let (length, rest) = bytes.split_first_chunk::<PREFIX>()?;
     rest.get(..usize::from(u16::from_le_bytes(*length)))
@@ -158,7 +159,7 @@ fn seal(noise: &StatelessTransportState, nonce: u64, plain: &[u8], to: &mut Vec<
     Ok(())
 }
 
-/// What is in a record.
+/// Decrypts the content of a record.
 pub(super) fn open(noise: &StatelessTransportState, nonce: u64, record: &[u8], plain: &mut Vec<u8>) -> io::Result<()> {
     plain.resize(record.len(), 0);
     let damaged = |_| io::Error::new(io::ErrorKind::InvalidData, "a record does not authenticate");

@@ -1,4 +1,5 @@
-//! Commands of a resource manager. No shell sees them; they know nothing of the job that we are in, and die with us.
+//! Commands of a resource manager. They run without a shell and without the environment variables of the surrounding
+//! job, and die with this process.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -13,10 +14,10 @@ use crate::guard;
 /// A command that takes longer hangs: the manager's daemon does not answer.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What a command wrote to its standard output.
+/// Runs a command and returns its standard output.
 ///
 /// # Errors
-/// What it complained of, or why it could not be started.
+/// The command's error message, or why it could not be started.
 pub(crate) async fn run(words: &[String], dir: &Path) -> Result<String, String> {
     let program = words.first().map_or("", String::as_str);
     tracing::debug!(command = words.join(" "), "a command of the resource manager");
@@ -34,14 +35,14 @@ pub(crate) async fn run(words: &[String], dir: &Path) -> Result<String, String> 
     }
 }
 
-/// Starts one, its words in pipes.
+/// Starts a command with its output streams in pipes.
 ///
 /// # Errors
 /// Why it could not be started.
 pub(crate) fn spawn(words: &[String], dir: &Path) -> Result<Child, String> {
     let (program, arguments) = words.split_first().ok_or("no command")?;
     let mut command = Command::new(program);
-    // Some leave files where they are (`scontrol update` for shells).
+    // Some commands leave files in their directory (`scontrol update` for shells).
     command.args(arguments).current_dir(dir).kill_on_drop(true);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     clean(command.as_std_mut());
@@ -52,7 +53,7 @@ pub(crate) fn spawn(words: &[String], dir: &Path) -> Result<Child, String> {
     })
 }
 
-/// Takes out of its environment what would tell it of the job that we are in.
+/// Removes the variables of the surrounding job from the command's environment.
 pub(crate) fn clean(command: &mut std::process::Command) {
     for (name, _) in std::env::vars_os() {
         if name.to_str().is_some_and(misleads) {

@@ -1,5 +1,5 @@
-//! Slurm as four scripts. What is found in `PATH` is one for the whole process, so the test that uses them runs in one
-//! of its own.
+//! Slurm as four scripts. `PATH` is one for the whole process, so the test that uses the scripts runs in a process of
+//! its own.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -41,7 +41,7 @@ fn nodes_are_asked_for_awaited_granted_refused_and_given_back() {
     command.args(["--exact", "extension::tests::inside", "--ignored", "--nocapture"]);
     command.env("PATH", format!("{}:{}", dir.path().display(), std::env::var("PATH").unwrap()));
     command.env("PLACE", dir.path()).env("SLURM_JOB_ID", "7").env("SALLOC_PARTITION", "x").env("SLURM_CONF", "/c");
-    // Other tests fork, and hold on to whatever pipes there are: the words of this one go into a file.
+    // Other tests fork and inherit any open pipe: the output of this one goes into a file.
     let words = dir.path().join("words");
     let file = std::fs::File::create(&words).unwrap();
     let status = command.stdout(file.try_clone().unwrap()).stderr(file).status().unwrap();
@@ -107,7 +107,7 @@ fn inside() {
         while extensions.shared.busy.get() > 0 {
             extensions.shared.idle.notified().await;
         }
-        // Granted, and then nobody knows its nodes: it goes back, and counts as refused.
+        // The job is granted, but its nodes cannot be found out: it goes back and counts as refused.
         extensions.request(ExtensionId(5), ask(4, "7"));
         assert!(refused(next(&mut outbox).await).contains("Invalid job id"));
 

@@ -107,7 +107,7 @@ fn what_others_have_put_there_is_not_written_to() {
     symlink(dir.path().join("target"), &path).unwrap();
     rustix::fs::chownat(rustix::fs::CWD, &path, stranger, None, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).unwrap();
     assert!(write_report(&path, "x").unwrap_err().to_string().starts_with("a symbolic link of user 12001"));
-    // Nobody can keep root from it.
+    // Permissions do not bind root.
     replace(&path, "x").unwrap();
     assert_eq!(names(&dir), ["file"]);
 }

@@ -1,4 +1,4 @@
-//! What a dead head or daemon may leave: processes, its session directory, shared memory of its processes.
+//! The remains of a dead head or daemon: processes, its session directory, shared memory of its processes.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,8 +12,8 @@ use super::{GUARD_NAME, Ward};
 
 const SHM: &str = "/dev/shm";
 
-/// How MPI libraries begin the names of their segments. A process that died with its daemon can no longer be asked what
-/// it had mapped; then a name of this kind, our owner, a birth after our start and no living user must do.
+/// Prefixes of the shared-memory segments of MPI libraries. A process that died with its daemon can no longer be asked
+/// for its mappings; then such a prefix, our owner, a creation after our start and no living user identify a segment.
 const MPI_SEGMENTS: &[&str] = &[
     "vader_segment.",
     "sm_segment.",
@@ -28,12 +28,12 @@ const MPI_SEGMENTS: &[&str] = &[
     "psm3_shm.",
 ];
 
-/// Collects while processes are ended, removes afterwards.
+/// Collects remains while processes are ended, and removes them afterwards.
 pub(super) struct Leftovers {
     directories: [PathBuf; 2],
     dvm: String,
     born: SystemTime,
-    /// Names under `/dev/shm` that our processes had mapped.
+    /// Names under `/dev/shm` that the ended processes had mapped.
     mapped: BTreeSet<String>,
 }
 
@@ -43,7 +43,7 @@ impl Leftovers {
         Leftovers { directories, dvm: ward.dvm.clone(), born, mapped: BTreeSet::new() }
     }
 
-    /// To be called before the process is killed.
+    /// Notes the mappings of a process. Call this before the process is killed.
     pub(super) fn note_mappings(&mut self, pid: Pid) {
         let pid = pid.as_raw_nonzero();
         if let Ok(maps) = fs::read_to_string(format!("/proc/{pid}/maps")) {
@@ -51,9 +51,9 @@ impl Leftovers {
         }
     }
 
-    /// To be called when no process is left.
+    /// Removes the remains. Call this when no process is left.
     pub(super) fn remove(&self) {
-        // It refuses to follow symbolic links, and they are mostly gone already.
+        // The call refuses to follow symbolic links; mostly the directories are gone already.
         self.directories.iter().for_each(|directory| drop(fs::remove_dir_all(directory)));
         let candidates = self.candidates();
         if candidates.is_empty() {
@@ -74,7 +74,7 @@ impl Leftovers {
     }
 
     fn is_ours(&self, file: &fs::Metadata) -> bool {
-        // The file system's clock ticks more coarsely than ours.
+        // The file system's clock ticks more coarsely than the process's.
         let earliest = self.born - Duration::from_millis(20);
         let born = file.created().or_else(|_| file.modified());
         file.is_file() && file.uid() == rustix::process::getuid().as_raw() && born.is_ok_and(|b| b >= earliest)
@@ -87,7 +87,7 @@ impl Leftovers {
     }
 }
 
-/// Direct children of a process, of all its threads.
+/// Returns the direct children of a process, of all its threads.
 pub(super) fn children(pid: Pid) -> Vec<Pid> {
     let pid = pid.as_raw_nonzero();
     let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else {
@@ -100,7 +100,7 @@ pub(super) fn children(pid: Pid) -> Vec<Pid> {
             Ok(list) => {
                 found.extend(list.split_whitespace().filter_map(|word| word.parse().ok().and_then(Pid::from_raw)))
             }
-            // A kernel without this file, or a thread that has just ended.
+            // This is a kernel without this file, or a thread that has just ended.
             Err(_) => return children_by_search(pid.get()),
         }
     }
@@ -114,13 +114,13 @@ fn children_by_search(parent: i32) -> Vec<Pid> {
         .collect()
 }
 
-/// The fourth field of `/proc/<pid>/stat`; the second is a name in parentheses that can contain anything.
+/// Parses the fourth field of `/proc/<pid>/stat`; the second is a name in parentheses that can contain any character.
 fn parent_of(stat: &str) -> Option<i32> {
     let (_, rest) = stat.rsplit_once(')')?;
     rest.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// True for our own commands and guards: they leave in order when they are told to.
+/// True for Ferrite's own commands and guards: they leave in order when they are told to.
 pub(super) fn cleans_up_itself(pid: Pid) -> bool {
     let pid = pid.as_raw_nonzero();
     let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
@@ -133,14 +133,14 @@ fn processes() -> impl Iterator<Item = (i32, PathBuf)> {
     entries.filter_map(|e| Some((e.file_name().to_str()?.parse().ok()?, e.path())))
 }
 
-/// Names of segments in the text of a `maps` file.
+/// Finds names of segments in the text of a `maps` file.
 fn segments(maps: &str) -> impl Iterator<Item = String> + '_ {
     maps.lines()
         .filter_map(|line| line.split_once("/dev/shm/"))
         .map(|(_, name)| name.trim_end_matches(" (deleted)").to_owned())
 }
 
-/// Segments that any living process has mapped or open, as far as we may see.
+/// Returns the segments that any living process has mapped or open, as far as this user may see.
 fn segments_in_use() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (_, path) in processes() {

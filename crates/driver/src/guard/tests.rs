@@ -87,11 +87,11 @@ fn is_gone_soon(pid: Pid) -> bool {
     false
 }
 
-/// What a head has made, which is to be gone after it.
+/// Processes and files that a head has made and that have to be gone after it.
 struct Traces<'a> {
     dir: &'a Path,
     segment: String,
-    /// Processes that ignore what they are told.
+    /// Processes that ignore signals.
     pids: Vec<Pid>,
 }
 
@@ -138,7 +138,7 @@ fn a_process_group_that_is_killed_in_one_go_leaves_nothing() {
     let front = guarded(LEAVE_TRACES, dir.path());
     let traces = Traces::of(dir.path());
     let (guard, head) = (pid_in(dir.path(), "guard"), pid_in(dir.path(), "head"));
-    // The terminal's signals and its input are for the head as well.
+    // The head also gets the terminal's signals and its input.
     assert_eq!((getpgid(Some(head)), session_of(head)), (Ok(front), session_of(getpid())));
     assert_eq!(session_of(guard), guard.as_raw_nonzero().get());
     kill_process_group(front, Signal::KILL).unwrap();
@@ -174,7 +174,7 @@ fn the_front_looks_after_the_head_of_a_killed_guard() {
 #[test]
 fn the_front_cleans_up_when_guard_and_head_are_killed() {
     let dir = tempfile::tempdir().unwrap();
-    // The end of its guard alone is not to end it.
+    // The end of its guard alone must not end it.
     let front = guarded(&format!("trap '' TERM; {LEAVE_TRACES}"), dir.path());
     let traces = Traces::of(dir.path());
     for victim in ["guard", "head"] {
@@ -186,7 +186,7 @@ fn the_front_cleans_up_when_guard_and_head_are_killed() {
 
 #[test]
 fn what_a_resource_manager_granted_to_a_killed_head_goes_back() {
-    // What is in PATH is one for the whole process, and nothing of it may be changed after a fork.
+    // `PATH` is one for the whole process, and nothing of it may be changed after a fork.
     let dir = tempfile::tempdir().unwrap();
     let scancel = dir.path().join("scancel");
     std::fs::write(&scancel, "#!/bin/sh\necho \"$*\" > \"$PLACE/ended\"\n").unwrap();

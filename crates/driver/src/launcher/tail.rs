@@ -1,4 +1,4 @@
-//! What a launcher writes: the end of it, and what a step says of its tasks.
+//! The output of a launcher: its last bytes, and the messages of a step about its tasks.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use ferrite_rm::launcher::srun;
 
 use crate::notice;
 
-/// How much of a launcher's output is kept (bytes).
+/// Size of the kept end of a launcher's output (bytes).
 pub(super) const TAIL: usize = 4096;
 
 /// The end of a stream.
@@ -15,7 +15,7 @@ pub(super) struct Tail {
     bytes: VecDeque<u8>,
     cut: bool,
     echo: bool,
-    /// Bytes at the end that no line has been made of.
+    /// Number of bytes at the end that do not form a whole line yet.
     unread: usize,
 }
 
@@ -36,7 +36,7 @@ impl Tail {
         self.unread = (self.unread + bytes.len()).min(self.bytes.len());
     }
 
-    /// Of the whole lines that are new, what a step says of the end of its tasks.
+    /// Returns the ends of tasks that the new whole lines report, for a step.
     pub(super) fn ended_tasks(&mut self, manners: Manners) -> Vec<Vec<String>> {
         if manners != Manners::Step {
             return Vec::new();
@@ -50,7 +50,7 @@ impl Tail {
     pub(super) fn text(&self, manners: Manners) -> String {
         let bytes: Vec<u8> = self.bytes.iter().copied().collect();
         let text = String::from_utf8_lossy(&bytes);
-        // Begin with a whole line.
+        // The kept text begins with a whole line.
         let whole = match text.split_once('\n') {
             Some((_, rest)) if self.cut => rest,
             _ => &text,

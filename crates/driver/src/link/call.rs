@@ -1,4 +1,4 @@
-//! Calling a daemon: all addresses of its contact, staggered, until one of them answers with the DVM's key.
+//! Calls a daemon: all addresses of its contact, staggered, until one of them answers with the DVM's key.
 
 use std::io;
 use std::net::SocketAddr;
@@ -21,25 +21,26 @@ const STAGGER: Duration = Duration::from_millis(40);
 const FIRST_RETRY: Duration = Duration::from_millis(10);
 const LAST_RETRY: Duration = Duration::from_millis(500);
 
-/// How the attempts at one address ended.
+/// The outcome of the attempts at one address.
 struct Failure {
     address: SocketAddr,
     cause: String,
     refused: bool,
 }
 
-/// Why a daemon could not be called.
+/// The reason why a daemon could not be called.
 #[derive(Debug)]
 pub(super) struct Failed {
-    /// In words.
+    /// The reason in words.
     pub(super) cause: String,
-    /// All of its addresses answered that nobody listens there. One is not enough: an address of a bridge that every
+    /// True when all of its addresses refused the connection. One is not enough: the address of a bridge that every
     /// machine has may be our own.
     pub(super) refused: bool,
 }
 
-/// A confirmed connection to `peer`, or why there is none. Who insists tries again until the deadline; else an address
-/// that refuses is done with. A call that is not wanted any more when it is answered is given up.
+/// Returns a confirmed connection to `peer`, or the reason why there is none. With `insist` it tries every address
+/// again until the deadline; otherwise it gives up an address that refuses. A connection that is no longer wanted when
+/// it is answered is dropped.
 pub(super) async fn call(
     me: &Identity,
     peer: DaemonRank,
@@ -51,14 +52,14 @@ pub(super) async fn call(
     let mut failures = Vec::new();
     let mut attempts = JoinSet::new();
     let refusal = Rc::new(Notify::new());
-    // The last one is called before half of the time is over.
+    // The last address is called before half of the time is over.
     let left = deadline.saturating_duration_since(Instant::now());
     let stagger = STAGGER.min(left / (2 * contact.0.len().max(1) as u32));
     for (index, address) in contact.0.iter().enumerate() {
         let me = Identity { dvm: me.dvm.clone(), rank: me.rank, key: Rc::clone(&me.key) };
         let (address, delay, refusal) = (*address, stagger * index as u32, Rc::clone(&refusal));
         attempts.spawn_local(async move {
-            // Where one address is refused, the head start of the others is over.
+            // A refusal at one address ends the head start over the others.
             let _ = tokio::time::timeout(delay, refusal.notified()).await;
             let attempt = try_address(&me, peer, address, deadline, insist).await;
             if attempt.as_ref().is_err_and(|failure| failure.refused) {
@@ -76,7 +77,7 @@ pub(super) async fn call(
             }
             Err(_) => continue,
         };
-        // From here on the other attempts are not wanted: they were never confirmed and end without a trace.
+        // From here on the other attempts are not needed: they were never confirmed and end without a trace.
         let address = stream.peer_addr();
         if !still_wanted() {
             break;
@@ -93,7 +94,7 @@ pub(super) async fn call(
     Err(Failed { cause: describe(peer, &failures), refused })
 }
 
-/// Tries one address again and again, while trying again can help.
+/// Tries one address again and again, as long as another try can succeed.
 async fn try_address(
     me: &Identity,
     peer: DaemonRank,
@@ -107,8 +108,8 @@ async fn try_address(
         let attempt = timeout_at(deadline, try_once(me, peer, address)).await;
         match attempt {
             Ok(Ok(answered)) => return Ok(answered),
-            // Whoever listens there is not the one that we want: it will not become so. Who does not insist knows that
-            // it was the right one a moment ago; it hangs up when it ends, and then its machine refuses.
+            // The listener there belongs to another DVM, and this will not change. Without `insist` the address was
+            // right a moment ago: a daemon hangs up when it ends, and then its machine refuses.
             Ok(Err(HandshakeError::HungUp)) if !insist => last = Some(HandshakeError::HungUp),
             Ok(Err(error)) if !matches!(error, HandshakeError::Io(_)) => {
                 let cause = error.to_string();
@@ -120,7 +121,7 @@ async fn try_address(
             Ok(Err(error)) => last = Some(error),
             Err(_) => return Err(out_of_time(address, last)),
         }
-        // An attempt that fails at once, because no way leads there, is not cut off by the deadline.
+        // An attempt without a route fails at once, and the deadline does not cut it off.
         if timeout_at(deadline, tokio::time::sleep(pause)).await.is_err() {
             return Err(out_of_time(address, last));
         }
@@ -133,7 +134,7 @@ fn out_of_time(address: SocketAddr, last: Option<HandshakeError>) -> Failure {
     Failure { address, cause, refused: false }
 }
 
-/// The machine is there and says that nobody listens at that port.
+/// True when the machine answers that nobody listens at that port.
 fn is_refusal(error: &HandshakeError) -> bool {
     matches!(error, HandshakeError::Io(cause) if cause.kind() == io::ErrorKind::ConnectionRefused)
 }

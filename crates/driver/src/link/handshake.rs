@@ -1,9 +1,10 @@
-//! How two daemons get from a fresh TCP connection to a link: preambles, then Noise with the DVM's key.
+//! The handshake that turns a fresh TCP connection between two daemons into a link: preambles, then Noise with the
+//! DVM's key.
 //!
 //! Caller and answerer both begin with their preamble. The caller adds the first Noise message at once, the answerer
-//! replies with the second, and the caller confirms with an empty message. Only the confirmation makes the link:
-//! before it the answerer might be talking to a recording, and a caller that tries several addresses of one daemon
-//! at the same time confirms on one of them only.
+//! replies with the second, and the caller confirms with an empty message. Only the confirmation makes the link: before
+//! it the answerer might be talking to a recording, and a caller that tries several addresses of one daemon at once
+//! confirms only one of them.
 
 use std::io;
 use std::rc::Rc;
@@ -25,34 +26,34 @@ const MAX_HELLO: usize = 4096;
 /// Length of the authentication tag of a Noise message (bytes).
 pub(super) const TAG: usize = 16;
 
-/// Who we are to the other side, and the key that all daemons of the DVM share.
+/// A daemon's rank and DVM, and the key that all daemons of the DVM share.
 pub(crate) struct Identity {
     pub(crate) dvm: String,
     pub(crate) rank: DaemonRank,
     pub(crate) key: Rc<Secret>,
 }
 
-/// Why a connection did not become a link.
+/// The reason why a connection did not become a link.
 #[derive(Debug, Error)]
 pub(crate) enum HandshakeError {
-    /// The other side speaks something else, or another version.
+    /// The other side speaks another protocol or another version.
     #[error(transparent)]
     Preamble(#[from] PreambleError),
-    /// Its key is not ours. The name of the DVM is part of what is authenticated, so it may be that as well.
+    /// The other side has another key. The authenticated data includes the DVM's name, so the name may differ instead.
     #[error("the other side does not have this DVM's key")]
     Key,
-    /// It hung up on our first message, which is what a daemon of another DVM does.
+    /// The other side hung up on the first message, as a daemon of another DVM does.
     #[error("the other side hung up during the handshake: it may belong to another DVM")]
     HungUp,
-    /// It has the key but is not whom we called.
+    /// The other side has the key but another rank than the called one.
     #[error("daemon {theirs} answered instead of daemon {called}")]
     OtherRank {
-        /// Whom we called.
+        /// The called rank.
         called: DaemonRank,
-        /// Who answered.
+        /// The rank that answered.
         theirs: DaemonRank,
     },
-    /// Garbage from somebody who has the key.
+    /// The other side has the key but sent an invalid greeting.
     #[error("the other side sent a damaged greeting")]
     Greeting,
     /// The connection failed.
@@ -60,7 +61,7 @@ pub(crate) enum HandshakeError {
     Io(#[from] io::Error),
 }
 
-/// The caller's half. The link is not made yet: see [`confirm`].
+/// Runs the caller's half. The link is made later: see [`confirm`].
 pub(super) async fn call(
     stream: &mut TcpStream,
     me: &Identity,
@@ -78,14 +79,14 @@ pub(super) async fn call(
     into_transport(noise)
 }
 
-/// The caller's last word, which makes the link. Uses up nonce 0 of the caller.
+/// Sends the caller's confirmation, which makes the link. This uses up nonce 0 of the caller.
 pub(super) async fn confirm(stream: &mut TcpStream, noise: &StatelessTransportState) -> Result<(), HandshakeError> {
     let mut message = [0; TAG];
     noise.write_message(0, &[], &mut message).map_err(|_| HandshakeError::Key)?;
     Ok(stream.write_all(&message).await?)
 }
 
-/// The answerer's half: who called, after the confirmation.
+/// Runs the answerer's half; returns the caller after its confirmation.
 pub(super) async fn answer(
     stream: &mut TcpStream,
     me: &Identity,
@@ -109,7 +110,7 @@ fn start(me: &Identity, calling: bool) -> Result<HandshakeState, HandshakeError>
     let pattern = PATTERN.parse().expect("the pattern is one that snow knows");
     let builder = Builder::new(pattern).psk(0, &me.key).and_then(|b| b.prologue(&prologue)).expect("each is set once");
     let built = if calling { builder.build_initiator() } else { builder.build_responder() };
-    // The only thing that can fail is the system's source of randomness.
+    // Only the system's source of randomness can fail here.
     built.map_err(|e| io::Error::other(e).into())
 }
 

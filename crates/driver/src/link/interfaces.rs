@@ -1,4 +1,4 @@
-//! The addresses of this machine, asked of the kernel over netlink.
+//! The addresses of this machine, read from the kernel over netlink.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -14,8 +14,8 @@ const REQUEST_DUMP: u16 = 0x301;
 const IFA_ADDRESS: u16 = 1;
 const IFA_LOCAL: u16 = 2;
 
-/// Addresses of all interfaces that are up: first those that other machines may reach, then loopback. Link-local
-/// IPv6 addresses are left out: they mean nothing without the name of the caller's interface.
+/// Returns the addresses of all interfaces that are up: first those that other machines may reach, then loopback.
+/// Link-local IPv6 addresses are left out: they need the name of the caller's interface.
 pub(crate) fn addresses() -> io::Result<Vec<IpAddr>> {
     let mut found = dump()?;
     found.retain(|(interface, address)| is_usable(address) && is_up(*interface));

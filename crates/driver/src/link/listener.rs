@@ -1,4 +1,4 @@
-//! The port at which daemons are called.
+//! The port at which other daemons call.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -15,29 +15,29 @@ use super::handshake::{HandshakeError, answer};
 use super::{HANDSHAKE_LIMIT, Shared, tune};
 use crate::accepting::{self, Bounds, Strangers};
 
-/// Connections that have not authenticated yet.
+/// Bounds on connections that have not authenticated yet.
 const STRANGERS: Bounds = Bounds { most: 512, share_of_files: 4, limit: HANDSHAKE_LIMIT };
 const BACKLOG: i32 = 4096;
 
-/// A port on all interfaces at which nobody is let in yet: whoever calls is refused by the kernel.
+/// A reserved port on all interfaces that does not listen yet: the kernel refuses callers.
 pub(super) struct Reserved(OwnedFd);
 
 impl Reserved {
-    /// IPv6 and IPv4 on one port where the machine has both; 0 = any port that is free.
+    /// Reserves IPv6 and IPv4 on one port where the machine has both; 0 = any free port.
     pub(super) fn bind(port: u16) -> io::Result<(Reserved, u16)> {
         let socket = bind_to(AddressFamily::INET6, port).or_else(|_| bind_to(AddressFamily::INET, port))?;
         let port = SocketAddr::try_from(rustix::net::getsockname(&socket)?)?.port();
         Ok((Reserved(socket), port))
     }
 
-    /// From now on callers are let in. Within a runtime.
+    /// Listens for callers from now on. Call this within a runtime.
     pub(super) fn open(self) -> io::Result<TcpListener> {
         rustix::net::listen(&self.0, BACKLOG)?;
         TcpListener::from_std(self.0.into())
     }
 }
 
-/// Listens on all interfaces; 0 = any port that is free.
+/// Listens on all interfaces; 0 = any free port.
 pub(crate) fn bind(port: u16) -> io::Result<(TcpListener, u16)> {
     let (reserved, port) = Reserved::bind(port)?;
     Ok((reserved.open()?, port))
@@ -47,7 +47,7 @@ fn bind_to(family: AddressFamily, port: u16) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(family, SocketType::STREAM, flags, None)?;
     if port != 0 {
-        // Connections of the one before are remembered for a minute, and would keep its port from us.
+        // The kernel remembers connections of an earlier listener for a minute, which would block its port.
         set_socket_reuseaddr(&socket, true)?;
     }
     let any = if family == AddressFamily::INET6 {
@@ -86,8 +86,8 @@ async fn greet(mut stream: TcpStream, from: SocketAddr, shared: Rc<Shared>) {
     }
 }
 
-/// Closing with unread data would reset the connection, and our preamble, by which the other side sees what is wrong,
-/// be lost.
+/// Shuts a connection down before closing it. Closing with unread data would reset the connection and lose our
+/// preamble, which tells the other side the reason.
 pub(crate) async fn hang_up_gently(mut stream: TcpStream) {
     let drain = async {
         let _ = stream.shutdown().await;

@@ -1,7 +1,7 @@
 //! Links between daemons: authenticated, encrypted TCP connections, at most one per neighbour.
 //!
-//! The engine calls [`Links`]; each connection is a task of its own that reports through the inbox. Whoever cannot
-//! prove that it belongs to the DVM is hung up on, with one line to the log, and disturbs nobody.
+//! The engine calls [`Links`]; each connection is a task of its own that reports through the inbox. A caller that
+//! cannot prove that it belongs to the DVM is disconnected, with one line in the log, and disturbs no other link.
 
 mod call;
 mod handshake;
@@ -38,12 +38,12 @@ use seal::{Opener, SealError, Sealer};
 use crate::Inbox;
 use crate::guard::Keeper;
 
-/// An unfinished handshake is hung up on after this time.
+/// A caller whose handshake is unfinished after this time is disconnected.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(5);
-/// A closed link waits this long for the other side to close as well; until then the kernel may still owe it data.
+/// Time that a closed link waits for the other side to close as well; until then the kernel may still hold data for it.
 const LINGER: Duration = Duration::from_millis(500);
 
-/// After so many reads within one large frame the machine is told that the link is alive.
+/// Number of reads within one large frame after which the machine is told that the link is alive.
 const READS_TO_TELL: u32 = 16;
 
 /// All links of this daemon.
@@ -56,36 +56,36 @@ pub(crate) struct Links {
 
 /// Whether other daemons can call.
 enum Listening {
-    /// Not yet: there are none.
+    /// The port is reserved: there are no other daemons yet.
     Not(Reserved),
-    /// Until it is aborted.
+    /// The port listens until the task is aborted.
     Now(AbortHandle),
-    /// Not any more, or it failed.
+    /// The port is closed, or could not be opened.
     Over,
 }
 
-/// What the tasks of connections see.
+/// State that the tasks of connections share.
 struct Shared {
     me: Identity,
     inbox: Inbox,
     table: RefCell<BTreeMap<DaemonRank, Link>>,
-    /// Every connection's task, until it is over.
+    /// The task of every connection that is not over.
     tasks: RefCell<Vec<JoinHandle<()>>>,
-    /// This process ends: connections are not closed but left to its guard.
+    /// Set while this process ends: connections are not closed but handed to its guard.
     heir: RefCell<Option<Rc<Keeper>>>,
 }
 
 /// The engine's end of one connection.
 struct Link {
     queue: mpsc::UnboundedSender<Frame>,
-    /// The rank that called.
+    /// The rank that made the call.
     caller: DaemonRank,
-    /// Set when the machine must hear no more of this connection.
+    /// True when the machine must not hear of this connection any more.
     muted: Rc<Cell<bool>>,
 }
 
 impl Links {
-    /// Takes a port of the kernel's choice, on all interfaces, for [`Links::open`].
+    /// Reserves a free port on all interfaces for [`Links::open`].
     pub(crate) fn new(me: Identity, inbox: Inbox) -> io::Result<Links> {
         let (reserved, port) = Reserved::bind(0)?;
         let addresses = interfaces::addresses().unwrap_or_else(|error| {
@@ -103,8 +103,8 @@ impl Links {
         Ok(Links { shared, contact, calls: BTreeMap::new(), listener: Listening::Not(reserved) })
     }
 
-    /// Lets other daemons call, from the first time on. A head does it when it starts the first of them: a DVM of one
-    /// node is reachable for nobody. Within a `LocalSet`.
+    /// Listens for other daemons; only the first call has an effect. A head calls it when it starts the first of them,
+    /// so that no port of a DVM of one node can be reached. Call this within a `LocalSet`.
     ///
     /// # Errors
     /// When the kernel has no memory for it.
@@ -119,13 +119,13 @@ impl Links {
         Ok(())
     }
 
-    /// Where this daemon listens once it is open.
+    /// Returns the addresses at which this daemon listens once it is open.
     pub(crate) fn contact(&self) -> &Contact {
         &self.contact
     }
 
-    /// Sends after what was sent before. A frame for a link that is gone is dropped: the machine has been told, or will
-    /// be.
+    /// Sends a frame, in order after earlier ones. A frame for a link that is gone is dropped: the machine has been
+    /// told, or will be.
     pub(crate) fn transmit(&self, peer: DaemonRank, frame: Frame) {
         match self.shared.table.borrow().get(&peer) {
             Some(link) => {
@@ -135,8 +135,8 @@ impl Links {
         }
     }
 
-    /// Calls a daemon until the deadline, or until its machine refuses unless the caller insists; `LinkUp` or
-    /// `ConnectFailed` follows.
+    /// Calls a daemon until the deadline; without `insist`, only until its machine refuses. `LinkUp` or `ConnectFailed`
+    /// follows.
     pub(crate) fn connect(&mut self, peer: DaemonRank, contact: Contact, deadline: Instant, insist: bool) {
         let contact = callable(contact, &self.contact);
         let shared = Rc::clone(&self.shared);
@@ -146,7 +146,7 @@ impl Links {
                 Ok((stream, noise)) => {
                     shared.establish(stream, peer, noise, shared.me.rank);
                 }
-                // It has called us in the meantime: there is a link, and the machine knows.
+                // The peer has called in the meantime: there is a link, and the machine knows it.
                 Err(_) if shared.table.borrow().contains_key(&peer) => {}
                 Err(call::Failed { cause, refused }) => {
                     shared.report(Input::Link(LinkInput::ConnectFailed { peer, cause, refused }))
@@ -158,7 +158,7 @@ impl Links {
         }
     }
 
-    /// Sends what is queued and closes; the machine hears nothing more of this link.
+    /// Sends the queued frames and closes the link; the machine hears nothing more of it.
     pub(crate) fn close(&mut self, peer: DaemonRank) {
         if let Some(call) = self.calls.remove(&peer) {
             call.abort();
@@ -168,8 +168,8 @@ impl Links {
         }
     }
 
-    /// Waits until what was sent is on its way, but not longer than the limit. The other sides see their links close
-    /// when this process and its guard are gone: then nothing of this daemon is left.
+    /// Waits until sent frames are on their way, at most for the limit. The other sides see their links close when this
+    /// process and its guard are gone: then no process of this daemon is left.
     pub(crate) async fn flush(&mut self, limit: Duration, heir: &Rc<Keeper>) {
         self.shared.heir.replace(Some(Rc::clone(heir)));
         if let Listening::Now(accepting) = std::mem::replace(&mut self.listener, Listening::Over) {
@@ -193,7 +193,8 @@ impl Links {
     }
 }
 
-/// Those of a daemon's addresses that mean it from here: its loopback only when it may be on this machine.
+/// Returns the addresses of a daemon that are valid from here: its loopback address only when it may run on this
+/// machine.
 fn callable(contact: Contact, own: &Contact) -> Contact {
     let Contact(mut addresses) = contact;
     let public = |address: &&SocketAddr| !address.ip().is_loopback();
@@ -206,7 +207,7 @@ fn callable(contact: Contact, own: &Contact) -> Contact {
 }
 
 impl Shared {
-    /// Makes an authenticated connection the link to `peer`; false when the one that exists stays.
+    /// Makes an authenticated connection the link to `peer`; false when the existing link stays.
     fn establish(
         self: &Rc<Self>,
         stream: TcpStream,
@@ -214,7 +215,7 @@ impl Shared {
         noise: StatelessTransportState,
         caller: DaemonRank,
     ) -> bool {
-        // Not in the condition: the borrow would last through the block, which puts the old link back.
+        // This is not in the condition: the borrow would last through the block, which puts the old link back.
         let old = self.table.borrow_mut().remove(&peer);
         if let Some(old) = old {
             // Two daemons that call each other at once must drop the same one of the two connections: the higher
@@ -240,7 +241,7 @@ impl Shared {
     }
 
     fn report(&self, input: Input) {
-        // The engine is gone when this fails, and with it the reason to report.
+        // This fails only when the engine is gone; then no report is needed.
         let _ = self.inbox.send(input);
     }
 }
@@ -274,7 +275,7 @@ impl Connection {
                     output.forget();
                     return;
                 }
-                // Closed by us. Data that nobody reads any more would make the kernel throw away what we sent last.
+                // This side has closed the link. Unread data would make the kernel discard the last sent bytes.
                 Ok(output) => {
                     drop(output);
                     let _ = tokio::time::timeout(LINGER, reading).await;
@@ -290,13 +291,13 @@ impl Connection {
         }
     }
 
-    /// True when the guard has the connection now.
+    /// Hands the connection to the guard; true on success.
     fn leave_open(&self, output: &OwnedWriteHalf) -> bool {
         let heir = self.shared.heir.borrow();
         heir.as_ref().is_some_and(|heir| heir.hold(output.as_ref().as_fd()))
     }
 
-    /// Passes frames on until the connection ends; says why it did.
+    /// Passes frames on until the connection ends; returns the reason.
     async fn read(&self, mut opener: Opener<OwnedReadHalf>) -> String {
         let mut frames = Vec::new();
         let mut without_frame = 0;
@@ -320,8 +321,8 @@ impl Connection {
     }
 }
 
-/// Sends what is queued, as much as there is with few writes, until the queue is closed. Gives back what it wrote to:
-/// dropped, it tells the other side that nothing more will come.
+/// Sends the queue, with few writes, until it is closed. Returns the writing half: dropping it tells the other side
+/// that nothing more will come.
 async fn write(
     mut sealer: Sealer<OwnedWriteHalf>,
     mut frames: mpsc::UnboundedReceiver<Frame>,
@@ -336,10 +337,10 @@ async fn write(
     Ok(sealer.into_inner())
 }
 
-/// No waiting to fill packets, and a machine that vanished is noticed within 15 seconds.
+/// Sends packets without delay, and detects a vanished machine within 15 seconds.
 fn tune(stream: &TcpStream) {
     use rustix::net::sockopt;
-    // None of these can fail on a TCP socket; a link works without them, only worse.
+    // None of these can fail on a TCP socket; without them a link works more slowly.
     let _ = sockopt::set_tcp_nodelay(stream, true);
     let _ = sockopt::set_socket_keepalive(stream, true);
     let _ = sockopt::set_tcp_keepidle(stream, Duration::from_secs(5));

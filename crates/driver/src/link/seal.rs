@@ -14,19 +14,19 @@ use super::handshake::TAG;
 
 const MAX_MESSAGE: usize = 65535;
 const MAX_PLAIN: usize = MAX_MESSAGE - TAG;
-/// Sealed bytes that are collected before they are written: few writes, and no second copy of a large frame.
+/// Sealed bytes that are collected before a write: this saves writes, and a second copy of a large frame.
 const WRITE_AT: usize = 2 * (MAX_MESSAGE + 2);
 
-/// What ends a link.
+/// The reason why a link ends.
 #[derive(Debug, Error)]
 pub(crate) enum SealError {
-    /// Somebody has tampered with the bytes, or a bug.
+    /// The bytes were tampered with, or there is a bug.
     #[error("a message does not authenticate")]
     Damaged,
-    /// A frame longer than any.
+    /// The frame is longer than allowed; its length (bytes).
     #[error("a frame of {0} bytes is longer than any frame can be")]
     TooLong(usize),
-    /// It does not decode.
+    /// The frame does not decode.
     #[error(transparent)]
     Codec(#[from] CodecError),
     /// The connection failed.
@@ -39,7 +39,7 @@ pub(super) struct Sealer<W> {
     noise: Rc<StatelessTransportState>,
     nonce: u64,
     plain: Vec<u8>,
-    /// As long as it ever had to be; `ready` bytes of it wait to be written.
+    /// Buffer of sealed bytes, never shrunk; `ready` bytes of it wait to be written.
     sealed: Vec<u8>,
     ready: usize,
     out: W,
@@ -50,9 +50,9 @@ impl<W: AsyncWrite + Unpin> Sealer<W> {
         Sealer { noise, nonce: first_nonce, plain: Vec::new(), sealed: Vec::new(), ready: 0, out }
     }
 
-    /// Takes a frame; what does not fill a message stays here until [`Sealer::flush`].
+    /// Takes a frame; bytes that do not fill a message stay here until [`Sealer::flush`].
     pub(super) async fn send(&mut self, mut frame: Frame) -> Result<(), SealError> {
-        // The header is encoded apart, so that the payload is not copied to be put behind it.
+        // The header is encoded apart, so that the payload is not copied.
         let payload = std::mem::take(&mut frame.payload);
         let header = frame.encode();
         let length = header.len() + payload.len();
@@ -75,7 +75,7 @@ impl<W: AsyncWrite + Unpin> Sealer<W> {
         self.write_out().await
     }
 
-    /// What it wrote to.
+    /// Returns the writer.
     pub(super) fn into_inner(self) -> W {
         self.out
     }
@@ -131,7 +131,7 @@ impl<W: AsyncWrite + Unpin> Sealer<W> {
 pub(super) struct Opener<R> {
     noise: Rc<StatelessTransportState>,
     nonce: u64,
-    /// Sealed bytes that have come: `start..end` of it.
+    /// Received sealed bytes: `start..end` of it.
     sealed: Vec<u8>,
     start: usize,
     end: usize,
@@ -171,8 +171,8 @@ impl<R: AsyncRead + Unpin> Opener<R> {
         Ok(n > 0)
     }
 
-    /// Moves what is left to the front and grows the buffer when it was full: a chatty link gets a large one,
-    /// an idle link keeps a small one.
+    /// Moves the remaining bytes to the front and grows the buffer when it was full: a busy link gets a large one, an
+    /// idle link keeps a small one.
     fn make_room(&mut self) {
         let was_full = self.end == self.sealed.len();
         self.sealed.copy_within(self.start..self.end, 0);
@@ -209,7 +209,7 @@ impl<R: AsyncRead + Unpin> Opener<R> {
             let n = self.missing()?.min(plain.len());
             self.partial.extend_from_slice(&plain[..n]);
             plain = &plain[n..];
-            // The length itself may have been what was missing.
+            // The length itself may have been missing.
             let n = self.missing()?.min(plain.len());
             self.partial.extend_from_slice(&plain[..n]);
             plain = &plain[n..];
@@ -220,7 +220,7 @@ impl<R: AsyncRead + Unpin> Opener<R> {
             frame.advance(4);
             frames.push(Frame::decode(frame)?);
         }
-        // One allocation for all small frames of a message: they are slices of it.
+        // One allocation serves all small frames of a message: they are slices of it.
         let mut whole = Bytes::copy_from_slice(plain);
         while let Some(length) = frame_length(&whole)? {
             if whole.len() < 4 + length {
@@ -236,7 +236,7 @@ impl<R: AsyncRead + Unpin> Opener<R> {
         Ok(())
     }
 
-    /// How many bytes the partial frame lacks, as far as is known.
+    /// Returns how many bytes the partial frame lacks, as far as is known.
     fn missing(&self) -> Result<usize, SealError> {
         Ok(match frame_length(&self.partial)? {
             None => 4 - self.partial.len(),
@@ -245,7 +245,7 @@ impl<R: AsyncRead + Unpin> Opener<R> {
     }
 }
 
-/// The length prefix, refused before anything is allocated for it.
+/// Reads the length prefix, and refuses a wrong one before memory is allocated for the frame.
 fn frame_length(bytes: &[u8]) -> Result<Option<usize>, SealError> {
     let Some(prefix) = bytes.first_chunk::<4>() else {
         return Ok(None);

@@ -41,7 +41,7 @@ fn run(test: impl Future<Output = ()>) {
     LocalSet::new().block_on(&runtime, test);
 }
 
-/// Two linked daemons, 0 and 1; 1 called.
+/// Two linked daemons, 0 and 1; daemon 1 called.
 async fn pair() -> (Links, Outbox, Links, Outbox) {
     let (head, mut head_out) = daemon(0, 7);
     let (mut child, mut child_out) = daemon(1, 7);
@@ -198,7 +198,7 @@ fn garbage_strangers_and_silence_disturb_no_link() {
 fn a_recorded_call_makes_no_link() {
     run(async {
         let (head, mut head_out) = daemon(0, 7);
-        // Between caller and head: writes down what the caller sends first, and plays it again later.
+        // A proxy between caller and head: it records the caller's first bytes and replays them later.
         let middle = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let contact = Contact(vec![middle.local_addr().unwrap()]);
         let (mut child, _child_out) = daemon(1, 7);
@@ -269,7 +269,7 @@ fn who_does_not_insist_takes_a_refusal_for_an_answer() {
         let deadline = Instant::now() + Duration::from_secs(3_600);
         child.connect(DaemonRank(0), Contact(vec![address]), deadline, false);
         assert!(matches!(next(&mut child_out).await, Input::Link(LinkInput::ConnectFailed { refused: true, .. })));
-        // One that is there and says nothing is not gone.
+        // A listener that says nothing is not gone.
         let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let there = silent.local_addr().unwrap();
         let deadline = Instant::now() + Duration::from_millis(200);
@@ -281,7 +281,7 @@ fn who_does_not_insist_takes_a_refusal_for_an_answer() {
 #[test]
 fn a_call_that_no_way_leads_to_ends_at_its_deadline() {
     run(async {
-        // No connection leads to a group of receivers: the kernel says so at once, every time.
+        // No connection leads to a multicast group: the kernel says so at once, every time.
         let nowhere: SocketAddr = "224.0.0.1:4000".parse().unwrap();
         let (mut child, mut child_out) = daemon(1, 7);
         for insist in [false, true] {

@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Files that are open at a time; a job of thousands of ranks has more than a process may hold.
+/// Largest number of files that are open at a time; a job of thousands of ranks needs more than a process may open.
 const MOST_OPEN: usize = 128;
 
 /// The files that were written to.
@@ -25,7 +25,7 @@ struct Entry {
 }
 
 impl Files {
-    /// Writes all of it. An error comes once per file; what is written after it is dropped.
+    /// Writes all of it. An error comes once per file; later writes to it are dropped.
     pub(super) fn write(&mut self, path: &str, data: &[u8]) -> io::Result<()> {
         self.clock += 1;
         if !self.files.contains_key(path) {
@@ -49,7 +49,7 @@ impl Files {
         result
     }
 
-    /// Forgets a file. If it is written to again, what is there is replaced.
+    /// Forgets a file. A later write replaces its content.
     pub(super) fn close(&mut self, path: &str) {
         let entry = self.files.remove(path);
         self.open -= usize::from(entry.is_some_and(|entry| entry.file.is_some()));
@@ -73,7 +73,7 @@ impl Entry {
         file.write_all(data)
     }
 
-    /// The first time it replaces what an earlier run left; after that it goes on.
+    /// Opens a file: the first time it replaces the content of an earlier run, after that it appends.
     fn open(&mut self, path: &Path) -> io::Result<File> {
         if self.begun {
             return OpenOptions::new().append(true).open(path);

@@ -24,7 +24,7 @@ fn play(scene: &str, stdout: Stdio) -> Child {
         .unwrap()
 }
 
-/// What the scene said on standard error about itself.
+/// Returns the scene's standard error.
 fn said(child: Child) -> String {
     String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap()
 }
@@ -39,7 +39,7 @@ fn a_slow_reader_gets_everything_and_credit_comes_only_then() {
     assert_eq!(text.iter().filter(|b| **b == b'x').count(), PIECE * PIECES);
     let said = said(child);
     assert!(said.contains("credited 1000 of 1000, told to end 0 times"), "{said}");
-    // A pipe holds 64 KiB at first, so most had to wait for the reader.
+    // A pipe holds 64 KiB at first, so most output had to wait for the reader.
     let early: usize = said.split("early ").nth(1).unwrap().split_whitespace().next().unwrap().parse().unwrap();
     assert!(early <= 66, "{said}");
 }

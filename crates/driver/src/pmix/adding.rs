@@ -1,6 +1,6 @@
-//! Nodes that a spawn request brings along (`PMIX_ADD_HOST`, `PMIX_ADD_HOSTFILE`): what `--add-host` and
-//! `--add-hostfile` are on a command line. They are said of the job or of its apps, and add up. The files are read
-//! here, by the daemon that serves the caller. It never knows which nodes there are: that is the head's affair.
+//! Nodes that a spawn request adds (`PMIX_ADD_HOST`, `PMIX_ADD_HOSTFILE`), as `--add-host` and `--add-hostfile` do on a
+//! command line. The keys stand with the job or with its apps, and add up. The daemon that serves the caller reads the
+//! files; the head decides which nodes exist.
 
 use std::path::Path;
 
@@ -14,13 +14,13 @@ use super::allocate::slot_change;
 use super::placing::{read, text};
 use super::spawn::Refused;
 
-/// What the DVM is to get before the job is placed; `dir` is the directory of an app that names none.
+/// Returns the grow that precedes the job's placement; `dir` is the directory of an app that names none.
 ///
 /// # Errors
-/// A list or a file that cannot be understood, and a host with two meanings.
+/// A list or a file that cannot be parsed, and a host with two meanings.
 pub(super) fn grow(info: &[Info], apps: &[App], dir: &str) -> Result<Option<Box<GrowRequest>>, Refused> {
     let cwd = |app: &App| app.cwd.clone().unwrap_or_else(|| dir.to_owned());
-    // What is said of the job has no directory of its own.
+    // A key of the job has no directory of its own.
     let first = apps.first().map(cwd).unwrap_or_default();
     let arrays = std::iter::once((info, first)).chain(apps.iter().map(|app| (&app.info[..], cwd(app))));
     let (mut all, mut is_asked) = (Vec::new(), false);
@@ -28,7 +28,7 @@ pub(super) fn grow(info: &[Info], apps: &[App], dir: &str) -> Result<Option<Box<
         let Some(hosts) = hosts(info, Path::new(&dir))? else { continue };
         is_asked = true;
         for added in hosts {
-            // Two apps may say the same.
+            // Two apps may name the same nodes.
             if !all.contains(&added) {
                 all.push(added);
             }
@@ -42,7 +42,7 @@ pub(super) fn grow(info: &[Info], apps: &[App], dir: &str) -> Result<Option<Box<
     Ok(is_asked.then(|| Box::new(GrowRequest { hosts, ..GrowRequest::default() })))
 }
 
-/// The hosts that one key names; `None` = it is about something else.
+/// Returns the hosts that one key names; `None` = the key has another purpose.
 fn hosts(info: &Info, dir: &Path) -> Result<Option<Vec<Added>>, Refused> {
     let wrong = |cause: &dyn std::fmt::Display| Refused::Malformed(format!("{}: {cause}", info.key));
     if info.is(sys::PMIX_ADD_HOST) {

@@ -1,4 +1,4 @@
-//! Who may come in by the front door: as which process of which job, or as a tool.
+//! Admits callers at the front door: as a process of a job, or as a tool.
 
 use std::rc::Rc;
 
@@ -10,8 +10,8 @@ use super::{Job, Shared, calls};
 use crate::children::Holder;
 
 impl Shared {
-    /// Lets a caller of this user in, if it is who it says it is; the library is started for it, and knows its job
-    /// before.
+    /// Admits a caller of this user after its identity is verified. The library is started for it and learns of its job
+    /// first.
     pub(super) async fn admit(self: Rc<Self>, guest: Guest) {
         let job = match self.identify(&guest) {
             Ok(job) => job,
@@ -25,17 +25,17 @@ impl Shared {
         };
         let nspace = job.map(|id| id.nspace(&self.dvm));
         if library.ready(nspace.as_deref()).await.is_err() {
-            // Its end is an event of its own, by which the job fails.
+            // The end of the library is an event of its own and fails the job.
             return;
         }
-        // Small messages go back and forth: each must leave at once.
+        // Small messages go back and forth: each has to leave at once.
         let _ = guest.connection.set_nodelay(true);
         if let Err(error) = library.admit(nspace.as_deref(), &guest.connection).await {
             tracing::warn!(%error, "a PMIx client could not be passed on");
         }
     }
 
-    /// The job of which the caller is a process, or none for a tool.
+    /// Returns the job of the calling process, or none for a tool.
     fn identify(&self, guest: &Guest) -> Result<Option<JobId>, &'static str> {
         if guest.greeting.uid != guest.caller.uid {
             return Err("it states another user than it is");

@@ -1,5 +1,5 @@
-//! `PMIx_Allocation_request`: what it asks of the DVM's size, the answer of the first phase and the event of the second
-//! (docs/spec/elastic.md, two answers). Pure; only [`super::PmixBridge`] and what it is made of use it.
+//! `PMIx_Allocation_request`: its translation into a change of the DVM's size, the answer of the first phase and the
+//! event of the second (docs/spec/elastic.md, two answers). Pure; only [`super::PmixBridge`] and its parts use it.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ use super::wish::Wish;
 /// The major release of PMIx that defines `PMIX_DVM_IS_READY` and `PMIX_ERR_DVM_MOD`.
 const EVENTS_SINCE: u32 = 7;
 
-/// Why nothing is asked of the DVM.
+/// The reason why a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) status: Status,
@@ -33,7 +33,7 @@ impl Refusal {
         Refusal { status: Status::NOT_SUPPORTED, cause: cause.into() }
     }
 
-    /// The status for the requester; the words are for the log, because PMIx has no place for them.
+    /// Logs the reason, which PMIx cannot carry, and returns the status for the requester.
     pub(super) fn told(self, requester: &dyn fmt::Display) -> Status {
         tracing::info!(%requester, status = ?self.status, cause = self.cause, "an allocation request is refused");
         self.status
@@ -43,7 +43,7 @@ impl Refusal {
 /// Translates a request. `required` are the keys that must be obeyed (spec S11).
 ///
 /// # Errors
-/// What cannot be understood, or is not offered.
+/// A request that cannot be understood, or is not offered.
 pub(super) fn request(directive: u8, info: &[Info], required: &[String]) -> Result<ResizeRequest, Refusal> {
     let wish = Wish::read(info, required)?;
     match u32::from(directive) {
@@ -65,7 +65,7 @@ pub(super) fn request(directive: u8, info: &[Info], required: &[String]) -> Resu
 }
 
 impl Wish {
-    /// Nodes of a new allocation are for whoever names it; those that extend one are what the others of it are
+    /// Nodes of a new allocation are reserved for jobs that name it; those that extend an allocation have its terms
     /// (spec S11).
     pub(super) fn grow(self, alloc_id: Option<String>) -> Result<GrowRequest, Refusal> {
         let (mut hosts, mut refs) = (Vec::new(), Vec::new());
@@ -93,7 +93,7 @@ impl Wish {
         Ok(GrowRequest { hosts, activate, count, slots, queue, rm_job: None, alloc_id, req_id, terms, wait: false })
     }
 
-    /// The seconds that are asked for, when nothing else is (spec S12).
+    /// Returns the requested seconds when the request asks for nothing else (spec S12).
     fn time_alone(&self) -> Option<u32> {
         let seconds = self.terms.time_limit_s?;
         let said = SessionTerms { reserve: true, time_limit_s: Some(seconds), ..SessionTerms::default() };
@@ -101,7 +101,8 @@ impl Wish {
         (alone && self.terms == said).then_some(seconds)
     }
 
-    /// By the requester's own name for what it asked for, or by the allocation that was to come of it (spec S14).
+    /// Translates a cancellation, which names the requester's own id of the request or the allocation that was to come
+    /// of it (spec S14).
     fn cancel(self) -> Result<CancelRequest, Refusal> {
         match self {
             Wish { queue: Some(_), .. } => Err(Refusal::unsupported("PMIX_ALLOC_QUEUE beside what is to be cancelled")),
@@ -118,7 +119,7 @@ impl Wish {
             return Err(Refusal::unsupported(cause));
         }
         let name = |item| match item {
-            // A node leaves with all of its slots, so that the list with which it came will do.
+            // A node leaves with all of its slots, so the list with which it came is valid here too.
             HostItem::Host { name, slots: ItemSlots::Unstated | ItemSlots::All | ItemSlots::Given(_), .. } => Ok(name),
             HostItem::Host { .. } => Err(Refusal::bad("a node leaves with all of its slots")),
             HostItem::Relative(..) | HostItem::Empty(_) | HostItem::Exclude(_) => {
@@ -126,7 +127,7 @@ impl Wish {
             }
         };
         let nodes: Vec<String> = self.nodes.into_iter().map(name).collect::<Result<_, _>>()?;
-        // When nothing else says what is to go, the requester's own name for an allocation does.
+        // Without other words, the requester's own name for an allocation says which nodes leave.
         let says_what = self.id.is_some() || !nodes.is_empty() || self.count > 0;
         let alloc_id = if says_what { self.id } else { self.req_id.clone() };
         Ok(ShrinkRequest { nodes, count: self.count, alloc_id, req_id: self.req_id, wait: false })
@@ -141,7 +142,7 @@ pub(super) fn slot_change(slots: ItemSlots) -> SlotChange {
     }
 }
 
-/// The answer of the first phase: the identity of the allocation, or why nothing was done.
+/// Returns the answer of the first phase: the identity of the allocation, or the reason of the refusal.
 pub(super) fn answer(resize: &Resize) -> Result<Vec<Info>, Status> {
     match &resize.outcome {
         ResizeOutcome::Refused { status, cause } | ResizeOutcome::Failed { status, cause } => {
@@ -149,21 +150,21 @@ pub(super) fn answer(resize: &Resize) -> Result<Vec<Info>, Status> {
             Err(Status(status.0))
         }
         ResizeOutcome::Unchanged | ResizeOutcome::Begun | ResizeOutcome::Requested { .. } | ResizeOutcome::Done => {
-            // By its number `PMIx_Session_control` names it.
+            // `PMIx_Session_control` names the session by this number.
             let session = resize.session.map(|id| Info::new(sys::PMIX_SESSION_ID, id));
             Ok(identity(resize).into_iter().chain(session).collect())
         }
     }
 }
 
-/// The event of the second phase. `None` for what is no end (spec G9).
+/// Returns the event of the second phase. `None` for an outcome that is not the end (spec G9).
 pub(super) fn event(server: Proc, to: Proc, resize: &Resize) -> Option<Notice> {
-    // Not for handlers of everything: those of MPI libraries take what they do not know for the end of the world.
+    // Default handlers do not get it: those of MPI libraries abort on unknown events.
     let mut info = vec![Info::new(sys::PMIX_EVENT_NON_DEFAULT, true)];
     info.extend(identity(resize));
     let code = match &resize.outcome {
         ResizeOutcome::Done => {
-            // Who has asked for a number of nodes does not know which came.
+            // A requester that asked for a number of nodes does not know which ones came.
             if !resize.nodes.is_empty() {
                 info.push(Info::new(sys::PMIX_ALLOC_NODE_LIST, resize.nodes.join(",").as_str()));
             }
@@ -182,7 +183,7 @@ pub(super) fn event(server: Proc, to: Proc, resize: &Resize) -> Option<Notice> {
     Some(Notice { code, source: server, to: Audience::Procs(vec![to]), info })
 }
 
-/// The end of a session is near: for who asked to be told.
+/// Returns the event that the end of a session is near, for the requester that asked for a warning.
 pub(super) fn warning(server: Proc, to: Proc, warning: &TimeWarning) -> Notice {
     let mut info = vec![Info::new(sys::PMIX_EVENT_NON_DEFAULT, true)];
     info.extend(names(&warning.alloc_id, warning.req_id.as_deref()));
@@ -201,10 +202,10 @@ fn names(alloc_id: &str, req_id: Option<&str>) -> Vec<Info> {
     info
 }
 
-/// Whether events are sent that only newer releases of PMIx have names for (`prte_dvm_events`).
+/// Whether events are sent that only newer releases of PMIx define (`prte_dvm_events`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum SizeEvents {
-    /// When the library knows them.
+    /// They are sent when the library defines them.
     #[default]
     Auto,
     Always,
@@ -212,7 +213,7 @@ pub(super) enum SizeEvents {
 }
 
 impl SizeEvents {
-    /// By the parameter's value; the machine has complained of a wrong one.
+    /// Reads the parameter's value; the machine has complained of a wrong one.
     pub(super) fn of(value: Option<&str>) -> SizeEvents {
         match value {
             Some("always") => SizeEvents::Always,
@@ -221,7 +222,7 @@ impl SizeEvents {
         }
     }
 
-    /// The first major release of the library with which they are sent (spec G9).
+    /// Returns the first major release of the library with which they are sent (spec G9).
     pub(super) fn since(self) -> Option<u32> {
         match self {
             SizeEvents::Auto => Some(EVENTS_SINCE),

@@ -1,5 +1,5 @@
-//! Whose a connection to the front door is. libpmix believes what a caller says of itself, so the kernel is asked: for
-//! the user of the socket at the other end, and which process holds it. Only [`super::door`] uses it.
+//! The identity of a caller at the front door. libpmix believes a caller's own claim, so the kernel is asked for the
+//! user of the socket at the other end and for the process that holds it. Only [`super::door`] uses it.
 
 use std::fs;
 use std::io;
@@ -12,26 +12,26 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, 
 /// The socket at the other end of a connection of this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Caller {
-    /// The user who made it.
+    /// The user that made the socket.
     pub(super) uid: u32,
-    /// The kernel's number for it.
+    /// The inode number of the socket.
     pub(super) inode: u32,
 }
 
-/// The state of a TCP connection that stands.
+/// The kernel's number for an established TCP connection.
 const ESTABLISHED: u8 = 1;
 
-/// Asks the kernel who called. `peer` is the caller's end of the connection, `own` is ours.
+/// Asks the kernel for the caller. `peer` is the caller's end of the connection, `own` is ours.
 ///
 /// # Errors
-/// When the kernel knows of no such connection (it has ended, or comes from another machine), or does not tell.
+/// When the kernel does not know the connection (it has ended, or comes from another machine), or refuses to answer.
 pub(super) fn of(peer: SocketAddr, own: SocketAddr) -> io::Result<Caller> {
     let (SocketAddr::V4(peer), SocketAddr::V4(own)) = (peer, own) else {
         return Err(io::Error::new(io::ErrorKind::Unsupported, "the connection is not by IPv4"));
     };
     match by_netlink(peer, own) {
         Ok(found) => found.ok_or_else(unknown),
-        // A kernel without that service, or a container that forbids it.
+        // This is a kernel without that service, or a container that forbids it.
         Err(error) => {
             tracing::debug!(%error, "the kernel's table of connections is read as text");
             in_table(&fs::read_to_string("/proc/net/tcp")?, peer, own).ok_or_else(unknown)
@@ -43,7 +43,7 @@ fn unknown() -> io::Error {
     io::Error::new(io::ErrorKind::NotFound, "the kernel knows of no such connection")
 }
 
-/// `sock_diag(7)`: a request for one socket, by the addresses that the caller sees.
+/// Asks for one socket over `sock_diag(7)`, by the addresses that the caller sees.
 fn by_netlink(peer: SocketAddrV4, own: SocketAddrV4) -> io::Result<Option<Caller>> {
     let socket: OwnedFd =
         socket_with(AddressFamily::NETLINK, SocketType::DGRAM, SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG))?;
@@ -54,7 +54,7 @@ fn by_netlink(peer: SocketAddrV4, own: SocketAddrV4) -> io::Result<Option<Caller
     read_answer(answer, peer, own)
 }
 
-/// The length of a netlink header.
+/// Size of a netlink header (bytes).
 const HEADER: usize = 16;
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const NLMSG_ERROR: u16 = 2;
@@ -76,7 +76,7 @@ fn request(peer: SocketAddrV4, own: SocketAddrV4) -> Vec<u8> {
     message
 }
 
-/// Ports and addresses as the kernel has them: those of the socket itself, then those of the other end.
+/// Encodes ports and addresses as the kernel stores them: those of the socket itself, then those of the other end.
 fn identity(peer: SocketAddrV4, own: SocketAddrV4) -> [u8; 36] {
     let mut bytes = [0; 36];
     bytes[0..2].copy_from_slice(&peer.port().to_be_bytes());
@@ -86,7 +86,7 @@ fn identity(peer: SocketAddrV4, own: SocketAddrV4) -> [u8; 36] {
     bytes
 }
 
-/// The caller in the kernel's answer. `None` when there is none that stands.
+/// Finds the caller in the kernel's answer. `None` when no connection is established.
 fn read_answer(answer: &[u8], peer: SocketAddrV4, own: SocketAddrV4) -> io::Result<Option<Caller>> {
     let number = |at: usize| Some(u32::from_ne_bytes(answer.get(at..at + 4)?.try_into().ok()?));
     let kind = answer.get(4..6).and_then(|kind| kind.try_into().ok()).map(u16::from_ne_bytes);
@@ -103,11 +103,11 @@ fn read_answer(answer: &[u8], peer: SocketAddrV4, own: SocketAddrV4) -> io::Resu
     let (Some(uid), Some(inode)) = (number(HEADER + 64), number(HEADER + 68)) else {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "an answer that is too short"));
     };
-    // Without a number it has no owner any more, and a user of 0 says nothing.
+    // A socket without an inode number has no owner any more, and its user of 0 means nothing.
     Ok((stands && is_it && inode != 0).then_some(Caller { uid, inode }))
 }
 
-/// The caller in the text of `/proc/net/tcp`.
+/// Finds the caller in the text of `/proc/net/tcp`.
 fn in_table(table: &str, peer: SocketAddrV4, own: SocketAddrV4) -> Option<Caller> {
     let place = |address: SocketAddrV4| {
         let ip = u32::from_ne_bytes(Ipv4Addr::octets(address.ip()));
@@ -143,7 +143,7 @@ mod tests {
         }
     }
 
-    /// The kernel's number of a socket of this process.
+    /// Returns the inode number of a socket of this process.
     fn inode(stream: &TcpStream) -> u32 {
         use std::os::fd::AsRawFd;
         fs::metadata(format!("/proc/self/fd/{}", stream.as_raw_fd())).unwrap().ino() as u32

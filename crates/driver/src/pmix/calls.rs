@@ -1,5 +1,5 @@
-//! Calls of clients on their way to the machine, and its replies on their way back. Each call gets exactly one reply:
-//! from the machine, or with an error when its job or this process goes. Only [`super::PmixBridge`] uses it.
+//! Passes clients' calls to the machine and its replies back. Each call gets exactly one reply: from the machine, or an
+//! error when its job or this process ends. Only [`super::PmixBridge`] uses it.
 
 use std::collections::BTreeMap;
 
@@ -13,17 +13,17 @@ use ferrite_wire::{CollectiveResult, DataCall, Found, Members, Resize};
 use super::{allocate, published, session_control, spawn};
 use crate::Inbox;
 
-/// The jobs that may call, by namespace.
+/// The jobs whose processes may call, by namespace.
 pub(super) type Names = BTreeMap<String, Known>;
 
-/// A job that may call.
+/// A job whose processes may call.
 #[derive(Clone, Copy)]
 pub(super) struct Known {
     pub(super) job: JobId,
     pub(super) size: u32,
 }
 
-/// Calls that wait for the machine.
+/// Calls that wait for the machine's reply.
 pub(super) struct Calls {
     inbox: Inbox,
     next: u64,
@@ -88,8 +88,8 @@ impl Calls {
             Upcall::Fence { procs, data, collect, local_status, reply, .. } => {
                 let members = local_status.into_result().and_then(|()| participants(&procs, names));
                 match members {
-                    // libpmix 4.2.2 stores what processes of the second job have put as that of the first: an error is
-                    // better than wrong values. Without it they get each other's values when they ask.
+                    // libpmix 4.2.2 stores data of the second job's processes as that of the first: an error is better
+                    // than wrong values. Without collected data the processes get correct values on request.
                     Ok(members) if collect && !members.others.is_empty() => reply.refuse(),
                     Ok(members) => {
                         let token = self.keep(members.job, Reply::Data(reply));
@@ -99,8 +99,7 @@ impl Calls {
                 }
             }
             Upcall::DirectModex { proc, required_key, reply, .. } => {
-                // What the DVM says of a process the library was told with its job: the process itself has nothing to
-                // add.
+                // The library got the DVM's data of a process with its job: the process itself cannot add to it.
                 let is_ours = required_key.is_some_and(|key| is_said_by_the_dvm(&key));
                 let Some(proc) = find(&proc, names).filter(|_| !is_ours) else {
                     return reply.complete(Err(Status::NOT_FOUND));
@@ -170,7 +169,7 @@ impl Calls {
             Upcall::Event { code, source, .. } => {
                 tracing::debug!(?code, ?source, "an event for other nodes is not passed on");
             }
-            // The end of the process says the same.
+            // The end of the process gives the same information.
             Upcall::Lost { .. } => {}
             Upcall::Refused { proc, service } => {
                 tracing::debug!(?proc, service, "a service that is not offered");
@@ -178,7 +177,7 @@ impl Calls {
         }
     }
 
-    /// Passes an order for sessions on, or refuses it. `waiter` is the job with which its waiting ends.
+    /// Passes an order for sessions on, or refuses it. The end of job `waiter` ends the waiting for the reply.
     pub(super) fn order(
         &mut self,
         waiter: JobId,
@@ -195,14 +194,14 @@ impl Calls {
         }
     }
 
-    /// The machine's reply. A token that is not known has its reply already.
+    /// Delivers the machine's reply. An unknown token has its reply already.
     pub(super) fn reply(&mut self, token: PmixToken, result: CollectiveResult) {
         if let Some((_, reply)) = self.waiting.remove(&token) {
             reply.give(result);
         }
     }
 
-    /// The machine's answer to a process that wants another size.
+    /// Delivers the machine's answer to a process's request for another size.
     pub(super) fn reply_resize(&mut self, token: PmixToken, resize: &Resize) {
         match self.waiting.remove(&token) {
             Some((_, Reply::Allocation(reply))) => reply.complete(allocate::answer(resize)),
@@ -211,7 +210,7 @@ impl Calls {
         }
     }
 
-    /// The machine's reply to a spawn.
+    /// Delivers the machine's reply to a spawn.
     pub(super) fn reply_spawn(&mut self, token: PmixToken, result: Result<String, PmixStatus>) {
         match self.waiting.remove(&token) {
             Some((_, Reply::Spawned(reply))) => reply.complete(result.map_err(|status| Status(status.0))),
@@ -220,7 +219,7 @@ impl Calls {
         }
     }
 
-    /// The machine's reply to a publication or a lookup.
+    /// Delivers the machine's reply to a publication or a lookup.
     pub(super) fn reply_data(
         &mut self,
         token: PmixToken,
@@ -261,7 +260,7 @@ impl Calls {
         }
     }
 
-    /// Ends the waiting of a job's calls, or of all.
+    /// Fails the waiting calls of a job, or of all jobs.
     pub(super) fn fail(&mut self, job: Option<JobId>, status: Status) {
         let gone = |of: JobId| job.is_none_or(|job| job == of);
         for (_, (_, reply)) in self.waiting.extract_if(.., |_, (of, _)| gone(*of)) {
@@ -269,7 +268,7 @@ impl Calls {
         }
     }
 
-    /// The library cannot serve a job: says so in the name of one of its processes.
+    /// Reports that the library cannot serve a job, in the name of one of its processes.
     pub(super) fn give_up(&mut self, proc: ProcId, message: String) {
         self.next += 1;
         let token = PmixToken(self.next);
@@ -279,7 +278,7 @@ impl Calls {
     fn note(&mut self, proc: Option<ProcId>, reply: Completer<()>, call: impl FnOnce(ProcId) -> PmixCall) {
         match proc {
             Some(proc) => {
-                // Before the reply: the machine must know it by the time the process goes on.
+                // This comes before the reply: the machine has to know it by the time the process goes on.
                 self.pass(call(proc));
                 reply.complete(Ok(()));
             }
@@ -295,12 +294,12 @@ impl Calls {
     }
 
     fn pass(&self, call: PmixCall) {
-        // The machine is gone only when this process is ending.
+        // The machine is gone only while this process is ending.
         let _ = self.inbox.send(Input::Daemon(DaemonInput::Pmix(call)));
     }
 }
 
-/// The process that this upcall connects.
+/// Returns the process that this upcall connects.
 pub(super) fn newcomer(upcall: &Upcall, names: &Names) -> Option<ProcId> {
     match upcall {
         Upcall::ClientConnected { proc, .. } => find(proc, names),
@@ -308,7 +307,7 @@ pub(super) fn newcomer(upcall: &Upcall, names: &Names) -> Option<ProcId> {
     }
 }
 
-/// Reserved keys, of which processes of Open MPI 4 put one all the same.
+/// True for a reserved key that belongs to the DVM; processes of Open MPI 4 put one all the same.
 fn is_said_by_the_dvm(key: &str) -> bool {
     key.starts_with("pmix.") && key != "pmix.arch"
 }
@@ -322,7 +321,7 @@ fn known(proc: &Proc, names: &Names) -> Result<ProcId, Status> {
     find(proc, names).ok_or(Status::NOT_FOUND)
 }
 
-/// The participants as the machine wants them: for each job its ranks, sorted, and none for the whole job.
+/// Converts the participants for the machine: for each job its ranks, sorted, and an empty list for the whole job.
 fn participants(procs: &[Proc], names: &Names) -> Result<Members, Status> {
     let mut jobs: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
     for proc in procs {
@@ -339,7 +338,7 @@ fn ranks_of(mut ranks: Vec<u32>, size: u32) -> Result<Vec<Rank>, Status> {
     ranks.sort_unstable();
     ranks.dedup();
     match ranks.last() {
-        // Higher than any rank.
+        // The wildcard sorts behind every rank.
         Some(&Proc::WILDCARD) => Ok(Vec::new()),
         Some(&last) if last >= size => Err(Status::BAD_PARAM),
         _ if ranks.len() == size as usize => Ok(Vec::new()),

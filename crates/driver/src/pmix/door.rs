@@ -1,7 +1,7 @@
-//! The front door: the port that processes are told to find libpmix at. Every user of the machine can call it, and the
-//! library believes what a caller says. So the kernel is asked whose a connection is before a byte of it is looked at,
-//! its first message is read without taking it out, and only then is the connection passed on, as a whole. Only
-//! [`super::PmixBridge`] uses it.
+//! The front door: the port at which processes find libpmix. Every user of the machine can connect to it, and the
+//! library believes a caller's own claim. So the kernel is asked for the connection's owner before any of its bytes is
+//! read, its first message is peeked at and stays in the socket, and only then the connection is passed on as a whole.
+//! Only [`super::PmixBridge`] uses it.
 
 use std::future::Future;
 use std::io;
@@ -17,19 +17,19 @@ use tokio::task::{JoinHandle, JoinSet, spawn_local};
 use super::caller::{self, Caller};
 use crate::accepting::{self, Bounds, Strangers};
 
-/// A client introduces itself at once.
+/// Bounds on callers that have not introduced themselves yet; a client does so at once.
 const STRANGERS: Bounds = Bounds { most: 512, share_of_files: 4, limit: Duration::from_secs(5) };
-/// More than any first message has.
+/// Larger than any first message (bytes).
 const ROOM: usize = 20 * 1024;
 
-/// Somebody of this user who has said who it is.
+/// A caller of this user that has introduced itself.
 pub(super) struct Guest {
     pub(super) connection: TcpStream,
     pub(super) greeting: Greeting,
     pub(super) caller: Caller,
 }
 
-/// An open door. Closes when dropped, and whoever waits behind it is turned away.
+/// An open door. Dropping it closes the port and disconnects waiting callers.
 pub(super) struct Door {
     port: u16,
     accepting: JoinHandle<()>,
@@ -74,7 +74,7 @@ where
                 let known = known.clone();
                 strangers.greet(from, async move {
                     if let Some(greeting) = introduction(&connection).await {
-                        // The door is closed: so is the connection.
+                        // A closed door drops the connection too.
                         let _ = known.send(Guest { connection, greeting, caller });
                     }
                 });
@@ -85,7 +85,7 @@ where
     }
 }
 
-/// The caller, if it is of the user whom this process belongs to.
+/// Returns the caller if it belongs to the user of this process.
 fn of_this_user(connection: &TcpStream) -> Option<Caller> {
     let ends = connection.peer_addr().and_then(|peer| Ok((peer, connection.local_addr()?)));
     match ends.and_then(|(peer, own)| caller::of(peer, own)) {
@@ -101,7 +101,7 @@ fn of_this_user(connection: &TcpStream) -> Option<Caller> {
     }
 }
 
-/// Waits for a whole first message, which stays in the socket. `None` when it is none.
+/// Waits for a whole first message, which stays in the socket. `None` when the bytes are none.
 async fn introduction(connection: &TcpStream) -> Option<Greeting> {
     let mut room = vec![0; ROOM];
     let mut needed = 1;
@@ -110,7 +110,7 @@ async fn introduction(connection: &TcpStream) -> Option<Greeting> {
         let ready = connection.ready(Interest::READABLE).await.ok()?;
         let peeked = connection.try_io(Interest::READABLE, || {
             let (_, seen) = rustix::net::recv(connection, &mut room[..], rustix::net::RecvFlags::PEEK)?;
-            // Until there is more: to say so is what waits for it.
+            // This error clears the readiness, so that the loop waits for more bytes.
             if seen < needed && !ready.is_read_closed() { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(seen) }
         });
         let seen = match peeked {
@@ -149,7 +149,7 @@ mod tests {
         tokio::task::LocalSet::new().block_on(&runtime, story);
     }
 
-    /// As libpmix 5.0.11 sends it.
+    /// A first message as libpmix 5.0.11 sends it.
     fn message() -> Vec<u8> {
         let body = b"native\0\0\0\0\x08\0\0\0\0\0\0\0\0\0dvm@1\0\0\0\0\x025.0.11rc1\0v41\0\x01hash\0";
         [&[0xff; 8][..], &(body.len() as u64).to_ne_bytes(), body].concat()
@@ -178,7 +178,7 @@ mod tests {
             let mut said = vec![0; message().len()];
             guest.connection.read_exact(&mut said).await.unwrap();
             assert_eq!(said, message());
-            // One more byte wakes whoever reads next.
+            // One more byte wakes the next reader.
             client.write_all(b"x").await.unwrap();
             assert_eq!(guest.connection.read_u8().await.unwrap(), b'x');
         });

@@ -1,15 +1,14 @@
-//! The failure of a process as a PMIx event for those that are left of its job. Pure; only [`super::PmixBridge`] uses
-//! it.
+//! The failure of a process as a PMIx event for the survivors of its job. Pure; only [`super::PmixBridge`] uses it.
 
 use ferrite_pmix::{Audience, Info, Notice, Proc, Status, Value};
 use ferrite_pmix_sys as sys;
 use ferrite_types::{ProcState, Rank};
 use ferrite_wire::ProcFailure;
 
-/// The event for these ranks. Its source is the server that reports it, as the standard has it; whom it is about is in
-/// `PMIX_EVENT_AFFECTED_PROC`. `None` for a state that is no failure.
+/// Returns the event for these ranks. Its source is the server that reports it, as in the standard;
+/// `PMIX_EVENT_AFFECTED_PROC` names the failed process. `None` for a state that is no failure.
 ///
-/// Every rank is named: with a wildcard libpmix 4.2 may forget the event before a process has asked for it.
+/// Every rank is named: with a wildcard libpmix 4.2 may forget the event before a process registers for it.
 pub(super) fn failure(server: Proc, nspace: &str, failed: &ProcFailure, to: &[Rank]) -> Option<Notice> {
     let affected = Proc::new(nspace, failed.rank.0);
     let mut info = vec![Info::new(sys::PMIX_EVENT_AFFECTED_PROC, Value::Proc(affected))];
@@ -28,7 +27,7 @@ fn code(state: ProcState) -> Option<Status> {
         ProcState::CalledAbort => Status::PROC_REQUESTED_ABORT,
         ProcState::KilledByCmd => Status::PROC_KILLED_BY_CMD,
         ProcState::FailedToStart => Status::PROC_FAILED_TO_START,
-        // Whether the node is down, or its daemon alone, nobody can tell.
+        // The cause may be the node or its daemon alone; the DVM cannot tell.
         ProcState::CommFailed => Status::COMM_FAILURE,
         ProcState::Init
         | ProcState::Running

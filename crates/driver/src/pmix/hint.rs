@@ -1,5 +1,5 @@
-//! Guesses whether a program will want libpmix, so that its start can go on beside that of the program. Only a hint:
-//! who was not recognised is served when it connects.
+//! Guesses whether a program uses libpmix, so that the library can start beside it. This is only a hint: an
+//! unrecognised program is served when it connects.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -7,16 +7,16 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Names of libraries are near the beginning of an executable.
+/// Size of the searched part of an executable (bytes): names of libraries are near its beginning.
 const LOOK_AT: u64 = 64 * 1024;
 
-/// What only a user of PMIx is linked with. (MPICH's library is `libmpi.so.12` or `libmpich.so`.)
+/// Libraries that only users of PMIx are linked with. (MPICH's library is `libmpi.so.12` or `libmpich.so`.)
 const LIBRARIES: [&[u8]; 3] = [b"libpmix.so", b"libmpi.so.40", b"libmpi.so.20"];
 
-/// Programs that are remembered. A stream of small jobs runs the same few again and again.
+/// Number of programs that are remembered, because a stream of small jobs runs the same few again and again.
 const REMEMBERED: usize = 64;
 
-/// What was seen of programs so far.
+/// The results for the programs so far.
 #[derive(Default)]
 pub(super) struct Hints {
     seen: BTreeMap<(String, PathBuf), Seen>,
@@ -28,7 +28,7 @@ struct Seen {
     wants: bool,
 }
 
-/// Changes when the file does.
+/// Identifies a version of a file; it changes with the file.
 type Stamp = (u64, u64, u64, i64, i64);
 
 impl Hints {

@@ -1,4 +1,4 @@
-//! What the library is told about a job, from its launch order. Pure; only [`super::PmixBridge`] uses it.
+//! The description of a job for the library, from its launch order. Pure; only [`super::PmixBridge`] uses it.
 
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
@@ -9,7 +9,7 @@ use ferrite_pmix::{AppInfo, JobInfo, LocalProc, NodeInfo, Proc};
 use ferrite_types::{AppContext, CpuSet, Device, JobMap};
 use ferrite_wire::LaunchOrder;
 
-/// The job as this node's server presents it; `session` is the directory that holds the job's.
+/// Describes the job as this node's server presents it; `session` is the directory that contains the job's.
 pub(super) fn job_info(registration: &Registration, session: &Path) -> JobInfo {
     let order = &registration.order;
     let map = &order.map;
@@ -106,13 +106,13 @@ fn local(registration: &Registration, nsdir: &Path) -> Vec<LocalProc> {
     found
 }
 
-/// The unique name of each where it has one, else the system's.
+/// Lists each device's unique name, or the system's name for a device without one.
 fn device_names(devices: &[Device]) -> String {
     let names = devices.iter().map(|device| device.uuid.as_deref().unwrap_or(&device.name));
     names.collect::<Vec<_>>().join(",")
 }
 
-/// A set of processors in hwloc's notation: words of 32 bits, the highest first.
+/// Formats a set of processors in hwloc's notation: words of 32 bits, the highest first.
 fn hwloc_text(cpus: &CpuSet) -> String {
     let mut words = vec![0u32];
     for cpu in cpus.iter() {

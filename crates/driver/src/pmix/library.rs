@@ -1,9 +1,9 @@
-//! The process that runs libpmix for this daemon (`ferrite-pmixd`): started, given orders and callers, watched, and
-//! ended. Only [`super::PmixBridge`] and its parts use it. Orders are carried out one after another, which is what
-//! "registered before its clients are let in" rests on.
+//! The process that runs libpmix for this daemon (`ferrite-pmixd`): starts it, gives it orders and callers, watches and
+//! ends it. Only [`super::PmixBridge`] and its parts use it. The process carries out orders one after another; so a job
+//! is registered before its clients are admitted.
 //!
-//! The library may crash or hang, because every program of the node speaks with it. So the process is pinged behind
-//! each batch of orders, and every few seconds while programs are connected; if it does not answer in time, it is
+//! The library may crash or hang, because every program of the node communicates with it. So the process is pinged
+//! after each batch of orders, and every few seconds while programs are connected; without an answer in time it is
 //! ended.
 
 mod process;
@@ -40,22 +40,22 @@ pub(crate) use process::Runner;
 use process::begin;
 use watch::Watch;
 
-/// To describe one process of a job takes the library less than this.
+/// Time that the library needs at most to take the description of one process of a job.
 const PATIENCE_A_PROCESS: Duration = Duration::from_millis(2);
-/// Orders that are written together.
+/// Number of orders that are written together.
 const BATCH: usize = 64;
 
-/// What the process has to say.
+/// Reports of the process.
 pub(super) enum Event {
-    /// A client wants something.
+    /// A client calls.
     Upcall(Upcall),
-    /// The library does not take this job. In words.
+    /// The library refuses this job: its namespace, and the reason in words.
     Refused(String, String),
-    /// The process is gone. In words.
+    /// The process is gone: the reason in words.
     Ended(String),
 }
 
-/// What is called with the data of a process.
+/// Called once with the data of a process.
 type Fetched = Box<dyn FnOnce(Result<Vec<u8>, Status>)>;
 
 /// A handle of the process.
@@ -64,13 +64,13 @@ pub(super) struct Library(Rc<Shared>);
 
 struct Shared {
     orders: UnboundedSender<Order>,
-    /// Over which connections are passed.
+    /// Socket over which connections are passed.
     entrance: AsyncFd<OwnedFd>,
     pid: Pid,
     state: RefCell<State>,
-    /// Something that [`Library::ready`] waits for has happened.
+    /// Signals that a condition of [`Library::ready`] has changed.
     changed: Notify,
-    /// The watchdog has another time to wait for.
+    /// Signals that the watchdog has a new deadline.
     wound: Notify,
     next: Cell<u64>,
     patience: Duration,
@@ -78,30 +78,30 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// Why it is gone.
+    /// Why the process is gone, once it is.
     ended: Option<String>,
-    /// Jobs that the library knows, or does not take.
+    /// Jobs that the library knows, or the reason why it refuses them.
     registered: BTreeMap<String, Result<(), String>>,
-    /// Jobs of which processes are connected.
+    /// Jobs with connected processes.
     callers: BTreeSet<String>,
     fetches: BTreeMap<u64, Fetched>,
     deliveries: BTreeMap<u64, Box<dyn FnOnce()>>,
-    /// The ping that is not answered, and when it is too late.
+    /// The unanswered ping, and its deadline.
     ping: Option<(u64, Instant)>,
-    /// Beyond the usual, for what was ordered since the last ping.
+    /// Time beyond the usual, for the orders since the last ping.
     allowance: Duration,
     heard: Option<Instant>,
 }
 
-/// The process cannot serve.
+/// Says that the process cannot serve.
 #[derive(Debug)]
 pub(super) struct Unusable;
 
 impl Library {
-    /// Starts the process, and there the library. What happens comes as `events`, `Ended` as the last of them.
+    /// Starts the process, and the library in it. Its reports come as `events`; the last one is `Ended`.
     ///
     /// # Errors
-    /// When the process cannot be started, in words.
+    /// The reason, in words, why the process cannot be started.
     pub(super) fn start(
         runner: &Runner,
         config: ServerConfig,
@@ -144,7 +144,7 @@ impl Library {
         self.order(Order::Deregister(nspace));
     }
 
-    /// Returns when the library runs and knows this job, or just runs.
+    /// Waits until the library runs and knows this job, or, without a job, until it runs.
     ///
     /// # Errors
     /// When it never will.
@@ -158,7 +158,7 @@ impl Library {
         }
     }
 
-    /// What [`Library::ready`] waits for, once it is known.
+    /// Returns the result for [`Library::ready`], once it is known.
     fn outcome(&self, nspace: Option<&str>) -> Option<Result<(), Unusable>> {
         let state = self.0.state.borrow();
         if state.ended.is_some() {
@@ -170,10 +170,10 @@ impl Library {
         }
     }
 
-    /// Passes a connection of a process of that job on, or of a tool; the library serves it from here on.
+    /// Passes on a connection of a process of that job, or of a tool; the library serves it from here on.
     ///
     /// # Errors
-    /// When the process does not take it.
+    /// When the process does not accept it.
     pub(super) async fn admit(&self, nspace: Option<&str>, connection: impl AsFd) -> io::Result<()> {
         let pass = |entrance: &OwnedFd| {
             let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -188,7 +188,7 @@ impl Library {
         Ok(())
     }
 
-    /// Gets what a local process has published; `done` is called once.
+    /// Gets the published data of a local process; `done` is called once.
     pub(super) fn fetch(&self, proc: Proc, done: impl FnOnce(Result<Vec<u8>, Status>) + 'static) {
         if self.0.is_over() {
             return done(Err(Status::NOT_RUNNING));
@@ -198,7 +198,7 @@ impl Library {
         self.order(Order::Fetch(number, proc));
     }
 
-    /// Hands output to the tool that runs this job. The account is settled when the library has taken it.
+    /// Passes output to the tool that runs this job. The account is settled when the library has taken it.
     pub(super) fn deliver(&self, from: Proc, stream: Stream, data: Vec<u8>, account: Option<Account>, inbox: Inbox) {
         let channel = match stream {
             Stream::Stdout => OutputChannel::Stdout,
@@ -212,7 +212,7 @@ impl Library {
         self.order(Order::Deliver(number, from, channel, data));
     }
 
-    /// Tells a tool, or a process, that a job which it has spawned is over.
+    /// Tells a tool or a process that a job which it has spawned is over.
     pub(super) fn job_end(&self, server: Proc, tool: Proc, job: Proc, exit_code: i32) {
         let info = vec![
             Info::new(sys::PMIX_EVENT_AFFECTED_PROC, Value::Proc(job)),
@@ -223,17 +223,17 @@ impl Library {
         self.notify(Notice { code: Status::EVENT_JOB_END, source: server, to, info });
     }
 
-    /// Sends an event. Nobody says whether it was heard.
+    /// Sends an event; nothing confirms its arrival.
     pub(super) fn notify(&self, notice: Notice) {
         self.notify_since(0, notice);
     }
 
-    /// Sends an event if the library's major release is this one or a later one.
+    /// Sends an event if the library's major release is at least `major`.
     pub(super) fn notify_since(&self, major: u32, notice: Notice) {
         self.order(Order::Notify(Box::new(notice), major));
     }
 
-    /// Ends the process; nobody is told.
+    /// Ends the process without a report.
     pub(super) fn end(&self) {
         self.0.end();
     }
@@ -245,7 +245,7 @@ impl Library {
 
 impl Shared {
     fn order(&self, order: Order) {
-        // Of a process that is gone nothing is expected any more.
+        // A process that is gone answers nothing.
         let _ = self.orders.send(order);
     }
 
@@ -258,7 +258,7 @@ impl Shared {
         self.state.borrow().ended.is_some()
     }
 
-    /// Asks for a sign of life, unless one is awaited.
+    /// Sends a ping, unless one is unanswered.
     fn ping(&self) {
         let mut state = self.state.borrow_mut();
         if state.ping.is_none() {
@@ -270,7 +270,7 @@ impl Shared {
         }
     }
 
-    /// Only while it is not reaped: afterwards the number may be somebody else's.
+    /// Kills the process only until it is reaped: afterwards the number may belong to another process.
     fn end(&self) {
         if !self.is_over() {
             let _ = kill_process_group(self.pid, Signal::KILL);
@@ -278,14 +278,14 @@ impl Shared {
     }
 }
 
-/// Writes orders as they come, each batch with a ping behind it.
+/// Writes orders as they come, each batch followed by a ping.
 async fn write(shared: Rc<Shared>, mut todo: UnboundedReceiver<Order>, mut socket: OwnedWriteHalf) {
     let mut batch = Vec::with_capacity(BATCH);
     while todo.recv_many(&mut batch, BATCH).await > 0 {
         let asks = batch.iter().any(|order| !matches!(order, Order::Ping(_)));
         let bytes: Vec<u8> = batch.drain(..).filter_map(|order| frame_order(&order)).flatten().collect();
         if socket.write_all(&bytes).await.is_err() {
-            // It is gone, and whoever reads from it hears that too.
+            // The process is gone, and the reader of its reports learns that too.
             return;
         }
         if asks {

@@ -1,10 +1,11 @@
-//! The MPI side of local processes: libpmix, and the PMI-1 sockets. The engine calls [`PmixBridge`] for the machine's
-//! [`PmixEffect`]s, and for what a new process needs to find its server; calls of processes come back as [`PmixCall`]s.
+//! The MPI side of local processes: libpmix and the PMI-1 sockets. The engine calls [`PmixBridge`] for the machine's
+//! [`PmixEffect`]s, and for the environment by which a new process finds its server; calls of processes come back as
+//! [`PmixCall`]s.
 //!
-//! The library runs in a process of its own ([`library`]), which is started when the first process knocks at the front
-//! door, or beside the launch of a program that is seen to use it; a job that never calls PMIx does not pay for it.
-//! When that process dies, the jobs that had called it fail, and the next caller gets a new one. The bridge decides
-//! nothing about jobs.
+//! The library runs in a process of its own ([`library`]). It starts when the first process connects to the front door,
+//! or beside the launch of a program that is recognised as its user; a job that never calls PMIx costs nothing. When
+//! that process dies, the jobs that had called it fail, and the next caller gets a new one. The machine decides about
+//! jobs.
 
 mod adding;
 mod admission;
@@ -56,12 +57,12 @@ use pmi1::Pmi1;
 use rendezvous::Place;
 use tools::Tools;
 
-/// The number that the PMI-1 socket has in a process.
+/// Number of the PMI-1 socket's descriptor in a process.
 const PMI_FD: RawFd = 3;
 
-/// Variables of a process.
+/// Environment variables of a process.
 pub(crate) type ChildEnv = Vec<(String, String)>;
-/// Descriptors of a process, with the numbers that they have there.
+/// Descriptors of a process, with their numbers there.
 pub(crate) type ChildFds = Vec<(RawFd, OwnedFd)>;
 
 /// The bridge between the machine and libpmix.
@@ -72,7 +73,7 @@ pub(crate) struct PmixBridge {
     size_events: SizeEvents,
 }
 
-/// The daemon that a bridge belongs to.
+/// The daemon that owns a bridge.
 pub(crate) struct Host<'a> {
     pub(crate) dvm: &'a str,
     pub(crate) daemon: DaemonRank,
@@ -82,7 +83,7 @@ pub(crate) struct Host<'a> {
     pub(crate) runner: Runner,
 }
 
-/// What the tasks of the bridge share with it.
+/// State that the tasks of the bridge share with it.
 struct Shared {
     inbox: Inbox,
     dvm: String,
@@ -93,24 +94,24 @@ struct Shared {
     names: RefCell<Names>,
     hints: RefCell<Hints>,
     calls: RefCell<Calls>,
-    /// Tools of others, where they may come.
+    /// PMIx tools, where they are admitted.
     tools: Option<RefCell<Tools>>,
     /// How the library is run, and its process.
     runner: Runner,
     library: RefCell<Option<Library>>,
-    /// Who holds a connection.
+    /// Finds the process that holds a connection.
     holders: Holders,
 }
 
 struct Job {
     registration: Arc<Registration>,
     local_size: u32,
-    /// One of its processes has called here: it cannot go on without the library.
+    /// True when one of its processes has called: the job cannot continue without the library.
     has_called: bool,
-    /// Local processes that have come to the library.
+    /// Ranks of local processes that are connected to the library.
     connected: BTreeSet<Rank>,
-    /// What is to be announced to each process, once it has come: of an event that is older than the connection,
-    /// libpmix 4.2 tells twice.
+    /// Failures that each process learns of when it connects: libpmix 4.2 delivers an event that is older than the
+    /// connection twice.
     failures: Vec<ProcFailure>,
 }
 
@@ -136,14 +137,14 @@ impl PmixBridge {
         PmixBridge { shared: Rc::new(shared), pmi1: Pmi1::new(inbox), door: None, size_events }
     }
 
-    /// With the value of `prte_dvm_events`.
+    /// Sets the value of `prte_dvm_events`.
     pub(crate) fn with_size_events(self, value: Option<&str>) -> Self {
         PmixBridge { size_events: SizeEvents::of(value), ..self }
     }
 
-    /// Opens the front door to PMIx tools as well, and leaves files in `dir` by which they find it. Returns where it
-    /// is, and what has to be removed at the end beside the session directory. The library starts when the first one
-    /// knocks.
+    /// Opens the front door to PMIx tools as well, and writes the files in `dir` by which tools find it. Returns its
+    /// address and the files that have to be removed at the end beside the session directory. The library starts with
+    /// the first caller.
     ///
     /// # Errors
     /// When there is no port, or a file cannot be written.
@@ -199,7 +200,7 @@ impl PmixBridge {
         }
     }
 
-    /// What a tool has asked for has come to its end.
+    /// Tells a tool that the change which it requested has ended.
     pub(crate) fn resized(&self, request: RequestId, resize: &Resize) {
         let tool = self.shared.tools.as_ref().and_then(|tools| tools.borrow_mut().take_requester(request));
         if let Some(tool) = tool {
@@ -207,7 +208,7 @@ impl PmixBridge {
         }
     }
 
-    /// The session that a tool has asked for is about to end.
+    /// Tells a tool that the session which it requested is about to end.
     pub(crate) fn warned(&self, request: RequestId, warning: &TimeWarning) {
         let tool = self.shared.tools.as_ref().and_then(|tools| tools.borrow().to_be_warned(request));
         if let Some(tool) = tool {
@@ -225,14 +226,14 @@ impl PmixBridge {
         self.notify(allocate::warning(self.shared.server(), to, warning));
     }
 
-    /// To who asked, and to nobody else.
+    /// Sends an event to its requester only.
     fn notify(&self, notice: Notice) {
         if let (Some(since), Some(library)) = (self.size_events.since(), self.shared.running()) {
             library.notify_since(since, notice);
         }
     }
 
-    /// What a process of a registered job needs: variables, and descriptors with their numbers there.
+    /// Returns the variables of a process of a registered job, and its descriptors with their numbers there.
     pub(crate) fn child_env(&mut self, proc: ProcId) -> (ChildEnv, ChildFds) {
         let mut env = compat_env(std::env::var_os("HOME").is_some(), Path::new("/"));
         let mut fds = Vec::new();
@@ -252,7 +253,7 @@ impl PmixBridge {
         (env, fds)
     }
 
-    /// This process is about to exit: everyone who waits gets an error.
+    /// Fails all waiting calls, because this process is about to exit.
     pub(crate) fn shutdown(&mut self) {
         self.door = None;
         self.shared.calls.borrow_mut().fail(None, Status::LOST_CONNECTION);
@@ -313,7 +314,7 @@ impl Shared {
         self.announce(id, failed, &job.connected.iter().copied().collect::<Vec<_>>());
     }
 
-    /// A process has come to the library: it hears of the failures before it.
+    /// Sends a newly connected process the failures that came before it.
     fn welcome(&self, proc: ProcId) {
         if let Some(job) = self.jobs.borrow_mut().get_mut(&proc.job) {
             job.connected.insert(proc.rank);
@@ -331,7 +332,7 @@ impl Shared {
         notices.for_each(|notice| library.notify(notice));
     }
 
-    /// This daemon as the library names it.
+    /// Returns this daemon's name in the library.
     fn server(&self) -> Proc {
         Proc::new(JobId::DAEMONS.nspace(&self.dvm), self.daemon.0)
     }
@@ -354,12 +355,12 @@ impl Shared {
         }
     }
 
-    /// The process of the library, if it runs.
+    /// Returns the process of the library, if it runs.
     fn running(&self) -> Option<Library> {
         self.library.borrow().clone()
     }
 
-    /// The process of the library, started when it is not running. It learns of all jobs before anything else.
+    /// Returns the process of the library and starts it if needed. A new one learns of all jobs first.
     fn library(self: &Rc<Self>) -> Option<Library> {
         if let Some(library) = self.running() {
             return Some(library);
@@ -432,7 +433,7 @@ impl Shared {
         }
     }
 
-    /// Without the library the processes that called it cannot go on: their jobs are ended, with the reason.
+    /// Ends the jobs that have called the library, with the reason: their processes cannot continue without it.
     fn give_up(&self, cause: &str) {
         let mut called = Vec::new();
         for (id, job) in self.jobs.borrow_mut().iter_mut() {

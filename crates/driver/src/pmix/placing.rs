@@ -1,5 +1,5 @@
-//! Placement in a spawn request: the keys of the job and of each app become requests as those of a command line, and
-//! the files that they name are read here, by the daemon that serves the caller.
+//! Placement in a spawn request: the keys of the job and of each app become requests like those of a command line. The
+//! daemon that serves the caller reads the files that they name.
 
 use std::ffi::CStr;
 use std::io::Read as _;
@@ -13,19 +13,19 @@ use ferrite_types::{JobSpec, MapBy, MapRequest};
 
 use super::spawn::Refused;
 
-/// What one array of a spawn request says of placement.
+/// The placement keys of one array of a spawn request.
 #[derive(Debug, Default)]
 struct Said {
     request: MapRequest,
-    /// `FILE=path` of its policy.
+    /// `FILE=path` of its mapping policy.
     file: Option<String>,
-    /// Its mapping is its own.
+    /// True when it has a mapping of its own.
     maps: bool,
     report: bool,
 }
 
-/// Places the job and its apps; `dir` is the directory of an app that names none. Each array of keys speaks for what it
-/// belongs to, except for what holds for the whole job wherever it is said.
+/// Sets the placement of the job and its apps; `dir` is the directory of an app that names none. Each array of keys
+/// applies to its job or app, except for keys that apply to the whole job wherever they stand.
 pub(super) fn place(info: &[Info], apps: &[App], dir: &str, spec: &mut JobSpec) -> Result<(), Refused> {
     let cwd = |app: &App| app.cwd.clone().unwrap_or_else(|| dir.to_owned());
     let mut job = Said::of(info)?;
@@ -50,7 +50,7 @@ pub(super) fn place(info: &[Info], apps: &[App], dir: &str, spec: &mut JobSpec) 
         context.np = context.np.or(lines);
     }
     spec.map = job.request;
-    // What is said for the job is said once.
+    // A value of the job is set once.
     for context in &mut spec.apps {
         context.map = context.map.take().filter(|own| *own != spec.map);
     }
@@ -95,7 +95,7 @@ impl Said {
         Ok(said)
     }
 
-    /// On top of what is said for the job. Of two ways to map, the app's own is the one.
+    /// Adds these keys to the job's. The app's own mapping replaces the job's.
     fn over(self, job: &MapRequest) -> MapRequest {
         let own = self.request;
         let map = if self.maps { own.clone() } else { job.clone() };
@@ -125,7 +125,7 @@ impl Said {
     }
 }
 
-/// A part of what `--map-by` says.
+/// Returns the part of a `--map-by` value that a key stands for.
 fn piece(info: &Info) -> Result<Option<String>, Refused> {
     let bool = |qualifier: &str| Some(if yes(info) { qualifier.to_owned() } else { return None });
     if info.is(sys::PMIX_MAPBY) {
@@ -157,7 +157,7 @@ fn yes(info: &Info) -> bool {
     !matches!(info.value, Value::Bool(false))
 }
 
-/// Oversubscription and inheritance belong to the job, wherever they are said.
+/// Returns the common value: oversubscription and inheritance belong to the job, wherever they stand.
 fn agreed(answers: impl Iterator<Item = Option<bool>>, words: &str) -> Result<Option<bool>, Refused> {
     let mut agreed = None;
     for answer in answers.flatten() {
@@ -169,7 +169,7 @@ fn agreed(answers: impl Iterator<Item = Option<bool>>, words: &str) -> Result<Op
     Ok(agreed)
 }
 
-/// A sequence without a file: one process for each time that a host is named.
+/// Makes a sequence without a file: one process each time that a host is named.
 fn go_through_hosts(request: &mut MapRequest, info: &[Info]) -> Result<(), Refused> {
     let Some(MapBy::Seq(lines)) = &mut request.by else { return Ok(()) };
     let Some(hosts) = info.iter().find(|info| info.is(sys::PMIX_HOST)).filter(|_| lines.is_empty()) else {
@@ -182,7 +182,7 @@ fn go_through_hosts(request: &mut MapRequest, info: &[Info]) -> Result<(), Refus
     Ok(())
 }
 
-/// The number of processes that lines say.
+/// Returns the number of processes that the lines of a file define.
 fn lines(request: &MapRequest) -> Option<u32> {
     let lines = match &request.by {
         Some(MapBy::Seq(lines)) => lines.len(),
@@ -192,17 +192,18 @@ fn lines(request: &MapRequest) -> Option<u32> {
     u32::try_from(lines).ok().filter(|n| *n > 0)
 }
 
-/// Larger than any list of processes; somebody gave the wrong file.
+/// Larger than any list of processes (bytes): a larger file is the wrong one.
 const LIMIT: u64 = 64 << 20;
 
-/// The text of a file. The directory of a process is not known here when the process does not say it.
+/// Returns the text of a file. A relative path needs `dir`, because the directory of the calling process is not known
+/// here.
 pub(super) fn read(file: &str, dir: &Path) -> Result<String, String> {
     let path: PathBuf = dir.join(file);
     if !path.is_absolute() {
         return Err("its directory is not known; give its whole path, or the directory of the app".to_owned());
     }
     let meta = std::fs::metadata(&path).map_err(|e| e.to_string())?;
-    // Before opening: to open a pipe would wait for a writer.
+    // This check comes before opening: opening a pipe would wait for a writer.
     if !meta.is_file() || meta.len() > LIMIT {
         return Err("it is no regular file of at most 64 MB".to_owned());
     }

@@ -1,5 +1,4 @@
-//! The PMI-1 sockets of local processes: bytes in, bytes out. What they mean is the machine's business.
-//! Only [`super::PmixBridge`] uses it.
+//! The PMI-1 sockets of local processes: moves bytes, which the machine interprets. Only [`super::PmixBridge`] uses it.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,7 +14,7 @@ use tokio::task::{JoinHandle, spawn_local};
 use crate::Inbox;
 use crate::stdio::{Chunk, Reader, Writer, nonblocking};
 
-/// A request is a line of text.
+/// Size of one read (bytes): a request is a line of text.
 const READ_LIMIT: usize = 8 * 1024;
 
 /// Our ends of the sockets.
@@ -34,7 +33,7 @@ impl Pmi1 {
         Pmi1 { inbox, sockets: BTreeMap::new() }
     }
 
-    /// Makes the socket of a process; the other end is for the process.
+    /// Makes the socket of a process and returns the process's end.
     pub(super) fn open(&mut self, proc: ProcId) -> io::Result<OwnedFd> {
         let (ours, theirs) = UnixStream::pair()?;
         let reader = Reader::new(ours.try_clone()?.into())?;
@@ -69,7 +68,7 @@ async fn listen(reader: Reader, proc: ProcId, inbox: Inbox) {
             Chunk::Closed => Bytes::new(),
         };
         let closed = data.is_empty();
-        // Most processes never say a word: their end is not news.
+        // Most processes never send anything: their end needs no report.
         if spoken || !closed {
             let _ = inbox.send(Input::Daemon(DaemonInput::Pmix(PmixCall::Pmi1 { proc, data })));
         }

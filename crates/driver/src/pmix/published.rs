@@ -1,5 +1,5 @@
-//! `PMIx_Publish` and its relatives in the data server's words, and back. Pure. A value travels as bytes that only this
-//! file reads.
+//! Translates `PMIx_Publish` and its relatives for the data server, and back. Pure. A value travels as bytes that only
+//! this file decodes.
 
 use std::ffi::CStr;
 
@@ -9,7 +9,7 @@ use ferrite_pmix_sys as sys;
 use ferrite_types::{Duration, ProcId};
 use ferrite_wire::{Access, DataCall, DataRange, DataRequest, Found, Persistence};
 
-/// Keys that say how something is published or looked up, and are no data.
+/// Keys that direct a publication or a lookup, and are no data.
 const DIRECTIVES: [&CStr; 9] = [
     sys::PMIX_RANGE,
     sys::PMIX_PERSISTENCE,
@@ -22,7 +22,7 @@ const DIRECTIVES: [&CStr; 9] = [
     sys::PMIX_TIMEOUT,
 ];
 
-/// What a process publishes.
+/// Translates a publication.
 pub(super) fn publish(proc: ProcId, info: &[Info]) -> Result<DataCall, Status> {
     let data = info.iter().filter(|info| !DIRECTIVES.iter().any(|key| info.is(key)));
     let items = data.map(|info| Ok((info.key.clone(), pack(&info.value)?))).collect::<Result<_, Status>>()?;
@@ -31,12 +31,12 @@ pub(super) fn publish(proc: ProcId, info: &[Info]) -> Result<DataCall, Status> {
     Ok(call(proc, info, request))
 }
 
-/// What a process looks up.
+/// Translates a lookup.
 pub(super) fn lookup(proc: ProcId, keys: Vec<String>, info: &[Info]) -> Result<DataCall, Status> {
     let all = u32::try_from(keys.len()).map_err(|_| Status::BAD_PARAM)?;
     let wait = match find(info, sys::PMIX_WAIT) {
         None | Some(Value::Bool(false)) => 0,
-        // A number, or nothing in particular: all of them.
+        // The value is a number of results, or undefined, which means all.
         Some(value) => {
             value.as_i64().and_then(|n| u32::try_from(n).ok()).filter(|n| (1..all).contains(n)).unwrap_or(all)
         }
@@ -47,12 +47,12 @@ pub(super) fn lookup(proc: ProcId, keys: Vec<String>, info: &[Info]) -> Result<D
     Ok(call(proc, info, DataRequest::Lookup { keys, range, wait, timeout }))
 }
 
-/// What a process takes back.
+/// Translates an unpublication.
 pub(super) fn unpublish(proc: ProcId, keys: Vec<String>, info: &[Info]) -> Result<DataCall, Status> {
     Ok(call(proc, info, DataRequest::Unpublish { keys, range: range(info)? }))
 }
 
-/// What was found, as the library wants it.
+/// Translates the found data for the library.
 pub(super) fn found(found: Vec<Found>, nspace: impl Fn(ProcId) -> String) -> Vec<Published> {
     let unpack = |one: Found| {
         let value = postcard::from_bytes(&one.value).ok()?;
@@ -63,7 +63,7 @@ pub(super) fn found(found: Vec<Found>, nspace: impl Fn(ProcId) -> String) -> Vec
 
 fn call(proc: ProcId, info: &[Info], request: DataRequest) -> DataCall {
     let id = |key: &CStr| find(info, key).and_then(Value::as_i64).and_then(|id| u32::try_from(id).ok());
-    // The library says whose process it is; one that does not serves our own user alone.
+    // The library adds the user of the process; without it only our own user may access the data.
     let uid = id(sys::PMIX_USERID).unwrap_or_else(|| rustix::process::geteuid().as_raw());
     let gid = id(sys::PMIX_GRPID).unwrap_or_else(|| rustix::process::getegid().as_raw());
     DataCall { proc, uid, gid, request }
@@ -75,7 +75,7 @@ fn find<'a>(info: &'a [Info], key: &CStr) -> Option<&'a Value> {
 
 fn pack(value: &Value) -> Result<Bytes, Status> {
     match value {
-        // It was not decoded, so that it could not be given back.
+        // The value was not decoded, so it could not be returned.
         Value::Other(_) | Value::Envar(..) => Err(Status::NOT_SUPPORTED),
         value => postcard::to_stdvec(value).map(Bytes::from).map_err(|_| Status::BAD_PARAM),
     }
@@ -114,7 +114,7 @@ fn persistence(info: &[Info]) -> Result<Persistence, Status> {
     }
 }
 
-/// A restriction that cannot be understood must not end as none.
+/// An access restriction that cannot be understood is an error: ignoring it would open the data.
 fn access(info: &[Info]) -> Result<Access, Status> {
     let list = |key: &CStr| match find(info, key) {
         None => Ok(None),

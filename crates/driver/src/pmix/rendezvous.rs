@@ -1,5 +1,5 @@
-//! The files by which PMIx tools find a server: who it is and where, its release, its process, its user, the time. The
-//! library would write them itself, but it is not started before somebody comes.
+//! The files by which PMIx tools find a server: its name, address, release, process, user and time. The library would
+//! write them itself, but it starts only with the first caller.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,18 +9,18 @@ use ferrite_types::JobId;
 use crate::control::{OTHER_DIRECTORY, explain};
 use crate::files;
 
-/// The release of PMIx that our side of the first message follows; the library that answers may be newer.
+/// The release of PMIx that our side of the first message follows; the answering library may be newer.
 const RELEASE: &str = "v4.2.2";
-/// Where tools look for the system's server.
+/// Directory in which tools look for the system's server.
 const SYSTEM_DIR: &str = "/tmp";
 
-/// What the files say.
+/// The content of the files.
 pub(super) struct Place<'a> {
     pub(super) dvm: &'a str,
     pub(super) hostname: &'a str,
     /// `tcp4://address:port`.
     pub(super) endpoint: &'a str,
-    /// The process that users see.
+    /// Id of the process that users see.
     pub(super) pid: u32,
 }
 
@@ -34,7 +34,7 @@ impl Place<'_> {
         Ok(())
     }
 
-    /// Writes the file of the system's server; to be removed at the end.
+    /// Writes the file of the system's server; returns its path, to be removed at the end.
     pub(super) fn publish_system(&self) -> io::Result<PathBuf> {
         let path = Path::new(SYSTEM_DIR).join(format!("pmix.sys.{}", self.hostname));
         self.write(&path).map_err(|error| {

@@ -1,5 +1,5 @@
-//! `PMIx_Session_control`: which order for which sessions it is. Pure; only [`super::PmixBridge`] and what it is made
-//! of use it.
+//! `PMIx_Session_control`: translates a request into an order for sessions. Pure; only [`super::PmixBridge`] and its
+//! parts use it.
 
 use std::ffi::CStr;
 
@@ -11,15 +11,14 @@ use ferrite_wire::control::{SessionChoice, SessionDirective, SessionOrder, Submi
 use super::wish::{Wish, seconds};
 use super::{allocate, spawn};
 
-/// What says only which session, or is a name for the request: it changes nothing of what is done.
+/// Keys that only identify the session or name the request; they do not change the operation.
 const BESIDE: [&CStr; 2] = [sys::PMIX_SESSION_CTRL_ID, sys::PMIX_SESSION_ID];
 
-/// Operations that are not offered: a paused session keeps its nodes, and that a session has ended a run-time tells a
-/// scheduler, not the reverse.
+/// Operations that are not offered: a paused session keeps its nodes, and the end of a session is a report from a
+/// run-time to a scheduler, not the reverse.
 const NOT_OFFERED: [&CStr; 3] = [sys::PMIX_SESSION_PREEMPT, sys::PMIX_SESSION_RESTORE, sys::PMIX_SESSION_COMPLETE];
 
-/// What goes with an operation and is not offered, whatever the operation: there is nothing here to provision, and
-/// orders are for whole sessions.
+/// Keys that are refused with every operation: there is nothing here to provision, and orders apply to whole sessions.
 const NEVER: [&CStr; 5] = [
     sys::PMIX_SESSION_PROVISION,
     sys::PMIX_SESSION_PROVISION_NODES,
@@ -28,7 +27,8 @@ const NEVER: [&CStr; 5] = [
     sys::PMIX_PROCID,
 ];
 
-/// What goes only with the making of a session. To obey the rest would be to do something else than was asked for.
+/// Keys that are valid only when a session is made. Ignoring them elsewhere would carry out another operation than the
+/// requested one.
 const RESOURCES: [&CStr; 7] = [
     sys::PMIX_SESSION_APP,
     sys::PMIX_SESSION_JOB,
@@ -39,7 +39,7 @@ const RESOURCES: [&CStr; 7] = [
     sys::PMIX_ALLOC_QUEUE,
 ];
 
-/// Why nothing is ordered.
+/// The reason why a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     status: Status,
@@ -61,19 +61,19 @@ impl Refusal {
         Refusal { status: Status::NOT_SUPPORTED, cause: cause.into() }
     }
 
-    /// The status for the requester; the words are for the log, because PMIx has no place for them.
+    /// Logs the reason, which PMIx cannot carry, and returns the status for the requester.
     pub(super) fn told(self, requester: &Proc) -> Status {
         tracing::info!(?requester, status = ?self.status, cause = self.cause, "an order for a session is refused");
         self.status
     }
 }
 
-/// What one info asks for.
+/// The operation that one info requests.
 enum Operation {
     Directive(SessionDirective),
-    /// By what other infos say.
+    /// Extends the session; other infos say by how much.
     Extend,
-    /// On what other infos say.
+    /// Makes a session; other infos say on which nodes.
     Instantiate,
     NotOffered,
 }
@@ -81,7 +81,7 @@ enum Operation {
 /// Translates a request. `required` are the keys that must be obeyed (spec S29).
 ///
 /// # Errors
-/// No operation, or more than one; one that is not offered; a value that makes no sense.
+/// No operation, or more than one; an operation that is not offered; an invalid value.
 pub(super) fn order(session: u32, directives: &[Info], required: &[String]) -> Result<SessionOrder, Refusal> {
     if let Some(info) = directives.iter().find(|info| NEVER.iter().any(|key| info.is(key))) {
         return Err(Refusal::unsupported(format!("{} is not offered with orders for sessions", info.key)));
@@ -146,7 +146,7 @@ fn operation(info: &Info) -> Result<Option<Operation>, Refusal> {
     Ok(refused.then_some(Operation::NotOffered))
 }
 
-/// An operation with the value false is one that is not asked for.
+/// True when the operation is requested; its value may be false.
 fn truth(info: &Info) -> Result<bool, Refusal> {
     match info.value {
         Value::Bool(asked) => Ok(asked),
@@ -156,12 +156,12 @@ fn truth(info: &Info) -> Result<bool, Refusal> {
 
 fn signal(info: &Info) -> Result<i32, Refusal> {
     let number = info.value.as_i64().and_then(|number| i32::try_from(number).ok());
-    // 64 is the last that Linux has.
+    // 64 is the last signal of Linux.
     let number = number.filter(|number| (1..=64).contains(number));
     number.ok_or_else(|| Refusal::bad(format!("{} is no number of a signal", info.key)))
 }
 
-/// What a session is to be made on: an allocation by its id or name, or nodes, which may stand in an array of
+/// Returns the resources for a new session: an allocation by its id or name, or nodes, which may stand in an array of
 /// resources.
 fn plan(directives: &[Info], required: &[String]) -> Result<GrowRequest, Refusal> {
     let mut all = Vec::new();
@@ -185,7 +185,7 @@ fn plan(directives: &[Info], required: &[String]) -> Result<GrowRequest, Refusal
     Ok(GrowRequest { alloc_id, ..wish.grow(None)? })
 }
 
-/// The programs that are to run in the session, and how.
+/// Returns the first job of the session: its programs and their options.
 fn first_job(directives: &[Info]) -> Result<Option<Submission>, Refusal> {
     let (mut apps, mut how) = (None, None);
     for info in directives {

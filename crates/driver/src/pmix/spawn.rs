@@ -1,6 +1,6 @@
-//! What a PMIx tool or a process wants started (`PMIx_Spawn`), as a submission. Pure but for files that it names. Keys
-//! that mean nothing to us are for the library or the process and are passed over, as the standard has it; a value that
-//! cannot be understood is an error.
+//! Translates a spawn request (`PMIx_Spawn`) of a PMIx tool or a process into a submission. Pure but for files that it
+//! names. Unknown keys are for the library or the process and are ignored, as in the standard; a value that cannot be
+//! parsed is an error.
 
 use std::ffi::CStr;
 
@@ -13,22 +13,22 @@ use thiserror::Error;
 
 use super::{adding, placing};
 
-/// Why a spawn request is refused. The words are for the log, because PMIx has no place for them.
+/// The reason why a spawn request is refused. The words are for the log, because PMIx cannot carry them.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum Refused {
-    /// It cannot be understood, or contradicts itself.
+    /// The request cannot be parsed, or contradicts itself.
     #[error("{0}")]
     Malformed(String),
-    /// It asks for what is not offered.
+    /// The request needs a feature that is not offered.
     #[error("not supported: {0}")]
     NotSupported(&'static str),
-    /// It insists on what is not offered.
+    /// A required key is not offered.
     #[error("{0} is required, and not offered")]
     Required(String),
 }
 
 impl Refused {
-    /// What the requester is told.
+    /// Returns the status for the requester.
     pub(super) fn status(&self) -> Status {
         match self {
             Refused::Malformed(_) => Status::BAD_PARAM,
@@ -63,7 +63,7 @@ const OF_BOTH: [&CStr; 16] = [
     sys::PMIX_ADD_HOSTFILE,
 ];
 
-/// Keys of a job alone, whether the DVM obeys them or the library.
+/// Keys of a job alone, for the DVM or for the library.
 const OF_JOB: [&CStr; 29] = [
     sys::PMIX_PERSONALITY,
     sys::PMIX_IOF_TAG_OUTPUT,
@@ -99,7 +99,7 @@ const OF_JOB: [&CStr; 29] = [
 /// Keys of an app alone.
 const OF_APP: [&CStr; 3] = [sys::PMIX_HOST, sys::PMIX_HOSTFILE, sys::PMIX_WDIR];
 
-/// Translates a spawn of which some keys must be obeyed: those that mean nothing to us may not be passed over then.
+/// Translates a spawn with required keys: an unknown one of these is an error.
 ///
 /// # Errors
 /// As [`submission`].
@@ -118,7 +118,7 @@ pub(super) fn wish(info: &[Info], required: &[String], apps: &[App], dir: &str) 
 /// Translates a spawn; `dir` is the directory of an app that names none.
 ///
 /// # Errors
-/// What cannot be understood or is not offered, in words.
+/// The value that cannot be parsed or is not offered, in words.
 pub(super) fn submission(info: &[Info], apps: &[App], dir: &str) -> Result<Submission, Refused> {
     let mut spec = JobSpec::new(apps.iter().map(|app| app_context(app, dir)).collect::<Result<_, _>>()?);
     for info in info {
@@ -131,8 +131,8 @@ pub(super) fn submission(info: &[Info], apps: &[App], dir: &str) -> Result<Submi
     Ok(Submission { env, grow, session, separate, personality, ..Submission::of(spec) })
 }
 
-/// The session that it is for: by its number before its allocation's id, and by that before the requester's own name
-/// for it. An MPI library passes what an `MPI_Info` says with each app, as text, and perhaps by the name of the
+/// Returns the session of the job: its number comes before its allocation's id, and the id before the requester's own
+/// name for it. An MPI library passes the keys of an `MPI_Info` with each app, as text, and perhaps by the name of the
 /// attribute (spec S2).
 fn session(info: &[Info], apps: &[App]) -> Result<SessionChoice, String> {
     let all = || info.iter().chain(apps.iter().flat_map(|app| &app.info));
@@ -150,13 +150,13 @@ fn session(info: &[Info], apps: &[App]) -> Result<SessionChoice, String> {
     }
 }
 
-/// How its line was read is the caller's affair: it is kept, and changes nothing.
+/// Returns the personality. The caller has used it to parse its command line; here it is kept and has no effect.
 fn personality(info: &[Info]) -> Result<String, String> {
     let Some(info) = info.iter().find(|info| info.is(sys::PMIX_PERSONALITY)) else { return Ok(String::new()) };
     info.value.as_str().map(str::to_owned).ok_or_else(|| format!("{}: no text", info.key))
 }
 
-/// It is not to end with its parent. What a tool starts has no other job for a parent, so that it says nothing there.
+/// Returns whether the job outlives its parent. A job of a tool has no parent job, so there the key has no effect.
 fn separate(info: &[Info]) -> Result<bool, String> {
     match info.iter().find(|info| info.is(sys::PMIX_SPAWN_CHILD_SEP)).map(|info| &info.value) {
         None => Ok(false),
@@ -221,7 +221,7 @@ fn apply(info: &Info, spec: &mut JobSpec) -> Result<(), String> {
     Ok(())
 }
 
-/// Keys that switch something on or off.
+/// Lists the keys that are on or off.
 fn flags(spec: &mut JobSpec) -> [(&'static CStr, &mut bool); 9] {
     let JobSpec { output, options, .. } = spec;
     [

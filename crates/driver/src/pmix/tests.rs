@@ -10,7 +10,7 @@ use super::*;
 use crate::children::Processes;
 use ferrite_core::DaemonInput;
 
-/// Where cargo puts it, when it builds the tests of the workspace.
+/// Path of `ferrite-pmixd`, which cargo builds with the tests of the workspace.
 fn helper() -> Runner {
     let program = std::env::current_exe().unwrap().parent().unwrap().with_file_name(library::PROGRAM);
     assert!(program.exists(), "{} is missing: cargo build -p ferrite-pmixd", program.display());
@@ -125,7 +125,7 @@ fn a_client_of_libpmix_comes_in_by_the_front_door() {
             w.spawn(rank, &["python3", "-c", CLIENT]);
             w.processes.read_output(proc(rank), Stream::Stdout, 4096);
         }
-        // By rank: each print is several writes, and those of two ranks come as they like.
+        // The output is sorted by rank: each print is several writes, and the writes of two ranks interleave.
         let mut said = [String::new(), String::new()];
         let (mut connected, mut finalized, mut open, mut fences) = (0, 0, 2, 0);
         while open > 0 {
@@ -153,7 +153,7 @@ fn a_client_of_libpmix_comes_in_by_the_front_door() {
         assert_eq!(text.matches("fence 0").count(), 2, "{text}");
         assert_eq!(text.matches("finalize 0").count(), 2, "{text}");
         assert_eq!((connected, finalized, fences), (2, 2, 1));
-        // What nobody has published yet stays open until its job goes.
+        // An unpublished key stays open until its job ends.
         w.bridge.apply(PmixEffect::FetchModex { fetch: 7, proc: proc(1) });
         w.bridge.apply(PmixEffect::FetchModex { fetch: 8, proc: ProcId { job: JobId(9), rank: Rank(0) } });
         w.bridge.apply(PmixEffect::Deregister(JobId(1)));

@@ -1,6 +1,6 @@
-//! PMIx tools of others, such as the reference's own `prun` and `pterm`: what they ask for by way of libpmix becomes
-//! the same requests that our own clients make over the control socket. Only [`super::PmixBridge`] uses it, and only at
-//! the head of a persistent DVM.
+//! PMIx tools of other packages, such as the reference's own `prun` and `pterm`: their calls of libpmix become the same
+//! requests that our own clients make over the control socket. Only [`super::PmixBridge`] uses it, and only at the head
+//! of a persistent DVM.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -21,24 +21,24 @@ use crate::control::{Requests, Submitter};
 use crate::notice;
 use crate::output::credit;
 
-/// Everything about tools.
+/// The state of all tools.
 pub(super) struct Tools {
     requests: Requests,
     dvm: String,
     next: u32,
     /// Connected tools and their jobs.
     tools: BTreeMap<Proc, Vec<(RequestId, Rc<ToolJob>)>>,
-    /// Those that have attached as a scheduler: what they want of the DVM's size is pushed, and nobody's own.
+    /// Tools that have attached as a scheduler: their changes of the DVM's size are pushes and have no owner.
     schedulers: BTreeSet<Proc>,
-    /// What tools have asked for that they may own.
+    /// Requests that may own a session, with the tool that made them.
     asked: BTreeMap<RequestId, Proc>,
     /// Tools whose changes of the DVM's size are under way.
     resizing: Rc<RefCell<BTreeMap<RequestId, Proc>>>,
-    /// Tools that want to be told when the time of what they asked for is nearly up.
+    /// Tools that want a warning before the time of their request's session is over.
     warned: Rc<RefCell<BTreeMap<RequestId, Proc>>>,
 }
 
-/// True for a tool that says that it is the scheduler, when it attaches or when it asks.
+/// True for a tool that says, when it attaches or makes a request, that it is the scheduler.
 fn is_scheduler(info: &[Info]) -> bool {
     info.iter().any(|info| info.is(sys::PMIX_SERVER_SCHEDULER) && info.value == Value::Bool(true))
 }
@@ -57,7 +57,7 @@ impl Tools {
         }
     }
 
-    /// Takes what comes from a tool; gives back what does not.
+    /// Takes the upcalls of tools; returns all others.
     pub(super) fn receive(&mut self, upcall: Upcall, library: &Library) -> Option<Upcall> {
         match upcall {
             Upcall::ToolConnected { info, reply } => self.admit(&info, reply),
@@ -93,7 +93,7 @@ impl Tools {
         self.tools.contains_key(tool)
     }
 
-    /// The front door has asked the kernel whose the tool is.
+    /// Admits a tool. The front door has asked the kernel for its user.
     fn admit(&mut self, info: &[Info], reply: Completer<Proc>) {
         let find = |key: &CStr| info.iter().find(|info| info.is(key)).map(|info| &info.value);
         let number = |key: &CStr| find(key).and_then(Value::as_i64);
@@ -142,7 +142,7 @@ impl Tools {
         let job = self.tools.values().flatten().find(|(_, job)| nspace == Some(job.nspace.borrow().as_str()));
         match job {
             Some((_, job)) => job.push(data, reply),
-            // Its job is over: there is nobody to read it, and nobody to tell that it is lost.
+            // The job is over: its input has no reader, and its loss no receiver.
             None => reply.complete(Err(Status::IOF_COMPLETE)),
         }
     }
@@ -195,14 +195,14 @@ impl Tools {
         self.asked.insert(id, owner);
     }
 
-    /// A scheduler's change: its answer is all that is said of it.
+    /// Passes a scheduler's change on: the answer is its only report.
     fn push_change(&self, tool: &Proc, wish: Result<ResizeRequest, allocate::Refusal>, reply: Completer<Vec<Info>>) {
         let mut wish = match wish {
             Ok(wish) => wish,
             Err(refusal) => return reply.complete(Err(refusal.told(&tool.nspace))),
         };
         if let ResizeRequest::Grow(grow) = &mut wish {
-            // What others ask for is for them alone; this is for everybody.
+            // Nodes of a request are reserved for its requester; those of a push are for all jobs.
             grow.terms.reserve = false;
         }
         self.requests.ask(Request::Push(Box::new(wish)), |answer| match answer {
@@ -211,12 +211,12 @@ impl Tools {
         });
     }
 
-    /// Who is to hear of the end of a change of the DVM's size; once.
+    /// Returns and forgets the tool that awaits the end of this change of the DVM's size.
     pub(super) fn take_requester(&mut self, request: RequestId) -> Option<Proc> {
         self.resizing.borrow_mut().remove(&request)
     }
 
-    /// Who is to hear that the time of what this request brought is nearly up.
+    /// Returns the tool that wants a warning before the time of this request's session is over.
     pub(super) fn to_be_warned(&self, request: RequestId) -> Option<Proc> {
         self.warned.borrow().get(&request).cloned()
     }
@@ -226,13 +226,13 @@ impl Tools {
         number.parse().ok().filter(|number| *number > 0).map(JobId)
     }
 
-    /// The library is gone, and all tools with it.
+    /// Forgets all tools, because the library is gone.
     pub(super) fn forget_all(&mut self) {
         let tools: Vec<_> = self.tools.keys().cloned().collect();
         tools.iter().for_each(|tool| self.forget(tool));
     }
 
-    /// A tool is gone, and so are its jobs. Its sessions end, each in its way; what it has changed of the DVM stays.
+    /// Forgets a tool, and ends its jobs. Its sessions end, each in its way; its changes of the DVM remain.
     fn forget(&mut self, tool: &Proc) {
         let asked = self.asked.extract_if(.., |_, owner| owner == tool).map(|(request, _)| request);
         let asked: Vec<RequestId> = asked.collect();
@@ -267,17 +267,17 @@ struct ToolJob {
     over: RefCell<bool>,
 }
 
-/// What the tool knows of its job.
+/// What the tool has been told about its job.
 enum Phase {
-    /// Nothing yet; what is to be shown waits for the answer, by which the tool learns whose it is.
+    /// The tool knows nothing; output waits for the answer, which names the job to the tool.
     Asked(Completer<String>, Vec<(Stream, Bytes, Option<Account>)>),
-    /// It runs.
+    /// The job runs.
     Runs,
-    /// It never will.
+    /// The job never runs.
     Refused,
 }
 
-/// Standard input on its way from the tool: pieces that were pushed, and the read that waits for one.
+/// Standard input from the tool: the pushed pieces, and the read that waits for one.
 #[derive(Default)]
 struct Stdin {
     pieces: VecDeque<(Bytes, Completer<()>)>,
@@ -304,7 +304,7 @@ impl ToolJob {
         self.feed();
     }
 
-    /// A piece for the read that waits. Whoever pushed it goes on when all of it is taken.
+    /// Gives a piece to the waiting read. A push is answered when all of its bytes are taken.
     fn feed(&self) {
         let mut stdin = self.stdin.borrow_mut();
         let (Some(request), Some(limit)) = (*self.request.borrow(), stdin.limit) else {
@@ -329,7 +329,7 @@ impl ToolJob {
         Proc::new(self.nspace.borrow().clone(), Proc::WILDCARD)
     }
 
-    /// Answers the spawn, unless that was done.
+    /// Answers the spawn, once.
     fn answer(&self, result: Result<(), Status>) {
         let next = if result.is_ok() { Phase::Runs } else { Phase::Refused };
         let mut phase = self.phase.borrow_mut();
@@ -360,11 +360,11 @@ impl Submitter for ToolJob {
         self.answer(result.map_err(|status| Status(status.0)));
     }
 
-    /// Tags are in the text already, so that it does not matter in whose name it goes.
+    /// The text contains its tags already, so any process may stand as the source.
     fn output(&self, stream: Stream, data: Bytes, account: Option<Account>) {
         match &mut *self.phase.borrow_mut() {
             Phase::Asked(_, kept) => kept.push((stream, data, account)),
-            // The tool knows no name under which it could be shown.
+            // The tool has no name for the job under which to show it.
             Phase::Refused => credit(&self.requests.inbox(), account),
             Phase::Runs => {
                 let source = Proc::new(self.nspace.borrow().clone(), 0);

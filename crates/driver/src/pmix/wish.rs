@@ -1,5 +1,4 @@
-//! What the infos of an allocation request say, read into one value; what the request is for is decided in
-//! `allocate.rs`. Pure.
+//! Reads the infos of an allocation request into one value; `allocate.rs` decides about its purpose. Pure.
 
 use std::ffi::CStr;
 
@@ -11,8 +10,8 @@ use ferrite_wire::{Inheritance, SessionTerms};
 
 use super::allocate::Refusal;
 
-/// What is understood. Another attribute of allocations is refused; what is none is passed over, unless the requester
-/// insists on it.
+/// The attributes that are understood. Other attributes of allocations are refused; other keys are ignored unless they
+/// are required.
 const KNOWN: [&CStr; 11] = [
     sys::PMIX_ALLOC_ID,
     sys::PMIX_ALLOC_REQ_ID,
@@ -27,11 +26,10 @@ const KNOWN: [&CStr; 11] = [
     sys::PMIX_ALLOC_CHILD_SEP,
 ];
 
-/// What all attributes of allocations begin with: each makes another thing of the request, so that it cannot be passed
-/// over.
+/// Prefix of all attributes of allocations: each changes the request's meaning, so none can be ignored.
 const OF_ALLOCATIONS: &str = "pmix.alloc.";
 
-/// Those for which there is more to be said than that they are not offered.
+/// Attributes that are refused with a reason beyond "not offered".
 const NOT_OFFERED: [(&CStr, &str); 6] = [
     (sys::PMIX_ALLOC_TARGET, "an allocation is for whoever names it, not for a namespace"),
     (sys::PMIX_ALLOC_EXCLUDE, "name the nodes that are wanted"),
@@ -41,29 +39,29 @@ const NOT_OFFERED: [(&CStr, &str); 6] = [
     (sys::PMIX_ALLOC_RES_BLOCK, "there are no resource blocks"),
 ];
 
-/// No queue has a longer name (bytes).
+/// Longer than the name of any queue (bytes).
 const LONGEST_QUEUE: usize = 255;
 
-/// The infos of a request.
+/// The contents of a request.
 #[derive(Debug, Default)]
 pub(super) struct Wish {
     pub(super) id: Option<String>,
     pub(super) req_id: Option<String>,
     pub(super) nodes: Vec<HostItem>,
     pub(super) count: u32,
-    /// Slots, whatever nodes have them.
+    /// Number of slots, on any nodes.
     pub(super) cpus: u32,
-    /// Of the resource manager.
+    /// Queue of the resource manager.
     pub(super) queue: Option<String>,
-    /// What is said of its session; `reserve` is true unless the nodes are to be shared.
+    /// Terms of the new session; `reserve` is true unless the nodes are to be shared.
     pub(super) terms: SessionTerms,
 }
 
 impl Wish {
-    /// `required` are the keys that must be obeyed.
+    /// Reads the infos. `required` are the keys that must be obeyed.
     ///
     /// # Errors
-    /// What cannot be understood, or is not offered.
+    /// An info that cannot be parsed, or is not offered.
     pub(super) fn read(info: &[Info], required: &[String]) -> Result<Wish, Refusal> {
         if let Some((key, why)) = NOT_OFFERED.iter().find(|(key, _)| info.iter().any(|info| info.is(key))) {
             return Err(Refusal::unsupported(format!("{} is not offered: {why}", key.to_string_lossy())));
@@ -119,7 +117,7 @@ fn text(info: &Info) -> Result<String, Refusal> {
     text.map(str::to_owned).ok_or_else(|| Refusal::bad(format!("{} is no text", info.key)))
 }
 
-/// It becomes a word of a command.
+/// Reads the name of a queue, which becomes a word of a command.
 fn queue(info: &Info) -> Result<String, Refusal> {
     let name = text(info)?;
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
@@ -136,7 +134,8 @@ fn truth(info: &Info) -> Result<bool, Refusal> {
     }
 }
 
-/// A number of seconds (PMIx 4), or `months:days:hours:minutes:seconds`, of which the first may be missing (PMIx 5).
+/// Reads a number of seconds (PMIx 4), or `months:days:hours:minutes:seconds`, of which the first may be missing (PMIx
+/// 5).
 pub(super) fn seconds(info: &Info) -> Result<u32, Refusal> {
     let Some(text) = info.value.as_str() else { return number(info) };
     let bad = || Refusal::bad(format!("{}: {text:?} is no time, or too long a one", info.key));
@@ -164,7 +163,7 @@ fn inheritance(info: &Info) -> Result<Inheritance, Refusal> {
     }
 }
 
-/// A list with commas, or one that `PMIx_generate_regex` has made of it, as far as that is text.
+/// Reads a list with commas, or the output of `PMIx_generate_regex` if it is text.
 fn node_list(info: &Info) -> Result<String, Refusal> {
     let list = match &info.value {
         Value::Regex(bytes) => String::from_utf8(bytes.iter().copied().take_while(|byte| *byte != 0).collect()).ok(),

@@ -1,5 +1,5 @@
-//! The directory that a login gives its user (`$XDG_RUNTIME_DIR`, `/run/user/UID`): a place for session directories
-//! that others cannot write to. Only [`super::base`] uses it.
+//! The directory that a login gives its user (`$XDG_RUNTIME_DIR`, `/run/user/UID`): a base for session directories that
+//! others cannot write to. Only [`super::base`] uses it.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use ferrite_wire::dvm_contact::runtime_dirs;
 
-/// Where logind notes the users that it has made directories for.
+/// Directory in which logind lists the users that have such a directory.
 const LOGIND_USERS: &str = "/run/systemd/users";
 
-/// The user's own directory, if there is one that stays as long as this process lives.
+/// Returns the user's own directory, if it stays as long as this process lives.
 pub(super) fn own_dir(variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
     let uid = rustix::process::getuid().as_raw();
     let dir = runtime_dirs(variable, uid).into_iter().map(PathBuf::from).find(|dir| is_private(dir, uid))?;
@@ -23,8 +23,9 @@ fn is_private(dir: &Path, uid: u32) -> bool {
     fs::symlink_metadata(dir).is_ok_and(|there| there.is_dir() && there.uid() == uid && there.mode() & 0o777 == 0o700)
 }
 
-/// Logind removes the directory with the last login, and a login is over when none of its processes is left. So it
-/// stays for what descends from a login, and not for what a batch system or a daemon of the machine has started.
+/// True when the directory stays. Logind removes it with the last login, and a login is over when its last process
+/// ends. So it stays for descendants of a login, and not for processes that a batch system or a system daemon has
+/// started.
 fn stays(is_noted: bool, groups: &str, uid: u32) -> bool {
     !is_noted || groups.lines().any(|group| group.contains(&format!("/user-{uid}.slice/")))
 }
@@ -59,7 +60,7 @@ mod tests {
         assert!(stays(true, login, 1000));
         assert!(!stays(true, batch, 1000));
         assert!(!stays(true, login, 100));
-        // Nobody is there who would remove it.
+        // Without logind the directory is never removed.
         assert!(stays(false, batch, 1000));
     }
 }

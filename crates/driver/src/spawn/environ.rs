@@ -1,4 +1,5 @@
-//! The environment of a new process: what it inherits, and the changes in their order. Only [`super::Spawner`] uses it.
+//! The environment of a new process: the inherited one, and the changes in their order. Only [`super::Spawner`] uses
+//! it.
 
 use std::env;
 use std::os::unix::ffi::OsStringExt;
@@ -6,13 +7,14 @@ use std::os::unix::ffi::OsStringExt;
 use ferrite_rm::launcher::srun;
 use ferrite_types::EnvOp;
 
-/// An environment as `NAME=value` entries, in the form in which the system wants them.
+/// An environment as `NAME=value` entries, as the system call needs them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Environ {
     entries: Vec<Vec<u8>>,
 }
 
-/// What an outer launcher says about *its* processes. A process that inherited it would join the outer job.
+/// Variables by which an outer launcher identifies *its* processes. A process that inherited them would join the outer
+/// job.
 const OUTER_IDENTITY: &[&str] = &[
     "MPI_LOCALNRANKS",
     "MPI_LOCALRANKID",
@@ -28,7 +30,7 @@ const OUTER_IDENTITY: &[&str] = &[
     "PMIX_",
     "PMI_",
     "PRTE_",
-    // A batch script has these without being in a step.
+    // A batch script has these outside of a step.
     "SLURM_GTIDS",
     "SLURM_LOCALID",
     "SLURM_NODEID",
@@ -36,13 +38,13 @@ const OUTER_IDENTITY: &[&str] = &[
     "SLURM_TASK_PID",
 ];
 
-/// There is one of these around us: this daemon is one of its tasks, or the user has started us in one.
+/// This variable marks a surrounding step: this daemon is a task of it, or the user has started Ferrite in one.
 const OUTER_STEP: &str = "SLURM_STEP_ID";
 
-/// Parameters of the user travel in these and stay.
+/// Prefixes of the user's parameters, which stay.
 const PARAMETERS: &[&str] = &["PMIX_MCA_", "PRTE_MCA_"];
 
-/// Two parameters that the outer launcher sets itself.
+/// Parameters that the outer launcher sets itself.
 const OUTER_PARAMETERS: &[&str] = &["PRTE_MCA_personality=", "PRTE_MCA_schizo_proxy="];
 
 fn is_inherited(entry: &[u8]) -> bool {
@@ -51,7 +53,7 @@ fn is_inherited(entry: &[u8]) -> bool {
 }
 
 impl Environ {
-    /// This process's own, without what an outer launcher put there.
+    /// Returns this process's environment without the variables of an outer launcher.
     pub(super) fn inherited() -> Environ {
         let entry = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             let mut entry = name.into_vec();
@@ -65,7 +67,7 @@ impl Environ {
         Environ { entries: entries.collect() }
     }
 
-    /// The value of a variable.
+    /// Returns the value of a variable.
     pub(super) fn value(&self, name: &str) -> Option<&[u8]> {
         self.position(name).map(|at| &self.entries[at][name.len() + 1..])
     }
@@ -91,7 +93,7 @@ impl Environ {
         }
     }
 
-    /// The entries, each without its terminating NUL.
+    /// Returns the entries, each without its terminating NUL.
     pub(super) fn into_entries(self) -> Vec<Vec<u8>> {
         self.entries
     }
@@ -107,7 +109,7 @@ impl Environ {
         }
     }
 
-    /// Joins with a value that is there; sets where there is none, without a stray separator.
+    /// Joins with an existing value; without one it sets the new value, without a stray separator.
     fn join(&mut self, name: &str, joined: impl FnOnce(&[u8]) -> Vec<u8>, alone: &str) {
         match self.position(name) {
             Some(at) => {

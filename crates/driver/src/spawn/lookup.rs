@@ -1,5 +1,5 @@
-//! Which file to execute, and in which directory: decided before a process exists, so that the answer can be precise.
-//! Only [`super::Spawner`] uses it.
+//! Chooses the file to execute and its directory before a process exists, so that an error can be precise. Only
+//! [`super::Spawner`] uses it.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use ferrite_wire::{StartError, StartErrorKind};
 use rustix::fs::{Access, access};
 
-/// Where `execvp` looks when the environment has no `PATH`.
+/// Search path of `execvp` when the environment has no `PATH`.
 const DEFAULT_PATH: &[u8] = b"/bin:/usr/bin";
 
-/// The working directory: as asked for when the user named it; else the nearest thing to the submitter's.
+/// Returns the working directory: the named one when the user gave it; otherwise the nearest existing one to the
+/// submitter's.
 pub(super) fn directory(wanted: &str, given: bool, home: Option<&[u8]>) -> Result<PathBuf, StartError> {
     let wanted = absolute(Path::new(wanted));
     match usable_directory(&wanted) {
@@ -29,7 +30,7 @@ pub(super) fn directory(wanted: &str, given: bool, home: Option<&[u8]>) -> Resul
     }
 }
 
-/// The file that a program's name means; `path` is a list as in `PATH`.
+/// Finds the file for a program's name; `path` is a list as in `PATH`.
 pub(super) fn executable(program: &str, path: Option<&[u8]>, wdir: &Path) -> Result<PathBuf, StartError> {
     if program.is_empty() {
         return Err(failed("the program's name is empty".to_owned()));
@@ -44,7 +45,7 @@ pub(super) fn executable(program: &str, path: Option<&[u8]>, wdir: &Path) -> Res
     let path = path.unwrap_or(DEFAULT_PATH);
     let mut refused = None;
     for dir in path.split(|b| *b == b':') {
-        // An empty element is the working directory, and so is what a relative one starts from.
+        // An empty element is the working directory, and a relative one starts from it.
         let file = wdir.join(OsStr::from_bytes(dir)).join(program);
         match runnable(&file) {
             Ok(()) => return Ok(file),
@@ -70,7 +71,7 @@ fn usable_directory(dir: &Path) -> io::Result<()> {
 }
 
 fn runnable(file: &Path) -> io::Result<()> {
-    // A directory on the way that is none (`PATH=/etc/passwd`) is a file that is not there.
+    // A non-directory in the path (`PATH=/etc/passwd`) counts as a missing file.
     let meta = fs::metadata(file).map_err(|e| match e.kind() {
         io::ErrorKind::NotADirectory => io::ErrorKind::NotFound.into(),
         _ => e,

@@ -1,5 +1,5 @@
-//! Where a bound process gets its memory from (`ferrite_mem_policy`). Only [`super::Spawner`] uses it; the system call
-//! is made there.
+//! The memory policy of a bound process (`ferrite_mem_policy`). Only [`super::Spawner`] uses it, and makes the system
+//! call.
 
 use std::ffi::{c_int, c_ulong};
 
@@ -8,16 +8,16 @@ use ferrite_types::{CpuSet, ObjectKind, Topology};
 /// `set_mempolicy(2)`: prefers several domains; since Linux 5.15.
 pub(super) const PREFERRED_MANY: c_int = 5;
 
-/// What `ferrite_mem_policy` says.
+/// The values of `ferrite_mem_policy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Policy {
-    /// From there as long as there is some.
+    /// Memory comes from the process's domains as long as they have some.
     Local,
-    /// From there and from nowhere else.
+    /// Memory comes from the process's domains only.
     Bind,
 }
 
-/// The policy, and the domains that it is about.
+/// The policy, and the memory domains of the machine.
 #[derive(Debug)]
 pub(crate) struct MemoryPolicy {
     policy: Policy,
@@ -25,7 +25,7 @@ pub(crate) struct MemoryPolicy {
 }
 
 impl MemoryPolicy {
-    /// `None` = the system decides, as for any program.
+    /// Reads the parameter; `None` = the system decides, as for any program.
     pub(crate) fn of(value: Option<&str>, topology: &Topology) -> Option<MemoryPolicy> {
         let policy = match value?.trim().to_ascii_lowercase().as_str() {
             "local" => Policy::Local,
@@ -36,7 +36,7 @@ impl MemoryPolicy {
         Some(MemoryPolicy { policy, domains })
     }
 
-    /// For a process that is bound to these processors; `None` when they are in no domain.
+    /// Returns the request for a process that is bound to these processors; `None` when they are in no domain.
     pub(super) fn request(&self, cpus: &CpuSet) -> Option<MemoryRequest> {
         let mut mask: Vec<c_ulong> = Vec::new();
         let mut count = 0;
@@ -56,7 +56,7 @@ impl MemoryPolicy {
     }
 }
 
-/// What the child asks the kernel for.
+/// The memory policy that the child sets in the kernel.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct MemoryRequest {
     pub(super) mode: c_int,
@@ -64,7 +64,7 @@ pub(super) struct MemoryRequest {
 }
 
 impl MemoryRequest {
-    /// Bits of the mask, as the kernel wants them counted: it takes one off.
+    /// Returns the number of bits of the mask plus one: the kernel subtracts one.
     pub(super) fn bits(&self) -> c_ulong {
         (self.mask.len() * c_ulong::BITS as usize + 1) as c_ulong
     }

@@ -1,4 +1,4 @@
-//! Real processes, and what the kernel says of them.
+//! Real processes, and their state in the kernel.
 
 use std::fs;
 use std::io::Read;
@@ -23,7 +23,7 @@ fn request(argv: &[&str]) -> SpawnRequest {
     }
 }
 
-/// What it wrote to standard output, and its exit code.
+/// Returns standard output and exit code of a process.
 fn run_to_end(request: &SpawnRequest, extra: &[(RawFd, OwnedFd)]) -> (String, i32) {
     let started = Spawner::new(None).unwrap().start(request, &[], extra).unwrap();
     let mut text = String::new();
@@ -41,7 +41,7 @@ fn a_process_has_default_signals_its_own_group_and_no_foreign_descriptors() {
                   test $$ = $(cut -d' ' -f5 /proc/$$/stat) && echo leader; exec ls /proc/self/fd";
     let (text, code) = run_to_end(&request(&["sh", "-c", script]), &[]);
     let lines: Vec<&str> = text.lines().collect();
-    // 32 and 33 belong to the C library; neither it nor anyone else changes them.
+    // Signals 32 and 33 belong to the C library and cannot be changed.
     let signals = |line: &str| u64::from_str_radix(line, 16).unwrap() & !(3 << 31);
     assert_eq!((signals(lines[0]), signals(lines[1])), (0, 0), "{text}");
     // The last descriptor is that of the directory that `ls` reads.

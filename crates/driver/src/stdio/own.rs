@@ -1,5 +1,5 @@
-//! The head's own standard input. It belongs to whoever started us and may be shared with others: its open file is
-//! never made nonblocking, nothing is read that was not asked for, and a background process leaves the terminal alone.
+//! The head's own standard input. It may be shared with the caller's other processes: its open file is never made
+//! nonblocking, every read needs a request, and a background process does not read from the terminal.
 
 use std::cell::{Cell, OnceCell};
 use std::io;
@@ -20,10 +20,10 @@ use tokio::task::spawn_local;
 
 use crate::Inbox;
 
-/// How often a background process looks whether the terminal is its own by now.
+/// Interval at which a background process checks whether it is in the terminal's foreground.
 const BACKGROUND_PAUSE: Duration = Duration::from_millis(300);
 
-/// The head's own standard input. Opened when first asked for.
+/// The head's own standard input. The first request opens it.
 pub(crate) struct OwnStdin {
     inbox: Inbox,
     source: Rc<OnceCell<Source>>,
@@ -35,7 +35,7 @@ enum Source {
     Direct,
     /// Pipes, terminals and sockets.
     Waited { fd: AsyncFd<OwnedFd>, terminal: bool },
-    /// Nothing to read from.
+    /// There is no input.
     Closed,
 }
 
@@ -53,7 +53,7 @@ impl OwnStdin {
         spawn_local(async move {
             let data = source.get_or_init(Source::find).read(limit).await;
             asked.set(false);
-            // The machine is gone only when this process is ending.
+            // The machine is gone only while this process is ending.
             let _ = inbox.send(Input::Head(HeadInput::Stdin { request: RequestId::OWN, data }));
         });
     }
@@ -89,8 +89,8 @@ impl Source {
     }
 }
 
-/// Standard input as an open file of our own, so that its nonblocking mode is not everybody's. A socket, or somebody
-/// else's pipe, cannot be opened again: then it is the shared one, and readiness is asked for before each read.
+/// Opens standard input anew, so that its nonblocking mode affects no other process. A socket, or another user's pipe,
+/// cannot be opened again: then the shared one is used, and each read is preceded by a check of readiness.
 fn own_description() -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     match open("/proc/self/fd/0", flags, Mode::empty()) {
@@ -117,7 +117,7 @@ async fn wait_and_read(fd: &AsyncFd<OwnedFd>, terminal: bool, buffer: &mut [u8])
         match rustix::io::read(fd.get_ref(), &mut *buffer) {
             Ok(count) => return count,
             Err(Errno::AGAIN | Errno::INTR) => ready.clear_ready(),
-            // A terminal refuses a reader in the background this way when it cannot be stopped.
+            // This is how a terminal refuses a background reader that cannot be stopped.
             Err(Errno::IO) if terminal => tokio::time::sleep(BACKGROUND_PAUSE).await,
             Err(_) => return 0,
         }
@@ -128,7 +128,7 @@ fn is_background(terminal: &OwnedFd) -> bool {
     tcgetpgrp(terminal).is_ok_and(|foreground| foreground != getpgrp())
 }
 
-/// Somebody who shares the open file may have been faster than we since the event.
+/// True when the descriptor is readable now: another process that shares the open file may have read since the event.
 fn is_ready(fd: &OwnedFd) -> bool {
     let now = rustix::time::Timespec::default();
     poll(&mut [PollFd::new(fd, PollFlags::IN)], Some(&now)).is_ok_and(|n| n > 0)

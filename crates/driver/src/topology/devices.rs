@@ -1,6 +1,6 @@
 //! Devices of this machine that processes can be mapped by, read from `/sys`: those on the bus, one for each card.
-//! Which they are is read from the names of links; files are read only of what is really there, so that a machine
-//! without devices pays for four directories.
+//! Names of links identify them; files are read only of devices that exist, so that a machine without devices costs
+//! four directory reads.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,11 +10,11 @@ use ferrite_types::{CpuSet, Device, DeviceKind, DeviceVendor};
 
 use super::list;
 
-/// Where to look.
+/// The directories that are searched.
 pub(super) struct Places {
     /// `/sys`.
     pub(super) sys: PathBuf,
-    /// `/proc/driver/nvidia/gpus`: a directory for each, named by its place on the bus.
+    /// `/proc/driver/nvidia/gpus`: one directory for each device, named by its bus address.
     pub(super) nvidia: PathBuf,
 }
 
@@ -23,7 +23,7 @@ impl Places {
         Places { sys: PathBuf::from("/sys"), nvidia: PathBuf::from("/proc/driver/nvidia/gpus") }
     }
 
-    /// All devices, in the order of the bus.
+    /// Returns all devices in the order of the bus.
     pub(super) fn devices(&self, online: &CpuSet) -> Vec<Device> {
         let mut cards = BTreeMap::new();
         for (class, face) in CLASSES {
@@ -39,8 +39,8 @@ impl Places {
         devices.collect()
     }
 
-    /// One name for each card; of a fabric's adapter the fabric's, not that of its network interface. Disks are one
-    /// each.
+    /// Notes one name for each card: a fabric's adapter has the fabric's name, not that of its network interface. Each
+    /// disk has its own.
     fn note(&self, cards: &mut Cards, face: Face, bus: String, name: String) {
         let part = if face == Face::Disk { name.clone() } else { String::new() };
         if face == Face::Fabric {
@@ -55,7 +55,7 @@ impl Places {
         }
     }
 
-    /// Members of a class that hang on the PCI bus, with their place there: the links lead through it.
+    /// Returns the members of a class on the PCI bus, with their addresses there, which are part of the links' paths.
     fn on_the_bus(&self, class: &str) -> Vec<(String, String)> {
         let dir = self.sys.join("class").join(class);
         let place = |name: String| {
@@ -82,7 +82,7 @@ impl Places {
             Face::Fabric => DeviceVendor::of_fabric(name),
             Face::Interface | Face::Disk => DeviceVendor::Other,
         };
-        // A chip that shows the console of a server computes nothing.
+        // A server's console chip does not compute.
         if face == Face::Gpu && vendor == DeviceVendor::Other {
             return None;
         }
@@ -100,7 +100,7 @@ impl Places {
         Some(Device { kind, name, vendor, index, uuid, cpus: if near.is_empty() { online.clone() } else { near } })
     }
 
-    /// As the maker's library wants to hear it. Intel's has none.
+    /// Returns the unique name that the maker's library accepts. Intel's has none.
     fn uuid_of_gpu(&self, bus: &str, vendor: DeviceVendor) -> Option<String> {
         match vendor {
             DeviceVendor::Nvidia => {
@@ -115,7 +115,7 @@ impl Places {
     }
 }
 
-/// By place on the bus, so that they are in its order. A name decides between disks.
+/// Cards by bus address, so that they are in its order. Disks at one address are ordered by name.
 type Cards = BTreeMap<(String, Face, String), String>;
 
 const CLASSES: [(&str, Face); 4] =
@@ -139,7 +139,7 @@ impl Face {
     }
 }
 
-/// As the makers' tools number them: in the order of the bus.
+/// Numbers devices as the makers' tools do: in the order of the bus.
 fn name_of_gpu(vendor: DeviceVendor, index: u32) -> String {
     let prefix = match vendor {
         DeviceVendor::Nvidia => "cuda",
@@ -149,7 +149,7 @@ fn name_of_gpu(vendor: DeviceVendor, index: u32) -> String {
     format!("{prefix}{index}")
 }
 
-/// `0000:3b:00.0`.
+/// True for an address such as `0000:3b:00.0`.
 fn is_bus_address(text: &str) -> bool {
     let parts: Vec<&str> = text.split([':', '.']).collect();
     let hex = |part: &str, digits: usize| part.len() == digits && part.bytes().all(|b| b.is_ascii_hexdigit());
@@ -195,7 +195,7 @@ mod tests {
             fs::write(file, format!("{text}\n")).unwrap();
         }
 
-        /// A card on the bus, and what the system calls it.
+        /// Makes a card on the bus with its names in the system.
         fn card(&self, bus: &str, vendor: &str, cpus: &str, faces: &[(&str, &str)]) {
             self.write(&format!("sys/bus/pci/devices/{bus}/vendor"), vendor);
             self.write(&format!("sys/bus/pci/devices/{bus}/local_cpulist"), cpus);

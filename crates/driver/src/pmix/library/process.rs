@@ -1,4 +1,4 @@
-//! Which program runs libpmix, and its start. Only [`super::Library`] uses it.
+//! Chooses and starts the program that runs libpmix. Only [`super::Library`] uses it.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -18,20 +18,20 @@ use crate::{guard, params};
 
 /// The program that runs libpmix.
 pub(crate) const PROGRAM: &str = "ferrite-pmixd";
-/// A library that has not answered for so long hangs, unless the parameter says otherwise.
+/// Default time after which an unanswering library counts as hung; a parameter may change it.
 const PATIENCE_MS: u64 = 30_000;
 
-/// How the library is run.
+/// How the library is run: program and patience.
 #[derive(Debug, Clone)]
 pub(crate) struct Runner {
-    /// The program.
+    /// Path of the program.
     pub(in crate::pmix) program: PathBuf,
     /// The time that the library has for an order.
     pub(in crate::pmix) patience: Duration,
 }
 
 impl Runner {
-    /// As parameters say: `ferrite_pmixd`, or the program beside this one, and `ferrite_pmix_patience_ms`.
+    /// Reads the parameters `ferrite_pmixd` (default: the program beside this one) and `ferrite_pmix_patience_ms`.
     pub(crate) fn of(parameters: &[(String, String)]) -> Runner {
         let beside =
             || std::env::current_exe().map(|own| own.with_file_name(PROGRAM)).unwrap_or_else(|_| PROGRAM.into());
@@ -46,15 +46,15 @@ impl Runner {
 /// A process that was just started.
 pub(super) struct Begun {
     pub(super) child: Child,
-    /// Readable when it has ended.
+    /// Becomes readable when the process has ended.
     pub(super) ended: AsyncFd<OwnedFd>,
-    /// For orders and reports.
+    /// Socket for orders and reports.
     pub(super) daemon: UnixStream,
-    /// Over which connections are passed.
+    /// Socket over which connections are passed.
     pub(super) entrance: AsyncFd<OwnedFd>,
 }
 
-/// Starts it with its two sockets; it dies with this process.
+/// Starts the program with its two sockets; it dies with this process.
 pub(super) fn begin(program: &Path) -> io::Result<Begun> {
     let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
     ours.set_nonblocking(true)?;
@@ -62,7 +62,7 @@ pub(super) fn begin(program: &Path) -> io::Result<Begun> {
     let (entrance, inside) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
     let mut command = Command::new(program);
     command.arg(BUILD).stdin(OwnedFd::from(theirs)).stdout(Stdio::from(inside)).current_dir("/");
-    // What the user has set stays.
+    // Variables that the user has set keep their values.
     let preset = PROCESS_ENV.iter().filter(|(name, _)| std::env::var_os(name).is_none());
     command.envs(preset.copied());
     guard::tie(&mut command);

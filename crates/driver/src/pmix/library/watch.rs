@@ -1,4 +1,5 @@
-//! Listens to the process that runs libpmix, and ends it when the library hangs. Only [`super::Library`] uses it.
+//! Reads the reports of the process that runs libpmix, and ends it when the library hangs. Only [`super::Library`] uses
+//! it.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -18,15 +19,15 @@ use tokio::time::Instant;
 
 use super::{Event, Shared};
 
-/// With programs connected the library is asked whether it lives after so much silence.
+/// Time of silence after which the library is pinged while programs are connected.
 const QUIET: Duration = Duration::from_secs(5);
 
-/// Reads what the process says, until it is gone.
+/// Reads the reports of the process until it is gone.
 pub(super) struct Watch {
     pub(super) shared: Rc<Shared>,
     pub(super) answers: AnswerSender,
     pub(super) events: UnboundedSender<Event>,
-    /// Its name, for messages.
+    /// The program's name, for messages.
     pub(super) program: String,
 }
 
@@ -49,13 +50,14 @@ impl Watch {
         let _ = self.events.send(Event::Ended(text));
     }
 
-    /// Until the process is gone, is wanted no more, or says or does what ends it: the reason, if it is known.
+    /// Listens until the process is gone, is not needed any more, or breaks the protocol or hangs; returns the reason,
+    /// if known.
     async fn listen(&self, socket: &mut OwnedReadHalf) -> Option<String> {
         let mut frames = Frames::default();
         loop {
             tokio::select! {
-                // After a pause of this whole process the sign of life lies in the socket, and its time has passed as
-                // well.
+                // After a pause of this whole process both branches are ready: the answer in the socket comes before
+                // the passed deadline.
                 biased;
                 read = socket.read_buf(frames.buffer()) => match read {
                     Ok(1..) => {}
@@ -106,7 +108,7 @@ impl Watch {
         }
     }
 
-    /// When something is to be looked at, if nothing comes before.
+    /// Returns when to check again if no report comes before.
     fn next_look(&self) -> Option<Instant> {
         let state = self.shared.state.borrow();
         match state.ping {
@@ -116,7 +118,7 @@ impl Watch {
         }
     }
 
-    /// It is that late: a sign of life is asked for, or none has come. The second is the end.
+    /// Checks the deadline: sends a ping, or returns the reason to end a process whose answer is late.
     fn look(&self) -> Option<String> {
         let awaited = self.shared.state.borrow().ping;
         match awaited {
