@@ -16,8 +16,8 @@ pub(crate) struct InfoArray {
 unsafe impl Send for InfoArray {}
 
 impl InfoArray {
-    /// Text with NUL bytes is cut there, keys and names that are too long are cut at their limit: both can come
-    /// from users, and neither is worth a failed launch.
+    /// Text with NUL bytes is cut there; keys and names that are too long are cut at their limit. Both can come from
+    /// users, and neither justifies a failed launch.
     pub(crate) fn new(infos: &[Info]) -> Self {
         Self { infos: infos.iter().map(encode_info).collect() }
     }
@@ -31,7 +31,7 @@ impl InfoArray {
         self.infos.len()
     }
 
-    /// Gives up ownership: pointer and length.
+    /// Gives up ownership; returns pointer and length.
     fn into_raw(mut self) -> (*mut sys::pmix_info_t, usize) {
         let infos = std::mem::take(&mut self.infos);
         let len = infos.len();
@@ -54,7 +54,7 @@ pub(crate) struct PdataArray {
 }
 
 impl PdataArray {
-    /// Cuts what is too long, as [`InfoArray::new`] does.
+    /// Makes the array. Overlong texts are cut, as in [`InfoArray::new`].
     pub(crate) fn new(found: &[Published]) -> Self {
         let encode = |one: &Published| sys::pmix_pdata_t {
             proc_: c_proc(&one.proc),
@@ -151,8 +151,7 @@ fn encode(value: &Value) -> sys::pmix_value_t {
             let size = raw.len();
             (sys::PMIX_DATA_ARRAY, encode_array(sys::PMIX_UINT32, Box::into_raw(raw).cast(), size))
         }
-        // What could not be decoded cannot be passed on.
-        // Only ever read.
+        // A value that could not be decoded cannot be passed on. The server only reads such values.
         Value::Envar(..) | Value::Apps(_) | Value::Other(_) => (sys::PMIX_UNDEF, Data { uint64: 0 }),
     };
     sys::pmix_value_t { type_: type_ as u16, data }

@@ -1,5 +1,5 @@
-//! The one-shot answer to an upcall. The driver keeps it as an opaque token; whatever happens to it, the
-//! waiting client gets exactly one answer.
+//! The one-shot answer to an upcall. The driver keeps it as an opaque token; in every case the waiting client gets
+//! exactly one answer.
 
 use std::cell::Cell;
 
@@ -14,7 +14,7 @@ pub struct Completer<T> {
 }
 
 impl<T> Completer<T> {
-    /// Wraps what is to be done with the answer. Tests of a driver make their own.
+    /// Wraps the function that gets the answer. Tests of a driver make their own.
     pub fn new(finish: impl FnOnce(Result<T, Status>) + Send + 'static) -> Self {
         Self { finish: Cell::new(Some(Box::new(finish))) }
     }
@@ -29,7 +29,7 @@ impl<T> Completer<T> {
         self.complete(Err(Status::NOT_SUPPORTED));
     }
 
-    /// The one that can still answer, for a message in which this one is; this one is done.
+    /// Moves the right to answer into a new completer, which travels in a message; this one has no effect any more.
     pub(crate) fn depart(&self) -> Self {
         Self { finish: Cell::new(self.finish.take()) }
     }

@@ -1,9 +1,9 @@
-//! Environment variables: those of a child that is to find its server, those that make MPI libraries look for
-//! one, and those that make a server's start cheap. Pure text; nothing here is set by itself.
+//! Environment variables: those by which a child finds its server, those by which MPI libraries look for one, and those
+//! that make a server's start cheap. Pure: returns names and values, and sets none.
 
 use std::path::Path;
 
-/// Where a child finds its server, and who it is. All of it is known without libpmix.
+/// The server's address and the data of its daemon, for a child's environment. All of it is known without libpmix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FrontDoor<'a> {
     /// The port on 127.0.0.1 that the driver listens on.
@@ -21,7 +21,7 @@ pub struct FrontDoor<'a> {
 }
 
 impl FrontDoor<'_> {
-    /// What the library would give to that process, with the driver's port in the place of its own.
+    /// Returns the variables that the library would give to that process, with the driver's port instead of its own.
     pub fn child_env(&self, nspace: &str, rank: u32) -> Vec<(String, String)> {
         let uri = format!("{}.{};tcp4://127.0.0.1:{}", self.server_nspace, self.server_rank, self.port);
         let mut env: Vec<_> = URI_NAMES.iter().map(|name| ((*name).to_owned(), uri.clone())).collect();
@@ -30,7 +30,7 @@ impl FrontDoor<'_> {
         set("PMIX_RANK", rank.to_string());
         set("PMIX_SECURITY_MODE", "native".into());
         set("PMIX_BFROP_BUFFER_TYPE", "PMIX_BFROP_BUFFER_NON_DESC".into());
-        // Shared memory is laid out by a server that does not exist yet; and it loses keys (README).
+        // Shared memory is laid out by a server that does not run yet; and it loses keys (README).
         set("PMIX_GDS_MODULE", "hash".into());
         set("PMIX_SERVER_TMPDIR", self.tmpdir.to_string_lossy().into_owned());
         set("PMIX_SYSTEM_TMPDIR", self.system_tmpdir.to_string_lossy().into_owned());
@@ -43,12 +43,12 @@ impl FrontDoor<'_> {
 const URI_NAMES: [&str; 5] =
     ["PMIX_SERVER_URI41", "PMIX_SERVER_URI4", "PMIX_SERVER_URI3", "PMIX_SERVER_URI2", "PMIX_SERVER_URI21"];
 
-/// The parts of Open MPI 4 that guess from the environment who has started a process: without its own launcher, or
-/// inside a job of a manager but in no step of it, they guess that nobody has.
+/// The parts of Open MPI 4 that guess a process's launcher from the environment: without Open MPI's own launcher, or
+/// inside a job of a manager but in no step of it, they guess that there is none.
 const NO_GUESSING: &str = "^orte,alps,flux,jsm,slurm";
 
-/// What children need besides: Open MPI 4 takes itself for a lone process without these two, whoever started it.
-/// Open MPI 5 must have `HOME`; `home` is used when the child has none.
+/// Returns further variables for children: without the first two Open MPI 4 takes itself for a lone process under any
+/// launcher. Open MPI 5 needs `HOME`; `home` is used when the child has none.
 pub fn compat_env(has_home: bool, home: &Path) -> Vec<(String, String)> {
     let mut env =
         vec![("OMPI_MCA_schizo".to_owned(), NO_GUESSING.to_owned()), ("OMPI_MCA_ess".to_owned(), "pmi".to_owned())];
@@ -58,10 +58,10 @@ pub fn compat_env(has_home: bool, home: &Path) -> Vec<(String, String)> {
     env
 }
 
-/// What the process of the library is started with: it takes 14 of 18 ms out of the start of libpmix 4.2.2. A name that
-/// the user has set is left alone.
+/// Variables for the start of the process of the library: they take 14 of 18 ms out of the start of libpmix 4.2.2. A
+/// variable that the user has set stays.
 pub const PROCESS_ENV: [(&str, &str); 4] = [
-    // PCI and block devices are not looked at by anything in a PMIx server.
+    // No part of a PMIx server uses PCI and block devices.
     ("HWLOC_COMPONENTS", "-pci,-linuxio"),
     // Debian's plug-ins of hwloc pull in X11 and OpenCL.
     ("HWLOC_PLUGINS_PATH", "/nonexistent"),

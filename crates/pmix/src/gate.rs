@@ -1,6 +1,6 @@
-//! The gate of a front door: which callers may pass to the library. A caller's first message says who it claims to be.
-//! The library reads that message without checking its lengths, on its one thread, and waits for all of it: so it is
-//! read here first, whole and with bounds. Pure.
+//! The gate of a front door: decides which callers may pass to the library. A caller's first message states its
+//! identity. The library reads that message without checking its lengths, on its one thread, and waits for all of it:
+//! so it is read here first, whole and with bounds. Pure.
 //!
 //! The layout is that of libpmix 4.2 to 7.0 (README.md). A header of 16 bytes: two marks, the length. Then, with texts
 //! that a NUL ends and numbers in network order: the security module, the credential, the kind of caller, its name, the
@@ -8,13 +8,13 @@
 
 use crate::Proc;
 
-/// Longer first messages are nobody's: they hold a name, a rank and a few words.
+/// Size limit of first messages (bytes): they contain a name, a rank and a few words.
 const MAX_MESSAGE: usize = 16 * 1024;
-/// What the header's first two fields hold in a first message.
+/// The header's first two fields in a first message.
 const START: [u8; 8] = [0xff; 8];
-/// Two marks, and the length in eight bytes.
+/// Size of the header (bytes): two marks, and the length in eight bytes.
 const HEADER: usize = 16;
-/// User and group, as the caller states them.
+/// Size of the credential (bytes): user and group, as the caller states them.
 const CREDENTIAL: usize = 8;
 /// The longest name of a namespace.
 const MAX_NAMESPACE: usize = 255;
@@ -23,27 +23,27 @@ const MAX_KEY: usize = 511;
 /// More attributes than any tool sends.
 const MAX_ATTRIBUTES: u64 = 256;
 
-/// What the bytes that a new connection has sent so far are.
+/// The verdict on the bytes that a new connection has sent so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FirstMessage {
-    /// Nothing is wrong yet. The message, or the part that tells its length, has so many bytes.
+    /// The message is valid so far. It, or the part that contains its length, has this many bytes.
     Incomplete(usize),
     /// A whole first message.
     Complete(Greeting),
-    /// No PMIx client: close the connection. The text says what is wrong, for the log.
+    /// The caller is no PMIx client: close the connection. The text names the error, for the log.
     Garbage(&'static str),
 }
 
-/// Who a caller claims to be.
+/// The identity that a caller claims.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Greeting {
-    /// What it says that it is.
+    /// The claimed role and name.
     pub claim: Claim,
-    /// The user that it states. Nobody has checked it: ask the kernel.
+    /// The claimed user, which is unchecked: ask the kernel.
     pub uid: u32,
 }
 
-/// What a caller claims to be.
+/// The role that a caller claims.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claim {
     /// This process of a job.
@@ -53,7 +53,7 @@ pub enum Claim {
 }
 
 impl FirstMessage {
-    /// Judges everything that was received.
+    /// Judges all received bytes.
     pub fn judge(bytes: &[u8]) -> Self {
         let start = &bytes[..bytes.len().min(START.len())];
         if !START.starts_with(start) {
@@ -76,7 +76,7 @@ impl FirstMessage {
     }
 }
 
-/// What is wrong with a message.
+/// The error in a message.
 struct Malformed(&'static str);
 
 fn greeting(message: &mut Reader) -> Result<Greeting, Malformed> {
@@ -91,12 +91,12 @@ fn greeting(message: &mut Reader) -> Result<Greeting, Malformed> {
     let kind = message.byte()?;
     let claim = match kind {
         0 => Claim::Client(message.proc()?),
-        // A tool or a launcher without a name, which states user and group once more.
+        // This is a tool or a launcher without a name, which states user and group once more.
         3 | 6 => {
             message.array::<8>()?;
             Claim::Tool(None)
         }
-        // One with a name: of its own choice, or of the process that it was started as.
+        // This is one with a name: of its own choice, or of the process that it was started as.
         4 | 5 | 7 | 8 => {
             message.array::<8>()?;
             Claim::Tool(Some(message.proc()?))
@@ -108,7 +108,7 @@ fn greeting(message: &mut Reader) -> Result<Greeting, Malformed> {
     Ok(Greeting { claim, uid })
 }
 
-/// The release of the caller, how it packs values, and how it stores them.
+/// Reads the release of the caller, its packing format and its storage format.
 fn versions(message: &mut Reader) -> Result<(), Malformed> {
     let release = message.text(64)?;
     let starts_well = release.strip_prefix(b"v").unwrap_or(release).first().is_some_and(u8::is_ascii_digit);
@@ -131,7 +131,7 @@ fn versions(message: &mut Reader) -> Result<(), Malformed> {
     Ok(())
 }
 
-/// What a tool adds. Clients add nothing, but 4.2 sends one byte more than it has filled.
+/// Reads a tool's attributes. Clients send none, but 4.2 sends one byte more than it has filled.
 fn attributes(message: &mut Reader) -> Result<(), Malformed> {
     if matches!(message.0, [] | [0]) {
         return Ok(());
@@ -159,7 +159,7 @@ fn attributes(message: &mut Reader) -> Result<(), Malformed> {
     }
 }
 
-/// A value of the types that describe tools. Others, which hold arrays and objects, are nobody's at this point.
+/// Reads a value of the types that describe tools. No tool sends other types here, which contain arrays and objects.
 fn value(message: &mut Reader, kind: u64) -> Result<(), Malformed> {
     match kind {
         // bool, byte, int8, uint8
@@ -182,12 +182,12 @@ fn value(message: &mut Reader, kind: u64) -> Result<(), Malformed> {
     }
 }
 
-/// How the library packs a signed number that is not negative.
+/// Encodes a nonnegative number as the library packs signed ones.
 fn zigzag(number: u64) -> u64 {
     number << 1
 }
 
-/// What is left to read.
+/// The unread bytes.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -210,7 +210,7 @@ impl<'a> Reader<'a> {
         self.array().map(u32::from_be_bytes)
     }
 
-    /// Up to its NUL, which must come after `max` bytes at the latest.
+    /// Reads text up to its NUL, which has to come within `max` bytes.
     fn text(&mut self, max: usize) -> Result<&'a [u8], Malformed> {
         let end = self.0.iter().take(max + 1).position(|b| *b == 0);
         let text = self.take(end.ok_or(Malformed("a text has no end"))?)?;
@@ -228,7 +228,7 @@ impl<'a> Reader<'a> {
         Ok(Proc::new(nspace, rank))
     }
 
-    /// Seven bits a byte, the lowest first.
+    /// Reads a number of seven bits a byte, the lowest first.
     fn varint(&mut self) -> Result<u64, Malformed> {
         let mut number = 0u64;
         for shift in (0..64).step_by(7) {
@@ -241,7 +241,7 @@ impl<'a> Reader<'a> {
         Err(Malformed("a number has no end"))
     }
 
-    /// Its length with the NUL, then the text with the NUL and no other.
+    /// Reads a text: its length with the NUL, then the text with exactly one NUL.
     fn packed_text(&mut self, max: usize) -> Result<&'a [u8], Malformed> {
         let len = self.varint()?;
         let len = usize::try_from(len / 2).ok().filter(|n| len % 2 == 0 && (1..=max + 1).contains(n));

@@ -1,5 +1,5 @@
-//! What a daemon tells the library about a job, and the infos that say it in PMIx's words. Pure: the library is
-//! needed only to compress two lists, and the caller passes that in.
+//! The description of a job for the library, and the infos that express it in PMIx. Pure: the library is needed only to
+//! compress two lists, and the caller passes that function in.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -18,11 +18,11 @@ pub struct JobInfo {
     pub session_id: u32,
     /// The scheduler's name of the job; the namespace when there is no scheduler.
     pub job_id: String,
-    /// Processes that the session has room for.
+    /// Number of processes that the session has room for.
     pub universe_size: u32,
-    /// Processes in the job; ranks are 0 up to this.
+    /// Number of processes in the job; ranks start at 0.
     pub size: u32,
-    /// Processes that the job may grow to.
+    /// Number of processes that the job may grow to.
     pub max_procs: u32,
     /// Added to a rank to make it unique in the session.
     pub rank_offset: u32,
@@ -46,16 +46,15 @@ pub struct JobInfo {
     pub apps: Vec<AppInfo>,
     /// The processes on this machine.
     pub local: Vec<LocalProc>,
-    /// The processes here are more than what there is to run them: Open MPI 5 then gives up the processor while it
-    /// waits.
+    /// True when the node has fewer processors than processes: Open MPI 5 then yields the processor while it waits.
     pub oversubscribed: bool,
-    /// Who spawned the job by PMIx_Spawn.
+    /// The process that spawned the job by PMIx_Spawn.
     pub parent: Option<Proc>,
     /// The user that the processes run as.
     pub uid: u32,
     /// The group that the processes run as.
     pub gid: u32,
-    /// Whatever else processes should find.
+    /// Further infos for the processes.
     pub extra: Vec<Info>,
 }
 
@@ -90,7 +89,7 @@ impl NodeInfo {
 pub struct AppInfo {
     /// Its place on the command line, from zero.
     pub number: u32,
-    /// Its processes.
+    /// Number of its processes.
     pub size: u32,
     /// Its lowest rank in the job.
     pub leader: u32,
@@ -114,37 +113,37 @@ pub struct LocalProc {
     pub local_rank: u16,
     /// Its rank among all processes on this machine.
     pub node_rank: u16,
-    /// How often it was restarted.
+    /// Number of its restarts.
     pub reincarnation: u32,
     /// Its directory; must exist.
     #[serde(with = "crate::protocol::path")]
     pub proc_dir: PathBuf,
-    /// Where it is bound, in the library's form (`hwloc:0x0000000f`), when it is bound.
+    /// The processors that it is bound to, in the library's form (`hwloc:0x0000000f`); `None` when it is unbound.
     pub cpuset: Option<String>,
-    /// The devices that it was mapped by, as unique or system names with commas between, when it was.
+    /// The devices that it was mapped by, as unique or system names with commas between; `None` for another mapping.
     pub devices: Option<String>,
 }
 
-/// The library's way to shorten lists: the node names (comma between) and the ranks per node (semicolon between).
+/// The library's compression of lists: the node names (comma between) and the ranks per node (semicolon between).
 pub(crate) trait Compress {
-    /// Of `n0,n1,n2`.
+    /// Compresses names such as `n0,n1,n2`.
     fn nodes(&self, list: &str) -> Value;
-    /// Of `0,1;2,3`.
+    /// Compresses ranks such as `0,1;2,3`.
     fn ranks(&self, list: &str) -> Value;
 }
 
-/// Up to this size of a job every process and node is described in full. In a larger one those elsewhere are known by
-/// the two maps only: their host names and peers, which is what MPI libraries ask for. Each full description costs the
-/// daemon about 10 microseconds and 8 kB, whether or not anyone asks.
+/// Largest job size for which every process and node is described in full. In a larger job the two maps alone describe
+/// processes elsewhere: their host names and peers, which MPI libraries query. Each full description costs the daemon
+/// about 10 microseconds and 8 kB, whether or not it is queried.
 const FULL_UP_TO: u32 = 256;
 
-/// The infos for `PMIx_server_register_nspace`. The cost grows with the processes *here* and with the number of
-/// nodes; what the others are is derived by the library from the two lists when someone asks.
+/// Returns the infos for `PMIx_server_register_nspace`. The cost grows with the processes *here* and with the number of
+/// nodes; the library derives the others from the two lists on demand.
 pub(crate) fn describe(job: &JobInfo, compress: &dyn Compress) -> Vec<Info> {
     let mut infos = job_level(job, compress);
-    // Only when it is so: Open MPI 5.0.11 looks whether it is there and not at its value.
+    // The key is present only when true: Open MPI 5.0.11 checks its presence and ignores its value.
     infos.extend(job.oversubscribed.then(|| Info::new(sys::PMIX_NODE_OVERSUBSCRIBED, true)));
-    // Whose child one is may be asked of the job as well as of a process.
+    // The parent may be queried of the job as well as of a process.
     infos.extend(birth(job));
     infos.extend(job.apps.iter().map(app_array));
     infos.extend(job.local.iter().map(|proc| local_array(job, proc)));
@@ -223,13 +222,14 @@ fn local_array(job: &JobInfo, proc: &LocalProc) -> Info {
     Info::new(sys::PMIX_PROC_DATA, infos)
 }
 
-/// Of a job that a process has spawned.
+/// Returns the infos about the parent of a spawned job.
 fn birth(job: &JobInfo) -> impl Iterator<Item = Info> + '_ {
     let parent = job.parent.iter();
     parent.flat_map(|parent| [Info::new(sys::PMIX_SPAWNED, true), Info::new(sys::PMIX_PARENT_ID, parent.clone())])
 }
 
-/// The processes of another node. Where they are follows from the maps, and an application's ranks are contiguous.
+/// Returns the infos of another node's processes. Their places follow from the maps, and an application's ranks are
+/// contiguous.
 fn remote_arrays<'a>(job: &'a JobInfo, node: &'a NodeInfo) -> impl Iterator<Item = Info> + 'a {
     node.expand().zip(0u16..).map(move |(rank, local_rank)| {
         let app = job.apps.iter().find(|app| rank.checked_sub(app.leader).is_some_and(|at| at < app.size));
@@ -238,7 +238,7 @@ fn remote_arrays<'a>(job: &'a JobInfo, node: &'a NodeInfo) -> impl Iterator<Item
             app: app.map_or(0, |app| app.number),
             app_rank: app.map_or(rank, |app| rank - app.leader),
             local_rank,
-            // Other jobs on that node are not known here; alone, the two are the same.
+            // Other jobs on that node are not known here; without them the two are the same.
             node_rank: local_rank,
             ..LocalProc::default()
         };
@@ -246,7 +246,7 @@ fn remote_arrays<'a>(job: &'a JobInfo, node: &'a NodeInfo) -> impl Iterator<Item
     })
 }
 
-/// Where a process is in the job and on the machines; the library wants the rank first.
+/// Returns a process's place in the job and on the machines; the library needs the rank first.
 fn place(job: &JobInfo, proc: &LocalProc, node: Option<&NodeInfo>) -> Vec<Info> {
     let mut infos = vec![
         Info::new(sys::PMIX_RANK, Value::Rank(proc.rank)),

@@ -1,14 +1,15 @@
 //! A safe PMIx server: libpmix opened at run time, its upcalls as owned values, its answers given where they are safe.
 //!
-//! The driver uses it; it knows no DVM type and no async runtime, and it decides nothing. Three rules of the library
+//! The driver uses it; it knows no DVM type and no async runtime, and it takes no decisions. Three rules of the library
 //! shape it (README.md says how they were found):
 //!
 //! 1. Upcalls come on the library's thread and must return at once: arguments are copied, the receiver passes them on.
 //! 2. Answers must be given on that thread: [`Completer`] may be used anywhere and hops there by itself.
 //! 3. A client that gets no answer hangs: a [`Completer`] that is dropped answers with an error.
 //!
-//! Starting the library takes milliseconds that most jobs need not pay. A child can be given [`FrontDoor::child_env`]
-//! before any of this runs; the first connection to the driver's port is then the reason to call [`Server::start`].
+//! The start of the library takes milliseconds that most jobs need not pay. A child can be given
+//! [`FrontDoor::child_env`] before the library runs; the first connection to the driver's port is then the reason to
+//! call [`Server::start`].
 
 mod array;
 mod completer;

@@ -1,5 +1,5 @@
 //! The functions that the library calls. Each copies its arguments, hands an [`Upcall`] to the one receiver, and
-//! returns; none of them decides anything, and none of them blocks.
+//! returns; none of them decides or blocks.
 
 use std::ffi::CString;
 use std::os::raw::{c_char, c_void};
@@ -16,7 +16,7 @@ use crate::{Completer, Info, LogChannel, LogEntry, Proc, Published, Question, St
 const ACCEPTED: sys::pmix_status_t = sys::PMIX_SUCCESS as sys::pmix_status_t;
 const DONE: sys::pmix_status_t = sys::PMIX_OPERATION_SUCCEEDED;
 
-/// The table for `PMIx_server_init` of that release. Entries left null are refused by the library itself.
+/// Returns the table for `PMIx_server_init` of that release. The library itself refuses calls whose entries are null.
 pub(crate) fn table(version: sys::Version) -> sys::PaddedModule {
     let mut padded = sys::PaddedModule::empty();
     let module = &mut padded.module;
@@ -47,7 +47,7 @@ pub(crate) fn table(version: sys::Version) -> sys::PaddedModule {
     padded
 }
 
-/// A callback of the library with its argument: what an answer needs.
+/// A callback of the library with its argument, as an answer needs it.
 struct Token<F> {
     callback: F,
     data: *mut c_void,
@@ -127,7 +127,7 @@ unsafe extern "C" fn release_infos(array: *mut c_void) {
     drop(unsafe { Box::from_raw(array.cast::<InfoArray>()) });
 }
 
-/// Hands over what `make` builds. Without a running server (it is being stopped) the library answers by itself.
+/// Hands over the upcall that `make` builds. Without a running server (while it stops) the library answers by itself.
 fn raise(make: impl FnOnce(&Inner) -> Upcall) -> sys::pmix_status_t {
     let Some(inner) = active() else {
         return Status::NOT_RUNNING.0;
@@ -137,7 +137,7 @@ fn raise(make: impl FnOnce(&Inner) -> Upcall) -> sys::pmix_status_t {
     ACCEPTED
 }
 
-/// As [`raise`], for what a process asks. Without a process it is refused before there is a completer, which would
+/// As [`raise`], for the call of a process. Without a process it is refused before a completer exists, which would
 /// answer as well.
 fn raise_from(proc: Option<Proc>, make: impl FnOnce(&Inner, Proc) -> Upcall) -> sys::pmix_status_t {
     match proc {
@@ -286,7 +286,7 @@ unsafe extern "C" fn disconnect(
     })
 }
 
-// The DVM tells the library of every event of the namespaces it runs; there is nothing to switch on or off.
+// The DVM tells the library of every event of its namespaces; there is no subscription to change.
 unsafe extern "C" fn register_events(
     _codes: *mut sys::pmix_status_t,
     _ncodes: usize,
@@ -307,7 +307,7 @@ unsafe extern "C" fn deregister_events(
     DONE
 }
 
-// Answered at once: with a later answer the library uses the request after it freed it.
+// This is answered at once: with a later answer the library uses the request after it freed it.
 unsafe extern "C" fn notify_event(
     code: sys::pmix_status_t,
     source: *const sys::pmix_proc_t,
@@ -320,10 +320,10 @@ unsafe extern "C" fn notify_event(
     // SAFETY: see `client_connected`.
     let (source, info) = unsafe { (Proc::from_raw(source), Info::from_array(info, ninfo)) };
     if let (Some(inner), Some(source)) = (active(), source) {
-        // The library passes our own notices to us first.
+        // The library passes our own notices to this function first.
         if !inner.is_self(&source) {
             inner.receive(Upcall::Event { code: Status(code), source, range, info });
-            // The library itself tells everybody on this node; nobody carries it further.
+            // The library itself tells all processes on this node; the event goes no further.
             let is_here = [sys::PMIX_RANGE_PROC_LOCAL, sys::PMIX_RANGE_LOCAL].contains(&u32::from(range));
             return if is_here { DONE } else { sys::PMIX_ERR_NOT_SUPPORTED };
         }
@@ -441,8 +441,7 @@ unsafe extern "C" fn job_control(
     })
 }
 
-// Nothing is forwarded through the library in answer to a pull yet, but a refusal after the fact makes it use freed
-// memory.
+// A pull starts no forwarding through the library yet, but a later refusal makes the library use freed memory.
 unsafe extern "C" fn iof_pull(
     _procs: *const sys::pmix_proc_t,
     _nprocs: usize,
@@ -518,7 +517,7 @@ unsafe extern "C" fn spawn(
     let apps = unsafe { value::apps(apps, napps) };
     raise_from(proc, |inner, proc| {
         let reply = answer(inner.progress(), callback, data, |callback, data, result: Result<String, Status>| {
-            // The library copies the name; one with a NUL, which no namespace has, counts as none.
+            // The library copies the name; a name with a NUL, which no namespace has, counts as none.
             let name = CString::new(result.as_deref().unwrap_or_default()).unwrap_or_default();
             // SAFETY: the library gave the pair for one call; the name lives until it returns.
             unsafe { callback(status_of(&result), name.as_ptr().cast_mut(), data) };
@@ -544,7 +543,7 @@ unsafe extern "C" fn allocate(
     })
 }
 
-/// 4.2 has no `PMIx_Session_control`, and that of 5.0 answers by itself.
+/// libpmix 4.2 has no `PMIx_Session_control`, and 5.0 answers it by itself.
 unsafe extern "C" fn session_control(
     proc: *const sys::pmix_proc_t,
     session: u32,
@@ -597,8 +596,8 @@ unsafe extern "C" fn push_stdin(
     })
 }
 
-/// Called for connections that broke; registered by the server for that event alone. What breaks within a second of
-/// another comes with it: the first is the source, the others are among the infos.
+/// The library calls this for connections that broke; the server registers it for that event alone. Connections that
+/// break within a second are reported together: the first is the source, the others are among the infos.
 pub(crate) unsafe extern "C" fn connection_lost(
     _handler: usize,
     _code: sys::pmix_status_t,

@@ -1,5 +1,5 @@
-//! Work for the library's progress thread. Answers must be given there: from another thread a few of many
-//! thousand get lost in the library, and their client waits for ever.
+//! Runs work on the library's progress thread. Answers have to be given there: from another thread the library loses a
+//! few of many thousand, and their clients wait for ever.
 
 use std::os::raw::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,18 +9,18 @@ use std::time::{Duration, Instant};
 use ferrite_pmix_sys as sys;
 use ferrite_pmix_sys::Functions;
 
-/// What is run there.
+/// Work for the progress thread.
 type Work = Box<dyn FnOnce() + Send>;
 
-/// The answers of the last moments may still be in the library's send queues; finalizing throws those away.
+/// Time before finalizing: the last answers may still be in the library's send queues, which finalizing discards.
 const FLUSH: Duration = Duration::from_millis(200);
 
-/// The way onto the progress thread; closed for good before the library is finalized.
+/// The queue to the progress thread; closed for good before the library is finalized.
 pub(crate) struct Progress {
     functions: &'static Functions,
     open: RwLock<bool>,
     started: Instant,
-    /// When the last answer was given, in milliseconds after `started`, plus one; zero for none.
+    /// Time of the last answer, in milliseconds after `started`, plus one; zero for none.
     answered_ms: AtomicU64,
 }
 
@@ -29,13 +29,13 @@ impl Progress {
         Self { functions, open: RwLock::new(true), started: Instant::now(), answered_ms: AtomicU64::new(0) }
     }
 
-    /// Runs `work` on the progress thread, soon. After [`Progress::close`] it is dropped: there is nobody left to
+    /// Runs `work` on the progress thread, soon. After [`Progress::close`] it is dropped: there is no client left to
     /// answer.
     pub(crate) fn run(&self, work: Work) {
-        // Held while posting, so that the library cannot be finalized under it.
+        // The lock is held while posting, so that the library cannot be finalized meanwhile.
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         if *open {
-            // Deregistering a client of a namespace that nobody has is a no-op with a callback on that thread.
+            // Deregistering a client of a nonexistent namespace has no effect but a callback on that thread.
             let mut nobody = sys::pmix_proc_t { nspace: [0; 256], rank: 0 };
             for (to, from) in nobody.nspace.iter_mut().zip(b"ferrite.hop") {
                 *to = *from as std::os::raw::c_char;
@@ -47,13 +47,13 @@ impl Progress {
         }
     }
 
-    /// Notes that an answer went out, which is what [`Progress::close`] waits for.
+    /// Notes that an answer was given; [`Progress::close`] waits for its departure.
     pub(crate) fn answered(&self) {
         let now_ms = self.started.elapsed().as_millis() as u64;
         self.answered_ms.store(now_ms + 1, Ordering::Relaxed);
     }
 
-    /// Lets no more work in, and gives the last answers time to leave when `flush` is set.
+    /// Refuses further work; with `flush` it gives the last answers time to leave.
     pub(crate) fn close(&self, flush: bool) {
         *self.open.write().unwrap_or_else(PoisonError::into_inner) = false;
         let answered_ms = self.answered_ms.load(Ordering::Relaxed);

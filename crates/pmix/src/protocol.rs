@@ -1,4 +1,4 @@
-//! What a daemon and the process that runs libpmix for it say to each other, over a socket pair: [`Order`]s one way,
+//! The protocol between a daemon and the process that runs libpmix for it, over a socket pair: [`Order`]s one way,
 //! [`Report`]s the other, each a frame of a length and its postcard encoding. Both are of one build ([`BUILD`]). Pure.
 
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use crate::{JobInfo, Notice, OutputChannel, Proc, Replies, ServerConfig, Status,
 /// Names the build; the process refuses a daemon that was built with another protocol.
 pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/1");
 
-/// The exit code of the process that was started by a daemon of another build.
+/// Exit code of a process that a daemon of another build has started.
 pub const OTHER_BUILD: i32 = 3;
 
-/// A frame that says that it is longer is none of ours: the largest hold what all processes of a node put into one
-/// fence.
+/// Largest frame (bytes); a longer length is an error. The largest frames contain the data of all processes of a node
+/// in one fence.
 pub const MAX_FRAME: usize = 1 << 30;
 
-/// The length in front of each frame.
+/// Size of the length in front of each frame (bytes).
 const LENGTH: usize = 4;
 
-/// What the daemon wants.
+/// Orders of the daemon.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Order {
     /// Open the library and start its server. The first order, and given once.
@@ -34,34 +34,34 @@ pub enum Order {
     Fetch(u64, Proc),
     /// Hand output to the tool that runs its job. Answered by [`Report::Delivered`] with the number.
     Deliver(u64, Proc, OutputChannel, Vec<u8>),
-    /// Send an event, if the library's major release is that one or a later one.
+    /// Send an event, if the library's major release is at least the given one.
     Notify(Box<Notice>, u32),
-    /// Answer a request, which travelled with that number.
+    /// Answer the request with that number.
     Answer(u64, Vec<u8>),
     /// Prove that the library's thread works. Answered by [`Report::Alive`] once all orders before it are done.
     Ping(u64),
 }
 
-/// What the process has to say.
+/// Reports of the process.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Report {
     /// The library's server runs.
     Started,
-    /// It does not, and will not. In words.
+    /// The library's server does not run, and will not: the reason in words.
     Failed(String),
-    /// The library knows the job, or does not take it, in words.
+    /// The library knows the job, or refuses it: its namespace, and the reason in words.
     Registered(String, Result<(), String>),
-    /// What was to be fetched.
+    /// The fetched data, with the order's number.
     Fetched(u64, Result<Vec<u8>, Status>),
-    /// The library has taken that output.
+    /// The library has taken the output with that number.
     Delivered(u64),
-    /// The library works.
+    /// The library's thread works; the ping's number.
     Alive(u64),
-    /// A client wants something.
+    /// A client calls.
     Upcall(Upcall),
 }
 
-/// What arrived is no message of ours.
+/// The received bytes are no message of this protocol.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a message that cannot be read")]
 pub struct Unreadable;
@@ -88,12 +88,12 @@ fn frame<T: Serialize>(message: &T) -> Option<Vec<u8>> {
 #[derive(Default)]
 pub struct Frames {
     bytes: Vec<u8>,
-    /// How far they have been read.
+    /// Number of bytes that have been read.
     done: usize,
 }
 
 impl Frames {
-    /// Room for what is read next; what is read there is added.
+    /// Returns the buffer, to which the caller appends received bytes.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         if self.done > 0 {
             self.bytes.drain(..self.done);
@@ -102,7 +102,7 @@ impl Frames {
         &mut self.bytes
     }
 
-    /// The next order, if all of it is there.
+    /// Returns the next order, if all of it is there.
     ///
     /// # Errors
     /// When the bytes are no order.
@@ -110,7 +110,7 @@ impl Frames {
         self.next(|bytes| postcard::from_bytes(bytes))
     }
 
-    /// The next report, if all of it is there. Completers in it send their answers by `send`.
+    /// Returns the next report, if all of it is there. Completers in it send their answers by `send`.
     ///
     /// # Errors
     /// When the bytes are no report.
@@ -136,18 +136,18 @@ impl Frames {
     }
 }
 
-/// How the answers of upcalls get back to their process.
+/// Sends the answers of upcalls back to their process.
 #[derive(Clone)]
 pub struct AnswerSender(SendAnswer);
 
 impl AnswerSender {
-    /// `send` is given [`Order::Answer`]s, on any thread.
+    /// `send` gets [`Order::Answer`]s, on any thread.
     pub fn new(send: impl Fn(Order) + Send + Sync + 'static) -> Self {
         Self(Arc::new(move |number, answer| send(Order::Answer(number, answer))))
     }
 }
 
-/// Paths as the bytes that they are.
+/// Encodes paths as raw bytes.
 pub(crate) mod path {
     use std::ffi::OsString;
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -164,13 +164,13 @@ pub(crate) mod path {
     }
 }
 
-/// Lists inside lists. What decodes them calls itself, and the other side chooses how often.
+/// Decodes lists inside lists with a depth limit: the decoder is recursive, and the other side chooses the depth.
 pub(crate) mod nested {
     use std::cell::Cell;
 
     use serde::{Deserialize, Deserializer};
 
-    /// Deeper than what the library's own arrays are read to.
+    /// Largest depth, above the limit for the library's own arrays.
     const MAX_DEPTH: usize = 16;
 
     thread_local! {

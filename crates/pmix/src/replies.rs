@@ -1,4 +1,4 @@
-//! Completers whose requests are in another process. A completer cannot travel, so a number travels in its place: the
+//! Completers whose requests are in another process. A completer cannot be sent, so a number is sent in its place: the
 //! process of the library keeps the completer under it ([`Replies`]), and the daemon gets one that sends the answer
 //! with that number back.
 
@@ -13,13 +13,13 @@ use crate::{Completer, Status};
 
 /// Takes an answer, as bytes.
 type Waiting = Box<dyn FnOnce(&[u8]) + Send>;
-/// Sends an answer to where its completer is kept.
+/// Sends an answer to the process that keeps its completer.
 pub(crate) type SendAnswer = Arc<dyn Fn(u64, Vec<u8>) + Send + Sync>;
 
 thread_local! {
     /// Completers of the message that this thread encodes.
     static LEAVING: RefCell<Option<Table>> = const { RefCell::new(None) };
-    /// Where the completers of the message that this thread decodes send their answers.
+    /// Sends the answers of the completers in the message that this thread decodes.
     static ARRIVING: RefCell<Option<SendAnswer>> = const { RefCell::new(None) };
 }
 
@@ -34,7 +34,7 @@ struct Table {
 pub struct Replies(Mutex<Table>);
 
 impl Replies {
-    /// Runs `encode`, and keeps the completers of what it encodes. Those of a message that cannot be encoded answer
+    /// Runs `encode`, and keeps the completers of the encoded message. Those of a message that cannot be encoded answer
     /// with an error.
     pub(crate) fn keeping<T>(&self, encode: impl FnOnce() -> Option<T>) -> Option<T> {
         let mut table = self.table();
@@ -44,14 +44,14 @@ impl Replies {
         *table = LEAVING.take().unwrap_or_default();
         if encoded.is_none() {
             let lost = table.waiting.split_off(&(before + 1));
-            // An answer may come back to this table.
+            // An answer may call this table again.
             drop(table);
             drop(lost);
         }
         encoded
     }
 
-    /// Gives an answer. A number that nobody has was answered before.
+    /// Gives an answer. An unknown number was answered before.
     pub fn answer(&self, number: u64, answer: &[u8]) {
         let waiting = self.table().waiting.remove(&number);
         if let Some(waiting) = waiting {
@@ -64,7 +64,7 @@ impl Replies {
     }
 }
 
-/// Runs `decode`; the completers of what it decodes answer by `send`.
+/// Runs `decode`; the completers of the decoded message answer by `send`.
 pub(crate) fn answering<T>(send: &SendAnswer, decode: impl FnOnce() -> T) -> T {
     ARRIVING.set(Some(Arc::clone(send)));
     let decoded = decode();
@@ -94,7 +94,7 @@ impl<'de, T: Serialize + 'static> Deserialize<'de> for Completer<T> {
         let send = ARRIVING.with_borrow(Clone::clone);
         let send = send.ok_or_else(|| serde::de::Error::custom("nobody takes the answers"))?;
         Ok(Completer::new(move |answer: Result<T, Status>| {
-            // What cannot be encoded is an error to whoever waits; plain values always can.
+            // An answer that cannot be encoded becomes an error for the waiting client; plain values always can.
             send(number, postcard::to_stdvec(&answer).unwrap_or_default());
         }))
     }

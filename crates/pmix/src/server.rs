@@ -22,28 +22,28 @@ static ACTIVE: RwLock<Option<Arc<Inner>>> = RwLock::new(None);
 /// Opened by the first start and kept: threads of the library may outlive a server.
 static LIBRARY: Mutex<Option<&'static Library>> = Mutex::new(None);
 
-/// How a server presents itself.
+/// The identity and directories of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerConfig {
     /// The directory of this daemon, mode 0700; must exist.
     #[serde(with = "crate::protocol::path")]
     pub tmpdir: PathBuf,
-    /// Where system-wide tools look; must exist.
+    /// Directory in which system-wide tools look; must exist.
     #[serde(with = "crate::protocol::path")]
     pub system_tmpdir: PathBuf,
     /// The namespace of the DVM's daemons.
     pub nspace: String,
     /// The daemon's rank in it.
     pub rank: u32,
-    /// This machine as job maps name it.
+    /// This machine's name in job maps.
     pub hostname: String,
-    /// Let tools in, and report those that vanish. How they find the server is up to the caller.
+    /// Whether to admit tools, and to report those that vanish. The caller decides how they find the server.
     pub tool_support: bool,
-    /// Give the machine's topology to clients in shared memory, so that each need not discover it.
+    /// Whether to give the machine's topology to clients in shared memory, so that each need not discover it.
     pub share_topology: bool,
 }
 
-/// Why something was not done.
+/// The reason why a call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// libpmix could not be opened.
@@ -55,7 +55,7 @@ pub enum Error {
     /// A name does not fit into the library's fields.
     #[error("{what} {name:?} is longer than {} bytes or contains a NUL", sys::PMIX_MAX_NSLEN)]
     BadName {
-        /// What it names.
+        /// The kind of name: namespace, host or path.
         what: &'static str,
         /// The name.
         name: String,
@@ -74,7 +74,7 @@ pub enum Error {
 
 type DmodexDone = Box<dyn FnOnce(Result<Vec<u8>, Status>) + Send>;
 
-/// What the callbacks need; lives until the last of them is gone.
+/// State that the callbacks need; it lives until the last of them is gone.
 pub(crate) struct Inner {
     functions: &'static Functions,
     receiver: Box<dyn Fn(Upcall) + Send + Sync>,
@@ -106,7 +106,7 @@ impl Inner {
         self.dmodex.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the waiting of everyone whom `gone` names. The library forgets such requests without a word.
+    /// Fails the waiting requests for all processes that `gone` selects. The library forgets such requests silently.
     fn fail_dmodex(&self, status: Status, gone: impl Fn(&Proc) -> bool) {
         let failed: Vec<_> = {
             let mut dmodex = self.dmodex();
@@ -159,7 +159,7 @@ impl Server {
             me,
             dmodex: Mutex::default(),
         });
-        // Before the call: upcalls may come before it returns.
+        // This comes before the call, because upcalls may come before it returns.
         set_active(Some(Arc::clone(&inner)));
         if let Err(error) = initialize(opened, config) {
             set_active(None);
@@ -172,12 +172,12 @@ impl Server {
         Ok(server)
     }
 
-    /// The release of the library.
+    /// Returns the release of the library.
     pub fn version(&self) -> Version {
         self.version
     }
 
-    /// Where the library listens, on 127.0.0.1, unless its listener was replaced.
+    /// Returns the library's port on 127.0.0.1, unless its listener was replaced.
     pub fn port(&self) -> Option<u16> {
         let env = self.fork_env(&self.inner.me.to_raw()?, "the server itself").ok()?;
         let uri = env.into_iter().find(|(name, _)| name == "PMIX_SERVER_URI41")?.1;
@@ -224,7 +224,7 @@ impl Server {
         check("register_nspace", &job.nspace, status)
     }
 
-    /// Forgets a job and its processes, and fails what waits for their data. Does not block.
+    /// Forgets a job and its processes, and fails the requests for their data. Does not block.
     pub fn deregister_job(&self, nspace: &str) {
         if let Some(whole) = Proc::new(nspace, Proc::WILDCARD).to_raw() {
             // SAFETY: the library copies the name.
@@ -239,8 +239,8 @@ impl Server {
         self.inner.fail_dmodex(Status::NOT_FOUND, |proc| proc.nspace == nspace);
     }
 
-    /// The environment by which a registered process finds this server. It names the library's own port: a process that
-    /// is started with it goes around the front door.
+    /// Returns the environment by which a registered process finds this server. It names the library's own port: a
+    /// process that is started with it bypasses the front door.
     ///
     /// # Errors
     /// When the process was not registered.
@@ -270,7 +270,7 @@ impl Server {
         }
     }
 
-    /// Tells processes of this node about an event. Nobody waits for it.
+    /// Tells processes of this node about an event; their receipt is not confirmed.
     ///
     /// # Errors
     /// When the library refuses.
@@ -312,8 +312,8 @@ impl Server {
         self.inner.progress().run(Box::new(done));
     }
 
-    /// Hands output of a process to the tools that asked for it. `done` is called once, on the library's thread, when
-    /// it is on its way.
+    /// Passes output of a process to the tools that asked for it. `done` is called once, on the library's thread, when
+    /// the library has sent it.
     ///
     /// # Errors
     /// When the library refuses; `done` is called then too.
@@ -356,7 +356,7 @@ impl Server {
         check("IOF_deliver", &source.nspace, status)
     }
 
-    /// Has lost connections reported as [`Upcall::Lost`].
+    /// Registers for lost connections, reported as [`Upcall::Lost`].
     fn watch_connections(&self) -> Result<(), Error> {
         let mut codes = [sys::PMIX_ERR_LOST_CONNECTION];
         // SAFETY: the library copies the codes. Without a callback it returns the handler's number, or an error below
@@ -380,8 +380,8 @@ impl Server {
         self.shut_down(true);
     }
 
-    /// Leaves the library as it is: for a process that is about to exit and whose clients are gone, which then
-    /// need not wait. Its directory is the caller's to remove. No server can be started after it.
+    /// Leaves the library as it is, without a wait: for a process that is about to exit and whose clients are gone. The
+    /// caller removes its directory. No server can be started after it.
     pub fn abandon(mut self) {
         self.running = false;
         self.inner.progress.close(false);
@@ -433,7 +433,7 @@ struct Delivery {
     done: Option<Box<dyn FnOnce() + Send>>,
 }
 
-/// Delivered or not: whoever waits for it goes on.
+/// Dropping it, delivered or not, calls `done`.
 impl Drop for Delivery {
     fn drop(&mut self) {
         if let Some(done) = self.done.take() {
@@ -447,7 +447,7 @@ unsafe extern "C" fn delivered(_status: sys::pmix_status_t, delivery: *mut c_voi
     drop(unsafe { Box::from_raw(delivery.cast::<Delivery>()) });
 }
 
-/// Which output of a process.
+/// An output stream of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OutputChannel {
     /// Standard output.
@@ -461,22 +461,22 @@ pub enum OutputChannel {
 pub struct Notice {
     /// The event.
     pub code: Status,
-    /// Who caused it.
+    /// The process that caused it.
     pub source: Proc,
-    /// Who gets it.
+    /// The processes that get it.
     pub to: Audience,
-    /// What comes with it.
+    /// Further data of the event.
     pub info: Vec<Info>,
 }
 
-/// Who gets an event, among the processes of this node.
+/// The processes of this node that get an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Audience {
-    /// The source's namespace.
+    /// All processes of the source's namespace.
     Namespace,
-    /// Everyone.
+    /// All processes of this node.
     Node,
-    /// These.
+    /// The listed processes.
     Procs(Vec<Proc>),
 }
 
@@ -497,7 +497,7 @@ fn initialize(library: &Library, config: &ServerConfig) -> Result<(), Error> {
         Info::new(sys::PMIX_SERVER_RANK, Value::Rank(config.rank)),
         Info::new(sys::PMIX_HOSTNAME, config.hostname.as_str()),
         Info::new(sys::PMIX_IOF_LOCAL_OUTPUT, false),
-        // It would only make the library write files of its own, for a port that is not meant to be known.
+        // True would only make the library write files of its own, for a port that has to stay unknown.
         Info::new(sys::PMIX_SERVER_TOOL_SUPPORT, false),
     ];
     if config.share_topology {
@@ -517,7 +517,7 @@ struct LibraryCompress<'a>(&'a Functions);
 type Generate = unsafe extern "C" fn(*const c_char, *mut *mut c_char) -> sys::pmix_status_t;
 
 impl LibraryCompress<'_> {
-    /// The list itself when the library cannot shorten it: it understands that too.
+    /// Returns the list itself when the library cannot shorten it, which the library understands too.
     fn compress(&self, generate: Generate, list: &str) -> Value {
         let plain = || Value::from(list);
         let Ok(list) = CString::new(list) else {

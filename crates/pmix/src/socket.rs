@@ -5,8 +5,8 @@ use std::mem::size_of;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::raw::{c_int, c_void};
 
-/// Has the kernel call the socket readable only when it holds so many bytes, or its end. 1 is what every socket begins
-/// with.
+/// Makes the kernel call the socket readable only when it holds this many bytes, or its end. Every socket starts with
+/// 1.
 ///
 /// # Errors
 /// When it is no socket.

@@ -12,7 +12,7 @@ impl Status {
     pub const SUCCESS: Self = Self(sys::PMIX_SUCCESS as i32);
     /// Done at once; no callback will follow.
     pub const OPERATION_SUCCEEDED: Self = Self(sys::PMIX_OPERATION_SUCCEEDED);
-    /// Something failed and nobody can say what.
+    /// Something failed for an unknown reason.
     pub const ERROR: Self = Self(sys::PMIX_ERROR);
     /// This environment does not offer the service.
     pub const NOT_SUPPORTED: Self = Self(sys::PMIX_ERR_NOT_SUPPORTED);
@@ -48,11 +48,11 @@ impl Status {
     pub const READY_FOR_DEBUG: Self = Self(sys::PMIX_READY_FOR_DEBUG);
     /// Event: a job has ended.
     pub const EVENT_JOB_END: Self = Self(sys::PMIX_EVENT_JOB_END);
-    /// Event: the DVM has the size that was asked for. No release that is bound here has the name.
+    /// Event: the DVM has the requested size. No bound release has a name for it.
     pub const DVM_IS_READY: Self = Self(-195);
-    /// Event: the time of an allocation is nearly up. As [`Status::DVM_IS_READY`].
+    /// Event: the time of an allocation is nearly over. As [`Status::DVM_IS_READY`].
     pub const ALLOC_TIMEOUT_WARNING: Self = Self(-194);
-    /// Event: the DVM could not be given the size that was asked for. As [`Status::DVM_IS_READY`].
+    /// Event: the DVM could not get the requested size. As [`Status::DVM_IS_READY`].
     pub const DVM_MOD: Self = Self(-196);
 
     /// The end of standard input was taken.

@@ -1,4 +1,4 @@
-//! What clients and the library ask of the DVM, as owned values.
+//! Calls of clients and of the library to the DVM, as owned values.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,27 +10,27 @@ use crate::{Completer, Info, Proc, Status, Value};
 pub enum Upcall {
     /// A local process called PMIx_Init; it waits for the answer.
     ClientConnected {
-        /// Who.
+        /// The process that connects.
         proc: Proc,
-        /// Lets it go on.
+        /// Lets the process continue.
         reply: Completer<()>,
     },
     /// A local process called PMIx_Finalize. One that dies without it makes no upcall at all: only its exit tells.
     ClientFinalized {
-        /// Who.
+        /// The process that finalizes.
         proc: Proc,
-        /// Lets it go on.
+        /// Lets the process continue.
         reply: Completer<()>,
     },
     /// A local process called PMIx_Abort.
     Abort {
-        /// Who asks.
+        /// The process that requests the abort.
         proc: Proc,
         /// The exit status that it wants.
         status: i32,
         /// Its reason, for the user.
         message: String,
-        /// Who is to end; empty means the whole namespace of `proc`.
+        /// The processes to end; empty means the whole namespace of `proc`.
         targets: Vec<Proc>,
         /// Lets it go on (to its own exit).
         reply: Completer<()>,
@@ -38,9 +38,9 @@ pub enum Upcall {
     /// All local participants entered a fence that has participants elsewhere. (A fence among local
     /// processes is completed by the library and makes no upcall.)
     Fence {
-        /// Everyone who takes part; a rank may be [`Proc::WILDCARD`]. The order is the client's: sort before comparing.
+        /// All participants; a rank may be [`Proc::WILDCARD`]. The order is the client's: sort before comparing.
         procs: Vec<Proc>,
-        /// What the local participants contribute.
+        /// The contribution of the local participants.
         data: Vec<u8>,
         /// The data of all is to be returned, concatenated; otherwise the answer is empty.
         collect: bool,
@@ -53,170 +53,172 @@ pub enum Upcall {
     },
     /// A local process wants the data of one on another node.
     DirectModex {
-        /// Whose data.
+        /// The process that owns the data.
         proc: Proc,
         /// The answer may wait until this key is there.
         required_key: Option<String>,
         /// The client's deadline in seconds.
         timeout_s: Option<u32>,
-        /// Takes what [`crate::Server::dmodex_get`] gave on that node.
+        /// Takes the result of [`crate::Server::dmodex_get`] on that node.
         reply: Completer<Vec<u8>>,
     },
     /// All local participants called PMIx_Connect.
     Connect {
-        /// Everyone who takes part.
+        /// All participants.
         procs: Vec<Proc>,
         /// The clients' deadline in seconds.
         timeout_s: Option<u32>,
-        /// Lets them go on.
+        /// Lets the participants continue.
         reply: Completer<()>,
     },
     /// All local participants called PMIx_Disconnect.
     Disconnect {
-        /// Everyone who takes part.
+        /// All participants.
         procs: Vec<Proc>,
         /// The clients' deadline in seconds.
         timeout_s: Option<u32>,
-        /// Lets them go on.
+        /// Lets the participants continue.
         reply: Completer<()>,
     },
     /// A local process publishes values.
     Publish {
-        /// Who.
+        /// The publishing process.
         proc: Proc,
-        /// The values, and among them how: `PMIX_RANGE`, `PMIX_PERSISTENCE`, `PMIX_USERID` and the like.
+        /// The values, and directives among them: `PMIX_RANGE`, `PMIX_PERSISTENCE`, `PMIX_USERID` and the like.
         info: Vec<Info>,
-        /// Lets it go on.
+        /// Lets the process continue.
         reply: Completer<()>,
     },
     /// A local process looks published values up.
     Lookup {
-        /// Who.
+        /// The process that looks values up.
         proc: Proc,
         /// The keys.
         keys: Vec<String>,
-        /// How: `PMIX_RANGE`, `PMIX_WAIT`, `PMIX_TIMEOUT` and the like.
+        /// Directives: `PMIX_RANGE`, `PMIX_WAIT`, `PMIX_TIMEOUT` and the like.
         info: Vec<Info>,
-        /// Takes what was found; success with less than was asked for is possible.
+        /// Takes the found values; success with fewer than all keys is possible.
         reply: Completer<Vec<Published>>,
     },
     /// A local process takes its published values back.
     Unpublish {
-        /// Who.
+        /// The process that takes values back.
         proc: Proc,
         /// The keys; none = all.
         keys: Vec<String>,
-        /// How: `PMIX_RANGE`.
+        /// Directives: `PMIX_RANGE`.
         info: Vec<Info>,
-        /// Lets it go on.
+        /// Lets the process continue.
         reply: Completer<()>,
     },
     /// A local process raised an event whose range reaches beyond this node. Already answered.
     Event {
         /// The event.
         code: Status,
-        /// Who raised it.
+        /// The process that raised it.
         source: Proc,
-        /// How far it is to go: a `PMIX_RANGE_*` number.
+        /// The event's range: a `PMIX_RANGE_*` number.
         range: u8,
-        /// What comes with it.
+        /// Further data of the event.
         info: Vec<Info>,
     },
     /// A local process wants text printed by the launcher.
     Log {
-        /// Who.
+        /// The requesting process.
         proc: Proc,
         /// The text, in order; never empty.
         entries: Vec<LogEntry>,
-        /// Lets it go on.
+        /// Lets the process continue.
         reply: Completer<()>,
     },
     /// A local process asks for information about the DVM.
     Query {
-        /// Who.
+        /// The requesting process.
         proc: Proc,
         /// The questions.
         questions: Vec<Question>,
         /// Takes one info per answer.
         reply: Completer<Vec<Info>>,
     },
-    /// A local process wants processes signalled, ended, ...
+    /// A local process requests signals for processes, their end, ...
     JobControl {
-        /// Who asks.
+        /// The requesting process.
         proc: Proc,
-        /// Whom it is about; empty means everything it may control.
+        /// The affected processes; empty means all that it may control.
         targets: Vec<Proc>,
-        /// What to do.
+        /// The operations.
         directives: Vec<Info>,
         /// Takes details, usually none.
         reply: Completer<Vec<Info>>,
     },
     /// A local process or a tool wants more of the machine, or less.
     Allocate {
-        /// Who asks.
+        /// The requesting process or tool.
         proc: Proc,
-        /// Which way: a `PMIX_ALLOC_*` number.
+        /// The kind of change: a `PMIX_ALLOC_*` number.
         directive: u8,
-        /// How much of what.
+        /// The amounts and terms of the request.
         info: Vec<Info>,
-        /// Keys in `info` that the asker insists on (`PMIX_INFO_REQD`): to be obeyed, or the whole refused.
+        /// Keys in `info` that the requester insists on (`PMIX_INFO_REQD`): unless all are obeyed, the whole request is
+        /// refused.
         required: Vec<String>,
         /// Takes the identity of the allocation.
         reply: Completer<Vec<Info>>,
     },
     /// A local process or a tool has an order for a session. Only with libpmix 6.0 and later.
     SessionControl {
-        /// Who asks.
+        /// The requesting process or tool.
         proc: Proc,
-        /// Which; `u32::MAX` = all that it may control.
+        /// The session's number; `u32::MAX` = all that it may control.
         session: u32,
-        /// What to do.
+        /// The operation and its details.
         directives: Vec<Info>,
-        /// Keys in `directives` that the asker insists on (`PMIX_INFO_REQD`): to be obeyed, or the whole refused.
+        /// Keys in `directives` that the requester insists on (`PMIX_INFO_REQD`): unless all are obeyed, the whole
+        /// request is refused.
         required: Vec<String>,
         /// Takes details, usually none.
         reply: Completer<Vec<Info>>,
     },
     /// A tool has connected. Only where the server was started with tool support.
     ToolConnected {
-        /// What it says of itself: `PMIX_USERID`, and a name if it has one (`PMIX_NSPACE`, `PMIX_RANK`).
+        /// Its description of itself: `PMIX_USERID`, and a name if it has one (`PMIX_NSPACE`, `PMIX_RANK`).
         info: Vec<Info>,
         /// Takes its name.
         reply: Completer<Proc>,
     },
     /// A tool, or a local process, wants a job started.
     Spawn {
-        /// Who.
+        /// The requesting process or tool.
         proc: Proc,
-        /// How.
+        /// Infos of the whole job.
         info: Vec<Info>,
         /// The keys among them that must be obeyed.
         required: Vec<String>,
-        /// What.
+        /// The programs of the job.
         apps: Vec<App>,
         /// Takes the namespace of the new job.
         reply: Completer<String>,
     },
-    /// A tool has something for the standard input of a job.
+    /// A tool sends bytes for the standard input of a job.
     PushStdin {
-        /// Who.
+        /// The sending tool.
         source: Proc,
-        /// For whom.
+        /// The processes that get them.
         targets: Vec<Proc>,
-        /// What; empty = the end.
+        /// The bytes; empty = the end.
         data: Vec<u8>,
-        /// Lets it go on. The end is to be answered with [`Status::IOF_COMPLETE`].
+        /// Lets the tool continue. The end is to be answered with [`Status::IOF_COMPLETE`].
         reply: Completer<()>,
     },
     /// The connection of a tool or a local process broke.
     Lost {
-        /// Whose.
+        /// The process or tool behind the connection.
         proc: Proc,
     },
-    /// A local process asked for something this wrapper does not pass on. Already answered with
+    /// A local process called a service that this wrapper does not offer. Already answered with
     /// [`Status::NOT_SUPPORTED`]; for the log only.
     Refused {
-        /// Who, where the library says so.
+        /// The calling process, if the library names it.
         proc: Option<Proc>,
         /// The service: `allocation`, `group`, ...
         service: String,
@@ -226,9 +228,9 @@ pub enum Upcall {
 /// A published value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Published {
-    /// Who published it.
+    /// The process that published it.
     pub proc: Proc,
-    /// Under which key.
+    /// The key that it was published under.
     pub key: String,
     /// The value.
     pub value: Value,
@@ -245,22 +247,22 @@ pub struct App {
     pub cwd: Option<String>,
     /// Number of processes; 0 = not said.
     pub maxprocs: u32,
-    /// More about it.
+    /// Further infos of the program.
     pub info: Vec<Info>,
-    /// The keys among that which must be obeyed.
+    /// The keys in `info` that must be obeyed.
     pub required: Vec<String>,
 }
 
 /// One text of a log request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogEntry {
-    /// Where it is to appear.
+    /// The stream that it appears on.
     pub channel: LogChannel,
     /// The text, as given: with or without a newline.
     pub text: String,
 }
 
-/// Where logged text is to appear.
+/// The stream that logged text appears on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogChannel {
     /// The launcher's stdout.
@@ -272,8 +274,8 @@ pub enum LogChannel {
 /// One element of a query.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Question {
-    /// What is wanted.
+    /// The requested keys.
     pub keys: Vec<String>,
-    /// Of what: a namespace, a host, ...
+    /// The subject of the question: a namespace, a host, ...
     pub qualifiers: Vec<Info>,
 }

@@ -63,7 +63,7 @@ impl Proc {
 /// A key with its value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Info {
-    /// A key of the PMIx standard (`pmix.job.size`) or anyone's own; at most 511 bytes.
+    /// A key of the PMIx standard (`pmix.job.size`) or a private one; at most 511 bytes.
     pub key: String,
     /// The value.
     pub value: Value,
@@ -87,7 +87,7 @@ impl Info {
         unsafe { infos_at_depth(raw, count, 0) }
     }
 
-    /// The keys that whoever sent the infos insists on.
+    /// Returns the keys that the sender of the infos insists on.
     ///
     /// # Safety
     /// As [`Info::from_array`].
@@ -185,7 +185,7 @@ impl From<&str> for Value {
     }
 }
 
-/// True when the list says so: a key without value counts as `true`, as the standard has it.
+/// True when the list contains the key with true: a key without value counts as `true`, as in the standard.
 pub(crate) fn flag(infos: &[Info], key: &CStr) -> bool {
     infos.iter().any(|info| info.is(key) && !matches!(info.value, Value::Bool(false)))
 }
