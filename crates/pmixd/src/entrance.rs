@@ -1,9 +1,9 @@
-//! The one way in to the library: connections that the daemon has let pass, handed over as descriptors.
+//! The only entrance to the library: connections that the daemon has admitted, handed over as descriptors.
 //!
-//! libpmix makes a TCP socket on 127.0.0.1 and listens there, where every user of the machine could call it around the
+//! libpmix makes a TCP socket on 127.0.0.1 and listens there, where every user of the machine could connect past the
 //! daemon. So its call of `listen` comes here: its socket is replaced by ours to the daemon, and no port is ever open.
-//! When ours is readable, its call of `accept` comes here too, and gets what the daemon has passed. Both functions are
-//! found before those of the C library, because this program exports them (`build.rs`).
+//! When ours is readable, its call of `accept` comes here too, and gets a connection that the daemon has passed. The
+//! linker finds both functions before those of the C library, because this program exports them (`build.rs`).
 
 use std::io::IoSliceMut;
 use std::mem::MaybeUninit;
@@ -17,7 +17,7 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg}
 /// The socket over which connections come.
 static ENTRANCE: OnceLock<OwnedFd> = OnceLock::new();
 
-/// From here on the library, wherever it listens, gets the connections of that socket.
+/// Makes the library's listener, on any port, accept the connections of this socket from now on.
 pub(crate) fn open(connections: OwnedFd) {
     // Called once, before the library is opened.
     let _ = ENTRANCE.set(connections);
@@ -40,7 +40,7 @@ pub(crate) unsafe extern "C" fn listen(socket: c_int, _backlog: c_int) -> c_int 
     }
 }
 
-/// Replaces the C library's function for libpmix: the next connection that the daemon has passed.
+/// Replaces the C library's function for libpmix: returns the next connection that the daemon has passed.
 ///
 /// # Safety
 /// As the function that it replaces: `len` is null, or says how many bytes there are at `address`.
@@ -62,7 +62,7 @@ pub(crate) unsafe extern "C" fn accept(
     connection
 }
 
-/// Any error but "not now" would make the library stop listening for good.
+/// Receives a connection. Any error but "not now" would make the library stop listening for good.
 fn receive(entrance: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
@@ -70,7 +70,7 @@ fn receive(entrance: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
     let received = recvmsg(entrance, &mut [IoSliceMut::new(&mut byte)], &mut control, flags);
     if received.is_ok_and(|message| message.bytes == 0) {
-        // The daemon is gone, and with it every reason to be here.
+        // The daemon is gone, so this process ends.
         crate::serve::leave();
     }
     let descriptors = control.drain().filter_map(|message| match message {

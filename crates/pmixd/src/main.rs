@@ -3,8 +3,8 @@
 //! this process is what is lost, and not the daemon. It has neither the key of the DVM nor a link, and it decides
 //! nothing.
 //!
-//! Its standard input is the socket to the daemon (`ferrite_pmix::protocol`), its standard output the one over which
-//! the daemon passes connections (`entrance`).
+//! Its standard input is the socket to the daemon (`ferrite_pmix::protocol`); over its standard output the daemon
+//! passes connections (`entrance`).
 
 mod entrance;
 mod serve;
@@ -32,7 +32,7 @@ fn main() {
 }
 
 fn start() -> i32 {
-    // What was not taken from us yet cannot be taken by a debugger of the same user.
+    // From now on no debugger of the same user can take descriptors from this process.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     raise_descriptor_limit();
     match sockets() {
@@ -47,7 +47,7 @@ fn start() -> i32 {
     }
 }
 
-/// The two sockets, out of the way of the library, which may print.
+/// Returns the two sockets, moved away from the standard streams, because the library may print.
 fn sockets() -> rustix::io::Result<(OwnedFd, OwnedFd)> {
     let above = |fd| rustix::io::fcntl_dupfd_cloexec(fd, 3);
     let (daemon, connections) = (above(rustix::stdio::stdin())?, above(rustix::stdio::stdout())?);
@@ -57,9 +57,9 @@ fn sockets() -> rustix::io::Result<(OwnedFd, OwnedFd)> {
     Ok((daemon, connections))
 }
 
-/// Each process of the node is a connection here.
+/// Raises the limit of descriptors: each process of the node is a connection here.
 fn raise_descriptor_limit() {
     let limit = getrlimit(Resource::Nofile);
-    // As it was, if it cannot be.
+    // On failure the limit stays.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }

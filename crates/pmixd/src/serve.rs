@@ -1,5 +1,5 @@
-//! The life of the process: orders of the daemon are carried out one after another, and what the library has to say is
-//! passed on. "Registered before its clients are let in" rests on that order.
+//! The main loop: carries out the daemon's orders one after another, and passes the library's reports on. This order
+//! guarantees that a job is registered before its clients are admitted.
 
 use std::fs::DirBuilder;
 use std::io::{self, Read, Write};
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ferrite_pmix::protocol::{Frames, Order, Report, frame_report};
 use ferrite_pmix::{JobInfo, Replies, Server, ServerConfig};
 
-/// Serves until the daemon is gone; the exit code.
+/// Serves until the daemon is gone; returns the exit code.
 pub(crate) fn run(daemon: UnixStream) -> i32 {
     let Ok(reading) = daemon.try_clone() else {
         return 1;
@@ -30,14 +30,14 @@ pub(crate) fn run(daemon: UnixStream) -> i32 {
         }
         Err(text) => {
             out.say(&Report::Failed(text));
-            // Until the daemon has read it.
+            // This waits until the daemon has read the report.
             while orders.next().is_some() {}
         }
     }
     leave()
 }
 
-/// Ends the process without the library's exit handlers: nobody is left for whom it could do anything.
+/// Ends the process without the library's exit handlers: no client is left that needs them.
 pub(crate) fn leave() -> ! {
     // SAFETY: `_exit` has no preconditions; nothing of ours is buffered.
     unsafe { libc::_exit(0) }
@@ -49,7 +49,7 @@ struct Orders {
 }
 
 impl Orders {
-    /// `None` when the daemon is gone, or speaks another language.
+    /// Returns the next order; `None` when the daemon is gone, or speaks another protocol.
     fn next(&mut self) -> Option<Order> {
         loop {
             match self.frames.order() {
@@ -71,7 +71,7 @@ impl Orders {
     }
 }
 
-/// The way to the daemon, for every thread.
+/// The socket to the daemon, for every thread.
 struct Out {
     daemon: Mutex<UnixStream>,
     replies: Replies,
@@ -80,7 +80,7 @@ struct Out {
 impl Out {
     fn say(&self, report: &Report) {
         let Some(frame) = frame_report(report, &self.replies) else {
-            // Whoever waits for it was answered with an error.
+            // The waiting client was answered with an error.
             return eprintln!("ferrite-pmixd: a message to the daemon is too long");
         };
         let mut daemon = self.daemon.lock().unwrap_or_else(PoisonError::into_inner);
@@ -98,7 +98,7 @@ fn start(config: &ServerConfig, out: &Arc<Out>) -> Result<Server, String> {
 fn carry_out(order: Order, server: &Server, out: &Arc<Out>) {
     let out = Arc::clone(out);
     match order {
-        // It runs already; a second start is a mistake of the daemon's and changes nothing.
+        // The server runs already; a second start is an error of the daemon and changes nothing.
         Order::Start(_) => {}
         Order::Register(job) => {
             let done = make_directories(&job).map_err(|error| format!("its directories cannot be made: {error}"));
@@ -110,7 +110,7 @@ fn carry_out(order: Order, server: &Server, out: &Arc<Out>) {
             server.dmodex_get(&proc, move |data| out.say(&Report::Fetched(number, data)));
         }
         Order::Deliver(number, from, channel, data) => {
-            // Refused or not, it is dealt with.
+            // The daemon gets its report in both cases.
             if let Err(error) = server.deliver_output(&from, channel, data, move || out.say(&Report::Delivered(number)))
             {
                 eprintln!("ferrite-pmixd: a tool does not get output: {error}");
@@ -128,7 +128,7 @@ fn carry_out(order: Order, server: &Server, out: &Arc<Out>) {
     }
 }
 
-/// The library and its clients expect the directories that they are told of.
+/// Makes the directories that the library and its clients expect.
 fn make_directories(job: &JobInfo) -> io::Result<()> {
     let make = |dir: &Path| DirBuilder::new().mode(0o700).recursive(true).create(dir);
     make(&job.nsdir)?;
