@@ -1,5 +1,5 @@
-//! A connection to a DVM, by its control socket or from another host, for one request at a time. Everything here waits
-//! for the DVM; a client that has anything else to do meanwhile makes a [`crate::Session`] of it.
+//! A connection to a DVM, over its control socket or from another host, for one request at a time. Every call waits for
+//! the DVM; a client that has to do other work meanwhile makes a [`crate::Session`] of it.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -21,89 +21,89 @@ use thiserror::Error;
 use crate::frames::{FrameError, Frames};
 use crate::remote::{self, Key, Relay};
 
-/// Why a DVM cannot be talked to, or not any more.
+/// The reason why a DVM cannot be reached, or was lost.
 #[derive(Debug, Error)]
 pub enum ConnectionError {
-    /// Nobody is behind the socket.
+    /// No process listens on the socket.
     #[error("the control socket {path} cannot be reached: {cause}")]
     Unreachable {
-        /// Its path.
+        /// The socket's path.
         path: PathBuf,
-        /// Why not.
+        /// The error of the system.
         cause: io::Error,
     },
-    /// Another user is behind the socket.
+    /// Another user listens on the socket.
     #[error("behind the control socket {path} of the DVM {dvm} listens another user")]
     Stranger {
-        /// Its name.
+        /// The DVM's name.
         dvm: String,
-        /// Its path.
+        /// The socket's path.
         path: PathBuf,
     },
     /// The head is on another host, and cannot be reached there.
     #[error("the DVM {dvm} cannot be reached at {address}: {cause}")]
     FarAway {
-        /// Its name.
+        /// The DVM's name.
         dvm: String,
-        /// Where it should be.
+        /// The head's address.
         address: String,
-        /// Why not.
+        /// The error of the system.
         cause: io::Error,
     },
-    /// It is reached, and has another key.
+    /// The head was reached, and has another key.
     #[error("the DVM at {address} is not {dvm}, or does not have the key in {path}")]
     KeyRefused {
-        /// The name of the one that is meant.
+        /// The name of the selected DVM.
         dvm: String,
-        /// Where it should be.
+        /// The head's address.
         address: String,
         /// The key file.
         path: PathBuf,
     },
-    /// Somebody is, but says nothing.
+    /// A process accepts the connection but sends nothing.
     #[error("the DVM {dvm} does not answer")]
     Silent {
-        /// Its name.
+        /// The DVM's name.
         dvm: String,
     },
-    /// Another version, or no DVM at all.
+    /// The other side has another version, or is no DVM at all.
     #[error("the DVM {dvm} cannot be talked to: {cause}")]
     Greeting {
-        /// Its name.
+        /// The DVM's name.
         dvm: String,
-        /// Why not.
+        /// The error in its greeting.
         cause: GreetingError,
     },
-    /// It went away.
+    /// The DVM closed or lost the connection.
     #[error("the connection to the DVM {dvm} was lost{cause}")]
     Lost {
-        /// Its name.
+        /// The DVM's name.
         dvm: String,
-        /// What is known of it, as `: broken pipe`; empty = it closed the connection.
+        /// The cause, as `: broken pipe`; empty = the DVM closed the connection.
         cause: String,
     },
-    /// The daemon on this node went away, who had passed on what was said.
+    /// The daemon on this node, which relayed the connection, is gone.
     #[error("the daemon on this node, which connects its clients with the DVM {dvm} on {head}, is gone{cause}")]
     DaemonGone {
         /// The name of the DVM.
         dvm: String,
         /// The head's host.
         head: String,
-        /// What is known of it, as above.
+        /// The cause, as above.
         cause: String,
     },
-    /// It says what cannot be understood.
+    /// The DVM sent a message that cannot be decoded.
     #[error("the DVM {dvm} cannot be understood: {cause}")]
     Nonsense {
-        /// Its name.
+        /// The DVM's name.
         dvm: String,
-        /// What it said.
+        /// The decoding error.
         cause: FrameError,
     },
 }
 
 impl ConnectionError {
-    /// What the user can do about it.
+    /// Returns advice for the user.
     #[must_use]
     pub fn next_step(&self) -> &'static str {
         match self {
@@ -138,28 +138,28 @@ impl ConnectionError {
 #[derive(Debug)]
 pub struct Connection {
     pub(crate) dvm: String,
-    /// The head's host, when a daemon passes on what is said.
+    /// The head's host, when a daemon relays the connection.
     pub(crate) head: Option<String>,
     pub(crate) stream: UnixStream,
     pub(crate) frames: Frames,
     next_id: u32,
-    /// Behind the stream, which it outlives, when the head is on another host.
+    /// The threads behind the stream when the head is on another host; they outlive it.
     _relay: Option<Relay>,
 }
 
-/// Within this a DVM greets, unless something is wrong with it.
+/// Time for a DVM to send its greeting; a slower one is faulty.
 const GREETING_LIMIT: Duration = Duration::from_secs(10);
 
 impl Connection {
-    /// Connects to the DVM of this contact, which belongs to us or to `owner`.
+    /// Connects to the DVM of this contact, which belongs to this user or to `owner`.
     ///
     /// # Errors
-    /// Nobody there, nobody that can be understood, or somebody else.
+    /// When no DVM answers, it cannot be understood, or it belongs to another user.
     pub fn open(contact: &DvmContact, owner: Uid) -> Result<Connection, ConnectionError> {
         let path = PathBuf::from(&contact.socket);
         let unreachable = |cause| ConnectionError::Unreachable { path: path.clone(), cause };
         let stream = reach(&path, SocketFlags::empty()).map_err(unreachable)?;
-        // The one that is meant may be gone, and its place taken.
+        // The selected DVM may be gone, and another process may have its place.
         if ![geteuid(), owner].iter().any(|user| is_of(&stream, *user)) {
             return Err(ConnectionError::Stranger { dvm: contact.dvm.clone(), path });
         }
@@ -169,7 +169,7 @@ impl Connection {
     /// Connects to the DVM of this contact, whose head is on another host.
     ///
     /// # Errors
-    /// Nobody there, or nobody with this key.
+    /// When no DVM answers, or none with this key.
     pub(crate) fn open_far(contact: &DvmContact, address: &str, key: &Key) -> Result<Connection, ConnectionError> {
         let (stream, relay) = remote::call(&contact.dvm, address, key)?;
         let connection = Connection::greet(&contact.dvm, None, stream)?;
@@ -198,16 +198,16 @@ impl Connection {
         }
     }
 
-    /// The name of the DVM.
+    /// Returns the name of the DVM.
     #[must_use]
     pub fn dvm(&self) -> &str {
         &self.dvm
     }
 
-    /// Asks, and waits for the reply.
+    /// Sends a request, and waits for the reply.
     ///
     /// # Errors
-    /// The DVM goes away, or cannot be understood.
+    /// When the DVM goes away, or cannot be understood.
     pub fn ask(&mut self, request: Request) -> Result<Reply, ConnectionError> {
         let id = self.next_id;
         self.next_id += 1;
@@ -216,7 +216,7 @@ impl Connection {
         loop {
             match self.receive()? {
                 DvmMessage::Reply { id: of, reply } if of == id => return Ok(reply),
-                // What belongs to no simple request is nothing that we asked for.
+                // Other messages belong to requests that this client has not made.
                 _ => {}
             }
         }
@@ -248,7 +248,7 @@ impl Connection {
     }
 }
 
-/// What has become of a connection, to the head itself or to a daemon that stands between.
+/// Returns the error for a lost connection, to the head itself or to a relaying daemon.
 pub(crate) fn lost(dvm: &str, head: Option<&str>, cause: &io::Error) -> ConnectionError {
     let cause = match cause.kind() {
         io::ErrorKind::UnexpectedEof => String::new(),
@@ -261,7 +261,7 @@ pub(crate) fn lost(dvm: &str, head: Option<&str>, cause: &io::Error) -> Connecti
     }
 }
 
-/// Connects to a socket by its path, of whatever length.
+/// Connects to a socket by its path, of any length.
 pub(crate) fn reach(path: &Path, flags: SocketFlags) -> io::Result<UnixStream> {
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags | SocketFlags::CLOEXEC, None)?;
     // A DVM that hangs leaves its queue of clients full; connecting would wait for ever.
@@ -273,13 +273,13 @@ pub(crate) fn reach(path: &Path, flags: SocketFlags) -> io::Result<UnixStream> {
     Ok(UnixStream::from(socket))
 }
 
-/// True when this user listens there, as the kernel says.
+/// True when this user listens there, as the kernel reports.
 pub(crate) fn is_of(stream: &UnixStream, user: Uid) -> bool {
     sockopt::socket_peercred(stream).is_ok_and(|them| them.uid == user)
 }
 
-/// An address holds 107 bytes, and session directories may be deep: the directory is opened and named by its
-/// descriptor.
+/// Connects through the opened directory, named by its descriptor: an address holds 107 bytes, and session directories
+/// may be deep.
 fn connect_through_directory(path: &Path, socket: &rustix::fd::OwnedFd) -> io::Result<()> {
     let invalid = || io::Error::from(io::ErrorKind::InvalidInput);
     let (parent, name) = path.parent().zip(path.file_name()).ok_or_else(invalid)?;

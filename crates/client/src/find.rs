@@ -1,5 +1,5 @@
-//! Which DVMs there are, and the one that is meant. A DVM is found by the contact file in its session directory; it is
-//! live when somebody listens on its control socket. Files are believed only when they are the user's own.
+//! Finds the live DVMs, and selects one. A DVM is found by the contact file in its session directory; it is live when a
+//! process listens on its control socket. Only the user's own files are trusted.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -20,25 +20,25 @@ use crate::connection::{Connection, ConnectionError, is_of, reach};
 use crate::remote::{Key, KeyError};
 use crate::selector::{Patience, Selector, bare_name, parse_pid};
 
-/// What the search depends on besides files.
+/// The environment of the search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Here {
-    /// Directories in which DVMs make their session directories: those that somebody has named, one after the other,
-    /// and then the common ones. DVMs in the first hide those in the next.
+    /// Directories in which DVMs make their session directories: the named ones, one after the other, and then the
+    /// common ones. DVMs in an earlier group hide those in a later one.
     pub bases: Vec<Vec<PathBuf>>,
     /// Name of this host.
     pub host: String,
-    /// The batch job that we are in.
+    /// Id of the surrounding batch job.
     pub batch: Option<String>,
 }
 
 impl Here {
-    /// By the environment, and the parameter `prte_tmpdir_base`.
+    /// Reads the environment, and the parameter `prte_tmpdir_base`.
     #[must_use]
     pub fn of(host: String, tmpdir_base: Option<&str>, variable: impl Fn(&str) -> Option<String>) -> Here {
         let from_environment = variable("TMPDIR").filter(|dir| !dir.is_empty());
         let named = tmpdir_base.map(str::to_owned).into_iter().chain(from_environment);
-        // A batch system gives each shell another TMPDIR, so the common places are looked at as well.
+        // A batch system gives each shell another TMPDIR, so the common places are searched as well.
         let mut common = runtime_dirs(&variable, rustix::process::getuid().as_raw());
         common.push("/tmp".to_owned());
         let mut bases: Vec<Vec<PathBuf>> = Vec::new();
@@ -51,86 +51,86 @@ impl Here {
     }
 }
 
-/// Why there is no DVM to talk to.
+/// The reason why no DVM was found.
 #[derive(Debug, Error)]
 pub enum FindError {
-    /// None at all.
+    /// There is no DVM.
     #[error("no DVM of yours is running on {host}: there is no live one under {}", places(.bases))]
     None {
         /// This host.
         host: String,
-        /// Where was looked.
+        /// The searched directories.
         bases: Vec<Vec<PathBuf>>,
     },
-    /// None that fits.
+    /// No DVM matches.
     #[error("no DVM that is running on {host} is the one of {wanted}{}", list(.others))]
     NotThere {
-        /// What was asked for.
+        /// The user's selection.
         wanted: String,
         /// This host.
         host: String,
-        /// Those that are running.
+        /// The DVMs that run.
         others: Vec<DvmContact>,
     },
-    /// More than one that fits.
+    /// More than one DVM matches.
     #[error("several DVMs of yours are running, and nothing says which one is meant{}", list(.candidates))]
     Several {
-        /// They.
+        /// The matching DVMs.
         candidates: Vec<DvmContact>,
     },
-    /// It is on another host.
+    /// The DVM is on another host.
     #[error("the DVM {dvm} runs on {there}, and this is {host}")]
     Elsewhere {
-        /// Its name.
+        /// The DVM's name.
         dvm: String,
-        /// Its host.
+        /// The DVM's host.
         there: String,
         /// This host.
         host: String,
     },
-    /// It is on another host, and nothing proves that we may talk to it.
+    /// The DVM is on another host, and its key cannot be read.
     #[error("the DVM {dvm} runs on {there}, and its key {} {cause}", .path.display())]
     Key {
-        /// Its name.
+        /// The DVM's name.
         dvm: String,
-        /// Its host.
+        /// The DVM's host.
         there: String,
         /// The key file.
         path: PathBuf,
-        /// Why not.
+        /// The error with the key file.
         cause: KeyError,
     },
-    /// A file that was named cannot be read.
+    /// A named file cannot be read.
     #[error("cannot read {path}: {cause}")]
     File {
         /// Its path.
         path: PathBuf,
-        /// Why not.
+        /// The error of the system.
         cause: io::Error,
     },
-    /// A file that was named does not say what it should.
+    /// A named file has the wrong content.
     #[error("{path} does not hold {what}")]
     Content {
-        /// Its path.
+        /// The file's path.
         path: PathBuf,
         /// What was expected.
         what: &'static str,
     },
-    /// A file that was named was written by another user.
+    /// A named file belongs to another user.
     #[error("{path} belongs to user {owner}, who may have a DVM of his own listen there")]
     Foreign {
         /// Its path.
         path: PathBuf,
-        /// Whose it is.
+        /// Its owner's user id.
         owner: u32,
     },
-    /// It is there, but that is all.
+    /// The DVM was found, but the connection failed.
     #[error(transparent)]
     Connection(#[from] ConnectionError),
 }
 
 impl FindError {
-    /// What the user can do about it.
+    /// Returns advice for the user.
     #[must_use]
     pub fn next_step(&self) -> &'static str {
         match self {
@@ -152,7 +152,7 @@ impl FindError {
         }
     }
 
-    /// True when the DVM that is meant may be on its way.
+    /// True when the selected DVM may still be starting.
     fn may_pass(&self) -> bool {
         match self {
             FindError::None { .. }
@@ -204,13 +204,13 @@ fn age(seconds: u64) -> String {
     }
 }
 
-/// All live DVMs of this user on this host, the latest first.
+/// Returns all live DVMs of this user on this host, the latest first.
 #[must_use]
 pub fn live(here: &Here) -> Vec<DvmContact> {
     latest_first(by_place(here).into_iter().flatten().collect())
 }
 
-/// The live DVMs, of each group of places.
+/// Returns the live DVMs of each group of directories.
 fn by_place(here: &Here) -> Vec<Vec<DvmContact>> {
     let is_live = |contact: &DvmContact| contact.host == here.host && is_listening(contact);
     let of_group = |group: &Vec<PathBuf>| group.iter().flat_map(|base| contacts_in(base)).filter(is_live).collect();
@@ -222,7 +222,7 @@ fn latest_first(mut all: Vec<DvmContact>) -> Vec<DvmContact> {
         let by_name = || (&a.dvm, a.head.is_some()).cmp(&(&b.dvm, b.head.is_some()));
         b.started_s.cmp(&a.started_s).then_with(by_name)
     });
-    // A DVM may have its head and daemons on one node: the head is nearest.
+    // A DVM may have its head and daemons on one node: the head's contact wins.
     all.dedup_by(|a, b| a.socket == b.socket || (a.dvm == b.dvm && a.head.is_some()));
     all
 }
@@ -236,7 +236,8 @@ fn contacts_in(base: &Path) -> Vec<DvmContact> {
     named.filter_map(|entry| trusted_contact(&entry.path())).collect()
 }
 
-/// In a directory that everybody may write to, somebody else's file could send our jobs anywhere.
+/// Reads a contact file that belongs to this user: in a shared directory another user's file could send our jobs
+/// anywhere.
 fn trusted_contact(session: &Path) -> Option<DvmContact> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let directory = File::from(open_file(session, flags | OFlags::DIRECTORY, Mode::empty()).ok()?);
@@ -252,7 +253,7 @@ fn trusted_contact(session: &Path) -> Option<DvmContact> {
     DvmContact::parse(&text).ok()
 }
 
-/// A dead DVM leaves its files behind, but nobody who listens. A full queue is somebody.
+/// True when a process listens. A dead DVM leaves its files behind, but no listener. A full queue has a listener.
 fn is_listening(contact: &DvmContact) -> bool {
     match reach(Path::new(&contact.socket), SocketFlags::NONBLOCK) {
         Ok(stream) => is_of(&stream, rustix::process::geteuid()),
@@ -260,18 +261,18 @@ fn is_listening(contact: &DvmContact) -> bool {
     }
 }
 
-/// Finds the DVM that is meant, and connects to it; as patiently as asked. The key file is for a DVM on another host;
-/// without one it is where the contact says.
+/// Finds the selected DVM and connects to it, with the given patience. The key file is for a DVM on another host; by
+/// default it is where the contact says.
 ///
 /// # Errors
-/// There is no such DVM, or it does not answer.
+/// When there is no such DVM, or it does not answer.
 pub fn connect(
     selector: &Selector,
     key: Option<&Path>,
     patience: Patience,
     here: &Here,
 ) -> Result<Connection, FindError> {
-    // How often the socket of a DVM that is being started is looked for when only a limit was given.
+    // Interval between searches for a DVM that is being started, when only a limit was given.
     const GLANCE: Duration = Duration::from_millis(100);
     let began = std::time::Instant::now();
     let mut attempts = 0_u32;
@@ -293,12 +294,12 @@ pub fn connect(
     }
 }
 
-/// By the control socket when it is here, else by TCP if a key file says that this is wanted, else by the daemon on
-/// this node.
+/// Connects over the control socket when the head is here, else over TCP if a key file is given, else through the
+/// daemon on this node.
 fn open(found: &Found, key: Option<&Path>, here: &Here) -> Result<Connection, FindError> {
     let Found { contact, owner } = found;
     let is_here = contact.host == here.host;
-    // Two containers may have one host name: the socket is there in one of them only.
+    // Two containers may have one host name: the socket exists in one of them only.
     let is_far = !is_here || !Path::new(&contact.socket).exists();
     let path = key.or(contact.key.as_deref().map(Path::new));
     let daemon = || by_place(here).into_iter().flatten().find(|other| other.dvm == contact.dvm && other.head.is_some());
@@ -324,7 +325,7 @@ fn open(found: &Found, key: Option<&Path>, here: &Here) -> Result<Connection, Fi
     Err(FindError::Elsewhere { dvm: contact.dvm.clone(), there: contact.host.clone(), host: here.host.clone() })
 }
 
-/// The contact of a DVM, and whose it says that the DVM is.
+/// The contact of a DVM, and its owner according to the file.
 #[derive(Debug)]
 struct Found {
     contact: DvmContact,
@@ -337,7 +338,7 @@ impl Found {
     }
 }
 
-/// The contact of the DVM that is meant.
+/// Returns the contact of the selected DVM.
 fn choose(selector: &Selector, here: &Here) -> Result<Found, FindError> {
     let found = match selector {
         Selector::Any => any(here),
@@ -359,7 +360,7 @@ fn choose(selector: &Selector, here: &Here) -> Result<Found, FindError> {
     found.map(Found::ours)
 }
 
-/// The only one of the first place that has any.
+/// Returns the only DVM of the first directory group that has any.
 fn any(here: &Here) -> Result<DvmContact, FindError> {
     let first = by_place(here).into_iter().find(|group| !group.is_empty());
     let mut all = first.ok_or_else(|| FindError::None { host: here.host.clone(), bases: here.bases.clone() })?;
@@ -383,7 +384,7 @@ fn the_one(here: &Here, wanted: &str, fits: impl Fn(&DvmContact) -> bool) -> Res
     Err(FindError::NotThere { wanted: wanted.to_owned(), host: here.host.clone(), others })
 }
 
-/// Those whose heads are here come before those that have a daemon here.
+/// Returns the only candidate; DVMs with their heads here come before those with only a daemon here.
 fn only(mut candidates: Vec<DvmContact>) -> Result<DvmContact, FindError> {
     if candidates.iter().any(|contact| contact.head.is_none()) {
         candidates.retain(|contact| contact.head.is_none());
@@ -397,7 +398,7 @@ fn only(mut candidates: Vec<DvmContact>) -> Result<DvmContact, FindError> {
     }
 }
 
-/// A file that the user names is believed if nobody else has written it: the contact itself, wherever it is, or a URI.
+/// Reads a file that the user names, trusted if no other user has written it: the contact itself, or a URI.
 fn by_file(path: &Path, here: &Here) -> Result<Found, FindError> {
     let (text, owner) = read(path)?;
     let first = text.lines().next().unwrap_or_default();
@@ -413,7 +414,7 @@ fn by_file(path: &Path, here: &Here) -> Result<Found, FindError> {
     the_one(here, &format!("{dvm} (from {})", path.display()), |c| c.dvm == dvm).map(Found::ours)
 }
 
-/// What is in a file, and whose it is.
+/// Returns the content of a file, and its owner.
 fn read(path: &Path) -> Result<(String, Uid), FindError> {
     let both = || {
         let mut file = File::open(path)?;

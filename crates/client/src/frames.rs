@@ -1,31 +1,31 @@
-//! From the bytes of a control connection to its messages, however they were cut on the way. Pure.
+//! Decodes the bytes of a control connection into messages, however they were split on the way. Pure.
 
 use ferrite_wire::CodecError;
 use ferrite_wire::control::{DvmMessage, MAX_CONTROL_FRAME};
 use thiserror::Error;
 
-/// Why the other side cannot be understood any more.
+/// The reason why the other side cannot be understood any more.
 #[derive(Debug, Error)]
 pub enum FrameError {
-    /// A length that no message has.
+    /// The length exceeds that of any message (bytes).
     #[error("a message of {0} bytes was announced, which is more than any has")]
     TooLong(usize),
-    /// A message that cannot be decoded.
+    /// The message cannot be decoded.
     #[error("a message cannot be decoded: {0}")]
     Message(#[from] CodecError),
 }
 
-/// Bytes that have arrived, and no more than one message beyond what was taken.
+/// Received bytes; beyond the consumed ones there is at most one message.
 #[derive(Debug, Default)]
 pub struct Frames {
     buffer: Vec<u8>,
-    /// What was taken already. Moved out of the way only when most of the buffer is, so that many small messages cost
-    /// one move.
+    /// Number of consumed bytes. They are removed only when they are most of the buffer, so that many small messages
+    /// cost one move.
     taken: usize,
 }
 
 impl Frames {
-    /// Adds what was read.
+    /// Adds received bytes.
     pub fn feed(&mut self, bytes: &[u8]) {
         if self.taken > self.buffer.len() / 2 {
             self.buffer.drain(..self.taken);
@@ -34,10 +34,10 @@ impl Frames {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next whole message; `None` = more bytes are needed.
+    /// Returns the next whole message; `None` = more bytes are needed.
     ///
     /// # Errors
-    /// When there will never be a message again.
+    /// When no message can follow any more.
     pub fn next_message(&mut self) -> Result<Option<DvmMessage>, FrameError> {
         let Some((length, rest)) = self.buffer[self.taken..].split_first_chunk::<4>() else { return Ok(None) };
         let length = u32::from_le_bytes(*length) as usize;

@@ -1,6 +1,6 @@
-//! What `prun`, `pterm` and `pdvm` have in common: finding the DVM that is meant, talking to it, and sitting between a
-//! job and its user. It knows no command lines, prints nothing of its own, and starts without an event loop library or
-//! libpmix: a client is up in about a millisecond.
+//! The common part of `prun`, `pterm` and `pdvm`: selects a DVM, communicates with it, and moves input and output
+//! between a job and its user. It knows no command lines, prints nothing, and starts without an event loop library or
+//! libpmix: a client starts in about a millisecond.
 //!
 //! Read in this order: `selector` (which DVM is meant), `find` (which ones there are), `connection` (one request, one
 //! reply), `remote` (the way to another host), `session` (everything at once while a job runs).

@@ -1,6 +1,5 @@
-//! A DVM whose head is on another host: the call by TCP, the proof that both sides have the key, and two threads that
-//! relay between the sealed stream and one end of a socket pair. The other end is all that the rest of the client
-//! knows.
+//! A DVM whose head is on another host: the TCP connection, the proof that both sides have the key, and two threads
+//! that relay between the sealed stream and one end of a socket pair. The rest of the client uses only the other end.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
@@ -25,31 +24,31 @@ use zeroize::Zeroizing;
 
 use crate::connection::{ConnectionError, lost};
 
-/// Within this a head is reached, and has greeted.
+/// Time to reach a head and to get its greeting.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// A client that ends waits so long for its last words to be sent.
+/// Time for a client's last messages to be sent when it ends.
 const LAST_WORDS_LIMIT: Duration = Duration::from_secs(1);
 
 /// Permissions of a file for others than its owner.
 const OTHERS: u32 = 0o077;
 
-/// 64 digits and a line break, with room (bytes).
+/// Size limit of a key file (bytes): 64 digits and a line break, with room.
 const LONGEST_KEY_FILE: u64 = 256;
 
-/// The key of a DVM, and where it was read.
+/// The key of a DVM, and the path of its file.
 pub(crate) struct Key {
     path: PathBuf,
     bytes: Zeroizing<[u8; KEY_LEN]>,
 }
 
 impl Key {
-    /// Out of a key file.
+    /// Reads a key file.
     ///
     /// # Errors
-    /// It cannot be read, others can read it, or it holds something else.
+    /// When it cannot be read, others can read it, or its content is no key.
     pub(crate) fn read(path: &Path) -> Result<Key, KeyError> {
-        // What was looked at is what is read.
+        // The checks and the read use the same open file.
         let mut file = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
         let about = file.metadata()?;
         if !about.is_file() {
@@ -65,19 +64,19 @@ impl Key {
         let mut text = Zeroizing::new(String::with_capacity(LONGEST_KEY_FILE as usize));
         Read::by_ref(&mut file).take(LONGEST_KEY_FILE).read_to_string(&mut text)?;
         let bytes = parse_key(&text).ok_or(KeyError::NoKey)?;
-        // Who may run programs as this user could read it there; and it must not end up in a core file.
+        // Other programs of this user could read the key in memory; and it must not end up in a core file.
         let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
         Ok(Key { path: path.to_owned(), bytes: Zeroizing::new(bytes) })
     }
 }
 
-/// Why a key file is not used.
+/// The reason why a key file is not used.
 #[derive(Debug, Error)]
 pub enum KeyError {
     /// It cannot be read.
     #[error("cannot be read: {0}")]
     Io(#[from] io::Error),
-    /// It is no regular file, or something else is in it.
+    /// It is no regular file, or contains no key.
     #[error("cannot be used: it holds no key")]
     NoKey,
     /// Others than its owner may read or change it.
@@ -86,16 +85,16 @@ pub enum KeyError {
         /// Its permissions.
         mode: u32,
     },
-    /// It belongs to another user, who knows it.
+    /// It belongs to another user, who knows the key.
     #[error("is not used: it belongs to another user (uid {owner})")]
     Foreign {
-        /// Whose it is.
+        /// Its owner's user id.
         owner: u32,
     },
 }
 
 impl KeyError {
-    /// What to do about it.
+    /// Returns advice for the user.
     #[must_use]
     pub fn next_step(&self) -> &'static str {
         match self {
@@ -111,23 +110,23 @@ impl KeyError {
     }
 }
 
-/// The threads of a connection. Dropped after its stream, it sees to it that what was written there is sent.
+/// The threads of a connection. Dropped after its stream, it waits until the written bytes are sent.
 #[derive(Debug)]
 pub(crate) struct Relay {
     stream: UnixStream,
-    /// Disconnected when everything is sent.
+    /// Disconnected when all bytes are sent.
     sent: Receiver<()>,
 }
 
 impl Drop for Relay {
     fn drop(&mut self) {
-        // Fails when the DVM was first, and then there is nobody to send to.
+        // This fails when the DVM has closed first; then there is no receiver.
         let _ = self.stream.shutdown(Shutdown::Write);
         let _ = self.sent.recv_timeout(LAST_WORDS_LIMIT);
     }
 }
 
-/// Calls the head at `address`; the stream that stands for it.
+/// Connects to the head at `address`; returns the stream that stands for it.
 pub(crate) fn call(dvm: &str, address: &str, key: &Key) -> Result<(UnixStream, Relay), ConnectionError> {
     let unreachable = |cause| ConnectionError::FarAway { dvm: dvm.to_owned(), address: address.to_owned(), cause };
     let mut stream = reach(address).map_err(unreachable)?;
@@ -137,12 +136,12 @@ pub(crate) fn call(dvm: &str, address: &str, key: &Key) -> Result<(UnixStream, R
     relay(stream, noise).map_err(unreachable)
 }
 
-/// The first of its addresses that answers.
+/// Connects to the first of its addresses that answers.
 fn reach(address: &str) -> io::Result<TcpStream> {
     let deadline = Instant::now() + LIMIT;
     let mut failure = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
     for address in address.to_socket_addrs()? {
-        // A limit of zero is refused; this one is over as soon.
+        // A limit of zero is refused; this one expires as soon.
         let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
         match TcpStream::connect_timeout(&address, left) {
             Ok(stream) => return Ok(stream),
@@ -154,7 +153,7 @@ fn reach(address: &str) -> io::Result<TcpStream> {
 
 fn tune(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    // A host that vanishes is noticed within a minute, also by a client that has nothing to say.
+    // This detects a vanished host within a minute, also for a client that sends nothing.
     sockopt::set_socket_keepalive(stream, true)?;
     sockopt::set_tcp_keepidle(stream, Duration::from_secs(30))?;
     sockopt::set_tcp_keepintvl(stream, Duration::from_secs(10))?;
@@ -182,7 +181,8 @@ fn shake_hands(
     check_greeting(&theirs).map_err(|cause| ConnectionError::Greeting { dvm: dvm.to_owned(), cause })?;
     let mut hello = [0; HELLO_LEN];
     match stream.read_exact(&mut hello) {
-        // It has understood us until here: that it hangs up can only mean the key, or its name, which is bound to it.
+        // The head has understood everything up to here: its hang-up can only mean a different key, or name, which is
+        // bound to the key.
         Err(e) if matches!(e.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset) => {
             return Err(refused());
         }
@@ -195,13 +195,13 @@ fn shake_hands(
     Ok(noise)
 }
 
-/// Our side of the handshake, and its first message.
+/// Makes our side of the handshake, and its first message.
 fn begin(dvm: &str, key: &[u8; KEY_LEN]) -> io::Result<(HandshakeState, [u8; HELLO_LEN])> {
     let prologue = prologue(dvm);
     let pattern = REMOTE_PATTERN.parse().expect("the pattern is one that snow knows");
     let builder = Builder::with_resolver(pattern, Box::new(DefaultResolver));
     let builder = builder.psk(0, key).and_then(|b| b.prologue(&prologue)).expect("each is set once");
-    // The only thing that can fail is the system's source of randomness.
+    // Only the system's source of randomness can fail here.
     let mut noise = builder.build_initiator().map_err(io::Error::other)?;
     let mut first = [0; HELLO_LEN];
     noise.write_message(&[], &mut first).map_err(io::Error::other)?;
@@ -215,15 +215,15 @@ fn relay(stream: TcpStream, noise: StatelessTransportState) -> io::Result<(UnixS
     let for_sealing = Arc::clone(&noise);
     let (sending, sent) = channel();
     thread::Builder::new().name("seal".to_owned()).spawn(move || {
-        // How it ended is seen by the thread that reads.
+        // The reading thread sees how it ended.
         let _ = seal_all(&from_here, &to_head, &for_sealing);
-        // Whoever writes now is told; what has come for him can still be read.
+        // The client's next write fails; bytes that have come for it can still be read.
         let _ = from_here.shutdown(Shutdown::Read);
         let _ = to_head.shutdown(Shutdown::Write);
         drop::<std::sync::mpsc::Sender<()>>(sending);
     })?;
     thread::Builder::new().name("open".to_owned()).spawn(move || {
-        // However it ended: the client is told that there is no DVM any more.
+        // In every case the client is told that the DVM is gone.
         let _ = open_all(&stream, &theirs, &noise);
         let _ = theirs.shutdown(Shutdown::Both);
         let _ = stream.shutdown(Shutdown::Both);
@@ -231,7 +231,7 @@ fn relay(stream: TcpStream, noise: StatelessTransportState) -> io::Result<(UnixS
     Ok((ours.try_clone()?, Relay { stream: ours, sent }))
 }
 
-/// Until the client ends. Nonce 0 was used for the confirmation.
+/// Seals and sends until the client ends. Nonce 0 was used for the confirmation.
 fn seal_all(mut from: &UnixStream, mut to: &TcpStream, noise: &StatelessTransportState) -> io::Result<()> {
     let mut plain = vec![0; MAX_PLAIN];
     let mut sealed = Vec::new();
@@ -247,7 +247,7 @@ fn seal_all(mut from: &UnixStream, mut to: &TcpStream, noise: &StatelessTranspor
     Ok(())
 }
 
-/// Until the DVM ends.
+/// Decrypts and passes on until the DVM ends.
 fn open_all(from: &TcpStream, mut to: &UnixStream, noise: &StatelessTransportState) -> io::Result<()> {
     let mut from = BufReader::with_capacity(64 * 1024, from);
     let (mut sealed, mut plain) = (Vec::new(), Vec::new());
@@ -271,7 +271,7 @@ fn read_some(from: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-/// Appends a record with these bytes.
+/// Appends a sealed record with these bytes.
 fn seal(noise: &StatelessTransportState, nonce: u64, plain: &[u8], to: &mut Vec<u8>) -> io::Result<()> {
     let (start, length) = (to.len(), plain.len() + TAG_LEN);
     to.extend_from_slice(&u16::try_from(length).map_err(io::Error::other)?.to_le_bytes());
@@ -280,7 +280,7 @@ fn seal(noise: &StatelessTransportState, nonce: u64, plain: &[u8], to: &mut Vec<
     Ok(())
 }
 
-/// What is in the record behind its length.
+/// Decrypts a record, given without its length.
 fn open(noise: &StatelessTransportState, nonce: u64, record: &[u8], plain: &mut Vec<u8>) -> io::Result<()> {
     plain.resize(record.len(), 0);
     let damaged = |_| io::Error::new(io::ErrorKind::InvalidData, "a record does not authenticate");

@@ -1,5 +1,5 @@
-//! Which DVM is meant: the connection options of `prun` and `pterm`, and the words of `--dvm`. Pure parsing; whether
-//! there is such a DVM is for `find` to say.
+//! Selects a DVM: the connection options of `prun` and `pterm`, and the words of `--dvm`. Pure parsing; `find` decides
+//! whether there is such a DVM.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,21 +7,21 @@ use std::time::Duration;
 use ferrite_wire::dvm_contact::parse_uri;
 use thiserror::Error;
 
-/// Which DVM is meant.
+/// The DVM that the user selects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Selector {
-    /// The one of this batch job, else the only one.
+    /// The DVM of this batch job, else the only one.
     #[default]
     Any,
-    /// The one with this rendezvous URI, or name.
+    /// The DVM with this rendezvous URI, or name.
     Uri(String),
-    /// The one whose URI, or contact, is in this file.
+    /// The DVM whose URI, or contact, is in this file.
     UriFile(PathBuf),
-    /// The one with this process id.
+    /// The DVM with this process id.
     Pid(u32),
-    /// The one whose process id is in this file.
+    /// The DVM whose process id is in this file.
     PidFile(PathBuf),
-    /// The one with this name or namespace: `<dvm>`, `<dvm>@0`.
+    /// The DVM with this name or namespace: `<dvm>`, `<dvm>@0`.
     Namespace(String),
     /// The system's server, else as `Any`.
     SystemFirst,
@@ -41,7 +41,7 @@ pub struct Patience {
 /// A text that names no DVM.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SelectorError {
-    /// `--dvm` with a word that it does not have.
+    /// `--dvm` with an unknown word.
     #[error("{0:?} does not say which DVM")]
     Word(String),
     /// Not a process id.
@@ -56,7 +56,7 @@ pub enum SelectorError {
 }
 
 impl SelectorError {
-    /// What would be right.
+    /// Returns advice for the user.
     #[must_use]
     pub fn next_step(&self) -> &'static str {
         match self {

@@ -1,8 +1,8 @@
-//! A client that does everything at once: hears the DVM, writes output, reads input, and listens to signals. One call,
-//! [`Session::next`], waits for whatever comes first.
+//! A client that does several things at once: it gets messages, writes output, reads input, and handles signals. One
+//! call, [`Session::next`], waits for the first of these.
 //!
-//! While output waits to be written, nothing is read from the DVM: a slow reader of ours slows the job down, and
-//! nothing piles up here.
+//! While output waits to be written, no more is read from the DVM: a slow reader slows the job down, and no output
+//! piles up here.
 
 use std::collections::VecDeque;
 use std::io;
@@ -22,37 +22,37 @@ use crate::signals::Signals;
 use crate::sink::Sink;
 use crate::source::Source;
 
-/// What can come.
+/// An event for the client.
 #[derive(Debug)]
 pub enum Happening {
-    /// The DVM says something.
+    /// A message of the DVM.
     Message(DvmMessage),
-    /// A signal that was asked for.
+    /// A requested signal came.
     Signal(i32),
-    /// The input that was asked for; empty = its end.
+    /// Requested input; empty = its end.
     Input(Bytes),
-    /// Our standard output (or error) takes nothing any more; told once.
+    /// Standard output (or error) takes no more bytes; reported once.
     OutputBroken(Stream, Errno),
-    /// There is no DVM any more; told again with each call.
+    /// The DVM is gone; reported again with each call.
     Gone(ConnectionError),
-    /// The time is over.
+    /// The time limit has passed.
     Timeout,
 }
 
-/// How often a background process looks whether the terminal is its own by now.
+/// Interval at which a background process checks whether it is in the terminal's foreground.
 const BACKGROUND_PAUSE: Duration = Duration::from_millis(300);
 
-/// Most that is read from the DVM at once (bytes).
+/// Size of one read from the DVM (bytes).
 const READ_SIZE: usize = 256 * 1024;
 
-/// A connection, and everything around it.
+/// A connection with its input, output and signals.
 pub struct Session {
     connection: Connection,
-    /// Messages that the socket did not take yet.
+    /// Messages that the socket has not taken yet.
     outgoing: BytesMut,
     sinks: [Sink; 2],
     input: Source,
-    /// Reads of the input that were asked for: at most so much each.
+    /// Requested reads of the input, each with its limit (bytes).
     wanted: VecDeque<usize>,
     signals: Signals,
     came: Vec<i32>,
@@ -62,7 +62,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Around this connection; from now on these signals are told instead of doing what they do.
+    /// Makes a session of this connection; from now on these signals are reported and lose their default action.
     ///
     /// # Errors
     /// A signal cannot be caught, or there are no more descriptors.
@@ -96,7 +96,7 @@ impl Session {
         }
     }
 
-    /// Bytes that the DVM has not taken yet; who sends much looks at it and waits.
+    /// Returns the number of bytes that the DVM has not taken yet; a client that sends much checks it and waits.
     #[must_use]
     pub fn unsent(&self) -> usize {
         self.outgoing.len()
@@ -108,19 +108,18 @@ impl Session {
         self.note(to, done);
     }
 
-    /// Asks for input; it comes as one [`Happening::Input`], after those that were asked for before; none
-    /// comes after the end.
+    /// Requests input; it comes as one [`Happening::Input`], after those requested before; none comes after the end.
     pub fn read_input(&mut self, limit: usize) {
         self.wanted.push_back(limit);
     }
 
-    /// True while input was asked for and has not come.
+    /// True while requested input has not come.
     #[must_use]
     pub fn is_reading(&self) -> bool {
         !self.wanted.is_empty()
     }
 
-    /// Waits for what comes first, at most so long.
+    /// Waits for the next event, at most for the limit.
     pub fn next(&mut self, limit: Option<Duration>) -> Happening {
         let deadline = limit.map(|limit| Instant::now() + limit);
         loop {
@@ -135,7 +134,7 @@ impl Session {
         }
     }
 
-    /// Writes what is left of the output, until a signal says that it is not wanted any more. True = all is written.
+    /// Writes the remaining output until a signal cancels it. True = all is written.
     pub fn finish(&mut self) -> bool {
         while self.is_writing() && self.came.is_empty() {
             self.wait(None);
@@ -143,7 +142,7 @@ impl Session {
         !self.is_writing() && self.broken.is_empty()
     }
 
-    /// Lets the DVM have what was sent, for at most so long; for the last words of a client.
+    /// Sends the queued bytes, at most for the limit; for a client's last messages.
     pub fn send_all(&mut self, limit: Duration) {
         let deadline = Instant::now() + limit;
         while !self.outgoing.is_empty() && self.closed.is_none() {
@@ -159,7 +158,7 @@ impl Session {
         self.sinks.iter().any(Sink::is_full)
     }
 
-    /// What needs no waiting.
+    /// Returns an event that needs no waiting.
     fn at_hand(&mut self) -> Option<Happening> {
         if !self.came.is_empty() {
             return Some(Happening::Signal(self.came.remove(0)));
@@ -191,13 +190,13 @@ impl Session {
         let data = self.input.read(*self.wanted.front()?).unwrap_or(Some(Bytes::new()))?;
         self.wanted.pop_front();
         if data.is_empty() {
-            // The end is told once: whoever asked ahead knows then that nothing follows.
+            // The end is reported once: it also ends all reads that were requested ahead.
             self.wanted.clear();
         }
         Some(data)
     }
 
-    /// One poll, and what it makes possible.
+    /// Polls once, and performs the possible reads and writes.
     fn wait(&mut self, limit: Option<Duration>) {
         let background = self.is_reading() && self.input.is_background();
         let limit = if background { Some(limit.map_or(BACKGROUND_PAUSE, |l| l.min(BACKGROUND_PAUSE))) } else { limit };
@@ -206,7 +205,7 @@ impl Session {
         socket.set(PollFlags::IN, !self.is_writing());
         socket.set(PollFlags::OUT, !self.outgoing.is_empty());
         let mut fds = vec![PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN)];
-        // Without a wish even a poll would report a lost connection, again and again.
+        // Even without requested events poll would report a lost connection, again and again.
         if self.closed.is_none() && !socket.is_empty() {
             fds.push(PollFd::from_borrowed_fd(self.connection.stream.as_fd(), socket));
         }
@@ -215,7 +214,7 @@ impl Session {
         if let Some(input) = self.input.fd().filter(|_| self.is_reading() && !background) {
             fds.push(PollFd::from_borrowed_fd(input, PollFlags::IN));
         }
-        // An interrupted poll is as good as one that found something: everything is tried below.
+        // An interrupted poll counts as a successful one: everything is tried below.
         let _ = poll(&mut fds, limit.as_ref());
         self.came.extend(self.signals.take());
         self.send_some();
@@ -238,7 +237,7 @@ impl Session {
                 Ok(count) => self.outgoing.advance(count),
                 Err(Errno::AGAIN) => return,
                 Err(Errno::INTR) => {}
-                // What it said before it went may still be read; that it is gone is seen there.
+                // The DVM's last messages may still be read; that read reports the loss.
                 Err(_) => self.outgoing.clear(),
             }
         }

@@ -1,4 +1,4 @@
-//! Signals of this process as something that can be polled. Nothing is done in a handler but to write a byte.
+//! Signals of this process as a descriptor to poll. A handler only writes a byte.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 
-/// A command like `timeout` signals its child and then the whole process group: what comes again within a moment is one
-/// signal.
+/// A command like `timeout` signals its child and then the whole process group: repetitions within this time count as
+/// one signal.
 const SAME_SIGNAL_WITHIN: Duration = Duration::from_millis(20);
 
-/// Signals that were asked for.
+/// The requested signals.
 pub(crate) struct Signals {
     delivery: SignalDelivery<UnixStream, SignalOnly>,
     last: Option<(i32, Instant)>,
@@ -31,7 +31,7 @@ impl Signals {
         self.delivery.get_read().as_fd()
     }
 
-    /// Those that came since the last call.
+    /// Returns the signals that came since the last call.
     pub(crate) fn take(&mut self) -> Vec<i32> {
         let now = Instant::now();
         let mut came: Vec<i32> = self.delivery.pending().collect();

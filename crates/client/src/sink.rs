@@ -1,5 +1,5 @@
-//! Where a job's output goes: our standard output or error. They may be shared with others, so their mode is never
-//! changed, and a reader that is slow must not keep us from hearing a signal: nothing here waits.
+//! The sink of a job's output: standard output or error. Other processes may share it, so its mode is never changed; a
+//! slow reader must not delay signals, so nothing here waits.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -8,17 +8,17 @@ use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use rustix::io::Errno;
 use rustix::time::Timespec;
 
-/// A pipe that is writable takes so much without waiting (PIPE_BUF).
+/// Number of bytes that a writable pipe takes without waiting (PIPE_BUF).
 const SURE: usize = 4096;
 
-/// Output on its way.
+/// A sink and its pending output.
 pub(crate) struct Sink {
     fd: OwnedFd,
-    /// A pipe or terminal that cannot be opened a second time with a mode of our own: asked before each write, which is
-    /// small.
+    /// True for a pipe or terminal that cannot be opened anew with a mode of our own: each write is small and preceded
+    /// by a poll.
     ask_first: bool,
     pending: Vec<u8>,
-    /// How much of `pending` is written.
+    /// Number of written bytes of `pending`.
     written: usize,
     broken: bool,
 }

@@ -1,5 +1,5 @@
-//! Where input comes from: our standard input, or a file. It may be shared with others: its mode is never changed,
-//! nothing is read that was not asked for, and a background process leaves the terminal alone.
+//! The source of input: standard input, or a file. Other processes may share it: its mode is never changed, every read
+//! needs a request, and a background process does not read from the terminal.
 
 use std::fs::File;
 use std::io;
@@ -13,7 +13,7 @@ use rustix::process::getpgrp;
 use rustix::termios::{isatty, tcgetpgrp};
 use rustix::time::Timespec;
 
-/// An input that is read when somebody wants to.
+/// An input that is read on request.
 #[derive(Debug)]
 pub struct Source {
     /// `None` = nothing to read from, or its end was reached.
@@ -34,7 +34,7 @@ impl Source {
         let terminal = isatty(shared);
         let waits = terminal || fstat(shared).is_ok_and(|s| FileType::from_raw_mode(s.st_mode) == FileType::Fifo);
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-        // Somebody who shares it could read faster than we after a poll; an open file of our own does not wait then.
+        // Another process that shares it could read first after a poll; an open file of our own does not block then.
         let own = waits.then(|| open("/proc/self/fd/0", flags, Mode::empty()).ok()).flatten();
         Source::of(own.or_else(|| rustix::io::fcntl_dupfd_cloexec(shared, 3).ok()), terminal)
     }
@@ -60,7 +60,7 @@ impl Source {
         self.fd.as_ref().map(AsFd::as_fd)
     }
 
-    /// True while a terminal belongs to somebody else: reading would stop us.
+    /// True while this process is in the background of its terminal: reading would stop it.
     pub(crate) fn is_background(&self) -> bool {
         let terminal = self.fd.as_ref().filter(|_| self.terminal);
         terminal.is_some_and(|fd| tcgetpgrp(fd).is_ok_and(|foreground| foreground != getpgrp()))
@@ -69,7 +69,7 @@ impl Source {
     /// Reads once; `None` = nothing there yet, empty = the end.
     ///
     /// # Errors
-    /// It cannot be read. Nothing more comes then.
+    /// It cannot be read. No input follows then.
     pub(crate) fn read(&mut self, limit: usize) -> io::Result<Option<Bytes>> {
         let Some(fd) = &self.fd else { return Ok(Some(Bytes::new())) };
         let mut polled = [PollFd::new(fd, PollFlags::IN)];
@@ -77,7 +77,7 @@ impl Source {
             return Ok(None);
         }
         if self.buffer.len() < limit.max(1) {
-            // Fresh zeros come from the kernel when they are touched; most jobs read little or nothing.
+            // The kernel provides fresh zeros when they are touched; most jobs read little or nothing.
             self.buffer = vec![0; limit.max(1)];
         }
         match rustix::io::read(fd, &mut self.buffer[..limit.max(1)]) {
@@ -86,7 +86,7 @@ impl Source {
                 return Ok(Some(Bytes::copy_from_slice(&self.buffer[..count])));
             }
             Err(Errno::AGAIN | Errno::INTR) => return Ok(None),
-            // A terminal refuses a reader in the background this way when it cannot be stopped.
+            // This is how a terminal refuses a background reader that cannot be stopped.
             Err(Errno::IO) if self.terminal => return Ok(None),
             Err(error) => {
                 self.fd = None;
