@@ -1,4 +1,4 @@
-//! What every command does in the same way: arguments to text, printing what was asked for, refusing.
+//! The common parts of every command: reads arguments as text, prints requested texts, refuses lines.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -26,7 +26,7 @@ pub(crate) fn print(text: &str) -> i32 {
     0
 }
 
-/// What happened and what to do next, in a frame.
+/// Prints the error and the next step, in a frame.
 pub(crate) fn refuse(command: &str, what: &str, next: &str) -> i32 {
     frame::print(&frame::framed(command, &[what, next]));
     REFUSED

@@ -31,7 +31,7 @@ pub struct DaemonOptions {
     pub version: bool,
 }
 
-/// What a `prted` line asks for.
+/// The request of a `prted` line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DaemonParsed {
     /// Print this and end well.

@@ -1,5 +1,5 @@
-//! How messages look: a rule of 74 dashes above and below, on standard error, and no control characters whatever is in
-//! them. The only place that prints them.
+//! The format of messages: a rule of 74 dashes above and below, on standard error, without control characters from any
+//! source. No other module prints them.
 
 use std::io::Write;
 

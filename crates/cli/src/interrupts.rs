@@ -6,7 +6,7 @@ pub(crate) const SIGHUP: i32 = 1;
 pub(crate) const SIGINT: i32 = 2;
 pub(crate) const SIGTERM: i32 = 15;
 
-/// What is said at the second Ctrl-C; the first one is answered by the end of the job.
+/// The message at the second Ctrl-C; the end of the job answers the first one.
 pub(crate) const PATIENCE: &str = "The processes are being ended; this can take a moment.\n\
      Interrupt once more to leave at once and without care.";
 

@@ -1,4 +1,4 @@
-//! What this process knows of itself and its machine: environment, directories, names. Read once, at the start.
+//! This process and its machine: environment, directories, names. Read once, at the start.
 
 use std::io;
 use std::net::Ipv6Addr;
@@ -22,7 +22,7 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// Those of this process.
+    /// Reads those of this process.
     ///
     /// # Errors
     /// The current directory is gone, or our executable cannot be found.
@@ -43,7 +43,7 @@ impl Surroundings {
     }
 }
 
-/// What this process is called by the DVM that it submits jobs to, as a tool of the field would be.
+/// Returns this process's name for the DVM that it submits jobs to, in the form that the field's tools use.
 pub(crate) fn launcher(tool: &str) -> String {
     let host = rustix::system::uname();
     format!("{tool}.{}.{}", host.nodename().to_string_lossy(), std::process::id())

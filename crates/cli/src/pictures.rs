@@ -11,14 +11,14 @@ use ferrite_types::PictureFormat;
 
 use crate::args::Picture;
 
-/// What a user can do about a file that cannot be written.
+/// Advice about a file that cannot be written.
 pub(crate) const NEXT: &str = "Name a file in a directory that exists and can be written to.";
 
 /// Pictures that were asked for, and what has come of them.
 #[derive(Debug, Default)]
 pub(crate) struct Pictures {
     files: Vec<Picture>,
-    /// Of those that are not complete.
+    /// The pieces of incomplete pictures.
     pieces: Vec<(PictureFormat, Vec<u8>)>,
 }
 
@@ -89,7 +89,7 @@ fn write(file: &Path, whole: &[u8]) -> io::Result<()> {
     let mut out = fs::File::create_new(&scratch)?;
     let done = out.write_all(whole).and_then(|()| fs::rename(&scratch, target));
     if done.is_err() {
-        // It is the failure that matters; what is left of this is nobody's picture.
+        // The first error is reported; the remaining scratch file is no picture.
         let _ = fs::remove_file(&scratch);
     }
     done

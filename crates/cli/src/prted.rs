@@ -28,7 +28,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
     }
 }
 
-/// What somebody is told who starts `prted` by hand.
+/// Message for a user who starts `prted` by hand.
 pub const BY_HAND: &[&str] = &[
     "this is the daemon that prterun starts on every node of a job; it expects a launch ticket on its standard input, and there is \
      only a terminal",

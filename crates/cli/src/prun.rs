@@ -129,7 +129,7 @@ struct Watch {
     /// One of them could not be kept: the end is none to be content with.
     picture_lost: bool,
     interrupts: u32,
-    /// Nobody reads our output any more: the shell's tools end silently then.
+    /// True when standard output has no reader: the shell's tools end silently then.
     silent: bool,
 }
 
@@ -163,7 +163,7 @@ impl Watch {
             DvmMessage::Picture { id: ID, format, data, last } => self.on_picture(format, &data, last),
             DvmMessage::ReadStdin { id: ID, limit } => self.session.read_input(limit as usize),
             DvmMessage::Reply { id: ID, reply } => return Some(self.on_reply(reply)),
-            // Nothing else was asked for.
+            // Other messages belong to no request of this client.
             _ => {}
         }
         None
@@ -194,8 +194,8 @@ impl Watch {
         self.end("", 0)
     }
 
-    /// The first ends the job in order, the second explains, the third does not wait. Whoever sends SIGTERM twice means
-    /// it.
+    /// Handles Ctrl-C: the first ends the job in order, the second explains, the third does not wait. A second SIGTERM
+    /// ends at once.
     fn on_interrupt(&mut self, signal: i32) -> Option<i32> {
         self.interrupts += 1;
         match self.interrupts {

@@ -39,7 +39,7 @@ fn end(connect: &Connect, around: &Surroundings) -> i32 {
             frame::print("\n");
             return command::refuse(NAME, &format!("the DVM refused to end: {}", why(&other)), "");
         }
-        // It is gone, which is what was wanted: somebody else ended it in the same moment.
+        // The DVM is gone, as requested: another client has ended it in the same moment.
         Err(_) => {}
     }
     frame::print("DONE\n");

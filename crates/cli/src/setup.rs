@@ -104,13 +104,13 @@ pub enum SetupError {
     /// A file that cannot be read.
     #[error("cannot read the {kind} {path}: {cause}")]
     File {
-        /// What it is for.
+        /// The file's purpose.
         kind: &'static str,
         /// Its name.
         path: String,
         /// Why not.
         cause: String,
-        /// What to do.
+        /// The next step.
         next: &'static str,
     },
     /// A hostfile that cannot be understood.
@@ -145,7 +145,7 @@ pub enum SetupError {
 }
 
 impl SetupError {
-    /// What the user can do about it; empty when the message says so itself.
+    /// Returns advice for the user; empty when the message contains it.
     #[must_use]
     pub fn next_step(&self) -> String {
         match self {
@@ -266,7 +266,7 @@ pub fn prepare_listed(mut run: Run, params: &Params, around: &Surroundings) -> R
     Ok(Submission { env, wait_for_slots, grow, session, personality, launcher, ..Submission::of(run.spec) })
 }
 
-/// Where a command that has no job looks for DVMs.
+/// Returns the base directory in which a command without a job looks for DVMs.
 ///
 /// # Errors
 /// Parameters that cannot be read.
@@ -328,7 +328,7 @@ fn check_root(allowed: bool, around: &Surroundings) -> Result<(), SetupError> {
     }
 }
 
-/// What parameters say of the job.
+/// Applies the parameters of the job.
 fn apply_params(run: &mut Run, params: &Params) -> Result<(), SetupError> {
     run.apply_defaults(|name| params.text(name).ok().flatten())?;
     run.spec.options.fwd_environment |= params.flag("prte_fwd_environment")?;

@@ -1,5 +1,6 @@
-//! What was asked for in pieces: `--output`, `--display` and `--runtime-options` may stand in any application of a
-//! line and speak for the whole job, so each says "yes", "no" or nothing, and contradictions are found when they meet.
+//! The partial directives of `--output`, `--display` and `--runtime-options`: each may stand in any application of a
+//! line and applies to the whole job. So each value is "yes", "no" or absent, and contradictions are found when values
+//! are merged.
 
 use super::error::UsageError;
 use super::words::{self, WordError};
@@ -36,7 +37,7 @@ pub(crate) struct Word<'a> {
     pub(crate) option: &'a str,
     /// The directive in full.
     pub(crate) name: &'static str,
-    /// What stands after `=`.
+    /// Text after `=`.
     pub(crate) value: Option<&'a str>,
 }
 
@@ -56,7 +57,7 @@ impl<'a> Word<'a> {
         Ok((Word { option, name, value }, what))
     }
 
-    /// As a boolean; bare = true.
+    /// Reads a boolean; without a value it is true.
     pub(crate) fn boolean(&self) -> Result<bool, UsageError> {
         let Some(value) = self.value else { return Ok(true) };
         words::boolean(value).ok_or_else(|| {
@@ -68,7 +69,7 @@ impl<'a> Word<'a> {
         })
     }
 
-    /// As text that may not be empty.
+    /// Reads text that may not be empty.
     pub(crate) fn text(&self, example: &str) -> Result<String, UsageError> {
         self.value.filter(|v| !v.is_empty()).map(str::to_owned).ok_or_else(|| {
             UsageError::value(

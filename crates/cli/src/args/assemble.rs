@@ -24,7 +24,7 @@ use super::rtos::{RuntimeAsk, time};
 use super::tool::{JobOptions, Tool};
 use super::{App, AppPlace, BatchRun, Connect, MapFiles, ReportTo, Run, signals};
 
-/// What the line left open, for defaults that come from parameters.
+/// Options that the line leaves open, for defaults from parameters.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Unsaid {
     pub(super) output: bool,

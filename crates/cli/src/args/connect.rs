@@ -1,4 +1,4 @@
-//! Which DVM a job is for, and lists of jobs: `--dvm` and the connection options, `--batch` and what belongs to it.
+//! The DVM for a job, and lists of jobs: `--dvm` and the connection options, `--batch` and its options.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,11 +14,11 @@ use super::tool::Tool;
 /// A DVM that is to be found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Connect {
-    /// Which one.
+    /// The selected DVM.
     pub selector: Selector,
     /// `--dvm-key`: for a DVM on another host.
     pub key: Option<PathBuf>,
-    /// How long to look for it.
+    /// Time and number of attempts to find it.
     pub patience: Patience,
     /// `--do-not-connect`: not at all.
     pub never: bool,
@@ -29,11 +29,11 @@ pub struct Connect {
 pub struct BatchRun {
     /// The file; `-` = standard input.
     pub file: String,
-    /// Where results go; `None` = standard output.
+    /// File for the results; `None` = standard output.
     pub results: Option<String>,
     /// Failures stop nothing.
     pub keep_going: bool,
-    /// How often a job that failed is run again.
+    /// Number of further runs of a failed job.
     pub retries: u32,
     /// Most jobs that are open at a time.
     pub max_running: usize,
@@ -42,7 +42,7 @@ pub struct BatchRun {
 /// Jobs that are open at a time when nothing is said. Enough to keep the DVM busy while replies travel.
 const MAX_RUNNING: usize = 256;
 
-/// What was said of the DVM so far.
+/// The options about the DVM that were read so far.
 #[derive(Default)]
 pub(crate) struct ConnectAsk {
     selector: Asked<Selector>,

@@ -1,4 +1,4 @@
-//! What parameters say of a job that its line leaves open.
+//! Defaults from parameters for the options that a job's line leaves open.
 
 use ferrite_types::{Display, OutputOptions, RuntimeOptions};
 

@@ -2,13 +2,13 @@
 
 /// An option of older releases.
 pub(crate) struct Deprecated {
-    /// How it is written, without dashes (a single letter: with one dash).
+    /// Its spelling, without dashes (a single letter: with one dash).
     pub(crate) names: &'static [&'static str],
-    /// What it means today.
+    /// Its present meaning.
     pub(crate) today: Today,
 }
 
-/// What replaced a deprecated option.
+/// The replacement of a deprecated option.
 #[derive(Clone, Copy)]
 pub(crate) enum Today {
     /// This option with this value.

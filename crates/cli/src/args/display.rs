@@ -7,7 +7,7 @@ use ferrite_types::{Display, PictureFormat};
 use super::ask::{Asked, Word};
 use super::error::UsageError;
 
-/// What was said of display so far.
+/// The display directives that were read so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DisplayAsk {
     flags: [Asked<bool>; FLAGS.len()],
@@ -22,10 +22,10 @@ pub(crate) struct DisplayAsk {
 /// A picture of the job map, and the file that it goes to.
 pub type Picture = (PictureFormat, PathBuf);
 
-/// Where a directive that is a yes or no goes.
+/// Selects the field of a boolean directive.
 type Field = fn(&mut Display) -> &mut bool;
 
-/// Those directives.
+/// The boolean directives.
 const FLAGS: [(&str, Field); 6] = [
     ("map", |d| &mut d.map),
     ("map-devel", |d| &mut d.map_devel),
@@ -77,7 +77,7 @@ impl DisplayAsk {
         Ok(())
     }
 
-    /// What to show, and the files of its pictures.
+    /// Returns the items to show, and the files of pictures.
     pub(crate) fn finish(self) -> (Display, Vec<Picture>) {
         let files = [(PictureFormat::Svg, self.svg.0), (PictureFormat::Html, self.html.0)];
         let pictures: Vec<Picture> =

@@ -1,4 +1,4 @@
-//! What is wrong with a command line: what happened, where, and what to do next. Pure text; `frame` prints it.
+//! The errors of a command line: the cause, the place, and the next step. Pure text; `frame` prints it.
 
 use thiserror::Error;
 
@@ -22,7 +22,7 @@ pub enum UsageError {
         option: String,
         /// The command.
         command: &'static str,
-        /// What to do instead.
+        /// The alternative.
         instead: &'static str,
     },
     /// An option of the field that this version does not have.
@@ -30,7 +30,7 @@ pub enum UsageError {
     Unbuilt {
         /// As written.
         option: String,
-        /// What to do without it.
+        /// The alternative without it.
         instead: &'static str,
     },
     /// The line, or the next option, begins where a value should be.
@@ -38,9 +38,9 @@ pub enum UsageError {
     MissingValue {
         /// As written.
         option: String,
-        /// How many it takes.
+        /// Number of values that it takes.
         values: usize,
-        /// How it is written.
+        /// Its correct spelling.
         form: String,
     },
     /// Given twice, but it has one value.
@@ -51,7 +51,7 @@ pub enum UsageError {
         /// In which application, when there are several.
         place: Place,
     },
-    /// Nothing to run.
+    /// The line names no program to run.
     #[error("no program to run{place}")]
     MissingExecutable {
         /// In which application, when there are several.
@@ -62,9 +62,9 @@ pub enum UsageError {
     BadValue {
         /// The option.
         option: String,
-        /// What is wrong with the value; names it.
+        /// The reason, which names the value.
         why: String,
-        /// What would be right.
+        /// A correct value.
         next: String,
     },
     /// Two things that cannot both be meant.
@@ -72,7 +72,7 @@ pub enum UsageError {
     Conflict {
         /// Both of them.
         what: String,
-        /// What to do.
+        /// The next step.
         next: String,
     },
     /// Refused by the crate that knows the subject; its text says what to do as well.
@@ -88,7 +88,7 @@ pub enum UsageError {
     NotText {
         /// Counted from 1.
         index: usize,
-        /// What can be shown of it.
+        /// The printable part of it.
         shown: String,
     },
     /// `--help` with an unknown topic.
@@ -96,7 +96,7 @@ pub enum UsageError {
     UnknownTopic {
         /// As written.
         topic: String,
-        /// Those that exist.
+        /// The existing topics.
         topics: String,
     },
 }
@@ -125,7 +125,7 @@ impl UsageError {
         UsageError::Foreign { text: error.to_string(), next }
     }
 
-    /// What the user can do about it; empty when the message says so itself.
+    /// Returns advice for the user; empty when the message contains it.
     #[must_use]
     pub fn next_step(&self) -> String {
         match self {

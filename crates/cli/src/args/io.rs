@@ -5,7 +5,7 @@ use ferrite_types::{OutputOptions, Rank, StdinTarget};
 use super::ask::{Asked, Word};
 use super::error::UsageError;
 
-/// What was said of output so far.
+/// The output directives that were read so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OutputAsk {
     flags: [Asked<bool>; FLAGS.len()],
@@ -16,10 +16,10 @@ pub(crate) struct OutputAsk {
     pub(crate) said: bool,
 }
 
-/// Where a directive that is a yes or no goes.
+/// Selects the field of a boolean directive.
 type Field = fn(&mut OutputOptions) -> &mut bool;
 
-/// Those directives.
+/// The boolean directives.
 const FLAGS: [(&str, Field); 7] = [
     ("tag", |o| &mut o.tag),
     ("tag-detailed", |o| &mut o.tag_detailed),

@@ -49,7 +49,7 @@ pub(crate) use signals::parse as parse_signals;
 use tool::JobOptions;
 pub(crate) use walk::{Segment, Walked};
 
-/// What the user asked for.
+/// The user's request.
 #[derive(Clone, Debug)]
 pub enum Parsed {
     /// Print this text and end well.
@@ -64,7 +64,7 @@ pub enum Parsed {
 pub struct Run {
     /// The job. `hosts` of its apps are empty until the hostfiles are read.
     pub spec: JobSpec,
-    /// What each app says of hosts, in the order of `spec.apps`.
+    /// The hosts of each app, in the order of `spec.apps`.
     pub hosts: Vec<AppPlace>,
     /// The files that its placement names.
     pub map_files: MapFiles,
@@ -102,12 +102,12 @@ pub struct Run {
     pub personality: String,
     /// `--batch`; then there are no apps.
     pub batch: Option<BatchRun>,
-    /// What deserves a remark but stops nothing: one line each.
+    /// Warnings that stop nothing: one line each.
     pub warnings: Vec<String>,
     unsaid: assemble::Unsaid,
 }
 
-/// Where an app may run, as written.
+/// The hosts of an app, as written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AppPlace {
     /// `--hostfile`.
@@ -121,13 +121,13 @@ pub struct AppPlace {
 /// Files with the lines of a sequence or a rankfile (`FILE=path`), as written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MapFiles {
-    /// Of the job's placement.
+    /// The job's placement.
     pub job: Option<String>,
-    /// Of the placement of each application that has its own.
+    /// The placement of each application that has its own.
     pub apps: Vec<Option<String>>,
 }
 
-/// Where `--report-pid` (and `--report-uri`) goes.
+/// The target of `--report-pid` (and `--report-uri`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReportTo {
     /// `-`.

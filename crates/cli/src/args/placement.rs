@@ -9,7 +9,7 @@ use ferrite_types::{CpuKind, MapBy, MapRequest, RankBy};
 use super::error::UsageError;
 use super::words;
 
-/// Where the words of an option are explained.
+/// Returns the help topic of an option's words.
 fn topic(option: &str) -> &'static str {
     match option {
         "--rank-by" => "`prterun --help ranking` explains what there is.",
@@ -18,7 +18,7 @@ fn topic(option: &str) -> &'static str {
     }
 }
 
-/// What one application says of placement.
+/// The placement options of one application.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Said {
     map: Option<MapDirective>,
@@ -61,16 +61,16 @@ pub(crate) struct Placed {
 /// Placement of a job.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Placement {
-    /// What holds for applications without their own.
+    /// Placement of the applications without their own.
     pub(crate) job: Placed,
-    /// Those of the applications that have their own, in the order of the line.
+    /// Placement of the applications that have their own, in the order of the line.
     pub(crate) apps: Vec<Option<Placed>>,
     /// The bindings are to be displayed.
     pub(crate) report: bool,
 }
 
-/// For whom directives hold, for mapping, ranking and binding each: one at the first application and at no other is for
-/// the job. Otherwise each is for its own application, and those that say nothing have what is usual.
+/// Finds the scope of directives, for mapping, ranking and binding separately: one at the first application only
+/// applies to the job. Otherwise each applies to its own application, and applications without one have the default.
 pub(crate) fn of_job(said: &[Said]) -> Result<Placement, UsageError> {
     let first_only = |says: fn(&Said) -> bool| !said.iter().skip(1).any(says);
     let (map, rank, bind) =
@@ -137,7 +137,7 @@ impl Placed {
     }
 }
 
-/// What parameters say of placement.
+/// The placement parameters.
 #[derive(Debug, Default)]
 pub(crate) struct Defaults {
     map: Option<MapDirective>,

@@ -87,7 +87,7 @@ pub struct PrteOptions {
     about: AboutOptions,
 }
 
-/// What a line says of daemons.
+/// The options about daemons.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DaemonWords {
     /// `--debug-daemons`.
@@ -98,7 +98,7 @@ pub struct DaemonWords {
     pub agent: Option<String>,
 }
 
-/// What a `prte` line asks for.
+/// The request of a `prte` line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PrteRun {
     /// Hosts, as written.
@@ -107,7 +107,7 @@ pub struct PrteRun {
     pub default_hostfile: Option<String>,
     /// `--prtemca`, in order.
     pub params: Vec<(String, String)>,
-    /// What it says of daemons.
+    /// The options about daemons.
     pub daemons: DaemonWords,
     /// `--forward-signals`; `None` = not said.
     pub forward_signals: Option<Vec<i32>>,
@@ -131,7 +131,7 @@ pub struct PrteRun {
     pub report_pid: Option<ReportTo>,
 }
 
-/// What is to be done.
+/// The action that a line requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PrteParsed {
     /// Print this and end well.

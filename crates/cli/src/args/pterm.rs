@@ -29,7 +29,7 @@ pub struct PtermOptions {
     about: AboutOptions,
 }
 
-/// What a `pterm` line asks for.
+/// The request of a `pterm` line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PtermParsed {
     /// Print this and end well.

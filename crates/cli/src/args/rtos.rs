@@ -6,7 +6,7 @@ use super::ask::{Asked, Word};
 use super::error::UsageError;
 use super::words::{self, TIME_FORM};
 
-/// What was said so far.
+/// The options that were read so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RuntimeAsk {
     pub(crate) error_nonzero_status: Asked<bool>,
@@ -89,7 +89,7 @@ impl RuntimeAsk {
         Ok(())
     }
 
-    /// What was not said is taken from `defaults`.
+    /// Fills absent values from `defaults`.
     pub(crate) fn or(self, defaults: RuntimeAsk) -> RuntimeAsk {
         RuntimeAsk {
             error_nonzero_status: self.error_nonzero_status.or(defaults.error_nonzero_status),

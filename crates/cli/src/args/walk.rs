@@ -11,7 +11,7 @@ use super::tool::{Program, Tool};
 use super::unbuilt;
 use super::words;
 
-/// What a command line turned out to be.
+/// The result of walking a command line.
 #[derive(Debug)]
 pub(crate) enum Walked {
     /// `--help [topic]`.
@@ -29,7 +29,7 @@ pub(crate) struct Segment {
     pub(crate) options: Vec<String>,
     /// Program and arguments.
     pub(crate) argv: Vec<String>,
-    /// What was rewritten: the old spelling and the new one (empty = dropped).
+    /// The rewritten options: the old spelling and the new one (empty = dropped).
     pub(crate) rewritten: Vec<(String, String)>,
 }
 
@@ -67,7 +67,7 @@ enum Step {
     Version,
 }
 
-/// What stands behind an option's name.
+/// The meaning of an option's name.
 enum Known {
     /// One of ours: canonical spelling, number of values, how it is written.
     Ours {
@@ -75,11 +75,11 @@ enum Known {
         values: usize,
         form: String,
     },
-    /// Of older releases.
+    /// An option of older releases.
     Old(&'static Deprecated),
     /// Refused.
     Unbuilt(&'static str),
-    /// Of another command.
+    /// An option of another command.
     Elsewhere(&'static str),
     Help,
     Version,

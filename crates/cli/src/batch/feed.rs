@@ -1,6 +1,6 @@
 //! Lines out of what was read, however it was cut. Pure. It never holds much more than one line.
 
-/// Longest line (bytes); whoever gives a longer one gave the wrong file.
+/// Longest line (bytes); a longer one means that the file is the wrong one.
 const LONGEST: usize = 1 << 20;
 
 /// Lines as they come.

@@ -11,7 +11,7 @@ use crate::args::{Connect, Environment, Parsed, Parser, Run, Tool, UsageError};
 /// A job, as its line describes it.
 #[derive(Clone, Debug)]
 pub struct BatchLine {
-    /// What its author calls it.
+    /// The author's name for it.
     pub id: Option<String>,
     /// The job; parameters are not applied yet.
     pub run: Run,
@@ -19,7 +19,7 @@ pub struct BatchLine {
     pub stdout: Option<String>,
     /// File for its standard error; the same as `stdout` = both in one.
     pub stderr: Option<String>,
-    /// How often it is run again when it fails; `None` = as often as all.
+    /// Number of further runs after a failure; `None` = the list's number.
     pub retries: Option<u32>,
 }
 
@@ -44,7 +44,7 @@ pub enum LineError {
     /// An option that is about the command and not about one job.
     #[error("{0} belongs to the prun command and not to a line")]
     Outer(&'static str),
-    /// What `prun` would say of it.
+    /// The error that `prun` would report for it.
     #[error("{0}")]
     Usage(#[from] UsageError),
 }

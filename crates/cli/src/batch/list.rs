@@ -29,7 +29,7 @@ const READ: usize = 64 * 1024;
 /// With more than this on its way to the DVM (bytes), submissions wait.
 const ENOUGH: usize = 1 << 20;
 
-/// How much of its messages is kept for a job's result (bytes).
+/// Size of the kept part of its messages for a job's result (bytes).
 const ERROR_LIMIT: usize = 4096;
 
 /// Request number of the question which jobs run; jobs count from 1.
@@ -40,18 +40,18 @@ struct Open {
     index: u64,
     line: u64,
     id: Option<String>,
-    /// For another attempt.
+    /// Kept for another attempt.
     submission: Submission,
     retries: u32,
     attempts: u32,
     job: Option<JobId>,
     error: String,
     files: [Option<File>; 2],
-    /// It was told to go before it started; it is as if it had never been submitted.
+    /// The job was withdrawn before it started; it counts as never submitted.
     withdrawn: bool,
 }
 
-/// What a list is run with.
+/// The options that a list runs with.
 #[derive(Clone, Copy)]
 pub(super) struct Setting<'a> {
     /// Name of the command.
@@ -256,7 +256,7 @@ impl<'a> List<'a> {
                     open.error.push_str(text.trim_end());
                 }
             }
-            // Nobody asked a list for standard input; a program that reads it sees its end.
+            // A list gives no standard input; a program that reads it sees its end.
             DvmMessage::ReadStdin { id, .. } => {
                 self.screen.session.send(&ClientMessage::Stdin { id, data: Bytes::new() })
             }

@@ -1,4 +1,4 @@
-//! What is said of a job when it is over, as one line of JSON; and how far the list is, for whoever watches.
+//! The result of a finished job, as one line of JSON; and the progress of the list.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -29,7 +29,7 @@ pub(crate) struct Outcome<'a> {
 }
 
 impl Outcome<'_> {
-    /// As a line.
+    /// Formats it as a line.
     pub(crate) fn line(&self) -> String {
         serde_json::to_string(self).expect("numbers and texts can be written as JSON") + "\n"
     }
@@ -62,7 +62,7 @@ impl Epoch {
     }
 }
 
-/// How far the list is.
+/// The progress of the list.
 #[derive(Debug)]
 pub(crate) struct Progress {
     began: Instant,

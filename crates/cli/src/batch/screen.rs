@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use ferrite_client::{Happening, Session};
 use ferrite_wire::Stream;
 
-/// How often the bar is drawn.
+/// Interval between two pictures of the bar.
 const FRAME: Duration = Duration::from_millis(200);
 
 pub(super) struct Screen {
     pub(super) session: Session,
-    /// Somebody can see it.
+    /// True when a terminal shows the bar.
     wanted: bool,
     drawn: bool,
     /// False in the middle of a line of output.
@@ -31,7 +31,7 @@ impl Screen {
         }
     }
 
-    /// What comes next, or a timeout when it is time to draw.
+    /// Returns the next event, or a timeout when it is time to draw.
     pub(super) fn next(&mut self) -> Happening {
         let left = FRAME.saturating_sub(self.last.elapsed());
         self.session.next(self.wanted.then_some(left))
@@ -68,7 +68,7 @@ impl Screen {
         }
     }
 
-    /// Nobody can see it any more.
+    /// Hides the bar for good, when no terminal shows it any more.
     pub(super) fn hide_bar(&mut self) {
         self.wanted = false;
         self.drawn = false;

@@ -41,12 +41,12 @@ impl Dvm {
         self.connection.dvm()
     }
 
-    /// The connection, for whoever listens to more than replies.
+    /// Returns the connection, for callers that need more than replies.
     pub(crate) fn into_connection(self) -> Connection {
         self.connection
     }
 
-    /// How it is, and when that was.
+    /// Asks for its status; returns it with the time of the answer.
     pub(crate) fn status(&mut self) -> Result<(DvmStatus, Moment), Failure> {
         let status = self.ask(Request::Status, |reply| match reply {
             Reply::Status(status) => Some(*status),
@@ -56,7 +56,7 @@ impl Dvm {
         Ok((status, moment))
     }
 
-    /// Its nodes.
+    /// Asks for its nodes.
     pub(crate) fn nodes(&mut self) -> Result<Vec<NodeStatus>, Failure> {
         self.ask(Request::Nodes, |reply| match reply {
             Reply::Nodes(nodes) => Some(nodes),
@@ -64,7 +64,7 @@ impl Dvm {
         })
     }
 
-    /// Its jobs in the order of their numbers, which is that of their submission.
+    /// Asks for its jobs, in the order of their submission.
     pub(crate) fn jobs(&mut self) -> Result<Vec<JobStatus>, Failure> {
         let mut jobs = self.ask(Request::Jobs, |reply| match reply {
             Reply::Jobs(jobs) => Some(jobs),
@@ -82,7 +82,7 @@ impl Dvm {
         })
     }
 
-    /// Its sessions.
+    /// Asks for its sessions.
     pub(crate) fn sessions(&mut self) -> Result<Vec<SessionStatus>, Failure> {
         self.ask(Request::Sessions, |reply| match reply {
             Reply::Sessions(sessions) => Some(sessions),
@@ -90,7 +90,7 @@ impl Dvm {
         })
     }
 
-    /// What it has counted.
+    /// Asks for its counters.
     pub(crate) fn metrics(&mut self) -> Result<Metrics, Failure> {
         self.ask(Request::Metrics, |reply| match reply {
             Reply::Metrics(metrics) => Some(*metrics),
@@ -161,13 +161,13 @@ impl Patient {
                 Happening::Message(DvmMessage::Reply { id: of, reply }) if of == id => return Ok(reply),
                 Happening::Signal(signal) => return Err(Failure::Interrupted(signal)),
                 Happening::Gone(error) => return Err(error.into()),
-                // Nothing else was asked for.
+                // Other messages belong to no request of this client.
                 _ => {}
             }
         }
     }
 
-    /// It answers something else than was asked.
+    /// Returns the error for a reply of the wrong kind.
     pub(crate) fn astray(&self) -> Failure {
         Failure::Astray { dvm: self.session.dvm().to_owned() }
     }

@@ -46,7 +46,7 @@ fn past(details: &[JobDetail]) -> Vec<Event> {
     events
 }
 
-/// What happens from now on.
+/// Prints the events from now on.
 pub(super) fn follow(dvm: Dvm, json: bool) -> Result<(), Failure> {
     let session = Session::new(dvm.into_connection(), Source::stdin(), &ends_of_a_wait());
     let mut session = session.map_err(Failure::Machine)?;

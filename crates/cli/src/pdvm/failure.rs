@@ -28,16 +28,16 @@ pub(crate) enum Failure {
     /// There is no such DVM.
     #[error(transparent)]
     Find(#[from] FindError),
-    /// It went away while we talked.
+    /// The connection broke.
     #[error(transparent)]
     Connection(#[from] ConnectionError),
-    /// It says no; its words say why.
+    /// The DVM refuses; the text is its reason.
     #[error("{0}")]
     Refused(String),
-    /// It does not change its size; its words say why.
+    /// The DVM does not change its size; the text is its reason.
     #[error("{0}")]
     NotResized(String),
-    /// It tried to change its size, and could not.
+    /// The DVM has tried to change its size and failed; the text is its reason.
     #[error("{0}")]
     RolledBack(String),
     /// The user does not want to wait any longer.
@@ -45,10 +45,10 @@ pub(crate) enum Failure {
         "interrupted while it waited; what has begun goes on, and what a resource manager has not granted yet is not asked for any more"
     )]
     Interrupted(i32),
-    /// It answers something else than was asked.
+    /// The reply is of the wrong kind.
     #[error("the DVM {dvm} gave an answer that belongs to another question")]
     Astray {
-        /// Its name.
+        /// The DVM's name.
         dvm: String,
     },
     /// The job's namespace is not one of this DVM.
@@ -85,7 +85,7 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// What the command exits with.
+    /// Returns the command's exit code.
     pub(crate) fn exit_code(&self) -> i32 {
         match self {
             Failure::Interrupted(signal) => 128 + signal,
@@ -93,7 +93,7 @@ impl Failure {
         }
     }
 
-    /// What to do; empty when the message says it.
+    /// Returns advice for the user; empty when the message contains it.
     pub(crate) fn next_step(&self) -> String {
         let text = match self {
             Failure::Usage(error) => return error.next_step(),

@@ -30,7 +30,7 @@ pub(super) fn request(options: GrowOptions) -> Result<ResizeRequest, Failure> {
     Ok(ResizeRequest::Grow(GrowRequest { count, rm_job, alloc_id, req_id, terms, wait, ..named.unwrap_or_default() }))
 }
 
-/// What is wanted of the session.
+/// Reads the terms of the session.
 fn terms(options: &GrowOptions) -> Result<SessionTerms, UsageError> {
     if let (Some(limit), Some(warn)) = (options.time_limit, options.warn)
         && warn >= limit

@@ -134,7 +134,7 @@ impl Campaign {
     }
 }
 
-/// Which way the size changes.
+/// Returns the word for the direction of a change of size.
 pub(crate) const fn change(kind: CampaignKind) -> &'static str {
     match kind {
         CampaignKind::Grow => "grow",
@@ -298,7 +298,7 @@ impl App {
     }
 }
 
-/// Who reads a job's standard input.
+/// Returns the ranks that read a job's standard input, as text.
 fn stdin_target(target: StdinTarget) -> String {
     match target {
         StdinTarget::Rank(rank) => rank.to_string(),
@@ -307,7 +307,7 @@ fn stdin_target(target: StdinTarget) -> String {
     }
 }
 
-/// How far a job has come, in numbers.
+/// The progress of a job in numbers.
 #[derive(Serialize)]
 struct Counts {
     mapped: u32,
@@ -470,7 +470,7 @@ pub(crate) struct Trace {
     pub(crate) spans: Vec<Span>,
 }
 
-/// How long a job was in a state.
+/// The time that a job was in a state.
 #[derive(Serialize)]
 pub(crate) struct Span {
     pub(crate) state: &'static str,
@@ -501,7 +501,7 @@ pub(crate) struct Metrics {
     pub(crate) launch: Launch,
 }
 
-/// How long launches took.
+/// The durations of launches.
 #[derive(Serialize)]
 pub(crate) struct Launch {
     pub(crate) count: u64,
@@ -534,7 +534,7 @@ enum What {
 }
 
 impl Line {
-    /// Of a step.
+    /// Makes the line of a step.
     pub(crate) fn of(event: &ferrite_wire::control::Event) -> Line {
         let at_s = seconds(event.at_us);
         let what = match event.what {
@@ -549,7 +549,7 @@ impl Line {
         Line { schema: SCHEMA, what }
     }
 
-    /// Of steps that nobody told us.
+    /// Makes the line for steps that were left out.
     pub(crate) fn lost(count: u64) -> Line {
         Line { schema: SCHEMA, what: What::EventsLost { count } }
     }

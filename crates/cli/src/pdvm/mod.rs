@@ -59,7 +59,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
 
 fn run(options: PdvmOptions) -> Result<(), Failure> {
     let PdvmOptions { verb, which, json } = options;
-    // What can be wrong with a line is looked at first: that there is no DVM is not what is wrong then.
+    // The line is checked first, so that a missing DVM does not hide an error in it.
     let find = || Dvm::find(which);
     match verb {
         Verb::Status => put(&status::answer(&mut find()?, json)?),

@@ -10,7 +10,7 @@ use ferrite_wire::control::DvmStatus;
 pub(crate) struct Moment {
     /// The DVM that was asked.
     pub(crate) dvm: String,
-    /// Its time (microseconds since it began).
+    /// The DVM's time (microseconds since its start).
     pub(crate) dvm_us: u64,
     /// Ours (since 1970).
     pub(crate) asked: Duration,
@@ -23,7 +23,7 @@ impl Moment {
         Moment { dvm: status.dvm.clone(), dvm_us: status.now_us, asked }
     }
 
-    /// How long ago this was (microseconds).
+    /// Returns how long ago that time was (microseconds).
     pub(crate) fn since_us(&self, at_us: u64) -> u64 {
         self.dvm_us.saturating_sub(at_us)
     }

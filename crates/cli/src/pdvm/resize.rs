@@ -1,5 +1,5 @@
-//! What `grow` and `shrink` have in common: the request goes out, and its one answer is told. Whoever waits for the new
-//! size may stop to wait; what the DVM has begun goes on.
+//! The common part of `grow` and `shrink`: sends the request, and prints its one answer. A user who waits for the new
+//! size may stop waiting; a change that the DVM has begun continues.
 
 use ferrite_types::CampaignKind;
 use ferrite_wire::control::{Reply, Request};
@@ -34,7 +34,7 @@ pub(super) fn answer(dvm: Dvm, request: ResizeRequest, pushed: bool, json: bool)
     }
 }
 
-/// How far a request has come that was not refused and has not failed.
+/// The progress of a request that was neither refused nor failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum HowFar {
     Unchanged,
@@ -104,7 +104,7 @@ fn to_json(change: CampaignKind, how_far: &HowFar, resize: &Resize, moment: &Mom
             HowFar::Requested(_) => "requested",
             HowFar::Done => "done",
         },
-        // Nothing has become of one that was not changed.
+        // An unchanged request has no result.
         allocation: (*how_far != HowFar::Unchanged).then(|| resize.alloc_id.clone()),
         request: resize.req_id.clone(),
         nodes: resize.nodes.clone(),

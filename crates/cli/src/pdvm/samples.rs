@@ -1,4 +1,4 @@
-//! What a DVM may answer, for the tests of all verbs.
+//! Sample answers of a DVM, for the tests of all verbs.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ pub(super) fn status() -> DvmStatus {
     }
 }
 
-/// It grows by two nodes, and loses one after that.
+/// The DVM grows by two nodes, and loses one after that.
 pub(super) fn changing() -> DvmStatus {
     let grow = CampaignStatus {
         campaign: CampaignId(3),
@@ -76,7 +76,7 @@ pub(super) fn held() -> JobStatus {
     }
 }
 
-/// What becomes of a request to grow.
+/// The answer to a request to grow.
 pub(super) fn resize() -> Resize {
     Resize {
         alloc_id: "a2".to_owned(),

@@ -79,7 +79,7 @@ fn warning(session: &SessionStatus) -> Option<String> {
     })
 }
 
-/// What a session is to do.
+/// An order for a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Order {
     session: SessionChoice,
@@ -140,7 +140,7 @@ fn chosen(name: SessionName, verb: &str) -> Result<SessionChoice, UsageError> {
     }
 }
 
-/// What the directive is called, on a line and in JSON.
+/// Returns the directive's name, on a line and in JSON.
 const fn word(directive: &SessionDirective) -> &'static str {
     match directive {
         SessionDirective::Instantiate(_) => "instantiate",

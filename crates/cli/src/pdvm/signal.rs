@@ -72,7 +72,7 @@ fn render(job: JobId, signal: i32) -> String {
     format!("Signal {} goes to the processes of job {job}.\n", told(signal))
 }
 
-/// Its number, and its name if it has one.
+/// Returns the signal's number, and its name if it has one.
 pub(super) fn told(signal: i32) -> String {
     let name = NAMES.iter().find(|(_, named)| named.as_raw() == signal);
     name.map_or_else(|| signal.to_string(), |(name, _)| format!("{signal} (SIG{name})"))

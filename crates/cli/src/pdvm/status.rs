@@ -70,7 +70,7 @@ pub(super) fn headline(status: &DvmStatus) -> String {
     format!("DVM {} (Ferrite {}), up for {}, {state}", plain(&status.dvm), status.version, duration(status.now_us))
 }
 
-/// What the DVM waits for, in words even when it is nothing.
+/// Returns the reason why the DVM waits, in words even when it does not.
 pub(super) fn waits_for(status: &DvmStatus) -> String {
     if status.waiting_for.is_empty() { "nothing".to_owned() } else { plain(&status.waiting_for) }
 }

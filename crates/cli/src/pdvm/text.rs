@@ -1,4 +1,4 @@
-//! How text for people is laid out: durations, tables, bars. Pure.
+//! Layout of text for people: durations, tables, bars. Pure.
 
 use ferrite_types::printable_line;
 
@@ -15,7 +15,7 @@ pub(crate) fn duration(us: u64) -> String {
     }
 }
 
-/// What has no value.
+/// Stands for a missing value.
 pub(crate) const NONE: &str = "-";
 
 /// A value, or [`NONE`].
@@ -42,7 +42,7 @@ pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
-/// Which side of its column a cell is on.
+/// The side of its column that a cell is aligned to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     /// Texts.

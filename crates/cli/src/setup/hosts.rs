@@ -1,5 +1,4 @@
-//! Which nodes there are: those of a resource manager, hostfiles and host lists of the line, default ones, this
-//! machine.
+//! Finds the nodes: those of a resource manager, hostfiles and host lists of the line, default ones, this machine.
 
 use ferrite_rm::{
     Added, Allocation, AppHosts, HostList, Hostfile, ManagedAllocation, Params, Sources, ThisMachine, allocate,
@@ -54,7 +53,7 @@ impl Places<'_> {
         self.run.iter().all(|app| app.hostfile.is_none() && app.hosts.is_none())
     }
 
-    /// What a resource manager granted, if this is a job of one.
+    /// Returns the allocation of the resource manager whose job surrounds this process, if any.
     pub(super) fn granted(
         &self,
         params: &Params,

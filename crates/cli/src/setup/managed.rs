@@ -34,7 +34,7 @@ fn read_file(wanted: Wanted, around: &Surroundings) -> Result<FileText, SetupErr
     Ok(FileText { wanted, text })
 }
 
-/// What a manager's command says; what it complains about goes to our own standard error. `None` when it fails.
+/// Returns the output of a manager's command; its errors go to our own standard error. `None` when it fails.
 fn output_of(command: &[&str]) -> Option<String> {
     let (program, arguments) = command.split_first()?;
     let mut command = Command::new(program);
@@ -43,7 +43,7 @@ fn output_of(command: &[&str]) -> Option<String> {
     String::from_utf8(output.stdout).ok()
 }
 
-/// Where the nodes come from, as one line.
+/// Returns the origin of the nodes, as one line.
 pub(super) fn origin(granted: &ManagedAllocation) -> String {
     let ManagedAllocation { manager, job, said_by, .. } = granted;
     format!("the nodes are those of {manager} job {job} (from {said_by})")

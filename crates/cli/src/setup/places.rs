@@ -1,5 +1,5 @@
-//! Where processes go line by line: rankfiles and sequences are read, and a sequence without a file goes through the
-//! hosts of its application.
+//! Places of processes line by line: reads rankfiles and sequences; a sequence without a file goes through the hosts of
+//! its application.
 
 use ferrite_rm::hostfile;
 use ferrite_rm::{Hostfile, places};

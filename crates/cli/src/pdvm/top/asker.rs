@@ -10,24 +10,24 @@ use super::state::Seen;
 use crate::pdvm::dvm::Dvm;
 use crate::pdvm::failure::Failure;
 
-/// What the DVM said.
+/// An answer of the DVM.
 pub(super) enum Answer {
-    /// How it is.
+    /// Its status.
     Seen(Box<Seen>),
     /// Whether this job is being ended; else why not.
     Killed(JobId, Result<(), String>),
-    /// It says nothing any more.
+    /// The DVM answers no more.
     Failed(Failure),
 }
 
-/// What the thread is to do beyond asking how the DVM is.
+/// An order for the thread, besides asking for the status.
 enum Order {
     Kill(JobId),
     /// From now on ask where the processes of this job are.
     Places(Option<JobId>),
 }
 
-/// The thread, seen from outside. Nobody waits for it: it ends with the process.
+/// The handle of the thread. No caller waits for the thread: it ends with the process.
 pub(super) struct Asker {
     orders: Sender<Order>,
     answers: Receiver<Answer>,
@@ -91,7 +91,7 @@ fn look(dvm: &mut Dvm, wanted: Option<JobId>) -> Result<Seen, Failure> {
     let Some(job) = wanted else { return Ok(seen) };
     let lines = match dvm.job(job) {
         Ok(detail) => detail.places,
-        // It has ended meanwhile, and is forgotten already.
+        // The job has ended meanwhile and is forgotten already.
         Err(Failure::Refused(_)) => Vec::new(),
         Err(failure) => return Err(failure),
     };

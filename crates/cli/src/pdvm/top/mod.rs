@@ -23,7 +23,7 @@ use super::dvm::Dvm;
 use super::failure::Failure;
 use crate::frame;
 
-/// How long a key, a signal or an answer may wait to be seen.
+/// Longest time before a key, a signal or an answer is noticed.
 const GLANCE: Duration = Duration::from_millis(50);
 
 /// Beyond this, and the interval, an answer is late.

@@ -12,7 +12,7 @@ use ratatui::prelude::CrosstermBackend;
 use ratatui::{Frame, Terminal};
 use rustix::process::{Signal, getpid, kill_process};
 
-/// What signals ask for.
+/// The actions that signals request.
 pub(super) enum Asked {
     /// None came.
     Nothing,
@@ -53,7 +53,7 @@ impl Screen {
         self.terminal.draw(picture).map(|_| ())
     }
 
-    /// What signals asked for since the last call.
+    /// Returns the actions that signals have requested since the last call.
     pub(super) fn asked(&self) -> Asked {
         match (self.end.load(Ordering::Relaxed), self.stop.swap(false, Ordering::Relaxed)) {
             (true, _) => Asked::End,

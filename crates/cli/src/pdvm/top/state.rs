@@ -1,4 +1,4 @@
-//! What `top` shows, and what keys do to it. Pure.
+//! The state of `top`, and the effects of keys on it. Pure.
 
 use ferrite_types::JobId;
 use ferrite_wire::control::{DvmStatus, JobStatus, NodeStatus};
@@ -10,10 +10,10 @@ use crate::pdvm::moment::Moment;
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
     pub(super) status: DvmStatus,
-    /// Those that are not over first; then those that are, the latest first.
+    /// Running and waiting jobs first; then ended ones, the latest first.
     pub(super) jobs: Vec<JobStatus>,
     pub(super) nodes: Vec<NodeStatus>,
-    /// Where the processes of a job are, if that was asked: a line for each node.
+    /// Places of a job's processes, if they were requested: a line for each node.
     pub(super) places: Option<(JobId, Vec<String>)>,
     pub(super) moment: Moment,
 }
@@ -33,7 +33,7 @@ pub(super) fn is_over(job: &JobStatus) -> bool {
     job.ended_us.is_some()
 }
 
-/// What a key asks for beyond another picture.
+/// A key's request besides a redraw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wish {
     Nothing,
@@ -47,12 +47,12 @@ pub(super) enum Wish {
 /// The last line of the picture.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Bottom {
-    /// What keys there are.
+    /// The list of keys.
     #[default]
     Keys,
     /// A question: is this job to end?
     Confirm(JobId),
-    /// What became of the last order, until the next key.
+    /// The result of the last order, shown until the next key.
     Said(String),
 }
 

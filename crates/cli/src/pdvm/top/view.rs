@@ -114,7 +114,7 @@ fn nodes_table(nodes: &[NodeStatus]) -> Table<'static> {
     Table::new(nodes.iter().map(row), widths).header(Row::new(heads).style(HEADS))
 }
 
-/// Where the processes of the chosen job are.
+/// Returns the places of the chosen job's processes.
 fn places(state: &State, seen: &Seen) -> Vec<Line<'static>> {
     let Some(job) = state.chosen() else { return Vec::new() };
     let head = |text: &str| Line::styled(format!("PLACES OF JOB {}   {text}", job.job), HEADS);
@@ -128,7 +128,7 @@ fn places(state: &State, seen: &Seen) -> Vec<Line<'static>> {
     }
 }
 
-/// What has no room in the table of a narrow terminal.
+/// Returns the columns that do not fit into the table of a narrow terminal.
 fn chosen_line(job: &JobStatus) -> Line<'static> {
     let waits = match job.waiting_for.as_str() {
         "" => "is over".to_owned(),
