@@ -1,5 +1,5 @@
-//! What a command line says of nodes that a DVM is to get or to lose: hosts that are added, with their slots; nodes
-//! that are to have a daemon (`--activate`); names of those that leave. It never knows which nodes there are.
+//! Nodes that a DVM gains or loses, as a command line lists them: added hosts with their slots; nodes that get a daemon
+//! (`--activate`); names of leaving nodes. Existing nodes are not known here.
 
 use ferrite_types::{HostEntry, HostRef, SlotCount};
 use thiserror::Error;
@@ -13,7 +13,7 @@ use crate::name::{self, BadName};
 pub struct Added {
     /// Name, login, port and limit.
     pub host: HostEntry,
-    /// What is said of its slots; `+2` changes those that it has.
+    /// Its slots; `+2` changes the existing number.
     pub slots: ItemSlots,
 }
 
@@ -28,10 +28,10 @@ pub enum Activated {
     File(String),
 }
 
-/// What is wrong with such a list. The option in front of it is the caller's to name.
+/// The error in such a list. The caller names the option.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AddedError {
-    /// It is no list of hosts.
+    /// The text is no list of hosts.
     #[error(transparent)]
     List(#[from] HostListError),
     /// `^n1`, `+e`, `+n1` where hosts are added, or leave.

@@ -15,7 +15,7 @@ use crate::hostlist::{HostItem, HostList, ItemSlots};
 use crate::managers::{ManagedAllocation, Manager};
 use crate::name::{NameIndex, ThisMachine, is_loopback};
 
-/// Where an allocation comes from.
+/// The origin of an allocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// `--hostfile`, by file name; several when several apps name one each.
@@ -35,7 +35,7 @@ pub enum Source {
     Simulated,
     /// `prte_default_hostfile`, by file name.
     DefaultHostfile(String),
-    /// Nothing was said.
+    /// No source names hosts.
     ThisMachine,
 }
 
@@ -50,7 +50,7 @@ pub struct Allocation {
     /// Position of the machine that the head runs on, if it is part of the allocation: it is
     /// never launched by ssh.
     pub head: Option<usize>,
-    /// Where it comes from.
+    /// Its origin.
     pub source: Source,
 }
 
@@ -62,7 +62,7 @@ impl Allocation {
     }
 }
 
-/// What one app context, or the DVM's own command line, says of hosts.
+/// The hosts of one app context, or of the DVM's own command line.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AppHosts<'a> {
     /// `--hostfile`.
@@ -80,7 +80,8 @@ pub struct Sources<'a> {
     pub places: &'a [Hostfile],
     /// Nodes that are made up, if any are: then there are no others.
     pub simulated: &'a [HostEntry],
-    /// What a resource manager granted, if we are in a job of one: there are no others, and hostfiles filter.
+    /// The allocation of the resource manager whose job surrounds this process: it is complete, and hostfiles filter
+    /// it.
     pub managed: Option<&'a ManagedAllocation>,
     /// The default hostfile, if there is one.
     pub default_hostfile: Option<&'a Hostfile>,
@@ -104,7 +105,7 @@ pub enum AllocationError {
         host: String,
         /// `hostfile x`.
         place: String,
-        /// What is there.
+        /// The known names.
         known: String,
     },
     /// `^x` removed everything.
@@ -128,7 +129,7 @@ pub enum AllocationError {
         option: &'static str,
         /// The host.
         host: String,
-        /// By how much.
+        /// The change of the number of slots.
         adjust: i32,
         /// The obstacle.
         why: &'static str,
@@ -144,9 +145,9 @@ pub enum AllocationError {
         by: String,
         /// `Slurm job 7`.
         place: String,
-        /// What is there.
+        /// The known names.
         known: String,
-        /// Who could give more.
+        /// The manager that could grant more.
         manager: Manager,
     },
     /// Lists that have no node in common, or exclude all.
@@ -154,7 +155,7 @@ pub enum AllocationError {
     NoneLeftOfManaged {
         /// `Slurm job 7`.
         place: String,
-        /// What is there.
+        /// The known names.
         known: String,
     },
     /// `--add-host` in a manager's job (`add-host-managed`).
@@ -167,7 +168,7 @@ pub enum AllocationError {
         host: String,
         /// `Slurm job 7`.
         place: String,
-        /// Who could give more.
+        /// The manager that could grant more.
         manager: Manager,
     },
     /// `prte_allocation_required`.
@@ -405,7 +406,7 @@ fn added(a: SlotCount, b: SlotCount) -> SlotCount {
     }
 }
 
-/// Where the apps' `--host` lists can put processes at all. Checks every name on the way.
+/// Returns the nodes that the apps' `--host` lists allow. Checks every name on the way.
 fn needed(pool: &Pool<'_>, from: &Sources<'_>, source: &Source) -> Result<Vec<usize>, AllocationError> {
     let place = match source {
         Source::Hostfile(files) => format!("hostfile {}", files.join(", ")),

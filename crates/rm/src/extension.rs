@@ -6,11 +6,11 @@ use crate::managers::Manager;
 /// More nodes for a DVM whose nodes are those of a manager's job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeAsk {
-    /// Whom to ask.
+    /// The resource manager.
     pub manager: Manager,
     /// The DVM's first job, whose shape and end the new one has.
     pub parent: String,
-    /// What the new job is called: all that a DVM asks for has one name, by which it can be ended.
+    /// Name of the new job: all jobs of a DVM have one name, by which they can be ended.
     pub name: String,
     /// What.
     pub wish: Wish,
@@ -18,18 +18,18 @@ pub struct NodeAsk {
     pub queue: Option<String>,
     /// Slots that each is to have; `None` = as many as the manager gives it processors.
     pub slots: Option<u32>,
-    /// It lasts at most so long, however much is left of the first one.
+    /// Its time limit, whatever remains of the first job's.
     pub time_limit_s: Option<u32>,
     /// Nodes that the DVM has: what is granted twice is no more.
     pub has: Vec<String>,
 }
 
-/// Which nodes a DVM asks for.
+/// The nodes that a DVM asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {
     /// So many.
     Nodes(u32),
-    /// Those of a job that somebody has got for it.
+    /// The nodes of a job that another process has got for it.
     Job(String),
 }
 
@@ -47,7 +47,7 @@ impl std::fmt::Display for Wish {
 /// Nodes of one job of a manager that go back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GiveBack {
-    /// Whose job it is.
+    /// The resource manager of the job.
     pub manager: Manager,
     /// The job.
     pub job: String,
@@ -55,16 +55,16 @@ pub struct GiveBack {
     pub share: Share,
 }
 
-/// How much of a job goes back.
+/// The part of a job that goes back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Share {
     /// All of it: the job ends.
     Whole,
     /// Some nodes.
     Part {
-        /// Those that go.
+        /// The nodes that go.
         leave: Vec<String>,
-        /// Those of the DVM that stay. The job may have others; it does not end even if there are none.
+        /// The nodes of the DVM that stay. The job may have others; it does not end even if this is empty.
         stay: Vec<String>,
     },
 }

@@ -18,11 +18,11 @@ use crate::name::{self, BadName};
 pub struct Hostfile {
     /// The file's name, for messages.
     pub file: String,
-    /// What it says.
+    /// The hosts in the file.
     pub items: Vec<HostRef>,
 }
 
-/// What is wrong with a hostfile, and where.
+/// The error in a hostfile, and its place.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("hostfile {file}, line {line}: {problem}")]
 pub struct HostfileError {
@@ -30,11 +30,11 @@ pub struct HostfileError {
     pub file: String,
     /// Line, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// The error.
     pub problem: Problem,
 }
 
-/// What is wrong with a line.
+/// The error in a line.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Problem {
     /// `/*` without its end.
@@ -46,7 +46,7 @@ pub enum Problem {
     /// `n0 n1`.
     #[error("{0:?} is not expected here; write one host a line, then settings like slots=4")]
     Stray(String),
-    /// A key that nobody knows.
+    /// The key is unknown.
     #[error("{0:?} is not a setting of a host; the settings are slots, max_slots, username and port")]
     UnknownKey(String),
     /// A key that does not fit a relative entry or an exclusion.
@@ -165,7 +165,7 @@ pub fn parse_namings(file: &str, text: &str) -> Result<Vec<HostRef>, HostfileErr
     Ok(namings)
 }
 
-/// What a file is for.
+/// The purpose of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Dialect {
     /// To say which nodes there are.
@@ -176,7 +176,7 @@ enum Dialect {
 
 /// One line that says something.
 struct Line {
-    /// What stands first.
+    /// The first word of the line.
     subject: String,
     item: HostRef,
     slots: ItemSlots,

@@ -14,7 +14,7 @@ use crate::name::{self, BadName};
 /// A parsed `--host`; repeats of a host are merged into the first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostList {
-    /// What it says, in order.
+    /// The items, in order.
     pub items: Vec<HostItem>,
 }
 
@@ -38,7 +38,7 @@ pub enum HostItem {
     Exclude(String),
 }
 
-/// What an item says of slots.
+/// The slots of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ItemSlots {
     /// Nothing.
@@ -51,7 +51,7 @@ pub enum ItemSlots {
     Adjust(i32),
 }
 
-/// What is wrong with a `--host`.
+/// The error in a `--host` list.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HostListError {
     /// `n0,,n1`.
@@ -75,7 +75,7 @@ pub enum HostListError {
     Slots {
         /// The item.
         item: String,
-        /// What was written.
+        /// The text as written.
         slots: String,
     },
     /// `+x`.

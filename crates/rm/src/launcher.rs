@@ -19,18 +19,18 @@ use crate::managers::Manager;
 use crate::name::BadName;
 use crate::params::{ParamError, Params};
 
-/// How daemons are started.
+/// The way in which daemons are started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Launcher {
-    /// By a remote shell.
+    /// Over a remote shell.
     Ssh(SshOptions),
-    /// As a process on this machine, whatever the node is called.
+    /// As a process on this machine, whatever the node's name is.
     Local,
     /// As tasks of one step for each of Slurm's jobs; with more arguments for `srun` (`plm_slurm_args`).
     Srun(Vec<String>),
     /// As a task of another manager, by one command for each node.
     Task(TaskLauncher),
-    /// By one command of Flux for all nodes. Its brokers are on these, the rank of a broker is its host's place here.
+    /// By one command of Flux for all nodes. Its brokers run on these hosts; a host's index is the rank of its broker.
     Flux(Vec<String>),
 }
 
@@ -39,17 +39,17 @@ pub enum Launcher {
 pub struct LaunchCommand {
     /// Its words, the first looked up in `PATH`.
     pub argv: Vec<String>,
-    /// How it wants to be treated.
+    /// How the driver treats its process.
     pub manners: Manners,
 }
 
-/// How a launcher wants to be treated.
+/// How the driver treats a launcher's process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Manners {
-    /// It ends when the daemon has come loose from it, and so many run at a time as `plm_ssh_num_concurrent` says.
+    /// It ends when the daemon has detached from it; `plm_ssh_num_concurrent` limits how many run at a time.
     #[default]
     Agent,
-    /// Its manager counts processes: the daemon does not come loose, and the command lives as long.
+    /// Its manager counts processes: the daemon does not detach, and the command lives as long as the daemon.
     Task,
     /// The same for a step of a job of Slurm, which sees only what is harmless of Slurm's variables, and tells when one
     /// of its tasks ends.
@@ -73,7 +73,7 @@ pub struct Batch {
     pub command: Result<LaunchCommand, LaunchError>,
 }
 
-/// What is to be run on the node.
+/// The command to run on the node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DaemonCommand {
     /// The daemon's program, with words in front when the launch agent has some.
@@ -106,7 +106,7 @@ pub enum LaunchError {
     /// A manager's job with a name that is none.
     #[error("{job:?} is no job of Slurm's")]
     RmJob {
-        /// What was said.
+        /// The text as given.
         job: String,
     },
     /// A node that Slurm's launcher is to reach and that is in none of its jobs.
@@ -169,7 +169,7 @@ impl Launcher {
         }))
     }
 
-    /// What is to be looked at when a daemon could not be started, as the beginning of a sentence.
+    /// Returns advice for a daemon that could not be started, as the beginning of a sentence.
     #[must_use]
     pub fn advice(&self) -> &'static str {
         match self {
@@ -186,7 +186,7 @@ impl Launcher {
     }
 }
 
-/// What a manager's own launcher is called in the parameter `plm`. PBS has none that takes standard input.
+/// Returns the name of a manager's own launcher in the parameter `plm`. PBS has none that takes standard input.
 fn usual(manager: Manager) -> Option<&'static str> {
     match manager {
         Manager::Slurm => Some("slurm"),

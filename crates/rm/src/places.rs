@@ -19,11 +19,11 @@ pub struct PlacesError {
     pub file: String,
     /// Line, from 1; `None` = the file as a whole.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// The error.
     pub problem: PlacesProblem,
 }
 
-/// What is wrong.
+/// The error in a line.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlacesProblem {
     /// Nothing but comments.

@@ -63,7 +63,7 @@ impl List {
     }
 }
 
-/// Where the first item ends: at the first comma outside of brackets. `None` when a bracket is not closed.
+/// Returns the end of the first item: the first comma outside of brackets. `None` when a bracket is not closed.
 fn item_end(text: &str) -> Option<usize> {
     let mut inside = false;
     for (at, c) in text.char_indices() {

@@ -14,7 +14,7 @@ pub enum SelectError {
     UnknownHost {
         /// The host.
         host: String,
-        /// What there is.
+        /// The known names.
         known: String,
     },
     /// A node that has no daemon.
@@ -49,7 +49,7 @@ pub enum SelectError {
     NothingLeft {
         /// `--host` or `the hostfile`.
         by: &'static str,
-        /// What there is.
+        /// The known names.
         known: String,
     },
 }
@@ -123,7 +123,7 @@ impl<'a> Pool<'a> {
         Pool { nodes, index, head }
     }
 
-    /// What hostfile and `--host` leave.
+    /// Returns the nodes that hostfile and `--host` leave.
     fn chosen(&self, selection: &HostSelection) -> Result<Vec<Choice>, SelectError> {
         let mut chosen: Vec<Choice> = (0..self.nodes.len()).map(Choice::whole).collect();
         for (by, refs) in [("the hostfile", &selection.hostfile), ("--host", &selection.hosts)] {
@@ -218,7 +218,7 @@ impl<'a> Pool<'a> {
     }
 }
 
-/// The first few names: a list of ten thousand helps nobody.
+/// Lists the first few names, because a list of ten thousand cannot be read.
 fn some_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let mut names: Vec<&str> = names.take(9).collect();
     if names.len() == 9 {
@@ -227,7 +227,7 @@ fn some_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.join(", ")
 }
 
-/// What was picked, in the user's order; a node that comes again (by another name) adds up.
+/// The picked nodes, in the user's order; a node that is named again (by another name) adds up.
 struct Picked {
     kept: Vec<Choice>,
     place: Vec<Option<usize>>,

@@ -1,5 +1,5 @@
-//! Allocations that nobody has (`ras_simulator_*`): nodes to try placement on with `--rtos donotlaunch`. Called by the
-//! command line; no daemon is ever started on such a node.
+//! Simulated allocations (`ras_simulator_*`): nodes to try placement on with `--rtos donotlaunch`. The command line
+//! calls this; no daemon is ever started on such a node.
 
 use ferrite_types::{HostEntry, SlotCount};
 

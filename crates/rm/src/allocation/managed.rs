@@ -36,7 +36,7 @@ struct Filter<'a> {
 }
 
 impl Filter<'_> {
-    /// Where the apps can put processes at all.
+    /// Returns the nodes that the apps may use.
     fn needed(&self, apps: &[AppHosts<'_>]) -> Result<Vec<usize>, AllocationError> {
         let mut wanted = vec![apps.is_empty(); self.pool.nodes.len()];
         for app in apps {
@@ -63,7 +63,7 @@ impl Filter<'_> {
         Ok(left)
     }
 
-    /// What one list leaves; everything when it cannot be known yet (`+e`).
+    /// Returns the nodes that one list leaves; all nodes when the list depends on their state (`+e`).
     fn marked(&self, by: &str, refs: &[HostRef]) -> Result<Vec<bool>, AllocationError> {
         let only_excludes = refs.iter().all(|item| matches!(item, HostRef::Exclude(_)));
         let count = self.pool.nodes.len();

@@ -8,9 +8,9 @@ use crate::name;
 /// Tells a task what Slurm calls its node.
 pub const NODE_NAME: &str = "SLURMD_NODENAME";
 
-/// What a step tells its own tasks and nobody else: `man srun`, OUTPUT ENVIRONMENT VARIABLES, without what is true of
-/// the whole job. For a daemon that was started as a task, and does not want the processes of its jobs to take it for
-/// theirs.
+/// True for a variable that a step sets for its own tasks only: `man srun`, OUTPUT ENVIRONMENT VARIABLES, without those
+/// of the whole job. A daemon that was started as a task removes them, so that the processes of its jobs are not taken
+/// for tasks.
 #[must_use]
 pub fn is_of_step(variable: &str) -> bool {
     const PREFIXES: [&str; 4] = ["SLURM_STEP", "SLURM_SRUN_COMM_", "SLURM_CPU_BIND", "SLURM_MEM_BIND"];
@@ -81,7 +81,7 @@ pub fn command(
         "--cpu-bind=none".to_owned(),
         "--input=all".to_owned(),
         "--chdir=/".to_owned(),
-        // A node that is lost, and a daemon that leaves, take nobody along.
+        // A lost node, or a daemon that leaves, does not end the other tasks.
         "--no-kill".to_owned(),
         "--kill-on-bad-exit=0".to_owned(),
         "--wait=0".to_owned(),

@@ -13,7 +13,7 @@ pub enum DiscoveryError {
     /// A variable that the manager always sets is not there.
     #[error("this is inside a job of {manager}, but {variable} is not set, so the nodes of the job are not known")]
     Missing {
-        /// Whose job.
+        /// The manager of the job.
         manager: Manager,
         /// The variable, or several with `or`.
         variable: String,
@@ -21,22 +21,22 @@ pub enum DiscoveryError {
     /// Something that cannot be understood, or contradicts something else.
     #[error("the nodes of this job of {manager} are not known: {place}: {flaw}")]
     Flawed {
-        /// Whose job.
+        /// The manager of the job.
         manager: Manager,
         /// The variable, or the file with its line.
         place: String,
-        /// What is wrong there.
+        /// The error there.
         flaw: Flaw,
     },
     /// The manager tells its nodes to its own commands only.
     #[error("this is inside a job of {manager}, and `flux resource R`, which tells its nodes, was not found or failed")]
     Unsaid {
-        /// Whose job.
+        /// The manager of the job.
         manager: Manager,
     },
 }
 
-/// What is wrong at one place.
+/// The error at one place.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Flaw {
     /// Not the name of a host.
@@ -45,9 +45,9 @@ pub enum Flaw {
     /// No number where one belongs.
     #[error("{text:?} is not {wanted}")]
     NotANumber {
-        /// What is there.
+        /// The text there.
         text: String,
-        /// What belongs there.
+        /// The expected text.
         wanted: &'static str,
     },
     /// A list with a bracket too many or too few.
@@ -90,7 +90,7 @@ pub enum Flaw {
     /// Hosts and ranks that do not belong together.
     #[error("it names {0} hosts, and the ranks are not those from 0 on, each once")]
     Ranks(usize),
-    /// Read by nobody.
+    /// The file was not read.
     #[error("the file was not read")]
     NotRead,
 }
@@ -102,7 +102,7 @@ impl Flaw {
 }
 
 impl DiscoveryError {
-    /// Whose job it is.
+    /// Returns the manager of the job.
     #[must_use]
     pub fn manager(&self) -> Manager {
         match self {
@@ -112,7 +112,7 @@ impl DiscoveryError {
         }
     }
 
-    /// What the user can do about it.
+    /// Returns advice for the user.
     #[must_use]
     pub fn next_step(&self) -> String {
         match self {

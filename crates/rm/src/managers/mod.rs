@@ -59,9 +59,9 @@ pub struct Wanted {
 /// A file that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileText {
-    /// As it was wanted.
+    /// The file as it was requested.
     pub wanted: Wanted,
-    /// What is in it.
+    /// Its content.
     pub text: String,
 }
 
@@ -72,7 +72,7 @@ pub struct Said<'a> {
     pub variables: &'a Variables,
     /// The file of [`Manager::file`], if it wanted one.
     pub file: Option<&'a FileText>,
-    /// What the command of [`Manager::command`] wrote, if it wanted one and that succeeded.
+    /// Output of the command of [`Manager::command`], if there was one and it succeeded.
     pub output: Option<&'a str>,
     /// `ras_slurm_use_entire_allocation`: all processors of the nodes count, not only those of the tasks.
     pub entire: bool,
@@ -90,7 +90,7 @@ pub enum TimeLimit {
 /// The nodes of a job of a manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ManagedAllocation {
-    /// Whose job it is.
+    /// The manager of the job.
     pub manager: Manager,
     /// The job, in the manager's words.
     pub job: String,
@@ -98,7 +98,7 @@ pub struct ManagedAllocation {
     pub nodes: Vec<HostEntry>,
     /// `None` = the manager does not tell.
     pub time_limit: Option<TimeLimit>,
-    /// What said it: variables, and files by name.
+    /// Its sources: variables, and files by name.
     pub said_by: String,
 }
 
@@ -123,7 +123,7 @@ impl Manager {
         }
     }
 
-    /// Its word in the parameter `ras`.
+    /// Returns its word in the parameter `ras`.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Which managers are looked for: parameter `ras`, `slurm,pbs` for these or `^slurm,pbs` for all but these.
+//! The managers that are considered: parameter `ras`, `slurm,pbs` for these or `^slurm,pbs` for all but these.
 
 use super::Manager;
 use crate::params::{ParamError, Params};
@@ -15,7 +15,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// What the parameter says; all managers when it says nothing.
+    /// Reads the parameter; all managers when it is not set.
     ///
     /// # Errors
     /// A word that is none of the field's.

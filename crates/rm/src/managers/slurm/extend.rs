@@ -59,7 +59,7 @@ pub fn salloc(ask: &NodeAsk, nodes: u32, parent: &SlurmJob) -> Result<Salloc, No
     match (minutes, parent.left) {
         (Some(minutes), _) => add("time", &minutes.to_string()),
         (None, TimeLeft::Unlimited) => add("time", "UNLIMITED"),
-        // As long as the partition gives who does not say.
+        // Without a limit the partition's default applies.
         (None, TimeLeft::Unknown | TimeLeft::Seconds(_)) => {}
     }
     if let Some(slots) = slots {

@@ -1,5 +1,5 @@
-//! What Slurm knows of a job: the question as a command line, and its answer (`man squeue`). One value a line, for no
-//! name has a line break in it, and some have every other character.
+//! Slurm's data of a job: the query as a command line, and its answer (`man squeue`). One value stands on a line,
+//! because no name contains a line break, and some contain every other character.
 
 use ferrite_types::HostEntry;
 
@@ -7,7 +7,7 @@ use super::super::nodes::Nodes;
 use super::super::{Flaw, nodelist};
 use crate::hostfile::LARGEST;
 
-/// What is asked for, in this order: state, nodes, time left, partition, account, quality of service, reservation,
+/// The queried fields, in this order: state, nodes, time left, partition, account, quality of service, reservation,
 /// features, sharing, number of nodes, of processors, generic resources, the host on which it executes.
 const FORMAT: &str = "%T\n%N\n%L\n%P\n%a\n%q\n%v\n%f\n%h\n%D\n%C\n%b\n%B";
 const LINES: usize = 13;
