@@ -1,12 +1,12 @@
-//! Which hardware threads a process gets: the first thing to bind to, inside of the object that it
-//! was mapped onto, that still has a free processor.
+//! Chooses the hardware threads of a process: the first object to bind to, inside of the object that it was mapped
+//! onto, that still has a free processor.
 
 use ferrite_types::CpuSet;
 
 use crate::shape::Shape;
 use crate::units::Units;
 
-/// What one policy has bound on one node so far.
+/// The processors that one policy has bound on one node so far.
 #[derive(Clone, Debug)]
 pub(crate) struct Binder {
     /// Processes on each target.

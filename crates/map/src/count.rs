@@ -2,7 +2,7 @@
 
 use crate::policy::Mapper;
 
-/// What a node can take for the app at hand.
+/// The processes that a node can take for the current app.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limit {
     /// Free slots, after caps.

@@ -20,7 +20,7 @@ pub enum CpuListError {
         /// The largest that there is.
         last: u32,
     },
-    /// What is left may not be used for other reasons.
+    /// The remaining processors may not be used for other reasons.
     #[error("none of the processors {0} may be used: this program was restricted to others (taskset, or a cgroup)")]
     Nothing(String),
 }

@@ -29,9 +29,9 @@ pub(crate) struct Desk<'a> {
     binder: Binder,
     node_ranks: Box<dyn Iterator<Item = LocalRank> + 'a>,
     ranked: u16,
-    /// What earlier apps are bound to.
+    /// Processors that earlier apps are bound to.
     used: CpuSet,
-    /// A binding that nobody asked for did not fit.
+    /// True when a default binding did not fit.
     overflowed: bool,
 }
 
@@ -97,7 +97,7 @@ impl<'a> Desks<'a> {
         self.desks[seat].as_mut().expect("its processes were dealt to it")
     }
 
-    /// Somewhere a binding that nobody asked for did not fit.
+    /// True when a default binding did not fit on some node.
     pub(crate) fn overflowed(&self) -> bool {
         self.desks.iter().flatten().any(|desk| desk.overflowed)
     }
@@ -155,7 +155,7 @@ impl Desk<'_> {
         self.seat(app, Some(cpus), Vec::new())
     }
 
-    /// What earlier processes of lists and apps are bound to.
+    /// Returns the processors that earlier processes of lists and apps are bound to.
     pub(crate) fn used(&mut self) -> &mut CpuSet {
         &mut self.used
     }

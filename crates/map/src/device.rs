@@ -8,7 +8,7 @@ use ferrite_types::{
 use crate::policy::kind_word;
 use crate::units::usable;
 
-/// What one process gets.
+/// The processors of one process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Group {
     /// Positions in the machine's list of devices.

@@ -1,5 +1,5 @@
-//! What a process is told of the devices that it was mapped by: the variables that their makers' libraries read. Called
-//! by the daemon that starts the process; pure, so the environment is asked and not read.
+//! Environment variables for a process that is mapped by devices, as the makers' libraries read them. The daemon that
+//! starts the process calls this; pure, the caller passes the environment in.
 
 use ferrite_types::{Device, DeviceKind, DeviceVendor};
 use thiserror::Error;
@@ -25,9 +25,9 @@ pub enum DeviceEnvError {
         "{HIERARCHY}={value} of the environment counts other devices than ZE_AFFINITY_MASK={mask} would name; unset it, or set it to {WHOLE_CARDS}"
     )]
     OtherHierarchy {
-        /// What is set.
+        /// The present value.
         value: String,
-        /// What would be.
+        /// The value that Ferrite would set.
         mask: String,
     },
 }

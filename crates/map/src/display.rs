@@ -19,7 +19,7 @@ pub(crate) use xml::escape;
 pub struct Shown<'a> {
     /// The job's namespace.
     pub job: &'a str,
-    /// What was mapped.
+    /// The job's map.
     pub map: &'a JobMap,
     /// The pool.
     pub nodes: &'a [NodeRecord],
@@ -102,7 +102,7 @@ impl Shown<'_> {
         }
     }
 
-    /// What holds for the processors of every app; what differs between them has no value here.
+    /// Returns the processors' kind that all apps share; a difference between apps has no value here.
     fn processors(&self) -> String {
         let cpu_set = self.common(|policy| policy.cpu_set.clone());
         let ppr = self.common(|policy| policy.ppr.clone());

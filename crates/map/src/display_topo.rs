@@ -1,4 +1,5 @@
-//! What `--display topo` and `--display cpus` show, in the field's form. The head calls it; nothing is decided here.
+//! The output of `--display topo` and `--display cpus`, in the field's form. The head calls it; nothing is decided
+//! here.
 
 use std::cmp::Reverse;
 use std::fmt::Write;

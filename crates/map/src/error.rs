@@ -45,7 +45,7 @@ pub enum MapError {
     NoNodes {
         /// The app's program.
         program: String,
-        /// What removed them.
+        /// The rule that removed them.
         why: &'static str,
     },
     /// A selection that names a node that is not there: it was removed in between.
@@ -120,7 +120,7 @@ pub enum MapError {
         pes: Option<u16>,
         /// Binding.
         bind: &'static str,
-        /// What it has to be.
+        /// The required kind.
         unit: ObjectKind,
     },
     /// More processes than processors to bind them to, without leave.
@@ -130,7 +130,7 @@ pub enum MapError {
         asked: Option<u32>,
         /// The app's program.
         program: String,
-        /// What they are to be bound to.
+        /// The requested binding.
         binding: Binding,
         /// The nodes.
         nodes: Vec<NodeProcessors>,
@@ -156,11 +156,11 @@ pub enum MapError {
     NoSuchProcessor {
         /// `core`.
         unit: &'static str,
-        /// What was named.
+        /// The named number.
         number: u32,
         /// A node.
         node: String,
-        /// What there is.
+        /// The existing processors.
         there: CpuSet,
     },
     /// A list for all processes in several packages.
@@ -190,9 +190,9 @@ pub enum MapError {
     PlaceTaken {
         /// The rank.
         rank: u32,
-        /// What it asks for.
+        /// The requested processors.
         cpus: CpuSet,
-        /// What is taken of it.
+        /// The processors among them that are taken.
         shared: CpuSet,
         /// The node.
         node: String,
@@ -230,7 +230,7 @@ pub enum MapError {
         what: String,
         /// A node.
         node: String,
-        /// What it has.
+        /// The existing number.
         there: u32,
     },
     /// A graphics processor that nobody could be told of.
@@ -250,7 +250,7 @@ pub enum MapError {
         device: String,
         /// Binding.
         bind: ObjectKind,
-        /// What the device hangs on.
+        /// The object that the device hangs on.
         within: &'static str,
         /// The node.
         node: String,
@@ -283,7 +283,7 @@ pub enum MapError {
     },
 }
 
-/// What one node has and why, for the message about too few slots.
+/// The slots of one node and their origin, for the message about too few slots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeSlots {
     /// The node.
@@ -300,7 +300,7 @@ pub struct NodeSlots {
     pub cap: Option<u32>,
 }
 
-/// What processes are to be bound to, for the message about too few processors.
+/// The requested binding, for the message about too few processors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding {
     /// The kind of object.
@@ -313,7 +313,7 @@ pub struct Binding {
     pub unit: &'static str,
 }
 
-/// What one node has, for the message about too few processors.
+/// The processors of one node, for the message about too few processors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeProcessors {
     /// The node.
@@ -322,7 +322,7 @@ pub struct NodeProcessors {
     pub slots: u32,
     /// Processors that may be used.
     pub processors: u32,
-    /// Those of them that nothing is bound to.
+    /// Number of them to which no process is bound.
     pub free: u32,
     /// Processes that can be bound there.
     pub room: u32,

@@ -1,6 +1,5 @@
-//! What running jobs use of each node: slots, hardware threads, node ranks. The head claims a job
-//! map when it accepts it and releases it when the job is gone; placement looks here so that two
-//! jobs are not bound to one core.
+//! The use of each node by running jobs: slots, hardware threads, node ranks. The head claims a job map when it accepts
+//! it and releases it when the job is gone; placement reads this, so that two jobs are not bound to one core.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -16,14 +16,14 @@ use ferrite_types::{JobMap, NodeRecord};
 
 use scene::Scene;
 
-/// What a picture is of.
+/// The subject of a picture.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     /// The job's namespace.
     pub job: &'a str,
     /// The program of each app.
     pub programs: &'a [String],
-    /// What was mapped.
+    /// The job's map.
     pub map: &'a JobMap,
     /// The pool.
     pub nodes: &'a [NodeRecord],

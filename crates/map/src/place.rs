@@ -103,7 +103,7 @@ impl<'a> Job<'a> {
         Ok(Job { apps: apps.collect::<Result<_, _>>()?, seats })
     }
 
-    /// More processes than slots somewhere: a binding that nobody asked for would make it worse.
+    /// Removes default bindings where a node has more processes than slots: a binding would make it worse.
     fn unbind_the_oversubscribed(&mut self) -> Result<(), MapError> {
         let mut over = false;
         for index in 0..self.apps.len() {
@@ -263,7 +263,7 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    /// What the map says of itself.
+    /// Fills in the map's description of its policies.
     fn describe(&self, map: &mut JobMap) {
         let mut policies: Vec<_> = self.apps.iter().map(|app| app.policy.texts()).collect();
         if policies.iter().all(|policy| *policy == policies[0]) {
@@ -276,7 +276,7 @@ impl<'a> Job<'a> {
     }
 }
 
-/// What an app of this request is placed by, for nodes of these machines.
+/// Returns the placement policy of an app of this request, for nodes of these machines.
 pub(crate) fn policy_of<'t>(
     request: &MapRequest,
     job: &MapRequest,
@@ -299,8 +299,8 @@ pub(crate) fn lists(request: &MapRequest) -> Lists<'_> {
     }
 }
 
-/// Where the record of a node is. In a whole pool that is its number, so a one-process job in a large
-/// DVM builds no index; a part of a pool is searched.
+/// Returns the position of a node's record. In a whole pool that is its number, so a one-process job in a large DVM
+/// builds no index; a part of a pool is searched.
 pub(crate) fn positions(nodes: &[NodeRecord]) -> impl Fn(NodeId) -> Option<usize> + use<> {
     let whole = nodes.iter().enumerate().all(|(at, node)| node.id.0 as usize == at);
     let numbered = nodes.iter().enumerate().filter(|_| !whole);

@@ -26,15 +26,15 @@ pub(crate) struct Policy {
     pub(crate) oversubscribe: bool,
     pub(crate) nolocal: bool,
     pub(crate) span: bool,
-    /// What counts as a processor.
+    /// The kind of object that counts as a processor.
     pub(crate) cpus: CpuKind,
-    /// What processes take of them: the same, unless they are bound to the other kind by name and number.
+    /// The kind that processes take: the same, unless they are bound to the other kind by name and number.
     pub(crate) unit: CpuKind,
     /// Processors for each process.
     pub(crate) pes: Option<u16>,
     pub(crate) rank: RankBy,
     pub(crate) bind: BindTo,
-    /// Nobody asked for the binding: where it cannot be done, processes stay unbound.
+    /// True for a default binding: where it is impossible, processes stay unbound.
     pub(crate) bind_soft: bool,
     bind_modifier: &'static str,
     pub(crate) overload: bool,
@@ -44,7 +44,7 @@ pub(crate) struct Policy {
     pub(crate) pe_list: Option<String>,
 }
 
-/// What a policy is made for.
+/// The input for a policy.
 pub(crate) struct Asked<'a> {
     /// The app's own request, or the job's.
     pub(crate) app: &'a MapRequest,
@@ -111,7 +111,7 @@ impl Policy {
         })
     }
 
-    /// Not bound after all: more processes than slots or processors, and nobody asked for a binding.
+    /// Removes a default binding: there are more processes than slots or processors.
     pub(crate) fn unbind(&mut self) {
         self.bind = BindTo::None;
         self.bind_modifier = "";
@@ -129,7 +129,7 @@ impl Policy {
         self.bind != BindTo::None && !self.overload && (of_objects || !self.bind_soft || self.pes.is_some())
     }
 
-    /// What the job map says of it.
+    /// Returns the policy's texts for the job map.
     pub(crate) fn texts(&self) -> AppPolicy {
         AppPolicy {
             mapper: self.mapper_text().to_owned(),
@@ -189,7 +189,7 @@ impl Policy {
     }
 }
 
-/// What was asked for; else by the object to bind to; else by core.
+/// Chooses the mapping: the requested one; else by the object to bind to; else by core.
 fn mapper(app: &MapRequest, everywhere: impl Fn(ObjectKind) -> bool) -> Mapper {
     match &app.by {
         Some(MapBy::Slot) => Mapper::Slot,

@@ -16,7 +16,7 @@ impl<'a> Seat<'a> {
         Seat { record, placed: 0 }
     }
 
-    /// Its slots. Where nobody stated any, a job that counts hardware threads has one for each of them.
+    /// Returns its slots. Without a stated number, a job that counts hardware threads has one for each of them.
     pub(crate) fn slots(&self, cpus: CpuKind) -> u32 {
         slots_for(self.record, cpus)
     }

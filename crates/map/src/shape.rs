@@ -15,7 +15,7 @@ pub(crate) struct Shape {
     /// Positions of those objects in the order in which processes are dealt to them: round after
     /// round, an object appearing once for each process that it has processors for.
     pub(crate) deal: Vec<u32>,
-    /// What processes are bound to, in logical order; empty when they are not bound.
+    /// The objects that processes are bound to, in logical order; empty when they are not bound.
     pub(crate) targets: Vec<Target>,
     /// For each object, the targets inside of it.
     pub(crate) inside: Vec<Vec<u32>>,
@@ -211,8 +211,8 @@ fn object_targets(topology: &Topology, policy: &Policy, units: &Units, mapped: &
     (targets, inside)
 }
 
-/// What processes are bound to. A hardware thread stands for its core where cores are counted: two processes do not
-/// share one.
+/// Returns the objects that processes are bound to. A hardware thread stands for its core where cores are counted: two
+/// processes do not share one.
 fn bindable(topology: &Topology, cpus: CpuKind, kind: ObjectKind, units: &Units) -> Vec<CpuSet> {
     if (kind, cpus) == (ObjectKind::HwThread, CpuKind::Core) {
         return units.each().filter_map(|unit| unit.iter().next()).map(|cpu| CpuSet::from_iter([cpu])).collect();

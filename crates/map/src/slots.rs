@@ -5,7 +5,7 @@ use std::str::FromStr;
 use ferrite_types::{ObjectKind, Topology};
 use thiserror::Error;
 
-/// What counts as a slot when nothing is stated.
+/// The objects that count as slots when no number is stated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DefaultSlots {
     /// One per core that may be used.

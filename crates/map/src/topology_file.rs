@@ -19,11 +19,11 @@ use thiserror::Error;
 pub struct TopologyFileError {
     /// Line, from 1.
     pub line: u32,
-    /// What is wrong there.
+    /// The error there.
     pub what: Flaw,
 }
 
-/// What can be wrong with a topology file.
+/// The error in a topology file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Flaw {
     /// Not even XML.
@@ -42,9 +42,9 @@ pub enum Flaw {
         kind: String,
         /// The attribute.
         attribute: &'static str,
-        /// What is there; empty when it is missing.
+        /// The text there; empty when it is missing.
         value: String,
-        /// What would be right.
+        /// The expected text.
         wanted: &'static str,
     },
     /// The same hardware thread a second time.
@@ -60,7 +60,7 @@ pub enum Flaw {
 /// # Errors
 /// The first flaw, with its line.
 pub fn parse(text: &str) -> Result<Topology, TopologyFileError> {
-    // hwloc writes a document type, which nobody fetches.
+    // hwloc writes a document type, which is never fetched.
     let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options)
         .map_err(|e| TopologyFileError { line: e.pos().row, what: Flaw::Xml(without_place(&e.to_string())) })?;
@@ -88,7 +88,7 @@ fn check_root(document: &Document<'_>) -> Result<(), TopologyFileError> {
     }
 }
 
-/// What an object is, as far as placement wants to know.
+/// Returns the kind of an object, as far as placement needs it.
 fn kind_of(object: Node<'_, '_>) -> Option<ObjectKind> {
     match object.attribute("type")? {
         "Package" | "Socket" => Some(ObjectKind::Package),

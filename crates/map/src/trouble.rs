@@ -1,4 +1,4 @@
-//! Which message a job deserves that cannot be placed: the arithmetic of its nodes, or what a machine lacks.
+//! Chooses the message for a job that cannot be placed: the arithmetic of its nodes, or the missing part of a machine.
 
 use ferrite_types::{BindTo, CpuSet, DeviceWanted, MapBy, ObjectKind, Topology};
 

@@ -1,4 +1,4 @@
-//! What is wrong with a directive: where, what, and what would be right.
+//! The error in a directive: its place, its cause, and a correct form.
 
 use ferrite_types::CpuListError;
 use thiserror::Error;
@@ -9,13 +9,13 @@ use thiserror::Error;
 pub struct DirectiveError {
     /// `--map-by`.
     pub option: &'static str,
-    /// What was given.
+    /// The given text.
     pub text: String,
-    /// What is wrong with it.
+    /// The error in it.
     pub problem: Problem,
 }
 
-/// What is wrong.
+/// The error in a directive.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Problem {
     /// No such word.
@@ -59,7 +59,7 @@ pub enum Problem {
     NeedlessValue {
         /// Its name.
         word: &'static str,
-        /// What stands behind `=`.
+        /// The text behind `=`.
         value: String,
     },
     /// `PE=0`.
@@ -67,7 +67,7 @@ pub enum Problem {
     Number {
         /// Its name.
         word: &'static str,
-        /// What stands behind `=`.
+        /// The text behind `=`.
         value: String,
     },
     /// `SHARED=perhaps`.
@@ -75,7 +75,7 @@ pub enum Problem {
     Boolean {
         /// Its name.
         word: &'static str,
-        /// What stands behind `=`.
+        /// The text behind `=`.
         value: String,
     },
     /// `pe-list=x`.
@@ -118,7 +118,7 @@ pub enum Problem {
         word: &'static str,
         /// `pe-list`.
         policy: &'static str,
-        /// What to do.
+        /// The next step.
         next: &'static str,
     },
     /// `rankfile` alone.

@@ -87,7 +87,7 @@ const LEVELS: &[Entry<ObjectKind>] = &[
     ("l1cache", ObjectKind::L1Cache),
 ];
 
-/// What was said so far.
+/// The directives that were read so far.
 #[derive(Default)]
 struct Said {
     whole: MapDirective,
@@ -195,7 +195,7 @@ impl<'a> Given<'a> {
         }
     }
 
-    /// Which qualifiers go with which policy.
+    /// Checks that the qualifiers fit the policy.
     fn check(&self, said: &Said) -> Result<(), DirectiveError> {
         let by = said.whole.by.as_ref();
         let policy = by.map_or("a directive without a policy", policy_word);

@@ -1,4 +1,4 @@
-//! What users write, and what they are told.
+//! Examples of directives, with the resulting messages.
 
 use ferrite_types::{CpuSet, DeviceKind, DeviceRequest, DeviceWanted, PeList};
 

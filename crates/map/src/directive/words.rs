@@ -18,7 +18,7 @@ pub(super) struct Given<'a> {
 pub(super) struct Found<'a, T> {
     /// Its name in full.
     pub(super) name: &'static str,
-    /// What stands behind `=`; there when it has to be, and never empty.
+    /// The text behind `=`; present where it is required, and never empty.
     pub(super) value: Option<&'a str>,
     pub(super) means: T,
 }
@@ -31,7 +31,7 @@ impl<'a> Given<'a> {
         DirectiveError { option: self.option, text: self.text.to_owned(), problem }
     }
 
-    /// The policy in front. Whoever forgets the colon of a qualifier is told so.
+    /// Parses the policy in front. A missing colon before a qualifier gets its own message.
     pub(super) fn policy<T: Copy, Q>(
         &self,
         word: &'a str,
@@ -146,7 +146,7 @@ fn name(form: &str) -> &str {
     form.split(['=', '[']).next().unwrap_or_default()
 }
 
-/// What a word says before its value.
+/// Returns a word without its value.
 fn bare(word: &str) -> &str {
     word.split('=').next().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What a process is bound to, in words.
+//! Bindings of processes in words.
 
 use ferrite_types::{CpuSet, ObjectKind, Placement, Topology};
 
@@ -21,8 +21,8 @@ impl Numbers {
     }
 }
 
-/// What a process is bound to: `N/A`, `package[0][core:L0-1]`. `threads` shows hardware threads
-/// (`hwt:`) even where whole cores are bound.
+/// Returns the binding of a process: `N/A`, `package[0][core:L0-1]`. `threads` shows hardware threads (`hwt:`) even
+/// where whole cores are bound.
 #[must_use]
 pub fn binding(topology: &Topology, cpus: Option<&CpuSet>, threads: bool) -> String {
     binding_by(topology, cpus, threads, Numbers::Logical)

@@ -1,4 +1,4 @@
-//! What a picture shows, before anything is drawn: groups of equal nodes, and for each processor the ranks bound there.
+//! The content of a picture before it is drawn: groups of equal nodes, and for each processor the ranks bound there.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -22,9 +22,9 @@ pub(super) struct Scene<'a> {
     pub(super) subject: Subject<'a>,
     /// One for each app.
     pub(super) apps: Vec<App>,
-    /// What is drawn.
+    /// The groups that are drawn.
     pub(super) groups: Vec<Group<'a>>,
-    /// What there was no room for.
+    /// The groups that did not fit.
     pub(super) rest: Option<Rest>,
 }
 
@@ -43,13 +43,13 @@ pub(super) struct Group<'a> {
     /// All ranks on all of them, ascending.
     pub(super) ranks: Vec<u32>,
     pub(super) tree: Rc<Tree>,
-    /// Who is bound to each unit of the first node.
+    /// The processes that are bound to each unit of the first node.
     pub(super) crowds: Vec<Crowd>,
     /// Ranks of the first node that are not bound.
     pub(super) unbound: Crowd,
     /// Ranks of the first node that are bound to processors that its topology does not have.
     pub(super) elsewhere: Crowd,
-    /// Devices of the first node with who was given them; empty when nobody was given any.
+    /// Devices of the first node with the processes that got them; empty when no process got any.
     pub(super) devices: Vec<(&'a str, Crowd)>,
 }
 

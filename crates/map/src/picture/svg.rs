@@ -20,7 +20,7 @@ use block::{Block, column, fitted, flow, plain, styled, width_of};
 const PAGE: u32 = 1280;
 /// Around everything.
 const MARGIN: u32 = 24;
-/// Where a text beside a swatch begins.
+/// Horizontal start of the text beside a swatch.
 const SWATCH: u32 = 34;
 /// Apps that have their line.
 const MOST_APPS: usize = 16;
@@ -54,7 +54,7 @@ pub(super) fn title(scene: &Scene<'_>) -> String {
     format!("Job {job}: {} on {}", count(map.procs.len(), "rank"), count(map.nodes.len(), "node"))
 }
 
-/// What a note below the title says when nothing was started.
+/// Note below the title when no process was started.
 const NOT_LAUNCHED: &str = "Not launched: this is where the processes would run.";
 
 /// As wide as the page, or as the widest node.
@@ -113,7 +113,7 @@ fn nodes(scene: &Scene<'_>, width: u32, unit: u32) -> Option<Block> {
     (!cards.is_empty()).then(|| flow(cards, width, 16))
 }
 
-/// What there was no room for, in words.
+/// Describes the groups that did not fit.
 fn rest(scene: &Scene<'_>, width: u32) -> Option<Block> {
     let rest = scene.rest.as_ref()?;
     let nodes = format!("{} more nodes that are not drawn: {}", rest.nodes, rest.names);

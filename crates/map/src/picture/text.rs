@@ -56,7 +56,7 @@ fn listed(crowd: &Crowd) -> String {
     ranges(&crowd.iter().map(|rank| rank.0).collect::<Vec<_>>(), PARTS)
 }
 
-/// Who is at a core.
+/// The occupation of a core.
 #[derive(PartialEq)]
 enum Mark {
     /// One rank, everywhere in it.

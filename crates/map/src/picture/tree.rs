@@ -31,7 +31,7 @@ pub(super) struct Area {
 pub(super) struct Core {
     /// `core 3`.
     pub(super) label: String,
-    /// What its label leaves out, for who points at it.
+    /// Details that its label leaves out, shown on pointing.
     pub(super) about: String,
     /// The package that it is in, by position.
     pub(super) package: Option<usize>,

@@ -140,7 +140,7 @@ impl<'a> Pen<'a> {
             let crowd = self.group.crowds[unit.at].as_slice();
             if crowd.is_empty() {
                 self.idle(body, x, unit.usable);
-                // Whoever comes next does not continue what was before this one.
+                // The next run does not continue the one before this unit.
                 runs.push(Run { x, w: 0, crowd });
                 continue;
             }

@@ -78,7 +78,7 @@ pub(super) fn swatch(app: usize) -> Block {
     Block { w: 26, h: 18, body }
 }
 
-/// What is not a colour.
+/// Returns the legend of all marks except colours.
 pub(super) fn marks() -> Vec<Block> {
     let mark = |body: String, text: &str| {
         let text = plain("m", 12, text);
