@@ -2,7 +2,7 @@
 
 use crate::policy::Mapper;
 
-/// The processes that a node can take for the current app.
+/// Limits on the number of processes that a node can take for the current app.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limit {
     /// Free slots, after caps.

@@ -102,7 +102,7 @@ impl Shown<'_> {
         }
     }
 
-    /// Returns the processors' kind that all apps share; a difference between apps has no value here.
+    /// Returns the line about processors: the values that all apps share; a value that differs between apps is omitted.
     fn processors(&self) -> String {
         let cpu_set = self.common(|policy| policy.cpu_set.clone());
         let ppr = self.common(|policy| policy.ppr.clone());
