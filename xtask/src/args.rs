@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, bail};
 
-/// What is left of the command line while a command takes its options out of it.
+/// The remaining arguments of a command line while a command takes its options out of it.
 #[derive(Debug, Clone)]
 pub(crate) struct Args {
     words: VecDeque<String>,
@@ -85,7 +85,7 @@ impl Args {
         Ok(words)
     }
 
-    /// Refuses what nobody took.
+    /// Refuses the remaining arguments.
     pub(crate) fn finish(self) -> Result<()> {
         if let Some(word) = self.words.front() {
             bail!("unexpected argument '{word}'");

@@ -22,7 +22,7 @@ const NODES: usize = 4;
 const JOB_LIMIT: Duration = Duration::from_secs(120);
 const LEAVE_LIMIT: Duration = Duration::from_secs(5);
 
-/// What took how long.
+/// Names and durations of the measured parts.
 #[derive(Default)]
 struct Clock(Vec<(String, Duration)>);
 
@@ -123,7 +123,7 @@ fn shown(command: &Command) -> String {
     words[from..].join(" ")
 }
 
-/// What a job may leave on this machine: its processes, and files of PMIx, of the MPIs and of ours.
+/// Returns the possible remains of a job on this machine: its processes, and files of PMIx, of the MPIs and of Ferrite.
 fn traces() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for dir in ["/tmp", "/dev/shm", "/run"] {

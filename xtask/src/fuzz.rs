@@ -101,7 +101,7 @@ fn run_one(target: &str, seconds: u64) -> Result<()> {
     Ok(())
 }
 
-/// What reached code that no kept input reaches becomes one of those.
+/// Keeps the inputs that reached code which no kept input reaches.
 fn keep_new(target: &str) -> Result<()> {
     let mut command = Command::new(binary(target)?);
     command.arg("-merge=1").args([seeds(target), corpus(target)]).stdout(Stdio::null()).stderr(Stdio::null());
@@ -148,7 +148,7 @@ fn binary(target: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// What this machine is called by the compiler.
+/// Returns the compiler's name for this machine.
 fn host() -> Result<String> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc).arg("-vV").current_dir(workspace::root()).output()?;

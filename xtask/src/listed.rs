@@ -80,7 +80,7 @@ fn modules_of<'a>(dir: &str, texts: &'a Texts) -> BTreeSet<&'a str> {
     below.filter_map(name).filter(|name| !matches!(*name, "mod" | "lib" | "main" | "tests" | "bin")).collect()
 }
 
-/// What stands in code spans and is a path of ours, a group of several as one each.
+/// Returns the paths of this repository in code spans, each path of a group separately.
 fn named(page: &str) -> impl Iterator<Item = String> {
     let text: String = page.split("\n```").step_by(2).collect::<Vec<_>>().join(" ").replace('\n', " ");
     let spans: Vec<String> = text.split('`').skip(1).step_by(2).map(str::to_owned).collect();

@@ -11,10 +11,10 @@ use anyhow::{Context, Result, bail};
 
 use crate::workspace::root;
 
-/// What a crate may depend on.
+/// The allowed dependencies of a crate.
 struct Rule {
     name: &'static str,
-    /// Of ours, without the prefix `ferrite-`.
+    /// Crates of this workspace, without the prefix `ferrite-`.
     ours: &'static [&'static str],
     /// Pure: its sources are checked and its foreign dependencies come from [`PURE_FOREIGN`].
     is_pure: bool,

@@ -16,7 +16,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 /// Output that does not end so long after its program means that somebody else holds the pipe.
 const DRAIN_LIMIT: Duration = Duration::from_secs(3);
 
-/// How a program ended.
+/// The result of a program.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     /// `None`: it was killed at its deadline.

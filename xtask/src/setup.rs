@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::args::Args;
 use crate::workspace::{pypi_dir, which};
 
-/// What a command is going to need.
+/// The resource that a command needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Need {
     /// To build the product.

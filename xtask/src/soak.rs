@@ -29,7 +29,7 @@ const SLACK_BYTES: u64 = 2 << 20;
 const LIMIT: Duration = Duration::from_secs(3_600);
 /// A DVM has noticed the end of a client by then.
 const SETTLED: Duration = Duration::from_secs(10);
-/// Nobody tells when another process closes a descriptor.
+/// Interval of looks: no event reports that another process closes a descriptor.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// `cargo xtask soak [--jobs N] [--no-build]`
@@ -66,7 +66,7 @@ pub(crate) struct Soak {
     pid: u32,
 }
 
-/// What a DVM holds.
+/// The resources that a DVM holds.
 #[derive(Clone, Debug)]
 pub(crate) struct Holdings {
     resident: u64,
@@ -158,7 +158,7 @@ impl Soak {
     }
 }
 
-/// What went wrong is told already; the DVM must not outlive it.
+/// The error is printed already; the DVM must not outlive it.
 impl Drop for Soak {
     fn drop(&mut self) {
         if self.guard.is_some() {
@@ -179,7 +179,7 @@ fn collect(dir: &std::path::Path, files: &mut BTreeSet<PathBuf>) -> Result<()> {
 }
 
 impl Holdings {
-    /// For a table.
+    /// Returns the cells of a table.
     pub(crate) fn cells(&self) -> String {
         let megabytes = self.resident as f64 / f64::from(1 << 20);
         format!("{megabytes:.1} | {} | {} | {}", self.descriptors, self.threads, self.files.len())

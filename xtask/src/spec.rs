@@ -104,7 +104,7 @@ fn places(row: &Row<'_>, cell: &str, is_test: bool, texts: &Texts) -> Vec<String
     names.iter().filter_map(fault).collect()
 }
 
-/// Where a function is that is not where it was.
+/// Returns the new place of a function that has moved.
 fn elsewhere(function: &str, texts: &Texts) -> String {
     let has = |(path, text): &(&String, &String)| path.ends_with(".rs") && !definitions(text, function).is_empty();
     let files: Vec<&str> = texts.iter().filter(has).map(|(path, _)| path.as_str()).collect();

@@ -17,9 +17,9 @@ use crate::args::Args;
 use crate::runner::cargo;
 use crate::workspace;
 
-/// Where every crate of others comes from.
+/// The registry of every foreign crate.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
-/// What is built there is what the rules are for.
+/// The targets whose dependencies the rules cover.
 const TARGETS: [&str; 2] = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"];
 
 /// `cargo xtask supply [update DIR]`

@@ -36,7 +36,7 @@ pub(crate) fn broken(page: &str) -> String {
     lines.join("\n")
 }
 
-/// How a file says that a line is text.
+/// The marker by which a file says that a line is text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Markdown,

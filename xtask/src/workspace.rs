@@ -1,4 +1,4 @@
-//! Where things are: the checkout, its build output, the MPIs that are not Debian's.
+//! Paths: the checkout, its build output, the MPIs that are not Debian's.
 //!
 //! Called by every command. It only computes paths and never creates anything.
 
@@ -23,7 +23,7 @@ pub(crate) fn target() -> PathBuf {
     }
 }
 
-/// Where `prterun` and `prted` are; `FERRITE_BIN_DIR` names another build to test.
+/// Returns the directory of `prterun` and `prted`; `FERRITE_BIN_DIR` names another build to test.
 pub(crate) fn bin_dir() -> PathBuf {
     env::var_os("FERRITE_BIN_DIR").map_or_else(|| target().join("release"), PathBuf::from)
 }
@@ -38,7 +38,7 @@ pub(crate) fn programs_dir() -> PathBuf {
     target().join("programs")
 }
 
-/// Where `cargo xtask setup` unpacks the MPIs of PyPI.
+/// Returns the directory in which `cargo xtask setup` unpacks the MPIs of PyPI.
 pub(crate) fn pypi_dir() -> PathBuf {
     target().join("pypi")
 }

@@ -21,7 +21,7 @@ use crate::testbed::{Bed, Kind, sweep_own_namespace};
 use crate::workspace::product;
 
 const DEFAULT_RUNS: usize = 200;
-/// What takes longer hangs.
+/// A command that takes longer hangs.
 const LIMIT: Duration = Duration::from_secs(10);
 const CLIENTS: usize = 16;
 const GIGABYTE: usize = 1 << 30;

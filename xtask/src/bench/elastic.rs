@@ -23,7 +23,7 @@ use crate::workspace::product;
 
 const NODES: usize = 10;
 const DEFAULT_RUNS: usize = 100;
-/// What takes longer hangs.
+/// A command that takes longer hangs.
 const LIMIT: Duration = Duration::from_secs(10);
 /// Jobs of the stream that is watched while the size changes.
 const JOBS: usize = 400;
@@ -119,7 +119,7 @@ fn sizes(agent: &str, runs: usize) -> Result<()> {
     Ok(())
 }
 
-/// What a stream of jobs notices: alone first, then with changes of size all the time.
+/// Measures the delay of a stream of jobs: alone first, then with changes of size all the time.
 fn stream(agent: &str) -> Result<()> {
     let dvm = Dvm::start(&["n0", "n1", "n2", "n3"], agent)?;
     let mut alone = Times::default();
@@ -216,7 +216,7 @@ fn bare(agent: &str, nodes: &[&str]) -> Result<Option<Duration>> {
     Ok(good.then(|| began.elapsed()))
 }
 
-/// How long it took; `None` when it failed or hung.
+/// Returns the duration; `None` when the command failed or hung.
 pub(super) fn timed(command: &mut Command) -> Result<Option<Duration>> {
     let began = Instant::now();
     let status = wait(&mut quiet(command).spawn()?, LIMIT)?;

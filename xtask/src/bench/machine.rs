@@ -1,4 +1,4 @@
-//! What a reader of a table has to know about the machine.
+//! The facts about the machine that a reader of a table needs.
 
 use std::fs;
 

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Result, ensure};
 
-/// As tables name it.
+/// Its name in tables.
 pub(super) const NAME: &str = "PRRTE 3.0.8 of Debian 13";
 
 /// Gives it what programs expect to find.

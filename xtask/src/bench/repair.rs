@@ -116,7 +116,7 @@ impl Probe {
         Ok(Some(row + "\n"))
     }
 
-    /// What the program prints; `None` when that is nothing.
+    /// Returns the program's printed numbers; `None` when it prints none.
     fn numbers(&self, case: &Case, way: &str, what: &str) -> Result<Option<Vec<u64>>> {
         let text = output(Command::new(&self.program).args(words(case, way, what, self.runs)))?;
         let numbers: Vec<u64> = text.0.lines().map(str::parse).collect::<Result<_, _>>()?;

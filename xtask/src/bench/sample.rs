@@ -53,7 +53,7 @@ impl Contender {
     }
 }
 
-/// How one contender did.
+/// The times of one contender.
 #[derive(Default)]
 pub(super) struct Times {
     /// Milliseconds of the good runs.

@@ -106,7 +106,7 @@ fn changes(runs: usize) -> Result<()> {
     run("scancel", &[&job])
 }
 
-/// What a grow cannot do without: a job, and a step in it.
+/// Measures the necessary part of a grow: a job, and a step in it.
 fn bare() -> Result<std::time::Duration> {
     let began = Instant::now();
     let job = allocate("bare", 2)?;

@@ -1,5 +1,5 @@
-//! What strangers, foreign text and small limits may not do: keep a submission from running, command a terminal, read a
-//! key, or end a command without a message. The other user is one that no node knows by name.
+//! Attacks by strangers, foreign text and small limits: they must not keep a submission from running, command a
+//! terminal, read a key, or end a command without a message. The other user has no name on any node.
 
 use std::fs;
 use std::io::{BufRead, BufReader};

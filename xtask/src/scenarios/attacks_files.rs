@@ -1,4 +1,4 @@
-//! What another user of the same machine can do by files, and what is left when whole process groups are killed.
+//! Attacks by another user of the same machine with files, and the remains after whole process groups are killed.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub(super) fn all() -> Vec<Scenario> {
     ]
 }
 
-/// Two users of n0 who are nobody in particular.
+/// Two users of n0 without names.
 const ALICE: u32 = 12_001;
 const MALLORY: u32 = 12_002;
 
@@ -83,7 +83,7 @@ fn files_that_another_user_has_put_in_the_way_are_neither_written_to_nor_waited_
         refused("--system-server", "/tmp/pmix.sys.n0")?;
         refused("--report-uri /tmp/dvm.uri", "/tmp/dvm.uri")?;
         refused("--report-pid /tmp/dvm.uri", "/tmp/dvm.uri")?;
-        // The system's server is root's, whom nobody can keep from it.
+        // The system's server belongs to root, who may always make it.
         c.tool("prte", "--daemonize --host n0 --system-server")?.run()?.code(0)?;
         c.tool("prun", "--system-server-only -n 1 true")?.run()?.code(0)?;
         stop_dvm(c)?;

@@ -107,7 +107,7 @@ fn nobody_speaks_for_a_process_of_another_job(c: &Context) -> Result<()> {
     ensure!(!by("1")?, "a process was taken for one of another job");
     // The same process in its own name: the third job of this DVM.
     ensure!(by("3")?, "a process was not taken for itself");
-    // Nor does a process of nobody.
+    // The user of this process has no name either.
     let nspace = first_nspace(c)?;
     for port in ports(c)? {
         let words = [port.as_str(), "client", "0", &nspace, "0"];

@@ -1,4 +1,4 @@
-//! What bad input gets: one message that says what, where and what next; nothing started, nothing left over.
+//! Bad input gets one message that says what, where and what next; nothing is started, nothing remains.
 
 use std::fs;
 use std::time::Duration;
@@ -98,7 +98,7 @@ fn a_launch_agent_that_fails_is_named(c: &Context) -> Result<()> {
 
 fn root_is_refused_unless_allowed(c: &Context) -> Result<()> {
     let mut plain = c.bed().command(0, crate::workspace::product("prterun"))?;
-    // Whoever runs the tests may be allowed to.
+    // The user of the tests may be allowed to.
     for (name, _) in crate::soak::AS_ROOT {
         plain.env_remove(name);
     }

@@ -1,4 +1,4 @@
-//! What is done on purpose to daemons that have work: they are killed, stopped, cut off and slowed down.
+//! Faults in daemons that have work: they are killed, stopped, cut off and slowed down.
 //!
 //! Plays [`CHAOS`], the list of the simulator, with real daemons on ten virtual nodes in a tree of radix 2, where
 //! daemon *i* is on node *i*. Around each deed two jobs do fence after fence: one that has processes with the victims,
@@ -19,7 +19,7 @@ use crate::programs::pmix_program;
 use crate::runner::{Outcome, Running};
 
 const NODES: usize = Chaos::DAEMONS as usize;
-/// Nobody here is a victim of the list; n4 and n8 are below all victims that have somebody below them.
+/// Nodes that are never victims; n4 and n8 are below all victims that have daemons below them.
 const BYSTANDERS: [usize; 3] = [2, 4, 8];
 /// The partner of the victims in the job that is struck.
 const PARTNER: usize = 9;
@@ -32,7 +32,7 @@ const RECOVERY_LIMIT: Duration = Duration::from_secs(1);
 /// Silence, then calls without an answer, one after another: the longest is that of a child of a victim of a victim.
 const DETECTION_LIMIT: Duration = Duration::from_secs(15);
 const GONE_LIMIT: Duration = Duration::from_secs(10);
-/// A daemon that reaches nobody leaves after half a minute.
+/// Time limit for a daemon without any link, which leaves after half a minute.
 const ALONE_LIMIT: Duration = Duration::from_secs(45);
 
 pub(super) fn all() -> Vec<Scenario> {
@@ -169,7 +169,7 @@ fn chaos_interface_a_node_whose_own_interface_is_down_is_given_up_and_its_daemon
         touched.end_by_loss_of(&[victim])?;
         c.note(format!("from the cut to the end of the job there: {:.2?}", struck.elapsed()));
         recovers_after_detection(c, &[victim])?;
-        // Nobody can tell it: it finds out by itself.
+        // The daemon cannot be told: it finds out by itself.
         let left = c.bed().residue_on(&[victim], ALONE_LIMIT);
         c.note(format!("from the cut to nothing left there: {:.2?}", struck.elapsed()));
         c.bed().interface(victim, true)?;
@@ -279,7 +279,7 @@ struct Fences {
 impl Fences {
     fn start(c: &Context, name: &str, nodes: &[usize]) -> Result<Self> {
         let dir = c.bed().shared().join(name);
-        // Of the scenario before.
+        // This directory belongs to the scenario before.
         let _ = std::fs::remove_dir_all(&dir);
         std::fs::create_dir_all(&dir)?;
         let end = dir.join("end");

@@ -1,4 +1,4 @@
-//! What every scenario is given: the nodes, a way to call `prterun`, and checks that say what was expected.
+//! The context of every scenario: the nodes, a way to call `prterun`, and checks whose errors say what was expected.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

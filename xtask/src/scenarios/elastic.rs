@@ -1,7 +1,7 @@
 //! A DVM that grows and shrinks under real daemons: ten virtual nodes, a tree of radix 2, jobs all the while.
 //!
-//! What `pdvm grow --wait` and `pdvm shrink --wait` say is checked at the moment when they say it: a node that was
-//! grown runs a job at once, a node that was shrunk has no daemon and no process left.
+//! `pdvm grow --wait` and `pdvm shrink --wait` are checked at the moment when they print: a grown node runs a job at
+//! once, a node after a shrink has no daemon and no process left.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -314,7 +314,7 @@ fn elastic_what_runs_on_a_leaving_node_is_ended_and_its_job_is_told(c: &Context)
         shrink(c, &[3])?;
         finish(whole)?.code(75)?.complains_about(&["n3"])?;
         finish(plain)?.code(75)?.lines(&[])?.complains_about(&["n3", "rank 1"])?;
-        // Who has asked to go on goes on.
+        // Processes that chose to continue do so.
         finish(survivor)?.code(0)?.lines(&["n2".to_owned()])?.complains_about(&["n3"])?;
         Ok(())
     })
@@ -375,7 +375,7 @@ fn elastic_rapid_jobs_across_overlapping_changes_all_succeed(c: &Context) -> Res
                 ended.fetch_add(1, Ordering::Relaxed);
                 Ok(())
             });
-            // Nobody waits for jobs that do not come.
+            // No job comes any more that a thread could wait for.
             ended.store(jobs, Ordering::Relaxed);
             let changes: Vec<Result<usize>> =
                 changing.into_iter().map(|thread| thread.join().expect("no panic")).collect();

@@ -37,7 +37,7 @@ fn in_dvm(c: &Context, options: &str, body: impl FnOnce() -> Result<()>) -> Resu
     stop_dvm(c)
 }
 
-/// What the first process of `prun OPTIONS elastic STEPS` says, and the others.
+/// Returns the output of the first process of `prun OPTIONS elastic STEPS`, and that of the others.
 fn elastic(c: &Context, options: &str, steps: &str) -> Result<Vec<String>> {
     let job = c.tool("prun", options)?.program(&pmix_program("elastic")?)?.words(steps.split_whitespace())?;
     said(job.run()?)

@@ -1,4 +1,4 @@
-//! How jobs end: exit codes, signals, time limits, and the sudden death of every part.
+//! The ends of jobs: exit codes, signals, time limits, and the sudden death of every part.
 
 use std::io::{BufRead, BufReader};
 use std::time::{Duration, Instant};

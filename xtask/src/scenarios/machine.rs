@@ -1,5 +1,4 @@
-//! What the kernel says of processes: where they may run, where their memory comes from; and maps of machines that are
-//! not there.
+//! Processes as the kernel shows them: their affinity and their memory policy; and maps of machines from files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -160,7 +159,7 @@ fn a_map_of_nodes_that_do_not_exist_starts_nothing(c: &Context) -> Result<()> {
     }
     let call = c.prterun(made_up)?.words([&file])?.words("-n 9 true".split(' '))?;
     call.run()?.code(1)?.complains_about(&["do not exist", "donotlaunch"])?;
-    // Names of which nobody has heard: a login to them would fail.
+    // These names are unknown: a login to them would fail.
     c.prterun("--host elsewhere:2 --rtos donotlaunch -n 2 true")?.run()?.code(0)?.lines(&[])?;
     Ok(())
 }

@@ -41,7 +41,7 @@ fn in_job<'a>(c: &'a Context, variables: &[(&str, &str)], line: &str) -> Result<
     Ok(variables.iter().fold(call, |call, (name, value)| call.env(name, value)))
 }
 
-/// How the stand-in was called, the daemon's program apart.
+/// Returns the calls of the stand-in, without the daemon's program.
 fn calls(c: &Context) -> Result<Vec<String>> {
     let text = fs::read_to_string(c.bed().shared().join("called"))?;
     let mut calls: Vec<String> =

@@ -50,7 +50,7 @@ const SCENARIO_LIMIT: Duration = Duration::from_secs(180);
 /// Daemons may take this long to leave after `prterun` has ended.
 const LEAVE_LIMIT: Duration = Duration::from_secs(5);
 
-/// What a scenario does; an error says what was not as it should be.
+/// The body of a scenario; an error names the violated expectation.
 type Body = Box<dyn Fn(&Context) -> Result<()>>;
 
 /// One scenario.
@@ -59,7 +59,7 @@ pub(crate) struct Scenario {
     body: Body,
     /// Nodes that it needs.
     nodes: usize,
-    /// What it needs beside them.
+    /// The kind of bed that it needs.
     kind: Kind,
     /// Left out by `--quick`: another one shows much the same.
     is_extra: bool,
@@ -127,7 +127,7 @@ fn all() -> Vec<Scenario> {
     all
 }
 
-/// How many ended how.
+/// Numbers of scenarios by result.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Tally {
     pub(crate) passed: usize,

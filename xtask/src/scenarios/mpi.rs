@@ -10,7 +10,7 @@ use super::context::{Call, Context, Expect, Skipped, finish};
 use crate::programs::{Mpi, mpi_program, python, source};
 use crate::workspace::pypi_dir;
 
-/// Which libpmix the daemons load.
+/// The libpmix that the daemons load.
 #[derive(Clone, Copy, PartialEq)]
 enum Libpmix {
     /// The distribution's, as without any setting.

@@ -1,5 +1,5 @@
-//! What a DVM shows of its jobs and sessions: the states of the seed's tables, and the fields of its objects. Nodes
-//! that are asked for by a number of slots.
+//! The displays of a DVM's jobs and sessions: the states of the seed's tables, and the fields of its objects. Nodes
+//! that are requested by a number of slots.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub(super) fn all() -> Vec<Scenario> {
     ]
 }
 
-/// What `pdvm job` says of a job, in both forms, has all of these.
+/// Checks that both forms of `pdvm job` contain these parts.
 fn shows(c: &Context, job: u32, parts: &[&str]) -> Result<()> {
     for form in ["", " --json"] {
         let outcome = c.tool("pdvm", &format!("job {job}{form}"))?.run()?.code(0)?;

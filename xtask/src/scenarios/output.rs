@@ -1,4 +1,4 @@
-//! What a user sees of an ordinary job: placement, job map, tags, environment, working directory.
+//! An ordinary job as the user sees it: placement, job map, tags, environment, working directory.
 
 use anyhow::{Result, ensure};
 

@@ -29,8 +29,8 @@ pub(super) fn all() -> Vec<Scenario> {
     ]
 }
 
-/// What tests/programs/events.c says on ranks 0 to `survivors`: of each of these failures (rank, event, code), and at
-/// the end.
+/// Returns the expected output of tests/programs/events.c on ranks 0 to `survivors`: one line for each of these
+/// failures (rank, event, code), and one at the end.
 fn heard(survivors: u32, failures: &[(u32, i32, i32)]) -> Vec<String> {
     let of_one = |me: u32| {
         let events =

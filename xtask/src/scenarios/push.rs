@@ -1,4 +1,4 @@
-//! Nodes that a scheduler pushes into a DVM and takes out of it: nobody has asked for them, so nobody is told.
+//! Nodes that a scheduler pushes into a DVM and takes out of it: there is no requester, so no process is told.
 
 use std::time::Duration;
 

@@ -67,7 +67,7 @@ fn a_client_on_another_node_that_reads_nothing_disturbs_nobody(c: &Context) -> R
     start_dvm(c, 2)?;
     let loud = c.tool_on(2, "prun", "-n 1 --host n3 yes")?.start_unread()?;
     c.wait_for(1, "yes")?;
-    // Its output fills a pipe that nobody reads, and it takes no more from the DVM.
+    // The output fills a pipe without a reader, and the client takes no more from the DVM.
     on_n2(c, "prun", "-n 4 true")?.code(0)?;
     let daemon = c.worker(2, "prted")?;
     let status = std::fs::read_to_string(format!("/proc/{}/status", daemon.pid))?;

@@ -46,7 +46,7 @@ fn job<'a>(c: &'a Context, program: &Path, node: &str, steps: &str) -> Result<Ca
     c.tool("prun", "-n 1 --host")?.words([node])?.program(program)?.words(steps.split_whitespace())
 }
 
-/// What a job of one process at `node` says.
+/// Returns the output of a job of one process at `node`.
 fn says(c: &Context, program: &Path, node: &str, steps: &str, expected: &[&str]) -> Result<()> {
     is(job(c, program, node, steps)?.run()?, expected)
 }

@@ -1,8 +1,8 @@
 //! Inside jobs of a real Slurm on ten nodes: from the login node, which has no part in an allocation, and from the
 //! first node of one, where a batch script runs.
 //!
-//! What starts the daemons is not looked at: the same has to come out whether it is ssh or `srun`. After each scenario
-//! nothing is allocated and all nodes that are up are idle, besides what holds for every scenario.
+//! Scenarios that do not depend on the launcher: `ssh` and `srun` must give the same results. After each scenario
+//! nothing is allocated and all nodes that are up are idle, besides the checks of every scenario.
 
 use std::fs;
 use std::time::Duration;
@@ -58,7 +58,7 @@ pub(super) fn nothing_allocated(c: &Context) -> Result<()> {
     Ok(())
 }
 
-/// What one of Slurm's commands says on the login node.
+/// Returns the output of one of Slurm's commands on the login node.
 pub(super) fn slurm(c: &Context, program: &str, line: &str) -> Result<String> {
     Ok(c.program_on(LOGIN, program, line)?.run()?.code(0)?.stdout)
 }
@@ -256,7 +256,7 @@ fn slurm_a_crashed_node_of_the_allocation_is_lost_and_the_dvm_goes_on(c: &Contex
     c.bed().crash(3)?;
     finish(job)?.failure()?.complains_about(&["n3"])?;
     prun(c, "-n 3 --map-by node hostname")?.code(0)?.lines(&names(&[1, 2, 4], 1))?;
-    // As an administrator would who has seen it; Slurm itself takes ten seconds to notice.
+    // An administrator who has seen it would do this; Slurm itself takes ten seconds to notice.
     slurm(c, "scontrol", "update nodename=n3 state=down reason=crashed")?;
     prun(c, "-n 3 --map-by node hostname")?.code(0)?.lines(&names(&[1, 2, 4], 1))?;
     c.tool_on(LOGIN, "pterm", "")?.run()?.code(0)?;

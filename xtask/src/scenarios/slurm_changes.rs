@@ -1,4 +1,4 @@
-//! What a DVM inside a Slurm job does when its size changes, and when what has started its daemons dies.
+//! A DVM inside a Slurm job: its changes of size, and the death of the process that has started its daemons.
 //!
 //! The head is on the login node; the nodes of the DVM are those of an allocation that `salloc` holds. A size changes
 //! within the allocation, where every node's daemons are a step of their own or part of one.
@@ -127,8 +127,8 @@ fn slurm_a_killed_srun_takes_the_daemons_of_its_step_along_and_nothing_is_left(c
     Ok(())
 }
 
-/// Nobody is left who would tell Slurm: it does not end the step. So the daemons go on, and when they are no longer
-/// wanted they go by themselves.
+/// No process is left that would tell Slurm to end the step. So the daemons go on, and leave by themselves when they
+/// are no longer needed.
 fn slurm_an_srun_that_is_killed_whole_ends_no_daemon_and_none_outlives_the_head(c: &Context) -> Result<()> {
     for kill_head in [false, true] {
         let running = start_dvm(c, "")?;

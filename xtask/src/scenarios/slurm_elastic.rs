@@ -68,7 +68,7 @@ fn slurm_more_nodes_come_and_go_again_and_again(c: &Context) -> Result<()> {
         let left = jobs(c, "RUNNING")?;
         ensure!(left.len() == 1, "round {round}: {left:?}");
     }
-    // Of the job that it began with.
+    // This is the job that it began with.
     pdvm(c, "shrink --host n4 --wait")?;
     ensure!(slurm(c, "squeue", "-h -o %N")? == "n[1-3]\n");
     prun(c, "-n 3 --map-by node hostname")?.code(0)?.lines(&names(&[1, 2, 3], 1))?;

@@ -56,7 +56,7 @@ fn wheel() -> Result<PathBuf> {
     Ok(path)
 }
 
-/// What two parents and two children say, each on a node of its own.
+/// Returns the output of two parents and two children, each on a node of its own.
 fn said(nodes: [&str; 2]) -> Vec<String> {
     let parents = (0..2).map(|rank| format!("parent {rank} of 2 spoke with 2 children: 0 wrong"));
     let child = |(rank, node)| format!("child {rank} of 2 answered 2 parents on {node}");
@@ -77,7 +77,7 @@ fn speak(c: &Context, mpi: Mpi, radix: usize, libpmix: Option<PathBuf>) -> Resul
     let start = Instant::now();
     job(1, "-n 2")?.run()?.code(0)?.lines(&said(["n2", "n3"]))?;
     c.note(format!("2 parents, 2 children on four nodes: {:.2} s", start.elapsed().as_secs_f64()));
-    // Each family on one node, and nobody at the head.
+    // Each family is on one node, and none at the head.
     job(2, "-n 2 --map-by :nolocal:inherit")?.run()?.code(0)?.lines(&said(["n2", "n2"]))?;
     Ok(())
 }
@@ -244,7 +244,7 @@ fn separate(c: &Context) -> Result<()> {
         c.wait_for(1, "sleep")?;
         c.signal(1, "leave", Signal::KILL)?;
         finish(parent)?.code(137)?;
-        // What would end with it would be gone by now.
+        // A process that ends with it would be gone by now.
         std::thread::sleep(Duration::from_secs(1));
         c.wait_for(1, "sleep")?;
         Ok(())

@@ -23,7 +23,7 @@ pub(super) fn all() -> Vec<Scenario> {
     ]
 }
 
-/// What the launcher or a daemon may need however much flows through it.
+/// Memory that the launcher or a daemon may need for any amount of data (bytes).
 const FLAT_BYTES: u64 = 64 << 20;
 
 const BLOCK: usize = 1 << 20;

@@ -13,7 +13,7 @@ use crate::workspace;
 
 /// The list, from the root of the checkout.
 const FILE: &str = "xtask/src/supply/advisories.txt";
-/// What the list begins with; the rest of it is data.
+/// The head of the list; the rest of it is data.
 const HEAD: &str = "\
 # Known faults of crates that we depend on, one a line: id, crate, versions without it, title; separated by tabs.
 # Versions are comparisons with commas, alternatives with ||; - when there are none.
@@ -38,7 +38,7 @@ impl fmt::Display for Advisory {
 }
 
 impl Advisory {
-    /// Those that are kept here.
+    /// Returns the advisories that are kept here.
     pub(super) fn known() -> Result<Vec<Advisory>> {
         let text = fs::read_to_string(workspace::root().join(FILE))?;
         let lines = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());

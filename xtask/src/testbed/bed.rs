@@ -41,7 +41,7 @@ pub(crate) fn permitted() -> Result<(), NotPermitted> {
     }
 }
 
-/// What a bed has beside its nodes.
+/// The parts of a bed besides its nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Nothing: nodes that are reached by ssh.
@@ -127,7 +127,7 @@ impl Bed {
         state::remove(&self.dir)
     }
 
-    /// How many nodes there are, without the login node.
+    /// Returns the number of nodes without the login node.
     pub(crate) fn len(&self) -> usize {
         self.record.nodes.len()
     }
@@ -225,7 +225,8 @@ impl Bed {
         self.node(index).is_ok_and(Identity::is_alive)
     }
 
-    /// What is on the nodes that was not there when the bed came up. Waits up to `grace` for it to vanish.
+    /// Returns the processes and files on the nodes that were not there when the bed came up. Waits up to `grace` for
+    /// them to vanish.
     pub(crate) fn residue(&self, grace: Duration) -> Vec<String> {
         self.residue_on(&self.indices().collect::<Vec<_>>(), grace)
     }
@@ -321,7 +322,8 @@ fn prepare(dir: &Path, count: usize, kind: Kind) -> Result<()> {
     }
 }
 
-/// What the nodes have to see at the same path. Only what lies below their private file systems needs a mount.
+/// Returns the directories that the nodes have to see at the same path. Only those below their private file systems
+/// need a mount.
 fn shares(dir: &Path) -> BTreeSet<PathBuf> {
     let own = std::env::current_exe().ok().and_then(|exe| exe.parent().map(Path::to_owned));
     let mut wanted = vec![dir.join("shared"), workspace::root(), workspace::target(), workspace::bin_dir()];

@@ -59,7 +59,7 @@ fn follow_lifeline(dir: &Path) {
     if matches!(stdin().read_line(&mut line), Ok(n) if n > 0) && line == "detach\n" {
         return;
     }
-    // Nobody else can tidy up any more: the owner may have been killed.
+    // No other process can tidy up any more: the owner may have been killed.
     let _ = super::state::remove(dir);
     std::process::exit(0);
 }
@@ -130,8 +130,8 @@ fn start_nodes(dir: &Path, indices: &[usize]) -> Result<Vec<i32>> {
         let line = node.read("pids")?;
         let (outside, here) = line.split_once(' ').context("bad pids line")?;
         pids.push(outside.parse()?);
-        // The address stays when a node comes back after a crash: others may remember it, and would talk to nobody for
-        // long.
+        // The address stays when a node comes back after a crash: others may remember it, and would otherwise call an
+        // unused address for long.
         let [_, _, high, low] = (*index as u32 + 1).to_be_bytes();
         let address = format!("02:00:00:00:{high:02x}:{low:02x}");
         script +=

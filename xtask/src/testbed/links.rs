@@ -1,4 +1,4 @@
-//! What is done to the nodes' network on purpose: lines are cut, made slow, connections reset.
+//! Faults in the nodes' network: lines are cut, made slow, connections reset.
 
 use std::process::Stdio;
 

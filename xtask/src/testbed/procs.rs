@@ -52,8 +52,8 @@ impl NodeProcess {
         }
     }
 
-    /// What every node runs: its first process and the servers that wait for connections (ssh; a benchmark's agent;
-    /// Slurm, but not the `slurmstepd` of a job).
+    /// True for processes that every node runs: its first process and the servers that wait for connections (ssh; a
+    /// benchmark's agent; Slurm, but not the `slurmstepd` of a job).
     pub(super) fn is_furniture(&self) -> bool {
         self.node_pid == 1
             || self.command.ends_with(" _agentd")
@@ -114,7 +114,7 @@ fn all_pids() -> impl Iterator<Item = i32> {
 
 /// Kills everything on this node except its furniture, the caller and the caller's ancestors.
 ///
-/// For a benchmark that runs *on* a node and has to get rid of what a hung run left. Returns how many there were.
+/// Ends the remains of a hung run, for a benchmark that runs *on* a node. Returns their number.
 pub(crate) fn sweep_own_namespace() -> Result<usize> {
     let all: Vec<NodeProcess> = all_pids().filter_map(NodeProcess::read).collect();
     let mut spared = vec![std::process::id() as i32];

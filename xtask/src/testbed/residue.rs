@@ -1,4 +1,4 @@
-//! What a job left behind: processes, files and shared memory on the nodes that were not there before.
+//! The remains of a job: processes, files and shared memory on the nodes that were not there before.
 //!
 //! Looks from outside through `/proc/PID/root`, so that the look itself leaves no trace on the nodes.
 

@@ -25,7 +25,7 @@ const IDLE_LIMIT: Duration = Duration::from_secs(30);
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const KEY_BYTES: usize = 128;
 
-/// What of Slurm is not installed here.
+/// Returns the parts of Slurm that are not installed here.
 pub(crate) fn missing() -> Vec<&'static str> {
     let programs = ["slurmctld", "slurmd", "srun", "sinfo", "munged"];
     programs.into_iter().filter(|program| which(program).is_none()).collect()
@@ -102,7 +102,7 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE OverSubscribe=NO State
     )
 }
 
-/// What a node's first process opens while the bed's directory is still in sight.
+/// Files that a node's first process opens while the bed's directory is still visible.
 pub(super) struct Daemons {
     key: Vec<u8>,
     configuration: PathBuf,
@@ -144,7 +144,7 @@ impl Daemons {
     }
 
     fn start_munged(&self) -> Result<()> {
-        // It takes a key that nobody else can read, or none.
+        // The daemon takes a key that no other user can read, or none.
         fs::write("/run/slurm/munge.key", &self.key)?;
         fs::set_permissions("/run/slurm/munge.key", Permissions::from_mode(0o400))?;
         let mut munged = daemon("munged")?;
@@ -196,7 +196,7 @@ impl Bed {
         self.ask_slurm("scontrol", &["update", &node, "state=down", "reason=testbed"]).map(|_| ())
     }
 
-    /// What one of Slurm's commands says on the login node, on either stream.
+    /// Returns the output of one of Slurm's commands on the login node, on either stream.
     fn ask_slurm(&self, program: &str, words: &[&str]) -> Result<String> {
         let program = which(program).with_context(|| format!("{program} is missing (package slurm-client)"))?;
         let output = self.command(LOGIN, program)?.args(words).stdin(Stdio::null()).output()?;

@@ -85,7 +85,7 @@ impl FromStr for Identity {
     }
 }
 
-/// What a running bed consists of, as kept in the file `bed` of its directory.
+/// The parts of a running bed, as kept in the file `bed` of its directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) head: Identity,
@@ -192,7 +192,7 @@ impl Lock {
             }
             let file = file.with_context(|| format!("cannot open {}", path.display()))?;
             flock(&file, FlockOperation::LockExclusive)?;
-            // `remove` takes the file away: a lock on a file that nobody finds any more excludes nobody.
+            // `remove` takes the file away: a lock on a file without a name excludes no other process.
             if fs::metadata(&path).is_ok_and(|m| file.metadata().is_ok_and(|f| f.ino() == m.ino())) {
                 return Ok(Self { _file: file });
             }
