@@ -1,6 +1,6 @@
 //! Nodes of the DVM that the manager grants a second time. It shares them between jobs, or it has ended the job that
-//! they came with, and the head has yet to hear that their daemons are gone. The head cannot tell which: what runs there
-//! goes on, and when its daemon has gone the node is given up, so that no daemon is started on a node of others.
+//! they came with, and the head has yet to hear that their daemons are gone. The head cannot tell which: what runs
+//! there goes on, and when its daemon has gone the node is given up, so that no daemon is started on a node of others.
 
 use ferrite_types::{HostEntry, NodeId};
 
