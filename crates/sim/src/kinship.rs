@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ferrite_core::{DaemonInput, Effect, Input, LinkInput, PmixCall, PmixEffect, Transition};
 use ferrite_types::{DaemonRank, JobId, PmixStatus};
 use ferrite_wire::{
-    CollectiveKind, DaemonMessage, DataCall, DataRange, DataRequest, Dest, HeadMessage, Message, Persistence,
+    CollectiveKind, DaemonMessage, DataCall, DataRange, DataRequest, HeadMessage, Message, Persistence,
 };
 
 use crate::mischief::{frames, replace};
@@ -46,6 +46,14 @@ impl Kinship {
                 submission.separate = false
             }
             (_, Input::Daemon(DaemonInput::Pmix(PmixCall::Data { call, .. }))) => change_call(mutation, call),
+            // Something else comes in its place, so that nobody notices a gap and asks for it again.
+            (Mutation::ForgottenMember, Input::Link(LinkInput::Frame { frame, .. })) => {
+                if let Ok(Message::Daemon(DaemonMessage::CollectiveDone { key, .. })) = Message::decode(&frame.payload)
+                    && key.kind == CollectiveKind::PmixDisconnect
+                {
+                    frame.payload = Message::from(DaemonMessage::Adopt(Vec::new())).encode();
+                }
+            }
             (_, Input::Link(LinkInput::Frame { frame, .. })) if rank == DaemonRank::HEAD => {
                 if let Ok(Message::Head(HeadMessage::ProcsEnded { job, ends })) = Message::decode(&frame.payload)
                     && ends.iter().any(|end| end.state.is_error())
@@ -78,20 +86,6 @@ impl Kinship {
                     }
                     _ => None,
                 });
-            }),
-            Mutation::ForgottenMember if rank == DaemonRank::HEAD => frames(wanted).for_each(|frame| {
-                let parts = |message: Message| match message {
-                    Message::Daemon(DaemonMessage::CollectiveDone { key, .. }) => {
-                        key.kind == CollectiveKind::PmixDisconnect
-                    }
-                    _ => false,
-                };
-                if let (Dest::Many(ranks), Ok(true)) = (&mut frame.dest, Message::decode(&frame.payload).map(parts))
-                    && ranks.len() > 1
-                    && let Some(first) = ranks.first()
-                {
-                    ranks.remove(first);
-                }
             }),
             Mutation::ChildEndsTwice => double(wanted, |e| matches!(e, Effect::Pmix(PmixEffect::JobEnd { .. }))),
             Mutation::ChildEndUntold => wanted.retain(|e| !matches!(e, Effect::Pmix(PmixEffect::JobEnd { .. }))),
