@@ -124,6 +124,11 @@ fn slurm_a_killed_srun_takes_the_daemons_of_its_step_along_and_nothing_is_left(c
     prun(c, "-n 1 hostname")?.failure()?;
     c.tool_on(LOGIN, "pterm", "")?.run()?.code(0)?;
     finish(running)?.complains_about(&["n1", "was killed"])?;
+    // Slurm has killed daemons and guards at once: their session directories stay until the user's next daemon comes.
+    let next = start_dvm(c, "")?;
+    prun(c, "hostname")?.code(0)?;
+    c.tool_on(LOGIN, "pterm", "")?.run()?.code(0)?;
+    finish(next)?.code(0)?;
     Ok(())
 }
 
