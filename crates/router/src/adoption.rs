@@ -27,7 +27,7 @@ impl Tree {
         self.adopting(dead, me, |tree| tree.repair(dead))
     }
 
-    /// Lets daemons leave like [`Tree::let_leave`], and returns the changes for `me`: the daemons lose their places,
+    /// Lets daemons leave like `Tree::let_leave`, and returns the changes for `me`: the daemons lose their places,
     /// and can be reached until they are gone.
     pub fn let_leave_adopting(&mut self, leaving: &RankSet, me: DaemonRank) -> Adoption {
         self.adopting(leaving, me, |tree| tree.let_leave(leaving))
