@@ -74,7 +74,7 @@ impl OwnSession {
             }
             _ => None,
         });
-        let unseen = scenario.elastic.resizes.iter().filter_map(more_time_unseen);
+        let unseen = scenario.elastic.resizes.iter().filter_map(|plan| more_time_unseen(plan, scenario.elastic.mode));
         OwnSession {
             first: scenario.resize_request(0),
             grows: grows.collect(),
@@ -228,14 +228,17 @@ pub(super) fn more_seconds(plan: &ResizePlan) -> Option<u32> {
     }
 }
 
-/// The allocation that may get more time by a request whose answer is not seen: of a process, or of a client that goes.
-pub(super) fn more_time_unseen(plan: &ResizePlan) -> Option<String> {
-    let named = match &plan.request {
-        ResizeRequest::Grow(grow) if grow.terms.time_limit_s.is_some() => grow.alloc_id.clone(),
-        ResizeRequest::Extend(extend) => extend.alloc_id.clone(),
-        ResizeRequest::Grow(_) | ResizeRequest::Shrink(_) | ResizeRequest::Cancel(_) => None,
+/// The allocation that may get more time by a request whose end is not seen: of a process, of a client that goes, or of
+/// one that does not wait, to whom the end of its grow is told in elastic mode only.
+pub(super) fn more_time_unseen(plan: &ResizePlan, elastic_mode: bool) -> Option<String> {
+    let (named, is_told) = match &plan.request {
+        ResizeRequest::Grow(grow) if grow.terms.time_limit_s.is_some() => {
+            (grow.alloc_id.clone(), elastic_mode || grow.wait)
+        }
+        ResizeRequest::Extend(extend) => (extend.alloc_id.clone(), true),
+        ResizeRequest::Grow(_) | ResizeRequest::Shrink(_) | ResizeRequest::Cancel(_) => (None, true),
     };
-    named.filter(|_| plan.by != Asker::Client(None))
+    named.filter(|_| plan.by != Asker::Client(None) || !is_told)
 }
 
 impl Invariant for OwnSession {

@@ -62,7 +62,8 @@ fn number(choice: &SessionChoice) -> Option<u32> {
 impl SessionBook {
     pub(super) fn new(scenario: &Scenario) -> SessionBook {
         let plans = &scenario.elastic.resizes;
-        let unseen = plans.iter().filter_map(more_time_unseen).map(SessionChoice::Alloc);
+        let unseen =
+            plans.iter().filter_map(|plan| more_time_unseen(plan, scenario.elastic.mode)).map(SessionChoice::Alloc);
         SessionBook {
             first: scenario.resize_request(0),
             grows: plans.iter().map(seen_grow).collect(),

@@ -162,10 +162,11 @@ impl Head {
         self.nodes.iter().map(|node| node.id).filter(|id| !self.given_back.contains(id))
     }
 
-    /// True for a node that the manager has taken back and not granted again.
+    /// True for a node that the manager has taken back and not granted again, or has granted to another job meanwhile.
     pub(super) fn is_taken_back(&self, node: NodeId) -> bool {
         let managed = matches!(self.config.allocation.source, Source::Managed { .. });
-        managed && self.given_back.contains(&node) && !self.extensions.grants(node)
+        let is_gone = self.given_back.contains(&node) && !self.extensions.grants(node);
+        managed && (is_gone || self.extensions.doubtful.contains(&node))
     }
 
     pub(in crate::head) fn on_nodes_awaited(&mut self, id: ExtensionId, says: String) {
