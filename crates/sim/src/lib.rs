@@ -21,7 +21,6 @@ mod draw;
 mod elastic;
 mod event;
 pub mod fault;
-mod handshakes;
 mod host;
 mod idle;
 mod idling;
