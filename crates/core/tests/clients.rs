@@ -160,7 +160,7 @@ fn the_job_of_a_client_that_is_gone_ends_and_a_detached_one_lives() {
     assert_eq!(jobs.iter().map(|j| (j.job.0, j.exit_code)).collect::<Vec<_>>(), [(1, Some(1)), (2, Some(0))]);
 }
 
-/// What is submitted before VM_READY is kept until then (spec L9).
+/// Submissions that come before VM_READY are kept until then (spec L9).
 #[test]
 fn a_submission_that_is_cancelled_before_the_dvm_is_ready_is_answered_and_never_runs() {
     let mut dvm = Cluster::new(2, &[]);

@@ -34,7 +34,7 @@ impl Change {
     }
 }
 
-/// How far a campaign has come.
+/// The progress of a campaign.
 #[derive(Debug)]
 pub(in crate::head) enum Phase {
     /// It may begin at once.

@@ -122,7 +122,7 @@ impl Head {
             JobState::Terminated => JobState::NotifyCompleted,
             JobState::NotifyCompleted => return self.notify(id, cx),
             JobState::Notified => return self.clean_up(id, cx),
-            // What comes next ends the wait in these.
+            // A job waits in these states for an input, or has ended.
             JobState::DaemonsLaunched
             | JobState::Registered
             | JobState::WaitingForDaemons
