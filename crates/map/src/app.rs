@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use ferrite_types::{AppContext, JobSpec, MapBy, MapRequest, Topology};
 
+use crate::candidate::Candidate;
 use crate::error::MapError;
 use crate::place::{lists, policy_of};
 use crate::policy::{Mapper, Policy};
-use crate::seat::Seat;
 use crate::shape::Lists;
 
 /// See the module.
@@ -15,7 +15,7 @@ pub(crate) struct App<'a> {
     pub(crate) context: &'a AppContext,
     pub(crate) request: &'a MapRequest,
     pub(crate) policy: Policy,
-    /// Its nodes as indices of seats, with the cap on slots; with a file of places, the node of each line.
+    /// Its candidates (indices), each with the cap on its slots; with a rankfile or sequence, the candidate of each line.
     pub(crate) places: Vec<(usize, Option<u32>)>,
     pub(crate) lists: Lists<'a>,
 }
@@ -26,10 +26,11 @@ impl<'a> App<'a> {
         context: &'a AppContext,
         places: Vec<(usize, Option<u32>)>,
         total: u64,
-        seats: &[Seat<'a>],
+        candidates: &[Candidate<'a>],
     ) -> Result<App<'a>, MapError> {
         let request = context.map.as_ref().unwrap_or(&spec.map);
-        let mut machines: Vec<&Arc<Topology>> = places.iter().map(|(seat, _)| &seats[*seat].record.topology).collect();
+        let mut machines: Vec<&Arc<Topology>> =
+            places.iter().map(|(candidate, _)| &candidates[*candidate].record.topology).collect();
         machines.dedup_by(|a, b| Arc::ptr_eq(a, b));
         let policy = policy_of(request, &spec.map, total, machines.iter().map(|t| &***t))?;
         Ok(App { context, request, policy, places, lists: lists(request) })

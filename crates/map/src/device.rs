@@ -21,7 +21,7 @@ pub(crate) struct Group {
 
 /// Why a machine cannot be mapped by these devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum DeviceTrouble {
+pub(crate) enum DeviceObstacle {
     /// There are fewer than one process needs: so many, of so many.
     TooFew { there: u32, needed: u16 },
     /// A graphics processor that its maker's libraries cannot be told by name.
@@ -31,18 +31,18 @@ pub(crate) enum DeviceTrouble {
 }
 
 /// The devices of one process after the other, in the order in which processes get them.
-pub(crate) fn groups(topology: &Topology, request: &DeviceRequest, bind: BindTo) -> Result<Vec<Group>, DeviceTrouble> {
+pub(crate) fn groups(topology: &Topology, request: &DeviceRequest, bind: BindTo) -> Result<Vec<Group>, DeviceObstacle> {
     let mut order: Vec<u16> =
         (0..topology.devices.len() as u16).filter(|d| wanted(&topology.devices[*d as usize], request)).collect();
     if let Some(nameless) = order.iter().map(|d| &topology.devices[*d as usize]).find(|d| is_nameless(d)) {
-        return Err(DeviceTrouble::Nameless(nameless.name.clone()));
+        return Err(DeviceObstacle::Nameless(nameless.name.clone()));
     }
     if let Some(level) = request.interleave {
         order = interleaved(topology, &order, level);
     }
     let each = usize::from(request.per_process.max(1));
     if order.len() < each {
-        return Err(DeviceTrouble::TooFew { there: order.len() as u32, needed: request.per_process.max(1) });
+        return Err(DeviceObstacle::TooFew { there: order.len() as u32, needed: request.per_process.max(1) });
     }
     order.chunks_exact(each).map(|devices| group(topology, devices, bind)).collect()
 }
@@ -63,7 +63,7 @@ fn is_nameless(device: &Device) -> bool {
     device.kind == DeviceKind::Gpu && !by_number && (device.uuid.is_none() || device.vendor == DeviceVendor::Other)
 }
 
-fn group(topology: &Topology, devices: &[u16], bind: BindTo) -> Result<Group, DeviceTrouble> {
+fn group(topology: &Topology, devices: &[u16], bind: BindTo) -> Result<Group, DeviceObstacle> {
     let mut near = CpuSet::new();
     for device in devices {
         let cpus = topology.devices[*device as usize].cpus.intersection(&topology.allowed);
@@ -75,7 +75,7 @@ fn group(topology: &Topology, devices: &[u16], bind: BindTo) -> Result<Group, De
         let found = usable(topology, kind).any(|o| fits(&o.cpus.intersection(&topology.allowed)));
         if !found {
             let device = topology.devices[devices[0] as usize].name.clone();
-            return Err(DeviceTrouble::BindTooLarge { device, bind: kind, within });
+            return Err(DeviceObstacle::BindTooLarge { device, bind: kind, within });
         }
     }
     Ok(Group { devices: devices.to_vec(), locality, near })
@@ -157,7 +157,7 @@ mod tests {
     fn nothing_larger_than_the_place_of_the_device_is_bound_to() {
         let one = groups(&machine(), &request(1, None), BindTo::Object(ObjectKind::Package));
         let device = "cuda0".to_owned();
-        assert_eq!(one, Err(DeviceTrouble::BindTooLarge { device, bind: ObjectKind::Package, within: "numa" }));
+        assert_eq!(one, Err(DeviceObstacle::BindTooLarge { device, bind: ObjectKind::Package, within: "numa" }));
         assert!(groups(&machine(), &request(4, None), BindTo::Object(ObjectKind::Package)).is_ok());
     }
 
@@ -166,7 +166,7 @@ mod tests {
         let mut machine = machine();
         machine.devices[1].uuid = None;
         let refused = groups(&machine, &request(1, None), BindTo::None);
-        assert_eq!(refused, Err(DeviceTrouble::Nameless("cuda1".to_owned())));
+        assert_eq!(refused, Err(DeviceObstacle::Nameless("cuda1".to_owned())));
         let named = DeviceRequest { wanted: DeviceWanted::Named("gpu-2".to_owned()), ..request(1, None) };
         assert_eq!(groups(&machine, &named, BindTo::None).unwrap()[0].devices, [2]);
     }

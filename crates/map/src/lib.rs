@@ -8,9 +8,9 @@
 
 mod app;
 mod bind;
+mod candidate;
 mod count;
 mod cpu_list;
-mod desk;
 mod device;
 mod device_env;
 pub mod directive;
@@ -18,18 +18,18 @@ pub mod display;
 pub mod display_topo;
 mod error;
 mod listed;
+mod mapped_node;
 mod narrow;
 mod occupancy;
 pub mod picture;
 mod place;
 mod policy;
 mod rank;
-mod seat;
 mod shape;
 mod slots;
 pub mod topology_file;
-mod trouble;
 mod units;
+mod unplaceable;
 
 pub use cpu_list::{CpuListError, restrict};
 pub use device_env::{DeviceEnvError, device_env};

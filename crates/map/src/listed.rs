@@ -3,8 +3,8 @@
 use ferrite_types::{BindTo, CpuChoice, CpuSet, JobMap, MapBy};
 
 use crate::app::App;
-use crate::desk::Desks;
 use crate::error::MapError;
+use crate::mapped_node::MappedNodes;
 use crate::place::{Job, program};
 use crate::units::chosen;
 
@@ -26,14 +26,15 @@ pub(crate) fn count(job: &Job<'_>, index: usize) -> Result<Vec<u32>, MapError> {
 }
 
 fn check_slots(job: &Job<'_>, app: &App<'_>, counts: &[u32]) -> Result<(), MapError> {
-    let mut on_seat = vec![0u32; job.seats.len()];
-    for (&(seat, _), count) in app.places.iter().zip(counts) {
-        on_seat[seat] += count;
-        let (free, room) = job.seats[seat].free_and_room(app.policy.cpus);
+    let mut on_candidate = vec![0u32; job.candidates.len()];
+    for (&(candidate, _), count) in app.places.iter().zip(counts) {
+        on_candidate[candidate] += count;
+        let (free, room) = job.candidates[candidate].free_and_room(app.policy.cpus);
         let limit = if app.policy.oversubscribe { room } else { free };
-        if on_seat[seat] > limit {
-            let wanted = app.places.iter().zip(counts).filter(|((at, _), n)| *at == seat && **n > 0).count() as u32;
-            return Err(job.shortage(app, seat, wanted, limit));
+        if on_candidate[candidate] > limit {
+            let wanted =
+                app.places.iter().zip(counts).filter(|((at, _), n)| *at == candidate && **n > 0).count() as u32;
+            return Err(job.shortage(app, candidate, wanted, limit));
         }
     }
     Ok(())
@@ -83,7 +84,7 @@ fn ranks_before(job: &Job<'_>, index: usize) -> u32 {
 pub(crate) fn place<'a>(
     job: &mut Job<'a>,
     index: usize,
-    desks: &mut Desks<'a>,
+    mapped_nodes: &mut MappedNodes<'a>,
     map: &mut JobMap,
 ) -> Result<(), MapError> {
     count(job, index)?;
@@ -92,29 +93,30 @@ pub(crate) fn place<'a>(
     let first = map.procs.len() as u32;
     let mut bound = Vec::with_capacity(lines.len());
     for (offset, line) in lines.iter().enumerate() {
-        let seat = app.places[line.at].0;
-        let desk = desks.at(seat, job.seats[seat].record, map);
+        let candidate = app.places[line.at].0;
+        let node = mapped_nodes.at(candidate, job.candidates[candidate].record, map);
         let cpus = line.cpus.filter(|_| app.request.bind_to != Some(BindTo::None));
-        let cpus = cpus.map(|choice| own(job, app, seat, first + offset as u32, choice, desk.used())).transpose()?;
+        let cpus =
+            cpus.map(|choice| own(job, app, candidate, first + offset as u32, choice, node.used())).transpose()?;
         if let Some(cpus) = &cpus {
-            desk.used().union_with(cpus);
+            node.used().union_with(cpus);
         }
-        bound.push((seat, cpus));
+        bound.push((candidate, cpus));
     }
     // The others are bound to what is left.
-    desks.open(&job.seats, app);
+    mapped_nodes.open(&job.candidates, app);
     let mut placements = Vec::with_capacity(bound.len());
-    for (seat, cpus) in bound {
-        let desk = desks.taken(seat);
+    for (candidate, cpus) in bound {
+        let node = mapped_nodes.taken(candidate);
         let placement = match cpus {
-            Some(cpus) => Some(desk.seat_there(index as u16, cpus)),
-            None => desk.seat_one(&app.policy, index as u16, 0),
+            Some(cpus) => Some(node.place_bound(index as u16, cpus)),
+            None => node.place_next(&app.policy, index as u16, 0),
         };
-        placements.push(placement.ok_or_else(|| job.overload(app, Some(desks)))?);
-        job.seats[seat].placed += 1;
+        placements.push(placement.ok_or_else(|| job.overload(app, Some(mapped_nodes)))?);
+        job.candidates[candidate].placed += 1;
     }
     map.procs.append(&mut placements);
-    desks.remember(&app.policy, &job.seats);
+    mapped_nodes.remember(&app.policy, &job.candidates);
     Ok(())
 }
 
@@ -122,12 +124,12 @@ pub(crate) fn place<'a>(
 fn own(
     job: &Job<'_>,
     app: &App<'_>,
-    seat: usize,
+    candidate: usize,
     rank: u32,
     choice: &CpuChoice,
     used: &CpuSet,
 ) -> Result<CpuSet, MapError> {
-    let record = job.seats[seat].record;
+    let record = job.candidates[candidate].record;
     let node = || record.name.clone();
     let cpus = chosen(&record.topology, app.policy.unit, choice).map_err(|what| MapError::NoSuchPlace {
         what,

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use ferrite_types::{CpuSet, DaemonRank, JobSpec, MapBy, NodeRecord, NodeShare};
 
+use crate::candidate::{Candidate, slots_for};
 use crate::occupancy::Occupancy;
 use crate::place::{lists, policy_of, positions};
-use crate::seat::{Seat, slots_for};
 use crate::shape::Shape;
 
 /// The nodes that a job fills, and what its map says of all of them.
@@ -54,7 +54,7 @@ pub(crate) fn narrowed(
         // Each taken hardware thread takes one process less, or less than that: this is the least that fits.
         let taken = || u32::try_from(occupancy.busy(record.id).len()).unwrap_or(u32::MAX);
         let room = processors.map_or(u32::MAX, |all| all.saturating_sub(taken()));
-        let (slots, _) = Seat::new(record).free_and_room(policy.cpus);
+        let (slots, _) = Candidate::new(record).free_and_room(policy.cpus);
         if slots > 0 {
             few.push(*share);
             free += u64::from(slots.min(share.cap.unwrap_or(u32::MAX)).min(room));

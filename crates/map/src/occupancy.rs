@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use ferrite_types::{CpuKind, CpuSet, JobMap, LocalRank, NodeId, NodeRecord};
 use thiserror::Error;
 
+use crate::candidate::slots_for;
 use crate::place::positions;
-use crate::seat::slots_for;
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -7,17 +7,17 @@ use ferrite_types::{
 };
 
 use crate::app::App;
+use crate::candidate::Candidate;
 use crate::count::{self, Limit, Wanted};
-use crate::desk::Desks;
 use crate::error::MapError;
 use crate::listed;
+use crate::mapped_node::MappedNodes;
 use crate::narrow::{Few, narrowed};
 use crate::occupancy::Occupancy;
 use crate::policy::{Asked, Mapper, Policy, map_kind};
 use crate::rank::{self, OnNode};
-use crate::seat::Seat;
 use crate::shape::Lists;
-use crate::trouble;
+use crate::unplaceable;
 
 /// Places a job: `apps` has, for each app context, the nodes that it may use in the order of use; for an app that is
 /// placed by a file (`seq` or `rankfile` with lines), the node of each line. Nodes without a daemon are passed over.
@@ -53,25 +53,25 @@ pub(crate) fn place_among(
 ) -> Result<JobMap, MapError> {
     let mut job = Job::new(spec, nodes, apps)?;
     job.unbind_the_oversubscribed()?;
-    let mut desks = Desks::new(occupancy, job.seats.len());
+    let mut mapped_nodes = MappedNodes::new(occupancy, job.candidates.len());
     let mut map = JobMap::default();
     for index in 0..job.apps.len() {
-        job.place_app(index, &mut desks, &mut map)?;
+        job.place_app(index, &mut mapped_nodes, &mut map)?;
     }
     job.describe(&mut map);
     Ok(map)
 }
 
 pub(crate) struct Job<'a> {
-    pub(crate) seats: Vec<Seat<'a>>,
+    pub(crate) candidates: Vec<Candidate<'a>>,
     pub(crate) apps: Vec<App<'a>>,
 }
 
 impl<'a> Job<'a> {
     fn new(spec: &'a JobSpec, nodes: &'a [NodeRecord], shares: &[Vec<NodeShare>]) -> Result<Job<'a>, MapError> {
         let position = positions(nodes);
-        let mut seat_of: Vec<Option<usize>> = vec![None; nodes.len()];
-        let mut seats: Vec<Seat<'a>> = Vec::new();
+        let mut candidate_of: Vec<Option<usize>> = vec![None; nodes.len()];
+        let mut candidates: Vec<Candidate<'a>> = Vec::new();
         let mut places = Vec::new();
         for (app, shares) in spec.apps.iter().zip(shares) {
             let request = app.map.as_ref().unwrap_or(&spec.map);
@@ -87,20 +87,20 @@ impl<'a> Job<'a> {
                     }
                     continue;
                 }
-                let seat = *seat_of[at].get_or_insert_with(|| {
-                    seats.push(Seat::new(record));
-                    seats.len() - 1
+                let candidate = *candidate_of[at].get_or_insert_with(|| {
+                    candidates.push(Candidate::new(record));
+                    candidates.len() - 1
                 });
-                mine.push((seat, share.cap));
+                mine.push((candidate, share.cap));
             }
             if mine.is_empty() {
                 return Err(no_nodes(app, request.nolocal && !shares.is_empty()));
             }
             places.push(mine);
         }
-        let total = expected_total(spec, &seats, &places);
-        let apps = spec.apps.iter().zip(places).map(|(app, places)| App::new(spec, app, places, total, &seats));
-        Ok(Job { apps: apps.collect::<Result<_, _>>()?, seats })
+        let total = expected_total(spec, &candidates, &places);
+        let apps = spec.apps.iter().zip(places).map(|(app, places)| App::new(spec, app, places, total, &candidates));
+        Ok(Job { apps: apps.collect::<Result<_, _>>()?, candidates })
     }
 
     /// Removes default bindings where a node has more processes than slots: a binding would make it worse.
@@ -108,58 +108,64 @@ impl<'a> Job<'a> {
         let mut over = false;
         for index in 0..self.apps.len() {
             let counts = self.count(index, &vec![None; self.apps[index].places.len()])?;
-            for (&(seat, _), count) in self.apps[index].places.iter().zip(counts) {
-                self.seats[seat].placed += count;
-                over |= self.seats[seat].is_over(self.apps[index].policy.cpus);
+            for (&(candidate, _), count) in self.apps[index].places.iter().zip(counts) {
+                self.candidates[candidate].placed += count;
+                over |= self.candidates[candidate].is_over(self.apps[index].policy.cpus);
             }
         }
-        self.seats.iter_mut().for_each(|seat| seat.placed = 0);
+        self.candidates.iter_mut().for_each(|candidate| candidate.placed = 0);
         let unasked = self.apps.iter_mut().filter(|app| over && app.request.bind_to.is_none());
         unasked.for_each(|app| app.policy.unbind());
         Ok(())
     }
 
-    fn place_app(&mut self, index: usize, desks: &mut Desks<'a>, map: &mut JobMap) -> Result<(), MapError> {
-        desks.open(&self.seats, &self.apps[index]);
+    fn place_app(
+        &mut self,
+        index: usize,
+        mapped_nodes: &mut MappedNodes<'a>,
+        map: &mut JobMap,
+    ) -> Result<(), MapError> {
+        mapped_nodes.open(&self.candidates, &self.apps[index]);
         if self.apps[index].is_listed() {
-            return listed::place(self, index, desks, map);
+            return listed::place(self, index, mapped_nodes, map);
         }
-        let counts = match self.counted(index, desks) {
+        let counts = match self.counted(index, mapped_nodes) {
             Err(MapError::Overload { .. }) if self.apps[index].policy.bind_soft => {
                 self.apps[index].policy.unbind();
-                desks.open(&self.seats, &self.apps[index]);
-                self.counted(index, desks)?
+                mapped_nodes.open(&self.candidates, &self.apps[index]);
+                self.counted(index, mapped_nodes)?
             }
             counts => counts?,
         };
-        self.check_binding(index, &counts, desks)?;
-        self.rank_and_bind(index, &counts, desks, map)
+        self.check_binding(index, &counts, mapped_nodes)?;
+        self.rank_and_bind(index, &counts, mapped_nodes, map)
     }
 
     /// Processes of the app for each of its nodes, all that they need considered.
-    fn counted(&mut self, index: usize, desks: &Desks<'a>) -> Result<Vec<u32>, MapError> {
+    fn counted(&mut self, index: usize, mapped_nodes: &MappedNodes<'a>) -> Result<Vec<u32>, MapError> {
         let app = &self.apps[index];
-        if let Some(error) = trouble::of_all(self, app, desks) {
+        if let Some(error) = unplaceable::obstacle_to_all(self, app, mapped_nodes) {
             return Err(error);
         }
-        let processors: Vec<Option<u32>> = app.places.iter().map(|&(seat, _)| desks.shape(seat).capacity).collect();
-        let objects_missing = |&(seat, _): &(usize, Option<u32>)| desks.shape(seat).objects == 0;
+        let processors: Vec<Option<u32>> =
+            app.places.iter().map(|&(candidate, _)| mapped_nodes.shape(candidate).capacity).collect();
+        let objects_missing = |&(candidate, _): &(usize, Option<u32>)| mapped_nodes.shape(candidate).objects == 0;
         // Without this, ppr would count zero objects and place nothing, or blame -n.
         if map_kind(app.policy.map).is_some() && app.places.iter().all(objects_missing) {
             return Err(self.missing_object(app, app.places[0].0));
         }
-        let counts = self.count_with(index, &processors, Some(desks))?;
-        for (&(seat, _), count) in self.apps[index].places.iter().zip(&counts) {
-            self.seats[seat].placed += count;
-            let Seat { record, placed } = &self.seats[seat];
+        let counts = self.count_with(index, &processors, Some(mapped_nodes))?;
+        for (&(candidate, _), count) in self.apps[index].places.iter().zip(&counts) {
+            self.candidates[candidate].placed += count;
+            let Candidate { record, placed } = &self.candidates[candidate];
             if *placed > u32::from(u16::MAX) {
                 return Err(MapError::TooManyOnNode { node: record.name.clone(), procs: *placed });
             }
-            if *count > 0 && desks.shape(seat).objects == 0 {
-                return Err(self.missing_object(&self.apps[index], seat));
+            if *count > 0 && mapped_nodes.shape(candidate).objects == 0 {
+                return Err(self.missing_object(&self.apps[index], candidate));
             }
         }
-        let procs = self.seats.iter().map(|seat| u64::from(seat.placed)).sum();
+        let procs = self.candidates.iter().map(|candidate| u64::from(candidate.placed)).sum();
         if procs > JobMap::MAX_PROCS as u64 {
             return Err(MapError::TooManyProcs { procs });
         }
@@ -174,7 +180,7 @@ impl<'a> Job<'a> {
         &self,
         index: usize,
         processors: &[Option<u32>],
-        desks: Option<&Desks<'a>>,
+        mapped_nodes: Option<&MappedNodes<'a>>,
     ) -> Result<Vec<u32>, MapError> {
         let app = &self.apps[index];
         if app.context.np == Some(0) {
@@ -184,7 +190,7 @@ impl<'a> Job<'a> {
             return listed::count(self, index);
         }
         let limits: Vec<Limit> =
-            app.places.iter().zip(processors).map(|(place, p)| self.limit(app, place, *p, desks)).collect();
+            app.places.iter().zip(processors).map(|(place, p)| self.limit(app, place, *p, mapped_nodes)).collect();
         let wanted = Wanted {
             np: app.context.np,
             as_fits: app.policy.pes.is_some() || matches!(app.policy.map, Mapper::PeList { .. } | Mapper::Device),
@@ -192,29 +198,30 @@ impl<'a> Job<'a> {
             even: app.policy.map == Mapper::Node || app.policy.span,
         };
         let counts = count::plan(app.policy.map, wanted, &limits);
-        counts.map_err(|why| self.too_many(why, app, &limits, desks))
+        counts.map_err(|why| self.too_many(why, app, &limits, mapped_nodes))
     }
 
     fn limit(
         &self,
         app: &App<'a>,
-        &(seat, cap): &(usize, Option<u32>),
+        &(candidate, cap): &(usize, Option<u32>),
         processors: Option<u32>,
-        desks: Option<&Desks<'a>>,
+        mapped_nodes: Option<&MappedNodes<'a>>,
     ) -> Limit {
-        let (free, room) = self.seats[seat].free_and_room(app.policy.cpus);
+        let (free, room) = self.candidates[candidate].free_and_room(app.policy.cpus);
         let free = free.min(cap.unwrap_or(u32::MAX)).min(room);
         let objects = match app.policy.map {
-            Mapper::PerObject(_, kind) => {
-                desks.map_or_else(|| self.seats[seat].usable(kind), |desks| desks.shape(seat).objects)
-            }
+            Mapper::PerObject(_, kind) => mapped_nodes.map_or_else(
+                || self.candidates[candidate].usable(kind),
+                |mapped_nodes| mapped_nodes.shape(candidate).objects,
+            ),
             _ => 1,
         };
         Limit { free, room, objects, processors }
     }
 
     /// A binding that was asked for must be possible on every node before anything is placed.
-    fn check_binding(&self, index: usize, counts: &[u32], desks: &Desks<'a>) -> Result<(), MapError> {
+    fn check_binding(&self, index: usize, counts: &[u32], mapped_nodes: &MappedNodes<'a>) -> Result<(), MapError> {
         let app = &self.apps[index];
         let BindTo::Object(kind) = app.policy.bind else {
             return Ok(());
@@ -223,9 +230,9 @@ impl<'a> Job<'a> {
             return Ok(());
         }
         let mut used = app.places.iter().zip(counts).filter(|(_, count)| **count > 0);
-        match used.find(|&(&(seat, _), _)| desks.shape(seat).targets.is_empty()) {
-            Some((&(seat, _), _)) => {
-                Err(MapError::MissingBindObject { node: self.seats[seat].record.name.clone(), kind })
+        match used.find(|&(&(candidate, _), _)| mapped_nodes.shape(candidate).targets.is_empty()) {
+            Some((&(candidate, _), _)) => {
+                Err(MapError::MissingBindObject { node: self.candidates[candidate].record.name.clone(), kind })
             }
             None => Ok(()),
         }
@@ -235,30 +242,30 @@ impl<'a> Job<'a> {
         &mut self,
         index: usize,
         counts: &[u32],
-        desks: &mut Desks<'a>,
+        mapped_nodes: &mut MappedNodes<'a>,
         map: &mut JobMap,
     ) -> Result<(), MapError> {
         let app = &self.apps[index];
         let mut mapped = Vec::new();
-        for (&(seat, _), count) in app.places.iter().zip(counts).filter(|(_, n)| **n > 0) {
-            let desk = desks.at(seat, self.seats[seat].record, map);
-            mapped.push(OnNode { node: seat as u32, objects: desk.deal(app.policy.map, *count) });
+        for (&(candidate, _), count) in app.places.iter().zip(counts).filter(|(_, n)| **n > 0) {
+            let mapped_node = mapped_nodes.at(candidate, self.candidates[candidate].record, map);
+            mapped.push(OnNode { node: candidate as u32, objects: mapped_node.deal(app.policy.map, *count) });
         }
         let first = map.procs.len();
         map.procs.reserve(counts.iter().map(|n| *n as usize).sum());
-        rank::each_in_order(app.policy.rank, &mapped, |(seat, object)| {
-            match desks.taken(seat as usize).seat_one(&app.policy, index as u16, object) {
+        rank::each_in_order(app.policy.rank, &mapped, |(candidate, object)| {
+            match mapped_nodes.taken(candidate as usize).place_next(&app.policy, index as u16, object) {
                 Some(placement) => map.procs.push(placement),
-                None => return Err(self.overload(app, Some(desks))),
+                None => return Err(self.overload(app, Some(mapped_nodes))),
             }
             Ok(())
         })?;
         // Some bound and some floating over them would be worse than all floating.
-        if desks.overflowed() {
+        if mapped_nodes.overflowed() {
             map.procs[first..].iter_mut().for_each(|placement| placement.cpus = None);
             self.apps[index].policy.unbind();
         } else if self.apps.len() > index + 1 {
-            desks.remember(&self.apps[index].policy, &self.seats);
+            mapped_nodes.remember(&self.apps[index].policy, &self.candidates);
         }
         Ok(())
     }
@@ -272,7 +279,7 @@ impl<'a> Job<'a> {
         map.policies = policies;
         map.oversubscribe = self.apps.iter().any(|app| app.policy.oversubscribe);
         let cpus = self.apps[0].policy.cpus;
-        map.total_slots = self.seats.iter().fold(0, |sum, seat| sum.saturating_add(seat.slots(cpus)));
+        map.total_slots = self.candidates.iter().fold(0, |sum, candidate| sum.saturating_add(candidate.slots(cpus)));
     }
 }
 
@@ -313,10 +320,10 @@ pub(crate) fn positions(nodes: &[NodeRecord]) -> impl Fn(NodeId) -> Option<usize
 }
 
 /// Processes of the whole job before they are counted, for the choice of a default policy.
-fn expected_total(spec: &JobSpec, seats: &[Seat<'_>], places: &[Vec<(usize, Option<u32>)>]) -> u64 {
+fn expected_total(spec: &JobSpec, candidates: &[Candidate<'_>], places: &[Vec<(usize, Option<u32>)>]) -> u64 {
     let slots = |mine: &[(usize, Option<u32>)]| {
-        let free = |&(seat, cap): &(usize, Option<u32>)| {
-            let (free, _) = seats[seat].free_and_room(ferrite_types::CpuKind::Core);
+        let free = |&(candidate, cap): &(usize, Option<u32>)| {
+            let (free, _) = candidates[candidate].free_and_room(ferrite_types::CpuKind::Core);
             free.min(cap.unwrap_or(u32::MAX))
         };
         mine.iter().map(free).map(u64::from).sum()

@@ -11,14 +11,14 @@ pub(crate) struct OnNode {
     pub(crate) objects: Vec<u32>,
 }
 
-/// A process that got its rank: node and object.
-pub(crate) type Seat = (u32, u32);
+/// Where a process is mapped: index of the node in the job, and object.
+pub(crate) type Spot = (u32, u32);
 
 /// Calls `take` for every process in the order of ranks.
 pub(crate) fn each_in_order<E>(
     by: RankBy,
     mapped: &[OnNode],
-    mut take: impl FnMut(Seat) -> Result<(), E>,
+    mut take: impl FnMut(Spot) -> Result<(), E>,
 ) -> Result<(), E> {
     match by {
         RankBy::Slot => {
@@ -42,7 +42,7 @@ pub(crate) fn each_in_order<E>(
             let objects = mapped
                 .iter()
                 .flat_map(|on| per_object(on).into_iter().map(|(object, count)| ((on.node, object), count)));
-            rounds(objects, |seat, _| take(seat))
+            rounds(objects, |spot, _| take(spot))
         }
     }
 }
@@ -73,15 +73,15 @@ fn per_object(on: &OnNode) -> Vec<(u32, usize)> {
 mod tests {
     use super::*;
 
-    fn order(by: RankBy) -> Vec<Seat> {
+    fn order(by: RankBy) -> Vec<Spot> {
         let on = |node, objects: &[u32]| OnNode { node, objects: objects.to_vec() };
-        let mut seats = Vec::new();
-        let done: Result<(), ()> = each_in_order(by, &[on(0, &[0, 1, 0]), on(1, &[0, 1])], |seat| {
-            seats.push(seat);
+        let mut spots = Vec::new();
+        let done: Result<(), ()> = each_in_order(by, &[on(0, &[0, 1, 0]), on(1, &[0, 1])], |spot| {
+            spots.push(spot);
             Ok(())
         });
         done.unwrap();
-        seats
+        spots
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use ferrite_types::{BindTo, CpuKind, CpuSet, DeviceRequest, ObjectKind, PeList, Topology};
 
-use crate::device::{self, DeviceTrouble};
+use crate::device::{self, DeviceObstacle};
 use crate::policy::{Policy, map_kind};
 use crate::units::{Units, listed, usable};
 
@@ -26,7 +26,7 @@ pub(crate) struct Shape {
     /// Processors that may be used, and those of them that nothing is bound to.
     pub(crate) processors: (u32, u32),
     /// Why nothing can be placed here.
-    pub(crate) trouble: Option<Trouble>,
+    pub(crate) obstacle: Option<Obstacle>,
 }
 
 /// Something to bind to.
@@ -40,7 +40,7 @@ pub(crate) struct Target {
 
 /// Why a machine cannot take a process of this policy at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum Obstacle {
     /// `PE=n`: no object has so many processors; the most that one has.
     ProcessTooLarge(u32),
     /// A listed processor is not there, or may not be used.
@@ -50,7 +50,7 @@ pub(crate) enum Trouble {
     /// There is nothing to bind to of the kind that was asked for.
     NothingToBindTo(ObjectKind),
     /// By device.
-    Device(DeviceTrouble),
+    Device(DeviceObstacle),
 }
 
 /// Lists that come with some policies.
@@ -72,28 +72,28 @@ impl Shape {
     /// `busy` are the hardware threads that something is bound to.
     pub(crate) fn new(topology: &Topology, policy: &Policy, lists: Lists<'_>, busy: &CpuSet) -> Shape {
         let units = Units::new(topology, policy.unit, busy);
-        let mut trouble = None;
+        let mut obstacle = None;
         let mapped = mapped(topology, policy, lists).unwrap_or_else(|why| {
-            trouble = Some(Trouble::Device(why));
+            obstacle = Some(Obstacle::Device(why));
             Mapped { objects: Vec::new(), devices: Vec::new(), within: None }
         });
         let (targets, inside) = match (policy.bind, lists.pes) {
             (BindTo::None, _) => (Vec::new(), vec![Vec::new(); mapped.objects.len()]),
             (_, Some(list)) => listed_targets(topology, policy, &units, list).unwrap_or_else(|why| {
-                trouble = Some(why);
+                obstacle = Some(why);
                 (Vec::new(), vec![Vec::new()])
             }),
             (BindTo::Object(kind), None) => object_targets(topology, policy, &units, &mapped, kind),
         };
-        if let (Some(pes), true, None) = (policy.pes, targets.is_empty(), &trouble) {
+        if let (Some(pes), true, None) = (policy.pes, targets.is_empty(), &obstacle) {
             let most = mapped.objects.iter().map(|o| units.inside(o, false).len() as u32).max().unwrap_or(0);
             // Enough processors, all of them taken: that is no fault of the request.
-            trouble = (most < u32::from(pes)).then_some(Trouble::ProcessTooLarge(most));
+            obstacle = (most < u32::from(pes)).then_some(Obstacle::ProcessTooLarge(most));
         }
-        if let (BindTo::Object(kind), false, None) = (policy.bind, policy.bind_soft, &trouble)
+        if let (BindTo::Object(kind), false, None) = (policy.bind, policy.bind_soft, &obstacle)
             && usable(topology, kind).next().is_none()
         {
-            trouble = Some(Trouble::NothingToBindTo(kind));
+            obstacle = Some(Obstacle::NothingToBindTo(kind));
         }
         let deal = deal(policy, lists, &targets, &inside);
         let all: CpuSet = topology.allowed.clone();
@@ -105,7 +105,7 @@ impl Shape {
             targets,
             inside,
             devices: mapped.devices,
-            trouble,
+            obstacle,
         }
     }
 
@@ -149,7 +149,7 @@ fn dealt_from_shared(targets: &[Target], inside: &[Vec<u32>], one_each: bool) ->
     order
 }
 
-fn mapped(topology: &Topology, policy: &Policy, lists: Lists<'_>) -> Result<Mapped, DeviceTrouble> {
+fn mapped(topology: &Topology, policy: &Policy, lists: Lists<'_>) -> Result<Mapped, DeviceObstacle> {
     if let Some(request) = lists.device {
         // Only a binding that was asked for can be too large.
         let bind = if policy.bind_soft { BindTo::None } else { policy.bind };
@@ -234,8 +234,8 @@ fn groups(topology: &Topology, policy: &Policy, units: &Units, place: &CpuSet, p
 }
 
 /// `pe-list`: each listed processor for one process, or all of them for every process.
-fn listed_targets(topology: &Topology, policy: &Policy, units: &Units, list: &PeList) -> Result<Targets, Trouble> {
-    let sets = listed(topology, policy.unit, &list.cpus).map_err(Trouble::NoSuchProcessor)?;
+fn listed_targets(topology: &Topology, policy: &Policy, units: &Units, list: &PeList) -> Result<Targets, Obstacle> {
+    let sets = listed(topology, policy.unit, &list.cpus).map_err(Obstacle::NoSuchProcessor)?;
     let capacity = |cpus: &CpuSet| units.count_free(cpus);
     let targets: Vec<Target> = if list.ordered {
         sets.into_iter().map(|cpus| Target { capacity: capacity(&cpus), cpus }).collect()
@@ -243,7 +243,7 @@ fn listed_targets(topology: &Topology, policy: &Policy, units: &Units, list: &Pe
         let mut cpus = CpuSet::new();
         sets.iter().for_each(|set| cpus.union_with(set));
         if usable(topology, ObjectKind::Package).filter(|p| p.cpus.intersects(&cpus)).count() > 1 {
-            return Err(Trouble::ListSpansPackages);
+            return Err(Obstacle::ListSpansPackages);
         }
         vec![Target { capacity: capacity(&cpus), cpus }]
     };

@@ -166,12 +166,12 @@ impl<'a> Group<'a> {
             tree,
             node,
         };
-        group.seat(map);
+        group.place_ranks(map);
         group
     }
 
     /// Puts each rank where it belongs.
-    fn seat(&mut self, map: &JobMap) {
+    fn place_ranks(&mut self, map: &JobMap) {
         let unit_of = unit_of(&self.tree);
         for rank in &self.node.ranks {
             let placement = &map.procs[rank.0 as usize];
@@ -184,15 +184,15 @@ impl<'a> Group<'a> {
                 self.unbound.push(*rank);
                 continue;
             };
-            let mut seated = false;
+            let mut is_drawn = false;
             for unit in cpus.iter().filter_map(|cpu| unit_of.get(&cpu)) {
-                seated = true;
+                is_drawn = true;
                 let crowd = &mut self.crowds[*unit];
                 if crowd.last() != Some(rank) {
                     crowd.push(*rank);
                 }
             }
-            if !seated {
+            if !is_drawn {
                 self.elsewhere.push(*rank);
             }
         }

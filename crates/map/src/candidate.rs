@@ -1,19 +1,19 @@
-//! One node of a job while the job is placed: its slots, and how many of them are left.
+//! A node on which processes of a job may be placed: its slots, and how many of them are left.
 
 use ferrite_types::{CpuKind, NodeRecord, ObjectKind};
 
 use crate::units::usable;
 
-/// See the module.
-pub(crate) struct Seat<'a> {
+/// A node on which processes of the job may be placed.
+pub(crate) struct Candidate<'a> {
     pub(crate) record: &'a NodeRecord,
     /// Processes of this job so far.
     pub(crate) placed: u32,
 }
 
-impl<'a> Seat<'a> {
-    pub(crate) fn new(record: &'a NodeRecord) -> Seat<'a> {
-        Seat { record, placed: 0 }
+impl<'a> Candidate<'a> {
+    pub(crate) fn new(record: &'a NodeRecord) -> Candidate<'a> {
+        Candidate { record, placed: 0 }
     }
 
     /// Returns its slots. Without a stated number, a job that counts hardware threads has one for each of them.
@@ -41,7 +41,7 @@ impl<'a> Seat<'a> {
     }
 }
 
-/// See [`Seat::slots`].
+/// Returns the slots of a node; see [`Candidate::slots`].
 pub(crate) fn slots_for(record: &NodeRecord, cpus: CpuKind) -> u32 {
     let counted = cpus == CpuKind::HwThread && !record.slots_given;
     if counted { record.slots.max(usable(&record.topology, ObjectKind::HwThread).count() as u32) } else { record.slots }

@@ -1,4 +1,4 @@
-//! The nodes that host processes, while ranks and processors are handed out.
+//! The nodes of a job map while ranks and processors are handed out.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -7,22 +7,22 @@ use ferrite_types::{BindTo, CpuSet, JobMap, JobNode, LocalRank, NodeRecord, Plac
 
 use crate::app::App;
 use crate::bind::Binder;
+use crate::candidate::Candidate;
 use crate::occupancy::Occupancy;
 use crate::policy::{Mapper, Policy};
-use crate::seat::Seat;
 use crate::shape::Shape;
 use crate::units::Units;
 
-/// One desk for each seat that is used.
-pub(crate) struct Desks<'a> {
+/// The nodes of the map so far, by the index of their candidate.
+pub(crate) struct MappedNodes<'a> {
     occupancy: &'a Occupancy,
-    desks: Vec<Option<Desk<'a>>>,
-    /// The shape of each seat for the app at hand; seats that it does not use have none.
+    nodes: Vec<Option<MappedNode<'a>>>,
+    /// The shape of each candidate for the app at hand; candidates that it does not use have none.
     shapes: Vec<Option<Rc<Shape>>>,
 }
 
-/// A node that hosts processes.
-pub(crate) struct Desk<'a> {
+/// A node of the job map.
+pub(crate) struct MappedNode<'a> {
     /// Its index in the map.
     node: u32,
     shape: Rc<Shape>,
@@ -35,52 +35,52 @@ pub(crate) struct Desk<'a> {
     overflowed: bool,
 }
 
-impl<'a> Desks<'a> {
-    pub(crate) fn new(occupancy: &'a Occupancy, seats: usize) -> Desks<'a> {
-        Desks { occupancy, desks: (0..seats).map(|_| None).collect(), shapes: vec![None; seats] }
+impl<'a> MappedNodes<'a> {
+    pub(crate) fn new(occupancy: &'a Occupancy, candidates: usize) -> MappedNodes<'a> {
+        MappedNodes { occupancy, nodes: (0..candidates).map(|_| None).collect(), shapes: vec![None; candidates] }
     }
 
     /// Makes the shapes for an app: one for each distinct machine with the same processors taken.
-    pub(crate) fn open(&mut self, seats: &[Seat<'a>], app: &App<'a>) {
+    pub(crate) fn open(&mut self, candidates: &[Candidate<'a>], app: &App<'a>) {
         let mut known: BTreeMap<(*const Topology, CpuSet), Rc<Shape>> = BTreeMap::new();
         self.shapes.fill(None);
-        for &(seat, _) in &app.places {
-            if self.shapes[seat].is_some() {
+        for &(candidate, _) in &app.places {
+            if self.shapes[candidate].is_some() {
                 continue;
             }
-            let record = seats[seat].record;
+            let record = candidates[candidate].record;
             let mut busy = self.occupancy.busy(record.id);
-            if let Some(desk) = &self.desks[seat] {
-                busy.union_with(&desk.used);
+            if let Some(node) = &self.nodes[candidate] {
+                busy.union_with(&node.used);
             }
             let shape = known
                 .entry((std::sync::Arc::as_ptr(&record.topology), busy))
                 .or_insert_with_key(|(_, busy)| Rc::new(Shape::new(&record.topology, &app.policy, app.lists, busy)));
-            self.shapes[seat] = Some(shape.clone());
+            self.shapes[candidate] = Some(shape.clone());
         }
-        for (desk, shape) in self.desks.iter_mut().zip(&self.shapes) {
-            let Some(desk) = desk else { continue };
+        for (node, shape) in self.nodes.iter_mut().zip(&self.shapes) {
+            let Some(node) = node else { continue };
             // Also where this app has no process: what did not fit there was another's.
-            desk.overflowed = false;
+            node.overflowed = false;
             if let Some(shape) = shape {
-                desk.binder = Binder::new(shape);
-                desk.shape = shape.clone();
+                node.binder = Binder::new(shape);
+                node.shape = shape.clone();
             }
         }
     }
 
-    /// The machine of a seat, as the app at hand sees it.
-    pub(crate) fn shape(&self, seat: usize) -> &Shape {
-        self.shapes[seat].as_ref().expect("shapes were made for all nodes of the app")
+    /// Returns the machine of a candidate, as the app at hand sees it.
+    pub(crate) fn shape(&self, candidate: usize) -> &Shape {
+        self.shapes[candidate].as_ref().expect("shapes were made for all nodes of the app")
     }
 
-    /// The desk of a seat, which is one of the map's nodes from now on.
-    pub(crate) fn at(&mut self, seat: usize, record: &NodeRecord, map: &mut JobMap) -> &mut Desk<'a> {
-        let shape = self.shapes[seat].clone().expect("shapes were made for all nodes of the app");
+    /// Returns the mapped node of a candidate; a candidate that has none becomes the next node of the map.
+    pub(crate) fn at(&mut self, candidate: usize, record: &NodeRecord, map: &mut JobMap) -> &mut MappedNode<'a> {
+        let shape = self.shapes[candidate].clone().expect("shapes were made for all nodes of the app");
         let occupancy = self.occupancy;
-        self.desks[seat].get_or_insert_with(|| {
+        self.nodes[candidate].get_or_insert_with(|| {
             map.nodes.push(job_node(record));
-            Desk {
+            MappedNode {
                 node: map.nodes.len() as u32 - 1,
                 binder: Binder::new(&shape),
                 shape,
@@ -92,34 +92,34 @@ impl<'a> Desks<'a> {
         })
     }
 
-    /// A desk that is used already.
-    pub(crate) fn taken(&mut self, seat: usize) -> &mut Desk<'a> {
-        self.desks[seat].as_mut().expect("its processes were dealt to it")
+    /// Returns the mapped node of a candidate that was given processes.
+    pub(crate) fn taken(&mut self, candidate: usize) -> &mut MappedNode<'a> {
+        self.nodes[candidate].as_mut().expect("its processes were dealt to it")
     }
 
     /// True when a default binding did not fit on some node.
     pub(crate) fn overflowed(&self) -> bool {
-        self.desks.iter().flatten().any(|desk| desk.overflowed)
+        self.nodes.iter().flatten().any(|node| node.overflowed)
     }
 
     /// Keeps the processors of the app at hand from the apps that follow.
-    pub(crate) fn remember(&mut self, policy: &Policy, seats: &[Seat<'a>]) {
+    pub(crate) fn remember(&mut self, policy: &Policy, candidates: &[Candidate<'a>]) {
         let whole = policy.pes.is_some();
-        for ((desk, shape), seat) in self.desks.iter_mut().zip(&self.shapes).zip(seats) {
-            if let (Some(desk), Some(shape)) = (desk, shape)
+        for ((node, shape), candidate) in self.nodes.iter_mut().zip(&self.shapes).zip(candidates) {
+            if let (Some(node), Some(shape)) = (node, shape)
                 && policy.bind != BindTo::None
             {
-                let mut busy = self.occupancy.busy(seat.record.id);
-                busy.union_with(&desk.used);
-                let units = Units::new(&seat.record.topology, policy.unit, &busy);
-                desk.used.union_with(&desk.binder.used(shape, &units, whole));
+                let mut busy = self.occupancy.busy(candidate.record.id);
+                busy.union_with(&node.used);
+                let units = Units::new(&candidate.record.topology, policy.unit, &busy);
+                node.used.union_with(&node.binder.used(shape, &units, whole));
             }
         }
     }
 }
 
-impl Desk<'_> {
-    /// The object of each of `count` processes.
+impl MappedNode<'_> {
+    /// Returns the object of each of `count` processes.
     pub(crate) fn deal(&self, map: Mapper, count: u32) -> Vec<u32> {
         let order = &self.shape.deal;
         match map {
@@ -131,8 +131,8 @@ impl Desk<'_> {
         }
     }
 
-    /// The next process here; `None` when the binding that was asked for has no room for it.
-    pub(crate) fn seat_one(&mut self, policy: &Policy, app: u16, object: u32) -> Option<Placement> {
+    /// Places the next process here; `None` when the binding that was asked for has no room for it.
+    pub(crate) fn place_next(&mut self, policy: &Policy, app: u16, object: u32) -> Option<Placement> {
         let cpus = match policy.bind {
             BindTo::Object(_) if !self.overflowed => {
                 match self.binder.bind(&self.shape, object, policy.overload, policy.limit) {
@@ -147,12 +147,12 @@ impl Desk<'_> {
             _ => None,
         };
         let devices = self.shape.devices.get(object as usize).cloned().unwrap_or_default();
-        Some(self.seat(app, cpus, devices))
+        Some(self.placement(app, cpus, devices))
     }
 
-    /// A process that is bound to these, whatever the policy.
-    pub(crate) fn seat_there(&mut self, app: u16, cpus: CpuSet) -> Placement {
-        self.seat(app, Some(cpus), Vec::new())
+    /// Places the next process here, bound to these processors whatever the policy.
+    pub(crate) fn place_bound(&mut self, app: u16, cpus: CpuSet) -> Placement {
+        self.placement(app, Some(cpus), Vec::new())
     }
 
     /// Returns the processors that earlier processes of lists and apps are bound to.
@@ -160,7 +160,7 @@ impl Desk<'_> {
         &mut self.used
     }
 
-    fn seat(&mut self, app: u16, cpus: Option<CpuSet>, devices: Vec<u16>) -> Placement {
+    fn placement(&mut self, app: u16, cpus: Option<CpuSet>, devices: Vec<u16>) -> Placement {
         let local_rank = LocalRank(self.ranked);
         self.ranked = self.ranked.saturating_add(1);
         let node_rank = self.node_ranks.next().unwrap_or(local_rank);

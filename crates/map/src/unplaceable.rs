@@ -1,16 +1,16 @@
-//! Chooses the message for a job that cannot be placed: the arithmetic of its nodes, or the missing part of a machine.
+//! Chooses the error for a job that cannot be placed: the arithmetic of its nodes, or the missing part of a machine.
 
 use ferrite_types::{BindTo, CpuSet, DeviceWanted, MapBy, ObjectKind, Topology};
 
 use crate::app::App;
+use crate::candidate::Candidate;
 use crate::count::{Limit, TooMany};
-use crate::desk::Desks;
-use crate::device::DeviceTrouble;
+use crate::device::DeviceObstacle;
 use crate::error::{self, Binding, MapError, NodeProcessors, NodeSlots};
+use crate::mapped_node::MappedNodes;
 use crate::place::{Job, program};
 use crate::policy::{Mapper, kind_word, map_kind, map_name, unit_kind};
-use crate::seat::Seat;
-use crate::shape::Trouble;
+use crate::shape::Obstacle;
 use crate::units::{Units, usable};
 
 impl<'a> Job<'a> {
@@ -19,7 +19,7 @@ impl<'a> Job<'a> {
         why: TooMany,
         app: &App<'a>,
         limits: &[Limit],
-        desks: Option<&Desks<'a>>,
+        mapped_nodes: Option<&MappedNodes<'a>>,
     ) -> MapError {
         let total = |of: fn(&Limit) -> u32| limits.iter().fold(0u32, |sum, l| sum.saturating_add(of(l)));
         let policy = &app.policy;
@@ -43,24 +43,24 @@ impl<'a> Job<'a> {
             TooMany::Processors(there) if policy.map == Mapper::Device && app.devices_are_short(there) => {
                 MapError::DevicesTaken { asked: asked.unwrap_or_default(), there, program }
             }
-            TooMany::Processors(_) => self.overload(app, desks),
+            TooMany::Processors(_) => self.overload(app, mapped_nodes),
         }
     }
 
-    pub(crate) fn overload(&self, app: &App<'a>, desks: Option<&Desks<'a>>) -> MapError {
+    pub(crate) fn overload(&self, app: &App<'a>, mapped_nodes: Option<&MappedNodes<'a>>) -> MapError {
         let policy = &app.policy;
         let BindTo::Object(kind) = policy.bind else {
             return MapError::NoProcesses { program: program(app.context) };
         };
-        let describe = |&(seat, cap): &(usize, Option<u32>)| {
-            let (slots, _) = self.seats[seat].free_and_room(policy.cpus);
+        let describe = |&(candidate, cap): &(usize, Option<u32>)| {
+            let (slots, _) = self.candidates[candidate].free_and_room(policy.cpus);
             let slots = slots.min(cap.unwrap_or(u32::MAX));
-            let (processors, free, room) = desks.map_or((0, 0, 0), |desks| {
-                let shape = desks.shape(seat);
+            let (processors, free, room) = mapped_nodes.map_or((0, 0, 0), |mapped_nodes| {
+                let shape = mapped_nodes.shape(candidate);
                 (shape.processors.0, shape.processors.1, shape.capacity.unwrap_or_else(|| shape.room()))
             });
             NodeProcessors {
-                name: self.seats[seat].record.name.clone(),
+                name: self.candidates[candidate].record.name.clone(),
                 slots,
                 processors,
                 free,
@@ -75,19 +75,19 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// A list that wants more processes on a node than it has slots for.
-    pub(crate) fn shortage(&self, app: &App<'a>, seat: usize, asked: u32, free: u32) -> MapError {
-        let name = &self.seats[seat].record.name;
+    /// Returns the error for a list that wants more processes on a node than the node has slots.
+    pub(crate) fn shortage(&self, app: &App<'a>, candidate: usize, asked: u32, free: u32) -> MapError {
+        let name = &self.candidates[candidate].record.name;
         let nodes = self.node_slots(app).into_iter().filter(|node| node.name == *name).take(1).collect();
         MapError::NotEnoughSlots { asked: Some(asked), program: program(app.context), free, nodes }
     }
 
     fn node_slots(&self, app: &App<'a>) -> Vec<NodeSlots> {
-        let describe = |&(seat, cap): &(usize, Option<u32>)| {
-            let Seat { record, placed } = &self.seats[seat];
+        let describe = |&(candidate, cap): &(usize, Option<u32>)| {
+            let Candidate { record, placed } = &self.candidates[candidate];
             NodeSlots {
                 name: record.name.clone(),
-                slots: self.seats[seat].slots(app.policy.cpus),
+                slots: self.candidates[candidate].slots(app.policy.cpus),
                 given: record.slots_given,
                 inuse: record.slots_inuse,
                 earlier: *placed,
@@ -97,8 +97,8 @@ impl<'a> Job<'a> {
         app.places.iter().map(describe).collect()
     }
 
-    pub(crate) fn missing_object(&self, app: &App<'a>, seat: usize) -> MapError {
-        let record = self.seats[seat].record;
+    pub(crate) fn missing_object(&self, app: &App<'a>, candidate: usize) -> MapError {
+        let record = self.candidates[candidate].record;
         let kind = map_kind(app.policy.map).unwrap_or(ObjectKind::Core);
         MapError::MissingObject { node: record.name.clone(), kind, has: kinds_of(&record.topology) }
     }
@@ -108,38 +108,38 @@ fn ppr_unit(map: Mapper) -> &'static str {
     map_kind(map).map_or("node", kind_word)
 }
 
-/// The message of the first node when the app cannot be placed on any.
-pub(crate) fn of_all(job: &Job<'_>, app: &App<'_>, desks: &Desks<'_>) -> Option<MapError> {
-    let well = |&(seat, _): &(usize, Option<u32>)| desks.shape(seat).trouble.is_none();
+/// Returns the error of the first node when no node can take a process of the app.
+pub(crate) fn obstacle_to_all(job: &Job<'_>, app: &App<'_>, mapped_nodes: &MappedNodes<'_>) -> Option<MapError> {
+    let well = |&(candidate, _): &(usize, Option<u32>)| mapped_nodes.shape(candidate).obstacle.is_none();
     if app.places.iter().any(well) {
         return None;
     }
-    let (seat, _) = app.places[0];
-    let record = job.seats[seat].record;
+    let (candidate, _) = app.places[0];
+    let record = job.candidates[candidate].record;
     let node = record.name.clone();
-    Some(match desks.shape(seat).trouble.clone()? {
-        Trouble::ProcessTooLarge(most) => MapError::ProcessTooLarge {
+    Some(match mapped_nodes.shape(candidate).obstacle.clone()? {
+        Obstacle::ProcessTooLarge(most) => MapError::ProcessTooLarge {
             asked: app.policy.pes.unwrap_or(1),
             map: map_name(app.policy.map),
             node,
             most,
             larger: smallest_with(&record.topology, app),
         },
-        Trouble::NoSuchProcessor(number) => MapError::NoSuchProcessor {
+        Obstacle::NoSuchProcessor(number) => MapError::NoSuchProcessor {
             unit: kind_word(unit_kind(app.policy.unit)),
             number,
             node,
             there: usable_numbers(&record.topology, unit_kind(app.policy.unit)),
         },
-        Trouble::ListSpansPackages => {
+        Obstacle::ListSpansPackages => {
             MapError::ListSpansPackages { list: app.policy.pe_list.clone().unwrap_or_default(), node }
         }
-        Trouble::NothingToBindTo(kind) => MapError::MissingBindObject { node, kind },
-        Trouble::Device(DeviceTrouble::TooFew { there, needed }) => {
+        Obstacle::NothingToBindTo(kind) => MapError::MissingBindObject { node, kind },
+        Obstacle::Device(DeviceObstacle::TooFew { there, needed }) => {
             MapError::TooFewDevices { needed, what: device_name(app), node, there }
         }
-        Trouble::Device(DeviceTrouble::Nameless(device)) => MapError::NamelessDevice { device, node },
-        Trouble::Device(DeviceTrouble::BindTooLarge { device, bind, within }) => {
+        Obstacle::Device(DeviceObstacle::Nameless(device)) => MapError::NamelessDevice { device, node },
+        Obstacle::Device(DeviceObstacle::BindTooLarge { device, bind, within }) => {
             MapError::BindBeyondDevice { device, bind, within, node }
         }
     })
