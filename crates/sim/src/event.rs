@@ -21,6 +21,8 @@ pub(crate) enum Event {
     Arrive { from: DaemonRank, to: DaemonRank, id: LinkId, frame: Frame },
     /// A daemon calls another.
     Call { from: DaemonRank, peer: DaemonRank, contact: Contact, until: Time, insist: bool },
+    /// The deadline of an accepted call passes.
+    CallLapses { from: DaemonRank, peer: DaemonRank, id: LinkId },
     /// A timer is due, unless it was set again or cancelled.
     Timer { rank: DaemonRank, timer: Timer, setting: u64 },
     /// A launched daemon starts.
@@ -57,6 +59,7 @@ impl Event {
             Event::Arrive { from, to, .. } => Some([*from, *to]),
             // The call starts here; the answer is decided when it is made.
             Event::Call { .. }
+            | Event::CallLapses { .. }
             | Event::Input(..)
             | Event::Timer { .. }
             | Event::DaemonStarts(_)
@@ -80,7 +83,7 @@ impl Event {
             Event::Input(rank, _) | Event::Timer { rank, .. } => Some(*rank),
             Event::LinkUp { at, .. } | Event::LinkDown { at, .. } => Some(*at),
             Event::Arrive { to, .. } => Some(*to),
-            Event::Call { from, .. } => Some(*from),
+            Event::Call { from, .. } | Event::CallLapses { from, .. } => Some(*from),
             Event::Finish | Event::ClientLeaves(_) => Some(DaemonRank::HEAD),
             Event::DaemonStarts(_)
             | Event::Wake(..)

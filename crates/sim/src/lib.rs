@@ -21,6 +21,7 @@ mod draw;
 mod elastic;
 mod event;
 pub mod fault;
+mod handshakes;
 mod host;
 mod idle;
 mod idling;

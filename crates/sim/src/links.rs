@@ -34,6 +34,9 @@ impl World {
     }
 
     pub(crate) fn link_up(&mut self, at: DaemonRank, peer: DaemonRank, id: LinkId) {
+        if !self.handshakes.comes_up(id, at) {
+            return;
+        }
         let Some(host) = self.hosts.get(&at) else {
             // It died while the link came up.
             return self.close_end(at, peer, id, "connection reset by peer");
@@ -92,7 +95,7 @@ impl World {
         let answer = self.answer(from, peer, &contact);
         let refused = answer == Answer::Refused;
         if answer == Answer::Accepted {
-            self.connect(from, peer);
+            self.connect(from, peer, until);
         } else if now + AGAIN < until && (insist || !refused) {
             self.queue.after(AGAIN, Event::Call { from, peer, contact, until, insist });
         } else {
@@ -115,8 +118,12 @@ impl World {
         }
     }
 
-    fn connect(&mut self, from: DaemonRank, peer: DaemonRank) {
+    fn connect(&mut self, from: DaemonRank, peer: DaemonRank, until: Time) {
         let (id, accepted, connected) = self.network.open(self.queue.now(), from, peer);
+        self.handshakes.begin(id, from, until);
+        if connected > until {
+            self.queue.at(until, Event::CallLapses { from, peer, id });
+        }
         self.queue.at(accepted, Event::LinkUp { at: peer, peer: from, id });
         self.queue.at(connected, Event::LinkUp { at: from, peer, id });
     }

@@ -105,6 +105,7 @@ impl World {
     /// Keeps an event that a partition holds up; gives back any other.
     pub(crate) fn hold_up(&mut self, event: Event) -> Option<Event> {
         if event.passes().is_some_and(|ends| self.is_parted(ends)) {
+            self.watch_deadline(&event);
             self.partition.held.push_back(event);
             return None;
         }

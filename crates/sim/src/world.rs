@@ -15,6 +15,7 @@ use ferrite_wire::{Contact, Ticket};
 use crate::count::Bill;
 use crate::describe;
 use crate::event::Event;
+use crate::handshakes::Handshakes;
 use crate::host::Host;
 use crate::idling::Idling;
 use crate::invariants::{Observation, Referee, Violation};
@@ -51,6 +52,7 @@ pub(crate) struct World {
     pub(crate) queue: Queue<Event>,
     pub(crate) network: Network,
     pub(crate) partition: Partition,
+    pub(crate) handshakes: Handshakes,
     pub(crate) rng: Rng,
     pub(crate) hosts: BTreeMap<DaemonRank, Host>,
     pub(crate) launches: BTreeMap<DaemonRank, Launch>,
@@ -126,6 +128,7 @@ impl World {
         World {
             network,
             partition: Partition::default(),
+            handshakes: Handshakes::default(),
             rng,
             queue: Queue::default(),
             hosts: BTreeMap::new(),
@@ -274,6 +277,7 @@ impl World {
             Event::LinkDown { at, peer, id, cause } => self.link_down(at, peer, id, cause),
             Event::Arrive { from, to, id, frame } => self.arrive(from, to, id, frame),
             Event::Call { from, peer, contact, until, insist } => self.call(from, peer, contact, until, insist),
+            Event::CallLapses { from, peer, id } => self.call_lapses(from, peer, id),
             Event::Timer { rank, timer, setting } => self.timer_due(rank, timer, setting),
             Event::DaemonStarts(rank) => self.daemon_starts(rank),
             Event::Wake(rank, proc) => self.wake(rank, proc),

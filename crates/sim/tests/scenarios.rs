@@ -251,6 +251,12 @@ fn a_job_that_survives_its_failures_goes_on_when_daemons_are_lost() {
 }
 
 #[test]
+fn seeds_about_losses_that_once_found_something_hold() {
+    // 6102668: a call that was accepted just before its caller was cut off, and that had no end.
+    hold(&Scenario::losses(6_102_668));
+}
+
+#[test]
 fn forty_seeds_about_losses_hold() {
     for seed in 1_000..1_040 {
         hold(&Scenario::losses(seed));

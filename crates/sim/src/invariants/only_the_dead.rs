@@ -1,5 +1,5 @@
 //! Guarantee: only the dead are declared dead. Their process is gone, or they did not answer a call within its limit
-//! because they (or their caller) were paused or cut off. A lost link alone kills no daemon.
+//! because they (or their caller) were paused, cut off or slow. A lost link alone kills no daemon.
 
 use ferrite_core::{Effect, Input, LinkInput};
 use ferrite_types::{DaemonRank, RankSet};
@@ -39,7 +39,7 @@ impl Invariant for OnlyTheDead {
                 at,
                 input: Input::Link(LinkInput::ConnectFailed { peer, refused: false, .. }),
                 ..
-            } if self.silence.within(&[*rank, *peer], at.saturating_sub(CALL), *at) >= SILENT => {
+            } if self.silence.within_call([*rank, *peer], at.saturating_sub(CALL), *at) >= SILENT => {
                 self.unanswering.insert(*peer);
             }
             Observation::Effect {

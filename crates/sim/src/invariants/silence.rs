@@ -13,6 +13,15 @@ use crate::queue::Time;
 #[derive(Default)]
 pub(super) struct Silence {
     spans: BTreeMap<DaemonRank, Vec<Span>>,
+    slow: BTreeMap<DaemonRank, Vec<Slow>>,
+}
+
+/// A span in which each trip over the links of a daemon takes longer.
+#[derive(Clone, Copy)]
+struct Slow {
+    from: Time,
+    until: Time,
+    extra: Time,
 }
 
 #[derive(Clone, Copy)]
@@ -25,6 +34,9 @@ struct Span {
 impl Silence {
     /// A fault strikes.
     pub(super) fn begin(&mut self, at: Time, fault: &Fault) {
+        if let Fault::SlowUplink(rank, extra, time) = *fault {
+            self.slow.entry(rank).or_default().push(Slow { from: at, until: at + time, extra });
+        }
         if let Some((rank, time, stopped)) = struck(fault)
             && !self.covers(at, fault)
         {
@@ -61,6 +73,14 @@ impl Silence {
         sum
     }
 
+    /// For how much of the time between `from` and `to` a call between two daemons could not be confirmed: silence, and
+    /// the two trips of a handshake over the slowest link of that time.
+    pub(super) fn within_call(&self, ends: [DaemonRank; 2], from: Time, to: Time) -> Time {
+        let slow = ends.iter().filter_map(|rank| self.slow.get(rank)).flatten();
+        let extra = slow.filter(|slow| slow.from < to && from < slow.until).map(|slow| slow.extra).max();
+        self.within(&ends, from, to) + 2 * extra.unwrap_or(0)
+    }
+
     /// Daemons that are struck for at least so long at a time.
     pub(super) fn longer_than(&self, time: Time) -> impl Iterator<Item = DaemonRank> + '_ {
         let long = move |span: &Span| span.until - span.from >= time;
@@ -95,6 +115,18 @@ mod tests {
         assert_eq!(silence.within(&[DaemonRank(3)], 0, 100), 0);
         assert_eq!(silence.longer_than(10).count(), 2);
         assert_eq!(silence.longer_than(11).count(), 0);
+    }
+
+    #[test]
+    fn a_call_also_waits_for_its_two_trips_over_a_slow_link() {
+        let (a, b) = (DaemonRank(1), DaemonRank(2));
+        let mut silence = Silence::default();
+        silence.begin(10, &Fault::Pause(a, 10));
+        silence.begin(10, &Fault::SlowUplink(b, 7, 40));
+        assert_eq!(silence.within(&[a, b], 0, 100), 10);
+        assert_eq!(silence.within_call([a, b], 0, 100), 24);
+        assert_eq!(silence.within_call([a, b], 50, 100), 0);
+        assert_eq!(silence.within_call([a, DaemonRank(3)], 0, 100), 10);
     }
 
     #[test]
