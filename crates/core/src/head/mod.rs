@@ -61,7 +61,7 @@ pub struct Head {
     dvm_state: Option<JobState>,
     /// Activated states that are not handled yet.
     activated: VecDeque<(JobId, JobState)>,
-    collectives: pmix::Collectives,
+    pmix: pmix::Pmix,
     /// The use of each node by running jobs.
     occupancy: Occupancy,
     output: jobs::Mux,
@@ -69,7 +69,6 @@ pub struct Head {
     /// The number of wireups sent.
     wireups: u64,
     trees: jobs::Trees,
-    published: pmix::Store,
     /// Relayed clients.
     relays: Relays,
     exit: Exit,
@@ -102,13 +101,12 @@ impl Head {
             next_job: 1,
             dvm_state: None,
             activated: VecDeque::new(),
-            collectives: pmix::Collectives::default(),
+            pmix: pmix::Pmix::default(),
             occupancy: Occupancy::default(),
             output: jobs::Mux::default(),
             losses: dvm::Losses::default(),
             wireups: 0,
             trees: jobs::Trees::default(),
-            published: pmix::Store::default(),
             relays: Relays::of(DaemonRank::HEAD),
             exit: Exit::default(),
         }
@@ -193,7 +191,7 @@ impl Head {
             HeadTimer::BringUp => self.on_bringup_deadline(cx),
             HeadTimer::JobTimeout(job) => self.on_job_timeout(job, cx),
             HeadTimer::SpawnTimeout(job) => self.on_spawn_timeout(job, cx),
-            HeadTimer::Lookup(number) => self.on_lookup_timeout(number, cx),
+            HeadTimer::Lookup(number) => self.pmix.on_lookup_timeout(number, cx),
             HeadTimer::Deaths => self.on_deaths_timer(cx),
         }
         self.finish(cx);

@@ -149,7 +149,7 @@ impl Head {
             let text = notices::daemon_lost(id, node, cause, failed.len());
             self.on_failure(id, Failure { state: JobState::CommFailed, code: 1, text }, survived, cx);
             self.refuse_spawn(id, PMIX_ERR_LOST_CONNECTION, cx);
-            failed.iter().for_each(|end| self.purge_failed(ProcId { job: id, rank: end.rank }, cx));
+            failed.iter().for_each(|end| self.pmix.purge_failed(ProcId { job: id, rank: end.rank }, cx));
             self.tell_survivors(id, failed, cx);
         }
         // A job that goes on does not wait for the dead daemons' init calls, nor for their knowledge of the job.

@@ -61,7 +61,7 @@ impl Head {
         for rank in taken {
             let proc = ProcId { job: id, rank: *rank };
             self.close_lines(proc, cx);
-            self.purge_failed(proc, cx);
+            self.pmix.purge_failed(proc, cx);
         }
         let Some(job) = self.jobs.get_mut(&id).filter(|_| !taken.is_empty()) else {
             return;

@@ -39,9 +39,9 @@ impl Head {
         let proc = ProcId { job: id, rank: end.rank };
         self.close_lines(proc, cx);
         if end.state.is_error() {
-            self.purge_failed(proc, cx)
+            self.pmix.purge_failed(proc, cx)
         } else {
-            self.purge_proc(proc, cx)
+            self.pmix.purge_proc(proc, cx)
         }
         let job = self.jobs.get(&id).filter(|job| job.is_healthy())?;
         let harmless = end.state == ProcState::TermNonZero && !job.spec.options.error_nonzero_status;

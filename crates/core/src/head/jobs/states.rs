@@ -320,9 +320,8 @@ impl Head {
         for file in self.output.forget(id) {
             cx.effect(Effect::CloseFile(file));
         }
-        self.collectives.forget(id);
         self.connections.forget(id);
-        self.purge_job(id, cx);
+        self.pmix.forget_job(id, cx);
         self.release_slots(&job, cx);
         if job.launched {
             cx.multicast(Dest::Many(self.reachable(&job.known_at)), DaemonMessage::Forget(id));

@@ -15,7 +15,7 @@ use crate::pmix_status::PMIX_ERR_LOST_CONNECTION;
 
 /// The head's record of the collectives of all jobs.
 #[derive(Debug, Default)]
-pub(in crate::head) struct Collectives {
+pub(super) struct Collectives {
     rollups: Rollups<CollectiveKey, Part>,
     /// The latest decided number of each series; the numbers follow one another.
     decided: BTreeMap<(CollectiveKind, Members), u64>,
@@ -28,7 +28,7 @@ impl Collectives {
     }
 
     /// Forgets a job that is over.
-    pub(in crate::head) fn forget(&mut self, job: JobId) {
+    pub(super) fn forget(&mut self, job: JobId) {
         self.rollups.retain(|key| !key.members.include(job));
         self.decided.retain(|(_, members), _| !members.include(job));
     }
@@ -42,13 +42,13 @@ impl Head {
         part: Part,
         cx: &mut Cx,
     ) {
-        let Some(everyone) = self.participants(&key.members).filter(|_| !self.collectives.is_decided(&key)) else {
+        let Some(everyone) = self.participants(&key.members).filter(|_| !self.pmix.collectives.is_decided(&key)) else {
             return;
         };
         if everyone.iter().any(|rank| cx.tree.holes().contains(rank)) {
             return self.decide_collective(&key, Err(PMIX_ERR_LOST_CONNECTION), cx);
         }
-        let rollups = &mut self.collectives.rollups;
+        let rollups = &mut self.pmix.collectives.rollups;
         if !rollups.is_open(&key) {
             let nobody_yet = rollups.begin(key.clone(), 0, topmost(cx, &everyone));
             debug_assert!(nobody_yet.is_none(), "a part has come, so someone takes part");
@@ -60,11 +60,11 @@ impl Head {
 
     /// Decides the result of a collective for all participants; the first decision counts.
     pub(in crate::head) fn decide_collective(&mut self, key: &CollectiveKey, result: CollectiveResult, cx: &mut Cx) {
-        let Some(everyone) = self.participants(&key.members).filter(|_| !self.collectives.is_decided(key)) else {
+        let Some(everyone) = self.participants(&key.members).filter(|_| !self.pmix.collectives.is_decided(key)) else {
             return;
         };
-        self.collectives.rollups.cancel(key);
-        self.collectives.decided.insert((key.kind, key.members.clone()), key.sequence);
+        self.pmix.collectives.rollups.cancel(key);
+        self.pmix.collectives.decided.insert((key.kind, key.members.clone()), key.sequence);
         if result.is_ok() {
             self.connections.on_collective(key);
         }
@@ -81,7 +81,7 @@ impl Head {
         let takes_part = |key: &&CollectiveKey| {
             self.participants(&key.members).is_some_and(|all| dead.iter().any(|rank| all.contains(rank)))
         };
-        let keys: Vec<CollectiveKey> = self.collectives.rollups.known().filter(takes_part).cloned().collect();
+        let keys: Vec<CollectiveKey> = self.pmix.collectives.rollups.known().filter(takes_part).cloned().collect();
         for key in keys {
             self.decide_collective(&key, Err(PMIX_ERR_LOST_CONNECTION), cx);
         }

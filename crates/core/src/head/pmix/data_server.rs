@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use ferrite_types::{DaemonRank, JobId, PmixStatus, ProcId};
 use ferrite_wire::{Access, DaemonMessage, DataCall, DataRange, DataRequest, Found, Persistence};
 
+use super::Pmix;
 use crate::HeadTimer;
 use crate::cx::Cx;
 use crate::head::{Head, Job};
@@ -18,7 +19,7 @@ const LIMIT: usize = 64 << 20;
 
 /// All published items, and the lookups that wait.
 #[derive(Debug, Default)]
-pub(in crate::head) struct Store {
+pub(super) struct Store {
     /// Items in the order of publication.
     items: Vec<Item>,
     bytes: usize,
@@ -64,23 +65,23 @@ impl Head {
         let caller = Caller { proc, daemon, uid, gid };
         let result = match request {
             DataRequest::Publish { items, range, persistence, access } => {
-                let wanted = self.published.wanted(&items);
-                let done = self.published.publish(caller, items, range, persistence, &access);
+                let wanted = self.pmix.published.wanted(&items);
+                let done = self.pmix.published.publish(caller, items, range, persistence, &access);
                 cx.send(daemon, DaemonMessage::DataReply { id, result: done.map(|()| Vec::new()) });
                 return self.serve_parked(wanted, cx);
             }
             DataRequest::Unpublish { keys, range } => {
-                self.published.unpublish(caller, &keys, range);
+                self.pmix.published.unpublish(caller, &keys, range);
                 Ok(Vec::new())
             }
             DataRequest::Lookup { keys, range, wait, timeout } => {
                 let parked = Parked { reader: caller, id, keys, range, wait };
-                match self.published.read(&parked) {
+                match self.pmix.published.read(&parked) {
                     Some(result) => result,
                     None => {
-                        self.published.next += 1;
-                        let number = self.published.next;
-                        self.published.parked.insert(number, parked);
+                        self.pmix.published.next += 1;
+                        let number = self.pmix.published.next;
+                        self.pmix.published.parked.insert(number, parked);
                         if let Some(timeout) = timeout {
                             cx.set_timer(HeadTimer::Lookup(number), cx.now + timeout);
                         }
@@ -95,7 +96,7 @@ impl Head {
     /// Serves lookups that wait for newly published keys, first come, first served.
     fn serve_parked(&mut self, numbers: Vec<u64>, cx: &mut Cx) {
         for number in numbers {
-            let store = &mut self.published;
+            let store = &mut self.pmix.published;
             let Some(parked) = store.parked.remove(&number) else { continue };
             match store.read(&parked) {
                 Some(result) => {
@@ -114,7 +115,10 @@ impl Head {
         }
         cx.send(reader.daemon, DaemonMessage::DataReply { id, result });
     }
+}
 
+impl Pmix {
+    /// Answers a lookup that has waited for its limit.
     pub(in crate::head) fn on_lookup_timeout(&mut self, number: u64, cx: &mut Cx) {
         if let Some(parked) = self.published.parked.remove(&number) {
             cx.send(parked.reader.daemon, DaemonMessage::DataReply { id: parked.id, result: Err(PMIX_ERR_TIMEOUT) });
@@ -133,7 +137,7 @@ impl Head {
     }
 
     /// Handles the end of a job: drops its items, except those that were published for longer.
-    pub(in crate::head) fn purge_job(&mut self, job: JobId, cx: &mut Cx) {
+    pub(super) fn purge_job(&mut self, job: JobId, cx: &mut Cx) {
         self.purge(|owner| owner.job == job, |item| item.persistence != Persistence::Session, cx);
     }
 

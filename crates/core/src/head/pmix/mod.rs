@@ -3,5 +3,23 @@
 mod collectives;
 mod data_server;
 
-pub(in crate::head) use self::collectives::Collectives;
-pub(in crate::head) use self::data_server::Store;
+use ferrite_types::JobId;
+
+use self::collectives::Collectives;
+use self::data_server::Store;
+use crate::cx::Cx;
+
+/// The state of the services.
+#[derive(Debug, Default)]
+pub(in crate::head) struct Pmix {
+    collectives: Collectives,
+    published: Store,
+}
+
+impl Pmix {
+    /// Handles the end of a job: forgets its collectives, and what was published for its life.
+    pub(in crate::head) fn forget_job(&mut self, job: JobId, cx: &mut Cx) {
+        self.collectives.forget(job);
+        self.purge_job(job, cx);
+    }
+}
