@@ -19,11 +19,11 @@ use ferrite_wire::control::Submission;
 pub use self::jobs::Job;
 pub use self::jobs::{ERROR_STATES, LAUNCH_STATES, state_tables};
 
+use self::clients::Counted;
 use self::dvm::BringUp;
 use self::dvm::Exit;
 use crate::cx::Cx;
 use crate::launches::Launches;
-use crate::relay::Relays;
 use crate::{HeadConfig, HeadInput, HeadTimer, LocalNode, RelayInput, RequestId};
 
 /// The head of a DVM.
@@ -54,8 +54,7 @@ pub struct Head {
     queue: VecDeque<JobId>,
     /// The daemons at the last check whether all queued jobs can ever run; empty before the first check.
     queue_hopes: RankSet,
-    history: clients::History,
-    counters: clients::Counters,
+    clients: clients::Clients,
     next_job: u32,
     /// State of the daemons' own job.
     dvm_state: Option<JobState>,
@@ -69,8 +68,6 @@ pub struct Head {
     /// The number of wireups sent.
     wireups: u64,
     trees: jobs::Trees,
-    /// Relayed clients.
-    relays: Relays,
     exit: Exit,
 }
 
@@ -96,8 +93,7 @@ impl Head {
             submitted: BTreeMap::new(),
             queue: VecDeque::new(),
             queue_hopes: RankSet::new(),
-            history: clients::History::default(),
-            counters: clients::Counters::default(),
+            clients: clients::Clients::new(),
             next_job: 1,
             dvm_state: None,
             activated: VecDeque::new(),
@@ -107,7 +103,6 @@ impl Head {
             losses: dvm::Losses::default(),
             wireups: 0,
             trees: jobs::Trees::default(),
-            relays: Relays::of(DaemonRank::HEAD),
             exit: Exit::default(),
         }
     }
@@ -154,7 +149,7 @@ impl Head {
 
     /// Handles an event on the connection of a relayed client.
     pub(crate) fn on_relay(&mut self, input: RelayInput, cx: &mut Cx) {
-        self.relays.handle(input, cx);
+        self.clients.on_relay(input, cx);
         self.finish(cx);
     }
 
@@ -206,7 +201,7 @@ impl Head {
             HeadMessage::SessionRequest { id, order } => self.on_session_order(origin, id, &order, cx),
             HeadMessage::LaunchFailed(failure) => self.on_launch_failed(&failure, cx),
             HeadMessage::DaemonLost { rank, cause } => self.on_daemon_lost(rank, &cause, cx),
-            HeadMessage::Rejoined { .. } => self.counters.rejoins += 1,
+            HeadMessage::Rejoined { .. } => self.clients.count(Counted::Rejoin),
             HeadMessage::LocalLaunchComplete { job, started, failed } => {
                 self.on_local_launch(origin, job, started, failed, cx)
             }
@@ -220,7 +215,7 @@ impl Head {
             HeadMessage::CollectiveRoot { key, part } => self.on_collective_root(origin, key, part, cx),
             HeadMessage::SpawnRequest { id, parent, submission } => self.on_spawn(origin, id, parent, *submission, cx),
             HeadMessage::DataRequest { id, call } => self.on_data(origin, id, *call, cx),
-            HeadMessage::Client { number, word } => self.on_client_word(origin, number, word, cx),
+            HeadMessage::Client { number, word } => self.clients.on_word(origin, number, word, cx),
         }
         self.finish(cx);
     }

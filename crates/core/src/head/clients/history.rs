@@ -10,14 +10,14 @@ const KEPT: usize = 1_000;
 
 /// The kept jobs, and counts of all that ended.
 #[derive(Debug, Default)]
-pub(in crate::head) struct History {
+pub(super) struct History {
     jobs: VecDeque<JobDetail>,
     pub(super) ended: u64,
     pub(super) failed: u64,
 }
 
 impl History {
-    pub(in crate::head) fn add(&mut self, job: JobDetail) {
+    pub(super) fn add(&mut self, job: JobDetail) {
         self.ended += 1;
         self.failed += u64::from(job.status.exit_code.is_some_and(|code| code != 0));
         if self.jobs.len() == KEPT {

@@ -79,7 +79,7 @@ impl Head {
     }
 
     fn no_such_job(&self, id: JobId) -> Reply {
-        Reply::Refused(match self.history.find(id) {
+        Reply::Refused(match self.clients.history.find(id) {
             Some(_) => format!("Job {id} is over."),
             None => format!("There is no job {id}; `pdvm jobs` lists them."),
         })

@@ -82,8 +82,8 @@ impl Head {
             jobs_queued: queued as u32,
             jobs_held: held as u32,
             campaigns: self.campaign_statuses(),
-            jobs_ended: self.history.ended,
-            jobs_failed: self.history.failed,
+            jobs_ended: self.clients.history.ended,
+            jobs_failed: self.clients.history.failed,
             procs_running: self.jobs.values().map(|job| (job.procs.len() - job.ended) as u32).sum(),
         }
     }
@@ -150,13 +150,13 @@ impl Head {
     }
 
     pub(super) fn job_statuses(&self) -> Vec<JobStatus> {
-        let over = self.history.jobs().map(|job| job.status.clone());
+        let over = self.clients.history.jobs().map(|job| job.status.clone());
         self.jobs.values().map(|job| line(self, job)).chain(over).collect()
     }
 
     pub(super) fn job_detail(&self, id: JobId) -> Option<JobDetail> {
         let Some(job) = self.jobs.get(&id) else {
-            return self.history.find(id).cloned();
+            return self.clients.history.find(id).cloned();
         };
         Some(JobDetail { procs: self.proc_statuses(job), places: self.places(job), ..detail(self, job) })
     }

@@ -11,6 +11,7 @@ use ferrite_wire::{Contact, DaemonMessage, DaemonReport, LaunchFailure, Message,
 use crate::cx::{Cx, Outgoing, Purpose};
 use crate::daemon::describe_end;
 use crate::head::Head;
+use crate::head::clients::Counted;
 use crate::launches::TicketBase;
 use crate::{Effect, HeadTimer};
 
@@ -181,7 +182,7 @@ impl Head {
         }
         self.wireups += 1;
         let wireup = Wireup { number: self.wireups, size: cx.tree.size(), ..Wireup::default() };
-        self.counters.xcasts += 1;
+        self.clients.count(Counted::Xcast);
         cx.out.push_back(Outgoing::Xcast(Message::Daemon(DaemonMessage::Wireup(wireup)), Purpose::Wireup));
     }
 

@@ -9,6 +9,7 @@ use ferrite_wire::{Contact, DaemonMessage, Message, ProcFailure, TreeMessage};
 use crate::HeadTimer;
 use crate::cx::{Cx, Outgoing, Purpose};
 use crate::head::Head;
+use crate::head::clients::Counted;
 use crate::head::clients::notices;
 use crate::head::jobs::Failure;
 use crate::pmix_status::PMIX_ERR_LOST_CONNECTION;
@@ -75,16 +76,16 @@ impl Head {
         let ranks: RankSet = dead.keys().copied().collect();
         self.losses.nodes.extend(dead.values().map(|loss| loss.node.clone()));
         self.losses.repairing.extend(dead.iter().map(|(rank, loss)| (*rank, loss.node.clone())));
-        self.counters.daemons_lost += ranks.len() as u64;
+        self.clients.count(Counted::DaemonsLost(ranks.len()));
         let of_dead = |node: &&mut NodeRecord| node.daemon.is_some_and(|rank| ranks.contains(rank));
         self.nodes.iter_mut().filter(of_dead).for_each(|node| node.daemon = None);
         // Sent before anything else, so that all later messages take the repaired tree.
-        self.counters.xcasts += 1;
+        self.clients.count(Counted::Xcast);
         let (message, purpose) =
             (Message::Tree(TreeMessage::Died { ranks: ranks.clone() }), Purpose::Deaths(ranks.clone()));
         cx.out.push_back(Outgoing::Xcast(message, purpose));
         self.place_orphans(&ranks, cx);
-        self.lose_clients(&ranks, cx);
+        self.clients.lose(&ranks, cx);
         self.lose_participants(&ranks, cx);
         let ids: Vec<JobId> = self.jobs.keys().copied().collect();
         let hit = ids.into_iter().filter(|id| self.lose_procs(*id, &dead, cx)).count();
@@ -114,7 +115,7 @@ impl Head {
 
     /// Records that every daemon has repaired its tree.
     pub(super) fn on_repaired(&mut self, ranks: &RankSet) {
-        self.counters.repairs += 1;
+        self.clients.count(Counted::Repair);
         for rank in ranks.iter() {
             self.losses.repairing.remove(&rank);
         }

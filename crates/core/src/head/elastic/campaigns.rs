@@ -18,6 +18,7 @@ use super::phase::{Change, Phase};
 use super::requester::Requester;
 use crate::cx::Cx;
 use crate::head::Head;
+use crate::head::clients::Counted;
 use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_UNREACH};
 use crate::{Effect, HeadTimer, RequestId, Transition};
 
@@ -404,7 +405,7 @@ impl Head {
         let (kind, failed) = (campaign.kind(), failure.is_some());
         let step = if failed { CampaignStep::Failed } else { CampaignStep::Done };
         cx.effect(Effect::Trace(Transition::Campaign { campaign: id, kind, step }));
-        self.counters.on_campaign(kind, failed);
+        self.clients.count(Counted::Campaign { kind, failed });
         self.settle_grants(cx);
         self.tell_requester(&campaign, failure.as_ref(), cx);
         match (&failure, &campaign.change) {

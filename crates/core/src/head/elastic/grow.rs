@@ -19,6 +19,7 @@ use super::phase::{Change, Phase};
 use crate::HeadTimer;
 use crate::cx::{Cx, Outgoing, Purpose};
 use crate::head::Head;
+use crate::head::clients::Counted;
 use crate::launches::TicketBase;
 use crate::pmix_status::{
     PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_FAILED_TO_LAUNCH, PMIX_ERR_LOST_CONNECTION, PMIX_ERR_NO_PERMISSIONS,
@@ -355,7 +356,7 @@ impl Head {
             coming: cx.tree.coming().clone(),
             come: come.clone(),
         };
-        self.counters.xcasts += 1;
+        self.clients.count(Counted::Xcast);
         cx.out.push_back(Outgoing::Xcast(Message::Daemon(DaemonMessage::Wireup(wireup)), Purpose::Grow(id)));
         self.place_newcomers(&come, cx);
     }
@@ -462,7 +463,7 @@ impl Head {
     /// Orders newcomers with places out as in a shrink, so that every tree drops them (spec E24).
     fn send_away(&mut self, id: CampaignId, ranks: RankSet, cx: &mut Cx) {
         cx.cancel_timer(HeadTimer::Campaign(id));
-        self.counters.xcasts += 1;
+        self.clients.count(Counted::Xcast);
         let purpose = Purpose::Shrink { campaign: id, targets: ranks.clone() };
         cx.out.push_back(Outgoing::Xcast(Message::Tree(TreeMessage::Shrink { targets: ranks.clone() }), purpose));
         self.place_orphans(&ranks, cx);

@@ -12,6 +12,7 @@ use super::requester::Requester;
 use crate::Effect;
 use crate::cx::{Cx, Outgoing, Purpose};
 use crate::head::Head;
+use crate::head::clients::Counted;
 use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_FOUND, PMIX_ERR_OUT_OF_RESOURCE};
 
 impl Head {
@@ -115,13 +116,13 @@ impl Head {
             campaign.targets = targets;
         }
         self.enter(id, Phase::Leaving, cx);
-        self.counters.xcasts += 1;
+        self.clients.count(Counted::Xcast);
         let purpose = Purpose::Shrink { campaign: id, targets: ranks.clone() };
         cx.out.push_back(Outgoing::Xcast(Message::Tree(TreeMessage::Shrink { targets: ranks.clone() }), purpose));
         // Orphans of leaving daemons look for their new parents themselves; these parents have to notice an orphan
         // that never comes.
         self.place_orphans(&ranks, cx);
-        self.part_with_clients(&ranks, cx);
+        self.clients.part_with(&ranks, cx);
         self.lose_participants(&ranks, cx);
         for job in self.jobs_on(&ranks) {
             if let Some(job) = self.jobs.get_mut(&job) {
@@ -138,8 +139,8 @@ impl Head {
 
     /// Handles the departure: every daemon has repaired its tree, and the targets are gone (spec G6).
     pub(in crate::head) fn on_departed(&mut self, id: CampaignId, ranks: &RankSet, cx: &mut Cx) {
-        self.counters.repairs += 1;
-        self.lose_clients(ranks, cx);
+        self.clients.count(Counted::Repair);
+        self.clients.lose(ranks, cx);
         for rank in ranks.iter() {
             self.bringup.contacts.remove(&rank);
             self.bringup.pids.remove(&rank);

@@ -8,6 +8,7 @@ use ferrite_types::{DaemonRank, JobId, OutputOptions, ProcId, Timestamp};
 use ferrite_wire::{DaemonMessage, Stream};
 
 use crate::cx::Cx;
+use crate::head::clients::Counted;
 use crate::head::{Head, Job};
 use crate::{Account, Effect, Sink};
 
@@ -40,8 +41,7 @@ impl Head {
         data: Bytes,
         cx: &mut Cx,
     ) {
-        let account = data.len() as u64;
-        self.counters.output_bytes += account;
+        self.clients.count(Counted::Output(data.len()));
         let Some(job) = self.jobs.get(&proc.job) else {
             return;
         };
@@ -49,7 +49,7 @@ impl Head {
         let tagged = is_tagged(&job.spec.output);
         let prefix = if tagged { prefix(self, job, proc, stream, cx.now) } else { String::new() };
         let sinks = sinks(job, &self.config.dvm, proc, stream);
-        let account = Account { daemon, job: proc.job, bytes: account };
+        let account = Account { daemon, job: proc.job, bytes: data.len() as u64 };
         if sinks.is_empty() {
             return self.on_output_written(account, cx);
         }

@@ -10,6 +10,7 @@ use super::failure_policy::Failure;
 use super::spawn::Birth;
 use super::stdin::Pump;
 use crate::RequestId;
+use crate::head::clients::Counted;
 use crate::head::elastic::Hold;
 
 /// A job that is not over.
@@ -173,6 +174,13 @@ impl Job {
     /// True when all its processes have ended.
     pub(super) fn all_ended(&self) -> bool {
         self.ended == self.procs.len()
+    }
+
+    /// What the metrics count when all its processes run.
+    pub(super) fn running_since(&self, now: Timestamp) -> Counted {
+        let submitted = self.states.iter().find(|(state, _)| *state == JobState::Init);
+        let took_us = submitted.map_or(0, |(_, at)| now.0.saturating_sub(at.0));
+        Counted::Running { procs: self.procs.len(), took_us }
     }
 
     /// True until a failure or an order has set its end.

@@ -18,6 +18,7 @@ use ferrite_wire::{DaemonMessage, Dest, LaunchOrder};
 use super::placement_defaults;
 use crate::Effect;
 use crate::cx::Cx;
+use crate::head::clients::Counted;
 use crate::head::clients::status;
 use crate::head::dvm::INTERRUPTED;
 use crate::head::elastic::Berth;
@@ -129,7 +130,7 @@ impl Head {
         let above = of.ancestors.iter().copied().chain([of.id]).filter(|_| !is_separate);
         let ancestors = above.collect();
         self.next_job += 1;
-        self.counters.jobs_submitted += 1;
+        self.clients.count(Counted::Submitted);
         self.trees.open.entry(root).or_default().is_separate |= is_separate;
         self.jobs.insert(id, Job { birth, root, ancestors, session, grows, ..Job::new(id, request, submission) });
         self.activate(id, JobState::Init, cx);

@@ -7,6 +7,7 @@ use ferrite_wire::{DaemonMessage, Dest, StartError};
 
 use super::placement_defaults;
 use crate::cx::Cx;
+use crate::head::clients::Counted;
 use crate::head::clients::status;
 use crate::head::elastic::Berth;
 use crate::head::{Head, Job};
@@ -158,7 +159,7 @@ impl Head {
         };
         let id = JobId(self.next_job);
         self.next_job += 1;
-        self.counters.jobs_submitted += 1;
+        self.clients.count(Counted::Submitted);
         let client = if submission.detach {
             cx.reply(request, Reply::Detached(id));
             None
@@ -262,7 +263,7 @@ impl Head {
     fn post_launch(&mut self, id: JobId, cx: &mut Cx) {
         cx.cancel_timer(HeadTimer::SpawnTimeout(id));
         if let Some(job) = self.jobs.get(&id) {
-            self.counters.on_running(job, cx.now);
+            self.clients.count(job.running_since(cx.now));
         }
         self.start_stdin(id, cx);
         self.answer_spawn(id, Ok(()), cx);
@@ -314,7 +315,7 @@ impl Head {
         cx.cancel_timer(HeadTimer::JobTimeout(id));
         cx.cancel_timer(HeadTimer::SpawnTimeout(id));
         cx.cancel_timer(HeadTimer::Prep(id));
-        self.history.add(status::detail(self, &job));
+        self.clients.remember(status::detail(self, &job));
         self.inherit_sessions(&job, cx);
         self.sweep_sessions(cx);
         for file in self.output.forget(id) {

@@ -9,6 +9,7 @@ use ferrite_wire::{DaemonMessage, Dest, StdinDest};
 
 use crate::cx::Cx;
 use crate::head::Head;
+use crate::head::clients::Counted;
 use crate::{Effect, RequestId};
 
 /// The size of one read (bytes).
@@ -88,7 +89,7 @@ impl Head {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;
         };
-        self.counters.stdin_bytes += data.len() as u64;
+        self.clients.count(Counted::Stdin(data.len()));
         job.stdin.reading = false;
         let dest = match job.spec.stdin {
             StdinTarget::Rank(rank) => StdinDest::Rank(rank),

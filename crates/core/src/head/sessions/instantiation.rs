@@ -10,6 +10,7 @@ use ferrite_wire::{DaemonMessage, GrowRequest, SessionTerms};
 
 use crate::RequestId;
 use crate::cx::Cx;
+use crate::head::clients::Counted;
 use crate::head::elastic::Requester;
 use crate::head::elastic::{Change, GrowPlan, Joins, Plan, Trouble};
 use crate::head::jobs::placement_defaults;
@@ -153,7 +154,7 @@ impl Head {
         placement_defaults::from_params(&mut submission.spec, &self.params);
         let id = JobId(self.next_job);
         self.next_job += 1;
-        self.counters.jobs_submitted += 1;
+        self.clients.count(Counted::Submitted);
         let mut job = Job::new(id, None, submission);
         job.session = number;
         self.jobs.insert(id, job);
