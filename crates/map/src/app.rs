@@ -15,7 +15,7 @@ pub(crate) struct App<'a> {
     pub(crate) context: &'a AppContext,
     pub(crate) request: &'a MapRequest,
     pub(crate) policy: Policy,
-    /// Its candidates (indices), each with the cap on its slots; with a rankfile or sequence, the candidate of each line.
+    /// Indices of its candidates, with the cap on slots; with a rankfile or sequence, the candidate of each line.
     pub(crate) places: Vec<(usize, Option<u32>)>,
     pub(crate) lists: Lists<'a>,
 }

@@ -164,8 +164,8 @@ impl World {
     }
 
     fn spawn(&mut self, rank: DaemonRank, proc: ProcId, request: &SpawnRequest) {
-        let trouble = self.scenario.spawn_trouble;
-        let refused = trouble > 0 && self.rng.permille(trouble);
+        let refusals = self.scenario.spawn_refusals;
+        let refused = refusals > 0 && self.rng.permille(refusals);
         let started = if refused {
             let detail = "Resource temporarily unavailable".to_owned();
             Err(StartError { kind: StartErrorKind::System, detail })

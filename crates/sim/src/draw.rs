@@ -164,7 +164,7 @@ impl Scenario {
             }
         }
         if rng.permille(200) {
-            self.spawn_trouble = 100;
+            self.spawn_refusals = 100;
         }
     }
 

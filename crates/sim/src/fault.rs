@@ -3,6 +3,8 @@
 //!
 //! The faults are plain data, which scenarios draw and the world plays.
 
+pub(crate) mod strike;
+
 use ferrite_router::Tree;
 use ferrite_types::DaemonRank;
 use serde::{Deserialize, Serialize};

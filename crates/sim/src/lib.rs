@@ -6,7 +6,7 @@
 //! * [`fault`]: faults of daemons and the network, and the list that real nodes play as well.
 //! * [`run`]: plays a scenario; [`check`] plays it twice and compares.
 //! * [`invariants`]: the guarantees, one file each.
-//! * [`fn@shrink`], [`story`], [`fn@replay`]: a scenario that breaks a guarantee becomes a small one, a text, and a
+//! * [`fn@minimize`], [`story`], [`fn@replay`]: a scenario that breaks a guarantee becomes a small one, a text, and a
 //!   run that stops at the event in question and shows the state of its daemons.
 //!
 //! The tests of this crate and its binary `sim` (`cargo xtask sim`) use it. The library reads no clock, file or
@@ -24,15 +24,12 @@ pub mod fault;
 mod handshakes;
 mod host;
 mod idle;
-mod idling;
 pub mod invariants;
-mod kinship;
 mod links;
 mod local;
 mod manager;
-mod meddling;
 mod messages;
-mod mischief;
+mod minimize;
 mod mutation;
 mod network;
 mod orders;
@@ -45,12 +42,10 @@ mod rng;
 mod scale;
 mod scenario;
 mod sessions;
-mod shrink;
 mod sizes;
 mod steps;
 pub mod story;
 mod trace;
-mod trouble;
 mod world;
 
 pub use children::ChildPlan;
@@ -60,13 +55,13 @@ pub use fault::Fault;
 pub use idle::{IdleRow, RepairRow, idle, idle_table, repair, repair_table};
 pub use invariants::{Referee, Violation};
 pub use manager::ManagerPlan;
+pub use minimize::{Minimized, minimize};
 pub use mutation::Mutation;
 pub use network::Weather;
 pub use replay::{Replay, replay};
 pub use rng::Rng;
 pub use scale::{ScaleRow, scale, scale_table};
 pub use scenario::{Ending, Expect, Fate, JobPlan, Scenario, job};
-pub use shrink::{Shrunk, shrink};
 pub use sizes::{SizeRow, sizes, sizes_table};
 pub use trace::Keep;
 pub use world::{Gone, Report, run};

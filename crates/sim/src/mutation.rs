@@ -3,6 +3,11 @@
 //! They change a daemon's effects before anybody sees them, as a bug would; the state machines need no test-only
 //! switch.
 
+pub(crate) mod families;
+pub(crate) mod losses;
+pub(crate) mod resizes;
+pub(crate) mod waits;
+
 use bytes::Bytes;
 use ferrite_core::{Effect, PmixEffect, Sink, Transition};
 use ferrite_types::{DaemonRank, JobId, JobState};
@@ -259,7 +264,7 @@ impl Mutation {
         Mutation::EarlyReady,
     ];
 
-    /// Faults that show when daemons are lost (`mischief`).
+    /// Faults that show when daemons are lost (`losses`).
     pub const LOSSES: [Mutation; 22] = [
         Mutation::NoReplay,
         Mutation::ForgottenDead,
@@ -285,7 +290,7 @@ impl Mutation {
         Mutation::KeptDetour,
     ];
 
-    /// Faults that show when the DVM changes its size (`meddling`).
+    /// Faults that show when the DVM changes its size (`resizes`).
     pub const ELASTIC: [Mutation; 26] = [
         Mutation::QuietRelease,
         Mutation::LaunchOnTheLeaving,
@@ -438,7 +443,7 @@ impl Mutation {
                     wanted.push(Effect::Ready);
                 }
             }
-            // See `Mischief`, `Meddling`, `Idling` and `Kinship`.
+            // The modules `losses`, `resizes`, `waits` and `families` plant these.
             other => {
                 let elsewhere = [&Mutation::LOSSES[..], &Mutation::ELASTIC, &Mutation::SESSIONS, &Mutation::FAMILIES, &Mutation::STORIES];
                 debug_assert!(elsewhere.into_iter().flatten().any(|m| *m == other), "{other:?} does nothing");

@@ -18,7 +18,7 @@ pub struct ScaleRow {
     /// Cost of each phase, in order.
     pub phases: Vec<(Phase, Cost)>,
     /// What went wrong.
-    pub trouble: Option<String>,
+    pub failure: Option<String>,
 }
 
 /// One DVM with one job of `procs` processes, counted.
@@ -31,9 +31,9 @@ pub fn scale(daemons: u32, radix: u32, procs: u32) -> ScaleRow {
     let scenario = scenario.with_job(0, spec, Expect::Code(0));
     let report = run(&scenario, Keep::Nothing, Referee::blind());
     let ended_well = report.head_exit == Some(0) && report.left.is_empty();
-    let trouble = (!ended_well)
+    let failure = (!ended_well)
         .then(|| format!("exit {:?}, {} daemons left, {:?}", report.head_exit, report.left.len(), report.notices));
-    ScaleRow { daemons, procs, phases: Phase::ALL.map(|p| (p, report.bill.of(p))).to_vec(), trouble }
+    ScaleRow { daemons, procs, phases: Phase::ALL.map(|p| (p, report.bill.of(p))).to_vec(), failure }
 }
 
 /// The rows as a markdown table.
@@ -62,8 +62,8 @@ pub fn scale_table(rows: &[ScaleRow]) -> String {
             );
             since = since.max(cost.until);
         }
-        if let Some(trouble) = &row.trouble {
-            let _ = writeln!(out, "| {} | {} | **failed** | {trouble} | | | | | |", row.daemons, row.procs);
+        if let Some(failure) = &row.failure {
+            let _ = writeln!(out, "| {} | {} | **failed** | {failure} | | | | | |", row.daemons, row.procs);
         }
     }
     out

@@ -37,7 +37,7 @@ pub struct Scenario {
     /// Longest time from launch to life of a daemon (microseconds).
     pub slowest_start: Time,
     /// In so many of a thousand cases the system refuses to start a process.
-    pub spawn_trouble: u64,
+    pub spawn_refusals: u64,
     /// Jobs that clients submit.
     pub jobs: Vec<JobPlan>,
     /// Further requests of clients, with their times.
@@ -167,7 +167,7 @@ impl Scenario {
             weather: Weather::CALM,
             fates: Vec::new(),
             slowest_start: 1000,
-            spawn_trouble: 0,
+            spawn_refusals: 0,
             jobs: Vec::new(),
             questions: Vec::new(),
             faults: Vec::new(),
@@ -216,7 +216,7 @@ impl Scenario {
             && self.faults.iter().all(|(_, fault)| fault.victim() != Some(DaemonRank::HEAD))
             // Those that are to join it later may fail.
             && self.fates.iter().all(|(rank, fate)| matches!(fate, Fate::Late(_)) || rank.0 >= self.daemons)
-            && self.spawn_trouble == 0
+            && self.spawn_refusals == 0
             && self.ending == Ending::Natural
     }
 
@@ -231,7 +231,7 @@ impl Scenario {
     pub fn is_kind(&self) -> bool {
         self.fates.iter().all(|(_, fate)| matches!(fate, Fate::Late(_)))
             && self.faults.iter().all(|(_, fault)| fault.is_brief())
-            && self.spawn_trouble == 0
+            && self.spawn_refusals == 0
             && self.only_grows_well()
             && self.elastic.manager.is_none()
             && self.session_changes().next().is_none()

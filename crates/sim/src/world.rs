@@ -15,23 +15,23 @@ use ferrite_wire::{Contact, Ticket};
 use crate::count::Bill;
 use crate::describe;
 use crate::event::Event;
+use crate::fault::strike::Partition;
 use crate::handshakes::Handshakes;
 use crate::host::Host;
-use crate::idling::Idling;
 use crate::invariants::{Observation, Referee, Violation};
-use crate::kinship::Kinship;
 use crate::links::address;
 use crate::manager::Manager;
-use crate::meddling::Meddling;
 use crate::messages::Messages;
-use crate::mischief::Mischief;
+use crate::mutation::families::FamilyMutations;
+use crate::mutation::losses::LossMutations;
+use crate::mutation::resizes::ResizeMutations;
+use crate::mutation::waits::WaitMutations;
 use crate::network::Network;
 use crate::queue::{Queue, Time};
 use crate::rng::Rng;
 use crate::scenario::{Ending, Fate, Scenario};
 use crate::steps::{FIRST_JOB, Steps};
 use crate::trace::{Keep, Trace};
-use crate::trouble::Partition;
 
 /// Virtual time after the last planned thing by which everything must have come to its end.
 const PATIENCE: Time = 1_200_000_000;
@@ -59,10 +59,10 @@ pub(crate) struct World {
     pub(crate) steps: Steps,
     pub(crate) manager: Manager,
     pub(crate) messages: Messages,
-    mischief: Mischief,
-    meddling: Meddling,
-    idling: Idling,
-    kinship: Kinship,
+    loss_mutations: LossMutations,
+    resize_mutations: ResizeMutations,
+    wait_mutations: WaitMutations,
+    family_mutations: FamilyMutations,
     pub(crate) referee: Referee,
     pub(crate) bill: Bill,
     pub(crate) next_id: u64,
@@ -136,10 +136,10 @@ impl World {
             steps: Steps::default(),
             manager: Manager::of(&scenario),
             messages: Messages::default(),
-            mischief: Mischief::default(),
-            meddling: Meddling::default(),
-            idling: Idling::default(),
-            kinship: Kinship::default(),
+            loss_mutations: LossMutations::default(),
+            resize_mutations: ResizeMutations::default(),
+            wait_mutations: WaitMutations::default(),
+            family_mutations: FamilyMutations::default(),
             referee,
             bill: Bill::default(),
             next_id: 1,
@@ -307,10 +307,10 @@ impl World {
         self.record(format_args!("{now} {rank} < {}", describe::input(&input, message.as_deref())));
         self.observe(&Observation::Input { rank, at: now, input: &input, message: message.as_deref() });
         let cause = self.scenario.mutation.map(|mutation| (mutation, input.clone()));
-        self.mischief.reach(&self.scenario, rank, &mut input);
-        self.meddling.reach(&self.scenario, rank, &mut input);
-        Idling::reach(self.scenario.mutation, &mut input);
-        self.kinship.reach(self.scenario.mutation, rank, &mut input);
+        self.loss_mutations.reach(&self.scenario, rank, &mut input);
+        self.resize_mutations.reach(&self.scenario, rank, &mut input);
+        WaitMutations::reach(self.scenario.mutation, &mut input);
+        self.family_mutations.reach(self.scenario.mutation, rank, &mut input);
         let mut fx = Effects::new();
         if let Some(host) = self.hosts.get_mut(&rank) {
             let clock = host.clock(now);
@@ -319,10 +319,10 @@ impl World {
         let mut wanted: Vec<Effect> = fx.drain().collect();
         if let Some((mutation, cause)) = &cause {
             mutation.tamper(rank, &mut wanted);
-            self.mischief.tamper(*mutation, rank, cause, &mut wanted);
-            self.meddling.tamper(*mutation, rank, cause, &mut wanted);
-            self.idling.tamper(*mutation, rank, cause, &mut wanted);
-            self.kinship.tamper(*mutation, rank, &mut wanted);
+            self.loss_mutations.tamper(*mutation, rank, cause, &mut wanted);
+            self.resize_mutations.tamper(*mutation, rank, cause, &mut wanted);
+            self.wait_mutations.tamper(*mutation, rank, cause, &mut wanted);
+            self.family_mutations.tamper(*mutation, rank, &mut wanted);
         }
         for effect in wanted {
             let message = match &effect {

@@ -9,8 +9,8 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use ferrite_sim::{
-    Keep, Mutation, Referee, Report, Scenario, Violation, breaks, check, idle, idle_table, repair, repair_table,
-    replay, run, scale, scale_table, shrink, sizes, sizes_table, story,
+    Keep, Mutation, Referee, Report, Scenario, Violation, breaks, check, idle, idle_table, minimize, repair,
+    repair_table, replay, run, scale, scale_table, sizes, sizes_table, story,
 };
 use ferrite_types::DaemonRank;
 
@@ -33,12 +33,12 @@ usage: sim --seed S [--daemons N] [--radix R | FAMILY] [--trace]
 const STORIES: &str = "target/sim";
 /// The number of failed seeds after which a sweep ends: more would show the same few bugs.
 const ENOUGH: usize = 20;
-/// The number of failed seeds to shrink; shrinking costs as much as a sweep.
-const SHRUNK: usize = 3;
-/// The most runs of one shrinking.
-const SHRINK_RUNS: usize = 600;
-/// The longest time of one shrinking: a story of thousands of daemons is better than none.
-const SHRINK_TIME: Duration = Duration::from_secs(60);
+/// The number of failed seeds to minimize; a minimization costs as much as a sweep.
+const MINIMIZED: usize = 3;
+/// The most runs of one minimization.
+const MINIMIZE_RUNS: usize = 600;
+/// The longest time of one minimization: a story of thousands of daemons is better than none.
+const MINIMIZE_TIME: Duration = Duration::from_secs(60);
 /// The number of last events that a replay prints.
 const LAST_EVENTS: usize = 20;
 
@@ -156,7 +156,7 @@ impl Words {
         }
         tell_end(&report);
         if let Some(violation) = &report.violation {
-            tell_shrunk(&scenario, violation)?;
+            tell_minimized(&scenario, violation)?;
         }
         Ok(report.violation.is_none())
     }
@@ -185,9 +185,9 @@ impl Words {
             let least = first.saturating_add(least * share / 100);
             let bad = Sweep { draw, first, least, end, limit, jobs }.play();
             good &= bad.is_empty();
-            for (seed, violation) in bad.iter().take(SHRUNK) {
+            for (seed, violation) in bad.iter().take(MINIMIZED) {
                 println!();
-                tell_shrunk(&draw.scenario(*seed), violation)?;
+                tell_minimized(&draw.scenario(*seed), violation)?;
             }
         }
         Ok(good)
@@ -274,7 +274,7 @@ impl Words {
             let rows = [false, true].map(|lost| idle(1_000, radix, lost));
             println!("Nothing to do:\n\n{}", idle_table(&rows));
         }
-        Ok(rows.iter().all(|r| r.trouble.is_none()))
+        Ok(rows.iter().all(|r| r.failure.is_none()))
     }
 }
 
@@ -435,20 +435,21 @@ fn caught(mutation: Mutation, scenario: Scenario) -> Option<Violation> {
     run(&scenario, Keep::Nothing, Referee::strict(&scenario)).violation
 }
 
-/// Shrinks a failed scenario, writes its story, and prints the command that plays it again.
-fn tell_shrunk(scenario: &Scenario, violation: &Violation) -> Result<(), String> {
+/// Minimizes a failed scenario, writes its story, and prints the command that plays it again.
+fn tell_minimized(scenario: &Scenario, violation: &Violation) -> Result<(), String> {
     let start = Instant::now();
-    let shrunk =
-        shrink(scenario, SHRINK_RUNS, |smaller| start.elapsed() < SHRINK_TIME && breaks(smaller, violation.invariant));
+    let minimized = minimize(scenario, MINIMIZE_RUNS, |smaller| {
+        start.elapsed() < MINIMIZE_TIME && breaks(smaller, violation.invariant)
+    });
     let path = format!("{STORIES}/seed-{}.json", scenario.seed);
     let write = || {
         std::fs::create_dir_all(STORIES)?;
-        std::fs::write(&path, story::write(&shrunk.scenario))
+        std::fs::write(&path, story::write(&minimized.scenario))
     };
     write().map_err(|error| format!("{path}: {error}"))?;
-    let report = check(&shrunk.scenario);
-    println!("seed {}, shrunk in {} runs to {} events:", scenario.seed, shrunk.runs, report.events);
-    tell_story(&shrunk.scenario);
+    let report = check(&minimized.scenario);
+    println!("seed {}, minimized in {} runs to {} events:", scenario.seed, minimized.runs, report.events);
+    tell_story(&minimized.scenario);
     if let Some(violation) = &report.violation {
         println!("  broken: {violation}");
     }

@@ -10,13 +10,12 @@ mod bystanders;
 mod changes;
 mod data;
 mod exit_codes;
-mod fence;
-mod fences;
 mod given_back;
 mod held_not_failed;
 mod job_states;
 mod kin;
 mod launch_data;
+mod launch_fence;
 mod links;
 mod liveness;
 mod meetings;
@@ -35,6 +34,7 @@ mod own_failures_only;
 mod own_session;
 mod patience;
 mod pmix;
+mod pmix_fence;
 mod proc_states;
 mod quiet_phase;
 mod quiet_tree;
@@ -228,7 +228,7 @@ impl Referee {
                 Box::new(patience::Patience::default()),
                 Box::new(noticed::Noticed::new(scenario)),
                 Box::new(acked_deaths::AckedDeaths::new(scenario)),
-                Box::new(fences::Fences::default()),
+                Box::new(pmix_fence::PmixFence::default()),
                 Box::new(bystanders::Bystanders::default()),
                 Box::new(alone::Alone::new(scenario)),
                 Box::new(quiet_tree::QuietTree::new(scenario)),
@@ -259,7 +259,7 @@ impl Referee {
     /// Adds the guarantees about changes of size.
     fn know_changes(&mut self, scenario: &Scenario) {
         if scenario.elastic.mode {
-            self.invariants.push(Box::new(fence::Fence::default()));
+            self.invariants.push(Box::new(launch_fence::LaunchFence::default()));
         }
         if scenario.elastic.manager.is_some() {
             self.invariants.push(Box::new(given_back::GivenBack::new(scenario)));

@@ -1,6 +1,6 @@
 //! Planted faults of head and daemons about spawned jobs, connections between jobs and published data.
 //!
-//! The world uses it in runs with a planted fault only, like `mischief`.
+//! The world uses it in runs with a planted fault only, like `losses`.
 
 use ferrite_types::pmix_status::{
     PMIX_ERR_JOB_FAILED_TO_LAUNCH as FAILED_TO_LAUNCH, PMIX_ERR_LOST_CONNECTION as LOST_CONNECTION,
@@ -14,19 +14,19 @@ use ferrite_wire::{
     CollectiveKind, DaemonMessage, DataCall, DataRange, DataRequest, HeadMessage, Message, Persistence,
 };
 
-use crate::mischief::{frames, replace};
+use super::losses::{frames, replace};
 use crate::mutation::Mutation;
 
 /// The state by which a planted fault finds the right time.
 #[derive(Debug, Default)]
-pub(crate) struct Kinship {
+pub(crate) struct FamilyMutations {
     /// The job that has spawned each.
     parents: BTreeMap<JobId, JobId>,
     /// Jobs of which a process has failed.
     failed: BTreeSet<JobId>,
 }
 
-impl Kinship {
+impl FamilyMutations {
     /// Changes what reaches a daemon.
     pub(crate) fn reach(&mut self, mutation: Option<Mutation>, rank: DaemonRank, input: &mut Input) {
         let Some(mutation) = mutation else { return };

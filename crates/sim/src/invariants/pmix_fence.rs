@@ -13,7 +13,7 @@ use super::{Invariant, Observation, require};
 type Fence = (Members, u64);
 
 #[derive(Default)]
-pub(super) struct Fences {
+pub(super) struct PmixFence {
     entered: BTreeMap<(DaemonRank, Members), u64>,
     open: BTreeMap<(DaemonRank, PmixToken), Fence>,
     /// The result of each fence, and the first daemon that had it.
@@ -21,7 +21,7 @@ pub(super) struct Fences {
     procs: BTreeSet<(DaemonRank, ProcId)>,
 }
 
-impl Fences {
+impl PmixFence {
     fn answered(&mut self, rank: DaemonRank, token: PmixToken, well: bool) -> Result<(), String> {
         let Some(fence) = self.open.remove(&(rank, token)) else {
             return Ok(());
@@ -41,7 +41,7 @@ impl Fences {
     }
 }
 
-impl Invariant for Fences {
+impl Invariant for PmixFence {
     fn name(&self) -> &'static str {
         "a fence ends for everybody with the same result"
     }

@@ -13,12 +13,12 @@ use crate::scenario::Scenario;
 
 /// The state by which a planted fault finds the right time.
 #[derive(Debug, Default)]
-pub(crate) struct Mischief {
+pub(crate) struct LossMutations {
     ready: bool,
     declared: RankSet,
 }
 
-impl Mischief {
+impl LossMutations {
     /// Changes what reaches a daemon.
     pub(crate) fn reach(&self, scenario: &Scenario, rank: DaemonRank, input: &mut Input) {
         let (Some(mutation), Input::Link(LinkInput::Frame { frame, .. })) = (scenario.mutation, input) else { return };

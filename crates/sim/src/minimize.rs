@@ -1,4 +1,4 @@
-//! Shrinks a failing scenario: omits, lowers or rounds everything that is not needed to break the same guarantee.
+//! Minimizes a failing scenario: omits, lowers or rounds everything that is not needed to break the same guarantee.
 //!
 //! It serves a failed seed. Greedy and bounded: the result fails, but need not be the smallest scenario.
 
@@ -12,17 +12,17 @@ use crate::network::Weather;
 use crate::queue::Time;
 use crate::scenario::{Client, Ending, Expect, Fate, JobPlan, Scenario};
 
-/// The result of a shrinking.
+/// The smallest scenario that was found.
 #[derive(Clone, Debug)]
-pub struct Shrunk {
+pub struct Minimized {
     /// Fails in the same way.
     pub scenario: Scenario,
     /// Runs that were spent.
     pub runs: usize,
 }
 
-/// Shrinks a scenario as long as `fails` says that it fails in the same way, with at most so many runs.
-pub fn shrink(scenario: &Scenario, most_runs: usize, mut fails: impl FnMut(&Scenario) -> bool) -> Shrunk {
+/// Minimizes a scenario in at most `most_runs` runs. `fails` plays a smaller one: true when it fails in the same way.
+pub fn minimize(scenario: &Scenario, most_runs: usize, mut fails: impl FnMut(&Scenario) -> bool) -> Minimized {
     let mut best = scenario.clone();
     let mut runs = 0;
     loop {
@@ -32,7 +32,7 @@ pub fn shrink(scenario: &Scenario, most_runs: usize, mut fails: impl FnMut(&Scen
             let mut next = 0;
             while let Some(smaller) = step(&best).into_iter().nth(next) {
                 if runs == most_runs {
-                    return Shrunk { scenario: best, runs };
+                    return Minimized { scenario: best, runs };
                 }
                 next += 1;
                 if smaller == best {
@@ -46,7 +46,7 @@ pub fn shrink(scenario: &Scenario, most_runs: usize, mut fails: impl FnMut(&Scen
             }
         }
         if best == before {
-            return Shrunk { scenario: best, runs };
+            return Minimized { scenario: best, runs };
         }
     }
 }
@@ -191,7 +191,7 @@ fn small_resizes(s: &Scenario) -> Vec<Scenario> {
 fn plain(s: &Scenario) -> Vec<Scenario> {
     vec![
         Scenario { ending: Ending::Natural, ..s.clone() },
-        Scenario { stdin_bytes: 0, spawn_trouble: 0, ..s.clone() },
+        Scenario { stdin_bytes: 0, spawn_refusals: 0, ..s.clone() },
         fit(Scenario { slots: 1, ..s.clone() }),
         fit(Scenario { slots: (s.slots / 2).max(1), ..s.clone() }),
         Scenario { radix: 2, ..s.clone() },
@@ -334,7 +334,7 @@ mod tests {
         let mut scenario = large();
         scenario.faults.push((1_234_567, Fault::Crash(DaemonRank(9))));
         let crash_of_9 = |s: &Scenario| s.faults.iter().any(|(_, f)| *f == Fault::Crash(DaemonRank(9)));
-        let small = shrink(&scenario, 1000, crash_of_9).scenario;
+        let small = minimize(&scenario, 1000, crash_of_9).scenario;
         assert_eq!((small.daemons, small.jobs.len(), small.questions.len()), (10, 0, 0));
         assert_eq!(small.faults, [(1_000_000, Fault::Crash(DaemonRank(9)))]);
         assert_eq!((small.weather, small.slots, small.radix), (Weather::CALM, 1, 2));
@@ -344,22 +344,22 @@ mod tests {
     fn a_scenario_that_only_fails_as_it_is_stays_as_it_is_and_runs_are_counted() {
         let scenario = large();
         let mut asked = 0;
-        let shrunk = shrink(&scenario, 25, |_| {
+        let minimized = minimize(&scenario, 25, |_| {
             asked += 1;
             false
         });
-        assert_eq!((shrunk.scenario, shrunk.runs, asked), (scenario, 25, 25));
+        assert_eq!((minimized.scenario, minimized.runs, asked), (scenario, 25, 25));
     }
 
     #[test]
-    fn a_planted_fault_shrinks_to_a_short_story() {
+    fn a_planted_fault_is_minimized_to_a_short_story() {
         let mut scenario =
             Scenario { persistent: true, mutation: Some(Mutation::SpawnTwice), ..Scenario::calm(1, 12, 2) };
         for i in 0..4 {
             scenario = scenario.with_job(i * 1000, job(5, "init out:3 fence finalize"), Expect::Code(0));
         }
         let invariant = crate::check(&scenario).violation.unwrap().invariant;
-        let small = shrink(&scenario, 300, |s| crate::breaks(s, invariant)).scenario;
+        let small = minimize(&scenario, 300, |s| crate::breaks(s, invariant)).scenario;
         assert_eq!((small.daemons, small.jobs.len()), (1, 1));
         assert_eq!(small.jobs[0].spec.apps[0].np, Some(1));
     }

@@ -1,7 +1,7 @@
 //! Planted faults about waiting: work that could go on does not, work that should wait does not, and the head reports
 //! it wrongly.
 //!
-//! The world uses it in runs with a planted fault only, like `meddling`.
+//! The world uses it in runs with a planted fault only, like `losses`.
 
 use std::collections::BTreeSet;
 
@@ -10,17 +10,17 @@ use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, J
 use ferrite_wire::control::{Reply, Request, SessionDirective};
 use ferrite_wire::{DaemonMessage, Message};
 
-use crate::mischief::says;
+use super::losses::says;
 use crate::mutation::Mutation;
 
 /// The state by which a planted fault finds the right time.
 #[derive(Debug, Default)]
-pub(crate) struct Idling {
+pub(crate) struct WaitMutations {
     /// Changes of size that are stopped.
     stuck: BTreeSet<CampaignId>,
 }
 
-impl Idling {
+impl WaitMutations {
     /// Alters an input of the head.
     pub(crate) fn reach(mutation: Option<Mutation>, input: &mut Input) {
         match (mutation, input) {

@@ -9,11 +9,11 @@ use super::changes::Changes;
 use super::{Invariant, Observation, require};
 
 #[derive(Default)]
-pub(super) struct Fence {
+pub(super) struct LaunchFence {
     changes: Changes,
 }
 
-impl Fence {
+impl LaunchFence {
     fn passes(&self, job: JobId, from: JobState, to: JobState) -> Result<(), String> {
         use JobState::{LaunchApps, Map, MapComplete, SendLaunchMsg, VmReady, WaitingForDaemons};
         let (any, shrinking) = (self.changes.any(), self.changes.shrinking());
@@ -31,7 +31,7 @@ impl Fence {
     }
 }
 
-impl Invariant for Fence {
+impl Invariant for LaunchFence {
     fn name(&self) -> &'static str {
         "jobs are held exactly while the DVM changes its size"
     }

@@ -1,7 +1,7 @@
 //! Planted faults of head and daemons about changes of size. They include each hole of the reference implementation,
 //! as far as it can be imitated from outside.
 //!
-//! The world uses it in runs with a planted fault only, like `mischief`.
+//! The world uses it in runs with a planted fault only, like `losses`.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use ferrite_wire::{
     TreeMessage,
 };
 
-use crate::mischief::{frames, hush, replace, says};
+use super::losses::{frames, hush, replace, says};
 use crate::mutation::Mutation;
 use crate::scenario::Scenario;
 
@@ -25,7 +25,7 @@ const SIGCONT: i32 = 18;
 
 /// The state by which a planted fault finds the right time.
 #[derive(Debug, Default)]
-pub(crate) struct Meddling {
+pub(crate) struct ResizeMutations {
     /// Daemons that are on their way in.
     coming: RankSet,
     /// Daemons that were told to leave.
@@ -34,7 +34,7 @@ pub(crate) struct Meddling {
     parked: BTreeSet<JobId>,
 }
 
-impl Meddling {
+impl ResizeMutations {
     /// Changes what reaches a daemon.
     pub(crate) fn reach(&self, scenario: &Scenario, rank: DaemonRank, input: &mut Input) {
         let Some(mutation) = scenario.mutation else { return };
