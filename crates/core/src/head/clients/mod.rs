@@ -1,12 +1,10 @@
-//! Clients: their requests, the replies and the notices.
+//! Clients: their requests and replies, the status, the history and the metrics.
 
 mod history;
-mod job_record;
 mod metrics;
-pub(in crate::head) mod notices;
 mod relayed;
 mod requests;
-pub(in crate::head) mod status;
+mod status;
 
 pub(in crate::head) use self::metrics::Counted;
 pub(in crate::head) use self::status::listed_names;

@@ -34,7 +34,7 @@ impl Head {
             Request::Metrics => Reply::Metrics(Box::new(self.metrics(cx.now))),
             Request::Nodes => Reply::Nodes(self.node_statuses()),
             Request::Jobs => Reply::Jobs(self.job_statuses()),
-            Request::Job(job) => match self.job_detail(job) {
+            Request::Job(job) => match self.known_detail(job) {
                 Some(detail) => Reply::Job(Box::new(detail)),
                 None => self.no_such_job(job),
             },

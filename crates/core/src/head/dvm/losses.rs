@@ -10,8 +10,8 @@ use crate::HeadTimer;
 use crate::cx::{Cx, Outgoing, Purpose};
 use crate::head::Head;
 use crate::head::clients::Counted;
-use crate::head::clients::notices;
 use crate::head::jobs::Failure;
+use crate::head::jobs::notices;
 use crate::pmix_status::PMIX_ERR_LOST_CONNECTION;
 
 /// The time in which successive losses are declared together (milliseconds), so that a failed rack takes one repair.

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use ferrite_types::{JobId, JobState, ProcId, Rank};
 use ferrite_wire::{DaemonMessage, Dest, ProcFailure};
 
+use super::notices;
 use crate::cx::Cx;
-use crate::head::clients::notices;
 use crate::head::{Head, Job};
 
 /// The result that a failure gives its job: at once, or at the job's end when it survives.

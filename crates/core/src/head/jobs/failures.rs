@@ -4,10 +4,10 @@ use ferrite_types::{JobId, JobState, ProcId, ProcState, Rank};
 use ferrite_wire::{DaemonMessage, Dest, ProcEnd, ProcFailure, StartError};
 
 use super::failure_policy::Failure;
+use super::notices;
 use crate::HeadTimer;
 use crate::cx::Cx;
 use crate::head::Head;
-use crate::head::clients::notices;
 use crate::pmix_status::{PMIX_ERR_JOB_FAILED_TO_LAUNCH, PMIX_ERR_JOB_KILLED_BY_CMD};
 
 /// Exit code of a job that ran into its time limit: the same as that of timeout(1).

@@ -3,6 +3,8 @@
 mod connections;
 mod failure_policy;
 mod failures;
+mod job_record;
+pub(in crate::head) mod notices;
 mod output;
 mod placement;
 pub(in crate::head) mod placement_defaults;
@@ -11,6 +13,7 @@ mod record;
 mod spawn;
 mod state_tables;
 mod states;
+mod status;
 mod stdin;
 
 pub(in crate::head) use self::connections::Connections;

@@ -19,7 +19,6 @@ use super::placement_defaults;
 use crate::Effect;
 use crate::cx::Cx;
 use crate::head::clients::Counted;
-use crate::head::clients::status;
 use crate::head::dvm::INTERRUPTED;
 use crate::head::elastic::Berth;
 use crate::head::{Head, Job};
@@ -235,7 +234,7 @@ impl Head {
     /// of the tree go on.
     pub(in crate::head) fn leave_tree(&mut self, id: JobId) -> Option<(u8, Option<JobStatus>)> {
         let job = self.jobs.get(&id)?;
-        let (root, code, line) = (job.root, job.exit_code.unwrap_or(0), status::line(self, job));
+        let (root, code, line) = (job.root, job.exit_code.unwrap_or(0), self.job_status(job));
         if !self.trees.open.contains_key(&root) {
             return Some((code, Some(line)));
         }

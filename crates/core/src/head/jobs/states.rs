@@ -8,7 +8,6 @@ use ferrite_wire::{DaemonMessage, Dest, StartError};
 use super::placement_defaults;
 use crate::cx::Cx;
 use crate::head::clients::Counted;
-use crate::head::clients::status;
 use crate::head::elastic::Berth;
 use crate::head::{Head, Job};
 use crate::{Effect, HeadTimer, RequestId};
@@ -315,7 +314,7 @@ impl Head {
         cx.cancel_timer(HeadTimer::JobTimeout(id));
         cx.cancel_timer(HeadTimer::SpawnTimeout(id));
         cx.cancel_timer(HeadTimer::Prep(id));
-        self.clients.remember(status::detail(self, &job));
+        self.clients.remember(self.final_detail(&job));
         self.inherit_sessions(&job, cx);
         self.sweep_sessions(cx);
         for file in self.output.forget(id) {

@@ -6,11 +6,11 @@ use std::fmt::Write;
 use ferrite_types::{DaemonRank, ExitStatus, JobId, ProcId, ProcState, Rank, RuntimeOptions};
 use ferrite_wire::{ProcEnd, StartError, StartErrorKind};
 
-use super::status::listed_names;
 use crate::head::Job;
+use crate::head::clients::listed_names;
 use crate::head::dvm::Loss;
 
-pub(in crate::head) fn proc_end(job: JobId, end: &ProcEnd, node: &str, pid: Option<u32>) -> String {
+pub(super) fn proc_end(job: JobId, end: &ProcEnd, node: &str, pid: Option<u32>) -> String {
     let who = format!("Process rank {} of job {job} on node {node}{}", end.rank, pid_text(pid));
     let what = match (end.state, end.status) {
         (ProcState::TermWoSync, _) => {
@@ -24,12 +24,12 @@ pub(in crate::head) fn proc_end(job: JobId, end: &ProcEnd, node: &str, pid: Opti
 }
 
 /// The sentence that tells the submitter that its job ends after a failure.
-pub(in crate::head) fn ended() -> &'static str {
+pub(super) fn ended() -> &'static str {
     "\nThe job was ended because of it."
 }
 
 /// The sentence that tells the submitter that its job goes on after a failure.
-pub(in crate::head) fn survived(options: &RuntimeOptions) -> String {
+pub(super) fn survived(options: &RuntimeOptions) -> String {
     let policy = if options.continuous { "continuous" } else { "recoverable" };
     format!(
         "\nThe other processes of the job are left alone ({policy}). Its exit code will be that of this first failure."
@@ -57,7 +57,7 @@ fn signal_name(signal: u8) -> &'static str {
     }
 }
 
-pub(in crate::head) fn start_failure(
+pub(super) fn start_failure(
     job: JobId,
     rank: Rank,
     node: &str,
@@ -77,7 +77,7 @@ pub(in crate::head) fn start_failure(
     )
 }
 
-pub(in crate::head) fn abort(proc: ProcId, node: &str, code: i32, message: &str) -> String {
+pub(super) fn abort(proc: ProcId, node: &str, code: i32, message: &str) -> String {
     let message = match message.trim() {
         "" => String::new(),
         text => format!("\n  message: {text}"),
@@ -93,7 +93,7 @@ pub(in crate::head) fn daemon_lost(job: JobId, node: &str, cause: &str, procs: u
 }
 
 /// Message for a job whose processes `ranks` have gone with their nodes, or are about to.
-pub(in crate::head) fn nodes_left(job: &Job, ranks: &BTreeSet<Rank>, goes_on: bool) -> String {
+pub(super) fn nodes_left(job: &Job, ranks: &BTreeSet<Rank>, goes_on: bool) -> String {
     let nodes: BTreeSet<&str> = ranks.iter().filter_map(|rank| Some(job.map.node_of(*rank)?.name.as_str())).collect();
     let names: Vec<String> = ranks.iter().map(ToString::to_string).collect();
     let (node, leave) = if nodes.len() == 1 { ("Node", "leaves") } else { ("Nodes", "leave") };
@@ -107,7 +107,7 @@ pub(in crate::head) fn nodes_left(job: &Job, ranks: &BTreeSet<Rank>, goes_on: bo
     )
 }
 
-pub(in crate::head) fn nothing_is_left(job: JobId) -> String {
+pub(super) fn nothing_is_left(job: JobId) -> String {
     format!("All nodes of job {job} have left the DVM, and its processes were ended with that.")
 }
 
@@ -123,18 +123,18 @@ pub(in crate::head) fn daemon_lost_in_bringup(node: &str, cause: &str) -> String
     format!("The daemon on node {node} was lost while the DVM was being started ({cause}).\nNothing was started.")
 }
 
-pub(in crate::head) fn timeout(seconds: u64, states: &str) -> String {
+pub(super) fn timeout(seconds: u64, states: &str) -> String {
     format!(
         "The user-provided time limit for job execution has been reached:\n\n  Timeout: {seconds} seconds\n\n\
          The job was ended. Allow more time with --timeout.{states}"
     )
 }
 
-pub(in crate::head) fn spawn_timeout(seconds: u64) -> String {
+pub(super) fn spawn_timeout(seconds: u64) -> String {
     format!("The job was not launched within its limit of {seconds} seconds (--spawn-timeout), and was ended.")
 }
 
-pub(in crate::head) fn states(job: &Job) -> String {
+pub(super) fn states(job: &Job) -> String {
     let mut text = format!("\n\nState of job {} at that time: {}", job.id, job.state);
     for (rank, proc) in (0..).map(Rank).zip(&job.procs) {
         let node = job.map.node_of(rank).map_or("", |n| n.name.as_str());

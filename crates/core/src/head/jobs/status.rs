@@ -1,0 +1,136 @@
+//! Status of jobs: the line and the details of each, and the reason why it waits.
+
+use std::collections::BTreeMap;
+
+use ferrite_map::display;
+use ferrite_map::picture::{self, Subject};
+use ferrite_types::{JobId, JobState, NodeId, Topology};
+use ferrite_wire::control::{Ending, JobDetail, JobStatus, ProcStatus};
+
+use super::NODES_LEFT;
+use crate::head::clients::listed_names;
+use crate::head::{Head, Job};
+
+/// The largest job whose status names the binding of each process; a larger answer would not fit into one frame.
+const MOST_BOUND: usize = 100_000;
+/// The number of nodes beyond which the status merges equal nodes into one line.
+const MOST_PLACES: usize = 32;
+
+impl Head {
+    /// The status line of a job.
+    pub(in crate::head) fn job_status(&self, job: &Job) -> JobStatus {
+        let programs: Vec<&str> = job.spec.apps.iter().map(|app| app.argv[0].as_str()).collect();
+        let entered = |state| job.states.iter().find(|(s, _)| *s == state).map(|(_, at)| at.0);
+        JobStatus {
+            job: job.id,
+            name: programs.join(" : "),
+            procs: job.procs.len() as u32,
+            nodes: job.map.nodes.len() as u32,
+            first_node: job.map.nodes.first().map(|node| node.name.clone()).unwrap_or_default(),
+            state: job.state,
+            exit_code: job.exit_code.or_else(|| job.is_over().then_some(0)),
+            ending: job.is_over().then(|| ending(job)),
+            waiting_for: self.waiting_for(job),
+            submitted_us: entered(JobState::Init).unwrap_or(0),
+            running_us: entered(JobState::Running),
+            ended_us: entered(JobState::Terminated),
+        }
+    }
+
+    /// The details of a job for the history.
+    pub(super) fn final_detail(&self, job: &Job) -> JobDetail {
+        JobDetail {
+            status: self.job_status(job),
+            nspace: job.id.nspace(&self.config.dvm),
+            states: job.states.iter().map(|(state, at)| (*state, at.0)).collect(),
+            procs: Vec::new(),
+            places: Vec::new(),
+            cause: job.cause.clone(),
+            lost_ranks: job.lost.clone(),
+            record: self.job_record(job),
+        }
+    }
+
+    /// The details of a job that is not over.
+    pub(in crate::head) fn job_detail(&self, id: JobId) -> Option<JobDetail> {
+        let job = self.jobs.get(&id)?;
+        Some(JobDetail { procs: self.proc_statuses(job), places: self.places(job), ..self.final_detail(job) })
+    }
+
+    fn proc_statuses(&self, job: &Job) -> Vec<ProcStatus> {
+        let topologies: BTreeMap<NodeId, &Topology> =
+            self.nodes.iter().map(|node| (node.id, &*node.topology)).collect();
+        let says_bound = job.procs.len() <= MOST_BOUND;
+        let ranks = job.map.ranks().zip(&job.procs);
+        let status = ranks.map(|((rank, placement), proc)| {
+            let node = job.map.node_of(rank);
+            let topology = node.and_then(|node| topologies.get(&node.id));
+            let bound = topology.filter(|_| says_bound && placement.cpus.is_some());
+            let threads = job.map.policy(placement.app).is_some_and(|policy| policy.hwthreads);
+            let devices = topology.map_or(&[][..], |topology| &topology.devices);
+            let device = |at: &u16| devices.get(usize::from(*at)).map(|device| device.name.clone());
+            ProcStatus {
+                rank,
+                app: placement.app,
+                node: node.map(|node| node.name.clone()).unwrap_or_default(),
+                bound_to: bound.map(|t| display::binding(t, placement.cpus.as_ref(), threads)).unwrap_or_default(),
+                devices: placement.devices.iter().filter_map(device).collect(),
+                pid: proc.pid,
+                state: job.state_of(rank),
+            }
+        });
+        status.collect()
+    }
+
+    /// The nodes of a job's processes; empty before the job is mapped.
+    fn places(&self, job: &Job) -> Vec<String> {
+        let nspace = job.id.nspace(&self.config.dvm);
+        let (map, nodes) = (&job.map, self.nodes.as_slice());
+        picture::lines(&Subject { job: &nspace, programs: &[], map, nodes, not_launched: false }, MOST_PLACES)
+    }
+
+    /// What a job waits for, in words; empty when it is over.
+    pub(in crate::head) fn waiting_for(&self, job: &Job) -> String {
+        if job.is_over() {
+            return String::new();
+        }
+        if self.queue.contains(&job.id) {
+            return self.queued_for(job);
+        }
+        if let Some(hold) = &job.held {
+            return self.held_for(hold);
+        }
+        if !job.launched {
+            let what = if job.procs.is_empty() { "its placement" } else { "its launch to be prepared" };
+            return what.to_owned();
+        }
+        let (hosts, others): (Vec<_>, Vec<_>) =
+            job.launching.iter().partition(|rank| job.map.on_daemon(*rank).next().is_some());
+        for (ranks, what) in [(hosts, "to start its processes"), (others, "to know of it")] {
+            if !ranks.is_empty() {
+                let nodes = ranks.into_iter().map(|rank| self.node_name(rank));
+                return format!("{} {what}", listed_names(nodes));
+            }
+        }
+        let living: Vec<String> = job.living().map(|rank| rank.to_string()).collect();
+        let kill = if job.is_healthy() { "to end" } else { "to be killed" };
+        format!(
+            "{} of {} processes {kill} (ranks {})",
+            living.len(),
+            job.procs.len(),
+            listed_names(living.iter().map(String::as_str))
+        )
+    }
+}
+
+/// How the job has ended, by the first failure.
+fn ending(job: &Job) -> Ending {
+    match job.states.iter().map(|(state, _)| *state).find(|state| state.is_error()) {
+        None => Ending::Done,
+        Some(JobState::CommFailed) => Ending::LostRanks,
+        Some(JobState::KilledByCmd) if job.exit_code == Some(NODES_LEFT) => Ending::LostRanks,
+        Some(JobState::KilledByCmd) => Ending::Killed,
+        Some(_) if !job.launched => Ending::Refused,
+        Some(_) => Ending::Failed,
+    }
+}
