@@ -10,9 +10,9 @@ pub mod hostlist;
 pub mod launcher;
 pub mod managers;
 pub mod name;
+pub mod node_list;
 pub mod params;
 pub mod places;
-pub mod regex;
 mod select;
 pub mod simulated;
 

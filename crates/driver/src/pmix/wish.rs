@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use ferrite_pmix::{Info, Value};
 use ferrite_pmix_sys as sys;
 use ferrite_rm::hostlist::{self, HostItem};
-use ferrite_rm::regex;
+use ferrite_rm::node_list;
 use ferrite_wire::{Inheritance, SessionTerms};
 
 use super::allocate::Refusal;
@@ -170,7 +170,7 @@ fn node_list(info: &Info) -> Result<String, Refusal> {
         value => value.as_str().map(str::to_owned),
     };
     let list = list.ok_or_else(|| Refusal::bad(format!("{} is no text", info.key)))?;
-    regex::expand(&list).ok_or_else(|| Refusal::bad(format!("{list:?} is no list of nodes")))
+    node_list::expand(&list).ok_or_else(|| Refusal::bad(format!("{list:?} is no list of nodes")))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! No list of nodes that a program gives (`PMIX_ALLOC_NODE_LIST`) makes the parser panic, or grow beyond its limit.
 #![no_main]
 
-use ferrite_rm::regex::expand;
+use ferrite_rm::node_list::expand;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -1,15 +1,15 @@
-//! Node lists as `PMIx_generate_regex` writes them: `pmix[n[2:1-4,7],login]` is `n01,n02,n03,n04,n07,login`; `raw:`
-//! before a list says that it is one. What is compressed to bytes (`blob:`) only the library can read.
+//! Node lists in the forms of `PMIx_generate_regex`: `pmix[n[2:1-4,7],login]` is `n01,n02,n03,n04,n07,login`, and `raw:`
+//! stands before a plain list. Only libpmix can read the third form, which is compressed (`blob:`).
 
 use std::fmt::Write;
 
-/// More nodes than this are no list but a mistake,
-const MOST: u32 = 1 << 20;
-/// and so is a longer text (bytes).
+/// The most nodes of a list; more of them are a mistake.
+const MOST_NODES: u32 = 1 << 20;
+/// The longest list (bytes).
 const LONGEST: usize = 64 << 20;
 
-/// The list with commas. `None` for what begins as one of the two forms and does not go on like it; any other text is
-/// given back as it came.
+/// Expands a node list to names with commas; any other text is returned as it is. `None` when a text begins as one of
+/// the two forms and is not one.
 #[must_use]
 pub fn expand(text: &str) -> Option<String> {
     if let Some(list) = text.strip_prefix("raw:") {
@@ -37,7 +37,7 @@ struct List {
 }
 
 impl List {
-    /// `login`, or `n[2:1-4,7]-ib`.
+    /// Adds the names of one item: `login`, or `n[2:1-4,7]-ib`.
     fn add(&mut self, item: &str) -> Option<()> {
         let Some((prefix, rest)) = item.split_once('[') else {
             return self.push(item, "", 0, "");
@@ -59,7 +59,7 @@ impl List {
         self.count += 1;
         let comma = if self.count > 1 { "," } else { "" };
         write!(self.text, "{comma}{prefix}{number:0>width$}{suffix}").ok()?;
-        (self.count <= MOST && self.text.len() <= LONGEST).then_some(())
+        (self.count <= MOST_NODES && self.text.len() <= LONGEST).then_some(())
     }
 }
 
