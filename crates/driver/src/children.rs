@@ -25,7 +25,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::task::spawn_local;
 
 use crate::Inbox;
-use crate::session::Session;
+use crate::session_dir::SessionDir;
 use crate::spawn::{MemoryPolicy, Spawner, Started};
 use crate::stdio::{Chunk, Progress, Reader, Writer, nonblocking, watched};
 use orphans::Orphans;
@@ -41,7 +41,7 @@ const KILL_PASSES: usize = 4;
 /// The processes that this daemon started for jobs.
 pub(crate) struct Processes {
     inbox: Inbox,
-    session: Session,
+    session_dir: SessionDir,
     spawner: Spawner,
     table: Table,
     running: Rc<Cell<usize>>,
@@ -82,10 +82,10 @@ impl Local {
 
 impl Processes {
     /// Makes this process a subreaper. Needs a runtime; the environment that processes inherit is read now.
-    pub(crate) fn new(inbox: Inbox, session: &Session, memory: Option<MemoryPolicy>) -> io::Result<Self> {
+    pub(crate) fn new(inbox: Inbox, session_dir: &SessionDir, memory: Option<MemoryPolicy>) -> io::Result<Self> {
         Ok(Processes {
             inbox,
-            session: session.clone(),
+            session_dir: session_dir.clone(),
             spawner: Spawner::new(memory)?,
             orphans: Rc::new(Orphans::adopt()?),
             table: Table::default(),
@@ -202,7 +202,7 @@ impl Processes {
         };
         send_to_each(left(), left, Signal::KILL);
         // Most jobs have no directory.
-        let _ = std::fs::remove_dir_all(self.session.path().join(job.to_string()));
+        let _ = std::fs::remove_dir_all(self.session_dir.path().join(job.to_string()));
     }
 
     /// Processes that were started and not reaped.

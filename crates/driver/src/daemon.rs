@@ -13,7 +13,7 @@ use crate::engine::{self, Role, Setup};
 use crate::guard::{self, Ward};
 use crate::launcher::stays_attached;
 use crate::secret::{self, Secret};
-use crate::session::{self, Session};
+use crate::session_dir::{self, SessionDir};
 use crate::{detach, host_name, notice, start_log};
 
 /// Options of the command line of `prted`.
@@ -57,13 +57,13 @@ pub fn run_daemon(run: DaemonRun) -> i32 {
             return 1;
         }
     };
-    let base = session::base(&ticket.params);
-    let session = Session::planned(&base.dir, session::DAEMON_PREFIX, std::process::id());
+    let base = session_dir::base(&ticket.params);
+    let session_dir = SessionDir::planned(&base.dir, session_dir::DAEMON_PREFIX, std::process::id());
     let ward = Ward {
         tool: "prted".to_owned(),
         dvm: ticket.dvm.clone(),
-        session: session.path().to_owned(),
-        tools: session.path().to_owned(),
+        session_dir: session_dir.path().to_owned(),
+        tools: session_dir.path().to_owned(),
         silent: !detach.is_attached(),
         is_waited_for: false,
     };
@@ -82,15 +82,15 @@ pub fn run_daemon(run: DaemonRun) -> i32 {
         }
     };
     start_log(&ticket.params);
-    session::remove_abandoned(&base.dir);
+    session_dir::remove_abandoned(&base.dir);
     let setup = Setup {
         dvm: ticket.dvm.clone(),
         rank: ticket.rank,
         key,
         hostname: host_name(),
         params: ticket.params.clone(),
-        tools: session.clone(),
-        session,
+        tools: session_dir.clone(),
+        session_dir,
         began,
         keeper,
         role: Role::Daemon(Some(detach)),

@@ -30,7 +30,7 @@ use crate::output::OutputSinks;
 use crate::pmix::PmixBridge;
 use crate::release::{Offer, Turn};
 use crate::secret::Secret;
-use crate::session::Session;
+use crate::session_dir::SessionDir;
 use crate::spawn::MemoryPolicy;
 use crate::stdio::OwnStdin;
 use crate::timers::Timers;
@@ -51,9 +51,9 @@ pub(crate) struct Setup {
     pub(crate) key: Rc<Secret>,
     pub(crate) hostname: String,
     pub(crate) params: Vec<(String, String)>,
-    pub(crate) session: Session,
+    pub(crate) session_dir: SessionDir,
     /// The session directory for PMIx tools; it may be the same.
-    pub(crate) tools: Session,
+    pub(crate) tools: SessionDir,
     /// Start time of this process.
     pub(crate) began: Instant,
     /// Holds the descriptors that stay open until the guard is gone.
@@ -164,8 +164,8 @@ struct Engine {
     hostname: String,
     ready_message: bool,
     published: Published,
-    session: Session,
-    tools: Session,
+    session_dir: SessionDir,
+    tools: SessionDir,
     detach: Option<Detach>,
     /// Task that waits for the end of the process that the launcher started.
     launcher_watch: Option<JoinHandle<()>>,
@@ -203,7 +203,7 @@ impl Engine {
         let mut topology = topology::discover().map_err(failed("cannot read the topology"))?;
         topology::restrict(&mut topology, &setup.params).map_err(failed("parameter hwloc_default_cpu_list"))?;
         let memory = MemoryPolicy::of(params::value(&setup.params, "ferrite_mem_policy"), &topology);
-        let processes = Processes::new(inbox.clone(), &setup.session, memory);
+        let processes = Processes::new(inbox.clone(), &setup.session_dir, memory);
         let processes = processes.map_err(failed("cannot look after processes"))?;
         let launcher_watch = setup.watch_signals(&inbox).map_err(failed("cannot watch signals"))?;
         let control = setup.serving().map(|_| Control::new(inbox.clone(), &setup.dvm));
@@ -212,7 +212,7 @@ impl Engine {
             dvm: &setup.dvm,
             daemon: setup.rank,
             hostname: &setup.hostname,
-            session: &setup.session,
+            session_dir: &setup.session_dir,
             runner: pmix::Runner::of(&setup.params),
         };
         let mut pmix = PmixBridge::new(inbox.clone(), host, requests, processes.holders())
@@ -234,7 +234,7 @@ impl Engine {
             links,
             keeper: Rc::new(std::mem::replace(&mut setup.keeper, Keeper::none())),
             launcher: Launcher::new(inbox.clone(), &setup.params, Rc::clone(&setup.key)),
-            extensions: Extensions::new(inbox.clone(), &setup.session),
+            extensions: Extensions::new(inbox.clone(), &setup.session_dir),
             releases: Turn::default(),
             processes,
             sinks: OutputSinks::new(inbox.clone()),
@@ -248,7 +248,7 @@ impl Engine {
             control,
             ready_message: setup.serve().is_some_and(|serve| serve.ready_message),
             published,
-            session: setup.session.clone(),
+            session_dir: setup.session_dir.clone(),
             tools: setup.tools.clone(),
             detach: setup.take_detach(),
             launcher_watch,
@@ -373,7 +373,7 @@ impl Engine {
             | Effect::Reply { .. } => self.tell_client(effect),
             Effect::OfferRelease { campaign, nodes, back } => {
                 let offer = Offer { campaign, nodes, back };
-                release::offer(self.release_command.as_deref(), offer, &self.session, &self.releases, &self.inbox);
+                release::offer(self.release_command.as_deref(), offer, &self.session_dir, &self.releases, &self.inbox);
             }
             Effect::RequestNodes { extension, ask } => self.extensions.request(extension, *ask),
             Effect::WithdrawRequest { extension } => self.extensions.withdraw(extension),
@@ -406,8 +406,8 @@ impl Engine {
 
     /// Opens the control socket of this node. A failure is logged and disturbs nothing else.
     fn let_clients_in(&mut self, served: Served) {
-        let Engine { dvm, rank, hostname, session, relays, published, .. } = self;
-        let keeper = Doorkeeper { dvm, daemon: *rank, hostname, session };
+        let Engine { dvm, rank, hostname, session_dir, relays, published, .. } = self;
+        let keeper = Doorkeeper { dvm, daemon: *rank, hostname, session_dir };
         if let Err(error) = relays.listen(served, &keeper, published) {
             tracing::warn!(%error, "the clients of this node cannot be let in");
         }
@@ -511,7 +511,7 @@ impl Engine {
         self.pmix.shutdown();
         // Clients take the end of their connection for the end of the DVM: all its files have to be gone by then.
         self.published = Published::default();
-        self.session.remove();
+        self.session_dir.remove();
         self.tools.remove();
         if let Some(timing) = &self.timing {
             notice::write_stderr(&timing.report(self.clock.now()));
@@ -537,13 +537,14 @@ impl Setup {
         let Some(Serving { serve, pid, started_s, .. }) = self.serving() else {
             return Ok(published);
         };
-        let socket = control::listen(control, &self.session)?;
+        let socket = control::listen(control, &self.session_dir)?;
         if let Some(place) = params::value(&self.params, "ferrite_metrics") {
             published.remember(control::metrics::listen(control, place)?);
         }
         let remote = serve.listen.as_ref();
-        let remote =
-            remote.map(|place| control::remote::listen(control, &self.session, place, &self.hostname)).transpose()?;
+        let remote = remote
+            .map(|place| control::remote::listen(control, &self.session_dir, place, &self.hostname))
+            .transpose()?;
         let (endpoint, file) = pmix.open_to_tools(self.tools.dir()?, *pid, serve.system_server)?;
         published.remember(file);
         let contact = DvmContact {
@@ -560,7 +561,7 @@ impl Setup {
             key: remote.as_ref().map(|remote| remote.key_file.to_string_lossy().into_owned()),
             remote: remote.map(|remote| remote.address),
         };
-        published.contact(&contact, self.session.dir()?, serve.report_uri.as_ref())?;
+        published.contact(&contact, self.session_dir.dir()?, serve.report_uri.as_ref())?;
         published.report(serve.report_pid.as_ref(), &format!("{pid}\n"))?;
         Ok(published)
     }

@@ -25,7 +25,7 @@ use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr};
 use tokio::sync::{Notify, oneshot};
 
-use crate::session::Session;
+use crate::session_dir::SessionDir;
 use crate::{Inbox, notice};
 
 /// File in the session directory with the name of all jobs that the DVM has asked for; the guard reads it.
@@ -46,7 +46,7 @@ pub(crate) struct Extensions {
 
 struct Shared {
     inbox: Inbox,
-    session: Session,
+    session_dir: SessionDir,
     /// Name of the jobs, set by the first request.
     name: RefCell<Option<String>>,
     waiting: RefCell<BTreeMap<ExtensionId, oneshot::Sender<()>>>,
@@ -56,10 +56,10 @@ struct Shared {
 }
 
 impl Extensions {
-    pub(crate) fn new(inbox: Inbox, session: &Session) -> Extensions {
+    pub(crate) fn new(inbox: Inbox, session_dir: &SessionDir) -> Extensions {
         let shared = Shared {
             inbox,
-            session: session.clone(),
+            session_dir: session_dir.clone(),
             name: RefCell::default(),
             waiting: RefCell::default(),
             busy: Cell::new(0),
@@ -102,7 +102,7 @@ impl Extensions {
     /// Gives a job back; `AllocationEnded` follows.
     pub(crate) fn end(&self, job: String) {
         self.shared.spawn(async move |shared: &Shared| {
-            let trouble = match shared.session.dir() {
+            let trouble = match shared.session_dir.dir() {
                 Ok(dir) => command::run(&end(&job), dir).await.err(),
                 Err(error) => Some(error.to_string()),
             };
@@ -123,7 +123,7 @@ impl Extensions {
             }
             // This ends the jobs that were granted when no task listened any more, and those that could not be given
             // back before.
-            let dir = self.shared.session.dir().unwrap_or(Path::new("/"));
+            let dir = self.shared.session_dir.dir().unwrap_or(Path::new("/"));
             command::run(&end_all(&name, rustix::process::getuid().as_raw()), dir).await
         });
         let trouble = match given_back.await {
@@ -156,7 +156,7 @@ impl Shared {
 
     /// Writes the name of the jobs for the guard, before the first request. Returns the session directory.
     fn tell_guard(&self, name: &str) -> Result<PathBuf, String> {
-        let dir = self.session.dir().map_err(|error| error.to_string())?;
+        let dir = self.session_dir.dir().map_err(|error| error.to_string())?;
         if self.name.borrow().is_none() {
             let file = dir.join(GUARD_FILE);
             std::fs::write(&file, name).map_err(|error| format!("{} cannot be written: {error}", file.display()))?;
@@ -167,8 +167,8 @@ impl Shared {
 }
 
 /// Returns, for the guard, the command that ends all jobs that a dead head has asked for, if there are any.
-pub(crate) fn left_behind(session: &Path) -> Option<Vec<String>> {
-    let name = std::fs::read_to_string(session.join(GUARD_FILE)).ok().filter(|name| !name.is_empty())?;
+pub(crate) fn left_behind(session_dir: &Path) -> Option<Vec<String>> {
+    let name = std::fs::read_to_string(session_dir.join(GUARD_FILE)).ok().filter(|name| !name.is_empty())?;
     Some(end_all(&name, rustix::process::getuid().as_raw()))
 }
 

@@ -62,7 +62,7 @@ pub(crate) struct Ward {
     /// Name of the DVM: part of the names of files that belong to it.
     pub(crate) dvm: String,
     /// The session directory; it need not exist.
-    pub(crate) session: PathBuf,
+    pub(crate) session_dir: PathBuf,
     /// The session directory for PMIx tools, which may be the same.
     pub(crate) tools: PathBuf,
     /// True when the guard must not keep any of the three standard streams open.
@@ -326,7 +326,7 @@ impl Post<'_> {
         let mut leftovers = Leftovers::new(self.ward, self.born);
         sweep(&mut leftovers);
         // A head that has ended in order has given everything back, and its directory is gone.
-        if let Some(command) = extension::left_behind(&self.ward.session) {
+        if let Some(command) = extension::left_behind(&self.ward.session_dir) {
             end_manager_jobs(&command);
         }
         leftovers.remove();

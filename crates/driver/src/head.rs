@@ -14,7 +14,7 @@ use crate::detach::{self, Detach};
 use crate::engine::{self, Role, Serving, Setup};
 use crate::guard::{self, Ward};
 use crate::secret::{self, Secret};
-use crate::session::{self, Session};
+use crate::session_dir::{self, SessionDir};
 use crate::{host_name, local_time, notice, start_log};
 
 /// Options of the command line of `prterun` and `prte`.
@@ -114,24 +114,24 @@ fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
     // File names contain the pid of the process that the user sees.
     let pid = std::process::id();
     let dvm = format!("{}-{hostname}-{pid}", run.tool);
-    let prefix = if run.serve.is_none() { session::RUN_PREFIX } else { "prte" };
-    let base = session::base(&run.params);
+    let prefix = if run.serve.is_none() { session_dir::RUN_PREFIX } else { "prte" };
+    let base = session_dir::base(&run.params);
     if run.serve.is_some() {
-        session::remove_abandoned(&base.dir);
+        session_dir::remove_abandoned(&base.dir);
         if base.is_out_of_sight {
-            session::remove_abandoned(Path::new(session::COMMON));
+            session_dir::remove_abandoned(Path::new(session_dir::COMMON));
         }
     }
-    let session = Session::planned(&base.dir, prefix, pid);
+    let session_dir = SessionDir::planned(&base.dir, prefix, pid);
     let tools = if run.serve.is_some() && base.is_out_of_sight {
-        Session::planned(Path::new(session::COMMON), prefix, pid)
+        SessionDir::planned(Path::new(session_dir::COMMON), prefix, pid)
     } else {
-        session.clone()
+        session_dir.clone()
     };
     let ward = Ward {
         tool: run.tool.clone(),
         dvm: dvm.clone(),
-        session: session.path().to_owned(),
+        session_dir: session_dir.path().to_owned(),
         tools: tools.path().to_owned(),
         silent: detach.is_some(),
         is_waited_for: detach.is_none(),
@@ -156,7 +156,7 @@ fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
         key,
         hostname,
         params: run.params.clone(),
-        session,
+        session_dir,
         tools,
         began,
         keeper,

@@ -25,7 +25,7 @@ mod params;
 mod pmix;
 mod release;
 mod secret;
-mod session;
+mod session_dir;
 mod signals;
 mod spawn;
 mod stdio;

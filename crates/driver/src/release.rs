@@ -16,7 +16,7 @@ use tokio::process::Command;
 
 use crate::Inbox;
 use crate::extension::command;
-use crate::session::Session;
+use crate::session_dir::SessionDir;
 
 /// A command that takes longer hangs and is given up.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -33,20 +33,20 @@ pub(crate) struct Offer {
 }
 
 /// Offers nodes and reports the end through the inbox, whatever the outcome.
-pub(crate) fn offer(site: Option<&str>, offer: Offer, session: &Session, turn: &Turn, inbox: &Inbox) {
+pub(crate) fn offer(site: Option<&str>, offer: Offer, session_dir: &SessionDir, turn: &Turn, inbox: &Inbox) {
     let Offer { campaign, nodes, back } = offer;
     let site = site.filter(|command| !command.trim().is_empty()).map(str::to_owned);
     if site.is_none() && back.is_empty() {
         let _ = inbox.send(Input::Head(HeadInput::ReleaseOffered { campaign, kept: Vec::new(), trouble: None }));
         return;
     }
-    let (inbox, session, turn) = (inbox.clone(), session.clone(), Rc::clone(turn));
+    let (inbox, session_dir, turn) = (inbox.clone(), session_dir.clone(), Rc::clone(turn));
     tokio::task::spawn_local(async move {
         // The list of a job's remaining nodes is correct for one command at a time.
         let _turn = turn.lock().await;
         let (mut kept, mut troubles) = (Vec::new(), Vec::new());
         // The command may write files for shells; here they are removed with the session.
-        let dir = session.dir().unwrap_or(Path::new("/"));
+        let dir = session_dir.dir().unwrap_or(Path::new("/"));
         for back in back {
             if let Some(Kept { nodes, why }) = give_back(&back, dir).await {
                 let which =
@@ -124,11 +124,11 @@ mod tests {
     async fn outcome(command: &str) -> Option<String> {
         let (inbox, mut outbox) = tokio::sync::mpsc::unbounded_channel();
         let nodes = vec!["n1".to_owned(), "n2".to_owned()];
-        let session = Session::planned(Path::new("/nowhere"), "prte", 1);
+        let session_dir = SessionDir::planned(Path::new("/nowhere"), "prte", 1);
         offer(
             Some(command),
             Offer { campaign: CampaignId(3), nodes, back: Vec::new() },
-            &session,
+            &session_dir,
             &Turn::default(),
             &inbox,
         );

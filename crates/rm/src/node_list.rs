@@ -1,5 +1,5 @@
-//! Node lists in the forms of `PMIx_generate_regex`: `pmix[n[2:1-4,7],login]` is `n01,n02,n03,n04,n07,login`, and `raw:`
-//! stands before a plain list. Only libpmix can read the third form, which is compressed (`blob:`).
+//! Node lists in the forms of `PMIx_generate_regex`: `pmix[n[2:1-4,7],login]` is `n01,n02,n03,n04,n07,login`, and
+//! `raw:` stands before a plain list. Only libpmix can read the third form, which is compressed (`blob:`).
 
 use std::fmt::Write;
 

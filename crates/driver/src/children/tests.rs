@@ -30,8 +30,8 @@ fn world<F: Future<Output = ()>>(scenario: impl FnOnce(World) -> F) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     tokio::task::LocalSet::new().block_on(&runtime, async {
         let (inbox, inputs) = unbounded_channel();
-        let session = Session::planned(Path::new("/nonexistent"), "test", 1);
-        let processes = Processes::new(inbox, &session, None).unwrap();
+        let session_dir = SessionDir::planned(Path::new("/nonexistent"), "test", 1);
+        let processes = Processes::new(inbox, &session_dir, None).unwrap();
         let story = scenario(World { processes, inputs, ended: None });
         tokio::time::timeout(Duration::from_secs(20), story).await.expect("the scenario ends in time");
     });

@@ -12,7 +12,7 @@ use tokio::task::spawn_local;
 use super::client::serve;
 use super::{Control, Hub, OTHER_DIRECTORY, explain};
 use crate::accepting;
-use crate::session::Session;
+use crate::session_dir::SessionDir;
 
 /// Name of the socket in the session directory.
 const SOCKET: &str = "control";
@@ -23,15 +23,15 @@ pub(super) const SHARE_OF_FILES: u64 = 4;
 ///
 /// # Errors
 /// When the socket cannot be made.
-pub(crate) fn listen(control: &Control, session: &Session) -> io::Result<PathBuf> {
-    let (listener, path) = bind(session)?;
+pub(crate) fn listen(control: &Control, session_dir: &SessionDir) -> io::Result<PathBuf> {
+    let (listener, path) = bind(session_dir)?;
     spawn_local(accept(listener, control.hub.clone()));
     Ok(path)
 }
 
 /// The control socket in this session directory.
-pub(super) fn bind(session: &Session) -> io::Result<(UnixListener, PathBuf)> {
-    let path = session.dir()?.join(SOCKET);
+pub(super) fn bind(session_dir: &SessionDir) -> io::Result<(UnixListener, PathBuf)> {
+    let path = session_dir.dir()?.join(SOCKET);
     let listener = UnixListener::bind(&path).map_err(explain("the control socket", &path, OTHER_DIRECTORY))?;
     Ok((listener, path))
 }

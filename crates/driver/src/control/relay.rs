@@ -22,7 +22,7 @@ use tokio::task::{AbortHandle, JoinHandle, spawn_local};
 use super::client::{Client, attend};
 use super::listener::{SHARE_OF_FILES, bind, is_own, is_surplus};
 use super::{Control, Hub, Published};
-use crate::session::Session;
+use crate::session_dir::SessionDir;
 use crate::{Inbox, accepting};
 
 /// Size of the buffer between the head's service and the relay (bytes).
@@ -69,7 +69,7 @@ pub(crate) struct Doorkeeper<'a> {
     pub(crate) dvm: &'a str,
     pub(crate) daemon: DaemonRank,
     pub(crate) hostname: &'a str,
-    pub(crate) session: &'a Session,
+    pub(crate) session_dir: &'a SessionDir,
 }
 
 impl Relays {
@@ -84,7 +84,7 @@ impl Relays {
     /// # Errors
     /// When the socket or the contact file cannot be made.
     pub(crate) fn listen(&self, served: Served, keeper: &Doorkeeper, published: &mut Published) -> io::Result<()> {
-        let (listener, path) = bind(keeper.session)?;
+        let (listener, path) = bind(keeper.session_dir)?;
         spawn_local(accept(listener, keeper.daemon, self.door.clone(), self.inbox.clone()));
         let contact = DvmContact {
             dvm: keeper.dvm.to_owned(),
@@ -100,7 +100,7 @@ impl Relays {
             remote: None,
             key: None,
         };
-        published.contact(&contact, keeper.session.dir()?, None)
+        published.contact(&contact, keeper.session_dir.dir()?, None)
     }
 
     /// Carries out the machine's effect for one client.

@@ -26,7 +26,7 @@ use crate::files;
 use crate::head::Listen;
 use crate::link;
 use crate::secret::Secret;
-use crate::session::Session;
+use crate::session_dir::SessionDir;
 
 /// Name of the key file in the session directory.
 const KEY_FILE: &str = "key";
@@ -67,10 +67,15 @@ enum Turned {
 ///
 /// # Errors
 /// When either cannot be made; the message names which.
-pub(crate) fn listen(control: &Control, session: &Session, place: &Listen, hostname: &str) -> io::Result<Remote> {
+pub(crate) fn listen(
+    control: &Control,
+    session_dir: &SessionDir,
+    place: &Listen,
+    hostname: &str,
+) -> io::Result<Remote> {
     let (listener, port) = bind(place)?;
     let key = Secret::random()?;
-    let key_file = session.dir()?.join(KEY_FILE);
+    let key_file = session_dir.dir()?.join(KEY_FILE);
     files::replace(&key_file, &Zeroizing::new(key_text(&key))).map_err(explain(
         "the key file",
         &key_file,

@@ -13,7 +13,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::LocalSet;
 
 use super::*;
-use crate::session::Session;
+use crate::session_dir::SessionDir;
 use ferrite_core::HeadInput;
 
 struct Door {
@@ -28,7 +28,7 @@ impl Door {
         let base = tempfile::tempdir().unwrap();
         let (inbox, inputs) = tokio::sync::mpsc::unbounded_channel();
         let control = Control::new(inbox, "prte-here-1");
-        let socket = listen(&control, &Session::planned(base.path(), "prte", 1)).unwrap();
+        let socket = listen(&control, &SessionDir::planned(base.path(), "prte", 1)).unwrap();
         Door { _base: base, socket, control, inputs }
     }
 

@@ -65,9 +65,9 @@ fn inside() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     LocalSet::new().block_on(&runtime, async {
         let (inbox, mut outbox) = tokio::sync::mpsc::unbounded_channel();
-        let session = Session::planned(dir.path(), "prte", 1);
-        let extensions = Extensions::new(inbox, &session);
-        assert_eq!(left_behind(session.path()), None, "nothing was asked for");
+        let session_dir = SessionDir::planned(dir.path(), "prte", 1);
+        let extensions = Extensions::new(inbox, &session_dir);
+        assert_eq!(left_behind(session_dir.path()), None, "nothing was asked for");
         let ask = |nodes, parent: &str| NodeAsk {
             manager: Manager::Slurm,
             parent: parent.to_owned(),
@@ -114,9 +114,9 @@ fn inside() {
         extensions.end("9".to_owned());
         let Input::Head(HeadInput::AllocationEnded { job, trouble: None }) = next(&mut outbox).await else { panic!() };
         assert_eq!(job, "9");
-        assert!(left_behind(session.path()).is_some_and(|command| command.contains(&"--name=dvm.of.7".to_owned())));
+        assert!(left_behind(session_dir.path()).is_some_and(|command| command.contains(&"--name=dvm.of.7".to_owned())));
         extensions.finish().await;
         assert!(outbox.try_recv().is_err(), "nothing more is heard");
-        session.remove();
+        session_dir.remove();
     });
 }

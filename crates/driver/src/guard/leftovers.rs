@@ -39,7 +39,7 @@ pub(super) struct Leftovers {
 
 impl Leftovers {
     pub(super) fn new(ward: &Ward, born: SystemTime) -> Leftovers {
-        let directories = [ward.session.clone(), ward.tools.clone()];
+        let directories = [ward.session_dir.clone(), ward.tools.clone()];
         Leftovers { directories, dvm: ward.dvm.clone(), born, mapped: BTreeSet::new() }
     }
 

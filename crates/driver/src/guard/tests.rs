@@ -29,7 +29,7 @@ fn forked(script: &str, dir: &Path, is_waited_for: bool) -> Pid {
     let ward = Ward {
         tool: "prterun".to_owned(),
         dvm: format!("guard-test-{}", dir.file_name().unwrap().to_string_lossy()),
-        session: dir.join("session"),
+        session_dir: dir.join("session"),
         tools: dir.join("tools"),
         silent: true,
         is_waited_for,

@@ -9,12 +9,12 @@ use ferrite_pmix::{AppInfo, JobInfo, LocalProc, NodeInfo, Proc};
 use ferrite_types::{AppContext, CpuSet, Device, JobMap};
 use ferrite_wire::LaunchOrder;
 
-/// Describes the job as this node's server presents it; `session` is the directory that contains the job's.
-pub(super) fn job_info(registration: &Registration, session: &Path) -> JobInfo {
+/// Describes the job as this node's server presents it; `session_dir` contains the directory of the job.
+pub(super) fn job_info(registration: &Registration, session_dir: &Path) -> JobInfo {
     let order = &registration.order;
     let map = &order.map;
     let nspace = order.job.nspace(&registration.dvm);
-    let nsdir = session.join(order.job.to_string());
+    let nsdir = session_dir.join(order.job.to_string());
     let size = map.procs.len() as u32;
     let policy = map.policy(0).cloned().unwrap_or_default();
     JobInfo {
@@ -27,7 +27,7 @@ pub(super) fn job_info(registration: &Registration, session: &Path) -> JobInfo {
         map_by: policy.map_by,
         rank_by: policy.rank_by,
         bind_to: policy.bind_to,
-        tmpdir: session.to_owned(),
+        tmpdir: session_dir.to_owned(),
         nodes: nodes(map),
         local_node: map.nodes.iter().position(|n| n.daemon == registration.daemon),
         apps: apps(order),

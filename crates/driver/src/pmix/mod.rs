@@ -46,7 +46,7 @@ use tokio::task::spawn_local;
 use crate::Inbox;
 use crate::children::Holders;
 use crate::control::Requests;
-use crate::session::Session;
+use crate::session_dir::SessionDir;
 use allocate::SizeEvents;
 use calls::{Calls, Known, Names};
 use door::Door;
@@ -78,7 +78,7 @@ pub(crate) struct Host<'a> {
     pub(crate) dvm: &'a str,
     pub(crate) daemon: DaemonRank,
     pub(crate) hostname: &'a str,
-    pub(crate) session: &'a Session,
+    pub(crate) session_dir: &'a SessionDir,
     /// How the library is run.
     pub(crate) runner: Runner,
 }
@@ -89,7 +89,7 @@ struct Shared {
     dvm: String,
     daemon: DaemonRank,
     hostname: String,
-    session: Session,
+    session_dir: SessionDir,
     jobs: RefCell<BTreeMap<JobId, Job>>,
     names: RefCell<Names>,
     hints: RefCell<Hints>,
@@ -117,12 +117,12 @@ struct Job {
 
 impl PmixBridge {
     pub(crate) fn new(inbox: Inbox, host: Host<'_>, requests: Option<Requests>, holders: Holders) -> Self {
-        let Host { dvm, daemon, hostname, session, runner } = host;
+        let Host { dvm, daemon, hostname, session_dir, runner } = host;
         let shared = Shared {
             dvm: dvm.to_owned(),
             daemon,
             hostname: hostname.to_owned(),
-            session: session.clone(),
+            session_dir: session_dir.clone(),
             jobs: RefCell::default(),
             names: RefCell::default(),
             hints: RefCell::default(),
@@ -381,7 +381,7 @@ impl Shared {
     }
 
     fn start(&self, events: UnboundedSender<Event>) -> Result<Library, String> {
-        let dir = self.session.dir().map_err(|error| error.to_string())?.to_owned();
+        let dir = self.session_dir.dir().map_err(|error| error.to_string())?.to_owned();
         let config = ServerConfig {
             system_tmpdir: dir.clone(),
             tmpdir: dir,
@@ -395,7 +395,7 @@ impl Shared {
     }
 
     fn present(&self, library: &Library, job: &Job) {
-        library.register(job::job_info(&job.registration, self.session.path()));
+        library.register(job::job_info(&job.registration, self.session_dir.path()));
     }
 
     async fn listen(self: Rc<Self>, mut happened: UnboundedReceiver<Event>) {
@@ -458,8 +458,8 @@ impl Shared {
             server_nspace: &JobId::DAEMONS.nspace(&self.dvm),
             server_rank: self.daemon.0,
             hostname: &self.hostname,
-            tmpdir: self.session.path(),
-            system_tmpdir: self.session.path(),
+            tmpdir: self.session_dir.path(),
+            system_tmpdir: self.session_dir.path(),
         };
         door.child_env(&proc.job.nspace(&self.dvm), proc.rank.0)
     }

@@ -28,10 +28,11 @@ fn world<F: Future<Output = ()>>(dir: &Path, story: impl FnOnce(World) -> F) {
     let local = tokio::task::LocalSet::new();
     local.block_on(&runtime, async {
         let (inbox, inputs) = unbounded_channel();
-        let session = Session::planned(dir, "test", std::process::id());
-        let processes = Processes::new(inbox.clone(), &session, None).unwrap();
+        let session_dir = SessionDir::planned(dir, "test", std::process::id());
+        let processes = Processes::new(inbox.clone(), &session_dir, None).unwrap();
         let holders = processes.holders();
-        let host = Host { dvm: "dvm", daemon: DaemonRank(0), hostname: "n0", session: &session, runner: helper() };
+        let host =
+            Host { dvm: "dvm", daemon: DaemonRank(0), hostname: "n0", session_dir: &session_dir, runner: helper() };
         let bridge = PmixBridge::new(inbox, host, None, holders);
         let story = story(World { bridge, processes, inputs });
         tokio::time::timeout(Duration::from_secs(30), story).await.expect("the scenario ends in time");
@@ -71,7 +72,7 @@ fn a_process_that_asks_for_nothing_starts_no_library() {
         {
         }
         assert!(w.bridge.shared.running().is_none());
-        assert!(!w.bridge.shared.session.path().exists());
+        assert!(!w.bridge.shared.session_dir.path().exists());
         w.bridge.apply(PmixEffect::Deregister(JobId(1)));
         tokio::time::sleep(Duration::from_millis(20)).await;
         assert!(w.inputs.try_recv().is_err());

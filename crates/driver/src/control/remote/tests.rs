@@ -26,9 +26,9 @@ impl House {
         let dir = tempfile::tempdir().unwrap();
         let (inbox, inputs) = tokio::sync::mpsc::unbounded_channel();
         let control = Control::new(inbox, "prte-there-1");
-        let session = Session::planned(dir.path(), "prte", 1);
+        let session_dir = SessionDir::planned(dir.path(), "prte", 1);
         let place = Listen { address: Some("127.0.0.1".to_owned()), port: 0 };
-        let remote = listen(&control, &session, &place, "there").unwrap();
+        let remote = listen(&control, &session_dir, &place, "there").unwrap();
         House { dir, remote, control, inputs }
     }
 

@@ -26,7 +26,7 @@ const MARK: &str = "ferrite.session";
 
 /// The session directory of this process. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Session {
+pub(crate) struct SessionDir {
     inner: Arc<Inner>,
 }
 
@@ -62,14 +62,14 @@ pub(crate) fn base(parameters: &[(String, String)]) -> Base {
     }
 }
 
-impl Session {
+impl SessionDir {
     /// Plans `<base>/<prefix>.<pid>.<random>` without making it.
-    pub(crate) fn planned(base: &Path, prefix: &str, pid: u32) -> Session {
+    pub(crate) fn planned(base: &Path, prefix: &str, pid: u32) -> SessionDir {
         // The number comes from a keyed hash whose key the kernel's generator gave: it cannot be predicted.
         let random = RandomState::new().hash_one(pid) >> 16;
         let path = base.join(format!("{prefix}.{pid}.{random:012x}"));
         let made = OnceLock::new();
-        Session { inner: Arc::new(Inner { path, made }) }
+        SessionDir { inner: Arc::new(Inner { path, made }) }
     }
 
     /// Returns its path, whether or not it is made yet.
@@ -129,7 +129,7 @@ pub(crate) fn remove_abandoned(base: &Path) {
         // A directory without either file may belong to another program, or is just being made. Earlier releases wrote
         // only the second file.
         let has = |file| path.join(file).exists();
-        if is_session_name(&entry.file_name().to_string_lossy()) && (has(MARK) || has(CONTACT_FILE)) {
+        if is_session_dir_name(&entry.file_name().to_string_lossy()) && (has(MARK) || has(CONTACT_FILE)) {
             // On an error the directory stays.
             let _ = remove_if_free(&path);
         }
@@ -137,7 +137,7 @@ pub(crate) fn remove_abandoned(base: &Path) {
 }
 
 /// True for `<prefix>.<pid>.<random>`; earlier releases used `<prefix>.<pid>`.
-fn is_session_name(name: &str) -> bool {
+fn is_session_dir_name(name: &str) -> bool {
     let Some((prefix, rest)) = name.split_once('.') else { return false };
     let (pid, random) = rest.split_once('.').unwrap_or((rest, "0"));
     let is_ours = [DAEMON_PREFIX, RUN_PREFIX].contains(&prefix) || SESSION_PREFIX.trim_end_matches('.') == prefix;
@@ -171,12 +171,12 @@ mod tests {
     #[test]
     fn it_is_private_made_on_demand_and_removed() {
         let base = tempfile::tempdir().unwrap();
-        let session = Session::planned(base.path(), "prtrn", 1);
-        assert!(!session.path().exists());
-        let mode = session.dir().unwrap().metadata().unwrap().mode();
+        let session_dir = SessionDir::planned(base.path(), "prtrn", 1);
+        assert!(!session_dir.path().exists());
+        let mode = session_dir.dir().unwrap().metadata().unwrap().mode();
         assert_eq!(mode & 0o777, 0o700);
-        session.remove();
-        assert!(!session.path().exists());
+        session_dir.remove();
+        assert!(!session_dir.path().exists());
     }
 
     #[test]
@@ -188,8 +188,8 @@ mod tests {
             std::fs::write(path.join(file), "").unwrap();
             path
         };
-        let living = ["prte", "prted", "prtrn"].map(|prefix| Session::planned(base.path(), prefix, 1));
-        living.iter().for_each(|session| assert!(session.dir().unwrap().join(MARK).exists()));
+        let living = ["prte", "prted", "prtrn"].map(|prefix| SessionDir::planned(base.path(), prefix, 1));
+        living.iter().for_each(|session_dir| assert!(session_dir.dir().unwrap().join(MARK).exists()));
         std::fs::write(living[0].path().join(CONTACT_FILE), "").unwrap();
         let dead = ["prte.2.0123456789ab", "prted.2.0", "prtrn.2"].map(|name| place(name, MARK));
         // A directory of an earlier release.
@@ -198,11 +198,11 @@ mod tests {
         let unmarked = ["prte.4", "prted.4"].map(|name| place(name, "file"));
         let others = ["prted.n1.1000", "prted.", "prtedx.5", "spool.6", "prte.7.tar"].map(|name| place(name, MARK));
         remove_abandoned(base.path());
-        assert!(living.iter().all(|session| session.path().exists()));
+        assert!(living.iter().all(|session_dir| session_dir.path().exists()));
         assert!(!dead.iter().any(|path| path.exists()) && !dead_before.exists());
         assert!(unmarked.iter().chain(&others).all(|path| path.exists()));
         // The lock of a killed process is free.
-        let paths = living.each_ref().map(|session| session.path().to_owned());
+        let paths = living.each_ref().map(|session_dir| session_dir.path().to_owned());
         drop(living);
         remove_abandoned(base.path());
         assert!(!paths.iter().any(|path| path.exists()));
@@ -211,10 +211,10 @@ mod tests {
     #[test]
     fn nobody_can_take_its_name_beforehand() {
         let base = tempfile::tempdir().unwrap();
-        let [one, other] = [1, 1].map(|pid| Session::planned(base.path(), "prted", pid));
+        let [one, other] = [1, 1].map(|pid| SessionDir::planned(base.path(), "prted", pid));
         assert_ne!(one.path(), other.path());
-        let name = |session: &Session| session.path().file_name().unwrap().to_string_lossy().into_owned();
-        assert!(is_session_name(&name(&one)) && name(&one).starts_with("prted.1."));
+        let name = |session_dir: &SessionDir| session_dir.path().file_name().unwrap().to_string_lossy().into_owned();
+        assert!(is_session_dir_name(&name(&one)) && name(&one).starts_with("prted.1."));
         // Another user who has seen the pid could make it.
         std::fs::write(base.path().join("prted.1"), "").unwrap();
         assert!(one.dir().unwrap().is_dir() && other.dir().unwrap().is_dir());
@@ -225,11 +225,11 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         let elsewhere = base.path().join("elsewhere");
         std::fs::create_dir(&elsewhere).unwrap();
-        let session = Session::planned(base.path(), "prtrn", 1);
-        std::os::unix::fs::symlink(&elsewhere, session.path()).unwrap();
-        let error = session.dir().unwrap_err().to_string();
+        let session_dir = SessionDir::planned(base.path(), "prtrn", 1);
+        std::os::unix::fs::symlink(&elsewhere, session_dir.path()).unwrap();
+        let error = session_dir.dir().unwrap_err().to_string();
         assert!(error.contains("exists") && error.contains("TMPDIR"), "{error}");
-        session.remove();
-        assert!(elsewhere.exists() && session.path().is_symlink());
+        session_dir.remove();
+        assert!(elsewhere.exists() && session_dir.path().is_symlink());
     }
 }
