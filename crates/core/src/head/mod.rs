@@ -8,11 +8,11 @@ mod jobs;
 mod pmix;
 mod sessions;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use ferrite_map::Occupancy;
 use ferrite_rm::params::Params;
-use ferrite_types::{DaemonRank, ExitStatus, HostEntry, JobId, JobState, NodeId, NodeRecord, RankSet};
+use ferrite_types::{DaemonRank, ExitStatus, JobId, JobState, NodeRecord, RankSet};
 use ferrite_wire::HeadMessage;
 use ferrite_wire::control::Submission;
 
@@ -32,12 +32,7 @@ pub struct Head {
     config: HeadConfig,
     params: Params,
     local: LocalNode,
-    /// The node pool, in the order of the allocation.
-    nodes: Vec<NodeRecord>,
-    /// The entries by which the nodes are reached, in the same order.
-    hosts: Vec<HostEntry>,
-    /// Nodes of the pool outside the DVM: given back, or never come.
-    given_back: BTreeSet<NodeId>,
+    pool: dvm::Pool,
     campaigns: elastic::Campaigns,
     extensions: elastic::Extensions,
     connections: jobs::Connections,
@@ -76,9 +71,7 @@ impl Head {
         let mut params = Params::default();
         config.params.iter().for_each(|(name, value)| params.set(name, value));
         Head {
-            nodes: dvm::pool(&config, local),
-            hosts: config.allocation.nodes.clone(),
-            given_back: BTreeSet::new(),
+            pool: dvm::Pool::of_allocation(&config, local, &params),
             campaigns: elastic::Campaigns::default(),
             extensions: elastic::Extensions::default(),
             connections: jobs::Connections::default(),
@@ -121,7 +114,7 @@ impl Head {
     /// The node pool, for status and tests.
     #[must_use]
     pub fn nodes(&self) -> &[NodeRecord] {
-        &self.nodes
+        self.pool.records()
     }
 
     /// The jobs that are not over, for status and tests.

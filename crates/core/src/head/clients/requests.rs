@@ -128,7 +128,7 @@ impl Head {
 
     pub(in crate::head) fn send_signal(&self, id: JobId, signal: i32, cx: &mut Cx) {
         if let Some(job) = self.jobs.get(&id).filter(|job| job.launched) {
-            let hosts = Dest::Many(self.reachable(&job.map.daemons()));
+            let hosts = Dest::Many(self.pool.reachable(&job.map.daemons()));
             cx.multicast(hosts, DaemonMessage::Signal { job: id, signal });
         }
     }

@@ -10,7 +10,6 @@ const SHOWN: usize = 4;
 
 impl Head {
     pub(super) fn status(&self, now: Timestamp) -> DvmStatus {
-        let up = || self.nodes.iter().filter(|node| node.daemon.is_some());
         let held = self.jobs.values().filter(|job| job.held.is_some() && job.is_healthy()).count();
         let queued = self.queue.len() + self.cached.len();
         DvmStatus {
@@ -19,10 +18,10 @@ impl Head {
             now_us: now.0,
             state: self.dvm_state,
             waiting_for: self.dvm_waits_for(now),
-            nodes: (self.nodes.len() - self.given_back.len()) as u32,
-            daemons: up().count() as u32,
-            slots: up().map(|node| node.slots).sum(),
-            slots_in_use: up().map(|node| node.slots_inuse).sum(),
+            nodes: self.pool.inside().count() as u32,
+            daemons: self.pool.up().count() as u32,
+            slots: self.pool.total_slots(),
+            slots_in_use: self.pool.up().map(|node| node.slots_inuse).sum(),
             jobs_running: (self.jobs.len() - self.queue.len() - held) as u32,
             jobs_queued: queued as u32,
             jobs_held: held as u32,
@@ -67,9 +66,8 @@ impl Head {
     }
 
     pub(super) fn node_statuses(&self) -> Vec<NodeStatus> {
-        let belongs =
-            |node: &&NodeRecord| !self.given_back.contains(&node.id) || self.campaigns.of_node(node.id).is_some();
-        self.nodes.iter().filter(belongs).map(|node| self.node_status(node)).collect()
+        let belongs = |node: &&NodeRecord| !self.pool.is_outside(node.id) || self.campaigns.of_node(node.id).is_some();
+        self.pool.records().iter().filter(belongs).map(|node| self.node_status(node)).collect()
     }
 
     fn node_status(&self, node: &NodeRecord) -> NodeStatus {
@@ -78,7 +76,7 @@ impl Head {
                 CampaignKind::Grow => "starting",
                 CampaignKind::Shrink => "leaving",
             },
-            None if self.losses.nodes.contains(&node.name) => "lost",
+            None if self.pool.is_lost(node.id) => "lost",
             None => "down",
             Some(rank) if self.is_missing(rank) => "starting",
             Some(_) => "up",

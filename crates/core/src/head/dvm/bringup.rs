@@ -65,7 +65,7 @@ impl Head {
     }
 
     fn targets(&self) -> Vec<NodeLaunch> {
-        let others = self.nodes.iter().zip(&self.config.allocation.nodes);
+        let others = self.pool.records().iter().zip(&self.config.allocation.nodes);
         let launch = |rank: DaemonRank, host: &HostEntry| NodeLaunch { rank, host: host.clone() };
         others
             .filter_map(|(node, host)| node.daemon.filter(|r| *r != DaemonRank::HEAD).map(|rank| launch(rank, host)))
@@ -162,7 +162,9 @@ impl Head {
         }
         self.bringup.contacts.insert(rank, report.contact.clone());
         self.bringup.pids.insert(rank, report.pid);
-        self.learn_node(report);
+        if let Some(node) = self.pool.node_of(rank).map(|node| node.id) {
+            self.pool.learn(node, report.hostname, &report.topology);
+        }
         self.rehome(cx);
         if self.bringup.missing.remove(rank) && self.bringup.missing.is_empty() {
             self.activate(JobId::DAEMONS, JobState::DaemonsReported, cx);
@@ -175,7 +177,7 @@ impl Head {
 
     /// DAEMONS_REPORTED: sends the wireup to all daemons; VM_READY follows when all have acknowledged it (spec L8).
     pub(in crate::head) fn wire_up(&mut self, cx: &mut Cx) {
-        self.default_slots();
+        self.pool.default_slots();
         if cx.tree.size() == 1 {
             self.activate(JobId::DAEMONS, JobState::VmReady, cx);
             return;

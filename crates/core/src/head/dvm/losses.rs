@@ -1,9 +1,9 @@
 //! Lost daemons: the head declares them dead, tells all daemons, and ends or spares the jobs that had processes
 //! there. The parents of the daemons detect the loss and report it; the head does not probe.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use ferrite_types::{DaemonRank, Duration, JobId, JobState, NodeRecord, ProcId, ProcState, RankSet};
+use ferrite_types::{DaemonRank, Duration, JobId, JobState, ProcId, ProcState, RankSet};
 use ferrite_wire::{Contact, DaemonMessage, Message, ProcFailure, TreeMessage};
 
 use crate::HeadTimer;
@@ -26,8 +26,6 @@ pub(in crate::head) struct Losses {
     gathering: bool,
     /// Nodes of dead daemons whose death some daemons have not acknowledged yet.
     pub(in crate::head) repairing: BTreeMap<DaemonRank, String>,
-    /// Nodes whose daemons were lost.
-    pub(in crate::head) nodes: BTreeSet<String>,
 }
 
 /// One dead daemon: its node and the cause.
@@ -74,11 +72,9 @@ impl Head {
         let name = |(rank, cause)| (rank, Loss { node: self.node_name(rank).to_owned(), cause });
         let dead: BTreeMap<DaemonRank, Loss> = reported.into_iter().map(name).collect();
         let ranks: RankSet = dead.keys().copied().collect();
-        self.losses.nodes.extend(dead.values().map(|loss| loss.node.clone()));
         self.losses.repairing.extend(dead.iter().map(|(rank, loss)| (*rank, loss.node.clone())));
         self.clients.count(Counted::DaemonsLost(ranks.len()));
-        let of_dead = |node: &&mut NodeRecord| node.daemon.is_some_and(|rank| ranks.contains(rank));
-        self.nodes.iter_mut().filter(of_dead).for_each(|node| node.daemon = None);
+        self.pool.lose(&ranks);
         // Sent before anything else, so that all later messages take the repaired tree.
         self.clients.count(Counted::Xcast);
         let (message, purpose) =

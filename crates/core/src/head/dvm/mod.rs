@@ -8,4 +8,4 @@ mod nodes;
 pub(in crate::head) use self::bringup::BringUp;
 pub(in crate::head) use self::end::{Exit, INTERRUPTED};
 pub(in crate::head) use self::losses::{Loss, Losses};
-pub(in crate::head) use self::nodes::pool;
+pub(in crate::head) use self::nodes::Pool;

@@ -1,33 +1,292 @@
-//! The node pool: records of machines, each with its daemon.
+//! The node pool: records of machines, each with its daemon. It belongs to this wing; the others ask it, and change it
+//! by its verbs.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use ferrite_types::{DaemonRank, HostEntry, NodeId, NodeRecord, SlotCount, Topology};
-use ferrite_wire::DaemonReport;
+use ferrite_map::{DefaultSlots, Occupancy, Overcommitted};
+use ferrite_rm::name;
+use ferrite_rm::params::Params;
+use ferrite_types::{DaemonRank, HostEntry, HostRef, JobMap, NodeId, NodeRecord, RankSet, SlotCount, Topology};
+use ferrite_wire::SlotChange;
 
 use crate::head::Head;
 use crate::{HeadConfig, LocalNode};
 
-/// The pool of a new DVM. When the allocation has the head's own machine, that gets the head's daemon; every other
-/// wanted node gets the next rank (spec L4).
-pub(in crate::head) fn pool(config: &HeadConfig, local: &LocalNode) -> Vec<NodeRecord> {
-    let allocation = &config.allocation;
-    let here = Arc::new(config.topology.clone().unwrap_or_else(|| local.topology.clone()));
-    let mut ranks = (1..).map(DaemonRank);
-    let mut daemon_of = |at: usize| {
-        if allocation.head == Some(at) {
-            return Some(DaemonRank::HEAD);
-        }
-        let wanted = allocation.needed.binary_search(&at).is_ok();
-        if wanted { ranks.next() } else { None }
-    };
-    let entries = allocation.nodes.iter().enumerate();
-    entries
-        .map(|(at, entry)| {
+/// The node pool of a DVM: every machine that it has, has had, or was asked to have.
+#[derive(Debug)]
+pub(in crate::head) struct Pool {
+    /// In the order of the allocation; a node keeps its place for ever.
+    nodes: Vec<NodeRecord>,
+    /// The entries by which the nodes are reached, in the same order.
+    hosts: Vec<HostEntry>,
+    /// Nodes outside the DVM: given back, or never come.
+    outside: BTreeSet<NodeId>,
+    /// Nodes whose daemons were lost and have not come again.
+    lost: BTreeSet<NodeId>,
+    /// The number of nodes with which the DVM began.
+    initial: u32,
+    /// The topology of every node, if a topology file is given.
+    given: Option<Arc<Topology>>,
+    /// The slots of a node for which none are stated.
+    rule: DefaultSlots,
+    /// True when names with different domains name different nodes.
+    keep_fqdn: bool,
+}
+
+impl Pool {
+    /// The pool of a new DVM. When the allocation has the head's own machine, that gets the head's daemon; every other
+    /// wanted node gets the next rank (spec L4).
+    pub(in crate::head) fn of_allocation(config: &HeadConfig, local: &LocalNode, params: &Params) -> Pool {
+        let allocation = &config.allocation;
+        let given = config.topology.clone().map(Arc::new);
+        let here = given.clone().unwrap_or_else(|| Arc::new(local.topology.clone()));
+        let mut ranks = (1..).map(DaemonRank);
+        let mut daemon_of = |at: usize| {
+            if allocation.head == Some(at) {
+                return Some(DaemonRank::HEAD);
+            }
+            let wanted = allocation.needed.binary_search(&at).is_ok();
+            if wanted { ranks.next() } else { None }
+        };
+        let nodes = allocation.nodes.iter().enumerate().map(|(at, entry)| {
             let local = (allocation.head == Some(at)).then_some((local, &here));
             record(at, entry, daemon_of(at), local)
-        })
-        .collect()
+        });
+        let rule = params.text("prte_set_default_slots").ok().flatten();
+        Pool {
+            nodes: nodes.collect(),
+            hosts: allocation.nodes.clone(),
+            outside: BTreeSet::new(),
+            lost: BTreeSet::new(),
+            initial: allocation.nodes.len() as u32,
+            given,
+            rule: rule.and_then(|text| text.parse().ok()).unwrap_or_default(),
+            keep_fqdn: params.flag("prte_keep_fqdn_hostnames").unwrap_or(false),
+        }
+    }
+
+    /// All records, in the order of the allocation.
+    pub(in crate::head) fn records(&self) -> &[NodeRecord] {
+        &self.nodes
+    }
+
+    /// The record of a node. Nodes are never removed, so every id has one.
+    pub(in crate::head) fn record(&self, node: NodeId) -> &NodeRecord {
+        &self.nodes[node.0 as usize]
+    }
+
+    fn record_mut(&mut self, node: NodeId) -> &mut NodeRecord {
+        &mut self.nodes[node.0 as usize]
+    }
+
+    pub(in crate::head) fn names(&self, nodes: &[NodeId]) -> Vec<String> {
+        nodes.iter().map(|node| self.record(*node).name.clone()).collect()
+    }
+
+    /// The entry by which a node is reached.
+    pub(in crate::head) fn host(&self, node: NodeId) -> &HostEntry {
+        &self.hosts[node.0 as usize]
+    }
+
+    /// True for a node that was given back or has never come.
+    pub(in crate::head) fn is_outside(&self, node: NodeId) -> bool {
+        self.outside.contains(&node)
+    }
+
+    /// True for a node whose daemon was lost.
+    pub(in crate::head) fn is_lost(&self, node: NodeId) -> bool {
+        self.lost.contains(&node)
+    }
+
+    /// Nodes that belong to the DVM, with a daemon or without.
+    pub(in crate::head) fn inside(&self) -> impl Iterator<Item = &NodeRecord> {
+        self.nodes.iter().filter(|node| !self.outside.contains(&node.id))
+    }
+
+    /// True for a node with which the DVM began.
+    pub(in crate::head) fn is_initial(&self, node: NodeId) -> bool {
+        node.0 < self.initial
+    }
+
+    /// Nodes with a daemon.
+    pub(in crate::head) fn up(&self) -> impl Iterator<Item = &NodeRecord> {
+        self.nodes.iter().filter(|node| node.daemon.is_some())
+    }
+
+    /// The node of a daemon that is part of the DVM.
+    pub(in crate::head) fn node_of(&self, daemon: DaemonRank) -> Option<&NodeRecord> {
+        self.nodes.iter().find(|node| node.daemon == Some(daemon))
+    }
+
+    /// The daemons of the set that still belong to a node.
+    pub(in crate::head) fn reachable(&self, daemons: &RankSet) -> RankSet {
+        self.nodes.iter().filter_map(|node| node.daemon).filter(|rank| daemons.contains(*rank)).collect()
+    }
+
+    /// The sum of slots of the DVM.
+    pub(in crate::head) fn total_slots(&self) -> u32 {
+        self.up().map(|node| node.slots).sum()
+    }
+
+    /// True when two names are of the same host.
+    pub(in crate::head) fn same_host(&self, a: &str, b: &str) -> bool {
+        name::same_host(a, b, self.keep_fqdn)
+    }
+
+    /// The node of that name; it may have been given back.
+    pub(in crate::head) fn find(&self, host: &str) -> Option<NodeId> {
+        let named = |node: &&NodeRecord| {
+            self.same_host(&node.name, host) || node.aliases.iter().any(|alias| self.same_host(alias, host))
+        };
+        let head = || self.node_of(DaemonRank::HEAD).filter(|_| name::is_loopback(host));
+        self.nodes.iter().find(named).or_else(head).map(|node| node.id)
+    }
+
+    /// The node that an item of a host list names.
+    pub(in crate::head) fn named(&self, item: &HostRef) -> Option<NodeId> {
+        match item {
+            HostRef::Host(entry) => self.find(&entry.name),
+            HostRef::Relative(at, _) => self.nodes.get(*at as usize).map(|node| node.id),
+            HostRef::Empty(_) | HostRef::Exclude(_) => None,
+        }
+    }
+
+    /// Adds a host, which is outside until a daemon comes there. The head's machine has its daemon, even outside the
+    /// allocation.
+    pub(in crate::head) fn admit(&mut self, host: &HostEntry, local: &LocalNode) -> NodeId {
+        let id = NodeId(self.nodes.len() as u32);
+        let here = self.same_host(&local.hostname, &host.name);
+        self.nodes.push(NodeRecord {
+            id,
+            name: host.name.clone(),
+            aliases: Vec::new(),
+            daemon: here.then_some(DaemonRank::HEAD),
+            slots: 0,
+            slots_given: false,
+            max_slots: host.max_slots.unwrap_or(0),
+            slots_inuse: 0,
+            topology: if here { self.shared_topology(&local.topology) } else { Arc::default() },
+        });
+        self.hosts.push(host.clone());
+        if !here {
+            self.outside.insert(id);
+        }
+        id
+    }
+
+    /// Gives a node that was outside a new entry; the job of the resource manager that it belongs to stays.
+    pub(in crate::head) fn readmit(&mut self, node: NodeId, host: &HostEntry) {
+        let rm_job = self.hosts[node.0 as usize].rm_job.take();
+        self.hosts[node.0 as usize] = HostEntry { rm_job, ..host.clone() };
+        self.record_mut(node).max_slots = host.max_slots.unwrap_or(0);
+    }
+
+    /// Takes in a host that the resource manager has granted: a known node gets the new entry.
+    pub(in crate::head) fn admit_granted(&mut self, host: HostEntry, local: &LocalNode) -> NodeId {
+        match self.find(&host.name) {
+            Some(node) => {
+                self.hosts[node.0 as usize] = host;
+                node
+            }
+            None => self.admit(&host, local),
+        }
+    }
+
+    /// Notes that nodes do not belong to the DVM any more.
+    pub(in crate::head) fn put_outside(&mut self, nodes: impl IntoIterator<Item = NodeId>) {
+        self.outside.extend(nodes);
+    }
+
+    /// Notes that a daemon has become part of the DVM.
+    pub(in crate::head) fn come(&mut self, node: NodeId, daemon: DaemonRank) {
+        self.record_mut(node).daemon = Some(daemon);
+        self.lost.remove(&node);
+        self.outside.remove(&node);
+    }
+
+    /// Notes that the daemon of a node was ordered to leave.
+    pub(in crate::head) fn leave(&mut self, node: NodeId) {
+        self.record_mut(node).daemon = None;
+    }
+
+    /// Notes that daemons were lost.
+    pub(super) fn lose(&mut self, daemons: &RankSet) {
+        for node in self.nodes.iter_mut().filter(|node| node.daemon.is_some_and(|rank| daemons.contains(rank))) {
+            node.daemon = None;
+            self.lost.insert(node.id);
+        }
+    }
+
+    /// Notes the report of a daemon about its machine.
+    pub(in crate::head) fn learn(&mut self, node: NodeId, hostname: String, topology: &Topology) {
+        let topology = self.shared_topology(topology);
+        let node = self.record_mut(node);
+        node.topology = topology;
+        if !node.aliases.contains(&hostname) {
+            node.aliases.push(hostname);
+        }
+    }
+
+    /// The topology of a node for placement: that of the topology file, if one is given, else the reported one. Equal
+    /// topologies share one copy.
+    fn shared_topology(&self, reported: &Topology) -> Arc<Topology> {
+        let known = || self.nodes.iter().find(|node| *node.topology == *reported).map(|node| node.topology.clone());
+        self.given.clone().or_else(known).unwrap_or_else(|| Arc::new(reported.clone()))
+    }
+
+    /// Gives each node the topology of this machine, or of the topology file, as if its daemon had reported it. A
+    /// made-up node takes no more processes than it has processors, unless the user says so.
+    pub(in crate::head) fn pretend(&mut self, here: &Topology, is_made_up: bool) {
+        let here = self.shared_topology(here);
+        let most = self.rule.count(&here);
+        for (node, entry) in self.nodes.iter_mut().zip(&self.hosts) {
+            node.topology = here.clone();
+            if is_made_up && entry.max_slots.is_none() {
+                node.max_slots = most;
+            }
+        }
+    }
+
+    /// Sets unstated slots to what the rule gives each node.
+    pub(super) fn default_slots(&mut self) {
+        for node in self.nodes.iter_mut().filter(|node| !node.slots_given) {
+            node.slots = self.rule.count(&node.topology);
+        }
+    }
+
+    /// The slots of a machine for which none are stated.
+    pub(in crate::head) fn usual_slots(&self, topology: &Topology) -> u32 {
+        self.rule.count(topology)
+    }
+
+    /// Changes slots as requested. An adjustment of a node that comes is relative to the slots that its daemon
+    /// reports (spec E25).
+    pub(in crate::head) fn change_slots(&mut self, changes: &[(NodeId, SlotChange)]) {
+        for (id, change) in changes {
+            let node = &mut self.nodes[id.0 as usize];
+            if !node.slots_given {
+                node.slots = self.rule.count(&node.topology);
+            }
+            match change {
+                SlotChange::Unstated => {}
+                SlotChange::Set(slots) => (node.slots, node.slots_given) = (*slots, true),
+                SlotChange::Adjust(by) => {
+                    (node.slots, node.slots_given) = (node.slots.saturating_add_signed(*by).max(1), true);
+                }
+            }
+        }
+    }
+
+    /// Claims the slots of a mapped job.
+    pub(in crate::head) fn claim(&mut self, used: &mut Occupancy, map: &JobMap) -> Result<(), Overcommitted> {
+        used.claim(&mut self.nodes, map)
+    }
+
+    /// Releases the slots of a mapped job.
+    pub(in crate::head) fn release(&mut self, used: &mut Occupancy, map: &JobMap) {
+        used.release(&mut self.nodes, map);
+    }
 }
 
 fn record(
@@ -54,43 +313,11 @@ fn record(
 }
 
 impl Head {
-    /// Records a daemon's report of its machine.
-    pub(super) fn learn_node(&mut self, report: DaemonReport) {
-        let topology = self.shared_topology(report.topology);
-        if let Some(node) = self.nodes.iter_mut().find(|n| n.daemon == Some(report.rank)) {
-            node.topology = topology;
-            if !node.aliases.contains(&report.hostname) {
-                node.aliases.push(report.hostname);
-            }
-        }
-    }
-
-    /// The topology of a node for placement: that of the topology file, if one is given, else the reported one. Equal
-    /// topologies share one copy.
-    pub(in crate::head) fn shared_topology(&self, reported: Topology) -> Arc<Topology> {
-        let topology = self.config.topology.clone().unwrap_or(reported);
-        let known = self.nodes.iter().find(|n| *n.topology == topology).map(|n| n.topology.clone());
-        known.unwrap_or_else(|| Arc::new(topology))
-    }
-
-    /// Sets unstated slots to the node's number of cores.
-    pub(super) fn default_slots(&mut self) {
-        let rule = self.slot_rule();
-        for node in self.nodes.iter_mut().filter(|n| !n.slots_given) {
-            node.slots = rule.count(&node.topology);
-        }
-    }
-
+    /// The name of a daemon's node, for messages.
     pub(in crate::head) fn node_name(&self, daemon: DaemonRank) -> &str {
-        let node = self.nodes.iter().find(|n| n.daemon == Some(daemon));
         // A node that comes or leaves has no daemon in its record; its campaign knows the daemon.
         let moving = || self.campaigns.open.values().find_map(|campaign| campaign.targets.get(&daemon));
-        let node = node.or_else(|| moving().map(|node| self.record(*node)));
+        let node = self.pool.node_of(daemon).or_else(|| moving().map(|node| self.pool.record(*node)));
         node.map_or("of the head", |n| n.name.as_str())
-    }
-
-    /// The sum of slots of the DVM.
-    pub(in crate::head) fn total_slots(&self) -> u32 {
-        self.nodes.iter().filter(|n| n.daemon.is_some()).map(|n| n.slots).sum()
     }
 }

@@ -5,8 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_types::{
-    CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, NodeId, NodeRecord, PmixStatus, ProcId, RankSet,
-    Timestamp,
+    CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, NodeId, PmixStatus, ProcId, RankSet, Timestamp,
 };
 use ferrite_wire::control::{CampaignStatus, Reply, SessionChoice};
 use ferrite_wire::{
@@ -306,7 +305,7 @@ impl Head {
         let joins =
             Joins { nodes: if says_more { members } else { nodes.clone() }, terms: terms.clone(), shared_by: None };
         if nodes.is_empty() {
-            self.change_slots(&slots);
+            self.pool.change_slots(&slots);
             self.join_session(&alloc_id, &joins, &BTreeSet::new(), requester, cx);
         }
         Plan { change: Change::Grow { joins, slots }, alloc_id, req_id, is_requested: true, nodes }
@@ -320,19 +319,13 @@ impl Head {
         outcome: ResizeOutcome,
     ) -> Resize {
         let session = self.session_of(&SessionChoice::Alloc(alloc_id.to_owned()), None).ok();
-        Resize { alloc_id: alloc_id.to_owned(), req_id: req_id.cloned(), session, nodes: self.names(nodes), outcome }
-    }
-
-    pub(in crate::head) fn names(&self, nodes: &[NodeId]) -> Vec<String> {
-        nodes.iter().map(|node| self.record(*node).name.clone()).collect()
-    }
-
-    pub(in crate::head) fn record(&self, node: NodeId) -> &NodeRecord {
-        &self.nodes[node.0 as usize]
-    }
-
-    pub(super) fn record_mut(&mut self, node: NodeId) -> &mut NodeRecord {
-        &mut self.nodes[node.0 as usize]
+        Resize {
+            alloc_id: alloc_id.to_owned(),
+            req_id: req_id.cloned(),
+            session,
+            nodes: self.pool.names(nodes),
+            outcome,
+        }
     }
 
     /// Opens a campaign and raises the launch fence (spec E2).
@@ -461,7 +454,7 @@ impl Head {
         let Some(campaign) = self.campaigns.open.get(&id) else { return String::new() };
         let of = |ranks: &RankSet| {
             let names = campaign.targets.iter().filter(|(rank, _)| ranks.contains(**rank));
-            crate::head::clients::listed_names(names.map(|(_, node)| self.record(*node).name.as_str()))
+            crate::head::clients::listed_names(names.map(|(_, node)| self.pool.record(*node).name.as_str()))
         };
         match &campaign.phase {
             Phase::Behind => {
@@ -487,7 +480,7 @@ impl Head {
             step: campaign.step(),
             pushed: campaign.requester.is_scheduler(),
             alloc_id: campaign.alloc_id.clone(),
-            nodes: self.names(&campaign.nodes),
+            nodes: self.pool.names(&campaign.nodes),
             waiting_for: self.campaign_waits_for(*id),
             began_us: campaign.began.0,
         };

@@ -79,7 +79,7 @@ impl Head {
             alloc_id: alloc_id.to_owned(),
             req_id: request.req_id.clone(),
             session: None,
-            nodes: first.map(|campaign| self.names(&campaign.nodes)).unwrap_or_default(),
+            nodes: first.map(|campaign| self.pool.names(&campaign.nodes)).unwrap_or_default(),
             outcome,
         }
     }

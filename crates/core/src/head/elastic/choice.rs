@@ -80,8 +80,8 @@ impl Head {
 
     /// Expected slots of a node without a daemon: stated or earlier slots; a node never seen counts like the others.
     fn slots_to_come(&self, node: NodeId) -> u32 {
-        let record = self.record(node);
-        let before = if record.slots_given { record.slots } else { self.slot_rule().count(&record.topology) };
+        let record = self.pool.record(node);
+        let before = if record.slots_given { record.slots } else { self.pool.usual_slots(&record.topology) };
         match (record.slots_given, record.topology.usable_cores()) {
             (false, 0) => self.usual_slots(),
             _ => before.max(1),
@@ -90,7 +90,7 @@ impl Head {
 
     /// The slots of each initial node if all have as many, else those of a machine like the head's.
     fn usual_slots(&self) -> u32 {
-        self.slots_of_all().unwrap_or_else(|| self.slot_rule().count(&self.local.topology)).max(1)
+        self.slots_of_all().unwrap_or_else(|| self.pool.usual_slots(&self.local.topology)).max(1)
     }
 
     /// The slots of each initial node, if all have as many.
@@ -109,10 +109,10 @@ impl Head {
         let named = |id: NodeId| wanted.iter().any(|wanted| wanted.at.node() == Some(id));
         let for_others = |id: NodeId| self.withheld_for(id).any(|other| Some(other) != session);
         let free = |node: &&NodeRecord| {
-            let down = node.daemon.is_none() && !self.given_back.contains(&node.id);
+            let down = node.daemon.is_none() && !self.pool.is_outside(node.id);
             let promised = self.campaigns.of_node(node.id).is_some() || self.extensions.awaits(node.id);
             down && !named(node.id) && !promised && !for_others(node.id)
         };
-        self.nodes.iter().filter(free).map(|node| node.id).collect()
+        self.pool.records().iter().filter(free).map(|node| node.id).collect()
     }
 }

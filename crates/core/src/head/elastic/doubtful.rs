@@ -10,7 +10,7 @@ use crate::head::Head;
 impl Head {
     /// A grant that is not taken in has some nodes of the DVM (spec E40).
     pub(super) fn doubt(&mut self, hosts: &[HostEntry], cx: &mut Cx) {
-        let ours = hosts.iter().filter_map(|host| self.find_node(&host.name));
+        let ours = hosts.iter().filter_map(|host| self.pool.find(&host.name));
         let ours: Vec<NodeId> = ours.filter(|node| self.extensions.grants(*node)).collect();
         self.extensions.doubtful.extend(ours);
         self.settle_grants(cx);
@@ -22,6 +22,6 @@ impl Head {
         let nodes: Vec<NodeId> = gone.iter().copied().filter(doubtful).collect();
         nodes.iter().for_each(|node| self.extensions.forget(*node));
         self.sessions.remove(&nodes);
-        self.given_back.extend(nodes);
+        self.pool.put_outside(nodes);
     }
 }

@@ -128,7 +128,7 @@ impl Head {
             queue: request.queue.clone(),
             slots: self.slots_of_all(),
             time_limit_s: terms.time_limit_s.map(|more| self.lasts_s(plan.session, more, cx.now)),
-            has: self.ours().map(|node| self.hosts[node.0 as usize].name.clone()).collect(),
+            has: self.pool.inside().map(|node| self.pool.host(node.id).name.clone()).collect(),
         };
         let outcome = ResizeOutcome::Requested { what: format!("{wish} of {manager}") };
         let answer = self.resize_of(&alloc_id, plan.req_id.as_ref(), &plan.nodes, outcome);
@@ -158,14 +158,10 @@ impl Head {
         Ok(())
     }
 
-    fn ours(&self) -> impl Iterator<Item = NodeId> {
-        self.nodes.iter().map(|node| node.id).filter(|id| !self.given_back.contains(id))
-    }
-
     /// True for a node that the manager has taken back and not granted again, or has granted to another job meanwhile.
     pub(super) fn is_taken_back(&self, node: NodeId) -> bool {
         let managed = matches!(self.config.allocation.source, Source::Managed { .. });
-        let is_gone = self.given_back.contains(&node) && !self.extensions.grants(node);
+        let is_gone = self.pool.is_outside(node) && !self.extensions.grants(node);
         managed && (is_gone || self.extensions.doubtful.contains(&node))
     }
 
@@ -197,7 +193,7 @@ impl Head {
             }
             return;
         };
-        if let Some(host) = hosts.iter().find(|host| self.find_node(&host.name).is_some_and(|node| !self.is_free(node)))
+        if let Some(host) = hosts.iter().find(|host| self.pool.find(&host.name).is_some_and(|node| !self.is_free(node)))
         {
             let cause =
                 format!("Job {job}, which was granted, has node {}, and the DVM has that node already.", host.name);
@@ -210,7 +206,7 @@ impl Head {
         }
         let Waiting { mut plan, terms, requester, .. } = waiting;
         // Other requests may have brought nodes of the pool meanwhile.
-        plan.nodes.retain(|node| self.record(*node).daemon.is_none());
+        plan.nodes.retain(|node| self.pool.record(*node).daemon.is_none());
         for host in hosts {
             let slots = match host.slots {
                 SlotCount::Given(slots) => SlotChange::Set(slots),
@@ -232,19 +228,13 @@ impl Head {
         let going = self.campaigns.of_node(node).and_then(|(id, _)| self.campaigns.open.get(&id));
         match going {
             Some(campaign) => matches!(campaign.phase, Phase::Releasing { .. }),
-            None => self.given_back.contains(&node),
+            None => self.pool.is_outside(node),
         }
     }
 
     fn take_in(&mut self, job: &str, host: HostEntry) -> NodeId {
         let host = HostEntry { rm_job: Some(job.to_owned()), ..host };
-        let node = match self.find_node(&host.name) {
-            Some(node) => {
-                self.hosts[node.0 as usize] = host;
-                node
-            }
-            None => self.admit_host(&host),
-        };
+        let node = self.pool.admit_granted(host, &self.local);
         // The new grant replaces any earlier one.
         self.extensions.forget(node);
         self.extensions.granted.entry(job.to_owned()).or_default().insert(node);
@@ -339,7 +329,7 @@ impl Head {
         self.give_up_doubtful(leaving);
         let mut jobs: BTreeMap<String, BTreeSet<NodeId>> = BTreeMap::new();
         for node in leaving.iter().filter(|node| !self.is_taken_back(**node)) {
-            if let Some(job) = &self.hosts[node.0 as usize].rm_job {
+            if let Some(job) = &self.pool.host(*node).rm_job {
                 jobs.entry(job.clone()).or_default().insert(*node);
             }
         }
@@ -347,7 +337,9 @@ impl Head {
         for (job, leave) in jobs {
             let all: BTreeSet<NodeId> = match self.extensions.granted.get(&job) {
                 Some(nodes) => nodes.clone(),
-                None if job == parent => self.ours().filter(|node| self.is_of(*node, &job)).collect(),
+                None if job == parent => {
+                    self.pool.inside().map(|node| node.id).filter(|node| self.is_of(*node, &job)).collect()
+                }
                 None => continue,
             };
             // Nodes that another shrink has just offered count as gone.
@@ -370,7 +362,7 @@ impl Head {
     }
 
     fn is_of(&self, node: NodeId, job: &str) -> bool {
-        self.hosts[node.0 as usize].rm_job.as_deref() == Some(job)
+        self.pool.host(node).rm_job.as_deref() == Some(job)
     }
 
     fn is_offered(&self, node: NodeId, job: &str) -> bool {
@@ -384,12 +376,12 @@ impl Head {
     }
 
     fn is_in_change(&self, node: NodeId) -> bool {
-        self.record(node).daemon.is_some() || self.campaigns.of_node(node).is_some()
+        self.pool.record(node).daemon.is_some() || self.campaigns.of_node(node).is_some()
     }
 
     /// The names of nodes at the manager.
     fn host_names(&self, nodes: &BTreeSet<NodeId>) -> Vec<String> {
-        nodes.iter().map(|node| self.hosts[node.0 as usize].name.clone()).collect()
+        nodes.iter().map(|node| self.pool.host(*node).name.clone()).collect()
     }
 
     fn forget_grant(&mut self, job: &str) {
@@ -397,16 +389,16 @@ impl Head {
         let list: Vec<NodeId> = nodes.iter().copied().collect();
         self.sessions.remove(&list);
         list.iter().for_each(|node| self.extensions.forget(*node));
-        self.given_back.extend(nodes);
+        self.pool.put_outside(nodes);
     }
 
     /// Removes offered nodes from the grants, except for those that the manager lets the DVM keep.
     pub(super) fn on_taken_back(&mut self, offered: BTreeMap<NodeId, String>, kept: &[String]) {
         for (node, job) in offered {
-            if kept.contains(&self.hosts[node.0 as usize].name) {
+            if kept.contains(&self.pool.host(node).name) {
                 continue;
             }
-            self.given_back.insert(node);
+            self.pool.put_outside([node]);
             if let Some(nodes) = self.extensions.granted.get_mut(&job) {
                 nodes.remove(&node);
             }

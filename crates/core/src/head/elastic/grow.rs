@@ -3,11 +3,9 @@
 //! that rolls back this campaign alone.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
-use ferrite_map::DefaultSlots;
-use ferrite_rm::{Source, name};
-use ferrite_types::{CampaignId, DaemonRank, Duration, HostEntry, HostRef, NodeId, NodeRecord, RankSet, Topology};
+use ferrite_rm::Source;
+use ferrite_types::{CampaignId, DaemonRank, Duration, HostEntry, HostRef, NodeId, RankSet};
 use ferrite_wire::{
     Activation, AddedHost, Contact, DaemonMessage, DaemonReport, GrowRequest, LaunchFailure, Message, NodeLaunch,
     SlotChange, Ticket, TreeMessage, Wireup,
@@ -85,7 +83,7 @@ impl Head {
         let mut nodes = members.clone();
         // The request waits for a node that another campaign removes or brings. A node that leaves and comes again by
         // an earlier request is not the present one.
-        nodes.retain(|node| self.campaigns.leaves_with(*node).is_some() || self.record(*node).daemon.is_none());
+        nodes.retain(|node| self.campaigns.leaves_with(*node).is_some() || self.pool.record(*node).daemon.is_none());
         Ok(GrowPlan { session, req_id: request.req_id.clone(), members, nodes, slots, more })
     }
 
@@ -95,7 +93,7 @@ impl Head {
             let Some(node) = wanted.at.node() else { continue };
             if let Some(other) = self.withheld_for(node).find(|id| Some(*id) != session) {
                 let (name, alloc_id) =
-                    (&self.record(node).name, &self.sessions.get(other).expect("it is known").alloc_id);
+                    (&self.pool.record(node).name, &self.sessions.get(other).expect("it is known").alloc_id);
                 let cause = format!("Node {name} is reserved for allocation {alloc_id}.");
                 return Err(Trouble::new(PMIX_ERR_NO_PERMISSIONS, cause));
             }
@@ -106,17 +104,17 @@ impl Head {
     fn wanted<'a>(&self, added: &'a AddedHost, before: &[Wanted<'a>]) -> Result<Wanted<'a>, Trouble> {
         let host = &added.host;
         let twice = before.iter().any(|wanted| match wanted.at {
-            Place::New(other) => self.same_host(&other.name, &host.name),
+            Place::New(other) => self.pool.same_host(&other.name, &host.name),
             Place::Known(_) | Place::Again(..) => false,
         });
         if twice {
             let cause = format!("Host {} is named twice. Name it once.", host.name);
             return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
         }
-        let known = self.find_node(&host.name);
+        let known = self.pool.find(&host.name);
         self.check_not_managed(added, known)?;
-        let has = known.map_or(0, |node| self.record(node).slots);
-        let known_size = known.is_some_and(|node| self.record(node).daemon.is_some());
+        let has = known.map_or(0, |node| self.pool.record(node).slots);
+        let known_size = known.is_some_and(|node| self.pool.record(node).daemon.is_some());
         if let SlotChange::Adjust(by) = added.slots
             && known_size
             && i64::from(has) + i64::from(by) < 1
@@ -154,40 +152,24 @@ impl Head {
         Err(Trouble::new(PMIX_ERR_NOT_SUPPORTED, cause))
     }
 
-    fn same_host(&self, a: &str, b: &str) -> bool {
-        let keep_fqdn = self.params.flag("prte_keep_fqdn_hostnames").unwrap_or(false);
-        name::same_host(a, b, keep_fqdn)
-    }
-
-    /// The node of that name; it may have been given back.
-    pub(in crate::head) fn find_node(&self, host: &str) -> Option<NodeId> {
-        let named = |node: &&NodeRecord| {
-            self.same_host(&node.name, host) || node.aliases.iter().any(|alias| self.same_host(alias, host))
-        };
-        let head = || self.nodes.iter().find(|node| node.daemon == Some(DaemonRank::HEAD) && name::is_loopback(host));
-        self.nodes.iter().find(named).or_else(head).map(|node| node.id)
-    }
-
     /// Nodes of the pool that `--activate` selects.
     fn activated(&self, activation: &Activation) -> Result<Vec<NodeId>, Trouble> {
         let refs = match activation {
             Activation::All => {
-                let all = self.nodes.iter().filter(|node| !self.given_back.contains(&node.id));
-                return Ok(all.map(|node| node.id).collect());
+                return Ok(self.pool.inside().map(|node| node.id).collect());
             }
             Activation::Nodes(refs) => refs,
         };
         let mut nodes = Vec::new();
         for item in refs {
             let node = match item {
-                HostRef::Host(entry) => self.find_node(&entry.name),
-                HostRef::Relative(at, _) => self.nodes.get(*at as usize).map(|node| node.id),
+                HostRef::Host(_) | HostRef::Relative(..) => self.pool.named(item),
                 HostRef::Empty(_) | HostRef::Exclude(_) => {
                     let cause = "Only names, +nK and +all say which nodes are to be activated.";
                     return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
                 }
             };
-            let Some(node) = node.filter(|node| !self.given_back.contains(node)) else {
+            let Some(node) = node.filter(|node| !self.pool.is_outside(*node)) else {
                 let what = match item {
                     HostRef::Host(entry) => format!("Host {}", entry.name),
                     HostRef::Relative(at, _) => format!("Node +n{at}"),
@@ -209,59 +191,11 @@ impl Head {
         match at {
             Place::Known(id) => *id,
             Place::Again(id, host) => {
-                let rm_job = self.hosts[id.0 as usize].rm_job.take();
-                self.hosts[id.0 as usize] = HostEntry { rm_job, ..(*host).clone() };
-                self.record_mut(*id).max_slots = host.max_slots.unwrap_or(0);
+                self.pool.readmit(*id, host);
                 *id
             }
-            Place::New(host) => self.admit_host(host),
+            Place::New(host) => self.pool.admit(host, &self.local),
         }
-    }
-
-    pub(super) fn admit_host(&mut self, host: &HostEntry) -> NodeId {
-        let id = NodeId(self.nodes.len() as u32);
-        let here = self.same_host(&self.local.hostname, &host.name);
-        self.nodes.push(NodeRecord {
-            id,
-            name: host.name.clone(),
-            aliases: Vec::new(),
-            // The head's machine has its daemon, even outside the allocation.
-            daemon: here.then_some(DaemonRank::HEAD),
-            slots: 0,
-            slots_given: false,
-            max_slots: host.max_slots.unwrap_or(0),
-            slots_inuse: 0,
-            topology: if here { self.shared_topology(self.local.topology.clone()) } else { Arc::default() },
-        });
-        self.hosts.push(host.clone());
-        if !here {
-            self.given_back.insert(id);
-        }
-        id
-    }
-
-    /// Changes slots as requested. An adjustment of a node that comes is relative to the slots that its daemon
-    /// reports (spec E25).
-    pub(in crate::head) fn change_slots(&mut self, changes: &[(NodeId, SlotChange)]) {
-        let rule = self.slot_rule();
-        for (node, change) in changes {
-            let node = self.record_mut(*node);
-            if !node.slots_given {
-                node.slots = rule.count(&node.topology);
-            }
-            match change {
-                SlotChange::Unstated => {}
-                SlotChange::Set(slots) => (node.slots, node.slots_given) = (*slots, true),
-                SlotChange::Adjust(by) => {
-                    (node.slots, node.slots_given) = (node.slots.saturating_add_signed(*by).max(1), true);
-                }
-            }
-        }
-    }
-
-    pub(in crate::head) fn slot_rule(&self) -> DefaultSlots {
-        let rule = self.params.text("prte_set_default_slots").ok().flatten();
-        rule.and_then(|text| text.parse().ok()).unwrap_or_default()
     }
 
     /// Starts the daemons of the newcomers (spec E19).
@@ -269,13 +203,13 @@ impl Head {
         let Some(campaign) = self.campaigns.open.get(&id) else { return };
         // An earlier campaign may have brought some of the nodes.
         let nodes: Vec<NodeId> =
-            campaign.nodes.iter().copied().filter(|node| self.record(*node).daemon.is_none()).collect();
+            campaign.nodes.iter().copied().filter(|node| self.pool.record(*node).daemon.is_none()).collect();
         if nodes.is_empty() {
             return self.commit_grow(id, cx);
         }
         if let Some(node) = nodes.iter().find(|node| self.is_taken_back(**node)) {
             let cause =
-                format!("Node {} has been given back to the resource manager meanwhile.", self.record(*node).name);
+                format!("Node {} has been given back to the resource manager meanwhile.", self.pool.record(*node).name);
             return self.fail_grow(id, Trouble::new(PMIX_ERR_NOT_FOUND, cause), cx);
         }
         let Some(kept) = cx.tree.keep_places(nodes.len() as u32) else {
@@ -289,10 +223,8 @@ impl Head {
             }
         };
         let targets: BTreeMap<DaemonRank, NodeId> = kept.iter().zip(nodes).collect();
-        let launch = |(rank, node): (&DaemonRank, &NodeId)| NodeLaunch {
-            rank: *rank,
-            host: self.hosts[node.0 as usize].clone(),
-        };
+        let launch =
+            |(rank, node): (&DaemonRank, &NodeId)| NodeLaunch { rank: *rank, host: self.pool.host(*node).clone() };
         let launches: Vec<NodeLaunch> = targets.iter().map(launch).collect();
         if let Some(campaign) = self.campaigns.open.get_mut(&id) {
             campaign.targets = targets;
@@ -327,18 +259,9 @@ impl Head {
         let (node, complete) = (campaign.targets[&rank], missing.is_empty());
         self.bringup.contacts.insert(rank, contact);
         self.bringup.pids.insert(rank, pid);
-        self.learn_machine(node, hostname, topology);
+        self.pool.learn(node, hostname, &topology);
         if complete {
             self.wire_newcomers(id, cx);
-        }
-    }
-
-    fn learn_machine(&mut self, node: NodeId, hostname: String, topology: Topology) {
-        let topology = self.shared_topology(topology);
-        let node = self.record_mut(node);
-        node.topology = topology;
-        if !node.aliases.contains(&hostname) {
-            node.aliases.push(hostname);
         }
     }
 
@@ -394,14 +317,8 @@ impl Head {
         let Change::Grow { joins, slots } = &campaign.change else { return };
         let (joins, slots) = (joins.clone(), slots.clone());
         let (alloc_id, requester) = (campaign.alloc_id.clone(), campaign.requester);
-        self.change_slots(&slots);
-        for (rank, id) in &targets {
-            let node = self.record_mut(*id);
-            node.daemon = Some(*rank);
-            let name = node.name.clone();
-            self.losses.nodes.remove(&name);
-            self.given_back.remove(id);
-        }
+        self.pool.change_slots(&slots);
+        targets.iter().for_each(|(rank, node)| self.pool.come(*node, *rank));
         let came: BTreeSet<NodeId> = targets.into_values().collect();
         self.join_session(&alloc_id, &joins, &came, requester, cx);
         self.end_campaign(id, cx);
@@ -432,7 +349,7 @@ impl Head {
     /// Fails a grow that has lost a daemon before its end (spec E22).
     pub(in crate::head) fn on_target_lost(&mut self, id: CampaignId, rank: DaemonRank, cause: &str, cx: &mut Cx) {
         let node = self.campaigns.open.get(&id).and_then(|campaign| campaign.targets.get(&rank));
-        let node = node.map_or("", |node| self.record(*node).name.as_str());
+        let node = node.map_or("", |node| self.pool.record(*node).name.as_str());
         let cause = format!("The daemon on node {node} was lost before it was part of the DVM ({cause}).");
         self.fail_grow(id, Trouble::new(PMIX_ERR_LOST_CONNECTION, cause), cx);
     }

@@ -136,13 +136,13 @@ impl Head {
     fn launch_or_map_again(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
         let map = job.map.clone();
-        let is_gone = |node: &&JobNode| self.nodes[node.id.0 as usize].daemon != Some(node.daemon);
+        let is_gone = |node: &&JobNode| self.pool.record(node.id).daemon != Some(node.daemon);
         let gone: Vec<NodeId> = map.nodes.iter().filter(is_gone).map(|node| node.id).collect();
         if gone.is_empty() {
             return self.activate(id, JobState::SendLaunchMsg, cx);
         }
         job.missed.extend(gone);
-        self.occupancy.release(&mut self.nodes, &map);
+        self.pool.release(&mut self.occupancy, &map);
         job.clear_map();
         // The job had its slots: in a smaller DVM it may wait for others, and does not fail. A spawned job does not
         // wait: its parent waits for the answer, and may occupy the slots itself.

@@ -32,12 +32,12 @@ impl Head {
         let belongs = |node: NodeId| of_allocation.as_ref().is_none_or(|nodes| nodes.contains(&node));
         let mut nodes = Vec::new();
         for name in &request.nodes {
-            let known = self.find_node(name).filter(|node| !self.is_unknown(*node));
+            let known = self.pool.find(name).filter(|node| !self.is_unknown(*node));
             let Some(node) = known else {
                 let cause = format!("Node {name} is not in the DVM; `pdvm nodes` lists what is.");
                 return Err(Trouble::new(PMIX_ERR_NOT_FOUND, cause));
             };
-            if self.record(node).daemon == Some(DaemonRank::HEAD) && !lent.contains(&node) {
+            if self.pool.record(node).daemon == Some(DaemonRank::HEAD) && !lent.contains(&node) {
                 let cause = format!("Node {name} is the head's own: it leaves with the DVM (pterm).");
                 return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
             }
@@ -59,14 +59,15 @@ impl Head {
                 let cause = "The request names no nodes, no number of nodes and no allocation.";
                 return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
             };
-            let stays = |node: &NodeId| self.record(*node).daemon == Some(DaemonRank::HEAD) && !lent.contains(node);
+            let stays =
+                |node: &NodeId| self.pool.record(*node).daemon == Some(DaemonRank::HEAD) && !lent.contains(node);
             nodes.extend(all.iter().copied().filter(|node| !stays(node)));
         }
         nodes.sort_unstable();
         nodes.dedup();
         let returns: BTreeSet<NodeId> = nodes.extract_if(.., |node| lent.contains(node)).collect();
         // A node that is down needs no change; the campaign waits for one that is still coming or already leaving.
-        nodes.retain(|node| self.campaigns.of_node(*node).is_some() || self.record(*node).daemon.is_some());
+        nodes.retain(|node| self.campaigns.of_node(*node).is_some() || self.pool.record(*node).daemon.is_some());
         let alloc_id = named.unwrap_or_else(|| self.alloc_id_of(&nodes));
         let req_id = request.req_id.clone();
         Ok(Plan { change: Change::Shrink { returns }, alloc_id, req_id, is_requested: true, nodes })
@@ -74,7 +75,7 @@ impl Head {
 
     /// True for the kept record of a node that does not belong to the DVM and is not on its way into it.
     pub(super) fn is_unknown(&self, node: NodeId) -> bool {
-        self.given_back.contains(&node) && self.campaigns.of_node(node).is_none()
+        self.pool.is_outside(node) && self.campaigns.of_node(node).is_none()
     }
 
     /// Nodes that are least in use: idle ones first, and of those the latest (spec S15).
@@ -88,7 +89,7 @@ impl Head {
             let stays = node.daemon.is_none_or(|rank| rank == DaemonRank::HEAD);
             !stays && belongs(node.id) && !named.contains(&node.id) && self.campaigns.of_node(node.id).is_none()
         };
-        let mut nodes: Vec<&NodeRecord> = self.nodes.iter().filter(may_go).collect();
+        let mut nodes: Vec<&NodeRecord> = self.pool.records().iter().filter(may_go).collect();
         if nodes.len() < count as usize {
             let asked = if count == 1 { "1 node is".to_owned() } else { format!("{count} nodes are") };
             let cause = format!("{asked} to leave, and {} can.", nodes.len());
@@ -103,15 +104,13 @@ impl Head {
         let Some(campaign) = self.campaigns.open.get(&id) else { return };
         let nodes = campaign.nodes.clone();
         let targets: BTreeMap<DaemonRank, NodeId> =
-            nodes.iter().filter_map(|node| Some((self.record(*node).daemon?, *node))).collect();
+            nodes.iter().filter_map(|node| Some((self.pool.record(*node).daemon?, *node))).collect();
         let ranks: RankSet = targets.keys().copied().collect();
         if ranks.is_empty() {
             // The nodes have left with an earlier campaign, or never came.
             return self.end_campaign(id, cx);
         }
-        for node in targets.values() {
-            self.record_mut(*node).daemon = None;
-        }
+        targets.values().for_each(|node| self.pool.leave(*node));
         if let Some(campaign) = self.campaigns.open.get_mut(&id) {
             campaign.targets = targets;
         }
@@ -181,7 +180,7 @@ impl Head {
         let leaving = campaign.nodes.clone();
         self.enter(id, Phase::Releasing { offered: BTreeMap::new() }, cx);
         let back = self.plan_give_back(id, &leaving);
-        cx.effect(Effect::OfferRelease { campaign: id, nodes: self.names(&leaving), back });
+        cx.effect(Effect::OfferRelease { campaign: id, nodes: self.pool.names(&leaving), back });
     }
 
     /// Ends the shrink after the offer: closes the books and tells the requester (spec E35).
@@ -196,13 +195,13 @@ impl Head {
         let Phase::Releasing { offered } = &mut campaign.phase else { return };
         let (nodes, offered) = (campaign.nodes.clone(), std::mem::take(offered));
         if let Some(trouble) = trouble {
-            cx.notice(format!("The nodes {} have left the DVM, but: {trouble}", self.names(&nodes).join(", ")));
+            cx.notice(format!("The nodes {} have left the DVM, but: {trouble}", self.pool.names(&nodes).join(", ")));
         }
         self.sessions.remove(&nodes);
         // Nodes beyond the initial allocation belong to their manager again.
-        let first = self.config.allocation.nodes.len() as u32;
-        let others = nodes.into_iter().filter(|node| node.0 >= first && !offered.contains_key(node));
-        self.given_back.extend(others);
+        let others = nodes.into_iter().filter(|node| !self.pool.is_initial(*node) && !offered.contains_key(node));
+        let others: Vec<NodeId> = others.collect();
+        self.pool.put_outside(others);
         self.on_taken_back(offered, kept);
         self.end_campaign(id, cx);
     }

@@ -94,7 +94,7 @@ impl Head {
         if failed.is_empty() || !job.is_healthy() || job.all_ended() {
             return;
         }
-        let hosts = self.reachable(&job.known_at);
+        let hosts = self.pool.reachable(&job.known_at);
         cx.multicast(Dest::Many(hosts), DaemonMessage::ProcsFailed { job: id, failed });
     }
 

@@ -145,7 +145,7 @@ impl Head {
         let (launched, hosts) = (job.launched, job.map.daemons());
         self.activate(id, state, cx);
         if launched {
-            let hosts = self.reachable(&hosts);
+            let hosts = self.pool.reachable(&hosts);
             cx.multicast(Dest::Many(hosts), DaemonMessage::Kill(id));
         } else {
             self.queue.retain(|waiting| *waiting != id);

@@ -27,7 +27,7 @@ impl Head {
             apps,
             stdin: Some(job.spec.stdin),
             slots: self.slots_for(job),
-            bookmark: job.bookmark().map(|node| self.record(node).name.clone()).unwrap_or_default(),
+            bookmark: job.bookmark().map(|node| self.pool.record(node).name.clone()).unwrap_or_default(),
             daemons,
             daemons_reported: if job.launched { daemons - silent(&job.launching) } else { 0 },
             mapped: job.procs.len() as u32,
@@ -43,7 +43,7 @@ impl Head {
     /// Slots of the nodes that a job may use: the nodes of its session, limited to its hosts.
     fn slots_for(&self, job: &Job) -> u32 {
         let (spec, pool) = (self.spec_of(job), self.pool_of(job.session));
-        let nodes = pool.as_ref().unwrap_or(&self.nodes);
+        let nodes = pool.as_deref().unwrap_or(self.pool.records());
         let shares = self.shares_among(&spec, nodes).unwrap_or_default();
         let mut counted = BTreeSet::new();
         let of_each = shares.iter().flatten().filter(|share| counted.insert(share.node)).map(|share| {

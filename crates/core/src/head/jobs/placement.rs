@@ -48,7 +48,7 @@ impl Head {
     pub(super) fn fail_placement(&mut self, id: JobId, text: String, cx: &mut Cx) {
         let Some(job) = self.jobs.get(&id) else { return };
         let (spec, pool) = (self.spec_of(job), self.pool_of(job.session));
-        let nodes = pool.as_ref().unwrap_or(&self.nodes);
+        let nodes = pool.as_deref().unwrap_or(self.pool.records());
         let is_there = |share: &NodeShare| nodes[share.node.0 as usize].daemon.is_some();
         let has_nodes = self.shares_among(&spec, nodes).is_ok_and(|all| all.iter().all(|own| own.iter().any(is_there)));
         let state = if has_nodes { JobState::MapFailed } else { JobState::AllocFailed };
@@ -62,12 +62,9 @@ impl Head {
             return job.spec.clone();
         }
         let is_missed = |item: &HostRef| {
-            let node = match item {
-                HostRef::Host(entry) => self.find_node(&entry.name),
-                HostRef::Relative(at, _) => self.nodes.get(*at as usize).map(|node| node.id),
-                HostRef::Empty(_) | HostRef::Exclude(_) => None,
-            };
-            node.is_some_and(|node| job.missed.contains(&node) && self.record(node).daemon.is_none())
+            self.pool
+                .named(item)
+                .is_some_and(|node| job.missed.contains(&node) && self.pool.record(node).daemon.is_none())
         };
         let mut spec = (*job.spec).clone();
         for app in &mut spec.apps {
@@ -96,14 +93,14 @@ impl Head {
     /// Places a job and claims its slots.
     pub(super) fn placed(&mut self, spec: &JobSpec, session: u32) -> Result<JobMap, String> {
         let pool = self.pool_of(session);
-        let map = self.place_among(spec, pool.as_ref().unwrap_or(&self.nodes), &self.occupancy);
+        let map = self.place_among(spec, pool.as_deref().unwrap_or(self.pool.records()), &self.occupancy);
         let map = map.map_err(|text| match pool {
             None => text,
             Some(_) => {
                 format!("{text}\nNodes of other sessions do not count here; `pdvm session list` shows whose they are.")
             }
         })?;
-        self.occupancy.claim(&mut self.nodes, &map).map_err(|e| e.to_string())?;
+        self.pool.claim(&mut self.occupancy, &map).map_err(|e| e.to_string())?;
         Ok(map)
     }
 
@@ -176,12 +173,12 @@ impl Head {
         show: impl Fn(&NodeRecord) -> String,
     ) {
         if names.is_empty() {
-            let nodes = self.nodes.iter().filter(|node| node.daemon.is_some());
+            let nodes = self.pool.up();
             return print(to, nodes.map(show).collect(), cx);
         }
         for name in names {
-            match self.find_node(name) {
-                Some(node) => print(to, show(self.record(node)), cx),
+            match self.pool.find(name) {
+                Some(node) => print(to, show(self.pool.record(node)), cx),
                 None => {
                     let text = format!(
                         "--display {what}={name}: no node of the DVM has that name; --display allocation shows the names."
@@ -200,7 +197,7 @@ impl Head {
         let shown = Shown {
             job: &nspace,
             map: &job.map,
-            nodes: &self.nodes,
+            nodes: self.pool.records(),
             not_launched: job.spec.options.do_not_launch,
             numbers: numbers(&job.spec.display),
         };
@@ -227,7 +224,7 @@ impl Head {
             job: &nspace,
             programs: &programs,
             map: &job.map,
-            nodes: &self.nodes,
+            nodes: self.pool.records(),
             not_launched: job.spec.options.do_not_launch,
         };
         for format in job.spec.display.pictures.iter().copied() {
@@ -242,8 +239,8 @@ impl Head {
     fn show_allocation(&self, to: Option<RequestId>, id: JobId, spec: &JobSpec, cx: &mut Cx) {
         if spec.display.allocation {
             let text = match spec.display.parseable {
-                true => display::allocation_xml(&self.nodes),
-                false => display::allocation(&id.nspace(&self.config.dvm), 0, &self.nodes),
+                true => display::allocation_xml(self.pool.records()),
+                false => display::allocation(&id.nspace(&self.config.dvm), 0, self.pool.records()),
             };
             print(to, text, cx);
         }
@@ -251,7 +248,7 @@ impl Head {
 
     /// Shows `--display bind`: the binding of each started process, on behalf of its daemon.
     pub(super) fn show_bindings(&self, id: JobId, daemon: DaemonRank, started: &[(Rank, u32)], cx: &mut Cx) {
-        let (Some(job), Some(node)) = (self.jobs.get(&id), self.nodes.iter().find(|n| n.daemon == Some(daemon))) else {
+        let (Some(job), Some(node)) = (self.jobs.get(&id), self.pool.node_of(daemon)) else {
             return;
         };
         let (pid, numbers) = (self.daemon_pid(daemon), numbers(&job.spec.display));
@@ -274,7 +271,7 @@ impl Head {
     /// Releases the slots of a job that is over.
     pub(super) fn release_slots(&mut self, job: &Job, cx: &mut Cx) {
         if !job.procs.is_empty() {
-            self.occupancy.release(&mut self.nodes, &job.map);
+            self.pool.release(&mut self.occupancy, &job.map);
         }
         self.serve_queue(cx);
     }

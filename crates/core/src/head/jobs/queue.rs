@@ -13,13 +13,13 @@ use crate::head::{Head, Job};
 impl Head {
     /// True when the job could run in the otherwise empty DVM, so that waiting makes sense.
     pub(super) fn may_fit_later(&self, spec: &JobSpec, session: u32) -> bool {
-        let nodes = self.pool_of(session).unwrap_or_else(|| self.nodes.clone());
+        let nodes = self.pool_of(session).unwrap_or_else(|| self.pool.records().to_vec());
         self.place_among(spec, &idle(nodes), &Occupancy::default()).is_ok()
     }
 
     /// The nodes that jobs of a session may get later: all nodes of the session, even when used or reserved now.
     fn hopes_of(&self, session: u32) -> Vec<NodeRecord> {
-        let mut nodes = idle(self.nodes.clone());
+        let mut nodes = idle(self.pool.records().to_vec());
         if let Some(session) = self.sessions.get(session) {
             nodes.iter_mut().filter(|node| !session.nodes.contains(&node.id)).for_each(|node| node.daemon = None);
         }
@@ -39,7 +39,7 @@ impl Head {
             self.queue_hopes = RankSet::new();
             return;
         }
-        let there: RankSet = self.nodes.iter().filter_map(|node| node.daemon).collect();
+        let there: RankSet = self.pool.up().filter_map(|node| node.daemon).collect();
         let before = std::mem::replace(&mut self.queue_hopes, there);
         let none_is_lost = !before.is_empty() && before.iter().all(|rank| self.queue_hopes.contains(rank));
         if none_is_lost {
@@ -61,7 +61,7 @@ impl Head {
     /// Nodes with a daemon that jobs of a session may use.
     fn may_run_on(&self, session: u32) -> BTreeSet<NodeId> {
         let pool = self.pool_of(session);
-        let nodes = pool.as_deref().unwrap_or(&self.nodes);
+        let nodes = pool.as_deref().unwrap_or(self.pool.records());
         nodes.iter().filter(|node| node.daemon.is_some()).map(|node| node.id).collect()
     }
 
@@ -83,7 +83,7 @@ impl Head {
         let waits = self.queue.contains(&job.id) && job.is_healthy() && !self.is_paused(job.session);
         waits && self.jobs_before(job.session, Some(job.id)) == 0 && {
             let pool = self.pool_of(job.session);
-            let nodes = pool.as_deref().unwrap_or(&self.nodes);
+            let nodes = pool.as_deref().unwrap_or(self.pool.records());
             self.place_among(&self.spec_of(job), nodes, &self.occupancy).is_ok()
         }
     }
@@ -125,7 +125,7 @@ impl Head {
         let Some(job) = self.jobs.get(&id) else { return };
         let own = self.sessions.get(job.session).map(|session| &session.nodes);
         let may_hope = |node: &&NodeRecord| own.is_none_or(|own| own.contains(&node.id));
-        let is_busy = self.nodes.iter().filter(may_hope).any(|node| node.slots_inuse > 0);
+        let is_busy = self.pool.records().iter().filter(may_hope).any(|node| node.slots_inuse > 0);
         if !is_busy && !self.campaigns.any() {
             self.refuse_queued(id, text, cx);
         }
@@ -156,7 +156,7 @@ impl Head {
         let before = self.jobs_before(job.session, Some(job.id));
         let asked: Option<u32> = job.spec.apps.iter().map(|app| app.np).sum();
         let pool = self.may_run_on(job.session);
-        let nodes = || pool.iter().map(|node| self.record(*node));
+        let nodes = || pool.iter().map(|node| self.pool.record(*node));
         let (slots, used): (u32, u32) = (nodes().map(|n| n.slots).sum(), nodes().map(|n| n.slots_inuse).sum());
         let free = slots.saturating_sub(used);
         let what = match asked {

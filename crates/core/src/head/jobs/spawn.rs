@@ -179,7 +179,7 @@ impl Head {
         let Birth::Spawned { parent } = job.birth else { return };
         let code = job.exit_code.unwrap_or(0);
         let daemon = self.jobs.get(&parent.job).and_then(|of| of.map.daemon_of(parent.rank));
-        let is_there = |rank: &DaemonRank| self.nodes.iter().any(|node| node.daemon == Some(*rank));
+        let is_there = |rank: &DaemonRank| self.pool.node_of(*rank).is_some();
         if let Some(daemon) = daemon.filter(is_there) {
             cx.send(daemon, DaemonMessage::SpawnedEnded { parent, job: id, code });
         }
@@ -288,7 +288,7 @@ impl Head {
             self.introduce(other, &hosts, cx);
             audience.insert_all(&self.known_at(other));
         }
-        self.reachable(&audience)
+        self.pool.reachable(&audience)
     }
 
     /// Lets the daemons of two jobs know each other's job, because their processes may meet in a collective.
@@ -313,7 +313,7 @@ impl Head {
         if strangers.is_empty() {
             return;
         }
-        let strangers = self.reachable(&strangers);
+        let strangers = self.pool.reachable(&strangers);
         let order = self.launch_order(job, Vec::new());
         cx.multicast(Dest::Many(strangers.clone()), DaemonMessage::Launch(Box::new(order)));
         if let Some(job) = self.jobs.get_mut(&id) {
@@ -330,7 +330,7 @@ impl Head {
             spec: (*job.spec).clone(),
             map: (*job.map).clone(),
             env,
-            univ_size: self.total_slots(),
+            univ_size: self.pool.total_slots(),
             exit_without_sync_ok: self.params.flag("prte_allowed_exit_without_sync").unwrap_or(false),
             devices: self.config.topology.as_ref().map(|topology| topology.devices.clone()),
         }

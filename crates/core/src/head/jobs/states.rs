@@ -1,7 +1,7 @@
 //! The states of a job: one handler per state of the table (docs/spec/launch.md).
 
 use ferrite_rm::Source;
-use ferrite_types::{DaemonRank, JobId, JobState, PmixStatus, ProcState, Rank, RankSet};
+use ferrite_types::{DaemonRank, JobId, JobState, PmixStatus, ProcState, Rank};
 use ferrite_wire::control::{Reply, Submission};
 use ferrite_wire::{DaemonMessage, Dest, StartError};
 
@@ -179,16 +179,7 @@ impl Head {
 
     /// Gives each node the topology of this machine, or of the topology file.
     fn pretend_daemons(&mut self, cx: &mut Cx) {
-        let here = self.shared_topology(self.local.topology.clone());
-        let made_up = self.config.allocation.source == Source::Simulated;
-        let most = self.slot_rule().count(&here);
-        for (node, entry) in self.nodes.iter_mut().zip(&self.config.allocation.nodes) {
-            node.topology = here.clone();
-            // A made-up node takes no more processes than it has processors, unless the user says so.
-            if made_up && entry.max_slots.is_none() {
-                node.max_slots = most;
-            }
-        }
+        self.pool.pretend(&self.local.topology, self.config.allocation.source == Source::Simulated);
         self.activate(JobId::DAEMONS, JobState::DaemonsReported, cx);
     }
 
@@ -324,17 +315,12 @@ impl Head {
         self.pmix.forget_job(id, cx);
         self.release_slots(&job, cx);
         if job.launched {
-            cx.multicast(Dest::Many(self.reachable(&job.known_at)), DaemonMessage::Forget(id));
+            cx.multicast(Dest::Many(self.pool.reachable(&job.known_at)), DaemonMessage::Forget(id));
         }
         let code = self.code_after(&job);
         if !self.config.persistent && self.jobs.is_empty() {
             self.set_dvm_state(JobState::AllJobsComplete, cx);
             self.shut_down(code, cx);
         }
-    }
-
-    /// The daemons of the set that still belong to a node.
-    pub(in crate::head) fn reachable(&self, daemons: &RankSet) -> RankSet {
-        self.nodes.iter().filter_map(|n| n.daemon).filter(|rank| daemons.contains(*rank)).collect()
     }
 }

@@ -59,7 +59,7 @@ impl Head {
 
     fn proc_statuses(&self, job: &Job) -> Vec<ProcStatus> {
         let topologies: BTreeMap<NodeId, &Topology> =
-            self.nodes.iter().map(|node| (node.id, &*node.topology)).collect();
+            self.pool.records().iter().map(|node| (node.id, &*node.topology)).collect();
         let says_bound = job.procs.len() <= MOST_BOUND;
         let ranks = job.map.ranks().zip(&job.procs);
         let status = ranks.map(|((rank, placement), proc)| {
@@ -85,7 +85,7 @@ impl Head {
     /// The nodes of a job's processes; empty before the job is mapped.
     fn places(&self, job: &Job) -> Vec<String> {
         let nspace = job.id.nspace(&self.config.dvm);
-        let (map, nodes) = (&job.map, self.nodes.as_slice());
+        let (map, nodes) = (&job.map, self.pool.records());
         picture::lines(&Subject { job: &nspace, programs: &[], map, nodes, not_launched: false }, MOST_PLACES)
     }
 

@@ -68,7 +68,10 @@ impl Head {
         if result.is_ok() {
             self.connections.on_collective(key);
         }
-        cx.multicast(Dest::Many(self.reachable(&everyone)), DaemonMessage::CollectiveDone { key: key.clone(), result });
+        cx.multicast(
+            Dest::Many(self.pool.reachable(&everyone)),
+            DaemonMessage::CollectiveDone { key: key.clone(), result },
+        );
     }
 
     /// The daemons that host participants; `None` when one of the jobs is over.

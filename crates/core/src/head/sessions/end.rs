@@ -63,7 +63,7 @@ impl Head {
 
     /// True for a node whose daemon was lost, and that neither comes again nor leaves.
     fn is_lost(&self, node: NodeId) -> bool {
-        self.record(node).daemon.is_none() && self.campaigns.of_node(node).is_none()
+        self.pool.record(node).daemon.is_none() && self.campaigns.of_node(node).is_none()
     }
 
     /// Drops lost nodes from a session; they are not given back.
@@ -92,7 +92,7 @@ impl Head {
     /// True for a node that is up, is not the head's and is not leaving.
     fn may_leave(&self, node: NodeId) -> bool {
         let leaving = matches!(self.campaigns.of_node(node), Some((_, CampaignKind::Shrink)));
-        !leaving && self.record(node).daemon.is_some_and(|rank| rank != DaemonRank::HEAD)
+        !leaving && self.pool.record(node).daemon.is_some_and(|rank| rank != DaemonRank::HEAD)
     }
 
     /// Removes sessions without jobs, nodes, and nodes to come. Lost nodes do not count (spec S24).

@@ -128,7 +128,7 @@ impl Head {
         self.set_first_job(number, job);
         let joins = Joins { nodes: members, terms: wish.terms.clone(), shared_by: None };
         if nodes.is_empty() {
-            self.change_slots(&slots);
+            self.pool.change_slots(&slots);
             self.join_session(&alloc_id, &joins, &BTreeSet::new(), requester, cx);
             return Ok(None);
         }
@@ -199,7 +199,7 @@ impl Head {
     fn some_of(&self, alloc_id: &str, all: &BTreeSet<NodeId>, wish: &GrowRequest) -> Result<BTreeSet<NodeId>, Trouble> {
         let node = |host: &ferrite_wire::AddedHost| {
             let name = &host.host.name;
-            self.find_node(name).filter(|node| all.contains(node)).ok_or_else(|| {
+            self.pool.find(name).filter(|node| all.contains(node)).ok_or_else(|| {
                 let cause = format!("Node {name} does not belong to allocation {alloc_id}.");
                 Trouble::new(PMIX_ERR_BAD_PARAM, cause)
             })

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use ferrite_types::{HostRef, JobId, JobSpec, NodeId};
+use ferrite_types::{JobId, JobSpec, NodeId};
 use ferrite_wire::Inheritance;
 
 use super::registry::Session;
@@ -65,7 +65,7 @@ impl Head {
     /// The names of the hosts then admit the job (spec S5).
     pub(in crate::head) fn own_session_of(&self, owner: JobId, otherwise: u32, spec: &JobSpec) -> Option<u32> {
         let hosts = spec.apps.iter().flat_map(|app| app.hosts.hosts.iter().chain(&app.hosts.hostfile));
-        let named: Vec<NodeId> = hosts.map(|host| self.node_named(host)).collect::<Option<_>>()?;
+        let named: Vec<NodeId> = hosts.map(|host| self.pool.named(host)).collect::<Option<_>>()?;
         let is_out = |node: &NodeId| !self.sessions.may_use(otherwise, *node);
         if !named.iter().any(is_out) {
             return None;
@@ -73,15 +73,6 @@ impl Head {
         let has_all = |session: &Session| named.iter().all(|node| session.nodes.contains(node));
         let mut own = self.sessions.known.iter().filter(|(_, session)| session.owner == Some(Owner::Job(owner)));
         own.find(|(_, session)| has_all(session)).map(|(id, _)| *id)
-    }
-
-    /// The node that an item of a host list names.
-    fn node_named(&self, item: &HostRef) -> Option<NodeId> {
-        match item {
-            HostRef::Host(entry) => self.find_node(&entry.name),
-            HostRef::Relative(at, _) => self.nodes.get(*at as usize).map(|node| node.id),
-            HostRef::Empty(_) | HostRef::Exclude(_) => None,
-        }
     }
 
     /// True while a job, or one that descends from it, is not over.

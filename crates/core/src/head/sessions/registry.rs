@@ -231,7 +231,7 @@ impl Head {
         if session == 0 && self.sessions.known.values().all(|other| !other.reserved) {
             return None;
         }
-        let mut pool = self.nodes.clone();
+        let mut pool = self.pool.records().to_vec();
         pool.iter_mut().filter(|node| !self.sessions.may_use(session, node.id)).for_each(|node| node.daemon = None);
         Some(pool)
     }
@@ -377,7 +377,7 @@ impl Head {
         session.paused = pause;
         for job in self.jobs_in(id) {
             if let Some(job) = self.jobs.get(&job).filter(|job| job.launched) {
-                let hosts = Dest::Many(self.reachable(&job.map.daemons()));
+                let hosts = Dest::Many(self.pool.reachable(&job.map.daemons()));
                 let signal = if pause { SIGSTOP } else { SIGCONT };
                 cx.multicast(hosts, DaemonMessage::Signal { job: job.id, signal });
             }
@@ -392,8 +392,7 @@ impl Head {
 
     /// The nodes with which the DVM began.
     pub(in crate::head) fn first_nodes(&self) -> BTreeSet<NodeId> {
-        let first = self.nodes.iter().map(|node| node.id).filter(|id| self.sessions.of_node(*id).is_none());
-        first.filter(|id| !self.given_back.contains(id)).collect()
+        self.pool.inside().map(|node| node.id).filter(|id| self.sessions.of_node(*id).is_none()).collect()
     }
 
     /// True while the session is paused, so that its jobs are not launched.
@@ -403,14 +402,14 @@ impl Head {
 
     /// The status of each session (spec S34).
     pub(in crate::head) fn session_statuses(&self, now: Timestamp) -> Vec<SessionStatus> {
-        let nodes = |ids: &BTreeSet<NodeId>| self.names(&ids.iter().copied().collect::<Vec<_>>());
+        let nodes = |ids: &BTreeSet<NodeId>| self.pool.names(&ids.iter().copied().collect::<Vec<_>>());
         let all = self.sessions.known.iter().map(|(id, session)| SessionStatus {
             session: *id,
             alloc_id: session.alloc_id.clone(),
             req_id: session.req_id.clone(),
             nodes: nodes(&session.nodes),
-            slots: session.nodes.iter().map(|node| self.record(*node).slots).sum(),
-            slots_in_use: session.nodes.iter().map(|node| self.record(*node).slots_inuse).sum(),
+            slots: session.nodes.iter().map(|node| self.pool.record(*node).slots).sum(),
+            slots_in_use: session.nodes.iter().map(|node| self.pool.record(*node).slots_inuse).sum(),
             children: self.sessions.children_of(*id),
             jobs: self.jobs_in(*id),
             reserved: session.reserved,
