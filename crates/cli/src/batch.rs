@@ -10,7 +10,7 @@ mod screen;
 use std::fs::File;
 use std::io::Read;
 
-use ferrite_client::{Connection, Session, Source};
+use ferrite_client::{ClientLoop, Connection, Source};
 use ferrite_wire::control::{Reply, Request};
 
 use crate::args::BatchRun;
@@ -59,8 +59,8 @@ pub(crate) fn start(
         Err(error) => return command::refuse(name, &error.to_string(), error.next_step()),
     };
     let setting = Setting { name, batch, setup, around };
-    match Session::new(connection, input, &heard(&setup.signals)) {
-        Ok(session) => List::new(setting, parser, session, results, epoch, total).run(),
+    match ClientLoop::new(connection, input, &heard(&setup.signals)) {
+        Ok(client) => List::new(setting, parser, client, results, epoch, total).run(),
         Err(error) => {
             command::refuse(name, &format!("cannot watch the jobs: {error}"), "See `ulimit -n`, and try again.")
         }

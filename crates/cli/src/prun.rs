@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use ferrite_client::{Connection, Happening, Here, Session, Source};
+use ferrite_client::{ClientLoop, Connection, Happening, Here, Source};
 use ferrite_types::{JobId, PictureFormat, StdinTarget};
 use ferrite_wire::Stream;
 use ferrite_wire::control::{ClientMessage, DvmMessage, Reply, Request, Submission};
@@ -94,8 +94,8 @@ fn run_one(name: &'static str, connection: Connection, setup: ClientSetup, pictu
     let ClientSetup { run, grow, forwarded_env, signals, .. } = setup;
     let reads = !run.detach && run.spec.stdin != StdinTarget::None;
     let input = if reads { Source::stdin() } else { Source::empty() };
-    let session = match Session::new(connection, input, &heard(&signals)) {
-        Ok(session) => session,
+    let client = match ClientLoop::new(connection, input, &heard(&signals)) {
+        Ok(client) => client,
         Err(error) => {
             return command::refuse(name, &format!("cannot watch the job: {error}"), "See `ulimit -n`, and try again.");
         }
@@ -110,10 +110,10 @@ fn run_one(name: &'static str, connection: Connection, setup: ClientSetup, pictu
         launcher: machine::launcher(name),
         ..Submission::of(run.spec)
     };
-    let mut watch = Watch { name, session, nspace: None, pictures, picture_lost: false, interrupts: 0, silent: false };
-    watch.session.send(&ClientMessage::Open { id: ID, request: Request::Submit(Box::new(submission)) });
+    let mut watch = Watch { name, client, nspace: None, pictures, picture_lost: false, interrupts: 0, silent: false };
+    watch.client.send(&ClientMessage::Open { id: ID, request: Request::Submit(Box::new(submission)) });
     loop {
-        let happening = watch.session.next(None);
+        let happening = watch.client.next(None);
         if let Some(code) = watch.on(happening) {
             return code;
         }
@@ -123,7 +123,7 @@ fn run_one(name: &'static str, connection: Connection, setup: ClientSetup, pictu
 /// One job, as its submitter sees it.
 struct Watch {
     name: &'static str,
-    session: Session,
+    client: ClientLoop,
     nspace: Option<String>,
     pictures: Pictures,
     /// One of them could not be kept: the end is none to be content with.
@@ -139,12 +139,12 @@ impl Watch {
         match happening {
             Happening::Message(message) => return self.on_message(message),
             Happening::Signal(signal @ (SIGINT | SIGTERM | SIGHUP)) => return self.on_interrupt(signal),
-            Happening::Signal(signal) => self.session.send(&ClientMessage::Signal { id: ID, signal }),
-            Happening::Input(data) => self.session.send(&ClientMessage::Stdin { id: ID, data }),
+            Happening::Signal(signal) => self.client.send(&ClientMessage::Signal { id: ID, signal }),
+            Happening::Input(data) => self.client.send(&ClientMessage::Stdin { id: ID, data }),
             Happening::OutputBroken(Stream::Stdout, _) => {
                 self.silent = true;
                 self.interrupts += 1;
-                self.session.send(&ClientMessage::Cancel { id: ID });
+                self.client.send(&ClientMessage::Cancel { id: ID });
             }
             // A lost standard error is no reason to end.
             Happening::OutputBroken(Stream::Stderr, _) | Happening::Timeout => {}
@@ -158,10 +158,10 @@ impl Watch {
     fn on_message(&mut self, message: DvmMessage) -> Option<i32> {
         match message {
             DvmMessage::Accepted { id: ID, nspace, .. } => self.nspace = Some(nspace),
-            DvmMessage::Output { id: ID, stream, data } => self.session.write(stream, &data),
+            DvmMessage::Output { id: ID, stream, data } => self.client.write(stream, &data),
             DvmMessage::Notice { id: ID, text } => self.tell(&frame::notice(&text)),
             DvmMessage::Picture { id: ID, format, data, last } => self.on_picture(format, &data, last),
-            DvmMessage::ReadStdin { id: ID, limit } => self.session.read_input(limit as usize),
+            DvmMessage::ReadStdin { id: ID, limit } => self.client.read_input(limit as usize),
             DvmMessage::Reply { id: ID, reply } => return Some(self.on_reply(reply)),
             // Other messages belong to no request of this client.
             _ => {}
@@ -189,8 +189,8 @@ impl Watch {
     }
 
     fn detached(&mut self, job: JobId) -> i32 {
-        let nspace = self.nspace.take().unwrap_or_else(|| job.nspace(self.session.dvm()));
-        self.session.write(Stream::Stdout, format!("{nspace}\n").as_bytes());
+        let nspace = self.nspace.take().unwrap_or_else(|| job.nspace(self.client.dvm()));
+        self.client.write(Stream::Stdout, format!("{nspace}\n").as_bytes());
         self.end("", 0)
     }
 
@@ -199,11 +199,11 @@ impl Watch {
     fn on_interrupt(&mut self, signal: i32) -> Option<i32> {
         self.interrupts += 1;
         match self.interrupts {
-            1 => self.session.send(&ClientMessage::Cancel { id: ID }),
+            1 => self.client.send(&ClientMessage::Cancel { id: ID }),
             2 if signal == SIGINT => self.tell(&frame::notice(PATIENCE)),
             _ => {
                 // The DVM ends the job of a client that is gone; nothing else needs to be done.
-                self.session.send_all(Duration::from_millis(100));
+                self.client.send_all(Duration::from_millis(100));
                 return Some(REFUSED);
             }
         }
@@ -212,14 +212,14 @@ impl Watch {
 
     fn tell(&mut self, text: &str) {
         if !self.silent {
-            self.session.write(Stream::Stderr, text.as_bytes());
+            self.client.write(Stream::Stderr, text.as_bytes());
         }
     }
 
     /// Last words, and everything that is still to be written.
     fn end(&mut self, text: &str, code: i32) -> i32 {
         self.tell(text);
-        self.session.finish();
+        self.client.finish();
         code
     }
 }

@@ -1,5 +1,5 @@
 //! A connection to a DVM, over its control socket or from another host, for one request at a time. Every call waits for
-//! the DVM; a client that has to do other work meanwhile makes a [`crate::Session`] of it.
+//! the DVM; a client that has to do other work meanwhile makes a [`crate::ClientLoop`] of it.
 
 use std::fs::File;
 use std::io::{self, Read, Write};

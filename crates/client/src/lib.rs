@@ -3,23 +3,23 @@
 //! libpmix: a client starts in about a millisecond.
 //!
 //! Read in this order: `selector` (which DVM is meant), `find` (which ones there are), `connection` (one request, one
-//! reply), `remote` (the way to another host), `session` (everything at once while a job runs).
+//! reply), `remote` (the way to another host), `client_loop` (messages, output, input and signals at once).
 
+mod client_loop;
 mod connection;
 mod find;
 mod frames;
 mod remote;
 mod selector;
-mod session;
 mod signals;
 mod sink;
 mod source;
 
+pub use client_loop::{ClientLoop, Happening};
 pub use connection::{Connection, ConnectionError};
 pub use find::{FindError, Here, connect, live};
 pub use frames::{FrameError, Frames};
 pub use remote::KeyError;
 pub use selector::{Patience, Selector, SelectorError};
-pub use session::{Happening, Session};
 pub use signals::is_ignored;
 pub use source::Source;

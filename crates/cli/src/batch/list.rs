@@ -7,7 +7,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use bytes::Bytes;
-use ferrite_client::{Happening, Session};
+use ferrite_client::{ClientLoop, Happening};
 use ferrite_types::JobId;
 use ferrite_wire::Stream;
 use ferrite_wire::control::{ClientMessage, Done, DvmMessage, JobStatus, Reply, Request, Submission};
@@ -84,7 +84,7 @@ impl<'a> List<'a> {
     pub(super) fn new(
         setting: Setting<'a>,
         parser: LineParser,
-        session: Session,
+        client: ClientLoop,
         results: Option<File>,
         epoch: Epoch,
         total: Option<u64>,
@@ -92,7 +92,7 @@ impl<'a> List<'a> {
         List {
             setting,
             parser,
-            screen: Screen::new(session),
+            screen: Screen::new(client),
             results,
             epoch,
             progress: Progress::new(total),
@@ -124,13 +124,13 @@ impl<'a> List<'a> {
     }
 
     fn submit_more(&mut self) {
-        while !self.stopped && self.open.len() < self.setting.batch.max_running && self.screen.session.unsent() < ENOUGH
+        while !self.stopped && self.open.len() < self.setting.batch.max_running && self.screen.client.unsent() < ENOUGH
         {
             match self.feed.next_line() {
                 Some((number, line)) => self.take(number, line),
                 None if self.feed.is_over() => return,
-                None if self.screen.session.is_reading() => return,
-                None => return self.screen.session.read_input(READ),
+                None if self.screen.client.is_reading() => return,
+                None => return self.screen.client.read_input(READ),
             }
         }
     }
@@ -198,7 +198,7 @@ impl<'a> List<'a> {
         self.next_id += 1;
         let request = Request::Submit(Box::new(job.submission.clone()));
         self.open.insert(id, job);
-        self.screen.session.send(&ClientMessage::Open { id, request });
+        self.screen.client.send(&ClientMessage::Open { id, request });
     }
 
     /// A line that was never submitted.
@@ -229,7 +229,7 @@ impl<'a> List<'a> {
             Happening::Signal(signal @ (SIGINT | SIGTERM | SIGHUP)) => return self.on_interrupt(signal),
             Happening::Signal(signal) => {
                 for id in self.open.keys() {
-                    self.screen.session.send(&ClientMessage::Signal { id: *id, signal });
+                    self.screen.client.send(&ClientMessage::Signal { id: *id, signal });
                 }
             }
             Happening::OutputBroken(Stream::Stdout, _) => {
@@ -258,7 +258,7 @@ impl<'a> List<'a> {
             }
             // A list gives no standard input; a program that reads it sees its end.
             DvmMessage::ReadStdin { id, .. } => {
-                self.screen.session.send(&ClientMessage::Stdin { id, data: Bytes::new() })
+                self.screen.client.send(&ClientMessage::Stdin { id, data: Bytes::new() })
             }
             DvmMessage::Reply { id: WHICH_RUN, reply: Reply::Jobs(jobs) } => self.withdraw(&jobs),
             DvmMessage::Reply { id, reply } => self.on_reply(id, reply),
@@ -272,7 +272,7 @@ impl<'a> List<'a> {
         if let Some(file) = &mut open.files[usize::from(stream == Stream::Stderr)] {
             if let Err(error) = file.write_all(data) {
                 open.error = format!("its output cannot be written: {error}");
-                self.screen.session.send(&ClientMessage::Cancel { id });
+                self.screen.client.send(&ClientMessage::Cancel { id });
             }
             return;
         }
@@ -332,7 +332,7 @@ impl<'a> List<'a> {
         if !well && !self.setting.batch.keep_going && !self.stopped {
             self.stopped = true;
             // Some of those that are open wait for slots; which, only the DVM knows.
-            self.screen.session.send(&ClientMessage::Open { id: WHICH_RUN, request: Request::Jobs });
+            self.screen.client.send(&ClientMessage::Open { id: WHICH_RUN, request: Request::Jobs });
         }
     }
 
@@ -342,7 +342,7 @@ impl<'a> List<'a> {
         for (id, open) in &mut self.open {
             if open.job.is_none_or(waits) {
                 open.withdrawn = true;
-                self.screen.session.send(&ClientMessage::Cancel { id: *id });
+                self.screen.client.send(&ClientMessage::Cancel { id: *id });
             }
         }
     }
@@ -351,7 +351,7 @@ impl<'a> List<'a> {
         self.stopped = true;
         for (id, open) in &mut self.open {
             open.withdrawn = true;
-            self.screen.session.send(&ClientMessage::Cancel { id: *id });
+            self.screen.client.send(&ClientMessage::Cancel { id: *id });
         }
     }
 
@@ -362,7 +362,7 @@ impl<'a> List<'a> {
             1 => self.cancel_all(),
             2 if signal == SIGINT => self.write(Stream::Stderr, frame::notice(PATIENCE).as_bytes()),
             _ => {
-                self.screen.session.send_all(Duration::from_millis(100));
+                self.screen.client.send_all(Duration::from_millis(100));
                 return Some(REFUSED);
             }
         }
@@ -376,7 +376,7 @@ impl<'a> List<'a> {
             self.end(&open, &Done { exit_code: 1, job: None });
         }
         self.write(Stream::Stderr, frame::framed(self.setting.name, &[why, next]).as_bytes());
-        self.screen.session.finish();
+        self.screen.client.finish();
         REFUSED
     }
 
@@ -389,7 +389,7 @@ impl<'a> List<'a> {
                 format!("{}: {text}; --keep-going runs all jobs\n", self.setting.name).as_bytes(),
             );
         }
-        self.screen.session.finish();
+        self.screen.client.finish();
         i32::from(self.progress.failed > 0 || self.stopped)
     }
 

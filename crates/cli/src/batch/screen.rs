@@ -1,17 +1,17 @@
-//! The session of a list, and the progress bar on its standard error: output and bar do not get into each other's
-//! lines.
+//! The connection of a list to its DVM, and the progress bar on standard error. It keeps output and bar apart: the bar is
+//! erased before output is written, and drawn again after it.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use ferrite_client::{Happening, Session};
+use ferrite_client::{ClientLoop, Happening};
 use ferrite_wire::Stream;
 
 /// Interval between two pictures of the bar.
 const FRAME: Duration = Duration::from_millis(200);
 
 pub(super) struct Screen {
-    pub(super) session: Session,
+    pub(super) client: ClientLoop,
     /// True when a terminal shows the bar.
     wanted: bool,
     drawn: bool,
@@ -21,9 +21,9 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    pub(super) fn new(session: Session) -> Screen {
+    pub(super) fn new(client: ClientLoop) -> Screen {
         Screen {
-            session,
+            client,
             wanted: std::io::stderr().is_terminal(),
             drawn: false,
             at_line_start: true,
@@ -34,7 +34,7 @@ impl Screen {
     /// Returns the next event, or a timeout when it is time to draw.
     pub(super) fn next(&mut self) -> Happening {
         let left = FRAME.saturating_sub(self.last.elapsed());
-        self.session.next(self.wanted.then_some(left))
+        self.client.next(self.wanted.then_some(left))
     }
 
     /// True when it is time to draw, however much there is to do besides.
@@ -45,10 +45,10 @@ impl Screen {
     /// Output, without the bar in between.
     pub(super) fn write(&mut self, to: Stream, bytes: &[u8]) {
         if std::mem::take(&mut self.drawn) {
-            self.session.write(Stream::Stderr, b"\r\x1b[K");
+            self.client.write(Stream::Stderr, b"\r\x1b[K");
         }
         self.at_line_start = bytes.last().is_none_or(|byte| *byte == b'\n');
-        self.session.write(to, bytes);
+        self.client.write(to, bytes);
     }
 
     /// Draws the bar, unless somebody's line is not finished.
@@ -56,7 +56,7 @@ impl Screen {
         self.last = Instant::now();
         if self.wanted && self.at_line_start {
             self.drawn = true;
-            self.session.write(Stream::Stderr, format!("\r{line}\x1b[K").as_bytes());
+            self.client.write(Stream::Stderr, format!("\r{line}\x1b[K").as_bytes());
         }
     }
 
@@ -64,7 +64,7 @@ impl Screen {
     pub(super) fn leave_bar(&mut self, line: &str) {
         self.draw(line);
         if std::mem::take(&mut self.drawn) {
-            self.session.write(Stream::Stderr, b"\n");
+            self.client.write(Stream::Stderr, b"\n");
         }
     }
 

@@ -1,6 +1,6 @@
 //! The DVM that is meant, and one function for each question to it.
 
-use ferrite_client::{Connection, Happening, Here, Session, Source};
+use ferrite_client::{ClientLoop, Connection, Happening, Here, Source};
 use ferrite_types::JobId;
 use ferrite_wire::control::{
     ClientMessage, DvmMessage, DvmStatus, JobDetail, JobStatus, Metrics, NodeStatus, Reply, Request, SessionStatus,
@@ -131,7 +131,7 @@ pub(crate) fn ends_of_a_wait() -> [i32; 3] {
 
 /// A DVM whose answer may take its time: a signal ends the wait for it, and not what the DVM does.
 pub(crate) struct Patient {
-    session: Session,
+    client: ClientLoop,
     asked: u32,
 }
 
@@ -141,8 +141,8 @@ impl Patient {
     /// # Errors
     /// There are no more descriptors.
     pub(crate) fn of(dvm: Dvm) -> Result<Patient, Failure> {
-        let session = Session::new(dvm.into_connection(), Source::empty(), &ends_of_a_wait());
-        Ok(Patient { session: session.map_err(Failure::Machine)?, asked: 0 })
+        let client = ClientLoop::new(dvm.into_connection(), Source::empty(), &ends_of_a_wait());
+        Ok(Patient { client: client.map_err(Failure::Machine)?, asked: 0 })
     }
 
     /// Asks, and waits for the reply.
@@ -152,9 +152,9 @@ impl Patient {
     pub(crate) fn ask(&mut self, request: Request) -> Result<Reply, Failure> {
         self.asked += 1;
         let id = self.asked;
-        self.session.send(&ClientMessage::Open { id, request });
+        self.client.send(&ClientMessage::Open { id, request });
         loop {
-            match self.session.next(None) {
+            match self.client.next(None) {
                 Happening::Message(DvmMessage::Reply { id: of, reply: Reply::Refused(text) }) if of == id => {
                     return Err(Failure::Refused(text));
                 }
@@ -169,6 +169,6 @@ impl Patient {
 
     /// Returns the error for a reply of the wrong kind.
     pub(crate) fn astray(&self) -> Failure {
-        Failure::Astray { dvm: self.session.dvm().to_owned() }
+        Failure::Astray { dvm: self.client.dvm().to_owned() }
     }
 }

@@ -1,7 +1,7 @@
 //! `pdvm events`: the steps of jobs, one a line. With `--follow` as they happen, until the DVM ends or the user has
 //! seen enough; what was lost on the way, because this reader was too slow, is said.
 
-use ferrite_client::{ConnectionError, Happening, Session, Source};
+use ferrite_client::{ClientLoop, ConnectionError, Happening, Source};
 use ferrite_types::{CampaignStep, JobId};
 use ferrite_wire::Stream;
 use ferrite_wire::control::{ClientMessage, DvmMessage, Event, EventKind, JobDetail};
@@ -48,22 +48,22 @@ fn past(details: &[JobDetail]) -> Vec<Event> {
 
 /// Prints the events from now on.
 pub(super) fn follow(dvm: Dvm, json: bool) -> Result<(), Failure> {
-    let session = Session::new(dvm.into_connection(), Source::stdin(), &ends_of_a_wait());
-    let mut session = session.map_err(Failure::Machine)?;
-    session.send(&ClientMessage::Follow { id: FOLLOW });
+    let client = ClientLoop::new(dvm.into_connection(), Source::stdin(), &ends_of_a_wait());
+    let mut client = client.map_err(Failure::Machine)?;
+    client.send(&ClientMessage::Follow { id: FOLLOW });
     loop {
-        match session.next(None) {
+        match client.next(None) {
             Happening::Message(DvmMessage::Event { event, .. }) => {
-                session.write(Stream::Stdout, line(&event, json).as_bytes());
+                client.write(Stream::Stdout, line(&event, json).as_bytes());
             }
             Happening::Message(DvmMessage::EventsLost { count, .. }) => {
-                session.write(Stream::Stdout, lost(count, json).as_bytes());
+                client.write(Stream::Stdout, lost(count, json).as_bytes());
             }
             // That the user has seen enough is how this ends when all is well.
             Happening::Signal(_) => return Ok(()),
             Happening::OutputBroken(Stream::Stdout, error) => return broken(error),
             Happening::Gone(ConnectionError::Lost { dvm, .. }) => {
-                session.finish();
+                client.finish();
                 frame::print(&format!("{NAME}: the DVM {dvm} has ended\n"));
                 return Ok(());
             }

@@ -1,5 +1,5 @@
 //! A client that does several things at once: it gets messages, writes output, reads input, and handles signals. One
-//! call, [`Session::next`], waits for the first of these.
+//! call, [`ClientLoop::next`], waits for the first of these.
 //!
 //! While output waits to be written, no more is read from the DVM: a slow reader slows the job down, and no output
 //! piles up here.
@@ -46,7 +46,7 @@ const BACKGROUND_PAUSE: Duration = Duration::from_millis(300);
 const READ_SIZE: usize = 256 * 1024;
 
 /// A connection with its input, output and signals.
-pub struct Session {
+pub struct ClientLoop {
     connection: Connection,
     /// Messages that the socket has not taken yet.
     outgoing: BytesMut,
@@ -61,14 +61,14 @@ pub struct Session {
     buffer: Vec<u8>,
 }
 
-impl Session {
-    /// Makes a session of this connection; from now on these signals are reported and lose their default action.
+impl ClientLoop {
+    /// Takes over a connection; from now on these signals are reported and lose their default action.
     ///
     /// # Errors
     /// A signal cannot be caught, or there are no more descriptors.
-    pub fn new(connection: Connection, input: Source, signals: &[i32]) -> io::Result<Session> {
+    pub fn new(connection: Connection, input: Source, signals: &[i32]) -> io::Result<ClientLoop> {
         connection.stream.set_nonblocking(true)?;
-        Ok(Session {
+        Ok(ClientLoop {
             connection,
             outgoing: BytesMut::new(),
             sinks: [Sink::of(rustix::stdio::stdout(), 1)?, Sink::of(rustix::stdio::stderr(), 2)?],
