@@ -109,8 +109,8 @@ pub enum HeadInput {
         campaign: CampaignId,
         /// Nodes that the managers did not take back and that are still granted.
         kept: Vec<String>,
-        /// Trouble on the way, in words; the shrink ends in any case.
-        trouble: Option<String>,
+        /// What went wrong, in words; the shrink ends in any case.
+        error: Option<String>,
     },
     /// The resource manager has granted the nodes of [`crate::Effect::RequestNodes`].
     NodesGranted {
@@ -140,7 +140,7 @@ pub enum HeadInput {
         /// The manager's job, from the effect.
         job: String,
         /// The failure, in words.
-        trouble: Option<String>,
+        error: Option<String>,
     },
     /// A client makes a request. Exactly one [`crate::Effect::Reply`] answers it, unless the client goes first.
     Request {

@@ -102,12 +102,12 @@ impl Extensions {
     /// Gives a job back; `AllocationEnded` follows.
     pub(crate) fn end(&self, job: String) {
         self.shared.spawn(async move |shared: &Shared| {
-            let trouble = match shared.session_dir.dir() {
+            let error = match shared.session_dir.dir() {
                 Ok(dir) => command::run(&end(&job), dir).await.err(),
                 Err(error) => Some(error.to_string()),
             };
-            tracing::info!(job, ?trouble, "a job of the resource manager is given back");
-            shared.send(Input::Head(HeadInput::AllocationEnded { job, trouble }));
+            tracing::info!(job, ?error, "a job of the resource manager is given back");
+            shared.send(Input::Head(HeadInput::AllocationEnded { job, error }));
         });
     }
 
@@ -126,13 +126,13 @@ impl Extensions {
             let dir = self.shared.session_dir.dir().unwrap_or(Path::new("/"));
             command::run(&end_all(&name, rustix::process::getuid().as_raw()), dir).await
         });
-        let trouble = match given_back.await {
+        let error = match given_back.await {
             Ok(Ok(_)) => return,
             Ok(Err(cause)) => cause,
             Err(_) => format!("it has not answered for {} s", FINISH_LIMIT.as_secs()),
         };
         notice::print(&format!(
-            "Slurm may not have taken back what it had granted to this DVM on top: {trouble}.\n\
+            "Slurm may not have taken back what it had granted to this DVM on top: {error}.\n\
              What is left of it, `squeue --name={name}` shows and `scancel --name={name}` ends."
         ));
     }

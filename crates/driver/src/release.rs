@@ -37,29 +37,29 @@ pub(crate) fn offer(site: Option<&str>, offer: Offer, session_dir: &SessionDir, 
     let Offer { campaign, nodes, back } = offer;
     let site = site.filter(|command| !command.trim().is_empty()).map(str::to_owned);
     if site.is_none() && back.is_empty() {
-        let _ = inbox.send(Input::Head(HeadInput::ReleaseOffered { campaign, kept: Vec::new(), trouble: None }));
+        let _ = inbox.send(Input::Head(HeadInput::ReleaseOffered { campaign, kept: Vec::new(), error: None }));
         return;
     }
     let (inbox, session_dir, turn) = (inbox.clone(), session_dir.clone(), Rc::clone(turn));
     tokio::task::spawn_local(async move {
         // The list of a job's remaining nodes is correct for one command at a time.
         let _turn = turn.lock().await;
-        let (mut kept, mut troubles) = (Vec::new(), Vec::new());
+        let (mut kept, mut errors) = (Vec::new(), Vec::new());
         // The command may write files for shells; here they are removed with the session.
         let dir = session_dir.dir().unwrap_or(Path::new("/"));
         for back in back {
             if let Some(Kept { nodes, why }) = give_back(&back, dir).await {
                 let which =
                     if nodes.is_empty() { format!("{} job {}", back.manager, back.job) } else { nodes.join(", ") };
-                troubles.push(format!("{which} could not be given back to {}: {why}.", back.manager));
+                errors.push(format!("{which} could not be given back to {}: {why}.", back.manager));
                 kept.extend(nodes);
             }
         }
         if let Some(command) = site {
-            troubles.extend(tell_site(&command, &nodes).await);
+            errors.extend(tell_site(&command, &nodes).await);
         }
-        let trouble = (!troubles.is_empty()).then(|| troubles.join("\n"));
-        let _ = inbox.send(Input::Head(HeadInput::ReleaseOffered { campaign, kept, trouble }));
+        let error = (!errors.is_empty()).then(|| errors.join("\n"));
+        let _ = inbox.send(Input::Head(HeadInput::ReleaseOffered { campaign, kept, error }));
     });
 }
 
@@ -133,9 +133,9 @@ mod tests {
             &inbox,
         );
         match outbox.recv().await {
-            Some(Input::Head(HeadInput::ReleaseOffered { campaign: CampaignId(3), kept, trouble })) => {
+            Some(Input::Head(HeadInput::ReleaseOffered { campaign: CampaignId(3), kept, error })) => {
                 assert!(kept.is_empty());
-                trouble
+                error
             }
             other => panic!("{other:?}"),
         }

@@ -161,7 +161,7 @@ impl World {
         let nodes = self.manager.jobs.remove(&job).unwrap_or_default();
         self.manager.free.extend(nodes);
         let delay = self.manager.rng.between(1, 1_000);
-        self.queue.after(delay, Event::Input(head, Input::Head(HeadInput::AllocationEnded { job, trouble: None })));
+        self.queue.after(delay, Event::Input(head, Input::Head(HeadInput::AllocationEnded { job, error: None })));
     }
 
     /// Kills all daemons on its nodes, which are free again.

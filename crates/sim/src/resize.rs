@@ -49,7 +49,7 @@ impl World {
         let slowest = self.scenario.elastic.slowest_release.max(200);
         let delay = self.rng.between(1, slowest);
         let kept: Vec<String> = back.iter().flat_map(|back| self.manager.take_back(back)).collect();
-        let trouble = (!kept.is_empty()).then(|| "it was changed once already".to_owned());
-        self.queue.after(delay, Event::Input(head, Input::Head(HeadInput::ReleaseOffered { campaign, kept, trouble })));
+        let error = (!kept.is_empty()).then(|| "it was changed once already".to_owned());
+        self.queue.after(delay, Event::Input(head, Input::Head(HeadInput::ReleaseOffered { campaign, kept, error })));
     }
 }

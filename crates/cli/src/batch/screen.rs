@@ -1,5 +1,5 @@
-//! The connection of a list to its DVM, and the progress bar on standard error. It keeps output and bar apart: the bar is
-//! erased before output is written, and drawn again after it.
+//! The connection of a list to its DVM, and the progress bar on standard error. The bar is erased before output is
+//! written, and drawn again later.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};

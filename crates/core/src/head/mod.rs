@@ -159,13 +159,11 @@ impl Head {
             HeadInput::ForwardSignal(signal) => self.on_forward_signal(signal, cx),
             HeadInput::Stdin { request, data } => self.on_stdin(request, data, cx),
             HeadInput::OutputWritten(account) => self.on_output_written(account, cx),
-            HeadInput::ReleaseOffered { campaign, kept, trouble } => {
-                self.on_release_offered(campaign, &kept, trouble, cx)
-            }
+            HeadInput::ReleaseOffered { campaign, kept, error } => self.on_release_offered(campaign, &kept, error, cx),
             HeadInput::NodesGranted { extension, job, nodes } => self.on_nodes_granted(extension, job, nodes, cx),
             HeadInput::NodesRefused { extension, cause } => self.on_nodes_refused(extension, &cause, cx),
             HeadInput::NodesAwaited { extension, says } => self.on_nodes_awaited(extension, says),
-            HeadInput::AllocationEnded { job, trouble } => self.on_allocation_ended(&job, trouble, cx),
+            HeadInput::AllocationEnded { job, error } => self.on_allocation_ended(&job, error, cx),
         }
         self.finish(cx);
     }

@@ -571,14 +571,14 @@ impl Cluster {
                 let kept: Vec<String> =
                     back.iter().flat_map(part).filter(|name| self.unwanted_by_manager.contains(name)).collect();
                 self.given_back.extend(back);
-                let trouble = (!kept.is_empty()).then(|| format!("{} cannot go back", kept.join(", ")));
-                self.input(at, Input::Head(HeadInput::ReleaseOffered { campaign, kept, trouble }));
+                let error = (!kept.is_empty()).then(|| format!("{} cannot go back", kept.join(", ")));
+                self.input(at, Input::Head(HeadInput::ReleaseOffered { campaign, kept, error }));
             }
             Effect::RequestNodes { extension, ask } => self.asked_for.push((extension, *ask)),
             Effect::WithdrawRequest { extension } => self.withdrawn.push(extension),
             Effect::EndAllocation { job } => {
                 self.ended_jobs.push(job.clone());
-                self.input(at, Input::Head(HeadInput::AllocationEnded { job, trouble: None }));
+                self.input(at, Input::Head(HeadInput::AllocationEnded { job, error: None }));
             }
             Effect::Resized { request, resize } => self.resized.push((request, *resize)),
             Effect::TimeWarning { request, warning } => self.warned.push((request, *warning)),

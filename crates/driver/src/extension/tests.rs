@@ -112,7 +112,7 @@ fn inside() {
         assert!(refused(next(&mut outbox).await).contains("Invalid job id"));
 
         extensions.end("9".to_owned());
-        let Input::Head(HeadInput::AllocationEnded { job, trouble: None }) = next(&mut outbox).await else { panic!() };
+        let Input::Head(HeadInput::AllocationEnded { job, error: None }) = next(&mut outbox).await else { panic!() };
         assert_eq!(job, "9");
         assert!(left_behind(session_dir.path()).is_some_and(|command| command.contains(&"--name=dvm.of.7".to_owned())));
         extensions.finish().await;

@@ -62,7 +62,7 @@ impl Campaign {
     }
 
     /// The reason why it is rolled back.
-    fn failure(&self) -> Option<&Trouble> {
+    fn failure(&self) -> Option<&Reason> {
         if let Phase::RollingBack { cause, .. } = &self.phase { Some(cause) } else { None }
     }
 
@@ -94,16 +94,16 @@ pub(in crate::head) struct Joins {
 
 /// The reason of a refused request or a failed campaign.
 #[derive(Clone, Debug)]
-pub(in crate::head) struct Trouble {
+pub(in crate::head) struct Reason {
     /// The PMIx status for the requester.
     pub(in crate::head) status: PmixStatus,
     /// The message for people.
     pub(in crate::head) cause: String,
 }
 
-impl Trouble {
-    pub(in crate::head) fn new(status: PmixStatus, cause: impl Into<String>) -> Trouble {
-        Trouble { status, cause: cause.into() }
+impl Reason {
+    pub(in crate::head) fn new(status: PmixStatus, cause: impl Into<String>) -> Reason {
+        Reason { status, cause: cause.into() }
     }
 }
 
@@ -234,15 +234,15 @@ impl Head {
         cx: &mut Cx,
     ) -> (Option<CampaignId>, Resize) {
         let plan = match request {
-            _ if self.exit.begun() => Err(Trouble::new(PMIX_ERR_UNREACH, "The DVM is ending.")),
+            _ if self.exit.begun() => Err(Reason::new(PMIX_ERR_UNREACH, "The DVM is ending.")),
             _ if !self.bringup.ready => {
-                Err(Trouble::new(PMIX_ERR_BAD_PARAM, "The DVM is not ready yet. Try again in a moment."))
+                Err(Reason::new(PMIX_ERR_BAD_PARAM, "The DVM is not ready yet. Try again in a moment."))
             }
             ResizeRequest::Grow(grow) => match self.plan_grow(grow) {
                 Ok(plan) if plan.more > 0 || grow.rm_job.is_some() => {
                     match self.request_nodes(plan, grow, requester, cx) {
                         Ok(resize) => return (None, resize),
-                        Err(trouble) => Err(trouble),
+                        Err(reason) => Err(reason),
                     }
                 }
                 planned => planned.map(|plan| self.with_session(plan, &grow.terms, requester, cx)),
@@ -257,7 +257,7 @@ impl Head {
             ResizeRequest::Cancel(_) | ResizeRequest::Extend(_) => unreachable!("it is no change of size"),
         };
         match plan {
-            Err(Trouble { status, cause }) => {
+            Err(Reason { status, cause }) => {
                 let (ResizeRequest::Grow(GrowRequest { req_id, .. })
                 | ResizeRequest::Shrink(ShrinkRequest { req_id, .. })
                 | ResizeRequest::Cancel(CancelRequest { req_id, .. })
@@ -392,7 +392,7 @@ impl Head {
 
     /// Closes a campaign with success, or with the reason for its failure: records the outcome, answers the requester
     /// once, and lowers the launch fence (spec G8).
-    pub(super) fn close_campaign(&mut self, id: CampaignId, failure: Option<Trouble>, cx: &mut Cx) {
+    pub(super) fn close_campaign(&mut self, id: CampaignId, failure: Option<Reason>, cx: &mut Cx) {
         cx.cancel_timer(HeadTimer::Campaign(id));
         let Some(campaign) = self.campaigns.open.remove(&id) else { return };
         let (kind, failed) = (campaign.kind(), failure.is_some());
@@ -402,7 +402,7 @@ impl Head {
         self.settle_grants(cx);
         self.tell_requester(&campaign, failure.as_ref(), cx);
         match (&failure, &campaign.change) {
-            (Some(Trouble { status, cause }), _) => self.abort_held(id, *status, cause, cx),
+            (Some(Reason { status, cause }), _) => self.abort_held(id, *status, cause, cx),
             (None, Change::Shrink { returns }) => self.sessions.return_lent(&campaign.alloc_id, returns),
             (None, Change::Grow { .. }) => {}
         }
@@ -441,7 +441,7 @@ impl Head {
                     cx.direct(rank, DaemonMessage::Exit);
                 }
             }
-            let ending = || Trouble::new(PMIX_ERR_UNREACH, "The DVM is ending.");
+            let ending = || Reason::new(PMIX_ERR_UNREACH, "The DVM is ending.");
             let failure = campaign.failure().cloned().unwrap_or_else(ending);
             let (kind, step) = (campaign.kind(), CampaignStep::Failed);
             cx.effect(Effect::Trace(Transition::Campaign { campaign: id, kind, step }));

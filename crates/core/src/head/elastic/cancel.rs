@@ -6,7 +6,7 @@ use ferrite_types::{CampaignId, DaemonRank, ExtensionId};
 use ferrite_wire::control::Reply;
 use ferrite_wire::{CancelRequest, DaemonMessage, Resize, ResizeOutcome};
 
-use super::campaigns::{Campaign, Trouble};
+use super::campaigns::{Campaign, Reason};
 use super::phase::Phase;
 use crate::RequestId;
 use crate::cx::Cx;
@@ -49,7 +49,7 @@ impl Head {
 
     /// Finds the changes that a cancellation covers. Ends of sessions have no request and cannot be cancelled (spec
     /// E38).
-    fn plan_cancel(&self, request: &CancelRequest) -> Result<Pending, Trouble> {
+    fn plan_cancel(&self, request: &CancelRequest) -> Result<Pending, Reason> {
         let named = |campaign: &Campaign| {
             campaign.is_requested && request.names(&campaign.alloc_id, campaign.req_id.as_deref())
         };
@@ -57,22 +57,22 @@ impl Head {
         let mut about = self.campaigns.open.iter().filter(|(_, campaign)| named(campaign)).peekable();
         if about.peek().is_none() && requests.is_empty() {
             let cause = "No request of that name is under way.";
-            return Err(Trouble::new(PMIX_ERR_NOT_FOUND, cause));
+            return Err(Reason::new(PMIX_ERR_NOT_FOUND, cause));
         }
         let campaigns: Vec<CampaignId> = about.filter(|(_, c)| c.is_pending()).map(|(id, _)| *id).collect();
         if campaigns.is_empty() && requests.is_empty() {
             let cause = "It has begun, and goes on to its end. Give the nodes back when they are there.";
-            return Err(Trouble::new(PMIX_ERR_INVALID_OPERATION, cause));
+            return Err(Reason::new(PMIX_ERR_INVALID_OPERATION, cause));
         }
         Ok(Pending { campaigns, requests })
     }
 
-    fn answer_to_cancel(&self, request: &CancelRequest, pending: &Result<Pending, Trouble>) -> Resize {
+    fn answer_to_cancel(&self, request: &CancelRequest, pending: &Result<Pending, Reason>) -> Resize {
         let first = pending.as_ref().ok().and_then(|all| self.campaigns.open.get(all.campaigns.first()?));
         let awaited = pending.as_ref().ok().and_then(|all| self.allocation_awaited(*all.requests.first()?));
         let outcome = match pending {
             Ok(_) => ResizeOutcome::Unchanged,
-            Err(Trouble { status, cause }) => ResizeOutcome::Refused { status: *status, cause: cause.clone() },
+            Err(Reason { status, cause }) => ResizeOutcome::Refused { status: *status, cause: cause.clone() },
         };
         let alloc_id = first.map(|campaign| campaign.alloc_id.as_str()).or(awaited).unwrap_or_default();
         Resize {
@@ -84,11 +84,11 @@ impl Head {
         }
     }
 
-    fn withdraw_all(&mut self, pending: Result<Pending, Trouble>, cx: &mut Cx) {
+    fn withdraw_all(&mut self, pending: Result<Pending, Reason>, cx: &mut Cx) {
         let Pending { campaigns, requests } = pending.unwrap_or_default();
         // The latest first: the end of a campaign lets those proceed that wait for it.
         for id in campaigns.into_iter().rev() {
-            self.withdraw(id, Trouble::new(PMIX_ERR_JOB_CANCELED, CANCELLED), cx);
+            self.withdraw(id, Reason::new(PMIX_ERR_JOB_CANCELED, CANCELLED), cx);
         }
         for id in requests {
             self.withdraw_request(id, PMIX_ERR_JOB_CANCELED, CANCELLED, cx);
@@ -98,7 +98,7 @@ impl Head {
 
     /// Ends a campaign that has not begun as failed, and tells its requester. False for a campaign that has begun
     /// (spec E38).
-    pub(in crate::head) fn withdraw(&mut self, id: CampaignId, why: Trouble, cx: &mut Cx) -> bool {
+    pub(in crate::head) fn withdraw(&mut self, id: CampaignId, why: Reason, cx: &mut Cx) -> bool {
         let is_pending = self.campaigns.open.get(&id).is_some_and(Campaign::is_pending);
         if is_pending {
             self.close_campaign(id, Some(why), cx);

@@ -4,7 +4,7 @@
 use ferrite_types::{NodeId, NodeRecord, SlotCount};
 use ferrite_wire::GrowRequest;
 
-use super::campaigns::Trouble;
+use super::campaigns::Reason;
 use super::grow::Wanted;
 use crate::head::Head;
 use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_SUPPORTED, PMIX_ERR_OUT_OF_RESOURCE};
@@ -16,12 +16,12 @@ impl Head {
         request: &GrowRequest,
         wanted: &[Wanted<'_>],
         session: Option<u32>,
-    ) -> Result<(Vec<NodeId>, u32), Trouble> {
+    ) -> Result<(Vec<NodeId>, u32), Reason> {
         request.queue.as_ref().map_or(Ok(()), |queue| self.check_has_queues(queue))?;
         let slots_and_more = request.slots > 0 && (request.count > 0 || !wanted.is_empty());
         if slots_and_more || (request.queue.is_some() && !wanted.is_empty()) {
             let cause = "Name nodes, or a number of them, or a number of slots; a queue goes with a number.";
-            return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+            return Err(Reason::new(PMIX_ERR_BAD_PARAM, cause));
         }
         let spare = if request.queue.is_some() { Vec::new() } else { self.idle_nodes(wanted, session) };
         let (spare, more) = match request.slots {
@@ -39,7 +39,7 @@ impl Head {
     }
 
     /// The refusal of a request that needs more nodes than the pool has.
-    pub(in crate::head) fn too_few(&self, request: &GrowRequest, spare: &[NodeId]) -> Trouble {
+    pub(in crate::head) fn too_few(&self, request: &GrowRequest, spare: &[NodeId]) -> Reason {
         let cause = match (request.slots, request.count) {
             (0, 1) => "1 more node is asked for, and the allocation has none without a daemon.".to_owned(),
             (0, count) => {
@@ -53,16 +53,16 @@ impl Head {
                 )
             }
         };
-        Trouble::new(PMIX_ERR_OUT_OF_RESOURCE, format!("{cause} Name others with --host."))
+        Reason::new(PMIX_ERR_OUT_OF_RESOURCE, format!("{cause} Name others with --host."))
     }
 
-    fn check_has_queues(&self, queue: &str) -> Result<(), Trouble> {
+    fn check_has_queues(&self, queue: &str) -> Result<(), Reason> {
         if self.elastic_manager().is_some() {
             return Ok(());
         }
         let cause =
             format!("Queue {queue:?} is asked for, and no resource manager with queues gives this DVM its nodes.");
-        Err(Trouble::new(PMIX_ERR_NOT_SUPPORTED, cause))
+        Err(Reason::new(PMIX_ERR_NOT_SUPPORTED, cause))
     }
 
     /// The first of these nodes that together have the slots, and the number of further nodes needed.

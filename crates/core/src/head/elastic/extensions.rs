@@ -9,7 +9,7 @@ use ferrite_rm::{GiveBack, Manager, NodeAsk, Share, Source, Wish};
 use ferrite_types::{CampaignId, ExtensionId, HostEntry, JobId, NodeId, PmixStatus, SlotCount, Timestamp};
 use ferrite_wire::{CancelRequest, GrowRequest, Resize, ResizeOutcome, SessionTerms, ShrinkRequest, SlotChange};
 
-use super::campaigns::{Campaign, GrowPlan, Trouble};
+use super::campaigns::{Campaign, GrowPlan, Reason};
 use super::phase::Phase;
 use super::requester::Requester;
 use crate::cx::Cx;
@@ -103,7 +103,7 @@ impl Head {
         request: &GrowRequest,
         requester: Requester,
         cx: &mut Cx,
-    ) -> Result<Resize, Trouble> {
+    ) -> Result<Resize, Reason> {
         let terms = &request.terms;
         let wish = request.rm_job.clone().map_or(Wish::Nodes(plan.more), Wish::Job);
         let Some((manager, parent)) =
@@ -115,7 +115,7 @@ impl Head {
         };
         if self.extensions.waiting.len() >= MOST_REQUESTS {
             let cause = format!("{MOST_REQUESTS} requests for nodes wait for {manager} already.");
-            return Err(Trouble::new(PMIX_ERR_OUT_OF_RESOURCE, cause));
+            return Err(Reason::new(PMIX_ERR_OUT_OF_RESOURCE, cause));
         }
         let session = plan.session.unwrap_or_else(|| self.open_session(plan.req_id.clone(), requester, terms));
         plan.session = Some(session);
@@ -141,12 +141,12 @@ impl Head {
     }
 
     /// Refuses a manager's job whose nodes the DVM has already.
-    pub(super) fn check_can_take(&self, job: &str) -> Result<(), Trouble> {
-        let bad = |cause: String| Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+    pub(super) fn check_can_take(&self, job: &str) -> Result<(), Reason> {
+        let bad = |cause: String| Err(Reason::new(PMIX_ERR_BAD_PARAM, cause));
         let Some((manager, parent)) = self.elastic_manager() else {
             let cause =
                 "The nodes of this DVM are not those of a job of Slurm, so those of other jobs of it cannot come.";
-            return Err(Trouble::new(PMIX_ERR_NOT_SUPPORTED, cause));
+            return Err(Reason::new(PMIX_ERR_NOT_SUPPORTED, cause));
         };
         if job.is_empty() || job.len() > LONGEST_JOB || !job.bytes().all(|b| b.is_ascii_digit()) {
             return bad(format!("{job:?} is no job of {manager}. Give the number that squeue shows."));
@@ -175,7 +175,7 @@ impl Head {
         let Some(waiting) = self.extensions.waiting.remove(&id) else { return };
         let manager = self.elastic_manager().map_or_else(String::new, |(manager, _)| manager.to_string());
         let cause = format!("{manager} does not grant {}: {cause}.", waiting.wish);
-        self.give_up(&waiting, Trouble::new(PMIX_ERR_OUT_OF_RESOURCE, cause), cx);
+        self.give_up(&waiting, Reason::new(PMIX_ERR_OUT_OF_RESOURCE, cause), cx);
     }
 
     /// Continues a granted request as an ordinary grow (spec E39).
@@ -201,7 +201,7 @@ impl Head {
             if matches!(waiting.wish, Wish::Nodes(_)) {
                 cx.effect(Effect::EndAllocation { job });
             }
-            self.give_up(&waiting, Trouble::new(PMIX_ERR_OUT_OF_RESOURCE, cause), cx);
+            self.give_up(&waiting, Reason::new(PMIX_ERR_OUT_OF_RESOURCE, cause), cx);
             return self.doubt(&hosts, cx);
         }
         let Waiting { mut plan, terms, requester, .. } = waiting;
@@ -242,8 +242,8 @@ impl Head {
     }
 
     /// Ends a request without nodes and tells its requester.
-    fn give_up(&mut self, waiting: &Waiting, trouble: Trouble, cx: &mut Cx) {
-        let Trouble { status, cause } = trouble;
+    fn give_up(&mut self, waiting: &Waiting, reason: Reason, cx: &mut Cx) {
+        let Reason { status, cause } = reason;
         let outcome = ResizeOutcome::Failed { status, cause };
         let resize = self.resize_of(&waiting.alloc_id, waiting.plan.req_id.as_ref(), &[], outcome);
         self.tell(waiting.requester, resize, cx);
@@ -276,7 +276,7 @@ impl Head {
             if let Wish::Job(job) = &waiting.wish {
                 self.extensions.left_alone.insert(job.clone());
             }
-            self.give_up(&waiting, Trouble::new(status, why), cx);
+            self.give_up(&waiting, Reason::new(status, why), cx);
         }
     }
 
@@ -419,11 +419,11 @@ impl Head {
         }
     }
 
-    pub(in crate::head) fn on_allocation_ended(&mut self, job: &str, trouble: Option<String>, cx: &mut Cx) {
-        if let Some(trouble) = trouble {
+    pub(in crate::head) fn on_allocation_ended(&mut self, job: &str, error: Option<String>, cx: &mut Cx) {
+        if let Some(error) = error {
             let manager = self.elastic_manager().map_or_else(String::new, |(manager, _)| manager.to_string());
             cx.notice(format!(
-                "{manager} job {job} could not be given back: {trouble}.\nUnless somebody ends it, it lasts until its time limit."
+                "{manager} job {job} could not be given back: {error}.\nUnless somebody ends it, it lasts until its time limit."
             ));
         }
     }

@@ -11,7 +11,7 @@ use ferrite_wire::{
     SlotChange, Ticket, TreeMessage, Wireup,
 };
 
-use super::campaigns::{Campaign, GrowPlan, Trouble};
+use super::campaigns::{Campaign, GrowPlan, Reason};
 use super::late_wireup::Late;
 use super::phase::{Change, Phase};
 use crate::HeadTimer;
@@ -51,8 +51,8 @@ impl Place<'_> {
 
 impl Head {
     /// Plans a grow request. A refused request changes nothing.
-    pub(in crate::head) fn plan_grow(&mut self, request: &GrowRequest) -> Result<GrowPlan, Trouble> {
-        let bad = |cause: &str| Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+    pub(in crate::head) fn plan_grow(&mut self, request: &GrowRequest) -> Result<GrowPlan, Reason> {
+        let bad = |cause: &str| Err(Reason::new(PMIX_ERR_BAD_PARAM, cause));
         let names_nothing = request.hosts.is_empty() && request.activate.is_empty() && !request.leaves_a_choice();
         if let Some(job) = &request.rm_job {
             if !names_nothing {
@@ -88,20 +88,20 @@ impl Head {
     }
 
     /// Refuses nodes that are reserved for another session (spec S8).
-    fn check_not_reserved(&self, wanted: &[Wanted<'_>], session: Option<u32>) -> Result<(), Trouble> {
+    fn check_not_reserved(&self, wanted: &[Wanted<'_>], session: Option<u32>) -> Result<(), Reason> {
         for wanted in wanted {
             let Some(node) = wanted.at.node() else { continue };
             if let Some(other) = self.withheld_for(node).find(|id| Some(*id) != session) {
                 let (name, alloc_id) =
                     (&self.pool.record(node).name, &self.sessions.get(other).expect("it is known").alloc_id);
                 let cause = format!("Node {name} is reserved for allocation {alloc_id}.");
-                return Err(Trouble::new(PMIX_ERR_NO_PERMISSIONS, cause));
+                return Err(Reason::new(PMIX_ERR_NO_PERMISSIONS, cause));
             }
         }
         Ok(())
     }
 
-    fn wanted<'a>(&self, added: &'a AddedHost, before: &[Wanted<'a>]) -> Result<Wanted<'a>, Trouble> {
+    fn wanted<'a>(&self, added: &'a AddedHost, before: &[Wanted<'a>]) -> Result<Wanted<'a>, Reason> {
         let host = &added.host;
         let twice = before.iter().any(|wanted| match wanted.at {
             Place::New(other) => self.pool.same_host(&other.name, &host.name),
@@ -109,7 +109,7 @@ impl Head {
         });
         if twice {
             let cause = format!("Host {} is named twice. Name it once.", host.name);
-            return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+            return Err(Reason::new(PMIX_ERR_BAD_PARAM, cause));
         }
         let known = self.pool.find(&host.name);
         self.check_not_managed(added, known)?;
@@ -120,7 +120,7 @@ impl Head {
             && i64::from(has) + i64::from(by) < 1
         {
             let cause = format!("Host {} has {has} slots; {by:+} would leave it without any.", host.name);
-            return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+            return Err(Reason::new(PMIX_ERR_BAD_PARAM, cause));
         }
         let at = match known {
             None => Place::New(host),
@@ -131,14 +131,14 @@ impl Head {
     }
 
     /// Refuses hosts beyond a resource manager's grant; granted nodes without a daemon may be named.
-    fn check_not_managed(&self, added: &AddedHost, known: Option<NodeId>) -> Result<(), Trouble> {
+    fn check_not_managed(&self, added: &AddedHost, known: Option<NodeId>) -> Result<(), Reason> {
         let Source::Managed { manager, job } = &self.config.allocation.source else { return Ok(()) };
         if known.is_some_and(|node| self.is_taken_back(node) && self.campaigns.of_node(node).is_none()) {
             let cause = format!(
                 "Host {} has been given back to {manager}. Ask for a number of nodes instead (pdvm grow --nodes).",
                 added.host.name
             );
-            return Err(Trouble::new(PMIX_ERR_NOT_SUPPORTED, cause));
+            return Err(Reason::new(PMIX_ERR_NOT_SUPPORTED, cause));
         }
         if known.is_some() && added.slots == SlotChange::Unstated {
             return Ok(());
@@ -149,11 +149,11 @@ impl Head {
              A DVM that is started with --prtemca ras hosts can have others.",
             added.host.name
         );
-        Err(Trouble::new(PMIX_ERR_NOT_SUPPORTED, cause))
+        Err(Reason::new(PMIX_ERR_NOT_SUPPORTED, cause))
     }
 
     /// Nodes of the pool that `--activate` selects.
-    fn activated(&self, activation: &Activation) -> Result<Vec<NodeId>, Trouble> {
+    fn activated(&self, activation: &Activation) -> Result<Vec<NodeId>, Reason> {
         let refs = match activation {
             Activation::All => {
                 return Ok(self.pool.inside().map(|node| node.id).collect());
@@ -166,7 +166,7 @@ impl Head {
                 HostRef::Host(_) | HostRef::Relative(..) => self.pool.named(item),
                 HostRef::Empty(_) | HostRef::Exclude(_) => {
                     let cause = "Only names, +nK and +all say which nodes are to be activated.";
-                    return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+                    return Err(Reason::new(PMIX_ERR_BAD_PARAM, cause));
                 }
             };
             let Some(node) = node.filter(|node| !self.pool.is_outside(*node)) else {
@@ -179,7 +179,7 @@ impl Head {
                     "{what} is not in the DVM's allocation; `pdvm nodes` lists what is. Name hosts that are to be added with \
                      --add-host (prun) or --host (pdvm grow)."
                 );
-                return Err(Trouble::new(PMIX_ERR_NOT_FOUND, cause));
+                return Err(Reason::new(PMIX_ERR_NOT_FOUND, cause));
             };
             nodes.push(node);
         }
@@ -210,16 +210,16 @@ impl Head {
         if let Some(node) = nodes.iter().find(|node| self.is_taken_back(**node)) {
             let cause =
                 format!("Node {} has been given back to the resource manager meanwhile.", self.pool.record(*node).name);
-            return self.fail_grow(id, Trouble::new(PMIX_ERR_NOT_FOUND, cause), cx);
+            return self.fail_grow(id, Reason::new(PMIX_ERR_NOT_FOUND, cause), cx);
         }
         let Some(kept) = cx.tree.keep_places(nodes.len() as u32) else {
             return self.wait_for_places(id, cx);
         };
         let base = match self.joining_base(cx.tree.size()) {
             Ok(base) => base,
-            Err(trouble) => {
+            Err(reason) => {
                 cx.tree.repair(&kept);
-                return self.fail_grow(id, trouble, cx);
+                return self.fail_grow(id, reason, cx);
             }
         };
         let targets: BTreeMap<DaemonRank, NodeId> = kept.iter().zip(nodes).collect();
@@ -243,8 +243,8 @@ impl Head {
         self.wait_behind(id, first.expect("a kept place is kept for a campaign that is open"), cx);
     }
 
-    fn joining_base(&self, size: u32) -> Result<TicketBase, Trouble> {
-        let base = self.ticket_base(0).map_err(|error| Trouble::new(PMIX_ERR_BAD_PARAM, error.to_string()))?;
+    fn joining_base(&self, size: u32) -> Result<TicketBase, Reason> {
+        let base = self.ticket_base(0).map_err(|error| Reason::new(PMIX_ERR_BAD_PARAM, error.to_string()))?;
         Ok(TicketBase { ticket: Ticket { size, ..base.ticket }, ..base })
     }
 
@@ -329,7 +329,7 @@ impl Head {
         let (who, LaunchFailure { command, cause, .. }) = (failure.subject(), failure);
         let command = if command.is_empty() { String::new() } else { format!(" (by: {command})") };
         let cause = format!("{who} could not be started{command}: {cause}.");
-        self.fail_grow(id, Trouble::new(PMIX_ERR_JOB_FAILED_TO_LAUNCH, cause), cx);
+        self.fail_grow(id, Reason::new(PMIX_ERR_JOB_FAILED_TO_LAUNCH, cause), cx);
     }
 
     /// Handles the lost link of a daemon without a place: a newcomer on its way in, or one that was dismissed.
@@ -351,25 +351,25 @@ impl Head {
         let node = self.campaigns.open.get(&id).and_then(|campaign| campaign.targets.get(&rank));
         let node = node.map_or("", |node| self.pool.record(*node).name.as_str());
         let cause = format!("The daemon on node {node} was lost before it was part of the DVM ({cause}).");
-        self.fail_grow(id, Trouble::new(PMIX_ERR_LOST_CONNECTION, cause), cx);
+        self.fail_grow(id, Reason::new(PMIX_ERR_LOST_CONNECTION, cause), cx);
     }
 
     /// Fails a grow that has taken too long; the message names the missing daemons (spec E22).
     pub(super) fn on_grow_deadline(&mut self, id: CampaignId, cx: &mut Cx) {
         let waits_for = self.campaign_waits_for(id);
         let cause = format!("After {} seconds it still waited for {waits_for}.", self.launch_timeout_s());
-        self.fail_grow(id, Trouble::new(PMIX_ERR_TIMEOUT, cause), cx);
+        self.fail_grow(id, Reason::new(PMIX_ERR_TIMEOUT, cause), cx);
     }
 
     /// Rolls a campaign back (spec G5).
-    pub(in crate::head) fn fail_grow(&mut self, id: CampaignId, trouble: Trouble, cx: &mut Cx) {
+    pub(in crate::head) fn fail_grow(&mut self, id: CampaignId, reason: Reason, cx: &mut Cx) {
         let Some(campaign) = self.campaigns.open.get_mut(&id) else { return };
         if !campaign.is_coming() {
             return;
         }
         let have_places = matches!(campaign.phase, Phase::WiringUp { .. });
         let ranks: RankSet = campaign.targets.keys().copied().collect();
-        self.enter(id, Phase::RollingBack { alive: RankSet::new(), cause: trouble }, cx);
+        self.enter(id, Phase::RollingBack { alive: RankSet::new(), cause: reason }, cx);
         ranks.iter().for_each(|rank| self.launches.abandon_one(rank, cx));
         match have_places {
             true => self.send_away(id, ranks, cx),

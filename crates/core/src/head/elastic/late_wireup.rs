@@ -10,7 +10,7 @@
 use ferrite_types::{CampaignId, DaemonRank, Duration, RankSet};
 use ferrite_wire::{DaemonMessage, Dest};
 
-use super::campaigns::Trouble;
+use super::campaigns::Reason;
 use super::phase::Phase;
 use crate::HeadTimer;
 use crate::cx::Cx;
@@ -47,7 +47,7 @@ impl Head {
         if let Some(rank) = guilty {
             let cause =
                 format!("The daemon on node {} has reported and does not answer any more.", self.node_name(rank));
-            return self.fail_grow(id, Trouble::new(PMIX_ERR_TIMEOUT, cause), cx);
+            return self.fail_grow(id, Reason::new(PMIX_ERR_TIMEOUT, cause), cx);
         }
         self.tell_of_suspects(id, cx);
         // The message adopts nobody; its only purpose is the acknowledgement of its receipt.

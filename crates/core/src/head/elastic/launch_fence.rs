@@ -8,7 +8,7 @@ use ferrite_types::{CampaignId, CampaignKind, Duration, JobId, JobNode, JobState
 use ferrite_wire::control::{SessionChoice, Submission};
 use ferrite_wire::{GrowRequest, ResizeOutcome, ResizeRequest};
 
-use super::campaigns::Trouble;
+use super::campaigns::Reason;
 use super::requester::Requester;
 use crate::HeadTimer;
 use crate::cx::Cx;
@@ -43,7 +43,7 @@ impl Head {
         submission: &Submission,
         parent: Option<JobId>,
         cx: &mut Cx,
-    ) -> Result<Berth, Trouble> {
+    ) -> Result<Berth, Reason> {
         let parent_session = parent.and_then(|id| self.jobs.get(&id)).map(|job| job.session);
         let named = self.session_of(&submission.session, parent_session)?;
         let of_owner = parent.filter(|_| submission.session == SessionChoice::Default);
@@ -66,7 +66,7 @@ impl Head {
             joins.shared_by = shares.then_some(session);
         }
         match resize.outcome {
-            ResizeOutcome::Refused { status, cause } => Err(Trouble { status, cause }),
+            ResizeOutcome::Refused { status, cause } => Err(Reason { status, cause }),
             ResizeOutcome::Unchanged
             | ResizeOutcome::Begun
             | ResizeOutcome::Requested { .. }

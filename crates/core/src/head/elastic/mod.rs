@@ -14,7 +14,7 @@ mod requester;
 mod shrink;
 mod turns;
 
-pub(in crate::head) use self::campaigns::{Campaign, Campaigns, GrowPlan, Joins, Plan, Trouble};
+pub(in crate::head) use self::campaigns::{Campaign, Campaigns, GrowPlan, Joins, Plan, Reason};
 pub(in crate::head) use self::extensions::Extensions;
 pub(in crate::head) use self::launch_fence::{Berth, Hold};
 pub(in crate::head) use self::phase::Change;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ferrite_types::{CampaignKind, CampaignStep, NodeId, RankSet};
 use ferrite_wire::SlotChange;
 
-use super::campaigns::{Joins, Trouble};
+use super::campaigns::{Joins, Reason};
 use super::late_wireup::Late;
 
 /// The change that a campaign makes.
@@ -58,7 +58,7 @@ pub(in crate::head) enum Phase {
         /// Newcomers that have been told to leave and have not hung up.
         alive: RankSet,
         /// The reason for its failure.
-        cause: Trouble,
+        cause: Reason,
     },
     /// Shrink: its daemons leave.
     Leaving,

@@ -5,7 +5,7 @@
 use ferrite_wire::control::Reply;
 use ferrite_wire::{Resize, ResizeOutcome, ResizeRequest, SessionTerms};
 
-use super::campaigns::Trouble;
+use super::campaigns::Reason;
 use super::requester::Requester;
 use crate::RequestId;
 use crate::cx::Cx;
@@ -16,7 +16,7 @@ impl Head {
     /// Handles the push of a client with the right of a scheduler. The client gets the reply, and no event (spec
     /// E41).
     pub(in crate::head) fn on_push(&mut self, id: RequestId, request: &ResizeRequest, cx: &mut Cx) {
-        if let Err(Trouble { status, cause }) = check(request) {
+        if let Err(Reason { status, cause }) = check(request) {
             let outcome = ResizeOutcome::Refused { status, cause };
             let resize = Resize { alloc_id: String::new(), req_id: None, session: None, nodes: Vec::new(), outcome };
             return cx.reply(id, Reply::Resize(Box::new(resize)));
@@ -35,8 +35,8 @@ impl Head {
 }
 
 /// Refuses requests that a push cannot make.
-fn check(request: &ResizeRequest) -> Result<(), Trouble> {
-    let refuse = |status, cause: &str| Err(Trouble::new(status, cause));
+fn check(request: &ResizeRequest) -> Result<(), Reason> {
+    let refuse = |status, cause: &str| Err(Reason::new(status, cause));
     match request {
         ResizeRequest::Grow(grow) if grow.terms != SessionTerms::default() => refuse(
             PMIX_ERR_BAD_PARAM,

@@ -4,7 +4,7 @@ use ferrite_types::{DaemonRank, ProcId};
 use ferrite_wire::control::Reply;
 use ferrite_wire::{DaemonMessage, Resize, ResizeOutcome, SessionTerms};
 
-use super::campaigns::{Campaign, Trouble};
+use super::campaigns::{Campaign, Reason};
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::sessions::Owner;
@@ -46,10 +46,10 @@ impl Requester {
 }
 
 impl Head {
-    pub(super) fn tell_requester(&mut self, campaign: &Campaign, failure: Option<&Trouble>, cx: &mut Cx) {
+    pub(super) fn tell_requester(&mut self, campaign: &Campaign, failure: Option<&Reason>, cx: &mut Cx) {
         let outcome = match failure {
             None => ResizeOutcome::Done,
-            Some(Trouble { status, cause }) => ResizeOutcome::Failed { status: *status, cause: cause.clone() },
+            Some(Reason { status, cause }) => ResizeOutcome::Failed { status: *status, cause: cause.clone() },
         };
         let resize = self.resize_of(&campaign.alloc_id, campaign.req_id.as_ref(), &campaign.nodes, outcome);
         self.tell(campaign.requester, resize, cx);

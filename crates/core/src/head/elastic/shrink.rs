@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ferrite_types::{CampaignId, CampaignKind, DaemonRank, JobId, NodeId, NodeRecord, ProcState, Rank, RankSet};
 use ferrite_wire::{Message, ProcFailure, ShrinkRequest, TreeMessage};
 
-use super::campaigns::{Plan, Trouble};
+use super::campaigns::{Plan, Reason};
 use super::phase::{Change, Phase};
 use super::requester::Requester;
 use crate::Effect;
@@ -17,7 +17,7 @@ use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_FOUND, PMIX_ERR_OUT_OF
 
 impl Head {
     /// Plans a shrink request. A refused request changes nothing (spec E27).
-    pub(super) fn plan_shrink(&mut self, request: &ShrinkRequest, requester: Requester) -> Result<Plan, Trouble> {
+    pub(super) fn plan_shrink(&mut self, request: &ShrinkRequest, requester: Requester) -> Result<Plan, Reason> {
         let mut lent = BTreeSet::new();
         let allocation = match &request.alloc_id {
             None => None,
@@ -35,16 +35,16 @@ impl Head {
             let known = self.pool.find(name).filter(|node| !self.is_unknown(*node));
             let Some(node) = known else {
                 let cause = format!("Node {name} is not in the DVM; `pdvm nodes` lists what is.");
-                return Err(Trouble::new(PMIX_ERR_NOT_FOUND, cause));
+                return Err(Reason::new(PMIX_ERR_NOT_FOUND, cause));
             };
             if self.pool.record(node).daemon == Some(DaemonRank::HEAD) && !lent.contains(&node) {
                 let cause = format!("Node {name} is the head's own: it leaves with the DVM (pterm).");
-                return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+                return Err(Reason::new(PMIX_ERR_BAD_PARAM, cause));
             }
             if !belongs(node) {
                 let id = request.alloc_id.as_deref().unwrap_or_default();
                 let cause = format!("Node {name} does not belong to allocation {id}.");
-                return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+                return Err(Reason::new(PMIX_ERR_BAD_PARAM, cause));
             }
             nodes.push(node);
         }
@@ -57,7 +57,7 @@ impl Head {
         } else if request.nodes.is_empty() {
             let Some(all) = &of_allocation else {
                 let cause = "The request names no nodes, no number of nodes and no allocation.";
-                return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+                return Err(Reason::new(PMIX_ERR_BAD_PARAM, cause));
             };
             let stays =
                 |node: &NodeId| self.pool.record(*node).daemon == Some(DaemonRank::HEAD) && !lent.contains(node);
@@ -84,7 +84,7 @@ impl Head {
         count: u32,
         named: &[NodeId],
         belongs: impl Fn(NodeId) -> bool,
-    ) -> Result<Vec<NodeId>, Trouble> {
+    ) -> Result<Vec<NodeId>, Reason> {
         let may_go = |node: &&NodeRecord| {
             let stays = node.daemon.is_none_or(|rank| rank == DaemonRank::HEAD);
             !stays && belongs(node.id) && !named.contains(&node.id) && self.campaigns.of_node(node.id).is_none()
@@ -93,7 +93,7 @@ impl Head {
         if nodes.len() < count as usize {
             let asked = if count == 1 { "1 node is".to_owned() } else { format!("{count} nodes are") };
             let cause = format!("{asked} to leave, and {} can.", nodes.len());
-            return Err(Trouble::new(PMIX_ERR_OUT_OF_RESOURCE, cause));
+            return Err(Reason::new(PMIX_ERR_OUT_OF_RESOURCE, cause));
         }
         nodes.sort_by_key(|node| (node.slots_inuse > 0, std::cmp::Reverse(node.daemon)));
         Ok(nodes[..count as usize].iter().map(|node| node.id).collect())
@@ -188,14 +188,14 @@ impl Head {
         &mut self,
         id: CampaignId,
         kept: &[String],
-        trouble: Option<String>,
+        error: Option<String>,
         cx: &mut Cx,
     ) {
         let Some(campaign) = self.campaigns.open.get_mut(&id) else { return };
         let Phase::Releasing { offered } = &mut campaign.phase else { return };
         let (nodes, offered) = (campaign.nodes.clone(), std::mem::take(offered));
-        if let Some(trouble) = trouble {
-            cx.notice(format!("The nodes {} have left the DVM, but: {trouble}", self.pool.names(&nodes).join(", ")));
+        if let Some(error) = error {
+            cx.notice(format!("The nodes {} have left the DVM, but: {error}", self.pool.names(&nodes).join(", ")));
         }
         self.sessions.remove(&nodes);
         // Nodes beyond the initial allocation belong to their manager again.

@@ -104,7 +104,7 @@ impl Head {
                     let birth = Birth::Awaited { parent, asker: (daemon, id) };
                     self.dispatch_spawned(birth, parent, submission, berth, cx);
                 }
-                Err(trouble) => cx.send(daemon, DaemonMessage::SpawnReply { id, result: Err(trouble.status) }),
+                Err(reason) => cx.send(daemon, DaemonMessage::SpawnReply { id, result: Err(reason.status) }),
             },
         }
     }

@@ -154,7 +154,7 @@ impl Head {
         placement_defaults::from_params(&mut submission.spec, &self.params);
         let Berth { session, grows } = match self.find_berth(&submission, None, cx) {
             Ok(berth) => berth,
-            Err(trouble) => return refuse(request, trouble.status, trouble.cause, cx),
+            Err(reason) => return refuse(request, reason.status, reason.cause, cx),
         };
         let id = JobId(self.next_job);
         self.next_job += 1;

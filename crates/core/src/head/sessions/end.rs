@@ -11,7 +11,7 @@ use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::dvm::INTERRUPTED;
 use crate::head::elastic::Requester;
-use crate::head::elastic::{Campaign, Change, Plan, Trouble};
+use crate::head::elastic::{Campaign, Change, Plan, Reason};
 use crate::pmix_status::PMIX_ERR_JOB_CANCELED;
 
 impl Head {
@@ -82,9 +82,9 @@ impl Head {
         let coming: Vec<CampaignId> =
             self.campaigns.open.iter().filter(of_allocation).map(|(campaign, _)| *campaign).collect();
         for campaign in coming {
-            let trouble = Trouble::new(PMIX_ERR_JOB_CANCELED, why);
-            if !self.withdraw(campaign, trouble.clone(), cx) {
-                self.fail_grow(campaign, trouble, cx);
+            let reason = Reason::new(PMIX_ERR_JOB_CANCELED, why);
+            if !self.withdraw(campaign, reason.clone(), cx) {
+                self.fail_grow(campaign, reason, cx);
             }
         }
     }

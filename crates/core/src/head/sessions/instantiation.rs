@@ -12,7 +12,7 @@ use crate::RequestId;
 use crate::cx::Cx;
 use crate::head::clients::Counted;
 use crate::head::elastic::Requester;
-use crate::head::elastic::{Change, GrowPlan, Joins, Plan, Trouble};
+use crate::head::elastic::{Change, GrowPlan, Joins, Plan, Reason};
 use crate::head::jobs::placement_defaults;
 use crate::head::{Head, Job};
 use crate::pmix_status::{
@@ -47,7 +47,7 @@ impl Head {
         match self.instantiate(number, wish, None, Requester::OrderedBy(id), cx) {
             Ok(None) => cx.reply(id, Reply::Ordered),
             Ok(Some(campaign)) => self.proceed(campaign, cx),
-            Err(Trouble { cause, .. }) => cx.reply(id, Reply::Refused(cause)),
+            Err(Reason { cause, .. }) => cx.reply(id, Reply::Refused(cause)),
         }
     }
 
@@ -64,7 +64,7 @@ impl Head {
         let result = match self.instantiate(number, wish, order.job.clone(), requester, cx) {
             Ok(Some(campaign)) => return self.proceed(campaign, cx),
             Ok(None) => Ok(()),
-            Err(Trouble { status, .. }) => Err(status),
+            Err(Reason { status, .. }) => Err(status),
         };
         cx.send(daemon, DaemonMessage::SessionReply { id, result });
     }
@@ -77,22 +77,22 @@ impl Head {
         job: Option<Box<Submission>>,
         requester: Requester,
         cx: &mut Cx,
-    ) -> Result<Option<CampaignId>, Trouble> {
+    ) -> Result<Option<CampaignId>, Reason> {
         if self.exit.begun() || !self.bringup.ready {
-            return Err(Trouble::new(PMIX_ERR_UNREACH, "The DVM is starting or ending."));
+            return Err(Reason::new(PMIX_ERR_UNREACH, "The DVM is starting or ending."));
         }
         if number == ALL {
-            return Err(Trouble::new(PMIX_ERR_BAD_PARAM, "A session is made by a number of its own."));
+            return Err(Reason::new(PMIX_ERR_BAD_PARAM, "A session is made by a number of its own."));
         }
         if number == 0 || self.sessions.get(number).is_some() {
             let cause = format!("There is a session {number}; `pdvm session list` lists what there is.");
-            return Err(Trouble::new(PMIX_ERR_EXISTS, cause));
+            return Err(Reason::new(PMIX_ERR_EXISTS, cause));
         }
         if let Some(queue) = &wish.queue {
             let cause = format!(
                 "Whoever orders a session waits for it, which is no place for queue {queue:?}. Ask for its nodes first."
             );
-            return Err(Trouble::new(PMIX_ERR_NOT_SUPPORTED, cause));
+            return Err(Reason::new(PMIX_ERR_NOT_SUPPORTED, cause));
         }
         match self.ground(wish)? {
             Ground::Shared { alloc_id, owner, nodes } => {
@@ -117,7 +117,7 @@ impl Head {
         job: Option<Box<Submission>>,
         requester: Requester,
         cx: &mut Cx,
-    ) -> Result<Option<CampaignId>, Trouble> {
+    ) -> Result<Option<CampaignId>, Reason> {
         let plain = GrowRequest { alloc_id: None, rm_job: None, ..wish.clone() };
         let GrowPlan { req_id, members, nodes, slots, more, .. } = self.plan_grow(&plain)?;
         if more > 0 {
@@ -162,46 +162,46 @@ impl Head {
     }
 
     /// The nodes for a session: an existing allocation, or nodes of its own (spec S32).
-    fn ground(&self, wish: &GrowRequest) -> Result<Ground, Trouble> {
+    fn ground(&self, wish: &GrowRequest) -> Result<Ground, Reason> {
         let names_nodes = !wish.hosts.is_empty() || !wish.activate.is_empty() || wish.leaves_a_choice();
         let (alloc_id, owner, all) = match (&wish.alloc_id, &wish.req_id) {
             (Some(id), _) if *id == self.config.dvm => (id.clone(), None, self.first_nodes()),
             (Some(id), _) => match self.sessions.find(id) {
                 Some(owner) => self.allocation_as_ground(owner)?,
                 None if names_nodes => return Ok(Ground::Own),
-                None => return Err(Trouble::new(PMIX_ERR_NOT_FOUND, format!("There is no allocation {id}."))),
+                None => return Err(Reason::new(PMIX_ERR_NOT_FOUND, format!("There is no allocation {id}."))),
             },
             (None, _) if names_nodes => return Ok(Ground::Own),
             (None, Some(name)) => self.allocation_as_ground(self.allocation_named(name)?)?,
             (None, None) => {
                 let cause = "The order names neither an allocation nor nodes on which the session is to be.";
-                return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+                return Err(Reason::new(PMIX_ERR_BAD_PARAM, cause));
             }
         };
         if !wish.activate.is_empty() || wish.leaves_a_choice() {
             let cause = "On an allocation that is there, a session has all of its nodes or those that are named.";
-            return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+            return Err(Reason::new(PMIX_ERR_BAD_PARAM, cause));
         }
         let nodes = if wish.hosts.is_empty() { all } else { self.some_of(&alloc_id, &all, wish)? };
         Ok(Ground::Shared { alloc_id, owner, nodes })
     }
 
     /// The present nodes of an allocation; nodes to come may never arrive.
-    fn allocation_as_ground(&self, owner: u32) -> Result<(String, Option<u32>, BTreeSet<NodeId>), Trouble> {
+    fn allocation_as_ground(&self, owner: u32) -> Result<(String, Option<u32>, BTreeSet<NodeId>), Reason> {
         let session = self.sessions.get(owner).filter(|session| !session.nodes.is_empty());
         let Some(session) = session else {
             let cause = "The nodes of the allocation have not come yet. Try again when they are there.";
-            return Err(Trouble::new(PMIX_ERR_INVALID_OPERATION, cause));
+            return Err(Reason::new(PMIX_ERR_INVALID_OPERATION, cause));
         };
         Ok((session.alloc_id.clone(), Some(owner), session.nodes.clone()))
     }
 
-    fn some_of(&self, alloc_id: &str, all: &BTreeSet<NodeId>, wish: &GrowRequest) -> Result<BTreeSet<NodeId>, Trouble> {
+    fn some_of(&self, alloc_id: &str, all: &BTreeSet<NodeId>, wish: &GrowRequest) -> Result<BTreeSet<NodeId>, Reason> {
         let node = |host: &ferrite_wire::AddedHost| {
             let name = &host.host.name;
             self.pool.find(name).filter(|node| all.contains(node)).ok_or_else(|| {
                 let cause = format!("Node {name} does not belong to allocation {alloc_id}.");
-                Trouble::new(PMIX_ERR_BAD_PARAM, cause)
+                Reason::new(PMIX_ERR_BAD_PARAM, cause)
             })
         };
         wish.hosts.iter().map(node).collect()

@@ -16,7 +16,7 @@ use crate::RequestId;
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::elastic::Requester;
-use crate::head::elastic::{Joins, Trouble};
+use crate::head::elastic::{Joins, Reason};
 use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_NOT_FOUND};
 
 const SIGCONT: i32 = 18;
@@ -203,7 +203,7 @@ impl Sessions {
 impl Head {
     /// The session that a submission names, else its parent's, else the DVM's own. An unknown or ambiguous session is
     /// an error (spec S3, S4).
-    pub(in crate::head) fn session_of(&self, choice: &SessionChoice, parent: Option<u32>) -> Result<u32, Trouble> {
+    pub(in crate::head) fn session_of(&self, choice: &SessionChoice, parent: Option<u32>) -> Result<u32, Reason> {
         let known = &self.sessions.known;
         let found = match choice {
             SessionChoice::Default => Some(parent.filter(|id| known.contains_key(id)).unwrap_or(0)),
@@ -217,7 +217,7 @@ impl Head {
                 if called.next().is_some() {
                     let cause =
                         format!("There are several sessions called {name}. Name one by its number or its allocation.");
-                    return Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause));
+                    return Err(Reason::new(PMIX_ERR_BAD_PARAM, cause));
                 }
                 first.map(|(id, _)| *id)
             }
@@ -306,7 +306,7 @@ impl Head {
     ) -> Reply {
         match self.control_session(choice, directive, cx) {
             Ok(()) => Reply::Ordered,
-            Err(Trouble { cause, .. }) => Reply::Refused(cause),
+            Err(Reason { cause, .. }) => Reply::Refused(cause),
         }
     }
 
@@ -319,12 +319,12 @@ impl Head {
             Some(session) => self.control_session(&SessionChoice::Id(session), &order.directive, cx),
             None => self.control_all_sessions(&order.directive, cx),
         };
-        let result = result.map_err(|Trouble { status, .. }| status);
+        let result = result.map_err(|Reason { status, .. }| status);
         cx.send(daemon, DaemonMessage::SessionReply { id, result });
     }
 
     /// Applies an order to each session; the first refusal is the answer (spec S28).
-    fn control_all_sessions(&mut self, directive: &SessionDirective, cx: &mut Cx) -> Result<(), Trouble> {
+    fn control_all_sessions(&mut self, directive: &SessionDirective, cx: &mut Cx) -> Result<(), Reason> {
         let ids: Vec<u32> = self.sessions.known.keys().copied().collect();
         let mut answer = if ids.is_empty() { Err(no_such_session()) } else { Ok(()) };
         for id in ids {
@@ -343,11 +343,11 @@ impl Head {
         choice: &SessionChoice,
         directive: &SessionDirective,
         cx: &mut Cx,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), Reason> {
         let id = self.session_of(choice, None)?;
         if id == 0 {
             let cause = "Session 0 is the DVM's own: it ends with the DVM (pterm).";
-            return Err(Trouble::new(PMIX_ERR_NO_PERMISSIONS, cause));
+            return Err(Reason::new(PMIX_ERR_NO_PERMISSIONS, cause));
         }
         match directive {
             SessionDirective::Instantiate(_) => unreachable!("it is about a session that is not there yet"),
@@ -424,6 +424,6 @@ impl Head {
     }
 }
 
-fn no_such_session() -> Trouble {
-    Trouble::new(PMIX_ERR_NOT_FOUND, "There is no such session; `pdvm session list` lists those that there are.")
+fn no_such_session() -> Reason {
+    Reason::new(PMIX_ERR_NOT_FOUND, "There is no such session; `pdvm session list` lists those that there are.")
 }

@@ -6,8 +6,8 @@ use ferrite_wire::{DaemonMessage, ExtendRequest, Resize, ResizeOutcome, SessionT
 
 use crate::cx::Cx;
 use crate::head::Head;
+use crate::head::elastic::Reason;
 use crate::head::elastic::Requester;
-use crate::head::elastic::Trouble;
 use crate::pmix_status::PMIX_ERR_BAD_PARAM;
 use crate::{Effect, HeadTimer, RequestId};
 
@@ -84,16 +84,16 @@ impl Head {
     }
 
     /// Lengthens the limit of a session that has one (spec S21).
-    pub(super) fn extend_session(&mut self, id: u32, seconds: u32, cx: &mut Cx) -> Result<(), Trouble> {
+    pub(super) fn extend_session(&mut self, id: u32, seconds: u32, cx: &mut Cx) -> Result<(), Reason> {
         if self.sessions.get_mut(id).is_some_and(|session| !session.time.extend(seconds)) {
-            return Err(Trouble::new(PMIX_ERR_BAD_PARAM, format!("Session {id} has no time limit.")));
+            return Err(Reason::new(PMIX_ERR_BAD_PARAM, format!("Session {id} has no time limit.")));
         }
         self.watch_session(id, cx);
         Ok(())
     }
 
     /// Refuses more time for an allocation without a limit, unless a request on its way brings one (spec S21).
-    pub(in crate::head) fn check_can_extend(&self, session: u32, terms: &SessionTerms) -> Result<(), Trouble> {
+    pub(in crate::head) fn check_can_extend(&self, session: u32, terms: &SessionTerms) -> Result<(), Reason> {
         let Some(has) = self.sessions.get(session).filter(|_| terms.time_limit_s.is_some()) else { return Ok(()) };
         let mut coming = self.campaigns.coming_for(&has.alloc_id);
         let will_have = coming.any(|campaign| campaign.joins().is_some_and(|joins| joins.terms.time_limit_s.is_some()));
@@ -101,7 +101,7 @@ impl Head {
             return Ok(());
         }
         let cause = format!("Allocation {} has no time limit that could be lengthened.", has.alloc_id);
-        Err(Trouble::new(PMIX_ERR_BAD_PARAM, cause))
+        Err(Reason::new(PMIX_ERR_BAD_PARAM, cause))
     }
 
     /// The remaining seconds of an allocation after an extension by `more_s`.
@@ -141,21 +141,21 @@ impl Head {
             Ok((id, alloc_id)) => {
                 Resize { session: Some(id), ..self.resize_of(&alloc_id, req_id, &[], ResizeOutcome::Unchanged) }
             }
-            Err(Trouble { status, cause }) => {
+            Err(Reason { status, cause }) => {
                 let outcome = ResizeOutcome::Refused { status, cause };
                 Resize { alloc_id: String::new(), req_id: req_id.cloned(), session: None, nodes: Vec::new(), outcome }
             }
         }
     }
 
-    fn session_to_extend(&self, request: &ExtendRequest, asker: Option<JobId>) -> Result<u32, Trouble> {
+    fn session_to_extend(&self, request: &ExtendRequest, asker: Option<JobId>) -> Result<u32, Reason> {
         if let Some(name) = request.alloc_id.as_ref().filter(|name| **name != self.config.dvm) {
             return self.allocation_named(name);
         }
         let asker = asker.filter(|_| request.alloc_id.is_none()).and_then(|job| self.jobs.get(&job));
         asker.map(|job| job.session).filter(|id| self.sessions.get(*id).is_some()).ok_or_else(|| {
             let cause = "The DVM's own session has no time limit, and no other is named that is to have more time.";
-            Trouble::new(PMIX_ERR_BAD_PARAM, cause)
+            Reason::new(PMIX_ERR_BAD_PARAM, cause)
         })
     }
 
