@@ -592,6 +592,12 @@ fn a_daemon_that_was_only_to_know_a_job_is_not_waited_for_when_it_dies() {
     assert_eq!(answers(&dvm), [(7, Ok(2))]);
 }
 
+/// The request of a client to shrink by a node and to hear when it has left.
+fn shrink(node: &str) -> Request {
+    let shrink = ShrinkRequest { nodes: vec![node.to_owned()], wait: true, ..ShrinkRequest::default() };
+    Request::Resize(Box::new(ResizeRequest::Shrink(shrink)))
+}
+
 /// A child on n3, of whose daemons n2, which is only to know it, cannot say that it does.
 fn a_child_that_n2_is_to_know(dvm: &mut Cluster, child: JobSpec) {
     dvm.losing(2, 0);
@@ -666,6 +672,21 @@ fn a_child_that_has_failed_and_whose_other_daemon_is_lost_was_not_spawned() {
 }
 
 #[test]
+fn a_child_that_has_failed_and_whose_other_daemon_leaves_before_its_launch_was_not_spawned() {
+    let mut dvm = Cluster::build(4, ELASTIC, true);
+    dvm.input(DaemonRank::HEAD, Input::Start);
+    dvm.run();
+    dvm.submit(1, Submission::of(on_nodes("parent", &["n1"])));
+    dvm.losing(0, 2);
+    spawn(&mut dvm, of(1, 0), on_nodes("child", &["n3", "n2"]), 7);
+    dvm.exit(of(2, 0), ExitStatus::Exited(9));
+    dvm.ask(2, shrink("n2"));
+    assert_eq!(answers(&dvm), []);
+    dvm.crash(2);
+    assert_eq!(answers(&dvm), [(7, Err(LOST_CONNECTION))]);
+}
+
+#[test]
 fn a_child_that_has_failed_can_still_be_ended_while_a_daemon_keeps_silent() {
     let mut dvm = parents();
     a_child_that_n2_is_to_know(&mut dvm, on_nodes("child", &["n3"]));
@@ -683,14 +704,7 @@ fn a_spawn_does_not_wait_for_a_daemon_that_was_only_to_know_it_and_has_left() {
     dvm.submit(1, Submission::of(on_nodes("parent", &["n1", "n2"])));
     dvm.exit(of(1, 1), ExitStatus::Exited(0));
     a_child_that_n2_is_to_know(&mut dvm, on_nodes("child", &["n3"]));
-    dvm.ask(
-        2,
-        Request::Resize(Box::new(ResizeRequest::Shrink(ShrinkRequest {
-            nodes: vec!["n2".to_owned()],
-            wait: true,
-            ..ShrinkRequest::default()
-        }))),
-    );
+    dvm.ask(2, shrink("n2"));
     dvm.keep_nothing_back();
     dvm.crash(2);
     assert_eq!(answers(&dvm), [(7, Ok(2))]);

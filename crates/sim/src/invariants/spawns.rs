@@ -59,8 +59,6 @@ struct Seen {
     /// Its processes, once it is launched.
     procs: Option<u32>,
     hosts: RankSet,
-    /// The daemon of each of its processes.
-    places: Vec<DaemonRank>,
     /// The processes that were started.
     born: BTreeSet<u32>,
     /// One of them could not be.
@@ -112,12 +110,7 @@ impl Spawns {
                 })?;
                 let seen = self.jobs.entry(job).or_default();
                 seen.answered = true;
-                // Those of a daemon that stands still, and is told to leave in vain, are taken from the job before they
-                // begin.
-                let taken = |host: &DaemonRank| self.gone.contains(*host) || self.struck.on_the_way(*host);
-                let missing = (0..).zip(&seen.places).filter(|(rank, _)| !seen.born.contains(rank));
-                let excused = seen.procs.is_some() && missing.map(|(_, host)| host).all(taken);
-                require(excused, || {
+                require(seen.is_whole(), || {
                     format!("{caller} hears that job {job} was started, of which only {:?} were", seen.born)
                 })
             }
@@ -271,7 +264,6 @@ impl Invariant for Spawns {
                     let map = &registration.order.map;
                     let seen = self.jobs.entry(registration.order.job).or_default();
                     (seen.procs, seen.hosts) = (Some(map.procs.len() as u32), map.daemons());
-                    seen.places = map.ranks().filter_map(|(rank, _)| map.daemon_of(rank)).collect();
                 }
                 Effect::Pmix(PmixEffect::SpawnReply { token, result }) => {
                     return self.answered(*rank, *token, *result);

@@ -154,10 +154,13 @@ impl Head {
         }
     }
 
-    /// Answers the parent of a failed job after every daemon has reported its part of the launch: when all processes
-    /// were started, the spawn counts as a success.
+    /// Answers the parent of a failed job after every daemon has reported its part of the launch, or is gone: when all
+    /// processes were started, the spawn counts as a success.
     pub(super) fn answer_failed_spawn(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get(&id).filter(|job| !job.is_healthy()) else { return };
+        if job.lost.iter().any(|rank| job.procs[rank.0 as usize].pid.is_none()) {
+            return self.refuse_spawn(id, PMIX_ERR_LOST_CONNECTION, cx);
+        }
         if matches!(job.birth, Birth::Submitted { .. }) {
             return self.answer_spawn(id, Ok(()), cx);
         }
