@@ -30,7 +30,10 @@ pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
 
 fn start(run: PrteRun, around: &Surroundings) -> i32 {
     match setup::prepare_dvm(&run, around) {
-        Ok(setup) => hand_over(run, setup, around),
+        Ok(setup) => {
+            frame::print_warnings(NAME, &setup.warnings);
+            hand_over(run, setup, around)
+        }
         Err(error) => command::refuse(NAME, &error.to_string(), &error.next_step()),
     }
 }

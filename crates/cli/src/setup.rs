@@ -5,9 +5,8 @@ mod files;
 mod grow;
 mod hosts;
 mod managed;
+mod parameters;
 mod places;
-
-use std::path::Path;
 
 use ferrite_map::topology_file::{self, TopologyFileError};
 use ferrite_map::{CpuListError, restrict};
@@ -15,6 +14,8 @@ use ferrite_rm::{Allocation, AllocationError, DiscoveryError, HostfileError, Par
 use ferrite_types::{EnvOp, JobSpec, StdinTarget, Topology};
 use ferrite_wire::GrowRequest;
 use ferrite_wire::control::Submission;
+pub use parameters::load_params;
+use parameters::tmpdir_base;
 use thiserror::Error;
 
 use crate::args::prte::{DaemonWords, PrteRun};
@@ -23,7 +24,7 @@ use crate::args::{
     parse_signals,
 };
 use crate::machine::{self, Surroundings};
-use files::{read, read_if_there};
+use files::read;
 pub use grow::grow_request;
 use hosts::{Places, admit_added, read_hostfile, read_hosts};
 use places::read_places;
@@ -90,6 +91,8 @@ pub struct DvmSetup {
     pub cwd: String,
     /// Signals to pass on to jobs.
     pub signals: Vec<i32>,
+    /// Remarks.
+    pub warnings: Vec<String>,
 }
 
 /// Why a job cannot be set up.
@@ -160,7 +163,8 @@ impl SetupError {
             SetupError::Discovery(error) => error.next_step(),
             SetupError::File { next, .. } => (*next).to_owned(),
             SetupError::Param(_) => {
-                "Parameters come from --prtemca, PRTE_MCA_* of the environment, and the parameter files (prterun --help parameters)."
+                "`prte_info --all` lists all parameters with their values; they come from --prtemca, PRTE_MCA_* of the environment, \
+                 and the parameter files (prterun --help parameters)."
                     .to_owned()
             }
             SetupError::Hostfile(_) | SetupError::Places(_) | SetupError::Allocation(_) | SetupError::CpuList(_) => String::new(),
@@ -174,7 +178,8 @@ impl SetupError {
 /// The first obstacle.
 pub fn prepare(mut run: Run, around: &Surroundings) -> Result<Prepared, SetupError> {
     check_root(run.allow_root, around)?;
-    let mut params = load_params(&run.params, around)?;
+    let mut params = load_params(&run.params, run.said_personality(), around)?;
+    run.warnings.extend(params.remarks());
     apply_params(&mut run, &params)?;
     let hostfiles = read_hosts(&mut run, around)?;
     let named = read_places(&mut run, around)?;
@@ -219,7 +224,8 @@ pub fn prepare(mut run: Run, around: &Surroundings) -> Result<Prepared, SetupErr
 /// The first obstacle.
 pub fn prepare_client(mut run: Run, around: &Surroundings) -> Result<ClientSetup, SetupError> {
     check_root(run.allow_root, around)?;
-    let params = load_params(&run.params, around)?;
+    let params = load_params(&run.params, run.said_personality(), around)?;
+    run.warnings.extend(params.remarks());
     apply_params(&mut run, &params)?;
     read_hosts(&mut run, around)?;
     read_places(&mut run, around)?;
@@ -271,7 +277,7 @@ pub fn prepare_listed(mut run: Run, params: &Params, around: &Surroundings) -> R
 /// # Errors
 /// Parameters that cannot be read.
 pub fn tmpdir_base_here(around: &Surroundings) -> Result<Option<String>, SetupError> {
-    tmpdir_base(&load_params(&[], around)?)
+    tmpdir_base(&load_params(&[], None, around)?)
 }
 
 /// Sets the DVM of `prte` up.
@@ -280,8 +286,9 @@ pub fn tmpdir_base_here(around: &Surroundings) -> Result<Option<String>, SetupEr
 /// The first obstacle.
 pub fn prepare_dvm(run: &PrteRun, around: &Surroundings) -> Result<DvmSetup, SetupError> {
     check_root(run.allow_root, around)?;
-    let mut params = load_params(&run.params, around)?;
-    PlacementDefaults::of(|name| params.text(name).ok().flatten())?.check_for_dvm()?;
+    let mut params = load_params(&run.params, None, around)?;
+    let warnings = params.remarks();
+    PlacementDefaults::of(&params)?.check_for_dvm()?;
     let hostfile = run.place.hostfile.as_ref().map(|name| read_hostfile(name, around)).transpose()?;
     let places = Places {
         run: std::slice::from_ref(&run.place),
@@ -298,13 +305,15 @@ pub fn prepare_dvm(run: &PrteRun, around: &Surroundings) -> Result<DvmSetup, Set
     let topology = read_topology(&params, around)?;
     set_words(&run.daemons, &mut params);
     let parameter = params.text("ess_base_forward_signals")?.filter(|_| run.forward_signals.is_none());
-    let from_parameter = parameter.map(|list| parse_signals("parameter ess_base_forward_signals", list)).transpose()?;
+    let from_parameter =
+        parameter.map(|list| parse_signals(&params.label("ess_base_forward_signals"), list)).transpose()?;
     Ok(DvmSetup {
         signals: run.forward_signals.clone().or(from_parameter).unwrap_or_else(forwardable_signals),
         params: list(&params),
         allocation,
         topology,
         prted: own_prted(around),
+        warnings,
         cwd: around.cwd.to_string_lossy().into_owned(),
     })
 }
@@ -330,7 +339,7 @@ fn check_root(allowed: bool, around: &Surroundings) -> Result<(), SetupError> {
 
 /// Applies the parameters of the job.
 fn apply_params(run: &mut Run, params: &Params) -> Result<(), SetupError> {
-    run.apply_defaults(|name| params.text(name).ok().flatten())?;
+    run.apply_defaults(params)?;
     run.spec.options.fwd_environment |= params.flag("prte_fwd_environment")?;
     Ok(())
 }
@@ -345,11 +354,6 @@ fn set_submit_dir(run: &mut Run, around: &Surroundings) -> String {
         app.submit_dir.clone_from(&cwd);
     }
     cwd
-}
-
-fn tmpdir_base(params: &Params) -> Result<Option<String>, SetupError> {
-    let text = params.text("prte_tmpdir_base")?;
-    Ok(text.filter(|dir| !dir.is_empty()).map(str::to_owned))
 }
 
 fn list(params: &Params) -> Vec<(String, String)> {
@@ -371,24 +375,6 @@ fn set_words(words: &DaemonWords, params: &mut Params) {
     if words.debug && !params.is_set("ferrite_log") {
         params.set("ferrite_log", "debug");
     }
-}
-
-/// Files, then the environment, then the line; a bad value is found now and not at its first use.
-fn load_params(given: &[(String, String)], around: &Surroundings) -> Result<Params, SetupError> {
-    let mut params = Params::default();
-    let site = around.prefix().map(|p| p.join("etc/prte-mca-params.conf"));
-    let user = around.environment.get("HOME").map(|h| Path::new(h).join(".prte/mca-params.conf"));
-    for path in site.into_iter().chain(user) {
-        if let Some(text) = read_if_there("parameter file", &path)? {
-            params.load_file(&path.to_string_lossy(), &text)?;
-        }
-    }
-    params.load_env(around.environment.iter().map(|(n, v)| (n.as_str(), v.as_str())));
-    for (name, value) in given {
-        params.set(name, value);
-    }
-    params.check()?;
-    Ok(params)
 }
 
 /// Variables that speak to MPI libraries, or all; root's permission, so that a program of the job may be one of ours;

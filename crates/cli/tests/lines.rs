@@ -1,6 +1,7 @@
 //! What lines mean: each rule of the field's command line as one case.
 
 use ferrite_cli::args::{Environment, Parsed, ReportTo, Run, parse};
+use ferrite_rm::Params;
 use ferrite_types::{BindTo, Duration, EnvOp, MapBy, ObjectKind, Rank, StdinTarget};
 
 fn run_in(environment: &Environment, line: &str) -> Run {
@@ -163,24 +164,29 @@ fn the_environment_can_limit_time_and_permit_root() {
     assert!(!run("--allow-run-as-root=0 ./a").allow_root);
 }
 
+fn params(all: &[(&str, &str)]) -> Params {
+    let mut params = Params::default();
+    all.iter().for_each(|(name, value)| params.set(name, value));
+    params
+}
+
 #[test]
 fn parameters_fill_what_the_line_leaves_open() {
-    let defaults = |name: &str| match name {
-        "mapby" => Some("node:oversubscribe"),
-        "bindto" => Some("none"),
-        "output" => Some("tag"),
-        "display" => Some("map"),
-        "rtos" => Some("recoverable,timeout=5"),
-        "ess_base_forward_signals" => Some("none"),
-        _ => None,
-    };
+    let defaults = params(&[
+        ("mapby", "node:oversubscribe"),
+        ("bindto", "none"),
+        ("output", "tag"),
+        ("display", "map"),
+        ("rtos", "recoverable,timeout=5"),
+        ("ess_base_forward_signals", "none"),
+    ]);
     let mut open = run("./a");
-    open.apply_defaults(defaults).unwrap();
+    open.apply_defaults(&defaults).unwrap();
     assert_eq!(open.spec.map.by, Some(MapBy::Node));
     assert!(open.spec.output.tag && open.spec.display.map && open.spec.options.recoverable);
     assert_eq!(open.forward_signals, Some(vec![]));
     let mut said = run("--map-by core --bind-to core --output rank --rtos recoverable=0 --forward-signals usr1 ./a");
-    said.apply_defaults(defaults).unwrap();
+    said.apply_defaults(&defaults).unwrap();
     assert_eq!(said.spec.map.by, Some(MapBy::Object(ObjectKind::Core)));
     assert_eq!(said.spec.map.bind_to, Some(BindTo::Object(ObjectKind::Core)));
     assert!(!said.spec.output.tag && !said.spec.options.recoverable);
@@ -190,9 +196,9 @@ fn parameters_fill_what_the_line_leaves_open() {
 
 #[test]
 fn policies_about_failures_come_from_the_line_then_from_rtos_then_from_their_parameters() {
-    let policies = |line: &str, params: &[(&str, &'static str)]| {
+    let policies = |line: &str, set: &[(&str, &str)]| {
         let mut run = run(line);
-        let done = run.apply_defaults(|name| params.iter().find(|(n, _)| *n == name).map(|(_, value)| *value));
+        let done = run.apply_defaults(&params(set));
         let o = run.spec.options;
         done.map(|()| [o.error_nonzero_status, o.recoverable, o.continuous, o.notify_errors])
     };

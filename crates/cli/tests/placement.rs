@@ -9,6 +9,7 @@ use ferrite_cli::args::{Environment, Parsed, Run, parse};
 use ferrite_cli::frame::framed;
 use ferrite_cli::machine::Surroundings;
 use ferrite_cli::setup::{Prepared, SetupError, prepare, prepare_client};
+use ferrite_rm::Params;
 use ferrite_rm::allocation::Source;
 use ferrite_types::{BindTo, CpuKind, HostRef, MapBy, MapRequest, ObjectKind, PictureFormat, RankBy, SlotCount};
 
@@ -27,8 +28,9 @@ fn run(line: &str) -> Run {
 /// With these parameters.
 fn defaulted(line: &str, params: &[(&str, &'static str)]) -> Result<Run, String> {
     let mut run = run(line);
-    let param = |name: &str| params.iter().find(|(n, _)| *n == name).map(|(_, value)| *value);
-    run.apply_defaults(param).map(|()| run).map_err(|e| e.to_string())
+    let mut set = Params::default();
+    params.iter().for_each(|(name, value)| set.set(name, value));
+    run.apply_defaults(&set).map(|()| run).map_err(|e| e.to_string())
 }
 
 const CORE: Option<MapBy> = Some(MapBy::Object(ObjectKind::Core));

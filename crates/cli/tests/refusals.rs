@@ -2,13 +2,14 @@
 
 use ferrite_cli::args::{Environment, Parsed, parse};
 use ferrite_cli::frame::refusal;
+use ferrite_rm::Params;
 
 /// The framed text for a line; arguments are separated by blanks, `''` is an empty one.
 fn told(line: &str) -> String {
     let args: Vec<String> = line.split_whitespace().map(|a| a.replace("''", "")).collect();
     let text = match parse(&args, &Environment::new()) {
         Err(error) => refusal("prterun", &error),
-        Ok(Parsed::Run(mut run)) => match run.apply_defaults(|_| None) {
+        Ok(Parsed::Run(mut run)) => match run.apply_defaults(&Params::default()) {
             Ok(()) => format!("accepted, with warnings {:#?}\n", run.warnings),
             Err(error) => refusal("prterun", &error),
         },

@@ -1,32 +1,54 @@
-//! MCA parameters: names and values from the command line, the environment and files, with typed
-//! getters. Unknown names are kept without a word, as the field does: they may belong to a library
-//! of the application.
+//! MCA parameters: names and values from files, the environment and the command line, with typed getters.
+//!
+//! One table ([`KNOWN`]) has the parameters that are used, another ([`UNUSED`]) those of the field that are not, each
+//! with a reason. [`Params::check`] refuses what cannot be meant, and [`Params::remarks`] says what has no effect.
 
+mod kind;
+mod names;
+mod ompi;
+mod origin;
 mod table;
+mod unused;
 
 use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-pub use table::{KNOWN, Kind, Known};
+pub use kind::Kind;
+pub use names::{Meaning, nearest};
+pub use origin::Origin;
+pub use table::{KNOWN, Known};
+pub use unused::{UNUSED, Unused};
 
 /// Parameters by name; what is set later wins, so load files first, then the environment, then the
 /// command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Params {
-    values: BTreeMap<String, String>,
+    /// Parameters that are used by their own names, others as written.
+    values: BTreeMap<String, Setting>,
+}
+
+/// One parameter that is set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Its value; empty only for an unknown name on the command line.
+    pub value: String,
+    /// Where the value comes from.
+    pub origin: Origin,
 }
 
 /// A parameter that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ParamError {
     /// Its value is not of its kind.
-    #[error("parameter {name} has the value {value:?}, but it must be {allowed}")]
+    #[error("parameter {name} has the value {value:?} ({origin}), but it must be {allowed}")]
     BadValue {
         /// Name.
         name: String,
         /// What was given.
         value: String,
+        /// Where it comes from.
+        origin: Origin,
         /// What would be right.
         allowed: String,
     },
@@ -40,22 +62,58 @@ pub enum ParamError {
         /// What is there.
         text: String,
     },
+    /// A name on the command line that means nothing.
+    #[error("--prtemca {name}: there is no such parameter{}", hint(.name))]
+    Unknown {
+        /// As written.
+        name: String,
+    },
+}
+
+/// Frameworks of Open MPI's libraries, which have parameters of their own.
+const LIBRARIES: [&str; 11] = ["btl", "coll", "common", "mpi", "mtl", "ompi", "opal", "osc", "pml", "smsc", "topo"];
+
+fn hint(name: &str) -> String {
+    if LIBRARIES.contains(&name.split('_').next().unwrap_or_default()) {
+        return format!("; a parameter of Open MPI's libraries is given with --mca {name}, or as OMPI_MCA_{name}");
+    }
+    nearest(name).map_or_else(String::new, |near| format!("; did you mean {near}?"))
 }
 
 /// Prefix of a parameter in the environment.
 pub const ENV_PREFIX: &str = "PRTE_MCA_";
 
 impl Params {
-    /// Sets one parameter (`--prtemca name value`).
+    /// Sets one parameter on behalf of the runtime.
     pub fn set(&mut self, name: &str, value: &str) {
-        self.values.insert(name.to_owned(), value.to_owned());
+        self.put(name, value, Origin::Runtime);
+    }
+
+    /// Sets one parameter of the command line (`--prtemca name value`).
+    pub fn set_by_line(&mut self, name: &str, value: &str) {
+        self.put(name, value, Origin::CommandLine(name.to_owned()));
+    }
+
+    /// A synonym sets the parameter that it stands for. An empty value unsets it.
+    fn put(&mut self, name: &str, value: &str, origin: Origin) {
+        let meaning = Meaning::of(name);
+        let name = match meaning {
+            Meaning::Used(known) => known.name,
+            Meaning::Unused(_) | Meaning::Unknown => name,
+        };
+        let is_slip = matches!((meaning, &origin), (Meaning::Unknown, Origin::CommandLine(_)));
+        if value.trim().is_empty() && !is_slip {
+            self.values.remove(name);
+        } else {
+            self.values.insert(name.to_owned(), Setting { value: value.to_owned(), origin });
+        }
     }
 
     /// Takes every `PRTE_MCA_name=value` of an environment.
     pub fn load_env<'a>(&mut self, environment: impl IntoIterator<Item = (&'a str, &'a str)>) {
         for (variable, value) in environment {
             if let Some(name) = variable.strip_prefix(ENV_PREFIX).filter(|n| !n.is_empty()) {
-                self.set(name, value);
+                self.put(name, value, Origin::Environment(variable.to_owned()));
             }
         }
     }
@@ -66,25 +124,43 @@ impl Params {
     /// # Errors
     /// File and line of the first line that is not of that form.
     pub fn load_file(&mut self, file: &str, text: &str) -> Result<(), ParamError> {
-        for (index, raw) in text.lines().enumerate() {
-            let line = raw.trim();
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
-            let pair = line.split_once('=').map(|(n, v)| (n.trim(), v.trim()));
-            let good = |name: &str| !name.is_empty() && !name.contains(char::is_whitespace);
-            let Some((name, value)) = pair.filter(|(name, _)| good(name)) else {
-                return Err(ParamError::BadLine { file: file.to_owned(), line: index + 1, text: line.to_owned() });
-            };
-            let bare = value.strip_prefix('"').and_then(|v| v.strip_suffix('"')).unwrap_or(value);
-            self.set(name.strip_prefix(ENV_PREFIX).unwrap_or(name), bare);
+        for (line, name, value) in lines(file, text)? {
+            let name = name.strip_prefix(ENV_PREFIX).unwrap_or(name);
+            self.put(name, value, Origin::File { file: file.to_owned(), line });
         }
         Ok(())
     }
 
+    /// What is set and has no effect: one line for each parameter, in the order of their names. None when parameter
+    /// `ferrite_param_warnings` is off.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        if !self.flag("ferrite_param_warnings").unwrap_or(true) {
+            return Vec::new();
+        }
+        let remark = |(name, setting): (&String, &Setting)| {
+            let origin = &setting.origin;
+            match Meaning::of(name) {
+                _ if *origin == Origin::Runtime => None,
+                Meaning::Used(_) => None,
+                Meaning::Unused(group) => {
+                    Some(format!("parameter {name} ({origin}) is not used by Ferrite: {}", group.reason))
+                }
+                Meaning::Unknown => Some(format!("there is no parameter {name} ({origin}){}", hint(name))),
+            }
+        };
+        self.values.iter().filter_map(remark).collect()
+    }
+
+    /// The setting of a parameter that is set.
+    #[must_use]
+    pub fn setting(&self, name: &str) -> Option<&Setting> {
+        self.values.get(name)
+    }
+
     /// Every parameter that is set, by name: what a daemon is to be told.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.values.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+        self.values.iter().map(|(name, value)| (name.as_str(), value.value.as_str()))
     }
 
     /// True when somebody set it.
@@ -96,13 +172,17 @@ impl Params {
     /// Checks every known parameter that is set, so that a slip is found before anything starts.
     ///
     /// # Errors
-    /// The first bad value in the order of names.
+    /// The first bad value in the order of names, or a name of the command line that means nothing.
     pub fn check(&self) -> Result<(), ParamError> {
-        for (name, value) in self.iter() {
-            if let Some(known) = Known::of(name)
-                && !known.kind.accepts(value)
-            {
-                return Err(bad(name, value, &known.kind));
+        for (name, setting) in &self.values {
+            match Meaning::of(name) {
+                Meaning::Used(known) if !known.kind.accepts(&setting.value) => {
+                    return Err(self.bad(name, &setting.value, &known.kind));
+                }
+                Meaning::Unknown if matches!(setting.origin, Origin::CommandLine(_)) => {
+                    return Err(ParamError::Unknown { name: name.clone() });
+                }
+                _ => {}
             }
         }
         Ok(())
@@ -115,9 +195,9 @@ impl Params {
     /// A word that is not one of those allowed.
     pub fn text(&self, name: &str) -> Result<Option<&str>, ParamError> {
         let known = Known::of(name);
-        let value = self.values.get(name).map(String::as_str).or(known.and_then(|k| k.default));
+        let value = self.values.get(name).map(|setting| setting.value.as_str()).or(known.and_then(|k| k.default));
         match (value, known) {
-            (Some(value), Some(known)) if !known.kind.accepts(value) => Err(bad(name, value, &known.kind)),
+            (Some(value), Some(known)) if !known.kind.accepts(value) => Err(self.bad(name, value, &known.kind)),
             _ => Ok(value),
         }
     }
@@ -132,7 +212,7 @@ impl Params {
         };
         parse_number(value)
             .and_then(|n| u32::try_from(n).ok())
-            .ok_or_else(|| bad(name, value, &Kind::Number(0, i64::from(u32::MAX))))
+            .ok_or_else(|| self.bad(name, value, &Kind::Number(0, i64::from(u32::MAX))))
     }
 
     /// A whole number that may be negative (`-1` = no limit). Unset and without a default: 0.
@@ -143,7 +223,7 @@ impl Params {
         let Some(value) = self.text(name)? else {
             return Ok(0);
         };
-        parse_number(value).ok_or_else(|| bad(name, value, &Kind::Number(i64::MIN, i64::MAX)))
+        parse_number(value).ok_or_else(|| self.bad(name, value, &Kind::Number(i64::MIN, i64::MAX)))
     }
 
     /// Yes or no. Unset and without a default: no.
@@ -154,12 +234,53 @@ impl Params {
         let Some(value) = self.text(name)? else {
             return Ok(false);
         };
-        parse_flag(value).ok_or_else(|| bad(name, value, &Kind::Flag))
+        parse_flag(value).ok_or_else(|| self.bad(name, value, &Kind::Flag))
+    }
+
+    /// The error of a value that its reader cannot use; `allowed` says what would be right.
+    #[must_use]
+    pub fn refuse(&self, name: &str, allowed: impl Into<String>) -> ParamError {
+        let setting = self.values.get(name);
+        ParamError::BadValue {
+            name: name.to_owned(),
+            value: setting.map(|setting| setting.value.clone()).unwrap_or_default(),
+            origin: setting.map_or(Origin::Runtime, |setting| setting.origin.clone()),
+            allowed: allowed.into(),
+        }
+    }
+
+    /// The name of a parameter for a message, with where its value comes from.
+    #[must_use]
+    pub fn label(&self, name: &str) -> String {
+        match self.values.get(name) {
+            Some(setting) => format!("parameter {name} ({})", setting.origin),
+            None => format!("parameter {name}"),
+        }
+    }
+
+    fn bad(&self, name: &str, value: &str, kind: &Kind) -> ParamError {
+        let origin = self.values.get(name).map_or(Origin::Runtime, |setting| setting.origin.clone());
+        ParamError::BadValue { name: name.to_owned(), value: value.to_owned(), origin, allowed: kind.to_string() }
     }
 }
 
-fn bad(name: &str, value: &str, kind: &Kind) -> ParamError {
-    ParamError::BadValue { name: name.to_owned(), value: value.to_owned(), allowed: kind.to_string() }
+/// The lines of a parameter file: number, name, value.
+fn lines<'t>(file: &str, text: &'t str) -> Result<Vec<(usize, &'t str, &'t str)>, ParamError> {
+    let mut found = Vec::new();
+    for (index, raw) in text.lines().enumerate() {
+        let line = raw.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let pair = line.split_once('=').map(|(n, v)| (n.trim(), v.trim()));
+        let good = |name: &str| !name.is_empty() && !name.contains(char::is_whitespace);
+        let Some((name, value)) = pair.filter(|(name, _)| good(name)) else {
+            return Err(ParamError::BadLine { file: file.to_owned(), line: index + 1, text: line.to_owned() });
+        };
+        let bare = value.strip_prefix('"').and_then(|v| v.strip_suffix('"')).unwrap_or(value);
+        found.push((index + 1, name, bare));
+    }
+    Ok(found)
 }
 
 fn parse_number(text: &str) -> Option<i64> {
@@ -196,7 +317,7 @@ mod tests {
     fn a_bad_value_is_one_error_with_name_value_and_what_is_allowed() {
         let refused = |name: &str, value: &str| {
             let mut params = Params::default();
-            params.set(name, value);
+            params.set_by_line(name, value);
             params.check().unwrap_err().to_string()
         };
         insta::assert_snapshot!(
@@ -213,11 +334,45 @@ mod tests {
     }
 
     #[test]
-    fn unknown_parameters_are_kept_silently() {
+    fn a_parameter_without_effect_is_remarked_upon_with_its_origin_and_once() {
         let mut params = Params::default();
-        params.set("btl_tcp_if_include", "eth0");
+        let file = "btl_tcp_if_include = eth0\nplm_ssh_delay = 2\nprte_hetero_nodes = 1\n";
+        params.load_file("conf", file).unwrap();
+        params.load_env([("PRTE_MCA_prte_hetero_nodes", "1"), ("PRTE_MCA_mapbi", "core"), ("PRTE_MCA_rtc", "")]);
+        params.set_by_line("prte_signal", "6");
+        params.set("whatever_the_head_told", "1");
         assert_eq!(params.check(), Ok(()));
-        assert_eq!(params.text("btl_tcp_if_include"), Ok(Some("eth0")));
+        insta::assert_snapshot!(params.remarks().join("\n"));
+        params.set_by_line("ferrite_param_warnings", "0");
+        assert!(params.remarks().is_empty());
+    }
+
+    #[test]
+    fn an_unknown_name_on_the_command_line_is_an_error_whatever_its_value() {
+        for value in ["8", ""] {
+            let mut params = Params::default();
+            params.set_by_line("rml_base_raddix", value);
+            let told = params.check().unwrap_err().to_string();
+            let wanted = "--prtemca rml_base_raddix: there is no such parameter; did you mean rml_base_radix?";
+            assert_eq!(told, wanted);
+        }
+    }
+
+    #[test]
+    fn an_empty_value_unsets_what_came_before() {
+        let mut params = Params::default();
+        params.load_file("conf", "mapby = core\nrml_base_radix = 2\n").unwrap();
+        params.load_env([("PRTE_MCA_map_by", "")]);
+        params.set_by_line("routed_radix", " ");
+        assert_eq!((params.text("mapby"), params.number("rml_base_radix")), (Ok(None), Ok(64)));
+    }
+
+    #[test]
+    fn a_synonym_sets_the_parameter_that_it_stands_for() {
+        let mut params = Params::default();
+        params.load_env([("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe")]);
+        assert_eq!(params.text("mapby"), Ok(Some(":oversubscribe")));
+        assert!(params.remarks().is_empty());
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub fn simulated(params: &Params) -> Result<Vec<HostEntry>, ParamError> {
     let slots = List::of(params, "ras_simulator_slots", "numbers of slots, as 8 or 8,4", u32::MAX as usize)?;
     let max_slots = List::of(params, "ras_simulator_max_slots", "numbers of slots, as 8 or 8,4", u32::MAX as usize)?;
     if groups.0.len() > GROUPS {
-        return Err(bad(params, "ras_simulator_num_nodes", "at most 26 numbers of nodes"));
+        return Err(params.refuse("ras_simulator_num_nodes", "at most 26 numbers of nodes"));
     }
     let mut nodes = Vec::new();
     for (group, (letter, count)) in ('A'..='Z').zip(&groups.0).enumerate() {
@@ -46,17 +46,12 @@ impl List {
         let text = params.text(name)?.unwrap_or_default();
         let parts = text.split(',').map(str::trim).filter(|_| !text.trim().is_empty());
         let numbers = parts.map(|part| part.parse().ok().filter(|n| *n <= largest)).collect::<Option<Vec<usize>>>();
-        numbers.map(List).ok_or_else(|| bad(params, name, wanted))
+        numbers.map(List).ok_or_else(|| params.refuse(name, wanted))
     }
 
     fn at(&self, group: usize) -> Option<u32> {
         self.0.get(group).or(self.0.last()).and_then(|n| u32::try_from(*n).ok())
     }
-}
-
-fn bad(params: &Params, name: &str, wanted: &str) -> ParamError {
-    let value = params.text(name).ok().flatten().unwrap_or_default().to_owned();
-    ParamError::BadValue { name: name.to_owned(), value, allowed: wanted.to_owned() }
 }
 
 #[cfg(test)]

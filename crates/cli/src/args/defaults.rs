@@ -1,5 +1,6 @@
 //! Defaults from parameters for the options that a job's line leaves open.
 
+use ferrite_rm::Params;
 use ferrite_types::{Display, OutputOptions, RuntimeOptions};
 
 use super::assemble::known_personality;
@@ -11,6 +12,12 @@ use super::rtos::RuntimeAsk;
 use super::{Run, signals};
 
 impl Run {
+    /// The personality that the line asks for.
+    #[must_use]
+    pub fn said_personality(&self) -> Option<&str> {
+        self.unsaid.personality.as_deref()
+    }
+
     /// Fills what the line left open from parameters without a framework: `mapby`, `rankby`, `bindto`, `output`,
     /// `display`, `rtos`, `personality`, from those about inheritance and hardware threads, and from
     /// `ess_base_forward_signals` and the `state_base_` policies about failures. Called once, with all parameters
@@ -19,8 +26,9 @@ impl Run {
     /// # Errors
     /// A default that would not be accepted on the line either, or options that make no sense together with all of
     /// them.
-    pub fn apply_defaults<'p>(&mut self, param: impl Fn(&str) -> Option<&'p str>) -> Result<(), UsageError> {
-        let placement = Defaults::of(&param)?;
+    pub fn apply_defaults(&mut self, params: &Params) -> Result<(), UsageError> {
+        let param = |name: &str| params.text(name).ok().flatten();
+        let placement = Defaults::of(params)?;
         placement.fill(&mut self.spec.map, &mut self.map_files.job);
         for (app, file) in self.spec.apps.iter_mut().zip(&mut self.map_files.apps) {
             if let Some(own) = &mut app.map {
@@ -28,21 +36,20 @@ impl Run {
             }
         }
         if let Some(list) = param("output").filter(|_| self.unsaid.output) {
-            self.spec.output = default_output(list)?;
+            self.spec.output = default_output(&params.label("output"), list)?;
         }
         if let Some(list) = param("display").filter(|_| self.unsaid.display) {
             let report = self.spec.display.bind;
-            (self.spec.display, self.pictures) = default_display(list)?;
+            (self.spec.display, self.pictures) = default_display(&params.label("display"), list)?;
             self.spec.display.bind |= report;
         }
-        self.spec.options = options(&self.unsaid.rtos, &param)?;
+        self.spec.options = options(&self.unsaid.rtos, params)?;
         if let Some(list) = param("ess_base_forward_signals").filter(|_| self.forward_signals.is_none()) {
-            self.forward_signals = Some(signals::parse("parameter ess_base_forward_signals", list)?);
+            self.forward_signals = Some(signals::parse(&params.label("ess_base_forward_signals"), list)?);
         }
-        let name = match (&self.unsaid.personality, param("personality")) {
-            (Some(said), _) => said.clone(),
-            (None, Some(name)) => known_personality("parameter personality", name)?,
-            (None, None) => "prte".to_owned(),
+        let name = match &self.unsaid.personality {
+            Some(said) => said.clone(),
+            None => default_personality(params)?,
         };
         // Open MPI's users are spared the remarks, as they are elsewhere: their documents still show the old spellings.
         if !name.starts_with("ompi") {
@@ -53,15 +60,22 @@ impl Run {
     }
 }
 
-fn default_output(list: &str) -> Result<OutputOptions, UsageError> {
-    let mut ask = OutputAsk::default();
-    ask.add("parameter output", list)?;
-    ask.finish("parameter output")
+/// Parameter `personality`, else what Open MPI's `mpirun` says of itself, else the native one.
+fn default_personality(params: &Params) -> Result<String, UsageError> {
+    let named = ["personality", "schizo_proxy"].into_iter().find(|name| params.is_set(name));
+    let Some(name) = named else { return Ok("prte".to_owned()) };
+    known_personality(&params.label(name), params.text(name).ok().flatten().unwrap_or_default())
 }
 
-fn default_display(list: &str) -> Result<(Display, Vec<Picture>), UsageError> {
+fn default_output(label: &str, list: &str) -> Result<OutputOptions, UsageError> {
+    let mut ask = OutputAsk::default();
+    ask.add(label, list)?;
+    ask.finish(label)
+}
+
+fn default_display(label: &str, list: &str) -> Result<(Display, Vec<Picture>), UsageError> {
     let mut ask = DisplayAsk::default();
-    ask.add("parameter display", list)?;
+    ask.add(label, list)?;
     Ok(ask.finish())
 }
 
@@ -74,15 +88,16 @@ const POLICIES: [(&str, &str); 4] = [
 ];
 
 /// The line comes first, then `rtos`, then the parameters of single options.
-fn options<'p>(said: &RuntimeAsk, param: impl Fn(&str) -> Option<&'p str>) -> Result<RuntimeOptions, UsageError> {
+fn options(said: &RuntimeAsk, params: &Params) -> Result<RuntimeOptions, UsageError> {
+    let param = |name: &str| params.text(name).ok().flatten();
     let mut list = RuntimeAsk::default();
     if let Some(text) = param("rtos") {
-        list.add("parameter rtos", text)?;
+        list.add(&params.label("rtos"), text)?;
     }
     let mut single = RuntimeAsk::default();
     for (name, word) in POLICIES {
         if let Some(value) = param(name) {
-            single.add(&format!("parameter {name}"), &format!("{word}={value}"))?;
+            single.add(&params.label(name), &format!("{word}={value}"))?;
         }
     }
     let asked = said.clone().or(list);

@@ -232,6 +232,11 @@ Parameters of the runtime are set, later ones winning, in
   the command line                      --prtemca KEY VALUE
 
 mapby, rankby, bindto, output, display, rtos and personality are defaults of the options of those names.
+Under --personality ompi, OMPI_MCA_KEY and Open MPI's files say the same for parameters of the runtime.
+
+prte_info --all lists all parameters with their values, and says which of the field's are not used.
+An empty value is as good as none. A parameter that is not used or not known costs one warning; an
+unknown one on the command line is an error. --prtemca ferrite_param_warnings 0 ends the warnings.
 ";
 
 const EXIT_CODES: &str = "\

@@ -4,6 +4,7 @@
 use ferrite_map::directive::{
     BindDirective, DirectiveError, MapDirective, join, parse_bind_to, parse_map_by, parse_rank_by,
 };
+use ferrite_rm::Params;
 use ferrite_types::{CpuKind, MapBy, MapRequest, RankBy};
 
 use super::error::UsageError;
@@ -149,7 +150,9 @@ pub(crate) struct Defaults {
 
 impl Defaults {
     /// Reads `mapby`, `rankby`, `bindto`, `rmaps_default_inherit` and `hwloc_base_use_hwthreads_as_cpus`.
-    pub(crate) fn of<'p>(param: impl Fn(&str) -> Option<&'p str>) -> Result<Defaults, UsageError> {
+    pub(crate) fn of(params: &Params) -> Result<Defaults, UsageError> {
+        let param = |name: &str| params.text(name).ok().flatten();
+        let of_parameter = |name, error: &DirectiveError| of_parameter(&params.label(name), error);
         let yes = |name| param(name).and_then(words::boolean) == Some(true);
         let defaults = Defaults {
             map: param("mapby").map(parse_map_by).transpose().map_err(|e| of_parameter("mapby", &e))?,
@@ -160,7 +163,7 @@ impl Defaults {
         };
         match defaults.bind {
             Some(BindDirective { report: true, .. }) => Err(UsageError::value(
-                "parameter bindto",
+                &params.label("bindto"),
                 "report shows the bindings of one job and is no default",
                 "Set the parameter display to bind, which is the default of --display.",
             )),
@@ -198,8 +201,8 @@ impl Defaults {
 }
 
 /// The parsers speak of the option; the user has to look at the parameter.
-fn of_parameter(name: &str, error: &DirectiveError) -> UsageError {
-    let text = format!("parameter {name} (the default of the option that follows): {error}");
+fn of_parameter(label: &str, error: &DirectiveError) -> UsageError {
+    let text = format!("{label} (the default of the option that follows): {error}");
     UsageError::Foreign { text, next: topic(error.option) }
 }
 

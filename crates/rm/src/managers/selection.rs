@@ -29,12 +29,10 @@ impl Selection {
         };
         match words.iter().all(known) && (excludes || !words.is_empty()) {
             true => Ok(Selection { words, excludes }),
-            false => Err(ParamError::BadValue {
-                name: "ras".to_owned(),
-                value: text.to_owned(),
-                allowed: "a list of hosts, slurm, pbs, pals, lsf, gridengine and flux, with ^ in front of it to leave them out"
-                    .to_owned(),
-            }),
+            false => Err(params.refuse(
+                "ras",
+                "a list of hosts, slurm, pbs, pals, lsf, gridengine and flux, with ^ in front of it to leave them out",
+            )),
         }
     }
 

@@ -1,0 +1,145 @@
+//! Parameters from files, the environment and the line: what is used, what is remarked upon, what is refused.
+
+// Helpers of a test fail as tests do.
+#![allow(clippy::unwrap_used)]
+
+use ferrite_cli::args::{Parsed, parse};
+use ferrite_cli::machine::Surroundings;
+use ferrite_cli::setup::{Prepared, prepare};
+use ferrite_rm::params::KNOWN;
+use ferrite_types::{BindTo, MapBy};
+
+struct Place {
+    dir: tempfile::TempDir,
+    around: Surroundings,
+}
+
+impl Place {
+    fn new() -> Place {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for name in ["bin", "etc", "home/.prte", "home/.openmpi"] {
+            std::fs::create_dir_all(at(name)).unwrap();
+        }
+        let around = Surroundings {
+            environment: [("HOME".to_owned(), at("home").display().to_string())].into(),
+            cwd: dir.path().to_owned(),
+            exe: at("bin/prterun"),
+            root: false,
+            hostname: "head".to_owned(),
+        };
+        Place { dir, around }
+    }
+
+    fn with(mut self, variables: &[(&str, &str)]) -> Place {
+        self.around.environment.extend(variables.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())));
+        self
+    }
+
+    fn file(self, name: &str, text: &str) -> Place {
+        std::fs::write(self.dir.path().join(name), text).unwrap();
+        self
+    }
+
+    fn prepare(&self, line: &[&str]) -> Result<Prepared, String> {
+        let args: Vec<String> = line.iter().map(|word| (*word).to_owned()).collect();
+        let Ok(Parsed::Run(run)) = parse(&args, &self.around.environment) else { panic!("{line:?}") };
+        let shown = |text: String| text.replace(&*self.dir.path().to_string_lossy(), "/DIR");
+        let prepared = prepare(*run, &self.around).map_err(|error| shown(error.to_string()))?;
+        Ok(Prepared { warnings: prepared.warnings.into_iter().map(shown).collect(), ..prepared })
+    }
+}
+
+#[test]
+fn what_has_no_effect_is_remarked_upon_wherever_it_is_set() {
+    let place = Place::new()
+        .file("etc/prte-mca-params.conf", "prte_hetero_nodes = 1\nrml_base_radix = 4\n")
+        .file("home/.prte/mca-params.conf", "\nrml_base_raddix = 4\n")
+        .with(&[("PRTE_MCA_plm_ssh_delay", "1"), ("OMPI_MCA_plm_rsh_nothing", "1")]);
+    let prepared = place.prepare(&["--prtemca", "prte_signal", "6", "./a"]).unwrap();
+    insta::assert_snapshot!(prepared.warnings.join("\n"));
+    let quiet = place.prepare(&["--prtemca", "ferrite_param_warnings", "no", "./a"]).unwrap();
+    assert!(quiet.warnings.is_empty());
+}
+
+#[test]
+fn a_name_of_the_line_must_exist_and_a_value_must_be_readable_wherever_it_is_set() {
+    let refused = |place: Place, line: &[&str]| place.prepare(line).unwrap_err();
+    let all = [
+        refused(Place::new(), &["--prtemca", "rml_base_raddix", "4", "./a"]),
+        refused(Place::new(), &["--prtemca", "btl_tcp_if_include", "eth0", "./a"]),
+        refused(Place::new(), &["--prtemca", "routed_radix", "many", "./a"]),
+        refused(Place::new().with(&[("PRTE_MCA_mapby", "nowhere")]), &["./a"]),
+        refused(Place::new().with(&[("PRTE_MCA_rmaps_default_ranking_policy", "nowhere")]), &["./a"]),
+        refused(Place::new().with(&[("PRTE_MCA_output", "nowhere")]), &["./a"]),
+        refused(Place::new().with(&[("PRTE_MCA_ras", "nobody")]), &["./a"]),
+        refused(Place::new().with(&[("PRTE_MCA_ess_base_forward_signals", "SIGNAL")]), &["./a"]),
+        refused(Place::new().file("etc/prte-mca-params.conf", "prte_elastic_mode = perhaps\n"), &["./a"]),
+    ];
+    insta::assert_snapshot!(all.join("\n"));
+}
+
+#[test]
+fn an_empty_value_is_unset() {
+    let place = Place::new().with(&[("PRTE_MCA_mapby", "node"), ("PRTE_MCA_rankby", ""), ("PRTE_MCA_bindto", "")]);
+    let prepared = place.prepare(&["--prtemca", "mapby", "", "--prtemca", "hwloc_use_topo_file", "", "./a"]).unwrap();
+    assert_eq!((prepared.spec.map.by.clone(), prepared.warnings.len()), (None, 0));
+}
+
+#[test]
+fn former_names_have_the_effect_of_todays() {
+    let names = [
+        ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
+        ("PRTE_MCA_hwloc_default_binding_policy", "none"),
+    ];
+    let prepared = Place::new().with(&names).prepare(&["./a"]).unwrap();
+    assert_eq!((prepared.spec.map.oversubscribe, prepared.spec.map.bind_to), (Some(true), Some(BindTo::None)));
+    assert!(prepared.warnings.is_empty());
+}
+
+#[test]
+fn open_mpis_parameters_hold_under_its_personality_and_those_of_the_runtime_come_first() {
+    let place = || {
+        Place::new()
+            .file("home/.openmpi/mca-params.conf", "btl = tcp\nrmaps_base_mapping_policy = slot\n")
+            .with(&[("OMPI_MCA_hwloc_base_binding_policy", "none"), ("OMPI_MCA_rmaps_base_oversubscribe", "1")])
+    };
+    let native = place().prepare(&["./a"]).unwrap();
+    assert_eq!((native.spec.map.by.clone(), native.spec.map.oversubscribe), (None, None));
+    let ompi = place().prepare(&["--personality", "ompi", "./a"]).unwrap();
+    assert_eq!((ompi.spec.map.by.clone(), ompi.spec.map.oversubscribe), (Some(MapBy::Slot), Some(true)));
+    assert_eq!(ompi.spec.map.bind_to, Some(BindTo::None));
+    // What mpirun sets when it becomes prterun.
+    let proxy = place().with(&[("PRTE_MCA_schizo_proxy", "ompi"), ("PRTE_MCA_mapby", "node")]);
+    let proxy = proxy.prepare(&["./a"]).unwrap();
+    assert_eq!((proxy.personality.as_str(), proxy.spec.map.by.clone()), ("ompi", Some(MapBy::Node)));
+    assert!(proxy.warnings.is_empty(), "{:?}", proxy.warnings);
+}
+
+/// Sources of the programs, without tests and without the tables of names.
+fn sources(dir: &std::path::Path, into: &mut String) {
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, into);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            into.push_str(text.split("#[cfg(test)]").next().unwrap());
+        }
+    }
+}
+
+#[test]
+fn every_parameter_of_the_table_has_a_reader() {
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut text = String::new();
+    for name in ["cli", "core", "driver"] {
+        sources(&crates.join(name).join("src"), &mut text);
+    }
+    for file in ["launcher.rs", "simulated.rs", "managers/selection.rs", "params.rs"] {
+        let text_of = std::fs::read_to_string(crates.join("rm/src").join(file)).unwrap();
+        text.push_str(text_of.split("#[cfg(test)]").next().unwrap());
+    }
+    let unread: Vec<_> = KNOWN.iter().map(|k| k.name).filter(|name| !text.contains(&format!("\"{name}\""))).collect();
+    assert!(unread.is_empty(), "nothing reads {unread:?}: move it to the parameters that are not used");
+}

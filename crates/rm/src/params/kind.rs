@@ -1,0 +1,51 @@
+//! Kinds of values of parameters.
+
+use std::fmt;
+
+use super::{parse_flag, parse_number};
+
+/// Kinds of values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Yes or no.
+    Flag,
+    /// A whole number in this range, ends included.
+    Number(i64, i64),
+    /// Anything.
+    Text,
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+    /// One of these words (in any case), or a number of at least 1.
+    CountOr(&'static [&'static str]),
+}
+
+impl Kind {
+    /// True when the value is of this kind.
+    #[must_use]
+    pub fn accepts(&self, value: &str) -> bool {
+        match self {
+            Kind::Flag => parse_flag(value).is_some(),
+            Kind::Number(least, most) => parse_number(value).is_some_and(|n| (*least..=*most).contains(&n)),
+            Kind::Text => true,
+            Kind::OneOf(words) => words.contains(&value),
+            Kind::CountOr(words) => {
+                words.iter().any(|w| w.eq_ignore_ascii_case(value))
+                    || parse_number(value).is_some_and(|n| (1..=i64::from(u32::MAX)).contains(&n))
+            }
+        }
+    }
+}
+
+/// What would be right, as the end of the sentence "it must be ...".
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Kind::Flag => f.write_str("true or false"),
+            Kind::Number(least, i64::MAX) => write!(f, "a whole number of at least {least}"),
+            Kind::Number(least, most) => write!(f, "a whole number from {least} to {most}"),
+            Kind::Text => f.write_str("text"),
+            Kind::OneOf(words) => write!(f, "one of {}", words.join(", ")),
+            Kind::CountOr(words) => write!(f, "a number of at least 1, or one of {}", words.join(", ")),
+        }
+    }
+}
