@@ -20,8 +20,6 @@ pub use self::jobs::Job;
 pub use self::jobs::{ERROR_STATES, LAUNCH_STATES, state_tables};
 
 use self::clients::Counted;
-use self::dvm::BringUp;
-use self::dvm::Exit;
 use crate::cx::Cx;
 use crate::launches::Launches;
 use crate::{HeadConfig, HeadInput, HeadTimer, LocalNode, RelayInput, RequestId};
@@ -33,12 +31,11 @@ pub struct Head {
     params: Params,
     local: LocalNode,
     pool: dvm::Pool,
+    dvm: dvm::Dvm,
     campaigns: elastic::Campaigns,
     extensions: elastic::Extensions,
     connections: jobs::Connections,
     sessions: sessions::Sessions,
-    /// The state of the first grow campaign.
-    bringup: BringUp,
     launches: Launches,
     /// Jobs that arrived before the DVM was ready.
     cached: Vec<(RequestId, Submission)>,
@@ -51,19 +48,13 @@ pub struct Head {
     queue_hopes: RankSet,
     clients: clients::Clients,
     next_job: u32,
-    /// State of the daemons' own job.
-    dvm_state: Option<JobState>,
     /// Activated states that are not handled yet.
     activated: VecDeque<(JobId, JobState)>,
     pmix: pmix::Pmix,
     /// The use of each node by running jobs.
     occupancy: Occupancy,
     output: jobs::Mux,
-    losses: dvm::Losses,
-    /// The number of wireups sent.
-    wireups: u64,
     trees: jobs::Trees,
-    exit: Exit,
 }
 
 impl Head {
@@ -77,9 +68,9 @@ impl Head {
             connections: jobs::Connections::default(),
             sessions: sessions::Sessions::default(),
             params,
+            dvm: dvm::Dvm::of_head(&local.contact),
             local: local.clone(),
             config,
-            bringup: BringUp::of(&local.contact),
             launches: Launches::default(),
             cached: Vec::new(),
             jobs: BTreeMap::new(),
@@ -88,15 +79,11 @@ impl Head {
             queue_hopes: RankSet::new(),
             clients: clients::Clients::new(),
             next_job: 1,
-            dvm_state: None,
             activated: VecDeque::new(),
             pmix: pmix::Pmix::default(),
             occupancy: Occupancy::default(),
             output: jobs::Mux::default(),
-            losses: dvm::Losses::default(),
-            wireups: 0,
             trees: jobs::Trees::default(),
-            exit: Exit::default(),
         }
     }
 

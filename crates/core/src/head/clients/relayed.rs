@@ -41,7 +41,7 @@ impl Clients {
 impl Head {
     /// Closes the connections of all relayed clients at the end of the DVM, after the last reply.
     pub(in crate::head) fn part_with_everybody(&mut self, cx: &mut Cx) {
-        if self.exit.begun() && self.jobs.is_empty() {
+        if self.dvm.is_ending() && self.jobs.is_empty() {
             self.clients.relays.finish(|_| true, cx);
         }
     }

@@ -46,10 +46,10 @@ impl Head {
     fn on_submit(&mut self, id: RequestId, submission: Submission, cx: &mut Cx) {
         if submission.spec.apps.is_empty() || submission.spec.apps.iter().any(|app| app.argv.is_empty()) {
             refuse(id, PMIX_ERR_BAD_PARAM, "The job names no program to run.".to_owned(), cx);
-        } else if self.exit.begun() {
+        } else if self.dvm.is_ending() {
             let cause = format!("The DVM {} is ending and takes no more jobs.", self.config.dvm);
             refuse(id, PMIX_ERR_JOB_CANCELED, cause, cx);
-        } else if self.bringup.ready {
+        } else if self.dvm.is_ready() {
             self.dispatch_job(id, submission, cx);
         } else {
             self.cached.push((id, submission));

@@ -16,7 +16,7 @@ impl Head {
             dvm: self.config.dvm.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             now_us: now.0,
-            state: self.dvm_state,
+            state: self.dvm.state(),
             waiting_for: self.dvm_waits_for(now),
             nodes: self.pool.inside().count() as u32,
             daemons: self.pool.up().count() as u32,
@@ -33,24 +33,25 @@ impl Head {
     }
 
     fn dvm_waits_for(&self, now: Timestamp) -> String {
-        if self.exit.begun() {
+        if self.dvm.is_ending() {
             return "its daemons to leave".to_owned();
         }
-        if self.bringup.ready {
+        if self.dvm.is_ready() {
             return [self.repair_in_words(), self.resize_in_words(now)]
                 .into_iter()
                 .find(|text| !text.is_empty())
                 .unwrap_or_default();
         }
-        match self.missing_nodes() {
-            nodes if nodes.is_empty() => "all daemons to be wired up".to_owned(),
-            nodes => format!("the daemons of {} to report", listed(&nodes)),
+        let missing: Vec<&str> = self.dvm.missing().iter().map(|rank| self.node_name(rank)).collect();
+        match missing.as_slice() {
+            [] => "all daemons to be wired up".to_owned(),
+            nodes => format!("the daemons of {} to report", listed(nodes)),
         }
     }
 
     /// The repair of the tree in words; empty when none is under way.
     fn repair_in_words(&self) -> String {
-        let lost: Vec<&str> = self.losses.repairing.values().map(String::as_str).collect();
+        let lost: Vec<&str> = self.dvm.under_repair().collect();
         match lost.as_slice() {
             [] => String::new(),
             lost => format!("all daemons to go on without those of {}", listed(lost)),
@@ -78,7 +79,7 @@ impl Head {
             },
             None if self.pool.is_lost(node.id) => "lost",
             None => "down",
-            Some(rank) if self.is_missing(rank) => "starting",
+            Some(rank) if self.dvm.missing().contains(rank) => "starting",
             Some(_) => "up",
         };
         NodeStatus {

@@ -1,8 +1,6 @@
 //! The first grow campaign: from the allocation to a DVM in which every daemon has acknowledged the wireup
 //! (docs/spec/launch.md).
 
-use std::collections::BTreeMap;
-
 use ferrite_rm::launcher::{self, Launcher};
 use ferrite_rm::params::ParamError;
 use ferrite_types::{DaemonRank, Duration, ExitStatus, HostEntry, JobId, JobState, RankSet};
@@ -20,23 +18,25 @@ const CONNECT_MS: u64 = 20_000;
 
 /// State of the campaign.
 #[derive(Debug, Default)]
-pub(in crate::head) struct BringUp {
+pub(super) struct BringUp {
     /// Daemons that have not reported.
     missing: RankSet,
-    /// Addresses of the daemons that have reported or called.
-    pub(in crate::head) contacts: BTreeMap<DaemonRank, Contact>,
-    /// Process ids of the daemons that have reported.
-    pub(in crate::head) pids: BTreeMap<DaemonRank, u32>,
-    /// Daemons that have called the head and wait to learn their tree parent.
-    homeless: RankSet,
     /// True once the DVM takes jobs.
-    pub(in crate::head) ready: bool,
+    ready: bool,
 }
 
 impl BringUp {
-    /// The state of a bring-up whose head listens at this contact.
-    pub(in crate::head) fn of(head: &Contact) -> BringUp {
-        BringUp { contacts: BTreeMap::from([(DaemonRank::HEAD, head.clone())]), ..BringUp::default() }
+    pub(super) fn is_ready(&self) -> bool {
+        self.ready
+    }
+
+    pub(super) fn missing(&self) -> &RankSet {
+        &self.missing
+    }
+
+    /// Notes a report. True when it was the last that was missing.
+    fn on_report(&mut self, rank: DaemonRank) -> bool {
+        self.missing.remove(rank) && self.missing.is_empty()
     }
 }
 
@@ -57,7 +57,7 @@ impl Head {
             Err(error) => return self.fail_bringup(error.to_string(), cx),
         };
         cx.tree.grow(targets.len() as u32 + 1);
-        self.bringup.missing = targets.iter().map(|t| t.rank).collect();
+        self.dvm.bringup.missing = targets.iter().map(|t| t.rank).collect();
         let limit = Duration::from_secs(u64::from(self.launch_timeout_s()));
         cx.set_timer(HeadTimer::BringUp, cx.now + limit);
         self.launches.start(&base, DaemonRank::HEAD, &targets, &self.local, cx);
@@ -127,52 +127,26 @@ impl Head {
 
     /// Handles the call of a daemon whose tree parent is another: the head names the parent as soon as that is up.
     pub(in crate::head) fn on_announce(&mut self, rank: DaemonRank, contact: Contact, cx: &mut Cx) {
-        self.bringup.contacts.insert(rank, contact);
-        self.bringup.homeless.insert(rank);
-        self.rehome(cx);
-    }
-
-    /// Daemons on bootstrap links, which wait to learn their tree parent.
-    pub(super) fn homeless(&self) -> Vec<DaemonRank> {
-        self.bringup.homeless.iter().collect()
-    }
-
-    /// Sends a rehome to each daemon that has called the head and whose tree parent is up (spec L6).
-    fn rehome(&mut self, cx: &mut Cx) {
-        for rank in self.bringup.homeless.clone().iter() {
-            let Some(parent) = cx.tree.parent(rank) else {
-                continue;
-            };
-            let Some(contact) = self.bringup.contacts.get(&parent).cloned() else {
-                continue;
-            };
-            self.bringup.homeless.remove(rank);
-            cx.out.push_back(Outgoing::Direct(rank, Message::Daemon(DaemonMessage::Rehome { parent, contact })));
-        }
+        self.dvm.contacts.on_announce(rank, contact, cx);
     }
 
     /// Handles the report of a daemon that is up.
     pub(in crate::head) fn on_report(&mut self, report: DaemonReport, cx: &mut Cx) {
-        if self.exit.begun() {
+        if self.dvm.is_ending() {
             return;
         }
         let rank = report.rank;
         if let Some(campaign) = self.campaigns.of_daemon(rank) {
             return self.on_newcomer_report(campaign, report, cx);
         }
-        self.bringup.contacts.insert(rank, report.contact.clone());
-        self.bringup.pids.insert(rank, report.pid);
+        self.dvm.meet(rank, report.contact, report.pid);
         if let Some(node) = self.pool.node_of(rank).map(|node| node.id) {
             self.pool.learn(node, report.hostname, &report.topology);
         }
-        self.rehome(cx);
-        if self.bringup.missing.remove(rank) && self.bringup.missing.is_empty() {
+        self.dvm.contacts.rehome(cx);
+        if self.dvm.bringup.on_report(rank) {
             self.activate(JobId::DAEMONS, JobState::DaemonsReported, cx);
         }
-    }
-
-    pub(in crate::head) fn daemon_pid(&self, daemon: DaemonRank) -> u32 {
-        self.bringup.pids.get(&daemon).copied().unwrap_or(self.local.pid)
     }
 
     /// DAEMONS_REPORTED: sends the wireup to all daemons; VM_READY follows when all have acknowledged it (spec L8).
@@ -182,8 +156,7 @@ impl Head {
             self.activate(JobId::DAEMONS, JobState::VmReady, cx);
             return;
         }
-        self.wireups += 1;
-        let wireup = Wireup { number: self.wireups, size: cx.tree.size(), ..Wireup::default() };
+        let wireup = Wireup { number: self.dvm.next_wireup(), size: cx.tree.size(), ..Wireup::default() };
         self.clients.count(Counted::Xcast);
         cx.out.push_back(Outgoing::Xcast(Message::Daemon(DaemonMessage::Wireup(wireup)), Purpose::Wireup));
     }
@@ -191,7 +164,7 @@ impl Head {
     /// Handles an xcast that every daemon has acknowledged (spec L8).
     pub(crate) fn on_xcast_complete(&mut self, purpose: &Purpose, cx: &mut Cx) {
         match purpose {
-            Purpose::Wireup if !self.exit.begun() => {
+            Purpose::Wireup if !self.dvm.is_ending() => {
                 self.activate(JobId::DAEMONS, JobState::VmReady, cx);
             }
             Purpose::Deaths(ranks) => self.on_repaired(ranks),
@@ -206,7 +179,7 @@ impl Head {
     pub(in crate::head) fn vm_ready(&mut self, cx: &mut Cx) {
         // Cancelled only here: the deadline also covers the acknowledgements of the wireup.
         cx.cancel_timer(HeadTimer::BringUp);
-        self.bringup.ready = true;
+        self.dvm.bringup.ready = true;
         if self.config.persistent {
             cx.effect(Effect::Ready);
         }
@@ -228,7 +201,7 @@ impl Head {
         }
         let held: Vec<&str> =
             ended.held.iter().filter(|rank| cx.tree.contains(*rank)).map(|rank| self.node_name(rank)).collect();
-        if !held.is_empty() && !self.exit.begun() {
+        if !held.is_empty() && !self.dvm.is_ending() {
             let (nodes, cause) = (held.join(", "), &ended.cause);
             cx.notice(format!(
                 "What holds the daemons on {nodes} was killed, and the resource manager may end them as well: {cause}."
@@ -238,13 +211,13 @@ impl Head {
 
     /// Handles a daemon that the head or another daemon could not start (spec L10).
     pub(in crate::head) fn on_launch_failed(&mut self, failure: &LaunchFailure, cx: &mut Cx) {
-        if self.exit.begun() {
+        if self.dvm.is_ending() {
             return;
         }
         if let Some(campaign) = self.campaigns.of_newcomer(failure.rank) {
             return self.on_newcomer_not_launched(campaign, failure, cx);
         }
-        if self.bringup.ready {
+        if self.dvm.is_ready() {
             // The campaign is over.
             return;
         }
@@ -264,18 +237,18 @@ impl Head {
 
     /// Ends a bring-up that has taken too long; the message names the missing daemons (spec L11).
     pub(in crate::head) fn on_bringup_deadline(&mut self, cx: &mut Cx) {
-        if self.bringup.ready || self.exit.begun() {
+        if self.dvm.is_ready() || self.dvm.is_ending() {
             return;
         }
         let limit = self.launch_timeout_s();
-        if self.bringup.missing.is_empty() {
+        if self.dvm.missing().is_empty() {
             let text = format!(
                 "All daemons reported, but not all of them were wired up within {limit} seconds.\n\
                  A node may have become unreachable meanwhile; nothing was started."
             );
             return self.fail_bringup(text, cx);
         }
-        let missing: Vec<String> = self.bringup.missing.iter().map(|rank| self.missing_text(rank)).collect();
+        let missing: Vec<String> = self.dvm.missing().iter().map(|rank| self.missing_text(rank)).collect();
         let count = missing.len();
         let shown = missing.into_iter().take(8).collect::<Vec<_>>().join("\n");
         self.fail_bringup(
@@ -286,15 +259,6 @@ impl Head {
             ),
             cx,
         );
-    }
-
-    /// Names of the nodes whose daemons have not reported.
-    pub(in crate::head) fn missing_nodes(&self) -> Vec<&str> {
-        self.bringup.missing.iter().map(|rank| self.node_name(rank)).collect()
-    }
-
-    pub(in crate::head) fn is_missing(&self, rank: DaemonRank) -> bool {
-        self.bringup.missing.contains(rank)
     }
 
     fn missing_text(&self, rank: DaemonRank) -> String {
@@ -310,7 +274,7 @@ impl Head {
         self.drop_cached(&text, cx);
         cx.notice(text);
         cx.cancel_timer(HeadTimer::BringUp);
-        self.set_dvm_state(JobState::FailedToStart, cx);
+        self.dvm.enter(JobState::FailedToStart, cx);
         self.shut_down(1, cx);
     }
 }

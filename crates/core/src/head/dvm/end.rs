@@ -10,14 +10,13 @@ use crate::{Effect, RequestId};
 
 /// The progress of the end.
 #[derive(Debug, Default)]
-pub(in crate::head) struct Exit {
+pub(super) struct Exit {
     code: Option<u8>,
     interrupts: u32,
 }
 
 impl Exit {
-    /// True once the DVM ends: it then takes no job and no daemon.
-    pub(in crate::head) fn begun(&self) -> bool {
+    pub(super) fn has_begun(&self) -> bool {
         self.code.is_some()
     }
 }
@@ -28,14 +27,14 @@ pub(in crate::head) const INTERRUPTED: u8 = 1;
 impl Head {
     /// Orders every daemon out, newcomers included. The code of the first caller counts (spec L37).
     pub(in crate::head) fn shut_down(&mut self, code: u8, cx: &mut Cx) {
-        if self.exit.begun() {
+        if self.dvm.is_ending() {
             return;
         }
-        self.exit.code = Some(code);
+        self.dvm.exit.code = Some(code);
         self.drain_campaigns(cx);
         self.drain_extensions(cx);
         self.launches.abandon(cx);
-        for daemon in self.homeless() {
+        for daemon in self.dvm.contacts.homeless().iter() {
             cx.out.push_back(Outgoing::Direct(daemon, Message::Daemon(DaemonMessage::Exit)));
         }
         cx.out.push_back(Outgoing::Xcast(Message::Daemon(DaemonMessage::Exit), Purpose::Exit));
@@ -43,17 +42,17 @@ impl Head {
 
     /// Ends the DVM after every daemon, the head's own included, has left.
     pub(crate) fn on_daemons_gone(&mut self, cx: &mut Cx) {
-        let code = self.exit.code.unwrap_or(INTERRUPTED);
+        let code = self.dvm.exit.code.unwrap_or(INTERRUPTED);
         self.answer_everybody(cx);
-        self.set_dvm_state(JobState::DaemonsTerminated, cx);
+        self.dvm.enter(JobState::DaemonsTerminated, cx);
         self.end_allocations(cx);
         cx.effect(Effect::Exit { code });
     }
 
     /// Handles Ctrl-C: the first ends everything in order, the second warns, the third ends at once (spec L36).
     pub(in crate::head) fn on_interrupt(&mut self, cx: &mut Cx) {
-        self.exit.interrupts += 1;
-        match self.exit.interrupts {
+        self.dvm.exit.interrupts += 1;
+        match self.dvm.exit.interrupts {
             1 => self.stop_all("The run was interrupted.", INTERRUPTED, cx),
             2 => cx.notice(
                 "The processes are being ended; this can take a moment.\n\
@@ -66,10 +65,10 @@ impl Head {
 
     /// Handles SIGTERM as the first Ctrl-C; after an interrupt it acts as the last one (spec L36).
     pub(in crate::head) fn on_terminate(&mut self, cause: &str, cx: &mut Cx) {
-        if self.exit.interrupts > 0 {
+        if self.dvm.exit.interrupts > 0 {
             return self.force_quit(cx);
         }
-        self.exit.interrupts = 1;
+        self.dvm.exit.interrupts = 1;
         self.stop_all(&format!("The run was ended: {cause}."), INTERRUPTED, cx);
     }
 
@@ -89,7 +88,7 @@ impl Head {
     /// Leaves at once; guards and lifelines clean up.
     fn force_quit(&mut self, cx: &mut Cx) {
         self.answer_everybody(cx);
-        self.set_dvm_state(JobState::ForcedExit, cx);
+        self.dvm.enter(JobState::ForcedExit, cx);
         self.drain_extensions(cx);
         self.end_allocations(cx);
         cx.effect(Effect::Exit { code: INTERRUPTED });

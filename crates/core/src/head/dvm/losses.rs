@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use ferrite_types::{DaemonRank, Duration, JobId, JobState, ProcId, ProcState, RankSet};
-use ferrite_wire::{Contact, DaemonMessage, Message, ProcFailure, TreeMessage};
+use ferrite_wire::{Message, ProcFailure, TreeMessage};
 
 use crate::HeadTimer;
 use crate::cx::{Cx, Outgoing, Purpose};
@@ -19,13 +19,24 @@ const GATHER_MS: u64 = 20;
 
 /// Losses between their report and the end of the repair.
 #[derive(Debug, Default)]
-pub(in crate::head) struct Losses {
+pub(super) struct Losses {
     /// Reported losses that are not declared yet, with their causes.
     reported: BTreeMap<DaemonRank, String>,
     /// True shortly after a declaration: further losses wait for the timer.
     gathering: bool,
     /// Nodes of dead daemons whose death some daemons have not acknowledged yet.
-    pub(in crate::head) repairing: BTreeMap<DaemonRank, String>,
+    repairing: BTreeMap<DaemonRank, String>,
+}
+
+impl Losses {
+    pub(super) fn under_repair(&self) -> impl Iterator<Item = &str> {
+        self.repairing.values().map(String::as_str)
+    }
+
+    /// Notes that every daemon has repaired its tree.
+    fn on_repaired(&mut self, ranks: &RankSet) {
+        self.repairing.retain(|rank, _| !ranks.contains(*rank));
+    }
 }
 
 /// One dead daemon: its node and the cause.
@@ -38,41 +49,41 @@ pub(in crate::head) struct Loss {
 impl Head {
     /// Handles a parent's report that a daemon is gone without an order to leave (spec G4).
     pub(in crate::head) fn on_daemon_lost(&mut self, rank: DaemonRank, cause: &str, cx: &mut Cx) {
-        if self.exit.begun() || !cx.tree.contains(rank) {
+        if self.dvm.is_ending() || !cx.tree.contains(rank) {
             return;
         }
         // A newcomer is not part of the DVM yet.
         if let Some(campaign) = self.campaigns.of_newcomer(rank) {
             return self.on_target_lost(campaign, rank, cause, cx);
         }
-        if !self.bringup.ready {
+        if !self.dvm.is_ready() {
             return self.fail_bringup(notices::daemon_lost_in_bringup(self.node_name(rank), cause), cx);
         }
-        self.losses.reported.insert(rank, cause.to_owned());
-        if !self.losses.gathering {
+        self.dvm.losses.reported.insert(rank, cause.to_owned());
+        if !self.dvm.losses.gathering {
             self.declare_deaths(cx);
         }
     }
 
     pub(in crate::head) fn on_deaths_timer(&mut self, cx: &mut Cx) {
-        self.losses.gathering = false;
+        self.dvm.losses.gathering = false;
         self.declare_deaths(cx);
     }
 
     /// Declares the reported losses as deaths, except for daemons that were ordered to leave (spec E33).
     fn declare_deaths(&mut self, cx: &mut Cx) {
-        let mut reported = std::mem::take(&mut self.losses.reported);
+        let mut reported = std::mem::take(&mut self.dvm.losses.reported);
         // A daemon that was ordered to leave meanwhile departs with its campaign, even when it has crashed.
         reported.retain(|rank, _| cx.tree.contains(*rank));
-        if reported.is_empty() || self.exit.begun() {
+        if reported.is_empty() || self.dvm.is_ending() {
             return;
         }
-        self.losses.gathering = true;
+        self.dvm.losses.gathering = true;
         cx.set_timer(HeadTimer::Deaths, cx.now + Duration::from_millis(GATHER_MS));
         let name = |(rank, cause)| (rank, Loss { node: self.node_name(rank).to_owned(), cause });
         let dead: BTreeMap<DaemonRank, Loss> = reported.into_iter().map(name).collect();
         let ranks: RankSet = dead.keys().copied().collect();
-        self.losses.repairing.extend(dead.iter().map(|(rank, loss)| (*rank, loss.node.clone())));
+        self.dvm.losses.repairing.extend(dead.iter().map(|(rank, loss)| (*rank, loss.node.clone())));
         self.clients.count(Counted::DaemonsLost(ranks.len()));
         self.pool.lose(&ranks);
         // Sent before anything else, so that all later messages take the repaired tree.
@@ -80,7 +91,7 @@ impl Head {
         let (message, purpose) =
             (Message::Tree(TreeMessage::Died { ranks: ranks.clone() }), Purpose::Deaths(ranks.clone()));
         cx.out.push_back(Outgoing::Xcast(message, purpose));
-        self.place_orphans(&ranks, cx);
+        self.dvm.place_orphans(&ranks, cx);
         self.clients.lose(&ranks, cx);
         self.lose_participants(&ranks, cx);
         let ids: Vec<JobId> = self.jobs.keys().copied().collect();
@@ -94,27 +105,10 @@ impl Head {
         self.serve_queue(cx);
     }
 
-    /// Tells the new parents of orphans, or of daemons whose parent leaves, at which contacts these listen.
-    pub(in crate::head) fn place_orphans(&self, dead: &RankSet, cx: &mut Cx) {
-        let children = dead.iter().flat_map(|rank| cx.tree.children(rank)).filter(|child| !dead.contains(*child));
-        let mut adopted: BTreeMap<DaemonRank, Vec<(DaemonRank, Contact)>> = BTreeMap::new();
-        for orphan in children {
-            let parent = cx.tree.ancestors(orphan).find(|above| !dead.contains(*above));
-            if let (Some(parent), Some(contact)) = (parent, self.bringup.contacts.get(&orphan)) {
-                adopted.entry(parent).or_default().push((orphan, contact.clone()));
-            }
-        }
-        for (parent, orphans) in adopted {
-            cx.send(parent, DaemonMessage::Adopt(orphans));
-        }
-    }
-
     /// Records that every daemon has repaired its tree.
     pub(super) fn on_repaired(&mut self, ranks: &RankSet) {
         self.clients.count(Counted::Repair);
-        for rank in ranks.iter() {
-            self.losses.repairing.remove(&rank);
-        }
+        self.dvm.losses.on_repaired(ranks);
     }
 
     /// Ends the processes on dead daemons. True when the job had any (spec L32).

@@ -234,8 +234,8 @@ impl Head {
         cx: &mut Cx,
     ) -> (Option<CampaignId>, Resize) {
         let plan = match request {
-            _ if self.exit.begun() => Err(Reason::new(PMIX_ERR_UNREACH, "The DVM is ending.")),
-            _ if !self.bringup.ready => {
+            _ if self.dvm.is_ending() => Err(Reason::new(PMIX_ERR_UNREACH, "The DVM is ending.")),
+            _ if !self.dvm.is_ready() => {
                 Err(Reason::new(PMIX_ERR_BAD_PARAM, "The DVM is not ready yet. Try again in a moment."))
             }
             ResizeRequest::Grow(grow) => match self.plan_grow(grow) {

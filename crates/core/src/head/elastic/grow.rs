@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use ferrite_rm::Source;
 use ferrite_types::{CampaignId, DaemonRank, Duration, HostEntry, HostRef, NodeId, RankSet};
 use ferrite_wire::{
-    Activation, AddedHost, Contact, DaemonMessage, DaemonReport, GrowRequest, LaunchFailure, Message, NodeLaunch,
-    SlotChange, Ticket, TreeMessage, Wireup,
+    Activation, AddedHost, DaemonMessage, DaemonReport, GrowRequest, LaunchFailure, Message, NodeLaunch, SlotChange,
+    Ticket, TreeMessage, Wireup,
 };
 
 use super::campaigns::{Campaign, GrowPlan, Reason};
@@ -257,8 +257,7 @@ impl Head {
             return;
         }
         let (node, complete) = (campaign.targets[&rank], missing.is_empty());
-        self.bringup.contacts.insert(rank, contact);
-        self.bringup.pids.insert(rank, pid);
+        self.dvm.meet(rank, contact, pid);
         self.pool.learn(node, hostname, &topology);
         if complete {
             self.wire_newcomers(id, cx);
@@ -271,9 +270,8 @@ impl Head {
         let come: RankSet = campaign.targets.keys().copied().collect();
         self.enter(id, Phase::WiringUp { late: Late::default() }, cx);
         cx.tree.fill(&come);
-        self.wireups += 1;
         let wireup = Wireup {
-            number: self.wireups,
+            number: self.dvm.next_wireup(),
             size: cx.tree.size(),
             dead: cx.tree.holes().clone(),
             coming: cx.tree.coming().clone(),
@@ -281,26 +279,7 @@ impl Head {
         };
         self.clients.count(Counted::Xcast);
         cx.out.push_back(Outgoing::Xcast(Message::Daemon(DaemonMessage::Wireup(wireup)), Purpose::Grow(id)));
-        self.place_newcomers(&come, cx);
-    }
-
-    /// Tells tree parents the contacts of the newcomers below them.
-    fn place_newcomers(&self, come: &RankSet, cx: &mut Cx) {
-        let mut below: BTreeMap<DaemonRank, Vec<(DaemonRank, Contact)>> = BTreeMap::new();
-        for rank in come.iter() {
-            if let (Some(parent), Some(contact)) = (cx.tree.parent(rank), self.bringup.contacts.get(&rank)) {
-                below.entry(parent).or_default().push((rank, contact.clone()));
-            }
-        }
-        for (parent, children) in below {
-            if come.contains(parent) {
-                // A newcomer is first linked to the head only, and this link is the fastest way. When its own parent
-                // is quicker with the wireup, the newcomer closes the link and loses the messages on it; so the head
-                // sends the same again through the tree.
-                cx.direct(parent, DaemonMessage::Adopt(children.clone()));
-            }
-            cx.send(parent, DaemonMessage::Adopt(children));
-        }
+        self.dvm.place_newcomers(&come, cx);
     }
 
     /// Ends the grow: every daemon has acknowledged the wireup (spec E21).
@@ -383,7 +362,7 @@ impl Head {
         self.clients.count(Counted::Xcast);
         let purpose = Purpose::Shrink { campaign: id, targets: ranks.clone() };
         cx.out.push_back(Outgoing::Xcast(Message::Tree(TreeMessage::Shrink { targets: ranks.clone() }), purpose));
-        self.place_orphans(&ranks, cx);
+        self.dvm.place_orphans(&ranks, cx);
     }
 
     /// Dismisses newcomers that only the head knows: at once those that have called, the others when they call (spec

@@ -177,7 +177,7 @@ impl Head {
 
     /// Releases the jobs that no open campaign holds, in the order in which they came (spec G7).
     pub(in crate::head) fn admit_held(&mut self, cx: &mut Cx) {
-        if self.exit.begun() {
+        if self.dvm.is_ending() {
             return;
         }
         let may_map = |head: &Head, job: &Job| match job.grows {

@@ -120,7 +120,7 @@ impl Head {
         cx.out.push_back(Outgoing::Xcast(Message::Tree(TreeMessage::Shrink { targets: ranks.clone() }), purpose));
         // Orphans of leaving daemons look for their new parents themselves; these parents have to notice an orphan
         // that never comes.
-        self.place_orphans(&ranks, cx);
+        self.dvm.place_orphans(&ranks, cx);
         self.clients.part_with(&ranks, cx);
         self.lose_participants(&ranks, cx);
         for job in self.jobs_on(&ranks) {
@@ -140,10 +140,7 @@ impl Head {
     pub(in crate::head) fn on_departed(&mut self, id: CampaignId, ranks: &RankSet, cx: &mut Cx) {
         self.clients.count(Counted::Repair);
         self.clients.lose(ranks, cx);
-        for rank in ranks.iter() {
-            self.bringup.contacts.remove(&rank);
-            self.bringup.pids.remove(&rank);
-        }
+        self.dvm.part_with(ranks);
         let Some(campaign) = self.campaigns.open.get(&id) else { return };
         if campaign.kind() == CampaignKind::Grow {
             // The departure was a rollback's.

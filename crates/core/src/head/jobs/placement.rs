@@ -251,7 +251,7 @@ impl Head {
         let (Some(job), Some(node)) = (self.jobs.get(&id), self.pool.node_of(daemon)) else {
             return;
         };
-        let (pid, numbers) = (self.daemon_pid(daemon), numbers(&job.spec.display));
+        let (pid, numbers) = (self.dvm.pid(daemon).unwrap_or(self.local.pid), numbers(&job.spec.display));
         let mut text = String::new();
         for (rank, _) in started {
             let Some(placement) = job.map.procs.get(rank.0 as usize) else { continue };

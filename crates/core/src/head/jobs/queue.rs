@@ -91,7 +91,7 @@ impl Head {
     /// Serves the queue after slots have become free or a job has left it. A job that can never run after a loss of
     /// nodes is refused and holds up no other (spec L15).
     pub(in crate::head) fn serve_queue(&mut self, cx: &mut Cx) {
-        if self.exit.begun() {
+        if self.dvm.is_ending() {
             return;
         }
         if self.is_elastic() && self.campaigns.any() {

@@ -92,7 +92,7 @@ impl Head {
     ) {
         let names_none = submission.spec.apps.is_empty() || submission.spec.apps.iter().any(|app| app.argv.is_empty());
         let refusal = match self.jobs.get(&parent.job) {
-            Some(job) if job.launched && job.is_healthy() && !job.is_over() && !self.exit.begun() => {
+            Some(job) if job.launched && job.is_healthy() && !job.is_over() && !self.dvm.is_ending() => {
                 names_none.then_some(PMIX_ERR_BAD_PARAM)
             }
             _ => Some(PMIX_ERR_JOB_CANCELED),

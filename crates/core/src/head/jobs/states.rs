@@ -22,7 +22,7 @@ impl Head {
     /// Enters a state: records and traces it at once; its handler runs in turn.
     pub(in crate::head) fn activate(&mut self, id: JobId, to: JobState, cx: &mut Cx) {
         if id == JobId::DAEMONS {
-            self.set_dvm_state(to, cx);
+            self.dvm.enter(to, cx);
         } else if let Some(job) = self.jobs.get_mut(&id) {
             let from = (job.state != to).then_some(job.state);
             job.state = to;
@@ -32,11 +32,6 @@ impl Head {
             return;
         }
         self.activated.push_back((id, to));
-    }
-
-    pub(in crate::head) fn set_dvm_state(&mut self, to: JobState, cx: &mut Cx) {
-        cx.trace_job(JobId::DAEMONS, self.dvm_state, to);
-        self.dvm_state = Some(to);
     }
 
     pub(in crate::head) fn run_activated(&mut self, cx: &mut Cx) {
@@ -319,7 +314,7 @@ impl Head {
         }
         let code = self.code_after(&job);
         if !self.config.persistent && self.jobs.is_empty() {
-            self.set_dvm_state(JobState::AllJobsComplete, cx);
+            self.dvm.enter(JobState::AllJobsComplete, cx);
             self.shut_down(code, cx);
         }
     }

@@ -78,7 +78,7 @@ impl Head {
         requester: Requester,
         cx: &mut Cx,
     ) -> Result<Option<CampaignId>, Reason> {
-        if self.exit.begun() || !self.bringup.ready {
+        if self.dvm.is_ending() || !self.dvm.is_ready() {
             return Err(Reason::new(PMIX_ERR_UNREACH, "The DVM is starting or ending."));
         }
         if number == ALL {
