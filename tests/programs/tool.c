@@ -1,11 +1,12 @@
 /* A tool of PMIx: runs `tool NP PROGRAM ARGS...` in the DVM that it finds, shows its output, and exits with its exit
-   code. */
+   code; with 97 when it loses its server. */
 
 #include <pmix_tool.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -23,6 +24,16 @@ static void job_end(size_t id, pmix_status_t status, const pmix_proc_t *source, 
     is_over = true;
     pthread_cond_signal(&changed);
     pthread_mutex_unlock(&lock);
+    if (done)
+        done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
+}
+
+static void happened(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t ninfo,
+                     pmix_info_t results[], size_t nresults, pmix_event_notification_cbfunc_fn_t done, void *data)
+{
+    (void)id, (void)source, (void)info, (void)ninfo, (void)results, (void)nresults;
+    if (status == PMIX_ERR_LOST_CONNECTION || status == PMIX_ERR_UNREACH)
+        _exit(97);
     if (done)
         done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
 }
@@ -61,6 +72,7 @@ int main(int argc, char **argv)
     pmix_status_t code = PMIX_EVENT_JOB_END;
     PMIx_Register_event_handler(&code, 1, NULL, 0, job_end, registered, NULL);
     wait_until(&is_registered);
+    PMIx_Register_event_handler(NULL, 0, NULL, 0, happened, NULL, NULL);
 
     bool yes = true;
     pmix_info_t info[2];

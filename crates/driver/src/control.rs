@@ -8,10 +8,12 @@
 mod ahead;
 mod client;
 mod contact;
+mod line;
 mod listener;
 pub(crate) mod metrics;
 pub(crate) mod relay;
 pub(crate) mod remote;
+mod requests;
 mod sealed;
 #[cfg(test)]
 mod tests;
@@ -25,15 +27,18 @@ use std::time::Duration;
 use bytes::Bytes;
 use ferrite_core::{Account, HeadInput, Input, RequestId, Transition};
 use ferrite_types::{JobId, PictureFormat, PmixStatus, Timestamp};
-use ferrite_wire::Stream;
-use ferrite_wire::control::{DvmMessage, Event, EventKind, Reply, Request, Submission};
+use ferrite_wire::control::{DvmMessage, Event, EventKind, Reply};
+use ferrite_wire::{Resize, Stream, TimeWarning};
 
 use crate::Inbox;
 use crate::output::credit;
 use client::Client;
 
 pub(crate) use contact::Published;
+pub(crate) use line::{Later, Lines};
 pub(crate) use listener::listen;
+use requests::Answer;
+pub(crate) use requests::{Receipt, Requests, Submitter};
 
 /// Largest piece of a picture in one frame (bytes): other frames for the same reader go in between.
 const PICTURE_PIECE: usize = 256 * 1024;
@@ -45,12 +50,14 @@ pub(crate) struct Control {
 }
 
 /// State that all connections share.
-struct Hub {
+pub(crate) struct Hub {
     inbox: Inbox,
     /// Number of the next request; zero is the head's own.
     next: Cell<u64>,
     /// Open requests, each with the receiver of its reply.
     open: RefCell<BTreeMap<RequestId, Asker>>,
+    /// Answered requests of relayed PMIx tools, which hear how their changes of the DVM's size end.
+    later: RefCell<BTreeMap<RequestId, (Rc<Client>, u32)>>,
     clients: RefCell<Vec<Rc<Client>>>,
 }
 
@@ -58,79 +65,26 @@ struct Hub {
 enum Asker {
     /// A client, and its own number for the request.
     Client(Rc<Client>, u32),
-    /// A callback for a single request.
-    Once(Box<dyn FnOnce(RequestId, Reply)>),
-    /// A submitter that does not use the control socket.
-    Submitter(Rc<dyn Submitter>),
-}
-
-/// Messages for a submitter that is no client of the control socket. Their order is: accepted, any others, one reply;
-/// in between comes once whether the job runs, unless nothing was to be started.
-pub(crate) trait Submitter {
-    fn accepted(&self, nspace: String);
-    /// The job's processes run, or never will (a PMIx status).
-    fn launched(&self, result: Result<(), PmixStatus>);
-    /// Output of the job, to be settled with [`credit`] when it is written.
-    fn output(&self, stream: Stream, data: Bytes, account: Option<Account>);
-    fn notice(&self, text: String);
-    /// The machine wants standard input; [`Requests::stdin`] answers.
-    fn read_stdin(&self, limit: usize);
-    fn reply(&self, reply: Reply);
-}
-
-/// Submits requests to the machine as clients do. Cheap to clone.
-#[derive(Clone)]
-pub(crate) struct Requests(Rc<Hub>);
-
-impl Requests {
-    pub(crate) fn submit(&self, submission: Submission, submitter: Rc<dyn Submitter>) -> RequestId {
-        let id = self.0.new_request(Asker::Submitter(submitter));
-        self.0.send(Input::Head(HeadInput::Request { id, request: Request::Submit(Box::new(submission)) }));
-        id
-    }
-
-    pub(crate) fn ask(&self, request: Request, answer: impl FnOnce(Reply) + 'static) {
-        let _ = self.ask_numbered(request, |_, reply| answer(reply));
-    }
-
-    /// Submits a request and returns its number, under which further messages follow the reply.
-    pub(crate) fn ask_numbered(&self, request: Request, answer: impl FnOnce(RequestId, Reply) + 'static) -> RequestId {
-        let id = self.0.new_request(Asker::Once(Box::new(answer)));
-        self.0.send(Input::Head(HeadInput::Request { id, request }));
-        id
-    }
-
-    pub(crate) fn stdin(&self, request: RequestId, data: Bytes) {
-        self.0.send(Input::Head(HeadInput::Stdin { request, data }));
-    }
-
-    /// Tells the machine that the submitter is gone.
-    pub(crate) fn gone(&self, request: RequestId) {
-        self.0.open.borrow_mut().remove(&request);
-        self.0.send(Input::Head(HeadInput::ClientGone(request)));
-    }
-
-    /// Tells the machine that the PMIx tool which made these requests is gone.
-    pub(crate) fn tool_gone(&self, requests: Vec<RequestId>) {
-        self.0.send(Input::Head(HeadInput::ToolGone(requests)));
-    }
-
-    pub(crate) fn inbox(&self) -> Inbox {
-        self.0.inbox.clone()
-    }
+    /// A part of this process.
+    Here(Answer),
 }
 
 impl Control {
     /// Makes the control side; no client can connect before [`listen`].
     pub(crate) fn new(inbox: Inbox, dvm: &str) -> Control {
-        let hub =
-            Hub { inbox, next: Cell::new(RequestId::OWN.0 + 1), open: RefCell::default(), clients: RefCell::default() };
+        let hub = Hub {
+            inbox,
+            next: Cell::new(RequestId::OWN.0 + 1),
+            open: RefCell::default(),
+            later: RefCell::default(),
+            clients: RefCell::default(),
+        };
         Control { dvm: dvm.to_owned(), hub: Rc::new(hub) }
     }
 
     /// Returns a handle for requests that do not come over the control socket.
     pub(crate) fn requests(&self) -> Requests {
-        Requests(self.hub.clone())
+        Requests::Here(self.hub.clone())
     }
 
     pub(crate) fn accepted(&self, request: RequestId, job: JobId) {
@@ -139,16 +93,32 @@ impl Control {
             Some(Asker::Client(client, id)) => {
                 client.send(DvmMessage::Accepted { id: *id, job, nspace }.encode_frame(), None);
             }
-            Some(Asker::Submitter(submitter)) => submitter.accepted(nspace),
-            Some(Asker::Once(_)) | None => {}
+            Some(Asker::Here(Answer::Submitter(submitter))) => submitter.accepted(nspace),
+            Some(Asker::Here(Answer::Once(_))) | None => {}
         }
     }
 
-    /// Tells the submitter whether its job runs; clients of the socket learn it from the messages that follow.
+    /// Tells a PMIx tool whether its job runs; other clients learn it from the messages that follow.
     pub(crate) fn launched(&self, request: RequestId, result: Result<(), PmixStatus>) {
-        if let Some(Asker::Submitter(submitter)) = self.hub.open.borrow().get(&request) {
-            submitter.launched(result);
+        match self.hub.open.borrow().get(&request) {
+            Some(Asker::Client(client, id)) if client.is_tool() => {
+                client.send(DvmMessage::Launched { id: *id, result }.encode_frame(), None);
+            }
+            Some(Asker::Here(Answer::Submitter(submitter))) => submitter.launched(result),
+            Some(Asker::Client(..) | Asker::Here(Answer::Once(_))) | None => {}
         }
+    }
+
+    /// Tells a relayed PMIx tool how the change that it has requested has ended. False for a request of another.
+    pub(crate) fn resized(&self, request: RequestId, resize: &Resize) -> bool {
+        let message = |id| DvmMessage::Resized { id, resize: Box::new(resize.clone()) };
+        self.hub.tell_later(request, message)
+    }
+
+    /// Tells a relayed PMIx tool that the session which it has requested is about to end. False for a request of
+    /// another.
+    pub(crate) fn warned(&self, request: RequestId, warning: &TimeWarning) -> bool {
+        self.hub.tell_later(request, |id| DvmMessage::Warned { id, warning: warning.clone() })
     }
 
     /// Sends the one reply and forgets the request.
@@ -156,11 +126,13 @@ impl Control {
         let asker = self.hub.open.borrow_mut().remove(&request);
         match asker {
             Some(Asker::Client(client, id)) => {
+                if client.is_tool() && matches!(reply, Reply::Resize(_)) {
+                    self.hub.later.borrow_mut().insert(request, (client.clone(), id));
+                }
                 client.close_request(id);
                 client.send_reply(DvmMessage::Reply { id, reply }.encode_frame());
             }
-            Some(Asker::Once(answer)) => answer(request, reply),
-            Some(Asker::Submitter(submitter)) => submitter.reply(reply),
+            Some(Asker::Here(answer)) => answer.give(request, reply),
             None => {}
         }
     }
@@ -168,8 +140,8 @@ impl Control {
     pub(crate) fn notice(&self, request: RequestId, text: String) {
         match self.hub.open.borrow().get(&request) {
             Some(Asker::Client(client, id)) => client.send(DvmMessage::Notice { id: *id, text }.encode_frame(), None),
-            Some(Asker::Submitter(submitter)) => submitter.notice(text),
-            Some(Asker::Once(_)) | None => {}
+            Some(Asker::Here(Answer::Submitter(submitter))) => submitter.notice(text),
+            Some(Asker::Here(Answer::Once(_))) | None => {}
         }
     }
 
@@ -195,8 +167,8 @@ impl Control {
                     self.hub.send(Input::Head(HeadInput::Stdin { request, data }));
                 }
             }
-            Some(Asker::Submitter(submitter)) => submitter.read_stdin(limit),
-            Some(Asker::Once(_)) | None => {}
+            Some(Asker::Here(Answer::Submitter(submitter))) => submitter.read_stdin(limit),
+            Some(Asker::Here(Answer::Once(_))) | None => {}
         }
     }
 
@@ -207,8 +179,11 @@ impl Control {
                 let frame = DvmMessage::Output { id: *id, stream, data }.encode_frame();
                 client.send(frame, account);
             }
-            Some(Asker::Submitter(submitter)) => submitter.output(stream, data, account),
-            Some(Asker::Once(_)) | None => credit(&self.hub.inbox, account),
+            Some(Asker::Here(Answer::Submitter(submitter))) => {
+                let inbox = self.hub.inbox.clone();
+                submitter.output(stream, data, Receipt::then(move || credit(&inbox, account)));
+            }
+            Some(Asker::Here(Answer::Once(_))) | None => credit(&self.hub.inbox, account),
         }
     }
 
@@ -245,7 +220,14 @@ impl Hub {
         let _ = self.inbox.send(input);
     }
 
-    /// Ends everything that this client had open.
+    fn tell_later(&self, request: RequestId, message: impl FnOnce(u32) -> DvmMessage) -> bool {
+        let later = self.later.borrow();
+        let Some((client, id)) = later.get(&request) else { return false };
+        client.send(message(*id).encode_frame(), None);
+        true
+    }
+
+    /// Ends everything that this client had open. With the connection of a PMIx tool the tool is gone.
     fn forget(&self, client: &Rc<Client>) {
         self.clients.borrow_mut().retain(|other| !Rc::ptr_eq(other, client));
         for account in client.close() {
@@ -253,7 +235,14 @@ impl Hub {
         }
         let is_theirs = |asker: &Asker| matches!(asker, Asker::Client(owner, _) if Rc::ptr_eq(owner, client));
         let theirs: Vec<_> = self.open.borrow_mut().extract_if(.., |_, asker| is_theirs(asker)).collect();
-        for (request, _) in theirs {
+        let asked = client.take_asked();
+        if !asked.is_empty() {
+            self.send(Input::Head(HeadInput::ToolGone(asked)));
+        }
+        let is_theirs = |(owner, _): &(Rc<Client>, u32)| Rc::ptr_eq(owner, client);
+        let later: Vec<_> = self.later.borrow_mut().extract_if(.., |_, owner| is_theirs(owner)).collect();
+        let later = later.into_iter().map(|(request, _)| request);
+        for request in theirs.into_iter().map(|(request, _)| request).chain(later) {
             self.send(Input::Head(HeadInput::ClientGone(request)));
         }
     }

@@ -1,5 +1,6 @@
 //! Entry point of a daemon: `prted`.
 
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -59,11 +60,12 @@ pub fn run_daemon(run: DaemonRun) -> i32 {
     };
     let base = session_dir::base(&ticket.params);
     let session_dir = SessionDir::planned(&base.dir, session_dir::DAEMON_PREFIX, std::process::id());
+    let tools = session_dir::for_tools(&base, &session_dir, session_dir::DAEMON_PREFIX);
     let ward = Ward {
         tool: "prted".to_owned(),
         dvm: ticket.dvm.clone(),
         session_dir: session_dir.path().to_owned(),
-        tools: session_dir.path().to_owned(),
+        tools: tools.path().to_owned(),
         silent: !detach.is_attached(),
         is_waited_for: false,
     };
@@ -83,13 +85,16 @@ pub fn run_daemon(run: DaemonRun) -> i32 {
     };
     start_log(&ticket.params);
     session_dir::remove_abandoned(&base.dir);
+    if base.is_out_of_sight {
+        session_dir::remove_abandoned(Path::new(session_dir::COMMON));
+    }
     let setup = Setup {
         dvm: ticket.dvm.clone(),
         rank: ticket.rank,
         key,
         hostname: host_name(),
         params: ticket.params.clone(),
-        tools: session_dir.clone(),
+        tools,
         session_dir,
         began,
         keeper,

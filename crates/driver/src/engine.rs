@@ -214,9 +214,9 @@ impl Engine {
             hostname: &setup.hostname,
             session_dir: &setup.session_dir,
             runner: pmix::Runner::of(&setup.params),
+            size_events: params::value(&setup.params, "prte_dvm_events"),
         };
-        let mut pmix = PmixBridge::new(inbox.clone(), host, requests, processes.holders())
-            .with_size_events(params::value(&setup.params, "prte_dvm_events"));
+        let mut pmix = PmixBridge::new(inbox.clone(), host, requests, processes.holders());
         let node = make(LocalNode {
             hostname: setup.hostname.clone(),
             topology,
@@ -358,7 +358,10 @@ impl Engine {
             Effect::WriteOutput { sink, data, account } => self.write_output(sink, data, account),
             Effect::CloseFile(path) => self.sinks.close_file(&path),
             Effect::Pmix(effect) => self.pmix.apply(effect),
-            Effect::Relay(RelayEffect::Listen(served)) => self.to_serve = Some(served),
+            Effect::Relay(RelayEffect::Listen(served)) => {
+                self.pmix.relay_tools(self.relays.lines(self.rank));
+                self.to_serve = Some(served);
+            }
             Effect::Relay(effect) => self.relays.apply(effect),
             Effect::Notice { to: None | Some(RequestId::OWN), text } => notice::print(&text),
             Effect::Trace(step) => self.trace(&step),
@@ -378,8 +381,16 @@ impl Engine {
             Effect::RequestNodes { extension, ask } => self.extensions.request(extension, *ask),
             Effect::WithdrawRequest { extension } => self.extensions.withdraw(extension),
             Effect::EndAllocation { job } => self.extensions.end(job),
-            Effect::Resized { request, resize } => self.pmix.resized(request, &resize),
-            Effect::TimeWarning { request, warning } => self.pmix.warned(request, &warning),
+            Effect::Resized { request, resize } => {
+                if !self.control.as_ref().is_some_and(|control| control.resized(request, &resize)) {
+                    self.pmix.resized(request, &resize);
+                }
+            }
+            Effect::TimeWarning { request, warning } => {
+                if !self.control.as_ref().is_some_and(|control| control.warned(request, &warning)) {
+                    self.pmix.warned(request, &warning);
+                }
+            }
             Effect::Launched { request, result } => {
                 if let Some(control) = &self.control {
                     control.launched(request, result);
@@ -404,9 +415,15 @@ impl Engine {
         }
     }
 
-    /// Opens the control socket of this node. A failure is logged and disturbs nothing else.
+    /// Opens the control socket of this node, and the front door to its PMIx tools. A failure is logged and disturbs
+    /// nothing else.
     fn let_clients_in(&mut self, served: Served) {
-        let Engine { dvm, rank, hostname, session_dir, relays, published, .. } = self;
+        let Engine { dvm, rank, hostname, session_dir, relays, published, pmix, tools, .. } = self;
+        let opened = tools.dir().and_then(|dir| pmix.open_to_tools(dir, served.pid, served.system));
+        match opened {
+            Ok((_, file)) => published.remember(file),
+            Err(error) => tracing::warn!(%error, "the PMIx tools of this node cannot be let in"),
+        }
         let keeper = Doorkeeper { dvm, daemon: *rank, hostname, session_dir };
         if let Err(error) = relays.listen(served, &keeper, published) {
             tracing::warn!(%error, "the clients of this node cannot be let in");

@@ -123,11 +123,8 @@ fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
         }
     }
     let session_dir = SessionDir::planned(&base.dir, prefix, pid);
-    let tools = if run.serve.is_some() && base.is_out_of_sight {
-        SessionDir::planned(Path::new(session_dir::COMMON), prefix, pid)
-    } else {
-        session_dir.clone()
-    };
+    let tools =
+        if run.serve.is_some() { session_dir::for_tools(&base, &session_dir, prefix) } else { session_dir.clone() };
     let ward = Ward {
         tool: run.tool.clone(),
         dvm: dvm.clone(),

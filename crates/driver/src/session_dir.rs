@@ -62,6 +62,16 @@ pub(crate) fn base(parameters: &[(String, String)]) -> Base {
     }
 }
 
+/// Plans the directory in which PMIx tools of other packages search: the session directory, or another one where they
+/// do not search there.
+pub(crate) fn for_tools(base: &Base, session_dir: &SessionDir, prefix: &str) -> SessionDir {
+    if base.is_out_of_sight {
+        SessionDir::planned(Path::new(COMMON), prefix, std::process::id())
+    } else {
+        session_dir.clone()
+    }
+}
+
 impl SessionDir {
     /// Plans `<base>/<prefix>.<pid>.<random>` without making it.
     pub(crate) fn planned(base: &Path, prefix: &str, pid: u32) -> SessionDir {

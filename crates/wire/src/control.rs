@@ -6,16 +6,16 @@
 
 use bytes::Bytes;
 use ferrite_types::{
-    CampaignId, CampaignKind, CampaignStep, DaemonRank, EnvOp, JobId, JobSpec, JobState, PictureFormat, ProcId,
-    ProcState, Rank, StdinTarget,
+    CampaignId, CampaignKind, CampaignStep, DaemonRank, EnvOp, JobId, JobSpec, JobState, PictureFormat, PmixStatus,
+    ProcId, ProcState, Rank, StdinTarget,
 };
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{CodecError, GrowRequest, Resize, ResizeRequest, Stream};
+use crate::{CodecError, GrowRequest, Resize, ResizeRequest, Stream, TimeWarning};
 
 /// Version of the control protocol: increased with every change of one of its types.
-pub const CONTROL_VERSION: u16 = 10;
+pub const CONTROL_VERSION: u16 = 11;
 
 /// Length of a greeting (bytes).
 pub const GREETING_LEN: usize = 10;
@@ -95,6 +95,10 @@ pub enum ClientMessage {
         /// The number of the subscription, which the client chooses.
         id: u32,
     },
+    /// Makes this the connection of a PMIx tool: what it opens from here on belongs to the tool, which is gone when the
+    /// connection ends. The DVM sends [`DvmMessage::Launched`], [`DvmMessage::Resized`] and [`DvmMessage::Warned`]. A
+    /// tool uses the number of a request once only.
+    Tool,
 }
 
 /// A request of a client. Each gets one [`Reply`].
@@ -240,6 +244,27 @@ pub enum DvmMessage {
         job: JobId,
         /// The job's namespace.
         nspace: String,
+    },
+    /// For a PMIx tool, before the reply: the processes of its job run, or never will.
+    Launched {
+        /// The number of the submission.
+        id: u32,
+        /// Nothing, or why the job never runs.
+        result: Result<(), PmixStatus>,
+    },
+    /// For a PMIx tool, after the reply: the change of the DVM's size that it has requested is over.
+    Resized {
+        /// The number of the request.
+        id: u32,
+        /// The result.
+        resize: Box<Resize>,
+    },
+    /// For a PMIx tool, after the reply: the time of the session that it has requested is nearly over.
+    Warned {
+        /// The number of the request.
+        id: u32,
+        /// The session, and the time that is left.
+        warning: TimeWarning,
     },
     /// Output of the job's processes, or of the DVM about the job (`--display`).
     Output {

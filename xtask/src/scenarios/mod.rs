@@ -22,6 +22,7 @@ mod output;
 mod policies;
 mod push;
 mod relayed;
+mod relayed_tools;
 mod sessions;
 mod slurm;
 mod slurm_changes;
@@ -111,6 +112,7 @@ fn all() -> Vec<Scenario> {
     all.extend(streams::all());
     all.extend(dvm::all());
     all.extend(relayed::all());
+    all.extend(relayed_tools::all());
     all.extend(push::all());
     all.extend(elastic_pmix::all());
     all.extend(sessions::all());

@@ -264,6 +264,8 @@ impl<'a> List<'a> {
             DvmMessage::Reply { id, reply } => self.on_reply(id, reply),
             // Lines that ask for pictures are refused: the file would be that of the last job.
             DvmMessage::Picture { .. } | DvmMessage::Event { .. } | DvmMessage::EventsLost { .. } => {}
+            // Those are for PMIx tools.
+            DvmMessage::Launched { .. } | DvmMessage::Resized { .. } | DvmMessage::Warned { .. } => {}
         }
     }
 

@@ -49,6 +49,9 @@ pub(super) struct Client {
     /// Read-ahead of the submissions that read standard input.
     input: RefCell<BTreeMap<u32, Ahead>>,
     follow: Cell<Option<u32>>,
+    /// True for the connection of a PMIx tool, with the requests that may own sessions.
+    tool: Cell<bool>,
+    asked: RefCell<Vec<RequestId>>,
     events_lost: Cell<u64>,
     closed: Cell<bool>,
     /// True for a client beyond the limit: it is told that the DVM serves no more clients.
@@ -172,6 +175,7 @@ fn on_message(message: ClientMessage, client: &Rc<Client>, hub: &Hub) -> Result<
             }
         }
         ClientMessage::Follow { id } => client.follow.set(Some(id)),
+        ClientMessage::Tool => client.tool.set(true),
     }
     Ok(())
 }
@@ -197,6 +201,9 @@ fn open(id: u32, request: Request, client: &Rc<Client>, hub: &Hub) -> Result<(),
     }
     let number = hub.new_request(Asker::Client(client.clone(), id));
     client.requests.borrow_mut().insert(id, number);
+    if client.is_tool() && matches!(request, Request::Submit(_) | Request::Resize(_)) {
+        client.asked.borrow_mut().push(number);
+    }
     hub.send(Input::Head(HeadInput::Request { id: number, request }));
     Ok(())
 }
@@ -244,6 +251,16 @@ impl Client {
     /// Returns the request number under which the client follows events.
     pub(super) fn follows(&self) -> Option<u32> {
         self.follow.get()
+    }
+
+    /// True for the connection of a PMIx tool.
+    pub(super) fn is_tool(&self) -> bool {
+        self.tool.get()
+    }
+
+    /// Takes the requests of a PMIx tool that may own sessions.
+    pub(super) fn take_asked(&self) -> Vec<RequestId> {
+        self.asked.take()
     }
 
     /// Queues an event, unless too much waits already. The number of omitted events precedes the next event that is

@@ -2,7 +2,7 @@
 //! each relayed client over a connection without a socket, as if the client were local. Both ends move bytes when the
 //! machine says so, and do not parse them.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::io::{self, Cursor};
 use std::rc::Rc;
@@ -14,19 +14,20 @@ use ferrite_types::DaemonRank;
 use ferrite_wire::control::{CONTROL_VERSION, GREETING_LEN};
 use ferrite_wire::{DvmContact, Served};
 use rustix::process::{Resource, getrlimit};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::{AbortHandle, JoinHandle, spawn_local};
 
 use super::client::{Client, attend};
+use super::line::Lines;
 use super::listener::{SHARE_OF_FILES, bind, is_own, is_surplus};
 use super::{Control, Hub, Published};
 use crate::session_dir::SessionDir;
 use crate::{Inbox, accepting};
 
-/// Size of the buffer between the head's service and the relay (bytes).
-const BUFFER: usize = 64 * 1024;
+/// Size of the buffer between the relay and a service or a line in this process (bytes).
+pub(super) const BUFFER: usize = 64 * 1024;
 /// A client that has sent nothing after this time is disconnected; the head never hears of it.
 const FIRST_WORD_LIMIT: Duration = Duration::from_secs(10);
 /// Bytes that wait for a client when its connection ends are written within this time.
@@ -39,18 +40,24 @@ pub(crate) struct Relays {
     hub: Option<Rc<Hub>>,
     ends: BTreeMap<RelayId, End>,
     /// At a daemon: clients of its node that the machine has not accepted yet.
-    door: Rc<RefCell<BTreeMap<RelayId, Came>>>,
+    door: Waiting,
+    /// At a daemon: the number of the last client of its node.
+    number: Rc<Cell<u64>>,
 }
 
-/// A waiting client, with the first bytes that it has sent.
-struct Came {
-    first: [u8; GREETING_LEN],
-    stream: UnixStream,
-    place: Place,
+/// Clients of a daemon's node that the machine has not accepted yet.
+pub(super) type Waiting = Rc<RefCell<BTreeMap<RelayId, Came>>>;
+
+/// A waiting client.
+pub(super) enum Came {
+    /// A client of the control socket, with the first bytes that it has sent.
+    Client { first: [u8; GREETING_LEN], stream: UnixStream, place: Place },
+    /// The line of a PMIx tool.
+    Tool(DuplexStream),
 }
 
 /// Counts clients: each connected client holds one reference.
-type Place = Rc<()>;
+pub(super) type Place = Rc<()>;
 
 /// One end of a relayed connection: one task reads, another writes.
 struct End {
@@ -76,7 +83,13 @@ impl Relays {
     /// Starts without clients; `control` is that of a head that serves clients.
     pub(crate) fn new(inbox: Inbox, control: Option<&Control>) -> Relays {
         let hub = control.map(|control| control.hub.clone());
-        Relays { inbox, hub, ends: BTreeMap::new(), door: Rc::default() }
+        Relays { inbox, hub, ends: BTreeMap::new(), door: Rc::default(), number: Rc::default() }
+    }
+
+    /// Makes the lines of PMIx tools on the node of this daemon.
+    pub(crate) fn lines(&self, daemon: DaemonRank) -> Lines {
+        let (door, number) = (self.door.clone(), self.number.clone());
+        Lines { inbox: self.inbox.clone(), daemon, door, number, requests: Rc::default() }
     }
 
     /// Opens the control socket of this node and writes the contact file for its clients.
@@ -85,7 +98,8 @@ impl Relays {
     /// When the socket or the contact file cannot be made.
     pub(crate) fn listen(&self, served: Served, keeper: &Doorkeeper, published: &mut Published) -> io::Result<()> {
         let (listener, path) = bind(keeper.session_dir)?;
-        spawn_local(accept(listener, keeper.daemon, self.door.clone(), self.inbox.clone()));
+        let lines = self.lines(keeper.daemon);
+        spawn_local(accept(listener, lines));
         let contact = DvmContact {
             dvm: keeper.dvm.to_owned(),
             endpoints: Vec::new(),
@@ -135,12 +149,19 @@ impl Relays {
     }
 
     fn let_in(&mut self, client: RelayId) {
-        if let Some(Came { first, stream, place }) = self.door.borrow_mut().remove(&client) {
-            let (reader, writer) = stream.into_split();
-            let reader = Cursor::new(first).chain(reader);
-            let end = End::of(client, reader, writer, &self.inbox);
-            self.ends.insert(client, End { _place: Some(place), ..end });
-        }
+        let end = match self.door.borrow_mut().remove(&client) {
+            None => return,
+            Some(Came::Client { first, stream, place }) => {
+                let (reader, writer) = stream.into_split();
+                let reader = Cursor::new(first).chain(reader);
+                End { _place: Some(place), ..End::of(client, reader, writer, &self.inbox) }
+            }
+            Some(Came::Tool(line)) => {
+                let (reader, writer) = tokio::io::split(line);
+                End::of(client, reader, writer, &self.inbox)
+            }
+        };
+        self.ends.insert(client, end);
     }
 
     fn serve(&mut self, id: RelayId) {
@@ -189,10 +210,10 @@ impl End {
     }
 }
 
-async fn accept(listener: UnixListener, daemon: DaemonRank, door: Rc<RefCell<BTreeMap<RelayId, Came>>>, inbox: Inbox) {
+async fn accept(listener: UnixListener, lines: Lines) {
+    let Lines { inbox, daemon, door, number, .. } = lines;
     let most = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX) / SHARE_OF_FILES;
     let places = Place::default();
-    let mut number = 0;
     loop {
         let (stream, _) = accepting::next("clients", async || listener.accept().await).await;
         if !is_own(&stream) {
@@ -202,8 +223,8 @@ async fn accept(listener: UnixListener, daemon: DaemonRank, door: Rc<RefCell<BTr
             tracing::warn!(most, "there are as many clients as the limit of open files allows");
             continue;
         }
-        number += 1;
-        let (client, place) = (RelayId { daemon, number }, places.clone());
+        number.set(number.get() + 1);
+        let (client, place) = (RelayId { daemon, number: number.get() }, places.clone());
         let (door, inbox) = (door.clone(), inbox.clone());
         spawn_local(async move {
             if let Some(came) = hear(stream, place).await {
@@ -218,7 +239,7 @@ async fn accept(listener: UnixListener, daemon: DaemonRank, door: Rc<RefCell<BTr
 async fn hear(mut stream: UnixStream, place: Place) -> Option<Came> {
     let mut first = [0; GREETING_LEN];
     let heard = tokio::time::timeout(FIRST_WORD_LIMIT, stream.read_exact(&mut first)).await;
-    matches!(heard, Ok(Ok(_))).then_some(Came { first, stream, place })
+    matches!(heard, Ok(Ok(_))).then_some(Came::Client { first, stream, place })
 }
 
 /// Reads once for each request of the machine, until the end.

@@ -6,6 +6,7 @@ use ferrite_types::{DaemonRank, JobSpec, JobState};
 use ferrite_wire::control::{
     ClientMessage, Done, DvmStatus, GREETING_LEN, Histogram, Metrics, Request, Submission, greeting,
 };
+use ferrite_wire::{ResizeOutcome, ResizeRequest, ShrinkRequest};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
@@ -325,4 +326,46 @@ fn counted() -> Metrics {
         grows_failed: 1,
         shrinks: 3,
     }
+}
+
+fn resize(outcome: ResizeOutcome) -> Resize {
+    Resize { alloc_id: "a1".to_owned(), req_id: None, session: Some(1), nodes: Vec::new(), outcome }
+}
+
+#[test]
+fn what_follows_a_reply_is_for_tools_and_ends_with_them() {
+    play(async {
+        let mut door = Door::new();
+        let shrink = ResizeRequest::Shrink(ShrinkRequest::default());
+        let asks = |id| ClientMessage::Open { id, request: Request::Resize(Box::new(shrink.clone())) };
+        let (mut tool, mut client) = (door.client().await, door.client().await);
+        say(&mut tool, ClientMessage::Tool).await;
+        say(&mut tool, asks(5)).await;
+        let (of_tool, _) = door.request().await;
+        say(&mut tool, submit(6)).await;
+        let (job, _) = door.request().await;
+        say(&mut client, asks(5)).await;
+        let (of_client, _) = door.request().await;
+        door.control.launched(job, Ok(()));
+        assert_eq!(hear(&mut tool).await, DvmMessage::Launched { id: 6, result: Ok(()) });
+        for request in [of_tool, of_client] {
+            door.control.reply(request, Reply::Resize(Box::new(resize(ResizeOutcome::Begun))));
+        }
+        assert!(matches!(hear(&mut tool).await, DvmMessage::Reply { id: 5, .. }));
+        let done = resize(ResizeOutcome::Done);
+        assert!(!door.control.resized(of_client, &done), "a client hears it by its reply, or not at all");
+        assert!(door.control.resized(of_tool, &done));
+        assert_eq!(hear(&mut tool).await, DvmMessage::Resized { id: 5, resize: Box::new(done.clone()) });
+        drop((tool, client));
+        let mut gone = Vec::new();
+        while gone.len() < 2 {
+            match door.inputs.recv().await.unwrap() {
+                Input::Head(HeadInput::ToolGone(requests)) => assert_eq!(requests, [of_tool, job]),
+                Input::Head(HeadInput::ClientGone(request)) => gone.push(request),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(gone, [job, of_tool], "the job that runs, and the change that may go on");
+        assert!(!door.control.resized(of_tool, &done));
+    });
 }

@@ -17,7 +17,6 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
 use std::time::Duration;
 
-use ferrite_core::Account;
 use ferrite_pmix::protocol::{AnswerSender, Order, frame_order};
 use ferrite_pmix::{Audience, Info, JobInfo, Notice, OutputChannel, Proc, ServerConfig, Status, Upcall, Value};
 use ferrite_pmix_sys as sys;
@@ -32,8 +31,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::spawn_local;
 use tokio::time::Instant;
 
-use crate::Inbox;
-use crate::output::credit;
+use crate::control::Receipt;
 #[cfg(test)]
 pub(super) use process::PROGRAM;
 pub(crate) use process::Runner;
@@ -85,7 +83,7 @@ struct State {
     /// Jobs with connected processes.
     callers: BTreeSet<String>,
     fetches: BTreeMap<u64, Fetched>,
-    deliveries: BTreeMap<u64, Box<dyn FnOnce()>>,
+    deliveries: BTreeMap<u64, Receipt>,
     /// The unanswered ping, and its deadline.
     ping: Option<(u64, Instant)>,
     /// Time beyond the usual, for the orders since the last ping.
@@ -198,17 +196,17 @@ impl Library {
         self.order(Order::Fetch(number, proc));
     }
 
-    /// Passes output to the tool that runs this job. The account is settled when the library has taken it.
-    pub(super) fn deliver(&self, from: Proc, stream: Stream, data: Vec<u8>, account: Option<Account>, inbox: Inbox) {
+    /// Passes output to the tool that runs this job. The receipt goes when the library has taken it.
+    pub(super) fn deliver(&self, from: Proc, stream: Stream, data: Vec<u8>, receipt: Receipt) {
         let channel = match stream {
             Stream::Stdout => OutputChannel::Stdout,
             Stream::Stderr => OutputChannel::Stderr,
         };
         if self.0.is_over() {
-            return credit(&inbox, account);
+            return;
         }
         let number = self.0.number();
-        self.0.state.borrow_mut().deliveries.insert(number, Box::new(move || credit(&inbox, account)));
+        self.0.state.borrow_mut().deliveries.insert(number, receipt);
         self.order(Order::Deliver(number, from, channel, data));
     }
 

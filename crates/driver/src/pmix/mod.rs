@@ -20,13 +20,14 @@ mod library;
 mod placing;
 mod pmi1;
 mod published;
+mod queries;
 mod rendezvous;
 mod session_control;
 mod spawn;
 mod tools;
 mod wish;
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::{OwnedFd, RawFd};
@@ -45,7 +46,7 @@ use tokio::task::spawn_local;
 
 use crate::Inbox;
 use crate::children::Holders;
-use crate::control::Requests;
+use crate::control::{Later, Lines, Requests};
 use crate::session_dir::SessionDir;
 use allocate::SizeEvents;
 use calls::{Calls, Known, Names};
@@ -55,7 +56,7 @@ pub(crate) use library::Runner;
 use library::{Event, Library};
 use pmi1::Pmi1;
 use rendezvous::Place;
-use tools::Tools;
+use tools::{Tools, Way};
 
 /// Number of the PMI-1 socket's descriptor in a process.
 const PMI_FD: RawFd = 3;
@@ -70,7 +71,6 @@ pub(crate) struct PmixBridge {
     shared: Rc<Shared>,
     pmi1: Pmi1,
     door: Option<Door>,
-    size_events: SizeEvents,
 }
 
 /// The daemon that owns a bridge.
@@ -81,6 +81,8 @@ pub(crate) struct Host<'a> {
     pub(crate) session_dir: &'a SessionDir,
     /// How the library is run.
     pub(crate) runner: Runner,
+    /// The value of `prte_dvm_events`.
+    pub(crate) size_events: Option<&'a str>,
 }
 
 /// State that the tasks of the bridge share with it.
@@ -94,8 +96,10 @@ struct Shared {
     names: RefCell<Names>,
     hints: RefCell<Hints>,
     calls: RefCell<Calls>,
-    /// PMIx tools, where they are admitted.
-    tools: Option<RefCell<Tools>>,
+    /// PMIx tools, once they are admitted.
+    tools: OnceCell<RefCell<Tools>>,
+    /// When events about the DVM's size are sent.
+    size_events: SizeEvents,
     /// How the library is run, and its process.
     runner: Runner,
     library: RefCell<Option<Library>>,
@@ -117,7 +121,8 @@ struct Job {
 
 impl PmixBridge {
     pub(crate) fn new(inbox: Inbox, host: Host<'_>, requests: Option<Requests>, holders: Holders) -> Self {
-        let Host { dvm, daemon, hostname, session_dir, runner } = host;
+        let Host { dvm, daemon, hostname, session_dir, runner, size_events } = host;
+        let tools = requests.map(|requests| RefCell::new(Tools::new(Way::Here(requests), dvm, daemon)));
         let shared = Shared {
             dvm: dvm.to_owned(),
             daemon,
@@ -127,19 +132,24 @@ impl PmixBridge {
             names: RefCell::default(),
             hints: RefCell::default(),
             calls: RefCell::new(Calls::new(inbox.clone())),
-            tools: requests.map(|requests| RefCell::new(Tools::new(requests, dvm))),
+            tools: tools.map_or_else(OnceCell::new, OnceCell::from),
+            size_events: SizeEvents::of(size_events),
             runner,
             library: RefCell::default(),
             holders,
             inbox: inbox.clone(),
         };
-        let size_events = SizeEvents::default();
-        PmixBridge { shared: Rc::new(shared), pmi1: Pmi1::new(inbox), door: None, size_events }
+        PmixBridge { shared: Rc::new(shared), pmi1: Pmi1::new(inbox), door: None }
     }
 
-    /// Sets the value of `prte_dvm_events`.
-    pub(crate) fn with_size_events(self, value: Option<&str>) -> Self {
-        PmixBridge { size_events: SizeEvents::of(value), ..self }
+    /// Admits PMIx tools of a daemon's node, whose requests go to the head. This comes before the library starts, and
+    /// [`PmixBridge::open_to_tools`] follows.
+    pub(crate) fn relay_tools(&self, lines: Lines) {
+        let (later, follows) = unbounded_channel();
+        let tools = Tools::new(Way::Lines(lines, later), &self.shared.dvm, self.shared.daemon);
+        if self.shared.tools.set(RefCell::new(tools)).is_ok() {
+            spawn_local(self.shared.clone().follow(follows));
+        }
     }
 
     /// Opens the front door to PMIx tools as well, and writes the files in `dir` by which tools find it. Returns its
@@ -155,7 +165,8 @@ impl PmixBridge {
         system: bool,
     ) -> io::Result<(String, Option<PathBuf>)> {
         let endpoint = format!("tcp4://127.0.0.1:{}", self.door_port()?);
-        let place = Place { dvm: &self.shared.dvm, hostname: &self.shared.hostname, endpoint: &endpoint, pid };
+        let Shared { dvm, daemon, hostname, .. } = &*self.shared;
+        let place = Place { dvm, daemon: *daemon, hostname, endpoint: &endpoint, pid };
         place.publish(dir)?;
         let file = if system { Some(place.publish_system()?) } else { None };
         Ok((endpoint, file))
@@ -184,7 +195,7 @@ impl PmixBridge {
                 self.shared.calls.borrow_mut().reply_resize(token, &resize);
             }
             PmixEffect::ResizeEvent { proc, resize } => {
-                self.announce_size(Proc::new(proc.job.nspace(&self.shared.dvm), proc.rank.0), &resize);
+                self.shared.announce_size(Proc::new(proc.job.nspace(&self.shared.dvm), proc.rank.0), &resize);
             }
             PmixEffect::JobEnd { parent, job, code } => {
                 let name = |job: JobId, rank| Proc::new(job.nspace(&self.shared.dvm), rank);
@@ -194,7 +205,7 @@ impl PmixBridge {
                 }
             }
             PmixEffect::TimeWarning { proc, warning } => {
-                self.warn(Proc::new(proc.job.nspace(&self.shared.dvm), proc.rank.0), &warning);
+                self.shared.warn(Proc::new(proc.job.nspace(&self.shared.dvm), proc.rank.0), &warning);
             }
             PmixEffect::Pmi1 { proc, data } => self.pmi1.write(proc, data),
         }
@@ -202,35 +213,12 @@ impl PmixBridge {
 
     /// Tells a tool that the change which it requested has ended.
     pub(crate) fn resized(&self, request: RequestId, resize: &Resize) {
-        let tool = self.shared.tools.as_ref().and_then(|tools| tools.borrow_mut().take_requester(request));
-        if let Some(tool) = tool {
-            self.announce_size(tool, resize);
-        }
+        self.shared.resized(request, resize);
     }
 
     /// Tells a tool that the session which it requested is about to end.
     pub(crate) fn warned(&self, request: RequestId, warning: &TimeWarning) {
-        let tool = self.shared.tools.as_ref().and_then(|tools| tools.borrow().to_be_warned(request));
-        if let Some(tool) = tool {
-            self.warn(tool, warning);
-        }
-    }
-
-    fn announce_size(&self, to: Proc, resize: &Resize) {
-        if let Some(notice) = allocate::event(self.shared.server(), to, resize) {
-            self.notify(notice);
-        }
-    }
-
-    fn warn(&self, to: Proc, warning: &TimeWarning) {
-        self.notify(allocate::warning(self.shared.server(), to, warning));
-    }
-
-    /// Sends an event to its requester only.
-    fn notify(&self, notice: Notice) {
-        if let (Some(since), Some(library)) = (self.size_events.since(), self.shared.running()) {
-            library.notify_since(since, notice);
-        }
+        self.shared.warned(request, warning);
     }
 
     /// Returns the variables of a process of a registered job, and its descriptors with their numbers there.
@@ -332,6 +320,47 @@ impl Shared {
         notices.for_each(|notice| library.notify(notice));
     }
 
+    fn resized(&self, request: RequestId, resize: &Resize) {
+        let tool = self.tools.get().and_then(|tools| tools.borrow_mut().take_requester(request));
+        if let Some(tool) = tool {
+            self.announce_size(tool, resize);
+        }
+    }
+
+    fn warned(&self, request: RequestId, warning: &TimeWarning) {
+        let tool = self.tools.get().and_then(|tools| tools.borrow().to_be_warned(request));
+        if let Some(tool) = tool {
+            self.warn(tool, warning);
+        }
+    }
+
+    /// Passes on what follows the head's replies to tools of this daemon's node.
+    async fn follow(self: Rc<Self>, mut follows: UnboundedReceiver<Later>) {
+        while let Some(later) = follows.recv().await {
+            match later {
+                Later::Resized(request, resize) => self.resized(request, &resize),
+                Later::Warned(request, warning) => self.warned(request, &warning),
+            }
+        }
+    }
+
+    fn announce_size(&self, to: Proc, resize: &Resize) {
+        if let Some(notice) = allocate::event(self.server(), to, resize) {
+            self.tell_requester(notice);
+        }
+    }
+
+    fn warn(&self, to: Proc, warning: &TimeWarning) {
+        self.tell_requester(allocate::warning(self.server(), to, warning));
+    }
+
+    /// Sends an event to its requester only.
+    fn tell_requester(&self, notice: Notice) {
+        if let (Some(since), Some(library)) = (self.size_events.since(), self.running()) {
+            library.notify_since(since, notice);
+        }
+    }
+
     /// Returns this daemon's name in the library.
     fn server(&self) -> Proc {
         Proc::new(JobId::DAEMONS.nspace(&self.dvm), self.daemon.0)
@@ -388,7 +417,7 @@ impl Shared {
             nspace: JobId::DAEMONS.nspace(&self.dvm),
             rank: self.daemon.0,
             hostname: self.hostname.clone(),
-            tool_support: self.tools.is_some(),
+            tool_support: self.tools.get().is_some(),
             share_topology: false,
         };
         Library::start(&self.runner, config, events)
@@ -402,13 +431,13 @@ impl Shared {
         while let Some(event) = happened.recv().await {
             match event {
                 Event::Upcall(Upcall::SessionControl { proc, session, directives, required, reply })
-                    if self.tools.as_ref().is_some_and(|tools| tools.borrow().knows(&proc)) =>
+                    if self.tools.get().is_some_and(|tools| tools.borrow().knows(&proc)) =>
                 {
                     let order = session_control::order(session, &directives, &required);
                     self.calls.borrow_mut().order(JobId::DAEMONS, &proc, order, reply);
                 }
                 Event::Upcall(upcall) => {
-                    let rest = match (&self.tools, self.running()) {
+                    let rest = match (self.tools.get(), self.running()) {
                         (Some(tools), Some(library)) => tools.borrow_mut().receive(upcall, &library),
                         _ => Some(upcall),
                     };
@@ -424,7 +453,7 @@ impl Shared {
                 }
                 Event::Ended(cause) => {
                     *self.library.borrow_mut() = None;
-                    if let Some(tools) = &self.tools {
+                    if let Some(tools) = self.tools.get() {
                         tools.borrow_mut().forget_all();
                     }
                     self.give_up(&cause);

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ferrite_types::JobId;
+use ferrite_types::{DaemonRank, JobId};
 
 use crate::control::{OTHER_DIRECTORY, explain};
 use crate::files;
@@ -17,6 +17,8 @@ const SYSTEM_DIR: &str = "/tmp";
 /// The content of the files.
 pub(super) struct Place<'a> {
     pub(super) dvm: &'a str,
+    /// The daemon that serves the tools.
+    pub(super) daemon: DaemonRank,
     pub(super) hostname: &'a str,
     /// `tcp4://address:port`.
     pub(super) endpoint: &'a str,
@@ -50,7 +52,7 @@ impl Place<'_> {
     fn write(&self, path: &Path) -> io::Result<()> {
         let nspace = JobId::DAEMONS.nspace(self.dvm);
         let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
-        let text = format!("{nspace}.0;{}\n{RELEASE}\n{}\n{uid}:{gid}\nnow\n", self.endpoint, self.pid);
+        let text = format!("{nspace}.{};{}\n{RELEASE}\n{}\n{uid}:{gid}\nnow\n", self.daemon, self.endpoint, self.pid);
         files::replace(path, &text).map_err(explain("the rendezvous file", path, OTHER_DIRECTORY))
     }
 }

@@ -31,8 +31,14 @@ fn world<F: Future<Output = ()>>(dir: &Path, story: impl FnOnce(World) -> F) {
         let session_dir = SessionDir::planned(dir, "test", std::process::id());
         let processes = Processes::new(inbox.clone(), &session_dir, None).unwrap();
         let holders = processes.holders();
-        let host =
-            Host { dvm: "dvm", daemon: DaemonRank(0), hostname: "n0", session_dir: &session_dir, runner: helper() };
+        let host = Host {
+            dvm: "dvm",
+            daemon: DaemonRank(0),
+            hostname: "n0",
+            session_dir: &session_dir,
+            runner: helper(),
+            size_events: None,
+        };
         let bridge = PmixBridge::new(inbox, host, None, holders);
         let story = story(World { bridge, processes, inputs });
         tokio::time::timeout(Duration::from_secs(30), story).await.expect("the scenario ends in time");

@@ -1,6 +1,6 @@
 //! PMIx tools of other packages, such as the reference's own `prun` and `pterm`: their calls of libpmix become the same
-//! requests that our own clients make over the control socket. Only [`super::PmixBridge`] uses it, and only at the head
-//! of a persistent DVM.
+//! requests that our own clients make over the control socket. At the head these go to the machine, and at a daemon
+//! over a line to the head, one for each tool. Only [`super::PmixBridge`] uses it, and only in a persistent DVM.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -8,26 +8,35 @@ use std::ffi::CStr;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use ferrite_core::{Account, RequestId};
-use ferrite_pmix::{Completer, Info, Proc, Status, Upcall, Value};
+use ferrite_core::RequestId;
+use ferrite_pmix::{Completer, Info, Proc, Question, Status, Upcall, Value};
 use ferrite_pmix_sys as sys;
-use ferrite_types::{JobId, PmixStatus};
+use ferrite_types::{DaemonRank, JobId, PmixStatus};
 use ferrite_wire::control::{Reply, Request, Submission};
 use ferrite_wire::{ResizeOutcome, ResizeRequest, Stream};
+use tokio::sync::mpsc::UnboundedSender;
 
 use super::library::Library;
-use super::{allocate, spawn};
-use crate::control::{Requests, Submitter};
+use super::{allocate, queries, spawn};
+use crate::control::{Later, Lines, Receipt, Requests, Submitter};
 use crate::notice;
-use crate::output::credit;
+
+/// The way to the machine of the head.
+pub(super) enum Way {
+    /// In this process.
+    Here(Requests),
+    /// Over a line for each tool; what follows its replies comes to the sender.
+    Lines(Lines, UnboundedSender<Later>),
+}
 
 /// The state of all tools.
 pub(super) struct Tools {
-    requests: Requests,
+    way: Way,
+    /// The begin of the names that tools without a name get.
+    prefix: String,
     dvm: String,
     next: u32,
-    /// Connected tools and their jobs.
-    tools: BTreeMap<Proc, Vec<(RequestId, Rc<ToolJob>)>>,
+    tools: BTreeMap<Proc, Tool>,
     /// Tools that have attached as a scheduler: their changes of the DVM's size are pushes and have no owner.
     schedulers: BTreeSet<Proc>,
     /// Requests that may own a session, with the tool that made them.
@@ -38,15 +47,24 @@ pub(super) struct Tools {
     warned: Rc<RefCell<BTreeMap<RequestId, Proc>>>,
 }
 
+/// A connected tool.
+struct Tool {
+    requests: Requests,
+    jobs: Vec<(RequestId, Rc<ToolJob>)>,
+}
+
 /// True for a tool that says, when it attaches or makes a request, that it is the scheduler.
 fn is_scheduler(info: &[Info]) -> bool {
     info.iter().any(|info| info.is(sys::PMIX_SERVER_SCHEDULER) && info.value == Value::Bool(true))
 }
 
 impl Tools {
-    pub(super) fn new(requests: Requests, dvm: &str) -> Tools {
+    pub(super) fn new(way: Way, dvm: &str, daemon: DaemonRank) -> Tools {
+        // Two tools of one DVM never have the same name.
+        let prefix = if daemon == DaemonRank::HEAD { format!("{dvm}-tool@") } else { format!("{dvm}-tool{daemon}@") };
         Tools {
-            requests,
+            way,
+            prefix,
             dvm: dvm.to_owned(),
             next: 0,
             tools: BTreeMap::new(),
@@ -67,7 +85,7 @@ impl Tools {
             }
             Upcall::PushStdin { targets, data, reply, .. } => self.push(&targets, data, reply),
             Upcall::JobControl { proc, targets, directives, reply } if self.tools.contains_key(&proc) => {
-                self.control(&targets, &directives, reply);
+                self.control(&proc, &targets, &directives, reply);
             }
             Upcall::Allocate { proc, directive, info, required, reply } if self.tools.contains_key(&proc) => {
                 let is_other = |key: &String| key.as_bytes() != sys::PMIX_SERVER_SCHEDULER.to_bytes();
@@ -77,6 +95,9 @@ impl Tools {
                     true => self.push_change(&proc, wish, reply),
                     false => self.resize(proc, wish, reply),
                 }
+            }
+            Upcall::Query { proc, questions, reply } if self.tools.contains_key(&proc) => {
+                self.query(&proc, &questions, reply);
             }
             Upcall::Lost { proc } => self.forget(&proc),
             Upcall::ClientFinalized { proc, reply } if self.tools.contains_key(&proc) => {
@@ -102,7 +123,7 @@ impl Tools {
             Some(nspace) if !nspace.is_empty() => {
                 Proc::new(nspace, number(sys::PMIX_RANK).and_then(|r| r.try_into().ok()).unwrap_or(0))
             }
-            _ => Proc::new(format!("{}-tool@{}", self.dvm, self.next), 0),
+            _ => Proc::new(format!("{}{}", self.prefix, self.next), 0),
         };
         if self.tools.contains_key(&proc) {
             tracing::warn!(?proc, "a PMIx tool took the name of one that is connected, and was turned away");
@@ -111,7 +132,11 @@ impl Tools {
         if is_scheduler(info) {
             self.schedulers.insert(proc.clone());
         }
-        self.tools.insert(proc.clone(), Vec::new());
+        let requests = match &self.way {
+            Way::Here(requests) => requests.clone(),
+            Way::Lines(lines, later) => Requests::Relayed(lines.open(later.clone())),
+        };
+        self.tools.insert(proc.clone(), Tool { requests, jobs: Vec::new() });
         reply.complete(Ok(proc));
     }
 
@@ -122,13 +147,14 @@ impl Tools {
         reply: Completer<String>,
         library: &Library,
     ) {
+        let Some(Tool { requests, jobs }) = self.tools.get_mut(&tool) else { return };
         match wish {
             Ok(submission) => {
                 let submission = Submission { launcher: tool.nspace.clone(), ..submission };
-                let job = Rc::new(ToolJob::new(tool.clone(), &self.dvm, reply, library, self.requests.clone()));
-                let request = self.requests.submit(submission, job.clone());
+                let job = Rc::new(ToolJob::new(tool, &self.dvm, reply, library, requests.clone()));
+                let request = requests.submit(submission, job.clone());
                 *job.request.borrow_mut() = Some(request);
-                self.tools.entry(tool).or_default().push((request, job));
+                jobs.push((request, job));
             }
             Err(refused) => {
                 tracing::warn!(cause = %refused, "what a PMIx tool wants to spawn is refused");
@@ -139,7 +165,11 @@ impl Tools {
 
     fn push(&self, targets: &[Proc], data: Vec<u8>, reply: Completer<()>) {
         let nspace = targets.first().map(|target| target.nspace.as_str());
-        let job = self.tools.values().flatten().find(|(_, job)| nspace == Some(job.nspace.borrow().as_str()));
+        let job = self
+            .tools
+            .values()
+            .flat_map(|tool| &tool.jobs)
+            .find(|(_, job)| nspace == Some(job.nspace.borrow().as_str()));
         match job {
             Some((_, job)) => job.push(data, reply),
             // The job is over: its input has no reader, and its loss no receiver.
@@ -147,7 +177,7 @@ impl Tools {
         }
     }
 
-    fn control(&self, targets: &[Proc], directives: &[Info], reply: Completer<Vec<Info>>) {
+    fn control(&self, tool: &Proc, targets: &[Proc], directives: &[Info], reply: Completer<Vec<Info>>) {
         let job = match targets {
             [] => None,
             [first, ..] => match self.job_of(&first.nspace) {
@@ -164,12 +194,22 @@ impl Tools {
             (Some(job), Some(signal)) => Request::Signal { job, signal },
             _ => return reply.refuse(),
         };
-        self.requests.ask(request, move |answer| {
+        let Some(Tool { requests, .. }) = self.tools.get(tool) else { return };
+        requests.ask(request, move |answer| {
             reply.complete(match answer {
                 Reply::Refused(_) => Err(Status::NOT_FOUND),
                 _ => Ok(Vec::new()),
             });
         });
+    }
+
+    fn query(&self, tool: &Proc, questions: &[Question], reply: Completer<Vec<Info>>) {
+        let Some(Tool { requests, .. }) = self.tools.get(tool) else { return };
+        if let Err(status) = queries::check(questions) {
+            return reply.complete(Err(status));
+        }
+        let dvm = self.dvm.clone();
+        requests.ask(Request::Jobs, move |answer| reply.complete(queries::namespaces(&dvm, answer)));
     }
 
     fn resize(&mut self, tool: Proc, wish: Result<ResizeRequest, allocate::Refusal>, reply: Completer<Vec<Info>>) {
@@ -180,7 +220,8 @@ impl Tools {
         let (resizing, warned) = (self.resizing.clone(), self.warned.clone());
         let warns = matches!(&wish, ResizeRequest::Grow(grow) if grow.terms.warn_s.is_some());
         let (owner, request) = (tool.clone(), Request::Resize(Box::new(wish)));
-        let id = self.requests.ask_numbered(request, move |id, answer| {
+        let Some(Tool { requests, .. }) = self.tools.get(&tool) else { return };
+        let id = requests.ask_numbered(request, move |id, answer| {
             let Reply::Resize(resize) = answer else {
                 return reply.complete(Err(Status::ERROR));
             };
@@ -205,7 +246,8 @@ impl Tools {
             // Nodes of a request are reserved for its requester; those of a push are for all jobs.
             grow.terms.reserve = false;
         }
-        self.requests.ask(Request::Push(Box::new(wish)), |answer| match answer {
+        let Some(Tool { requests, .. }) = self.tools.get(tool) else { return };
+        requests.ask(Request::Push(Box::new(wish)), |answer| match answer {
             Reply::Resize(resize) => reply.complete(allocate::answer(&resize)),
             _ => reply.complete(Err(Status::ERROR)),
         });
@@ -237,20 +279,14 @@ impl Tools {
         let asked = self.asked.extract_if(.., |_, owner| owner == tool).map(|(request, _)| request);
         let asked: Vec<RequestId> = asked.collect();
         tracing::debug!(?tool, ?asked, "a PMIx tool is gone");
-        if !asked.is_empty() {
-            let jobs = self.tools.get(tool).into_iter().flatten().map(|(request, _)| *request);
-            self.requests.tool_gone(asked.into_iter().chain(jobs).collect());
-        }
         self.schedulers.remove(tool);
         self.warned.borrow_mut().retain(|_, asker| asker != tool);
-        for (request, _) in self.resizing.borrow_mut().extract_if(.., |_, requester| requester == tool) {
-            self.requests.gone(request);
-        }
-        for (request, job) in self.tools.remove(tool).unwrap_or_default() {
-            if !*job.over.borrow() {
-                self.requests.gone(request);
-            }
-        }
+        let resizing: Vec<_> = self.resizing.borrow_mut().extract_if(.., |_, requester| requester == tool).collect();
+        let Some(Tool { requests, jobs }) = self.tools.remove(tool) else { return };
+        let owners = if asked.is_empty() { Vec::new() } else { jobs.iter().map(|(request, _)| *request).collect() };
+        requests.tool_gone(asked.into_iter().chain(owners).collect());
+        resizing.into_iter().for_each(|(request, _)| requests.gone(request));
+        jobs.iter().filter(|(_, job)| !*job.over.borrow()).for_each(|(request, _)| requests.gone(*request));
     }
 }
 
@@ -270,18 +306,18 @@ struct ToolJob {
 /// What the tool has been told about its job.
 enum Phase {
     /// The tool knows nothing; output waits for the answer, which names the job to the tool.
-    Asked(Completer<String>, Vec<(Stream, Bytes, Option<Account>)>),
+    Asked(Completer<String>, Vec<(Stream, Bytes, Receipt)>),
     /// The job runs.
     Runs,
     /// The job never runs.
     Refused,
 }
 
-/// Standard input from the tool: the pushed pieces, and the read that waits for one.
+/// Standard input from the tool: the pushed pieces, and the reads that wait for one (the most bytes of each).
 #[derive(Default)]
 struct Stdin {
     pieces: VecDeque<(Bytes, Completer<()>)>,
-    limit: Option<usize>,
+    limits: VecDeque<usize>,
 }
 
 impl ToolJob {
@@ -307,13 +343,13 @@ impl ToolJob {
     /// Gives a piece to the waiting read. A push is answered when all of its bytes are taken.
     fn feed(&self) {
         let mut stdin = self.stdin.borrow_mut();
-        let (Some(request), Some(limit)) = (*self.request.borrow(), stdin.limit) else {
+        let (Some(request), Some(limit)) = (*self.request.borrow(), stdin.limits.front().copied()) else {
             return;
         };
         let Some((mut data, reply)) = stdin.pieces.pop_front() else {
             return;
         };
-        stdin.limit = None;
+        stdin.limits.pop_front();
         let piece = data.split_to(data.len().min(limit));
         if piece.is_empty() {
             reply.complete(Err(Status::IOF_COMPLETE));
@@ -340,12 +376,12 @@ impl ToolJob {
             drop(phase);
             let is_refused = result.is_err();
             spawned.complete(result.map(|()| self.nspace.borrow().clone()));
-            for (stream, data, account) in kept {
+            for (stream, data, receipt) in kept {
                 if is_refused {
                     let text = String::from_utf8_lossy(&data).into_owned();
                     tracing::warn!(text, "what a PMIx tool wanted to spawn does not run");
                 }
-                self.output(stream, data, account);
+                self.output(stream, data, receipt);
             }
         }
     }
@@ -361,24 +397,24 @@ impl Submitter for ToolJob {
     }
 
     /// The text contains its tags already, so any process may stand as the source.
-    fn output(&self, stream: Stream, data: Bytes, account: Option<Account>) {
+    fn output(&self, stream: Stream, data: Bytes, receipt: Receipt) {
         match &mut *self.phase.borrow_mut() {
-            Phase::Asked(_, kept) => kept.push((stream, data, account)),
+            Phase::Asked(_, kept) => kept.push((stream, data, receipt)),
             // The tool has no name for the job under which to show it.
-            Phase::Refused => credit(&self.requests.inbox(), account),
+            Phase::Refused => drop(receipt),
             Phase::Runs => {
                 let source = Proc::new(self.nspace.borrow().clone(), 0);
-                self.library.deliver(source, stream, data.into(), account, self.requests.inbox());
+                self.library.deliver(source, stream, data.into(), receipt);
             }
         }
     }
 
     fn notice(&self, text: String) {
-        self.output(Stream::Stderr, Bytes::from(notice::framed(&text)), None);
+        self.output(Stream::Stderr, Bytes::from(notice::framed(&text)), Receipt::none());
     }
 
     fn read_stdin(&self, limit: usize) {
-        self.stdin.borrow_mut().limit = Some(limit);
+        self.stdin.borrow_mut().limits.push_back(limit);
         self.feed();
     }
 

@@ -46,7 +46,7 @@ impl Watch {
         };
         self.shared.changed.notify_waiters();
         fetches.into_values().for_each(|done| done(Err(Status::NOT_RUNNING)));
-        deliveries.into_values().for_each(|done| done());
+        drop(deliveries);
         let _ = self.events.send(Event::Ended(text));
     }
 
@@ -97,9 +97,9 @@ impl Watch {
                 done.into_iter().for_each(|done| done(data.clone()));
             }
             Report::Delivered(number) => {
-                let done = state.deliveries.remove(&number);
+                let receipt = state.deliveries.remove(&number);
                 drop(state);
-                done.into_iter().for_each(|done| done());
+                drop(receipt);
             }
             Report::Alive(number) => {
                 state.ping.take_if(|(awaited, _)| *awaited == number);

@@ -1,0 +1,128 @@
+//! PMIx tools on nodes other than the head's, which are served through the daemon of their node.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use rustix::process::Signal;
+
+use super::context::{Context, Expect, finish};
+use super::dvm::{start_dvm, stop_dvm};
+use super::{Scenario, scenarios};
+use crate::programs::pmix_program;
+use crate::runner::{self, Outcome, Running};
+
+/// Longer than any of these tools takes.
+const LIMIT: Duration = Duration::from_secs(60);
+
+pub(super) fn all() -> Vec<Scenario> {
+    scenarios![
+        a_pmix_tool_on_another_node_is_served_by_the_daemon_there,
+        a_pmix_tool_on_another_node_changes_the_size_of_the_dvm,
+        a_killed_pmix_tool_on_another_node_takes_its_job_along,
+        a_daemon_that_leaves_or_dies_ends_the_pmix_tools_of_its_node,
+    ]
+}
+
+/// Runs a tool of `tests/programs` on a node.
+fn tool(c: &Context, node: usize, name: &str, words: &[&str]) -> Result<Outcome> {
+    runner::run(c.bed().command(node, &pmix_program(name)?)?.args(words), LIMIT)
+}
+
+fn start(c: &Context, node: usize, name: &str, words: &[&str]) -> Result<Running> {
+    Running::start(c.bed().command(node, &pmix_program(name)?)?.args(words))
+}
+
+fn a_pmix_tool_on_another_node_is_served_by_the_daemon_there(c: &Context) -> Result<()> {
+    start_dvm(c, 2)?;
+    let run = |script: &str| tool(c, 1, "tool", &["8", "sh", "-c", script]);
+    let all: Vec<String> = (0..8).map(|rank| format!("n{}", rank / 2)).collect();
+    run("hostname")?.code(0)?.lines(&all)?;
+    run("echo out; echo err >&2; [ $PMIX_RANK != 7 ] || exit 5")?.code(5)?.complains_about(&["err"])?;
+    tool(c, 1, "tool", &["1000", "hostname"])?.code(99)?.complains_about(&["tool: spawn", "(-29)"])?;
+    tool(c, 1, "tool", &["8", "no-such-program"])?.code(99)?.complains_about(&["tool: spawn", "(-181)"])?;
+    // Much more than a window.
+    let loud = tool(c, 2, "tool", &["1", "sh", "-c", "yes xxxxxxx | head -n 1000000"])?.code(0)?;
+    ensure!(loud.stdout.len() == 8_000_000, "{} bytes of output came", loud.stdout.len());
+    let idle = c.tool("prun", "-n 1 sleep 1000")?.start()?;
+    c.wait_for(1, "sleep")?;
+    let job = c.tool("pdvm", "jobs --json")?.run()?.code(0)?.stdout;
+    let names: Vec<String> = [0, 1, 2].into_iter().map(|node| asks(c, node)).collect::<Result<_>>()?;
+    let jobs: Vec<&str> = names.iter().filter_map(|said| said.lines().nth(1)).collect();
+    ensure!(jobs[0].contains('@') && jobs.iter().all(|said| *said == jobs[0]), "they say {names:?} of {job}");
+    let mut own: Vec<&str> = names.iter().filter_map(|said| said.lines().next()).collect();
+    own.sort_unstable();
+    own.dedup();
+    ensure!(own.len() == 3, "two tools have one name: {names:?}");
+    c.signal(0, "prun", Signal::KILL)?;
+    finish(idle)?.failure()?;
+    stop_dvm(c)
+}
+
+fn asks(c: &Context, node: usize) -> Result<String> {
+    Ok(tool(c, node, "asks", &[])?.code(0)?.stdout)
+}
+
+fn a_pmix_tool_on_another_node_changes_the_size_of_the_dvm(c: &Context) -> Result<()> {
+    let prte = c.tool("prte", "--daemonize --host n0:4,n1:4 --prtemca prte_elastic_mode 1")?;
+    prte.words(["--prtemca", "prte_dvm_events", "always"])?.run()?.code(0)?;
+    let elastic = |steps: &[&str]| -> Result<Vec<String>> {
+        Ok(tool(c, 1, "elastic", steps)?.code(0)?.stdout.lines().map(str::to_owned).collect())
+    };
+    let lines =
+        elastic(&["tool", "unknown", "new=n2,n3", "event", "release=n2", "event", "release", "event", "quiet"])?;
+    let expected = [
+        "unknown refused -46",
+        "new accepted a1 mine",
+        "ready a1 mine",
+        "release accepted a1 -",
+        "ready a1 -",
+        "release accepted a1 -",
+        "ready a1 -",
+        "requester unheard 0",
+    ];
+    ensure!(lines == expected, "it says {lines:?}");
+    let lines = elastic(&["tool", "timed=n2", "event", "event", "quiet"])?;
+    let expected = ["timed accepted a2 mine", "ready a2 mine", "warned a2 mine 3", "requester unheard 0"];
+    ensure!(lines == expected, "it says {lines:?}");
+    c.wait_for(1, "prted")?;
+    // One that does not wait for the end: when it is gone, its nodes are everybody's.
+    let lines = elastic(&["tool", "new=n3"])?;
+    ensure!(lines == ["new accepted a3 mine"], "it says {lines:?}");
+    let hostname = || c.tool("prun", "--host n3 -n 1 hostname")?.run();
+    c.until("n3 is everybody's", Duration::from_secs(20), || Ok(hostname()?.is_success()))?;
+    stop_dvm(c)
+}
+
+fn a_killed_pmix_tool_on_another_node_takes_its_job_along(c: &Context) -> Result<()> {
+    start_dvm(c, 2)?;
+    let victim = start(c, 1, "tool", &["4", "sleep", "1000"])?;
+    c.wait_for(4, "sleep")?;
+    c.signal(1, "tool", Signal::KILL)?;
+    c.wait_for(0, "sleep")?;
+    finish(victim)?.failure()?;
+    tool(c, 1, "tool", &["4", "true"])?.code(0)?;
+    stop_dvm(c)
+}
+
+fn a_daemon_that_leaves_or_dies_ends_the_pmix_tools_of_its_node(c: &Context) -> Result<()> {
+    start_dvm(c, 2)?;
+    // Their jobs run on n0.
+    let leaves = start(c, 1, "tool", &["1", "sleep", "1000"])?;
+    let dies = start(c, 3, "tool", &["1", "sleep", "1000"])?;
+    let asks = start(c, 3, "asks", &["stay"])?;
+    c.wait_for(2, "sleep")?;
+    c.tool("pdvm", "shrink --wait --host n1")?.run()?.code(0)?;
+    c.wait_for(1, "sleep")?;
+    finish(leaves)?.code(97)?;
+    c.worker(3, "prted")?.signal(Signal::KILL)?;
+    c.wait_for(0, "sleep")?;
+    finish(dies)?.code(97)?;
+    let said = finish(asks)?.code(3)?.stdout;
+    ensure!(said.lines().last().context("nothing is said")? == "lost", "it says {said}");
+    for node in [1, 3] {
+        let unserved = tool(c, node, "asks", &[])?.code(2)?.stdout;
+        ensure!(unserved.starts_with("unserved"), "it says {unserved}");
+    }
+    tool(c, 2, "tool", &["2", "true"])?.code(0)?;
+    stop_dvm(c)
+}
