@@ -7,14 +7,14 @@ use ferrite_types::{AppContext, JobSpec, MapBy, MapRequest, Topology};
 use crate::candidate::Candidate;
 use crate::error::MapError;
 use crate::place::{lists, policy_of};
-use crate::policy::{Mapper, Policy};
+use crate::placement_policy::{Mapper, PlacementPolicy};
 use crate::shape::Lists;
 
 /// See the module.
 pub(crate) struct App<'a> {
     pub(crate) context: &'a AppContext,
     pub(crate) request: &'a MapRequest,
-    pub(crate) policy: Policy,
+    pub(crate) policy: PlacementPolicy,
     /// Indices of its candidates, with the cap on slots; with a rankfile or sequence, the candidate of each line.
     pub(crate) places: Vec<(usize, Option<u32>)>,
     pub(crate) lists: Lists<'a>,

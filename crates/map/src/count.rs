@@ -1,6 +1,6 @@
 //! How many processes of an app each of its nodes gets.
 
-use crate::policy::Mapper;
+use crate::placement_policy::Mapper;
 
 /// Limits on the number of processes that a node can take for the current app.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

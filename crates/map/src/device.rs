@@ -5,7 +5,7 @@ use ferrite_types::{
     BindTo, CpuSet, Device, DeviceKind, DeviceRequest, DeviceVendor, DeviceWanted, ObjectKind, Topology,
 };
 
-use crate::policy::kind_word;
+use crate::placement_policy::kind_word;
 use crate::units::usable;
 
 /// The processors of one process.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use ferrite_types::{CpuSet, JobMap, NodeId, ObjectKind};
 use thiserror::Error;
 
-use crate::policy::kind_word;
+use crate::placement_policy::kind_word;
 
 /// A job that cannot be placed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -23,7 +23,7 @@ mod narrow;
 mod occupancy;
 pub mod picture;
 mod place;
-mod policy;
+mod placement_policy;
 mod rank;
 mod shape;
 mod slots;

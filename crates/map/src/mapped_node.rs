@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::bind::Binder;
 use crate::candidate::Candidate;
 use crate::occupancy::Occupancy;
-use crate::policy::{Mapper, Policy};
+use crate::placement_policy::{Mapper, PlacementPolicy};
 use crate::shape::Shape;
 use crate::units::Units;
 
@@ -103,7 +103,7 @@ impl<'a> MappedNodes<'a> {
     }
 
     /// Keeps the processors of the app at hand from the apps that follow.
-    pub(crate) fn remember(&mut self, policy: &Policy, candidates: &[Candidate<'a>]) {
+    pub(crate) fn remember(&mut self, policy: &PlacementPolicy, candidates: &[Candidate<'a>]) {
         let whole = policy.pes.is_some();
         for ((node, shape), candidate) in self.nodes.iter_mut().zip(&self.shapes).zip(candidates) {
             if let (Some(node), Some(shape)) = (node, shape)
@@ -132,7 +132,7 @@ impl MappedNode<'_> {
     }
 
     /// Places the next process here; `None` when the binding that was asked for has no room for it.
-    pub(crate) fn place_next(&mut self, policy: &Policy, app: u16, object: u32) -> Option<Placement> {
+    pub(crate) fn place_next(&mut self, policy: &PlacementPolicy, app: u16, object: u32) -> Option<Placement> {
         let cpus = match policy.bind {
             BindTo::Object(_) if !self.overflowed => {
                 match self.binder.bind(&self.shape, object, policy.overload, policy.limit) {

@@ -14,7 +14,7 @@ use crate::listed;
 use crate::mapped_node::MappedNodes;
 use crate::narrow::{Few, narrowed};
 use crate::occupancy::Occupancy;
-use crate::policy::{Asked, Mapper, Policy, map_kind};
+use crate::placement_policy::{Asked, Mapper, PlacementPolicy, map_kind};
 use crate::rank::{self, OnNode};
 use crate::shape::Lists;
 use crate::unplaceable;
@@ -289,8 +289,8 @@ pub(crate) fn policy_of<'t>(
     job: &MapRequest,
     total: u64,
     machines: impl Iterator<Item = &'t ferrite_types::Topology> + Clone,
-) -> Result<Policy, MapError> {
-    Policy::resolve(&Asked { app: request, job, total }, machines)
+) -> Result<PlacementPolicy, MapError> {
+    PlacementPolicy::resolve(&Asked { app: request, job, total }, machines)
 }
 
 fn is_list(request: &MapRequest) -> bool {

@@ -4,7 +4,7 @@
 use ferrite_types::{BindTo, CpuKind, CpuSet, DeviceRequest, ObjectKind, PeList, Topology};
 
 use crate::device::{self, DeviceObstacle};
-use crate::policy::{Policy, map_kind};
+use crate::placement_policy::{PlacementPolicy, map_kind};
 use crate::units::{Units, listed, usable};
 
 /// See the module.
@@ -70,7 +70,7 @@ struct Mapped {
 
 impl Shape {
     /// `busy` are the hardware threads that something is bound to.
-    pub(crate) fn new(topology: &Topology, policy: &Policy, lists: Lists<'_>, busy: &CpuSet) -> Shape {
+    pub(crate) fn new(topology: &Topology, policy: &PlacementPolicy, lists: Lists<'_>, busy: &CpuSet) -> Shape {
         let units = Units::new(topology, policy.unit, busy);
         let mut obstacle = None;
         let mapped = mapped(topology, policy, lists).unwrap_or_else(|why| {
@@ -121,7 +121,7 @@ fn is_one_each(lists: Lists<'_>) -> bool {
 }
 
 /// The objects in the order in which they take processes, each as often as it has room.
-fn deal(policy: &Policy, lists: Lists<'_>, targets: &[Target], inside: &[Vec<u32>]) -> Vec<u32> {
+fn deal(policy: &PlacementPolicy, lists: Lists<'_>, targets: &[Target], inside: &[Vec<u32>]) -> Vec<u32> {
     let counted = policy.counts_processors();
     if lists.device.is_some() && counted {
         return dealt_from_shared(targets, inside, is_one_each(lists));
@@ -149,7 +149,7 @@ fn dealt_from_shared(targets: &[Target], inside: &[Vec<u32>], one_each: bool) ->
     order
 }
 
-fn mapped(topology: &Topology, policy: &Policy, lists: Lists<'_>) -> Result<Mapped, DeviceObstacle> {
+fn mapped(topology: &Topology, policy: &PlacementPolicy, lists: Lists<'_>) -> Result<Mapped, DeviceObstacle> {
     if let Some(request) = lists.device {
         // Only a binding that was asked for can be too large.
         let bind = if policy.bind_soft { BindTo::None } else { policy.bind };
@@ -170,7 +170,13 @@ fn mapped(topology: &Topology, policy: &Policy, lists: Lists<'_>) -> Result<Mapp
 type Targets = (Vec<Target>, Vec<Vec<u32>>);
 
 /// Objects of a kind, or groups of processors, inside of each mapped object.
-fn object_targets(topology: &Topology, policy: &Policy, units: &Units, mapped: &Mapped, kind: ObjectKind) -> Targets {
+fn object_targets(
+    topology: &Topology,
+    policy: &PlacementPolicy,
+    units: &Units,
+    mapped: &Mapped,
+    kind: ObjectKind,
+) -> Targets {
     let mut targets: Vec<Target> = Vec::new();
     let places = mapped.within.as_ref().unwrap_or(&mapped.objects);
     if let Some(pes) = policy.pes {
@@ -221,7 +227,7 @@ fn bindable(topology: &Topology, cpus: CpuKind, kind: ObjectKind, units: &Units)
 }
 
 /// `PE=n`: groups of n processors, none of them in two packages.
-fn groups(topology: &Topology, policy: &Policy, units: &Units, place: &CpuSet, pes: u16) -> Vec<Target> {
+fn groups(topology: &Topology, policy: &PlacementPolicy, units: &Units, place: &CpuSet, pes: u16) -> Vec<Target> {
     let packages: Vec<CpuSet> = usable(topology, ObjectKind::Package).map(|p| p.cpus.intersection(place)).collect();
     let parts = if packages.is_empty() { vec![place.clone()] } else { packages };
     let cut = |only_free: bool| -> Vec<Target> {
@@ -234,7 +240,12 @@ fn groups(topology: &Topology, policy: &Policy, units: &Units, place: &CpuSet, p
 }
 
 /// `pe-list`: each listed processor for one process, or all of them for every process.
-fn listed_targets(topology: &Topology, policy: &Policy, units: &Units, list: &PeList) -> Result<Targets, Obstacle> {
+fn listed_targets(
+    topology: &Topology,
+    policy: &PlacementPolicy,
+    units: &Units,
+    list: &PeList,
+) -> Result<Targets, Obstacle> {
     let sets = listed(topology, policy.unit, &list.cpus).map_err(Obstacle::NoSuchProcessor)?;
     let capacity = |cpus: &CpuSet| units.count_free(cpus);
     let targets: Vec<Target> = if list.ordered {

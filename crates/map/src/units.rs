@@ -2,7 +2,7 @@
 
 use ferrite_types::{CpuChoice, CpuKind, CpuSet, ObjectKind, Topology, TopologyObject};
 
-use crate::policy::unit_kind;
+use crate::placement_policy::unit_kind;
 
 /// The processors that may be used, in logical order.
 pub(crate) struct Units {

@@ -9,7 +9,7 @@ use crate::device::DeviceObstacle;
 use crate::error::{self, Binding, MapError, NodeProcessors, NodeSlots};
 use crate::mapped_node::MappedNodes;
 use crate::place::{Job, program};
-use crate::policy::{Mapper, kind_word, map_kind, map_name, unit_kind};
+use crate::placement_policy::{Mapper, kind_word, map_kind, map_name, unit_kind};
 use crate::shape::Obstacle;
 use crate::units::{Units, usable};
 

@@ -32,7 +32,7 @@ pub fn join(option: &'static str, pieces: &[String]) -> Result<Option<String>, D
     Ok(Some(format!("{policy}{qualifiers}")))
 }
 
-/// Policy and qualifiers. The policy of `ppr:N:object` has colons of its own.
+/// PlacementPolicy and qualifiers. The policy of `ppr:N:object` has colons of its own.
 fn split(piece: &str) -> (&str, Option<&str>) {
     let mut words = Words::of(piece);
     let head = words.next().unwrap_or_default();

@@ -21,7 +21,7 @@ pub(crate) enum Mapper {
 
 /// Placement of one app with every question answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Policy {
+pub(crate) struct PlacementPolicy {
     pub(crate) map: Mapper,
     pub(crate) oversubscribe: bool,
     pub(crate) nolocal: bool,
@@ -54,12 +54,12 @@ pub(crate) struct Asked<'a> {
     pub(crate) total: u64,
 }
 
-impl Policy {
+impl PlacementPolicy {
     /// `nodes` are all that the app may use.
     pub(crate) fn resolve<'a>(
         asked: &Asked<'_>,
         nodes: impl Iterator<Item = &'a Topology> + Clone,
-    ) -> Result<Policy, MapError> {
+    ) -> Result<PlacementPolicy, MapError> {
         let everywhere = |kind| nodes.clone().all(|t| !t.of_kind(kind).is_empty());
         let app = asked.app;
         let oversubscribe = asked.job.oversubscribe == Some(true);
@@ -87,7 +87,7 @@ impl Policy {
         {
             return Err(MapError::BindAboveMap { bind, map });
         }
-        Ok(Policy {
+        Ok(PlacementPolicy {
             map,
             oversubscribe,
             nolocal: app.nolocal,
