@@ -32,8 +32,7 @@ pub struct Head {
     local: LocalNode,
     pool: dvm::Pool,
     dvm: dvm::Dvm,
-    campaigns: elastic::Campaigns,
-    extensions: elastic::Extensions,
+    elastic: elastic::Elastic,
     connections: jobs::Connections,
     sessions: sessions::Sessions,
     launches: Launches,
@@ -63,8 +62,7 @@ impl Head {
         config.params.iter().for_each(|(name, value)| params.set(name, value));
         Head {
             pool: dvm::Pool::of_allocation(&config, local, &params),
-            campaigns: elastic::Campaigns::default(),
-            extensions: elastic::Extensions::default(),
+            elastic: elastic::Elastic::default(),
             connections: jobs::Connections::default(),
             sessions: sessions::Sessions::default(),
             params,

@@ -58,22 +58,14 @@ impl Head {
         }
     }
 
-    /// The open campaigns and extensions in words; empty when there are none.
-    fn resize_in_words(&self, now: Timestamp) -> String {
-        let campaigns = self.campaigns.open.iter();
-        let campaigns =
-            campaigns.map(|(id, campaign)| format!("{} {id}: {}", campaign.kind(), self.campaign_waits_for(*id)));
-        campaigns.chain(self.extensions_in_words(now)).collect::<Vec<_>>().join("; ")
-    }
-
     pub(super) fn node_statuses(&self) -> Vec<NodeStatus> {
-        let belongs = |node: &&NodeRecord| !self.pool.is_outside(node.id) || self.campaigns.of_node(node.id).is_some();
+        let belongs = |node: &&NodeRecord| !self.pool.is_outside(node.id) || self.elastic.change_of(node.id).is_some();
         self.pool.records().iter().filter(belongs).map(|node| self.node_status(node)).collect()
     }
 
     fn node_status(&self, node: &NodeRecord) -> NodeStatus {
         let state = match node.daemon {
-            None if let Some((_, kind)) = self.campaigns.of_node(node.id) => match kind {
+            None if let Some(kind) = self.elastic.change_of(node.id) => match kind {
                 CampaignKind::Grow => "starting",
                 CampaignKind::Shrink => "leaving",
             },

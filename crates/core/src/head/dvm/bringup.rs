@@ -136,7 +136,7 @@ impl Head {
             return;
         }
         let rank = report.rank;
-        if let Some(campaign) = self.campaigns.of_daemon(rank) {
+        if let Some(campaign) = self.elastic.campaign_of(rank) {
             return self.on_newcomer_report(campaign, report, cx);
         }
         self.dvm.meet(rank, report.contact, report.pid);
@@ -214,7 +214,7 @@ impl Head {
         if self.dvm.is_ending() {
             return;
         }
-        if let Some(campaign) = self.campaigns.of_newcomer(failure.rank) {
+        if let Some(campaign) = self.elastic.grow_of(failure.rank) {
             return self.on_newcomer_not_launched(campaign, failure, cx);
         }
         if self.dvm.is_ready() {

@@ -53,7 +53,7 @@ impl Head {
             return;
         }
         // A newcomer is not part of the DVM yet.
-        if let Some(campaign) = self.campaigns.of_newcomer(rank) {
+        if let Some(campaign) = self.elastic.grow_of(rank) {
             return self.on_target_lost(campaign, rank, cause, cx);
         }
         if !self.dvm.is_ready() {

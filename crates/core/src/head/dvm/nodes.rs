@@ -316,8 +316,8 @@ impl Head {
     /// The name of a daemon's node, for messages.
     pub(in crate::head) fn node_name(&self, daemon: DaemonRank) -> &str {
         // A node that comes or leaves has no daemon in its record; its campaign knows the daemon.
-        let moving = || self.campaigns.open.values().find_map(|campaign| campaign.targets.get(&daemon));
-        let node = self.pool.node_of(daemon).or_else(|| moving().map(|node| self.pool.record(*node)));
+        let moving = || self.elastic.node_of(daemon).map(|node| self.pool.record(node));
+        let node = self.pool.node_of(daemon).or_else(moving);
         node.map_or("of the head", |n| n.name.as_str())
     }
 }

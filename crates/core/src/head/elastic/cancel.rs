@@ -6,8 +6,9 @@ use ferrite_types::{CampaignId, DaemonRank, ExtensionId};
 use ferrite_wire::control::Reply;
 use ferrite_wire::{CancelRequest, DaemonMessage, Resize, ResizeOutcome};
 
-use super::campaigns::{Campaign, Reason};
+use super::campaigns::Campaign;
 use super::phase::Phase;
+use super::plan::Reason;
 use crate::RequestId;
 use crate::cx::Cx;
 use crate::head::Head;
@@ -54,7 +55,7 @@ impl Head {
             campaign.is_requested && request.names(&campaign.alloc_id, campaign.req_id.as_deref())
         };
         let requests = self.waiting_requests(request);
-        let mut about = self.campaigns.open.iter().filter(|(_, campaign)| named(campaign)).peekable();
+        let mut about = self.elastic.campaigns.open.iter().filter(|(_, campaign)| named(campaign)).peekable();
         if about.peek().is_none() && requests.is_empty() {
             let cause = "No request of that name is under way.";
             return Err(Reason::new(PMIX_ERR_NOT_FOUND, cause));
@@ -68,7 +69,7 @@ impl Head {
     }
 
     fn answer_to_cancel(&self, request: &CancelRequest, pending: &Result<Pending, Reason>) -> Resize {
-        let first = pending.as_ref().ok().and_then(|all| self.campaigns.open.get(all.campaigns.first()?));
+        let first = pending.as_ref().ok().and_then(|all| self.elastic.campaigns.open.get(all.campaigns.first()?));
         let awaited = pending.as_ref().ok().and_then(|all| self.allocation_awaited(*all.requests.first()?));
         let outcome = match pending {
             Ok(_) => ResizeOutcome::Unchanged,
@@ -99,7 +100,7 @@ impl Head {
     /// Ends a campaign that has not begun as failed, and tells its requester. False for a campaign that has begun
     /// (spec E38).
     pub(in crate::head) fn withdraw(&mut self, id: CampaignId, why: Reason, cx: &mut Cx) -> bool {
-        let is_pending = self.campaigns.open.get(&id).is_some_and(Campaign::is_pending);
+        let is_pending = self.elastic.campaigns.open.get(&id).is_some_and(Campaign::is_pending);
         if is_pending {
             self.close_campaign(id, Some(why), cx);
         }

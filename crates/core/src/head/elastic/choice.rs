@@ -4,8 +4,8 @@
 use ferrite_types::{NodeId, NodeRecord, SlotCount};
 use ferrite_wire::GrowRequest;
 
-use super::campaigns::Reason;
 use super::grow::Wanted;
+use super::plan::Reason;
 use crate::head::Head;
 use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_SUPPORTED, PMIX_ERR_OUT_OF_RESOURCE};
 
@@ -110,7 +110,7 @@ impl Head {
         let for_others = |id: NodeId| self.withheld_for(id).any(|other| Some(other) != session);
         let free = |node: &&NodeRecord| {
             let down = node.daemon.is_none() && !self.pool.is_outside(node.id);
-            let promised = self.campaigns.of_node(node.id).is_some() || self.extensions.awaits(node.id);
+            let promised = self.elastic.campaigns.of_node(node.id).is_some() || self.elastic.extensions.awaits(node.id);
             down && !named(node.id) && !promised && !for_others(node.id)
         };
         self.pool.records().iter().filter(free).map(|node| node.id).collect()

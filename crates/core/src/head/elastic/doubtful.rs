@@ -11,16 +11,16 @@ impl Head {
     /// A grant that is not taken in has some nodes of the DVM (spec E40).
     pub(super) fn doubt(&mut self, hosts: &[HostEntry], cx: &mut Cx) {
         let ours = hosts.iter().filter_map(|host| self.pool.find(&host.name));
-        let ours: Vec<NodeId> = ours.filter(|node| self.extensions.grants(*node)).collect();
-        self.extensions.doubtful.extend(ours);
+        let ours: Vec<NodeId> = ours.filter(|node| self.elastic.extensions.grants(*node)).collect();
+        self.elastic.extensions.doubtful.extend(ours);
         self.settle_grants(cx);
     }
 
     /// Gives up the doubtful ones among nodes whose daemons have gone.
     pub(super) fn give_up_doubtful(&mut self, gone: &[NodeId]) {
-        let doubtful = |node: &NodeId| self.extensions.doubtful.contains(node);
+        let doubtful = |node: &NodeId| self.elastic.extensions.doubtful.contains(node);
         let nodes: Vec<NodeId> = gone.iter().copied().filter(doubtful).collect();
-        nodes.iter().for_each(|node| self.extensions.forget(*node));
+        nodes.iter().for_each(|node| self.elastic.extensions.forget(*node));
         self.sessions.remove(&nodes);
         self.pool.put_outside(nodes);
     }

@@ -9,8 +9,9 @@ use ferrite_rm::{GiveBack, Manager, NodeAsk, Share, Source, Wish};
 use ferrite_types::{CampaignId, ExtensionId, HostEntry, JobId, NodeId, PmixStatus, SlotCount, Timestamp};
 use ferrite_wire::{CancelRequest, GrowRequest, Resize, ResizeOutcome, SessionTerms, ShrinkRequest, SlotChange};
 
-use super::campaigns::{Campaign, GrowPlan, Reason};
+use super::campaigns::Campaign;
 use super::phase::Phase;
+use super::plan::{GrowPlan, Reason};
 use super::requester::Requester;
 use crate::cx::Cx;
 use crate::head::Head;
@@ -27,7 +28,7 @@ const LONGEST_JOB: usize = 20;
 
 /// The extensions that wait, and the grants of the manager.
 #[derive(Debug, Default)]
-pub(in crate::head) struct Extensions {
+pub(super) struct Extensions {
     waiting: BTreeMap<ExtensionId, Waiting>,
     /// Jobs of the manager beside the first one, each with the nodes that it still grants.
     granted: BTreeMap<String, BTreeSet<NodeId>>,
@@ -59,12 +60,12 @@ impl Extensions {
     }
 
     /// True while an extension may bring nodes for an allocation.
-    pub(in crate::head) fn is_for(&self, alloc_id: &str) -> bool {
+    pub(super) fn is_for(&self, alloc_id: &str) -> bool {
         self.waiting.values().any(|waiting| waiting.alloc_id == alloc_id)
     }
 
     /// True when an extension brings an allocation a time limit.
-    pub(in crate::head) fn limits(&self, alloc_id: &str) -> bool {
+    pub(super) fn limits(&self, alloc_id: &str) -> bool {
         self.waiting.values().any(|waiting| waiting.alloc_id == alloc_id && waiting.terms.time_limit_s.is_some())
     }
 
@@ -113,7 +114,7 @@ impl Head {
             // brings its own nodes would be held for as long as the manager takes.
             return Err(self.too_few(request, &plan.nodes));
         };
-        if self.extensions.waiting.len() >= MOST_REQUESTS {
+        if self.elastic.extensions.waiting.len() >= MOST_REQUESTS {
             let cause = format!("{MOST_REQUESTS} requests for nodes wait for {manager} already.");
             return Err(Reason::new(PMIX_ERR_OUT_OF_RESOURCE, cause));
         }
@@ -132,10 +133,13 @@ impl Head {
         };
         let outcome = ResizeOutcome::Requested { what: format!("{wish} of {manager}") };
         let answer = self.resize_of(&alloc_id, plan.req_id.as_ref(), &plan.nodes, outcome);
-        self.extensions.last += 1;
-        let extension = ExtensionId(self.extensions.last);
+        self.elastic.extensions.last += 1;
+        let extension = ExtensionId(self.elastic.extensions.last);
         let (terms, says, began) = (terms.clone(), String::new(), cx.now);
-        self.extensions.waiting.insert(extension, Waiting { plan, wish, alloc_id, terms, requester, says, began });
+        self.elastic
+            .extensions
+            .waiting
+            .insert(extension, Waiting { plan, wish, alloc_id, terms, requester, says, began });
         cx.effect(Effect::RequestNodes { extension, ask: Box::new(ask) });
         Ok(answer)
     }
@@ -151,8 +155,9 @@ impl Head {
         if job.is_empty() || job.len() > LONGEST_JOB || !job.bytes().all(|b| b.is_ascii_digit()) {
             return bad(format!("{job:?} is no job of {manager}. Give the number that squeue shows."));
         }
-        let is_asked = self.extensions.waiting.values().any(|waiting| waiting.wish == Wish::Job(job.to_owned()));
-        if job == parent || is_asked || self.extensions.granted.contains_key(job) {
+        let is_asked =
+            self.elastic.extensions.waiting.values().any(|waiting| waiting.wish == Wish::Job(job.to_owned()));
+        if job == parent || is_asked || self.elastic.extensions.granted.contains_key(job) {
             return bad(format!("The nodes of {manager} job {job} are the DVM's already, or on their way."));
         }
         Ok(())
@@ -161,18 +166,18 @@ impl Head {
     /// True for a node that the manager has taken back and not granted again, or has granted to another job meanwhile.
     pub(super) fn is_taken_back(&self, node: NodeId) -> bool {
         let managed = matches!(self.config.allocation.source, Source::Managed { .. });
-        let is_gone = self.pool.is_outside(node) && !self.extensions.grants(node);
-        managed && (is_gone || self.extensions.doubtful.contains(&node))
+        let is_gone = self.pool.is_outside(node) && !self.elastic.extensions.grants(node);
+        managed && (is_gone || self.elastic.extensions.doubtful.contains(&node))
     }
 
     pub(in crate::head) fn on_nodes_awaited(&mut self, id: ExtensionId, says: String) {
-        if let Some(waiting) = self.extensions.waiting.get_mut(&id) {
+        if let Some(waiting) = self.elastic.extensions.waiting.get_mut(&id) {
             waiting.says = says;
         }
     }
 
     pub(in crate::head) fn on_nodes_refused(&mut self, id: ExtensionId, cause: &str, cx: &mut Cx) {
-        let Some(waiting) = self.extensions.waiting.remove(&id) else { return };
+        let Some(waiting) = self.elastic.extensions.waiting.remove(&id) else { return };
         let manager = self.elastic_manager().map_or_else(String::new, |(manager, _)| manager.to_string());
         let cause = format!("{manager} does not grant {}: {cause}.", waiting.wish);
         self.give_up(&waiting, Reason::new(PMIX_ERR_OUT_OF_RESOURCE, cause), cx);
@@ -186,9 +191,9 @@ impl Head {
         hosts: Vec<HostEntry>,
         cx: &mut Cx,
     ) {
-        let Some(waiting) = self.extensions.waiting.remove(&id) else {
+        let Some(waiting) = self.elastic.extensions.waiting.remove(&id) else {
             // The request was withdrawn before the grant.
-            if !self.extensions.left_alone.remove(&job) {
+            if !self.elastic.extensions.left_alone.remove(&job) {
                 cx.effect(Effect::EndAllocation { job });
             }
             return;
@@ -225,7 +230,7 @@ impl Head {
     /// True for a node that the manager may grant: it has no daemon of ours, or the daemon is gone and the node was
     /// offered back.
     fn is_free(&self, node: NodeId) -> bool {
-        let going = self.campaigns.of_node(node).and_then(|(id, _)| self.campaigns.open.get(&id));
+        let going = self.elastic.campaigns.of_node(node).and_then(|(id, _)| self.elastic.campaigns.open.get(&id));
         match going {
             Some(campaign) => matches!(campaign.phase, Phase::Releasing { .. }),
             None => self.pool.is_outside(node),
@@ -236,8 +241,8 @@ impl Head {
         let host = HostEntry { rm_job: Some(job.to_owned()), ..host };
         let node = self.pool.admit_granted(host, &self.local);
         // The new grant replaces any earlier one.
-        self.extensions.forget(node);
-        self.extensions.granted.entry(job.to_owned()).or_default().insert(node);
+        self.elastic.extensions.forget(node);
+        self.elastic.extensions.granted.entry(job.to_owned()).or_default().insert(node);
         node
     }
 
@@ -253,7 +258,7 @@ impl Head {
 
     fn withdraw_requests(&mut self, which: impl Fn(&Waiting) -> bool, status: PmixStatus, why: &str, cx: &mut Cx) {
         let ids: Vec<ExtensionId> =
-            self.extensions.waiting.iter().filter(|(_, waiting)| which(waiting)).map(|(id, _)| *id).collect();
+            self.elastic.extensions.waiting.iter().filter(|(_, waiting)| which(waiting)).map(|(id, _)| *id).collect();
         for id in ids {
             self.withdraw_request(id, status, why, cx);
         }
@@ -262,19 +267,19 @@ impl Head {
     /// Extensions that a cancellation covers.
     pub(super) fn waiting_requests(&self, request: &CancelRequest) -> Vec<ExtensionId> {
         let named = |waiting: &Waiting| request.names(&waiting.alloc_id, waiting.plan.req_id.as_deref());
-        self.extensions.waiting.iter().filter(|(_, waiting)| named(waiting)).map(|(id, _)| *id).collect()
+        self.elastic.extensions.waiting.iter().filter(|(_, waiting)| named(waiting)).map(|(id, _)| *id).collect()
     }
 
     /// The allocation of an extension.
     pub(super) fn allocation_awaited(&self, id: ExtensionId) -> Option<&str> {
-        self.extensions.waiting.get(&id).map(|waiting| waiting.alloc_id.as_str())
+        self.elastic.extensions.waiting.get(&id).map(|waiting| waiting.alloc_id.as_str())
     }
 
     pub(super) fn withdraw_request(&mut self, id: ExtensionId, status: PmixStatus, why: &str, cx: &mut Cx) {
-        if let Some(waiting) = self.extensions.waiting.remove(&id) {
+        if let Some(waiting) = self.elastic.extensions.waiting.remove(&id) {
             cx.effect(Effect::WithdrawRequest { extension: id });
             if let Wish::Job(job) = &waiting.wish {
-                self.extensions.left_alone.insert(job.clone());
+                self.elastic.extensions.left_alone.insert(job.clone());
             }
             self.give_up(&waiting, Reason::new(status, why), cx);
         }
@@ -282,7 +287,7 @@ impl Head {
 
     /// Withdraws the extension of a client that is gone.
     pub(in crate::head) fn withdraw_of_client(&mut self, request: RequestId, cx: &mut Cx) {
-        for waiting in self.extensions.waiting.values_mut() {
+        for waiting in self.elastic.extensions.waiting.values_mut() {
             if waiting.requester.is(request) {
                 waiting.requester = Requester::Nobody;
             }
@@ -317,7 +322,7 @@ impl Head {
 
     /// Releases all granted jobs after the daemons have gone.
     pub(in crate::head) fn end_allocations(&mut self, cx: &mut Cx) {
-        for job in std::mem::take(&mut self.extensions.granted).into_keys() {
+        for job in std::mem::take(&mut self.elastic.extensions.granted).into_keys() {
             cx.effect(Effect::EndAllocation { job });
         }
     }
@@ -335,7 +340,7 @@ impl Head {
         }
         let mut back = Vec::new();
         for (job, leave) in jobs {
-            let all: BTreeSet<NodeId> = match self.extensions.granted.get(&job) {
+            let all: BTreeSet<NodeId> = match self.elastic.extensions.granted.get(&job) {
                 Some(nodes) => nodes.clone(),
                 None if job == parent => {
                     self.pool.inside().map(|node| node.id).filter(|node| self.is_of(*node, &job)).collect()
@@ -347,7 +352,7 @@ impl Head {
             let stay: BTreeSet<NodeId> = all.iter().filter(stays).copied().collect();
             let share = if job == parent || stay.iter().any(|node| self.is_in_use(*node)) {
                 if let Some(Phase::Releasing { offered }) =
-                    self.campaigns.open.get_mut(&id).map(|campaign| &mut campaign.phase)
+                    self.elastic.campaigns.open.get_mut(&id).map(|campaign| &mut campaign.phase)
                 {
                     offered.extend(leave.iter().map(|node| (*node, job.clone())));
                 }
@@ -367,16 +372,16 @@ impl Head {
 
     fn is_offered(&self, node: NodeId, job: &str) -> bool {
         let offers = |campaign: &Campaign| matches!(&campaign.phase, Phase::Releasing { offered } if offered.get(&node).is_some_and(|of| of == job));
-        self.campaigns.open.values().any(offers)
+        self.elastic.campaigns.open.values().any(offers)
     }
 
     /// True for a node that has a daemon, or may get one by what is under way.
     fn is_in_use(&self, node: NodeId) -> bool {
-        self.is_in_change(node) || self.extensions.awaits(node)
+        self.is_in_change(node) || self.elastic.extensions.awaits(node)
     }
 
     fn is_in_change(&self, node: NodeId) -> bool {
-        self.pool.record(node).daemon.is_some() || self.campaigns.of_node(node).is_some()
+        self.pool.record(node).daemon.is_some() || self.elastic.campaigns.of_node(node).is_some()
     }
 
     /// The names of nodes at the manager.
@@ -385,10 +390,10 @@ impl Head {
     }
 
     fn forget_grant(&mut self, job: &str) {
-        let nodes = self.extensions.granted.remove(job).unwrap_or_default();
+        let nodes = self.elastic.extensions.granted.remove(job).unwrap_or_default();
         let list: Vec<NodeId> = nodes.iter().copied().collect();
         self.sessions.remove(&list);
-        list.iter().for_each(|node| self.extensions.forget(*node));
+        list.iter().for_each(|node| self.elastic.extensions.forget(*node));
         self.pool.put_outside(nodes);
     }
 
@@ -399,7 +404,7 @@ impl Head {
                 continue;
             }
             self.pool.put_outside([node]);
-            if let Some(nodes) = self.extensions.granted.get_mut(&job) {
+            if let Some(nodes) = self.elastic.extensions.granted.get_mut(&job) {
                 nodes.remove(&node);
             }
         }
@@ -408,11 +413,12 @@ impl Head {
     /// A doubtful node that is not in use is not granted any more. A job of which no node is in use is given back: its
     /// grow has failed, or all of its daemons were lost, with it perhaps (spec E40).
     pub(in crate::head) fn settle_grants(&mut self, cx: &mut Cx) {
-        let gone = self.extensions.doubtful.iter().copied().filter(|node| !self.is_in_change(*node));
+        let gone = self.elastic.extensions.doubtful.iter().copied().filter(|node| !self.is_in_change(*node));
         let gone: Vec<NodeId> = gone.collect();
         self.give_up_doubtful(&gone);
         let idle = |(_, nodes): &(&String, &BTreeSet<NodeId>)| !nodes.iter().any(|node| self.is_in_use(*node));
-        let jobs: Vec<String> = self.extensions.granted.iter().filter(idle).map(|(job, _)| job.clone()).collect();
+        let jobs: Vec<String> =
+            self.elastic.extensions.granted.iter().filter(idle).map(|(job, _)| job.clone()).collect();
         for job in jobs {
             self.forget_grant(&job);
             cx.effect(Effect::EndAllocation { job });
@@ -431,7 +437,7 @@ impl Head {
     /// The reasons why extensions wait, in words.
     pub(in crate::head) fn extensions_in_words(&self, now: Timestamp) -> impl Iterator<Item = String> {
         let manager = self.elastic_manager().map_or_else(String::new, |(manager, _)| manager.to_string());
-        self.extensions.waiting.values().map(move |waiting| {
+        self.elastic.extensions.waiting.values().map(move |waiting| {
             let says = if waiting.says.is_empty() { String::new() } else { format!(" ({})", waiting.says) };
             let seconds = Timestamp(now.0.saturating_sub(waiting.began.0)).0 / 1_000_000;
             let Waiting { alloc_id, wish, .. } = waiting;

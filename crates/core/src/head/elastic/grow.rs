@@ -11,17 +11,18 @@ use ferrite_wire::{
     Ticket, TreeMessage, Wireup,
 };
 
-use super::campaigns::{Campaign, GrowPlan, Reason};
+use super::campaigns::Campaign;
 use super::late_wireup::Late;
 use super::phase::{Change, Phase};
+use super::plan::{GrowPlan, Reason};
 use crate::HeadTimer;
 use crate::cx::{Cx, Outgoing, Purpose};
 use crate::head::Head;
 use crate::head::clients::Counted;
 use crate::launches::TicketBase;
 use crate::pmix_status::{
-    PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_FAILED_TO_LAUNCH, PMIX_ERR_LOST_CONNECTION, PMIX_ERR_NO_PERMISSIONS,
-    PMIX_ERR_NOT_FOUND, PMIX_ERR_NOT_SUPPORTED, PMIX_ERR_TIMEOUT,
+    PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_CANCELED, PMIX_ERR_JOB_FAILED_TO_LAUNCH, PMIX_ERR_LOST_CONNECTION,
+    PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_NOT_FOUND, PMIX_ERR_NOT_SUPPORTED, PMIX_ERR_TIMEOUT,
 };
 
 /// The time after which a rollback gives up newcomers that do not hang up (milliseconds).
@@ -83,7 +84,9 @@ impl Head {
         let mut nodes = members.clone();
         // The request waits for a node that another campaign removes or brings. A node that leaves and comes again by
         // an earlier request is not the present one.
-        nodes.retain(|node| self.campaigns.leaves_with(*node).is_some() || self.pool.record(*node).daemon.is_none());
+        nodes.retain(|node| {
+            self.elastic.campaigns.leaves_with(*node).is_some() || self.pool.record(*node).daemon.is_none()
+        });
         Ok(GrowPlan { session, req_id: request.req_id.clone(), members, nodes, slots, more })
     }
 
@@ -133,7 +136,7 @@ impl Head {
     /// Refuses hosts beyond a resource manager's grant; granted nodes without a daemon may be named.
     fn check_not_managed(&self, added: &AddedHost, known: Option<NodeId>) -> Result<(), Reason> {
         let Source::Managed { manager, job } = &self.config.allocation.source else { return Ok(()) };
-        if known.is_some_and(|node| self.is_taken_back(node) && self.campaigns.of_node(node).is_none()) {
+        if known.is_some_and(|node| self.is_taken_back(node) && self.elastic.campaigns.of_node(node).is_none()) {
             let cause = format!(
                 "Host {} has been given back to {manager}. Ask for a number of nodes instead (pdvm grow --nodes).",
                 added.host.name
@@ -200,7 +203,7 @@ impl Head {
 
     /// Starts the daemons of the newcomers (spec E19).
     pub(super) fn launch_newcomers(&mut self, id: CampaignId, cx: &mut Cx) {
-        let Some(campaign) = self.campaigns.open.get(&id) else { return };
+        let Some(campaign) = self.elastic.campaigns.open.get(&id) else { return };
         // An earlier campaign may have brought some of the nodes.
         let nodes: Vec<NodeId> =
             campaign.nodes.iter().copied().filter(|node| self.pool.record(*node).daemon.is_none()).collect();
@@ -226,10 +229,10 @@ impl Head {
         let launch =
             |(rank, node): (&DaemonRank, &NodeId)| NodeLaunch { rank: *rank, host: self.pool.host(*node).clone() };
         let launches: Vec<NodeLaunch> = targets.iter().map(launch).collect();
-        if let Some(campaign) = self.campaigns.open.get_mut(&id) {
+        if let Some(campaign) = self.elastic.campaigns.open.get_mut(&id) {
             campaign.targets = targets;
         }
-        self.enter(id, Phase::Launching { missing: kept }, cx);
+        self.elastic.campaigns.enter(id, Phase::Launching { missing: kept }, cx);
         let limit = Duration::from_secs(u64::from(self.launch_timeout_s()));
         cx.set_timer(HeadTimer::Campaign(id), cx.now + limit);
         self.launches.start_joining(&base, DaemonRank::HEAD, &launches, &self.local, cx);
@@ -239,8 +242,8 @@ impl Head {
     /// campaign's newcomer. The first such campaign has to end first, with success or without.
     fn wait_for_places(&mut self, id: CampaignId, cx: &mut Cx) {
         let keeps = |campaign: &Campaign| campaign.targets.keys().any(|rank| cx.tree.coming().contains(*rank));
-        let first = self.campaigns.open.iter().find(|(_, campaign)| keeps(campaign)).map(|(id, _)| *id);
-        self.wait_behind(id, first.expect("a kept place is kept for a campaign that is open"), cx);
+        let first = self.elastic.campaigns.open.iter().find(|(_, campaign)| keeps(campaign)).map(|(id, _)| *id);
+        self.elastic.campaigns.wait_behind(id, first.expect("a kept place is kept for a campaign that is open"), cx);
     }
 
     fn joining_base(&self, size: u32) -> Result<TicketBase, Reason> {
@@ -251,7 +254,7 @@ impl Head {
     /// Handles the report of a newcomer (spec E20).
     pub(in crate::head) fn on_newcomer_report(&mut self, id: CampaignId, report: DaemonReport, cx: &mut Cx) {
         let DaemonReport { rank, hostname, contact, topology, pid } = report;
-        let Some(campaign) = self.campaigns.open.get_mut(&id) else { return };
+        let Some(campaign) = self.elastic.campaigns.open.get_mut(&id) else { return };
         let Phase::Launching { missing } = &mut campaign.phase else { return };
         if !missing.remove(rank) {
             return;
@@ -266,9 +269,9 @@ impl Head {
 
     /// Gives the newcomers their places and sends the wireup, once all have reported (spec E21).
     fn wire_newcomers(&mut self, id: CampaignId, cx: &mut Cx) {
-        let Some(campaign) = self.campaigns.open.get(&id) else { return };
+        let Some(campaign) = self.elastic.campaigns.open.get(&id) else { return };
         let come: RankSet = campaign.targets.keys().copied().collect();
-        self.enter(id, Phase::WiringUp { late: Late::default() }, cx);
+        self.elastic.campaigns.enter(id, Phase::WiringUp { late: Late::default() }, cx);
         cx.tree.fill(&come);
         let wireup = Wireup {
             number: self.dvm.next_wireup(),
@@ -284,14 +287,15 @@ impl Head {
 
     /// Ends the grow: every daemon has acknowledged the wireup (spec E21).
     pub(in crate::head) fn on_grown(&mut self, id: CampaignId, cx: &mut Cx) {
-        if self.campaigns.open.get(&id).is_some_and(|campaign| matches!(campaign.phase, Phase::WiringUp { .. })) {
+        if self.elastic.campaigns.open.get(&id).is_some_and(|campaign| matches!(campaign.phase, Phase::WiringUp { .. }))
+        {
             self.commit_grow(id, cx);
         }
     }
 
     /// Enters the nodes into the books, and gives the session the nodes of the request (spec G2).
     fn commit_grow(&mut self, id: CampaignId, cx: &mut Cx) {
-        let Some(campaign) = self.campaigns.open.get(&id) else { return };
+        let Some(campaign) = self.elastic.campaigns.open.get(&id) else { return };
         let targets = campaign.targets.clone();
         let Change::Grow { joins, slots } = &campaign.change else { return };
         let (joins, slots) = (joins.clone(), slots.clone());
@@ -313,8 +317,8 @@ impl Head {
 
     /// Handles the lost link of a daemon without a place: a newcomer on its way in, or one that was dismissed.
     pub(crate) fn on_newcomer_lost(&mut self, rank: DaemonRank, cause: &str, cx: &mut Cx) {
-        let Some(id) = self.campaigns.of_newcomer(rank) else { return };
-        let Some(campaign) = self.campaigns.open.get_mut(&id) else { return };
+        let Some(id) = self.elastic.campaigns.of_newcomer(rank) else { return };
+        let Some(campaign) = self.elastic.campaigns.open.get_mut(&id) else { return };
         if let Phase::RollingBack { alive, .. } = &mut campaign.phase {
             if alive.remove(rank) && alive.is_empty() {
                 self.end_campaign(id, cx);
@@ -327,7 +331,7 @@ impl Head {
 
     /// Fails a grow that has lost a daemon before its end (spec E22).
     pub(in crate::head) fn on_target_lost(&mut self, id: CampaignId, rank: DaemonRank, cause: &str, cx: &mut Cx) {
-        let node = self.campaigns.open.get(&id).and_then(|campaign| campaign.targets.get(&rank));
+        let node = self.elastic.campaigns.open.get(&id).and_then(|campaign| campaign.targets.get(&rank));
         let node = node.map_or("", |node| self.pool.record(*node).name.as_str());
         let cause = format!("The daemon on node {node} was lost before it was part of the DVM ({cause}).");
         self.fail_grow(id, Reason::new(PMIX_ERR_LOST_CONNECTION, cause), cx);
@@ -340,15 +344,28 @@ impl Head {
         self.fail_grow(id, Reason::new(PMIX_ERR_TIMEOUT, cause), cx);
     }
 
+    /// Withdraws the grows of an allocation (spec S22).
+    pub(in crate::head) fn recall(&mut self, alloc_id: &str, why: &str, cx: &mut Cx) {
+        let of_allocation = |(_, campaign): &(&CampaignId, &Campaign)| campaign.alloc_id == alloc_id;
+        let coming: Vec<CampaignId> =
+            self.elastic.campaigns.coming().filter(of_allocation).map(|(id, _)| *id).collect();
+        for campaign in coming {
+            let reason = Reason::new(PMIX_ERR_JOB_CANCELED, why);
+            if !self.withdraw(campaign, reason.clone(), cx) {
+                self.fail_grow(campaign, reason, cx);
+            }
+        }
+    }
+
     /// Rolls a campaign back (spec G5).
     pub(in crate::head) fn fail_grow(&mut self, id: CampaignId, reason: Reason, cx: &mut Cx) {
-        let Some(campaign) = self.campaigns.open.get_mut(&id) else { return };
+        let Some(campaign) = self.elastic.campaigns.open.get_mut(&id) else { return };
         if !campaign.is_coming() {
             return;
         }
         let have_places = matches!(campaign.phase, Phase::WiringUp { .. });
         let ranks: RankSet = campaign.targets.keys().copied().collect();
-        self.enter(id, Phase::RollingBack { alive: RankSet::new(), cause: reason }, cx);
+        self.elastic.campaigns.enter(id, Phase::RollingBack { alive: RankSet::new(), cause: reason }, cx);
         ranks.iter().for_each(|rank| self.launches.abandon_one(rank, cx));
         match have_places {
             true => self.send_away(id, ranks, cx),
@@ -377,13 +394,13 @@ impl Head {
             return self.end_campaign(id, cx);
         }
         cx.set_timer(HeadTimer::Campaign(id), cx.now + Duration::from_millis(ROLLBACK_MS));
-        if let Some(Phase::RollingBack { alive, .. }) = self.campaigns.open.get_mut(&id).map(|c| &mut c.phase) {
+        if let Some(Phase::RollingBack { alive, .. }) = self.elastic.campaigns.open.get_mut(&id).map(|c| &mut c.phase) {
             *alive = linked;
         }
     }
 
     pub(super) fn give_up_on_newcomers(&mut self, id: CampaignId, cx: &mut Cx) {
-        let phase = self.campaigns.open.get(&id).map(|campaign| &campaign.phase);
+        let phase = self.elastic.campaigns.open.get(&id).map(|campaign| &campaign.phase);
         let Some(Phase::RollingBack { alive, .. }) = phase else { return };
         alive.iter().for_each(|rank| cx.close(rank));
         self.end_campaign(id, cx);

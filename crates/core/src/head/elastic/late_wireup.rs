@@ -10,8 +10,8 @@
 use ferrite_types::{CampaignId, DaemonRank, Duration, RankSet};
 use ferrite_wire::{DaemonMessage, Dest};
 
-use super::campaigns::Reason;
 use super::phase::Phase;
+use super::plan::Reason;
 use crate::HeadTimer;
 use crate::cx::Cx;
 use crate::head::Head;
@@ -38,7 +38,7 @@ impl Head {
     pub(super) fn on_late_wireup(&mut self, id: CampaignId, cx: &mut Cx) {
         let silent = cx.silent(Duration::from_millis(SILENT_MS));
         let answers = |rank: DaemonRank| cx.tree.ancestors(rank).all(|above| !silent.contains(above));
-        let Some(campaign) = self.campaigns.open.get_mut(&id) else { return };
+        let Some(campaign) = self.elastic.campaigns.open.get_mut(&id) else { return };
         let silent: RankSet = silent.iter().filter(|rank| answers(*rank)).collect();
         let Phase::WiringUp { late } = &mut campaign.phase else { return };
         let before = std::mem::replace(&mut late.silent, silent);
@@ -56,7 +56,7 @@ impl Head {
     }
 
     fn tell_of_suspects(&mut self, id: CampaignId, cx: &mut Cx) {
-        let phase = self.campaigns.open.get_mut(&id).map(|campaign| &mut campaign.phase);
+        let phase = self.elastic.campaigns.open.get_mut(&id).map(|campaign| &mut campaign.phase);
         let Some(Phase::WiringUp { late }) = phase else { return };
         if late.silent.is_empty() || std::mem::replace(&mut late.told, true) {
             return;

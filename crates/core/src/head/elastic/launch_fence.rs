@@ -8,7 +8,7 @@ use ferrite_types::{CampaignId, CampaignKind, Duration, JobId, JobNode, JobState
 use ferrite_wire::control::{SessionChoice, Submission};
 use ferrite_wire::{GrowRequest, ResizeOutcome, ResizeRequest};
 
-use super::campaigns::Reason;
+use super::plan::Reason;
 use super::requester::Requester;
 use crate::HeadTimer;
 use crate::cx::Cx;
@@ -60,7 +60,7 @@ impl Head {
         let alloc_id = request.alloc_id.clone().or(own);
         let request = ResizeRequest::Grow(GrowRequest { alloc_id, ..(**request).clone() });
         let (grows, resize) = self.resize(&request, Requester::Nobody, cx);
-        if let Some(campaign) = grows.and_then(|id| self.campaigns.open.get_mut(&id))
+        if let Some(campaign) = grows.and_then(|id| self.elastic.campaigns.open.get_mut(&id))
             && let Some(joins) = campaign.joins_mut()
         {
             joins.shared_by = shares.then_some(session);
@@ -78,9 +78,9 @@ impl Head {
     /// VM_READY: sends the job on to the map, unless the DVM is changing its size (spec G1, E7).
     pub(in crate::head) fn pass_map_hold(&mut self, id: JobId, cx: &mut Cx) {
         let open: BTreeSet<CampaignId> = match self.jobs.get(&id).and_then(|job| job.grows) {
-            own if self.is_elastic() => self.campaigns.that_hold(own).collect(),
+            own if self.is_elastic() => self.elastic.campaigns.that_hold(own).collect(),
             // A job that brings nodes along waits for them in any DVM, elastic or not.
-            Some(own) => self.campaigns.open.keys().copied().filter(|id| *id == own).collect(),
+            Some(own) => self.elastic.campaigns.open.keys().copied().filter(|id| *id == own).collect(),
             None => BTreeSet::new(),
         };
         if !open.is_empty() {
@@ -109,7 +109,7 @@ impl Head {
 
     /// LAUNCH_APPS: sends the job on to the launch, unless nodes are leaving (spec E8).
     pub(in crate::head) fn pass_launch_hold(&mut self, id: JobId, cx: &mut Cx) {
-        if self.is_elastic() && self.campaigns.shrinking() {
+        if self.is_elastic() && self.elastic.campaigns.shrinking() {
             return self.park(id, Hold::Launch, cx);
         }
         if self.jobs.get(&id).is_some_and(|job| self.is_paused(job.session)) {
@@ -181,19 +181,19 @@ impl Head {
             return;
         }
         let may_map = |head: &Head, job: &Job| match job.grows {
-            own if head.is_elastic() => head.campaigns.that_hold(own).next().is_none(),
-            Some(own) => !head.campaigns.open.contains_key(&own),
+            own if head.is_elastic() => head.elastic.campaigns.that_hold(own).next().is_none(),
+            Some(own) => !head.elastic.campaigns.open.contains_key(&own),
             None => true,
         };
         let held: Vec<JobId> = self.jobs.values().filter(|job| job.held.is_some()).map(|job| job.id).collect();
         for id in held {
             let Some(job) = self.jobs.get(&id).filter(|job| job.is_healthy()) else { continue };
             let is_mapped = !job.procs.is_empty();
-            let is_free = if is_mapped { !self.campaigns.shrinking() } else { may_map(self, job) };
+            let is_free = if is_mapped { !self.elastic.campaigns.shrinking() } else { may_map(self, job) };
             if !is_free {
                 // A job of a resumed session now waits for the open campaigns.
                 if job.held == Some(Hold::Paused) && !self.is_paused(job.session) {
-                    let open = Hold::Map(self.campaigns.that_hold(job.grows).collect());
+                    let open = Hold::Map(self.elastic.campaigns.that_hold(job.grows).collect());
                     self.hold(id, if is_mapped { Hold::Launch } else { open });
                 }
                 continue;
@@ -217,6 +217,7 @@ impl Head {
             return "its session to be resumed".to_owned();
         }
         let campaigns: Vec<String> = self
+            .elastic
             .campaigns
             .open
             .iter()

@@ -9,13 +9,111 @@ mod grow;
 mod late_wireup;
 mod launch_fence;
 mod phase;
+mod plan;
 mod push;
 mod requester;
+mod requests;
 mod shrink;
 mod turns;
 
-pub(in crate::head) use self::campaigns::{Campaign, Campaigns, GrowPlan, Joins, Plan, Reason};
-pub(in crate::head) use self::extensions::Extensions;
+use ferrite_types::{CampaignId, CampaignKind, DaemonRank, NodeId};
+
+use self::campaigns::{Campaign, Campaigns};
+use self::extensions::Extensions;
+
 pub(in crate::head) use self::launch_fence::{Berth, Hold};
 pub(in crate::head) use self::phase::Change;
+pub(in crate::head) use self::plan::{GrowPlan, Joins, Plan, Reason};
 pub(in crate::head) use self::requester::Requester;
+
+/// The state of this wing: the changes of size that are under way, and what the manager has granted. The other wings
+/// ask it here.
+#[derive(Debug, Default)]
+pub(in crate::head) struct Elastic {
+    campaigns: Campaigns,
+    extensions: Extensions,
+}
+
+impl Elastic {
+    /// True while any campaign is open that is not queued, so that jobs may not be mapped.
+    pub(in crate::head) fn is_changing(&self) -> bool {
+        self.campaigns.any()
+    }
+
+    /// Campaigns that hold every job.
+    pub(in crate::head) fn that_hold_all(&self) -> impl Iterator<Item = CampaignId> {
+        self.campaigns.that_hold(None)
+    }
+
+    /// The open campaign in which a daemon comes or goes.
+    pub(in crate::head) fn campaign_of(&self, daemon: DaemonRank) -> Option<CampaignId> {
+        self.campaigns.of_daemon(daemon)
+    }
+
+    /// The open grow that brings a daemon. The loss of a daemon that leaves anyway needs no such campaign.
+    pub(in crate::head) fn grow_of(&self, daemon: DaemonRank) -> Option<CampaignId> {
+        self.campaigns.of_newcomer(daemon)
+    }
+
+    /// The node of a daemon that comes or goes.
+    pub(in crate::head) fn node_of(&self, daemon: DaemonRank) -> Option<NodeId> {
+        self.campaigns.open.values().find_map(|campaign| campaign.targets.get(&daemon)).copied()
+    }
+
+    /// The kind of the latest open campaign of a node, which decides whether the node stays.
+    pub(in crate::head) fn change_of(&self, node: NodeId) -> Option<CampaignKind> {
+        self.campaigns.of_node(node).map(|(_, kind)| kind)
+    }
+
+    /// True for a node of an open shrink, begun or waiting, even if it is to come again after that.
+    pub(in crate::head) fn is_to_leave(&self, node: NodeId) -> bool {
+        self.campaigns.leaves_with(node).is_some()
+    }
+
+    /// True while a campaign or an extension of this allocation is under way.
+    pub(in crate::head) fn concerns(&self, alloc_id: &str) -> bool {
+        self.campaigns.open.values().any(|campaign| campaign.alloc_id == alloc_id) || self.extensions.is_for(alloc_id)
+    }
+
+    /// True when a request that is under way gives an allocation a time limit.
+    pub(in crate::head) fn brings_limit(&self, alloc_id: &str) -> bool {
+        let limits = |joins: &Joins| joins.terms.time_limit_s.is_some();
+        self.coming_to(alloc_id).any(limits) || self.extensions.limits(alloc_id)
+    }
+
+    /// The allocation for which an open grow brings a node.
+    pub(in crate::head) fn allocation_of(&self, node: NodeId) -> Option<&str> {
+        let brings = |campaign: &&Campaign| campaign.nodes.contains(&node);
+        self.campaigns.coming().map(|(_, campaign)| campaign).find(brings).map(|campaign| campaign.alloc_id.as_str())
+    }
+
+    /// True when an open grow of this allocation brings a node.
+    pub(in crate::head) fn brings(&self, alloc_id: &str, node: NodeId) -> bool {
+        self.campaigns.coming_for(alloc_id).any(|campaign| campaign.nodes.contains(&node))
+    }
+
+    /// Nodes that open grows bring for an allocation.
+    pub(in crate::head) fn brought_to(&self, alloc_id: &str) -> impl Iterator<Item = NodeId> {
+        self.campaigns.coming_for(alloc_id).flat_map(|campaign| campaign.nodes.iter().copied())
+    }
+
+    /// What the session of an allocation gains from open grows.
+    pub(in crate::head) fn coming_to(&self, alloc_id: &str) -> impl Iterator<Item = &Joins> {
+        self.campaigns.coming_for(alloc_id).filter_map(Campaign::joins)
+    }
+
+    /// What the session of an allocation gains with this node from open grows. A grow counts when no shrink takes the
+    /// node away after it.
+    pub(in crate::head) fn coming_with(&self, alloc_id: &str, node: NodeId) -> impl Iterator<Item = &Joins> {
+        let leaves = self.campaigns.leaves_with(node);
+        let later = self.campaigns.coming().filter(move |(id, _)| Some(**id) > leaves).map(|(_, campaign)| campaign);
+        let gains = later.filter(move |campaign| campaign.alloc_id == alloc_id).filter_map(Campaign::joins);
+        gains.filter(move |joins| joins.nodes.contains(&node))
+    }
+
+    /// Lifts the reservation that campaigns of an allocation are to bring.
+    pub(in crate::head) fn unreserve(&mut self, alloc_id: &str) {
+        let campaigns = self.campaigns.open.values_mut().filter(|campaign| campaign.alloc_id == alloc_id);
+        campaigns.filter_map(Campaign::joins_mut).for_each(|joins| joins.terms.reserve = false);
+    }
+}

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use ferrite_types::{CampaignKind, CampaignStep, NodeId, RankSet};
 use ferrite_wire::SlotChange;
 
-use super::campaigns::{Joins, Reason};
 use super::late_wireup::Late;
+use super::plan::{Joins, Reason};
 
 /// The change that a campaign makes.
 #[derive(Debug)]

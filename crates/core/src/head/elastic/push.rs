@@ -5,7 +5,7 @@
 use ferrite_wire::control::Reply;
 use ferrite_wire::{Resize, ResizeOutcome, ResizeRequest, SessionTerms};
 
-use super::campaigns::Reason;
+use super::plan::Reason;
 use super::requester::Requester;
 use crate::RequestId;
 use crate::cx::Cx;

@@ -4,7 +4,8 @@ use ferrite_types::{DaemonRank, ProcId};
 use ferrite_wire::control::Reply;
 use ferrite_wire::{DaemonMessage, Resize, ResizeOutcome, SessionTerms};
 
-use super::campaigns::{Campaign, Reason};
+use super::campaigns::Campaign;
+use super::plan::Reason;
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::sessions::Owner;
@@ -94,12 +95,7 @@ impl Head {
 
     /// Forgets a requester that is gone; its campaign goes on (spec E37).
     pub(in crate::head) fn forget_requester(&mut self, request: RequestId) {
-        for campaign in self.campaigns.open.values_mut() {
-            if campaign.requester.is(request) {
-                let is_pushed = campaign.requester.is_scheduler();
-                campaign.requester = if is_pushed { Requester::Pushed(None) } else { Requester::Nobody };
-            }
-        }
+        self.elastic.campaigns.forget_requester(request);
         self.sessions.forget_requester(request);
     }
 

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use ferrite_types::{CampaignId, CampaignKind, DaemonRank, JobId, NodeId, NodeRecord, ProcState, Rank, RankSet};
 use ferrite_wire::{Message, ProcFailure, ShrinkRequest, TreeMessage};
 
-use super::campaigns::{Plan, Reason};
 use super::phase::{Change, Phase};
+use super::plan::{Plan, Reason};
 use super::requester::Requester;
 use crate::Effect;
 use crate::cx::{Cx, Outgoing, Purpose};
@@ -67,7 +67,8 @@ impl Head {
         nodes.dedup();
         let returns: BTreeSet<NodeId> = nodes.extract_if(.., |node| lent.contains(node)).collect();
         // A node that is down needs no change; the campaign waits for one that is still coming or already leaving.
-        nodes.retain(|node| self.campaigns.of_node(*node).is_some() || self.pool.record(*node).daemon.is_some());
+        nodes
+            .retain(|node| self.elastic.campaigns.of_node(*node).is_some() || self.pool.record(*node).daemon.is_some());
         let alloc_id = named.unwrap_or_else(|| self.alloc_id_of(&nodes));
         let req_id = request.req_id.clone();
         Ok(Plan { change: Change::Shrink { returns }, alloc_id, req_id, is_requested: true, nodes })
@@ -75,7 +76,7 @@ impl Head {
 
     /// True for the kept record of a node that does not belong to the DVM and is not on its way into it.
     pub(super) fn is_unknown(&self, node: NodeId) -> bool {
-        self.pool.is_outside(node) && self.campaigns.of_node(node).is_none()
+        self.pool.is_outside(node) && self.elastic.campaigns.of_node(node).is_none()
     }
 
     /// Nodes that are least in use: idle ones first, and of those the latest (spec S15).
@@ -87,7 +88,7 @@ impl Head {
     ) -> Result<Vec<NodeId>, Reason> {
         let may_go = |node: &&NodeRecord| {
             let stays = node.daemon.is_none_or(|rank| rank == DaemonRank::HEAD);
-            !stays && belongs(node.id) && !named.contains(&node.id) && self.campaigns.of_node(node.id).is_none()
+            !stays && belongs(node.id) && !named.contains(&node.id) && self.elastic.campaigns.of_node(node.id).is_none()
         };
         let mut nodes: Vec<&NodeRecord> = self.pool.records().iter().filter(may_go).collect();
         if nodes.len() < count as usize {
@@ -101,7 +102,7 @@ impl Head {
 
     /// Fixes the targets: they get no more processes, and all daemons hear which ones leave (spec G2, E28).
     pub(super) fn order_departure(&mut self, id: CampaignId, cx: &mut Cx) {
-        let Some(campaign) = self.campaigns.open.get(&id) else { return };
+        let Some(campaign) = self.elastic.campaigns.open.get(&id) else { return };
         let nodes = campaign.nodes.clone();
         let targets: BTreeMap<DaemonRank, NodeId> =
             nodes.iter().filter_map(|node| Some((self.pool.record(*node).daemon?, *node))).collect();
@@ -111,10 +112,10 @@ impl Head {
             return self.end_campaign(id, cx);
         }
         targets.values().for_each(|node| self.pool.leave(*node));
-        if let Some(campaign) = self.campaigns.open.get_mut(&id) {
+        if let Some(campaign) = self.elastic.campaigns.open.get_mut(&id) {
             campaign.targets = targets;
         }
-        self.enter(id, Phase::Leaving, cx);
+        self.elastic.campaigns.enter(id, Phase::Leaving, cx);
         self.clients.count(Counted::Xcast);
         let purpose = Purpose::Shrink { campaign: id, targets: ranks.clone() };
         cx.out.push_back(Outgoing::Xcast(Message::Tree(TreeMessage::Shrink { targets: ranks.clone() }), purpose));
@@ -132,7 +133,7 @@ impl Head {
 
     /// True for a process whose node leaves: its end is planned.
     pub(in crate::head) fn is_doomed(&self, id: JobId, daemon: DaemonRank) -> bool {
-        let campaign = self.campaigns.of_daemon(daemon).and_then(|id| self.campaigns.open.get(&id));
+        let campaign = self.elastic.campaigns.of_daemon(daemon).and_then(|id| self.elastic.campaigns.open.get(&id));
         self.jobs.contains_key(&id) && campaign.is_some_and(|campaign| campaign.kind() == CampaignKind::Shrink)
     }
 
@@ -141,7 +142,7 @@ impl Head {
         self.clients.count(Counted::Repair);
         self.clients.lose(ranks, cx);
         self.dvm.part_with(ranks);
-        let Some(campaign) = self.campaigns.open.get(&id) else { return };
+        let Some(campaign) = self.elastic.campaigns.open.get(&id) else { return };
         if campaign.kind() == CampaignKind::Grow {
             // The departure was a rollback's.
             return self.end_campaign(id, cx);
@@ -173,9 +174,9 @@ impl Head {
 
     /// Offers the nodes of departed daemons to their managers (spec E35).
     fn offer_release(&mut self, id: CampaignId, cx: &mut Cx) {
-        let Some(campaign) = self.campaigns.open.get(&id) else { return };
+        let Some(campaign) = self.elastic.campaigns.open.get(&id) else { return };
         let leaving = campaign.nodes.clone();
-        self.enter(id, Phase::Releasing { offered: BTreeMap::new() }, cx);
+        self.elastic.campaigns.enter(id, Phase::Releasing { offered: BTreeMap::new() }, cx);
         let back = self.plan_give_back(id, &leaving);
         cx.effect(Effect::OfferRelease { campaign: id, nodes: self.pool.names(&leaving), back });
     }
@@ -188,7 +189,7 @@ impl Head {
         error: Option<String>,
         cx: &mut Cx,
     ) {
-        let Some(campaign) = self.campaigns.open.get_mut(&id) else { return };
+        let Some(campaign) = self.elastic.campaigns.open.get_mut(&id) else { return };
         let Phase::Releasing { offered } = &mut campaign.phase else { return };
         let (nodes, offered) = (campaign.nodes.clone(), std::mem::take(offered));
         if let Some(error) = error {

@@ -26,7 +26,7 @@ impl Campaign {
 
 impl Campaigns {
     /// Campaigns that hold jobs; a queued one holds only the job that it is for (spec E7).
-    pub(in crate::head) fn that_hold(&self, own: Option<CampaignId>) -> impl Iterator<Item = CampaignId> {
+    pub(super) fn that_hold(&self, own: Option<CampaignId>) -> impl Iterator<Item = CampaignId> {
         let holds = move |(id, campaign): &(&CampaignId, &Campaign)| !campaign.is_queued() || own == Some(**id);
         self.open.iter().filter(holds).map(|(id, _)| *id)
     }
@@ -35,7 +35,7 @@ impl Campaigns {
 impl Head {
     /// True for a new campaign that lets jobs have their turn first (spec E15, E17).
     pub(super) fn is_to_queue(&self, kind: CampaignKind, behind: &BTreeSet<CampaignId>) -> bool {
-        let is_queued = |id: &CampaignId| self.campaigns.open.get(id).is_some_and(Campaign::is_queued);
+        let is_queued = |id: &CampaignId| self.elastic.campaigns.open.get(id).is_some_and(Campaign::is_queued);
         let lets_pass = kind == CampaignKind::Grow && self.due_jobs().next().is_some();
         // A campaign behind a queued one would hold the jobs for which the queued one waits.
         lets_pass || behind.iter().any(is_queued)
@@ -55,7 +55,7 @@ impl Head {
 
     /// Notes that a job was parked before its map.
     pub(super) fn on_parked(&mut self, id: JobId) {
-        let own = |job: &Job| job.grows.is_some_and(|own| self.campaigns.open.contains_key(&own));
+        let own = |job: &Job| job.grows.is_some_and(|own| self.elastic.campaigns.open.contains_key(&own));
         let again = self.jobs.get(&id).is_some_and(|job| job.was_parked && !own(job));
         if let Some(job) = self.jobs.get_mut(&id) {
             job.is_due |= again;
@@ -78,12 +78,12 @@ impl Head {
 
     /// Opens the queued campaigns when no job is due any more. True when one has opened (spec E16).
     pub(in crate::head) fn open_queued(&mut self, cx: &mut Cx) -> bool {
-        let queued = self.campaigns.open.iter().filter(|(_, campaign)| campaign.is_queued());
+        let queued = self.elastic.campaigns.open.iter().filter(|(_, campaign)| campaign.is_queued());
         let queued: Vec<CampaignId> = queued.map(|(id, _)| *id).collect();
         if queued.is_empty() || self.due_jobs().next().is_some() {
             return false;
         }
-        queued.iter().for_each(|id| self.enter(*id, Phase::Open, cx));
+        queued.iter().for_each(|id| self.elastic.campaigns.enter(*id, Phase::Open, cx));
         queued.iter().for_each(|id| self.proceed(*id, cx));
         true
     }

@@ -94,11 +94,11 @@ impl Head {
         if self.dvm.is_ending() {
             return;
         }
-        if self.is_elastic() && self.campaigns.any() {
+        if self.is_elastic() && self.elastic.is_changing() {
             return self.wait_for_turns();
         }
         // Open campaigns may still bring the nodes that the jobs need.
-        if !self.campaigns.any() {
+        if !self.elastic.is_changing() {
             self.refuse_hopeless(cx);
         }
         for id in self.queue.iter().copied().collect::<Vec<JobId>>() {
@@ -126,7 +126,7 @@ impl Head {
         let own = self.sessions.get(job.session).map(|session| &session.nodes);
         let may_hope = |node: &&NodeRecord| own.is_none_or(|own| own.contains(&node.id));
         let is_busy = self.pool.records().iter().filter(may_hope).any(|node| node.slots_inuse > 0);
-        if !is_busy && !self.campaigns.any() {
+        if !is_busy && !self.elastic.is_changing() {
             self.refuse_queued(id, text, cx);
         }
     }
@@ -134,7 +134,7 @@ impl Head {
     /// Notes the queued jobs whose slots are free while the DVM changes its size: they have their turn when the open
     /// campaigns are over (spec E18).
     fn wait_for_turns(&mut self) {
-        let open: BTreeSet<CampaignId> = self.campaigns.that_hold(None).collect();
+        let open: BTreeSet<CampaignId> = self.elastic.that_hold_all().collect();
         for id in self.queue.iter().copied().collect::<Vec<JobId>>() {
             let is_next = |job: &&Job| !job.is_due && job.kept_by.is_empty() && self.is_next(job);
             if self.jobs.get(&id).filter(is_next).is_some()
@@ -150,7 +150,7 @@ impl Head {
         if self.is_paused(job.session) {
             return self.held_for(&Hold::Paused);
         }
-        if self.campaigns.any() && self.is_next(job) {
+        if self.elastic.is_changing() && self.is_next(job) {
             return self.held_for(&Hold::Map(BTreeSet::new()));
         }
         let before = self.jobs_before(job.session, Some(job.id));

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use ferrite_types::{CampaignId, NodeId};
+use ferrite_types::NodeId;
 
 use crate::cx::Cx;
 use crate::head::Head;
-use crate::head::elastic::{Campaign, Reason};
+use crate::head::elastic::Reason;
 use crate::pmix_status::PMIX_ERR_NOT_FOUND;
 
 impl Head {
@@ -30,20 +30,17 @@ impl Head {
     /// before its end.
     pub(in crate::head) fn allocation_of(&self, session: u32) -> (String, BTreeSet<NodeId>) {
         let Some(session) = self.sessions.get(session) else { return (String::new(), BTreeSet::new()) };
-        let coming = self.campaigns.coming_for(&session.alloc_id);
-        let nodes = coming
-            .flat_map(|c| c.nodes.iter().chain(c.joins().into_iter().flat_map(|joins| &joins.nodes)))
-            .chain(&session.nodes);
-        (session.alloc_id.clone(), nodes.copied().collect())
+        let joining = self.elastic.coming_to(&session.alloc_id).flat_map(|joins| &joins.nodes);
+        let nodes = joining.chain(&session.nodes).copied().chain(self.elastic.brought_to(&session.alloc_id));
+        (session.alloc_id.clone(), nodes.collect())
     }
 
     /// Lent nodes of a session, present or coming: a release gives them back to their lenders.
     pub(in crate::head) fn lent_to(&self, session: u32) -> BTreeSet<NodeId> {
         let Some(session) = self.sessions.get(session) else { return BTreeSet::new() };
-        let coming = || self.campaigns.coming_for(&session.alloc_id);
         let brought = |node: &&NodeId| session.nodes.contains(node) && !session.lent.contains(node);
-        let to_bring = |node: &&NodeId| coming().any(|campaign| campaign.nodes.contains(node));
-        let joins = coming().filter_map(Campaign::joins).flat_map(|joins| &joins.nodes);
+        let to_bring = |node: &&NodeId| self.elastic.brings(&session.alloc_id, **node);
+        let joins = self.elastic.coming_to(&session.alloc_id).flat_map(|joins| &joins.nodes);
         let lent = joins.chain(&session.lent).filter(|node| !brought(node) && !to_bring(node));
         lent.copied().collect()
     }
@@ -59,10 +56,10 @@ impl Head {
 
     /// The allocation of nodes, present or coming, for an answer: that of the first node, or the DVM's own.
     pub(in crate::head) fn alloc_id_of(&self, nodes: &[NodeId]) -> String {
-        let there = nodes.first().and_then(|node| self.sessions.of_node(*node)).map(|session| &session.alloc_id);
-        let brings =
-            |(_, campaign): &(&CampaignId, &Campaign)| nodes.first().is_some_and(|n| campaign.nodes.contains(n));
-        let coming = self.campaigns.coming().find(brings).map(|(_, campaign)| campaign);
-        there.or(coming.map(|campaign| &campaign.alloc_id)).unwrap_or(&self.config.dvm).clone()
+        let of_node = |node: &NodeId| {
+            let there = self.sessions.of_node(*node).map(|session| session.alloc_id.as_str());
+            there.or_else(|| self.elastic.allocation_of(*node))
+        };
+        nodes.first().and_then(of_node).unwrap_or(&self.config.dvm).to_owned()
     }
 }

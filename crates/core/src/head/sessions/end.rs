@@ -3,16 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use ferrite_types::{CampaignId, CampaignKind, DaemonRank, JobState, NodeId};
+use ferrite_types::{CampaignKind, DaemonRank, JobState, NodeId};
 
 use super::registry::Session;
 use crate::HeadTimer;
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::dvm::INTERRUPTED;
-use crate::head::elastic::Requester;
-use crate::head::elastic::{Campaign, Change, Plan, Reason};
-use crate::pmix_status::PMIX_ERR_JOB_CANCELED;
+use crate::head::elastic::{Change, Plan, Requester};
 
 impl Head {
     /// Ends a session, its jobs and the sessions that depend on it. The nodes that it has brought leave the DVM, and
@@ -63,7 +61,7 @@ impl Head {
 
     /// True for a node whose daemon was lost, and that neither comes again nor leaves.
     fn is_lost(&self, node: NodeId) -> bool {
-        self.pool.record(node).daemon.is_none() && self.campaigns.of_node(node).is_none()
+        self.pool.record(node).daemon.is_none() && self.elastic.change_of(node).is_none()
     }
 
     /// Drops lost nodes from a session; they are not given back.
@@ -75,35 +73,17 @@ impl Head {
         }
     }
 
-    /// Withdraws the campaigns and extensions of an allocation (spec S22).
-    fn recall(&mut self, alloc_id: &str, why: &str, cx: &mut Cx) {
-        let of_allocation =
-            |(_, campaign): &(&CampaignId, &Campaign)| campaign.is_coming() && campaign.alloc_id == alloc_id;
-        let coming: Vec<CampaignId> =
-            self.campaigns.open.iter().filter(of_allocation).map(|(campaign, _)| *campaign).collect();
-        for campaign in coming {
-            let reason = Reason::new(PMIX_ERR_JOB_CANCELED, why);
-            if !self.withdraw(campaign, reason.clone(), cx) {
-                self.fail_grow(campaign, reason, cx);
-            }
-        }
-    }
-
     /// True for a node that is up, is not the head's and is not leaving.
     fn may_leave(&self, node: NodeId) -> bool {
-        let leaving = matches!(self.campaigns.of_node(node), Some((_, CampaignKind::Shrink)));
+        let leaving = self.elastic.change_of(node) == Some(CampaignKind::Shrink);
         !leaving && self.pool.record(node).daemon.is_some_and(|rank| rank != DaemonRank::HEAD)
     }
 
     /// Removes sessions without jobs, nodes, and nodes to come. Lost nodes do not count (spec S24).
     pub(in crate::head) fn sweep_sessions(&mut self, cx: &mut Cx) {
-        let coming = |session: &Session| {
-            let campaign = self.campaigns.open.values().any(|c| c.alloc_id == session.alloc_id);
-            campaign || self.extensions.is_for(&session.alloc_id)
-        };
         let empty = |(id, session): &(&u32, &Session)| {
             let is_empty = session.nodes.iter().all(|node| self.is_lost(*node));
-            is_empty && !coming(session) && self.jobs.values().all(|job| job.session != **id)
+            is_empty && !self.elastic.concerns(&session.alloc_id) && self.jobs.values().all(|job| job.session != **id)
         };
         let ended: Vec<u32> = self.sessions.known.iter().filter(empty).map(|(id, _)| *id).collect();
         for id in ended {

@@ -11,8 +11,7 @@ use ferrite_wire::{DaemonMessage, GrowRequest, SessionTerms};
 use crate::RequestId;
 use crate::cx::Cx;
 use crate::head::clients::Counted;
-use crate::head::elastic::Requester;
-use crate::head::elastic::{Change, GrowPlan, Joins, Plan, Reason};
+use crate::head::elastic::{Change, GrowPlan, Joins, Plan, Reason, Requester};
 use crate::head::jobs::placement_defaults;
 use crate::head::{Head, Job};
 use crate::pmix_status::{

@@ -9,7 +9,7 @@ use ferrite_wire::Inheritance;
 use super::registry::Session;
 use crate::RequestId;
 use crate::cx::Cx;
-use crate::head::elastic::{Campaign, Requester};
+use crate::head::elastic::Requester;
 use crate::head::{Head, Job};
 
 /// The owner of a session, with whose end the session ends.
@@ -109,7 +109,6 @@ impl Head {
         }
         let Some(session) = self.sessions.get_mut(id) else { return };
         (session.reserved, session.owner) = (false, None);
-        let coming = self.campaigns.open.values_mut().filter(|c| c.alloc_id == session.alloc_id);
-        coming.filter_map(Campaign::joins_mut).for_each(|joins| joins.terms.reserve = false);
+        self.elastic.unreserve(&session.alloc_id);
     }
 }

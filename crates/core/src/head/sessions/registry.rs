@@ -15,8 +15,7 @@ use super::time_limits::SessionTime;
 use crate::RequestId;
 use crate::cx::Cx;
 use crate::head::Head;
-use crate::head::elastic::Requester;
-use crate::head::elastic::{Joins, Reason};
+use crate::head::elastic::{Joins, Reason, Requester};
 use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_NOT_FOUND};
 
 const SIGCONT: i32 = 18;
@@ -269,13 +268,12 @@ impl Head {
     /// The sessions for which a node is reserved, now or after it has come. A node that leaves is free for the next
     /// request (spec S8).
     pub(in crate::head) fn withheld_for(&self, node: NodeId) -> impl Iterator<Item = u32> + '_ {
-        let leaves = self.campaigns.leaves_with(node);
         let will_hold = move |session: &Session| {
-            let mut later = self.campaigns.coming().filter(move |(id, _)| Some(**id) > leaves);
-            let reserves = |joins: &Joins| (session.reserved || joins.terms.reserve) && joins.nodes.contains(&node);
-            later.any(|(_, campaign)| campaign.alloc_id == session.alloc_id && campaign.joins().is_some_and(reserves))
+            let mut coming = self.elastic.coming_with(&session.alloc_id, node);
+            coming.any(|joins| session.reserved || joins.terms.reserve)
         };
-        let holds = move |session: &Session| leaves.is_none() && session.reserved && session.nodes.contains(&node);
+        let leaves = self.elastic.is_to_leave(node);
+        let holds = move |session: &Session| !leaves && session.reserved && session.nodes.contains(&node);
         self.sessions.owners().filter(move |(_, session)| holds(session) || will_hold(session)).map(|(id, _)| *id)
     }
 

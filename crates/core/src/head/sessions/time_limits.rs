@@ -6,8 +6,7 @@ use ferrite_wire::{DaemonMessage, ExtendRequest, Resize, ResizeOutcome, SessionT
 
 use crate::cx::Cx;
 use crate::head::Head;
-use crate::head::elastic::Reason;
-use crate::head::elastic::Requester;
+use crate::head::elastic::{Reason, Requester};
 use crate::pmix_status::PMIX_ERR_BAD_PARAM;
 use crate::{Effect, HeadTimer, RequestId};
 
@@ -95,9 +94,7 @@ impl Head {
     /// Refuses more time for an allocation without a limit, unless a request on its way brings one (spec S21).
     pub(in crate::head) fn check_can_extend(&self, session: u32, terms: &SessionTerms) -> Result<(), Reason> {
         let Some(has) = self.sessions.get(session).filter(|_| terms.time_limit_s.is_some()) else { return Ok(()) };
-        let mut coming = self.campaigns.coming_for(&has.alloc_id);
-        let will_have = coming.any(|campaign| campaign.joins().is_some_and(|joins| joins.terms.time_limit_s.is_some()));
-        if has.time.until.is_some() || will_have || self.extensions.limits(&has.alloc_id) {
+        if has.time.until.is_some() || self.elastic.brings_limit(&has.alloc_id) {
             return Ok(());
         }
         let cause = format!("Allocation {} has no time limit that could be lengthened.", has.alloc_id);
