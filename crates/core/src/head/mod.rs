@@ -64,7 +64,7 @@ impl Head {
             pool: dvm::Pool::of_allocation(&config, local, &params),
             elastic: elastic::Elastic::default(),
             connections: jobs::Connections::default(),
-            sessions: sessions::Sessions::default(),
+            sessions: sessions::Sessions::of_dvm(&config.dvm),
             params,
             dvm: dvm::Dvm::of_head(&local.contact),
             local: local.clone(),

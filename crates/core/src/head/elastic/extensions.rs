@@ -120,7 +120,7 @@ impl Head {
         }
         let session = plan.session.unwrap_or_else(|| self.open_session(plan.req_id.clone(), requester, terms));
         plan.session = Some(session);
-        let alloc_id = self.sessions.get(session).map(|session| session.alloc_id.clone()).unwrap_or_default();
+        let alloc_id = self.sessions.alloc_id(session).map(str::to_owned).unwrap_or_default();
         let ask = NodeAsk {
             manager,
             name: job_name(&self.config.dvm, &parent),
@@ -128,7 +128,7 @@ impl Head {
             wish: wish.clone(),
             queue: request.queue.clone(),
             slots: self.slots_of_all(),
-            time_limit_s: terms.time_limit_s.map(|more| self.lasts_s(plan.session, more, cx.now)),
+            time_limit_s: terms.time_limit_s.map(|more| self.sessions.lasts_s(plan.session, more, cx.now)),
             has: self.pool.inside().map(|node| self.pool.host(node.id).name.clone()).collect(),
         };
         let outcome = ResizeOutcome::Requested { what: format!("{wish} of {manager}") };
@@ -307,7 +307,7 @@ impl Head {
 
     /// Withdraws the extensions of an allocation that is released whole.
     pub(super) fn withdraw_of_allocation(&mut self, request: &ShrinkRequest, cx: &mut Cx) {
-        let session = request.alloc_id.as_ref().and_then(|name| self.allocation_named(name).ok());
+        let session = request.alloc_id.as_ref().and_then(|name| self.sessions.allocation_named(name).ok());
         if let Some(session) = session {
             self.forget_lost_nodes(session);
             self.withdraw_of_session(session, "The request was taken back.", cx);

@@ -63,7 +63,7 @@ impl Head {
         } else if names_nothing {
             return bad("The request names no nodes and no number of nodes.");
         }
-        let session = request.alloc_id.as_ref().map(|name| self.allocation_named(name)).transpose()?;
+        let session = request.alloc_id.as_ref().map(|name| self.sessions.allocation_named(name)).transpose()?;
         session.map_or(Ok(()), |session| self.check_can_extend(session, &request.terms))?;
         let mut wanted = Vec::new();
         for host in &request.hosts {
@@ -95,8 +95,8 @@ impl Head {
         for wanted in wanted {
             let Some(node) = wanted.at.node() else { continue };
             if let Some(other) = self.withheld_for(node).find(|id| Some(*id) != session) {
-                let (name, alloc_id) =
-                    (&self.pool.record(node).name, &self.sessions.get(other).expect("it is known").alloc_id);
+                let name = &self.pool.record(node).name;
+                let alloc_id = self.sessions.alloc_id(other).expect("who withholds a node is not over");
                 let cause = format!("Node {name} is reserved for allocation {alloc_id}.");
                 return Err(Reason::new(PMIX_ERR_NO_PERMISSIONS, cause));
             }

@@ -45,19 +45,20 @@ impl Head {
         cx: &mut Cx,
     ) -> Result<Berth, Reason> {
         let parent_session = parent.and_then(|id| self.jobs.get(&id)).map(|job| job.session);
-        let named = self.session_of(&submission.session, parent_session)?;
+        let named = self.sessions.session_of(&submission.session, parent_session)?;
         let of_owner = parent.filter(|_| submission.session == SessionChoice::Default);
-        let session = of_owner.and_then(|owner| self.own_session_of(owner, named, &submission.spec)).unwrap_or(named);
+        let session = of_owner
+            .and_then(|owner| self.sessions.own_session_of(owner, named, &submission.spec, &self.pool))
+            .unwrap_or(named);
         let Some(request) = &submission.grow else {
             return Ok(Berth { session, grows: None });
         };
         // Nodes that a session's job brings along are for that session, unless the job names another allocation. A
         // session that shares an allocation adds them to that; beside the nodes with which the DVM began, a new
         // allocation starts.
-        let own = self.sessions.get(session).map(|own| (own.alloc_id.clone(), own.shares));
-        let shares = request.alloc_id.is_none() && own.as_ref().is_some_and(|(_, shares)| *shares);
-        let own = own.map(|(alloc_id, _)| alloc_id).filter(|alloc_id| *alloc_id != self.config.dvm);
-        let alloc_id = request.alloc_id.clone().or(own);
+        let shares = request.alloc_id.is_none() && self.sessions.is_shared(session);
+        let own = self.sessions.alloc_id(session).filter(|alloc_id| *alloc_id != self.config.dvm);
+        let alloc_id = request.alloc_id.clone().or(own.map(str::to_owned));
         let request = ResizeRequest::Grow(GrowRequest { alloc_id, ..(**request).clone() });
         let (grows, resize) = self.resize(&request, Requester::Nobody, cx);
         if let Some(campaign) = grows.and_then(|id| self.elastic.campaigns.open.get_mut(&id))
@@ -86,7 +87,7 @@ impl Head {
         if !open.is_empty() {
             self.on_parked(id);
             self.park(id, Hold::Map(open), cx);
-        } else if self.jobs.get(&id).is_some_and(|job| self.is_paused(job.session)) {
+        } else if self.jobs.get(&id).is_some_and(|job| self.sessions.is_paused(job.session)) {
             self.park(id, Hold::Paused, cx);
         } else {
             self.activate(id, JobState::Map, cx);
@@ -112,7 +113,7 @@ impl Head {
         if self.is_elastic() && self.elastic.campaigns.shrinking() {
             return self.park(id, Hold::Launch, cx);
         }
-        if self.jobs.get(&id).is_some_and(|job| self.is_paused(job.session)) {
+        if self.jobs.get(&id).is_some_and(|job| self.sessions.is_paused(job.session)) {
             return self.park(id, Hold::Paused, cx);
         }
         self.launch_or_map_again(id, cx);
@@ -192,13 +193,13 @@ impl Head {
             let is_free = if is_mapped { !self.elastic.campaigns.shrinking() } else { may_map(self, job) };
             if !is_free {
                 // A job of a resumed session now waits for the open campaigns.
-                if job.held == Some(Hold::Paused) && !self.is_paused(job.session) {
+                if job.held == Some(Hold::Paused) && !self.sessions.is_paused(job.session) {
                     let open = Hold::Map(self.elastic.campaigns.that_hold(job.grows).collect());
                     self.hold(id, if is_mapped { Hold::Launch } else { open });
                 }
                 continue;
             }
-            if self.is_paused(job.session) {
+            if self.sessions.is_paused(job.session) {
                 self.hold(id, Hold::Paused);
                 continue;
             }

@@ -128,7 +128,7 @@ impl Head {
             None if says_more || !nodes.is_empty() => Some(self.open_session(req_id.clone(), requester, terms)),
             session => session,
         };
-        let alloc_id = session.and_then(|id| self.sessions.get(id)).map(|session| session.alloc_id.clone());
+        let alloc_id = session.and_then(|id| self.sessions.alloc_id(id)).map(str::to_owned);
         let alloc_id = alloc_id.unwrap_or_else(|| match requester.is_scheduler() {
             true => self.config.dvm.clone(),
             false => self.alloc_id_of(&members),
@@ -149,7 +149,7 @@ impl Head {
         nodes: &[NodeId],
         outcome: ResizeOutcome,
     ) -> Resize {
-        let session = self.session_of(&SessionChoice::Alloc(alloc_id.to_owned()), None).ok();
+        let session = self.sessions.session_of(&SessionChoice::Alloc(alloc_id.to_owned()), None).ok();
         Resize {
             alloc_id: alloc_id.to_owned(),
             req_id: req_id.cloned(),

@@ -23,7 +23,7 @@ impl Head {
             None => None,
             Some(name) if *name == self.config.dvm => Some((name.clone(), self.first_nodes())),
             Some(name) => {
-                let session = self.allocation_named(name)?;
+                let session = self.sessions.allocation_named(name)?;
                 lent = self.lent_to(session);
                 Some(self.allocation_of(session))
             }
@@ -51,7 +51,7 @@ impl Head {
         if request.count > 0 {
             // Reserved nodes of another session leave only when the request names them.
             let own = named.as_deref().and_then(|alloc_id| self.sessions.find(alloc_id));
-            let may_take = |session| Some(session) == own || self.is_owned_by(session, requester);
+            let may_take = |session| Some(session) == own || self.sessions.is_owned_by(session, requester);
             let belongs = |node| belongs(node) && !lent.contains(&node) && self.withheld_for(node).all(may_take);
             nodes.extend(self.expendable(request.count, &nodes, belongs)?);
         } else if request.nodes.is_empty() {

@@ -20,8 +20,8 @@ impl Head {
     /// The nodes that jobs of a session may get later: all nodes of the session, even when used or reserved now.
     fn hopes_of(&self, session: u32) -> Vec<NodeRecord> {
         let mut nodes = idle(self.pool.records().to_vec());
-        if let Some(session) = self.sessions.get(session) {
-            nodes.iter_mut().filter(|node| !session.nodes.contains(&node.id)).for_each(|node| node.daemon = None);
+        if let Some(own) = self.sessions.nodes(session) {
+            nodes.iter_mut().filter(|node| !own.contains(&node.id)).for_each(|node| node.daemon = None);
         }
         nodes
     }
@@ -72,7 +72,7 @@ impl Head {
         }
         let pool = self.may_run_on(session);
         let competes = |id: &&JobId| {
-            let job = self.jobs.get(id).filter(|job| job.is_healthy() && !self.is_paused(job.session));
+            let job = self.jobs.get(id).filter(|job| job.is_healthy() && !self.sessions.is_paused(job.session));
             job.is_some_and(|job| job.session == session || !self.may_run_on(job.session).is_disjoint(&pool))
         };
         self.queue.iter().take_while(|id| Some(**id) != before).filter(competes).count()
@@ -80,7 +80,7 @@ impl Head {
 
     /// True for a queued job with free slots and no earlier job to wait for: only a change of size may hold it.
     pub(in crate::head) fn is_next(&self, job: &Job) -> bool {
-        let waits = self.queue.contains(&job.id) && job.is_healthy() && !self.is_paused(job.session);
+        let waits = self.queue.contains(&job.id) && job.is_healthy() && !self.sessions.is_paused(job.session);
         waits && self.jobs_before(job.session, Some(job.id)) == 0 && {
             let pool = self.pool_of(job.session);
             let nodes = pool.as_deref().unwrap_or(self.pool.records());
@@ -107,7 +107,7 @@ impl Head {
                 continue;
             };
             let (spec, session) = (self.spec_of(job), job.session);
-            if self.is_paused(session) || self.jobs_before(session, Some(id)) > 0 {
+            if self.sessions.is_paused(session) || self.jobs_before(session, Some(id)) > 0 {
                 continue;
             }
             match self.placed(&spec, session) {
@@ -123,7 +123,7 @@ impl Head {
     /// Refuses a job that does not fit although all nodes that it may use are idle.
     fn refuse_if_idle(&mut self, id: JobId, text: String, cx: &mut Cx) {
         let Some(job) = self.jobs.get(&id) else { return };
-        let own = self.sessions.get(job.session).map(|session| &session.nodes);
+        let own = self.sessions.nodes(job.session);
         let may_hope = |node: &&NodeRecord| own.is_none_or(|own| own.contains(&node.id));
         let is_busy = self.pool.records().iter().filter(may_hope).any(|node| node.slots_inuse > 0);
         if !is_busy && !self.elastic.is_changing() {
@@ -147,7 +147,7 @@ impl Head {
 
     /// The reason why a queued job waits, in words.
     pub(in crate::head) fn queued_for(&self, job: &Job) -> String {
-        if self.is_paused(job.session) {
+        if self.sessions.is_paused(job.session) {
             return self.held_for(&Hold::Paused);
         }
         if self.elastic.is_changing() && self.is_next(job) {

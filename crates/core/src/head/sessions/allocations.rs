@@ -7,25 +7,8 @@ use ferrite_types::NodeId;
 
 use crate::cx::Cx;
 use crate::head::Head;
-use crate::head::elastic::Reason;
-use crate::pmix_status::PMIX_ERR_NOT_FOUND;
 
 impl Head {
-    /// The session of a named allocation: by its id, or by its requester's name for it if that name is unique.
-    pub(in crate::head) fn allocation_named(&self, name: &str) -> Result<u32, Reason> {
-        if let Some(id) = self.sessions.find(name) {
-            return Ok(id);
-        }
-        match self.sessions.called(name)[..] {
-            [id] => Ok(id),
-            [] => Err(Reason::new(PMIX_ERR_NOT_FOUND, format!("There is no allocation {name}."))),
-            [..] => {
-                let cause = format!("There are several allocations called {name}. Name one of them by its id.");
-                Err(Reason::new(PMIX_ERR_NOT_FOUND, cause))
-            }
-        }
-    }
-
     /// The id of a session's allocation and its nodes. Nodes on their way count, so that a request can be cancelled
     /// before its end.
     pub(in crate::head) fn allocation_of(&self, session: u32) -> (String, BTreeSet<NodeId>) {

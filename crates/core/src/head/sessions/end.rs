@@ -17,7 +17,7 @@ impl Head {
     /// nodes on their way do not come (spec S22).
     pub(super) fn end_session(&mut self, id: u32, why: &str, cx: &mut Cx) {
         let (mut shrinks, mut allocations) = (Vec::new(), Vec::new());
-        for id in self.family_of(id).into_iter().rev() {
+        for id in self.sessions.family_of(id).into_iter().rev() {
             for job in self.jobs_in(id) {
                 self.fail_job(job, JobState::KilledByCmd, INTERRUPTED, format!("{why}\nJob {job} was ended."), cx);
             }
@@ -44,19 +44,6 @@ impl Head {
         if shrinks.is_empty() {
             self.serve_queue(cx);
         }
-    }
-
-    /// A session and the sessions that depend on it, each after the one that it depends on (spec S23).
-    fn family_of(&self, id: u32) -> Vec<u32> {
-        let mut family = vec![id];
-        let mut next = 0;
-        while let Some(parent) = family.get(next).copied() {
-            let is_new = |(id, child): &(&u32, &Session)| child.parent == Some(parent) && !family.contains(id);
-            let children: Vec<u32> = self.sessions.known.iter().filter(is_new).map(|(id, _)| *id).collect();
-            family.extend(children);
-            next += 1;
-        }
-        family
     }
 
     /// True for a node whose daemon was lost, and that neither comes again nor leaves.
@@ -88,7 +75,7 @@ impl Head {
         let ended: Vec<u32> = self.sessions.known.iter().filter(empty).map(|(id, _)| *id).collect();
         for id in ended {
             // Sessions that were made in it end with it.
-            if self.sessions.known.contains_key(&id) {
+            if self.sessions.has(id) {
                 self.end_session(id, &format!("Session {id} is over."), cx);
             }
         }

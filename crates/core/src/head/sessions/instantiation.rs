@@ -83,7 +83,7 @@ impl Head {
         if number == ALL {
             return Err(Reason::new(PMIX_ERR_BAD_PARAM, "A session is made by a number of its own."));
         }
-        if number == 0 || self.sessions.get(number).is_some() {
+        if number == 0 || self.sessions.has(number) {
             let cause = format!("There is a session {number}; `pdvm session list` lists what there is.");
             return Err(Reason::new(PMIX_ERR_EXISTS, cause));
         }
@@ -99,7 +99,7 @@ impl Head {
                 let req_id = wish.req_id.clone().filter(|_| wish.alloc_id.is_some());
                 self.sessions.share(number, alloc_id, req_id, owner, nodes);
                 let terms = SessionTerms { reserve: false, separate: false, ..wish.terms.clone() };
-                self.set_terms(number, &terms, requester, cx);
+                self.sessions.set_terms(number, &terms, requester, cx);
                 self.set_first_job(number, job);
                 self.start_first_job(number, cx);
                 Ok(None)
@@ -171,7 +171,7 @@ impl Head {
                 None => return Err(Reason::new(PMIX_ERR_NOT_FOUND, format!("There is no allocation {id}."))),
             },
             (None, _) if names_nodes => return Ok(Ground::Own),
-            (None, Some(name)) => self.allocation_as_ground(self.allocation_named(name)?)?,
+            (None, Some(name)) => self.allocation_as_ground(self.sessions.allocation_named(name)?)?,
             (None, None) => {
                 let cause = "The order names neither an allocation nor nodes on which the session is to be.";
                 return Err(Reason::new(PMIX_ERR_BAD_PARAM, cause));

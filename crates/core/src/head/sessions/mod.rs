@@ -3,6 +3,7 @@
 mod allocations;
 mod end;
 mod instantiation;
+mod orders;
 mod owners;
 mod registry;
 mod time_limits;

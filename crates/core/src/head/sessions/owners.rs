@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 use ferrite_types::{JobId, JobSpec, NodeId};
 use ferrite_wire::Inheritance;
 
-use super::registry::Session;
+use super::registry::{Session, Sessions};
 use crate::RequestId;
 use crate::cx::Cx;
+use crate::head::dvm::Pool;
 use crate::head::elastic::Requester;
 use crate::head::{Head, Job};
 
@@ -40,6 +41,28 @@ impl Owner {
     }
 }
 
+impl Sessions {
+    /// The session that a job has asked for, if it has all hosts that the new job names and no other session does.
+    /// The names of the hosts then admit the job (spec S5).
+    pub(in crate::head) fn own_session_of(
+        &self,
+        owner: JobId,
+        otherwise: u32,
+        spec: &JobSpec,
+        pool: &Pool,
+    ) -> Option<u32> {
+        let hosts = spec.apps.iter().flat_map(|app| app.hosts.hosts.iter().chain(&app.hosts.hostfile));
+        let named: Vec<NodeId> = hosts.map(|host| pool.named(host)).collect::<Option<_>>()?;
+        let is_out = |node: &NodeId| !self.may_use(otherwise, *node);
+        if !named.iter().any(is_out) {
+            return None;
+        }
+        let has_all = |session: &Session| named.iter().all(|node| session.nodes.contains(node));
+        let mut own = self.known.iter().filter(|(_, session)| session.owner == Some(Owner::Job(owner)));
+        own.find(|(_, session)| has_all(session)).map(|(id, _)| *id)
+    }
+}
+
 impl Head {
     /// Handles the end of a job: sessions of its processes end according to their inheritance (spec S25).
     pub(in crate::head) fn inherit_sessions(&mut self, job: &Job, cx: &mut Cx) {
@@ -59,20 +82,6 @@ impl Head {
             self.sessions.known.iter().filter_map(|(id, session)| Some((*id, over(session)?))).collect();
         let why = format!("job {}, which had asked for it", job.id);
         ended.into_iter().for_each(|(id, gives_back)| self.inherit(id, gives_back, &why, cx));
-    }
-
-    /// The session that a job has asked for, if it has all hosts that the new job names and no other session does.
-    /// The names of the hosts then admit the job (spec S5).
-    pub(in crate::head) fn own_session_of(&self, owner: JobId, otherwise: u32, spec: &JobSpec) -> Option<u32> {
-        let hosts = spec.apps.iter().flat_map(|app| app.hosts.hosts.iter().chain(&app.hosts.hostfile));
-        let named: Vec<NodeId> = hosts.map(|host| self.pool.named(host)).collect::<Option<_>>()?;
-        let is_out = |node: &NodeId| !self.sessions.may_use(otherwise, *node);
-        if !named.iter().any(is_out) {
-            return None;
-        }
-        let has_all = |session: &Session| named.iter().all(|node| session.nodes.contains(node));
-        let mut own = self.sessions.known.iter().filter(|(_, session)| session.owner == Some(Owner::Job(owner)));
-        own.find(|(_, session)| has_all(session)).map(|(id, _)| *id)
     }
 
     /// True while a job, or one that descends from it, is not over.

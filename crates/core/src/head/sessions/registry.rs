@@ -5,36 +5,34 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_types::{DaemonRank, JobId, NodeId, NodeRecord, Timestamp};
-use ferrite_wire::control::{Reply, SessionChoice, SessionDirective, SessionOrder, SessionStatus, Submission};
-use ferrite_wire::{DaemonMessage, Dest, Inheritance, SessionTerms};
+use ferrite_types::{JobId, NodeId, NodeRecord, Timestamp};
+use ferrite_wire::control::{SessionChoice, SessionStatus, Submission};
+use ferrite_wire::{Inheritance, SessionTerms};
 
-use super::instantiation::wish_of;
 use super::owners::Owner;
 use super::time_limits::SessionTime;
 use crate::RequestId;
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::elastic::{Joins, Reason, Requester};
-use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_NOT_FOUND};
+use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_FOUND};
 
-const SIGCONT: i32 = 18;
-const SIGSTOP: i32 = 19;
-
-/// All sessions but the DVM's own.
-#[derive(Debug, Default)]
+/// The state of this wing: all sessions but the DVM's own.
+#[derive(Debug)]
 pub(in crate::head) struct Sessions {
+    /// The name of the DVM, which is the id of session 0's allocation.
+    dvm: String,
     pub(super) known: BTreeMap<u32, Session>,
     last: u32,
 }
 
 /// One session.
 #[derive(Debug)]
-pub(in crate::head) struct Session {
-    pub(in crate::head) alloc_id: String,
+pub(super) struct Session {
+    pub(super) alloc_id: String,
     /// The requester's name for it.
     pub(super) req_id: Option<String>,
-    pub(in crate::head) nodes: BTreeSet<NodeId>,
+    pub(super) nodes: BTreeSet<NodeId>,
     /// Lent nodes: they were there before the session and stay after it, with the session that has brought them, if
     /// any.
     pub(super) lent: BTreeSet<NodeId>,
@@ -47,7 +45,7 @@ pub(in crate::head) struct Session {
     pub(super) inheritance: Inheritance,
     paused: bool,
     /// True when its nodes belong to another session, and stay with that.
-    pub(in crate::head) shares: bool,
+    pub(super) shares: bool,
     pub(super) time: SessionTime,
     /// The job that starts as soon as the session's nodes are there.
     pub(super) first_job: Option<Box<Submission>>,
@@ -83,6 +81,11 @@ impl Session {
 }
 
 impl Sessions {
+    /// The sessions of a new DVM: none but its own.
+    pub(in crate::head) fn of_dvm(name: &str) -> Sessions {
+        Sessions { dvm: name.to_owned(), known: BTreeMap::new(), last: 0 }
+    }
+
     /// Opens the session of a request that is about to begin. Its nodes count when they are there (spec S1).
     pub(in crate::head) fn open(
         &mut self,
@@ -127,12 +130,35 @@ impl Sessions {
         self.known.iter().filter(|(_, session)| !session.shares)
     }
 
-    pub(in crate::head) fn get(&self, id: u32) -> Option<&Session> {
+    pub(super) fn get(&self, id: u32) -> Option<&Session> {
         self.known.get(&id)
     }
 
     pub(super) fn get_mut(&mut self, id: u32) -> Option<&mut Session> {
         self.known.get_mut(&id)
+    }
+
+    pub(super) fn has(&self, id: u32) -> bool {
+        self.known.contains_key(&id)
+    }
+
+    pub(super) fn ids(&self) -> Vec<u32> {
+        self.known.keys().copied().collect()
+    }
+
+    /// The id of a session's allocation; `None` for session 0 and for a session that is over.
+    pub(in crate::head) fn alloc_id(&self, id: u32) -> Option<&str> {
+        self.get(id).map(|session| session.alloc_id.as_str())
+    }
+
+    /// The nodes of a session; `None` for session 0 and for a session that is over.
+    pub(in crate::head) fn nodes(&self, id: u32) -> Option<&BTreeSet<NodeId>> {
+        self.get(id).map(|session| &session.nodes)
+    }
+
+    /// True for a session on the nodes of another session's allocation, or of the DVM.
+    pub(in crate::head) fn is_shared(&self, id: u32) -> bool {
+        self.get(id).is_some_and(|session| session.shares)
     }
 
     /// Forgets a client that is gone.
@@ -185,6 +211,90 @@ impl Sessions {
         }
     }
 
+    /// The session that a submission names, else its parent's, else the DVM's own. An unknown or ambiguous session is
+    /// an error (spec S3, S4).
+    pub(in crate::head) fn session_of(&self, choice: &SessionChoice, parent: Option<u32>) -> Result<u32, Reason> {
+        let known = &self.known;
+        let found = match choice {
+            SessionChoice::Default => Some(parent.filter(|id| known.contains_key(id)).unwrap_or(0)),
+            SessionChoice::Id(0) => Some(0),
+            SessionChoice::Id(id) => known.contains_key(id).then_some(*id),
+            SessionChoice::Alloc(alloc_id) if *alloc_id == self.dvm => Some(0),
+            SessionChoice::Alloc(alloc_id) => self.find(alloc_id),
+            SessionChoice::Ref(name) => {
+                let mut called = known.iter().filter(|(_, session)| session.req_id.as_deref() == Some(name));
+                let first = called.next();
+                if called.next().is_some() {
+                    let cause =
+                        format!("There are several sessions called {name}. Name one by its number or its allocation.");
+                    return Err(Reason::new(PMIX_ERR_BAD_PARAM, cause));
+                }
+                first.map(|(id, _)| *id)
+            }
+        };
+        found.ok_or_else(no_such_session)
+    }
+
+    /// The session of a named allocation: by its id, or by its requester's name for it if that name is unique.
+    pub(in crate::head) fn allocation_named(&self, name: &str) -> Result<u32, Reason> {
+        if let Some(id) = self.find(name) {
+            return Ok(id);
+        }
+        match self.called(name)[..] {
+            [id] => Ok(id),
+            [] => Err(Reason::new(PMIX_ERR_NOT_FOUND, format!("There is no allocation {name}."))),
+            [..] => {
+                let cause = format!("There are several allocations called {name}. Name one of them by its id.");
+                Err(Reason::new(PMIX_ERR_NOT_FOUND, cause))
+            }
+        }
+    }
+
+    /// A session and the sessions that depend on it, each after the one that it depends on (spec S23).
+    pub(super) fn family_of(&self, id: u32) -> Vec<u32> {
+        let mut family = vec![id];
+        let mut next = 0;
+        while let Some(parent) = family.get(next).copied() {
+            let is_new = |(id, child): &(&u32, &Session)| child.parent == Some(parent) && !family.contains(id);
+            let children: Vec<u32> = self.known.iter().filter(is_new).map(|(id, _)| *id).collect();
+            family.extend(children);
+            next += 1;
+        }
+        family
+    }
+
+    /// Sets the requester's terms of a session, beyond nodes.
+    pub(super) fn set_terms(&mut self, id: u32, terms: &SessionTerms, requester: Requester, cx: &mut Cx) {
+        let Some(session) = self.known.get_mut(&id) else { return };
+        session.reserved |= terms.reserve;
+        session.set_heirs(terms);
+        self.set_time(id, terms, requester, cx);
+    }
+
+    /// True when the job of this process has asked for the session.
+    pub(in crate::head) fn is_owned_by(&self, id: u32, requester: Requester) -> bool {
+        let owner = self.get(id).and_then(|session| session.owner.as_ref()?.job());
+        matches!(requester, Requester::Proc(proc, _) if owner == Some(proc.job))
+    }
+
+    /// True while the session is paused, so that its jobs are not launched.
+    pub(in crate::head) fn is_paused(&self, id: u32) -> bool {
+        self.known.get(&id).is_some_and(|session| session.paused)
+    }
+
+    /// Pauses or resumes a session. False when it is so already.
+    pub(super) fn set_paused(&mut self, id: u32, pause: bool) -> bool {
+        let session = self.known.get_mut(&id).filter(|session| session.paused != pause);
+        session.map(|session| session.paused = pause).is_some()
+    }
+
+    /// Separates a session from its parent and its owner: it ends with neither.
+    pub(super) fn separate(&mut self, id: u32) {
+        if let Some(session) = self.known.get_mut(&id) {
+            (session.parent, session.owner) = (None, None);
+        }
+    }
+
     /// True when jobs of this session may use the node (spec S7).
     pub(super) fn may_use(&self, session: u32, node: NodeId) -> bool {
         let holder = self.holder(node);
@@ -200,30 +310,6 @@ impl Sessions {
 }
 
 impl Head {
-    /// The session that a submission names, else its parent's, else the DVM's own. An unknown or ambiguous session is
-    /// an error (spec S3, S4).
-    pub(in crate::head) fn session_of(&self, choice: &SessionChoice, parent: Option<u32>) -> Result<u32, Reason> {
-        let known = &self.sessions.known;
-        let found = match choice {
-            SessionChoice::Default => Some(parent.filter(|id| known.contains_key(id)).unwrap_or(0)),
-            SessionChoice::Id(0) => Some(0),
-            SessionChoice::Id(id) => known.contains_key(id).then_some(*id),
-            SessionChoice::Alloc(alloc_id) if *alloc_id == self.config.dvm => Some(0),
-            SessionChoice::Alloc(alloc_id) => self.sessions.find(alloc_id),
-            SessionChoice::Ref(name) => {
-                let mut called = known.iter().filter(|(_, session)| session.req_id.as_deref() == Some(name));
-                let first = called.next();
-                if called.next().is_some() {
-                    let cause =
-                        format!("There are several sessions called {name}. Name one by its number or its allocation.");
-                    return Err(Reason::new(PMIX_ERR_BAD_PARAM, cause));
-                }
-                first.map(|(id, _)| *id)
-            }
-        };
-        found.ok_or_else(no_such_session)
-    }
-
     /// The pool for jobs of a session, in which forbidden nodes have no daemon. `None` when they may use every node
     /// (spec S7).
     pub(in crate::head) fn pool_of(&self, session: u32) -> Option<Vec<NodeRecord>> {
@@ -248,7 +334,7 @@ impl Head {
         self.sessions.remove(&came.iter().copied().collect::<Vec<_>>());
         let Some(id) = self.sessions.find(alloc_id) else { return };
         if joins.terms != SessionTerms::default() {
-            self.set_terms(id, &joins.terms, requester, cx);
+            self.sessions.set_terms(id, &joins.terms, requester, cx);
         }
         // Another request may have reserved the node meanwhile.
         let is_withheld = |node: &NodeId| self.sessions.holder(*node).is_some_and(|other| other != id);
@@ -277,125 +363,13 @@ impl Head {
         self.sessions.owners().filter(move |(_, session)| holds(session) || will_hold(session)).map(|(id, _)| *id)
     }
 
-    /// Sets the requester's terms of a session, beyond nodes.
-    pub(super) fn set_terms(&mut self, id: u32, terms: &SessionTerms, requester: Requester, cx: &mut Cx) {
-        let Some(session) = self.sessions.known.get_mut(&id) else { return };
-        session.reserved |= terms.reserve;
-        session.set_heirs(terms);
-        self.set_session_time(id, terms, requester, cx);
-    }
-
-    /// True when the job of this process has asked for the session.
-    pub(in crate::head) fn is_owned_by(&self, id: u32, requester: Requester) -> bool {
-        let owner = self.sessions.get(id).and_then(|session| session.owner.as_ref()?.job());
-        matches!(requester, Requester::Proc(proc, _) if owner == Some(proc.job))
-    }
-
     pub(super) fn jobs_in(&self, id: u32) -> Vec<JobId> {
         self.jobs.values().filter(|job| job.session == id).map(|job| job.id).collect()
-    }
-
-    /// Handles an order of `pdvm session`.
-    pub(in crate::head) fn on_session_request(
-        &mut self,
-        choice: &SessionChoice,
-        directive: &SessionDirective,
-        cx: &mut Cx,
-    ) -> Reply {
-        match self.control_session(choice, directive, cx) {
-            Ok(()) => Reply::Ordered,
-            Err(Reason { cause, .. }) => Reply::Refused(cause),
-        }
-    }
-
-    /// Handles `PMIx_Session_control` of a process or a tool at `daemon` (spec S30).
-    pub(in crate::head) fn on_session_order(&mut self, daemon: DaemonRank, id: u64, order: &SessionOrder, cx: &mut Cx) {
-        if let Some(wish) = wish_of(&order.directive) {
-            return self.instantiate_for_daemon(daemon, id, order, wish, cx);
-        }
-        let result = match order.session {
-            Some(session) => self.control_session(&SessionChoice::Id(session), &order.directive, cx),
-            None => self.control_all_sessions(&order.directive, cx),
-        };
-        let result = result.map_err(|Reason { status, .. }| status);
-        cx.send(daemon, DaemonMessage::SessionReply { id, result });
-    }
-
-    /// Applies an order to each session; the first refusal is the answer (spec S28).
-    fn control_all_sessions(&mut self, directive: &SessionDirective, cx: &mut Cx) -> Result<(), Reason> {
-        let ids: Vec<u32> = self.sessions.known.keys().copied().collect();
-        let mut answer = if ids.is_empty() { Err(no_such_session()) } else { Ok(()) };
-        for id in ids {
-            // A child session may have ended with its parent just before.
-            if self.sessions.known.contains_key(&id) {
-                let result = self.control_session(&SessionChoice::Id(id), directive, cx);
-                answer = answer.and(result);
-            }
-        }
-        answer
-    }
-
-    /// Applies an order to one session; session 0 takes none (spec S28).
-    fn control_session(
-        &mut self,
-        choice: &SessionChoice,
-        directive: &SessionDirective,
-        cx: &mut Cx,
-    ) -> Result<(), Reason> {
-        let id = self.session_of(choice, None)?;
-        if id == 0 {
-            let cause = "Session 0 is the DVM's own: it ends with the DVM (pterm).";
-            return Err(Reason::new(PMIX_ERR_NO_PERMISSIONS, cause));
-        }
-        match directive {
-            SessionDirective::Instantiate(_) => unreachable!("it is about a session that is not there yet"),
-            SessionDirective::Pause | SessionDirective::Resume => {
-                let pause = *directive == SessionDirective::Pause;
-                self.pause_session(id, pause, cx);
-            }
-            SessionDirective::Signal(signal) => {
-                self.jobs_in(id).iter().for_each(|job| self.send_signal(*job, *signal, cx))
-            }
-            SessionDirective::Terminate => {
-                self.end_session(id, &format!("Session {id} was ended by request."), cx);
-            }
-            SessionDirective::Extend { seconds } => self.extend_session(id, *seconds, cx)?,
-            SessionDirective::Separate => {
-                if let Some(session) = self.sessions.known.get_mut(&id) {
-                    (session.parent, session.owner) = (None, None);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Stops the processes of a session and holds its jobs, or resumes both (spec S27).
-    fn pause_session(&mut self, id: u32, pause: bool, cx: &mut Cx) {
-        let Some(session) = self.sessions.known.get_mut(&id).filter(|session| session.paused != pause) else { return };
-        session.paused = pause;
-        for job in self.jobs_in(id) {
-            if let Some(job) = self.jobs.get(&job).filter(|job| job.launched) {
-                let hosts = Dest::Many(self.pool.reachable(&job.map.daemons()));
-                let signal = if pause { SIGSTOP } else { SIGCONT };
-                cx.multicast(hosts, DaemonMessage::Signal { job: job.id, signal });
-            }
-        }
-        if pause {
-            // Queued jobs do not wait for the jobs of a paused session.
-            self.serve_queue(cx);
-        } else {
-            self.admit_held(cx);
-        }
     }
 
     /// The nodes with which the DVM began.
     pub(in crate::head) fn first_nodes(&self) -> BTreeSet<NodeId> {
         self.pool.inside().map(|node| node.id).filter(|id| self.sessions.of_node(*id).is_none()).collect()
-    }
-
-    /// True while the session is paused, so that its jobs are not launched.
-    pub(in crate::head) fn is_paused(&self, id: u32) -> bool {
-        self.sessions.known.get(&id).is_some_and(|session| session.paused)
     }
 
     /// The status of each session (spec S34).
@@ -422,6 +396,6 @@ impl Head {
     }
 }
 
-fn no_such_session() -> Reason {
+pub(super) fn no_such_session() -> Reason {
     Reason::new(PMIX_ERR_NOT_FOUND, "There is no such session; `pdvm session list` lists those that there are.")
 }

@@ -4,6 +4,7 @@ use ferrite_types::{DaemonRank, Duration, JobId, Timestamp};
 use ferrite_wire::control::Reply;
 use ferrite_wire::{DaemonMessage, ExtendRequest, Resize, ResizeOutcome, SessionTerms, TimeWarning};
 
+use super::registry::Sessions;
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::elastic::{Reason, Requester};
@@ -73,24 +74,42 @@ impl SessionTime {
     }
 }
 
-impl Head {
+impl Sessions {
     /// Sets limit and warning of a session, counted from now (spec S18).
-    pub(super) fn set_session_time(&mut self, id: u32, terms: &SessionTerms, requester: Requester, cx: &mut Cx) {
-        if let Some(session) = self.sessions.get_mut(id) {
+    pub(super) fn set_time(&mut self, id: u32, terms: &SessionTerms, requester: Requester, cx: &mut Cx) {
+        if let Some(session) = self.get_mut(id) {
             session.time.set(terms, requester, cx.now);
         }
-        self.watch_session(id, cx);
+        self.watch(id, cx);
     }
 
     /// Lengthens the limit of a session that has one (spec S21).
-    pub(super) fn extend_session(&mut self, id: u32, seconds: u32, cx: &mut Cx) -> Result<(), Reason> {
-        if self.sessions.get_mut(id).is_some_and(|session| !session.time.extend(seconds)) {
+    pub(super) fn extend(&mut self, id: u32, seconds: u32, cx: &mut Cx) -> Result<(), Reason> {
+        if self.get_mut(id).is_some_and(|session| !session.time.extend(seconds)) {
             return Err(Reason::new(PMIX_ERR_BAD_PARAM, format!("Session {id} has no time limit.")));
         }
-        self.watch_session(id, cx);
+        self.watch(id, cx);
         Ok(())
     }
 
+    /// The remaining seconds of an allocation after an extension by `more_s`.
+    pub(in crate::head) fn lasts_s(&self, session: Option<u32>, more_s: u32, now: Timestamp) -> u32 {
+        let left = session.and_then(|id| self.get(id)).and_then(|session| session.time.seconds_left(now));
+        more_s.saturating_add(left.map_or(0, |left| u32::try_from(left).unwrap_or(u32::MAX)))
+    }
+
+    /// Sets the timer for the session's next warning or end.
+    fn watch(&self, id: u32, cx: &mut Cx) {
+        let Some(session) = self.get(id) else { return };
+        match session.time.until {
+            None => cx.cancel_timer(HeadTimer::Session(id)),
+            // When the limit is nearer than its warning, the warning is due now.
+            Some(until) => cx.set_timer(HeadTimer::Session(id), session.time.warn_at().unwrap_or(until).max(cx.now)),
+        }
+    }
+}
+
+impl Head {
     /// Refuses more time for an allocation without a limit, unless a request on its way brings one (spec S21).
     pub(in crate::head) fn check_can_extend(&self, session: u32, terms: &SessionTerms) -> Result<(), Reason> {
         let Some(has) = self.sessions.get(session).filter(|_| terms.time_limit_s.is_some()) else { return Ok(()) };
@@ -99,12 +118,6 @@ impl Head {
         }
         let cause = format!("Allocation {} has no time limit that could be lengthened.", has.alloc_id);
         Err(Reason::new(PMIX_ERR_BAD_PARAM, cause))
-    }
-
-    /// The remaining seconds of an allocation after an extension by `more_s`.
-    pub(in crate::head) fn lasts_s(&self, session: Option<u32>, more_s: u32, now: Timestamp) -> u32 {
-        let left = session.and_then(|id| self.sessions.get(id)).and_then(|session| session.time.seconds_left(now));
-        more_s.saturating_add(left.map_or(0, |left| u32::try_from(left).unwrap_or(u32::MAX)))
     }
 
     /// Handles a client's request for more time (`PMIX_ALLOC_EXTEND` of a tool).
@@ -130,7 +143,7 @@ impl Head {
     fn extend_time(&mut self, request: &ExtendRequest, asker: Option<JobId>, cx: &mut Cx) -> Resize {
         let req_id = request.req_id.as_ref();
         let extended = self.session_to_extend(request, asker).and_then(|id| {
-            self.extend_session(id, request.seconds, cx)?;
+            self.sessions.extend(id, request.seconds, cx)?;
             Ok((id, self.allocation_of(id).0))
         });
         match extended {
@@ -147,23 +160,13 @@ impl Head {
 
     fn session_to_extend(&self, request: &ExtendRequest, asker: Option<JobId>) -> Result<u32, Reason> {
         if let Some(name) = request.alloc_id.as_ref().filter(|name| **name != self.config.dvm) {
-            return self.allocation_named(name);
+            return self.sessions.allocation_named(name);
         }
         let asker = asker.filter(|_| request.alloc_id.is_none()).and_then(|job| self.jobs.get(&job));
         asker.map(|job| job.session).filter(|id| self.sessions.get(*id).is_some()).ok_or_else(|| {
             let cause = "The DVM's own session has no time limit, and no other is named that is to have more time.";
             Reason::new(PMIX_ERR_BAD_PARAM, cause)
         })
-    }
-
-    /// Sets the timer for the session's next warning or end.
-    fn watch_session(&self, id: u32, cx: &mut Cx) {
-        let Some(session) = self.sessions.get(id) else { return };
-        match session.time.until {
-            None => cx.cancel_timer(HeadTimer::Session(id)),
-            // When the limit is nearer than its warning, the warning is due now.
-            Some(until) => cx.set_timer(HeadTimer::Session(id), session.time.warn_at().unwrap_or(until).max(cx.now)),
-        }
     }
 
     /// Handles the timer of a session: its warning, or its end (spec S19).
@@ -174,7 +177,7 @@ impl Head {
             if session.time.warn_at().is_some_and(|at| at <= cx.now) {
                 self.warn_session(id, cx);
             }
-            return self.watch_session(id, cx);
+            return self.sessions.watch(id, cx);
         }
         let why = format!("The time limit of session {id} (allocation {}) has been reached.", session.alloc_id);
         self.end_session(id, &why, cx);
