@@ -15,6 +15,7 @@ use ferrite_types::{EnvOp, JobSpec, StdinTarget, Topology};
 use ferrite_wire::GrowRequest;
 use ferrite_wire::control::Submission;
 pub use parameters::load_params;
+pub(crate) use parameters::parameter_files;
 use parameters::tmpdir_base;
 use thiserror::Error;
 

@@ -10,10 +10,14 @@ use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 use ferrite_cli::args::Tool;
 use ferrite_cli::daemon_args::DaemonOptions;
-use ferrite_cli::pdvm;
+use ferrite_cli::{pdvm, prte_info};
 
 fn commands() -> Vec<Command> {
-    let ours = Tool::ALL.into_iter().map(Tool::definitions).chain([DaemonOptions::command(), pdvm::definitions()]);
+    let ours = Tool::ALL.into_iter().map(Tool::definitions).chain([
+        DaemonOptions::command(),
+        pdvm::definitions(),
+        prte_info::definitions(),
+    ]);
     ours.map(|c| c.version(env!("CARGO_PKG_VERSION"))).collect()
 }
 
@@ -53,6 +57,11 @@ fn man_pages_are_up_to_date() {
         clap_mangen::Man::new(command).render(&mut text).unwrap();
         check(&path, &text);
     }
+}
+
+#[test]
+fn the_man_page_of_all_parameters_is_up_to_date() {
+    check(&root().join("docs/man/prte-parameters.7"), prte_info::manual().as_bytes());
 }
 
 #[test]

@@ -26,6 +26,15 @@ mod status;
 mod upcall;
 mod value;
 
+/// The libpmix that a server would use: its release, and its file as it is named to the loader.
+///
+/// # Errors
+/// There is none, or none that fits.
+pub fn installed() -> Result<(Version, std::path::PathBuf), OpenError> {
+    let library = ferrite_pmix_sys::Library::open()?;
+    Ok((library.version(), library.path().to_path_buf()))
+}
+
 pub use completer::Completer;
 pub use environment::{FrontDoor, PROCESS_ENV, compat_env};
 pub use ferrite_pmix_sys::{OpenError, Version};

@@ -21,6 +21,7 @@ fn main() {
             println!("ferrite-pmixd {}", env!("CARGO_PKG_VERSION"));
             0
         }
+        Some("--libpmix") => tell_library(),
         Some(build) if build.contains('/') => OTHER_BUILD,
         _ => {
             eprintln!(
@@ -29,6 +30,20 @@ fn main() {
             1
         }
     });
+}
+
+/// Says which libpmix would be used (`prte_info`).
+fn tell_library() -> i32 {
+    match ferrite_pmix::installed() {
+        Ok((version, path)) => {
+            println!("OpenPMIx {version} ({})", path.display());
+            0
+        }
+        Err(error) => {
+            eprintln!("none: {error}");
+            1
+        }
+    }
 }
 
 fn start() -> i32 {
