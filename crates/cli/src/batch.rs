@@ -1,5 +1,5 @@
-//! `prun --batch`: a list of jobs over one connection. `line` is one job's text, `feed` cuts lines, `outcome` is what
-//! is said of a job, `list` is the loop; here files are opened and read for the first time.
+//! `prun --batch`: a list of jobs over one connection. `line` parses one job, `feed` cuts the input into lines,
+//! `outcome` makes the line about a finished job, and `list` is the loop. This module opens the files and checks them.
 
 mod feed;
 pub mod line;
@@ -24,10 +24,10 @@ use line::LineParser;
 use list::{List, Setting};
 use outcome::Epoch;
 
-/// So many bad lines are shown; who has more has one mistake in all of them.
+/// The most bad lines that are shown; more of them share one mistake.
 const SHOWN: usize = 10;
 
-/// Runs the list; the DVM is looked for only when the file is good.
+/// Runs the list; looks for the DVM only when the file has no error.
 pub(crate) fn start(
     name: &'static str,
     batch: &BatchRun,
@@ -67,7 +67,8 @@ pub(crate) fn start(
     }
 }
 
-/// The input, and the number of jobs in it. A file that can be read twice is read once before anything is started.
+/// Opens the input, and returns the number of its jobs. A file that can be read twice is checked before anything
+/// starts.
 fn open(
     batch: &BatchRun,
     setup: &ClientSetup,
@@ -87,7 +88,7 @@ fn open(
     Ok((Source::file(File::open(&path).map_err(cannot)?), Some(total)))
 }
 
-/// Counts the jobs of a file; its bad lines are the error.
+/// Counts the jobs of a file; the error names its bad lines.
 fn check(
     name: &str,
     mut file: File,

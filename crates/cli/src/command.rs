@@ -1,4 +1,4 @@
-//! The common parts of every command: reads arguments as text, prints requested texts, refuses lines.
+//! The common parts of all commands: arguments as text, printing of requested texts, refusal of lines.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -10,7 +10,7 @@ use crate::machine::{self, Surroundings};
 /// Exit code of every refusal, as in the field.
 pub(crate) const REFUSED: i32 = 1;
 
-/// Arguments travel to other nodes as text.
+/// Returns the arguments as text, because they are sent to other nodes as text.
 pub(crate) fn as_text(args: impl Iterator<Item = OsString>) -> Result<Vec<String>, UsageError> {
     let text = |(index, arg): (usize, OsString)| {
         arg.into_string()
@@ -19,7 +19,7 @@ pub(crate) fn as_text(args: impl Iterator<Item = OsString>) -> Result<Vec<String
     args.enumerate().map(text).collect()
 }
 
-/// A reader that went away (`prterun --help | head`) is no failure.
+/// Prints a text; a reader that is gone (`prterun --help | head`) is no failure.
 pub(crate) fn print(text: &str) -> i32 {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
@@ -32,7 +32,7 @@ pub(crate) fn refuse(command: &str, what: &str, next: &str) -> i32 {
     REFUSED
 }
 
-/// Goes on with what this process knows of itself.
+/// Calls a function with the surroundings of this process, or reports why they cannot be read.
 pub(crate) fn with_surroundings(
     command: &str,
     environment: Environment,
@@ -52,7 +52,7 @@ pub(crate) fn with_surroundings(
     }
 }
 
-/// `--report-pid`; false when it failed, which was said.
+/// Does what `--report-pid` asks for; false when it failed, after printing the error.
 pub(crate) fn report_pid(command: &str, to: Option<&ReportTo>) -> bool {
     let line = format!("{}\n", std::process::id());
     let done = match to {

@@ -1,5 +1,4 @@
-//! The few options of `prted`. It is started by a launcher and told everything else over its standard input, so this
-//! is short on purpose. Pure.
+//! The options of `prted`. A launcher starts it, and its ticket on standard input says everything else. Pure.
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
@@ -36,11 +35,11 @@ pub struct DaemonOptions {
 pub enum DaemonParsed {
     /// Print this and end well.
     Print(String),
-    /// Serve.
+    /// Serve as a daemon.
     Serve(DaemonOptions),
 }
 
-/// Parses what stands behind the name of the command.
+/// Parses the arguments of `prted`.
 ///
 /// # Errors
 /// Anything that is not an option of `prted`.
@@ -69,7 +68,7 @@ fn refused(error: &clap::Error) -> UsageError {
 }
 
 impl DaemonOptions {
-    /// True when the command that started the daemon is to wait for its end.
+    /// True when the command that has started the daemon shall wait for its end.
     #[must_use]
     pub fn stays_attached(&self) -> bool {
         self.debug_daemons || self.leave_session_attached

@@ -1,5 +1,5 @@
-//! The format of messages: a rule of 74 dashes above and below, on standard error, without control characters from any
-//! source. No other module prints them.
+//! Prints messages on standard error: a rule of 74 dashes above and below, and no control characters. No other module
+//! prints them.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use crate::args::UsageError;
 const RULE: &str = "--------------------------------------------------------------------------";
 const WIDTH: usize = 74;
 
-/// A message between rules; each paragraph is wrapped, lines that begin with a space are left as they are.
+/// Formats a message between rules. Each paragraph is wrapped; lines that begin with a space stay as they are.
 #[must_use]
 pub fn framed(command: &str, paragraphs: &[&str]) -> String {
     let mut text = format!("{RULE}\n");
@@ -49,7 +49,7 @@ fn wrap(line: &str, text: &mut String) {
     text.push('\n');
 }
 
-/// The text of a refusal. Advice that names a command is about the one that was called.
+/// Formats a refusal. Advice that names a command names the one that was called.
 #[must_use]
 pub fn refusal(command: &str, error: &UsageError) -> String {
     let next = error.next_step();
@@ -59,18 +59,18 @@ pub fn refusal(command: &str, error: &UsageError) -> String {
     framed(command, &[&error.to_string(), &next])
 }
 
-/// A message of the DVM, already worded, between rules.
+/// Formats a finished message of the DVM between rules.
 #[must_use]
 pub fn notice(text: &str) -> String {
     format!("{RULE}\n{}\n{RULE}\n", printable(text).trim_end())
 }
 
-/// Writes to standard error; a reader that went away is no reason to fail.
+/// Writes to standard error; errors are ignored, because nothing can report them.
 pub fn print(text: &str) {
     let _ = std::io::stderr().lock().write_all(printable(text).as_bytes());
 }
 
-/// Remarks: one line each, without a frame, so that they do not look like a failure.
+/// Prints remarks: one line each, without rules, so that they do not look like a failure.
 pub fn print_warnings(command: &str, warnings: &[String]) {
     for warning in warnings {
         print(&format!("{command}: warning: {warning}\n"));

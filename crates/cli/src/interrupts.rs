@@ -1,4 +1,4 @@
-//! Interrupts as clients with jobs take them: which signals they hear, and what they say.
+//! Signals that clients with jobs catch, and the message at a second Ctrl-C.
 
 use ferrite_client::is_ignored;
 
@@ -10,7 +10,7 @@ pub(crate) const SIGTERM: i32 = 15;
 pub(crate) const PATIENCE: &str = "The processes are being ended; this can take a moment.\n\
      Interrupt once more to leave at once and without care.";
 
-/// Signals that a client with jobs hears: those that end it, and those that it passes on.
+/// Returns the signals that a client with jobs catches: those that end it, and those that it passes on.
 pub(crate) fn heard(forwarded: &[i32]) -> Vec<i32> {
     let ends = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|s| *s != SIGHUP || !is_ignored(SIGHUP));
     ends.chain(forwarded.iter().copied()).collect()

@@ -1,5 +1,4 @@
-//! Limits of the caller's shell under which a command cannot work. Looked at before anything else: what fails later
-//! fails in places that cannot say why.
+//! Checks the limits of the caller's shell before anything else: a command that fails for them later cannot say why.
 
 use std::ffi::OsString;
 use std::hint::black_box;
@@ -9,10 +8,10 @@ use rustix::process::{Resource, getrlimit};
 use crate::command::REFUSED;
 use crate::frame;
 
-/// Below it a command's own code overflows its stack: 64 KiB are too little, 100 are enough (bytes).
+/// The smallest stack (bytes). With 64 KiB a command's own code overflows it; 100 KiB are enough.
 const LEAST_STACK: u64 = 256 << 10;
 
-/// Open files that a command needs, so that it can serve one process.
+/// Number of open files that a command needs to serve one process.
 #[derive(Clone, Copy, Debug)]
 pub enum Files {
     /// A head or daemon: pipes of processes, sockets, timers.
@@ -32,7 +31,7 @@ where
         frame::print(&frame::framed(name, &[&what, &next]));
         return REFUSED;
     }
-    // Merged with this function, it would want its stack before it is known whether there is enough.
+    // `black_box` keeps the compiler from inlining `main`, whose stack would then be needed before the check.
     black_box(main)(args)
 }
 

@@ -1,4 +1,4 @@
-//! This process and its machine: environment, directories, names. Read once, at the start.
+//! Facts about this process and its machine: environment, directories, names. They are read once, at the start.
 
 use std::io;
 use std::net::Ipv6Addr;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::args::Environment;
 
-/// Everything that `setup` needs from the outside besides files; tests make their own.
+/// Facts that `setup` needs besides files; tests make their own.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
     /// The environment; variables that are not text are left out.
@@ -22,7 +22,7 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// Reads those of this process.
+    /// Reads the surroundings of this process.
     ///
     /// # Errors
     /// The current directory is gone, or our executable cannot be found.
@@ -36,7 +36,7 @@ impl Surroundings {
         })
     }
 
-    /// The installation that our executable belongs to: the directory above `bin`.
+    /// Returns the installation of our executable: the directory above `bin`.
     #[must_use]
     pub fn prefix(&self) -> Option<&Path> {
         self.exe.parent()?.parent()
@@ -49,7 +49,8 @@ pub(crate) fn launcher(tool: &str) -> String {
     format!("{tool}.{}.{}", host.nodename().to_string_lossy(), std::process::id())
 }
 
-/// `$PWD` when it means the same directory: with an automounter the physical name may not exist on other nodes.
+/// Returns `$PWD` when it means the current directory. With an automounter the physical name may not exist on other
+/// nodes.
 fn logical_cwd(physical: PathBuf, pwd: Option<&String>) -> PathBuf {
     use std::os::unix::fs::MetadataExt;
     let id = |path: &Path| std::fs::metadata(path).map(|m| (m.dev(), m.ino())).ok();
@@ -69,13 +70,13 @@ pub(crate) fn has_proc() -> bool {
     Path::new("/proc/self/stat").exists()
 }
 
-/// The environment of this process. Names and values that are not UTF-8 cannot be forwarded and are left out.
+/// Returns the environment of this process, without names and values that are not UTF-8: they cannot be forwarded.
 #[must_use]
 pub fn environment() -> Environment {
     std::env::vars_os().filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?))).collect()
 }
 
-/// Addresses of this machine's interfaces, for users who name hosts by address.
+/// Returns the addresses of this machine's interfaces, for users who name hosts by address.
 #[must_use]
 pub fn addresses() -> Vec<String> {
     let read = |file| std::fs::read_to_string(file).unwrap_or_default();
@@ -84,7 +85,7 @@ pub fn addresses() -> Vec<String> {
     found
 }
 
-/// The kernel's routing table as text: a leaf line, then a line that says it is an address of our own.
+/// Reads our addresses from the kernel's routing table: a leaf line, then a line that marks it as our own.
 fn ipv4_of(fib_trie: &str) -> Vec<String> {
     let mut leaf = None;
     let mut found = Vec::new();
@@ -101,7 +102,7 @@ fn ipv4_of(fib_trie: &str) -> Vec<String> {
     found
 }
 
-/// `fe80...01 02 40 20 80 eth0`, one interface a line.
+/// Reads our addresses from lines such as `fe80...01 02 40 20 80 eth0`.
 fn ipv6_of(if_inet6: &str) -> Vec<String> {
     let address = |line: &str| {
         let digits = line.split_whitespace().next().filter(|d| d.len() == 32)?;

@@ -1,6 +1,6 @@
-//! The files of `--display map:svg=FILE` and `html=FILE`. A picture is drawn where the job is mapped, and kept here, by
-//! the command that asked for it. A file that cannot be written is found before the job begins, and a file is there
-//! whole or not at all.
+//! The files of `--display map:svg=FILE` and `html=FILE`. The head draws a picture when it maps the job; the command
+//! that asked for it writes the file. A file that cannot be written is an error before the job begins. A file is
+//! written whole or not at all.
 
 use std::fs;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use crate::args::Picture;
 /// Advice about a file that cannot be written.
 pub(crate) const NEXT: &str = "Name a file in a directory that exists and can be written to.";
 
-/// Pictures that were asked for, and what has come of them.
+/// The requested pictures, and the pieces that have come.
 #[derive(Debug, Default)]
 pub(crate) struct Pictures {
     files: Vec<Picture>,
@@ -23,16 +23,16 @@ pub(crate) struct Pictures {
 }
 
 impl Pictures {
-    /// For these files.
+    /// Checks that these files can be written.
     ///
     /// # Errors
-    /// Names the first that cannot be written.
+    /// The first file that cannot be written.
     pub(crate) fn new(files: Vec<Picture>) -> Result<Pictures, String> {
         files.iter().try_for_each(|(_, file)| check(file).map_err(|error| complaint(file, &error)))?;
         Ok(Pictures { files, pieces: Vec::new() })
     }
 
-    /// A piece of a picture; the file is written with the last one.
+    /// Takes a piece of a picture; the last piece writes the file.
     pub(crate) fn take(&mut self, format: PictureFormat, piece: &[u8], last: bool) -> Result<(), String> {
         let at = self.pieces.iter().position(|(of, _)| *of == format).unwrap_or_else(|| {
             self.pieces.push((format, Vec::new()));
@@ -62,7 +62,7 @@ fn complaint(file: &Path, error: &io::Error) -> String {
     format!("--display: cannot write the picture {}: {error}", file.display())
 }
 
-/// True for what cannot be replaced by another file: a pipe, a terminal.
+/// True for a file that cannot be replaced by another, such as a pipe or a terminal.
 fn is_special(file: &Path) -> io::Result<bool> {
     match fs::metadata(file) {
         Ok(there) if there.is_dir() => Err(io::Error::from(io::ErrorKind::IsADirectory)),
@@ -95,7 +95,7 @@ fn write(file: &Path, whole: &[u8]) -> io::Result<()> {
     done
 }
 
-/// A name beside the file, and the file itself where its name is a link to it.
+/// Returns the name of a scratch file in the same directory, and the file itself; links are followed.
 fn scratch(file: &Path) -> io::Result<(PathBuf, PathBuf)> {
     let target = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let name = target.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;

@@ -1,4 +1,5 @@
-//! `prte`: a DVM that outlives its jobs. Parse, set up, run. What it says itself passes here; the rest is the driver's.
+//! `prte`: starts a DVM that outlives its jobs. It parses, sets up, prints its own messages, and hands over to the
+//! driver.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -38,13 +39,13 @@ fn start(run: PrteRun, around: &Surroundings) -> i32 {
     }
 }
 
-/// The process becomes the driver's; there is nothing to do after it.
+/// Hands the process over to the driver; returns the exit code.
 fn hand_over(run: PrteRun, setup: DvmSetup, around: &Surroundings) -> i32 {
     let report = |to: Option<ReportTo>| {
         to.map(|to| match to {
             ReportTo::Stdout => Report::Stdout,
             ReportTo::Stderr => Report::Stderr,
-            // A DVM in the background may be elsewhere when it removes the file.
+            // A DVM in the background may have another directory when it removes the file.
             ReportTo::File(path) => Report::File(around.cwd.join(PathBuf::from(path))),
         })
     };

@@ -1,4 +1,4 @@
-//! `prted`: parse, check that a launcher is there, serve.
+//! `prted`: parses, checks that a launcher has started it, serves.
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -15,7 +15,7 @@ const NAME: &str = "prted";
 pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
     match as_text(args).and_then(|args| daemon_args::parse(&args)) {
         Ok(DaemonParsed::Print(text)) => print(&text),
-        // A ticket never comes from a terminal; waiting for it there would look like a hang.
+        // A ticket never comes from a terminal; waiting there would look like a hang.
         Ok(DaemonParsed::Serve(_)) if std::io::stdin().is_terminal() => {
             frame::print(&frame::framed(NAME, BY_HAND));
             1

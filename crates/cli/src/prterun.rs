@@ -1,5 +1,5 @@
-//! `prterun`: parse, set up, run, and the exit code. With `--dvm` the job goes to a DVM that is running, as with
-//! `prun`.
+//! `prterun`: runs one job in a private DVM: parses, sets up, runs, returns the exit code. With `--dvm` the job goes to
+//! a DVM that is running, as with `prun`.
 
 use std::ffi::OsString;
 
@@ -38,7 +38,7 @@ fn start(run: Run, around: &Surroundings) -> i32 {
         Err(error) => return command::refuse(NAME, &error.to_string(), &error.next_step()),
     };
     frame::print_warnings(NAME, &prepared.warnings);
-    // In front of `--display allocation`, whose own lines are the field's to the letter.
+    // The origin comes before `--display allocation`, whose lines are exactly those of the field.
     prepared.origin.iter().for_each(|origin| frame::print(&format!("{NAME}: {origin}\n")));
     let pictures = match Pictures::new(prepared.pictures.clone()) {
         Ok(pictures) => pictures,
@@ -50,7 +50,7 @@ fn start(run: Run, around: &Surroundings) -> i32 {
     hand_over(prepared, pictures)
 }
 
-/// The process becomes the driver's; there is nothing to do after it.
+/// Hands the process over to the driver; returns the exit code.
 fn hand_over(prepared: Prepared, pictures: Pictures) -> i32 {
     run_head(HeadRun {
         tool: NAME.to_owned(),

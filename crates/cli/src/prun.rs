@@ -1,5 +1,5 @@
-//! `prun`: a job for a DVM that is running. Parse, set up, find the DVM, hand the job over, and sit between it and the
-//! user until it is over. `prterun --dvm` comes here as well.
+//! `prun`: runs a job in a DVM that is running. It parses, sets up, finds the DVM, submits the job, and passes output,
+//! input and signals until the job is over. `prterun --dvm` calls it as well.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::{batch, frame};
 
 const NAME: &str = "prun";
 
-/// Our only request.
+/// The number of the only request.
 const ID: u32 = 1;
 
 /// Runs the command with these arguments (without its name); returns its exit code.
@@ -69,7 +69,7 @@ pub(crate) fn start(name: &'static str, run: Run, around: &Surroundings) -> i32 
     }
 }
 
-/// The connection to the DVM that is meant; when there is none, that was said.
+/// Connects to the selected DVM; `None` when that fails, after printing the error.
 pub(crate) fn find(
     name: &str,
     connect: &Connect,
@@ -126,15 +126,15 @@ struct Watch {
     client: ClientLoop,
     nspace: Option<String>,
     pictures: Pictures,
-    /// One of them could not be kept: the end is none to be content with.
+    /// True when a picture could not be written; the exit code is not 0 then.
     picture_lost: bool,
     interrupts: u32,
-    /// True when standard output has no reader: the shell's tools end silently then.
+    /// True when standard output has no reader; `prun` then ends without a message, as the shell's tools do.
     silent: bool,
 }
 
 impl Watch {
-    /// The exit code, when this was the end.
+    /// Handles an event; returns the exit code when it was the last one.
     fn on(&mut self, happening: Happening) -> Option<i32> {
         match happening {
             Happening::Message(message) => return self.on_message(message),
@@ -146,7 +146,7 @@ impl Watch {
                 self.interrupts += 1;
                 self.client.send(&ClientMessage::Cancel { id: ID });
             }
-            // A lost standard error is no reason to end.
+            // Without standard error the job goes on.
             Happening::OutputBroken(Stream::Stderr, _) | Happening::Timeout => {}
             Happening::Gone(error) => {
                 return Some(self.end(&frame::framed(self.name, &[&error.to_string(), error.next_step()]), REFUSED));
@@ -194,8 +194,8 @@ impl Watch {
         self.end("", 0)
     }
 
-    /// Handles Ctrl-C: the first ends the job in order, the second explains, the third does not wait. A second SIGTERM
-    /// ends at once.
+    /// Handles an interrupt: the first ends the job in order, the second prints an explanation, the third ends `prun`
+    /// at once. A second SIGTERM ends it at once too.
     fn on_interrupt(&mut self, signal: i32) -> Option<i32> {
         self.interrupts += 1;
         match self.interrupts {
@@ -216,7 +216,7 @@ impl Watch {
         }
     }
 
-    /// Last words, and everything that is still to be written.
+    /// Prints a last message and the remaining output; returns the exit code.
     fn end(&mut self, text: &str, code: i32) -> i32 {
         self.tell(text);
         self.client.finish();

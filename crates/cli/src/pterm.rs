@@ -1,4 +1,4 @@
-//! `pterm`: the end of a DVM. It says so, waits until the DVM is gone, and says that as well.
+//! `pterm`: ends a DVM. It prints that the DVM ends, waits until it is gone, and prints that it has ended.
 
 use std::ffi::OsString;
 
@@ -39,7 +39,7 @@ fn end(connect: &Connect, around: &Surroundings) -> i32 {
             frame::print("\n");
             return command::refuse(NAME, &format!("the DVM refused to end: {}", why(&other)), "");
         }
-        // The DVM is gone, as requested: another client has ended it in the same moment.
+        // Another client has ended the DVM at the same moment; it is gone as requested.
         Err(_) => {}
     }
     frame::print("DONE\n");

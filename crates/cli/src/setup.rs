@@ -1,5 +1,5 @@
-//! From a parsed line to a job that can start: reads parameter files and hostfiles, decides the allocation, collects
-//! what is forwarded. Called once by each command; starts nothing.
+//! Makes a job that can start of a parsed line: reads parameter files and hostfiles, decides the allocation, collects
+//! the forwarded environment. Each command calls it once. It starts nothing.
 
 mod files;
 mod grow;
@@ -30,7 +30,7 @@ pub use grow::grow_request;
 use hosts::{Places, admit_added, read_hostfile, read_hosts};
 use places::read_places;
 
-/// Everything that is known before the first daemon starts.
+/// A job of `prterun` and its DVM, before the first daemon starts.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     /// The job, with hosts and directories.
@@ -39,7 +39,7 @@ pub struct Prepared {
     pub params: Vec<(String, String)>,
     /// The nodes.
     pub allocation: Allocation,
-    /// What every node is taken to be like, if a file says so.
+    /// The topology that all nodes are taken to have, when a topology file was named.
     pub topology: Option<Topology>,
     /// The daemon of our own installation, used unless the parameter `prte_launch_agent` is set.
     pub prted: String,
@@ -49,25 +49,24 @@ pub struct Prepared {
     pub pictures: Vec<Picture>,
     /// `--personality`.
     pub personality: String,
-    /// For every process of every app.
+    /// Changes of the environment for every process of every app.
     pub forwarded_env: Vec<EnvOp>,
     /// Signals to pass on.
     pub signals: Vec<i32>,
     /// Remarks.
     pub warnings: Vec<String>,
-    /// Where the nodes come from, if they are to be shown and a resource manager granted them.
+    /// The origin of the nodes, if they are displayed and a resource manager has granted them.
     pub origin: Option<String>,
 }
 
 /// Everything that a client needs before it looks for its DVM.
 #[derive(Clone, Debug)]
 pub struct ClientSetup {
-    /// What the parsed line asks for; its parameters are applied, hosts are in the apps, lines of files in its
-    /// placement.
+    /// The parsed line, with its parameters applied and the hosts and lines of its files filled in.
     pub run: Run,
-    /// Nodes that the DVM is to get for the job.
+    /// Nodes that the DVM shall get for the job.
     pub grow: Option<Box<GrowRequest>>,
-    /// For every process of every app.
+    /// Changes of the environment for every process of every app.
     pub forwarded_env: Vec<EnvOp>,
     /// Signals to pass on.
     pub signals: Vec<i32>,
@@ -84,7 +83,7 @@ pub struct DvmSetup {
     pub params: Vec<(String, String)>,
     /// The nodes.
     pub allocation: Allocation,
-    /// What every node is taken to be like, if a file says so.
+    /// The topology that all nodes are taken to have, when a topology file was named.
     pub topology: Option<Topology>,
     /// The daemon of our own installation.
     pub prted: String,
@@ -99,7 +98,7 @@ pub struct DvmSetup {
 /// Why a job cannot be set up.
 #[derive(Debug, Error)]
 pub enum SetupError {
-    /// Found only when parameters were known.
+    /// A wrong option or parameter.
     #[error(transparent)]
     Usage(#[from] UsageError),
     /// Root, without permission.
@@ -112,7 +111,7 @@ pub enum SetupError {
         kind: &'static str,
         /// Its name.
         path: String,
-        /// Why not.
+        /// The system's error.
         cause: String,
         /// The next step.
         next: &'static str,
@@ -134,16 +133,16 @@ pub enum SetupError {
     /// A list of processors that the machine of the topology file lacks.
     #[error("parameter hwloc_default_cpu_list: {0}")]
     CpuList(#[from] CpuListError),
-    /// Daemons on nodes that do not exist.
+    /// Daemons would have to run on simulated nodes.
     #[error("the nodes of parameter ras_simulator_num_nodes do not exist, so nothing can be started on them")]
     Simulated,
     /// A parameter that cannot be used.
     #[error(transparent)]
     Param(#[from] ParamError),
-    /// A resource manager's job whose nodes are not known.
+    /// The nodes of a resource manager's job cannot be found.
     #[error(transparent)]
     Discovery(#[from] DiscoveryError),
-    /// No nodes.
+    /// There are no nodes.
     #[error(transparent)]
     Allocation(#[from] AllocationError),
 }
@@ -173,7 +172,7 @@ impl SetupError {
     }
 }
 
-/// Sets the job of `prterun` up.
+/// Sets up the job of `prterun`.
 ///
 /// # Errors
 /// The first obstacle.
@@ -245,7 +244,7 @@ pub fn prepare_client(mut run: Run, around: &Surroundings) -> Result<ClientSetup
 }
 
 /// Sets up one job of a list, with the parameters of the command. Such a job waits for slots, reads no standard input,
-/// and is one process when nothing says how many.
+/// and has one process unless its line says how many.
 ///
 /// # Errors
 /// The first obstacle.
@@ -281,7 +280,7 @@ pub fn tmpdir_base_here(around: &Surroundings) -> Result<Option<String>, SetupEr
     tmpdir_base(&load_params(&[], None, around)?)
 }
 
-/// Sets the DVM of `prte` up.
+/// Sets up the DVM of `prte`.
 ///
 /// # Errors
 /// The first obstacle.
@@ -319,7 +318,7 @@ pub fn prepare_dvm(run: &PrteRun, around: &Surroundings) -> Result<DvmSetup, Set
     })
 }
 
-/// The file of parameter `hwloc_use_topo_file`.
+/// Reads the topology file that parameter `hwloc_use_topo_file` names.
 fn read_topology(params: &Params, around: &Surroundings) -> Result<Option<Topology>, SetupError> {
     let Some(name) = params.text("hwloc_use_topo_file")?.filter(|name| !name.is_empty()) else { return Ok(None) };
     let path = around.cwd.join(name);
@@ -361,7 +360,7 @@ fn list(params: &Params) -> Vec<(String, String)> {
     params.iter().map(|(n, v)| (n.to_owned(), v.to_owned())).collect()
 }
 
-/// Daemons learn these from their parameters, wherever they were said.
+/// Sets the options about daemons as parameters, from which daemons learn them.
 fn set_words(words: &DaemonWords, params: &mut Params) {
     let on = |yes: bool| yes.then(|| "1".to_owned());
     let spoken = [
@@ -372,17 +371,17 @@ fn set_words(words: &DaemonWords, params: &mut Params) {
     for (name, value) in spoken {
         value.iter().for_each(|value| params.set(name, value));
     }
-    // To stay attached shows only what goes wrong; what daemons do is in their log.
+    // `--debug-daemons` also raises the level of the daemons' log.
     if words.debug && !params.is_set("ferrite_log") {
         params.set("ferrite_log", "debug");
     }
 }
 
-/// Variables that speak to MPI libraries, or all; root's permission, so that a program of the job may be one of ours;
-/// then what the line says for all apps.
+/// Returns the environment for all apps: variables of MPI libraries, or all variables; root's permission, so that a
+/// process may call our commands; then the changes that the line asks for.
 fn forwarded(around: &Surroundings, everything: bool, given: Vec<EnvOp>) -> Vec<EnvOp> {
     const LIBRARIES: [&str; 4] = ["OMPI_", "PMIX_MCA_", "MPICH_", "MPIR_"];
-    // True of the shell that started us, and of nothing on another node.
+    // Variables of the shell that has started us; they mean nothing on another node.
     const OF_THE_SHELL: [&str; 5] = ["_", "PWD", "OLDPWD", "SHLVL", "HOSTNAME"];
     let wanted = |name: &str| {
         !is_launch_identity(name)
@@ -390,14 +389,14 @@ fn forwarded(around: &Surroundings, everything: bool, given: Vec<EnvOp>) -> Vec<
     };
     let here = around.environment.iter().filter(|(name, _)| wanted(name));
     let here = here.map(|(name, value)| EnvOp::Set(name.clone(), value.clone()));
-    // Root has given the permission before it gets here.
+    // Root has given the permission; otherwise the command would have been refused.
     let permission = ROOT_PERMISSION.iter().filter(|_| around.root);
     let permission = permission.map(|name| EnvOp::Set((*name).to_owned(), "1".to_owned()));
     here.chain(permission).chain(given).collect()
 }
 
-/// The `prted` of our own installation: another one would be refused at its first message, because both sides must be
-/// the same build. The parameter `prte_launch_agent` wins over it when the daemons are started.
+/// Returns the `prted` of our own installation. Another build would be refused at its first message. The parameter
+/// `prte_launch_agent` overrides it when daemons are started.
 fn own_prted(around: &Surroundings) -> String {
     around.exe.with_file_name("prted").to_string_lossy().into_owned()
 }

@@ -1,11 +1,11 @@
-//! The partial directives of `--output`, `--display` and `--runtime-options`: each may stand in any application of a
-//! line and applies to the whole job. So each value is "yes", "no" or absent, and contradictions are found when values
-//! are merged.
+//! Directives of `--output`, `--display` and `--runtime-options` while a line is read. They apply to the whole job, in
+//! whichever application of the line they stand. Each value is given or absent; two different values for one directive
+//! are an error.
 
 use super::error::UsageError;
 use super::words::{self, WordError};
 
-/// One thing that may be said once, or several times in agreement.
+/// A value that may be given several times if it is always the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Asked<T>(pub(crate) Option<T>);
 
@@ -16,7 +16,7 @@ impl<T> Default for Asked<T> {
 }
 
 impl<T: PartialEq> Asked<T> {
-    /// Says it; a different word said before is a contradiction.
+    /// Sets the value; an error when another was given before.
     pub(crate) fn say(&mut self, option: &str, name: &str, value: T) -> Result<(), UsageError> {
         match &self.0 {
             Some(said) if *said != value => Err(UsageError::Conflict {
@@ -42,7 +42,7 @@ pub(crate) struct Word<'a> {
 }
 
 impl<'a> Word<'a> {
-    /// Finds the directive that `text` means among those of `option`; a message lists those that are `built`.
+    /// Finds the directive that `text` means among those of `option`; the error message lists those that are `built`.
     pub(crate) fn parse<T: Copy>(
         option: &'a str,
         text: &'a str,
@@ -80,7 +80,7 @@ impl<'a> Word<'a> {
         })
     }
 
-    /// The refusal of a directive that the field knows and this version does not.
+    /// Returns the error for a directive that the field has and this version does not.
     pub(crate) fn unbuilt(&self, instead: &'static str) -> UsageError {
         UsageError::Unbuilt { option: format!("{} {}", self.option, self.name), instead }
     }

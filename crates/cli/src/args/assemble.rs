@@ -1,5 +1,5 @@
-//! From the options of each application to one job. Here every option meets its consumer: the structures are taken
-//! apart field by field, so that an option without one does not compile.
+//! Makes one job of the options of all applications. The structures of options are taken apart field by field, so that
+//! an option that nobody uses does not compile.
 
 use clap::ArgMatches;
 use ferrite_rm::hostlist;
@@ -24,14 +24,14 @@ use super::rtos::{RuntimeAsk, time};
 use super::tool::{JobOptions, Tool};
 use super::{App, AppPlace, BatchRun, Connect, MapFiles, ReportTo, Run, signals};
 
-/// Options that the line leaves open, for defaults from parameters.
+/// Options that the line leaves open; parameters give their defaults.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Unsaid {
     pub(super) output: bool,
     pub(super) display: bool,
     pub(super) rtos: RuntimeAsk,
     pub(super) personality: Option<String>,
-    /// Remarks about deprecated options, which Open MPI's users are spared.
+    /// Remarks about deprecated options; under Open MPI's personality they are not printed.
     pub(super) deprecations: Vec<String>,
 }
 
@@ -317,7 +317,7 @@ impl Job {
         }
     }
 
-    /// What shapes the private DVM of `prterun` would be ignored by one that is running.
+    /// Refuses options about the private DVM of `prterun` when the job goes to a DVM that is running.
     fn check_proxy(&self) -> Result<(), UsageError> {
         let said = [
             ("--launch-agent", self.agent.0.is_some()),
@@ -336,7 +336,8 @@ impl Job {
         }
     }
 
-    /// The DVM of `prterun` has the nodes that the line names, and a daemon on each.
+    /// Refuses options that need a DVM that is running: the private one has no sessions, and a daemon on each of its
+    /// nodes.
     fn check_private(&self) -> Result<(), UsageError> {
         let dvm = "use --dvm to run in one that is running, or prun";
         let (option, why) = match (&self.session.0, self.grow.activate.is_empty()) {
@@ -403,7 +404,7 @@ impl Job {
     }
 }
 
-/// Where each occurrence of an option stands on the line; an option with several values is at its first.
+/// Returns the positions of an option on the line; with several values, the position of the first.
 fn at<'m>(matches: &'m ArgMatches, id: &str, values: usize) -> impl Iterator<Item = usize> + 'm {
     matches.indices_of(id).into_iter().flatten().step_by(values)
 }
@@ -419,7 +420,7 @@ fn not_empty(option: &str, value: String) -> Result<String, UsageError> {
     }
 }
 
-/// A place for a line that is reported.
+/// Parses the target of `--report-pid` and `--report-uri`.
 pub(crate) fn report_to(option: &str, text: String) -> Result<ReportTo, UsageError> {
     Ok(match text.as_str() {
         "-" => ReportTo::Stdout,
@@ -435,7 +436,7 @@ pub(crate) fn report_to(option: &str, text: String) -> Result<ReportTo, UsageErr
     })
 }
 
-/// Options that a line of a list has for itself.
+/// Options of one job, which a line of a list can have.
 #[derive(Default, PartialEq, Eq)]
 struct OfOneJob {
     app: AppOptions,
@@ -446,7 +447,7 @@ struct OfOneJob {
     session: SessionOptions,
 }
 
-/// With `--batch` every line has its own options; one that stood for all of them would be read as one that does.
+/// Refuses options of one job beside `--batch`: each line of the list has its own.
 fn check_batch(said: &OfOneJob) -> Result<(), UsageError> {
     match *said == OfOneJob::default() {
         true => Ok(()),

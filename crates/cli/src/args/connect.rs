@@ -1,4 +1,4 @@
-//! The DVM for a job, and lists of jobs: `--dvm` and the connection options, `--batch` and its options.
+//! Options that select a DVM (`--dvm`, the connection options), and options about lists of jobs (`--batch`).
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::error::UsageError;
 use super::options::{BatchOptions, ConnectionOptions, DvmChoice};
 use super::tool::Tool;
 
-/// A DVM that is to be found.
+/// Which DVM a client looks for, and how long.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Connect {
     /// The selected DVM.
@@ -20,7 +20,7 @@ pub struct Connect {
     pub key: Option<PathBuf>,
     /// Time and number of attempts to find it.
     pub patience: Patience,
-    /// `--do-not-connect`: not at all.
+    /// `--do-not-connect`: the client fails without looking for a DVM.
     pub never: bool,
 }
 
@@ -31,15 +31,15 @@ pub struct BatchRun {
     pub file: String,
     /// File for the results; `None` = standard output.
     pub results: Option<String>,
-    /// Failures stop nothing.
+    /// True when the list goes on after a failed job.
     pub keep_going: bool,
     /// Number of further runs of a failed job.
     pub retries: u32,
-    /// Most jobs that are open at a time.
+    /// The most jobs that are open at a time.
     pub max_running: usize,
 }
 
-/// Jobs that are open at a time when nothing is said. Enough to keep the DVM busy while replies travel.
+/// The default of `--max-running`: enough to keep the DVM busy while replies travel.
 const MAX_RUNNING: usize = 256;
 
 /// The options about the DVM that were read so far.
@@ -108,7 +108,7 @@ impl ConnectAsk {
         }
     }
 
-    /// The DVM; `prterun` uses one only when it is told to.
+    /// Returns the DVM to look for; `None` = `prterun` makes a private one.
     pub(crate) fn finish(self, tool: Tool, environment: &Environment) -> Result<Option<Connect>, UsageError> {
         const VARIABLE: &str = "PRTEPROXY_USE_DVM";
         let mut selector = self.selector.0;
@@ -121,14 +121,14 @@ impl ConnectAsk {
     }
 }
 
-/// The connection options of a command that has no jobs.
+/// Reads the connection options of a command that has no jobs.
 pub(crate) fn of(options: ConnectionOptions) -> Result<Connect, UsageError> {
     let mut ask = ConnectAsk::default();
     ask.add(DvmChoice::default(), options)?;
     Ok(ask.finish(Tool::Pterm, &Environment::new())?.unwrap_or_default())
 }
 
-/// The list, if there is one.
+/// Returns the list of jobs, if the line has one.
 pub(crate) fn batch(options: BatchOptions) -> Result<Option<BatchRun>, UsageError> {
     let BatchOptions { batch, results, keep_going, retries, max_running } = options;
     let Some(file) = batch else {

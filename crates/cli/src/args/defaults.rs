@@ -12,20 +12,18 @@ use super::rtos::RuntimeAsk;
 use super::{Run, signals};
 
 impl Run {
-    /// The personality that the line asks for.
+    /// Returns the personality that the line asks for.
     #[must_use]
     pub fn said_personality(&self) -> Option<&str> {
         self.unsaid.personality.as_deref()
     }
 
-    /// Fills what the line left open from parameters without a framework: `mapby`, `rankby`, `bindto`, `output`,
-    /// `display`, `rtos`, `personality`, from those about inheritance and hardware threads, and from
-    /// `ess_base_forward_signals` and the `state_base_` policies about failures. Called once, with all parameters
-    /// known.
+    /// Fills in what the line leaves open, from these parameters: `mapby`, `rankby`, `bindto`, `output`, `display`,
+    /// `rtos`, `personality`, those about inheritance and hardware threads, `ess_base_forward_signals`, and the failure
+    /// policies of `state_base`. Called once, when all parameters are known.
     ///
     /// # Errors
-    /// A default that would not be accepted on the line either, or options that make no sense together with all of
-    /// them.
+    /// A default that the line would not accept either, or options that contradict each other.
     pub fn apply_defaults(&mut self, params: &Params) -> Result<(), UsageError> {
         let param = |name: &str| params.text(name).ok().flatten();
         let placement = Defaults::of(params)?;
@@ -51,7 +49,7 @@ impl Run {
             Some(said) => said.clone(),
             None => default_personality(params)?,
         };
-        // Open MPI's users are spared the remarks, as they are elsewhere: their documents still show the old spellings.
+        // The documents of Open MPI still show the old spellings, so its users get no remarks about them.
         if !name.starts_with("ompi") {
             self.warnings.append(&mut self.unsaid.deprecations);
         }
@@ -60,7 +58,7 @@ impl Run {
     }
 }
 
-/// Parameter `personality`, else what Open MPI's `mpirun` says of itself, else the native one.
+/// Returns the parameter `personality`, else the one that Open MPI's `mpirun` sets, else the native one.
 fn default_personality(params: &Params) -> Result<String, UsageError> {
     let named = ["personality", "schizo_proxy"].into_iter().find(|name| params.is_set(name));
     let Some(name) = named else { return Ok("prte".to_owned()) };
@@ -87,7 +85,7 @@ const POLICIES: [(&str, &str); 4] = [
     ("state_base_notify_errors", "notifyerrors"),
 ];
 
-/// The line comes first, then `rtos`, then the parameters of single options.
+/// Merges runtime options: the line comes first, then `rtos`, then the parameters of single options.
 fn options(said: &RuntimeAsk, params: &Params) -> Result<RuntimeOptions, UsageError> {
     let param = |name: &str| params.text(name).ok().flatten();
     let mut list = RuntimeAsk::default();
@@ -103,7 +101,7 @@ fn options(said: &RuntimeAsk, params: &Params) -> Result<RuntimeOptions, UsageEr
     let asked = said.clone().or(list);
     let wants_events = asked.notify_errors.0 == Some(true);
     let options = asked.or(single).finish();
-    // As a default for all jobs it means those that can have it: a parameter must not make every plain job an error.
+    // The parameter applies to jobs that can have events; it must not make every other job an error.
     match wants_events && !options.tolerates_failures() {
         false => Ok(options),
         true => Err(UsageError::Conflict {

@@ -15,7 +15,7 @@ pub(crate) enum Today {
     Flag(&'static str, &'static str),
     /// This option; the old value takes the place of `{}`.
     Value(&'static str, &'static str),
-    /// Nothing: it has had no effect for years.
+    /// Nothing: the option has had no effect for years.
     Nothing,
 }
 
@@ -26,7 +26,7 @@ const fn value(names: &'static [&'static str], option: &'static str, form: &'sta
     Deprecated { names, today: Today::Value(option, form) }
 }
 
-/// All of them.
+/// All deprecated options.
 pub(crate) const DEPRECATED: &[Deprecated] = &[
     flag(&["oversubscribe"], "--map-by", ":OVERSUBSCRIBE"),
     flag(&["nooversubscribe", "no-oversubscribe"], "--map-by", ":NOOVERSUBSCRIBE"),
@@ -69,15 +69,15 @@ pub(crate) const DEPRECATED: &[Deprecated] = &[
 ];
 
 impl Deprecated {
-    /// The one with this name.
+    /// Returns the deprecated option with this name.
     pub(crate) fn find(name: &str) -> Option<&'static Deprecated> {
         DEPRECATED.iter().find(|d| d.names.contains(&name))
     }
-    /// Number of values that it takes.
+    /// Returns the number of values that the option takes.
     pub(crate) fn values(&self) -> usize {
         usize::from(matches!(self.today, Today::Value(..)))
     }
-    /// The option and value of today; `None` = drop it.
+    /// Returns the present option and its value; `None` = the option is dropped.
     pub(crate) fn rewritten(&self, value: &str) -> Option<(&'static str, String)> {
         match self.today {
             Today::Flag(option, text) => Some((option, text.to_owned())),

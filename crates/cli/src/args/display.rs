@@ -15,7 +15,7 @@ pub(crate) struct DisplayAsk {
     cpus: Asked<Vec<String>>,
     svg: Asked<String>,
     html: Asked<String>,
-    /// True when any application said anything: then a default does not apply.
+    /// True when the line has the option; a default does not apply then.
     pub(crate) said: bool,
 }
 
@@ -60,10 +60,10 @@ const DISPLAY: &[(&str, Show)] = &[
 ];
 
 impl DisplayAsk {
-    /// Adds one list.
+    /// Adds the list of one option.
     pub(crate) fn add(&mut self, option: &str, list: &str) -> Result<(), UsageError> {
         self.said = true;
-        // Qualifiers follow a colon; as words of the same list they mean the same, so both separators are one.
+        // A qualifier follows a colon, and means the same as a word of the list; so both separators are treated alike.
         for text in list.split([',', ':']) {
             let (word, what) = Word::parse(option, text, DISPLAY, |_| true)?;
             match what {

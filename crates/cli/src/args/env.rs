@@ -1,4 +1,5 @@
-//! The environment of the processes: `-x` and its kin, Open MPI's and PMIx's parameters. Order is kept.
+//! Options that change the environment of processes: `-x`, `--set-env` and the like, parameters of Open MPI and PMIx.
+//! They are applied in the order of the line.
 
 use std::collections::BTreeMap;
 
@@ -23,8 +24,8 @@ pub(crate) enum EnvArg<'a> {
     Prepend(&'a str, &'a str),
 }
 
-/// Variables that tell a process who it is in the job of somebody else. A process that inherited them would
-/// report to that job's server, so they are never forwarded, whatever pattern matches them.
+/// True for variables that tell a process who it is in its job. A process of another job that inherited them would
+/// report to the wrong server, so no pattern forwards them.
 #[must_use]
 pub fn is_launch_identity(name: &str) -> bool {
     const PREFIXES: [&str; 9] = [
@@ -53,7 +54,7 @@ pub fn is_launch_identity(name: &str) -> bool {
     !library_parameter && (PREFIXES.iter().any(|p| name.starts_with(p)) || NAMES.contains(&name))
 }
 
-/// Translates one option into changes; what deserves a remark goes to `warnings`.
+/// Translates one option into changes; remarks go to `warnings`.
 pub(crate) fn changes(
     arg: &EnvArg<'_>,
     environment: &Environment,
@@ -116,12 +117,12 @@ fn forward(text: &str, environment: &Environment, warnings: &mut Vec<String>) ->
     }
 }
 
-/// Sets each of these.
+/// Returns the changes that set these variables.
 pub(crate) fn set_all<'a>(pairs: impl Iterator<Item = (&'a String, &'a String)>) -> Vec<EnvOp> {
     pairs.map(|(name, value)| EnvOp::Set(name.clone(), value.clone())).collect()
 }
 
-/// `NAME[c]`.
+/// Parses `NAME[c]`: a variable, and the character between its parts.
 fn target_of(option: &str, text: &str) -> Result<(String, char), UsageError> {
     let form = "'NAME[c]' VALUE, where c is the character between the values, for example 'PATH[:]' /opt/bin";
     let parsed = text.strip_suffix(']').and_then(|t| t.split_once('[')).and_then(|(name, inside)| {
@@ -142,7 +143,7 @@ fn malformed(option: &str, text: &str, form: &str) -> UsageError {
     UsageError::value(option, format!("{text:?} cannot be understood"), format!("Write {option} {form}."))
 }
 
-/// A library parameter as the variable that the library reads.
+/// Returns the change that sets a library parameter as the variable that the library reads.
 pub(crate) fn parameter(option: &str, prefix: &str, key: &str, value: &str) -> Result<EnvOp, UsageError> {
     if !is_name(key) || key.contains(char::is_whitespace) {
         return Err(malformed(option, key, "KEY VALUE"));
@@ -150,11 +151,11 @@ pub(crate) fn parameter(option: &str, prefix: &str, key: &str, value: &str) -> R
     Ok(EnvOp::Set(format!("{prefix}{key}"), value.to_owned()))
 }
 
-/// Prefixes of parameters that belong to the runtime: given by `--mca`, they reach the program only.
+/// Prefixes of parameters that belong to the runtime; with `--mca` they would reach the program only.
 const RUNTIME_FRAMEWORKS: [&str; 12] =
     ["plm_", "ras_", "rmaps_", "odls_", "iof_", "ess_", "state_", "errmgr_", "rml_", "prte_", "orte_", "oob_"];
 
-/// A remark when `--mca` is used for a parameter of the runtime.
+/// Returns a remark when `--mca` has a parameter of the runtime.
 pub(crate) fn runtime_parameter(key: &str) -> Option<String> {
     RUNTIME_FRAMEWORKS.iter().any(|f| key.starts_with(f)).then(|| {
         format!("--mca {key}: this is a parameter of the runtime, and --mca reaches the program only; use --prtemca {key} VALUE.")
@@ -163,7 +164,7 @@ pub(crate) fn runtime_parameter(key: &str) -> Option<String> {
 /// The variables that permit root to run programs, if each is `1`.
 pub(crate) const ROOT_PERMISSION: [&str; 2] = ["PRTE_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"];
 
-/// True when the environment says, twice, that root may run programs.
+/// True when both variables say that root may run programs.
 #[must_use]
 pub(super) fn root_by_environment(environment: &Environment) -> bool {
     ROOT_PERMISSION.iter().all(|name| environment.get(*name).is_some_and(|v| v == "1"))

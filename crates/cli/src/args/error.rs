@@ -5,45 +5,45 @@ use thiserror::Error;
 /// A command line that cannot be carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum UsageError {
-    /// No such option.
+    /// An option that does not exist.
     #[error("unknown option {option}")]
     UnknownOption {
-        /// As written.
+        /// The option as written.
         option: String,
-        /// One that looks like it.
+        /// An option that looks like it.
         suggestion: Option<String>,
-        /// The command runs programs, which have options as well.
+        /// True when the command runs programs, which have options as well.
         runs_programs: bool,
     },
     /// An option of another command.
     #[error("{option} is no option of {command}")]
     Foreigner {
-        /// As written.
+        /// The option as written.
         option: String,
         /// The command.
         command: &'static str,
-        /// The alternative.
+        /// What to do instead.
         instead: &'static str,
     },
     /// An option of the field that this version does not have.
     #[error("{option} is not available in this version")]
     Unbuilt {
-        /// As written.
+        /// The option as written.
         option: String,
-        /// The alternative without it.
+        /// What to do instead.
         instead: &'static str,
     },
-    /// The line, or the next option, begins where a value should be.
+    /// An option without its value: the line ends, or another option follows.
     #[error("{option} needs {} ({form})", if *.values == 1 { "a value" } else { "two values" })]
     MissingValue {
-        /// As written.
+        /// The option as written.
         option: String,
         /// Number of values that it takes.
         values: usize,
         /// Its correct spelling.
         form: String,
     },
-    /// Given twice, but it has one value.
+    /// An option that is given twice and has one value.
     #[error("{option} is given more than once{place}")]
     Repeated {
         /// Its name.
@@ -57,7 +57,7 @@ pub enum UsageError {
         /// In which application, when there are several.
         place: Place,
     },
-    /// A value that means nothing.
+    /// A value that cannot be understood.
     #[error("{option}: {why}")]
     BadValue {
         /// The option.
@@ -67,41 +67,41 @@ pub enum UsageError {
         /// A correct value.
         next: String,
     },
-    /// Two things that cannot both be meant.
+    /// Two options or values that contradict each other.
     #[error("{what}")]
     Conflict {
-        /// Both of them.
+        /// The two, and why they contradict each other.
         what: String,
         /// The next step.
         next: String,
     },
-    /// Refused by the crate that knows the subject; its text says what to do as well.
+    /// A refusal of another crate; its text says what to do as well.
     #[error("{text}")]
     Foreign {
         /// Its text.
         text: String,
-        /// More to do; empty when the text says it all.
+        /// Further advice; empty when the text is enough.
         next: &'static str,
     },
     /// An argument that is no text.
     #[error("argument {index} is not valid UTF-8: {shown}")]
     NotText {
-        /// Counted from 1.
+        /// The position of the argument, counted from 1.
         index: usize,
-        /// The printable part of it.
+        /// The printable part of the argument.
         shown: String,
     },
     /// `--help` with an unknown topic.
     #[error("there is no help topic {topic:?}")]
     UnknownTopic {
-        /// As written.
+        /// The option as written.
         topic: String,
         /// The existing topics.
         topics: String,
     },
 }
 
-/// The application of an MPMD line, as ` in application 2`; nothing when there is only one.
+/// The application of an MPMD line, printed as ` in application 2`; prints nothing when there is only one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place(pub Option<usize>);
 
@@ -115,12 +115,12 @@ impl std::fmt::Display for Place {
 }
 
 impl UsageError {
-    /// A value that means nothing.
+    /// A value that cannot be understood.
     pub(crate) fn value(option: &str, why: impl Into<String>, next: impl Into<String>) -> UsageError {
         UsageError::BadValue { option: option.to_owned(), why: why.into(), next: next.into() }
     }
 
-    /// A refusal in the words of another crate.
+    /// Wraps the error of another crate.
     pub(crate) fn foreign(error: &dyn std::error::Error, next: &'static str) -> UsageError {
         UsageError::Foreign { text: error.to_string(), next }
     }

@@ -1,19 +1,19 @@
-//! Nodes that a DVM is to get, as written: `--add-host`, `--add-hostfile` and `--activate` of a job, and what
-//! `pdvm grow` says in their place. Files are named here, and read by `setup`.
+//! Nodes that a DVM shall get, as written: `--add-host`, `--add-hostfile` and `--activate` of a job, and the options of
+//! `pdvm grow` that mean the same. This module keeps the names of files; `setup` reads them.
 
 use ferrite_rm::added::{parse_activate, parse_list};
 use ferrite_rm::{Activated, Added, AddedError};
 
 use super::error::UsageError;
 
-/// See the module. What several applications say adds up.
+/// The nodes of a line. The options of several applications add up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GrowAsk {
     /// Hosts by name.
     pub hosts: Vec<Added>,
-    /// Files of such.
+    /// Hostfiles with hosts to add.
     pub hostfiles: Vec<String>,
-    /// Nodes of the allocation.
+    /// Nodes of the allocation that shall have a daemon.
     pub activate: Vec<Activated>,
 }
 
@@ -24,7 +24,7 @@ impl GrowAsk {
         *self == GrowAsk::default()
     }
 
-    /// Values of `--add-host`, or of the option that means it elsewhere.
+    /// Adds the values of `--add-host`, or of the option that means the same elsewhere.
     pub(crate) fn add_hosts(&mut self, option: &str, lists: &[String]) -> Result<(), UsageError> {
         if lists.is_empty() {
             return Ok(());
@@ -35,7 +35,7 @@ impl GrowAsk {
         Ok(())
     }
 
-    /// Values of `--add-hostfile`, or of the option that means it elsewhere.
+    /// Adds the value of `--add-hostfile`, or of the option that means the same elsewhere.
     pub(crate) fn add_hostfile(&mut self, option: &str, file: Option<String>) -> Result<(), UsageError> {
         match file {
             None => Ok(()),
@@ -49,7 +49,7 @@ impl GrowAsk {
         }
     }
 
-    /// Values of `--activate`.
+    /// Adds the values of `--activate`.
     pub(crate) fn add_activate(&mut self, specs: &[String]) -> Result<(), UsageError> {
         for spec in specs {
             for part in parse_activate(spec).map_err(|e| refused("--activate", &e))? {
@@ -60,15 +60,14 @@ impl GrowAsk {
     }
 }
 
-/// Two applications may say the same.
+/// Adds an item, unless another application has named it.
 fn add_once<T: PartialEq>(list: &mut Vec<T>, item: T) {
     if !list.contains(&item) {
         list.push(item);
     }
 }
 
-/// A list that is wrong, in the words of the crate that knows such lists, under the name of the option that it stands
-/// at.
+/// Returns the error for a wrong list: the parser's text, with the name of the option.
 pub(crate) fn refused(option: &str, error: &AddedError) -> UsageError {
     let text = match error {
         AddedError::List(error) => error.to_string().replace("--host", option),

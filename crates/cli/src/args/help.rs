@@ -8,13 +8,13 @@ use super::deprecated::{DEPRECATED, Today};
 use super::error::UsageError;
 use super::tool::Tool;
 
-/// `prterun (Ferrite) 0.1.0`.
+/// Returns the version as `prterun (Ferrite) 0.1.0`.
 #[must_use]
 pub fn version(command: &str) -> String {
     format!("{command} (Ferrite) {}\n", env!("CARGO_PKG_VERSION"))
 }
 
-/// The whole help, or what is to be said of one topic or option.
+/// Returns the whole help, or the help on one topic or option.
 pub(crate) fn text(tool: Tool, command: &mut Command, topic: Option<&str>) -> Result<String, UsageError> {
     let Some(topic) = topic else { return Ok(command.render_help().to_string()) };
     let bare = topic.trim_start_matches('-').to_ascii_lowercase();

@@ -12,7 +12,7 @@ pub(crate) struct OutputAsk {
     dir: Asked<String>,
     file: Asked<String>,
     copy: Asked<bool>,
-    /// True when any application said anything: then a default does not apply.
+    /// True when the line has the option; a default does not apply then.
     pub(crate) said: bool,
 }
 
@@ -57,10 +57,10 @@ const OUTPUT: &[(&str, Output)] = &[
 ];
 
 impl OutputAsk {
-    /// Adds one list.
+    /// Adds the list of one option.
     pub(crate) fn add(&mut self, option: &str, list: &str) -> Result<(), UsageError> {
         self.said = true;
-        // Qualifiers follow a colon; as words of the same list they mean the same, so both separators are one.
+        // A qualifier follows a colon, and means the same as a word of the list; so both separators are treated alike.
         for text in list.split([',', ':']) {
             let (word, what) = Word::parse(option, text, OUTPUT, |o| !matches!(o, Output::Xml | Output::Pattern))?;
             match what {
@@ -81,7 +81,7 @@ impl OutputAsk {
         Ok(())
     }
 
-    /// The options; `dir` and `file` exclude each other.
+    /// Returns the options; `dir` and `file` exclude each other.
     pub(crate) fn finish(self, option: &str) -> Result<OutputOptions, UsageError> {
         if self.dir.0.is_some() && self.file.0.is_some() {
             return Err(UsageError::Conflict {
@@ -102,7 +102,7 @@ impl OutputAsk {
     }
 }
 
-/// `--stdin rank|all|none`.
+/// Parses `--stdin rank|all|none`.
 pub(crate) fn stdin(text: &str) -> Result<StdinTarget, UsageError> {
     match text.to_ascii_lowercase().as_str() {
         "all" => Ok(StdinTarget::All),

@@ -1,8 +1,8 @@
-//! From arguments to a request. Pure: the environment is passed in, files are named but not read, and whatever is
-//! given, [`parse`] answers and never panics.
+//! Makes a request of the arguments of a command. Pure: the environment is passed in, and files are named but not read.
+//! [`parse`] never panics, whatever the arguments are.
 //!
-//! Read in this order: `walk` (what is an option, what is the program), `options` (clap's definitions), `assemble`
-//! (from options to a job); the others parse one value each.
+//! Read in this order: `walk` (tells options from the program), `options` (clap's definitions), `assemble` (makes a job
+//! of the options); each other module parses one kind of value.
 
 mod ask;
 mod assemble;
@@ -58,7 +58,7 @@ pub enum Parsed {
     Run(Box<Run>),
 }
 
-/// A job, and how to run it. Hostfiles are named, not read; defaults from parameters are not applied yet
+/// A job and how to run it. Hostfiles are not read and defaults from parameters are not applied yet
 /// ([`Run::apply_defaults`]).
 #[derive(Clone, Debug)]
 pub struct Run {
@@ -66,19 +66,19 @@ pub struct Run {
     pub spec: JobSpec,
     /// The hosts of each app, in the order of `spec.apps`.
     pub hosts: Vec<AppPlace>,
-    /// The files that its placement names.
+    /// The files that the placement of the job names.
     pub map_files: MapFiles,
-    /// Pictures of its map, and where they go; relative to the user's directory until the job is set up.
+    /// Pictures of the job map and their files, relative to the user's directory until the job is set up.
     pub pictures: Vec<Picture>,
-    /// Nodes that the DVM is to get for it.
+    /// Nodes that the DVM shall get for the job.
     pub grow: GrowAsk,
     /// `--default-hostfile`.
     pub default_hostfile: Option<String>,
     /// `--prtemca`, in order.
     pub params: Vec<(String, String)>,
-    /// `--pmixmca` and `--gmca`: for every process of every app.
+    /// Changes of the environment for every process, from `--pmixmca` and `--gmca`.
     pub job_env: Vec<EnvOp>,
-    /// Root is allowed by option or environment.
+    /// True when an option or the environment allows root.
     pub allow_root: bool,
     /// `--forward-signals`; `None` = not said.
     pub forward_signals: Option<Vec<i32>>,
@@ -96,7 +96,7 @@ pub struct Run {
     pub detach: bool,
     /// `--wait-for-slots`.
     pub wait_for_slots: bool,
-    /// The session that it is to run in.
+    /// The session that the job shall run in.
     pub session: SessionChoice,
     /// `--personality`, or the parameter of that name; empty before parameters are applied.
     pub personality: String,
@@ -138,23 +138,23 @@ pub enum ReportTo {
     File(String),
 }
 
-/// Parses what stands behind `prterun`.
+/// Parses the arguments of `prterun`.
 ///
 /// # Errors
-/// The first thing that is wrong with it.
+/// The first fault of the line.
 pub fn parse(args: &[String], environment: &Environment) -> Result<Parsed, UsageError> {
     parse_for(Tool::Prterun, args, environment)
 }
 
-/// Parses what stands behind the name of `prterun` or `prun`.
+/// Parses the arguments of `prterun` or `prun`.
 ///
 /// # Errors
-/// The first thing that is wrong with it.
+/// The first fault of the line.
 pub fn parse_for(tool: Tool, args: &[String], environment: &Environment) -> Result<Parsed, UsageError> {
     Parser::new(tool).parse(args, environment)
 }
 
-/// Parses any number of lines of one command.
+/// A parser for any number of lines of one command.
 #[derive(Debug)]
 pub struct Parser {
     tool: Tool,
@@ -162,16 +162,16 @@ pub struct Parser {
 }
 
 impl Parser {
-    /// For `prterun` or `prun`.
+    /// Makes a parser for `prterun` or `prun`.
     #[must_use]
     pub fn new(tool: Tool) -> Parser {
         Parser { tool, command: tool.command() }
     }
 
-    /// Parses what stands behind the name of the command.
+    /// Parses the arguments of the command.
     ///
     /// # Errors
-    /// The first thing that is wrong with it.
+    /// The first fault of the line.
     pub fn parse(&mut self, args: &[String], environment: &Environment) -> Result<Parsed, UsageError> {
         let Parser { tool, command } = self;
         match walk::walk(*tool, command, args)? {
@@ -191,13 +191,14 @@ impl Parser {
     }
 }
 
-/// The definitions of `prterun`'s options, for man page and completions.
+/// Returns the definitions of `prterun`'s options, for man page and completions.
 #[must_use]
 pub fn definitions() -> clap::Command {
     Tool::Prterun.definitions()
 }
 
-/// The line of a command that has options and no program: `Err` of the text to print when that is what it asks for.
+/// Parses the line of a command that runs no program. The inner `Err` is a text that the line asks for, such as the
+/// help.
 pub(crate) fn matches_of(tool: Tool, args: &[String]) -> Result<Result<clap::ArgMatches, String>, UsageError> {
     let mut command = tool.command();
     match walk::walk(tool, &mut command, args)? {
@@ -227,7 +228,8 @@ fn options_of(tool: Tool, command: &mut clap::Command, segment: Segment, place: 
     Ok(App { options, matches, argv: segment.argv, rewritten: segment.rewritten })
 }
 
-/// After the walk only repetition is left for clap to refuse; anything else keeps clap's own words.
+/// Returns the error for a refusal of clap. The walk leaves only repeated options to clap; other errors keep clap's
+/// text.
 fn refused_by_clap(error: &clap::Error, place: Place) -> UsageError {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
     match (error.kind(), error.get(ContextKind::InvalidArg)) {

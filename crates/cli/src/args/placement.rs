@@ -1,5 +1,5 @@
-//! `--map-by`, `--rank-by`, `--bind-to`, `-N`, and the deprecated options that became them. The directives themselves
-//! belong to `ferrite-map`; here pieces are joined and it is decided for whom they hold.
+//! `--map-by`, `--rank-by`, `--bind-to`, `-N`, and the deprecated options that became them. `ferrite-map` parses the
+//! directives; this module joins their parts, and decides to which applications they apply.
 
 use ferrite_map::directive::{
     BindDirective, DirectiveError, MapDirective, join, parse_bind_to, parse_map_by, parse_rank_by,
@@ -10,7 +10,7 @@ use ferrite_types::{CpuKind, MapBy, MapRequest, RankBy};
 use super::error::UsageError;
 use super::words;
 
-/// Returns the help topic of an option's words.
+/// Returns the help topic of an option.
 fn topic(option: &str) -> &'static str {
     match option {
         "--rank-by" => "`prterun --help ranking` explains what there is.",
@@ -28,7 +28,8 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    /// Joins the pieces. Deprecated options such as `--oversubscribe` add a qualifier to whatever `--map-by` says.
+    /// Joins the directives and qualifiers of one application. Deprecated options such as `--oversubscribe` add a
+    /// qualifier to the directive of `--map-by`.
     pub(crate) fn of(
         map_by: &[String],
         rank_by: &[String],
@@ -52,7 +53,7 @@ fn refused(error: DirectiveError) -> UsageError {
     UsageError::foreign(&error, topic(error.option))
 }
 
-/// A request, and the file in which the lines of its policy are.
+/// A request for placement, and the rankfile or sequence that it names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Placed {
     pub(crate) request: MapRequest,
@@ -66,12 +67,13 @@ pub(crate) struct Placement {
     pub(crate) job: Placed,
     /// Placement of the applications that have their own, in the order of the line.
     pub(crate) apps: Vec<Option<Placed>>,
-    /// The bindings are to be displayed.
+    /// True when the bindings are displayed.
     pub(crate) report: bool,
 }
 
-/// Finds the scope of directives, for mapping, ranking and binding separately: one at the first application only
-/// applies to the job. Otherwise each applies to its own application, and applications without one have the default.
+/// Decides to which applications directives apply, for mapping, ranking and binding separately. A directive that only
+/// the first application has applies to the job. Otherwise each directive applies to its own application, and
+/// applications without one have the default.
 pub(crate) fn of_job(said: &[Said]) -> Result<Placement, UsageError> {
     let first_only = |says: fn(&Said) -> bool| !said.iter().skip(1).any(says);
     let (map, rank, bind) =
@@ -87,8 +89,8 @@ pub(crate) fn of_job(said: &[Said]) -> Result<Placement, UsageError> {
         apps.push(placed);
     }
     for_all(said, &mut job, &mut apps)?;
-    // Each that says the same is as if it were said for all. Files are another matter: each counts from its own first
-    // process.
+    // Equal directives of all applications are one of the job. This is not so for files: each counts from the first
+    // process of its application.
     if let Some((one, others)) = apps.split_first()
         && one.file.is_none()
         && others.iter().all(|other| other == one)
@@ -99,7 +101,7 @@ pub(crate) fn of_job(said: &[Said]) -> Result<Placement, UsageError> {
     Ok(Placement { job, apps, report: said.iter().any(|s| s.bind.is_some_and(|bind| bind.report)) })
 }
 
-/// Oversubscription and inheritance belong to the job, wherever they are written.
+/// Applies oversubscription and inheritance to the whole job, wherever they are written.
 fn for_all(said: &[Said], job: &mut Placed, apps: &mut [Placed]) -> Result<(), UsageError> {
     let maps = || said.iter().filter_map(|s| s.map.as_ref());
     let oversubscribe = agreed(maps().map(|m| m.oversubscribe), "OVERSUBSCRIBE and NOOVERSUBSCRIBE")?;
@@ -171,7 +173,7 @@ impl Defaults {
         }
     }
 
-    /// A DVM has no directory of a user in which a file could be.
+    /// Refuses defaults of a DVM that name a file: a DVM has no directory of a user.
     pub(crate) fn check_for_dvm(&self) -> Result<(), UsageError> {
         match self.map.as_ref().and_then(|map| map.file.as_ref()) {
             None => Ok(()),
@@ -183,7 +185,7 @@ impl Defaults {
         }
     }
 
-    /// Fills what was not asked for.
+    /// Fills in the placement that the line leaves open.
     pub(crate) fn fill(&self, request: &mut MapRequest, file: &mut Option<String>) {
         if let Some(map) = &self.map {
             if request.by.is_none() {
@@ -200,18 +202,18 @@ impl Defaults {
     }
 }
 
-/// The parsers speak of the option; the user has to look at the parameter.
+/// Returns the error for a directive in a parameter: it names the parameter instead of the option.
 fn of_parameter(label: &str, error: &DirectiveError) -> UsageError {
     let text = format!("{label} (the default of the option that follows): {error}");
     UsageError::Foreign { text, next: topic(error.option) }
 }
 
-/// True when the policy itself says how many processes there are.
+/// True when the directive itself says how many processes there are.
 pub(crate) fn counts(by: Option<&MapBy>) -> bool {
     matches!(by, Some(MapBy::PerNode(_) | MapBy::PerObject(..)))
 }
 
-/// A number of processes: at least one.
+/// Parses a number of processes, at least one.
 pub(crate) fn count(option: &str, text: &str) -> Result<u32, UsageError> {
     let refuse =
         |why: &str| UsageError::value(option, format!("{text:?} {why}"), "Give the number of processes, 1 or more.");

@@ -111,7 +111,7 @@ pub struct PrteRun {
     pub daemons: DaemonWords,
     /// `--forward-signals`; `None` = not said.
     pub forward_signals: Option<Vec<i32>>,
-    /// Root is allowed by option or environment.
+    /// True when an option or the environment allows root.
     pub allow_root: bool,
     /// `--daemonize`.
     pub daemonize: bool,
@@ -140,10 +140,10 @@ pub enum PrteParsed {
     Run(Box<PrteRun>),
 }
 
-/// Parses what stands behind the name of the command.
+/// Parses the arguments of `prte`.
 ///
 /// # Errors
-/// The first thing that is wrong with it.
+/// The first fault of the line.
 pub fn parse(args: &[String], environment: &Environment) -> Result<PrteParsed, UsageError> {
     let matches = match matches_of(Tool::Prte, args)? {
         Ok(matches) => matches,

@@ -38,10 +38,10 @@ pub enum PtermParsed {
     End(Connect),
 }
 
-/// Parses what stands behind the name of the command.
+/// Parses the arguments of `pterm`.
 ///
 /// # Errors
-/// The first thing that is wrong with it.
+/// The first fault of the line.
 pub fn parse(args: &[String]) -> Result<PtermParsed, UsageError> {
     let matches = match matches_of(Tool::Pterm, args)? {
         Ok(matches) => matches,

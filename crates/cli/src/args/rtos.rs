@@ -1,4 +1,4 @@
-//! `--runtime-options` (`--rtos`) and the options of their own that mean the same.
+//! Parses `--runtime-options` (`--rtos`) and the single options that mean the same.
 
 use ferrite_types::{Duration, RuntimeOptions};
 
@@ -62,7 +62,7 @@ const OPTIONS: &[(&str, Opt)] = &[
 ];
 
 impl RuntimeAsk {
-    /// Adds one list.
+    /// Adds the list of one option.
     pub(crate) fn add(&mut self, option: &str, list: &str) -> Result<(), UsageError> {
         for text in list.split(',') {
             let (word, what) = Word::parse(option, text, OPTIONS, |o| !matches!(o, Opt::Unbuilt(_)))?;
@@ -104,7 +104,7 @@ impl RuntimeAsk {
         }
     }
 
-    /// The options of the job.
+    /// Returns the options of the job.
     pub(crate) fn finish(self) -> RuntimeOptions {
         let usual = RuntimeOptions::default();
         RuntimeOptions {
@@ -127,7 +127,7 @@ impl<T> Asked<T> {
     }
 }
 
-/// A time limit; `None` = no limit.
+/// Parses a time limit; `None` = no limit.
 pub(crate) fn time(option: &str, text: &str) -> Result<Option<Duration>, UsageError> {
     words::time(text).map_err(|why| UsageError::value(option, format!("{text:?} {why}"), TIME_FORM))
 }

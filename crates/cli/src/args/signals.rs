@@ -1,5 +1,5 @@
-//! `--forward-signals`: which signals that reach prterun are passed on to the processes. The list of what can be
-//! forwarded is the driver's, which catches them.
+//! `--forward-signals`: which signals that reach prterun are passed on to the processes. The driver catches the signals
+//! and has the list of those that can be forwarded.
 
 use ferrite_driver::parse_forward_signals;
 
@@ -19,7 +19,7 @@ pub(crate) fn parse(option: &str, list: &str) -> Result<Vec<i32>, UsageError> {
     Ok(signals)
 }
 
-/// Every signal that can be forwarded: what happens without the option.
+/// Returns every signal that can be forwarded: the default.
 #[must_use]
 pub fn all() -> Vec<i32> {
     parse_forward_signals("all").unwrap_or_default()

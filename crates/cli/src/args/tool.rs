@@ -1,4 +1,4 @@
-//! The commands that share this parser: their definitions, and what differs between them.
+//! The commands that share this parser: their definitions and their differences.
 
 use clap::{ArgAction, Command, CommandFactory, FromArgMatches};
 
@@ -32,10 +32,10 @@ pub(crate) enum Program {
 }
 
 impl Tool {
-    /// All of them.
+    /// All commands that share the parser.
     pub const ALL: [Tool; 4] = [Tool::Prterun, Tool::Prun, Tool::Prte, Tool::Pterm];
 
-    /// Its name.
+    /// Returns the name of the command.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -46,7 +46,7 @@ impl Tool {
         }
     }
 
-    /// The definitions of its options, for man page and completions.
+    /// Returns the definitions of its options, for man page and completions.
     #[must_use]
     pub fn definitions(self) -> Command {
         match self {
@@ -57,18 +57,18 @@ impl Tool {
         }
     }
 
-    /// The definitions, finished: every value may begin with a hyphen, because the walk in front of clap has already
-    /// told values from options.
+    /// Returns the finished definitions. Every value may begin with a hyphen: the walk has already told values from
+    /// options.
     pub(crate) fn command(self) -> Command {
         let takes_value = |a: &clap::Arg| matches!(a.get_action(), ArgAction::Set | ArgAction::Append);
         let mut command =
             self.definitions().mut_args(|a| if takes_value(&a) { a.allow_hyphen_values(true) } else { a });
-        // clap sorts out positions and derived names only now; the walk reads the finished definitions.
+        // clap computes positions and derived names here; the walk reads them.
         command.build();
         command
     }
 
-    /// True when it describes jobs, with all the options that jobs ever had.
+    /// True when the command has the options of jobs, also the deprecated ones.
     pub(crate) fn has_jobs(self) -> bool {
         matches!(self, Tool::Prterun | Tool::Prun)
     }
@@ -82,7 +82,7 @@ impl Tool {
     }
 }
 
-/// The options of one application, whichever command they were given to; what a command does not have is empty.
+/// The options of one application of any command; options that the command does not have are empty.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JobOptions {
     pub(crate) app: AppOptions,

@@ -1,5 +1,5 @@
-//! Options of the field that this version does not have. They are refused by name, with what to do instead:
-//! an option that is accepted and ignored would be a lie.
+//! Options of the field that this version does not have. Each is refused by name, with advice what to do instead; none
+//! is accepted and ignored.
 
 use super::tool::Tool;
 
@@ -14,7 +14,7 @@ const GROW_LATER: &str =
 const NO_STAGING: &str = "Put the files on a file system that all nodes share, or copy them before the run.";
 const NO_DEBUGGER: &str = "Attach a debugger to the running processes instead (--display map shows where they are).";
 
-/// Of every command that runs jobs.
+/// Options that every command with jobs refuses.
 const OF_JOBS: &[Refusal] = &[
     (&["preload-binary", "s", "preload-files"], NO_STAGING),
     (&["stop-on-exec", "stop-in-init", "stop-in-app", "get-stack-traces", "xterm", "tv"], NO_DEBUGGER),
@@ -96,7 +96,7 @@ const OF_A_DVM: &[Refusal] = &[
     (&["pmixmca"], "Set it in the environment of prte (PMIX_MCA_KEY=VALUE), or give it to prun."),
 ];
 
-/// Options of other commands, and options of the field that this version does not have.
+/// Returns the tables of a command: options of other commands, and options that this version does not have.
 fn tables(tool: Tool) -> [&'static [Refusal]; 2] {
     match tool {
         Tool::Prterun => [OF_PRTERUN, OF_JOBS],
@@ -106,12 +106,12 @@ fn tables(tool: Tool) -> [&'static [Refusal]; 2] {
     }
 }
 
-/// The advice for an option (without dashes) that this version does not have.
+/// Returns the advice for an option (without dashes) that this version does not have.
 pub(crate) fn advice(tool: Tool, name: &str) -> Option<&'static str> {
     find(tables(tool)[1], name)
 }
 
-/// The advice for an option (without dashes) that belongs to another command.
+/// Returns the advice for an option (without dashes) of another command.
 pub(crate) fn elsewhere(tool: Tool, name: &str) -> Option<&'static str> {
     find(tables(tool)[0], name)
 }

@@ -1,6 +1,6 @@
-//! The walk in front of clap. It does what an option library cannot: tell options from the program and its arguments,
-//! split at `:`, accept long names with one dash, rewrite deprecated options, refuse those that are not built.
-//! What is left for clap is canonical: one spelling per option, every value in its place.
+//! The first pass over the arguments, before clap. It does what clap cannot: it tells options from the program and its
+//! arguments, splits applications at `:`, accepts long names with one dash, rewrites deprecated options, and refuses
+//! those that this version does not have. clap gets one spelling per option, with every value in its place.
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command};
@@ -18,7 +18,7 @@ pub(crate) enum Walked {
     Help(Option<String>),
     /// `--version`.
     Version,
-    /// Something to run.
+    /// Applications to run.
     Apps(Vec<Segment>),
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Segment {
     pub(crate) rewritten: Vec<(String, String)>,
 }
 
-/// Options of which a second one in the same application would silently win or lose.
+/// Options that an application may have once: without the check a second one would be ignored, or win.
 const ONCE: &[&str] = &["--map-by", "--rank-by", "--bind-to", "--display", "--runtime-options"];
 
 /// Walks over the arguments (without the name of the command).
@@ -57,7 +57,7 @@ struct Walk<'a> {
     tool: Tool,
     command: &'a mut Command,
     rest: &'a [String],
-    /// Applications begun.
+    /// Number of applications that have begun.
     apps: usize,
 }
 
@@ -69,7 +69,7 @@ enum Step {
 
 /// The meaning of an option's name.
 enum Known {
-    /// One of ours: canonical spelling, number of values, how it is written.
+    /// An option of the command: canonical spelling, number of values, correct form.
     Ours {
         canonical: String,
         values: usize,
@@ -119,7 +119,7 @@ impl<'a> Walk<'a> {
         Ok(Step::App(segment))
     }
 
-    /// The next argument if it is an option; `--` ends the options.
+    /// Returns the next argument if it is an option; `--` ends the options.
     fn next_option(&mut self) -> Option<&'a str> {
         let (first, rest) = self.rest.split_first()?;
         if first.len() < 2 || !first.starts_with('-') {
@@ -178,8 +178,8 @@ impl<'a> Walk<'a> {
             None => (token, None),
         };
         let bare = name.trim_start_matches('-');
-        // A single letter with two dashes is a long name; several letters with one dash are one as well, and only
-        // if there is no such name, a letter with its value.
+        // A single letter with two dashes is a long name. So are several letters with one dash; when there is no such
+        // name, they are a letter with its value.
         let single = name.len() == 2;
         if let Some(known) = if single { self.short(bare) } else { self.long(bare) } {
             return Ok(Written { name, attached, known });
@@ -271,7 +271,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// The next value. An option where the first value should be means that the value was forgotten.
+    /// Returns the next value. An option in place of the first value means that the value is missing.
     fn value(
         &mut self,
         name: &str,
@@ -302,7 +302,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// `-n4` as `-n` and `4`.
+/// Splits `-n4` into `-n` and `4`.
 fn split_letter(token: &str) -> Option<(&str, &str)> {
     let letter = token.strip_prefix('-')?.chars().next().filter(char::is_ascii_alphabetic)?;
     Some(token.split_at(1 + letter.len_utf8())).filter(|(_, value)| !value.is_empty())

@@ -1,17 +1,17 @@
-//! Small words of the command line: directives (any case, unique prefixes), booleans, numbers, times.
+//! Parses words of the command line: directives (in any case, or a unique prefix), booleans, numbers, times.
 
 use ferrite_types::Duration;
 
 /// Why a word was not understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum WordError {
-    /// No directive begins so.
+    /// No directive begins with the word.
     Unknown,
-    /// Several begin so.
+    /// Several directives begin with the word.
     Ambiguous(Vec<&'static str>),
 }
 
-/// The directive that a word means: itself in any case, or the only one that begins so.
+/// Returns the directive that a word means: the same word in any case, or the only one that begins with it.
 pub(crate) fn choose<T: Copy>(word: &str, known: &[(&'static str, T)]) -> Result<(&'static str, T), WordError> {
     let begins =
         |name: &str| !word.is_empty() && name.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
@@ -26,7 +26,7 @@ pub(crate) fn choose<T: Copy>(word: &str, known: &[(&'static str, T)]) -> Result
     }
 }
 
-/// A boolean of the field: any integer (zero is false), or a whole word.
+/// Parses a boolean as the field does: any integer (zero is false), or a whole word.
 pub(crate) fn boolean(text: &str) -> Option<bool> {
     if let Ok(number) = text.parse::<i64>() {
         return Some(number != 0);
@@ -38,7 +38,7 @@ pub(crate) fn boolean(text: &str) -> Option<bool> {
     }
 }
 
-/// `[[dd:]hh:]mm:]ss`; zero means "no limit", which is `Ok(None)`.
+/// Parses `[[dd:]hh:]mm:]ss`; zero means "no limit", which is `Ok(None)`.
 pub(crate) fn time(text: &str) -> Result<Option<Duration>, &'static str> {
     const NOT_A_TIME: &str = "is not a time";
     let fields: Vec<&str> = text.split(':').collect();
@@ -52,13 +52,13 @@ pub(crate) fn time(text: &str) -> Result<Option<Duration>, &'static str> {
         .try_fold(0_u64, |sum, (field, unit)| field.parse::<u64>().ok()?.checked_mul(unit)?.checked_add(sum));
     match seconds {
         Some(0) => Ok(None),
-        // A hundred years: longer ones would overflow the microseconds of our clock.
+        // A hundred years; longer times would overflow a clock of microseconds.
         Some(s) if s <= 3_155_760_000 => Ok(Some(Duration::from_secs(s))),
         _ => Err("is too long"),
     }
 }
 
-/// How a time is written, for messages.
+/// The form of a time, for messages.
 pub(crate) const TIME_FORM: &str =
     "Write seconds, as 90, or [[days:]hours:]minutes:seconds, as 1:30; 0 means no limit.";
 

@@ -1,25 +1,25 @@
-//! Lines out of what was read, however it was cut. Pure. It never holds much more than one line.
+//! Cuts the bytes of a list into lines, whatever the sizes of the reads. Pure. It never holds much more than one line.
 
-/// Longest line (bytes); a longer one means that the file is the wrong one.
+/// The longest line (bytes); a longer one means that this is not a list of jobs.
 const LONGEST: usize = 1 << 20;
 
-/// Lines as they come.
+/// The bytes that were read and not taken as lines yet.
 #[derive(Debug, Default)]
 pub(crate) struct Feed {
     buffer: Vec<u8>,
     taken: usize,
     ended: bool,
-    /// In the middle of a line that is too long, whose rest is thrown away.
+    /// True inside of a line that is too long; its rest is dropped.
     skipping: bool,
     /// Number of the line that was taken last.
     number: u64,
 }
 
-/// A line, or why it is none.
+/// A line, or the reason why it cannot be read.
 pub(crate) type Line = Result<String, &'static str>;
 
 impl Feed {
-    /// Adds what was read; nothing = the end.
+    /// Adds bytes that were read; none = the end of the input.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.ended |= bytes.is_empty();
         self.buffer.drain(..self.taken);
@@ -27,12 +27,12 @@ impl Feed {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// True when nothing will come any more.
+    /// True when the last line was taken and the input has ended.
     pub(crate) fn is_over(&self) -> bool {
         self.ended && self.taken == self.buffer.len()
     }
 
-    /// The next line and its number, which counts from 1; `None` = more is needed, or it is over.
+    /// Returns the next line and its number, counted from 1; `None` = no whole line is here yet, or the input is over.
     pub(crate) fn next_line(&mut self) -> Option<(u64, Line)> {
         loop {
             let rest = &self.buffer[self.taken..];

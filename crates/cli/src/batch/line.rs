@@ -1,5 +1,5 @@
-//! One line of a list of jobs: words as for a shell, or a JSON object. Pure; both become the words of a `prun` line, so
-//! that a job means the same wherever it is written.
+//! Parses one line of a list of jobs: words as for a shell, or a JSON object. Pure. Both become the words of a `prun`
+//! line, so that a job means the same in either form.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use crate::args::{Connect, Environment, Parsed, Parser, Run, Tool, UsageError};
 /// A job, as its line describes it.
 #[derive(Clone, Debug)]
 pub struct BatchLine {
-    /// The author's name for it.
+    /// The name that the author has given the job.
     pub id: Option<String>,
-    /// The job; parameters are not applied yet.
+    /// The job; defaults from parameters are not applied yet.
     pub run: Run,
     /// File for its standard output.
     pub stdout: Option<String>,
-    /// File for its standard error; the same as `stdout` = both in one.
+    /// File for its standard error; the same name as `stdout` = one file for both.
     pub stderr: Option<String>,
     /// Number of further runs after a failure; `None` = the list's number.
     pub retries: Option<u32>,
@@ -29,19 +29,19 @@ pub enum LineError {
     /// A quote that does not end.
     #[error("the quote {0} is not closed")]
     Quote(char),
-    /// Something that only a shell can do.
+    /// A character that only a shell understands.
     #[error("{0} is for a shell, and a line is not run by one: quote it, or write {{\"cmd\": \"...\"}}")]
     Shell(char),
-    /// Not the JSON that is expected.
+    /// JSON that does not describe a job.
     #[error("{0}")]
     Json(String),
     /// Neither or both of argv and cmd.
     #[error("give one of argv and cmd")]
     Program,
-    /// `output` and one of the two that it stands for.
+    /// `output` together with `stdout` or `stderr`, which it stands for.
     #[error("output stands for stdout and stderr: give it, or them")]
     Output,
-    /// An option that is about the command and not about one job.
+    /// An option of the command, not of one job.
     #[error("{0} belongs to the prun command and not to a line")]
     Outer(&'static str),
     /// The error that `prun` would report for it.
@@ -74,23 +74,23 @@ enum Id {
     Number(i64),
 }
 
-/// Reads lines; keeps the definitions of options, which cost more to make than a line to read.
+/// Reads lines. It keeps the definitions of options: making them costs more than reading a line.
 pub struct LineParser {
     parser: Parser,
     environment: Environment,
 }
 
 impl LineParser {
-    /// With what `-x` can forward.
+    /// Makes a parser; `-x` forwards variables of this environment.
     #[must_use]
     pub fn new(environment: Environment) -> LineParser {
         LineParser { parser: Parser::new(Tool::Prun), environment }
     }
 
-    /// The job of a line; `None` when it is empty or a comment.
+    /// Returns the job of a line; `None` when the line is empty or a comment.
     ///
     /// # Errors
-    /// The first thing that is wrong with it.
+    /// The first fault of the line.
     pub fn parse(&mut self, line: &str) -> Result<Option<BatchLine>, LineError> {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
@@ -120,7 +120,7 @@ impl LineParser {
         words.extend(job.host.map(|host| format!("--host={host}")));
         words.extend(job.cwd.map(|dir| format!("--wdir={dir}")));
         words.extend(job.env.iter().map(|(name, value)| format!("--set-env={name}={value}")));
-        // In an array `:` is an argument like any other, which it would not be on a line.
+        // In an array `:` is an argument like any other; on a line it separates applications.
         words.push("program".to_owned());
         let mut run = self.run(&words)?;
         run.spec.apps.iter_mut().for_each(|app| app.argv.clone_from(&argv));
@@ -151,8 +151,8 @@ impl LineParser {
     }
 }
 
-/// Splits a line as a shell does, without expansions. What a shell would not take as it stands is refused: a program
-/// that got `>` as an argument would be a surprise.
+/// Splits a line as a shell does, without expansions. Characters with a meaning for a shell are refused, so that no
+/// program gets `>` as an argument.
 fn words(line: &str) -> Result<Vec<String>, LineError> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -166,7 +166,7 @@ fn words(line: &str) -> Result<Vec<String>, LineError> {
                 match c {
                     '\'' => single_quoted(&mut chars, word)?,
                     '"' => double_quoted(&mut chars, word)?,
-                    // At the end of a line it means nothing; there is no next line.
+                    // At the end of a line a backslash is dropped: there is no next line.
                     '\\' => word.extend(chars.next()),
                     c => word.push(c),
                 }

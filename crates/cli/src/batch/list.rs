@@ -1,5 +1,5 @@
-//! The loop of a list: submits while there is room, passes output on, writes results. What it holds is bounded by the
-//! number of open jobs; lines are read when there is room for their jobs.
+//! The loop of a list: submits jobs, passes output on, writes results. It reads a line only when another job may be
+//! open, so the number of open jobs bounds its memory.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -23,19 +23,19 @@ use crate::interrupts::{PATIENCE, SIGHUP, SIGINT, SIGTERM};
 use crate::machine::Surroundings;
 use crate::setup::{ClientSetup, prepare_listed};
 
-/// Read at once from the list (bytes).
+/// Size of one read from the list (bytes).
 const READ: usize = 64 * 1024;
 
-/// With more than this on its way to the DVM (bytes), submissions wait.
+/// Submissions wait while more bytes than these have not been taken by the DVM.
 const ENOUGH: usize = 1 << 20;
 
-/// Size of the kept part of its messages for a job's result (bytes).
+/// The most bytes of a job's messages that its result has.
 const ERROR_LIMIT: usize = 4096;
 
-/// Request number of the question which jobs run; jobs count from 1.
+/// Number of the request that asks which jobs run; the numbers of jobs begin at 1.
 const WHICH_RUN: u32 = 0;
 
-/// A job that was submitted and is not over.
+/// A submitted job that is not over.
 struct Open {
     index: u64,
     line: u64,
@@ -47,11 +47,11 @@ struct Open {
     job: Option<JobId>,
     error: String,
     files: [Option<File>; 2],
-    /// The job was withdrawn before it started; it counts as never submitted.
+    /// True when the job was withdrawn before it started; it counts as never submitted.
     withdrawn: bool,
 }
 
-/// The options that a list runs with.
+/// The options of a list.
 #[derive(Clone, Copy)]
 pub(super) struct Setting<'a> {
     /// Name of the command.
@@ -61,7 +61,7 @@ pub(super) struct Setting<'a> {
     pub(super) around: &'a Surroundings,
 }
 
-/// A list on its way.
+/// A list that runs.
 pub(super) struct List<'a> {
     setting: Setting<'a>,
     parser: LineParser,
@@ -73,10 +73,10 @@ pub(super) struct List<'a> {
     open: BTreeMap<u32, Open>,
     next_id: u32,
     next_index: u64,
-    /// No more jobs are submitted.
+    /// True when no more jobs are submitted.
     stopped: bool,
     interrupts: u32,
-    /// Jobs that were submitted, but never began and never will.
+    /// Number of submitted jobs that were withdrawn before they began.
     withdrawn: u64,
 }
 
@@ -106,7 +106,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// To the end; the exit code.
+    /// Runs the list to its end; returns the exit code.
     pub(super) fn run(mut self) -> i32 {
         loop {
             self.submit_more();
@@ -135,7 +135,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// A line of the list.
+    /// Submits the job of a line, or reports why the line has none.
     fn take(&mut self, line: u64, text: Line) {
         let parsed = text.map_err(str::to_owned).and_then(|text| self.parser.parse(&text).map_err(|e| e.to_string()));
         let described = match parsed {
@@ -173,7 +173,7 @@ impl<'a> List<'a> {
         self.next_index - 1
     }
 
-    /// Files for output that is not to be mixed with that of other jobs.
+    /// Opens the files of a job's output.
     fn files(&self, stdout: Option<&str>, stderr: Option<&str>) -> Result<[Option<File>; 2], String> {
         let create = |path: &str| {
             File::create(self.setting.around.cwd.join(path))
@@ -181,7 +181,7 @@ impl<'a> List<'a> {
         };
         let out = stdout.map(create).transpose()?;
         let err = match (&out, stderr) {
-            // One file, one position: else both would write over each other.
+            // Both streams share one open file: with two positions they would write over each other.
             (Some(out), Some(path)) if stdout == Some(path) => {
                 Some(out.try_clone().map_err(|e| format!("cannot write the output file {path}: {e}"))?)
             }
@@ -201,7 +201,7 @@ impl<'a> List<'a> {
         self.screen.client.send(&ClientMessage::Open { id, request });
     }
 
-    /// A line that was never submitted.
+    /// Writes the result of a line that is never submitted.
     fn refuse(&mut self, line: u64, id: Option<&str>, why: &str) {
         let index = self.take_index();
         let text = format!("line {line}: {why}");
@@ -256,15 +256,15 @@ impl<'a> List<'a> {
                     open.error.push_str(text.trim_end());
                 }
             }
-            // A list gives no standard input; a program that reads it sees its end.
+            // Jobs of a list have no standard input; a program that reads it sees its end.
             DvmMessage::ReadStdin { id, .. } => {
                 self.screen.client.send(&ClientMessage::Stdin { id, data: Bytes::new() })
             }
             DvmMessage::Reply { id: WHICH_RUN, reply: Reply::Jobs(jobs) } => self.withdraw(&jobs),
             DvmMessage::Reply { id, reply } => self.on_reply(id, reply),
-            // Lines that ask for pictures are refused: the file would be that of the last job.
+            // Lines that ask for pictures are refused, because each job would replace the file of the one before.
             DvmMessage::Picture { .. } | DvmMessage::Event { .. } | DvmMessage::EventsLost { .. } => {}
-            // Those are for PMIx tools.
+            // Only PMIx tools get these.
             DvmMessage::Launched { .. } | DvmMessage::Resized { .. } | DvmMessage::Warned { .. } => {}
         }
     }
@@ -278,7 +278,7 @@ impl<'a> List<'a> {
             }
             return;
         }
-        // Results are on standard output when they have no file of their own: nothing may come between them.
+        // Without a file of their own, results are on standard output; the output of jobs goes to standard error then.
         let to = if self.results.is_some() { stream } else { Stream::Stderr };
         self.write(to, data);
     }
@@ -333,12 +333,12 @@ impl<'a> List<'a> {
         self.progress.failed += u64::from(!well);
         if !well && !self.setting.batch.keep_going && !self.stopped {
             self.stopped = true;
-            // Some of those that are open wait for slots; which, only the DVM knows.
+            // Some open jobs wait for slots; only the DVM knows which.
             self.screen.client.send(&ClientMessage::Open { id: WHICH_RUN, request: Request::Jobs });
         }
     }
 
-    /// After a failure: takes back what has not begun.
+    /// Withdraws jobs that have not begun, after a failure.
     fn withdraw(&mut self, jobs: &[JobStatus]) {
         let waits = |job: JobId| jobs.iter().any(|status| status.job == job && status.procs == 0);
         for (id, open) in &mut self.open {
@@ -357,7 +357,8 @@ impl<'a> List<'a> {
         }
     }
 
-    /// The first ends all jobs in order, the second explains, the third does not wait.
+    /// Handles an interrupt: the first ends all jobs in order, the second prints an explanation, the third ends the
+    /// command at once.
     fn on_interrupt(&mut self, signal: i32) -> Option<i32> {
         self.interrupts += 1;
         match self.interrupts {
@@ -371,7 +372,7 @@ impl<'a> List<'a> {
         None
     }
 
-    /// The DVM is no more; what was open has no other end.
+    /// Handles the loss of the DVM: writes the results of all open jobs.
     fn gone(&mut self, why: &str, next: &str) -> i32 {
         for (_, mut open) in std::mem::take(&mut self.open) {
             open.error = why.to_owned();

@@ -6,16 +6,16 @@ use ferrite_types::JobId;
 use ferrite_wire::control::JobStatus;
 use serde::Serialize;
 
-/// Version of the form of results: bumped when a field changes its meaning or goes.
+/// Version of the form of results; it is raised when a field changes its meaning or is removed.
 pub(crate) const SCHEMA: u32 = 1;
 
 /// One result.
 #[derive(Debug, Serialize)]
 pub(crate) struct Outcome<'a> {
     pub(crate) schema: u32,
-    /// Counts jobs from 0, in the order of their lines.
+    /// Number of the job, counted from 0 in the order of lines.
     pub(crate) index: u64,
-    /// The line, from 1.
+    /// Number of the line, counted from 1.
     pub(crate) line: u64,
     pub(crate) id: Option<&'a str>,
     pub(crate) job: Option<u32>,
@@ -29,24 +29,24 @@ pub(crate) struct Outcome<'a> {
 }
 
 impl Outcome<'_> {
-    /// Formats it as a line.
+    /// Formats the result as a line.
     pub(crate) fn line(&self) -> String {
         serde_json::to_string(self).expect("numbers and texts can be written as JSON") + "\n"
     }
 }
 
-/// When a DVM began, by this machine's clock.
+/// The start of a DVM by this machine's clock (seconds since 1970).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Epoch(f64);
 
 impl Epoch {
-    /// The DVM says that it is so old (microseconds).
+    /// Computes the start from the age of the DVM (microseconds).
     pub(crate) fn of(age_us: u64) -> Epoch {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64());
         Epoch(now - age_us as f64 / 1e6)
     }
 
-    /// Seconds since 1970, to the millisecond.
+    /// Returns a time of the DVM as seconds since 1970, to the millisecond.
     pub(crate) fn at(self, us: u64) -> f64 {
         ((self.0 + us as f64 / 1e6) * 1e3).round() / 1e3
     }
@@ -80,7 +80,7 @@ impl Progress {
         Progress { began: Instant::now(), total, ended: 0, failed: 0 }
     }
 
-    /// One line without its end.
+    /// Formats the progress as a line without its end.
     pub(crate) fn line(&self, open: usize) -> String {
         let rate = self.ended as f64 / self.began.elapsed().as_secs_f64().max(0.001);
         let counted = match self.total.filter(|total| *total > 0) {

@@ -31,18 +31,18 @@ impl Screen {
         }
     }
 
-    /// Returns the next event, or a timeout when it is time to draw.
+    /// Returns the next event, or a timeout when the bar must be drawn.
     pub(super) fn next(&mut self) -> Happening {
         let left = FRAME.saturating_sub(self.last.elapsed());
         self.client.next(self.wanted.then_some(left))
     }
 
-    /// True when it is time to draw, however much there is to do besides.
+    /// True when the bar must be drawn, even if events wait.
     pub(super) fn is_due(&self) -> bool {
         self.wanted && self.last.elapsed() >= FRAME
     }
 
-    /// Output, without the bar in between.
+    /// Writes output of a job, after erasing the bar.
     pub(super) fn write(&mut self, to: Stream, bytes: &[u8]) {
         if std::mem::take(&mut self.drawn) {
             self.client.write(Stream::Stderr, b"\r\x1b[K");
@@ -51,7 +51,7 @@ impl Screen {
         self.client.write(to, bytes);
     }
 
-    /// Draws the bar, unless somebody's line is not finished.
+    /// Draws the bar, unless the last line of output is unfinished.
     pub(super) fn draw(&mut self, line: &str) {
         self.last = Instant::now();
         if self.wanted && self.at_line_start {
@@ -60,7 +60,7 @@ impl Screen {
         }
     }
 
-    /// The last state of the bar stays.
+    /// Draws the bar for the last time and leaves it on the terminal.
     pub(super) fn leave_bar(&mut self, line: &str) {
         self.draw(line);
         if std::mem::take(&mut self.drawn) {
@@ -68,7 +68,7 @@ impl Screen {
         }
     }
 
-    /// Hides the bar for good, when no terminal shows it any more.
+    /// Draws no bar from now on, because its terminal is gone.
     pub(super) fn hide_bar(&mut self) {
         self.wanted = false;
         self.drawn = false;

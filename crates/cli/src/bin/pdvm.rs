@@ -1,4 +1,4 @@
-//! `pdvm`: asks a DVM, and tells it what to do.
+//! `pdvm`: shows the state of a DVM and gives it orders.
 
 use ferrite_cli::limits::{Files, run};
 

@@ -1,4 +1,4 @@
-//! `prte`: a DVM that stays, for any number of jobs.
+//! `prte`: starts a DVM that outlives its jobs.
 
 use ferrite_cli::limits::{Files, run};
 

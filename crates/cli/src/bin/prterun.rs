@@ -1,4 +1,4 @@
-//! `prterun`: a private runtime and one job.
+//! `prterun`: runs one job in a private DVM.
 
 use ferrite_cli::limits::{Files, run};
 

@@ -1,4 +1,4 @@
-//! `prun`: a job for a DVM that is running.
+//! `prun`: runs a job in a DVM that is running.
 
 use ferrite_cli::limits::{Files, run};
 

@@ -1,4 +1,4 @@
-//! `pterm`: the end of a DVM.
+//! `pterm`: ends a DVM.
 
 use ferrite_cli::limits::{Files, run};
 

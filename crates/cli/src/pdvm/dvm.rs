@@ -1,4 +1,4 @@
-//! The DVM that is meant, and one function for each question to it.
+//! The DVM that `pdvm` talks to, with one function for each request.
 
 use ferrite_client::{ClientLoop, Connection, Happening, Here, Source};
 use ferrite_types::JobId;
@@ -14,16 +14,16 @@ use crate::args::{ConnectionOptions, connect_of};
 use crate::machine::{self, Surroundings};
 use crate::setup;
 
-/// A DVM that can be asked.
+/// A connection to the selected DVM.
 pub(crate) struct Dvm {
     connection: Connection,
 }
 
 impl Dvm {
-    /// The one that is meant.
+    /// Finds the selected DVM and connects to it.
     ///
     /// # Errors
-    /// There is none, several, or it does not answer.
+    /// There is no such DVM, there are several, or it does not answer.
     pub(crate) fn find(which: ConnectionOptions) -> Result<Dvm, Failure> {
         let connect = connect_of(which)?;
         if connect.never {
@@ -36,7 +36,7 @@ impl Dvm {
         Ok(Dvm { connection })
     }
 
-    /// Its name.
+    /// Returns the name of the DVM.
     pub(crate) fn name(&self) -> &str {
         self.connection.dvm()
     }
@@ -74,7 +74,7 @@ impl Dvm {
         Ok(jobs)
     }
 
-    /// One job.
+    /// Asks for one job.
     pub(crate) fn job(&mut self, job: JobId) -> Result<JobDetail, Failure> {
         self.ask(Request::Job(job), |reply| match reply {
             Reply::Job(detail) => Some(*detail),
@@ -98,15 +98,15 @@ impl Dvm {
         })
     }
 
-    /// Something that it is to do.
+    /// Sends an order that the DVM only confirms.
     pub(crate) fn order(&mut self, request: Request) -> Result<(), Failure> {
         self.ask(request, |reply| matches!(reply, Reply::Ordered).then_some(()))
     }
 
-    /// The number of the job that is meant.
+    /// Returns the number of a job.
     ///
     /// # Errors
-    /// It was named by a namespace of another DVM: its number means another job here.
+    /// The job was named by a namespace of another DVM, where its number means another job.
     pub(crate) fn number_of(&self, name: &JobName) -> Result<JobId, Failure> {
         match &name.dvm {
             Some(dvm) if dvm != self.name() => {
@@ -129,14 +129,14 @@ pub(crate) fn ends_of_a_wait() -> [i32; 3] {
     [Signal::INT, Signal::TERM, Signal::HUP].map(Signal::as_raw)
 }
 
-/// A DVM whose answer may take its time: a signal ends the wait for it, and not what the DVM does.
+/// A connection for requests whose answer takes time. A signal ends the wait, and not what the DVM does.
 pub(crate) struct Patient {
     client: ClientLoop,
     asked: u32,
 }
 
 impl Patient {
-    /// Around this one.
+    /// Takes over the connection.
     ///
     /// # Errors
     /// There are no more descriptors.
@@ -148,7 +148,7 @@ impl Patient {
     /// Asks, and waits for the reply.
     ///
     /// # Errors
-    /// It says no, it goes away, or the user does.
+    /// The DVM refuses or is lost, or a signal has ended the wait.
     pub(crate) fn ask(&mut self, request: Request) -> Result<Reply, Failure> {
         self.asked += 1;
         let id = self.asked;

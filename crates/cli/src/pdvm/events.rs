@@ -1,5 +1,5 @@
-//! `pdvm events`: the steps of jobs, one a line. With `--follow` as they happen, until the DVM ends or the user has
-//! seen enough; what was lost on the way, because this reader was too slow, is said.
+//! `pdvm events`: the steps of jobs, one a line. With `--follow` it prints them as they happen, until the DVM ends or
+//! the user presses Ctrl-C. It prints how many were lost because this reader was too slow.
 
 use ferrite_client::{ClientLoop, ConnectionError, Happening, Source};
 use ferrite_types::{CampaignStep, JobId};
@@ -14,16 +14,16 @@ use super::json;
 use super::text::count;
 use crate::frame;
 
-/// The number of our only wish.
+/// The number of the only request.
 const FOLLOW: u32 = 1;
 
-/// The steps of all jobs that the DVM remembers.
+/// Returns the steps of all jobs that the DVM remembers.
 pub(super) fn so_far(dvm: &mut Dvm, json: bool) -> Result<String, Failure> {
     let mut details = Vec::new();
     for job in dvm.jobs()? {
         match dvm.job(job.job) {
             Ok(detail) => details.push(detail),
-            // Forgotten since we were told of it: the history of a DVM is limited.
+            // The DVM has forgotten the job since it was listed: its history is limited.
             Err(Failure::Refused(_)) => {}
             Err(failure) => return Err(failure),
         }
@@ -31,7 +31,7 @@ pub(super) fn so_far(dvm: &mut Dvm, json: bool) -> Result<String, Failure> {
     Ok(past(&details).iter().map(|event| line(event, json)).collect())
 }
 
-/// The steps of all these jobs in the order of time.
+/// Returns the steps of these jobs in the order of time.
 fn past(details: &[JobDetail]) -> Vec<Event> {
     let of = |detail: &JobDetail| {
         let job = detail.status.job;
@@ -59,7 +59,7 @@ pub(super) fn follow(dvm: Dvm, json: bool) -> Result<(), Failure> {
             Happening::Message(DvmMessage::EventsLost { count, .. }) => {
                 client.write(Stream::Stdout, lost(count, json).as_bytes());
             }
-            // That the user has seen enough is how this ends when all is well.
+            // A signal is the ordinary end.
             Happening::Signal(_) => return Ok(()),
             Happening::OutputBroken(Stream::Stdout, error) => return broken(error),
             Happening::Gone(ConnectionError::Lost { dvm, .. }) => {

@@ -1,4 +1,4 @@
-//! Why a verb could not be carried out, and what the user can do about it.
+//! The reasons why a verb fails, with advice for the user.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::args::UsageError;
 use crate::command::REFUSED;
 use crate::setup::SetupError;
 
-/// See the module.
+/// The reason why a verb fails.
 #[derive(Debug, Error)]
 pub(crate) enum Failure {
     /// The line is wrong.
@@ -22,7 +22,7 @@ pub(crate) enum Failure {
     /// `--do-not-connect`.
     #[error("--do-not-connect leaves no DVM that could be asked")]
     Never,
-    /// This process is nowhere.
+    /// The current directory or the executable cannot be found.
     #[error("cannot find out where we are: {0}")]
     Surroundings(io::Error),
     /// There is no such DVM.
@@ -34,13 +34,13 @@ pub(crate) enum Failure {
     /// The DVM refuses; the text is its reason.
     #[error("{0}")]
     Refused(String),
-    /// The DVM does not change its size; the text is its reason.
+    /// The DVM refuses to change its size; the text is its reason.
     #[error("{0}")]
     NotResized(String),
     /// The DVM has tried to change its size and failed; the text is its reason.
     #[error("{0}")]
     RolledBack(String),
-    /// The user does not want to wait any longer.
+    /// A signal has ended the wait.
     #[error(
         "interrupted while it waited; what has begun goes on, and what a resource manager has not granted yet is not asked for any more"
     )]
@@ -51,7 +51,7 @@ pub(crate) enum Failure {
         /// The DVM's name.
         dvm: String,
     },
-    /// The job's namespace is not one of this DVM.
+    /// The job's namespace belongs to another DVM.
     #[error("job {wanted} belongs to another DVM than {dvm}, which was found")]
     OtherDvm {
         /// The namespace, as given.
@@ -59,27 +59,27 @@ pub(crate) enum Failure {
         /// The DVM.
         dvm: String,
     },
-    /// Standard output takes nothing.
+    /// Standard output cannot be written.
     #[error("cannot write to standard output: {0}")]
     Output(io::Error),
-    /// A file that was to be written.
+    /// A file cannot be written.
     #[error("cannot write {path}: {cause}")]
     File {
         /// Its path.
         path: PathBuf,
-        /// Why not.
+        /// The system's error.
         cause: io::Error,
     },
-    /// `top` draws on a terminal.
+    /// `top` needs a terminal and has none.
     #[error("top needs a terminal, and standard output is none")]
     NoTerminal,
-    /// `top` is for eyes.
+    /// `top` has no JSON.
     #[error("top has no JSON: it draws")]
     TopJson,
-    /// The terminal does not do what it should.
+    /// The terminal cannot be set up.
     #[error("cannot use the terminal: {0}")]
     Terminal(io::Error),
-    /// The machine lets us not even begin.
+    /// Signals cannot be caught, or there are no more descriptors.
     #[error("cannot begin to listen: {0}")]
     Machine(io::Error),
 }

@@ -1,4 +1,4 @@
-//! `pdvm grow`: nodes that the DVM is to get. What is asked for is put together here; `resize` asks.
+//! `pdvm grow`: makes the request for more nodes; `resize` sends it.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub(super) fn request(options: GrowOptions) -> Result<ResizeRequest, Failure> {
     ask.add_hosts("--host", &host)?;
     ask.add_hostfile("--hostfile", hostfile)?;
     ask.add_activate(&activate)?;
-    // Files are named from where we are.
+    // The names of files are relative to the current directory.
     let named = grow_request(&ask, Path::new(""))?;
     if named.is_none() && nodes.is_none() && rm_job.is_none() {
         return Err(Failure::Usage(UsageError::Conflict {

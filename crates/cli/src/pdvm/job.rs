@@ -95,7 +95,7 @@ fn states(detail: &JobDetail) -> String {
     format!("\n{}", table.render())
 }
 
-/// The legend of the lines that show where processes are.
+/// The legend of the lines that show the places of processes.
 pub(super) const KEY: &str = "[package] of cores: a rank, {several ranks}, . free, - not available";
 
 fn places(lines: &[String]) -> String {

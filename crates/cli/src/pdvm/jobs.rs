@@ -55,12 +55,13 @@ fn row(job: &JobStatus, moment: &Moment) -> Vec<String> {
     ]
 }
 
-/// `2.0 s ago`.
+/// Formats the age of a time of the DVM, such as `2.0 s ago`.
 pub(super) fn ago(at_us: u64, moment: &Moment) -> String {
     format!("{} ago", duration(moment.since_us(at_us)))
 }
 
-/// From the start of its last process to its end, or to now (microseconds); `None` when they never all ran.
+/// Returns the time from the start of a job's last process to its end, or to now (microseconds); `None` when its
+/// processes never all ran.
 pub(super) fn ran_for_us(job: &JobStatus, moment: &Moment) -> Option<u64> {
     job.running_us.map(|began| job.ended_us.unwrap_or(moment.dvm_us).saturating_sub(began))
 }

@@ -1,5 +1,5 @@
-//! The JSON of `pdvm`: a schema of its own, so that the control protocol may change while scripts go on. Documented in
-//! docs/pdvm-json.md; a change that a reader could notice raises [`SCHEMA`], new fields do not.
+//! The JSON of `pdvm`. Its schema does not depend on the control protocol, so that scripts work when the protocol
+//! changes. docs/pdvm-json.md describes it. A change that breaks a reader raises [`SCHEMA`]; new fields do not.
 
 use ferrite_types::{CampaignKind, JobState, ProcState, StdinTarget};
 use ferrite_wire::control::{
@@ -13,7 +13,7 @@ use super::moment::{Moment, iso};
 /// Version of the schema.
 pub(crate) const SCHEMA: u32 = 1;
 
-/// An answer: what every one begins with, and what it says.
+/// An answer: the fields that all answers have, and its content.
 #[derive(Serialize)]
 struct Document<'a, T> {
     schema: u32,
@@ -25,7 +25,7 @@ struct Document<'a, T> {
     body: T,
 }
 
-/// The text of an answer.
+/// Returns an answer as text.
 pub(crate) fn document(kind: &'static str, moment: &Moment, body: impl Serialize) -> String {
     let document = Document {
         schema: SCHEMA,
@@ -38,12 +38,12 @@ pub(crate) fn document(kind: &'static str, moment: &Moment, body: impl Serialize
     written(serde_json::to_string_pretty(&document))
 }
 
-/// One line of a stream.
+/// Returns one line of a stream.
 pub(crate) fn line(line: &Line) -> String {
     written(serde_json::to_string(line))
 }
 
-/// A text for another program, in its format.
+/// Returns a value as JSON in another program's schema.
 pub(crate) fn foreign(value: &impl Serialize) -> String {
     written(serde_json::to_string(value))
 }
@@ -52,12 +52,12 @@ fn written(text: Result<String, serde_json::Error>) -> String {
     text.expect("all keys are texts, and nothing here fails to serialize") + "\n"
 }
 
-/// Seconds of microseconds: exact for the first 285 years of a DVM.
+/// Converts microseconds to seconds; exact for the first 285 years of a DVM.
 pub(crate) fn seconds(us: u64) -> f64 {
     us as f64 / 1e6
 }
 
-/// A text that may be empty, which is `null`.
+/// Returns a text, or `None` (`null`) when it is empty.
 fn text(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
@@ -195,7 +195,7 @@ pub(crate) struct Jobs {
     pub(crate) jobs: Vec<Job>,
 }
 
-/// A job in a line.
+/// A job, as the list of jobs shows it.
 #[derive(Serialize)]
 pub(crate) struct Job {
     job: u32,
@@ -231,7 +231,7 @@ impl Job {
     }
 }
 
-/// `kind: "job"`: a job in a line, and more.
+/// `kind: "job"`: a job with all details.
 #[derive(Serialize)]
 pub(crate) struct Detail {
     #[serde(flatten)]
@@ -337,7 +337,7 @@ impl Counts {
     }
 }
 
-/// When a job entered a state.
+/// The time at which a job entered a state.
 #[derive(Serialize)]
 struct StateTime {
     state: &'static str,
@@ -438,7 +438,7 @@ pub(crate) struct SessionOrdered {
 }
 
 impl SessionOrdered {
-    /// An order that is no more than its name.
+    /// Makes the answer to an order without values.
     pub(crate) fn of(choice: &SessionChoice, order: &'static str) -> SessionOrdered {
         let (mut session, mut allocation, mut request) = (None, None, None);
         match choice {
@@ -509,7 +509,7 @@ pub(crate) struct Launch {
     pub(crate) buckets: Vec<Bucket>,
 }
 
-/// Launches that took at most so long, and longer than those of the bucket before.
+/// The number of launches that took at most this time, and longer than the bucket before.
 #[derive(Serialize)]
 pub(crate) struct Bucket {
     pub(crate) up_to_s: Option<f64>,

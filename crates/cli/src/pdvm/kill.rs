@@ -1,4 +1,4 @@
-//! `pdvm kill`: the end of a job.
+//! `pdvm kill`: ends a job.
 
 use ferrite_types::JobId;
 use ferrite_wire::control::Request;
@@ -15,12 +15,12 @@ pub(super) fn answer(dvm: &mut Dvm, name: &JobName, json: bool) -> Result<String
     if !json {
         return Ok(render(job));
     }
-    // Asked after the order: what is done is done, whatever becomes of the DVM meanwhile.
+    // The status is read after the order, so that an error here does not keep the order from being given.
     let (_, moment) = dvm.status()?;
     Ok(to_json(job, &moment))
 }
 
-/// The DVM has only taken the order: its processes may need a moment, or a second signal.
+/// Confirms that the DVM has taken the order; the processes may end later.
 fn render(job: JobId) -> String {
     format!("Job {job} is being ended.\n")
 }

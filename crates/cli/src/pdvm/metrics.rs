@@ -1,4 +1,4 @@
-//! `pdvm metrics`: what the DVM has counted. The same numbers are there for Prometheus (parameter `ferrite_metrics`).
+//! `pdvm metrics`: prints the DVM's counters. Prometheus can read the same numbers (parameter `ferrite_metrics`).
 
 use ferrite_wire::control::{Histogram, Metrics};
 
@@ -80,7 +80,7 @@ fn render(metrics: &Metrics) -> String {
     format!("{}\n{}{}", headline(status), lines.collect::<String>(), launches(&metrics.launch))
 }
 
-/// The launches by their time, from the first to the last time that any took.
+/// Formats the launches by their time, without the empty buckets at both ends.
 fn launches(histogram: &Histogram) -> String {
     let count = counted(histogram);
     if count == 0 {

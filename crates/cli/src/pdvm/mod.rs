@@ -1,6 +1,6 @@
-//! `pdvm`: what a DVM is doing, what it waits for, orders for its jobs and sessions, and its size. One verb, one file;
-//! each has a pure function that makes its text, and one that makes its JSON. `options` is the command line, `dvm`
-//! asks, `moment` is when, `text` lays out, `json` is the schema (docs/pdvm-json.md).
+//! `pdvm`: shows what a DVM does and waits for, gives orders to its jobs and sessions, and changes its size. Each verb
+//! has a file, with a pure function that makes its text and one that makes its JSON. `options` parses the command line,
+//! `dvm` sends requests, `moment` converts times, `text` lays out, and `json` has the schema (docs/pdvm-json.md).
 
 mod dvm;
 mod events;
@@ -93,7 +93,7 @@ fn run(options: PdvmOptions) -> Result<(), Failure> {
     }
 }
 
-/// A reader that went away (`pdvm jobs | head -1`) is no failure; a full disk is.
+/// Prints a text. A reader that is gone (`pdvm jobs | head -1`) is no failure; a full disk is.
 fn put(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

@@ -1,23 +1,23 @@
-//! When a DVM was asked, by its clock and by ours: what turns its times into ages and dates. Pure but for
-//! [`Moment::now`].
+//! The time of an answer, by the DVM's clock and by ours; it converts the DVM's times to ages and dates. Pure, except
+//! for [`Moment::now`].
 
 use std::time::{Duration, SystemTime};
 
 use ferrite_wire::control::DvmStatus;
 
-/// See the module.
+/// The time of an answer, by two clocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Moment {
     /// The DVM that was asked.
     pub(crate) dvm: String,
-    /// The DVM's time (microseconds since its start).
+    /// The time by the DVM's clock (microseconds since its start).
     pub(crate) dvm_us: u64,
-    /// Ours (since 1970).
+    /// The time by our clock (since 1970).
     pub(crate) asked: Duration,
 }
 
 impl Moment {
-    /// The moment of this status, which has just come.
+    /// Returns the moment of a status that has just come.
     pub(crate) fn now(status: &DvmStatus) -> Moment {
         let asked = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         Moment { dvm: status.dvm.clone(), dvm_us: status.now_us, asked }
@@ -29,7 +29,7 @@ impl Moment {
     }
 }
 
-/// `2026-11-21T23:02:01.250Z`, of a time since 1970.
+/// Formats a time since 1970, as in `2026-11-21T23:02:01.250Z`.
 pub(crate) fn iso(time: Duration) -> String {
     let (days, second) = (time.as_secs() / 86_400, time.as_secs() % 86_400);
     let (year, month, day) = date(days);
@@ -37,7 +37,7 @@ pub(crate) fn iso(time: Duration) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", time.subsec_millis())
 }
 
-/// Year, month and day, counted from 1, of a number of days since 1970.
+/// Converts a number of days since 1970 to year, month and day; month and day count from 1.
 fn date(mut days: u64) -> (u64, usize, u64) {
     let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let mut year = 1970;

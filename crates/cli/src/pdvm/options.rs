@@ -38,7 +38,7 @@ pub struct PdvmOptions {
     pub(crate) which: ConnectionOptions,
 }
 
-/// What is to be done.
+/// The verb of a line.
 #[derive(Clone, Debug, PartialEq, Subcommand)]
 pub(crate) enum Verb {
     /// How the DVM is, and what it and its jobs wait for
@@ -77,7 +77,7 @@ pub(crate) struct OneJob {
     pub(crate) job: JobName,
 }
 
-/// A job, and what it is sent.
+/// A job, and the signal for it.
 #[derive(Clone, Debug, PartialEq, Args)]
 pub(crate) struct SignalOptions {
     /// Number of the job, or its namespace as prun --detach prints it
@@ -88,7 +88,7 @@ pub(crate) struct SignalOptions {
     pub(crate) signal: i32,
 }
 
-/// Of `grow`.
+/// Options of `pdvm grow`.
 #[derive(Clone, Debug, PartialEq, Args)]
 pub(crate) struct GrowOptions {
     /// Hosts to add: n5, n6:4 (slots), n7:+2 (more slots than it has); without a number: those that it has, or one per
@@ -141,7 +141,8 @@ pub(crate) struct GrowOptions {
     pub(crate) wait: bool,
 }
 
-/// Of `shrink`. What is given together must hold together: nodes of an allocation, so many of an allocation.
+/// Options of `pdvm shrink`. Given together, they restrict each other: nodes of an allocation, a number of nodes of an
+/// allocation.
 #[derive(Clone, Debug, PartialEq, Args)]
 pub(crate) struct ShrinkOptions {
     /// Nodes that leave
@@ -164,7 +165,7 @@ pub(crate) struct ShrinkOptions {
     pub(crate) wait: bool,
 }
 
-/// Of `session`.
+/// Options of `pdvm session`.
 #[derive(Clone, Debug, PartialEq, Args)]
 #[command(
     disable_help_subcommand = true,
@@ -177,7 +178,7 @@ pub(crate) struct SessionOptions {
     pub(crate) verb: SessionVerb,
 }
 
-/// What is to be done with a session.
+/// The order for a session, or the wish for a list.
 #[derive(Clone, Debug, PartialEq, Subcommand)]
 pub(crate) enum SessionVerb {
     /// All but session 0, the DVM's own
@@ -213,7 +214,7 @@ pub(crate) struct SessionName {
     pub(crate) alloc_refid: Option<String>,
 }
 
-/// A session that is to be made.
+/// A session to make.
 #[derive(Clone, Debug, Default, PartialEq, Args)]
 pub(crate) struct SessionPlan {
     /// Its number
@@ -239,7 +240,7 @@ pub(crate) struct SessionPlan {
     pub(crate) warn: Option<u32>,
 }
 
-/// A session, and what its processes are sent.
+/// A session, and the signal for its processes.
 #[derive(Clone, Debug, PartialEq, Args)]
 pub(crate) struct SessionSignal {
     /// Name (USR1, SIGUSR1) or number
@@ -259,7 +260,7 @@ pub(crate) struct SessionExtension {
     pub(crate) name: SessionName,
 }
 
-/// Of `events`.
+/// Options of `pdvm events`.
 #[derive(Clone, Debug, PartialEq, Args)]
 pub(crate) struct EventsOptions {
     /// Show what happens from now on, until the DVM ends or you press Ctrl-C; without it: the steps of all jobs so far
@@ -267,7 +268,7 @@ pub(crate) struct EventsOptions {
     pub(crate) follow: bool,
 }
 
-/// Of `top`.
+/// Options of `pdvm top`.
 #[derive(Clone, Debug, PartialEq, Args)]
 pub(crate) struct TopOptions {
     /// Time between two looks
@@ -275,7 +276,7 @@ pub(crate) struct TopOptions {
     pub(crate) interval: Duration,
 }
 
-/// Of `trace`.
+/// Options of `pdvm trace`.
 #[derive(Clone, Debug, PartialEq, Args)]
 pub(crate) struct TraceOptions {
     /// Number of the job, or its namespace as prun --detach prints it
@@ -286,17 +287,17 @@ pub(crate) struct TraceOptions {
     pub(crate) chrome: Option<std::path::PathBuf>,
 }
 
-/// How a user names a job.
+/// A job as a user names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct JobName {
     /// Its number.
     pub(crate) id: JobId,
-    /// The DVM of its namespace, when that was given.
+    /// The DVM of its namespace, if the user gave one.
     pub(crate) dvm: Option<String>,
 }
 
 impl JobName {
-    /// `7`, or `<dvm>@7`.
+    /// Parses `7` or `<dvm>@7`.
     fn parse(text: &str) -> Result<JobName, String> {
         let (dvm, number) = text.rsplit_once('@').map_or((None, text), |(dvm, number)| (Some(dvm.to_owned()), number));
         let id = number.parse().ok().filter(|_| dvm.as_deref() != Some(""));
@@ -319,9 +320,9 @@ fn inheritance_parser() -> impl TypedValueParser<Value = Inheritance> {
     })
 }
 
-/// Seconds, with a fraction if wanted.
+/// Parses seconds, which may have a fraction.
 fn parse_interval(text: &str) -> Result<Duration, String> {
-    // A DVM has better things to do than to answer the same question without a pause.
+    // The shortest interval keeps the DVM from spending its time on answers.
     const SHORTEST_S: f64 = 0.1;
     const LONGEST_S: f64 = 3_600.0;
     let seconds: Option<f64> = text.parse().ok().filter(|s| (SHORTEST_S..=LONGEST_S).contains(s));
@@ -339,16 +340,16 @@ pub(crate) enum PdvmParsed {
     Run(PdvmOptions),
 }
 
-/// The definitions, for parsing, man pages and completions: what holds for every verb may stand before it or behind it.
+/// Returns the definitions for parsing, man pages and completions. Common options may stand before or behind the verb.
 #[must_use]
 pub fn definitions() -> Command {
     PdvmOptions::command().mut_args(|arg| arg.global(true))
 }
 
-/// Parses what stands behind the name of the command.
+/// Parses the arguments of `pdvm`.
 ///
 /// # Errors
-/// Anything that is no line of `pdvm`.
+/// The first fault of the line.
 pub(crate) fn parse(args: &[String]) -> Result<PdvmParsed, UsageError> {
     let line = std::iter::once("pdvm").chain(args.iter().map(String::as_str));
     match definitions().try_get_matches_from(line).and_then(|matches| PdvmOptions::from_arg_matches(&matches)) {
@@ -361,7 +362,7 @@ pub(crate) fn parse(args: &[String]) -> Result<PdvmParsed, UsageError> {
     }
 }
 
-/// What clap says first is what is wrong; the usage that follows it is one `--help` away.
+/// Returns the error for a refusal of clap: its first line, without the usage that follows.
 fn refused(error: &clap::Error) -> UsageError {
     let next = "`pdvm --help` lists the verbs, `pdvm VERB --help` shows how one is written.".to_owned();
     let text = error.render().to_string();
@@ -370,14 +371,14 @@ fn refused(error: &clap::Error) -> UsageError {
             let example = if text.contains("Usage: pdvm session") { "pdvm session list" } else { "pdvm status" };
             format!("nothing to do: give a verb, for example `{example}`")
         }
-        // Which arguments are missing stands in the lines below the first.
+        // The lines below the first name the missing arguments.
         ErrorKind::MissingRequiredArgument => {
             let missing: Vec<&str> = text.lines().skip(1).map_while(|l| l.strip_prefix("  ")).map(str::trim).collect();
             format!("missing: {}", missing.join(" "))
         }
         _ => {
             let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-            // Which words there are stands in the line below the first.
+            // The line below the first lists the valid words.
             let words = text.lines().nth(1).map(str::trim).filter(|line| line.starts_with("[possible values: "));
             words.map_or_else(|| first.to_owned(), |words| format!("{first} {words}"))
         }

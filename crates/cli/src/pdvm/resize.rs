@@ -38,7 +38,7 @@ pub(super) fn answer(dvm: Dvm, request: ResizeRequest, pushed: bool, json: bool)
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum HowFar {
     Unchanged,
-    /// No node had to come, and those that were named are withheld from now on.
+    /// No node had to come; the named nodes are reserved from now on.
     Reserved,
     Begun,
     /// It begins when the resource manager has granted more nodes.
@@ -58,7 +58,7 @@ fn how_far(resize: &Resize, reserves: bool) -> Result<HowFar, Failure> {
     }
 }
 
-/// One line, for people and for scripts: what, the allocation, the nodes.
+/// Formats the answer as one line: the result, the allocation, the nodes.
 fn render(change: CampaignKind, how_far: &HowFar, resize: &Resize) -> String {
     let what = match (how_far, change) {
         (HowFar::Unchanged, CampaignKind::Grow) => {

@@ -66,7 +66,7 @@ pub(super) fn changing() -> DvmStatus {
     DvmStatus { waiting_for, jobs_held: 1, campaigns: vec![grow, shrink], ..status() }
 }
 
-/// A job that waits for that.
+/// A job that waits for these changes.
 pub(super) fn held() -> JobStatus {
     JobStatus {
         job: JobId(43),
@@ -105,7 +105,7 @@ pub(super) fn nodes() -> Vec<NodeStatus> {
     ]
 }
 
-/// One that has everything, and one that has nothing.
+/// A session with every field set, and one without.
 pub(super) fn sessions() -> Vec<SessionStatus> {
     let full = SessionStatus {
         session: 2,

@@ -69,7 +69,7 @@ fn row(session: &SessionStatus) -> Vec<String> {
     ]
 }
 
-/// When its requester is warned, or that this has happened.
+/// Formats the time at which the requester is warned, or that it was warned.
 fn warning(session: &SessionStatus) -> Option<String> {
     let before = session.warns_s?;
     Some(if session.warned {
@@ -86,10 +86,10 @@ pub(super) struct Order {
     directive: SessionDirective,
 }
 
-/// The order that a line holds; `None` = it asks for the list.
+/// Returns the order of a line; `None` = the line asks for the list.
 ///
 /// # Errors
-/// It names no session, or more than one.
+/// The line names no session, or more than one.
 pub(super) fn order(verb: SessionVerb) -> Result<Option<Order>, Failure> {
     let (name, directive) = match verb {
         SessionVerb::List => return Ok(None),
@@ -159,12 +159,12 @@ pub(super) fn carry_out(dvm: &mut Dvm, order: &Order, json: bool) -> Result<Stri
     if !json {
         return Ok(confirm(order));
     }
-    // Asked after the order: what is done is done, whatever becomes of the DVM meanwhile.
+    // The status is read after the order, so that an error here does not keep the order from being given.
     let (_, moment) = dvm.status()?;
     Ok(order_to_json(order, &moment))
 }
 
-/// The DVM has only taken the order: processes may need a moment.
+/// Confirms that the DVM has taken the order; its processes may follow later.
 fn confirm(Order { session, directive }: &Order) -> String {
     let session = match session {
         SessionChoice::Default => "the job's session".to_owned(),

@@ -1,4 +1,4 @@
-//! `pdvm shrink`: nodes that are to leave the DVM. What is asked for is put together here; `resize` asks.
+//! `pdvm shrink`: makes the request for nodes to leave; `resize` sends it.
 
 use ferrite_rm::added::parse_leaving;
 use ferrite_wire::{ResizeRequest, ShrinkRequest};

@@ -1,4 +1,4 @@
-//! `pdvm signal`: a signal for the processes of a job.
+//! `pdvm signal`: sends a signal to the processes of a job.
 
 use ferrite_types::JobId;
 use ferrite_wire::control::Request;
@@ -44,10 +44,10 @@ const NAMES: &[(&str, Signal)] = &[
     ("SYS", Signal::SYS),
 ];
 
-/// The greatest number that a signal has.
+/// The greatest number of a signal.
 const LAST: i32 = 64;
 
-/// A name with or without `SIG`, in any case, or a number.
+/// Parses a signal: a name with or without `SIG`, in any case, or a number.
 pub(super) fn parse_signal(text: &str) -> Result<i32, String> {
     let upper = text.to_ascii_uppercase();
     let bare = upper.strip_prefix("SIG").unwrap_or(&upper);

@@ -1,4 +1,4 @@
-//! `pdvm status`: the DVM on one screen, and what it and its jobs wait for.
+//! `pdvm status`: shows the DVM on one screen, and what it and its jobs wait for.
 
 use ferrite_types::JobState;
 use ferrite_wire::control::{CampaignStatus, DvmStatus, JobStatus};
@@ -9,10 +9,10 @@ use super::json::{self, Waiting};
 use super::moment::Moment;
 use super::text::{Side, Table, count, cut, duration, or_none, plain};
 
-/// Jobs that are shown; the others are counted.
+/// The most jobs that are shown; the others are counted.
 const SHOWN: usize = 20;
 
-/// Characters of a name.
+/// The most characters of a name.
 pub(super) const NAME_WIDTH: usize = 32;
 
 pub(super) fn answer(dvm: &mut Dvm, json: bool) -> Result<String, Failure> {
@@ -21,7 +21,7 @@ pub(super) fn answer(dvm: &mut Dvm, json: bool) -> Result<String, Failure> {
     Ok(if json { to_json(&status, &jobs, &moment) } else { render(&status, &jobs) })
 }
 
-/// Jobs that are not over: first those that wait for the DVM, then those whose processes run.
+/// Returns the jobs that are not over: first those that wait for the DVM, then those whose processes run.
 fn waiting(jobs: &[JobStatus]) -> Vec<&JobStatus> {
     let mut waiting: Vec<&JobStatus> = jobs.iter().filter(|job| !job.waiting_for.is_empty()).collect();
     waiting.sort_by_key(|job| job.running_us.is_some());
@@ -59,18 +59,18 @@ fn render(status: &DvmStatus, jobs: &[JobStatus]) -> String {
     text + &campaigns_table(status) + &waiting_table(&waiting(jobs))
 }
 
-/// Jobs that wait for a change of the size, which most DVMs never have.
+/// Formats the jobs that wait for a change of the DVM's size; empty when no job does.
 pub(super) fn held(status: &DvmStatus) -> String {
     if status.jobs_held == 0 { String::new() } else { format!(", {} held", status.jobs_held) }
 }
 
-/// `DVM prte-n0-1 (Ferrite 0.1.0), up for 2.0 s, VM_READY`.
+/// Formats the first line, such as `DVM prte-n0-1 (Ferrite 0.1.0), up for 2.0 s, VM_READY`.
 pub(super) fn headline(status: &DvmStatus) -> String {
     let state = or_none(status.state.map(JobState::name));
     format!("DVM {} (Ferrite {}), up for {}, {state}", plain(&status.dvm), status.version, duration(status.now_us))
 }
 
-/// Returns the reason why the DVM waits, in words even when it does not.
+/// Returns in words what the DVM waits for, also when it waits for nothing.
 pub(super) fn waits_for(status: &DvmStatus) -> String {
     if status.waiting_for.is_empty() { "nothing".to_owned() } else { plain(&status.waiting_for) }
 }

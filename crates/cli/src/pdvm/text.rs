@@ -2,7 +2,7 @@
 
 use ferrite_types::printable_line;
 
-/// A duration (microseconds) with two or three digits that matter.
+/// Formats a duration (microseconds) with two or three significant digits.
 pub(crate) fn duration(us: u64) -> String {
     let seconds = us / 1_000_000;
     match us {
@@ -15,20 +15,20 @@ pub(crate) fn duration(us: u64) -> String {
     }
 }
 
-/// Stands for a missing value.
+/// The text for a missing value.
 pub(crate) const NONE: &str = "-";
 
-/// A value, or [`NONE`].
+/// Returns a value as text, or [`NONE`].
 pub(crate) fn or_none(value: Option<impl ToString>) -> String {
     value.map_or_else(|| NONE.to_owned(), |value| value.to_string())
 }
 
-/// A foreign text on one line: names of programs may hold anything, and a terminal obeys some of it.
+/// Makes one line without control characters of a foreign text: a terminal obeys some of them.
 pub(crate) fn plain(text: &str) -> String {
     printable_line(text).into_owned()
 }
 
-/// The same, cut to so many characters.
+/// Does what [`plain`] does, and cuts the text to this number of characters.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     let text = plain(text);
     if text.chars().count() <= most {
@@ -37,7 +37,7 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// `1 job`, `2 jobs`.
+/// Formats a number with its noun: `1 job`, `2 jobs`.
 pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
@@ -58,17 +58,17 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Without rows.
+    /// Makes a table without rows.
     pub(crate) fn new(columns: &[(&'static str, Side)]) -> Table {
         Table { columns: columns.to_vec(), rows: Vec::new() }
     }
 
-    /// One more row, with a cell for each column.
+    /// Adds a row with a cell for each column.
     pub(crate) fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
     }
 
-    /// The lines, none of which ends with a space. An empty table is its head.
+    /// Returns the lines; none ends with a space. A table without rows is its head.
     pub(crate) fn render(&self) -> String {
         let cell_width = |cell: &str| cell.chars().count();
         let widths: Vec<usize> = self
@@ -89,7 +89,7 @@ impl Table {
     }
 }
 
-/// A part of a whole as a bar: blank up to its begin, then marks; never nothing.
+/// Draws a part of a whole as a bar: blanks before the part, then at least one mark.
 pub(crate) fn bar(begin: u64, length: u64, whole: u64, width: usize) -> String {
     let at = |value: u64| (value as f64 / whole.max(1) as f64 * width as f64) as usize;
     let from = at(begin).min(width.saturating_sub(1));

@@ -1,4 +1,4 @@
-//! `pdvm trace`: how long a job was in each of its states, as a table, as JSON, or as a trace for Perfetto and
+//! `pdvm trace`: shows how long a job was in each state, as a table, as JSON, or as a trace for Perfetto and
 //! chrome://tracing.
 
 use std::path::Path;
@@ -15,7 +15,7 @@ use super::options::TraceOptions;
 use super::put;
 use super::text::{NONE, Side, Table, bar, duration, plain};
 
-/// Characters of the time from the first state to the last.
+/// Width of the bar for the time from the first state to the last (characters).
 const BAR_WIDTH: usize = 40;
 
 pub(super) fn answer(dvm: &mut Dvm, how: &TraceOptions, json: bool) -> Result<(), Failure> {
@@ -40,7 +40,7 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 struct Span {
     state: JobState,
     at_us: u64,
-    /// `None` for the last state of a job that is over: nothing comes after it.
+    /// `None` for the last state of a job that is over.
     length_us: Option<u64>,
 }
 
@@ -64,7 +64,7 @@ fn render(detail: &JobDetail, moment: &Moment) -> String {
     for span in &spans {
         let after = span.at_us - began;
         let length = span.length_us.map_or_else(|| NONE.to_owned(), duration);
-        // Most states are entered and left in one step of the DVM; without a mark the ones that took time stand out.
+        // Most states take no time; they get no bar, so that the others stand out.
         let bar = span.length_us.filter(|us| *us > 0).map(|us| bar(after, us, whole, BAR_WIDTH)).unwrap_or_default();
         table.row(vec![span.state.to_string(), duration(after), length, bar]);
     }
@@ -96,7 +96,7 @@ struct Chrome<'a> {
     trace_events: Vec<ChromeEvent<'a>>,
 }
 
-/// Times in microseconds, as the format has them.
+/// An event of the format; its times are microseconds.
 #[derive(Serialize)]
 struct ChromeEvent<'a> {
     name: &'static str,
@@ -107,7 +107,7 @@ struct ChromeEvent<'a> {
     ts: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     dur: Option<u64>,
-    /// Of an instant: drawn on its thread only.
+    /// The scope of an instant event: `t` draws it on its thread only.
     #[serde(skip_serializing_if = "Option::is_none")]
     s: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! Reading files that users name: whole, when they are files, and with what to do when they are not.
+//! Reads files that users name, and says what to do when one cannot be read.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -12,14 +12,14 @@ pub(super) fn read_if_there(kind: &'static str, path: &Path) -> Result<Option<St
     }
 }
 
-/// Larger than any list of hosts; somebody gave the wrong file.
+/// The largest file (bytes); no list of hosts is larger.
 const LIMIT: u64 = 64 << 20;
 
 pub(super) fn read(kind: &'static str, path: &Path) -> Result<String, SetupError> {
     let failed = |cause: String, next: &'static str| SetupError::File { kind, path: shown(path), cause, next };
     let check = "Check the name, and the permissions of the file and of the directories above it.";
     let reason = |e: io::Error| failed(plain(&e), check);
-    // Before opening: to open a pipe would wait for a writer.
+    // The kind of file is checked first: opening a pipe would wait for a writer.
     let meta = std::fs::metadata(path).map_err(reason)?;
     if !meta.is_file() {
         let is = if meta.is_dir() { "it is a directory" } else { "it is not a regular file" };
@@ -47,7 +47,7 @@ fn shown(path: &Path) -> String {
     PathBuf::from(path).display().to_string()
 }
 
-/// The system's words without its number.
+/// Returns the system's text for an error, without its number.
 fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_lowercase()

@@ -1,4 +1,4 @@
-//! Nodes that a DVM is to get: the files are read, and what the line and they say becomes one request.
+//! Makes a grow request of the line and the files that it names.
 
 use std::path::Path;
 
@@ -12,8 +12,7 @@ use super::SetupError;
 use super::files::read;
 use crate::args::{GrowAsk, UsageError};
 
-/// The request that a line comes to; `None` = it asks for no nodes. What it says of the allocation is the caller's to
-/// add.
+/// Returns the request of a line; `None` = the line asks for no nodes. The caller adds allocation and terms.
 ///
 /// # Errors
 /// A file that cannot be read or understood, or a host that is added twice.
@@ -27,7 +26,7 @@ pub fn grow_request(ask: &GrowAsk, cwd: &Path) -> Result<Option<GrowRequest>, Se
     Ok(Some(GrowRequest { hosts: hosts.collect(), activate, ..GrowRequest::default() }))
 }
 
-/// All hosts that are added, by the line and by its files.
+/// Returns all hosts that the line and its files add.
 pub(super) fn added_hosts(ask: &GrowAsk, cwd: &Path) -> Result<Vec<Added>, SetupError> {
     let mut hosts = ask.hosts.clone();
     for file in &ask.hostfiles {

@@ -1,4 +1,5 @@
-//! Finds the nodes: those of a resource manager, hostfiles and host lists of the line, default ones, this machine.
+//! Finds the nodes: of a resource manager, of the line's hostfiles and host lists, of the default hostfile, or this
+//! machine.
 
 use ferrite_rm::{
     Added, Allocation, AppHosts, HostList, Hostfile, ManagedAllocation, Params, Sources, ThisMachine, allocate,
@@ -11,7 +12,7 @@ use super::{SetupError, managed};
 use crate::args::{AppPlace, Run, UsageError};
 use crate::machine::{Surroundings, addresses};
 
-/// The hostfiles of the apps, whose selections are filled in.
+/// Reads the hostfiles of the apps and fills in which hosts each app may use.
 pub(super) fn read_hosts(run: &mut Run, around: &Surroundings) -> Result<Vec<Option<Hostfile>>, SetupError> {
     let mut files = Vec::new();
     for (place, app) in run.hosts.iter().zip(&mut run.spec.apps) {
@@ -25,12 +26,12 @@ pub(super) fn read_hosts(run: &mut Run, around: &Surroundings) -> Result<Vec<Opt
     Ok(files)
 }
 
-/// Hosts that are added are for every program, also where a list says which others it may use.
+/// Lets every app use the added hosts, also apps that have a host list.
 pub(super) fn admit_added(run: &mut Run, added: &[Added]) {
     let whole = |added: &Added| HostRef::Host(HostEntry { slots: SlotCount::FromCores, ..added.host.clone() });
     for app in &mut run.spec.apps {
         for list in [&mut app.hosts.hostfile, &mut app.hosts.hosts] {
-            // A list that only excludes leaves them in.
+            // A list that only excludes hosts allows them already.
             if list.iter().any(|item| !matches!(item, HostRef::Exclude(_))) {
                 list.extend(added.iter().map(whole));
             }
@@ -38,7 +39,7 @@ pub(super) fn admit_added(run: &mut Run, added: &[Added]) {
     }
 }
 
-/// All that is said of hosts.
+/// All sources of hosts.
 pub(super) struct Places<'a> {
     pub(super) run: &'a [AppPlace],
     pub(super) hostfiles: &'a [Option<Hostfile>],
@@ -107,7 +108,7 @@ pub(super) fn read_hostfile(name: &str, around: &Surroundings) -> Result<Hostfil
     Ok(hostfile::parse(name, &text)?)
 }
 
-/// The option, else the parameter, else the file of the installation, which need not be there.
+/// Reads the default hostfile: that of the option, else of the parameter, else of the installation, if it exists.
 fn default_hostfile(
     option: Option<&str>,
     params: &Params,
@@ -127,7 +128,7 @@ fn default_hostfile(
     }
 }
 
-/// Addresses are read only when somebody named a host by one, which is seldom.
+/// Returns the names of this machine; its addresses are read only when a host is named by an address.
 fn this_machine(silent: bool, around: &Surroundings) -> ThisMachine {
     let mut aliases = Vec::new();
     if let Some((short, _)) = around.hostname.split_once('.') {

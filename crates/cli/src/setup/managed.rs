@@ -1,5 +1,5 @@
-//! Whether this is a job of a resource manager, and what that granted: the environment, and the one file that it may
-//! name, or the one command that tells.
+//! Finds out whether this process runs in a job of a resource manager, and which nodes that has granted: from the
+//! environment, and from the file or the command that the manager has for it.
 
 use std::process::{Command, Stdio};
 
@@ -10,7 +10,7 @@ use super::SetupError;
 use super::files::read;
 use crate::machine::Surroundings;
 
-/// `None` = no manager, or one that does not tell its nodes while the line names some.
+/// Returns the granted nodes. `None` = there is no manager, or it does not tell its nodes and the line names some.
 pub(super) fn granted(
     params: &Params,
     line_names_hosts: bool,

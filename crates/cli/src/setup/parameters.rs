@@ -1,4 +1,4 @@
-//! All parameters: those of files, of the environment and of the line.
+//! Reads all parameters: of files, of the environment and of the line.
 
 use std::path::{Path, PathBuf};
 
@@ -8,13 +8,13 @@ use super::SetupError;
 use super::files::read_if_there;
 use crate::machine::Surroundings;
 
-/// The parameter files, the site's first. Neither need be there.
+/// Returns the parameter files, the site's first. They need not exist.
 pub(crate) fn parameter_files(around: &Surroundings) -> Vec<PathBuf> {
     let site = around.prefix().map(|p| p.join("etc/prte-mca-params.conf"));
     site.into_iter().chain(in_home(around, ".prte/mca-params.conf")).collect()
 }
 
-/// Open MPI's own ones, which hold under its personality.
+/// Returns Open MPI's parameter files, which are read under its personality.
 fn ompi_files(around: &Surroundings) -> impl Iterator<Item = PathBuf> {
     let prefix = around.environment.get("OPAL_PREFIX").map(Path::new);
     let site = prefix.map(|prefix| prefix.join("etc/openmpi-mca-params.conf"));

@@ -1,5 +1,4 @@
-//! Places of processes line by line: reads rankfiles and sequences; a sequence without a file goes through the hosts of
-//! its application.
+//! Reads rankfiles and sequences. A sequence without a file consists of the hosts of its application.
 
 use ferrite_rm::hostfile;
 use ferrite_rm::{Hostfile, places};
@@ -10,7 +9,7 @@ use super::files::read;
 use crate::args::{AppPlace, Run, UsageError};
 use crate::machine::Surroundings;
 
-/// Fills the lines in, and the number of processes where only they say it. Returns the hosts that files name.
+/// Fills in the lines, and the number of processes where only they give it. Returns the hosts that files name.
 pub(super) fn read_places(run: &mut Run, around: &Surroundings) -> Result<Vec<Hostfile>, SetupError> {
     let files = std::mem::take(&mut run.map_files);
     let mut hosts = Vec::new();
@@ -45,7 +44,7 @@ fn read_lines(
     })
 }
 
-/// A sequence without a file: one process for each time that a host is named, whatever its slots.
+/// Fills in a sequence without a file: one process for each time that a host is named, whatever its slots.
 fn go_through_hosts(run: &mut Run, around: &Surroundings) -> Result<(), SetupError> {
     let alone = run.spec.apps.len() == 1;
     for (app, place) in run.spec.apps.iter_mut().zip(&run.hosts) {
@@ -65,7 +64,7 @@ fn go_through_hosts(run: &mut Run, around: &Surroundings) -> Result<(), SetupErr
     Ok(())
 }
 
-/// The hosts of an application in the order of the user. `--host` filters a hostfile, and so comes first.
+/// Returns the hosts of an application in the user's order. `--host` comes first, because it filters a hostfile.
 fn namings(place: &AppPlace, around: &Surroundings) -> Result<Vec<SeqLine>, SetupError> {
     let items = match &place.hostfile {
         Some(file) if place.namings.is_empty() => {
@@ -81,7 +80,7 @@ fn namings(place: &AppPlace, around: &Surroundings) -> Result<Vec<SeqLine>, Setu
     })
 }
 
-/// One process for each line, where nothing else is said. Lines for several applications are theirs to share.
+/// Sets one process for each line, where no number is given. Several applications share the lines of one file.
 fn count(apps: &mut [AppContext], job: &MapRequest) {
     let alone = apps.len() == 1;
     for app in apps {

@@ -1,4 +1,4 @@
-//! What is to be said of placement.
+//! The help topics about placement.
 
 pub(super) const MAPPING: &str = "\
 Placement has three steps: map (which node and object), rank (which number, see --help ranking), bind

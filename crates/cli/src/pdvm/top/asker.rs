@@ -1,4 +1,4 @@
-//! Asks the DVM for `top`, again and again, in a thread of its own.
+//! A thread that asks the DVM for its status again and again, for `top`.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::pdvm::failure::Failure;
 pub(super) enum Answer {
     /// Its status.
     Seen(Box<Seen>),
-    /// Whether this job is being ended; else why not.
+    /// The result of an order to end this job.
     Killed(JobId, Result<(), String>),
     /// The DVM answers no more.
     Failed(Failure),
@@ -23,7 +23,7 @@ pub(super) enum Answer {
 /// An order for the thread, besides asking for the status.
 enum Order {
     Kill(JobId),
-    /// From now on ask where the processes of this job are.
+    /// Ask for the places of this job's processes from now on.
     Places(Option<JobId>),
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Asker {
 }
 
 impl Asker {
-    /// Asks from now on, with such a pause in between.
+    /// Starts the thread; it pauses for the interval between two questions.
     pub(super) fn start(dvm: Dvm, interval: Duration) -> Asker {
         let (sender, orders) = channel();
         let (told, answers) = channel();
@@ -44,16 +44,16 @@ impl Asker {
 
     /// Ends a job as soon as possible.
     pub(super) fn kill(&self, job: JobId) {
-        // A thread that is gone has said why.
+        // A thread that has ended has sent the reason.
         let _ = self.orders.send(Order::Kill(job));
     }
 
-    /// Asks from now on where the processes of this job are, the first time at once.
+    /// Asks for the places of this job's processes at once, and then with each status.
     pub(super) fn want_places(&self, job: Option<JobId>) {
         let _ = self.orders.send(Order::Places(job));
     }
 
-    /// An answer, if there is one.
+    /// Returns an answer, if one has come.
     pub(super) fn next(&self) -> Option<Answer> {
         self.answers.try_recv().ok()
     }
@@ -91,7 +91,7 @@ fn look(dvm: &mut Dvm, wanted: Option<JobId>) -> Result<Seen, Failure> {
     let Some(job) = wanted else { return Ok(seen) };
     let lines = match dvm.job(job) {
         Ok(detail) => detail.places,
-        // The job has ended meanwhile and is forgotten already.
+        // The job has ended, and the DVM has forgotten it.
         Err(Failure::Refused(_)) => Vec::new(),
         Err(failure) => return Err(failure),
     };

@@ -1,6 +1,5 @@
-//! `pdvm top`: a DVM to look at, and jobs to end by key. `state` is what is shown and what keys do, `view` draws it,
-//! `asker` asks the DVM in a thread of its own (one that hangs must not keep the user from leaving), `screen` owns the
-//! terminal.
+//! `pdvm top`: shows a DVM, and ends jobs by key. `state` has what is shown and what keys do, `view` draws it, and
+//! `screen` owns the terminal. `asker` asks the DVM in a thread, so that the user can leave a DVM that hangs.
 
 mod asker;
 mod screen;
@@ -23,13 +22,13 @@ use super::dvm::Dvm;
 use super::failure::Failure;
 use crate::frame;
 
-/// Longest time before a key, a signal or an answer is noticed.
+/// The longest time before a key, a signal or an answer is noticed.
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// Beyond this, and the interval, an answer is late.
+/// An answer is late after the interval and this time.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What can be said before a DVM was looked for.
+/// Refuses what cannot work, before a DVM is looked for.
 pub(super) fn check(json: bool) -> Result<(), Failure> {
     match (json, std::io::stdout().is_terminal()) {
         (true, _) => Err(Failure::TopJson),
@@ -38,7 +37,7 @@ pub(super) fn check(json: bool) -> Result<(), Failure> {
     }
 }
 
-/// Until the user leaves, or the DVM does.
+/// Shows the DVM until the user leaves or the DVM ends.
 pub(super) fn watch(dvm: Dvm, interval: Duration) -> Result<(), Failure> {
     let asker = Asker::start(dvm, interval);
     let mut screen = Screen::open().map_err(Failure::Terminal)?;
@@ -50,7 +49,7 @@ pub(super) fn watch(dvm: Dvm, interval: Duration) -> Result<(), Failure> {
         late_after: interval + PATIENCE,
     }
     .run(&mut screen);
-    // Before anything is said: on the screen of `top` it would vanish with it.
+    // The screen is given back before a message is printed; the message would vanish with the screen.
     drop(screen);
     match ended {
         Err(Failure::Connection(ConnectionError::Lost { dvm, .. })) => {
@@ -64,9 +63,9 @@ pub(super) fn watch(dvm: Dvm, interval: Duration) -> Result<(), Failure> {
 struct Watch {
     asker: Asker,
     state: State,
-    /// The job of which the places of its processes are asked for.
+    /// The job whose places are asked for.
     places_of: Option<JobId>,
-    /// When the DVM was last heard.
+    /// The time of the last answer.
     heard: Instant,
     late_after: Duration,
 }
@@ -101,7 +100,7 @@ impl Watch {
         }
     }
 
-    /// A key changes what is wanted, and so does the end of a job.
+    /// Asks for the places of another job when a key or the end of a job has changed the choice.
     fn ask_for_places(&mut self) {
         let wanted = self.state.wants_places();
         if wanted != self.places_of {
@@ -110,7 +109,7 @@ impl Watch {
         }
     }
 
-    /// Takes in what the DVM said; true when there is something new to show.
+    /// Takes the answers of the DVM; true when there is something new to show.
     fn listen(&mut self) -> Result<bool, Failure> {
         let mut changed = false;
         while let Some(answer) = self.asker.next() {

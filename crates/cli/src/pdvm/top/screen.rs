@@ -1,5 +1,5 @@
-//! The terminal while `top` has it. However `top` ends, by key, by signal, by an error or by a bug, the terminal is
-//! given back as it was; only SIGKILL leaves no time for it.
+//! The terminal while `top` uses it. The terminal is given back as it was when `top` ends by a key, a signal, an error
+//! or a panic; after SIGKILL it is not.
 
 use std::io::{self, Stdout, stdout};
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use rustix::process::{Signal, getpid, kill_process};
 pub(super) enum Asked {
     /// None came.
     Nothing,
-    /// To end.
+    /// `top` shall end.
     End,
-    /// To stop until SIGCONT.
+    /// `top` shall stop until SIGCONT.
     Stop,
 }
 
-/// See the module.
+/// The terminal in the mode of `top`.
 pub(super) struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
     end: Arc<AtomicBool>,
@@ -33,7 +33,7 @@ impl Screen {
     /// Takes the terminal.
     ///
     /// # Errors
-    /// It is none, or does not do what it should.
+    /// Standard output is no terminal, or the terminal cannot be set up.
     pub(super) fn open() -> io::Result<Screen> {
         let (end, stop) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT] {
@@ -43,7 +43,7 @@ impl Screen {
         leave_before_panic();
         let terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
         let screen = Screen { terminal, end, stop };
-        // From here on `screen` gives back what was taken, even when the next line fails half-way.
+        // From here on dropping `screen` restores the terminal, even when the next line fails half-way.
         enter()?;
         Ok(screen)
     }
@@ -62,10 +62,10 @@ impl Screen {
         }
     }
 
-    /// Stops this process as Ctrl-Z does; comes back when the user brings it to the foreground.
+    /// Stops this process as Ctrl-Z does; returns when the user brings it to the foreground.
     pub(super) fn stop(&mut self) -> io::Result<()> {
         leave();
-        // Not SIGTSTP, which we catch.
+        // This is not SIGTSTP, because `top` catches SIGTSTP.
         kill_process(getpid(), Signal::STOP)?;
         enter()?;
         self.terminal.clear()
@@ -83,15 +83,13 @@ fn enter() -> io::Result<()> {
     execute!(stdout(), EnterAlternateScreen)
 }
 
-/// Everything is tried: a terminal that is gone takes nothing, and a step that fails must not keep the next from being
-/// made.
+/// Restores the terminal. Each step is tried even if the one before has failed.
 fn leave() {
     let _ = execute!(stdout(), LeaveAlternateScreen, Show);
     let _ = disable_raw_mode();
 }
 
-/// A released build ends at a panic without dropping anything, so the hook leaves; the message is then readable as
-/// well.
+/// Restores the terminal before the message of a panic. A release build aborts at a panic and drops nothing.
 fn leave_before_panic() {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {

@@ -6,7 +6,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::pdvm::moment::Moment;
 
-/// A DVM at a moment.
+/// The DVM at the time of an answer.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
     pub(super) status: DvmStatus,
@@ -28,7 +28,7 @@ impl Seen {
     }
 }
 
-/// True when a job has ended.
+/// True when the job has ended.
 pub(super) fn is_over(job: &JobStatus) -> bool {
     job.ended_us.is_some()
 }
@@ -38,9 +38,9 @@ pub(super) fn is_over(job: &JobStatus) -> bool {
 pub(super) enum Wish {
     Nothing,
     Leave,
-    /// To be stopped until the user comes back.
+    /// Stop until the user comes back.
     Stop,
-    /// The end of this job; it was confirmed.
+    /// End this job; the user has confirmed it.
     Kill(JobId),
 }
 
@@ -56,22 +56,22 @@ pub(super) enum Bottom {
     Said(String),
 }
 
-/// See the module.
+/// The state of `top`.
 #[derive(Debug, Default)]
 pub(super) struct State {
     /// `None` before the first answer.
     pub(super) seen: Option<Seen>,
     pub(super) bottom: Bottom,
-    /// The DVM has not been heard for so long (seconds), which is too long.
+    /// The time without an answer (seconds), when it is too long.
     pub(super) silent_s: Option<u64>,
-    /// The row that is chosen. It follows its job when others come and go.
+    /// The chosen row. It follows its job when other jobs come and go.
     pub(super) row: usize,
-    /// In place of the nodes it is shown where the chosen job's processes are.
+    /// True when the places of the chosen job's processes are shown instead of the nodes.
     pub(super) shows_places: bool,
 }
 
 impl State {
-    /// A new look at the DVM.
+    /// Takes a new status of the DVM.
     pub(super) fn on_seen(&mut self, seen: Seen) {
         let chosen = self.chosen().map(|job| job.job);
         let again = chosen.and_then(|chosen| seen.jobs.iter().position(|job| job.job == chosen));
@@ -79,12 +79,12 @@ impl State {
         self.seen = Some(seen);
     }
 
-    /// The DVM has taken an order, or not.
+    /// Takes the result of an order to end a job.
     pub(super) fn on_killed(&mut self, job: JobId, outcome: Result<(), String>) {
         self.bottom = Bottom::Said(outcome.map_or_else(|why| why, |()| format!("Job {job} is being ended.")));
     }
 
-    /// Says for how long the DVM has been silent; true when that is news.
+    /// Sets the time without an answer; true when it has changed.
     pub(super) fn set_silent(&mut self, silent_s: Option<u64>) -> bool {
         let news = self.silent_s != silent_s;
         self.silent_s = silent_s;
@@ -98,7 +98,7 @@ impl State {
             (KeyCode::Char('c'), _) if control => Wish::Leave,
             (KeyCode::Char('z'), _) if control => Wish::Stop,
             (KeyCode::Char('y' | 'Y'), Bottom::Confirm(job)) => Wish::Kill(job),
-            // Anything but a yes is a no, and means nothing else.
+            // Any key but a yes is a no, and does nothing else.
             (_, Bottom::Confirm(_)) => Wish::Nothing,
             (KeyCode::Char('q') | KeyCode::Esc, _) => Wish::Leave,
             (code, _) => {
@@ -124,7 +124,7 @@ impl State {
         }
     }
 
-    /// The job of which the places of its processes are to be known.
+    /// Returns the job whose places are shown.
     pub(super) fn wants_places(&self) -> Option<JobId> {
         self.chosen().filter(|job| self.shows_places && !is_over(job)).map(|job| job.job)
     }

@@ -1,4 +1,4 @@
-//! The picture of `top`. Pure: from its state to cells.
+//! Draws the state of `top` as cells. Pure.
 
 use ferrite_wire::control::{JobStatus, NodeStatus};
 use ratatui::Frame;
@@ -17,12 +17,12 @@ use crate::pdvm::text::{NONE, duration, or_none, plain};
 const HEAD_LINES: u16 = 4;
 const FOOT_LINES: u16 = 2;
 
-/// Nodes get at most this part of the lines that are left.
+/// Nodes get at most a third of the remaining lines.
 const PART_OF_NODES: u16 = 3;
-/// And the places of a job's processes this one.
+/// The places of a job's processes get at most half of them.
 const PART_OF_PLACES: u16 = 2;
 
-/// Colours differ between terminals; bold, dim and reverse are everywhere.
+/// Bold, dim and reverse work on all terminals; colours differ.
 const HEADS: Style = Style::new().add_modifier(Modifier::BOLD);
 const CHOSEN: Style = Style::new().add_modifier(Modifier::REVERSED);
 const OVER: Style = Style::new().add_modifier(Modifier::DIM);
@@ -83,7 +83,7 @@ fn draw_jobs(frame: &mut Frame<'_>, seen: &Seen, row: usize, area: Rect) {
     let widths = [6, 19, 6, 5, 12, 4, 11, 20].map(Constraint::Length).into_iter().chain([Constraint::Fill(1)]);
     let rows = seen.jobs.iter().map(|job| job_row(job, &seen.moment));
     let table = Table::new(rows, widths).header(Row::new(heads).style(HEADS)).row_highlight_style(CHOSEN);
-    // Made anew for each picture: with the chosen row in it, the table scrolls to where that is seen.
+    // The table scrolls to the chosen row, because this state is new for each picture.
     let mut chosen = TableState::new().with_selected((!seen.jobs.is_empty()).then_some(row));
     frame.render_stateful_widget(table, area, &mut chosen);
 }
@@ -128,7 +128,7 @@ fn places(state: &State, seen: &Seen) -> Vec<Line<'static>> {
     }
 }
 
-/// Returns the columns that do not fit into the table of a narrow terminal.
+/// Returns the fields of the chosen job that do not fit into the table of a narrow terminal.
 fn chosen_line(job: &JobStatus) -> Line<'static> {
     let waits = match job.waiting_for.as_str() {
         "" => "is over".to_owned(),
