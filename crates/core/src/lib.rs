@@ -23,7 +23,7 @@ pub(crate) use ferrite_types::pmix_status;
 
 pub use config::{HeadConfig, LocalNode};
 pub use effect::{Account, Effect, Effects, PmixEffect, Registration, RelayEffect, Sink, SpawnRequest, Transition};
-pub use head::{ERROR_STATES, Head, Job, LAUNCH_STATES, state_tables};
+pub use head::{ERROR_STATES, Head, LAUNCH_STATES, state_tables};
 pub use input::{
     AbortScope, DaemonInput, HeadInput, Input, LinkInput, PmixCall, PmixToken, RelayId, RelayInput, RequestId,
 };

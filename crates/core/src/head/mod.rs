@@ -8,21 +8,16 @@ mod jobs;
 mod pmix;
 mod sessions;
 
-use std::collections::{BTreeMap, VecDeque};
-
-use ferrite_map::Occupancy;
 use ferrite_rm::params::Params;
-use ferrite_types::{DaemonRank, ExitStatus, JobId, JobState, NodeRecord, RankSet};
+use ferrite_types::{DaemonRank, ExitStatus, NodeRecord};
 use ferrite_wire::HeadMessage;
-use ferrite_wire::control::Submission;
 
-pub use self::jobs::Job;
 pub use self::jobs::{ERROR_STATES, LAUNCH_STATES, state_tables};
 
 use self::clients::Counted;
 use crate::cx::Cx;
 use crate::launches::Launches;
-use crate::{HeadConfig, HeadInput, HeadTimer, LocalNode, RelayInput, RequestId};
+use crate::{HeadConfig, HeadInput, HeadTimer, LocalNode, RelayInput};
 
 /// The head of a DVM.
 #[derive(Debug)]
@@ -33,27 +28,11 @@ pub struct Head {
     pool: dvm::Pool,
     dvm: dvm::Dvm,
     elastic: elastic::Elastic,
-    connections: jobs::Connections,
     sessions: sessions::Sessions,
     launches: Launches,
-    /// Jobs that arrived before the DVM was ready.
-    cached: Vec<(RequestId, Submission)>,
-    jobs: BTreeMap<JobId, Job>,
-    /// The jobs of submissions whose client is connected.
-    submitted: BTreeMap<RequestId, JobId>,
-    /// Jobs that wait for slots, in their order.
-    queue: VecDeque<JobId>,
-    /// The daemons at the last check whether all queued jobs can ever run; empty before the first check.
-    queue_hopes: RankSet,
+    jobs: jobs::Jobs,
     clients: clients::Clients,
-    next_job: u32,
-    /// Activated states that are not handled yet.
-    activated: VecDeque<(JobId, JobState)>,
     pmix: pmix::Pmix,
-    /// The use of each node by running jobs.
-    occupancy: Occupancy,
-    output: jobs::Mux,
-    trees: jobs::Trees,
 }
 
 impl Head {
@@ -63,25 +42,15 @@ impl Head {
         Head {
             pool: dvm::Pool::of_allocation(&config, local, &params),
             elastic: elastic::Elastic::default(),
-            connections: jobs::Connections::default(),
             sessions: sessions::Sessions::of_dvm(&config.dvm),
             params,
             dvm: dvm::Dvm::of_head(&local.contact),
             local: local.clone(),
             config,
             launches: Launches::default(),
-            cached: Vec::new(),
-            jobs: BTreeMap::new(),
-            submitted: BTreeMap::new(),
-            queue: VecDeque::new(),
-            queue_hopes: RankSet::new(),
+            jobs: jobs::Jobs::default(),
             clients: clients::Clients::new(),
-            next_job: 1,
-            activated: VecDeque::new(),
             pmix: pmix::Pmix::default(),
-            occupancy: Occupancy::default(),
-            output: jobs::Mux::default(),
-            trees: jobs::Trees::default(),
         }
     }
 
@@ -100,11 +69,6 @@ impl Head {
     #[must_use]
     pub fn nodes(&self) -> &[NodeRecord] {
         self.pool.records()
-    }
-
-    /// The jobs that are not over, for status and tests.
-    pub fn jobs(&self) -> impl Iterator<Item = &Job> {
-        self.jobs.values()
     }
 
     /// Handles the start of the machine.

@@ -52,12 +52,12 @@ impl Head {
         } else if self.dvm.is_ready() {
             self.dispatch_job(id, submission, cx);
         } else {
-            self.cached.push((id, submission));
+            self.jobs.keep_early(id, submission);
         }
     }
 
     fn kill(&mut self, id: JobId, cx: &mut Cx) -> Reply {
-        if !self.jobs.contains_key(&id) {
+        if self.jobs.get(id).is_none() {
             return self.no_such_job(id);
         }
         let text = format!("Job {id} was ended by request (pdvm kill).");
@@ -66,9 +66,9 @@ impl Head {
     }
 
     fn signal(&mut self, id: JobId, signal: i32, cx: &mut Cx) -> Reply {
-        match self.jobs.get(&id) {
+        match self.jobs.get(id) {
             None => self.no_such_job(id),
-            Some(job) if !job.launched => {
+            Some(job) if !job.is_launched() => {
                 Reply::Refused(format!("Job {id} has no processes yet: it waits for {}.", self.waiting_for(job)))
             }
             Some(_) => {
@@ -87,14 +87,10 @@ impl Head {
 
     /// Handles the client's cancel: its user wants to end the job.
     pub(in crate::head) fn on_cancel(&mut self, request: RequestId, cx: &mut Cx) {
-        if let Some(at) = self.cached.iter().position(|(id, _)| *id == request) {
-            self.cached.remove(at);
+        if self.jobs.drop_early(request) {
             return cx.reply(request, Reply::Done(Done { exit_code: INTERRUPTED, job: None }));
         }
-        let Some(root) = self.submitted.get(&request).copied() else {
-            return;
-        };
-        for id in self.tree_of(root) {
+        for id in self.jobs.submitted_tree(request) {
             let text = format!("The run was interrupted.\nJob {id} was ended.");
             self.fail_job(id, JobState::KilledByCmd, INTERRUPTED, text, cx);
         }
@@ -104,43 +100,38 @@ impl Head {
     pub(in crate::head) fn on_client_gone(&mut self, request: RequestId, cx: &mut Cx) {
         self.forget_requester(request);
         self.withdraw_of_client(request, cx);
-        self.cached.retain(|(id, _)| *id != request);
-        let Some(root) = self.submitted.remove(&request) else {
-            return;
-        };
-        let ids = self.tree_of(root);
-        for id in &ids {
-            if let Some(job) = self.jobs.get_mut(id) {
-                job.request = None;
-            }
-        }
-        for id in ids {
+        self.jobs.drop_early(request);
+        for id in self.jobs.lose_submitter(request) {
             let text = "Its client (prun) is gone.".to_owned();
             self.fail_job(id, JobState::KilledByCmd, INTERRUPTED, text, cx);
         }
     }
 
     pub(in crate::head) fn on_signal_submitted(&mut self, request: RequestId, signal: i32, cx: &mut Cx) {
-        if let Some(root) = self.submitted.get(&request).copied() {
-            self.tree_of(root).into_iter().for_each(|id| self.send_signal(id, signal, cx));
-        }
+        self.jobs.submitted_tree(request).into_iter().for_each(|id| self.send_signal(id, signal, cx));
     }
 
     pub(in crate::head) fn send_signal(&self, id: JobId, signal: i32, cx: &mut Cx) {
-        if let Some(job) = self.jobs.get(&id).filter(|job| job.launched) {
-            let hosts = Dest::Many(self.pool.reachable(&job.map.daemons()));
+        if let Some(job) = self.jobs.get(id).filter(|job| job.is_launched()) {
+            let hosts = Dest::Many(self.pool.reachable(&job.map().daemons()));
             cx.multicast(hosts, DaemonMessage::Signal { job: id, signal });
         }
     }
 
-    /// Replies to the submitter of a job that is over. While other jobs of its spawn tree run, the reply waits.
-    pub(in crate::head) fn reply_to_submitter(&mut self, id: JobId, cx: &mut Cx) {
-        let Some(request) = self.jobs.get_mut(&id).and_then(|job| job.request.take()) else {
-            return;
-        };
-        if let Some((exit_code, job)) = self.leave_tree(id) {
-            self.submitted.remove(&request);
-            cx.reply(request, Reply::Done(Done { exit_code, job }));
+    /// Replies to the submitters of jobs that were never dispatched (spec L9).
+    pub(in crate::head) fn refuse_early(&mut self, why: &str, cx: &mut Cx) {
+        for (request, _) in self.jobs.take_early() {
+            if request != RequestId::OWN {
+                cx.notice_to(request, why.to_owned());
+            }
+            cx.reply(request, Reply::Done(Done { exit_code: INTERRUPTED, job: None }));
+        }
+    }
+
+    /// Replies to everybody who still waits for a job, at the end of the DVM (spec L39).
+    pub(in crate::head) fn answer_everybody(&mut self, cx: &mut Cx) {
+        for id in self.jobs.give_up(INTERRUPTED) {
+            self.reply_to_submitter(id, cx);
         }
     }
 }

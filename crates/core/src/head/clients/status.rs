@@ -10,8 +10,7 @@ const SHOWN: usize = 4;
 
 impl Head {
     pub(super) fn status(&self, now: Timestamp) -> DvmStatus {
-        let held = self.jobs.values().filter(|job| job.held.is_some() && job.is_healthy()).count();
-        let queued = self.queue.len() + self.cached.len();
+        let jobs = self.jobs.counts();
         DvmStatus {
             dvm: self.config.dvm.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -22,13 +21,13 @@ impl Head {
             daemons: self.pool.up().count() as u32,
             slots: self.pool.total_slots(),
             slots_in_use: self.pool.up().map(|node| node.slots_inuse).sum(),
-            jobs_running: (self.jobs.len() - self.queue.len() - held) as u32,
-            jobs_queued: queued as u32,
-            jobs_held: held as u32,
+            jobs_running: jobs.running as u32,
+            jobs_queued: jobs.queued as u32,
+            jobs_held: jobs.held as u32,
             campaigns: self.campaign_statuses(),
             jobs_ended: self.clients.history.ended,
             jobs_failed: self.clients.history.failed,
-            procs_running: self.jobs.values().map(|job| (job.procs.len() - job.ended) as u32).sum(),
+            procs_running: jobs.procs as u32,
         }
     }
 
@@ -92,7 +91,7 @@ impl Head {
 
     pub(super) fn job_statuses(&self) -> Vec<JobStatus> {
         let over = self.clients.history.jobs().map(|job| job.status.clone());
-        self.jobs.values().map(|job| self.job_status(job)).chain(over).collect()
+        self.jobs.iter().map(|job| self.job_status(job)).chain(over).collect()
     }
 }
 

@@ -183,7 +183,7 @@ impl Head {
         if self.config.persistent {
             cx.effect(Effect::Ready);
         }
-        for (request, submission) in std::mem::take(&mut self.cached) {
+        for (request, submission) in self.jobs.take_early() {
             self.dispatch_job(request, submission, cx);
         }
     }
@@ -271,7 +271,7 @@ impl Head {
 
     /// Fails the bring-up: all its daemons are undone, and cached jobs are never launched (spec L10).
     pub(super) fn fail_bringup(&mut self, text: String, cx: &mut Cx) {
-        self.drop_cached(&text, cx);
+        self.refuse_early(&text, cx);
         cx.notice(text);
         cx.cancel_timer(HeadTimer::BringUp);
         self.dvm.enter(JobState::FailedToStart, cx);

@@ -1,12 +1,11 @@
 //! The end of the DVM: after its last job, after a failure, or by order of the user.
 
 use ferrite_types::{JobId, JobState};
-use ferrite_wire::control::{Done, Reply};
 use ferrite_wire::{DaemonMessage, Message};
 
+use crate::Effect;
 use crate::cx::{Cx, Outgoing, Purpose};
 use crate::head::Head;
-use crate::{Effect, RequestId};
 
 /// The progress of the end.
 #[derive(Debug, Default)]
@@ -74,8 +73,8 @@ impl Head {
 
     /// Ends every job, then the DVM, which exits with `code`.
     pub(in crate::head) fn stop_all(&mut self, why: &str, code: u8, cx: &mut Cx) {
-        self.drop_cached(why, cx);
-        let jobs: Vec<JobId> = self.jobs.keys().copied().collect();
+        self.refuse_early(why, cx);
+        let jobs: Vec<JobId> = self.jobs.ids();
         for job in &jobs {
             self.fail_job(*job, JobState::KilledByCmd, INTERRUPTED, format!("{why}\nJob {job} was ended."), cx);
         }
@@ -95,29 +94,8 @@ impl Head {
     }
 
     pub(in crate::head) fn on_forward_signal(&mut self, signal: i32, cx: &mut Cx) {
-        for id in self.jobs.keys() {
-            self.send_signal(*id, signal, cx);
-        }
-    }
-
-    /// Replies to the submitters of jobs that were never dispatched (spec L9).
-    pub(super) fn drop_cached(&mut self, why: &str, cx: &mut Cx) {
-        for (request, _) in std::mem::take(&mut self.cached) {
-            if request != RequestId::OWN {
-                cx.notice_to(request, why.to_owned());
-            }
-            cx.reply(request, Reply::Done(Done { exit_code: INTERRUPTED, job: None }));
-        }
-    }
-
-    /// Replies to everybody who still waits for a job, at the end of the DVM (spec L39).
-    fn answer_everybody(&mut self, cx: &mut Cx) {
-        let waiting: Vec<JobId> = self.jobs.values().filter(|job| job.request.is_some()).map(|job| job.id).collect();
-        for id in waiting {
-            if let Some(job) = self.jobs.get_mut(&id) {
-                job.exit_code.get_or_insert(INTERRUPTED);
-            }
-            self.reply_to_submitter(id, cx);
+        for id in self.jobs.ids() {
+            self.send_signal(id, signal, cx);
         }
     }
 }

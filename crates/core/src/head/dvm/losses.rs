@@ -3,16 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use ferrite_types::{DaemonRank, Duration, JobId, JobState, ProcId, ProcState, RankSet};
-use ferrite_wire::{Message, ProcFailure, TreeMessage};
+use ferrite_types::{DaemonRank, Duration, RankSet};
+use ferrite_wire::{Message, TreeMessage};
 
 use crate::HeadTimer;
 use crate::cx::{Cx, Outgoing, Purpose};
 use crate::head::Head;
 use crate::head::clients::Counted;
-use crate::head::jobs::Failure;
 use crate::head::jobs::notices;
-use crate::pmix_status::PMIX_ERR_LOST_CONNECTION;
 
 /// The time in which successive losses are declared together (milliseconds), so that a failed rack takes one repair.
 const GATHER_MS: u64 = 20;
@@ -94,9 +92,8 @@ impl Head {
         self.dvm.place_orphans(&ranks, cx);
         self.clients.lose(&ranks, cx);
         self.lose_participants(&ranks, cx);
-        let ids: Vec<JobId> = self.jobs.keys().copied().collect();
-        let hit = ids.into_iter().filter(|id| self.lose_procs(*id, &dead, cx)).count();
-        if hit == 0 || self.config.persistent {
+        let was_used = self.lose_procs_on(&dead, cx);
+        if !was_used || self.config.persistent {
             cx.notice(notices::daemons_lost(&dead));
         }
         self.settle_grants(cx);
@@ -109,46 +106,5 @@ impl Head {
     pub(super) fn on_repaired(&mut self, ranks: &RankSet) {
         self.clients.count(Counted::Repair);
         self.dvm.losses.on_repaired(ranks);
-    }
-
-    /// Ends the processes on dead daemons. True when the job had any (spec L32).
-    fn lose_procs(&mut self, id: JobId, dead: &BTreeMap<DaemonRank, Loss>, cx: &mut Cx) -> bool {
-        // A job on map hold has no processes there yet; it is mapped again when it is released.
-        let Some(job) = self.jobs.get_mut(&id).filter(|job| job.held.is_none()) else {
-            return false;
-        };
-        let map = job.map.clone();
-        let survived = job.survives_losses();
-        let mut first: Option<&Loss> = None;
-        let mut failed = Vec::new();
-        for (rank, _) in map.ranks() {
-            let Some(loss) = map.daemon_of(rank).and_then(|daemon| dead.get(&daemon)) else {
-                continue;
-            };
-            let proc = &mut job.procs[rank.0 as usize];
-            if !proc.state.has_ended() {
-                proc.state = ProcState::CommFailed;
-                job.ended += 1;
-                failed.push(ProcFailure { rank, state: ProcState::CommFailed, code: None });
-                first.get_or_insert(loss);
-            }
-        }
-        job.lost.extend(failed.iter().map(|end| end.rank));
-        dead.keys().for_each(|rank| job.stdin.forget(*rank));
-        let hit = first.is_some();
-        if let Some(Loss { node, cause }) = first {
-            let text = notices::daemon_lost(id, node, cause, failed.len());
-            self.on_failure(id, Failure { state: JobState::CommFailed, code: 1, text }, survived, cx);
-            self.refuse_spawn(id, PMIX_ERR_LOST_CONNECTION, cx);
-            failed.iter().for_each(|end| self.pmix.purge_failed(ProcId { job: id, rank: end.rank }, cx));
-            self.tell_survivors(id, failed, cx);
-        }
-        // A job that goes on does not wait for the dead daemons' init calls, nor for their knowledge of the job.
-        for rank in dead.keys() {
-            self.on_registered(*rank, id, cx);
-            self.on_local_launch(*rank, id, Vec::new(), Vec::new(), cx);
-        }
-        self.check_terminated(id, cx);
-        hit
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, NodeId, RankSet, Timestamp};
+use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, NodeId, RankSet, Timestamp};
 use ferrite_wire::DaemonMessage;
 use ferrite_wire::control::CampaignStatus;
 
@@ -233,7 +233,7 @@ impl Head {
             self.proceed(other, cx);
         }
         self.sweep_sessions(cx);
-        self.on_campaign_over(id);
+        self.jobs.on_campaign_over(id);
         self.admit_held(cx);
     }
 
@@ -310,17 +310,5 @@ impl Head {
         let campaigns =
             campaigns.map(|(id, campaign)| format!("{} {id}: {}", campaign.kind(), self.campaign_waits_for(*id)));
         campaigns.chain(self.extensions_in_words(now)).collect::<Vec<_>>().join("; ")
-    }
-
-    /// Jobs with processes on any of these daemons.
-    pub(super) fn jobs_on(&self, daemons: &RankSet) -> Vec<JobId> {
-        let hit = self.jobs.values().filter(|job| job.map.nodes.iter().any(|node| daemons.contains(node.daemon)));
-        hit.map(|job| job.id).collect()
-    }
-
-    /// Jobs that any of these daemons knows: because it runs them, or because its processes may meet theirs.
-    pub(super) fn jobs_known_at(&self, daemons: &RankSet) -> Vec<JobId> {
-        let hit = self.jobs.values().filter(|job| daemons.iter().any(|rank| job.known_at.contains(rank)));
-        hit.map(|job| job.id).collect()
     }
 }

@@ -3,16 +3,16 @@
 
 use std::collections::BTreeSet;
 
-use ferrite_types::{CampaignId, CampaignKind, Duration, JobId, JobNode, JobState, NodeId, PmixStatus};
+use ferrite_types::{CampaignId, CampaignKind, JobId, JobNode, JobState, NodeId, PmixStatus};
 
 use ferrite_wire::control::{SessionChoice, Submission};
 use ferrite_wire::{GrowRequest, ResizeOutcome, ResizeRequest};
 
 use super::plan::Reason;
 use super::requester::Requester;
-use crate::HeadTimer;
 use crate::cx::Cx;
-use crate::head::{Head, Job};
+use crate::head::Head;
+use crate::head::jobs::Job;
 use crate::pmix_status::PMIX_ERR_JOB_CANCELED;
 
 /// The place where a job is parked.
@@ -44,7 +44,7 @@ impl Head {
         parent: Option<JobId>,
         cx: &mut Cx,
     ) -> Result<Berth, Reason> {
-        let parent_session = parent.and_then(|id| self.jobs.get(&id)).map(|job| job.session);
+        let parent_session = parent.and_then(|id| self.jobs.session_of(id));
         let named = self.sessions.session_of(&submission.session, parent_session)?;
         let of_owner = parent.filter(|_| submission.session == SessionChoice::Default);
         let session = of_owner
@@ -78,7 +78,7 @@ impl Head {
 
     /// VM_READY: sends the job on to the map, unless the DVM is changing its size (spec G1, E7).
     pub(in crate::head) fn pass_map_hold(&mut self, id: JobId, cx: &mut Cx) {
-        let open: BTreeSet<CampaignId> = match self.jobs.get(&id).and_then(|job| job.grows) {
+        let open: BTreeSet<CampaignId> = match self.jobs.get(id).and_then(Job::grows) {
             own if self.is_elastic() => self.elastic.campaigns.that_hold(own).collect(),
             // A job that brings nodes along waits for them in any DVM, elastic or not.
             Some(own) => self.elastic.campaigns.open.keys().copied().filter(|id| *id == own).collect(),
@@ -87,24 +87,10 @@ impl Head {
         if !open.is_empty() {
             self.on_parked(id);
             self.park(id, Hold::Map(open), cx);
-        } else if self.jobs.get(&id).is_some_and(|job| self.sessions.is_paused(job.session)) {
+        } else if self.jobs.get(id).is_some_and(|job| self.sessions.is_paused(job.session())) {
             self.park(id, Hold::Paused, cx);
         } else {
             self.activate(id, JobState::Map, cx);
-        }
-    }
-
-    /// SYSTEM_PREP is done: sends the job on to the launch.
-    pub(in crate::head) fn prepare(&mut self, id: JobId, cx: &mut Cx) {
-        match self.params.number("ferrite_debug_prep_ms").unwrap_or(0) {
-            0 => self.activate(id, JobState::LaunchApps, cx),
-            ms => cx.set_timer(HeadTimer::Prep(id), cx.now + Duration::from_millis(u64::from(ms))),
-        }
-    }
-
-    pub(in crate::head) fn on_prepared(&mut self, id: JobId, cx: &mut Cx) {
-        if self.jobs.get(&id).is_some_and(|job| job.is_healthy() && job.state == JobState::SystemPrep) {
-            self.activate(id, JobState::LaunchApps, cx);
         }
     }
 
@@ -113,7 +99,7 @@ impl Head {
         if self.is_elastic() && self.elastic.campaigns.shrinking() {
             return self.park(id, Hold::Launch, cx);
         }
-        if self.jobs.get(&id).is_some_and(|job| self.sessions.is_paused(job.session)) {
+        if self.jobs.get(id).is_some_and(|job| self.sessions.is_paused(job.session())) {
             return self.park(id, Hold::Paused, cx);
         }
         self.launch_or_map_again(id, cx);
@@ -121,38 +107,21 @@ impl Head {
 
     /// Parks a job; its state is then WAITING_FOR_DAEMONS (spec E9).
     fn park(&mut self, id: JobId, hold: Hold, cx: &mut Cx) {
-        self.hold(id, hold);
+        self.jobs.hold(id, hold);
         self.activate(id, JobState::WaitingForDaemons, cx);
-    }
-
-    fn hold(&mut self, id: JobId, hold: Hold) {
-        if let Some(job) = self.jobs.get_mut(&id) {
-            job.held = Some(hold);
-            job.was_parked = true;
-        }
     }
 
     /// Launches a job whose map still holds. A job that has lost a node is mapped again, as soon as the fence permits
     /// (spec G3, E10).
     fn launch_or_map_again(&mut self, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(&id) else { return };
-        let map = job.map.clone();
+        let Some(job) = self.jobs.get(id) else { return };
         let is_gone = |node: &&JobNode| self.pool.record(node.id).daemon != Some(node.daemon);
-        let gone: Vec<NodeId> = map.nodes.iter().filter(is_gone).map(|node| node.id).collect();
+        let gone: Vec<NodeId> = job.map().nodes.iter().filter(is_gone).map(|node| node.id).collect();
         if gone.is_empty() {
-            return self.activate(id, JobState::SendLaunchMsg, cx);
+            self.activate(id, JobState::SendLaunchMsg, cx);
+        } else {
+            self.map_again(id, gone, cx);
         }
-        job.missed.extend(gone);
-        self.pool.release(&mut self.occupancy, &map);
-        job.clear_map();
-        // The job had its slots: in a smaller DVM it may wait for others, and does not fail. A spawned job does not
-        // wait: its parent waits for the answer, and may occupy the slots itself.
-        job.wait_for_slots |= !job.birth.is_awaited();
-        cx.cancel_timer(HeadTimer::JobTimeout(id));
-        cx.cancel_timer(HeadTimer::SpawnTimeout(id));
-        self.activate(id, JobState::VmReady, cx);
-        // Queued jobs may have waited for the slots that are now free.
-        self.serve_queue(cx);
     }
 
     /// Ends the jobs that waited for the nodes of a failed grow; they were never launched. Other jobs go on waiting
@@ -160,11 +129,11 @@ impl Head {
     pub(super) fn abort_held(&mut self, campaign: CampaignId, status: PmixStatus, cause: &str, cx: &mut Cx) {
         let failed = status != PMIX_ERR_JOB_CANCELED;
         let waits = |job: &&Job| {
-            let held = matches!(&job.held, Some(Hold::Map(campaigns)) if campaigns.contains(&campaign));
+            let held = matches!(job.hold(), Some(Hold::Map(campaigns)) if campaigns.contains(&campaign));
             // A job that was mapped before needs nothing of later campaigns: it only had to wait until they are over.
-            (failed && held && job.missed.is_empty()) || (job.grows == Some(campaign) && !job.launched)
+            (failed && held && !job.was_mapped()) || (job.grows() == Some(campaign) && !job.is_launched())
         };
-        let aborted: Vec<JobId> = self.jobs.values().filter(waits).map(|job| job.id).collect();
+        let aborted: Vec<JobId> = self.jobs.iter().filter(waits).map(Job::id).collect();
         for id in aborted {
             // The parent of a spawned job gets the reason as a status.
             self.answer_spawn(id, Err(status), cx);
@@ -181,32 +150,30 @@ impl Head {
         if self.dvm.is_ending() {
             return;
         }
-        let may_map = |head: &Head, job: &Job| match job.grows {
+        let may_map = |head: &Head, job: &Job| match job.grows() {
             own if head.is_elastic() => head.elastic.campaigns.that_hold(own).next().is_none(),
             Some(own) => !head.elastic.campaigns.open.contains_key(&own),
             None => true,
         };
-        let held: Vec<JobId> = self.jobs.values().filter(|job| job.held.is_some()).map(|job| job.id).collect();
+        let held: Vec<JobId> = self.jobs.iter().filter(|job| job.hold().is_some()).map(Job::id).collect();
         for id in held {
-            let Some(job) = self.jobs.get(&id).filter(|job| job.is_healthy()) else { continue };
-            let is_mapped = !job.procs.is_empty();
+            let Some(job) = self.jobs.get(id).filter(|job| job.is_healthy()) else { continue };
+            let is_mapped = job.is_mapped();
             let is_free = if is_mapped { !self.elastic.campaigns.shrinking() } else { may_map(self, job) };
             if !is_free {
                 // A job of a resumed session now waits for the open campaigns.
-                if job.held == Some(Hold::Paused) && !self.sessions.is_paused(job.session) {
-                    let open = Hold::Map(self.elastic.campaigns.that_hold(job.grows).collect());
-                    self.hold(id, if is_mapped { Hold::Launch } else { open });
+                if job.hold() == Some(&Hold::Paused) && !self.sessions.is_paused(job.session()) {
+                    let open = Hold::Map(self.elastic.campaigns.that_hold(job.grows()).collect());
+                    self.jobs.hold(id, if is_mapped { Hold::Launch } else { open });
                 }
                 continue;
             }
-            if self.sessions.is_paused(job.session) {
-                self.hold(id, Hold::Paused);
+            if self.sessions.is_paused(job.session()) {
+                self.jobs.hold(id, Hold::Paused);
                 continue;
             }
             let next = if is_mapped { JobState::LaunchApps } else { JobState::Map };
-            if let Some(job) = self.jobs.get_mut(&id) {
-                job.held = None;
-            }
+            self.jobs.admit(id);
             self.activate(id, next, cx);
         }
         self.serve_queue(cx);

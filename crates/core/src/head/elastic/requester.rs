@@ -102,8 +102,8 @@ impl Head {
     /// Opens the session of a request; its requester owns it.
     pub(super) fn open_session(&mut self, req_id: Option<String>, requester: Requester, terms: &SessionTerms) -> u32 {
         let owner = Owner::of(requester);
-        let job = owner.as_ref().and_then(Owner::job).and_then(|job| self.jobs.get(&job));
-        let parent = job.map(|job| job.session).filter(|session| *session > 0);
+        let session = owner.as_ref().and_then(Owner::job).and_then(|job| self.jobs.session_of(job));
+        let parent = session.filter(|session| *session > 0);
         self.sessions.open(req_id, owner, parent, terms)
     }
 }

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_types::{CampaignId, CampaignKind, DaemonRank, JobId, NodeId, NodeRecord, ProcState, Rank, RankSet};
-use ferrite_wire::{Message, ProcFailure, ShrinkRequest, TreeMessage};
+use ferrite_types::{CampaignId, CampaignKind, DaemonRank, JobId, NodeId, NodeRecord, RankSet};
+use ferrite_wire::{Message, ShrinkRequest, TreeMessage};
 
 use super::phase::{Change, Phase};
 use super::plan::{Plan, Reason};
@@ -124,17 +124,13 @@ impl Head {
         self.dvm.place_orphans(&ranks, cx);
         self.clients.part_with(&ranks, cx);
         self.lose_participants(&ranks, cx);
-        for job in self.jobs_on(&ranks) {
-            if let Some(job) = self.jobs.get_mut(&job) {
-                ranks.iter().for_each(|rank| job.stdin.forget(rank));
-            }
-        }
+        self.jobs.stop_input_to(&ranks);
     }
 
     /// True for a process whose node leaves: its end is planned.
     pub(in crate::head) fn is_doomed(&self, id: JobId, daemon: DaemonRank) -> bool {
         let campaign = self.elastic.campaigns.of_daemon(daemon).and_then(|id| self.elastic.campaigns.open.get(&id));
-        self.jobs.contains_key(&id) && campaign.is_some_and(|campaign| campaign.kind() == CampaignKind::Shrink)
+        self.jobs.get(id).is_some() && campaign.is_some_and(|campaign| campaign.kind() == CampaignKind::Shrink)
     }
 
     /// Handles the departure: every daemon has repaired its tree, and the targets are gone (spec G6).
@@ -147,29 +143,8 @@ impl Head {
             // The departure was a rollback's.
             return self.end_campaign(id, cx);
         }
-        for job in self.jobs_known_at(ranks) {
-            self.end_procs(job, ranks, cx);
-        }
+        self.end_procs_on(ranks, cx);
         self.offer_release(id, cx);
-    }
-
-    /// Records the end of processes that went without an exit status.
-    fn end_procs(&mut self, id: JobId, gone: &RankSet, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(&id).filter(|job| job.launched) else { return };
-        let (map, survives) = (job.map.clone(), job.survives_losses());
-        let there = |rank: &Rank| map.daemon_of(*rank).is_some_and(|daemon| gone.contains(daemon));
-        let silent: Vec<Rank> = job.living().filter(there).collect();
-        job.ended += silent.len();
-        for rank in &silent {
-            job.procs[rank.0 as usize].state = ProcState::KilledByCmd;
-        }
-        self.take_procs(id, &silent, survives, cx);
-        let failed = |rank: Rank| ProcFailure { rank, state: ProcState::KilledByCmd, code: None };
-        self.tell_survivors(id, silent.into_iter().map(failed).collect(), cx);
-        // Departed daemons report neither their started processes nor their knowledge of the job.
-        gone.iter().for_each(|rank| self.on_local_launch(rank, id, Vec::new(), Vec::new(), cx));
-        gone.iter().for_each(|rank| self.on_registered(rank, id, cx));
-        self.check_terminated(id, cx);
     }
 
     /// Offers the nodes of departed daemons to their managers (spec E35).

@@ -15,7 +15,8 @@ use super::campaigns::{Campaign, Campaigns};
 use super::launch_fence::Hold;
 use super::phase::Phase;
 use crate::cx::Cx;
-use crate::head::{Head, Job};
+use crate::head::Head;
+use crate::head::jobs::Job;
 
 impl Campaign {
     /// True for a campaign that lets jobs have their turn.
@@ -44,35 +45,20 @@ impl Head {
     /// Jobs that are to be launched before the DVM begins to grow again (spec E18).
     fn due_jobs(&self) -> impl Iterator<Item = JobId> {
         let waits = |job: &&Job| {
-            let is_ready = || match self.queue.contains(&job.id) {
+            let is_ready = || match self.jobs.is_queued(job.id()) {
                 true => self.is_next(job),
-                false => job.held != Some(Hold::Paused),
+                false => job.hold() != Some(&Hold::Paused),
             };
-            job.is_due && job.is_healthy() && !job.launched && is_ready()
+            job.is_due() && job.is_healthy() && !job.is_launched() && is_ready()
         };
-        self.jobs.values().filter(waits).map(|job| job.id)
+        self.jobs.iter().filter(waits).map(Job::id)
     }
 
     /// Notes that a job was parked before its map.
     pub(super) fn on_parked(&mut self, id: JobId) {
-        let own = |job: &Job| job.grows.is_some_and(|own| self.elastic.campaigns.open.contains_key(&own));
-        let again = self.jobs.get(&id).is_some_and(|job| job.was_parked && !own(job));
-        if let Some(job) = self.jobs.get_mut(&id) {
-            job.is_due |= again;
-        }
-    }
-
-    /// Notes the end of a campaign. Jobs that it alone has held go on; jobs that were held for nothing else are due
-    /// (spec E15).
-    pub(super) fn on_campaign_over(&mut self, id: CampaignId) {
-        for job in self.jobs.values_mut() {
-            if let Some(Hold::Map(campaigns)) = &mut job.held
-                && campaigns.remove(&id)
-                && campaigns.is_empty()
-            {
-                job.is_due = true;
-            }
-            job.is_due |= job.kept_by.remove(&id) && job.kept_by.is_empty();
+        let own = |job: &Job| job.grows().is_some_and(|own| self.elastic.campaigns.open.contains_key(&own));
+        if self.jobs.get(id).is_some_and(|job| job.was_parked() && !own(job)) {
+            self.jobs.make_due(id);
         }
     }
 

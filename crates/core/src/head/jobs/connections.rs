@@ -7,16 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use ferrite_types::{JobId, JobState};
 use ferrite_wire::{CollectiveKey, CollectiveKind, Members};
 
+use super::record::Job;
+use super::registry::Jobs;
 use crate::cx::Cx;
-use crate::head::{Head, Job};
+use crate::head::Head;
 
 /// The sets of connected members, each with a count: jobs may meet at several ports.
 #[derive(Debug, Default)]
-pub(in crate::head) struct Connections(BTreeMap<Members, u32>);
+pub(super) struct Connections(BTreeMap<Members, u32>);
 
 impl Connections {
-    /// Records a collective that has succeeded.
-    pub(in crate::head) fn on_collective(&mut self, key: &CollectiveKey) {
+    fn on_collective(&mut self, key: &CollectiveKey) {
         if key.members.others.is_empty() {
             return;
         }
@@ -55,17 +56,24 @@ impl Job {
     }
 }
 
+impl Jobs {
+    /// Records a collective that has succeeded, which may connect jobs or part them.
+    pub(in crate::head) fn connect(&mut self, key: &CollectiveKey) {
+        self.connections.on_collective(key);
+    }
+}
+
 impl Head {
     /// The jobs that end when this one fails.
     fn bound_to(&self, id: JobId) -> Vec<JobId> {
-        let shares = |other: &JobId| self.jobs.get(other).is_some_and(Job::shares_failures);
-        self.connections.with(id).into_iter().filter(shares).collect()
+        let shares = |other: &JobId| self.jobs.get(*other).is_some_and(Job::shares_failures);
+        self.jobs.connections.with(id).into_iter().filter(shares).collect()
     }
 
     /// A sentence for the submitter of a failed job, about its other jobs that end with it.
     pub(super) fn who_ends_too(&self, id: JobId) -> Option<String> {
-        let request = self.jobs.get(&id)?.request;
-        let his = |other: &JobId| self.jobs.get(other).is_some_and(|job| job.request == request);
+        let request = self.jobs.get(id)?.request;
+        let his = |other: &JobId| self.jobs.get(*other).is_some_and(|job| job.request == request);
         let others: Vec<String> =
             self.bound_to(id).iter().filter(|other| his(other)).map(ToString::to_string).collect();
         match &others[..] {
@@ -78,11 +86,11 @@ impl Head {
     /// Ends the jobs that are connected with a failed one. A submitter that was told of the failure is not told
     /// again.
     pub(super) fn fail_connected(&mut self, id: JobId, code: u8, cx: &mut Cx) {
-        let Some(job) = self.jobs.get(&id) else { return };
+        let Some(job) = self.jobs.get(id) else { return };
         let (request, cause) = (job.request, job.cause.clone());
         for other in self.bound_to(id) {
             let text = format!("Job {id}, which was connected with job {other}, failed.");
-            if self.jobs.get(&other).is_some_and(|other| other.request == request) {
+            if self.jobs.get(other).is_some_and(|other| other.request == request) {
                 self.end_job(other, JobState::KilledByCmd, code, text, cx);
             } else {
                 self.fail_job(

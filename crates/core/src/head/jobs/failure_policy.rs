@@ -7,8 +7,9 @@ use ferrite_types::{JobId, JobState, ProcId, Rank};
 use ferrite_wire::{DaemonMessage, Dest, ProcFailure};
 
 use super::notices;
+use super::record::Job;
 use crate::cx::Cx;
-use crate::head::{Head, Job};
+use crate::head::Head;
 
 /// The result that a failure gives its job: at once, or at the job's end when it survives.
 #[derive(Debug)]
@@ -39,7 +40,7 @@ impl Head {
     /// Handles a failure. The submitter hears of the job's first failure, whether the job survives it or not (spec
     /// L33).
     pub(in crate::head) fn on_failure(&mut self, id: JobId, mut failure: Failure, survived: bool, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(&id) else {
+        let Some(job) = self.jobs.get_mut(id) else {
             return;
         };
         if !survived {
@@ -63,13 +64,13 @@ impl Head {
             self.close_lines(proc, cx);
             self.pmix.purge_failed(proc, cx);
         }
-        let Some(job) = self.jobs.get_mut(&id).filter(|_| !taken.is_empty()) else {
+        let Some(job) = self.jobs.get_mut(id).filter(|_| !taken.is_empty()) else {
             return;
         };
         let is_known = |rank: &Rank| job.lost.iter().any(|lost| job.map.node_of(*lost) == job.map.node_of(*rank));
         let is_news = !taken.iter().all(is_known);
         job.lost.extend(taken);
-        let Some(job) = self.jobs.get(&id).filter(|job| job.is_healthy() && is_news) else {
+        let Some(job) = self.jobs.get(id).filter(|job| job.is_healthy() && is_news) else {
             return;
         };
         // The other processes on leaving nodes are being ended as well.
@@ -88,7 +89,7 @@ impl Head {
     /// Tells the daemons of a surviving job which processes have failed: collectives must not wait for these, and
     /// survivors are told if the policy says so.
     pub(in crate::head) fn tell_survivors(&mut self, id: JobId, failed: Vec<ProcFailure>, cx: &mut Cx) {
-        let Some(job) = self.jobs.get(&id) else {
+        let Some(job) = self.jobs.get(id) else {
             return;
         };
         if failed.is_empty() || !job.is_healthy() || job.all_ended() {
@@ -100,7 +101,7 @@ impl Head {
 
     /// Gives a job without processes the first failure that it survived as its result (spec L33).
     pub(super) fn settle(&mut self, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(&id).filter(|job| job.is_healthy()) else {
+        let Some(job) = self.jobs.get_mut(id).filter(|job| job.is_healthy()) else {
             return;
         };
         if !job.lost.is_empty() && job.lost.len() == job.procs.len() {

@@ -23,7 +23,7 @@ impl Head {
 
     /// Handles the end of a process. Returns the failure when the job goes on in spite of it (spec L29).
     fn on_proc_end(&mut self, id: JobId, end: &ProcEnd, cx: &mut Cx) -> Option<ProcFailure> {
-        let job = self.jobs.get_mut(&id)?;
+        let job = self.jobs.get_mut(id)?;
         let survives_losses = job.survives_losses();
         let proc = job.procs.get_mut(end.rank.0 as usize)?;
         if proc.state.has_ended() {
@@ -43,7 +43,7 @@ impl Head {
         } else {
             self.pmix.purge_proc(proc, cx)
         }
-        let job = self.jobs.get(&id).filter(|job| job.is_healthy())?;
+        let job = self.jobs.get(id).filter(|job| job.is_healthy())?;
         let harmless = end.state == ProcState::TermNonZero && !job.spec.options.error_nonzero_status;
         let (state, code) = consequence(end).filter(|_| !harmless)?;
         let node = job.map.node_of(end.rank).map_or("", |n| n.name.as_str());
@@ -55,7 +55,7 @@ impl Head {
 
     /// Ends a job with start failures, whatever its policy is (spec L23).
     pub(super) fn on_start_failures(&mut self, id: JobId, failed: Vec<(Rank, StartError)>, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(&id) else {
+        let Some(job) = self.jobs.get_mut(id) else {
             return;
         };
         let mut fresh = Vec::new();
@@ -75,7 +75,7 @@ impl Head {
                 job.map.procs.get(rank.0 as usize).map_or("", |p| job.spec.apps[p.app as usize].argv[0].as_str());
             let text = notices::start_failure(id, *rank, node, program, error, fresh.len());
             self.fail_job(id, JobState::FailedToStart, 1, text, cx);
-            if self.jobs.get(&id).is_some_and(|job| job.state == JobState::FailedToStart && job.cannot_be_launched()) {
+            if self.jobs.get(id).is_some_and(|job| job.state == JobState::FailedToStart && job.cannot_be_launched()) {
                 self.activate(id, JobState::CannotLaunch, cx);
             }
             self.refuse_spawn(id, PMIX_ERR_JOB_FAILED_TO_LAUNCH, cx);
@@ -85,7 +85,7 @@ impl Head {
 
     /// Handles a process's call of abort (spec L30).
     pub(in crate::head) fn on_abort(&mut self, proc: ProcId, code: i32, message: &str, cx: &mut Cx) {
-        let Some(job) = self.jobs.get(&proc.job) else {
+        let Some(job) = self.jobs.get(proc.job) else {
             return;
         };
         let node = job.map.node_of(proc.rank).map_or("", |n| n.name.as_str());
@@ -100,7 +100,7 @@ impl Head {
 
     /// Ends a job that has reached its time limit (spec L31).
     pub(in crate::head) fn on_job_timeout(&mut self, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get(&id) else {
+        let Some(job) = self.jobs.get(id) else {
             return;
         };
         let seconds = job.spec.options.timeout.map_or(0, |t| t.as_micros() / 1_000_000);
@@ -109,7 +109,7 @@ impl Head {
     }
 
     pub(in crate::head) fn on_spawn_timeout(&mut self, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get(&id) else {
+        let Some(job) = self.jobs.get(id) else {
             return;
         };
         let seconds = job.spec.options.spawn_timeout.map_or(0, |t| t.as_micros() / 1_000_000);
@@ -119,7 +119,7 @@ impl Head {
     /// Ends a job and tells its submitter. The first failure sets message and code; the remaining processes are
     /// killed.
     pub(in crate::head) fn fail_job(&mut self, id: JobId, state: JobState, code: u8, text: String, cx: &mut Cx) {
-        if let Some(request) = self.jobs.get(&id).filter(|job| job.is_healthy()).and_then(|job| job.request) {
+        if let Some(request) = self.jobs.get(id).filter(|job| job.is_healthy()).and_then(|job| job.request) {
             let more = self.who_ends_too(id).or_else(|| self.who_goes_on(id)).unwrap_or_default();
             cx.notice_to(request, format!("{text}{more}"));
         }
@@ -128,7 +128,7 @@ impl Head {
 
     /// Ends a job without notifying its submitter, who is told by another path (spec L26).
     pub(super) fn end_job(&mut self, id: JobId, state: JobState, code: u8, text: String, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(&id) else {
+        let Some(job) = self.jobs.get_mut(id) else {
             return;
         };
         if !job.is_healthy() {
@@ -148,8 +148,8 @@ impl Head {
             let hosts = self.pool.reachable(&hosts);
             cx.multicast(Dest::Many(hosts), DaemonMessage::Kill(id));
         } else {
-            self.queue.retain(|waiting| *waiting != id);
-            if let Some(job) = self.jobs.get_mut(&id) {
+            self.jobs.queue.remove(id);
+            if let Some(job) = self.jobs.get_mut(id) {
                 job.ended = job.procs.len();
             }
         }
@@ -161,7 +161,7 @@ impl Head {
     /// Moves a job without living processes to TERMINATED (spec L34).
     pub(in crate::head) fn check_terminated(&mut self, id: JobId, cx: &mut Cx) {
         let over = |state| matches!(state, JobState::Terminated | JobState::NotifyCompleted | JobState::Notified);
-        let Some(job) = self.jobs.get(&id) else {
+        let Some(job) = self.jobs.get(id) else {
             return;
         };
         // The job ends after the answer to its parent, which waits for daemons without its processes as well.

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use ferrite_types::{DaemonRank, NodeId, RankSet};
 use ferrite_wire::control::JobRecord;
 
-use crate::head::{Head, Job};
+use super::record::Job;
+use crate::head::Head;
 
 impl Head {
     pub(super) fn job_record(&self, job: &Job) -> JobRecord {
@@ -23,7 +24,7 @@ impl Head {
             personality: if job.personality.is_empty() { "prte".to_owned() } else { job.personality.clone() },
             launcher: job.launcher.clone(),
             parent: job.birth.parent(),
-            children: self.jobs.values().filter(is_child).map(|child| child.id).collect(),
+            children: self.jobs.iter().filter(is_child).map(|child| child.id).collect(),
             apps,
             stdin: Some(job.spec.stdin),
             slots: self.slots_for(job),

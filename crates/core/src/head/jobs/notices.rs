@@ -6,7 +6,7 @@ use std::fmt::Write;
 use ferrite_types::{DaemonRank, ExitStatus, JobId, ProcId, ProcState, Rank, RuntimeOptions};
 use ferrite_wire::{ProcEnd, StartError, StartErrorKind};
 
-use crate::head::Job;
+use super::record::Job;
 use crate::head::clients::listed_names;
 use crate::head::dvm::Loss;
 

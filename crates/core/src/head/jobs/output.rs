@@ -7,14 +7,15 @@ use bytes::{BufMut, Bytes, BytesMut};
 use ferrite_types::{DaemonRank, JobId, OutputOptions, ProcId, Timestamp};
 use ferrite_wire::{DaemonMessage, Stream};
 
+use super::record::Job;
 use crate::cx::Cx;
+use crate::head::Head;
 use crate::head::clients::Counted;
-use crate::head::{Head, Job};
 use crate::{Account, Effect, Sink};
 
 /// The state of the sinks: open lines and files.
 #[derive(Debug, Default)]
-pub(in crate::head) struct Mux {
+pub(super) struct Mux {
     /// The writer of the unfinished line in each sink.
     open: BTreeMap<Sink, (ProcId, Stream)>,
     /// The output files of each job.
@@ -42,7 +43,7 @@ impl Head {
         cx: &mut Cx,
     ) {
         self.clients.count(Counted::Output(data.len()));
-        let Some(job) = self.jobs.get(&proc.job) else {
+        let Some(job) = self.jobs.get(proc.job) else {
             return;
         };
         let stream = if job.spec.output.merge_stderr { Stream::Stdout } else { stream };
@@ -56,9 +57,9 @@ impl Head {
         let mut account = Some(account);
         for sink in sinks {
             if let Sink::File(file) = &sink {
-                self.output.files.insert((proc.job, file.clone()));
+                self.jobs.output.files.insert((proc.job, file.clone()));
             }
-            let data = if tagged { self.output.tag(&sink, proc, stream, &prefix, &data) } else { data.clone() };
+            let data = if tagged { self.jobs.output.tag(&sink, proc, stream, &prefix, &data) } else { data.clone() };
             cx.effect(Effect::WriteOutput { sink, data, account: account.take() });
         }
     }
@@ -66,7 +67,7 @@ impl Head {
     /// Gives credit back for output that was written or dropped: its writer may write more.
     pub(in crate::head) fn on_output_written(&mut self, account: Account, cx: &mut Cx) {
         let Account { daemon, job, bytes } = account;
-        if self.jobs.contains_key(&job) {
+        if self.jobs.get(job).is_some() {
             cx.send(daemon, DaemonMessage::OutputCredit { job, bytes });
         }
     }
@@ -74,9 +75,9 @@ impl Head {
     /// Closes the unfinished tagged line of a process that has ended.
     pub(super) fn close_lines(&mut self, proc: ProcId, cx: &mut Cx) {
         let open: Vec<Sink> =
-            self.output.open.iter().filter(|(_, (of, _))| *of == proc).map(|(s, _)| s.clone()).collect();
+            self.jobs.output.open.iter().filter(|(_, (of, _))| *of == proc).map(|(s, _)| s.clone()).collect();
         for sink in open {
-            self.output.open.remove(&sink);
+            self.jobs.output.open.remove(&sink);
             cx.effect(Effect::WriteOutput { sink, data: Bytes::from_static(b"\n"), account: None });
         }
     }

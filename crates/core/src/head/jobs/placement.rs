@@ -9,19 +9,20 @@ use ferrite_map::picture::{self, Subject};
 use ferrite_map::{Occupancy, display, display_topo, place};
 use ferrite_rm::{select, select_places};
 use ferrite_types::{
-    AppContext, CpuKind, DaemonRank, Display, HostEntry, HostRef, JobId, JobMap, JobSpec, JobState, MapBy, NodeRecord,
-    NodeShare, PictureFormat, Rank, SlotCount,
+    AppContext, CpuKind, DaemonRank, Display, HostEntry, HostRef, JobId, JobMap, JobSpec, JobState, MapBy, NodeId,
+    NodeRecord, NodeShare, PictureFormat, Rank, SlotCount,
 };
 use ferrite_wire::Stream;
 
+use super::record::Job;
 use crate::cx::Cx;
-use crate::head::{Head, Job};
+use crate::head::Head;
 use crate::{Effect, HeadTimer, RequestId, Sink};
 
 impl Head {
     /// MAP: places the job's processes and claims their slots (spec L14, E12).
     pub(super) fn map_job(&mut self, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get(&id) else { return };
+        let Some(job) = self.jobs.get(id) else { return };
         let spec = self.spec_of(job);
         self.show_machines(job.request, &spec, cx);
         self.show_allocation(job.request, id, &spec, cx);
@@ -29,15 +30,15 @@ impl Head {
         // A job that was mapped before the change of size goes before queued jobs.
         let is_first = !job.missed.is_empty();
         if patient && !is_first && self.jobs_before(session, None) > 0 {
-            return self.queue.push_back(id);
+            return self.jobs.queue.push_back(id);
         }
         match self.placed(&spec, session) {
             Ok(map) => self.take_map(id, map, cx),
             Err(_) if patient && self.may_fit_later(&spec, session) => {
                 if is_first {
-                    self.queue.push_front(id)
+                    self.jobs.queue.push_front(id)
                 } else {
-                    self.queue.push_back(id)
+                    self.jobs.queue.push_back(id)
                 }
             }
             Err(text) => self.fail_placement(id, text, cx),
@@ -46,7 +47,7 @@ impl Head {
 
     /// Fails a job without a place: its nodes are not there, or they have no room.
     pub(super) fn fail_placement(&mut self, id: JobId, text: String, cx: &mut Cx) {
-        let Some(job) = self.jobs.get(&id) else { return };
+        let Some(job) = self.jobs.get(id) else { return };
         let (spec, pool) = (self.spec_of(job), self.pool_of(job.session));
         let nodes = pool.as_deref().unwrap_or(self.pool.records());
         let is_there = |share: &NodeShare| nodes[share.node.0 as usize].daemon.is_some();
@@ -79,7 +80,7 @@ impl Head {
 
     /// Takes over the job's map; its time limits count from here (spec L16).
     pub(super) fn take_map(&mut self, id: JobId, map: JobMap, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(&id) else { return };
+        let Some(job) = self.jobs.get_mut(id) else { return };
         job.set_map(map);
         if let Some(limit) = job.spec.options.timeout {
             cx.set_timer(HeadTimer::JobTimeout(id), cx.now + limit);
@@ -93,14 +94,14 @@ impl Head {
     /// Places a job and claims its slots.
     pub(super) fn placed(&mut self, spec: &JobSpec, session: u32) -> Result<JobMap, String> {
         let pool = self.pool_of(session);
-        let map = self.place_among(spec, pool.as_deref().unwrap_or(self.pool.records()), &self.occupancy);
+        let map = self.place_among(spec, pool.as_deref().unwrap_or(self.pool.records()), &self.jobs.occupancy);
         let map = map.map_err(|text| match pool {
             None => text,
             Some(_) => {
                 format!("{text}\nNodes of other sessions do not count here; `pdvm session list` shows whose they are.")
             }
         })?;
-        self.pool.claim(&mut self.occupancy, &map).map_err(|e| e.to_string())?;
+        self.pool.claim(&mut self.jobs.occupancy, &map).map_err(|e| e.to_string())?;
         Ok(map)
     }
 
@@ -140,9 +141,25 @@ impl Head {
         shares.collect()
     }
 
+    /// Maps a job again of whose nodes some have gone before its launch (spec G3, E10).
+    pub(in crate::head) fn map_again(&mut self, id: JobId, gone: Vec<NodeId>, cx: &mut Cx) {
+        let Some(job) = self.jobs.known.get_mut(&id) else { return };
+        job.missed.extend(gone);
+        self.pool.release(&mut self.jobs.occupancy, &job.map);
+        job.clear_map();
+        // The job had its slots: in a smaller DVM it may wait for others, and does not fail. A spawned job does not
+        // wait: its parent waits for the answer, and may occupy the slots itself.
+        job.wait_for_slots |= !job.birth.is_awaited();
+        cx.cancel_timer(HeadTimer::JobTimeout(id));
+        cx.cancel_timer(HeadTimer::SpawnTimeout(id));
+        self.activate(id, JobState::VmReady, cx);
+        // Queued jobs may have waited for the slots that are now free.
+        self.serve_queue(cx);
+    }
+
     pub(super) fn mapping_complete(&mut self, id: JobId, cx: &mut Cx) {
         self.show_map(id, cx);
-        let Some(job) = self.jobs.get_mut(&id) else { return };
+        let Some(job) = self.jobs.get_mut(id) else { return };
         if job.spec.options.do_not_launch {
             job.ended = job.procs.len();
             job.exit_code = Some(0);
@@ -191,7 +208,7 @@ impl Head {
 
     /// Shows the map in each requested form.
     fn show_map(&self, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get(&id) else { return };
+        let Some(job) = self.jobs.get(id) else { return };
         let Display { map, map_devel, parseable, .. } = job.spec.display;
         let nspace = id.nspace(&self.config.dvm);
         let shown = Shown {
@@ -248,7 +265,7 @@ impl Head {
 
     /// Shows `--display bind`: the binding of each started process, on behalf of its daemon.
     pub(super) fn show_bindings(&self, id: JobId, daemon: DaemonRank, started: &[(Rank, u32)], cx: &mut Cx) {
-        let (Some(job), Some(node)) = (self.jobs.get(&id), self.pool.node_of(daemon)) else {
+        let (Some(job), Some(node)) = (self.jobs.get(id), self.pool.node_of(daemon)) else {
             return;
         };
         let (pid, numbers) = (self.dvm.pid(daemon).unwrap_or(self.local.pid), numbers(&job.spec.display));
@@ -271,7 +288,7 @@ impl Head {
     /// Releases the slots of a job that is over.
     pub(super) fn release_slots(&mut self, job: &Job, cx: &mut Cx) {
         if !job.procs.is_empty() {
-            self.pool.release(&mut self.occupancy, &job.map);
+            self.pool.release(&mut self.jobs.occupancy, &job.map);
         }
         self.serve_queue(cx);
     }

@@ -1,14 +1,50 @@
 //! The queue: jobs that wait for slots, first come first served. It is one list: a job waits for earlier jobs that
 //! may use the same nodes, and passes the others.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use ferrite_map::Occupancy;
 use ferrite_types::{CampaignId, JobId, JobSpec, NodeId, NodeRecord, RankSet};
 
+use super::record::Job;
 use crate::cx::Cx;
+use crate::head::Head;
 use crate::head::elastic::Hold;
-use crate::head::{Head, Job};
+
+/// The jobs that wait for slots, in their order.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    waiting: VecDeque<JobId>,
+    /// The daemons at the last check whether all queued jobs can ever run; empty before the first check.
+    hopes: RankSet,
+}
+
+impl Queue {
+    pub(super) fn push_back(&mut self, id: JobId) {
+        self.waiting.push_back(id);
+    }
+
+    pub(super) fn push_front(&mut self, id: JobId) {
+        self.waiting.push_front(id);
+    }
+
+    pub(super) fn remove(&mut self, id: JobId) {
+        self.waiting.retain(|waiting| *waiting != id);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    pub(super) fn contains(&self, id: JobId) -> bool {
+        self.waiting.contains(&id)
+    }
+
+    /// A copy, for walks that change the queue.
+    fn ids(&self) -> Vec<JobId> {
+        self.waiting.iter().copied().collect()
+    }
+}
 
 impl Head {
     /// True when the job could run in the otherwise empty DVM, so that waiting makes sense.
@@ -34,19 +70,19 @@ impl Head {
     /// Refuses queued jobs that can never run after a loss of nodes, at any position. It runs once per loss, because
     /// it places every queued job.
     fn refuse_hopeless(&mut self, cx: &mut Cx) {
-        if self.queue.is_empty() {
+        if self.jobs.queue.waiting.is_empty() {
             // Daemons that come before the next job waits can be lost too.
-            self.queue_hopes = RankSet::new();
+            self.jobs.queue.hopes = RankSet::new();
             return;
         }
         let there: RankSet = self.pool.up().filter_map(|node| node.daemon).collect();
-        let before = std::mem::replace(&mut self.queue_hopes, there);
-        let none_is_lost = !before.is_empty() && before.iter().all(|rank| self.queue_hopes.contains(rank));
+        let before = std::mem::replace(&mut self.jobs.queue.hopes, there);
+        let none_is_lost = !before.is_empty() && before.iter().all(|rank| self.jobs.queue.hopes.contains(rank));
         if none_is_lost {
             return;
         }
-        for id in self.queue.iter().copied().collect::<Vec<JobId>>() {
-            let Some(job) = self.jobs.get(&id).filter(|_| self.queue.contains(&id)) else { continue };
+        for id in self.jobs.queue.ids() {
+            let Some(job) = self.jobs.get(id).filter(|_| self.jobs.queue.contains(id)) else { continue };
             if let Err(text) = self.check_hope(job) {
                 self.refuse_queued(id, text, cx);
             }
@@ -54,7 +90,7 @@ impl Head {
     }
 
     fn refuse_queued(&mut self, id: JobId, text: String, cx: &mut Cx) {
-        self.queue.retain(|waiting| *waiting != id);
+        self.jobs.queue.remove(id);
         self.fail_placement(id, text, cx);
     }
 
@@ -67,24 +103,24 @@ impl Head {
 
     /// The number of queued jobs that a job of this session waits for: those before `before`, or all.
     pub(super) fn jobs_before(&self, session: u32, before: Option<JobId>) -> usize {
-        if self.queue.is_empty() {
+        if self.jobs.queue.waiting.is_empty() {
             return 0;
         }
         let pool = self.may_run_on(session);
         let competes = |id: &&JobId| {
-            let job = self.jobs.get(id).filter(|job| job.is_healthy() && !self.sessions.is_paused(job.session));
+            let job = self.jobs.get(**id).filter(|job| job.is_healthy() && !self.sessions.is_paused(job.session));
             job.is_some_and(|job| job.session == session || !self.may_run_on(job.session).is_disjoint(&pool))
         };
-        self.queue.iter().take_while(|id| Some(**id) != before).filter(competes).count()
+        self.jobs.queue.waiting.iter().take_while(|id| Some(**id) != before).filter(competes).count()
     }
 
     /// True for a queued job with free slots and no earlier job to wait for: only a change of size may hold it.
     pub(in crate::head) fn is_next(&self, job: &Job) -> bool {
-        let waits = self.queue.contains(&job.id) && job.is_healthy() && !self.sessions.is_paused(job.session);
+        let waits = self.jobs.queue.contains(job.id) && job.is_healthy() && !self.sessions.is_paused(job.session);
         waits && self.jobs_before(job.session, Some(job.id)) == 0 && {
             let pool = self.pool_of(job.session);
             let nodes = pool.as_deref().unwrap_or(self.pool.records());
-            self.place_among(&self.spec_of(job), nodes, &self.occupancy).is_ok()
+            self.place_among(&self.spec_of(job), nodes, &self.jobs.occupancy).is_ok()
         }
     }
 
@@ -101,9 +137,9 @@ impl Head {
         if !self.elastic.is_changing() {
             self.refuse_hopeless(cx);
         }
-        for id in self.queue.iter().copied().collect::<Vec<JobId>>() {
-            let Some(job) = self.jobs.get(&id).filter(|job| job.is_healthy()) else {
-                self.queue.retain(|waiting| *waiting != id);
+        for id in self.jobs.queue.ids() {
+            let Some(job) = self.jobs.get(id).filter(|job| job.is_healthy()) else {
+                self.jobs.queue.remove(id);
                 continue;
             };
             let (spec, session) = (self.spec_of(job), job.session);
@@ -112,7 +148,7 @@ impl Head {
             }
             match self.placed(&spec, session) {
                 Ok(map) => {
-                    self.queue.retain(|waiting| *waiting != id);
+                    self.jobs.queue.remove(id);
                     self.take_map(id, map, cx);
                 }
                 Err(text) => self.refuse_if_idle(id, text, cx),
@@ -122,7 +158,7 @@ impl Head {
 
     /// Refuses a job that does not fit although all nodes that it may use are idle.
     fn refuse_if_idle(&mut self, id: JobId, text: String, cx: &mut Cx) {
-        let Some(job) = self.jobs.get(&id) else { return };
+        let Some(job) = self.jobs.get(id) else { return };
         let own = self.sessions.nodes(job.session);
         let may_hope = |node: &&NodeRecord| own.is_none_or(|own| own.contains(&node.id));
         let is_busy = self.pool.records().iter().filter(may_hope).any(|node| node.slots_inuse > 0);
@@ -135,10 +171,10 @@ impl Head {
     /// campaigns are over (spec E18).
     fn wait_for_turns(&mut self) {
         let open: BTreeSet<CampaignId> = self.elastic.that_hold_all().collect();
-        for id in self.queue.iter().copied().collect::<Vec<JobId>>() {
+        for id in self.jobs.queue.ids() {
             let is_next = |job: &&Job| !job.is_due && job.kept_by.is_empty() && self.is_next(job);
-            if self.jobs.get(&id).filter(is_next).is_some()
-                && let Some(job) = self.jobs.get_mut(&id)
+            if self.jobs.get(id).filter(is_next).is_some()
+                && let Some(job) = self.jobs.get_mut(id)
             {
                 job.kept_by.clone_from(&open);
             }

@@ -15,75 +15,75 @@ use crate::head::elastic::Hold;
 
 /// A job that is not over.
 #[derive(Debug)]
-pub struct Job {
+pub(in crate::head) struct Job {
     /// Its number within the DVM.
-    pub id: JobId,
-    pub(in crate::head) birth: Birth,
+    pub(super) id: JobId,
+    pub(super) birth: Birth,
     /// The submitted job at the root of its spawn tree; a submitted job is its own root.
     pub(super) root: JobId,
     /// All jobs that it descends from, over or not: its parent, that one's parent, and so on. A separate job has
     /// none.
-    pub(in crate::head) ancestors: BTreeSet<JobId>,
+    pub(super) ancestors: BTreeSet<JobId>,
     /// The request to reply to; `None` = the job is detached, or its client is gone.
-    pub(in crate::head) request: Option<RequestId>,
-    pub(in crate::head) spec: Arc<JobSpec>,
+    pub(super) request: Option<RequestId>,
+    pub(super) spec: Arc<JobSpec>,
     /// Environment that the submitter forwards.
     pub(super) env: Vec<EnvOp>,
-    pub(in crate::head) wait_for_slots: bool,
-    pub(in crate::head) personality: String,
+    pub(super) wait_for_slots: bool,
+    pub(super) personality: String,
     /// The tool that submitted it.
-    pub(in crate::head) launcher: String,
+    pub(super) launcher: String,
     /// Its current state.
-    pub state: JobState,
-    pub(in crate::head) map: Arc<JobMap>,
-    pub(in crate::head) procs: Vec<ProcRecord>,
+    pub(super) state: JobState,
+    pub(super) map: Arc<JobMap>,
+    pub(super) procs: Vec<ProcRecord>,
     /// Daemons that have not reported their part of the launch.
-    pub(in crate::head) launching: RankSet,
+    pub(super) launching: RankSet,
     /// Daemons with processes that have not called init.
-    pub(in crate::head) registering: RankSet,
+    pub(super) registering: RankSet,
     /// Daemons with processes that do not wait for a debugger yet.
-    pub(in crate::head) debugging: RankSet,
-    pub(in crate::head) ended: usize,
+    pub(super) debugging: RankSet,
+    pub(super) ended: usize,
     /// Set by the first failure; success when none has set it.
-    pub(in crate::head) exit_code: Option<u8>,
+    pub(super) exit_code: Option<u8>,
     /// The cause of its failure, once it fails.
-    pub(in crate::head) cause: String,
+    pub(super) cause: String,
     /// The first failure that it survived, which is its result unless another failure ends it.
     pub(super) survived: Option<Failure>,
     /// Daemons that were sent the launch order: its hosts, and others whose processes may meet its own.
-    pub(in crate::head) known_at: RankSet,
+    pub(super) known_at: RankSet,
     /// True once the launch order was sent.
-    pub(in crate::head) launched: bool,
+    pub(super) launched: bool,
     /// The time at which it entered each state.
-    pub(in crate::head) states: Vec<(JobState, Timestamp)>,
-    pub(in crate::head) stdin: Pump,
+    pub(super) states: Vec<(JobState, Timestamp)>,
+    pub(super) stdin: Pump,
     /// Processes that went with their nodes, by a departure or a loss.
-    pub(in crate::head) lost: Vec<Rank>,
+    pub(super) lost: Vec<Rank>,
     /// The session in which it runs; 0 = the DVM's own.
-    pub(in crate::head) session: u32,
+    pub(super) session: u32,
     /// Its hold, while it is parked.
-    pub(in crate::head) held: Option<Hold>,
+    pub(super) held: Option<Hold>,
     /// True after it was parked for the first time.
-    pub(in crate::head) was_parked: bool,
+    pub(super) was_parked: bool,
     /// Nodes of an earlier map that have gone before the launch: the next map does without them.
-    pub(in crate::head) missed: BTreeSet<NodeId>,
+    pub(super) missed: BTreeSet<NodeId>,
     /// True when it is to be launched before the DVM begins to grow again.
-    pub(in crate::head) is_due: bool,
+    pub(super) is_due: bool,
     /// Campaigns that hold it in the queue since its slots became free.
-    pub(in crate::head) kept_by: BTreeSet<CampaignId>,
+    pub(super) kept_by: BTreeSet<CampaignId>,
     /// The campaign that brings the nodes of its own request.
-    pub(in crate::head) grows: Option<CampaignId>,
+    pub(super) grows: Option<CampaignId>,
 }
 
 /// The head's record of one process.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::head) struct ProcRecord {
-    pub(in crate::head) state: ProcState,
-    pub(in crate::head) pid: Option<u32>,
+pub(super) struct ProcRecord {
+    pub(super) state: ProcState,
+    pub(super) pid: Option<u32>,
 }
 
 impl Job {
-    pub(in crate::head) fn new(id: JobId, request: Option<RequestId>, submission: Submission) -> Job {
+    pub(super) fn new(id: JobId, request: Option<RequestId>, submission: Submission) -> Job {
         Job {
             id,
             birth: Birth::Submitted { told: false },
@@ -130,19 +130,48 @@ impl Job {
     }
 
     /// Drops a map before anything was launched.
-    pub(in crate::head) fn clear_map(&mut self) {
+    pub(super) fn clear_map(&mut self) {
         self.procs.clear();
         (self.launching, self.registering, self.debugging) = (RankSet::new(), RankSet::new(), RankSet::new());
         self.map = Arc::default();
     }
 
+    pub(in crate::head) fn id(&self) -> JobId {
+        self.id
+    }
+
+    /// The session in which it runs; 0 = the DVM's own.
+    pub(in crate::head) fn session(&self) -> u32 {
+        self.session
+    }
+
+    /// The places of its processes; empty before it is mapped.
+    pub(in crate::head) fn map(&self) -> &JobMap {
+        &self.map
+    }
+
+    /// True while its processes have places.
+    pub(in crate::head) fn is_mapped(&self) -> bool {
+        !self.procs.is_empty()
+    }
+
+    /// True once the launch order was sent.
+    pub(in crate::head) fn is_launched(&self) -> bool {
+        self.launched
+    }
+
+    /// True for a process of the job that has not ended.
+    pub(in crate::head) fn has_living(&self, rank: Rank) -> bool {
+        self.procs.get(rank.0 as usize).is_some_and(|proc| !proc.state.has_ended())
+    }
+
     /// True when only the final notice is outstanding.
-    pub(in crate::head) fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         matches!(self.state, JobState::Terminated | JobState::NotifyCompleted | JobState::Notified)
     }
 
     /// Ranks that have not ended.
-    pub(in crate::head) fn living(&self) -> impl Iterator<Item = Rank> + '_ {
+    pub(super) fn living(&self) -> impl Iterator<Item = Rank> + '_ {
         let alive = self.procs.iter().enumerate().filter(|(_, proc)| !proc.state.has_ended());
         alive.map(|(rank, _)| Rank(rank as u32))
     }
@@ -157,7 +186,7 @@ impl Job {
     }
 
     /// The state of a process by the latest report of its daemon.
-    pub(in crate::head) fn state_of(&self, rank: Rank) -> ProcState {
+    pub(super) fn state_of(&self, rank: Rank) -> ProcState {
         let known = self.procs[rank.0 as usize].state;
         let has_said = |waits_for: &RankSet| self.map.daemon_of(rank).is_some_and(|daemon| !waits_for.contains(daemon));
         if known != ProcState::Running {

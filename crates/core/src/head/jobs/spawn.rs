@@ -12,16 +12,16 @@ use ferrite_rm::params::Params;
 use ferrite_types::{
     DaemonRank, EnvOp, JobId, JobState, OutputOptions, PmixStatus, ProcId, Rank, RankSet, StdinTarget,
 };
-use ferrite_wire::control::{JobStatus, Submission};
+use ferrite_wire::control::{Done, JobStatus, Reply, Submission};
 use ferrite_wire::{DaemonMessage, Dest, LaunchOrder};
 
 use super::placement_defaults;
+use super::record::Job;
 use crate::Effect;
 use crate::cx::Cx;
-use crate::head::clients::Counted;
+use crate::head::Head;
 use crate::head::dvm::INTERRUPTED;
 use crate::head::elastic::Berth;
-use crate::head::{Head, Job};
 use crate::pmix_status::{
     PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_ALLOC_FAILED, PMIX_ERR_JOB_CANCELED, PMIX_ERR_JOB_FAILED_TO_LAUNCH,
     PMIX_ERR_JOB_KILLED_BY_CMD, PMIX_ERR_LOST_CONNECTION, PMIX_ERR_OUT_OF_RESOURCE,
@@ -63,7 +63,7 @@ impl Birth {
 
 /// Spawn trees of more than one job and separate trees, by the job at their root.
 #[derive(Debug, Default)]
-pub(in crate::head) struct Trees {
+pub(super) struct Trees {
     open: BTreeMap<JobId, Tree>,
     /// Exit code of the latest submitted tree that has ended.
     submitted: u8,
@@ -91,7 +91,7 @@ impl Head {
         cx: &mut Cx,
     ) {
         let names_none = submission.spec.apps.is_empty() || submission.spec.apps.iter().any(|app| app.argv.is_empty());
-        let refusal = match self.jobs.get(&parent.job) {
+        let refusal = match self.jobs.get(parent.job) {
             Some(job) if job.launched && job.is_healthy() && !job.is_over() && !self.dvm.is_ending() => {
                 names_none.then_some(PMIX_ERR_BAD_PARAM)
             }
@@ -117,8 +117,8 @@ impl Head {
         Berth { session, grows }: Berth,
         cx: &mut Cx,
     ) {
-        let id = JobId(self.next_job);
-        let Some(of) = self.jobs.get(&parent.job) else { return };
+        let id = self.jobs.number();
+        let Some(of) = self.jobs.get(parent.job) else { return };
         take_over(&mut submission, id, of, parent.rank, &self.params);
         let is_separate = submission.separate;
         // A persistent DVM treats a separate job as detached: the submitter does not wait for it. A DVM that lives
@@ -128,17 +128,14 @@ impl Head {
         let root = if is_separate { id } else { of.root };
         let above = of.ancestors.iter().copied().chain([of.id]).filter(|_| !is_separate);
         let ancestors = above.collect();
-        self.next_job += 1;
-        self.clients.count(Counted::Submitted);
-        self.trees.open.entry(root).or_default().is_separate |= is_separate;
-        self.jobs.insert(id, Job { birth, root, ancestors, session, grows, ..Job::new(id, request, submission) });
-        self.activate(id, JobState::Init, cx);
+        self.jobs.trees.open.entry(root).or_default().is_separate |= is_separate;
+        self.add_job(Job { birth, root, ancestors, session, grows, ..Job::new(id, request, submission) }, cx);
         grows.into_iter().for_each(|campaign| self.proceed(campaign, cx));
     }
 
     /// Answers the parent of a spawned job: all processes run, or the job failed before they did (spec L22).
     pub(in crate::head) fn answer_spawn(&mut self, id: JobId, result: Result<(), PmixStatus>, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(&id) else { return };
+        let Some(job) = self.jobs.get_mut(id) else { return };
         match job.birth {
             Birth::Awaited { parent, asker: (daemon, number) } => {
                 job.birth = if result.is_ok() { Birth::Spawned { parent } } else { Birth::Refused { parent } };
@@ -157,7 +154,7 @@ impl Head {
     /// Answers the parent of a failed job after every daemon has reported its part of the launch, or is gone: when all
     /// processes were started, the spawn counts as a success.
     pub(super) fn answer_failed_spawn(&mut self, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get(&id).filter(|job| !job.is_healthy()) else { return };
+        let Some(job) = self.jobs.get(id).filter(|job| !job.is_healthy()) else { return };
         if job.lost.iter().any(|rank| job.procs[rank.0 as usize].pid.is_none()) {
             return self.refuse_spawn(id, PMIX_ERR_LOST_CONNECTION, cx);
         }
@@ -178,10 +175,10 @@ impl Head {
 
     /// Tells the parent that a job is over, if it has heard that the job runs.
     pub(super) fn tell_parent(&mut self, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get(&id) else { return };
+        let Some(job) = self.jobs.get(id) else { return };
         let Birth::Spawned { parent } = job.birth else { return };
         let code = job.exit_code.unwrap_or(0);
-        let daemon = self.jobs.get(&parent.job).and_then(|of| of.map.daemon_of(parent.rank));
+        let daemon = self.jobs.get(parent.job).and_then(|of| of.map.daemon_of(parent.rank));
         let is_there = |rank: &DaemonRank| self.pool.node_of(*rank).is_some();
         if let Some(daemon) = daemon.filter(is_there) {
             cx.send(daemon, DaemonMessage::SpawnedEnded { parent, job: id, code });
@@ -191,18 +188,18 @@ impl Head {
     /// Spreads a failure or kill through the spawn tree: answers a parent that waits, keeps the exit code, ends the
     /// children.
     pub(super) fn fail_in_tree(&mut self, id: JobId, state: JobState, code: u8, cx: &mut Cx) {
-        let Some(job) = self.jobs.get(&id) else { return };
+        let Some(job) = self.jobs.get(id) else { return };
         let (root, status) = (job.root, spawn_status(state));
         // The failure of a started process does not answer whether the job could be started.
         if !is_of_a_process(state) {
             self.answer_spawn(id, Err(status), cx);
         }
-        if !self.trees.open.contains_key(&root) {
+        if !self.jobs.trees.open.contains_key(&root) {
             return;
         }
         self.note_code(id, code);
         let spawned = |job: &&Job| job.root == root && job.birth.parent().is_some_and(|parent| parent.job == id);
-        let children: Vec<JobId> = self.jobs.values().filter(spawned).map(|job| job.id).collect();
+        let children: Vec<JobId> = self.jobs.iter().filter(spawned).map(|job| job.id).collect();
         for child in children {
             let text = format!("Job {id}, which has spawned it, failed.");
             self.end_job(child, JobState::KilledByCmd, INTERRUPTED, text, cx);
@@ -211,40 +208,51 @@ impl Head {
 
     /// A sentence for the user about jobs that go on after a spawned job has failed.
     pub(super) fn who_goes_on(&self, id: JobId) -> Option<String> {
-        let Birth::Spawned { parent } = self.jobs.get(&id)?.birth else {
+        let Birth::Spawned { parent } = self.jobs.get(id)?.birth else {
             return None;
         };
-        let parent = self.jobs.get(&parent.job).filter(|job| job.is_healthy() && !job.is_over())?;
+        let parent = self.jobs.get(parent.job).filter(|job| job.is_healthy() && !job.is_over())?;
         Some(format!("\nJob {}, which has spawned it, goes on.", parent.id))
     }
 
     /// Keeps the first failure of a tree as its result. A failed spawn whose parent was told, or is about to be told,
     /// does not count.
     fn note_code(&mut self, id: JobId, code: u8) {
-        let Some(job) = self.jobs.get(&id) else { return };
-        let counts = match job.birth {
+        let Some((root, birth)) = self.jobs.get(id).map(|job| (job.root, job.birth)) else { return };
+        let counts = match birth {
             Birth::Submitted { .. } | Birth::Spawned { .. } => true,
             Birth::Awaited { .. } | Birth::Refused { .. } => false,
         };
-        if let (Some(tree), true) = (self.trees.open.get_mut(&job.root), counts)
+        if let (Some(tree), true) = (self.jobs.trees.open.get_mut(&root), counts)
             && code != 0
         {
             tree.code.get_or_insert(code);
         }
     }
 
+    /// Replies to the submitter of a job that is over. While other jobs of its spawn tree run, the reply waits.
+    pub(in crate::head) fn reply_to_submitter(&mut self, id: JobId, cx: &mut Cx) {
+        let Some(request) = self.jobs.get_mut(id).and_then(|job| job.request.take()) else {
+            return;
+        };
+        if let Some((exit_code, job)) = self.leave_tree(id) {
+            self.jobs.submitted.remove(&request);
+            cx.reply(request, Reply::Done(Done { exit_code, job }));
+        }
+    }
+
     /// Takes a job that is over out of its tree: the exit code and last status for the submitter, unless other jobs
     /// of the tree go on.
-    pub(in crate::head) fn leave_tree(&mut self, id: JobId) -> Option<(u8, Option<JobStatus>)> {
-        let job = self.jobs.get(&id)?;
+    fn leave_tree(&mut self, id: JobId) -> Option<(u8, Option<JobStatus>)> {
+        let job = self.jobs.get(id)?;
         let (root, code, line) = (job.root, job.exit_code.unwrap_or(0), self.job_status(job));
-        if !self.trees.open.contains_key(&root) {
+        if !self.jobs.trees.open.contains_key(&root) {
             return Some((code, Some(line)));
         }
         self.note_code(id, code);
         // Each job gives its request up as it leaves.
-        let others = self.jobs.values().any(|job| job.root == root && job.request.is_some());
-        let tree = self.trees.open.get_mut(&root)?;
+        let others = self.jobs.iter().any(|job| job.root == root && job.request.is_some());
+        let tree = self.jobs.trees.open.get_mut(&root)?;
         if id == root {
             tree.last = Some(line);
         }
@@ -255,35 +263,30 @@ impl Head {
     /// The exit code of a DVM that lives for one job, when the removed job was its last: the code of the submitted
     /// tree, whichever job ran last.
     pub(super) fn code_after(&mut self, job: &Job) -> u8 {
-        let tree = self.trees.open.get(&job.root);
+        let tree = self.jobs.trees.open.get(&job.root);
         if tree.is_none_or(|tree| !tree.is_separate) {
             let of_job = job.exit_code.unwrap_or(0);
-            self.trees.submitted = tree.map_or(of_job, |tree| tree.code.unwrap_or(0));
+            self.jobs.trees.submitted = tree.map_or(of_job, |tree| tree.code.unwrap_or(0));
         }
-        if self.tree_of(job.root).is_empty() {
-            self.trees.open.remove(&job.root);
+        if self.jobs.tree_of(job.root).is_empty() {
+            self.jobs.trees.open.remove(&job.root);
         }
-        self.trees.submitted
-    }
-
-    /// The jobs of a tree that are not over, the oldest first.
-    pub(in crate::head) fn tree_of(&self, root: JobId) -> Vec<JobId> {
-        self.jobs.values().filter(|job| job.root == root).map(|job| job.id).collect()
+        self.jobs.trees.submitted
     }
 
     /// The jobs whose processes may meet those of this one: those of its own tree and of its parent's.
     fn kin_of(&self, job: &Job) -> Vec<JobId> {
-        let parents = job.birth.parent().and_then(|parent| self.jobs.get(&parent.job)).map(|parent| parent.root);
-        let apart = parents.filter(|root| *root != job.root).map(|root| self.tree_of(root)).unwrap_or_default();
-        self.tree_of(job.root).into_iter().chain(apart).filter(|kin| *kin != job.id).collect()
+        let parents = job.birth.parent().and_then(|parent| self.jobs.get(parent.job)).map(|parent| parent.root);
+        let apart = parents.filter(|root| *root != job.root).map(|root| self.jobs.tree_of(root)).unwrap_or_default();
+        self.jobs.tree_of(job.root).into_iter().chain(apart).filter(|kin| *kin != job.id).collect()
     }
 
     /// The daemons that have to know a job before its launch: its own, and those of its kin, whose processes may join
     /// it in a collective. Its kin are first made known to its daemons.
     pub(super) fn audience(&mut self, id: JobId, cx: &mut Cx) -> RankSet {
-        let Some(job) = self.jobs.get(&id) else { return RankSet::new() };
+        let Some(job) = self.jobs.get(id) else { return RankSet::new() };
         let (root, hosts, kin) = (job.root, job.map.daemons(), self.kin_of(job));
-        if !self.trees.open.contains_key(&root) {
+        if !self.jobs.trees.open.contains_key(&root) {
             return hosts;
         }
         let mut audience = hosts.clone();
@@ -304,12 +307,12 @@ impl Head {
 
     /// The daemons that have been sent the job.
     fn known_at(&self, id: JobId) -> RankSet {
-        self.jobs.get(&id).map(|job| job.known_at.clone()).unwrap_or_default()
+        self.jobs.get(id).map(|job| job.known_at.clone()).unwrap_or_default()
     }
 
     /// Makes a running job known to daemons that host none of its processes.
     fn introduce(&mut self, id: JobId, to: &RankSet, cx: &mut Cx) {
-        let Some(job) = self.jobs.get(&id).filter(|job| job.launched && !job.is_over()) else {
+        let Some(job) = self.jobs.get(id).filter(|job| job.launched && !job.is_over()) else {
             return;
         };
         let strangers: RankSet = to.iter().filter(|rank| !job.known_at.contains(*rank)).collect();
@@ -319,7 +322,7 @@ impl Head {
         let strangers = self.pool.reachable(&strangers);
         let order = self.launch_order(job, Vec::new());
         cx.multicast(Dest::Many(strangers.clone()), DaemonMessage::Launch(Box::new(order)));
-        if let Some(job) = self.jobs.get_mut(&id) {
+        if let Some(job) = self.jobs.get_mut(id) {
             job.known_at.insert_all(&strangers);
         }
     }

@@ -73,7 +73,7 @@ mod tests {
         include_str!("../dvm/end.rs"),
         include_str!("failures.rs"),
         include_str!("../elastic/launch_fence.rs"),
-        include_str!("../dvm/losses.rs"),
+        include_str!("node_losses.rs"),
         include_str!("placement.rs"),
         include_str!("states.rs"),
     );

@@ -1,15 +1,16 @@
 //! The states of a job: one handler per state of the table (docs/spec/launch.md).
 
 use ferrite_rm::Source;
-use ferrite_types::{DaemonRank, JobId, JobState, PmixStatus, ProcState, Rank};
+use ferrite_types::{DaemonRank, Duration, JobId, JobState, PmixStatus, ProcState, Rank};
 use ferrite_wire::control::{Reply, Submission};
 use ferrite_wire::{DaemonMessage, Dest, StartError};
 
 use super::placement_defaults;
+use super::record::Job;
 use crate::cx::Cx;
+use crate::head::Head;
 use crate::head::clients::Counted;
 use crate::head::elastic::Berth;
-use crate::head::{Head, Job};
 use crate::{Effect, HeadTimer, RequestId};
 
 /// Refuses a submission before it becomes a job.
@@ -23,7 +24,7 @@ impl Head {
     pub(in crate::head) fn activate(&mut self, id: JobId, to: JobState, cx: &mut Cx) {
         if id == JobId::DAEMONS {
             self.dvm.enter(to, cx);
-        } else if let Some(job) = self.jobs.get_mut(&id) {
+        } else if let Some(job) = self.jobs.get_mut(id) {
             let from = (job.state != to).then_some(job.state);
             job.state = to;
             job.states.push((to, cx.now));
@@ -31,12 +32,12 @@ impl Head {
         } else {
             return;
         }
-        self.activated.push_back((id, to));
+        self.jobs.activated.push_back((id, to));
     }
 
     pub(in crate::head) fn run_activated(&mut self, cx: &mut Cx) {
         loop {
-            while let Some((id, state)) = self.activated.pop_front() {
+            while let Some((id, state)) = self.jobs.activated.pop_front() {
                 if id == JobId::DAEMONS {
                     self.enter_dvm_state(state, cx);
                 } else {
@@ -55,7 +56,7 @@ impl Head {
             JobState::Init => JobState::InitComplete,
             JobState::InitComplete => JobState::Allocate,
             JobState::Allocate => JobState::AllocationComplete,
-            JobState::AllocationComplete if self.only_maps() => return self.pretend_daemons(cx),
+            JobState::AllocationComplete if self.jobs.only_map() => return self.pretend_daemons(cx),
             JobState::AllocationComplete => JobState::LaunchDaemons,
             JobState::LaunchDaemons => return self.launch_daemons(cx),
             JobState::DaemonsReported => return self.wire_up(cx),
@@ -151,25 +152,32 @@ impl Head {
             Ok(berth) => berth,
             Err(reason) => return refuse(request, reason.status, reason.cause, cx),
         };
-        let id = JobId(self.next_job);
-        self.next_job += 1;
-        self.clients.count(Counted::Submitted);
+        let id = self.jobs.number();
         let client = if submission.detach {
             cx.reply(request, Reply::Detached(id));
             None
         } else {
             cx.effect(Effect::Accepted { request, job: id });
-            self.submitted.insert(request, id);
+            self.jobs.submitted.insert(request, id);
             Some(request)
         };
-        self.jobs.insert(id, Job { session, grows, ..Job::new(id, client, submission) });
-        self.activate(id, JobState::Init, cx);
+        self.add_job(Job { session, grows, ..Job::new(id, client, submission) }, cx);
         grows.into_iter().for_each(|campaign| self.proceed(campaign, cx));
     }
 
-    /// True when the user only wants a map, for which no daemon is started (spec L13).
-    fn only_maps(&self) -> bool {
-        !self.cached.is_empty() && self.cached.iter().all(|(_, submission)| submission.spec.options.do_not_launch)
+    /// Starts a job without a submitter in a session.
+    pub(in crate::head) fn dispatch_in_session(&mut self, session: u32, mut submission: Submission, cx: &mut Cx) {
+        placement_defaults::from_params(&mut submission.spec, &self.params);
+        let id = self.jobs.number();
+        self.add_job(Job { session, ..Job::new(id, None, submission) }, cx);
+    }
+
+    /// Adds a job, which enters its first state.
+    pub(super) fn add_job(&mut self, job: Job, cx: &mut Cx) {
+        let id = job.id;
+        self.clients.count(Counted::Submitted);
+        self.jobs.known.insert(id, job);
+        self.activate(id, JobState::Init, cx);
     }
 
     /// Gives each node the topology of this machine, or of the topology file.
@@ -178,16 +186,30 @@ impl Head {
         self.activate(JobId::DAEMONS, JobState::DaemonsReported, cx);
     }
 
+    /// SYSTEM_PREP is done: sends the job on to the launch.
+    fn prepare(&mut self, id: JobId, cx: &mut Cx) {
+        match self.params.number("ferrite_debug_prep_ms").unwrap_or(0) {
+            0 => self.activate(id, JobState::LaunchApps, cx),
+            ms => cx.set_timer(HeadTimer::Prep(id), cx.now + Duration::from_millis(u64::from(ms))),
+        }
+    }
+
+    pub(in crate::head) fn on_prepared(&mut self, id: JobId, cx: &mut Cx) {
+        if self.jobs.get(id).is_some_and(|job| job.is_healthy() && job.state == JobState::SystemPrep) {
+            self.activate(id, JobState::LaunchApps, cx);
+        }
+    }
+
     /// Sends the launch order to the hosting daemons and those of the spawn tree (spec L17).
     fn send_launch(&mut self, id: JobId, cx: &mut Cx) {
         let audience = self.audience(id, cx);
-        let Some(job) = self.jobs.get_mut(&id) else {
+        let Some(job) = self.jobs.get_mut(id) else {
             return;
         };
         job.launched = true;
         job.launching.insert_all(&audience);
         job.known_at.clone_from(&audience);
-        let Some(job) = self.jobs.get(&id) else { return };
+        let Some(job) = self.jobs.get(id) else { return };
         let order = self.launch_order(job, job.env.clone());
         cx.multicast(Dest::Many(audience), DaemonMessage::Launch(Box::new(order)));
     }
@@ -201,7 +223,7 @@ impl Head {
         failed: Vec<(Rank, StartError)>,
         cx: &mut Cx,
     ) {
-        let Some(job) = self.jobs.get_mut(&id).filter(|job| !job.is_over()) else {
+        let Some(job) = self.jobs.get_mut(id).filter(|job| !job.is_over()) else {
             return;
         };
         if !job.launching.remove(daemon) {
@@ -225,7 +247,7 @@ impl Head {
         if job.spec.display.bind {
             self.show_bindings(id, daemon, &started, cx);
         }
-        let Some(job) = self.jobs.get(&id) else { return };
+        let Some(job) = self.jobs.get(id) else { return };
         let healthy = job.is_healthy() && failed.is_empty();
         // When all daemons that had to start processes have left, no report comes from them.
         let none_yet = all && first;
@@ -247,7 +269,7 @@ impl Head {
 
     fn post_launch(&mut self, id: JobId, cx: &mut Cx) {
         cx.cancel_timer(HeadTimer::SpawnTimeout(id));
-        if let Some(job) = self.jobs.get(&id) {
+        if let Some(job) = self.jobs.get(id) {
             self.clients.count(job.running_since(cx.now));
         }
         self.start_stdin(id, cx);
@@ -258,7 +280,7 @@ impl Head {
 
     /// Handles a daemon's report that all its processes of a job have called init (spec L21).
     pub(in crate::head) fn on_registered(&mut self, daemon: DaemonRank, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(&id) else {
+        let Some(job) = self.jobs.get_mut(id) else {
             return;
         };
         if job.registering.remove(daemon) {
@@ -270,14 +292,14 @@ impl Head {
     /// confirmed that they know it: it then runs first.
     fn note_registered(&mut self, id: JobId, cx: &mut Cx) {
         let is_registered = |job: &Job| job.registering.is_empty() && job.launching.is_empty();
-        if self.jobs.get(&id).is_some_and(|job| is_registered(job) && job.is_healthy() && !job.is_over()) {
+        if self.jobs.get(id).is_some_and(|job| is_registered(job) && job.is_healthy() && !job.is_over()) {
             self.activate(id, JobState::Registered, cx);
         }
     }
 
     /// Handles a daemon's report that all its processes of a job wait for a debugger.
     pub(in crate::head) fn on_ready_for_debug(&mut self, daemon: DaemonRank, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(&id).filter(|job| !job.is_over()) else {
+        let Some(job) = self.jobs.get_mut(id).filter(|job| !job.is_over()) else {
             return;
         };
         if job.debugging.remove(daemon) && job.debugging.is_empty() && job.is_healthy() {
@@ -294,19 +316,19 @@ impl Head {
 
     /// Removes a job that is over and keeps its history; a DVM for one job ends with its last (spec L35).
     fn clean_up(&mut self, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.remove(&id) else {
+        let Some(job) = self.jobs.known.remove(&id) else {
             return;
         };
         cx.cancel_timer(HeadTimer::JobTimeout(id));
         cx.cancel_timer(HeadTimer::SpawnTimeout(id));
         cx.cancel_timer(HeadTimer::Prep(id));
         self.clients.remember(self.final_detail(&job));
-        self.inherit_sessions(&job, cx);
+        self.inherit_sessions(id, cx);
         self.sweep_sessions(cx);
-        for file in self.output.forget(id) {
+        for file in self.jobs.output.forget(id) {
             cx.effect(Effect::CloseFile(file));
         }
-        self.connections.forget(id);
+        self.jobs.connections.forget(id);
         self.pmix.forget_job(id, cx);
         self.release_slots(&job, cx);
         if job.launched {

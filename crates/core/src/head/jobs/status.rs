@@ -7,9 +7,10 @@ use ferrite_map::picture::{self, Subject};
 use ferrite_types::{JobId, JobState, NodeId, Topology};
 use ferrite_wire::control::{Ending, JobDetail, JobStatus, ProcStatus};
 
-use super::NODES_LEFT;
+use super::failure_policy::NODES_LEFT;
+use super::record::Job;
+use crate::head::Head;
 use crate::head::clients::listed_names;
-use crate::head::{Head, Job};
 
 /// The largest job whose status names the binding of each process; a larger answer would not fit into one frame.
 const MOST_BOUND: usize = 100_000;
@@ -53,7 +54,7 @@ impl Head {
 
     /// The details of a job that is not over.
     pub(in crate::head) fn job_detail(&self, id: JobId) -> Option<JobDetail> {
-        let job = self.jobs.get(&id)?;
+        let job = self.jobs.get(id)?;
         Some(JobDetail { procs: self.proc_statuses(job), places: self.places(job), ..self.final_detail(job) })
     }
 
@@ -94,7 +95,7 @@ impl Head {
         if job.is_over() {
             return String::new();
         }
-        if self.queue.contains(&job.id) {
+        if self.jobs.queue.contains(job.id) {
             return self.queued_for(job);
         }
         if let Some(hold) = &job.held {

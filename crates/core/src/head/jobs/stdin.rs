@@ -51,7 +51,7 @@ impl Head {
     /// Starts the input of a job that runs. A job without a submitter has none: its readers get the end of input at
     /// once, because they would wait for ever.
     pub(super) fn start_stdin(&mut self, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(&id) else {
+        let Some(job) = self.jobs.get_mut(id) else {
             return;
         };
         let readers = match job.spec.stdin {
@@ -68,7 +68,7 @@ impl Head {
     }
 
     fn pump(&mut self, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(&id) else {
+        let Some(job) = self.jobs.get_mut(id) else {
             return;
         };
         if let Some(request) = job.request.filter(|_| job.stdin.may_read()) {
@@ -78,15 +78,15 @@ impl Head {
     }
 
     pub(in crate::head) fn on_stdin(&mut self, request: RequestId, data: Bytes, cx: &mut Cx) {
-        let id = self.submitted.get(&request).copied();
-        if let Some(id) = id.filter(|id| self.jobs.get(id).is_some_and(|job| job.stdin.reading)) {
+        let id = self.jobs.of_submission(request);
+        if let Some(id) = id.filter(|id| self.jobs.get(*id).is_some_and(|job| job.stdin.reading)) {
             self.give(id, data, cx);
         }
     }
 
     /// Hands input to a job's readers; empty data mean the end of input.
     fn give(&mut self, id: JobId, data: Bytes, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(&id) else {
+        let Some(job) = self.jobs.get_mut(id) else {
             return;
         };
         self.clients.count(Counted::Stdin(data.len()));
@@ -106,7 +106,7 @@ impl Head {
     }
 
     pub(in crate::head) fn on_stdin_credit(&mut self, daemon: DaemonRank, id: JobId, bytes: u64, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(&id) else {
+        let Some(job) = self.jobs.get_mut(id) else {
             return;
         };
         if let Some(on_the_way) = job.stdin.on_the_way.get_mut(&daemon) {

@@ -11,6 +11,7 @@ use ferrite_wire::{CollectiveKey, CollectiveKind, CollectiveResult, DaemonMessag
 use crate::cx::Cx;
 use crate::daemon::{concatenate, merge, participants};
 use crate::head::Head;
+use crate::head::jobs::Job;
 use crate::pmix_status::PMIX_ERR_LOST_CONNECTION;
 
 /// The head's record of the collectives of all jobs.
@@ -66,7 +67,7 @@ impl Head {
         self.pmix.collectives.rollups.cancel(key);
         self.pmix.collectives.decided.insert((key.kind, key.members.clone()), key.sequence);
         if result.is_ok() {
-            self.connections.on_collective(key);
+            self.jobs.connect(key);
         }
         cx.multicast(
             Dest::Many(self.pool.reachable(&everyone)),
@@ -76,7 +77,7 @@ impl Head {
 
     /// The daemons that host participants; `None` when one of the jobs is over.
     fn participants(&self, members: &Members) -> Option<RankSet> {
-        participants(members, |job| self.jobs.get(&job).map(|job| job.map.as_ref()))
+        participants(members, |job| self.jobs.get(job).map(Job::map))
     }
 
     /// Fails the collectives that wait for a dead daemon's contribution.

@@ -9,7 +9,7 @@ use ferrite_wire::{Access, DaemonMessage, DataCall, DataRange, DataRequest, Foun
 use super::Pmix;
 use crate::HeadTimer;
 use crate::cx::Cx;
-use crate::head::{Head, Job};
+use crate::head::Head;
 use crate::pmix_status::{
     PMIX_ERR_DUPLICATE_KEY, PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_NOT_FOUND, PMIX_ERR_OUT_OF_RESOURCE, PMIX_ERR_TIMEOUT,
 };
@@ -58,8 +58,7 @@ struct Parked {
 impl Head {
     pub(in crate::head) fn on_data(&mut self, daemon: DaemonRank, id: u64, call: DataCall, cx: &mut Cx) {
         let DataCall { proc, uid, gid, request } = call;
-        let is_there = |job: &Job| job.procs.get(proc.rank.0 as usize).is_some_and(|proc| !proc.state.has_ended());
-        if !self.jobs.get(&proc.job).is_some_and(is_there) {
+        if !self.jobs.get(proc.job).is_some_and(|job| job.has_living(proc.rank)) {
             return;
         }
         let caller = Caller { proc, daemon, uid, gid };

@@ -18,7 +18,7 @@ impl Head {
     pub(super) fn end_session(&mut self, id: u32, why: &str, cx: &mut Cx) {
         let (mut shrinks, mut allocations) = (Vec::new(), Vec::new());
         for id in self.sessions.family_of(id).into_iter().rev() {
-            for job in self.jobs_in(id) {
+            for job in self.jobs.in_session(id) {
                 self.fail_job(job, JobState::KilledByCmd, INTERRUPTED, format!("{why}\nJob {job} was ended."), cx);
             }
             cx.cancel_timer(HeadTimer::Session(id));
@@ -70,7 +70,7 @@ impl Head {
     pub(in crate::head) fn sweep_sessions(&mut self, cx: &mut Cx) {
         let empty = |(id, session): &(&u32, &Session)| {
             let is_empty = session.nodes.iter().all(|node| self.is_lost(*node));
-            is_empty && !self.elastic.concerns(&session.alloc_id) && self.jobs.values().all(|job| job.session != **id)
+            is_empty && !self.elastic.concerns(&session.alloc_id) && self.jobs.in_session(**id).is_empty()
         };
         let ended: Vec<u32> = self.sessions.known.iter().filter(empty).map(|(id, _)| *id).collect();
         for id in ended {

@@ -4,16 +4,14 @@
 
 use std::collections::BTreeSet;
 
-use ferrite_types::{CampaignId, DaemonRank, JobId, JobState, NodeId, StdinTarget};
+use ferrite_types::{CampaignId, DaemonRank, NodeId, StdinTarget};
 use ferrite_wire::control::{Reply, SessionChoice, SessionDirective, SessionOrder, Submission};
 use ferrite_wire::{DaemonMessage, GrowRequest, SessionTerms};
 
 use crate::RequestId;
 use crate::cx::Cx;
-use crate::head::clients::Counted;
+use crate::head::Head;
 use crate::head::elastic::{Change, GrowPlan, Joins, Plan, Reason, Requester};
-use crate::head::jobs::placement_defaults;
-use crate::head::{Head, Job};
 use crate::pmix_status::{
     PMIX_ERR_BAD_PARAM, PMIX_ERR_EXISTS, PMIX_ERR_INVALID_OPERATION, PMIX_ERR_NOT_FOUND, PMIX_ERR_NOT_SUPPORTED,
     PMIX_ERR_UNREACH,
@@ -150,14 +148,7 @@ impl Head {
         for app in submission.spec.apps.iter_mut().filter(|app| app.submit_dir.is_empty()) {
             app.submit_dir.clone_from(&self.config.cwd);
         }
-        placement_defaults::from_params(&mut submission.spec, &self.params);
-        let id = JobId(self.next_job);
-        self.next_job += 1;
-        self.clients.count(Counted::Submitted);
-        let mut job = Job::new(id, None, submission);
-        job.session = number;
-        self.jobs.insert(id, job);
-        self.activate(id, JobState::Init, cx);
+        self.dispatch_in_session(number, submission, cx);
     }
 
     /// The nodes for a session: an existing allocation, or nodes of its own (spec S32).

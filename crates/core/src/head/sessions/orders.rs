@@ -1,8 +1,8 @@
 //! Orders for sessions, of clients, processes and tools: pause, resume, signal, end, more time, separation.
 
 use ferrite_types::DaemonRank;
+use ferrite_wire::DaemonMessage;
 use ferrite_wire::control::{Reply, SessionChoice, SessionDirective, SessionOrder};
-use ferrite_wire::{DaemonMessage, Dest};
 
 use super::instantiation::wish_of;
 use super::registry::no_such_session;
@@ -74,7 +74,7 @@ impl Head {
                 self.pause_session(id, pause, cx);
             }
             SessionDirective::Signal(signal) => {
-                self.jobs_in(id).iter().for_each(|job| self.send_signal(*job, *signal, cx))
+                self.jobs.in_session(id).iter().for_each(|job| self.send_signal(*job, *signal, cx))
             }
             SessionDirective::Terminate => {
                 self.end_session(id, &format!("Session {id} was ended by request."), cx);
@@ -90,12 +90,8 @@ impl Head {
         if !self.sessions.set_paused(id, pause) {
             return;
         }
-        for job in self.jobs_in(id) {
-            if let Some(job) = self.jobs.get(&job).filter(|job| job.launched) {
-                let hosts = Dest::Many(self.pool.reachable(&job.map.daemons()));
-                let signal = if pause { SIGSTOP } else { SIGCONT };
-                cx.multicast(hosts, DaemonMessage::Signal { job: job.id, signal });
-            }
+        for job in self.jobs.in_session(id) {
+            self.send_signal(job, if pause { SIGSTOP } else { SIGCONT }, cx);
         }
         if pause {
             // Queued jobs do not wait for the jobs of a paused session.

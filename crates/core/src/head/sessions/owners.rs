@@ -9,9 +9,9 @@ use ferrite_wire::Inheritance;
 use super::registry::{Session, Sessions};
 use crate::RequestId;
 use crate::cx::Cx;
+use crate::head::Head;
 use crate::head::dvm::Pool;
 use crate::head::elastic::Requester;
-use crate::head::{Head, Job};
 
 /// The owner of a session, with whose end the session ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,34 +65,29 @@ impl Sessions {
 
 impl Head {
     /// Handles the end of a job: sessions of its processes end according to their inheritance (spec S25).
-    pub(in crate::head) fn inherit_sessions(&mut self, job: &Job, cx: &mut Cx) {
-        self.withdraw_of_job(job.id, cx);
+    pub(in crate::head) fn inherit_sessions(&mut self, job: JobId, cx: &mut Cx) {
+        self.withdraw_of_job(job, cx);
         let over = |session: &Session| match (session.owner.as_ref()?, session.inheritance) {
             (Owner::Client(_), _) => None,
-            (Owner::Job(owner), Inheritance::None) => (*owner == job.id).then_some(true),
-            (Owner::Job(owner), Inheritance::Default) => (*owner == job.id).then_some(false),
-            (Owner::Job(owner), Inheritance::Child) => (!self.has_family(*owner)).then_some(true),
-            (Owner::Job(owner), Inheritance::ChildDefault) => (!self.has_family(*owner)).then_some(false),
+            (Owner::Job(owner), Inheritance::None) => (*owner == job).then_some(true),
+            (Owner::Job(owner), Inheritance::Default) => (*owner == job).then_some(false),
+            (Owner::Job(owner), Inheritance::Child) => (!self.jobs.has_family(*owner)).then_some(true),
+            (Owner::Job(owner), Inheritance::ChildDefault) => (!self.jobs.has_family(*owner)).then_some(false),
             (Owner::LeftBehind(jobs), inheritance) => {
                 let gives_back = matches!(inheritance, Inheritance::None | Inheritance::Child);
-                jobs.iter().all(|job| !self.has_family(*job)).then_some(gives_back)
+                jobs.iter().all(|job| !self.jobs.has_family(*job)).then_some(gives_back)
             }
         };
         let ended: Vec<(u32, bool)> =
             self.sessions.known.iter().filter_map(|(id, session)| Some((*id, over(session)?))).collect();
-        let why = format!("job {}, which had asked for it", job.id);
+        let why = format!("job {}, which had asked for it", job);
         ended.into_iter().for_each(|(id, gives_back)| self.inherit(id, gives_back, &why, cx));
-    }
-
-    /// True while a job, or one that descends from it, is not over.
-    fn has_family(&self, id: JobId) -> bool {
-        self.jobs.values().any(|job| job.id == id || job.ancestors.contains(&id))
     }
 
     /// Handles the end of a tool that made these requests; its jobs are about to end (spec S26).
     pub(in crate::head) fn on_tool_gone(&mut self, requests: &[RequestId], cx: &mut Cx) {
-        let submitted = requests.iter().filter_map(|request| self.submitted.get(request).copied());
-        let left: BTreeSet<JobId> = submitted.filter(|job| self.has_family(*job)).collect();
+        let submitted = requests.iter().filter_map(|request| self.jobs.of_submission(*request));
+        let left: BTreeSet<JobId> = submitted.filter(|job| self.jobs.has_family(*job)).collect();
         let is_its =
             |session: &Session| matches!(&session.owner, Some(Owner::Client(request)) if requests.contains(request));
         let owned = self.sessions.known.iter().filter(|(_, session)| is_its(session));

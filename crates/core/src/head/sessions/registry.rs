@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_types::{JobId, NodeId, NodeRecord, Timestamp};
+use ferrite_types::{NodeId, NodeRecord, Timestamp};
 use ferrite_wire::control::{SessionChoice, SessionStatus, Submission};
 use ferrite_wire::{Inheritance, SessionTerms};
 
@@ -363,10 +363,6 @@ impl Head {
         self.sessions.owners().filter(move |(_, session)| holds(session) || will_hold(session)).map(|(id, _)| *id)
     }
 
-    pub(super) fn jobs_in(&self, id: u32) -> Vec<JobId> {
-        self.jobs.values().filter(|job| job.session == id).map(|job| job.id).collect()
-    }
-
     /// The nodes with which the DVM began.
     pub(in crate::head) fn first_nodes(&self) -> BTreeSet<NodeId> {
         self.pool.inside().map(|node| node.id).filter(|id| self.sessions.of_node(*id).is_none()).collect()
@@ -383,7 +379,7 @@ impl Head {
             slots: session.nodes.iter().map(|node| self.pool.record(*node).slots).sum(),
             slots_in_use: session.nodes.iter().map(|node| self.pool.record(*node).slots_inuse).sum(),
             children: self.sessions.children_of(*id),
-            jobs: self.jobs_in(*id),
+            jobs: self.jobs.in_session(*id),
             reserved: session.reserved,
             paused: session.paused,
             parent: session.parent,

@@ -162,8 +162,8 @@ impl Head {
         if let Some(name) = request.alloc_id.as_ref().filter(|name| **name != self.config.dvm) {
             return self.sessions.allocation_named(name);
         }
-        let asker = asker.filter(|_| request.alloc_id.is_none()).and_then(|job| self.jobs.get(&job));
-        asker.map(|job| job.session).filter(|id| self.sessions.get(*id).is_some()).ok_or_else(|| {
+        let asker = asker.filter(|_| request.alloc_id.is_none()).and_then(|job| self.jobs.session_of(job));
+        asker.filter(|id| self.sessions.get(*id).is_some()).ok_or_else(|| {
             let cause = "The DVM's own session has no time limit, and no other is named that is to have more time.";
             Reason::new(PMIX_ERR_BAD_PARAM, cause)
         })
@@ -193,7 +193,7 @@ impl Head {
         let (alloc_id, req_id) = (session.alloc_id.clone(), session.req_id.clone());
         let asked_by = session.time.asked_by;
         let text = format!("Session {id} (allocation {alloc_id}) ends in {seconds_left} seconds.");
-        for request in self.jobs.values().filter(|job| job.session == id).filter_map(|job| job.request) {
+        for request in self.jobs.submitters_in(id) {
             cx.notice_to(request, text.clone());
         }
         let warning = Box::new(TimeWarning { alloc_id, req_id, session: id, seconds_left });

@@ -1,0 +1,106 @@
+//! Processes whose nodes are gone: because the daemon there was lost, or because the nodes have left the DVM.
+
+use std::collections::BTreeMap;
+
+use ferrite_types::{DaemonRank, JobId, JobState, ProcId, ProcState, Rank, RankSet};
+use ferrite_wire::ProcFailure;
+
+use super::failure_policy::Failure;
+use super::notices;
+use super::record::Job;
+use super::registry::Jobs;
+use crate::cx::Cx;
+use crate::head::Head;
+use crate::head::dvm::Loss;
+use crate::pmix_status::PMIX_ERR_LOST_CONNECTION;
+
+impl Jobs {
+    /// Sends no more input to daemons that leave, so that they hold up no other.
+    pub(in crate::head) fn stop_input_to(&mut self, daemons: &RankSet) {
+        let is_there = |job: &&mut Job| job.map.nodes.iter().any(|node| daemons.contains(node.daemon));
+        for job in self.known.values_mut().filter(is_there) {
+            daemons.iter().for_each(|rank| job.stdin.forget(rank));
+        }
+    }
+
+    /// Jobs that any of these daemons knows: because it runs them, or because its processes may meet theirs.
+    fn known_at(&self, daemons: &RankSet) -> Vec<JobId> {
+        let hit = self.iter().filter(|job| daemons.iter().any(|rank| job.known_at.contains(rank)));
+        hit.map(|job| job.id).collect()
+    }
+}
+
+impl Head {
+    /// Ends the processes on dead daemons. True when a job had any there.
+    pub(in crate::head) fn lose_procs_on(&mut self, dead: &BTreeMap<DaemonRank, Loss>, cx: &mut Cx) -> bool {
+        let ids = self.jobs.ids();
+        ids.into_iter().filter(|id| self.lose_procs(*id, dead, cx)).count() > 0
+    }
+
+    /// Ends the processes of a job on dead daemons (spec L32). True when it had any.
+    fn lose_procs(&mut self, id: JobId, dead: &BTreeMap<DaemonRank, Loss>, cx: &mut Cx) -> bool {
+        // A job on map hold has no processes there yet; it is mapped again when it is released.
+        let Some(job) = self.jobs.get_mut(id).filter(|job| job.held.is_none()) else {
+            return false;
+        };
+        let map = job.map.clone();
+        let survived = job.survives_losses();
+        let mut first: Option<&Loss> = None;
+        let mut failed = Vec::new();
+        for (rank, _) in map.ranks() {
+            let Some(loss) = map.daemon_of(rank).and_then(|daemon| dead.get(&daemon)) else {
+                continue;
+            };
+            let proc = &mut job.procs[rank.0 as usize];
+            if !proc.state.has_ended() {
+                proc.state = ProcState::CommFailed;
+                job.ended += 1;
+                failed.push(ProcFailure { rank, state: ProcState::CommFailed, code: None });
+                first.get_or_insert(loss);
+            }
+        }
+        job.lost.extend(failed.iter().map(|end| end.rank));
+        dead.keys().for_each(|rank| job.stdin.forget(*rank));
+        let hit = first.is_some();
+        if let Some(Loss { node, cause }) = first {
+            let text = notices::daemon_lost(id, node, cause, failed.len());
+            self.on_failure(id, Failure { state: JobState::CommFailed, code: 1, text }, survived, cx);
+            self.refuse_spawn(id, PMIX_ERR_LOST_CONNECTION, cx);
+            failed.iter().for_each(|end| self.pmix.purge_failed(ProcId { job: id, rank: end.rank }, cx));
+            self.tell_survivors(id, failed, cx);
+        }
+        // A job that goes on does not wait for the dead daemons' init calls, nor for their knowledge of the job.
+        for rank in dead.keys() {
+            self.on_registered(*rank, id, cx);
+            self.on_local_launch(*rank, id, Vec::new(), Vec::new(), cx);
+        }
+        self.check_terminated(id, cx);
+        hit
+    }
+
+    /// Ends the processes on daemons that have departed.
+    pub(in crate::head) fn end_procs_on(&mut self, gone: &RankSet, cx: &mut Cx) {
+        for job in self.jobs.known_at(gone) {
+            self.end_procs(job, gone, cx);
+        }
+    }
+
+    /// Records the end of processes that went without an exit status.
+    fn end_procs(&mut self, id: JobId, gone: &RankSet, cx: &mut Cx) {
+        let Some(job) = self.jobs.get_mut(id).filter(|job| job.launched) else { return };
+        let (map, survives) = (job.map.clone(), job.survives_losses());
+        let there = |rank: &Rank| map.daemon_of(*rank).is_some_and(|daemon| gone.contains(daemon));
+        let silent: Vec<Rank> = job.living().filter(there).collect();
+        job.ended += silent.len();
+        for rank in &silent {
+            job.procs[rank.0 as usize].state = ProcState::KilledByCmd;
+        }
+        self.take_procs(id, &silent, survives, cx);
+        let failed = |rank: Rank| ProcFailure { rank, state: ProcState::KilledByCmd, code: None };
+        self.tell_survivors(id, silent.into_iter().map(failed).collect(), cx);
+        // Departed daemons report neither their started processes nor their knowledge of the job.
+        gone.iter().for_each(|rank| self.on_local_launch(rank, id, Vec::new(), Vec::new(), cx));
+        gone.iter().for_each(|rank| self.on_registered(rank, id, cx));
+        self.check_terminated(id, cx);
+    }
+}

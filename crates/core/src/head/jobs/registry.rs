@@ -1,0 +1,163 @@
+//! The state of the wing: the jobs that are not over, and what is known of them together.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use ferrite_map::Occupancy;
+use ferrite_types::{JobId, JobState};
+use ferrite_wire::control::Submission;
+
+use super::connections::Connections;
+use super::output::Mux;
+use super::queue::Queue;
+use super::record::Job;
+use super::spawn::Trees;
+use crate::RequestId;
+
+/// The jobs that are not over. The wing alone changes them; others read a job by [`Jobs::get`].
+#[derive(Debug, Default)]
+pub(in crate::head) struct Jobs {
+    pub(super) known: BTreeMap<JobId, Job>,
+    /// The number of the latest job.
+    last: u32,
+    /// Submissions that arrived before the DVM was ready.
+    early: Vec<(RequestId, Submission)>,
+    /// The jobs of submissions whose client is connected.
+    pub(super) submitted: BTreeMap<RequestId, JobId>,
+    pub(super) queue: Queue,
+    /// Activated states that are not handled yet.
+    pub(super) activated: VecDeque<(JobId, JobState)>,
+    /// The use of each node by running jobs.
+    pub(super) occupancy: Occupancy,
+    pub(super) output: Mux,
+    pub(super) trees: Trees,
+    pub(super) connections: Connections,
+}
+
+/// The numbers of jobs by what they do.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::head) struct Counts {
+    pub(in crate::head) running: usize,
+    /// Jobs that wait for slots, or for the DVM to be ready.
+    pub(in crate::head) queued: usize,
+    pub(in crate::head) held: usize,
+    /// Processes that have not ended.
+    pub(in crate::head) procs: usize,
+}
+
+impl Jobs {
+    /// A number for a new job.
+    pub(super) fn number(&mut self) -> JobId {
+        self.last += 1;
+        JobId(self.last)
+    }
+
+    pub(in crate::head) fn get(&self, id: JobId) -> Option<&Job> {
+        self.known.get(&id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: JobId) -> Option<&mut Job> {
+        self.known.get_mut(&id)
+    }
+
+    /// The jobs in the order of their submission.
+    pub(in crate::head) fn iter(&self) -> impl Iterator<Item = &Job> {
+        self.known.values()
+    }
+
+    pub(in crate::head) fn ids(&self) -> Vec<JobId> {
+        self.known.keys().copied().collect()
+    }
+
+    pub(in crate::head) fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    /// The job of a submission whose client is connected.
+    pub(in crate::head) fn of_submission(&self, request: RequestId) -> Option<JobId> {
+        self.submitted.get(&request).copied()
+    }
+
+    /// Keeps a submission until the DVM is ready.
+    pub(in crate::head) fn keep_early(&mut self, request: RequestId, submission: Submission) {
+        self.early.push((request, submission));
+    }
+
+    /// Takes out the submissions that came before the DVM was ready.
+    pub(in crate::head) fn take_early(&mut self) -> Vec<(RequestId, Submission)> {
+        std::mem::take(&mut self.early)
+    }
+
+    /// Drops an early submission. True if there was one.
+    pub(in crate::head) fn drop_early(&mut self, request: RequestId) -> bool {
+        let before = self.early.len();
+        self.early.retain(|(id, _)| *id != request);
+        self.early.len() != before
+    }
+
+    /// True when users only want maps, for which no daemon is started (spec L13).
+    pub(super) fn only_map(&self) -> bool {
+        !self.early.is_empty() && self.early.iter().all(|(_, submission)| submission.spec.options.do_not_launch)
+    }
+
+    /// The jobs of a session.
+    pub(in crate::head) fn in_session(&self, session: u32) -> Vec<JobId> {
+        self.iter().filter(|job| job.session == session).map(|job| job.id).collect()
+    }
+
+    /// The submitters of the jobs of a session, one for each job that has one.
+    pub(in crate::head) fn submitters_in(&self, session: u32) -> Vec<RequestId> {
+        self.iter().filter(|job| job.session == session).filter_map(|job| job.request).collect()
+    }
+
+    /// The session of a job.
+    pub(in crate::head) fn session_of(&self, id: JobId) -> Option<u32> {
+        self.get(id).map(|job| job.session)
+    }
+
+    /// True while a job, or one that descends from it, is not over.
+    pub(in crate::head) fn has_family(&self, id: JobId) -> bool {
+        self.iter().any(|job| job.id == id || job.ancestors.contains(&id))
+    }
+
+    /// The jobs of a tree that are not over, the oldest first.
+    pub(super) fn tree_of(&self, root: JobId) -> Vec<JobId> {
+        self.iter().filter(|job| job.root == root).map(|job| job.id).collect()
+    }
+
+    /// The jobs of a submission whose client is connected: the submitted one and all that it has spawned.
+    pub(in crate::head) fn submitted_tree(&self, request: RequestId) -> Vec<JobId> {
+        self.of_submission(request).map(|root| self.tree_of(root)).unwrap_or_default()
+    }
+
+    /// Forgets a client that is gone. Returns the jobs of its submission.
+    pub(in crate::head) fn lose_submitter(&mut self, request: RequestId) -> Vec<JobId> {
+        let ids = self.submitted_tree(request);
+        self.submitted.remove(&request);
+        for job in self.known.values_mut().filter(|job| ids.contains(&job.id)) {
+            job.request = None;
+        }
+        ids
+    }
+
+    /// The jobs whose submitter waits for their end. Those without an exit code get this one.
+    pub(in crate::head) fn give_up(&mut self, code: u8) -> Vec<JobId> {
+        let awaited = self.known.values_mut().filter(|job| job.request.is_some());
+        awaited
+            .map(|job| {
+                job.exit_code.get_or_insert(code);
+                job.id
+            })
+            .collect()
+    }
+
+    /// The numbers of jobs by what they do, for the status.
+    pub(in crate::head) fn counts(&self) -> Counts {
+        let held = self.iter().filter(|job| job.held.is_some() && job.is_healthy()).count();
+        Counts {
+            running: self.known.len() - self.queue.len() - held,
+            queued: self.queue.len() + self.early.len(),
+            held,
+            procs: self.iter().map(|job| job.procs.len() - job.ended).sum(),
+        }
+    }
+}
