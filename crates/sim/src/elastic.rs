@@ -4,6 +4,7 @@
 use ferrite_core::RequestId;
 use ferrite_router::Tree;
 use ferrite_types::{DaemonRank, HostEntry, HostRef, MapBy};
+use ferrite_wire::control::Request;
 use ferrite_wire::{Activation, AddedHost, GrowRequest, ResizeRequest, ShrinkRequest, SlotChange};
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +51,8 @@ pub enum Asker {
     Client(Option<Time>),
     /// A running process, by its number at that time; without one there is no request.
     Process(u32),
+    /// A client with the right of a scheduler, which pushes the change; it leaves at this time.
+    Scheduler(Option<Time>),
 }
 
 impl Scenario {
@@ -206,6 +209,23 @@ impl Scenario {
         let from = at + rng.between(0, 2 * self.slowest_start);
         self.faults.push((from, Fault::Pause(victim, rng.between(4_000_000, 25_000_000))));
         self.faults.sort_by_key(|(at, _)| *at);
+    }
+
+    /// A scenario about changes of size in which a scheduler pushes some.
+    #[must_use]
+    pub fn pushed(seed: u64) -> Scenario {
+        let mut rng = Rng::new(seed ^ 0xe1a5_71c0_0000_0004);
+        let mut s = if rng.permille(300) { Scenario::managed(seed) } else { Scenario::elastic(seed) };
+        for plan in &mut s.elastic.resizes {
+            if let Asker::Client(leaves) = plan.by
+                && rng.permille(600)
+            {
+                plan.by = Asker::Scheduler(leaves);
+            }
+        }
+        let last = s.elastic.resizes.iter().map(|plan| plan.at).max().unwrap_or(0);
+        s.questions.push((last + rng.between(1_000, 5_000_000), Request::Sessions));
+        s
     }
 
     fn draw_elastic_jobs(&mut self, rng: &mut Rng, names: &Names) {

@@ -159,6 +159,7 @@ fn small_resizes(s: &Scenario) -> Vec<Scenario> {
     };
     for (i, plan) in s.elastic.resizes.iter().enumerate() {
         propose(&|s| s.elastic.resizes[i].by = Asker::Client(None));
+        propose(&|s| s.elastic.resizes[i].by = Asker::Scheduler(None));
         let names = match &plan.request {
             ResizeRequest::Grow(grow) => grow.hosts.len(),
             ResizeRequest::Shrink(shrink) => shrink.nodes.len(),

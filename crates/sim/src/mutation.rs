@@ -236,6 +236,12 @@ pub enum Mutation {
     KeptData,
     /// Nothing is found of what is there.
     NothingFound,
+    /// The end of a push is told to the scheduler.
+    ToldOfPush,
+    /// A push makes a session.
+    OwnedPush,
+    /// A push is not answered.
+    SilentPush,
 }
 
 impl Mutation {
@@ -365,6 +371,9 @@ impl Mutation {
         Mutation::NothingFound,
     ];
 
+    /// Faults that show when a scheduler pushes changes (`resizes`).
+    pub const PUSHED: [Mutation; 3] = [Mutation::ToldOfPush, Mutation::OwnedPush, Mutation::SilentPush];
+
     /// Those that seeds seldom show, and stories do: it takes a job that is held while changes overlap in a certain
     /// way.
     pub const STORIES: [Mutation; 3] = [Mutation::NoTurns, Mutation::HeldByGrows, Mutation::ForeverQueued];
@@ -445,7 +454,7 @@ impl Mutation {
             }
             // The modules `losses`, `resizes`, `waits` and `families` plant these.
             other => {
-                let elsewhere = [&Mutation::LOSSES[..], &Mutation::ELASTIC, &Mutation::SESSIONS, &Mutation::FAMILIES, &Mutation::STORIES];
+                let elsewhere = [&Mutation::LOSSES[..], &Mutation::ELASTIC, &Mutation::SESSIONS, &Mutation::FAMILIES, &Mutation::PUSHED, &Mutation::STORIES];
                 debug_assert!(elsewhere.into_iter().flatten().any(|m| *m == other), "{other:?} does nothing");
             }
         }

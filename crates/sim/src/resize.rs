@@ -17,9 +17,11 @@ impl World {
         for (i, plan) in self.scenario.elastic.resizes.clone().into_iter().enumerate() {
             match plan.by {
                 Asker::Process(_) => self.queue.at(plan.at, Event::ProcAsks(i)),
-                Asker::Client(leaves) => {
+                Asker::Client(leaves) | Asker::Scheduler(leaves) => {
                     let id = self.scenario.resize_request(i);
-                    self.request(plan.at, id, Request::Resize(Box::new(plan.request)));
+                    let request = Box::new(plan.request);
+                    let pushes = matches!(plan.by, Asker::Scheduler(_));
+                    self.request(plan.at, id, if pushes { Request::Push(request) } else { Request::Resize(request) });
                     if let Some(at) = leaves {
                         self.queue.at(at, Event::ClientLeaves(id));
                     }

@@ -109,6 +109,8 @@ fn resize(plan: &ResizePlan) -> String {
         Asker::Process(number) => format!("process {number} of those that run"),
         Asker::Client(None) => "a client".to_owned(),
         Asker::Client(Some(at)) => format!("a client, who leaves at {at} us,"),
+        Asker::Scheduler(None) => "a scheduler".to_owned(),
+        Asker::Scheduler(Some(at)) => format!("a scheduler, who leaves at {at} us,"),
     };
     let (what, wait) = match &plan.request {
         ResizeRequest::Grow(grow) => (format!("the DVM to grow by {}", added(grow)), grow.wait),
@@ -116,7 +118,8 @@ fn resize(plan: &ResizePlan) -> String {
         ResizeRequest::Cancel(cancel) => (format!("request {:?} to be forgotten", cancel.req_id), false),
         ResizeRequest::Extend(extend) => (format!("{} seconds more for {:?}", extend.seconds, extend.alloc_id), false),
     };
-    format!("{who} asks for {what}{}", if wait { " and waits" } else { "" })
+    let asks = if matches!(plan.by, Asker::Scheduler(_)) { "pushes" } else { "asks for" };
+    format!("{who} {asks} {what}{}", if wait { " and waits" } else { "" })
 }
 
 fn added(grow: &GrowRequest) -> String {

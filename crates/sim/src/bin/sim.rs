@@ -23,7 +23,8 @@ usage: sim --seed S [--daemons N] [--radix R | FAMILY] [--trace]
                                             nothing else; --steps, the latter with daemons started by a resource manager;
                                             --managed, with nodes that it is asked for; --sessions, with sessions of every
                                             kind and orders for them; --families, with jobs that spawn others, connect and
-                                            exchange data; --all: each in turn, sharing seconds and number
+                                            exchange data; --pushed, with changes that a scheduler
+                                            pushes; --all: each in turn, sharing seconds and number
        sim replay FILE [--until EVENT] [--node RANK]...
                                             a story, up to an event, and the state of nodes then (default: the head)
        sim mutants [--seeds N]              planted faults, and how soon each is seen
@@ -121,6 +122,7 @@ impl Words {
             ("--managed", Family::Managed),
             ("--sessions", Family::Sessions),
             ("--families", Family::Families),
+            ("--pushed", Family::Pushed),
         ];
         let named: Vec<Family> =
             words.into_iter().filter(|(word, _)| self.flag(word)).map(|(_, family)| family).collect();
@@ -129,7 +131,7 @@ impl Words {
             [family] => family,
             _ => {
                 return Err(
-                    "--losses, --elastic, --steps, --managed, --sessions and --families are families: name one"
+                    "--losses, --elastic, --steps, --managed, --sessions, --families and --pushed are families: name one"
                         .to_owned(),
                 );
             }
@@ -235,7 +237,9 @@ impl Words {
         let managed = Mutation::MANAGED.into_iter().map(|mutation| (mutation, Family::Managed));
         let sessions = Mutation::SESSIONS.into_iter().map(|mutation| (mutation, Family::Sessions));
         let families = Mutation::FAMILIES.into_iter().map(|mutation| (mutation, Family::Families));
-        for (mutation, family) in plain.chain(hard).chain(elastic).chain(managed).chain(sessions).chain(families) {
+        let pushed = Mutation::PUSHED.into_iter().map(|mutation| (mutation, Family::Pushed));
+        let about_size = elastic.chain(managed).chain(pushed);
+        for (mutation, family) in plain.chain(hard).chain(about_size).chain(sessions).chain(families) {
             let draw = |seed| any(family).scenario(seed);
             let family_name = family.name();
             match (1..=seeds).find_map(|seed| Some((seed, caught(mutation, draw(seed))?))) {
@@ -303,17 +307,20 @@ enum Family {
     Sessions,
     /// A DVM whose jobs spawn others, connect with them and exchange data.
     Families,
+    /// A DVM whose size a scheduler changes too.
+    Pushed,
 }
 
 /// All families, each with its share of the time (percent): recent finds get the most.
-const FAMILIES: [(Family, u64); 7] = [
+const FAMILIES: [(Family, u64); 8] = [
     (Family::Plain, 22),
     (Family::Losses, 8),
     (Family::Elastic, 20),
     (Family::Steps, 10),
     (Family::Managed, 12),
     (Family::Sessions, 14),
-    (Family::Families, 14),
+    (Family::Families, 10),
+    (Family::Pushed, 4),
 ];
 
 impl Family {
@@ -326,6 +333,7 @@ impl Family {
             Family::Managed => "managed",
             Family::Sessions => "sessions",
             Family::Families => "families",
+            Family::Pushed => "pushed",
         }
     }
 }
@@ -340,6 +348,7 @@ impl Draw {
             Family::Managed => Scenario::managed(seed),
             Family::Sessions => Scenario::sessions(seed),
             Family::Families => Scenario::families(seed),
+            Family::Pushed => Scenario::pushed(seed),
         }
     }
 }

@@ -36,6 +36,7 @@ mod patience;
 mod pmix;
 mod pmix_fence;
 mod proc_states;
+mod pushed;
 mod quiet_phase;
 mod quiet_tree;
 mod really_gone;
@@ -264,7 +265,7 @@ impl Referee {
         if scenario.elastic.manager.is_some() {
             self.invariants.push(Box::new(given_back::GivenBack::new(scenario)));
         }
-        let more: [Box<dyn Invariant>; 13] = [
+        let more: [Box<dyn Invariant>; 14] = [
             Box::new(held_not_failed::HeldNotFailed::new(scenario)),
             Box::new(only_on_the_wired::OnlyOnTheWired::new(scenario)),
             Box::new(no_launch_on_the_leaving::NoLaunchOnTheLeaving::default()),
@@ -277,6 +278,7 @@ impl Referee {
             Box::new(reasons::Reasons::new(scenario)),
             Box::new(liveness::Liveness::new(scenario)),
             Box::new(turns::Turns::new(scenario)),
+            Box::new(pushed::NobodysNodes::default()),
             Box::new(two_phases::TwoPhases::new(scenario)),
         ];
         self.invariants.extend(more);

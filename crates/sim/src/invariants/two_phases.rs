@@ -1,6 +1,6 @@
 //! Guarantee: a request for another size is answered in two phases: at once when it begins, and by one event at its
 //! end; a client that waits gets the end as its answer. There is no second phase for refusals, for requests without
-//! change, and for a requester that is gone. Both phases repeat the allocation and the requester's own name (spec
+//! change, for pushes (spec E41), and for a requester that is gone. Both phases repeat the allocation and the requester's own name (spec
 //! G8).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,6 +32,8 @@ struct Asked {
     begun: Option<Resize>,
     answered: bool,
     over: bool,
+    /// A push has a first phase only.
+    pushed: bool,
 }
 
 impl Asked {
@@ -42,7 +44,7 @@ impl Asked {
             ResizeRequest::Cancel(cancel) => (false, cancel.req_id.clone()),
             ResizeRequest::Extend(extend) => (false, extend.req_id.clone()),
         };
-        Asked { wait, req_id, begun: None, answered: false, over: false }
+        Asked { wait, req_id, begun: None, answered: false, over: false, pushed: false }
     }
 
     fn answer(&mut self, resize: &Resize) -> Result<(), String> {
@@ -65,6 +67,7 @@ impl Asked {
     }
 
     fn event(&mut self, resize: &Resize) -> Result<(), String> {
+        require(!self.pushed, || format!("the end of a push is told: {resize:?}"))?;
         let Some(begun) = self.begun.as_ref().filter(|_| !self.over) else {
             return Err(format!("an event for a request that is over or has not begun: {resize:?}"));
         };
@@ -76,7 +79,7 @@ impl Asked {
     }
 
     fn is_owed(&self) -> bool {
-        self.begun.is_some() && !self.over
+        self.begun.is_some() && !self.over && !self.pushed
     }
 }
 
@@ -136,6 +139,9 @@ impl Invariant for TwoPhases {
             Observation::Input { rank, input, .. } => match input {
                 Input::Head(HeadInput::Request { id, request: Request::Resize(request) }) => {
                     self.clients.insert(*id, Asked::of(request));
+                }
+                Input::Head(HeadInput::Request { id, request: Request::Push(request) }) => {
+                    self.clients.insert(*id, Asked { pushed: true, ..Asked::of(request) });
                 }
                 Input::Head(HeadInput::ClientGone(id)) => {
                     self.clients.remove(id);

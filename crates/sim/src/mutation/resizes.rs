@@ -179,9 +179,20 @@ impl ResizeMutations {
                 }
             }),
             Mutation::EventForNothing => {
-                let more: Vec<Effect> = wanted.iter().filter_map(event_for_nothing).collect();
+                let more: Vec<Effect> =
+                    wanted.iter().filter_map(|e| event_after(e, &ResizeOutcome::Unchanged)).collect();
                 wanted.extend(more);
             }
+            Mutation::ToldOfPush if is_push(cause) => {
+                let more: Vec<Effect> = wanted.iter().filter_map(|e| event_after(e, &ResizeOutcome::Begun)).collect();
+                wanted.extend(more);
+            }
+            Mutation::OwnedPush if is_push(cause) => wanted.iter_mut().for_each(|effect| {
+                if let Effect::Reply { reply: Reply::Resize(resize), .. } = effect {
+                    resize.session = Some(7);
+                }
+            }),
+            Mutation::SilentPush if is_push(cause) => wanted.retain(|e| !matches!(e, Effect::Reply { .. })),
             Mutation::ParkedAllTheSame if !self.grows.is_empty() => {
                 reroute(wanted, JobState::VmReady, JobState::Map, JobState::WaitingForDaemons);
             }
@@ -267,6 +278,10 @@ fn releases_all(cause: &Input) -> bool {
     matches!(&**resize, ResizeRequest::Shrink(shrink) if shrink.alloc_id.is_some() && shrink.nodes.is_empty())
 }
 
+fn is_push(cause: &Input) -> bool {
+    matches!(cause, Input::Head(HeadInput::Request { request: Request::Push(_), .. }))
+}
+
 fn is_event(effect: &Effect) -> bool {
     matches!(effect, Effect::Resized { .. } | Effect::Pmix(PmixEffect::ResizeEvent { .. }))
 }
@@ -278,9 +293,10 @@ fn events(wanted: &mut [Effect]) -> impl Iterator<Item = &mut Resize> {
     })
 }
 
-fn event_for_nothing(effect: &Effect) -> Option<Effect> {
+/// The event of a change that is done, for an answer with this outcome.
+fn event_after(effect: &Effect, outcome: &ResizeOutcome) -> Option<Effect> {
     match effect {
-        Effect::Reply { request, reply: Reply::Resize(resize) } if resize.outcome == ResizeOutcome::Unchanged => {
+        Effect::Reply { request, reply: Reply::Resize(resize) } if resize.outcome == *outcome => {
             let resize = Box::new(Resize { outcome: ResizeOutcome::Done, ..(**resize).clone() });
             Some(Effect::Resized { request: *request, resize })
         }
