@@ -111,7 +111,7 @@ impl Head {
             HeadInput::ReleaseOffered { campaign, kept, error } => self.on_release_offered(campaign, &kept, error, cx),
             HeadInput::NodesGranted { extension, job, nodes } => self.on_nodes_granted(extension, job, nodes, cx),
             HeadInput::NodesRefused { extension, cause } => self.on_nodes_refused(extension, &cause, cx),
-            HeadInput::NodesAwaited { extension, says } => self.on_nodes_awaited(extension, says),
+            HeadInput::NodesAwaited { extension, says } => self.elastic.on_nodes_awaited(extension, says),
             HeadInput::AllocationEnded { job, error } => self.on_allocation_ended(&job, error, cx),
         }
         self.finish(cx);

@@ -44,7 +44,7 @@ impl Head {
         let code = self.dvm.exit.code.unwrap_or(INTERRUPTED);
         self.answer_everybody(cx);
         self.dvm.enter(JobState::DaemonsTerminated, cx);
-        self.end_allocations(cx);
+        self.elastic.end_allocations(cx);
         cx.effect(Effect::Exit { code });
     }
 
@@ -89,7 +89,7 @@ impl Head {
         self.answer_everybody(cx);
         self.dvm.enter(JobState::ForcedExit, cx);
         self.drain_extensions(cx);
-        self.end_allocations(cx);
+        self.elastic.end_allocations(cx);
         cx.effect(Effect::Exit { code: INTERRUPTED });
     }
 

@@ -267,7 +267,7 @@ impl Head {
     }
 
     /// The reason why a campaign waits, in words.
-    pub(in crate::head) fn campaign_waits_for(&self, id: CampaignId) -> String {
+    pub(super) fn campaign_waits_for(&self, id: CampaignId) -> String {
         let Some(campaign) = self.elastic.campaigns.open.get(&id) else { return String::new() };
         let of = |ranks: &RankSet| {
             let names = campaign.targets.iter().filter(|(rank, _)| ranks.contains(**rank));

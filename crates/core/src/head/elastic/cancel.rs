@@ -6,6 +6,7 @@ use ferrite_types::{CampaignId, DaemonRank, ExtensionId};
 use ferrite_wire::control::Reply;
 use ferrite_wire::{CancelRequest, DaemonMessage, Resize, ResizeOutcome};
 
+use super::Elastic;
 use super::campaigns::Campaign;
 use super::phase::Phase;
 use super::plan::Reason;
@@ -32,30 +33,15 @@ impl Campaign {
     }
 }
 
-impl Head {
-    /// Handles a tool's cancellation (`PMIx_Allocation_request`).
-    pub(super) fn on_cancel_request(&mut self, id: RequestId, request: &CancelRequest, cx: &mut Cx) {
-        let pending = self.plan_cancel(request);
-        cx.reply(id, Reply::Resize(Box::new(self.answer_to_cancel(request, &pending))));
-        self.withdraw_all(pending, cx);
-    }
-
-    /// Handles a process's cancellation.
-    pub(super) fn on_cancel_message(&mut self, daemon: DaemonRank, id: u64, request: &CancelRequest, cx: &mut Cx) {
-        let pending = self.plan_cancel(request);
-        let resize = Box::new(self.answer_to_cancel(request, &pending));
-        cx.send(daemon, DaemonMessage::ResizeReply { id, resize });
-        self.withdraw_all(pending, cx);
-    }
-
+impl Elastic {
     /// Finds the changes that a cancellation covers. Ends of sessions have no request and cannot be cancelled (spec
     /// E38).
     fn plan_cancel(&self, request: &CancelRequest) -> Result<Pending, Reason> {
         let named = |campaign: &Campaign| {
             campaign.is_requested && request.names(&campaign.alloc_id, campaign.req_id.as_deref())
         };
-        let requests = self.waiting_requests(request);
-        let mut about = self.elastic.campaigns.open.iter().filter(|(_, campaign)| named(campaign)).peekable();
+        let requests = self.extensions.named_by(request);
+        let mut about = self.campaigns.open.iter().filter(|(_, campaign)| named(campaign)).peekable();
         if about.peek().is_none() && requests.is_empty() {
             let cause = "No request of that name is under way.";
             return Err(Reason::new(PMIX_ERR_NOT_FOUND, cause));
@@ -67,10 +53,27 @@ impl Head {
         }
         Ok(Pending { campaigns, requests })
     }
+}
+
+impl Head {
+    /// Handles a tool's cancellation (`PMIx_Allocation_request`).
+    pub(super) fn on_cancel_request(&mut self, id: RequestId, request: &CancelRequest, cx: &mut Cx) {
+        let pending = self.elastic.plan_cancel(request);
+        cx.reply(id, Reply::Resize(Box::new(self.answer_to_cancel(request, &pending))));
+        self.withdraw_all(pending, cx);
+    }
+
+    /// Handles a process's cancellation.
+    pub(super) fn on_cancel_message(&mut self, daemon: DaemonRank, id: u64, request: &CancelRequest, cx: &mut Cx) {
+        let pending = self.elastic.plan_cancel(request);
+        let resize = Box::new(self.answer_to_cancel(request, &pending));
+        cx.send(daemon, DaemonMessage::ResizeReply { id, resize });
+        self.withdraw_all(pending, cx);
+    }
 
     fn answer_to_cancel(&self, request: &CancelRequest, pending: &Result<Pending, Reason>) -> Resize {
         let first = pending.as_ref().ok().and_then(|all| self.elastic.campaigns.open.get(all.campaigns.first()?));
-        let awaited = pending.as_ref().ok().and_then(|all| self.allocation_awaited(*all.requests.first()?));
+        let awaited = pending.as_ref().ok().and_then(|all| self.elastic.extensions.alloc_id(*all.requests.first()?));
         let outcome = match pending {
             Ok(_) => ResizeOutcome::Unchanged,
             Err(Reason { status, cause }) => ResizeOutcome::Refused { status: *status, cause: cause.clone() },
@@ -99,7 +102,7 @@ impl Head {
 
     /// Ends a campaign that has not begun as failed, and tells its requester. False for a campaign that has begun
     /// (spec E38).
-    pub(in crate::head) fn withdraw(&mut self, id: CampaignId, why: Reason, cx: &mut Cx) -> bool {
+    pub(super) fn withdraw(&mut self, id: CampaignId, why: Reason, cx: &mut Cx) -> bool {
         let is_pending = self.elastic.campaigns.open.get(&id).is_some_and(Campaign::is_pending);
         if is_pending {
             self.close_campaign(id, Some(why), cx);

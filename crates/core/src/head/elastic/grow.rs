@@ -11,7 +11,7 @@ use ferrite_wire::{
     Ticket, TreeMessage, Wireup,
 };
 
-use super::campaigns::Campaign;
+use super::campaigns::{Campaign, Campaigns};
 use super::late_wireup::Late;
 use super::phase::{Change, Phase};
 use super::plan::{GrowPlan, Reason};
@@ -47,6 +47,16 @@ impl Place<'_> {
             Place::Known(node) | Place::Again(node, _) => Some(*node),
             Place::New(_) => None,
         }
+    }
+}
+
+impl Campaigns {
+    /// Lets the campaign wait for another: every free place in the tree is below a place that is kept for another
+    /// campaign's newcomer. The first such campaign has to end first, with success or without.
+    fn wait_for_places(&mut self, id: CampaignId, cx: &mut Cx) {
+        let keeps = |campaign: &Campaign| campaign.targets.keys().any(|rank| cx.tree.coming().contains(*rank));
+        let first = self.open.iter().find(|(_, campaign)| keeps(campaign)).map(|(id, _)| *id);
+        self.wait_behind(id, first.expect("a kept place is kept for a campaign that is open"), cx);
     }
 }
 
@@ -216,7 +226,7 @@ impl Head {
             return self.fail_grow(id, Reason::new(PMIX_ERR_NOT_FOUND, cause), cx);
         }
         let Some(kept) = cx.tree.keep_places(nodes.len() as u32) else {
-            return self.wait_for_places(id, cx);
+            return self.elastic.campaigns.wait_for_places(id, cx);
         };
         let base = match self.joining_base(cx.tree.size()) {
             Ok(base) => base,
@@ -236,14 +246,6 @@ impl Head {
         let limit = Duration::from_secs(u64::from(self.launch_timeout_s()));
         cx.set_timer(HeadTimer::Campaign(id), cx.now + limit);
         self.launches.start_joining(&base, DaemonRank::HEAD, &launches, &self.local, cx);
-    }
-
-    /// Lets the campaign wait for another: every free place in the tree is below a place that is kept for another
-    /// campaign's newcomer. The first such campaign has to end first, with success or without.
-    fn wait_for_places(&mut self, id: CampaignId, cx: &mut Cx) {
-        let keeps = |campaign: &Campaign| campaign.targets.keys().any(|rank| cx.tree.coming().contains(*rank));
-        let first = self.elastic.campaigns.open.iter().find(|(_, campaign)| keeps(campaign)).map(|(id, _)| *id);
-        self.elastic.campaigns.wait_behind(id, first.expect("a kept place is kept for a campaign that is open"), cx);
     }
 
     fn joining_base(&self, size: u32) -> Result<TicketBase, Reason> {
@@ -358,7 +360,7 @@ impl Head {
     }
 
     /// Rolls a campaign back (spec G5).
-    pub(in crate::head) fn fail_grow(&mut self, id: CampaignId, reason: Reason, cx: &mut Cx) {
+    pub(super) fn fail_grow(&mut self, id: CampaignId, reason: Reason, cx: &mut Cx) {
         let Some(campaign) = self.elastic.campaigns.open.get_mut(&id) else { return };
         if !campaign.is_coming() {
             return;

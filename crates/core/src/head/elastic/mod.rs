@@ -3,8 +3,8 @@
 mod campaigns;
 mod cancel;
 mod choice;
-mod doubtful;
 mod extensions;
+mod grants;
 mod grow;
 mod late_wireup;
 mod launch_fence;
@@ -16,10 +16,13 @@ mod requests;
 mod shrink;
 mod turns;
 
-use ferrite_types::{CampaignId, CampaignKind, DaemonRank, NodeId};
+use ferrite_types::{CampaignId, CampaignKind, DaemonRank, ExtensionId, NodeId};
+
+use crate::cx::Cx;
 
 use self::campaigns::{Campaign, Campaigns};
 use self::extensions::Extensions;
+use self::grants::Grants;
 
 pub(in crate::head) use self::launch_fence::{Berth, Hold};
 pub(in crate::head) use self::phase::Change;
@@ -32,6 +35,7 @@ pub(in crate::head) use self::requester::Requester;
 pub(in crate::head) struct Elastic {
     campaigns: Campaigns,
     extensions: Extensions,
+    grants: Grants,
 }
 
 impl Elastic {
@@ -109,6 +113,16 @@ impl Elastic {
         let later = self.campaigns.coming().filter(move |(id, _)| Some(**id) > leaves).map(|(_, campaign)| campaign);
         let gains = later.filter(move |campaign| campaign.alloc_id == alloc_id).filter_map(Campaign::joins);
         gains.filter(move |joins| joins.nodes.contains(&node))
+    }
+
+    /// Notes the manager's latest word on an extension.
+    pub(in crate::head) fn on_nodes_awaited(&mut self, id: ExtensionId, says: String) {
+        self.extensions.on_word(id, says);
+    }
+
+    /// Releases all granted jobs after the daemons have gone.
+    pub(in crate::head) fn end_allocations(&mut self, cx: &mut Cx) {
+        self.grants.end_all(cx);
     }
 
     /// Lifts the reservation that campaigns of an allocation are to bring.

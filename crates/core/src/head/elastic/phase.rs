@@ -36,7 +36,7 @@ impl Change {
 
 /// The progress of a campaign.
 #[derive(Debug)]
-pub(in crate::head) enum Phase {
+pub(super) enum Phase {
     /// It may begin at once.
     Open,
     /// Due jobs are launched before it begins.
@@ -71,7 +71,7 @@ pub(in crate::head) enum Phase {
 
 impl Phase {
     /// The step as status and events name it.
-    pub(in crate::head) fn step(&self) -> CampaignStep {
+    pub(super) fn step(&self) -> CampaignStep {
         match self {
             Phase::Open => CampaignStep::Open,
             Phase::Queued => CampaignStep::Queued,

@@ -8,6 +8,7 @@ use ferrite_types::{CampaignId, DaemonRank, NodeId, StdinTarget};
 use ferrite_wire::control::{Reply, SessionChoice, SessionDirective, SessionOrder, Submission};
 use ferrite_wire::{DaemonMessage, GrowRequest, SessionTerms};
 
+use super::registry::Sessions;
 use crate::RequestId;
 use crate::cx::Cx;
 use crate::head::Head;
@@ -26,6 +27,25 @@ enum Ground {
     Shared { alloc_id: String, owner: Option<u32>, nodes: BTreeSet<NodeId> },
     /// Nodes for this session alone.
     Own,
+}
+
+impl Sessions {
+    /// Sets the job that starts as soon as the session's nodes are there.
+    fn set_first_job(&mut self, number: u32, job: Option<Box<Submission>>) {
+        if let Some(session) = self.get_mut(number) {
+            session.first_job = job;
+        }
+    }
+
+    /// The present nodes of an allocation; nodes to come may never arrive.
+    fn allocation_as_ground(&self, owner: u32) -> Result<(String, Option<u32>, BTreeSet<NodeId>), Reason> {
+        let session = self.get(owner).filter(|session| !session.nodes.is_empty());
+        let Some(session) = session else {
+            let cause = "The nodes of the allocation have not come yet. Try again when they are there.";
+            return Err(Reason::new(PMIX_ERR_INVALID_OPERATION, cause));
+        };
+        Ok((session.alloc_id.clone(), Some(owner), session.nodes.clone()))
+    }
 }
 
 impl Head {
@@ -98,7 +118,7 @@ impl Head {
                 self.sessions.share(number, alloc_id, req_id, owner, nodes);
                 let terms = SessionTerms { reserve: false, separate: false, ..wish.terms.clone() };
                 self.sessions.set_terms(number, &terms, requester, cx);
-                self.set_first_job(number, job);
+                self.sessions.set_first_job(number, job);
                 self.start_first_job(number, cx);
                 Ok(None)
             }
@@ -122,7 +142,7 @@ impl Head {
             return Err(self.too_few(wish, &nodes));
         }
         let alloc_id = self.sessions.open_as(number, wish.alloc_id.clone(), req_id.clone());
-        self.set_first_job(number, job);
+        self.sessions.set_first_job(number, job);
         let joins = Joins { nodes: members, terms: wish.terms.clone(), shared_by: None };
         if nodes.is_empty() {
             self.pool.change_slots(&slots);
@@ -132,12 +152,6 @@ impl Head {
         let change = Change::Grow { joins, slots };
         let plan = Plan { change, alloc_id, req_id, is_requested: true, nodes };
         Ok(Some(self.open_campaign(plan, requester, cx)))
-    }
-
-    fn set_first_job(&mut self, number: u32, job: Option<Box<Submission>>) {
-        if let Some(session) = self.sessions.get_mut(number) {
-            session.first_job = job;
-        }
     }
 
     /// Starts the first job of a session whose nodes are there. The job has no submitter, and ends with the session.
@@ -157,12 +171,12 @@ impl Head {
         let (alloc_id, owner, all) = match (&wish.alloc_id, &wish.req_id) {
             (Some(id), _) if *id == self.config.dvm => (id.clone(), None, self.first_nodes()),
             (Some(id), _) => match self.sessions.find(id) {
-                Some(owner) => self.allocation_as_ground(owner)?,
+                Some(owner) => self.sessions.allocation_as_ground(owner)?,
                 None if names_nodes => return Ok(Ground::Own),
                 None => return Err(Reason::new(PMIX_ERR_NOT_FOUND, format!("There is no allocation {id}."))),
             },
             (None, _) if names_nodes => return Ok(Ground::Own),
-            (None, Some(name)) => self.allocation_as_ground(self.sessions.allocation_named(name)?)?,
+            (None, Some(name)) => self.sessions.allocation_as_ground(self.sessions.allocation_named(name)?)?,
             (None, None) => {
                 let cause = "The order names neither an allocation nor nodes on which the session is to be.";
                 return Err(Reason::new(PMIX_ERR_BAD_PARAM, cause));
@@ -174,16 +188,6 @@ impl Head {
         }
         let nodes = if wish.hosts.is_empty() { all } else { self.some_of(&alloc_id, &all, wish)? };
         Ok(Ground::Shared { alloc_id, owner, nodes })
-    }
-
-    /// The present nodes of an allocation; nodes to come may never arrive.
-    fn allocation_as_ground(&self, owner: u32) -> Result<(String, Option<u32>, BTreeSet<NodeId>), Reason> {
-        let session = self.sessions.get(owner).filter(|session| !session.nodes.is_empty());
-        let Some(session) = session else {
-            let cause = "The nodes of the allocation have not come yet. Try again when they are there.";
-            return Err(Reason::new(PMIX_ERR_INVALID_OPERATION, cause));
-        };
-        Ok((session.alloc_id.clone(), Some(owner), session.nodes.clone()))
     }
 
     fn some_of(&self, alloc_id: &str, all: &BTreeSet<NodeId>, wish: &GrowRequest) -> Result<BTreeSet<NodeId>, Reason> {
