@@ -13,15 +13,15 @@ use crate::head::Head;
 
 /// The result that a failure gives its job: at once, or at the job's end when it survives.
 #[derive(Debug)]
-pub(in crate::head) struct Failure {
-    pub(in crate::head) state: JobState,
-    pub(in crate::head) code: u8,
+pub(super) struct Failure {
+    pub(super) state: JobState,
+    pub(super) code: u8,
     /// The message for the submitter.
-    pub(in crate::head) text: String,
+    pub(super) text: String,
 }
 
 /// Exit code of a job whose nodes have left the DVM with its processes: EX_TEMPFAIL ("try again") of sysexits.h.
-pub(in crate::head) const NODES_LEFT: u8 = 75;
+pub(super) const NODES_LEFT: u8 = 75;
 
 impl Job {
     /// True when the abnormal end of a process does not end the others.
@@ -31,7 +31,7 @@ impl Job {
 
     /// True when the loss of a daemon does not end processes elsewhere. A job that is being launched begins whole or
     /// not at all, as after a start failure.
-    pub(in crate::head) fn survives_losses(&self) -> bool {
+    pub(super) fn survives_losses(&self) -> bool {
         self.survives_ends() && self.launching.is_empty()
     }
 }
@@ -39,7 +39,7 @@ impl Job {
 impl Head {
     /// Handles a failure. The submitter hears of the job's first failure, whether the job survives it or not (spec
     /// L33).
-    pub(in crate::head) fn on_failure(&mut self, id: JobId, mut failure: Failure, survived: bool, cx: &mut Cx) {
+    pub(super) fn on_failure(&mut self, id: JobId, mut failure: Failure, survived: bool, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(id) else {
             return;
         };
@@ -58,7 +58,7 @@ impl Head {
 
     /// Handles processes that end because their nodes leave. This is no failure; but a job without a policy to go on
     /// would wait for them, or end like a success. It ends like a job that has lost a node (spec E34).
-    pub(in crate::head) fn take_procs(&mut self, id: JobId, taken: &[Rank], survives: bool, cx: &mut Cx) {
+    pub(super) fn take_procs(&mut self, id: JobId, taken: &[Rank], survives: bool, cx: &mut Cx) {
         for rank in taken {
             let proc = ProcId { job: id, rank: *rank };
             self.close_lines(proc, cx);
@@ -88,7 +88,7 @@ impl Head {
 
     /// Tells the daemons of a surviving job which processes have failed: collectives must not wait for these, and
     /// survivors are told if the policy says so.
-    pub(in crate::head) fn tell_survivors(&mut self, id: JobId, failed: Vec<ProcFailure>, cx: &mut Cx) {
+    pub(super) fn tell_survivors(&mut self, id: JobId, failed: Vec<ProcFailure>, cx: &mut Cx) {
         let Some(job) = self.jobs.get(id) else {
             return;
         };

@@ -159,7 +159,7 @@ impl Head {
     }
 
     /// Moves a job without living processes to TERMINATED (spec L34).
-    pub(in crate::head) fn check_terminated(&mut self, id: JobId, cx: &mut Cx) {
+    pub(super) fn check_terminated(&mut self, id: JobId, cx: &mut Cx) {
         let over = |state| matches!(state, JobState::Terminated | JobState::NotifyCompleted | JobState::Notified);
         let Some(job) = self.jobs.get(id) else {
             return;

@@ -8,7 +8,7 @@ mod node_losses;
 pub(in crate::head) mod notices;
 mod output;
 mod placement;
-pub(in crate::head) mod placement_defaults;
+mod placement_defaults;
 mod queue;
 mod record;
 mod registry;

@@ -88,7 +88,7 @@ pub(super) fn abort(proc: ProcId, node: &str, code: i32, message: &str) -> Strin
     )
 }
 
-pub(in crate::head) fn daemon_lost(job: JobId, node: &str, cause: &str, procs: usize) -> String {
+pub(super) fn daemon_lost(job: JobId, node: &str, cause: &str, procs: usize) -> String {
     format!("The daemon on node {node} was lost ({cause}).\nJob {job} had {procs} process(es) that are gone with it.")
 }
 

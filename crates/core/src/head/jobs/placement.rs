@@ -58,7 +58,7 @@ impl Head {
 
     /// The job's specification for placement. Hosts that have gone since it was mapped to them do not count, as long
     /// as others are left (spec E11).
-    pub(in crate::head) fn spec_of(&self, job: &Job) -> Arc<JobSpec> {
+    pub(super) fn spec_of(&self, job: &Job) -> Arc<JobSpec> {
         if job.missed.is_empty() {
             return job.spec.clone();
         }
@@ -120,11 +120,7 @@ impl Head {
     }
 
     /// The nodes that each app may use.
-    pub(in crate::head) fn shares_among(
-        &self,
-        spec: &JobSpec,
-        nodes: &[NodeRecord],
-    ) -> Result<Vec<Vec<NodeShare>>, String> {
+    pub(super) fn shares_among(&self, spec: &JobSpec, nodes: &[NodeRecord]) -> Result<Vec<Vec<NodeShare>>, String> {
         let keep_fqdn = self.params.flag("prte_keep_fqdn_hostnames").unwrap_or(false);
         let shares = spec.apps.iter().map(|app| {
             let hosts = match &app.map.as_ref().unwrap_or(&spec.map).by {

@@ -45,7 +45,7 @@ fn inherit(own: &mut MapRequest, parent: &MapRequest) {
 
 /// Fills in the DVM's defaults (`mapby`, `rankby`, `bindto`, `hwloc_base_use_hwthreads_as_cpus`) where nothing is
 /// said. The DVM refuses bad values at its start.
-pub(in crate::head) fn from_params(spec: &mut JobSpec, params: &Params) {
+pub(super) fn from_params(spec: &mut JobSpec, params: &Params) {
     let text = |name| params.text(name).ok().flatten();
     // The submitter has filled in the lines of a file.
     let map = text("mapby").and_then(|text| parse_map_by(text).ok()).filter(|map| map.file.is_none());

@@ -182,7 +182,7 @@ impl Head {
     }
 
     /// The reason why a queued job waits, in words.
-    pub(in crate::head) fn queued_for(&self, job: &Job) -> String {
+    pub(super) fn queued_for(&self, job: &Job) -> String {
         if self.sessions.is_paused(job.session) {
             return self.held_for(&Hold::Paused);
         }

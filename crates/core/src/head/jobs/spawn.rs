@@ -29,7 +29,7 @@ use crate::pmix_status::{
 
 /// The origin of a job, and what its parent knows of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::head) enum Birth {
+pub(super) enum Birth {
     /// A client or tool has submitted it.
     Submitted {
         /// True once the submitter was told whether it runs.
@@ -49,11 +49,11 @@ pub(in crate::head) enum Birth {
 
 impl Birth {
     /// True while a process waits to hear whether it runs.
-    pub(in crate::head) fn is_awaited(self) -> bool {
+    pub(super) fn is_awaited(self) -> bool {
         matches!(self, Birth::Awaited { .. })
     }
 
-    pub(in crate::head) fn parent(self) -> Option<ProcId> {
+    pub(super) fn parent(self) -> Option<ProcId> {
         match self {
             Birth::Submitted { .. } => None,
             Birth::Awaited { parent, .. } | Birth::Spawned { parent } | Birth::Refused { parent } => Some(parent),
@@ -168,7 +168,7 @@ impl Head {
     }
 
     /// Answers the parent of a job that cannot start for another reason than the failure of a process.
-    pub(in crate::head) fn refuse_spawn(&mut self, id: JobId, status: PmixStatus, cx: &mut Cx) {
+    pub(super) fn refuse_spawn(&mut self, id: JobId, status: PmixStatus, cx: &mut Cx) {
         self.answer_spawn(id, Err(status), cx);
         self.check_terminated(id, cx);
     }

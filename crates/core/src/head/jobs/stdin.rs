@@ -19,7 +19,7 @@ const WINDOW: u64 = 2 << 20;
 
 /// The flow of input to one job.
 #[derive(Debug, Default)]
-pub(in crate::head) struct Pump {
+pub(super) struct Pump {
     /// Bytes on their way to each daemon with readers.
     on_the_way: BTreeMap<DaemonRank, u64>,
     /// True while a read is outstanding.
@@ -33,7 +33,7 @@ impl Pump {
     }
 
     /// Drops a daemon that is gone, so that it holds up no other.
-    pub(in crate::head) fn forget(&mut self, daemon: DaemonRank) {
+    pub(super) fn forget(&mut self, daemon: DaemonRank) {
         self.on_the_way.remove(&daemon);
         self.active &= !self.on_the_way.is_empty();
     }
