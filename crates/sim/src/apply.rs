@@ -1,4 +1,4 @@
-//! Effects of the daemons, carried out like the driver and the operating system would.
+//! Carries out the effects of daemons, as the driver and the operating system would.
 
 use bytes::Bytes;
 use ferrite_core::{Account, DaemonInput, Effect, HeadInput, Input, PmixEffect, RequestId, SpawnRequest, Transition};
@@ -268,7 +268,7 @@ impl World {
         }
     }
 
-    /// Notes that a submission has its reply, or that nobody waits for it any more.
+    /// Notes that a submission has its reply, or that its client is gone.
     pub(crate) fn settle(&mut self, request: RequestId) {
         let submissions = self.scenario.jobs.len();
         if (request.0 as usize) < submissions && self.settled.insert(request) && self.settled.len() == submissions {
@@ -285,7 +285,7 @@ impl World {
         }
     }
 
-    /// The time that the operating system takes for a small operation.
+    /// Draws the time that the operating system takes for a small operation.
     pub(crate) fn small_delay(&mut self) -> Time {
         self.rng.between(1, 200)
     }

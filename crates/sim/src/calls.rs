@@ -1,5 +1,5 @@
-//! PMIx calls of virtual processes beside fences: to start a job, to connect with another, to publish data or to look
-//! it up. A process waits for each answer and goes on, whatever the answer is.
+//! PMIx calls of virtual processes, except fences: spawn, connect, disconnect, publish, lookup. A process waits for
+//! each answer and goes on, whatever the answer is.
 
 use bytes::Bytes;
 use ferrite_core::{DaemonInput, Input, PmixCall};
@@ -93,7 +93,7 @@ impl World {
             }
             Partner::Parent => self.hosts.get(&rank).and_then(|host| host.pmix.parent(proc.job)),
         };
-        // A job that is unknown here, because it is over, cannot be met: the call fails at once.
+        // This node no longer knows a job that is over, so the call fails at once.
         let knows = |other: &JobId| self.hosts.get(&rank).is_some_and(|host| host.pmix.knows(*other));
         let both = other.filter(knows).map(|other| vec![(proc.job, Vec::new()), (other, Vec::new())]);
         let Some(members) = both.and_then(Members::of_jobs) else { return false };

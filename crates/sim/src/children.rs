@@ -1,5 +1,5 @@
-//! Scenarios about PMIx calls beside fences: spawned jobs, connections between jobs, and published data. They extend
-//! an elastic scenario, whose draws stay as they are: the DVM grows, shrinks and loses daemons.
+//! Scenarios about spawned jobs, connections between jobs, and published data. They extend an elastic scenario without
+//! changing its draws, so the DVM also grows, shrinks and loses daemons.
 
 use ferrite_types::{HostEntry, HostRef, JobSpec, MapBy};
 use ferrite_wire::control::Submission;
@@ -10,7 +10,7 @@ use crate::queue::Time;
 use crate::rng::Rng;
 use crate::scenario::{Expect, Scenario, job};
 
-/// The longest job of a family: jobs that spawn with nodes of their own do so within this time.
+/// The longest job of a spawn tree: children that bring nodes along are spawned within this time.
 const LONGEST: Time = 12_000_000;
 
 /// A job for processes to spawn with the word `spawn:N`, where N is its number.
@@ -20,7 +20,7 @@ pub struct ChildPlan {
     pub spec: JobSpec,
     /// True for a separate job.
     pub separate: bool,
-    /// Nodes that the DVM gets first.
+    /// Nodes that the DVM gets before the job is mapped.
     pub grow: Option<GrowRequest>,
 }
 
@@ -47,7 +47,8 @@ impl Scenario {
         let mut rng = Rng::new(seed ^ 0xfa31_11e5_0000_0001);
         let children = rng.between(2, 6) as usize;
         let with_nodes = rng.permille(250).then(|| rng.between(0, children as u64 - 1) as usize);
-        // The last first: a job spawns only jobs of higher numbers, so that spawning ends.
+        // Children are drawn from the last to the first: a job spawns only jobs of higher numbers, so that spawning
+        // ends.
         for number in (0..children).rev() {
             let mut child = s.draw_child(&mut rng, number, children);
             if with_nodes == Some(number) {
@@ -152,7 +153,7 @@ impl Scenario {
         self.spawn_and_meet(rng, from_end, later - 1 - from_end)
     }
 
-    /// Lets all ranks know of the child when it is there; then they connect with it, if it takes part.
+    /// Writes the steps by which all ranks learn of a child, and connect with it if it takes part.
     fn spawn_and_meet(&self, rng: &mut Rng, word: u64, index: u64) -> String {
         let meets = self.children[index as usize].meets_its_parent();
         let mut text = format!("spawn:{word} fence");
@@ -195,7 +196,7 @@ fn draw_end(rng: &mut Rng, pause: Time) -> String {
         1 => format!("pause:{pause} die:11"),
         2 => "abort:7 forever".to_owned(),
         3 => format!("fence finalize pause:{pause}"),
-        // One rank has ended, and the others go on: nobody may wait for it any more.
+        // One rank has ended and the others go on; no collective may wait for it.
         4 | 5 => {
             let key = rng.between(0, 5);
             format!("publish:{key} fence retire:{key} pause:{} lookup:{key} finalize", 2_500_000 + pause)

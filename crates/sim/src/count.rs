@@ -1,4 +1,5 @@
-//! Frames and bytes by phase of a run, for checks like "a one-process job costs the same on a thousand nodes".
+//! Counts frames and bytes by phase of a run, for checks such as "a one-process job costs the same on a thousand
+//! nodes".
 
 use std::collections::BTreeMap;
 use std::fmt;

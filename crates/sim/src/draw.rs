@@ -18,8 +18,8 @@ impl Scenario {
     /// A scenario drawn from a seed. `daemons` and `radix` are drawn too when they are not given.
     #[must_use]
     pub fn random(seed: u64, daemons: Option<u32>, radix: Option<u32>) -> Scenario {
-        // Two losses meet rarely: one scenario in ten has losses only. It is drawn separately, like all later
-        // additions.
+        // Two losses seldom meet by chance, so one scenario in ten has losses only. Its draws are separate, like all
+        // later additions.
         if daemons.is_none() && radix.is_none() && Rng::new(seed ^ 0x1055_0000_0000_0002).permille(100) {
             return Scenario::losses(seed);
         }
@@ -44,7 +44,7 @@ impl Scenario {
             0..=4 if !extra.permille(400) => {}
             5 | 6 => s.draw_fates(&mut rng),
             0..=4 | 7 | 8 => {
-                // Most faults are to find a DVM that is up.
+                // Most faults strike a DVM that is up.
                 if extra.permille(800) {
                     s.slowest_start = s.slowest_start.min(50_000);
                 }
@@ -56,8 +56,8 @@ impl Scenario {
         s
     }
 
-    /// A scenario about losses: a DVM of a few nodes and a narrow tree, up when faults strike, with jobs on all of
-    /// it, and a quiet phase. [`Scenario::random`] draws such scenarios among others.
+    /// Draws a scenario about losses: a DVM of a few nodes with a narrow tree, which is up when faults strike, with
+    /// jobs on all nodes and a quiet phase. [`Scenario::random`] draws such scenarios among others.
     #[must_use]
     pub fn losses(seed: u64) -> Scenario {
         let mut rng = Rng::new(seed ^ 0x1055_0000_0000_0001);
@@ -88,17 +88,17 @@ impl Scenario {
             (true, false) => rng.between(0, 5),
             (false, _) => 1,
         };
-        // A large DVM shows the effects of size: few jobs, of few processes each.
+        // A large DVM shows the effects of size; it gets few jobs with few processes each.
         let large = self.daemons >= LARGE;
         let count = if large { count.min(2) } else { count };
         let capacity = if large { 64 } else { self.daemons * self.slots };
         for _ in 0..count {
             let at = if self.persistent { rng.between(0, 5_000_000) } else { 0 };
-            // Impatient jobs of a persistent DVM run side by side: each small enough that slots are not the question.
+            // Impatient jobs of a persistent DVM run side by side; they are so small that slots suffice.
             let most = if self.persistent && !patient { (capacity / 6).max(1) } else { capacity };
             let np = rng.between(1, u64::from(most)) as u32;
             let (program, expect) = draw_program(rng, np);
-            // More jobs than slots is no fault, but may be refused.
+            // Jobs that do not fit together may be refused.
             let crowded = self.persistent && !patient && capacity < 6;
             let expect = if crowded { Expect::Anything } else { expect };
             let mut spec = job(np, &program);
@@ -118,8 +118,8 @@ impl Scenario {
         }
     }
 
-    /// Draws the quiet phase. Its first job often wants every slot that must be left, with at most one daemon lost
-    /// per fault; the others are small.
+    /// Draws the quiet phase. Its first job often wants every slot that must be left when each fault has cost one
+    /// daemon; the others are small.
     fn draw_quiet_phase(&mut self, rng: &mut Rng) {
         let from = self.quiet_from();
         let left = self.daemons.saturating_sub(self.faults.len() as u32).max(1) * self.slots;
@@ -183,7 +183,7 @@ impl Scenario {
 fn odd_one_out(rng: &mut Rng, spec: &mut JobSpec, expect: Expect) -> Expect {
     let (program, odd) = draw_program(rng, 1);
     let mut other = job(1, &program).apps;
-    // Only programs of one kind meet in a fence; a mixed pair would wait for each other for ever.
+    // All programs of a job must call the same fences; otherwise they wait for each other for ever.
     let meets = |app: &AppContext| app.argv.iter().any(|w| w == "init");
     if meets(&spec.apps[0]) || meets(&other[0]) {
         return expect;
@@ -201,7 +201,7 @@ fn odd_one_out(rng: &mut Rng, spec: &mut JobSpec, expect: Expect) -> Expect {
 /// The size of a large DVM, for one scenario in two hundred; in small ones faults meet more often.
 fn draw_large(rng: &mut Rng) -> Option<u32> {
     rng.permille(5).then(|| {
-        // Weighted by cost, which grows with the square of the size.
+        // Large sizes are rare: the cost grows with the square of the size.
         match rng.between(0, 31) {
             0 => 4096,
             1 | 2 => 2048,
@@ -211,7 +211,7 @@ fn draw_large(rng: &mut Rng) -> Option<u32> {
     })
 }
 
-/// Draws the policy about failures; the exit code is that of the first failure in any case. It has a seed of its own,
+/// Draws the failure policy; the exit code is that of the first failure under every policy. The draw has its own seed,
 /// so that all other draws stay as they are.
 fn draw_policy(seed: u64, spec: &mut JobSpec) {
     let mut rng = Rng::new(!seed);
@@ -226,8 +226,8 @@ pub(crate) fn draw_client(rng: &mut Rng, at: Time, patient: bool) -> Client {
     Client { patient, detached: rng.permille(80), cancels, leaves }
 }
 
-/// Draws the program of `np` processes. Few processes write much output: windows fill by one writer, and time passes
-/// by all.
+/// Draws the program of `np` processes. Only few processes write much output: one writer fills a window, and the output
+/// of all takes time.
 pub(crate) fn draw_program(rng: &mut Rng, np: u32) -> (String, Expect) {
     let pause = rng.between(0, 200_000);
     let lines = rng.between(0, 50);

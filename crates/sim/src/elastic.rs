@@ -1,5 +1,5 @@
-//! Scenarios about changes of size: the requests and their times, the newcomers that fail, and the jobs meanwhile.
-//! Drawn from a seed; the world plays them (`resize`), and the referee judges them.
+//! Scenarios about changes of size: requests with their times, newcomers that fail, and jobs meanwhile. They are drawn
+//! from a seed; the world plays them (`resize`).
 
 use ferrite_core::RequestId;
 use ferrite_router::Tree;
@@ -47,17 +47,17 @@ pub struct ResizePlan {
 /// The requester of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Asker {
-    /// A client, which leaves at this time.
+    /// A client, and the time at which it leaves, if it does.
     Client(Option<Time>),
-    /// A running process, by its number at that time; without one there is no request.
+    /// A process that runs at that time, by number; when none runs, there is no request.
     Process(u32),
     /// A client with the right of a scheduler, which pushes the change; it leaves at this time.
     Scheduler(Option<Time>),
 }
 
 impl Scenario {
-    /// The longest time that all changes of size may take after the last request, including those of jobs: each may
-    /// wait for all before it, and each for its launch and for the way back.
+    /// Returns the longest time that all changes of size may take after the last request, including those of jobs. Each
+    /// may wait for all before it, for its own launch and for its rollback.
     #[must_use]
     pub fn settles_after(&self) -> Time {
         const WAY_BACK_S: Time = 25;
@@ -76,7 +76,7 @@ impl Scenario {
         requests.iter().max().map_or(0, |last| last + each * requests.len() as Time)
     }
 
-    /// The request of the plan of this number, when a client makes it.
+    /// Returns the request number of a plan that a client makes.
     #[must_use]
     pub fn resize_request(&self, plan: usize) -> RequestId {
         RequestId((self.jobs.len() + self.questions.len() + plan) as u64)
@@ -295,7 +295,7 @@ impl Scenario {
                 2 => Fate::Silent,
                 3 => Fate::DiesEarly,
                 4 => Fate::Late(rng.between(1, patience / 2)),
-                // About when it is given up, and long after.
+                // The newcomer starts about when the head gives it up, or long after.
                 5 => Fate::Late(patience.saturating_sub(rng.between(0, 200_000))),
                 6 => Fate::Late(patience + rng.between(0, 20_000_000)),
                 _ => Fate::Dies(draw_moment(rng)),
@@ -306,7 +306,7 @@ impl Scenario {
 
     fn draw_elastic_quiet_phase(&mut self, rng: &mut Rng) {
         let from = self.quiet_from();
-        // One for every slot that is left, then one that is sure to fit.
+        // The first job wants every slot that is left; the second one fits in any case.
         let mut all = job(1, "init fence finalize");
         (all.apps[0].np, all.map.by) = (None, Some(MapBy::Node));
         self.add_quiet_job(from, all, Expect::Code(0));
@@ -359,7 +359,7 @@ impl Names {
         let mut names: Vec<String> = Vec::new();
         for _ in 0..rng.between(1, most) {
             let name = if rng.permille(700) { self.newcomer(rng) } else { self.any(rng) };
-            // A repeated name is refused, which is tested now and then.
+            // Now and then a name is repeated: the head must refuse it.
             if !names.contains(&name) || rng.permille(30) {
                 names.push(name);
             }

@@ -1,4 +1,4 @@
-//! Future events of the world, as data.
+//! Future events of the world as data.
 
 use ferrite_core::{Input, RequestId, Timer};
 use ferrite_types::{DaemonRank, ExtensionId, ProcId};
@@ -52,12 +52,12 @@ pub(crate) enum Event {
 }
 
 impl Event {
-    /// The two ends of the network that the event passes, if it does.
+    /// Returns the two ends between which the event passes the network; `None` = it does not.
     pub(crate) fn passes(&self) -> Option<[DaemonRank; 2]> {
         match self {
             Event::LinkUp { at, peer, .. } | Event::LinkDown { at, peer, .. } => Some([*at, *peer]),
             Event::Arrive { from, to, .. } => Some([*from, *to]),
-            // The call starts here; the answer is decided when it is made.
+            // The answer of a call is decided when the call is made.
             Event::Call { .. }
             | Event::CallLapses { .. }
             | Event::Input(..)
@@ -77,7 +77,7 @@ impl Event {
         }
     }
 
-    /// The daemon that acts in the event, and so cannot while it is paused.
+    /// Returns the daemon that acts in the event; a paused daemon acts later.
     pub(crate) fn whose(&self) -> Option<DaemonRank> {
         match self {
             Event::Input(rank, _) | Event::Timer { rank, .. } => Some(*rank),

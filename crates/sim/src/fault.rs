@@ -1,5 +1,5 @@
-//! Faults of daemons and of the network: one vocabulary for random scenarios, for stories, and for [`CHAOS`], the
-//! list that both the simulator and real nodes play.
+//! Faults of daemons and of the network, for random scenarios, for stories, and for [`CHAOS`], the list that both the
+//! simulator and real nodes play.
 //!
 //! The faults are plain data, which scenarios draw and the world plays.
 
@@ -31,7 +31,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The daemon that it strikes, unless chance decides.
+    /// Returns the daemon that the fault strikes; `None` = chance decides.
     #[must_use]
     pub fn victim(&self) -> Option<DaemonRank> {
         match self {
@@ -44,7 +44,7 @@ impl Fault {
         }
     }
 
-    /// The same fault at another daemon.
+    /// Returns the same fault for another daemon.
     #[must_use]
     pub fn at(self, victim: DaemonRank) -> Fault {
         match self {
@@ -57,7 +57,7 @@ impl Fault {
         }
     }
 
-    /// The duration of the fault.
+    /// Returns the duration of the fault.
     #[must_use]
     pub fn lasts(&self) -> Time {
         match self {
@@ -66,7 +66,7 @@ impl Fault {
         }
     }
 
-    /// True when it only delays frames, and too little to exceed any deadline.
+    /// True when the fault only delays frames, by too little to exceed a deadline.
     #[must_use]
     pub fn is_brief(&self) -> bool {
         const BRIEF: Time = 2_000_000;
@@ -78,7 +78,7 @@ impl Fault {
         }
     }
 
-    /// The fault in words, for a story.
+    /// Returns the fault in words, for a story.
     #[must_use]
     pub fn sentence(&self) -> String {
         let ms = |time: &Time| *time as f64 / 1000.0;
@@ -95,7 +95,7 @@ impl Fault {
     }
 
     fn draw(rng: &mut Rng, daemons: u32) -> Fault {
-        // The head is struck rarely: the fault is over soon, or the DVM ends.
+        // The head is struck rarely: either the fault is over soon, or the DVM ends.
         let head = daemons == 1 || rng.permille(50);
         let victim = if head { 0 } else { rng.between(1, u64::from(daemons) - 1) };
         let victim = DaemonRank(victim as u32);
@@ -112,14 +112,14 @@ impl Fault {
     }
 }
 
-/// A duration, mostly short; sometimes so long that every deadline has passed.
+/// Draws a duration: mostly short, sometimes longer than every deadline.
 fn draw_length(rng: &mut Rng) -> Time {
     let most = if rng.permille(150) { 60_000_000 } else { 3_000_000 };
     rng.between(1, most)
 }
 
-/// The faults of a random scenario, in the order of their times: mostly late, sometimes during bring-up; sometimes
-/// two daemons at once, sometimes one and a daemon below it.
+/// Draws the faults of a random scenario, in the order of their times. Most come late, some during bring-up; some
+/// strike two daemons at once, or a daemon and one below it.
 pub(crate) fn draw(rng: &mut Rng, daemons: u32, radix: u32) -> Vec<(Time, Fault)> {
     let mut faults = Vec::new();
     for _ in 0..rng.between(1, 3) {
@@ -128,7 +128,7 @@ pub(crate) fn draw(rng: &mut Rng, daemons: u32, radix: u32) -> Vec<(Time, Fault)
         faults.push((at, fault));
         if daemons > 2 && rng.permille(300) {
             let other = companion(rng, daemons, radix, fault.victim());
-            // At the same moment, or before the reaction to the first is complete.
+            // The second fault comes at the same moment, or before the reaction to the first is complete.
             let soon = at + if rng.permille(500) { 0 } else { rng.between(1, 5_000) };
             let second = if rng.permille(500) { fault.at(other) } else { Fault::draw(rng, daemons).at(other) };
             faults.push((soon, second));
@@ -138,7 +138,7 @@ pub(crate) fn draw(rng: &mut Rng, daemons: u32, radix: u32) -> Vec<(Time, Fault)
     faults
 }
 
-/// A second victim: a child of the first as often as any other daemon; never the head.
+/// Draws a second victim: a child of the first as often as any other daemon, never the head.
 fn companion(rng: &mut Rng, daemons: u32, radix: u32, first: Option<DaemonRank>) -> DaemonRank {
     let children = first.map(|rank| Tree::new(radix, daemons).children(rank)).unwrap_or_default();
     if children.is_empty() || rng.permille(400) {

@@ -25,7 +25,7 @@ impl Handshakes {
         self.open.insert(id, (caller, until));
     }
 
-    /// An end sees the link come up. False when the caller has given it up.
+    /// Notes that an end sees the link come up; false when the caller has given it up.
     pub(crate) fn comes_up(&mut self, id: LinkId, at: DaemonRank) -> bool {
         if self.open.get(&id).is_some_and(|(caller, _)| *caller == at) {
             self.open.remove(&id);
@@ -33,7 +33,7 @@ impl Handshakes {
         !self.given_up.contains(&id)
     }
 
-    /// The deadline of an open handshake, if this end waits for it.
+    /// Returns the deadline of an open handshake, if this end waits for it.
     pub(crate) fn deadline(&self, id: LinkId, at: DaemonRank) -> Option<Time> {
         self.open.get(&id).filter(|(caller, _)| *caller == at).map(|(_, until)| *until)
     }
@@ -45,7 +45,7 @@ impl Handshakes {
 }
 
 impl World {
-    /// The deadline of a call passes.
+    /// Handles the deadline of a call.
     pub(crate) fn call_lapses(&mut self, from: DaemonRank, peer: DaemonRank, id: LinkId) {
         if !self.handshakes.give_up(id) {
             return;
@@ -58,7 +58,7 @@ impl World {
         }
     }
 
-    /// The network holds an event up. The caller of a link that comes up too late gives it up in time.
+    /// Schedules the deadline of a call when the network holds up its link.
     pub(crate) fn watch_deadline(&mut self, held: &Event) {
         if let Event::LinkUp { at, peer, id } = *held
             && let Some(until) = self.handshakes.deadline(id, at)

@@ -51,12 +51,12 @@ impl Host {
         }
     }
 
-    /// The daemon's clock.
+    /// Returns the daemon's time at a time of the world.
     pub(crate) fn clock(&self, now: Time) -> Timestamp {
         Timestamp(now + self.skew)
     }
 
-    /// The world's time of a point on the daemon's clock.
+    /// Returns the world's time at a time of the daemon.
     pub(crate) fn world_time(&self, at: Timestamp) -> Time {
         at.0.saturating_sub(self.skew)
     }

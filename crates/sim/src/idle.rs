@@ -18,7 +18,7 @@ use crate::trace::Keep;
 use crate::world::World;
 
 const SECOND: Time = 1_000_000;
-/// The time after which the DVM is up and quiet, a loss included.
+/// The time after which the DVM is up and quiet, even after a loss.
 const SETTLED: Time = 60 * SECOND;
 /// The time for which an idle DVM is measured.
 const WATCHED: Time = 600 * SECOND;
@@ -30,7 +30,7 @@ pub struct IdleRow {
     pub daemons: u32,
     /// Radix of the tree.
     pub radix: u32,
-    /// True when a daemon was lost before.
+    /// True when a daemon was lost before the measurement.
     pub lost: bool,
     /// Links at the end.
     pub links: usize,
@@ -73,7 +73,7 @@ fn idle_world(daemons: u32, radix: u32) -> World {
     world
 }
 
-/// A daemon with children, below another than the head where the tree is deep enough.
+/// Returns a daemon with children; if the tree is deep enough, its parent is not the head.
 fn interior(daemons: u32, radix: u32) -> DaemonRank {
     let tree = Tree::new(radix, daemons);
     let inner = |rank: &DaemonRank| !tree.children(*rank).is_empty();

@@ -1,5 +1,5 @@
-//! The simulated world: thousands of daemons in one process, with a virtual clock, network, launcher
-//! and processes. It runs the real state machines of `core` and referees them.
+//! The simulated world: thousands of daemons in one process, with a virtual clock, network, launcher and processes. It
+//! runs the real state machines of `core`, and a referee checks them.
 //!
 //! * [`Scenario`]: the content of a run, drawn from a seed or written by hand. A persistent one has a phase of faults
 //!   and then a quiet phase, in which the rest of the DVM has to run the next job.
@@ -69,7 +69,7 @@ pub use world::{Gone, Report, run};
 /// The guarantee that [`check`] adds to those of the referee.
 const EQUAL_RUNS: &str = "equal seeds give equal runs";
 
-/// True when a scenario breaks just this guarantee; played once where that is enough.
+/// True when a scenario breaks this guarantee. The scenario is played once if that is enough.
 #[must_use]
 pub fn breaks(scenario: &Scenario, invariant: &str) -> bool {
     let report = match invariant {
@@ -79,14 +79,14 @@ pub fn breaks(scenario: &Scenario, invariant: &str) -> bool {
     report.violation.is_some_and(|v| v.invariant == invariant)
 }
 
-/// Acts out a scenario twice under all guarantees. A difference between the two is a violation too.
+/// Plays a scenario twice and checks all guarantees. A difference between the two runs is a violation too.
 #[must_use]
 pub fn check(scenario: &Scenario) -> Report {
     let mut first = run(scenario, Keep::Last(40, Default::default()), Referee::strict(scenario));
     if first.violation.is_some() {
         return first;
     }
-    // The referee only looks on: what it said of the first holds for an equal second.
+    // The referee changes nothing, so its verdict on the first run holds for an equal second run.
     let second = run(scenario, Keep::Nothing, Referee::blind());
     if first.fingerprint != second.fingerprint {
         first.violation = Some(Violation {

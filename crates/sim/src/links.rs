@@ -1,6 +1,6 @@
-//! Links of daemons: their creation, use and loss, which sockets do on real machines.
+//! Links of daemons: their creation, use and loss. Sockets do this on real machines.
 //!
-//! The world calls it for each event of a link. It draws no chance of its own: the network decides the times.
+//! The world calls it for each event of a link. It draws no random numbers: the network decides the times.
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -18,11 +18,11 @@ const PORT: u16 = 7000;
 /// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
-    /// Somebody accepts it.
+    /// The callee accepts the call.
     Accepted,
-    /// The machine says that nobody listens there.
+    /// The callee's machine says that nobody listens.
     Refused,
-    /// Nobody says anything.
+    /// There is no answer.
     Silence,
 }
 
@@ -38,12 +38,12 @@ impl World {
             return;
         }
         let Some(host) = self.hosts.get(&at) else {
-            // It died while the link came up.
+            // The peer died while the link came up.
             return self.close_end(at, peer, id, "connection reset by peer");
         };
         if let Some(old) = host.links.get(&peer).copied() {
-            // Of two calls that cross both ends must drop the same one: that of the lower rank. The daemon takes a new
-            // link for the end of the old one.
+            // When two calls cross, both ends must drop the same one: the call of the lower rank. The daemon takes a
+            // new link as the end of the old one.
             let (before, now) = (self.network.caller(old), self.network.caller(id));
             let late = if before != now && before > now { id } else { old };
             self.close_end(at, peer, late, "replaced by a new connection");
@@ -69,9 +69,9 @@ impl World {
         }
     }
 
-    /// True for the dropped one of two calls that crossed when this end has yet to see the other one. On real machines
-    /// the caller's end of a link is the first to be up, and here the last: whoever called would have had the better
-    /// link already, and takes no loss for what is none.
+    /// True when a link is the dropped one of two calls that crossed, and this end has yet to see the other one. On
+    /// real machines the caller's end of a link comes up first, and here last. There the caller would have had the
+    /// better link already, so the drop is no loss for it.
     fn is_replaced(&self, at: DaemonRank, peer: DaemonRank, id: LinkId) -> bool {
         let better = self.hosts.get(&peer).and_then(|host| host.links.get(&at)).copied();
         better.is_some_and(|better| better != id && self.network.caller(better) == Some(at))
@@ -84,7 +84,7 @@ impl World {
         }
     }
 
-    /// Tries once, and again until the deadline as long as nobody answers there; a refusal ends it unless the caller
+    /// Makes a call, and repeats it until its deadline while there is no answer. A refusal ends it, unless the caller
     /// insists.
     pub(crate) fn call(&mut self, from: DaemonRank, peer: DaemonRank, contact: Contact, until: Time, insist: bool) {
         const AGAIN: Time = 50_000;
@@ -112,7 +112,7 @@ impl World {
         let there = contact.0.iter().find_map(|a| rank_at(*a));
         match self.hosts.get(&peer) {
             Some(host) if there == Some(peer) && host.stopped.is_none() => Answer::Accepted,
-            // The kernel of a process that stands still takes the call, and nobody says hello.
+            // The kernel accepts the call for a paused process, which sends no preamble.
             Some(host) if host.stopped.is_some() => Answer::Silence,
             Some(_) | None => Answer::Refused,
         }
@@ -129,7 +129,7 @@ impl World {
     }
 }
 
-/// The contact of a daemon: its rank as an address.
+/// Returns the contact of a daemon: its rank as an address.
 pub(crate) fn address(rank: DaemonRank) -> SocketAddr {
     let [_, a, b, c] = rank.0.to_be_bytes();
     SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, a, b, c)), PORT)

@@ -55,7 +55,7 @@ impl World {
         }
     }
 
-    /// One step; `None` when it is done and the next may follow.
+    /// Performs a step; `None` when it is done and the next may follow.
     fn step(&mut self, rank: DaemonRank, proc: ProcId, step: Option<Step>) -> Option<Stop> {
         match step {
             None => Some(Stop::End(ExitStatus::Exited(0))),
@@ -71,7 +71,7 @@ impl World {
                 Some(Stop::For(self.upcall(rank, Input::Daemon(DaemonInput::Pmix(PmixCall::ClientConnected(proc))))))
             }
             Some(Step::Finalize) => {
-                // The call returns when the daemon has heard of it: nobody ends before that.
+                // The call returns when the daemon has heard of it, so the process does not end before.
                 Some(Stop::For(self.upcall(rank, Input::Daemon(DaemonInput::Pmix(PmixCall::ClientFinalized(proc))))))
             }
             Some(Step::Fence) => {
@@ -146,7 +146,7 @@ impl World {
         }
     }
 
-    /// Gives waiting readers what there is; true when one got something.
+    /// Gives output to waiting readers; true when one got some.
     fn serve(&mut self, rank: DaemonRank, proc: ProcId) -> bool {
         let mut served = false;
         for stream in STREAMS {
@@ -186,7 +186,7 @@ impl World {
         }
     }
 
-    /// The last holder of a process's pipes is gone.
+    /// Closes the pipes of a process when their last holder has ended.
     pub(crate) fn orphan_ends(&mut self, rank: DaemonRank, proc: ProcId) {
         if let Some(process) = self.hosts.get_mut(&rank).and_then(|h| h.procs.get_mut(&proc)) {
             process.close_pipes();
@@ -198,7 +198,7 @@ impl World {
         if let Some(status) = self.process(rank, proc).filter(|p| !p.unborn).and_then(|p| p.end_by(signal)) {
             self.end_process(rank, proc, status);
         }
-        // The whole group gets it, and only the process itself is ever deaf.
+        // The whole process group gets the signal; only the process itself may ignore it.
         let group = self.hosts.get_mut(&rank).and_then(|h| h.procs.get_mut(&proc));
         if group.is_some_and(|p| p.ended.is_some() && (signal == 9 || signal == 15)) {
             self.orphan_ends(rank, proc);
@@ -215,7 +215,7 @@ impl World {
         }
     }
 
-    /// Output that waits in a pipe with an open read is already on its way; this comes after it.
+    /// Checks that no output waits in a pipe with an open read, after output on its way has arrived.
     pub(crate) fn check_output(&mut self, rank: DaemonRank, proc: ProcId, stream: Stream) {
         self.queue.after(
             1_000,
@@ -240,7 +240,7 @@ impl World {
         }
     }
 
-    /// The PMIx library tells its daemon something; such calls stay in order. Returns how long it takes.
+    /// Passes an upcall of the PMIx library to the daemon; upcalls stay in order. Returns the delay.
     pub(crate) fn upcall(&mut self, rank: DaemonRank, input: Input) -> Time {
         let now = self.queue.now();
         let due = now + self.small_delay();
@@ -260,7 +260,7 @@ impl World {
         token
     }
 
-    /// An upcall was answered: those who waited go on, or fail like an MPI program would.
+    /// Handles the answer to an upcall: waiting processes go on, or fail as an MPI program would.
     pub(crate) fn answered(&mut self, rank: DaemonRank, procs: &[ProcId], well: bool) {
         for proc in procs {
             let Some(process) = self.process(rank, *proc) else { continue };

@@ -18,23 +18,23 @@ use crate::scenario::Scenario;
 use crate::steps::FIRST_JOB;
 use crate::world::World;
 
-/// A request for more than there is waits for so many looks at it.
+/// The number of looks after which a request for more nodes than there are is refused.
 const LOOKS: u32 = 4;
 
 /// The scenario's settings of the manager.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManagerPlan {
-    /// Of all that it draws.
+    /// The seed of all its draws.
     pub seed: u64,
-    /// Nodes that it has beyond those that the DVM begins with: `k0`, `k1`, ...
+    /// Number of further nodes that it can grant: `k0`, `k1`, ...
     pub spare: u32,
     /// Longest time between two looks at a request (microseconds).
     pub slowest: Time,
-    /// Of a thousand requests so many are refused.
+    /// Refused requests, per mille.
     pub refuses: u64,
-    /// Of a thousand parts of jobs so many are not taken back.
+    /// Parts of jobs that are not taken back, per mille.
     pub keeps: u64,
-    /// Of a thousand jobs that were granted so many are ended soon.
+    /// Granted jobs that the manager ends soon, per mille.
     pub ends: u64,
 }
 
@@ -45,7 +45,7 @@ impl ManagerPlan {
     }
 }
 
-/// A job that is ended from outside is ended within this time.
+/// The time within which the manager ends a job that it has granted.
 const ENDS_WITHIN: Time = 3_000_000;
 
 /// The state of the manager.
@@ -83,12 +83,12 @@ impl Manager {
         }
     }
 
-    /// A decision that was made already is on its way all the same.
+    /// Withdraws a request; a decision that was made before is still delivered.
     pub(crate) fn withdraw(&mut self, extension: ExtensionId) {
         self.waiting.remove(&extension);
     }
 
-    /// Takes nodes back; those that it does not take.
+    /// Takes nodes back; returns those that it does not take.
     pub(crate) fn take_back(&mut self, back: &GiveBack) -> Vec<String> {
         let Some(nodes) = self.jobs.get_mut(&back.job) else { return Vec::new() };
         match &back.share {
@@ -152,7 +152,7 @@ impl World {
     }
 
     fn tell_head(&mut self, input: Input) {
-        // Long enough for a withdrawal to cross it now and then.
+        // The delay is long enough for a withdrawal to cross the decision now and then.
         let delay = self.manager.rng.between(1, 100_000);
         self.queue.after(delay, Event::Input(DaemonRank::HEAD, input));
     }
@@ -164,7 +164,7 @@ impl World {
         self.queue.after(delay, Event::Input(head, Input::Head(HeadInput::AllocationEnded { job, error: None })));
     }
 
-    /// Kills all daemons on its nodes, which are free again.
+    /// Ends a granted job: kills the daemons on its nodes, which are free again.
     pub(crate) fn manager_ends(&mut self, job: &str) {
         let Some(nodes) = self.manager.jobs.remove(job) else { return };
         let there = |(rank, node): (&DaemonRank, &String)| nodes.contains(node).then_some(*rank);
@@ -174,7 +174,7 @@ impl World {
             if self.hosts.contains_key(&rank) {
                 self.on_fault(Fault::Crash(rank));
             } else if let Some(launch) = self.launches.get_mut(&rank) {
-                // It has not come yet, and does not any more.
+                // The daemon has not started, and will not.
                 launch.ticket = None;
             }
         }
@@ -196,7 +196,7 @@ impl Scenario {
             keeps: *rng.pick(&[0, 300, 1_000]),
             ends: *rng.pick(&[0, 0, 200]),
         });
-        // Nodes by name that it has not granted are refused: seen often enough with one in five.
+        // The head refuses nodes by name that the manager has not granted; one such request in five is enough.
         s.elastic.resizes.retain(|plan| !names_hosts(&plan.request) || rng.permille(200));
         let mut at = rng.between(100_000, 2_000_000);
         for i in 0..rng.between(2, 8) {
@@ -221,7 +221,7 @@ impl Scenario {
         if rng.permille(500) { s.by_steps() } else { s }
     }
 
-    /// The requests have become others: what is to come after them comes later, or sooner.
+    /// Moves the quiet phase behind the changed requests.
     pub(crate) fn move_quiet_phase(&mut self) {
         let first = self.jobs.iter().filter(|job| job.quiet).map(|job| job.at).min().unwrap_or(0);
         let from = self.quiet_from();

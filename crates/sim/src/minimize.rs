@@ -15,7 +15,7 @@ use crate::scenario::{Client, Ending, Expect, Fate, JobPlan, Scenario};
 /// The smallest scenario that was found.
 #[derive(Clone, Debug)]
 pub struct Minimized {
-    /// Fails in the same way.
+    /// The scenario; it fails in the same way.
     pub scenario: Scenario,
     /// Runs that were spent.
     pub runs: usize,
@@ -28,7 +28,7 @@ pub fn minimize(scenario: &Scenario, most_runs: usize, mut fails: impl FnMut(&Sc
     loop {
         let before = best.clone();
         for step in STEPS {
-            // Each success makes another list; what failed to help before the place of the success is not tried again.
+            // Each success makes a new list of proposals; those before the place of the success are not tried again.
             let mut next = 0;
             while let Some(smaller) = step(&best).into_iter().nth(next) {
                 if runs == most_runs {
@@ -71,7 +71,7 @@ const STEPS: [Step; 12] = [
 
 fn few_daemons(s: &Scenario) -> Vec<Scenario> {
     let smaller = |daemons: u32| (1..s.daemons).contains(&daemons).then(|| with_daemons(s, daemons));
-    // Halves first, for the sake of large ones; then one by one.
+    // Fractions first, because a DVM may be large; then one daemon less.
     let sizes = [s.daemons / 16, s.daemons / 4, s.daemons / 2, s.daemons * 3 / 4, s.daemons - 1];
     sizes.into_iter().filter_map(smaller).collect()
 }
@@ -80,7 +80,7 @@ fn few_daemons(s: &Scenario) -> Vec<Scenario> {
 fn with_daemons(s: &Scenario, daemons: u32) -> Scenario {
     let there = |rank: DaemonRank| DaemonRank(rank.0.min(daemons - 1));
     let mut out = Scenario { daemons, ..s.clone() };
-    // Newcomers get the ranks behind: who was struck of them is struck still.
+    // Newcomers get the ranks after these; faults that struck a newcomer still strike it.
     let came = |rank: DaemonRank| DaemonRank(rank.0 - s.daemons + daemons);
     let there = |rank: DaemonRank| if rank.0 >= s.daemons { came(rank) } else { there(rank) };
     for (_, fault) in &mut out.faults {
@@ -91,7 +91,7 @@ fn with_daemons(s: &Scenario, daemons: u32) -> Scenario {
     fit(out)
 }
 
-/// A smaller DVM gets smaller jobs: one that has too few slots fails for another reason than the one looked for.
+/// Makes jobs smaller for a smaller DVM: a job with too few slots would fail for another reason.
 fn fit(mut s: Scenario) -> Scenario {
     let at_once = s.jobs.iter().filter(|job| !job.quiet && !job.client.patient).count().max(1) as u32;
     let capacity = s.daemons * s.slots;
@@ -105,7 +105,7 @@ fn fit(mut s: Scenario) -> Scenario {
         let apps = &mut job.spec.apps;
         let others = apps.len() as u32 - 1;
         if limit <= others {
-            // No room for one process of each: nothing can be expected of it.
+            // There is no room for one process of each app, so any result is accepted.
             job.expect = Expect::Anything;
         }
         apps[0].np = apps[0].np.map(|np| np.min(limit.saturating_sub(others)).max(1));
@@ -113,7 +113,7 @@ fn fit(mut s: Scenario) -> Scenario {
     s
 }
 
-/// Without all of them, without a half, without each one.
+/// Proposes to omit all items, each half, and each single item.
 fn without<T: Clone>(s: &Scenario, items: &[T], put: impl Fn(&mut Scenario, Vec<T>)) -> Vec<Scenario> {
     let n = items.len();
     let mut ranges = vec![0..n, 0..n / 2, n / 2..n];
@@ -128,7 +128,7 @@ fn without<T: Clone>(s: &Scenario, items: &[T], put: impl Fn(&mut Scenario, Vec<
 }
 
 fn no_jobs(s: &Scenario) -> Vec<Scenario> {
-    // A one-shot DVM has its one job.
+    // A one-shot DVM keeps its one job.
     let least = usize::from(!s.persistent);
     without(s, &s.jobs, |s, jobs| s.jobs = jobs).into_iter().filter(|s| s.jobs.len() >= least).collect()
 }
@@ -149,7 +149,7 @@ fn no_resizes(s: &Scenario) -> Vec<Scenario> {
     without(s, &s.elastic.resizes, |s, resizes| s.elastic.resizes = resizes)
 }
 
-/// Each request alone: fewer nodes, a client that stays; then the DVM as it is by itself.
+/// Simplifies each request (fewer nodes, a client that stays), then the settings of the DVM.
 fn small_resizes(s: &Scenario) -> Vec<Scenario> {
     let mut out = Vec::new();
     let mut propose = |change: &dyn Fn(&mut Scenario)| {
@@ -165,7 +165,7 @@ fn small_resizes(s: &Scenario) -> Vec<Scenario> {
             ResizeRequest::Shrink(shrink) => shrink.nodes.len(),
             ResizeRequest::Cancel(_) | ResizeRequest::Extend(_) => 0,
         };
-        // A request that names nobody asks for something else.
+        // A request without names would ask for something else.
         for name in (0..names).filter(|_| names > 1) {
             propose(&|s| match &mut s.elastic.resizes[i].request {
                 ResizeRequest::Grow(grow) => drop(grow.hosts.remove(name)),
@@ -200,7 +200,7 @@ fn plain(s: &Scenario) -> Vec<Scenario> {
     ]
 }
 
-/// Each job alone: a polite client, fewer processes, a shorter program.
+/// Simplifies each job: an ordinary client, fewer processes, a shorter program.
 fn small_jobs(s: &Scenario) -> Vec<Scenario> {
     let mut out = Vec::new();
     let mut propose = |i: usize, change: &dyn Fn(&mut JobPlan)| {
@@ -233,8 +233,7 @@ fn small_jobs(s: &Scenario) -> Vec<Scenario> {
     out
 }
 
-/// What jobs spawn: smaller, anywhere, without nodes of its own; then all programs of the family without each of their
-/// words.
+/// Simplifies spawned jobs (fewer processes, no hosts, no added nodes), then omits single words from all programs.
 fn small_children(s: &Scenario) -> Vec<Scenario> {
     let mut out = Vec::new();
     for i in 0..s.children.len() {
@@ -263,7 +262,7 @@ fn small_children(s: &Scenario) -> Vec<Scenario> {
     out
 }
 
-/// Words that a program can do without and still end as it does; some only together.
+/// Words that a program can omit and end in the same way; some only together.
 const IDLE: [&[&str]; 6] =
     [&["pause"], &["out", "err"], &["stdin"], &["orphan"], &["fence"], &["init", "fence", "finalize"]];
 
@@ -276,7 +275,7 @@ fn calm(s: &Scenario) -> Vec<Scenario> {
     vec![Scenario { weather: Weather::CALM, ..s.clone() }, quick]
 }
 
-/// Times to whole seconds, then to milliseconds: each alone.
+/// Rounds each time to whole seconds, then to milliseconds.
 fn round_times(s: &Scenario) -> Vec<Scenario> {
     let mut out = Vec::new();
     for unit in [1_000_000, 100_000, 1_000] {

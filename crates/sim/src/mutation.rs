@@ -1,7 +1,7 @@
-//! Planted faults, which prove that the referee is not blind: it must object to each of them.
+//! Planted faults, which test the referee: it must report each of them.
 //!
-//! They change a daemon's effects before anybody sees them, as a bug would; the state machines need no test-only
-//! switch.
+//! They change a daemon's effects before anything else sees them, as a bug would. The state machines need no switch for
+//! tests.
 
 pub(crate) mod families;
 pub(crate) mod losses;
@@ -40,19 +40,19 @@ pub enum Mutation {
     TwoAcks,
     /// Every piece of output that begins a job's second hundred lines is lost.
     LostOutput,
-    /// Output is written in pieces of ten bytes, turned around.
+    /// Output is written in pieces of ten bytes, each reversed.
     MixedOutput,
     /// Jobs are not registered with the PMIx library.
     NoRegistration,
     /// Fences are not answered.
     NoFenceAnswer,
-    /// Fences give only what this node gave.
+    /// A fence returns only the data of the same node.
     PoorFence,
     /// Failures are announced twice.
     ToldTwice,
-    /// A daemon forgets to go.
+    /// A daemon does not exit.
     NoExit,
-    /// Daemons go at once when told to, leaving their processes.
+    /// Daemons exit at once when ordered to, without ending their processes.
     HastyExit,
     /// A job leaves out a state.
     SkippedState,
@@ -64,7 +64,7 @@ pub enum Mutation {
     NoReplay,
     /// Some daemons forget one of the dead of whom they hear.
     ForgottenDead,
-    /// Nobody hears of deaths.
+    /// The head does not broadcast deaths.
     NoDied,
     /// The head takes no notice when a lost daemon is reported.
     LostReports,
@@ -72,13 +72,13 @@ pub enum Mutation {
     WrongDead,
     /// A parent reports a lost child without calling it.
     HastyReport,
-    /// Nobody calls anybody after a loss.
+    /// No daemon calls another after a loss.
     NobodyCalls,
-    /// Daemons that lost their parent call nobody.
+    /// Daemons that have lost their parent call no other daemon.
     LazyOrphans,
     /// Parents do not call the children that they lost or adopted.
     LazyParents,
-    /// Nobody asks for acknowledgements.
+    /// No daemon sends probes.
     NoProbes,
     /// Messages that a peer reports missing are not sent again.
     DeafToComplaints,
@@ -86,13 +86,13 @@ pub enum Mutation {
     BoastfulAck,
     /// A repeated message is numbered like a new one.
     RenumberedRepeat,
-    /// No signs of life are sent.
+    /// No heartbeats are sent.
     NoHeartbeats,
     /// Silence is never noticed.
     SilenceUnnoticed,
     /// A daemon that reached nobody does not try again.
     NoSecondRound,
-    /// A fence that fails ends well on some daemons.
+    /// A fence that fails succeeds on some daemons.
     KindFence,
     /// A daemon that was declared dead is not told to leave.
     UndeadStays,
@@ -100,15 +100,15 @@ pub enum Mutation {
     OrdersToTheDead,
     /// A relay acknowledges a death before those below it.
     AdoptedNotAwaited,
-    /// Nobody is told where those listen whom it adopts.
+    /// A daemon is not told the addresses of the orphans that it adopts.
     LostOrphans,
-    /// A daemon that is back at its parent keeps the link to whom it hung on meanwhile.
+    /// A daemon that has its parent again keeps the link of its detour.
     KeptDetour,
-    /// A release by allocation id goes past campaign and fence (hole 1).
+    /// A release by allocation id opens no campaign and raises no launch fence (hole 1).
     QuietRelease,
     /// A job that was mapped onto leaving nodes is launched there (holes 2 and 8).
     LaunchOnTheLeaving,
-    /// Jobs that are held are never let go (hole 3).
+    /// Held jobs are never released (hole 3).
     NeverAdmitted,
     /// A grow that fails ends all jobs that are held (hole 4).
     AllHeldAborted,
@@ -120,7 +120,7 @@ pub enum Mutation {
     HeldByGrows,
     /// A second release of a node orders its daemon out a second time (hole 8).
     OrderedTwice,
-    /// A node that comes again gets a rank that somebody had (hole 9).
+    /// A node that joins again gets an earlier rank (hole 9).
     OldRank,
     /// Granted nodes are not given back.
     KeptGrant,
@@ -128,9 +128,9 @@ pub enum Mutation {
     GrantEndedTwice,
     /// Nodes that leave are not given back to the manager.
     KeptShare,
-    /// A request that nobody wants any more is not withdrawn.
+    /// A cancelled request is not withdrawn from the resource manager.
     NotWithdrawn,
-    /// Newcomers are not told who has left (hole 10).
+    /// Newcomers are not told which daemons have left (hole 10).
     NoHoles,
     /// Jobs are mapped while campaigns are open.
     NotHeld,
@@ -154,13 +154,13 @@ pub enum Mutation {
     OtherAllocation,
     /// The requester's own name for its request is lost.
     NoRequestId,
-    /// An event is sent for what changes nothing.
+    /// An event is sent for a request that changes nothing.
     EventForNothing,
-    /// Without elastic mode jobs are parked all the same.
+    /// Jobs are parked even without elastic mode.
     ParkedAllTheSame,
-    /// A job that has lost ranks with nodes that left counts as one that ended well.
+    /// A job that has lost ranks to a shrink counts as ended well.
     LostRanksAreFine,
-    /// Grows begin at once, whoever is held by one after the other.
+    /// Grows begin at once, even when due jobs are held.
     NoTurns,
     /// Nothing is reserved for a session.
     NotReserved,
@@ -182,7 +182,7 @@ pub enum Mutation {
     Undying,
     /// The status gives another reason for a wait.
     FalseReason,
-    /// The time of a grow that is wired up fails it, whoever holds the wireup up.
+    /// A late wireup fails its grow, whichever daemon delays it.
     ImpatientWireup,
     /// Jobs of the queue stay there when their slots are free.
     Unserved,
@@ -194,7 +194,7 @@ pub enum Mutation {
     ForeverQueued,
     /// Sessions stay when their time is up.
     Overtime,
-    /// Sessions get twice the time on top that was asked for them.
+    /// Sessions get twice the requested extra time.
     ExtendedTwice,
     /// A grow is said to wait for its wireup when its daemons have not reported.
     StaleReason,
@@ -206,7 +206,7 @@ pub enum Mutation {
     UnansweredSpawn,
     /// A spawn is answered twice.
     SpawnAnsweredTwice,
-    /// The spawn of a child that has failed already is answered as if it could not be started.
+    /// A spawn whose child has started and failed is answered with an error.
     ShortLivedRefused,
     /// A spawn is answered with the name of another job.
     OtherChild,
@@ -220,21 +220,21 @@ pub enum Mutation {
     ChildEndsTwice,
     /// The parent of a job never hears that it is over.
     ChildEndUntold,
-    /// Jobs that disconnect are as connected as before.
+    /// Jobs that disconnect stay connected.
     ForgottenParting,
-    /// Jobs that connect are not.
+    /// Jobs that connect are not recorded as connected.
     ForgottenConnection,
-    /// One of those who disconnect is not told that it is done.
+    /// One participant of a disconnect gets no answer.
     ForgottenMember,
     /// Published data of a process outlive it.
     DeadData,
-    /// Data for one reader are there for the next.
+    /// Data for one reader can be read again.
     ReadForEver,
-    /// Data for one job are there for all.
+    /// Data for one job can be read by all jobs.
     WideRange,
-    /// Unpublished data are still there.
+    /// Unpublished data can still be read.
     KeptData,
-    /// Nothing is found of what is there.
+    /// Lookups find nothing.
     NothingFound,
     /// The end of a push is told to the scheduler.
     ToldOfPush,
@@ -350,7 +350,7 @@ impl Mutation {
         Mutation::FalseSlots,
     ];
 
-    /// Faults that show with jobs that spawn others, connect and exchange data (`kinship`).
+    /// Faults that show with jobs that spawn others, connect and exchange data (`families`).
     pub const FAMILIES: [Mutation; 17] = [
         Mutation::UnansweredSpawn,
         Mutation::SpawnAnsweredTwice,
@@ -374,11 +374,11 @@ impl Mutation {
     /// Faults that show when a scheduler pushes changes (`resizes`).
     pub const PUSHED: [Mutation; 3] = [Mutation::ToldOfPush, Mutation::OwnedPush, Mutation::SilentPush];
 
-    /// Those that seeds seldom show, and stories do: it takes a job that is held while changes overlap in a certain
+    /// Faults that stories show and seeds seldom do: they need a job that is held while changes overlap in a certain
     /// way.
     pub const STORIES: [Mutation; 3] = [Mutation::NoTurns, Mutation::HeldByGrows, Mutation::ForeverQueued];
 
-    /// Changes what a daemon asked for.
+    /// Changes the effects of a daemon.
     pub(crate) fn tamper(self, rank: DaemonRank, wanted: &mut Vec<Effect>) {
         let head = rank == DaemonRank::HEAD;
         match self {
@@ -405,7 +405,7 @@ impl Mutation {
                 }
             }),
             Mutation::SpawnTwice => double(wanted, |e| matches!(e, Effect::Spawn { .. })),
-            // Told to the head at its birth.
+            // The head gets this fault with its configuration.
             Mutation::MoreSlots => {}
             Mutation::NoKill => wanted.retain(|e| !matches!(e, Effect::Signal { .. })),
             Mutation::ForgottenChild => {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::queue::Time;
 use crate::rng::Rng;
 
-/// One connection; a new one between the same two is another link.
+/// The id of a link; a new connection between the same daemons is another link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LinkId(pub u64);
 
@@ -22,21 +22,21 @@ pub struct Weather {
     pub fastest: Time,
     /// Longest delay, when nothing special happens.
     pub slowest: Time,
-    /// In so many of a thousand frames, a delay ten times as long as the longest.
+    /// Frames with a delay of ten times the longest, per mille.
     pub hiccups: u64,
 }
 
 impl Weather {
-    /// Always the same short delay: for counting.
+    /// Every frame takes the same short time; for counting.
     pub const CALM: Weather = Weather { fastest: 50, slowest: 50, hiccups: 0 };
 }
 
 #[derive(Debug)]
 struct Link {
     ends: [DaemonRank; 2],
-    /// Per end: when the last thing sent to it arrives. Nothing overtakes it.
+    /// For each end: when the last frame to it arrives. No frame overtakes another.
     last: [Time; 2],
-    /// Per end: whether what is sent to it still arrives.
+    /// For each end: true while frames to it arrive.
     open: [bool; 2],
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Network {
     weather: Weather,
     next: u64,
     links: BTreeMap<LinkId, Link>,
-    /// Daemons whose trips take so much longer, and until when.
+    /// Slowed-down daemons: the additional time of a trip, and the end of the slowdown.
     slow: BTreeMap<DaemonRank, (Time, Time)>,
 }
 
@@ -68,12 +68,12 @@ impl Network {
         }
     }
 
-    /// From now `until` then, every trip to or from a daemon takes so much longer.
+    /// Makes every trip to or from a daemon longer by `extra`, until the given time.
     pub(crate) fn slow_down(&mut self, rank: DaemonRank, extra: Time, until: Time) {
         self.slow.insert(rank, (extra, until));
     }
 
-    /// The end of a trip between these two that begins now.
+    /// Returns the end of a trip between these two that begins now.
     fn trip(&mut self, now: Time, ends: [DaemonRank; 2]) -> Time {
         let delay = self.delay();
         if self.slow.is_empty() {
@@ -83,7 +83,7 @@ impl Network {
         now + delay + slow.map(|(extra, _)| extra).max().copied().unwrap_or(0)
     }
 
-    /// A call at `now` is accepted: when the acceptor and when the caller see the link.
+    /// Makes the link of a call that is accepted at `now`; returns when the acceptor and when the caller see it.
     pub(crate) fn open(&mut self, now: Time, caller: DaemonRank, acceptor: DaemonRank) -> (LinkId, Time, Time) {
         let id = LinkId(self.next);
         self.next += 1;
@@ -147,13 +147,13 @@ impl Network {
             return Vec::new();
         };
         let ends = (0..2).filter(|i| link.open[*i]);
-        // Not before the link was seen to be up.
+        // An end hears of the loss after it has seen the link come up.
         let told = ends.map(|i| (link.ends[i], link.last[i].max(now + delays[i]))).collect();
         link.open = [false; 2];
         told
     }
 
-    /// An end was told that the link is gone.
+    /// Notes that an end was told of the loss of its link.
     pub(crate) fn forget(&mut self, id: LinkId, end: DaemonRank) {
         if let Some(link) = self.links.get_mut(&id) {
             let side = link.side(end);

@@ -12,7 +12,7 @@ use crate::scenario::Scenario;
 use crate::sessions::{LONGEST_S, MOST_ADDED_S, SECOND, draw_choice};
 
 impl Scenario {
-    /// Drawn on top of the orders that there are.
+    /// Draws orders in addition to the ones of the scenario.
     pub(crate) fn draw_more_orders(&mut self, rng: &mut Rng) {
         if rng.permille(300) {
             self.draw_pauses(rng);
@@ -25,7 +25,7 @@ impl Scenario {
         }
     }
 
-    /// A session pauses and goes on, and jobs are asked for meanwhile.
+    /// Draws sessions that pause and resume, and jobs that are submitted meanwhile.
     fn draw_pauses(&mut self, rng: &mut Rng) {
         let session = draw_choice(rng);
         let mut at = rng.between(SECOND / 2, 6 * SECOND);
@@ -42,7 +42,7 @@ impl Scenario {
         }
     }
 
-    /// On nodes of their own, or on what is there; later orders are about them.
+    /// Draws sessions of a scheduler, on nodes of their own or of an allocation, and later orders for them.
     fn draw_instantiations(&mut self, rng: &mut Rng) {
         for number in 60..60 + rng.between(1, 3) as u32 {
             let mut at = rng.between(SECOND / 2, 6 * SECOND);
@@ -80,7 +80,7 @@ impl Scenario {
         }
     }
 
-    /// Of sessions by their allocation, with a limit or without.
+    /// Draws requests for more time, by allocation, with a limit or without.
     fn draw_more_time(&mut self, rng: &mut Rng) {
         for _ in 0..rng.between(1, 3) {
             let at = rng.between(SECOND, 8 * SECOND);
@@ -92,7 +92,7 @@ impl Scenario {
     }
 }
 
-/// At once, or after a while.
+/// Draws the time between two orders, which may be 0.
 fn draw_gap(rng: &mut Rng) -> Time {
     let most = *rng.pick(&[2, 20_000, 1_000_000, 3_000_000]);
     rng.between(1, most)

@@ -1,5 +1,5 @@
-//! The PMIx library of one virtual node: knows the registered jobs, collects local participants of a fence, and keeps
-//! the open upcalls.
+//! The PMIx library of one virtual node. It has the registered jobs, the local participants of open fences, and the
+//! open upcalls.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use ferrite_wire::Members;
 pub(crate) struct PmixSide {
     jobs: BTreeMap<JobId, LocalJob>,
     waiting: BTreeMap<PmixToken, Waiting>,
-    /// The participants of each meeting that still lacks local ones.
+    /// The local participants of each meeting that is not complete.
     meetings: BTreeMap<(Meeting, Members), BTreeSet<ProcId>>,
     /// Local processes that are gone.
     gone: BTreeSet<ProcId>,
@@ -32,7 +32,7 @@ struct LocalJob {
     ranks: BTreeSet<Rank>,
     daemons: usize,
     in_fence: BTreeSet<Rank>,
-    /// All of its processes.
+    /// Number of its processes on all nodes.
     size: usize,
     parent: Option<JobId>,
 }
@@ -44,7 +44,7 @@ pub(crate) enum Waiting {
     Fence(Vec<ProcId>, usize),
     /// One process that asked to abort.
     Abort(ProcId),
-    /// Nobody: who asks for another size goes on meanwhile.
+    /// No process: a process that requests another size goes on.
     Resize,
     /// One process, which goes on whatever the answer is.
     Call(ProcId),
@@ -56,7 +56,7 @@ pub(crate) enum Waiting {
 pub(crate) const FENCE_BYTES: usize = 8;
 
 impl PmixSide {
-    /// Makes a job known; false when it was.
+    /// Registers a job; false when it was registered before.
     pub(crate) fn register(&mut self, registration: &Registration) -> bool {
         let map = &registration.order.map;
         let job = LocalJob {
@@ -69,31 +69,31 @@ impl PmixSide {
         self.jobs.insert(registration.order.job, job).is_none()
     }
 
-    /// Forgets a job. Those who wait here for others to meet it wait no longer.
+    /// Forgets a job; returns processes that have waited here for a meeting with it.
     pub(crate) fn deregister(&mut self, job: JobId) -> Vec<ProcId> {
         self.jobs.remove(&job);
         let over = self.meetings.extract_if(.., |(_, members), _| members.include(job));
         over.flat_map(|(_, come)| come).collect()
     }
 
-    /// Processes of a job, on all nodes.
+    /// Returns the number of a job's processes on all nodes.
     pub(crate) fn size(&self, job: JobId) -> Option<usize> {
         self.jobs.get(&job).map(|job| job.size)
     }
 
-    /// The job that has spawned this one.
+    /// Returns the job that has spawned this one.
     pub(crate) fn parent(&self, job: JobId) -> Option<JobId> {
         self.jobs.get(&job)?.parent
     }
 
-    /// A process comes to a meeting. The local participants, when it was the last of them.
+    /// Adds a process to a meeting; returns the local participants when it was the last of them.
     pub(crate) fn enter(&mut self, kind: Meeting, members: Members, proc: ProcId) -> Option<Vec<ProcId>> {
         let key = (kind, members);
         self.meetings.entry(key.clone()).or_default().insert(proc);
         self.complete(&key)
     }
 
-    /// A process is gone. The meetings that have all of their local participants without it.
+    /// Removes a process; returns the meetings that are complete without it.
     pub(crate) fn proc_ended(&mut self, proc: ProcId) -> Vec<(Meeting, Members, Vec<ProcId>)> {
         self.gone.insert(proc);
         self.meetings.retain(|_, come| {
@@ -125,7 +125,7 @@ impl PmixSide {
         self.jobs.contains_key(&job)
     }
 
-    /// A process enters a fence of its whole job. The participants, when it was the last of them here.
+    /// Adds a process to a fence of its job; returns the local participants when it was the last of them.
     pub(crate) fn enter_fence(&mut self, proc: ProcId) -> Option<Waiting> {
         let job = self.jobs.get_mut(&proc.job)?;
         job.in_fence.insert(proc.rank);
@@ -137,12 +137,12 @@ impl PmixSide {
         Some(Waiting::Fence(procs.collect(), job.daemons))
     }
 
-    /// An upcall was made.
+    /// Notes an upcall.
     pub(crate) fn ask(&mut self, token: PmixToken, waiting: Waiting) {
         self.waiting.insert(token, waiting);
     }
 
-    /// An upcall was answered; `None` when it was not made or was answered before.
+    /// Takes an upcall that is answered; `None` when it was not made, or was answered before.
     pub(crate) fn answer(&mut self, token: PmixToken) -> Option<Waiting> {
         self.waiting.remove(&token)
     }

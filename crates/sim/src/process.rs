@@ -1,5 +1,5 @@
-//! Virtual processes: little programs written as words on their command line, with pipes of limited size and their
-//! own reactions to signals.
+//! Virtual processes: small programs that are written as words on their command line. They have pipes of limited size
+//! and react to signals.
 //!
 //! A process determines its next step; the world determines the time, and tells the daemon.
 
@@ -57,16 +57,16 @@ pub enum Step {
 /// The other job of a meeting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Partner {
-    /// The one that was spawned last.
+    /// The job that was spawned last.
     Child,
-    /// The one that has spawned it.
+    /// The job that has spawned this one.
     Parent,
 }
 
 /// A running process.
 #[derive(Debug)]
 pub struct Process {
-    /// The remaining steps; the front is the present one.
+    /// The remaining steps, the present one first.
     pub steps: VecDeque<Step>,
     /// True when it ignores all signals that can be ignored.
     deaf: bool,
@@ -81,9 +81,9 @@ pub struct Process {
     merge_stderr: bool,
     /// True while it waits for an answer of the PMIx side.
     pub waiting: bool,
-    /// Spawns of its job that it has come past, whichever rank made them.
+    /// Number of its job's spawns that it has passed, whichever rank made them.
     pub spawns: u32,
-    /// Its daemon does not know of it yet, so nobody can signal it.
+    /// True until its daemon knows of it; it gets no signal before.
     pub unborn: bool,
     /// Its exit status, once it has ended.
     pub ended: Option<ExitStatus>,
@@ -93,24 +93,24 @@ pub struct Process {
 #[derive(Debug, Default)]
 pub struct Pipe {
     buffer: BytesMut,
-    /// No writer is left.
+    /// True when no writer is left.
     pub closed: bool,
-    /// The daemon waits to read, at most so many bytes.
+    /// The limit of the daemon's open read (bytes).
     pub reader: Option<usize>,
-    /// The daemon was told of the end.
+    /// True when the daemon was told of the end.
     pub told: bool,
 }
 
 /// Standard input as the process has it.
 #[derive(Debug, Default)]
 pub struct StdinPipe {
-    /// Written by the daemon, not taken yet.
+    /// Bytes that the daemon has written and the pipe has not taken.
     pub pending: usize,
-    /// In the pipe, not read by the process yet.
+    /// Bytes in the pipe.
     buffered: usize,
-    /// Read by the process.
+    /// Bytes that the process has read.
     pub read: usize,
-    /// The writer has closed it (or it was `/dev/null`).
+    /// True when the writer has closed it, or when it is `/dev/null`.
     pub closed: bool,
 }
 
@@ -118,7 +118,7 @@ impl Process {
     /// Starts a program.
     ///
     /// # Errors
-    /// As the system would say, when it cannot be started.
+    /// The system's error for a program that cannot be started.
     pub fn start(request: &SpawnRequest) -> Result<Process, StartError> {
         let refuse = |kind, detail: &str| Err(StartError { kind, detail: detail.to_owned() });
         if request.wdir_given && request.wdir.contains("missing") {
@@ -146,7 +146,7 @@ impl Process {
     /// Writes as many of `count` lines as the pipe takes; returns how many are left.
     pub fn write_lines(&mut self, id: ProcId, stream: Stream, count: u64) -> u64 {
         let pipe = if self.merge_stderr { 0 } else { stream as usize };
-        // Much of what a simulated world does is this: only the number is new from line to line.
+        // This is a hot path of the simulator, so only the number is written anew for each line.
         let mut line = format!("{} {} {} ", id.job, id.rank, stream.name());
         let author = line.len();
         for done in 0..count {
@@ -168,12 +168,12 @@ impl Process {
         self.written[stream as usize]
     }
 
-    /// Nobody writes to its pipes any more.
+    /// Closes the pipes: no writer is left.
     pub fn close_pipes(&mut self) {
         self.pipes.iter_mut().for_each(|pipe| pipe.closed = true);
     }
 
-    /// The end of this process when it gets a signal; `None` when it goes on.
+    /// Returns the exit status of the process after a signal; `None` when it goes on.
     #[must_use]
     pub fn end_by(&self, signal: i32) -> Option<ExitStatus> {
         const HARMLESS: [i32; 6] = [0, 17, 18, 19, 20, 28];
@@ -183,7 +183,7 @@ impl Process {
 }
 
 impl Pipe {
-    /// The data for a reader; `None` when there are none yet, empty at the end.
+    /// Returns the data for a reader: `None` when there are none yet, empty at the end.
     pub fn read(&mut self) -> Option<Bytes> {
         let limit = self.reader?;
         if self.buffer.is_empty() && !self.closed {
@@ -213,7 +213,7 @@ impl StdinPipe {
     }
 }
 
-/// Decimal digits, without the machinery of formatting.
+/// Appends decimal digits without the cost of formatting.
 fn push_number(line: &mut String, number: u64) {
     if number >= 10 {
         push_number(line, number / 10);

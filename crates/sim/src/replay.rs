@@ -10,13 +10,13 @@ use crate::scenario::Scenario;
 use crate::trace::Keep;
 use crate::world::{Report, World};
 
-/// Lines of the trace that are kept: more than a few events ever write.
+/// The number of trace lines that are kept.
 const LINES: usize = 4_000;
 
 /// A run up to an event.
 #[derive(Debug)]
 pub struct Replay {
-    /// As far as it went.
+    /// The report of the part that was played.
     pub report: Report,
     /// The lines of the last events.
     pub last: Vec<String>,
@@ -24,7 +24,7 @@ pub struct Replay {
     pub states: Vec<(DaemonRank, Option<String>)>,
 }
 
-/// Plays until event number `until` (to the end without it); `events` is how many of the last are told.
+/// Plays until event number `until` (to the end without it), and returns the lines of the last `events` events.
 #[must_use]
 pub fn replay(scenario: &Scenario, until: Option<u64>, events: usize, nodes: &[DaemonRank]) -> Replay {
     let keep = Keep::Last(LINES, Default::default());
@@ -38,7 +38,7 @@ pub fn replay(scenario: &Scenario, until: Option<u64>, events: usize, nodes: &[D
     Replay { report, last, states }
 }
 
-/// The lines of so many events that wrote any.
+/// Returns the lines of the last events that wrote any.
 fn last_events(lines: &[String], events: usize) -> Vec<String> {
     let number = |line: &String| line.split(' ').next().and_then(|n| n.parse::<u64>().ok());
     let mut numbers: Vec<_> = lines.iter().filter_map(number).collect();
@@ -72,7 +72,7 @@ mod tests {
         for until in [1, 10, 20] {
             let shown = replay(&scenario, Some(until), 1, &[DaemonRank::HEAD, DaemonRank(1)]);
             for (rank, state) in shown.states {
-                // The world's key is all sevens.
+                // All bytes of the key are 7 here; no dump of a state may show it.
                 let state: String = state.unwrap_or_default().split_whitespace().collect();
                 assert!(!state.contains("7,7,7,7"), "{rank}");
             }

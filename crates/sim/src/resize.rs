@@ -30,12 +30,12 @@ impl World {
         }
     }
 
-    /// True for requests whose client may go although it was answered: it waits for an event.
+    /// True for requests for another size: their client may leave after the answer, while it waits for an event.
     pub(crate) fn is_resize(&self, id: RequestId) -> bool {
         id >= self.scenario.resize_request(0)
     }
 
-    /// One of the processes that run now calls `PMIx_Allocation_request`.
+    /// Lets a running process call `PMIx_Allocation_request`.
     pub(crate) fn proc_asks(&mut self, plan: usize) {
         let plan = &self.scenario.elastic.resizes[plan];
         let Asker::Process(number) = plan.by else { return };

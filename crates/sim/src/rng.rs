@@ -1,4 +1,4 @@
-//! The only source of chance in a simulated world: a seeded generator (xoshiro256**, seeded by splitmix64).
+//! The only random generator of a simulated world (xoshiro256**, seeded by splitmix64).
 //!
 //! Parts of the world that draw independently each get a [`Rng::fork`], so that one more draw in one
 //! part does not reshuffle all others.

@@ -26,7 +26,7 @@ pub struct Scenario {
     pub slots: u32,
     /// True for `prte`, false for `prterun`.
     pub persistent: bool,
-    /// Daemons start their subtree's daemons, instead of the head starting all.
+    /// True when daemons start the daemons of their subtree; false when the head starts all.
     pub tree_spawn: bool,
     /// Daemons are started by steps of a resource manager's jobs, one for all nodes of a job.
     pub steps: bool,
@@ -36,7 +36,7 @@ pub struct Scenario {
     pub fates: Vec<(DaemonRank, Fate)>,
     /// Longest time from launch to life of a daemon (microseconds).
     pub slowest_start: Time,
-    /// In so many of a thousand cases the system refuses to start a process.
+    /// Starts of processes that the system refuses, per mille.
     pub spawn_refusals: u64,
     /// Jobs that clients submit.
     pub jobs: Vec<JobPlan>,
@@ -53,7 +53,7 @@ pub struct Scenario {
     /// Jobs that processes spawn, by number.
     #[serde(default)]
     pub children: Vec<ChildPlan>,
-    /// A fault planted on purpose, to see whether the referee sees it.
+    /// A planted fault, which the referee must report.
     pub mutation: Option<Mutation>,
 }
 
@@ -68,9 +68,9 @@ pub enum Fate {
     Silent,
     /// The daemon dies before it has connected.
     DiesEarly,
-    /// The daemon starts so much later than others.
+    /// The daemon starts later than others by this time.
     Late(Time),
-    /// The daemon starts, and is killed so much later.
+    /// The daemon starts, and is killed after this time.
     Dies(Time),
 }
 
@@ -85,7 +85,7 @@ pub struct JobPlan {
     pub expect: Expect,
     /// The client that submits it.
     pub client: Client,
-    /// True for a job of the quiet phase: the faults are over, and the rest of the DVM has had time to settle.
+    /// True for a job of the quiet phase, which comes after the faults and the DVM's reaction to them.
     pub quiet: bool,
     /// Nodes that the DVM is to have first.
     pub grow: Option<GrowRequest>,
@@ -100,7 +100,7 @@ pub struct Client {
     pub patient: bool,
     /// True when it does not wait for the job's end.
     pub detached: bool,
-    /// Its user wants the job to end at this time.
+    /// The time at which it cancels the job, if it does.
     pub cancels: Option<Time>,
     /// The time at which it leaves, if it does.
     pub leaves: Option<Time>,
@@ -130,14 +130,14 @@ impl JobPlan {
     }
 }
 
-/// The exit code that a user is to see.
+/// The exit code that the client must get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Expect {
     /// This one.
     Code(u8),
     /// Anything but zero.
     Failure,
-    /// Whatever; only that there is one.
+    /// Any exit code.
     Anything,
 }
 
@@ -146,14 +146,14 @@ pub enum Expect {
 pub enum Ending {
     /// A one-shot DVM ends with its job; a persistent one is told to end when all jobs were answered.
     Natural,
-    /// Ctrl-C so many times, from this time on, so much apart.
+    /// Interrupts (Ctrl-C): the time of the first, their number, the time between two.
     Interrupts(Time, u32, Time),
     /// The head is told to end at this time.
     Terminate(Time),
 }
 
 impl Scenario {
-    /// A DVM on a calm network, with nothing to do and nothing wrong.
+    /// Returns a DVM on a calm network, without jobs and faults.
     #[must_use]
     pub fn calm(seed: u64, daemons: u32, radix: u32) -> Scenario {
         Scenario {
@@ -179,7 +179,7 @@ impl Scenario {
         }
     }
 
-    /// Adds a job that is asked for at `at`.
+    /// Adds a job that is submitted at `at`.
     #[must_use]
     pub fn with_job(mut self, at: Time, spec: JobSpec, expect: Expect) -> Scenario {
         self.jobs.push(JobPlan::new(at, spec, expect));
@@ -198,7 +198,7 @@ impl Scenario {
         self.jobs.push(JobPlan { client, quiet: true, ..JobPlan::new(at, spec, expect) });
     }
 
-    /// The time at which the faults are over and all daemons have had time to notice the losses.
+    /// Returns the time at which the faults are over and all daemons have noticed the losses.
     #[must_use]
     pub fn quiet_from(&self) -> Time {
         const SETTLED: Time = 30_000_000;
@@ -208,25 +208,25 @@ impl Scenario {
         faults.max(resizes) + SETTLED
     }
 
-    /// True when the jobs of the quiet phase are owed a good end: nothing went wrong but with daemons that are
-    /// not the head, and nobody ends the DVM.
+    /// True when the jobs of the quiet phase must end well: faults strike only daemons other than the head, and nobody
+    /// ends the DVM.
     #[must_use]
     pub fn must_survive(&self) -> bool {
         self.persistent
             && self.faults.iter().all(|(_, fault)| fault.victim() != Some(DaemonRank::HEAD))
-            // Those that are to join it later may fail.
+            // Newcomers may fail.
             && self.fates.iter().all(|(rank, fate)| matches!(fate, Fate::Late(_)) || rank.0 >= self.daemons)
             && self.spawn_refusals == 0
             && self.ending == Ending::Natural
     }
 
-    /// True when jobs are asked for after the faults.
+    /// True when jobs are submitted after the faults.
     #[must_use]
     pub fn has_quiet_phase(&self) -> bool {
         self.jobs.iter().any(|job| job.quiet)
     }
 
-    /// True when nothing but the jobs themselves can make a job fail.
+    /// True when a job can fail only by itself.
     #[must_use]
     pub fn is_kind(&self) -> bool {
         self.fates.iter().all(|(_, fate)| matches!(fate, Fate::Late(_)))
@@ -242,7 +242,7 @@ impl Scenario {
     /// Slots of a node as the head is told.
     #[must_use]
     pub fn slot_count(&self) -> SlotCount {
-        // A head that believes in more slots than there are is one of the planted faults.
+        // One planted fault is a head that believes in more slots than there are.
         SlotCount::Given(self.slots + u32::from(self.mutation == Some(Mutation::MoreSlots)))
     }
 }

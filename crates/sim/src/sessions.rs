@@ -1,5 +1,5 @@
 //! Scenarios about sessions: reserved nodes, time limits, inheritance, jobs that name their session, orders for
-//! sessions, and cancelled requests. They extend an elastic scenario, whose draws stay as they are.
+//! sessions, and cancelled requests. They extend an elastic scenario without changing its draws.
 
 use ferrite_types::JobId;
 use ferrite_wire::control::{Request, SessionChoice, SessionDirective};
@@ -11,9 +11,9 @@ use crate::rng::Rng;
 use crate::scenario::{Expect, Scenario};
 
 pub(crate) const SECOND: Time = 1_000_000;
-/// No session of a scenario lasts longer, once it has a limit (seconds).
+/// The longest time limit of a session (seconds).
 pub(crate) const LONGEST_S: u64 = 8;
-/// Nor is it given more than this on top (seconds).
+/// The most time by which a request lengthens a session (seconds).
 pub(crate) const MOST_ADDED_S: u64 = 5;
 
 impl Scenario {
@@ -25,8 +25,7 @@ impl Scenario {
         for plan in &mut s.elastic.resizes {
             if let ResizeRequest::Grow(grow) = &mut plan.request {
                 grow.terms = draw_terms(&mut rng);
-                // The head's node stays for everybody, because the quiet phase needs it: it is in sessions of all that
-                // there is.
+                // Requests that may contain the head's node reserve nothing, because the quiet phase needs that node.
                 grow.terms.reserve &= grow.activate.is_empty() && grow.alloc_id.is_none();
             }
         }
@@ -34,12 +33,12 @@ impl Scenario {
             if rng.permille(400) {
                 job.session = draw_choice(&mut rng);
             }
-            // Its session may end, or be unknown.
+            // The job's session may end or be unknown, so any result is accepted.
             job.expect = Expect::Anything;
         }
         s.draw_orders(&mut rng);
         s.draw_cancellations(&mut rng);
-        // Drawn apart: it reshuffles nothing else.
+        // A separate generator keeps all other draws as they are.
         s.draw_more_orders(&mut Rng::new(seed ^ 0x5e55_1045_0000_0002));
         s.move_quiet_phase();
         s.let_all_go_on();
@@ -48,8 +47,7 @@ impl Scenario {
         s
     }
 
-    /// When sessions end or begin by themselves or by order, as far as this is known before: each may be a change of
-    /// size.
+    /// Returns the known times at which sessions begin or end; each may be a change of size.
     pub(crate) fn session_changes(&self) -> impl Iterator<Item = Time> + '_ {
         let by_order = self.questions.iter().filter(|(_, question)| matches!(question, Request::Session { .. }));
         let of_request = |plan: &ResizePlan| match &plan.request {
@@ -115,7 +113,7 @@ impl Scenario {
         }
     }
 
-    /// The head is asked now and then for its sessions, its status and its jobs, in one moment: what it says is judged.
+    /// Asks the head now and then for sessions, status and jobs at one time; the referee judges the answers.
     fn ask_how_it_is(&mut self, rng: &mut Rng) {
         for _ in 0..8 {
             let at = rng.between(SECOND / 2, 14 * SECOND);
@@ -123,7 +121,7 @@ impl Scenario {
         }
     }
 
-    /// And after each order: what several may be called is known from the answer.
+    /// Asks for the sessions after each order: the answer shows which session an ambiguous name meant.
     fn ask_after_orders(&mut self) {
         let is_order = |(at, question): &(Time, Request)| matches!(question, Request::Session { .. }).then_some(*at);
         let orders: Vec<Time> = self.questions.iter().filter_map(is_order).collect();
@@ -133,7 +131,7 @@ impl Scenario {
         }
     }
 
-    /// What was told to pause goes on before the quiet phase, or its jobs would wait for ever.
+    /// Resumes all sessions before the quiet phase; otherwise their jobs would wait for ever.
     fn let_all_go_on(&mut self) {
         let at = self.quiet_from().saturating_sub(SECOND);
         let paused = |(_, question): &(Time, Request)| match question {

@@ -12,7 +12,7 @@ use crate::scenario::{Expect, Scenario, job};
 use crate::trace::Keep;
 use crate::world::World;
 
-/// Each change has so long, which is more than it needs.
+/// The time for each change; it is more than a change needs.
 const SPAN: Time = 60_000_000;
 
 /// One change of size.
@@ -26,13 +26,13 @@ pub struct SizeRow {
     pub what: &'static str,
     /// Nodes that leave or come.
     pub targets: u32,
-    /// From the request to the last word about it.
+    /// The cost from the request to the last frame about it.
     pub spent: Spent,
     /// Daemons that are there afterwards, the head included.
     pub after: u32,
 }
 
-/// Shrinks a DVM by the second half of its nodes, which is whole branches, and grows it by them again; then by every
+/// Shrinks a DVM by the second half of its nodes (whole branches) and grows it by them again; then the same with every
 /// second node.
 #[must_use]
 pub fn sizes(daemons: u32, radix: u32) -> Vec<SizeRow> {
@@ -82,10 +82,10 @@ mod tests {
         let sizes: Vec<_> = rows.iter().map(|row| (row.daemons, row.after)).collect();
         assert_eq!(sizes, [(400, 200), (200, 400), (400, 200)]);
         let [piece, _, scattered] = rows.as_slice() else { panic!("three changes") };
-        // The order and its acknowledgement, and what is acknowledged to the head by its children.
+        // Each leaving daemon costs the order and its acknowledgement.
         assert_eq!(piece.spent.frames, 2 * 399, "{piece:?}");
         assert_eq!(piece.spent.head.0, 2 * 8, "{piece:?}");
-        // Survivors find each other as well: a hello and the order over each new link, and word of it along its way.
+        // Survivors make new links: each costs a greeting, the order again, and a report on the route.
         assert!(scattered.spent.frames < 4 * 400 && scattered.spent.head.0 < 400, "{scattered:?}");
     }
 }

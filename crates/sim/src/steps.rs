@@ -11,7 +11,7 @@ use crate::world::World;
 /// The manager's job in which the DVM begins.
 pub(crate) const FIRST_JOB: &str = "1";
 
-/// The steps that run, by the rank by which their launcher is known.
+/// The running steps, by the rank under which their launcher is known.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
     running: BTreeMap<DaemonRank, Step>,
@@ -21,7 +21,7 @@ pub(crate) struct Steps {
 struct Step {
     /// Tasks that have not ended.
     tasks: RankSet,
-    /// The worst that a task came to.
+    /// The worst exit status of its tasks.
     status: ExitStatus,
 }
 
@@ -30,7 +30,7 @@ impl Steps {
         self.running.iter().find(|(_, step)| step.tasks.contains(task)).map(|(leader, _)| *leader)
     }
 
-    /// The tasks of a step that have not ended.
+    /// Returns the tasks of a step that have not ended.
     pub(crate) fn tasks(&self, leader: DaemonRank) -> RankSet {
         self.running.get(&leader).map(|step| step.tasks.clone()).unwrap_or_default()
     }
@@ -61,7 +61,7 @@ impl World {
         }
     }
 
-    /// A task of a step has ended: what is told is the end of the last.
+    /// Notes the end of a task; the end of the last one ends the step.
     pub(crate) fn task_ends(&mut self, task: DaemonRank, status: Option<ExitStatus>, message: String, delay: u64) {
         let Some(leader) = self.steps.of(task) else { return };
         let Some(step) = self.steps.running.get_mut(&leader) else { return };

@@ -1,7 +1,7 @@
 //! A scenario as text: written to a file when a seed fails, read back to play it again, and printed in a few lines.
 //!
-//! The binary reads and writes the files; this module has only texts. The format is JSON, which the workspace has
-//! already; a story is edited by hand at most to try it without a fault.
+//! The binary reads and writes the files; this module has only texts. The format is JSON; a developer may edit a story,
+//! for example to play it without a fault.
 
 use std::fmt::Write;
 
@@ -11,17 +11,17 @@ use ferrite_wire::{Activation, GrowRequest, ResizeRequest, ShrinkRequest};
 use crate::elastic::{Asker, Elastic, ResizePlan};
 use crate::scenario::{Client, Ending, Scenario};
 
-/// The text of a scenario.
+/// Writes a scenario as text.
 #[must_use]
 pub fn write(scenario: &Scenario) -> String {
-    // Only maps with other keys than strings and types that refuse cannot be written; a scenario has neither.
+    // Maps whose keys are no strings cannot be written; a scenario has none.
     serde_json::to_string_pretty(scenario).expect("a scenario is plain data") + "\n"
 }
 
-/// The scenario of a text.
+/// Reads a scenario.
 ///
 /// # Errors
-/// Reads a story. The error says in words where the text is wrong.
+/// A text that is no story; the error says where it is wrong.
 pub fn read(text: &str) -> Result<Scenario, String> {
     let scenario: Scenario = serde_json::from_str(text).map_err(|error| error.to_string())?;
     if scenario.daemons == 0 {

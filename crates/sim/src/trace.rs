@@ -3,7 +3,7 @@
 
 use std::fmt::{Arguments, Write};
 
-/// The story of a run.
+/// The trace of a run.
 #[derive(Debug)]
 pub(crate) struct Trace {
     hash: u64,
@@ -12,12 +12,12 @@ pub(crate) struct Trace {
     keep: Keep,
 }
 
-/// What becomes of a trace's lines.
+/// Which lines of a trace are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// Hashed only.
+    /// None; they are only hashed.
     Nothing,
-    /// The last so many, for the report of a failure.
+    /// The last lines (their number), for the report of a failure.
     Last(usize, std::collections::VecDeque<String>),
     /// All of them.
     All(Vec<String>),
@@ -44,7 +44,7 @@ impl Trace {
             Keep::Nothing => {}
             Keep::All(lines) => lines.push(self.line.clone()),
             Keep::Last(limit, lines) => {
-                // Most lines are dropped again: their room is used for the next.
+                // Most lines are dropped; their memory is used for the next.
                 let mut kept = if lines.len() == *limit { lines.pop_front() } else { None }.unwrap_or_default();
                 kept.clear();
                 kept.push_str(&self.line);
@@ -70,13 +70,13 @@ impl Trace {
     }
 }
 
-/// A hash of one more line, eight bytes at a time: it must only be unlikely to meet another by chance.
+/// Adds a line to a hash, eight bytes at a time. Collisions need only be unlikely.
 fn mixed(hash: u64, line: &[u8]) -> u64 {
     let mut words = line.chunks_exact(8);
     let mix = |hash: u64, word: u64| (hash ^ word).wrapping_mul(PRIME).rotate_left(29);
     let hash = words.by_ref().fold(hash, |hash, word| mix(hash, word.iter().fold(0, |n, b| n << 8 | u64::from(*b))));
     let rest = words.remainder().iter().fold(0, |n, b| n << 8 | u64::from(*b));
-    // The length tells a line that ends in zeros from one that ends before them, and where a line ends.
+    // The length separates lines, and tells a line that ends in zeros from a shorter one.
     mix(mix(hash, rest), line.len() as u64)
 }
 

@@ -1,7 +1,7 @@
 //! The simulated world: the real state machines over a virtual network, launcher, processes and clock.
 //!
-//! One event happens at a time; a daemon's effects become further events. Chance comes from the scenario's seed only,
-//! so a run can be repeated exactly.
+//! One event happens at a time; a daemon's effects become further events. All random numbers come from the scenario's
+//! seed, so a run can be repeated exactly.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Arguments;
@@ -33,14 +33,14 @@ use crate::scenario::{Ending, Fate, Scenario};
 use crate::steps::{FIRST_JOB, Steps};
 use crate::trace::{Keep, Trace};
 
-/// Virtual time after the last planned thing by which everything must have come to its end.
+/// The virtual time after the last planned event within which the run must end.
 const PATIENCE: Time = 1_200_000_000;
-/// More events than this is no work but a machine that runs in circles.
+/// The most events of a run; more of them mean an endless loop.
 const MOST_EVENTS: u64 = 20_000_000;
 
 /// A daemon's start.
 pub(crate) struct Launch {
-    /// The daemon whose launcher process it is.
+    /// The daemon that has started the launcher.
     pub(crate) by: DaemonRank,
     pub(crate) ticket: Option<Ticket>,
     pub(crate) abandoned: bool,
@@ -66,7 +66,7 @@ pub(crate) struct World {
     pub(crate) referee: Referee,
     pub(crate) bill: Bill,
     pub(crate) next_id: u64,
-    /// The jobs that each has spawned, by the number of the spawn.
+    /// The jobs that each job has spawned, by the number of the spawn.
     pub(crate) children: BTreeMap<(JobId, u32), JobId>,
     pub(crate) stdin_left: usize,
     pub(crate) ready: bool,
@@ -81,7 +81,7 @@ pub(crate) struct World {
 /// The result of a run.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// The first broken rule.
+    /// The first broken guarantee.
     pub violation: Option<Violation>,
     /// Exit codes that clients got, by request.
     pub replies: BTreeMap<RequestId, u8>,
@@ -95,7 +95,7 @@ pub struct Report {
     pub lines: Vec<String>,
     /// Events that happened.
     pub events: u64,
-    /// Virtual time when the last daemon went.
+    /// The virtual time at which the last daemon ended.
     pub end: Time,
     /// The costs of the run.
     pub bill: Bill,
@@ -103,16 +103,16 @@ pub struct Report {
     pub left: Vec<DaemonRank>,
 }
 
-/// The way in which a daemon went.
+/// The way in which a daemon ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gone {
-    /// It asked to, with this exit code.
+    /// It has exited with this code.
     Exit(u8),
     /// It was killed.
     Crash,
 }
 
-/// Acts out a scenario from beginning to end.
+/// Plays a scenario from beginning to end.
 #[must_use]
 pub fn run(scenario: &Scenario, keep: Keep, referee: Referee) -> Report {
     let mut world = World::new(scenario.clone(), keep, referee);
@@ -155,7 +155,7 @@ impl World {
         }
     }
 
-    /// The head is born; everything that is planned goes into the queue.
+    /// Starts the head, and puts all planned events into the queue.
     pub(crate) fn begin(&mut self) {
         let config = head_config(&self.scenario);
         let local = self.local_node(DaemonRank::HEAD, "n0");
@@ -184,7 +184,7 @@ impl World {
                 for i in 0..u64::from(times) {
                     self.queue.at(at + i * apart, Event::Input(DaemonRank::HEAD, Input::Head(HeadInput::Interrupt)));
                 }
-                // Who only warns after the second Ctrl-C still has to end some time.
+                // A head that has only got a second Ctrl-C must still end some time.
                 self.queue.at(at + 60_000_000, Event::Finish);
             }
         }
@@ -194,7 +194,7 @@ impl World {
         self.queue.at(at, Event::Input(DaemonRank::HEAD, Input::Head(HeadInput::Request { id, request })));
     }
 
-    /// A client that was not answered yet goes away.
+    /// Lets a client leave that has not been answered.
     fn client_leaves(&mut self, id: RequestId) {
         if !self.settled.contains(&id) || self.is_resize(id) {
             self.deliver(DaemonRank::HEAD, Input::Head(HeadInput::ClientGone(id)));
@@ -202,7 +202,7 @@ impl World {
         }
     }
 
-    /// Lets things happen, to the end or until so many have.
+    /// Plays to the end, or until this number of events.
     pub(crate) fn play(&mut self, until: Option<u64>) {
         let limit = self.planned_end() + PATIENCE;
         while self.violation.is_none() && until.is_none_or(|until| self.events < until) {
@@ -215,7 +215,7 @@ impl World {
         }
     }
 
-    /// Lets happen what is due until then.
+    /// Plays all events up to a time.
     pub(crate) fn play_until(&mut self, time: Time) {
         while self.queue.due().is_some_and(|due| due <= time) {
             let Some(event) = self.queue.pop() else { break };
@@ -224,12 +224,12 @@ impl World {
         }
     }
 
-    /// True when it was stopped at an event and not by its end.
+    /// True when the run was stopped at an event before its end.
     pub(crate) fn is_under_way(&self, until: u64) -> bool {
         self.events >= until && self.violation.is_none() && !self.hosts.is_empty()
     }
 
-    /// The run is over: everybody is asked whether all is well.
+    /// Ends the run: all guarantees are checked for the last time.
     pub(crate) fn finish(mut self) -> Report {
         if self.violation.is_none() {
             let left: Vec<DaemonRank> = self.hosts.keys().copied().collect();
@@ -238,7 +238,7 @@ impl World {
         self.stop()
     }
 
-    /// The run is left as it is.
+    /// Stops the run without the last checks.
     pub(crate) fn stop(self) -> Report {
         let left = self.hosts.keys().copied().collect();
         Report {
@@ -356,7 +356,7 @@ impl World {
         self.deliver(rank, Input::Start);
     }
 
-    /// A daemon's process is gone: its links close, its processes die with it.
+    /// Ends a daemon: its links close, and its processes die with it.
     pub(crate) fn bury(&mut self, rank: DaemonRank, how: Gone) {
         let now = self.queue.now();
         let Some(host) = self.hosts.remove(&rank) else { return };
@@ -365,7 +365,7 @@ impl World {
         for (peer, id) in &host.links {
             self.close_end(rank, *peer, *id, "connection closed by peer");
         }
-        // Timers of the dead may still be in the queue: the story ends with the last burial.
+        // Timers of ended daemons may still be in the queue; the run ends with the last daemon.
         self.report.end = now;
         self.bill.close(now);
         if rank == DaemonRank::HEAD
@@ -416,7 +416,7 @@ impl World {
         let Some(launch) = self.launches.get_mut(&rank) else { return };
         let orphaned = launch.abandoned || !self.hosts.contains_key(&launch.by);
         let Some(ticket) = launch.ticket.take() else { return };
-        // A launcher that was killed may have got far enough.
+        // A killed launcher may have started its daemon before.
         if orphaned && self.rng.permille(500) {
             return;
         }

@@ -9,7 +9,7 @@ use ferrite_wire::{AddedHost, GrowRequest, ResizeRequest, ShrinkRequest, SlotCha
 
 const UP: u64 = 500_000;
 
-/// Checked twice under all guarantees; anything broken is shown with the last events.
+/// Checks a scenario under all guarantees; a violation is shown with the last events.
 fn hold(scenario: &Scenario) -> Report {
     let report = check(scenario);
     if let Some(violation) = &report.violation {
@@ -22,7 +22,7 @@ fn dvm(daemons: u32, radix: u32) -> Scenario {
     Scenario { persistent: true, ..Scenario::calm(5, daemons, radix) }
 }
 
-/// Whatever happened, what is left runs the next job, on every node.
+/// Adds a job on every remaining node to the quiet phase, and checks the scenario.
 fn play(mut scenario: Scenario) -> Report {
     scenario.elastic.mode = true;
     scenario.elastic.launch_timeout_s = 5;
@@ -87,7 +87,7 @@ fn hole_4_a_grow_that_fails_ends_only_those_who_waited_for_it() {
     let scenario = scenario
         .with_grow(UP, &["m0"])
         .with_job(UP + 1_000, job(1, "exit:0"), Expect::Anything)
-        // It opens when the job is parked already.
+        // The grow opens when the job is already parked.
         .with_grow(UP + 2_000, &["m1", "m2"]);
     assert_eq!(play(scenario).replies.values().copied().collect::<Vec<_>>(), [0, 0]);
 }

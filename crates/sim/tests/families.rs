@@ -2,7 +2,7 @@
 
 use ferrite_sim::{Keep, Mutation, Referee, Report, Scenario, check, run};
 
-/// Checked twice under all guarantees; anything broken is shown with the last events.
+/// Checks a scenario under all guarantees; a violation is shown with the last events.
 fn hold(scenario: &Scenario) -> Report {
     let report = check(scenario);
     if let Some(violation) = &report.violation {

@@ -9,7 +9,7 @@ use ferrite_wire::{GrowRequest, ResizeRequest, ShrinkRequest};
 const UP: u64 = 500_000;
 const SECOND: u64 = 1_000_000;
 
-/// Checked twice under all guarantees; anything broken is shown with the last events.
+/// Checks a scenario under all guarantees; a violation is shown with the last events.
 fn hold(scenario: &Scenario) -> Report {
     let report = check(scenario);
     if let Some(violation) = &report.violation {
@@ -18,7 +18,7 @@ fn hold(scenario: &Scenario) -> Report {
     report
 }
 
-/// A manager with so many nodes more, which decides within a second.
+/// A DVM whose manager has `spare` further nodes and decides within a second.
 fn dvm(daemons: u32, spare: u32) -> Scenario {
     let mut scenario = Scenario { persistent: true, ..Scenario::calm(5, daemons, 2) };
     scenario.elastic.mode = true;
@@ -36,7 +36,7 @@ fn give_back(alloc_id: &str) -> ResizeRequest {
     ResizeRequest::Shrink(ShrinkRequest { alloc_id, wait: true, ..ShrinkRequest::default() })
 }
 
-/// Whatever happened, what is left runs the next job, on every node.
+/// Adds a job on every remaining node to the quiet phase.
 fn whole(scenario: Scenario) -> Scenario {
     let mut everywhere = job(1, "init fence finalize");
     everywhere.apps[0].np = None;
@@ -48,7 +48,7 @@ fn play(scenario: Scenario) -> Report {
     hold(&whole(scenario))
 }
 
-/// Lines of the trace of a run that say this.
+/// Counts the lines of a run's trace with this word.
 fn told(scenario: &Scenario, word: &str) -> usize {
     let scenario = whole(scenario.clone());
     let report = run(&scenario, Keep::All(Vec::new()), Referee::strict(&scenario));
@@ -76,7 +76,7 @@ fn a_request_for_more_than_there_is_waits_and_jobs_go_on_meanwhile() {
 
 #[test]
 fn what_nobody_waits_for_is_not_kept() {
-    // The client goes before the decision, between that and the head's hearing of it, and after.
+    // The client leaves before the decision, before the head hears of it, and after that.
     for leaves in (0..1_200_000).step_by(60_000) {
         let mut scenario = dvm(2, 2);
         let by = Asker::Client(Some(UP + 1 + leaves));

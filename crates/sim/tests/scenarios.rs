@@ -8,7 +8,7 @@ use ferrite_types::{DaemonRank, JobSpec, MapBy};
 
 const ROUGH: Weather = Weather { fastest: 5, slowest: 20_000, hiccups: 10 };
 
-/// Checked twice under all guarantees; anything broken is shown with the last events.
+/// Checks a scenario under all guarantees; a violation is shown with the last events.
 fn hold(scenario: &Scenario) -> Report {
     let report = check(scenario);
     if let Some(violation) = &report.violation {
@@ -133,7 +133,7 @@ fn a_dvm_with_jobs_goes_through_all_of_chaos() {
     }
 }
 
-/// A process in each slot that is left when two daemons are lost, and only they.
+/// A job with a process in each slot that is left when exactly two daemons are lost.
 fn everywhere_left(program: &str) -> JobSpec {
     let mut spec = job(Chaos::DAEMONS - 2, program);
     spec.map.by = Some(MapBy::Node);
@@ -179,7 +179,7 @@ fn a_partition_delays_and_breaks_nothing_however_it_meets_others() {
     for at in (0..10).map(|i| i * 3_000) {
         let meetings = [
             vec![(at, Fault::Isolate(one, 1_000_000))],
-            // One daemon and what hangs on it: the first is back sooner, or later.
+            // A daemon and one below it: the first is back sooner, or later.
             vec![(at, Fault::Isolate(one, 500_000)), (at + 1_000, Fault::Isolate(three, 900_000))],
             vec![(at, Fault::Isolate(three, 900_000)), (at + 1_000, Fault::Isolate(one, 500_000))],
             vec![(at, Fault::Isolate(one, 500_000)), (at + 1_000, Fault::Pause(one, 900_000))],
@@ -263,7 +263,7 @@ fn forty_seeds_about_losses_hold() {
     }
 }
 
-/// Planted faults that are seen in none of a hundred scenarios of a family.
+/// Returns the planted faults that no one of a hundred scenarios shows.
 fn unseen(mutations: &[Mutation], draw: impl Fn(u64) -> Scenario) -> Vec<Mutation> {
     let seen = |mutation: Mutation, seed| {
         let scenario = Scenario { mutation: Some(mutation), ..draw(seed) };

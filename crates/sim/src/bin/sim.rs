@@ -1,6 +1,6 @@
 //! `sim`: plays seeds and stories, sweeps over many seeds on all cores, measures costs.
 //!
-//! `cargo xtask sim` calls it. Threads, files and the time are here; the library has none of them.
+//! `cargo xtask sim` calls it. Only this file uses threads, files and a clock; the library has none of them.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -30,7 +30,7 @@ usage: sim --seed S [--daemons N] [--radix R | FAMILY] [--trace]
        sim mutants [--seeds N]              planted faults, and how soon each is seen
        sim scale [--radix R] [--max N]      costs as a markdown table";
 
-/// Where stories of failed seeds are written.
+/// The directory for the stories of failed seeds.
 const STORIES: &str = "target/sim";
 /// The number of failed seeds after which a sweep ends: more would show the same few bugs.
 const ENOUGH: usize = 20;
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The rest of the command line. A command returns `Ok(false)` for a broken guarantee, `Err` for a wrong word.
+/// The rest of the command line. A command returns `Ok(false)` when a guarantee was broken, `Err` when a word is wrong.
 struct Words {
     left: Vec<String>,
 }
@@ -247,7 +247,7 @@ impl Words {
                     println!("| {mutation:?} | {family_name} | {seed} | {} |", violation.invariant)
                 }
                 None => {
-                    // Elsewhere losses are rare.
+                    // Losses are rare in other families.
                     let rare = Mutation::LOSSES.contains(&mutation) && family == Family::Plain;
                     missed += u32::from(!rare);
                     println!("| {mutation:?} | {family_name} | **not seen** | |");
@@ -412,7 +412,7 @@ struct Tally {
 impl Tally {
     fn add(&mut self, seed: u64, events: u64, violation: Option<Violation>) {
         self.scenarios += 1;
-        // Each is played twice.
+        // Each scenario is played twice.
         self.events += 2 * events;
         self.early.insert(seed, violation);
         while let Some(violation) = self.early.remove(&self.next) {

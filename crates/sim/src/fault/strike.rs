@@ -1,4 +1,4 @@
-//! Faults in action: their effects on daemons and the network between them.
+//! Carries faults out: their effects on daemons and on the network.
 //!
 //! The world calls it when a fault of the scenario is due, and when one is over.
 
@@ -13,11 +13,11 @@ use crate::network::LinkId;
 use crate::queue::Time;
 use crate::world::{Gone, World};
 
-/// Daemons that nobody reaches, and what waits for the network to be whole again.
+/// Isolated daemons, and the events that wait for the end of their isolation.
 #[derive(Debug, Default)]
 pub(crate) struct Partition {
     isolated: Vec<DaemonRank>,
-    /// In the order of arrival, so that nothing overtakes on a link.
+    /// The events in the order of arrival, so that none overtakes another on its link.
     held: VecDeque<Event>,
 }
 
@@ -48,7 +48,8 @@ impl World {
         }
     }
 
-    /// The link to whom a daemon hangs on: ranks only grow downwards, and who has two is about to leave the older.
+    /// Returns the link to a daemon's uplink: a neighbour of lower rank. Of two such links the daemon is about to close
+    /// the older one.
     fn uplink(&self, rank: DaemonRank) -> Option<(LinkId, [DaemonRank; 2])> {
         let links = &self.hosts.get(&rank)?.links;
         let above = links.iter().filter(|(peer, _)| **peer < rank);
@@ -76,7 +77,7 @@ impl World {
 
     pub(crate) fn resume(&mut self, rank: DaemonRank) {
         let waiting = self.hosts.get_mut(&rank).and_then(|h| h.stopped.take());
-        // It had all come before, whatever the network is like now.
+        // These events had arrived before the pause, so the network cannot hold them up.
         for event in waiting.unwrap_or_default() {
             self.act(event);
         }
@@ -89,7 +90,7 @@ impl World {
         }
     }
 
-    /// What was held goes on in its order; what another partition concerns is held again, in its order too.
+    /// Ends an isolation: held events go on in their order, except those that another isolation holds up.
     pub(crate) fn heal(&mut self, rank: DaemonRank) {
         self.partition.isolated.retain(|r| *r != rank);
         for event in std::mem::take(&mut self.partition.held) {
@@ -97,12 +98,12 @@ impl World {
         }
     }
 
-    /// True when nothing passes between these two now.
+    /// True when no frame passes between these two now.
     pub(crate) fn is_parted(&self, ends: [DaemonRank; 2]) -> bool {
         self.partition.isolated.iter().any(|rank| ends.contains(rank))
     }
 
-    /// Keeps an event that a partition holds up; gives back any other.
+    /// Keeps an event that a partition holds up; returns any other.
     pub(crate) fn hold_up(&mut self, event: Event) -> Option<Event> {
         if event.passes().is_some_and(|ends| self.is_parted(ends)) {
             self.watch_deadline(&event);

@@ -1,6 +1,6 @@
-//! Guarantee: a session keeps its promises: nodes reserved for it serve its jobs alone, and leave at its time limit
-//! (docs/spec/sessions.md). It covers sessions that clients have asked for, because the outcome of other requests is
-//! not visible to the referee.
+//! Guarantee: nodes that are reserved for a session run its jobs alone, and leave at its time limit
+//! (docs/spec/sessions.md). It covers sessions that clients have requested: the referee cannot see the outcome of other
+//! requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,46 +15,47 @@ use crate::elastic::{Asker, ResizePlan};
 use crate::queue::Time;
 use crate::scenario::Scenario;
 
-/// Changes that are open when the time is up come first, and may take as long as they do; each has its own time limit.
+/// The time by which nodes may leave late: changes that are open at the limit come first, each within its own time
+/// limit.
 const LATE: Time = 120_000_000;
 
 pub(super) struct OwnSession {
     first: RequestId,
     grows: Vec<Option<GrowRequest>>,
-    /// Seconds by which requests lengthen a time limit and do nothing else.
+    /// Seconds of more time, for each request that asks for nothing else.
     extends: Vec<Option<u32>>,
-    /// Nodes that releases name, of which those that were lent go back.
+    /// Nodes that requests release by name; lent ones among them go back.
     releases: Vec<Option<Vec<String>>>,
     choices: Vec<SessionChoice>,
     jobs: BTreeMap<JobId, SessionChoice>,
-    /// The number of reservations at the time of each job's map: a later one leaves the job where it is.
+    /// The number of reservations when each job was mapped; a later reservation leaves the job where it is.
     mapped: BTreeMap<JobId, usize>,
     /// Reservations so far.
     reservations: usize,
     /// The node of each daemon.
     names: BTreeMap<DaemonRank, String>,
-    /// Nodes that are withheld.
+    /// Reserved nodes.
     reserved: BTreeMap<String, Reserved>,
     /// The time limits of sessions.
     ends: BTreeMap<u32, Time>,
     /// The names of sessions.
     called: BTreeMap<u32, Vec<SessionChoice>>,
-    /// Sessions on the nodes of an allocation: they may be where that may be.
+    /// Sessions that share the nodes of an allocation; their jobs may use what its jobs may use.
     shares: BTreeMap<u32, SessionChoice>,
-    /// Allocations that may get more time by somebody whose answer is not seen.
+    /// Allocations for which somebody may have got more time unseen.
     moved: BTreeSet<String>,
-    /// Nodes that have come with a session and have not left since: they leave with it.
+    /// Nodes that a session has brought and that have not left; they leave with it.
     brought: BTreeMap<String, u32>,
     changes: Changes,
-    /// The change that has just become true.
+    /// The campaign that has just ended well.
     done: Option<CampaignId>,
     /// Orders that have no answer yet.
     orders: BTreeMap<RequestId, (SessionChoice, SessionDirective)>,
 }
 
-/// For whom.
+/// A reservation of a node.
 struct Reserved {
-    /// The number of earlier ones.
+    /// The number of reservations before it.
     nth: usize,
     session: u32,
     /// The names of the session.
@@ -109,7 +110,7 @@ impl OwnSession {
         }
         let Some(plan) = number.and_then(|number| self.grows.get(number).cloned()) else { return };
         let Some(grow) = plan else {
-            // What was lent to the allocation is what it was before, whatever else leaves.
+            // Nodes that were lent to the allocation return to their former owner.
             if let (ResizeOutcome::Unchanged | ResizeOutcome::Done, Some(named)) =
                 (&resize.outcome, number.and_then(|number| self.releases.get(number)?.as_ref()))
             {
@@ -124,10 +125,10 @@ impl OwnSession {
         };
         let mut names = vec![SessionChoice::Id(session), SessionChoice::Alloc(resize.alloc_id.clone())];
         names.extend(resize.req_id.clone().map(SessionChoice::Ref));
-        // One that has a limit gets more.
+        // A session with a limit gets more time.
         let from = self.ends.get(&session).copied().unwrap_or(at);
         let until = grow.terms.time_limit_s.map(|limit| from + Time::from(limit) * 1_000_000);
-        // The limit is that of all that the session has.
+        // The limit applies to all nodes of the session.
         self.ends.extend(until.map(|until| (session, until)));
         let nth = self.reservations;
         self.reservations += 1;
@@ -168,7 +169,7 @@ impl OwnSession {
         }
     }
 
-    /// The head is told to end: what had its time is gone by now.
+    /// At the order to end, sessions whose time is over must be gone.
     fn look_at_the_end(&self, at: Time) -> Result<(), String> {
         let has_moved = |session: &u32| {
             let names = self.called.get(session).into_iter().flatten();
@@ -194,15 +195,16 @@ impl OwnSession {
         self.names.extend(ticket.group.iter().cloned());
     }
 
-    /// A session ends with the last of its nodes that is lost; whether others of it are left is not followed.
+    /// Forgets the sessions of lost nodes: a session ends when its last node is lost, and the referee does not count
+    /// the others.
     fn lost(&mut self, ranks: RankSet) {
         let names: BTreeSet<&String> = ranks.iter().filter_map(|rank| self.names.get(&rank)).collect();
         self.reserved.retain(|node, _| !names.contains(node));
         self.brought.retain(|node, _| !names.contains(node));
     }
 
-    /// True when the node is for jobs of another session. One that was lost, or was there before the session, is
-    /// nowhere offered when the time of that is up.
+    /// True when the node is reserved for another session. A lost node, or one that was in the DVM before the session,
+    /// is not released when the session's time is up.
     fn is_withheld(&self, node: &str, at: Time, job: JobId, choice: &SessionChoice) -> bool {
         let mapped = self.mapped.get(&job).copied().unwrap_or(self.reservations);
         self.reserved.get(node).is_some_and(|Reserved { nth, session, names }| {
@@ -220,7 +222,7 @@ impl OwnSession {
     }
 }
 
-/// The seconds of a request for nothing but more time.
+/// Returns the seconds of a request that asks for more time and nothing else.
 pub(super) fn more_seconds(plan: &ResizePlan) -> Option<u32> {
     match &plan.request {
         ResizeRequest::Extend(extend) => Some(extend.seconds),
@@ -228,8 +230,8 @@ pub(super) fn more_seconds(plan: &ResizePlan) -> Option<u32> {
     }
 }
 
-/// The allocation that may get more time by a request whose end is not seen: of a process, of a client that goes, or of
-/// one that does not wait, to whom the end of its grow is told in elastic mode only.
+/// Returns the allocation that may get more time by a request whose end the referee cannot see: of a process, of a
+/// client that leaves, or of one that does not wait (it hears the end of its grow in elastic mode only).
 pub(super) fn more_time_unseen(plan: &ResizePlan, elastic_mode: bool) -> Option<String> {
     let (named, is_told) = match &plan.request {
         ResizeRequest::Grow(grow) if grow.terms.time_limit_s.is_some() => {
@@ -260,7 +262,7 @@ impl Invariant for OwnSession {
                 self.orders.insert(*id, (session.clone(), directive.clone()));
                 Ok(())
             }
-            // A head that is alone tells nobody of a death.
+            // A head without other daemons sends no word of a death.
             Observation::Gone { rank, .. } => {
                 self.lost([*rank].into_iter().collect());
                 Ok(())

@@ -8,9 +8,9 @@ use super::silence::Silence;
 use super::{Invariant, Observation, require};
 use crate::queue::Time;
 
-/// Silence is looked for every 5 s, after 15 s.
+/// How far the check looks back: daemons look for silence every 5 s, and give a link up after 15 s.
 const LOOK_BACK: Time = 21_000_000;
-/// The last sign of life may be an interval and a slow trip older than the silence.
+/// Silence that must be explained; the last heartbeat may be older by an interval and a slow trip.
 const SILENT: Time = 8_000_000;
 
 #[derive(Default)]

@@ -1,4 +1,5 @@
-//! Guarantee: processes follow their state table: forked, registered, output closed and reaped in either order, over.
+//! Guarantee: processes follow their state table: forked, registered, then output closed and reaped in either order,
+//! then over.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use super::{Invariant, Observation, require};
 
 #[derive(Default)]
 pub(super) struct ProcStates {
-    /// The head and the hosting daemon each have their view.
+    /// The state of each process, as the head and as the hosting daemon see it.
     now: BTreeMap<(DaemonRank, ProcId), ProcState>,
 }
 

@@ -14,7 +14,7 @@ pub(super) struct QuietPhase {
     /// Jobs of the quiet phase, and whether they were served.
     served: BTreeMap<RequestId, bool>,
     ready: bool,
-    /// Something went wrong before all was ready: a DVM that cannot come up says so and ends, and owes nothing.
+    /// True when something went wrong during bring-up: such a DVM may end with a message, and owes no further job.
     early: bool,
 }
 

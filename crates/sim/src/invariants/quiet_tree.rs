@@ -1,4 +1,4 @@
-//! Guarantee: in the quiet phase every daemon hangs on its tree parent. When the DVM is told to end, the links
+//! Guarantee: in the quiet phase every daemon is linked to its tree parent. When the DVM is told to end, the links
 //! between living daemons are exactly those of the tree without dead and departed ones; each missing daemon was
 //! declared dead or told to leave, and each such daemon is gone; each present daemon has a place.
 
@@ -14,15 +14,15 @@ use crate::scenario::Scenario;
 
 pub(super) struct QuietTree {
     tree: Tree,
-    /// Number of the last wireup: those before it are repeated to daemons that were out of reach, and say nothing new.
+    /// Number of the last wireup. Earlier ones are repeated to daemons that were out of reach, and have no news.
     wireup: u64,
     applies: bool,
-    /// Something went wrong before all was ready: a DVM that cannot come up says so and ends.
+    /// True when something went wrong during bring-up: such a DVM may end with a message.
     early: bool,
     ready: bool,
     up: BTreeSet<(DaemonRank, DaemonRank)>,
     alive: RankSet,
-    /// Dead, or told to leave.
+    /// Daemons that were declared dead or told to leave.
     declared: RankSet,
 }
 
@@ -41,7 +41,7 @@ impl QuietTree {
     }
 
     fn look(&mut self) -> Result<(), String> {
-        // With nobody below it the head tells nobody whom it has given up: then only it must be left.
+        // A head without other daemons sends no word of those it has given up; then only the head must be left.
         if self.alive.len() > 1 {
             let lost = self.tree.living().iter().find(|r| !self.alive.contains(*r) && !self.declared.contains(*r));
             require(lost.is_none(), || format!("daemon {lost:?} is gone and was not declared dead"))?;

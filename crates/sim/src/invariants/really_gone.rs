@@ -1,7 +1,7 @@
-//! Guarantee: a shrink ends after its daemons are gone, by clean exit or crash, and their nodes were offered back.
-//! Each shrink has one order, and no daemon is sent away twice or declared lost afterwards (spec G6). A shrink whose
-//! nodes have left with an earlier one has no order and no offer. A daemon that a fault has struck, itself or on its
-//! route, counts as gone when its link is.
+//! Guarantee: a shrink ends after its daemons are gone, by clean exit or crash, and their nodes were offered back. Each
+//! shrink has one order, and no daemon is sent away twice or declared lost afterwards (spec G6). A shrink whose nodes
+//! have left with an earlier one has no order and no offer. When a fault has struck a daemon or its route, the daemon
+//! counts as gone when its link is gone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,13 +21,13 @@ pub(super) struct ReallyGone {
     sent_away: RankSet,
     offered: BTreeSet<CampaignId>,
     answered: BTreeSet<CampaignId>,
-    /// Shrinks that have waited for others, and have not told anybody to leave.
+    /// Shrinks that have waited for other campaigns and have not given their order.
     waited: BTreeSet<CampaignId>,
     /// The number of acknowledgements of each order to the head, by sender.
     acked: BTreeMap<(u64, DaemonRank), u32>,
-    /// By daemon: those of whom it has heard that they leave.
+    /// For each daemon: the leaving daemons of which it has heard.
     heard: BTreeMap<DaemonRank, RankSet>,
-    /// The daemon that is noticing a loss, and the lost one.
+    /// The daemon that notices a loss now, and the lost daemon.
     losing: Option<[DaemonRank; 2]>,
     ending: bool,
 }
@@ -103,7 +103,7 @@ impl ReallyGone {
         }
     }
 
-    /// A daemon is about to handle something.
+    /// Notes what a daemon is about to handle.
     fn learns(&mut self, rank: DaemonRank, input: &Input, message: Option<&Message>) {
         self.losing = match input {
             Input::Link(LinkInput::LinkLost { peer, .. }) | Input::Link(LinkInput::ConnectFailed { peer, .. }) => {
@@ -139,8 +139,7 @@ impl ReallyGone {
                 if let FrameKind::XcastAck { seq } = frame.kind
                     && self.ordered.contains(&seq)
                 {
-                    // Once by itself, and once more when it gets the order from the head as well, having had it from
-                    // another.
+                    // A daemon acknowledges once, and again when the head's order reaches it after a neighbour's.
                     let count = self.acked.entry((seq, *from)).or_default();
                     *count += 1;
                     return require(*count <= 2 || self.struck.on_the_way(*from), || {

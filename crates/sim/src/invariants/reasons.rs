@@ -24,17 +24,17 @@ pub(super) struct Reasons {
     reported: BTreeSet<DaemonRank>,
     /// Nodes whose daemons were declared lost.
     lost: BTreeSet<String>,
-    /// Daemons that have said of a job that all its processes there were attempted.
+    /// Daemons that have reported that they have tried to start all their processes of a job.
     attempted: BTreeSet<(JobId, DaemonRank)>,
-    /// Ranks of a job that have ended, as the head was told over ways that nothing has struck.
+    /// Ranks of a job whose end was reported to the head on a route that no fault has struck.
     ended: BTreeMap<JobId, BTreeSet<u32>>,
     sessions: Option<Vec<SessionStatus>>,
     status: Option<DvmStatus>,
     ending: bool,
 }
 
-/// `4 slots (1 of 8 are free, 0 jobs are before it)`, and the same for `room for 4 processes as they are to be placed`.
-/// Of `the slots` nobody has said how many.
+/// Reads `4 slots (1 of 8 are free, 0 jobs are before it)`, and the same with `room for 4 processes as they are to be
+/// placed`. `the slots` has no number.
 fn slots_wanted(reason: &str) -> Option<(bool, Option<u32>, u32, u32)> {
     let (what, rest) = reason.split_once(" (")?;
     let (free, rest) = rest.split_once(" of ")?;
@@ -49,20 +49,20 @@ fn slots_wanted(reason: &str) -> Option<(bool, Option<u32>, u32, u32)> {
     Some((room.is_some(), Some(asked), free, before))
 }
 
-/// `n1, n2 and 3 more`: those that are named. None when nobody is.
+/// Returns the names in `n1, n2 and 3 more`; `None` when there are none.
 fn listed(list: &str) -> Option<Vec<&str>> {
     let named = list.split_once(" and ").map_or(list, |(named, _)| named);
     let names: Vec<&str> = named.split(", ").collect();
     names.iter().all(|name| !name.is_empty() && !name.contains(' ')).then_some(names)
 }
 
-/// The same for things with a number: `job 1, job 2`.
+/// Returns the numbers in `job 1, job 2`.
 fn numbered(list: &str, what: &str) -> Option<Vec<u32>> {
     let named = list.split_once(" and ").map_or(list, |(named, _)| named);
     named.split(", ").map(|item| item.strip_prefix(what)?.trim().parse().ok()).collect()
 }
 
-/// `grow 1: the daemons of n4 to report`
+/// Formats a campaign as the status does: `grow 1: the daemons of n4 to report`.
 fn in_words(campaign: &CampaignStatus) -> String {
     format!("{} {}: {}", campaign.kind, campaign.campaign, campaign.waiting_for)
 }
@@ -100,7 +100,7 @@ impl Reasons {
         self.status.as_ref().map_or(&[], |status| &status.campaigns)
     }
 
-    /// True when each of `items` is what an open campaign waits for, and there are any.
+    /// True when there are items and each is the text of an open campaign.
     fn are_campaigns(&self, items: &str, which: impl Fn(&CampaignStatus) -> bool) -> bool {
         items
             .split("; ")
@@ -137,13 +137,13 @@ impl Reasons {
         }
     }
 
-    /// True for a node whose daemon has something left to say about the job's start. What it has said is known where
-    /// nothing has struck the way to it.
+    /// True for a node whose daemon has yet to report the start of the job. Its report is certain only when no fault
+    /// has struck its route.
     fn is_awaited(&self, job: JobId, node: &str) -> bool {
         self.daemons.get(node).is_some_and(|rank| !self.attempted.contains(&(job, *rank)))
     }
 
-    /// `2 of 3 processes to end (ranks 0, 2)`
+    /// Checks `2 of 3 processes to end (ranks 0, 2)`.
     fn runs_on(&self, job: &JobStatus) -> Option<bool> {
         let (living, rest) = job.waiting_for.split_once(" of ")?;
         let (all, rest) = rest.split_once(" processes to ")?;
@@ -176,7 +176,7 @@ impl Reasons {
                     .strip_suffix(" to end")
                     .and_then(|list| numbered(list, "campaign "))
                     .is_some_and(|ids| ids.iter().all(open)),
-                // Which jobs is looked at with these.
+                // The jobs themselves are checked with the status of jobs.
                 CampaignStep::Queued => turns_of(campaign).is_some(),
                 CampaignStep::Launching => daemons(" to report").is_some_and(|nodes| nodes.iter().all(is_absent)),
                 CampaignStep::WiringUp => reason.starts_with("all daemons to be wired up"),
@@ -198,14 +198,14 @@ impl Reasons {
             let is_lost = |name: &&str| self.lost.contains(*name) || is_struck(name);
             return listed(list).is_some_and(|nodes| nodes.iter().all(is_lost));
         }
-        // What a resource manager was asked for comes behind them.
+        // Extensions come after the campaigns.
         let items: Vec<&str> =
             reason.split("; ").filter(|item| !item.is_empty() && !item.starts_with("grow of ")).collect();
         let words: Vec<String> = status.campaigns.iter().map(in_words).collect();
         reason.contains("grow of ") || items == words
     }
 
-    /// Jobs whose turn a change of size waits for wait themselves, for something else.
+    /// Returns a queued campaign that names a job that does not wait.
     fn turns_hold(&self, jobs: &[JobStatus]) -> Option<&CampaignStatus> {
         let waits = |id: &u32| jobs.iter().any(|job| job.job.0 == *id && !is_over(job) && is_unlaunched(job.state));
         let is_false = |campaign: &&CampaignStatus| turns_of(campaign).is_none_or(|ids| !ids.iter().all(waits));
@@ -270,7 +270,7 @@ fn within<'a>(reason: &'a str, before: &str) -> Option<&'a str> {
     reason.strip_prefix(before)?.strip_suffix(')')
 }
 
-/// The jobs that a queued change lets have their turn.
+/// Returns the jobs whose turn a queued campaign awaits.
 fn turns_of(campaign: &CampaignStatus) -> Option<Vec<u32>> {
     numbered(campaign.waiting_for.strip_suffix(" to be launched, which others have held before")?, "job ")
 }
@@ -285,7 +285,7 @@ impl Invariant for Reasons {
         self.struck.see(what);
         match what {
             Observation::Input { rank: DaemonRank::HEAD, input, message, .. } => self.hears(input, *message),
-            // Nobody may be there to be told of it.
+            // There may be no daemon left that the head tells of it.
             Observation::Gone { rank, .. } => self.lost.extend(self.nodes.get(rank).cloned()),
             Observation::Effect { effect: Effect::LaunchDaemon { ticket, .. }, .. } => self.launched(ticket),
             Observation::Effect { rank: DaemonRank::HEAD, effect, message, .. } => {

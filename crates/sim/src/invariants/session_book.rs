@@ -1,7 +1,7 @@
-//! Guarantee: the head's status of sessions that clients have asked for agrees with their requests: the end of the
-//! limit, the warning, the pause, the removal after the end, and the session of each job. Changes that the referee
-//! cannot see are accepted, for that session alone and until the head has told it: orders by an ambiguous name, and
-//! more time that a process has asked for.
+//! Guarantee: the status of sessions that clients have requested agrees with their requests: the end of the limit, the
+//! warning, the pause, the removal after the end, and the session of each job. The referee cannot see two changes:
+//! orders by an ambiguous name, and more time that a process has requested. It accepts them for the session concerned,
+//! until the next status.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,20 +23,20 @@ const SECOND: Time = 1_000_000;
 pub(super) struct SessionBook {
     first: RequestId,
     grows: Vec<Option<GrowRequest>>,
-    /// Seconds by which requests lengthen a time limit and do nothing else.
+    /// Seconds of more time, for each request that asks for nothing else.
     extends: Vec<Option<u32>>,
     choices: Vec<SessionChoice>,
-    /// Sessions whose limit may become later without our seeing it.
+    /// Sessions whose limit may move to a later time unseen.
     unsure: BTreeSet<u32>,
-    /// Orders that were carried out for a session of that name, since the head has last told of all sessions.
+    /// Orders that were carried out for a session of this name since the last status of all sessions.
     by_name: Vec<(String, SessionDirective)>,
     /// Orders that have no answer yet.
     orders: BTreeMap<RequestId, (SessionChoice, SessionDirective)>,
-    /// The last two moments in which the head has handled anything: one that stood still could not do what was due.
+    /// The last two times at which the head has handled an input: a head that stood still could not act.
     awake: [Time; 2],
-    /// Sessions that clients have asked for, and when those with a limit end.
+    /// Sessions that clients have requested, and the ends of those with a limit.
     limits: BTreeMap<u32, Option<Time>>,
-    /// So long before its end a session warns the client with this request.
+    /// For each session: how long before its end it warns, and the request of the client that it warns.
     warnings: BTreeMap<u32, (Time, RequestId)>,
     warned: BTreeSet<RequestId>,
     paused: BTreeSet<u32>,
@@ -44,7 +44,7 @@ pub(super) struct SessionBook {
     jobs: BTreeMap<JobId, SessionChoice>,
 }
 
-/// A grow as far as it can be followed: a client that has gone is not warned.
+/// Returns the grow request whose client the referee can follow: a client that has left is not warned.
 fn seen_grow(plan: &ResizePlan) -> Option<GrowRequest> {
     let ResizeRequest::Grow(grow) = &plan.request else { return None };
     let mut grow = grow.clone();
@@ -82,7 +82,7 @@ impl SessionBook {
         }
     }
 
-    /// An order was carried out. One that is refused changes nothing.
+    /// Notes an order that was carried out; a refused order changes nothing.
     fn ordered(&mut self, at: Time, id: RequestId) {
         let Some((session, directive)) = self.orders.remove(&id) else { return };
         let Some(number) = number(&session) else {
@@ -129,13 +129,13 @@ impl SessionBook {
         let (ResizeOutcome::Done | ResizeOutcome::Unchanged, Some(session)) = (&resize.outcome, resize.session) else {
             return;
         };
-        // A session that was there before, and was asked for by somebody whom we do not hear, stays unknown.
+        // An earlier session that somebody else has requested stays unknown.
         let until = match (&grow.alloc_id, self.limits.entry(session)) {
             (Some(_), Entry::Vacant(_)) => return,
             (_, limit) => limit.or_default(),
         };
         if let Some(seconds) = grow.terms.time_limit_s {
-            // Of a session that has a limit, which is lengthened.
+            // More time for a session with a limit.
             *until = Some(until.unwrap_or(at) + Time::from(seconds) * SECOND);
         }
         if let Some(before) = grow.terms.warn_s {
@@ -143,7 +143,7 @@ impl SessionBook {
         }
     }
 
-    /// The head tells of all sessions there are: what orders by name have come to is known from now on.
+    /// Judges the status of all sessions; from now on the effect of orders by name is known.
     fn judge_all(&mut self, at: Time, sessions: &[SessionStatus]) -> Result<(), String> {
         for status in sessions {
             self.learn(at, status);
@@ -167,7 +167,7 @@ impl SessionBook {
                 _ => {}
             }
         }
-        // Later than was asked for by those whom we hear.
+        // The limit is later than the requests that the referee has seen.
         if let (true, Some(Some(until)), Some(says)) =
             (self.unsure.contains(&id), self.limits.get_mut(&id), status.seconds_left)
         {
@@ -177,7 +177,7 @@ impl SessionBook {
 
     fn judge(&self, at: Time, status: &SessionStatus) -> Result<(), String> {
         let id = status.session;
-        // It is there when its nodes are on their way, and what was asked of it counts when they have come.
+        // A session appears when its nodes are on their way; its terms apply when they have come.
         let is_made = |(session, directive): &(SessionChoice, SessionDirective)| {
             matches!(directive, SessionDirective::Instantiate(_)) && number(session) == Some(id)
         };
@@ -196,7 +196,7 @@ impl SessionBook {
         };
         require(is_near, || format!("session {id} ends in {left:?} seconds, and says {:?}", status.seconds_left))?;
         let Some(until) = limit else { return Ok(()) };
-        // One that may have got more time since is believed when it says so.
+        // A limit that may have moved to a later time unseen is accepted.
         require(!self.is_late(at, *until) || status.seconds_left > Some(0), || {
             format!("the time of session {id} was up at {until}, and it is there")
         })?;
@@ -207,14 +207,14 @@ impl SessionBook {
         })
     }
 
-    /// True when something that was due is not only a little late: the head has handled other things since.
+    /// True when an act is late and the head has handled other inputs since it was due.
     fn is_late(&self, at: Time, due: Time) -> bool {
         at > due + SECOND && self.awake[0] >= due
     }
 
     fn launched(&self, job: JobId) -> Result<(), String> {
         let paused = self.jobs.get(&job).and_then(number).filter(|id| self.paused.contains(id));
-        // It is resumed by the order that is being carried out, or was by its name.
+        // The order that is carried out now resumes the session, or an order by its name has.
         let going_on = |directive: &SessionDirective| *directive == SessionDirective::Resume;
         let resuming = self.orders.values().any(|(_, directive)| going_on(directive));
         let resumed = self.by_name.iter().any(|(_, directive)| going_on(directive));

@@ -1,6 +1,6 @@
 //! The periods of silence that faults explain: a paused or isolated daemon sends nothing.
 //!
-//! Guarantees about deadlines use it. It knows faults only, never a daemon's state.
+//! Guarantees about deadlines use it. It follows faults only, never a daemon's state.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ struct Span {
 }
 
 impl Silence {
-    /// A fault strikes.
+    /// Notes a fault that strikes.
     pub(super) fn begin(&mut self, at: Time, fault: &Fault) {
         if let Fault::SlowUplink(rank, extra, time) = *fault {
             self.slow.entry(rank).or_default().push(Slow { from: at, until: at + time, extra });
@@ -44,7 +44,7 @@ impl Silence {
         }
     }
 
-    /// True when a fault changes nothing: the world does not stop again who stands still, nor cut off who is cut off.
+    /// True when a fault changes nothing: the daemon is already paused, or already isolated.
     pub(super) fn covers(&self, at: Time, fault: &Fault) -> bool {
         struck(fault).is_some_and(|(rank, _, stopped)| {
             let mut spans = self.spans.get(&rank).into_iter().flatten();
@@ -52,14 +52,14 @@ impl Silence {
         })
     }
 
-    /// Somebody begins to live: nobody could be stopped before.
+    /// Notes the start of a daemon: earlier faults did not strike it.
     pub(super) fn born(&mut self, rank: DaemonRank) {
         if let Some(spans) = self.spans.get_mut(&rank) {
             spans.retain(|span| !span.stopped);
         }
     }
 
-    /// For how much of the time between `from` and `to` one of these could not be heard.
+    /// Returns the time between `from` and `to` in which one of these daemons could not be heard.
     pub(super) fn within(&self, ranks: &[DaemonRank], from: Time, to: Time) -> Time {
         let spans = ranks.iter().filter_map(|rank| self.spans.get(rank)).flatten();
         let mut cut: Vec<_> = spans.map(|s| (s.from.max(from), s.until.min(to))).filter(|(a, b)| a < b).collect();
@@ -73,22 +73,22 @@ impl Silence {
         sum
     }
 
-    /// For how much of the time between `from` and `to` a call between two daemons could not be confirmed: silence, and
-    /// the two trips of a handshake over the slowest link of that time.
+    /// Returns the time between `from` and `to` in which a call between two daemons could not be confirmed: their
+    /// silence, and the two trips of a handshake over the slowest link.
     pub(super) fn within_call(&self, ends: [DaemonRank; 2], from: Time, to: Time) -> Time {
         let slow = ends.iter().filter_map(|rank| self.slow.get(rank)).flatten();
         let extra = slow.filter(|slow| slow.from < to && from < slow.until).map(|slow| slow.extra).max();
         self.within(&ends, from, to) + 2 * extra.unwrap_or(0)
     }
 
-    /// Daemons that are struck for at least so long at a time.
+    /// Returns the daemons that one fault strikes for at least this time.
     pub(super) fn longer_than(&self, time: Time) -> impl Iterator<Item = DaemonRank> + '_ {
         let long = move |span: &Span| span.until - span.from >= time;
         self.spans.iter().filter(move |(_, spans)| spans.iter().any(long)).map(|(rank, _)| *rank)
     }
 }
 
-/// Who cannot be heard for how long on account of a fault, and whether it stands still.
+/// Returns the daemon that a fault silences, for how long, and whether it is paused.
 fn struck(fault: &Fault) -> Option<(DaemonRank, Time, bool)> {
     match *fault {
         Fault::Pause(rank, time) => Some((rank, time, true)),

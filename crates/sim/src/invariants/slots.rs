@@ -11,7 +11,7 @@ use crate::scenario::Scenario;
 
 pub(super) struct Slots {
     slots: usize,
-    /// Jobs that may take more.
+    /// Jobs that may use more slots than there are.
     generous: BTreeSet<JobId>,
     running: BTreeMap<DaemonRank, usize>,
 }
@@ -36,7 +36,7 @@ impl Invariant for Slots {
             } if order.spec.map.oversubscribe == Some(true) => {
                 self.generous.insert(order.job);
             }
-            // A job on the head's node alone is sent to nobody.
+            // The head sends no launch order for a job on its own node alone.
             Observation::Effect { effect: Effect::Pmix(PmixEffect::Register(registration)), .. }
                 if registration.order.spec.map.oversubscribe == Some(true) =>
             {

@@ -19,10 +19,10 @@ use super::{Invariant, Observation, require};
 use crate::queue::Time;
 use crate::scenario::Scenario;
 
-/// An answer is on its way for less time than this, and a loss on the way is repaired in it: time in which its reader
-/// cannot be heard is not counted.
+/// The longest time for an answer to arrive, including the repair of a loss. Time in which the caller's daemon cannot
+/// be heard is not counted.
 const LATE: Time = 90_000_000;
-/// Nor for more than this where nothing is wrong on the way.
+/// The longest time for an answer on a route that no fault has struck.
 const SOON: Time = 2_000_000;
 /// The interval of the checks.
 const EVERY: Time = 500_000;
@@ -34,13 +34,13 @@ pub(super) struct Spawns {
     open: BTreeMap<ProcId, Open>,
     tokens: BTreeMap<(DaemonRank, PmixToken), ProcId>,
     jobs: BTreeMap<JobId, Seen>,
-    /// Processes that live, and where.
+    /// Living processes, with their daemons.
     alive: BTreeMap<ProcId, DaemonRank>,
     gone: RankSet,
-    /// Jobs of whose end their parents are to hear, since when.
+    /// Ended jobs whose parents must hear of it, with the time of their end.
     to_tell: BTreeMap<JobId, Time>,
     told: BTreeSet<JobId>,
-    /// The question that the head handles now.
+    /// The caller of the spawn request that the head handles now.
     head_asks: Option<ProcId>,
     looked: Time,
 }
@@ -61,9 +61,9 @@ struct Seen {
     hosts: RankSet,
     /// The processes that were started.
     born: BTreeSet<u32>,
-    /// One of them could not be.
+    /// True when a process could not be started.
     start_failed: bool,
-    /// It was ended by order, or with others.
+    /// True when it was ended by an order, or with other jobs.
     killed: bool,
     failed: bool,
     /// True once its parent has heard of the start.
@@ -148,7 +148,7 @@ impl Spawns {
         let seen = self.jobs.entry(job).or_default();
         seen.failed |= to.is_error();
         seen.killed |= to == JobState::KilledByCmd;
-        // What has failed may still be starting elsewhere: until then nobody knows whether all of it was started.
+        // A failed job may still be starting on other nodes; the answer is not known before that is over.
         let is_answer = match to {
             JobState::Running | JobState::Terminated => true,
             _ => to.is_error() && seen.is_whole(),
@@ -188,7 +188,7 @@ impl Spawns {
     }
 
     fn see_head_input(&mut self, input: &Input, message: Option<&Message>, at: Time) {
-        // Nothing has come of the last question but an answer.
+        // The last request has made no job, so its answer is known.
         if let Some(open) = self.head_asks.take().and_then(|caller| self.open.get_mut(&caller))
             && open.child.is_none()
         {
@@ -199,7 +199,7 @@ impl Spawns {
             (_, Some(Message::Head(HeadMessage::SpawnRequest { parent, .. }))) => Some(*parent),
             _ => None,
         };
-        // A job that has failed by itself may be ended by order as well, and no state says so.
+        // An order may end a job that has already failed; no state shows that.
         let is_order = matches!(
             input,
             Input::Head(HeadInput::Cancel(_))
@@ -268,7 +268,7 @@ impl Invariant for Spawns {
                 Effect::Pmix(PmixEffect::SpawnReply { token, result }) => {
                     return self.answered(*rank, *token, *result);
                 }
-                // Its job is forgotten there.
+                // The daemon has forgotten the caller's job.
                 Effect::Pmix(PmixEffect::Reply { token, .. }) => {
                     if let Some(caller) = self.tokens.remove(&(*rank, *token)) {
                         self.open.remove(&caller);

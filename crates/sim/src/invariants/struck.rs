@@ -1,4 +1,4 @@
-//! The daemons that faults have struck so far: their links may be taken for lost, and news of them may be late or
+//! The daemons that faults have struck so far. Their links may be taken for lost, and reports about them may be late or
 //! wrong.
 //!
 //! Guarantees that hold for all other daemons use it.
@@ -23,7 +23,7 @@ impl Struck {
         Struck { tree: arithmetic(scenario), ranks: BTreeSet::new() }
     }
 
-    /// To be shown everything, before it is judged.
+    /// Notes an observation; called before the guarantee judges it.
     pub(super) fn see(&mut self, what: &Observation<'_>) {
         match what {
             Observation::Fault { fault, .. } => self.ranks.extend(fault.victim()),
@@ -39,12 +39,12 @@ impl Struck {
         self.ranks.contains(&rank)
     }
 
-    /// True when a fault has struck anybody.
+    /// True when a fault has struck any daemon.
     pub(super) fn any(&self) -> bool {
         !self.ranks.is_empty()
     }
 
-    /// True when a fault has struck it, or somebody between it and the head.
+    /// True when a fault has struck the daemon, or one on its route to the head.
     pub(super) fn on_the_way(&self, rank: DaemonRank) -> bool {
         self.contains(rank) || self.tree.ancestors(rank).any(|above| self.contains(above))
     }

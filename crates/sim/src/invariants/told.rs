@@ -11,14 +11,14 @@ use super::{Invariant, Observation, require};
 
 #[derive(Default)]
 pub(super) struct ToldOnce {
-    /// Whether a job has asked for it.
+    /// True for jobs that have asked for announcements.
     wanted: BTreeMap<JobId, bool>,
-    /// Processes whose daemon has seen them fail.
+    /// Processes whose failure their daemon has seen.
     failed: BTreeSet<ProcId>,
     told: BTreeSet<(DaemonRank, ProcId)>,
     /// Daemons that were told to leave.
     leaving: RankSet,
-    /// Nodes that were given back, also where nobody was left to be told.
+    /// Nodes that were given back, also when no daemon was left to be told.
     given_back: BTreeSet<String>,
     maps: BTreeMap<JobId, JobMap>,
 }
@@ -61,8 +61,7 @@ impl Invariant for ToldOnce {
                 require(self.wanted.get(job) == Some(&true), || format!("job {job} has not asked to be told"))?;
                 failed.iter().try_for_each(|failure| {
                     let proc = ProcId { job: *job, rank: failure.rank };
-                    // Of the processes of a lost daemon nobody has seen anything; those of one that leaves are about to
-                    // end.
+                    // Nobody has seen the processes of a lost daemon fail; those of a leaving daemon are about to end.
                     let planned = failure.state == ProcState::KilledByCmd && self.leaves(proc);
                     let known = failure.state == ProcState::CommFailed || planned || self.failed.contains(&proc);
                     require(known, || format!("daemon {rank} announces {proc}, which has not failed"))?;

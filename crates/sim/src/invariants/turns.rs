@@ -1,5 +1,5 @@
-//! Guarantee: held jobs get their turn. When all campaigns are over that were open when a job was parked, and later
-//! ones still hold it, no grow begins before its release; so no endless series of changes holds a job for ever.
+//! Guarantee: held jobs get their turn. A job is due when all campaigns that were open when it was parked are over. No
+//! grow begins while a due job is held, so that no series of changes holds a job for ever.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,11 +16,11 @@ use crate::scenario::Scenario;
 pub(super) struct Turns {
     changes: Changes,
     bring: BTreeSet<RequestId>,
-    /// Jobs that bring nodes along wait for those as well.
+    /// Jobs that bring nodes along; they wait for those nodes as well.
     bringers: BTreeSet<JobId>,
     /// Parked jobs whose session is paused.
     pausing: BTreeSet<JobId>,
-    /// Jobs that are parked before their map, and what of that which was open then has not ended.
+    /// For each job that is parked before its map: the campaigns that were open then and have not ended.
     waits: BTreeMap<JobId, BTreeSet<CampaignId>>,
     kin: Kin,
 }
@@ -39,7 +39,7 @@ impl Turns {
         }
     }
 
-    /// A paused job has no turn, and begins anew after the pause.
+    /// Restarts the wait of paused jobs: a paused job has no turn.
     fn look_at_pauses(&mut self) {
         for (job, campaigns) in &mut self.waits {
             if self.changes.may_pause(*job) {

@@ -17,18 +17,18 @@ pub(super) struct TwoPhases {
     elastic: bool,
     quiet: bool,
     ready: bool,
-    /// Something went wrong before all was ready: a DVM that cannot come up says so and ends.
+    /// True when something went wrong during bring-up: such a DVM may end with a message.
     early: bool,
     clients: BTreeMap<RequestId, Asked>,
     calls: BTreeMap<(DaemonRank, PmixToken), (ProcId, Asked)>,
     procs: BTreeSet<ProcId>,
 }
 
-/// One request.
+/// A request, and what its requester has heard.
 struct Asked {
     wait: bool,
     req_id: Option<String>,
-    /// The answer of the first phase, when there is to be a second.
+    /// The answer of the first phase, when a second must follow.
     begun: Option<Resize>,
     answered: bool,
     over: bool,
@@ -96,7 +96,7 @@ impl TwoPhases {
         }
     }
 
-    /// By the quiet phase everybody has heard.
+    /// Checks that all requesters have heard the end when the quiet phase begins.
     fn look(&self) -> Result<(), String> {
         let client = self.clients.iter().find(|(_, asked)| asked.is_owed()).map(|(id, _)| *id);
         require(client.is_none(), || format!("{client:?} never heard how it ended"))?;
@@ -107,7 +107,7 @@ impl TwoPhases {
     fn pmix(&mut self, rank: DaemonRank, effect: &PmixEffect) -> Result<(), String> {
         match effect {
             PmixEffect::ReplyResize { token, resize } => match self.calls.get_mut(&(rank, *token)) {
-                // A process does not wait, whatever it says.
+                // A request of a process never waits, whatever it says.
                 Some((_, asked)) => {
                     asked.wait = false;
                     asked.answer(resize)

@@ -1,6 +1,6 @@
-//! Guarantee: a failed grow leaves nothing behind. When its failure is told, its daemons that had called are gone
-//! (spec G5). A daemon that calls later is told to leave then, and one that a fault has struck may not hear of it in
-//! time; another guarantee checks that none is there at the end.
+//! Guarantee: a failed grow leaves nothing behind. When its requester hears of the failure, its daemons that had called
+//! are gone (spec G5). A daemon that calls later is told to leave then; a daemon that a fault has struck may hear of it
+//! late. Another guarantee checks that none is left at the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ pub(super) struct Undone {
     changes: Changes,
     struck: Struck,
     linked: BTreeSet<DaemonRank>,
-    /// By grow that is being undone: its daemons that had called.
+    /// For each grow that is rolled back: its daemons that had called.
     owed: BTreeMap<CampaignId, Vec<DaemonRank>>,
 }
 

@@ -1,5 +1,5 @@
-//! Guarantee: a job with a good end was complete: each process has ended by itself, with success. A process that a
-//! loss, a shrink or a signal has taken is a failure, unless the job has asked to go on after those.
+//! Guarantee: in a job that ended well each process has ended by itself, with success. A process that a loss, a shrink
+//! or a signal has ended is a failure, unless the job goes on after failures.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::scenario::Scenario;
 
 #[derive(Default)]
 pub(super) struct Whole {
-    /// By request: the job goes on after failures.
+    /// For each request: true when its job goes on after failures.
     survives: Vec<bool>,
     /// Processes that have ended well.
     well: BTreeSet<ProcId>,

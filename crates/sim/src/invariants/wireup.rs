@@ -17,7 +17,7 @@ pub(super) struct WiredUp {
 
 impl WiredUp {
     fn all(&self, what: &str) -> Result<(), String> {
-        // Alive is not enough: who starts late after its campaign failed was never a member.
+        // A daemon that is alive may never have been a member: it started late, after its campaign had failed.
         let missing = self.reported.iter().find(|r| self.alive.contains(r) && !self.wired.contains(r));
         require(missing.is_none(), || format!("{what}, but daemon {missing:?} is not wired up"))
     }
@@ -52,7 +52,7 @@ impl Invariant for WiredUp {
                 effect: Effect::Trace(Transition::Job { job: JobId::DAEMONS, to: JobState::VmReady, .. }),
                 ..
             } => {
-                // The state is entered to send the wireup (spec L8); `Ready` is its end.
+                // The head enters this state to send the wireup (spec L8); `Ready` follows the last acknowledgement.
             }
             Observation::Effect { rank, effect: Effect::Spawn { proc, .. }, .. } if *rank != DaemonRank::HEAD => {
                 return require(self.wired.contains(rank), || {

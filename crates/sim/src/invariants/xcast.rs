@@ -11,7 +11,7 @@ use super::{Invariant, Observation, require};
 use crate::scenario::Scenario;
 
 pub(super) struct Xcast {
-    /// With lost links a message may come again.
+    /// False when links may be lost: a message may come again then.
     reliable: bool,
     relays: BTreeMap<(u64, DaemonRank), Relay>,
     gone: RankSet,
@@ -27,7 +27,7 @@ struct Relay {
 
 impl Xcast {
     pub(super) fn new(scenario: &Scenario) -> Xcast {
-        // Who is adopted by others while a broadcast is under way may get it from both, and owes it to one.
+        // A daemon that another adopts during a broadcast may get it from both parents, and acknowledges it to one.
         let reliable = scenario.faults.iter().all(|(_, fault)| fault.is_brief()) && !scenario.resizes();
         Xcast { reliable, relays: BTreeMap::new(), gone: RankSet::new() }
     }

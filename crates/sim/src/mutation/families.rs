@@ -22,12 +22,12 @@ use crate::mutation::Mutation;
 pub(crate) struct FamilyMutations {
     /// The job that has spawned each.
     parents: BTreeMap<JobId, JobId>,
-    /// Jobs of which a process has failed.
+    /// Jobs with a failed process.
     failed: BTreeSet<JobId>,
 }
 
 impl FamilyMutations {
-    /// Changes what reaches a daemon.
+    /// Changes an input of a daemon.
     pub(crate) fn reach(&mut self, mutation: Option<Mutation>, rank: DaemonRank, input: &mut Input) {
         let Some(mutation) = mutation else { return };
         match (mutation, &mut *input) {
@@ -46,7 +46,7 @@ impl FamilyMutations {
                 submission.separate = false
             }
             (_, Input::Daemon(DaemonInput::Pmix(PmixCall::Data { call, .. }))) => change_call(mutation, call),
-            // Something else comes in its place, so that nobody notices a gap and asks for it again.
+            // Another message takes its place, so that no gap in the numbers shows and nothing is sent again.
             (Mutation::ForgottenMember, Input::Link(LinkInput::Frame { frame, .. })) => {
                 if let Ok(Message::Daemon(DaemonMessage::CollectiveDone { key, .. })) = Message::decode(&frame.payload)
                     && key.kind == CollectiveKind::PmixDisconnect
@@ -65,7 +65,7 @@ impl FamilyMutations {
         }
     }
 
-    /// Changes what a daemon wants.
+    /// Changes the effects of a daemon.
     pub(crate) fn tamper(&mut self, mutation: Mutation, rank: DaemonRank, wanted: &mut Vec<Effect>) {
         self.learn(wanted);
         match mutation {

@@ -19,7 +19,7 @@ pub(crate) struct LossMutations {
 }
 
 impl LossMutations {
-    /// Changes what reaches a daemon.
+    /// Changes an input of a daemon.
     pub(crate) fn reach(&self, scenario: &Scenario, rank: DaemonRank, input: &mut Input) {
         let (Some(mutation), Input::Link(LinkInput::Frame { frame, .. })) = (scenario.mutation, input) else { return };
         match (mutation, rank) {
@@ -53,7 +53,7 @@ impl LossMutations {
         }
     }
 
-    /// Changes what a daemon wants on account of `cause`.
+    /// Changes the effects of a daemon after `cause`.
     pub(crate) fn tamper(&mut self, mutation: Mutation, rank: DaemonRank, cause: &Input, wanted: &mut Vec<Effect>) {
         self.learn(rank, wanted);
         match mutation {
@@ -68,7 +68,7 @@ impl LossMutations {
                 if let Effect::Connect { peer, contact, insist: false, .. } = effect
                     && *peer > rank
                 {
-                    // Nobody listens there: so it is refused at once.
+                    // Nobody listens at this contact, so the call is refused at once.
                     *contact = Contact::default();
                 }
             }),
@@ -158,7 +158,7 @@ pub(crate) fn frames(wanted: &mut [Effect]) -> impl Iterator<Item = &mut Frame> 
     })
 }
 
-/// A sign of life instead: the daemon believes to have said something.
+/// Replaces frames by heartbeats, so that the daemon believes to have sent them.
 pub(crate) fn hush(wanted: &mut [Effect], which: impl Fn(&Frame) -> bool) {
     frames(wanted).filter(|frame| which(frame)).for_each(|frame| {
         (frame.kind, frame.payload) = (FrameKind::Heartbeat, Bytes::new());
@@ -176,7 +176,7 @@ pub(crate) fn replace(frame: &mut Frame, with: impl Fn(Message) -> Option<Messag
     }
 }
 
-/// What a complaint asks for goes out as if it had never been sent.
+/// Sends the messages that a peer reports missing with new numbers.
 fn renumber(rank: DaemonRank, cause: &Input, wanted: &mut [Effect]) {
     let Input::Link(LinkInput::Frame {
         frame: Frame { origin, kind: FrameKind::Ack { missing: true, .. }, .. }, ..
@@ -196,7 +196,7 @@ fn renumber(rank: DaemonRank, cause: &Input, wanted: &mut [Effect]) {
     repeated.iter_mut().for_each(|number| **number += count);
 }
 
-/// A relay acknowledges a death as soon as it knows of it itself.
+/// Makes a relay acknowledge a death before those below it have.
 fn acknowledge_deaths(rank: DaemonRank, cause: &Input, wanted: &mut Vec<Effect>) {
     let Input::Link(LinkInput::Frame { from, frame }) = cause else { return };
     let FrameKind::Xcast { seq, .. } = frame.kind else { return };

@@ -17,7 +17,7 @@ use super::losses::{frames, hush, replace, says};
 use crate::mutation::Mutation;
 use crate::scenario::Scenario;
 
-/// Exit code of a job that nodes have left with its processes.
+/// Exit code of a job that has lost processes to a shrink.
 const NODES_LEFT: u8 = 75;
 
 /// A signal that running processes do not notice.
@@ -35,7 +35,7 @@ pub(crate) struct ResizeMutations {
 }
 
 impl ResizeMutations {
-    /// Changes what reaches a daemon.
+    /// Changes an input of a daemon.
     pub(crate) fn reach(&self, scenario: &Scenario, rank: DaemonRank, input: &mut Input) {
         let Some(mutation) = scenario.mutation else { return };
         if let Input::Head(HeadInput::Request { request: Request::Resize(request), .. }) = input
@@ -85,7 +85,7 @@ impl ResizeMutations {
         }
     }
 
-    /// Changes what a daemon wants on account of `cause`.
+    /// Changes the effects of a daemon after `cause`.
     pub(crate) fn tamper(&mut self, mutation: Mutation, rank: DaemonRank, cause: &Input, wanted: &mut Vec<Effect>) {
         if rank == DaemonRank::HEAD {
             self.tamper_head(mutation, cause, wanted);
@@ -263,7 +263,7 @@ impl ResizeMutations {
     }
 }
 
-/// Whoever waits for anything waits for its session, says the head.
+/// Makes the status say that every wait is for a session.
 fn give_false_reasons(wanted: &mut [Effect]) {
     for effect in wanted {
         if let Effect::Reply { reply: Reply::Jobs(jobs), .. } = effect {
@@ -304,7 +304,7 @@ fn event_after(effect: &Effect, outcome: &ResizeOutcome) -> Option<Effect> {
     }
 }
 
-/// A job's step, when an effect is one.
+/// Returns the change of a job's state that an effect reports.
 fn moves(effect: &Effect) -> Option<(JobId, JobState, JobState)> {
     match effect {
         Effect::Trace(Transition::Job { job, from: Some(from), to }) if *job != JobId::DAEMONS => {
@@ -314,14 +314,14 @@ fn moves(effect: &Effect) -> Option<(JobId, JobState, JobState)> {
     }
 }
 
-/// A job that is to take this step does not, and nothing more happens then.
+/// Drops a job's change of state and all effects after it.
 fn cut_off(wanted: &mut Vec<Effect>, which: impl Fn(JobState, JobState) -> bool) {
     if let Some(at) = wanted.iter().position(|e| moves(e).is_some_and(|(_, from, to)| which(from, to))) {
         wanted.truncate(at);
     }
 }
 
-/// A job takes another step than it should.
+/// Replaces a job's change of state by another.
 fn reroute(wanted: &mut [Effect], from: JobState, to: JobState, instead: JobState) {
     for effect in wanted {
         if let Effect::Trace(Transition::Job { job, from: Some(was), to: will }) = effect
