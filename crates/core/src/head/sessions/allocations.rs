@@ -14,17 +14,17 @@ impl Head {
     pub(in crate::head) fn allocation_of(&self, session: u32) -> (String, BTreeSet<NodeId>) {
         let Some(session) = self.sessions.get(session) else { return (String::new(), BTreeSet::new()) };
         let joining = self.elastic.coming_to(&session.alloc_id).flat_map(|joins| &joins.nodes);
-        let nodes = joining.chain(&session.nodes).copied().chain(self.elastic.brought_to(&session.alloc_id));
+        let nodes = joining.chain(session.nodes.all()).copied().chain(self.elastic.brought_to(&session.alloc_id));
         (session.alloc_id.clone(), nodes.collect())
     }
 
     /// Lent nodes of a session, present or coming: a release gives them back to their lenders.
     pub(in crate::head) fn lent_to(&self, session: u32) -> BTreeSet<NodeId> {
         let Some(session) = self.sessions.get(session) else { return BTreeSet::new() };
-        let brought = |node: &&NodeId| session.nodes.contains(node) && !session.lent.contains(node);
+        let brought = |node: &&NodeId| session.nodes.is_brought(**node);
         let to_bring = |node: &&NodeId| self.elastic.brings(&session.alloc_id, **node);
         let joins = self.elastic.coming_to(&session.alloc_id).flat_map(|joins| &joins.nodes);
-        let lent = joins.chain(&session.lent).filter(|node| !brought(node) && !to_bring(node));
+        let lent = joins.chain(session.nodes.lent()).filter(|node| !brought(node) && !to_bring(node));
         lent.copied().collect()
     }
 

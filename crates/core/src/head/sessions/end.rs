@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use ferrite_types::{CampaignKind, DaemonRank, JobState, NodeId};
 
-use super::registry::Session;
+use super::session::Session;
 use crate::HeadTimer;
 use crate::cx::Cx;
 use crate::head::Head;
@@ -23,10 +23,10 @@ impl Head {
             }
             cx.cancel_timer(HeadTimer::Session(id));
             self.withdraw_of_session(id, why, cx);
-            let Some(session) = self.sessions.known.remove(&id).filter(|session| !session.shares) else { continue };
+            let Some(session) = self.sessions.known.remove(&id).filter(|session| !session.shares()) else { continue };
             allocations.push(session.alloc_id.clone());
-            let brought = session.nodes.difference(&session.lent).copied();
-            let nodes: Vec<NodeId> = brought.filter(|node| self.may_leave(*node)).collect();
+            let leaves = |node: &NodeId| session.nodes.is_brought(*node) && self.may_leave(*node);
+            let nodes: Vec<NodeId> = session.nodes.all().iter().copied().filter(leaves).collect();
             if !nodes.is_empty() {
                 let plan = Plan {
                     change: Change::Shrink { returns: BTreeSet::new() },
@@ -54,9 +54,9 @@ impl Head {
     /// Drops lost nodes from a session; they are not given back.
     pub(in crate::head) fn forget_lost_nodes(&mut self, id: u32) {
         let Some(session) = self.sessions.get(id) else { return };
-        let lost: Vec<NodeId> = session.nodes.iter().copied().filter(|node| self.is_lost(*node)).collect();
+        let lost: Vec<NodeId> = session.nodes.all().iter().copied().filter(|node| self.is_lost(*node)).collect();
         if let Some(session) = self.sessions.get_mut(id) {
-            session.nodes.retain(|node| !lost.contains(node));
+            session.nodes.remove(|node| lost.contains(node));
         }
     }
 
@@ -69,7 +69,7 @@ impl Head {
     /// Removes sessions without jobs, nodes, and nodes to come. Lost nodes do not count (spec S24).
     pub(in crate::head) fn sweep_sessions(&mut self, cx: &mut Cx) {
         let empty = |(id, session): &(&u32, &Session)| {
-            let is_empty = session.nodes.iter().all(|node| self.is_lost(*node));
+            let is_empty = session.nodes.all().iter().all(|node| self.is_lost(*node));
             is_empty && !self.elastic.concerns(&session.alloc_id) && self.jobs.in_session(**id).is_empty()
         };
         let ended: Vec<u32> = self.sessions.known.iter().filter(empty).map(|(id, _)| *id).collect();

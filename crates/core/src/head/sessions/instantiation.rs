@@ -30,21 +30,14 @@ enum Ground {
 }
 
 impl Sessions {
-    /// Sets the job that starts as soon as the session's nodes are there.
-    fn set_first_job(&mut self, number: u32, job: Option<Box<Submission>>) {
-        if let Some(session) = self.get_mut(number) {
-            session.first_job = job;
-        }
-    }
-
     /// The present nodes of an allocation; nodes to come may never arrive.
     fn allocation_as_ground(&self, owner: u32) -> Result<(String, Option<u32>, BTreeSet<NodeId>), Reason> {
-        let session = self.get(owner).filter(|session| !session.nodes.is_empty());
+        let session = self.get(owner).filter(|session| !session.nodes.all().is_empty());
         let Some(session) = session else {
             let cause = "The nodes of the allocation have not come yet. Try again when they are there.";
             return Err(Reason::new(PMIX_ERR_INVALID_OPERATION, cause));
         };
-        Ok((session.alloc_id.clone(), Some(owner), session.nodes.clone()))
+        Ok((session.alloc_id.clone(), Some(owner), session.nodes.all().clone()))
     }
 }
 
@@ -118,8 +111,7 @@ impl Head {
                 self.sessions.share(number, alloc_id, req_id, owner, nodes);
                 let terms = SessionTerms { reserve: false, separate: false, ..wish.terms.clone() };
                 self.sessions.set_terms(number, &terms, requester, cx);
-                self.sessions.set_first_job(number, job);
-                self.start_first_job(number, cx);
+                job.into_iter().for_each(|job| self.start_first_job(number, *job, cx));
                 Ok(None)
             }
             Ground::Own => self.instantiate_anew(number, wish, job, requester, cx),
@@ -141,8 +133,7 @@ impl Head {
             // The requester waits for the session's reply, so the order cannot wait for a resource manager.
             return Err(self.too_few(wish, &nodes));
         }
-        let alloc_id = self.sessions.open_as(number, wish.alloc_id.clone(), req_id.clone());
-        self.sessions.set_first_job(number, job);
+        let alloc_id = self.sessions.open_as(number, wish.alloc_id.clone(), req_id.clone(), job);
         let joins = Joins { nodes: members, terms: wish.terms.clone(), shared_by: None };
         if nodes.is_empty() {
             self.pool.change_slots(&slots);
@@ -155,9 +146,8 @@ impl Head {
     }
 
     /// Starts the first job of a session whose nodes are there. The job has no submitter, and ends with the session.
-    pub(super) fn start_first_job(&mut self, number: u32, cx: &mut Cx) {
-        let Some(job) = self.sessions.get_mut(number).and_then(|session| session.first_job.take()) else { return };
-        let mut submission = Submission { detach: true, session: SessionChoice::Id(number), ..*job };
+    pub(super) fn start_first_job(&mut self, number: u32, job: Submission, cx: &mut Cx) {
+        let mut submission = Submission { detach: true, session: SessionChoice::Id(number), ..job };
         submission.spec.stdin = StdinTarget::None;
         for app in submission.spec.apps.iter_mut().filter(|app| app.submit_dir.is_empty()) {
             app.submit_dir.clone_from(&self.config.cwd);

@@ -6,6 +6,7 @@ mod instantiation;
 mod orders;
 mod owners;
 mod registry;
+mod session;
 mod time_limits;
 
 pub(in crate::head) use self::instantiation::wish_of;

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use ferrite_types::{JobId, JobSpec, NodeId};
 use ferrite_wire::Inheritance;
 
-use super::registry::{Session, Sessions};
+use super::registry::Sessions;
+use super::session::Session;
 use crate::RequestId;
 use crate::cx::Cx;
 use crate::head::Head;
@@ -57,7 +58,7 @@ impl Sessions {
         if !named.iter().any(is_out) {
             return None;
         }
-        let has_all = |session: &Session| named.iter().all(|node| session.nodes.contains(node));
+        let has_all = |session: &Session| named.iter().all(|node| session.nodes.has(*node));
         let mut own = self.known.iter().filter(|(_, session)| session.owner == Some(Owner::Job(owner)));
         own.find(|(_, session)| has_all(session)).map(|(id, _)| *id)
     }
@@ -112,7 +113,8 @@ impl Head {
             return self.end_session(id, &format!("Session {id} has ended with {with}."), cx);
         }
         let Some(session) = self.sessions.get_mut(id) else { return };
-        (session.reserved, session.owner) = (false, None);
+        session.nodes.set_reserved(false);
+        session.owner = None;
         self.elastic.unreserve(&session.alloc_id);
     }
 }

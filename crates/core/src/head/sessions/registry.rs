@@ -6,11 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_types::{NodeId, NodeRecord, Timestamp};
+use ferrite_wire::SessionTerms;
 use ferrite_wire::control::{SessionChoice, SessionStatus, Submission};
-use ferrite_wire::{Inheritance, SessionTerms};
 
 use super::owners::Owner;
-use super::time_limits::SessionTime;
+use super::session::Session;
 use crate::RequestId;
 use crate::cx::Cx;
 use crate::head::Head;
@@ -24,60 +24,6 @@ pub(in crate::head) struct Sessions {
     dvm: String,
     pub(super) known: BTreeMap<u32, Session>,
     last: u32,
-}
-
-/// One session.
-#[derive(Debug)]
-pub(super) struct Session {
-    pub(super) alloc_id: String,
-    /// The requester's name for it.
-    pub(super) req_id: Option<String>,
-    pub(super) nodes: BTreeSet<NodeId>,
-    /// Lent nodes: they were there before the session and stay after it, with the session that has brought them, if
-    /// any.
-    pub(super) lent: BTreeSet<NodeId>,
-    /// True when its nodes are withheld from jobs of other sessions.
-    pub(super) reserved: bool,
-    /// The session in which the request was made; this one ends with it.
-    pub(super) parent: Option<u32>,
-    /// The job or tool with whose end it ends.
-    pub(super) owner: Option<Owner>,
-    pub(super) inheritance: Inheritance,
-    paused: bool,
-    /// True when its nodes belong to another session, and stay with that.
-    pub(super) shares: bool,
-    pub(super) time: SessionTime,
-    /// The job that starts as soon as the session's nodes are there.
-    pub(super) first_job: Option<Box<Submission>>,
-}
-
-impl Session {
-    fn new(alloc_id: String) -> Session {
-        Session {
-            alloc_id,
-            req_id: None,
-            nodes: BTreeSet::new(),
-            lent: BTreeSet::new(),
-            reserved: false,
-            parent: None,
-            owner: None,
-            inheritance: Inheritance::Default,
-            paused: false,
-            shares: false,
-            time: SessionTime::default(),
-            first_job: None,
-        }
-    }
-}
-
-impl Session {
-    /// Sets the inheritance from the terms.
-    fn set_heirs(&mut self, terms: &SessionTerms) {
-        self.inheritance = terms.inheritance.unwrap_or(self.inheritance);
-        if terms.separate {
-            self.parent = None;
-        }
-    }
 }
 
 impl Sessions {
@@ -98,7 +44,8 @@ impl Sessions {
         let is_taken = |number: u32| self.known.contains_key(&number) || self.find(&format!("a{number}")).is_some();
         let id = (self.last + 1..).find(|number| !is_taken(*number)).expect("there are fewer sessions than numbers");
         self.last = id;
-        let mut session = Session { req_id, parent, owner, ..Session::new(format!("a{id}")) };
+        let mut session = Session::coming(format!("a{id}"), req_id, None);
+        (session.parent, session.owner) = (parent, owner);
         session.set_heirs(terms);
         self.known.insert(id, session);
         id
@@ -106,10 +53,16 @@ impl Sessions {
 
     /// Opens a session under a number that a scheduler has chosen, perhaps with the id of its allocation. Returns
     /// that id.
-    pub(super) fn open_as(&mut self, number: u32, alloc_id: Option<String>, req_id: Option<String>) -> String {
+    pub(super) fn open_as(
+        &mut self,
+        number: u32,
+        alloc_id: Option<String>,
+        req_id: Option<String>,
+        first_job: Option<Box<Submission>>,
+    ) -> String {
         let own = Some(format!("a{number}")).filter(|id| self.find(id).is_none());
         let alloc_id = alloc_id.or(own).unwrap_or_else(|| format!("session-{number}"));
-        self.known.insert(number, Session { req_id, ..Session::new(alloc_id.clone()) });
+        self.known.insert(number, Session::coming(alloc_id.clone(), req_id, first_job));
         alloc_id
     }
 
@@ -122,12 +75,14 @@ impl Sessions {
         parent: Option<u32>,
         nodes: BTreeSet<NodeId>,
     ) {
-        self.known.insert(number, Session { req_id, parent, nodes, shares: true, ..Session::new(alloc_id) });
+        let mut session = Session::sharing(nodes, alloc_id, req_id);
+        session.parent = parent;
+        self.known.insert(number, session);
     }
 
     /// Sessions that own their nodes.
     fn owners(&self) -> impl Iterator<Item = (&u32, &Session)> {
-        self.known.iter().filter(|(_, session)| !session.shares)
+        self.known.iter().filter(|(_, session)| !session.shares())
     }
 
     pub(super) fn get(&self, id: u32) -> Option<&Session> {
@@ -153,12 +108,12 @@ impl Sessions {
 
     /// The nodes of a session; `None` for session 0 and for a session that is over.
     pub(in crate::head) fn nodes(&self, id: u32) -> Option<&BTreeSet<NodeId>> {
-        self.get(id).map(|session| &session.nodes)
+        self.get(id).map(|session| session.nodes.all())
     }
 
     /// True for a session on the nodes of another session's allocation, or of the DVM.
     pub(in crate::head) fn is_shared(&self, id: u32) -> bool {
-        self.get(id).is_some_and(|session| session.shares)
+        self.get(id).is_some_and(Session::shares)
     }
 
     /// Forgets a client that is gone.
@@ -184,30 +139,28 @@ impl Sessions {
 
     /// The session whose allocation brought a node, else the one that it was lent to.
     pub(super) fn of_node(&self, node: NodeId) -> Option<&Session> {
-        let has = || self.owners().map(|(_, session)| session).filter(|session| session.nodes.contains(&node));
-        has().find(|session| !session.lent.contains(&node)).or_else(|| has().next())
+        let has = || self.owners().map(|(_, session)| session).filter(|session| session.nodes.has(node));
+        has().find(|session| !session.nodes.is_lent(node)).or_else(|| has().next())
     }
 
     /// The session for which a node is withheld; a session that it is lent to goes before the lender.
     fn holder(&self, node: NodeId) -> Option<u32> {
-        let holds = || self.owners().filter(|(_, session)| session.reserved && session.nodes.contains(&node));
-        let lent = holds().find(|(_, session)| session.lent.contains(&node));
+        let holds = || self.owners().filter(|(_, session)| session.nodes.withholds(node));
+        let lent = holds().find(|(_, session)| session.nodes.is_lent(node));
         lent.or_else(|| holds().next()).map(|(id, _)| *id)
     }
 
     /// Removes nodes that are gone, or have come anew, from all sessions (spec S17).
     pub(in crate::head) fn remove(&mut self, nodes: &[NodeId]) {
         for session in self.known.values_mut() {
-            session.nodes.retain(|node| !nodes.contains(node));
-            session.lent.retain(|node| !nodes.contains(node));
+            session.nodes.remove(|node| nodes.contains(node));
         }
     }
 
     /// Ends the loan of nodes to an allocation.
     pub(in crate::head) fn return_lent(&mut self, alloc_id: &str, nodes: &BTreeSet<NodeId>) {
         for session in self.known.values_mut().filter(|session| session.alloc_id == alloc_id) {
-            session.nodes.retain(|node| !nodes.contains(node));
-            session.lent.retain(|node| !nodes.contains(node));
+            session.nodes.remove(|node| nodes.contains(node));
         }
     }
 
@@ -266,7 +219,9 @@ impl Sessions {
     /// Sets the requester's terms of a session, beyond nodes.
     pub(super) fn set_terms(&mut self, id: u32, terms: &SessionTerms, requester: Requester, cx: &mut Cx) {
         let Some(session) = self.known.get_mut(&id) else { return };
-        session.reserved |= terms.reserve;
+        if terms.reserve {
+            session.nodes.set_reserved(true);
+        }
         session.set_heirs(terms);
         self.set_time(id, terms, requester, cx);
     }
@@ -302,8 +257,8 @@ impl Sessions {
             None => holder.is_none(),
             // A session that shares an allocation may use its nodes too.
             Some(own) => {
-                let holds = |id: u32| id == session || (own.shares && self.find(&own.alloc_id) == Some(id));
-                own.nodes.contains(&node) && holder.is_none_or(holds)
+                let holds = |id: u32| id == session || (own.shares() && self.find(&own.alloc_id) == Some(id));
+                own.nodes.has(node) && holder.is_none_or(holds)
             }
         }
     }
@@ -313,7 +268,7 @@ impl Head {
     /// The pool for jobs of a session, in which forbidden nodes have no daemon. `None` when they may use every node
     /// (spec S7).
     pub(in crate::head) fn pool_of(&self, session: u32) -> Option<Vec<NodeRecord>> {
-        if session == 0 && self.sessions.known.values().all(|other| !other.reserved) {
+        if session == 0 && self.sessions.known.values().all(|other| !other.nodes.is_reserved()) {
             return None;
         }
         let mut pool = self.pool.records().to_vec();
@@ -339,16 +294,16 @@ impl Head {
         // Another request may have reserved the node meanwhile.
         let is_withheld = |node: &NodeId| self.sessions.holder(*node).is_some_and(|other| other != id);
         let has = &self.sessions.known[&id];
-        let is_new = |node: &NodeId| !has.nodes.contains(node) && !is_withheld(node);
+        let is_new = |node: &NodeId| !has.nodes.has(*node) && !is_withheld(node);
         let new: Vec<NodeId> = joins.nodes.iter().copied().filter(is_new).collect();
         if let Some(session) = self.sessions.known.get_mut(&id) {
-            session.lent.extend(new.iter().filter(|node| !came.contains(node)));
-            session.nodes.extend(new);
+            session.nodes.add(new, came);
         }
         if let Some(session) = joins.shared_by.and_then(|id| self.sessions.known.get_mut(&id)) {
-            session.nodes.extend(came);
+            session.nodes.add(came.iter().copied(), came);
         }
-        self.start_first_job(id, cx);
+        let first_job = self.sessions.known.get_mut(&id).and_then(Session::arrive);
+        first_job.into_iter().for_each(|job| self.start_first_job(id, *job, cx));
     }
 
     /// The sessions for which a node is reserved, now or after it has come. A node that leaves is free for the next
@@ -356,10 +311,10 @@ impl Head {
     pub(in crate::head) fn withheld_for(&self, node: NodeId) -> impl Iterator<Item = u32> + '_ {
         let will_hold = move |session: &Session| {
             let mut coming = self.elastic.coming_with(&session.alloc_id, node);
-            coming.any(|joins| session.reserved || joins.terms.reserve)
+            coming.any(|joins| session.nodes.is_reserved() || joins.terms.reserve)
         };
         let leaves = self.elastic.is_to_leave(node);
-        let holds = move |session: &Session| !leaves && session.reserved && session.nodes.contains(&node);
+        let holds = move |session: &Session| !leaves && session.nodes.withholds(node);
         self.sessions.owners().filter(move |(_, session)| holds(session) || will_hold(session)).map(|(id, _)| *id)
     }
 
@@ -375,12 +330,12 @@ impl Head {
             session: *id,
             alloc_id: session.alloc_id.clone(),
             req_id: session.req_id.clone(),
-            nodes: nodes(&session.nodes),
-            slots: session.nodes.iter().map(|node| self.pool.record(*node).slots).sum(),
-            slots_in_use: session.nodes.iter().map(|node| self.pool.record(*node).slots_inuse).sum(),
+            nodes: nodes(session.nodes.all()),
+            slots: session.nodes.all().iter().map(|node| self.pool.record(*node).slots).sum(),
+            slots_in_use: session.nodes.all().iter().map(|node| self.pool.record(*node).slots_inuse).sum(),
             children: self.sessions.children_of(*id),
             jobs: self.jobs.in_session(*id),
-            reserved: session.reserved,
+            reserved: session.nodes.is_reserved(),
             paused: session.paused,
             parent: session.parent,
             owner: session.owner.as_ref().and_then(Owner::job),

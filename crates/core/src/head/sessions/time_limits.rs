@@ -14,46 +14,61 @@ use crate::{Effect, HeadTimer, RequestId};
 /// The time limit of a session and its warning.
 #[derive(Debug, Default)]
 pub(super) struct SessionTime {
-    /// The time of its end, if it has a limit.
-    until: Option<Timestamp>,
-    /// The lead time of the warning.
-    warn: Option<Duration>,
+    limit: Option<Limit>,
+    warning: Option<Warning>,
+}
+
+/// A time limit.
+#[derive(Debug)]
+struct Limit {
+    /// The time of the session's end.
+    until: Timestamp,
     /// True once the warning for this end was given.
     warned: bool,
-    /// The requester of the warning, which gets an event. The submitters of the session's jobs get a message.
-    asked_by: Option<Requester>,
+}
+
+/// A warning before the end. The submitters of the session's jobs get a message.
+#[derive(Debug)]
+struct Warning {
+    /// Its lead time.
+    before: Duration,
+    /// Its requester, which gets an event.
+    asked_by: Requester,
 }
 
 impl SessionTime {
     fn set(&mut self, terms: &SessionTerms, requester: Requester, now: Timestamp) {
         if let Some(seconds) = terms.warn_s {
-            self.warn = Some(Duration::from_secs(seconds.into()));
-            self.asked_by = Some(requester);
-            self.warned = false;
+            self.warning = Some(Warning { before: Duration::from_secs(seconds.into()), asked_by: requester });
+            self.limit.iter_mut().for_each(|limit| limit.warned = false);
         }
         // The request lengthens the limit of an existing session.
         if let Some(seconds) = terms.time_limit_s {
-            self.until = Some(self.until.unwrap_or(now) + Duration::from_secs(seconds.into()));
-            self.warned = false;
+            let from = self.until().unwrap_or(now);
+            self.limit = Some(Limit { until: from + Duration::from_secs(seconds.into()), warned: false });
         }
     }
 
     /// Lengthens the limit; the new end has a warning of its own. False when there is no limit.
     fn extend(&mut self, seconds: u32) -> bool {
-        let Some(until) = &mut self.until else { return false };
-        *until = *until + Duration::from_secs(seconds.into());
-        self.warned = false;
+        let Some(limit) = &mut self.limit else { return false };
+        *limit = Limit { until: limit.until + Duration::from_secs(seconds.into()), warned: false };
         true
     }
 
     /// The time of the outstanding warning.
     fn warn_at(&self) -> Option<Timestamp> {
-        let before = self.warn.filter(|_| !self.warned)?;
-        Some(Timestamp(self.until?.0.saturating_sub(before.0)))
+        let limit = self.limit.as_ref().filter(|limit| !limit.warned)?;
+        Some(Timestamp(limit.until.0.saturating_sub(self.warning.as_ref()?.before.0)))
+    }
+
+    /// The time of its end, if it has a limit.
+    fn until(&self) -> Option<Timestamp> {
+        self.limit.as_ref().map(|limit| limit.until)
     }
 
     fn left(&self, now: Timestamp) -> Option<Duration> {
-        Some(Timestamp(self.until?.0.max(now.0)) - now)
+        Some(Timestamp(self.until()?.0.max(now.0)) - now)
     }
 
     pub(super) fn seconds_left(&self, now: Timestamp) -> Option<u64> {
@@ -62,15 +77,17 @@ impl SessionTime {
 
     /// The lead time of the warning in seconds.
     pub(super) fn warns_s(&self) -> Option<u64> {
-        self.until.and(self.warn).map(|before| before.as_micros() / 1_000_000)
+        self.limit.as_ref().and(self.warning.as_ref()).map(|warning| warning.before.as_micros() / 1_000_000)
     }
 
     pub(super) fn is_warned(&self) -> bool {
-        self.warned
+        self.limit.as_ref().is_some_and(|limit| limit.warned)
     }
 
     pub(super) fn forget_requester(&mut self, request: RequestId) {
-        self.asked_by = self.asked_by.filter(|requester| !requester.is(request));
+        if let Some(warning) = self.warning.as_mut().filter(|warning| warning.asked_by.is(request)) {
+            warning.asked_by = Requester::Nobody;
+        }
     }
 }
 
@@ -101,7 +118,7 @@ impl Sessions {
     /// Sets the timer for the session's next warning or end.
     fn watch(&self, id: u32, cx: &mut Cx) {
         let Some(session) = self.get(id) else { return };
-        match session.time.until {
+        match session.time.until() {
             None => cx.cancel_timer(HeadTimer::Session(id)),
             // When the limit is nearer than its warning, the warning is due now.
             Some(until) => cx.set_timer(HeadTimer::Session(id), session.time.warn_at().unwrap_or(until).max(cx.now)),
@@ -113,7 +130,7 @@ impl Head {
     /// Refuses more time for an allocation without a limit, unless a request on its way brings one (spec S21).
     pub(in crate::head) fn check_can_extend(&self, session: u32, terms: &SessionTerms) -> Result<(), Reason> {
         let Some(has) = self.sessions.get(session).filter(|_| terms.time_limit_s.is_some()) else { return Ok(()) };
-        if has.time.until.is_some() || self.elastic.brings_limit(&has.alloc_id) {
+        if has.time.limit.is_some() || self.elastic.brings_limit(&has.alloc_id) {
             return Ok(());
         }
         let cause = format!("Allocation {} has no time limit that could be lengthened.", has.alloc_id);
@@ -172,7 +189,7 @@ impl Head {
     /// Handles the timer of a session: its warning, or its end (spec S19).
     pub(in crate::head) fn on_session_timer(&mut self, id: u32, cx: &mut Cx) {
         let Some(session) = self.sessions.get(id) else { return };
-        let Some(until) = session.time.until else { return };
+        let Some(until) = session.time.until() else { return };
         if until > cx.now {
             if session.time.warn_at().is_some_and(|at| at <= cx.now) {
                 self.warn_session(id, cx);
@@ -187,23 +204,24 @@ impl Head {
     /// S20).
     fn warn_session(&mut self, id: u32, cx: &mut Cx) {
         let Some(session) = self.sessions.get_mut(id) else { return };
-        session.time.warned = true;
-        let Some(left) = session.time.left(cx.now) else { return };
+        let SessionTime { limit: Some(limit), warning: Some(Warning { asked_by, .. }) } = &mut session.time else {
+            return;
+        };
+        limit.warned = true;
+        let (left, asked_by) = (Timestamp(limit.until.0.max(cx.now.0)) - cx.now, *asked_by);
         let seconds_left = u32::try_from(left.as_micros().div_ceil(1_000_000)).unwrap_or(u32::MAX);
         let (alloc_id, req_id) = (session.alloc_id.clone(), session.req_id.clone());
-        let asked_by = session.time.asked_by;
         let text = format!("Session {id} (allocation {alloc_id}) ends in {seconds_left} seconds.");
         for request in self.jobs.submitters_in(id) {
             cx.notice_to(request, text.clone());
         }
         let warning = Box::new(TimeWarning { alloc_id, req_id, session: id, seconds_left });
         match asked_by {
-            None
-            | Some(Requester::Nobody | Requester::Pushed(_) | Requester::OrderedBy(_) | Requester::OrderedAt(..)) => {}
-            Some(Requester::Waiting(request) | Requester::Answered(request)) => {
+            Requester::Nobody | Requester::Pushed(_) | Requester::OrderedBy(_) | Requester::OrderedAt(..) => {}
+            Requester::Waiting(request) | Requester::Answered(request) => {
                 cx.effect(Effect::TimeWarning { request, warning });
             }
-            Some(Requester::Proc(proc, daemon)) => cx.send(daemon, DaemonMessage::TimeWarning { proc, warning }),
+            Requester::Proc(proc, daemon) => cx.send(daemon, DaemonMessage::TimeWarning { proc, warning }),
         }
     }
 }
