@@ -1,7 +1,7 @@
-//! The commands: what the user typed becomes a request to the driver, or to a DVM that is running. `args` is pure
-//! parsing, `setup` reads files and `machine` what this host is, `frame` is how messages look, `limits` what the
-//! shell's limits must allow, and `command` what all commands do alike; `prterun`, `prte`, `prted`, `prun` (with
-//! `batch`), `pterm`, `prte_info` and `pdvm` put them together, and the binaries are one line each.
+//! The commands. Each turns its arguments into a request to the driver, or to a DVM that is running. `args` parses
+//! (pure), `setup` reads files, `machine` reads facts about this host, `frame` prints messages, `limits` checks the
+//! shell's limits, and `command` is common to all commands. `prterun`, `prte`, `prted`, `prun` (with `batch`), `pterm`,
+//! `prte_info` and `pdvm` are the commands; the binaries call them.
 
 pub mod args;
 pub mod batch;

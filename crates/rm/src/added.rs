@@ -1,5 +1,5 @@
 //! Nodes that a DVM gains or loses, as a command line lists them: added hosts with their slots; nodes that get a daemon
-//! (`--activate`); names of leaving nodes. Existing nodes are not known here.
+//! (`--activate`); names of leaving nodes. This module does not know which nodes exist.
 
 use ferrite_types::{HostEntry, HostRef, SlotCount};
 use thiserror::Error;
@@ -28,33 +28,33 @@ pub enum Activated {
     File(String),
 }
 
-/// The error in such a list. The caller names the option.
+/// An error in such a list. The caller names the option.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AddedError {
     /// The text is no list of hosts.
     #[error(transparent)]
     List(#[from] HostListError),
-    /// `^n1`, `+e`, `+n1` where hosts are added, or leave.
+    /// `^n1`, `+e` or `+n1` in a list of hosts to add or remove.
     #[error("{0} names no host; only hosts by name can be added or leave")]
     NotByName(String),
-    /// `n5:0`.
+    /// A host without slots: `n5:0`.
     #[error("{0} would be added without slots, so that nothing could run there; write {0}:4, or the name alone")]
     WithoutSlots(String),
-    /// `n5:4` of a node that leaves.
+    /// A number of slots of a leaving node: `n5:4`.
     #[error("{0} leaves as a whole: write its name alone, and once")]
     Whole(String),
-    /// An item of `--activate`.
+    /// A bad name in `--activate`.
     #[error("{item:?}: {source}; write names, +nK for the K-th node, +all, or file=PATH")]
     Activated {
         /// The item.
         item: String,
-        /// Why.
+        /// The flaw of the name.
         source: BadName,
     },
-    /// `+e`, `+x`.
+    /// `+e` or `+x` in `--activate`.
     #[error("{0:?} does not say which node; write names, +nK for the K-th node, +all, or file=PATH")]
     NotActivated(String),
-    /// `n1:4`.
+    /// A number of slots in `--activate`: `n1:4`.
     #[error("{0:?}: slots are not said here, because the nodes of the allocation have theirs; write the name alone")]
     SlotsOfActivated(String),
 }
@@ -76,7 +76,7 @@ pub fn parse_list(list: &str) -> Result<Vec<Added>, AddedError> {
     hostlist::parse(list)?.items.into_iter().map(to_added).collect()
 }
 
-/// A host whose name others have used before it in what was gathered from several lists and files.
+/// Returns a host that several lists or files add.
 #[must_use]
 pub fn named_twice(hosts: &[Added]) -> Option<&Added> {
     let named = |at: &usize| hosts[..*at].iter().any(|one| one.host.name.eq_ignore_ascii_case(&hosts[*at].host.name));

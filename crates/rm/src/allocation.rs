@@ -1,6 +1,7 @@
-//! Which machines a DVM may use: those of a resource manager's job; where there is none, hostfile, `--host`, the hosts
-//! of rankfiles and sequences, default hostfile, or this machine alone. A hostfile defines, `--host` filters; alone,
-//! `--host` defines; in a manager's job both filter. Called once, by the command line, before anything is launched.
+//! Decides which nodes a DVM may use. In a resource manager's job these are the job's nodes; hostfiles and `--host`
+//! filter them. Otherwise the first of these sources names them: hostfiles, `--host`, rankfiles and sequences, the
+//! default hostfile, this machine. `--host` filters a hostfile. The command line calls this once, before anything is
+//! launched.
 
 mod managed;
 
@@ -24,7 +25,7 @@ pub enum Source {
     Hosts,
     /// The job of a resource manager.
     Managed {
-        /// Whose.
+        /// The manager of the job.
         manager: Manager,
         /// Its id.
         job: String,
@@ -42,10 +43,10 @@ pub enum Source {
 /// The nodes that a DVM may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allocation {
-    /// All of them; `+nK` counts in this order.
+    /// All nodes; `+nK` counts in this order.
     pub nodes: Vec<HostEntry>,
-    /// Positions in `nodes` that the apps' `--host` lists leave over: where daemons are wanted.
-    /// Every position when an app does not restrict itself.
+    /// Positions in `nodes` that need a daemon: those that the apps' `--host` lists allow, or all when an app has no
+    /// list.
     pub needed: Vec<usize>,
     /// Position of the machine that the head runs on, if it is part of the allocation: it is
     /// never launched by ssh.
@@ -55,7 +56,7 @@ pub struct Allocation {
 }
 
 impl Allocation {
-    /// Nodes that were decided elsewhere: a daemon is wanted on each.
+    /// Makes an allocation of given nodes, each with a daemon.
     #[must_use]
     pub fn of(nodes: Vec<HostEntry>, head: Option<usize>) -> Allocation {
         Allocation { needed: (0..nodes.len()).collect(), nodes, head, source: Source::Hosts }
@@ -71,27 +72,27 @@ pub struct AppHosts<'a> {
     pub hosts: Option<&'a HostList>,
 }
 
-/// All that an allocation is made from.
+/// The sources of an allocation.
 #[derive(Clone, Copy, Debug)]
 pub struct Sources<'a> {
     /// One per app context; one alone for a DVM without a job.
     pub apps: &'a [AppHosts<'a>],
     /// The hosts of rankfiles and sequences.
     pub places: &'a [Hostfile],
-    /// Nodes that are made up, if any are: then there are no others.
+    /// Simulated nodes; if there are any, there are no others.
     pub simulated: &'a [HostEntry],
     /// The allocation of the resource manager whose job surrounds this process: it is complete, and hostfiles filter
     /// it.
     pub managed: Option<&'a ManagedAllocation>,
     /// The default hostfile, if there is one.
     pub default_hostfile: Option<&'a Hostfile>,
-    /// `--add-host` and `--add-hostfile`: on top, wherever the others come from.
+    /// Nodes of `--add-host` and `--add-hostfile`, in addition to those of any source.
     pub added: &'a [Added],
     /// The head's machine.
     pub this: &'a ThisMachine,
     /// `prte_keep_fqdn_hostnames`.
     pub keep_fqdn: bool,
-    /// `prte_allocation_required`: this machine alone is not good enough.
+    /// `prte_allocation_required`: without a source that names hosts there is no allocation.
     pub required: bool,
 }
 
@@ -114,7 +115,7 @@ pub enum AllocationError {
         /// `hostfile x` or `--host`.
         place: String,
     },
-    /// `+nK` beyond the end.
+    /// `+nK` beyond the end of the allocation.
     #[error("+n{index} names a node beyond the end of the allocation, which has {count} (+n0 to +n{})", count.saturating_sub(1))]
     RelativeBeyondEnd {
         /// K.
@@ -171,7 +172,7 @@ pub enum AllocationError {
         /// The manager that could grant more.
         manager: Manager,
     },
-    /// `prte_allocation_required`.
+    /// `prte_allocation_required` is set, and no source names hosts.
     #[error("an allocation is required (prte_allocation_required), but no hosts are given; use --hostfile or --host")]
     Required,
 }
@@ -179,7 +180,7 @@ pub enum AllocationError {
 /// Decides the allocation.
 ///
 /// # Errors
-/// A host that is asked for and is not there, or nothing being left.
+/// A requested host is not there, or no node is left.
 pub fn allocate(from: &Sources<'_>) -> Result<Allocation, AllocationError> {
     if let Some(granted) = from.managed.filter(|_| from.simulated.is_empty()) {
         return managed::allocate(granted, from);
@@ -199,18 +200,18 @@ pub fn allocate(from: &Sources<'_>) -> Result<Allocation, AllocationError> {
     Ok(Allocation { nodes: pool.nodes, needed, head: pool.head, source })
 }
 
-/// The first source that names hosts wins.
+/// Takes the nodes of the first source that names hosts.
 fn define<'a>(from: &Sources<'a>) -> Result<(Pool<'a>, Source), AllocationError> {
     let mut pool = Pool::new(from);
     if !from.simulated.is_empty() {
-        // None of them is this machine, whatever this machine is called.
+        // No simulated node is this machine, whatever its name is.
         pool.is_made_up = true;
         from.simulated.iter().for_each(|node| pool.push(node.clone()));
         return Ok((pool, Source::Simulated));
     }
     let mut files: Vec<&Hostfile> = Vec::new();
     for file in from.apps.iter().filter_map(|app| app.hostfile) {
-        // One file named by several apps is one description, not several.
+        // A file that several apps name counts once.
         if file.defines_hosts() && !files.contains(&file) {
             files.push(file);
         }
@@ -279,7 +280,7 @@ impl Pool<'_> {
         self.nodes.push(entry);
     }
 
-    /// Removes the nodes at these positions; all positions are new afterwards.
+    /// Removes the nodes at these positions; earlier positions are invalid afterwards.
     fn remove(&mut self, gone: &BTreeSet<usize>) {
         self.index = NameIndex::new(self.keep_fqdn);
         self.head = None;
@@ -290,7 +291,7 @@ impl Pool<'_> {
         }
     }
 
-    /// `localhost` in a job map says nothing; the machine's own name does.
+    /// Replaces `localhost` and the like by the machine's own name, which job maps show.
     fn own_name(&self, name: &str) -> String {
         if is_loopback(name) { self.this.name.clone() } else { name.to_owned() }
     }
@@ -298,7 +299,7 @@ impl Pool<'_> {
     fn add_hostfile(&mut self, file: &Hostfile) -> Result<(), AllocationError> {
         for entry in file.hosts() {
             match self.position(&entry.name) {
-                // Two hostfiles (or two names of one machine) agree or the larger one counts.
+                // When two hostfiles, or two names of one machine, differ, the larger number counts.
                 Some(at) => self.nodes[at].slots = larger(self.nodes[at].slots, entry.slots),
                 None => {
                     let name = self.own_name(&entry.name);
@@ -320,7 +321,7 @@ impl Pool<'_> {
         Ok(())
     }
 
-    /// `--host` as the definition: a bare name is one slot, and the apps' lists add up.
+    /// Adds the hosts of a `--host` that defines the allocation: a bare name is one slot, and the apps' lists add up.
     fn add_hosts(&mut self, list: &HostList) {
         for item in &list.items {
             let HostItem::Host { user, name, slots } = item else {
@@ -330,7 +331,7 @@ impl Pool<'_> {
                 ItemSlots::Unstated => SlotCount::Given(1),
                 ItemSlots::All => SlotCount::FromCores,
                 ItemSlots::Given(n) => SlotCount::Given(*n),
-                // Handled by `adjust`, which finds the host at zero.
+                // `adjust` handles this later; it finds the host with 0 slots.
                 ItemSlots::Adjust(_) => SlotCount::Given(0),
             };
             match self.position(name) {
@@ -356,7 +357,7 @@ impl Pool<'_> {
         Ok(())
     }
 
-    /// A host on top of what there is; its position.
+    /// Adds a host, or changes its slots; returns its position.
     fn add(&mut self, added: &Added) -> Result<usize, AllocationError> {
         let Added { host, slots } = added;
         let known = self.position(&host.name);
@@ -431,7 +432,7 @@ fn needed(pool: &Pool<'_>, from: &Sources<'_>, source: &Source) -> Result<Vec<us
     Ok(needed)
 }
 
-/// Marks what one list names; false when it cannot be known yet and so may be everything.
+/// Marks the nodes that a list names; false when they are not known yet and may be all.
 fn mark(pool: &Pool<'_>, list: &HostList, place: &str, wanted: &mut [bool]) -> Result<bool, AllocationError> {
     let mut known = true;
     let mut named = vec![false; wanted.len()];

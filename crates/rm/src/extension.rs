@@ -1,5 +1,5 @@
-//! What a DVM asks of its resource manager while it runs, and gives back, as values. Decided by the head; put into the
-//! manager's words by the manager's own module ([`crate::managers::slurm`]), and carried out by the driver.
+//! Requests of a running DVM to its resource manager, for nodes and to give nodes back, as values. The head decides
+//! them, the manager's module makes command lines of them ([`crate::managers::slurm`]), and the driver runs these.
 
 use crate::managers::Manager;
 
@@ -8,32 +8,32 @@ use crate::managers::Manager;
 pub struct NodeAsk {
     /// The resource manager.
     pub manager: Manager,
-    /// The DVM's first job, whose shape and end the new one has.
+    /// The job in which the DVM began; the new job has its shape and ends with it.
     pub parent: String,
     /// Name of the new job: all jobs of a DVM have one name, by which they can be ended.
     pub name: String,
-    /// What.
+    /// The requested nodes.
     pub wish: Wish,
     /// The queue that new nodes come from; `None` = that of the first job.
     pub queue: Option<String>,
-    /// Slots that each is to have; `None` = as many as the manager gives it processors.
+    /// Slots of each node; `None` = as many as the processors that the manager grants.
     pub slots: Option<u32>,
-    /// Its time limit, whatever remains of the first job's.
+    /// Its time limit (seconds); `None` = the remaining time of the first job.
     pub time_limit_s: Option<u32>,
-    /// Nodes that the DVM has: what is granted twice is no more.
+    /// Nodes that the DVM has; the new job must have others.
     pub has: Vec<String>,
 }
 
 /// The nodes that a DVM asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {
-    /// So many.
+    /// This number of nodes.
     Nodes(u32),
     /// The nodes of a job that another process has got for it.
     Job(String),
 }
 
-/// Of a manager, in words.
+/// The wish in words, for messages.
 impl std::fmt::Display for Wish {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -44,7 +44,7 @@ impl std::fmt::Display for Wish {
     }
 }
 
-/// Nodes of one job of a manager that go back.
+/// Nodes of one of the manager's jobs that are given back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GiveBack {
     /// The resource manager of the job.
@@ -55,21 +55,21 @@ pub struct GiveBack {
     pub share: Share,
 }
 
-/// The part of a job that goes back.
+/// The part of a job that is given back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Share {
     /// All of it: the job ends.
     Whole,
     /// Some nodes.
     Part {
-        /// The nodes that go.
+        /// The nodes that are given back.
         leave: Vec<String>,
         /// The nodes of the DVM that stay. The job may have others; it does not end even if this is empty.
         stay: Vec<String>,
     },
 }
 
-/// The name of all jobs that a DVM asks for: its own, and that of the job in which it lives.
+/// Returns the name of all jobs that a DVM requests: the DVM's name, and the job in which it runs.
 #[must_use]
 pub fn job_name(dvm: &str, parent: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };

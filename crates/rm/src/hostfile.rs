@@ -1,5 +1,5 @@
-//! The hostfile: one host a line, with what its user says of slots, login name and port.
-//! Called by the command line on text that it read. It never resolves a name.
+//! Parses hostfiles: one host a line, with slots, login name and port. The command line reads the file and calls this.
+//! No name is resolved here.
 //!
 //! The grammar is the field's.
 
@@ -46,7 +46,7 @@ pub enum Problem {
     /// `n0 n1`.
     #[error("{0:?} is not expected here; write one host a line, then settings like slots=4")]
     Stray(String),
-    /// The key is unknown.
+    /// A key that is unknown.
     #[error("{0:?} is not a setting of a host; the settings are slots, max_slots, username and port")]
     UnknownKey(String),
     /// A key that does not fit a relative entry or an exclusion.
@@ -58,7 +58,7 @@ pub enum Problem {
     /// Not a number, or out of range.
     #[error("{0}={1:?} is not a whole number from {2} to {3}")]
     Number(String, String, u32, u32),
-    /// Twice on one line.
+    /// A key that is twice on one line.
     #[error("{0:?} is given a second time on this line; remove one of them")]
     Repeated(String),
     /// `max_slots` below `slots`.
@@ -84,7 +84,7 @@ pub enum Problem {
         "this is a line of a rankfile; a hostfile has one host a line, as: node1 slots=4 (a rankfile is given by --map-by rankfile:FILE=...)"
     )]
     Rankfile,
-    /// Total out of range.
+    /// A host with too many slots on all its lines.
     #[error("the slots of {0} add up to more than {LARGEST}", LARGEST = LARGEST)]
     TooManySlots(String),
     /// `+n1`, `+e` or `^n1` where hosts are added.
@@ -101,13 +101,13 @@ pub enum Problem {
     NotActivated(String),
 }
 
-/// More slots on one node than this is a slip of the finger: a local rank has 16 bits.
+/// The most slots of a node; a local rank has 16 bits.
 pub(crate) const LARGEST: u32 = 65_535;
 
 /// Parses the text of a hostfile; `file` is for messages only.
 ///
 /// # Errors
-/// The first thing that is wrong, with file and line.
+/// The first error, with file and line.
 pub fn parse(file: &str, text: &str) -> Result<Hostfile, HostfileError> {
     let mut items = Items::default();
     for_each_line(file, text, Dialect::Nodes, |line| items.merge(line.item))?;
@@ -117,7 +117,7 @@ pub fn parse(file: &str, text: &str) -> Result<Hostfile, HostfileError> {
 /// Parses the text of an `--add-hostfile`: hosts by name, whose slots may be `+N` or `-N` as well.
 ///
 /// # Errors
-/// The first thing that is wrong, with file and line.
+/// The first error, with file and line.
 pub fn parse_added(file: &str, text: &str) -> Result<Vec<Added>, HostfileError> {
     let mut hosts: Vec<Added> = Vec::new();
     for_each_line(file, text, Dialect::Added, |Line { subject, item, slots }| {
@@ -138,7 +138,7 @@ pub fn parse_added(file: &str, text: &str) -> Result<Vec<Added>, HostfileError> 
 /// Parses the text of `--activate file=`: a hostfile, of which only the names count.
 ///
 /// # Errors
-/// The first thing that is wrong, with file and line.
+/// The first error, with file and line.
 pub fn parse_activated(file: &str, text: &str) -> Result<Vec<HostRef>, HostfileError> {
     let mut nodes = Vec::new();
     for_each_line(file, text, Dialect::Nodes, |Line { subject, item, .. }| {
@@ -152,10 +152,10 @@ pub fn parse_activated(file: &str, text: &str) -> Result<Vec<HostRef>, HostfileE
     Ok(nodes)
 }
 
-/// The hosts of a hostfile in the order of its lines, each as often as it is named, whatever its slots.
+/// Returns the hosts of a hostfile in the order of its lines, each as often as it is named, whatever its slots.
 ///
 /// # Errors
-/// The first thing that is wrong, with file and line.
+/// The first error, with file and line.
 pub fn parse_namings(file: &str, text: &str) -> Result<Vec<HostRef>, HostfileError> {
     let mut namings = Vec::new();
     for_each_line(file, text, Dialect::Nodes, |line| {
@@ -168,13 +168,13 @@ pub fn parse_namings(file: &str, text: &str) -> Result<Vec<HostRef>, HostfileErr
 /// The purpose of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Dialect {
-    /// To say which nodes there are.
+    /// The file says which nodes there are.
     Nodes,
-    /// To add some; what they have may be changed by `slots=+2`.
+    /// The file adds nodes, or changes their slots (`slots=+2`).
     Added,
 }
 
-/// One line that says something.
+/// A line that is neither empty nor a comment.
 struct Line {
     /// The first word of the line.
     subject: String,
@@ -198,26 +198,26 @@ fn for_each_line(
 }
 
 impl Hostfile {
-    /// The items, as a filter for an app context.
+    /// Returns the items as a filter for an app context.
     #[must_use]
     pub fn refs(&self) -> Vec<HostRef> {
         self.items.clone()
     }
-    /// The hosts that it names (no relative entries, no exclusions).
+    /// Returns the hosts that it names, without relative entries and exclusions.
     pub fn hosts(&self) -> impl Iterator<Item = &HostEntry> {
         self.items.iter().filter_map(|item| match item {
             HostRef::Host(entry) => Some(entry),
             _ => None,
         })
     }
-    /// True when it names hosts, and so says what the allocation is.
+    /// True when it names hosts, and so defines the allocation.
     #[must_use]
     pub fn defines_hosts(&self) -> bool {
         self.hosts().next().is_some()
     }
 }
 
-/// Lines without their comments; `Err(line)` = a block comment begins there and never ends.
+/// Returns the lines without comments; `Err(line)` = a block comment begins there and never ends.
 pub(crate) fn without_comments(text: &str) -> Result<Vec<(usize, String)>, usize> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = Vec::new();
@@ -293,7 +293,7 @@ enum Key {
 }
 
 impl Key {
-    /// Every spelling that the field knows.
+    /// Returns the key of a word, in every spelling of the field.
     fn of(word: &str) -> Option<Key> {
         Some(match word.to_ascii_lowercase().replace('-', "_").as_str() {
             "slots" | "slot" | "cpu" | "cpus" | "count" => Key::Slots,
@@ -369,7 +369,7 @@ impl Settings {
         }
     }
 
-    /// Exclusions and relative entries speak of nodes that are described elsewhere.
+    /// Refuses keys of exclusions and relative entries, whose nodes are described elsewhere.
     fn refuse_all_but_slots(&self, subject: &str, slots_too: bool) -> Result<(), Problem> {
         let given = [
             ("slots", slots_too && self.slots.is_some()),
@@ -384,7 +384,7 @@ impl Settings {
     }
 }
 
-/// `+nK`, `+e`, `+e:N`; `None` = the text does not begin with `+`.
+/// Parses `+nK`, `+e` and `+e:N`; `None` = the text does not begin with `+`.
 pub(crate) fn parse_relative(text: &str, slots: SlotCount) -> Option<Result<HostRef, ()>> {
     let body = text.strip_prefix('+')?;
     let parsed = match body.split_at_checked(1) {
@@ -398,7 +398,7 @@ pub(crate) fn parse_relative(text: &str, slots: SlotCount) -> Option<Result<Host
     Some(parsed.ok_or(()))
 }
 
-/// `+2`, `-2`.
+/// Parses `+2` and `-2`.
 pub(crate) fn parse_adjustment(text: &str) -> Option<i32> {
     let (sign, digits) = match text.split_at_checked(1)? {
         ("+", digits) => (1, digits),
@@ -409,14 +409,14 @@ pub(crate) fn parse_adjustment(text: &str) -> Option<i32> {
     Some(sign * by)
 }
 
-/// Digits only: `+4` and ` 4` are not numbers here, which `str::parse` would let pass.
+/// Parses a number of digits only: `str::parse` would also accept `+4`.
 pub(crate) fn parse_number(text: &str, least: u32, most: u32) -> Option<u32> {
     let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let value = text.parse::<u32>().ok().filter(|_| digits)?;
     (least..=most).contains(&value).then_some(value)
 }
 
-/// The items so far, with the hosts among them by name.
+/// The items so far, and the position of each host by name.
 #[derive(Default)]
 pub(crate) struct Items {
     pub(crate) list: Vec<HostRef>,
@@ -424,7 +424,7 @@ pub(crate) struct Items {
 }
 
 impl Items {
-    /// A repeat of a host adds to its slots: a bare line counts as one more.
+    /// Adds an item. A repeated host adds to its slots; a line without a number counts as one.
     pub(crate) fn merge(&mut self, item: HostRef) -> Result<(), Problem> {
         let HostRef::Host(new) = &item else {
             self.list.push(item);

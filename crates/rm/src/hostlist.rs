@@ -1,6 +1,5 @@
-//! `--host n0,n1:4,+n2,+e:2`: the short form of a hostfile, on the command line.
-//! A bare name is one slot where the list *defines* the allocation, and the whole node where it
-//! *filters* one; so the item keeps what was written until it is known which of the two it is.
+//! Parses `--host n0,n1:4,+n2,+e:2`, the short form of a hostfile. A bare name is one slot when the list *defines* the
+//! allocation, and the whole node when it *filters* one; items keep what was written until this is decided.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -41,7 +40,7 @@ pub enum HostItem {
 /// The slots of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ItemSlots {
-    /// Nothing.
+    /// No number.
     Unstated,
     /// `n:*`, `n:auto`: the whole node.
     All,
@@ -65,7 +64,7 @@ pub enum HostListError {
     Name {
         /// The item.
         item: String,
-        /// Why.
+        /// The flaw of the name.
         source: BadName,
     },
     /// `n0:x`.
@@ -116,7 +115,7 @@ pub fn parse(list: &str) -> Result<HostList, HostListError> {
     Ok(HostList { items })
 }
 
-/// The items of `--host` in their order, each as often as it is named, whatever its slots.
+/// Returns the items of `--host` in their order, each as often as it is named, whatever its slots.
 ///
 /// # Errors
 /// The first item that is wrong.
@@ -126,7 +125,7 @@ pub fn parse_namings(list: &str) -> Result<Vec<HostRef>, HostListError> {
 }
 
 impl HostList {
-    /// The list as a filter for an app context: a bare name is the whole node.
+    /// Returns the list as a filter for an app context: a bare name is the whole node.
     #[must_use]
     pub fn refs(&self) -> Vec<HostRef> {
         let cap = |slots| match slots {
@@ -143,7 +142,7 @@ impl HostList {
         };
         self.items.iter().map(to_ref).collect()
     }
-    /// True when it names hosts, and so can say what the allocation is.
+    /// True when it names hosts, and so can define the allocation.
     #[must_use]
     pub fn defines_hosts(&self) -> bool {
         self.items.iter().any(|item| matches!(item, HostItem::Host { .. }))
@@ -173,7 +172,7 @@ fn parse_item(item: &str) -> Result<HostItem, HostListError> {
     Ok(HostItem::Host { user, name, slots })
 }
 
-/// `n0:4` at its colon; an IPv6 address needs brackets to have a count.
+/// Splits `n0:4` at its colon; an IPv6 address with a number needs brackets.
 fn split_slots(text: &str) -> (&str, Option<&str>) {
     if name::is_ipv6(text) {
         return (text, None);
@@ -210,7 +209,7 @@ fn parse_relative_item(item: &str) -> Option<HostItem> {
     }
 }
 
-/// Duplicates sum; a bare name among them counts as one slot.
+/// Merges repeated hosts: their slots add up, and a bare name counts as one.
 fn merge(items: &mut Vec<HostItem>, hosts: &mut BTreeMap<String, usize>, new: HostItem) -> Result<(), HostListError> {
     if let HostItem::Host { name, slots, .. } = &new {
         let at = *hosts.entry(name.to_ascii_lowercase()).or_insert(items.len());

@@ -1,6 +1,5 @@
-//! Launchers as text: for each node, or for all nodes of a manager's job at once, the argv that starts daemons. The
-//! driver runs it and writes the launch ticket to its standard input: no key and no secret is ever in an argv made
-//! here.
+//! Makes the argv of launchers: for each node, or for all nodes of a manager's job at once. The driver runs the command
+//! and writes the ticket to its standard input. No argv contains a key or another secret.
 
 pub mod srun;
 mod ssh;
@@ -26,7 +25,7 @@ pub enum Launcher {
     Ssh(SshOptions),
     /// As a process on this machine, whatever the node's name is.
     Local,
-    /// As tasks of one step for each of Slurm's jobs; with more arguments for `srun` (`plm_slurm_args`).
+    /// As tasks of a step in each of Slurm's jobs, with further arguments for `srun` (`plm_slurm_args`).
     Srun(Vec<String>),
     /// As a task of another manager, by one command for each node.
     Task(TaskLauncher),
@@ -46,18 +45,18 @@ pub struct LaunchCommand {
 /// How the driver treats a launcher's process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Manners {
-    /// It ends when the daemon has detached from it; `plm_ssh_num_concurrent` limits how many run at a time.
+    /// An agent ends when the daemon has detached; `plm_ssh_num_concurrent` limits how many run at a time.
     #[default]
     Agent,
-    /// Its manager counts processes: the daemon does not detach, and the command lives as long as the daemon.
+    /// The manager counts processes: the daemon does not detach, and the command lives as long as the daemon.
     Task,
-    /// The same for a step of a job of Slurm, which sees only what is harmless of Slurm's variables, and tells when one
-    /// of its tasks ends.
+    /// A task of a Slurm step: like `Task`, but the command gets no misleading variables of Slurm, and reports the end
+    /// of each task.
     Step,
 }
 
 impl Manners {
-    /// True when it lives as long as its daemons, and ends them in order when it is told to end (SIGTERM).
+    /// True when the command lives as long as its daemons, and ends them in order on SIGTERM.
     #[must_use]
     pub fn stays(self) -> bool {
         self != Manners::Agent
@@ -67,9 +66,9 @@ impl Manners {
 /// Nodes whose daemons one command starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// Their places among the nodes that were asked about.
+    /// Their positions among the nodes of the request.
     pub members: Vec<usize>,
-    /// The command, or why there is none.
+    /// The command, or the reason why there is none.
     pub command: Result<LaunchCommand, LaunchError>,
 }
 
@@ -89,12 +88,12 @@ pub struct DaemonCommand {
 /// Why no command can be made for a node.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LaunchError {
-    /// A name that must not get into an argv.
+    /// A name that may not be in an argv.
     #[error("cannot start a daemon on {host:?}: {source}")]
     Name {
         /// The node.
         host: String,
-        /// Why.
+        /// The flaw of the name.
         source: BadName,
     },
     /// An empty agent list.
@@ -103,13 +102,13 @@ pub enum LaunchError {
         /// The node.
         host: String,
     },
-    /// A manager's job with a name that is none.
+    /// A name that is no job of the manager.
     #[error("{job:?} is no job of Slurm's")]
     RmJob {
         /// The text as given.
         job: String,
     },
-    /// A node that Slurm's launcher is to reach and that is in none of its jobs.
+    /// A node that is in none of Slurm's jobs.
     #[error(
         "{host} is in no job of Slurm's, so srun cannot start a daemon there; run in salloc or sbatch, or use --prtemca plm ssh"
     )]
@@ -117,7 +116,7 @@ pub enum LaunchError {
         /// The node.
         host: String,
     },
-    /// A node of which Flux knows nothing.
+    /// A node that Flux does not know.
     #[error(
         "{host} is not among the hosts of the Flux instance (`flux getattr hostlist`), so flux exec cannot start a daemon there; use --prtemca plm ssh"
     )]
@@ -125,7 +124,7 @@ pub enum LaunchError {
         /// The node.
         host: String,
     },
-    /// Only ssh is known to take a port.
+    /// A port for an agent other than ssh.
     #[error("{host} has port={port}, but the remote shell {agent} takes no port; put it into plm_ssh_args")]
     Port {
         /// The node.
@@ -138,7 +137,7 @@ pub enum LaunchError {
 }
 
 impl Launcher {
-    /// The launcher that the parameters ask for; when they do not, that of the manager whose nodes they are.
+    /// Returns the launcher that the parameters name, otherwise that of the manager whose nodes they are.
     ///
     /// # Errors
     /// A parameter with a bad value.
@@ -198,10 +197,10 @@ fn usual(manager: Manager) -> Option<&'static str> {
     }
 }
 
-/// The daemon's program: `prte_launch_agent` when it is set, else the path that the driver knows.
+/// Returns the daemon's program: `prte_launch_agent` when it is set, otherwise `prted`.
 ///
 /// # Errors
-/// None at present; the signature is that of the other getters.
+/// None at present.
 pub fn daemon_program(params: &Params, prted: &str) -> Result<Vec<String>, ParamError> {
     Ok(match params.text("prte_launch_agent")? {
         Some(agent) if params.is_set("prte_launch_agent") => words(agent),
@@ -213,7 +212,7 @@ fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// The commands that start daemons on these nodes: one for each, or one for several where the launcher can do that.
+/// Returns the commands that start daemons on these nodes: one for each, or one for several if the launcher can.
 #[must_use]
 pub fn batches(launcher: &Launcher, hosts: &[&HostEntry], daemon: &DaemonCommand) -> Vec<Batch> {
     match launcher {
@@ -236,7 +235,7 @@ fn single(launcher: &Launcher, host: &HostEntry, daemon: &DaemonCommand) -> Resu
     Ok(LaunchCommand { argv, manners: Manners::Agent })
 }
 
-/// A step for each job.
+/// Makes a step in each job.
 fn srun_batches(args: &[String], hosts: &[&HostEntry], daemon: &DaemonCommand) -> Vec<Batch> {
     let mut jobs: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
     for (at, host) in hosts.iter().enumerate() {

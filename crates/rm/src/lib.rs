@@ -1,6 +1,7 @@
-//! Allocations and launchers as text: hostfile, `--host` and the words of resource managers to nodes, nodes to the argv
-//! that starts daemons, `name = value` to parameters. Called by `cli` and `driver` (which read files and the
-//! environment) and by `core` (which selects nodes for a job). Nothing runs here and nothing is read.
+//! Allocations, launchers and parameters as text. It makes nodes of hostfiles, `--host` and the variables of resource
+//! managers, command lines for launchers, and parameters of `name = value`. `cli` and `driver` call it with the files
+//! and environment that they have read; `core` calls it to select the nodes of a job. It runs nothing and reads no
+//! file.
 
 pub mod added;
 pub mod allocation;

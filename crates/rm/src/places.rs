@@ -9,7 +9,7 @@ use thiserror::Error;
 use crate::hostfile::{Hostfile, Items, parse_relative, without_comments};
 use crate::name::{self, BadName};
 
-/// What is wrong with such a file, and where.
+/// An error in such a file, and its place.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{kind} {file}{}: {problem}", .line.map_or_else(String::new, |line| format!(", line {line}")))]
 pub struct PlacesError {
@@ -17,7 +17,7 @@ pub struct PlacesError {
     pub kind: &'static str,
     /// Name of the file.
     pub file: String,
-    /// Line, from 1; `None` = the file as a whole.
+    /// Line, from 1; `None` = the error concerns the whole file.
     pub line: Option<usize>,
     /// The error.
     pub problem: PlacesProblem,
@@ -41,12 +41,12 @@ pub enum PlacesProblem {
     /// The same rank again.
     #[error("rank {0} has a line already; remove one of them")]
     Twice(u32),
-    /// A hole.
+    /// A rank is missing.
     #[error("rank {missing} has no line, and rank {largest} has one; write a line for every rank from 0 to {largest}")]
     Hole {
-        /// The first that is missing.
+        /// The first missing rank.
         missing: u32,
-        /// The largest that is there.
+        /// The largest rank of the file.
         largest: u32,
     },
     /// A name with a bad character.
@@ -83,7 +83,7 @@ const SEQUENCE_LINE: &str = "node1 0-3";
 /// hole.
 ///
 /// # Errors
-/// The first thing that is wrong, with file and line.
+/// The first error, with file and line.
 pub fn parse_ranks(file: &str, text: &str) -> Result<Vec<RankLine>, PlacesError> {
     let here = Here { kind: "rankfile", file };
     let mut lines = here.lines(text, RANK_LINE, rank_line)?;
@@ -104,27 +104,27 @@ pub fn parse_ranks(file: &str, text: &str) -> Result<Vec<RankLine>, PlacesError>
 /// Parses the text of a sequence: one process a line, `host [processors]`.
 ///
 /// # Errors
-/// The first thing that is wrong, with file and line.
+/// The first error, with file and line.
 pub fn parse_sequence(file: &str, text: &str) -> Result<Vec<SeqLine>, PlacesError> {
     let here = Here { kind: "sequence", file };
     let lines = here.lines(text, SEQUENCE_LINE, sequence_line)?;
     Ok(lines.into_iter().map(|(_, line)| line).collect())
 }
 
-/// The hosts that lines name, as a hostfile that would define them: a host of several lines has as many slots.
-/// `None` = they name none, but nodes of an allocation that is known otherwise.
+/// Returns the hosts of the lines as a hostfile that defines them: a host has a slot for each of its lines. `None` =
+/// the lines name only nodes of an allocation that is defined elsewhere.
 #[must_use]
 pub fn as_hostfile<'a>(file: &str, hosts: impl Iterator<Item = &'a HostRef>) -> Option<Hostfile> {
     let mut items = Items::default();
     for host in hosts.filter(|host| matches!(host, HostRef::Host(_))) {
-        // Too many slots on one host are left to the one who places the processes.
+        // Placement refuses too many slots on one host.
         let _ = items.merge(host.clone());
     }
     Some(Hostfile { file: file.to_owned(), items: items.list }).filter(Hostfile::defines_hosts)
 }
 
-/// A sequence through hosts as they are named: one process for each naming, whatever its slots, without those that are
-/// excluded. `None` = it has a choice among empty nodes, which are not known.
+/// Makes a sequence of the named hosts: one process for each naming, whatever its slots, without excluded hosts. `None`
+/// = it names empty nodes, which are not known here.
 #[must_use]
 pub fn sequence_through(namings: &[HostRef]) -> Option<Vec<SeqLine>> {
     let excluded = |name: &str| {
@@ -173,7 +173,7 @@ impl Here<'_> {
         PlacesError { kind: self.kind, file: self.file.to_owned(), line, problem }
     }
 
-    /// Every line that says something, with its number.
+    /// Returns every line that is neither empty nor a comment, with its number.
     fn lines<T>(
         &self,
         text: &str,
@@ -191,7 +191,7 @@ impl Here<'_> {
     }
 }
 
-/// `rank N=host [slot=cpus]`.
+/// Parses `rank N=host [slot=cpus]`.
 fn rank_line(line: &str) -> Result<RankLine, PlacesProblem> {
     let spaced = line.replace('=', " = ");
     let mut words = spaced.split_whitespace();
@@ -212,7 +212,7 @@ fn rank_line(line: &str) -> Result<RankLine, PlacesProblem> {
     Ok(RankLine { rank: Rank(rank), host: one_host(host)?, cpus })
 }
 
-/// `host [cpus]`.
+/// Parses `host [cpus]`.
 fn sequence_line(line: &str) -> Result<SeqLine, PlacesProblem> {
     let mut words = line.split_whitespace();
     let host = one_host(words.next().unwrap_or_default())?;
@@ -228,7 +228,7 @@ fn is_slot(key: &str) -> bool {
     ["slot", "slots"].iter().any(|word| key.eq_ignore_ascii_case(word))
 }
 
-/// `0,2-4`, `1:0-2`, `0:*`, `0:1;1:0-2`, quoted or not.
+/// Parses `0,2-4`, `1:0-2`, `0:*` or `0:1;1:0-2`, quoted or not.
 fn choice(text: &str) -> Result<CpuChoice, PlacesProblem> {
     let text = text.strip_prefix('"').and_then(|t| t.strip_suffix('"')).unwrap_or(text);
     if text.is_empty() {
@@ -248,7 +248,7 @@ fn choice(text: &str) -> Result<CpuChoice, PlacesProblem> {
     Ok(CpuChoice { parts: parts.collect::<Result<_, PlacesProblem>>()? })
 }
 
-/// Digits only.
+/// Parses a number of digits only.
 fn number_of(text: &str) -> Option<u32> {
     crate::hostfile::parse_number(text, 0, u32::MAX)
 }

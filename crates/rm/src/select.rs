@@ -1,12 +1,12 @@
-//! Which nodes of the pool an app context may use: its hostfile, then its `--host`, as filters.
-//! Called when a job is mapped. Caps on slots that are said here hold for that job only.
+//! Selects the nodes of the pool that an app context may use: its hostfile and then its `--host` are filters. The head
+//! calls this when it maps a job. Caps on slots apply to that job only.
 
 use ferrite_types::{DaemonRank, HostEntry, HostRef, HostSelection, NodeRecord, NodeShare, SlotCount};
 use thiserror::Error;
 
 use crate::name::{NameIndex, is_loopback};
 
-/// Why an app context has no nodes.
+/// The reason why an app context has no nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SelectError {
     /// A name that is not in the pool, or not in the app's hostfile.
@@ -57,12 +57,12 @@ pub enum SelectError {
 /// Resolves a selection against the nodes of the allocation, in the order in which the user named
 /// them. Without a selection: every node that has a daemon.
 ///
-/// `nodes` are the nodes of the job's allocation in its order, and only those: `+nK` counts in it.
+/// `nodes` are the nodes of the job's allocation in its order, and no others, because `+nK` counts in it.
 ///
 /// # Errors
-/// Names what is asked for and not there.
+/// The first requested host or node that is not there.
 pub fn select(nodes: &[NodeRecord], selection: &HostSelection, keep_fqdn: bool) -> Result<Vec<NodeShare>, SelectError> {
-    // The usual case costs no index of names: a one-process job in a large DVM is to be cheap.
+    // The usual case needs no index of names, so that a one-process job in a large DVM is cheap.
     if selection.hostfile.is_empty() && selection.hosts.is_empty() {
         let ready = nodes.iter().filter(|node| node.daemon.is_some());
         return Ok(ready.map(|node| NodeShare { node: node.id, cap: None }).collect());
@@ -71,10 +71,10 @@ pub fn select(nodes: &[NodeRecord], selection: &HostSelection, keep_fqdn: bool) 
     Ok(chosen.iter().map(|c| NodeShare { node: nodes[c.at].id, cap: c.cap }).collect())
 }
 
-/// The node of each line of a rankfile or sequence, among those that the selection leaves.
+/// Returns the node of each line of a rankfile or sequence, among those that the selection allows.
 ///
 /// # Errors
-/// Names what a line asks for and is not there.
+/// The first line whose host is not there.
 pub fn select_places<'h>(
     nodes: &[NodeRecord],
     selection: &HostSelection,
@@ -108,7 +108,7 @@ impl Choice {
 struct Pool<'a> {
     nodes: &'a [NodeRecord],
     index: NameIndex,
-    /// Position of the head's node: it answers to the loopback names, as on its own command line.
+    /// Position of the head's node, which loopback names mean, as on its own command line.
     head: Option<usize>,
 }
 
@@ -123,7 +123,7 @@ impl<'a> Pool<'a> {
         Pool { nodes, index, head }
     }
 
-    /// Returns the nodes that hostfile and `--host` leave.
+    /// Returns the nodes that hostfile and `--host` allow.
     fn chosen(&self, selection: &HostSelection) -> Result<Vec<Choice>, SelectError> {
         let mut chosen: Vec<Choice> = (0..self.nodes.len()).map(Choice::whole).collect();
         for (by, refs) in [("the hostfile", &selection.hostfile), ("--host", &selection.hosts)] {
@@ -227,7 +227,7 @@ fn some_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.join(", ")
 }
 
-/// The picked nodes, in the user's order; a node that is named again (by another name) adds up.
+/// The picked nodes in the user's order; the slots of a node with several names add up.
 struct Picked {
     kept: Vec<Choice>,
     place: Vec<Option<usize>>,

@@ -5,14 +5,14 @@ use ferrite_types::{HostEntry, SlotCount};
 
 use crate::params::{ParamError, Params};
 
-/// More than any machine has; somebody slipped.
+/// The most nodes of a group.
 const LARGEST_GROUP: usize = 100_000;
-/// Groups are told apart by a letter.
+/// The most groups; a letter names each.
 const GROUPS: usize = 26;
 
-/// The nodes: a group for each number of `ras_simulator_num_nodes`, `nodeA0 nodeA1 nodeB0 ...`, with the slots of the
-/// same position in `ras_simulator_slots` and `ras_simulator_max_slots`, whose last number holds for all further
-/// groups. What is not stated is the node's cores. Empty = nothing is simulated.
+/// Returns the nodes: a group for each number of `ras_simulator_num_nodes`, `nodeA0 nodeA1 nodeB0 ...`, with the slots
+/// of the same position in `ras_simulator_slots` and `ras_simulator_max_slots`, whose last number applies to all
+/// further groups. Without a number a node has a slot for each core. Empty = nothing is simulated.
 ///
 /// # Errors
 /// A parameter that is no list of numbers.
@@ -38,7 +38,7 @@ pub fn simulated(params: &Params) -> Result<Vec<HostEntry>, ParamError> {
     Ok(nodes)
 }
 
-/// The numbers of one parameter; empty when it is not set.
+/// The numbers of a parameter; empty when it is not set.
 struct List(Vec<usize>);
 
 impl List {

@@ -1,5 +1,5 @@
-//! In a job of a resource manager: its nodes are the allocation, hostfiles and `--host` choose among them, and nothing
-//! goes beyond. A default hostfile is that of a machine without a manager, and is not looked at.
+//! The allocation in a job of a resource manager: the nodes of the job. Hostfiles and `--host` choose among them and
+//! add none. A default hostfile is not read.
 
 use ferrite_types::{HostEntry, HostRef};
 
@@ -50,7 +50,7 @@ impl Filter<'_> {
         }
     }
 
-    /// The nodes that both lists of one app leave.
+    /// Returns the nodes that both lists of one app allow.
     fn left_by(&self, app: &AppHosts<'_>) -> Result<Vec<bool>, AllocationError> {
         let mut left = vec![true; self.pool.nodes.len()];
         let hostfile = app.hostfile.map(|file| (file_name(file), file.refs()));
@@ -63,7 +63,7 @@ impl Filter<'_> {
         Ok(left)
     }
 
-    /// Returns the nodes that one list leaves; all nodes when the list depends on their state (`+e`).
+    /// Returns the nodes that one list allows; all nodes when the list depends on their state (`+e`).
     fn marked(&self, by: &str, refs: &[HostRef]) -> Result<Vec<bool>, AllocationError> {
         let only_excludes = refs.iter().all(|item| matches!(item, HostRef::Exclude(_)));
         let count = self.pool.nodes.len();
@@ -113,7 +113,7 @@ fn file_name(file: &Hostfile) -> String {
     format!("hostfile {}", file.file)
 }
 
-/// `--host n0:+2` says that the node has other slots than it was given.
+/// Refuses `--host n0:+2`: the manager decides the number of slots.
 fn refuse_adjusted(list: &HostList) -> Result<(), AllocationError> {
     for item in &list.items {
         if let HostItem::Host { name, slots: ItemSlots::Adjust(by), .. } = item {

@@ -5,7 +5,7 @@ use super::{DaemonCommand, LaunchCommand, LaunchError, Manners};
 use crate::managers::nodelist;
 use crate::name;
 
-/// Tells a task what Slurm calls its node.
+/// The variable with Slurm's name of a task's node.
 pub const NODE_NAME: &str = "SLURMD_NODENAME";
 
 /// True for a variable that a step sets for its own tasks only: `man srun`, OUTPUT ENVIRONMENT VARIABLES, without those
@@ -17,7 +17,7 @@ pub fn is_of_step(variable: &str) -> bool {
     const NAMES: [&str; 15] = [
         "SLURM_DISTRIBUTION",
         "SLURM_GTIDS",
-        // The step's, in spite of its name.
+        // The step sets this variable, in spite of its name.
         "SLURM_JOB_NAME",
         "SLURM_LAUNCH_NODE_IPADDR",
         "SLURM_LOCALID",
@@ -35,25 +35,24 @@ pub fn is_of_step(variable: &str) -> bool {
     NAMES.contains(&variable) || PREFIXES.iter().any(|prefix| variable.starts_with(prefix))
 }
 
-/// The nodes of which a line of `srun` says that what was started there has ended, and not well:
-/// `srun: error: n[1-2]: tasks 1-2: Exited with exit code 2`. `None` for any other line.
+/// Returns the nodes on which tasks have failed, by a line of `srun` such as `srun: error: n[1-2]: tasks 1-2: Exited
+/// with exit code 2`. `None` for any other line.
 #[must_use]
 pub fn ended_on(line: &str) -> Option<Vec<String>> {
     let (list, _) = line.strip_prefix("srun: error: ")?.split_once(": task")?;
     nodelist::expand(list).ok().filter(|names| !names.is_empty())
 }
 
-/// True for a line that says nothing of what went wrong: `--cpu-bind=none` is complained about where nothing binds
-/// anyway.
+/// True for lines that report no failure: without binding, `srun` warns about `--cpu-bind=none`.
 #[must_use]
 pub fn is_noise(line: &str) -> bool {
     line.trim_end() == "srun: cluster configuration lacks support for cpu binding"
 }
 
-/// The command that starts a daemon on each of these nodes of a job.
+/// Returns the command that starts a daemon on each of these nodes of a job.
 ///
 /// # Errors
-/// The name of a job or of a node that is none.
+/// A name of a job or node that is none.
 pub fn command(
     args: &[String],
     job: &str,
@@ -70,7 +69,7 @@ pub fn command(
     let mut argv: Vec<String> = vec![
         "srun".to_owned(),
         format!("--jobid={job}"),
-        // Other steps of the job, `srun` by the user among them, are to find all of its processors.
+        // Other steps of the job, such as the user's `srun`, may use all of its processors.
         "--overlap".to_owned(),
         format!("--nodes={count}"),
         format!("--ntasks={count}"),
@@ -81,7 +80,7 @@ pub fn command(
         "--cpu-bind=none".to_owned(),
         "--input=all".to_owned(),
         "--chdir=/".to_owned(),
-        // A lost node, or a daemon that leaves, does not end the other tasks.
+        // A lost node or a leaving daemon does not end the other tasks.
         "--no-kill".to_owned(),
         "--kill-on-bad-exit=0".to_owned(),
         "--wait=0".to_owned(),

@@ -1,4 +1,4 @@
-//! A remote shell: ssh, or another agent that is called like it.
+//! The command of a remote shell: ssh, or another agent with the same arguments.
 
 use ferrite_types::HostEntry;
 
@@ -8,21 +8,20 @@ use crate::name;
 /// Options of the remote shell (`plm_ssh_*`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SshOptions {
-    /// Candidates, each an argv prefix; the first whose program exists is used. The driver looks,
-    /// and leaves only that one.
+    /// Candidates, each an argv prefix. The driver keeps the first one whose program exists.
     pub agents: Vec<Vec<String>>,
     /// More arguments for it.
     pub args: Vec<String>,
     /// Agents that run at the same time.
     pub num_concurrent: u32,
-    /// The head starts every daemon itself, instead of each daemon its children.
+    /// True when the head starts all daemons; false for tree spawn.
     pub no_tree_spawn: bool,
     /// Directory in which the daemon starts.
     pub chdir: Option<String>,
 }
 
-/// No `--` in front of the host: names are checked to begin with no `-`, and agents that are no
-/// ssh (scripts of sites and of tests) expect `agent args host command`.
+/// Makes the command for one host. It has no `--` before the host: names that begin with `-` are refused, and other
+/// agents (scripts of sites) expect `agent args host command`.
 pub(super) fn command(
     options: &SshOptions,
     host: &HostEntry,
@@ -35,7 +34,7 @@ pub(super) fn command(
     let kind = program.rsplit('/').next().unwrap_or(program);
     let mut argv = agent.clone();
     if kind == "ssh" {
-        // No window of a daemon is wanted, and setting up X11 forwarding costs a round trip.
+        // Without X11 forwarding the connection saves a round trip.
         argv.push("-x".to_owned());
     }
     argv.extend(options.args.iter().cloned());
@@ -61,8 +60,8 @@ pub(super) fn command(
     Ok(argv)
 }
 
-/// One line for the user's login shell on the node, whatever shell that is: words in single quotes
-/// mean the same to all of them; anything that needs a POSIX shell is given to `/bin/sh`.
+/// Makes the line for the user's login shell on the node. All shells read words in single quotes alike; what needs a
+/// POSIX shell is passed to `/bin/sh`.
 fn remote_line(chdir: Option<&str>, command: &DaemonCommand) -> String {
     let daemon = command.program.iter().chain(&command.args).map(|w| shell_quote(w)).collect::<Vec<_>>().join(" ");
     let mut script = String::new();
@@ -81,7 +80,7 @@ fn remote_line(chdir: Option<&str>, command: &DaemonCommand) -> String {
     format!("exec /bin/sh -c {}", shell_quote(&format!("{script}exec {daemon}")))
 }
 
-/// The text as one word for a shell. Plain words stay readable.
+/// Quotes a text as one word for a shell; plain words stay as they are.
 #[must_use]
 pub fn shell_quote(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '/' | ':' | ',' | '+' | '@' | '%');
@@ -96,7 +95,7 @@ mod tests {
     use super::*;
 
     proptest::proptest! {
-        /// The reading side of POSIX quoting, in its smallest form.
+        /// A minimal reader of POSIX quoting undoes the quotes.
         #[test]
         fn a_quoted_word_reads_back_as_itself(text in "\\PC{0,30}") {
             let mut read = String::new();

@@ -1,5 +1,5 @@
-//! The launchers of managers that count their processes: a daemon is a task of theirs, and the command that started it
-//! lives as long as it. Written after the manuals; none of them was run against the real thing
+//! Launchers of managers that count processes: a daemon is a task of the manager, and the command that has started it
+//! lives as long as the daemon. They follow the manuals and were never run with a real manager
 //! (`docs/resource-managers.md`).
 
 use ferrite_types::HostEntry;
@@ -12,8 +12,7 @@ use crate::name;
 pub enum TaskLauncher {
     /// LSF (`man blaunch`): the task gets our standard input unless `-n` is given.
     Blaunch,
-    /// Grid Engine (`man qrsh`): into the job that we are in; the task gets our standard input unless `-nostdin` is
-    /// given.
+    /// Grid Engine (`man qrsh`): in the same job; the task gets our standard input unless `-nostdin` is given.
     Qrsh,
     /// PALS (`man aprun`): an application of one process, which gets our standard input as the first of its processes.
     Aprun,
@@ -38,7 +37,8 @@ impl TaskLauncher {
     }
 }
 
-/// Flux (`man flux-exec`): by the ranks of its brokers, one on each host; standard input goes to all of them.
+/// Makes the command of Flux (`man flux-exec`), which names hosts by the ranks of their brokers; all daemons get
+/// standard input.
 pub(super) fn flux_exec(brokers: &[u32], daemon: &DaemonCommand) -> LaunchCommand {
     let ranks: Vec<String> = brokers.iter().map(u32::to_string).collect();
     let mut argv = vec!["flux".to_owned(), "exec".to_owned(), format!("--rank={}", ranks.join(","))];

@@ -1,20 +1,20 @@
-//! Counts for each of some nodes as Slurm writes them: `2(x3),1` is `2,2,2,1`.
+//! Parses counts for nodes as Slurm writes them: `2(x3),1` is `2,2,2,1`.
 
 use super::error::{Flaw, shown};
 use super::nodes::slots;
 
-/// One count for each of the nodes, which `list` names.
+/// Returns one count for each node; `list` is the name of the list, for errors.
 pub(super) fn expand(text: &str, list: &'static str, nodes: usize) -> Result<Vec<u32>, Flaw> {
     let runs = text.split(',').map(run).collect::<Result<Vec<_>, _>>()?;
     let counts = runs.iter().fold(0, |sum: u64, (_, times)| sum.saturating_add(*times));
-    // Before they are written out: a run may be of any length.
+    // The sum is checked before the counts are expanded, because a run may have any length.
     if counts != nodes as u64 {
         return Err(Flaw::Mismatch { counts, list, nodes });
     }
     Ok(runs.iter().flat_map(|(count, times)| (0..*times).map(move |_| *count)).collect())
 }
 
-/// `2(x3)`, or `2`.
+/// Parses `2(x3)` or `2`.
 fn run(text: &str) -> Result<(u32, u64), Flaw> {
     let text = text.trim();
     let Some((count, times)) = text.split_once('(') else { return Ok((slots(text)?, 1)) };

@@ -1,4 +1,4 @@
-//! Why the nodes of a manager's job are not known.
+//! The reasons why the nodes of a manager's job are unknown.
 
 use thiserror::Error;
 
@@ -7,10 +7,10 @@ use super::nodelist::MOST_NODES;
 use crate::hostfile::LARGEST;
 use crate::name::BadName;
 
-/// Why there is no allocation of a manager.
+/// The reason why the nodes of a manager's job are unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DiscoveryError {
-    /// A variable that the manager always sets is not there.
+    /// A variable that the manager always sets is missing.
     #[error("this is inside a job of {manager}, but {variable} is not set, so the nodes of the job are not known")]
     Missing {
         /// The manager of the job.
@@ -18,7 +18,7 @@ pub enum DiscoveryError {
         /// The variable, or several with `or`.
         variable: String,
     },
-    /// Something that cannot be understood, or contradicts something else.
+    /// A text that cannot be understood, or contradicts another.
     #[error("the nodes of this job of {manager} are not known: {place}: {flaw}")]
     Flawed {
         /// The manager of the job.
@@ -42,7 +42,7 @@ pub enum Flaw {
     /// Not the name of a host.
     #[error(transparent)]
     Name(#[from] BadName),
-    /// No number where one belongs.
+    /// A text where a number belongs.
     #[error("{text:?} is not {wanted}")]
     NotANumber {
         /// The text there.
@@ -56,19 +56,19 @@ pub enum Flaw {
     /// `4-x`, `9-1`.
     #[error("{0:?} is not a range of numbers, as 01-16")]
     Range(String),
-    /// More nodes than any machine has.
+    /// Too many nodes.
     #[error("these are more than {MOST_NODES} nodes")]
     TooManyNodes,
-    /// More slots than a node can have.
+    /// Too many slots on a node.
     #[error("the slots of {0} add up to more than {LARGEST}")]
     TooManySlots(String),
-    /// No list of nodes is that long.
+    /// A list that is too long.
     #[error("{0} bytes are too long for it")]
     TooLong(usize),
-    /// Something that is no text.
+    /// A control character.
     #[error("the character {0:?} does not belong there")]
     Control(char),
-    /// One list of nodes, another number of counts.
+    /// Another number of counts than of nodes.
     #[error("it has counts for {counts} nodes, but {list} names {nodes}")]
     Mismatch {
         /// Counts.
@@ -81,13 +81,13 @@ pub enum Flaw {
     /// A host without its slots.
     #[error("{0:?} has no number of slots after it")]
     NoCount(String),
-    /// Empty.
+    /// A list without nodes.
     #[error("it names no node")]
     NoNodes,
-    /// Not what Flux says of resources.
+    /// A text that is not Flux's description of resources.
     #[error("it says nothing of resources that can be read: {0}")]
     NotResources(String),
-    /// Hosts and ranks that do not belong together.
+    /// Different numbers of hosts and ranks.
     #[error("it names {0} hosts, and the ranks are not those from 0 on, each once")]
     Ranks(usize),
     /// The file was not read.
@@ -130,7 +130,7 @@ impl DiscoveryError {
     }
 }
 
-/// The beginning of a text that somebody else wrote.
+/// Returns the beginning of a foreign text, for a message.
 pub(super) fn shown(text: &str) -> String {
     const MOST: usize = 60;
     match text.char_indices().nth(MOST) {

@@ -1,6 +1,6 @@
-//! Flux: an instance tells its resources by `flux resource R`, as JSON in the form of Flux RFC 20: ranks of brokers
-//! with their cores, and a list of hosts in the order of the ranks. Its commands find it by `FLUX_URI`. Never run
-//! against the real thing.
+//! Flux: `flux resource R` prints the resources of an instance as JSON (Flux RFC 20): the ranks of its brokers with
+//! their cores, and the hosts in the order of the ranks. Its commands find the instance by `FLUX_URI`. This was never
+//! run with a real Flux.
 
 use serde::Deserialize;
 
@@ -22,7 +22,7 @@ struct Execution {
     #[serde(rename = "R_lite")]
     ranks: Vec<Ranks>,
     nodelist: Vec<String>,
-    /// In seconds since 1970; 0 = never.
+    /// Time of the end (seconds since 1970); 0 = no limit.
     #[serde(default)]
     expiration: f64,
 }
@@ -62,7 +62,7 @@ fn nodes(execution: &Execution) -> Result<Vec<ferrite_types::HostEntry>, Flaw> {
     for group in &execution.ranks {
         let cores = ids(&group.children.core)?.len() as u32;
         for rank in ids(&group.rank)? {
-            // `flux exec` calls hosts by rank: one that is left out would shift all others.
+            // `flux exec` names hosts by rank, so no rank may be missing.
             let slot = slots.get_mut(rank).filter(|slot| **slot == 0).ok_or(Flaw::Ranks(names.len()))?;
             *slot = cores;
             ranks += 1;
@@ -78,7 +78,7 @@ fn nodes(execution: &Execution) -> Result<Vec<ferrite_types::HostEntry>, Flaw> {
     if nodes.repeated { Err(Flaw::Ranks(names.len())) } else { nodes.finish() }
 }
 
-/// `0-3,7`.
+/// Parses `0-3,7`.
 fn ids(text: &str) -> Result<Vec<usize>, Flaw> {
     let wanted = "a list of numbers, as 0-3,7";
     let numbers = nodelist::expand(&format!("[{text}]"))?;

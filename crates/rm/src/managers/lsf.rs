@@ -1,5 +1,5 @@
-//! LSF: hosts with their slots in a variable, or a name for each slot in a variable (short lists only) or a file. The
-//! first of these that is there counts. A launch node that a site puts first in its list is a node like others.
+//! LSF: a variable with hosts and their slots, or a variable (for short lists) or a file with a name for each slot. The
+//! first of these that exists counts. A launch node at the head of the list is a node like others.
 
 use super::error::{DiscoveryError, Flaw, shown};
 use super::nodes::{Nodes, slots};
@@ -8,7 +8,7 @@ use super::{ManagedAllocation, Wanted};
 
 const PAIRS: &str = "LSB_MCPU_HOSTS";
 const NAMES: &str = "LSB_HOSTS";
-/// A line for each slot, or for each task; the name of the host stands first.
+/// Variables that name a file with a line for each slot or task; the host's name comes first in a line.
 const FILES: [&str; 2] = ["LSB_DJOB_HOSTFILE", "LSB_AFFINITY_HOSTFILE"];
 
 pub(super) fn file(reader: &Reader<'_>) -> Result<Option<Wanted>, DiscoveryError> {
@@ -33,14 +33,14 @@ fn nodes(reader: &Reader<'_>) -> Result<(String, Nodes), DiscoveryError> {
         return Ok((name.to_owned(), nodes));
     }
     let known = [PAIRS, NAMES, FILES[0], FILES[1]];
-    // One message for all that could have been there.
+    // The error names all variables that could have been set.
     reader.needed(&known)?;
     let (place, text) = reader.file(&FILES)?;
     reader.lines(&place, text, |line| nodes.add(line.split_whitespace().next().unwrap_or_default(), 1))?;
     Ok((place, nodes))
 }
 
-/// `h1 4 h2 2`.
+/// Parses `h1 4 h2 2`.
 fn add_pairs(nodes: &mut Nodes, text: &str) -> Result<(), Flaw> {
     let mut words = text.split_whitespace();
     while let Some(name) = words.next() {
@@ -50,7 +50,7 @@ fn add_pairs(nodes: &mut Nodes, text: &str) -> Result<(), Flaw> {
     Ok(())
 }
 
-/// `h1 h1 h2`.
+/// Parses `h1 h1 h2`.
 fn add_names(nodes: &mut Nodes, text: &str) -> Result<(), Flaw> {
     text.split_whitespace().try_for_each(|name| nodes.add(name, 1))
 }

@@ -1,6 +1,6 @@
-//! The nodes that a resource manager granted: from the variables of a batch job, and the text of the file that one of
-//! them names, to a list with slots. Called by the command line, which reads that file. Nothing here asks a manager for
-//! anything, and nothing is guessed: what a manager does not say, or says twice and differently, is a refusal.
+//! Finds the nodes that a resource manager has granted, with their slots, from the variables of its job and the file
+//! that one of them names. The command line reads that file and calls this. Nothing here talks to a manager, and
+//! nothing is guessed: a missing or contradictory text is an error.
 
 mod counts;
 mod error;
@@ -30,7 +30,7 @@ use reader::Reader;
 /// An environment.
 pub type Variables = BTreeMap<String, String>;
 
-/// Resource managers that are known by what they say to a job.
+/// The supported resource managers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Manager {
     /// The Parallel Application Launch Service of HPE Cray, inside a job of PBS.
@@ -47,7 +47,7 @@ pub enum Manager {
     Slurm,
 }
 
-/// A file that is to be read.
+/// A file that the caller must read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// The variable that names it.
@@ -65,12 +65,12 @@ pub struct FileText {
     pub text: String,
 }
 
-/// All that a manager said.
+/// All texts of a manager.
 #[derive(Clone, Copy, Debug)]
 pub struct Said<'a> {
     /// The environment.
     pub variables: &'a Variables,
-    /// The file of [`Manager::file`], if it wanted one.
+    /// The file of [`Manager::file`], if there is one.
     pub file: Option<&'a FileText>,
     /// Output of the command of [`Manager::command`], if there was one and it succeeded.
     pub output: Option<&'a str>,
@@ -78,7 +78,7 @@ pub struct Said<'a> {
     pub entire: bool,
 }
 
-/// When a job of a manager ends.
+/// The end of a manager's job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeLimit {
     /// At this time, in seconds since 1970.
@@ -94,7 +94,7 @@ pub struct ManagedAllocation {
     pub manager: Manager,
     /// The job, in the manager's words.
     pub job: String,
-    /// In the manager's order, each with its slots.
+    /// The nodes in the manager's order, each with its slots.
     pub nodes: Vec<HostEntry>,
     /// `None` = the manager does not tell.
     pub time_limit: Option<TimeLimit>,
@@ -103,18 +103,19 @@ pub struct ManagedAllocation {
 }
 
 impl Manager {
-    /// In the order in which they are asked; the first that is seen counts. PALS and Flux live inside a job of another
-    /// manager and know better which part of it is meant; the others are in the order of the field's priorities.
+    /// All managers, in the order in which they are looked for; the first one found counts. PALS and Flux run inside a
+    /// job of another manager, and know which part of it is meant. The others are in the order of the field's
+    /// priorities.
     pub const ALL: [Manager; 6] =
         [Manager::Pals, Manager::Flux, Manager::Pbs, Manager::GridEngine, Manager::Lsf, Manager::Slurm];
 
-    /// The manager that this environment is of.
+    /// Returns the manager in whose job this environment is.
     #[must_use]
     pub fn of(variables: &Variables, selection: &Selection) -> Option<Manager> {
         Manager::ALL.into_iter().find(|manager| selection.admits(*manager) && manager.is_seen(variables))
     }
 
-    /// True for one that a DVM can ask for more nodes, and give nodes back to.
+    /// True for a manager that a DVM can ask for nodes and give nodes back to.
     #[must_use]
     pub fn is_elastic(self) -> bool {
         match self {
@@ -142,14 +143,14 @@ impl Manager {
             Manager::Pals => pals::SIGNS.iter().any(set),
             Manager::Flux => flux::SIGNS.iter().any(set),
             Manager::Pbs => set(&"PBS_JOBID"),
-            // `JOB_ID` alone is a name that anybody may use.
+            // `JOB_ID` alone is no proof: other programs use the name too.
             Manager::GridEngine => set(&"JOB_ID") && set(&"PE_HOSTFILE"),
             Manager::Lsf => set(&"LSB_JOBID"),
             Manager::Slurm => slurm::JOB.iter().any(set),
         }
     }
 
-    /// The file that has to be read before [`Manager::discover`].
+    /// Returns the file that must be read before [`Manager::discover`].
     ///
     /// # Errors
     /// A variable whose value is no path.
@@ -163,16 +164,16 @@ impl Manager {
         }
     }
 
-    /// The command whose output has to be read before [`Manager::discover`].
+    /// Returns the command whose output must be read before [`Manager::discover`].
     #[must_use]
     pub fn command(self) -> Option<&'static [&'static str]> {
         (self == Manager::Flux).then_some(&flux::COMMAND)
     }
 
-    /// The nodes.
+    /// Returns the granted nodes.
     ///
     /// # Errors
-    /// What is missing, wrong, or in contradiction, and where.
+    /// A text that is missing, wrong or contradictory, and its place.
     pub fn discover(self, said: Said<'_>) -> Result<ManagedAllocation, DiscoveryError> {
         let reader = Reader { manager: self, said };
         match self {

@@ -1,23 +1,23 @@
-//! Compressed lists of nodes as Slurm writes them: `n[01-04,7],login,r[1-2]n[1-2]`. The leading zeros of the first
-//! number of a range are those of all.
+//! Compressed lists of nodes as Slurm writes them: `n[01-04,7],login,r[1-2]n[1-2]`. The first number of a range sets
+//! the width of all its numbers.
 
 use super::error::{Flaw, shown};
 use crate::name::BadName;
 
-/// More than any machine has.
+/// The most nodes of a list.
 pub(super) const MOST_NODES: usize = 100_000;
 const MOST_BRACKETS: usize = 8;
-/// Longest name of a host.
+/// The longest name of a host (bytes).
 const LONGEST: usize = 255;
 
-/// The names, in order, each as often as it is there. None is checked to be the name of a host.
+/// Returns the names in their order, repeated ones included. The names are not checked.
 pub(crate) fn expand(list: &str) -> Result<Vec<String>, Flaw> {
     let mut names = Vec::new();
     let mut rest = list;
     while !rest.is_empty() {
         let end = item_end(rest)?;
         let item = rest[..end].trim();
-        // `a,,b` and a comma at the end say nothing more.
+        // Empty items, as in `a,,b`, are ignored.
         if !item.is_empty() {
             names.extend(expand_item(item, MOST_NODES - names.len())?);
         }
@@ -26,9 +26,9 @@ pub(crate) fn expand(list: &str) -> Result<Vec<String>, Flaw> {
     Ok(names)
 }
 
-/// `r[1-2]n[1-2]`: the last number runs fastest.
+/// Expands `r[1-2]n[1-2]`; the last number runs fastest.
 fn expand_item(item: &str, room: usize) -> Result<Vec<String>, Flaw> {
-    // The machines with the most have five dimensions.
+    // The largest machines have five dimensions.
     if item.matches('[').count() > MOST_BRACKETS {
         return Err(Flaw::Bracket(shown(item)));
     }
@@ -57,7 +57,7 @@ fn combined(names: &[String], numbers: &[String], room: usize) -> Result<Vec<Str
     Ok(names.iter().flat_map(|name| numbers.iter().map(move |number| format!("{name}{number}"))).collect())
 }
 
-/// `01-04,7`.
+/// Expands `01-04,7`.
 fn numbers(ranges: &str, room: usize) -> Result<Vec<String>, Flaw> {
     let mut all = Vec::new();
     for range in ranges.split(',') {
@@ -74,13 +74,13 @@ fn numbers(ranges: &str, room: usize) -> Result<Vec<String>, Flaw> {
     Ok(all)
 }
 
-/// Digits and nothing else, not more than a number can have.
+/// Parses a number of digits only.
 fn number(text: &str) -> Option<u64> {
     let digits = (1..=18).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
     text.parse().ok().filter(|_| digits)
 }
 
-/// The first comma outside of brackets, or the end.
+/// Returns the position of the first comma outside of brackets, or the end.
 fn item_end(text: &str) -> Result<usize, Flaw> {
     let mut inside = false;
     for (at, c) in text.char_indices() {
@@ -95,8 +95,7 @@ fn item_end(text: &str) -> Result<usize, Flaw> {
     if inside { Err(Flaw::Bracket(shown(text))) } else { Ok(text.len()) }
 }
 
-/// The list of these names in a few words: [`expand`] makes the same names of it, neighbours in their order. For names
-/// of hosts, which have no brackets.
+/// Compresses names of hosts to a list; [`expand`] makes the same names of it.
 pub(crate) fn fold(names: &[&str]) -> String {
     let mut items: Vec<String> = Vec::new();
     let mut open: Option<Run<'_>> = None;
@@ -119,7 +118,7 @@ pub(crate) fn fold(names: &[&str]) -> String {
     items.join(",")
 }
 
-/// Names with one stem and numbers that follow each other.
+/// Names with the same stem and consecutive numbers.
 struct Run<'a> {
     stem: &'a str,
     first: &'a str,
@@ -128,7 +127,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// The next number, written as a range of the first one's width would write it.
+    /// True for the next number, with the width of the first.
     fn admits(&self, digits: &str, value: u64) -> bool {
         let width = self.first.len();
         value == self.last + 1 && digits == format!("{value:0width$}")

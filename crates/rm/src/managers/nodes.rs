@@ -1,4 +1,4 @@
-//! Nodes in the order in which they are first named; a name that comes again adds to its slots.
+//! Nodes in the order in which they are first named; a repeated name adds to its slots.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::name::check_host;
 pub(super) struct Nodes {
     counted: Vec<(String, u32)>,
     places: BTreeMap<String, usize>,
-    /// True when a name came twice.
+    /// True when a name was repeated.
     pub(super) repeated: bool,
 }
 
@@ -37,7 +37,7 @@ impl Nodes {
         Ok(())
     }
 
-    /// Every node has that many slots.
+    /// Gives every node this number of slots.
     pub(super) fn set_all(&mut self, slots: u32) {
         self.counted.iter_mut().for_each(|(_, has)| *has = slots);
     }
@@ -52,7 +52,7 @@ impl Nodes {
     }
 }
 
-/// `8`, as a number of slots.
+/// Parses a number of slots.
 pub(super) fn slots(text: &str) -> Result<u32, Flaw> {
     let number = text.parse().ok().filter(|number| (1..=LARGEST).contains(number));
     number.ok_or_else(|| Flaw::number(text, "a number of slots (1 to 65535)"))

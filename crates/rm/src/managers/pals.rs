@@ -1,7 +1,7 @@
 //! PALS, the launcher of HPE Cray machines, inside a job of PBS. Known: its processes have `PALS_APID` (the
-//! application) and `PALS_NODEID`, `PALS_RANKID`; the nodes of the job are those of `PBS_NODEFILE`. Not known: whether
-//! a shell that PALS did not start has any of these; if not, the job is seen as one of PBS, with the same nodes. Never
-//! run against the real thing.
+//! application) and `PALS_NODEID`, `PALS_RANKID`; the nodes of the job are those of `PBS_NODEFILE`. It is not known
+//! whether a shell that PALS did not start has any of these; if not, the job counts as one of PBS, with the same nodes.
+//! This was never run with a real PALS.
 
 use super::error::DiscoveryError;
 use super::reader::Reader;

@@ -1,14 +1,14 @@
-//! Looking up what a manager said, with the name of the place in every refusal.
+//! Reads the variables and the file of a manager; each error names its place.
 
 use super::error::{DiscoveryError, Flaw, shown};
 use super::{Manager, Said, TimeLimit, Wanted};
 
-/// Longer than the kernel lets a variable be.
+/// The longest variable (bytes); the kernel allows no longer one.
 const LONGEST_VARIABLE: usize = 4 << 20;
-/// And no job or path has a longer name.
+/// The longest name of a job or file (bytes).
 const LONGEST_NAME: usize = 4096;
 
-/// One manager's words.
+/// The texts of one manager.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
     pub(super) manager: Manager,
@@ -19,13 +19,13 @@ pub(super) struct Reader<'a> {
 pub(super) type Variable<'a> = (&'static str, &'a str);
 
 impl<'a> Reader<'a> {
-    /// The refusal for something that is wrong at a place.
+    /// Returns a function that makes the error for a flaw at a place.
     pub(super) fn at(&self, place: impl Into<String>) -> impl FnOnce(Flaw) -> DiscoveryError {
         let (manager, place) = (self.manager, place.into());
         move |flaw| DiscoveryError::Flawed { manager, place, flaw }
     }
 
-    /// The first of these that is set and not empty.
+    /// Returns the first of these variables that is set and not empty.
     pub(super) fn optional(&self, names: &[&'static str]) -> Result<Option<Variable<'a>>, DiscoveryError> {
         let variables = self.said.variables;
         let value = |name| variables.get(name).map(|value| value.trim()).filter(|value| !value.is_empty());
@@ -39,13 +39,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The first of these that is set, and one has to be.
+    /// Returns the first of these variables that is set; an error when none is.
     pub(super) fn needed(&self, names: &[&'static str]) -> Result<Variable<'a>, DiscoveryError> {
         let missing = || DiscoveryError::Missing { manager: self.manager, variable: names.join(" or ") };
         self.optional(names)?.ok_or_else(missing)
     }
 
-    /// The id of the job. It is shown, and will be an argument of the manager's commands.
+    /// Returns the id of the job. It is shown, and becomes an argument of the manager's commands.
     pub(super) fn job(&self, names: &[&'static str]) -> Result<String, DiscoveryError> {
         let (name, id) = self.needed(names)?;
         let odd = |c: &char| !c.is_alphanumeric() && !"._-[]@".contains(*c);
@@ -56,7 +56,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A number of at least 1, if there is one.
+    /// Returns a number of at least 1, if the variable is set.
     pub(super) fn number(
         &self,
         name: &'static str,
@@ -68,7 +68,7 @@ impl<'a> Reader<'a> {
         number.map(Some).ok_or_else(|| self.at(name)(Flaw::number(text, wanted)))
     }
 
-    /// A number of seconds, if there is one.
+    /// Returns a number of seconds, if the variable is set.
     pub(super) fn seconds(
         &self,
         name: &'static str,
@@ -79,7 +79,7 @@ impl<'a> Reader<'a> {
         Ok(Some(limit(number)))
     }
 
-    /// The file that the first of these names.
+    /// Returns the file that the first of these variables names.
     pub(super) fn wanted(&self, names: &[&'static str]) -> Result<Option<Wanted>, DiscoveryError> {
         match self.optional(names)? {
             Some((name, path)) if path.len() > LONGEST_NAME => Err(self.at(name)(Flaw::TooLong(path.len()))),
@@ -87,7 +87,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The text of the file that the variable names, and what to call it.
+    /// Returns the text of the file that the variable names, and a name for messages.
     pub(super) fn file(&self, names: &[&'static str]) -> Result<(String, &'a str), DiscoveryError> {
         let (name, path) = self.needed(names)?;
         let file = self.said.file.filter(|file| file.wanted.variable == name);
@@ -95,7 +95,7 @@ impl<'a> Reader<'a> {
         Ok((format!("{name} {}", shown(path)), &file.text))
     }
 
-    /// Does something for each line of the file that is not empty.
+    /// Calls a function for each line of the file that is not empty.
     pub(super) fn lines(
         &self,
         place: &str,

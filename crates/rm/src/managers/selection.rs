@@ -1,4 +1,4 @@
-//! The managers that are considered: parameter `ras`, `slurm,pbs` for these or `^slurm,pbs` for all but these.
+//! Reads parameter `ras`: the managers to look for (`slurm,pbs`), or all managers but these (`^slurm,pbs`).
 
 use super::Manager;
 use crate::params::{ParamError, Params};
@@ -10,15 +10,15 @@ const OTHERS: [&str; 5] = ["hosts", "simulator", "testrm", "bootstrap", "pmix"];
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     words: Vec<String>,
-    /// The words are those that are left out.
+    /// True when the words name the managers that are left out.
     excludes: bool,
 }
 
 impl Selection {
-    /// Reads the parameter; all managers when it is not set.
+    /// Reads the parameter; without it all managers are looked for.
     ///
     /// # Errors
-    /// A word that is none of the field's.
+    /// A word that the field does not have.
     pub fn of(params: &Params) -> Result<Selection, ParamError> {
         let text = params.text("ras")?.unwrap_or_default().trim();
         let (excludes, list) = text.strip_prefix('^').map_or((text.is_empty(), text), |list| (true, list));

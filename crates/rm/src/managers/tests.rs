@@ -1,4 +1,4 @@
-//! What each manager says, as recorded or as its manual has it, and what comes of it.
+//! The nodes that are found in the texts of each manager, recorded ones or those of its manual.
 
 use super::*;
 use ferrite_types::SlotCount;

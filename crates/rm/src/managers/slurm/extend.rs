@@ -1,29 +1,29 @@
-//! More nodes of Slurm for a job that runs: a second job beside it, of the same shape, that ends when the first one
-//! does (`man salloc`). Another size of the first job itself is no way: without a database Slurm changes it once only.
+//! Gets more nodes of Slurm by a second job of the same shape, which ends when the first one does (`man salloc`).
+//! Growing the first job does not work: without a database Slurm changes its size only once.
 
 use thiserror::Error;
 
 use super::job::{SlurmJob, TimeLeft};
 use crate::extension::NodeAsk;
 
-/// A list of nodes beyond this size is not given to a command: the kernel takes no argument of more than 128 KiB.
+/// The longest list of nodes in an argument (bytes); the kernel takes no argument of more than 128 KiB.
 const LONGEST_LIST: usize = 100_000;
 
-/// Why Slurm is not asked at all.
+/// The reason why Slurm is not asked.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NoExtension {
-    /// The first job is over, or as good as.
+    /// The first job is over or ends now.
     #[error("Slurm job {job} is {state}, and only a job that runs can have more nodes")]
     NotRunning {
-        /// Which.
+        /// The id of the job.
         job: String,
-        /// In Slurm's words.
+        /// Slurm's word for its state.
         state: String,
     },
-    /// Slurm counts time limits in minutes.
+    /// Less than a minute is left, and Slurm counts time limits in minutes.
     #[error("less than a minute is left of Slurm job {job}")]
     NoTime {
-        /// Which.
+        /// The id of the job.
         job: String,
     },
 }
@@ -31,18 +31,18 @@ pub enum NoExtension {
 /// The request to Slurm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Salloc {
-    /// The command. It waits until the nodes are there, however long that takes, and ends then.
+    /// The command. It waits until the nodes are granted, without a limit, and then ends.
     pub command: Vec<String>,
-    /// Slots that each of the nodes has; `None` = as many as it gets processors.
+    /// Slots of each node; `None` = as many as its granted processors.
     pub slots: Option<u32>,
     /// The time limit, if there is one (minutes).
     pub minutes: Option<u64>,
 }
 
-/// The command that gets so many nodes.
+/// Returns the command that gets this number of nodes.
 ///
 /// # Errors
-/// A first job that cannot have more.
+/// The first job cannot get more nodes.
 pub fn salloc(ask: &NodeAsk, nodes: u32, parent: &SlurmJob) -> Result<Salloc, NoExtension> {
     if parent.state != "RUNNING" {
         let state = if parent.state.is_empty() { "not known".to_owned() } else { parent.state.clone() };
@@ -76,21 +76,21 @@ pub fn salloc(ask: &NodeAsk, nodes: u32, parent: &SlurmJob) -> Result<Salloc, No
     for (option, value) in shape {
         value.iter().for_each(|value| add(option, value));
     }
-    // A node that is shared may be granted again to the same user, who has a daemon there already.
+    // Slurm may grant a shared node again to the same user, whose daemon is already there.
     let has = ask.has.join(",");
     match parent.is_exclusive() || has.len() > LONGEST_LIST {
         true => command.push("--exclusive".to_owned()),
         false if has.is_empty() => {}
         false => add("exclude", &has),
     }
-    // Nodes that have to be switched on first are not there before they are.
+    // The command waits for nodes that must be switched on.
     command.push("--wait-all-nodes=1".to_owned());
-    // The loss of one node is no reason to take all; the DVM goes on without it.
+    // The loss of one node does not end the job; the DVM goes on without it.
     command.push("--no-kill".to_owned());
     Ok(Salloc { command, slots, minutes })
 }
 
-/// Whole minutes; the inner `None` = no limit, the outer one = none left.
+/// Returns the remaining whole minutes; the inner `None` = no limit, the outer `None` = no minute is left.
 fn minutes_left(left: TimeLeft) -> Option<Option<u64>> {
     match left {
         TimeLeft::Seconds(seconds) if seconds < 60 => None,
@@ -99,7 +99,8 @@ fn minutes_left(left: TimeLeft) -> Option<Option<u64>> {
     }
 }
 
-/// The command that makes a job which has waited long end with its first one; `None` = it does so already.
+/// Returns the command that shortens a job that was granted late, so that it ends with the first one; `None` = it does
+/// so already.
 #[must_use]
 pub fn trimmed(job: &str, granted: &Salloc, parent: &SlurmJob) -> Option<Vec<String>> {
     let TimeLeft::Seconds(seconds) = parent.left else { return None };

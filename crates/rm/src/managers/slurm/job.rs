@@ -1,5 +1,5 @@
-//! Slurm's data of a job: the query as a command line, and its answer (`man squeue`). One value stands on a line,
-//! because no name contains a line break, and some contain every other character.
+//! Slurm's data about a job: the command that asks for them, and its answer (`man squeue`). Each line has one value:
+//! names may contain any character but a line break.
 
 use ferrite_types::HostEntry;
 
@@ -11,7 +11,7 @@ use crate::hostfile::LARGEST;
 /// features, sharing, number of nodes, of processors, generic resources, the host on which it executes.
 const FORMAT: &str = "%T\n%N\n%L\n%P\n%a\n%q\n%v\n%f\n%h\n%D\n%C\n%b\n%B";
 const LINES: usize = 13;
-/// Longer than the list of any machine's nodes.
+/// The longest answer (bytes).
 const LONGEST: usize = 4 << 20;
 
 /// A job of Slurm.
@@ -21,40 +21,40 @@ pub struct SlurmJob {
     pub state: String,
     /// Its nodes; none while it waits.
     pub nodes: Vec<String>,
-    /// How long it goes on.
+    /// Its remaining time.
     pub left: TimeLeft,
-    /// Where it runs.
+    /// Its partition.
     pub partition: Option<String>,
-    /// Who pays.
+    /// Its account.
     pub account: Option<String>,
     /// Its quality of service.
     pub qos: Option<String>,
     /// The reservation that it uses.
     pub reservation: Option<String>,
-    /// What its nodes must have.
+    /// The required features of its nodes.
     pub features: Option<String>,
-    /// Whether it has its nodes for itself: `NO` when it has.
+    /// Slurm's word for sharing its nodes: `NO` = no other job uses them.
     pub sharing: String,
     /// Processors of one of its nodes.
     pub cpus_per_node: u32,
     /// Generic resources of each node, as `--gres` takes them.
     pub gres: Option<String>,
-    /// Where its script runs, or where `salloc` was called.
+    /// The host on which its script runs, or on which `salloc` was called.
     pub executes_on: Option<String>,
 }
 
-/// How long a job goes on.
+/// The remaining time of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeLeft {
-    /// So many seconds.
+    /// This number of seconds.
     Seconds(u64),
-    /// As long as it likes.
+    /// There is no time limit.
     Unlimited,
-    /// It has not been said.
+    /// Slurm does not tell.
     Unknown,
 }
 
-/// Asks for a job.
+/// Returns the command that asks for a job.
 #[must_use]
 pub fn question(job: &str) -> Vec<String> {
     ["squeue", "--noheader", "--states=all", &format!("--jobs={job}"), &format!("--format={FORMAT}")]
@@ -66,7 +66,7 @@ impl SlurmJob {
     /// Reads the answer.
     ///
     /// # Errors
-    /// What cannot be an answer, or has no place in a command line.
+    /// A text that is no answer, or may not be in a command line.
     pub fn parse(text: &str) -> Result<SlurmJob, Flaw> {
         if text.len() > LONGEST {
             return Err(Flaw::TooLong(text.len()));
@@ -91,7 +91,7 @@ impl SlurmJob {
         })
     }
 
-    /// True when Slurm has taken its nodes back already, or is about to.
+    /// True when Slurm has taken its nodes back or is about to.
     #[must_use]
     pub fn is_over(&self) -> bool {
         const OVER: [&str; 11] = [
@@ -110,16 +110,16 @@ impl SlurmJob {
         OVER.contains(&self.state.as_str())
     }
 
-    /// True when nobody else has processors of its nodes.
+    /// True when no other job uses its nodes.
     #[must_use]
     pub fn is_exclusive(&self) -> bool {
         self.sharing == "NO"
     }
 
-    /// Its nodes as hosts of a DVM.
+    /// Returns its nodes as hosts of a DVM.
     ///
     /// # Errors
-    /// Names that are none, and none at all.
+    /// A name that is no host, or no nodes.
     pub fn hosts(&self, job: &str, slots: u32) -> Result<Vec<HostEntry>, Flaw> {
         let mut nodes = Nodes::default();
         self.nodes.iter().try_for_each(|name| nodes.add(name, slots))?;
@@ -129,12 +129,12 @@ impl SlurmJob {
 }
 
 impl TimeLeft {
-    /// `1-02:03:04`, `03:04`, `UNLIMITED`.
+    /// Parses `1-02:03:04`, `03:04` or `UNLIMITED`.
     fn parse(text: &str) -> Result<TimeLeft, Flaw> {
         match text {
             "UNLIMITED" => return Ok(TimeLeft::Unlimited),
             "" | "NOT_SET" | "INVALID" | "N/A" | "(null)" => return Ok(TimeLeft::Unknown),
-            // It has had its time.
+            // A negative time means that the limit has passed.
             text if text.starts_with('-') => return Ok(TimeLeft::Seconds(0)),
             _ => {}
         }
@@ -155,12 +155,12 @@ impl TimeLeft {
     }
 }
 
-/// Slurm's ways to say nothing.
+/// Returns a value; `None` for the texts by which Slurm says that there is none.
 fn optional(text: &str) -> Option<&str> {
     Some(text).filter(|text| !matches!(*text, "" | "(null)" | "N/A" | "None"))
 }
 
-/// A value that will stand behind `--option=`: it cannot be taken for another option, so that only what is no text is
+/// Returns a value that will follow `--option=`. It cannot be taken for another option, so only control characters are
 /// refused.
 fn word(text: &str) -> Result<Option<String>, Flaw> {
     match optional(text) {
@@ -174,13 +174,13 @@ fn word(text: &str) -> Result<Option<String>, Flaw> {
 }
 
 fn number(text: &str) -> Result<u32, Flaw> {
-    // More than 100,000 are written with a K by some releases.
+    // Some releases write numbers above 100,000 with a K.
     let (digits, unit) = text.strip_suffix('K').map_or((text, 1), |digits| (digits, 1024));
     let number = digits.parse::<u32>().ok().and_then(|n| n.checked_mul(unit));
     number.ok_or_else(|| Flaw::number(text, "a number"))
 }
 
-/// `gres:gpu:2` and `gres/gpu:2`, as `gpu:2`.
+/// Converts `gres:gpu:2` and `gres/gpu:2` to `gpu:2`.
 fn plain_gres(list: &str) -> String {
     let plain = |one: &str| {
         let one = one.strip_prefix("gres").map_or(one, |rest| rest.trim_start_matches([':', '/']));

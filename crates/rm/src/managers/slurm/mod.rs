@@ -1,6 +1,6 @@
-//! Slurm (`salloc`, `sbatch`, `srun`): what a job is given is in the environment (`man sbatch`, OUTPUT ENVIRONMENT
-//! VARIABLES); what is asked for and given back later goes over its commands, whose lines and words are in the modules
-//! below.
+//! Slurm (`salloc`, `sbatch`, `srun`): the environment has the nodes of a job (`man sbatch`, OUTPUT ENVIRONMENT
+//! VARIABLES). Slurm's commands request more nodes and give nodes back; the modules below make their lines and read
+//! their output.
 
 pub mod extend;
 pub mod job;
@@ -16,7 +16,7 @@ use super::{ManagedAllocation, TimeLimit, counts, nodelist};
 use crate::hostfile::LARGEST;
 use ferrite_types::HostEntry;
 
-/// The id of the job, by its name of today and of yesterday.
+/// Variables with the id of the job, the present and the former one.
 pub(super) const JOB: [&str; 2] = ["SLURM_JOB_ID", "SLURM_JOBID"];
 const TASKS_PER_NODE: &str = "SLURM_TASKS_PER_NODE";
 const CPUS_PER_TASK: &str = "SLURM_CPUS_PER_TASK";
@@ -37,9 +37,10 @@ pub(super) fn discover(reader: &Reader<'_>) -> Result<ManagedAllocation, Discove
     Ok(ManagedAllocation { manager: reader.manager, job, nodes, time_limit, said_by })
 }
 
-/// The nodes of the step that this is, if the tasks are the step's. In a step on fewer nodes than its job has, 22.05
-/// sets `SLURM_TASKS_PER_NODE` for the step and leaves the job's `SLURM_NODELIST`. Elsewhere the job counts: a shell
-/// that `salloc` puts on the first node is a step too (`use_interactive_step`), with the job's tasks.
+/// Returns the nodes of the step in which this process runs, if the variables about tasks are the step's. In a step on
+/// fewer nodes than its job has, 22.05 sets `SLURM_TASKS_PER_NODE` for the step and leaves the job's `SLURM_NODELIST`.
+/// Otherwise the job's nodes count: a shell that `salloc` puts on the first node is a step too
+/// (`use_interactive_step`), with the job's tasks.
 fn step<'a>(reader: &Reader<'a>) -> Result<Option<Variable<'a>>, DiscoveryError> {
     let value = |name| reader.optional(&[name]).map(|found| found.map(|(_, value)| value));
     let (tasks, of_step) = (value(TASKS_PER_NODE)?, value("SLURM_STEP_TASKS_PER_NODE")?);
@@ -49,7 +50,7 @@ fn step<'a>(reader: &Reader<'a>) -> Result<Option<Variable<'a>>, DiscoveryError>
     reader.optional(&["SLURM_STEP_NODELIST"])
 }
 
-/// The nodes of a list with their slots, and what says so.
+/// Returns the nodes of a list with their slots, and the variables that they come from.
 fn nodes(reader: &Reader<'_>, (list, text): Variable<'_>) -> Result<(Vec<HostEntry>, String), DiscoveryError> {
     let names = nodelist::expand(text).map_err(reader.at(list))?;
     if names.is_empty() {
@@ -63,8 +64,8 @@ fn nodes(reader: &Reader<'_>, (list, text): Variable<'_>) -> Result<(Vec<HostEnt
     Ok((nodes.finish().map_err(reader.at(list))?, format!("{list}, {counter}")))
 }
 
-/// The slots of each node, and what says so: tasks times processors of a task; the processors where there is no word of
-/// tasks.
+/// Returns the slots of each node, and the variables that they come from: tasks times processors of a task, or all
+/// processors when no variable has the tasks.
 fn slots(reader: &Reader<'_>, list: &'static str, nodes: usize) -> Result<(String, Vec<u32>), DiscoveryError> {
     let sources: &[&str] = match reader.said.entire {
         true => &["SLURM_JOB_CPUS_PER_NODE"],
@@ -87,8 +88,8 @@ fn slots(reader: &Reader<'_>, list: &'static str, nodes: usize) -> Result<(Strin
     Ok((format!("{name}{factor}"), counts))
 }
 
-/// True for variables that tell Slurm's commands of a job that they are in, or set their options: to ask for another
-/// job, they have to be without them. Where the configuration is they may know.
+/// True for variables that tell Slurm's commands which job they are in, or set their options. Commands that request
+/// another job must not get them, except the path of the configuration.
 #[must_use]
 pub fn misleads(variable: &str) -> bool {
     const PREFIXES: [&str; 8] =

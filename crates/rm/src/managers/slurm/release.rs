@@ -1,32 +1,32 @@
-//! Nodes that go back to Slurm, as command lines (`man scancel`, `man scontrol`).
+//! Makes the command lines that give nodes back to Slurm (`man scancel`, `man scontrol`).
 
 use super::job::SlurmJob;
 
-/// How some nodes of a job go back.
+/// The command that gives nodes of a job back, and the nodes that it cannot give back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
-    /// `None` = nothing can go.
+    /// The command; `None` = no node can be given back.
     pub command: Option<Vec<String>>,
-    /// Nodes that cannot go, and stay granted.
+    /// Nodes that cannot be given back and stay granted.
     pub kept: Vec<String>,
-    /// Why, if any cannot.
+    /// The reason, if there are such nodes.
     pub why: Option<String>,
 }
 
-/// Ends a job.
+/// Returns the command that ends a job.
 #[must_use]
 pub fn end(job: &str) -> Vec<String> {
     vec!["scancel".to_owned(), job.to_owned()]
 }
 
-/// Ends all jobs of a name, whatever has become of them. Nobody else's: `uid` is who asks.
+/// Returns the command that ends all jobs of a name and of the user `uid`, in any state.
 #[must_use]
 pub fn end_all(name: &str, uid: u32) -> Vec<String> {
     vec!["scancel".to_owned(), format!("--user={uid}"), format!("--name={name}")]
 }
 
-/// Gives some nodes of a job back. What runs on a node that goes is ended by Slurm, so the one with the job's own
-/// script never goes.
+/// Returns the command that gives some nodes of a job back. Slurm ends what runs on them, so the node with the job's
+/// own script is kept.
 #[must_use]
 pub fn release(job: &str, leave: &[String], known: &SlurmJob) -> Release {
     if known.is_over() {
@@ -38,13 +38,13 @@ pub fn release(job: &str, leave: &[String], known: &SlurmJob) -> Release {
         leave.iter().filter(is_there).cloned().partition(runs_the_script);
     let mut why = (!kept.is_empty()).then(|| format!("on it runs the script of Slurm job {job}"));
     if going.len() == known.nodes.len() && !going.is_empty() {
-        // A job without a node would be none.
+        // A job must keep one node.
         kept.push(going.remove(0));
         why = Some(format!("Slurm job {job} has no other"));
     }
-    // The job may have nodes that were never the DVM's, which lives in a step of it perhaps.
+    // The job may have nodes that the DVM never had: the DVM may run in a step of the job.
     let left: Vec<String> = known.nodes.iter().filter(|name| !going.contains(name)).cloned().collect();
-    // What it lacks already need not be given back.
+    // Nodes that the job no longer has need not be given back.
     let command = (!going.is_empty()).then(|| {
         let list = format!("NodeList={}", left.join(","));
         ["scontrol", "update", &format!("JobId={job}"), &list].map(str::to_owned).into()

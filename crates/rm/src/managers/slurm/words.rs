@@ -1,4 +1,4 @@
-//! What Slurm's commands write of themselves, read (`salloc`: its source, `src/salloc/salloc.c`).
+//! Reads messages of Slurm's commands (`salloc`: its source, `src/salloc/salloc.c`).
 
 /// The longest message that is passed on.
 const LONGEST: usize = 300;
@@ -7,11 +7,11 @@ const PROGRAMS: [&str; 4] = ["salloc", "squeue", "scancel", "scontrol"];
 /// One line of `salloc`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// The request is a job now, which waits.
+    /// The request is a job that waits.
     Pending(String),
     /// The job has its nodes.
     Granted(String),
-    /// Anything else that it has to say.
+    /// Another message.
     Other(String),
 }
 
@@ -22,7 +22,7 @@ impl Line {
         let words = without_program(line);
         let job = |start: &str| {
             let id = words.strip_prefix(start)?.split_whitespace().next()?;
-            // It will be an argument of other commands.
+            // The id becomes an argument of other commands.
             let known = !id.is_empty() && id.len() < 20 && id.bytes().all(|b| b.is_ascii_digit());
             known.then(|| id.to_owned())
         };
@@ -34,7 +34,7 @@ impl Line {
     }
 }
 
-/// What a command says of a trouble: its last line, without what every line begins with. Empty when it says nothing.
+/// Returns the error of a command: its last line without the prefix of every line. Empty when there is none.
 #[must_use]
 pub fn complaint(text: &str) -> String {
     let line = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
@@ -48,7 +48,7 @@ fn without_program(line: &str) -> &str {
     rest.map_or(line, |(_, rest)| rest.trim())
 }
 
-/// On one line of a message, whatever was in it.
+/// Makes one line without control characters of a text.
 fn plain(text: &str) -> String {
     text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
