@@ -162,7 +162,7 @@ _pdvm() {
             return 0
             ;;
         pdvm__subcmd__grow)
-            opts="-H -h --host --hostfile --activate --nodes --rm-job --alloc-id --req-id --reserve --time-limit --warn --inherit --separate --push --wait --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
+            opts="-H -h --host --hostfile --activate --nodes --queue --rm-job --alloc-id --req-id --reserve --time-limit --warn --inherit --separate --push --wait --json --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -185,6 +185,10 @@ _pdvm() {
                     return 0
                     ;;
                 --nodes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --queue)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -119,6 +119,7 @@ complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -s H -l host -d 'Hosts t
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l hostfile -d 'The same from a file with one host a line: name [slots=N|+N|-N] [max_slots=N] [username=U] [port=P]' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l activate -d 'Nodes of the allocation that are to have a daemon: names, +nK (the K-th node), +all, file=FILE' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l nodes -d 'So many nodes of the allocation that have no daemon yet; what it lacks, Slurm is asked for, if the DVM runs in a job of it' -r
+complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l queue -d 'All of them are asked for in this queue (of Slurm: partition) instead of that of the DVM\'s job' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l rm-job -d 'The nodes of a job of Slurm that somebody has got for this DVM (salloc --no-shell); they are given back like others' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l alloc-id -d 'The allocation that gets them; without it: a new one' -r
 complete -c pdvm -n "__fish_pdvm_using_subcommand grow" -l req-id -d 'A name for the request, by which prun --alloc-refid finds the allocation' -r

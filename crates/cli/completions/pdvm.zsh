@@ -145,6 +145,7 @@ _arguments "${_arguments_options[@]}" : \
 '--hostfile=[The same from a file with one host a line\: name \[slots=N|+N|-N\] \[max_slots=N\] \[username=U\] \[port=P\]]:FILE:_default' \
 '*--activate=[Nodes of the allocation that are to have a daemon\: names, +nK (the K-th node), +all, file=FILE]:NODE|+nK|+all|file=FILE,...:_default' \
 '--nodes=[So many nodes of the allocation that have no daemon yet; what it lacks, Slurm is asked for, if the DVM runs in a job of it]:N:_default' \
+'(-H --host --hostfile --activate)--queue=[All of them are asked for in this queue (of Slurm\: partition) instead of that of the DVM'\''s job]:NAME:_default' \
 '(-H --host --hostfile --activate --nodes)--rm-job=[The nodes of a job of Slurm that somebody has got for this DVM (salloc --no-shell); they are given back like others]:JOB:_default' \
 '--alloc-id=[The allocation that gets them; without it\: a new one]:ID:_default' \
 '--req-id=[A name for the request, by which prun --alloc-refid finds the allocation]:NAME:_default' \

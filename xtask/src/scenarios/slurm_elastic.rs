@@ -7,9 +7,10 @@ use anyhow::{Result, ensure};
 use rustix::process::Signal;
 
 use super::context::{Context, Expect, finish};
-use super::slurm::{GONE_LIMIT, NODES, names, prun, released_after, slurm, start_dvm};
+use super::slurm::{GONE_LIMIT, NODES, names, prun, released_after, salloc, slurm, start_dvm};
 use super::{Scenario, scenarios};
-use crate::testbed::LOGIN;
+use crate::programs::pmix_program;
+use crate::testbed::{LOGIN, SIDE_PARTITION};
 
 const SOON: Duration = Duration::from_secs(15);
 
@@ -20,6 +21,7 @@ pub(super) fn all() -> Vec<Scenario> {
         slurm_the_end_of_the_dvm_gives_back_what_it_has_and_what_it_waits_for,
         slurm_the_guard_of_a_killed_head_gives_back_what_it_has_and_what_it_waits_for,
         slurm_nodes_of_a_job_that_somebody_has_got_for_the_dvm_come_and_go_like_others,
+        slurm_nodes_come_from_the_partition_that_a_request_names,
         slurm_a_granted_job_that_somebody_ends_is_a_loss_that_the_dvm_survives,
     ];
     all.into_iter().map(|scenario| released_after(scenario.on_nodes(NODES).under_slurm())).collect()
@@ -123,6 +125,37 @@ fn slurm_the_guard_of_a_killed_head_gives_back_what_it_has_and_what_it_waits_for
     let left = jobs(c, "RUNNING,PENDING")?;
     ensure!(left == ["blocker"], "{left:?}");
     unblock(c)
+}
+
+/// By the command and by a process. The last node is the only one of that partition.
+fn slurm_nodes_come_from_the_partition_that_a_request_names(c: &Context) -> Result<()> {
+    let job = "-N4 -w n[1-4] --ntasks-per-node=2";
+    let prte = "prte --no-ready-msg --prtemca prte_elastic_mode 1 --prtemca prte_dvm_events always";
+    let running = salloc(c, job, prte)?.start()?;
+    prun(c, "--wait-to-connect 10 hostname")?.code(0)?;
+    let last = names(&[NODES - 1], 1).remove(0);
+    let granted = || slurm(c, "squeue", &format!("-h -p {SIDE_PARTITION} -t R -o %N"));
+    pdvm(c, &format!("grow --nodes 1 --queue {SIDE_PARTITION} --wait"))?;
+    ensure!(granted()?.trim() == last, "Slurm has granted {:?}", granted()?);
+    prun(c, &format!("--host {last} -n 1 hostname"))?.code(0)?.lines(std::slice::from_ref(&last))?;
+    pdvm(c, &format!("shrink --host {last} --wait"))?;
+    ensure!(granted()?.is_empty(), "Slurm has not got back {:?}", granted()?);
+    let unknown = c.tool_on(LOGIN, "pdvm", "grow --nodes 1 --queue nowhere --wait")?.run()?.failure()?;
+    unknown.complains_about(&["nvalid partition"])?;
+    // A process hears the same.
+    let process = |queue: &str| -> Result<String> {
+        let steps = [format!("queue={queue}"), "event".to_owned(), "quiet".to_owned()];
+        let job = c.tool_on(LOGIN, "prun", "-n 1 --host n1")?.program(&pmix_program("elastic")?)?.words(steps)?;
+        Ok(job.run()?.code(0)?.stdout)
+    };
+    let said = process(SIDE_PARTITION)?;
+    ensure!(said.contains("accepted") && said.contains("ready"), "it says {said}");
+    ensure!(granted()?.trim() == last, "Slurm has granted {:?}", granted()?);
+    let said = process("nowhere")?;
+    ensure!(said.contains("failed") && said.contains("explained"), "it says {said}");
+    c.tool_on(LOGIN, "pterm", "")?.run()?.code(0)?;
+    finish(running)?.code(0)?;
+    Ok(())
 }
 
 fn slurm_a_granted_job_that_somebody_ends_is_a_loss_that_the_dvm_survives(c: &Context) -> Result<()> {

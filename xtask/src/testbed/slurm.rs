@@ -37,6 +37,9 @@ pub(super) fn is_part_of(dir: &Path) -> bool {
 }
 
 /// Fills the directory that the nodes see as `/etc/slurm`, and makes the key that they share.
+/// A partition of the last node alone; the other one, `main`, has all nodes.
+pub(crate) const SIDE_PARTITION: &str = "side";
+
 pub(super) fn write(etc: &Path, nodes: usize) -> Result<()> {
     let missing = missing();
     ensure!(missing.is_empty(), "Slurm is not installed ({} missing): run `cargo xtask setup`", missing.join(", "));
@@ -97,6 +100,7 @@ SlurmctldDebug=info
 SlurmdDebug=info
 NodeName=n[0-{last}] NodeAddr={network}.[1-{nodes}] CPUs={CPUS} State=UNKNOWN
 PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE OverSubscribe=NO State=UP
+PartitionName={SIDE_PARTITION} Nodes=n{last} MaxTime=INFINITE OverSubscribe=NO State=UP
 ",
         network = super::NETWORK
     )

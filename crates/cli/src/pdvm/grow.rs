@@ -11,7 +11,7 @@ use crate::setup::grow_request;
 
 pub(super) fn request(options: GrowOptions) -> Result<ResizeRequest, Failure> {
     let terms = terms(&options)?;
-    let GrowOptions { host, hostfile, activate, nodes, rm_job, alloc_id, req_id, wait, .. } = options;
+    let GrowOptions { host, hostfile, activate, nodes, queue, rm_job, alloc_id, req_id, wait, .. } = options;
     let mut ask = GrowAsk::default();
     ask.add_hosts("--host", &host)?;
     ask.add_hostfile("--hostfile", hostfile)?;
@@ -27,7 +27,8 @@ pub(super) fn request(options: GrowOptions) -> Result<ResizeRequest, Failure> {
         }));
     }
     let count = nodes.unwrap_or(0);
-    Ok(ResizeRequest::Grow(GrowRequest { count, rm_job, alloc_id, req_id, terms, wait, ..named.unwrap_or_default() }))
+    let named = named.unwrap_or_default();
+    Ok(ResizeRequest::Grow(GrowRequest { count, queue, rm_job, alloc_id, req_id, terms, wait, ..named }))
 }
 
 /// Reads the terms of the session.
@@ -62,6 +63,7 @@ mod tests {
             hostfile: None,
             activate: Vec::new(),
             nodes: None,
+            queue: None,
             rm_job: None,
             alloc_id: None,
             req_id: None,
@@ -95,6 +97,13 @@ mod tests {
         ];
         let activate = vec![Activation::All, Activation::Nodes(vec![HostRef::Relative(2, SlotCount::FromCores)])];
         let wanted = GrowRequest { hosts, activate, count: 3, ..GrowRequest::default() };
+        assert_eq!(asked.unwrap(), ResizeRequest::Grow(wanted));
+    }
+
+    #[test]
+    fn a_number_of_nodes_may_come_from_a_queue() {
+        let asked = request(GrowOptions { nodes: Some(2), queue: Some("fast".to_owned()), ..options() });
+        let wanted = GrowRequest { count: 2, queue: Some("fast".to_owned()), ..GrowRequest::default() };
         assert_eq!(asked.unwrap(), ResizeRequest::Grow(wanted));
     }
 

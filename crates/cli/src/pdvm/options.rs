@@ -105,6 +105,10 @@ pub(crate) struct GrowOptions {
     /// job of it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) nodes: Option<u32>,
+    /// All of them are asked for in this queue (of Slurm: partition) instead of that of the DVM's job
+    #[arg(long, value_name = "NAME", requires = "nodes", conflicts_with_all = ["host", "hostfile", "activate"],
+          value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) queue: Option<String>,
     /// The nodes of a job of Slurm that somebody has got for this DVM (salloc --no-shell); they are given back like
     /// others
     #[arg(long, value_name = "JOB", conflicts_with_all = ["host", "hostfile", "activate", "nodes"])]
@@ -438,6 +442,8 @@ mod tests {
             "shrink --nodes x",
             "shrink --hostfile f",
             "grow --nodes 1 --time-limit 0",
+            "grow --queue fast",
+            "grow --nodes 1 --queue fast --host n5",
             "grow --nodes 1 --warn 5",
             "grow --nodes 1 --inherit all",
             "session",
