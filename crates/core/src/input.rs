@@ -1,7 +1,7 @@
 //! Inputs: all events that reach a daemon (or the head), as data. The driver and the simulator make them.
 
 use bytes::Bytes;
-use ferrite_types::{CampaignId, DaemonRank, ExitStatus, ExtensionId, HostEntry, ProcId};
+use ferrite_types::{CampaignId, DaemonRank, Duration, ExitStatus, ExtensionId, HostEntry, ProcId};
 use ferrite_wire::control::{Request, SessionOrder, Submission};
 use ferrite_wire::{CollectiveResult, DataCall, Frame, Members, ResizeRequest, StartError, Stream};
 
@@ -362,6 +362,14 @@ pub enum PmixCall {
         proc: ProcId,
         /// The upcall's token for the reply.
         token: PmixToken,
+    },
+    /// The caller of an open fence, connect, disconnect or modex waits no longer than this (`PMIX_TIMEOUT`). Follows
+    /// that call.
+    Limit {
+        /// The token of that call.
+        token: PmixToken,
+        /// The limit, from now on.
+        limit: Duration,
     },
     /// Answers [`crate::PmixEffect::FetchModex`].
     ModexFetched {

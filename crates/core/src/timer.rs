@@ -3,6 +3,8 @@
 use ferrite_types::{CampaignId, JobId, ProcId};
 use ferrite_wire::Stream;
 
+use crate::PmixToken;
+
 /// The purpose of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Timer {
@@ -57,6 +59,8 @@ pub enum DaemonTimer {
     Wireup,
     /// The deadline for an ended process's last data in the library, by the number of the request.
     LastData(u64),
+    /// The limit that the callers of an upcall have given.
+    CallLimit(PmixToken),
     /// The next step of a job's kill sequence.
     KillStep(JobId),
     /// The wait of an unfinished line.

@@ -116,6 +116,27 @@ fn a_process_of_another_node_spawns_a_job_that_has_what_its_parent_has() {
     assert_eq!(dvm.stdout_of(1), "[2,0]<stdout>: hello\n");
 }
 
+/// The limit of a call of PMIx_Spawn is that of the call: it counts while the job waits, and not once it runs.
+#[test]
+fn a_spawn_that_takes_too_long_is_refused_and_what_was_started_in_time_runs_on() {
+    let mut dvm = parents();
+    let mut limited = on_nodes("child", &["n3"]);
+    limited.options.spawn_timeout = Some(Duration::from_secs(2));
+    let timer = |job| (DaemonRank::HEAD, Timer::Head(HeadTimer::SpawnTimeout(JobId(job))));
+    spawn(&mut dvm, of(1, 0), limited.clone(), 7);
+    assert_eq!(answers(&dvm), [(7, Ok(2))]);
+    assert!(!dvm.timers.contains(&timer(2)), "it runs");
+    let frozen = dvm.freeze_quietly(3);
+    spawn(&mut dvm, of(1, 0), limited, 8);
+    assert_eq!(answers(&dvm).len(), 1);
+    dvm.fire(0, timer(3).1);
+    assert_eq!(answers(&dvm)[1], (8, Err(TIMEOUT)));
+    dvm.thaw(frozen);
+    dvm.run();
+    assert!(!is_answered(&dvm, 1), "its parent goes on");
+    assert!(dvm.running.keys().all(|proc| proc.job != JobId(3)), "nothing of it runs: {:?}", dvm.running.keys());
+}
+
 /// The launch order goes to those who need it (spec L17).
 #[test]
 fn the_daemons_of_a_spawn_tree_know_all_its_jobs_and_no_others_do() {

@@ -149,7 +149,8 @@ impl Image {
         let name = request.argv.first().map_or("", String::as_str);
         let path = request.path.as_ref().map(|p| p.as_bytes());
         let program = lookup::executable(name, path.or_else(|| env.value("PATH")), &wdir)?;
-        let args = request.argv.iter().map(|a| c_string(a.as_bytes()));
+        let words = request.arg0.iter().chain(request.argv.iter().skip(usize::from(request.arg0.is_some())));
+        let args = words.map(|a| c_string(a.as_bytes()));
         Ok(Image {
             program: c_string(program.as_os_str().as_bytes())?,
             directory: c_string(wdir.as_os_str().as_bytes())?,

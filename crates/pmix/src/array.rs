@@ -232,24 +232,27 @@ mod tests {
         let (mut word, mut cwd) = (*b"a.out\0", *b"/tmp\0");
         let mut words = [word.as_mut_ptr().cast(), std::ptr::null_mut()];
         let mut about = InfoArray::new(&[Info::new(c"x", 7u32)]);
-        let mut apps = [sys::pmix_app_t {
-            cmd: std::ptr::null_mut(),
-            argv: words.as_mut_ptr(),
-            env: std::ptr::null_mut(),
-            cwd: cwd.as_mut_ptr().cast(),
-            maxprocs: 3,
-            info: about.as_mut_ptr(),
-            ninfo: about.len(),
-        }];
-        let mut array =
-            sys::pmix_data_array_t { type_: sys::PMIX_APP as u16, size: 1, array: apps.as_mut_ptr().cast() };
-        let value = sys::pmix_value_t {
-            type_: sys::PMIX_DATA_ARRAY as u16,
-            data: sys::pmix_value__bindgen_ty_1 { darray: &raw mut array },
+        let mut program = *b"/bin/b.out\0";
+        let mut read = |cmd: *mut std::ffi::c_char| {
+            let mut apps = [sys::pmix_app_t {
+                cmd,
+                argv: words.as_mut_ptr(),
+                env: std::ptr::null_mut(),
+                cwd: cwd.as_mut_ptr().cast(),
+                maxprocs: 3,
+                info: about.as_mut_ptr(),
+                ninfo: about.len(),
+            }];
+            let mut array =
+                sys::pmix_data_array_t { type_: sys::PMIX_APP as u16, size: 1, array: apps.as_mut_ptr().cast() };
+            let value = sys::pmix_value_t {
+                type_: sys::PMIX_DATA_ARRAY as u16,
+                data: sys::pmix_value__bindgen_ty_1 { darray: &raw mut array },
+            };
+            let raw = [sys::pmix_info_t { key: encode_key("apps"), flags: 0, value }];
+            // SAFETY: everything that it points to lives here.
+            unsafe { Info::from_array(raw.as_ptr(), 1) }.remove(0).value
         };
-        let raw = [sys::pmix_info_t { key: encode_key("apps"), flags: 0, value }];
-        // SAFETY: everything that it points to lives here.
-        let back = unsafe { Info::from_array(raw.as_ptr(), 1) };
         let expected = crate::App {
             argv: vec!["a.out".to_owned()],
             cwd: Some("/tmp".to_owned()),
@@ -257,7 +260,9 @@ mod tests {
             info: vec![Info::new(c"x", 7u32)],
             ..crate::App::default()
         };
-        assert_eq!(back[0].value, Value::Apps(vec![expected]));
+        assert_eq!(read(std::ptr::null_mut()), Value::Apps(vec![expected.clone()]));
+        let named = crate::App { argv: vec!["/bin/b.out".to_owned()], arg0: Some("a.out".to_owned()), ..expected };
+        assert_eq!(read(program.as_mut_ptr().cast()), Value::Apps(vec![named]));
     }
 
     #[test]

@@ -239,8 +239,10 @@ pub struct Published {
 /// One program of a job that is to be started.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct App {
-    /// Program and arguments.
+    /// Program (`cmd`, or the first word of `argv` without one) and arguments.
     pub argv: Vec<String>,
+    /// The first word of `argv`, when it is not the program's.
+    pub arg0: Option<String>,
     /// `NAME=value` for its environment.
     pub env: Vec<String>,
     /// Its working directory.

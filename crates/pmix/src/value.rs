@@ -248,11 +248,19 @@ unsafe fn apps_at_depth(raw: *const sys::pmix_app_t, count: usize, depth: usize)
         // SAFETY: the caller's promise.
         unsafe {
             let mut words = argv(app.argv);
-            if words.is_empty() && !app.cmd.is_null() {
-                words.push(text(app.cmd));
-            }
+            let cmd = if app.cmd.is_null() { String::new() } else { text(app.cmd) };
+            let arg0 = match words.first_mut() {
+                _ if cmd.is_empty() => None,
+                Some(first) if *first == cmd => None,
+                Some(first) => Some(std::mem::replace(first, cmd)),
+                None => {
+                    words.push(cmd);
+                    None
+                }
+            };
             App {
                 argv: words,
+                arg0,
                 env: argv(app.env),
                 cwd: (!app.cwd.is_null()).then(|| text(app.cwd)),
                 maxprocs: u32::try_from(app.maxprocs).unwrap_or(0),

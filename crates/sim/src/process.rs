@@ -266,6 +266,7 @@ mod tests {
     fn start(program: &str) -> Result<Process, StartError> {
         let argv = ["vp"].into_iter().chain(program.split(' ')).map(str::to_owned).collect();
         Process::start(&SpawnRequest {
+            arg0: None,
             argv,
             path: None,
             wdir: "/".into(),

@@ -26,6 +26,8 @@ pub struct JobSpec {
 pub struct AppContext {
     /// Program and arguments; never empty.
     pub argv: Vec<String>,
+    /// What the process gets as its own name (`argv[0]` of `execve`); `None` = the program.
+    pub arg0: Option<String>,
     /// Number of processes; `None` = as many as the mapping gives (all slots, or `ppr`).
     pub np: Option<u32>,
     /// Nodes that it may use.

@@ -14,6 +14,7 @@ mod dvm;
 mod elastic;
 mod elastic_pmix;
 mod endings;
+mod limits;
 mod machine;
 mod managers;
 mod mpi;
@@ -105,6 +106,7 @@ fn all() -> Vec<Scenario> {
     all.extend(endings::all());
     all.extend(policies::all());
     all.extend(spawn::all());
+    all.extend(limits::all());
     all.extend(bad_input::all());
     all.extend(attacks_pmix::all());
     all.extend(attacks_files::all());

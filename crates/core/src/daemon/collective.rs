@@ -101,6 +101,11 @@ impl Daemon {
         }
     }
 
+    /// The collective of an open upcall.
+    pub(super) fn collective_of(&self, token: PmixToken) -> Option<CollectiveKey> {
+        self.collectives.tokens.iter().find(|(_, of)| **of == token).map(|(key, _)| key.clone())
+    }
+
     fn participants(&self, key: &CollectiveKey) -> Option<RankSet> {
         participants(&key.members, |job| self.jobs.get(&job).map(|job| &job.order.map))
     }
@@ -153,7 +158,7 @@ impl Daemon {
         match key.kind {
             CollectiveKind::PmixFence | CollectiveKind::PmixConnect | CollectiveKind::PmixDisconnect => {
                 if let Some(token) = self.collectives.tokens.remove(key) {
-                    cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: result.clone() }));
+                    self.answer_call(token, result.clone(), cx);
                 }
             }
             CollectiveKind::Pmi1Barrier => self.on_barrier_done(key.members.job, result, cx),
@@ -166,8 +171,9 @@ impl Daemon {
         self.collectives.sequence.retain(|(_, members), _| !members.include(job));
         self.collectives.failed.retain(|key, _| !key.members.include(job));
         let over: Vec<_> = self.collectives.tokens.keys().filter(|key| key.members.include(job)).cloned().collect();
-        for token in over.iter().filter_map(|key| self.collectives.tokens.remove(key)) {
-            cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Err(PMIX_ERR_LOST_CONNECTION) }));
+        let over: Vec<_> = over.iter().filter_map(|key| self.collectives.tokens.remove(key)).collect();
+        for token in over {
+            self.answer_call(token, Err(PMIX_ERR_LOST_CONNECTION), cx);
         }
     }
 }

@@ -163,6 +163,7 @@ fn spawn_request(order: &LaunchOrder, rank: Rank, placement: &Placement, local_s
     env.extend(app.env.iter().cloned());
     SpawnRequest {
         argv: app.argv.clone(),
+        arg0: app.arg0.clone(),
         path: app.path.clone(),
         wdir_given: wdir.is_some(),
         wdir: wdir.unwrap_or_else(|| app.submit_dir.clone()),

@@ -10,6 +10,7 @@ mod job;
 mod kill;
 mod leaving;
 mod lifeline;
+mod limits;
 mod modex;
 mod pmi1;
 mod proc;
@@ -27,6 +28,7 @@ use self::bringup::Phase;
 use self::collective::Collectives;
 use self::job::LocalJob;
 use self::lifeline::Lifeline;
+use self::limits::Limits;
 use self::modex::Modexes;
 use self::proc::LocalProc;
 use self::questions::Questions;
@@ -49,6 +51,7 @@ pub(crate) struct Daemon {
     jobs: BTreeMap<JobId, LocalJob>,
     collectives: Collectives,
     modexes: Modexes,
+    limits: Limits,
     questions: Questions,
     lifeline: Lifeline,
     resizes: resize::Resizes,
@@ -81,6 +84,7 @@ impl Daemon {
             jobs: BTreeMap::new(),
             collectives: Collectives::default(),
             modexes: Modexes::default(),
+            limits: Limits::default(),
             questions: Questions::default(),
             lifeline: Lifeline::for_silence(silence),
             resizes: resize::Resizes::default(),
@@ -140,6 +144,7 @@ impl Daemon {
         match timer {
             DaemonTimer::Wireup => self.on_wireup_deadline(cx),
             DaemonTimer::LastData(fetch) => self.on_last_data(fetch, cx),
+            DaemonTimer::CallLimit(token) => self.on_call_limit(token, cx),
             DaemonTimer::KillStep(job) => self.on_kill_step(job, cx),
             DaemonTimer::PartialLine(proc, stream) => self.on_partial_line(proc, stream, cx),
             DaemonTimer::LastWords => self.part_with_clients(cx),
@@ -172,6 +177,7 @@ impl Daemon {
             PmixCall::Spawn { proc, submission, token } => self.on_spawn(proc, submission, token, cx),
             PmixCall::Data { call, token } => self.on_data(call, token, cx),
             PmixCall::Modex { proc, token } => self.on_modex(proc, token, cx),
+            PmixCall::Limit { token, limit } => self.on_limit(token, limit, cx),
             PmixCall::ModexFetched { fetch, result } => self.on_modex_fetched(fetch, result, cx),
             PmixCall::Pmi1 { proc, data } => self.on_pmi1(proc, &data, cx),
         }

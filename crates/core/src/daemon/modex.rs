@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ferrite_types::{DaemonRank, JobId, ProcId, RankSet};
+use ferrite_types::{DaemonRank, JobId, PmixStatus, ProcId, RankSet};
 use ferrite_wire::{CollectiveResult, DaemonMessage};
 
 use super::{Daemon, after};
@@ -97,8 +97,19 @@ impl Daemon {
 
     pub(super) fn on_modex_reply(&mut self, id: u64, result: CollectiveResult, cx: &mut Cx) {
         if let Some(Asked { token, .. }) = self.modexes.asked.remove(&id) {
-            cx.effect(Effect::Pmix(PmixEffect::Reply { token, result }));
+            self.answer_call(token, result, cx);
         }
+    }
+
+    /// True while this upcall waits for data.
+    pub(super) fn awaits_modex(&self, token: PmixToken) -> bool {
+        self.modexes.asked.values().any(|asked| asked.token == token)
+    }
+
+    /// Fails an own request; what comes for it later is dropped.
+    pub(super) fn fail_modex(&mut self, token: PmixToken, status: PmixStatus, cx: &mut Cx) {
+        let id = self.modexes.asked.iter().find(|(_, asked)| asked.token == token).map(|(id, _)| *id);
+        id.into_iter().for_each(|id| self.on_modex_reply(id, Err(status), cx));
     }
 
     /// Drops the requests of a job that is gone.
@@ -115,8 +126,8 @@ impl Daemon {
 
     fn give_up_modexes(&mut self, which: impl Fn(&Asked) -> bool, cx: &mut Cx) {
         let over: Vec<u64> = self.modexes.asked.iter().filter(|(_, asked)| which(asked)).map(|(id, _)| *id).collect();
-        for Asked { token, .. } in over.iter().filter_map(|id| self.modexes.asked.remove(id)) {
-            cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Err(PMIX_ERR_LOST_CONNECTION) }));
+        for id in over {
+            self.on_modex_reply(id, Err(PMIX_ERR_LOST_CONNECTION), cx);
         }
     }
 }

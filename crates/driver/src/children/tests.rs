@@ -48,6 +48,7 @@ fn proc(rank: u32) -> ProcId {
 fn request(script: &str) -> SpawnRequest {
     SpawnRequest {
         argv: ["sh", "-c", script].map(str::to_owned).to_vec(),
+        arg0: None,
         path: None,
         wdir: "/".to_owned(),
         wdir_given: true,

@@ -69,6 +69,7 @@ mod tests {
     fn app(cwd: Option<&str>, info: Vec<Info>) -> App {
         App {
             argv: vec!["a".to_owned()],
+            arg0: None,
             env: Vec::new(),
             cwd: cwd.map(str::to_owned),
             maxprocs: 1,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use ferrite_core::{AbortScope, DaemonInput, Input, PmixCall, PmixToken};
 use ferrite_pmix::{Completer, Info, Proc, Published, Status, Upcall};
-use ferrite_types::{JobId, PmixStatus, ProcId, Rank};
+use ferrite_types::{Duration, JobId, PmixStatus, ProcId, Rank};
 use ferrite_wire::control::SessionOrder;
 use ferrite_wire::{CollectiveResult, DataCall, Found, Members, Resize};
 
@@ -85,7 +85,7 @@ impl Calls {
                 let token = self.keep(proc.job, Reply::Done(reply));
                 self.pass(PmixCall::Abort { proc, code: status, message, scope, token });
             }
-            Upcall::Fence { procs, data, collect, local_status, reply, .. } => {
+            Upcall::Fence { procs, data, collect, timeout_s, local_status, reply } => {
                 let members = local_status.into_result().and_then(|()| participants(&procs, names));
                 match members {
                     // libpmix 4.2.2 stores data of the second job's processes as that of the first: an error is better
@@ -94,11 +94,12 @@ impl Calls {
                     Ok(members) => {
                         let token = self.keep(members.job, Reply::Data(reply));
                         self.pass(PmixCall::Fence { members, data: Bytes::from(data), token });
+                        self.limit(token, timeout_s);
                     }
                     Err(status) => reply.complete(Err(status)),
                 }
             }
-            Upcall::DirectModex { proc, required_key, reply, .. } => {
+            Upcall::DirectModex { proc, required_key, timeout_s, reply } => {
                 // The library got the DVM's data of a process with its job: the process itself cannot add to it.
                 let is_ours = required_key.is_some_and(|key| is_said_by_the_dvm(&key));
                 let Some(proc) = find(&proc, names).filter(|_| !is_ours) else {
@@ -106,12 +107,13 @@ impl Calls {
                 };
                 let token = self.keep(proc.job, Reply::Data(reply));
                 self.pass(PmixCall::Modex { proc, token });
+                self.limit(token, timeout_s);
             }
-            Upcall::Connect { procs, reply, .. } => {
-                self.meet(&procs, reply, names, |members, token| PmixCall::Connect { members, token });
+            Upcall::Connect { procs, timeout_s, reply } => {
+                self.meet(&procs, timeout_s, reply, names, |members, token| PmixCall::Connect { members, token });
             }
-            Upcall::Disconnect { procs, reply, .. } => {
-                self.meet(&procs, reply, names, |members, token| PmixCall::Disconnect { members, token });
+            Upcall::Disconnect { procs, timeout_s, reply } => {
+                self.meet(&procs, timeout_s, reply, names, |members, token| PmixCall::Disconnect { members, token });
             }
             Upcall::Publish { proc, info, reply } => {
                 let call = known(&proc, names).and_then(|proc| published::publish(proc, &info));
@@ -237,6 +239,7 @@ impl Calls {
     fn meet(
         &mut self,
         procs: &[Proc],
+        timeout_s: Option<u32>,
         reply: Completer<()>,
         names: &Names,
         call: impl FnOnce(Members, PmixToken) -> PmixCall,
@@ -245,6 +248,7 @@ impl Calls {
             Ok(members) => {
                 let token = self.keep(members.job, Reply::Done(reply));
                 self.pass(call(members, token));
+                self.limit(token, timeout_s);
             }
             Err(status) => reply.complete(Err(status)),
         }
@@ -291,6 +295,13 @@ impl Calls {
         let token = PmixToken(self.next);
         self.waiting.insert(token, (job, reply));
         token
+    }
+
+    /// Gives the call that was just passed on its limit (seconds), if it has one.
+    fn limit(&self, token: PmixToken, timeout_s: Option<u32>) {
+        if let Some(seconds) = timeout_s.filter(|seconds| *seconds > 0) {
+            self.pass(PmixCall::Limit { token, limit: Duration::from_secs(seconds.into()) });
+        }
     }
 
     fn pass(&self, call: PmixCall) {
@@ -453,6 +464,7 @@ mod tests {
             let (reply, answer) = completer();
             let app = ferrite_pmix::App {
                 argv: vec!["a.out".to_owned()],
+                arg0: None,
                 env: Vec::new(),
                 cwd: None,
                 maxprocs: 2,

@@ -225,7 +225,7 @@ pub(super) mod tests {
     }
 
     fn app(maxprocs: u32, info: Vec<Info>) -> App {
-        App { argv: vec!["a".to_owned()], env: Vec::new(), cwd: None, maxprocs, info, required: Vec::new() }
+        App { argv: vec!["a".to_owned()], arg0: None, env: Vec::new(), cwd: None, maxprocs, info, required: Vec::new() }
     }
 
     fn placed(job: &[Info], apps: &[App], dir: &str) -> Result<JobSpec, Refused> {

@@ -64,7 +64,7 @@ const OF_BOTH: [&CStr; 16] = [
 ];
 
 /// Keys of a job alone, for the DVM or for the library.
-const OF_JOB: [&CStr; 29] = [
+const OF_JOB: [&CStr; 30] = [
     sys::PMIX_PERSONALITY,
     sys::PMIX_IOF_TAG_OUTPUT,
     sys::PMIX_IOF_TAG_DETAILED_OUTPUT,
@@ -77,6 +77,7 @@ const OF_JOB: [&CStr; 29] = [
     sys::PMIX_ABORT_NON_ZERO_TERM,
     sys::PMIX_STDIN_TGT,
     sys::PMIX_TIMEOUT,
+    sys::PMIX_SPAWN_TIMEOUT,
     sys::PMIX_JOB_TIMEOUT,
     sys::PMIX_SESSION_ID,
     sys::PMIX_ALLOC_ID,
@@ -169,6 +170,7 @@ fn app_context(app: &App, dir: &str) -> Result<AppContext, String> {
     let mut env: Vec<EnvOp> = app.env.iter().filter_map(|pair| pair.split_once('=')).map(set).collect();
     let mut context = AppContext {
         argv: app.argv.clone(),
+        arg0: app.arg0.clone(),
         np: Some(app.maxprocs).filter(|n| *n > 0),
         submit_dir: app.cwd.clone().unwrap_or_else(|| dir.to_owned()),
         ..AppContext::default()
@@ -214,9 +216,13 @@ fn apply(info: &Info, spec: &mut JobSpec) -> Result<(), String> {
         *flag = !matches!(info.value, Value::Bool(false));
     } else if info.is(sys::PMIX_STDIN_TGT) {
         spec.stdin = stdin_target(&info.value).ok_or_else(|| wrong(&"no rank"))?;
-    } else if info.is(sys::PMIX_TIMEOUT) || info.is(sys::PMIX_JOB_TIMEOUT) {
+    } else if [sys::PMIX_TIMEOUT, sys::PMIX_SPAWN_TIMEOUT, sys::PMIX_JOB_TIMEOUT].iter().any(|key| info.is(key)) {
         let seconds = info.value.as_i64().and_then(|s| u32::try_from(s).ok()).ok_or_else(|| wrong(&"no seconds"))?;
-        spec.options.timeout = (seconds > 0).then(|| Duration::from_secs(seconds.into()));
+        let limit = (seconds > 0).then(|| Duration::from_secs(seconds.into()));
+        let limits = &mut spec.options;
+        // The limit of a call of PMIx is that of the call, and not of what it starts.
+        let which = if info.is(sys::PMIX_JOB_TIMEOUT) { &mut limits.timeout } else { &mut limits.spawn_timeout };
+        *which = [*which, limit].into_iter().flatten().min();
     }
     Ok(())
 }
@@ -256,6 +262,7 @@ mod tests {
     fn app(info: Vec<Info>) -> App {
         App {
             argv: vec!["a".to_owned(), "b".to_owned()],
+            arg0: None,
             env: vec!["X=1".to_owned(), "broken".to_owned()],
             cwd: Some("/here".to_owned()),
             maxprocs: 3,
@@ -275,6 +282,19 @@ mod tests {
         let context = &spec.apps[0];
         assert_eq!((context.np, context.wdir.as_deref(), context.hosts.hosts.len()), (Some(3), Some("/there"), 2));
         assert_eq!(context.env, [EnvOp::Set("X".to_owned(), "1".to_owned())]);
+    }
+
+    #[test]
+    fn a_limit_of_the_call_is_none_of_the_job() {
+        let limits = |info: &[Info]| submission(info, &[app(vec![])], "/").map(|wish| wish.spec.options);
+        let limits = |info: &[Info]| limits(info).map(|options| (options.spawn_timeout, options.timeout)).unwrap();
+        let seconds = |seconds| Some(Duration::from_secs(seconds));
+        assert_eq!(limits(&[info("pmix.timeout", 3u32)]), (seconds(3), None));
+        assert_eq!(limits(&[info("pmix.sp.time", 3u32), info("pmix.timeout", 5u32)]), (seconds(3), None));
+        assert_eq!(limits(&[info("pmix.job.time", 9u32)]), (None, seconds(9)));
+        assert_eq!(limits(&[info("pmix.timeout", 0u32)]), (None, None));
+        let wrong = submission(&[info("pmix.sp.time", "soon")], &[app(vec![])], "/");
+        assert_eq!(wrong.unwrap_err().status(), Status::BAD_PARAM);
     }
 
     #[test]

@@ -55,6 +55,7 @@ impl World {
         let (env, fds) = self.bridge.child_env(proc(rank));
         let request = SpawnRequest {
             argv: argv.iter().map(|a| (*a).to_owned()).collect(),
+            arg0: None,
             path: None,
             wdir: "/".to_owned(),
             wdir_given: true,

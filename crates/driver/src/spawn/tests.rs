@@ -12,6 +12,7 @@ use super::*;
 fn request(argv: &[&str]) -> SpawnRequest {
     SpawnRequest {
         argv: argv.iter().map(|s| (*s).to_owned()).collect(),
+        arg0: None,
         path: None,
         wdir: "/".to_owned(),
         wdir_given: true,
@@ -47,6 +48,12 @@ fn a_process_has_default_signals_its_own_group_and_no_foreign_descriptors() {
     // The last descriptor is that of the directory that `ls` reads.
     assert_eq!(lines[2..], ["leader", "0", "1", "2", "3"]);
     assert_eq!(code, 0);
+}
+
+#[test]
+fn a_program_may_have_another_name_for_itself() {
+    let named = SpawnRequest { arg0: Some("me".to_owned()), ..request(&["sh", "-c", "echo $0"]) };
+    assert_eq!(run_to_end(&named, &[]), ("me\n".to_owned(), 0));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::notices;
 use crate::HeadTimer;
 use crate::cx::Cx;
 use crate::head::Head;
-use crate::pmix_status::{PMIX_ERR_JOB_FAILED_TO_LAUNCH, PMIX_ERR_JOB_KILLED_BY_CMD};
+use crate::pmix_status::{PMIX_ERR_JOB_FAILED_TO_LAUNCH, PMIX_ERR_JOB_KILLED_BY_CMD, PMIX_ERR_TIMEOUT};
 
 /// Exit code of a job that ran into its time limit: the same as that of timeout(1).
 const TIMEOUT_CODE: u8 = 124;
@@ -113,6 +113,7 @@ impl Head {
             return;
         };
         let seconds = job.spec.options.spawn_timeout.map_or(0, |t| t.as_micros() / 1_000_000);
+        self.answer_spawn(id, Err(PMIX_ERR_TIMEOUT), cx);
         self.fail_job(id, JobState::KilledByCmd, TIMEOUT_CODE, notices::spawn_timeout(seconds), cx);
     }
 

@@ -85,7 +85,8 @@ impl Head {
         if let Some(limit) = job.spec.options.timeout {
             cx.set_timer(HeadTimer::JobTimeout(id), cx.now + limit);
         }
-        if let Some(limit) = job.spec.options.spawn_timeout {
+        // The limit of a process's call counts from the call.
+        if let Some(limit) = job.spec.options.spawn_timeout.filter(|_| !job.birth.is_awaited()) {
             cx.set_timer(HeadTimer::SpawnTimeout(id), cx.now + limit);
         }
         self.activate(id, JobState::MapComplete, cx);

@@ -17,7 +17,6 @@ use ferrite_wire::{DaemonMessage, Dest, LaunchOrder};
 
 use super::placement_defaults;
 use super::record::Job;
-use crate::Effect;
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::dvm::INTERRUPTED;
@@ -26,6 +25,7 @@ use crate::pmix_status::{
     PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_ALLOC_FAILED, PMIX_ERR_JOB_CANCELED, PMIX_ERR_JOB_FAILED_TO_LAUNCH,
     PMIX_ERR_JOB_KILLED_BY_CMD, PMIX_ERR_LOST_CONNECTION, PMIX_ERR_OUT_OF_RESOURCE,
 };
+use crate::{Effect, HeadTimer};
 
 /// The origin of a job, and what its parent knows of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,6 +129,9 @@ impl Head {
         let above = of.ancestors.iter().copied().chain([of.id]).filter(|_| !is_separate);
         let ancestors = above.collect();
         self.jobs.trees.open.entry(root).or_default().is_separate |= is_separate;
+        if let Some(limit) = submission.spec.options.spawn_timeout {
+            cx.set_timer(HeadTimer::SpawnTimeout(id), cx.now + limit);
+        }
         self.add_job(Job { birth, root, ancestors, session, grows, ..Job::new(id, request, submission) }, cx);
         grows.into_iter().for_each(|campaign| self.proceed(campaign, cx));
     }
