@@ -20,6 +20,7 @@ _prterun() {
 '-N+[Processes on every node (the same as --map-by ppr\:N\:node)]:N:_default' \
 '--wdir=[Working directory of the processes]:DIR:_default' \
 '--path=[Directories in which to look for the program, separated by \`\:\`, instead of PATH]:DIRS:_default' \
+'--app=[File with one program a line, each with its options in front, in the place of programs on the line]:FILE:_default' \
 '*-H+[Hosts to use\: n0, n0\:4 (slots), n0\:* (all slots), +n2 (third node of the allocation), +e (idle nodes)]:HOST[:SLOTS],...:_default' \
 '*--host=[Hosts to use\: n0, n0\:4 (slots), n0\:* (all slots), +n2 (third node of the allocation), +e (idle nodes)]:HOST[:SLOTS],...:_default' \
 '--hostfile=[File with one host a line\: name \[slots=N\] \[max_slots=N\] \[username=U\] \[port=P\]]:FILE:_default' \
@@ -37,6 +38,7 @@ _prterun() {
 '*--mca=[Open MPI parameter of this program (it sees OMPI_MCA_KEY=VALUE)]:KEY:_default:KEY:_default' \
 '*--gmca=[Open MPI parameter of all programs of the job]:KEY:_default:KEY:_default' \
 '*--pmixmca=[Parameter of the PMIx library of all programs (they see PMIX_MCA_KEY=VALUE)]:KEY:_default:KEY:_default' \
+'*--tune=[Files with a parameter a line\: KEY = VALUE, or -x NAME=VALUE, --mca KEY VALUE, --prtemca KEY VALUE]:FILE,...:_default' \
 '--stdin=[Who reads standard input\: a rank (0 without this option), \`all\`, or \`none\`]:RANK|all|none:_default' \
 '*--output=[Tags, files and order of output\: tag, timestamp, rank, merge-stderr-to-stdout, dir=D, file=F, \:copy, \:raw ...]:DIRECTIVE,...:_default' \
 '*--display=[Show before the launch\: map, map-devel, allocation, bind, topo, cpus; with \:parseable as XML; map\:svg=FILE as a picture]:DIRECTIVE,...:_default' \

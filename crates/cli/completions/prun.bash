@@ -23,7 +23,7 @@ _prun() {
 
     case "${cmd}" in
         prun)
-            opts="-n -N -H -x -h -V --np --wdir --path --host --hostfile --map-by --rank-by --bind-to --add-host --add-hostfile --activate --set-env --unset-env --append-env --prepend-env --mca --gmca --pmixmca --stdin --output --display --timeout --spawn-timeout --report-state-on-timeout --enable-recovery --continuous --runtime-options --forward-signals --allow-run-as-root --detach --wait-for-slots --alloc-id --alloc-refid --session-id --batch --results --keep-going --retries --max-running --dvm --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --prtemca --report-pid --personality --help --version"
+            opts="-n -N -H -x -h -V --np --wdir --path --app --host --hostfile --map-by --rank-by --bind-to --add-host --add-hostfile --activate --set-env --unset-env --append-env --prepend-env --mca --gmca --pmixmca --tune --stdin --output --display --timeout --spawn-timeout --report-state-on-timeout --enable-recovery --continuous --runtime-options --forward-signals --allow-run-as-root --detach --wait-for-slots --alloc-id --alloc-refid --session-id --batch --results --keep-going --retries --max-running --dvm --dvm-uri --dvm-key --pid --namespace --system-server-first --system-server-only --do-not-connect --wait-to-connect --num-connect-retries --prtemca --report-pid --personality --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -46,6 +46,10 @@ _prun() {
                     return 0
                     ;;
                 --path)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --app)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -114,6 +118,10 @@ _prun() {
                     return 0
                     ;;
                 --pmixmca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tune)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

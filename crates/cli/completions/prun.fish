@@ -2,6 +2,7 @@ complete -c prun -s n -l np -d 'Number of processes of this program. Without it:
 complete -c prun -s N -d 'Processes on every node (the same as --map-by ppr:N:node)' -r
 complete -c prun -l wdir -d 'Working directory of the processes' -r
 complete -c prun -l path -d 'Directories in which to look for the program, separated by `:`, instead of PATH' -r
+complete -c prun -l app -d 'File with one program a line, each with its options in front, in the place of programs on the line' -r
 complete -c prun -s H -l host -d 'Hosts to use: n0, n0:4 (slots), n0:* (all slots), +n2 (third node of the allocation), +e (idle nodes)' -r
 complete -c prun -l hostfile -d 'File with one host a line: name [slots=N] [max_slots=N] [username=U] [port=P]' -r
 complete -c prun -l map-by -d 'How processes are spread: slot, node, core, package, ppr:N:node, rankfile:FILE=F ..., and qualifiers such as :PE=2' -r
@@ -18,6 +19,7 @@ complete -c prun -l prepend-env -d 'Put VALUE in front of the present one' -r
 complete -c prun -l mca -d 'Open MPI parameter of this program (it sees OMPI_MCA_KEY=VALUE)' -r
 complete -c prun -l gmca -d 'Open MPI parameter of all programs of the job' -r
 complete -c prun -l pmixmca -d 'Parameter of the PMIx library of all programs (they see PMIX_MCA_KEY=VALUE)' -r
+complete -c prun -l tune -d 'Files with a parameter a line: KEY = VALUE, or -x NAME=VALUE, --mca KEY VALUE, --prtemca KEY VALUE' -r
 complete -c prun -l stdin -d 'Who reads standard input: a rank (0 without this option), `all`, or `none`' -r
 complete -c prun -l output -d 'Tags, files and order of output: tag, timestamp, rank, merge-stderr-to-stdout, dir=D, file=F, :copy, :raw ...' -r
 complete -c prun -l display -d 'Show before the launch: map, map-devel, allocation, bind, topo, cpus; with :parseable as XML; map:svg=FILE as a picture' -r

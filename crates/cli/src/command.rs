@@ -1,9 +1,10 @@
 //! The common parts of all commands: arguments as text, printing of requested texts, refusal of lines.
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::fs::File;
+use std::io::{self, Read, Write};
 
-use crate::args::{Environment, ReportTo, UsageError};
+use crate::args::{self, Environment, Parsed, ReportTo, Tool, UsageError};
 use crate::frame;
 use crate::machine::{self, Surroundings};
 
@@ -17,6 +18,24 @@ pub(crate) fn as_text(args: impl Iterator<Item = OsString>) -> Result<Vec<String
             .map_err(|arg| UsageError::NotText { index: index + 1, shown: arg.to_string_lossy().into_owned() })
     };
     args.enumerate().map(text).collect()
+}
+
+/// Largest file of programs or parameters (bytes).
+const LARGEST: u64 = 16 << 20;
+
+/// Reads a file that the line names, and refuses one without end.
+fn read(path: &str) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(LARGEST + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > LARGEST {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {LARGEST} bytes")));
+    }
+    Ok(text)
+}
+
+/// Parses a line with the files that it names (`--app`, `--tune`).
+pub(crate) fn parse(tool: Tool, args: &[String], environment: &Environment) -> Result<Parsed, UsageError> {
+    args::parse_for(tool, &args::include(tool, args, &read)?, environment)
 }
 
 /// Prints a text; a reader that is gone (`prterun --help | head`) is no failure.

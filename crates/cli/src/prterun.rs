@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use ferrite_driver::{HeadRun, run_head};
 use ferrite_wire::control::Submission;
 
-use crate::args::{self, Parsed, Run};
+use crate::args::{Parsed, Run, Tool};
 use crate::command::{self, REFUSED, as_text, print};
 use crate::machine::{self, Surroundings};
 use crate::pictures::{self, Pictures};
@@ -18,7 +18,7 @@ const NAME: &str = "prterun";
 /// Runs the command with these arguments (without its name); returns its exit code.
 pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
     let environment = machine::environment();
-    match as_text(args).and_then(|args| args::parse(&args, &environment)) {
+    match as_text(args).and_then(|args| command::parse(Tool::Prterun, &args, &environment)) {
         Ok(Parsed::Print(text)) => print(&text),
         Ok(Parsed::Run(run)) => command::with_surroundings(NAME, environment, |around| match run.connect {
             Some(_) => prun::start(NAME, *run, around),

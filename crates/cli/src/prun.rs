@@ -9,7 +9,7 @@ use ferrite_types::{JobId, PictureFormat, StdinTarget};
 use ferrite_wire::Stream;
 use ferrite_wire::control::{ClientMessage, DvmMessage, Reply, Request, Submission};
 
-use crate::args::{self, Connect, Parsed, Run, Tool};
+use crate::args::{Connect, Parsed, Run, Tool};
 use crate::command::{self, REFUSED, as_text, print};
 use crate::interrupts::{PATIENCE, SIGHUP, SIGINT, SIGTERM, heard};
 use crate::machine::{self, Surroundings};
@@ -25,7 +25,7 @@ const ID: u32 = 1;
 /// Runs the command with these arguments (without its name); returns its exit code.
 pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
     let environment = machine::environment();
-    match as_text(args).and_then(|args| args::parse_for(Tool::Prun, &args, &environment)) {
+    match as_text(args).and_then(|args| command::parse(Tool::Prun, &args, &environment)) {
         Ok(Parsed::Print(text)) => print(&text),
         Ok(Parsed::Run(run)) => command::with_surroundings(NAME, environment, |around| start(NAME, *run, around)),
         Err(error) => {

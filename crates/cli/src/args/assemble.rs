@@ -113,7 +113,8 @@ impl Job {
             return self.batch_of(batch);
         }
         self.batch_of(batch)?;
-        let AppOptions { np, per_node, wdir, path } = app;
+        let AppOptions { np, per_node, wdir, path, app: file } = app;
+        not_included("--app", file.as_deref())?;
         self.placement_of(placement, per_node)?;
         self.grow_of(grow)?;
         self.session_of(session)?;
@@ -188,7 +189,8 @@ impl Job {
         matches: &ArgMatches,
         environment: &Environment,
     ) -> Result<Vec<EnvOp>, UsageError> {
-        let EnvOptions { x, set_env, unset_env, append_env, prepend_env, mca, gmca, pmixmca } = options;
+        let EnvOptions { x, set_env, unset_env, append_env, prepend_env, mca, gmca, pmixmca, tune } = options;
+        not_included("--tune", tune.first().map(String::as_str))?;
         for [key, value] in pairs(gmca) {
             self.job_env.push(env::parameter("--gmca", "OMPI_MCA_", key, value)?);
         }
@@ -411,6 +413,14 @@ fn at<'m>(matches: &'m ArgMatches, id: &str, values: usize) -> impl Iterator<Ite
 
 fn pairs(values: &[String]) -> impl Iterator<Item = &[String; 2]> {
     values.as_chunks::<2>().0.iter()
+}
+
+/// Refuses an option whose file was not read: that of a line in a list of jobs.
+fn not_included(option: &str, file: Option<&str>) -> Result<(), UsageError> {
+    let next = "Write what the file says into the line.";
+    file.map_or(Ok(()), |file| {
+        Err(UsageError::value(option, format!("{file:?}: a line of a list names no such file"), next))
+    })
 }
 
 fn not_empty(option: &str, value: String) -> Result<String, UsageError> {

@@ -221,6 +221,11 @@ Several programs make one job when they are separated by `:`
 Ranks are counted across them in their order. -n, --host, --hostfile, --wdir, --path and the
 environment belong to one program. Placement at the first program alone holds for all; otherwise each
 program has its own (see mapping). Everything else may stand anywhere and holds for the job; two places that contradict each other are refused.
+
+--app FILE reads the programs from a file, one a line with its options in front; # begins a comment:
+
+  -n 1 ./master
+  -n 8 --host n1,n2 ./worker 'an argument'
 ";
 
 const PARAMETERS: &str = "\
@@ -229,9 +234,11 @@ Parameters of the runtime are set, later ones winning, in
   <prefix>/etc/prte-mca-params.conf     KEY = VALUE, one a line
   ~/.prte/mca-params.conf
   the environment                       PRTE_MCA_KEY=VALUE
-  the command line                      --prtemca KEY VALUE
+  the command line                      --prtemca KEY VALUE, --tune FILE,...
 
 mapby, rankby, bindto, output, display, rtos and personality are defaults of the options of those names.
+A file of --tune has KEY = VALUE, -x NAME=VALUE, --mca, --gmca, --pmixmca or --prtemca a line; a KEY that the
+runtime does not know is an Open MPI parameter of all programs.
 Under --personality ompi, OMPI_MCA_KEY and Open MPI's files say the same for parameters of the runtime.
 
 prte_info --all lists all parameters with their values, and says which of the field's are not used.

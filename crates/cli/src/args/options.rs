@@ -108,6 +108,9 @@ pub(crate) struct AppOptions {
     /// Directories in which to look for the program, separated by `:`, instead of PATH
     #[arg(long, value_name = "DIRS")]
     pub(crate) path: Option<String>,
+    /// File with one program a line, each with its options in front, in the place of programs on the line
+    #[arg(long, value_name = "FILE")]
+    pub(crate) app: Option<String>,
 }
 
 /// Where processes go.
@@ -175,6 +178,9 @@ pub(crate) struct EnvOptions {
     /// Parameter of the PMIx library of all programs (they see PMIX_MCA_KEY=VALUE)
     #[arg(long, value_names = ["KEY", "VALUE"], num_args = 2, action = ArgAction::Append)]
     pub(crate) pmixmca: Vec<String>,
+    /// Files with a parameter a line: KEY = VALUE, or -x NAME=VALUE, --mca KEY VALUE, --prtemca KEY VALUE
+    #[arg(long, alias = "am", value_name = "FILE,...", action = ArgAction::Append)]
+    pub(crate) tune: Vec<String>,
 }
 
 /// Input and output.

@@ -18,8 +18,6 @@ const NO_DEBUGGER: &str = "Attach a debugger to the running processes instead (-
 const OF_JOBS: &[Refusal] = &[
     (&["preload-binary", "s", "preload-files"], NO_STAGING),
     (&["stop-on-exec", "stop-in-init", "stop-in-app", "get-stack-traces", "xterm", "tv"], NO_DEBUGGER),
-    (&["app"], "Write the programs on the command line, separated by `:`."),
-    (&["tune", "am"], "Put the parameters into ~/.prte/mca-params.conf, or give them with --prtemca KEY VALUE."),
     (
         &["prefix", "pmix-prefix", "app-prefix", "app-pmix-prefix", "noprefix", "no-app-prefix"],
         "Use --launch-agent DIR/bin/prted for the daemons and --prepend-env 'LD_LIBRARY_PATH[:]' DIR/lib for the program.",

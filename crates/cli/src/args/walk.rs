@@ -38,7 +38,7 @@ const ONCE: &[&str] = &["--map-by", "--rank-by", "--bind-to", "--display", "--ru
 
 /// Walks over the arguments (without the name of the command).
 pub(crate) fn walk(tool: Tool, command: &mut Command, args: &[String]) -> Result<Walked, UsageError> {
-    let mut walk = Walk { tool, command, rest: args, apps: 0 };
+    let mut walk = Walk::new(tool, command, args);
     let mut segments = Vec::new();
     loop {
         walk.apps += 1;
@@ -53,7 +53,20 @@ pub(crate) fn walk(tool: Tool, command: &mut Command, args: &[String]) -> Result
     }
 }
 
-struct Walk<'a> {
+/// An option that names a file with more of the line, and its place among the arguments.
+#[derive(Debug)]
+pub(super) struct FileNamed {
+    /// The option in its canonical spelling.
+    pub(super) option: String,
+    /// The file.
+    pub(super) path: String,
+    /// The first argument of the option.
+    pub(super) from: usize,
+    /// The argument behind it.
+    pub(super) to: usize,
+}
+
+pub(super) struct Walk<'a> {
     tool: Tool,
     command: &'a mut Command,
     rest: &'a [String],
@@ -93,6 +106,45 @@ struct Written<'a> {
 }
 
 impl<'a> Walk<'a> {
+    pub(super) fn new(tool: Tool, command: &'a mut Command, args: &'a [String]) -> Walk<'a> {
+        Walk { tool, command, rest: args, apps: 0 }
+    }
+
+    /// Returns the first of these options in front of any program; `None` when there is none, or when the walk finds an
+    /// option that ends it (`--help`) or that parsing will refuse.
+    pub(super) fn next_file(&mut self, options: &[&str]) -> Result<Option<FileNamed>, UsageError> {
+        let count = self.rest.len();
+        loop {
+            while let Some(token) = self.next_option() {
+                let from = count - self.rest.len() - 1;
+                let Ok(written) = self.look_up(token) else { return Ok(None) };
+                let (canonical, values, form) = match &written.known {
+                    Known::Help | Known::Version | Known::Unbuilt(_) | Known::Elsewhere(_) => return Ok(None),
+                    Known::Old(old) => (written.name.to_owned(), old.values(), written.name.to_owned()),
+                    Known::Ours { canonical, values, form } => (canonical.clone(), *values, form.clone()),
+                };
+                let mut value = None;
+                for i in 0..values {
+                    let attached = written.attached.filter(|_| i == 0);
+                    value = Some(self.value(written.name, attached, i, values, &form)?);
+                }
+                if let Some(path) = value.filter(|_| options.contains(&canonical.as_str())) {
+                    return Ok(Some(FileNamed { option: canonical, path, from, to: count - self.rest.len() }));
+                }
+            }
+            match self.rest.iter().position(|word| word == ":") {
+                Some(colon) => self.rest = &self.rest[colon + 1..],
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// Returns the first word that is no option.
+    pub(super) fn program(&mut self) -> Result<Option<&'a str>, UsageError> {
+        self.next_file(&[])?;
+        Ok(self.rest.first().map(String::as_str))
+    }
+
     fn segment(&mut self) -> Result<Step, UsageError> {
         let mut segment = Segment::default();
         let mut once = Vec::new();

@@ -153,7 +153,7 @@ impl LineParser {
 
 /// Splits a line as a shell does, without expansions. Characters with a meaning for a shell are refused, so that no
 /// program gets `>` as an argument.
-fn words(line: &str) -> Result<Vec<String>, LineError> {
+pub(crate) fn words(line: &str) -> Result<Vec<String>, LineError> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut chars = line.chars();
