@@ -87,7 +87,7 @@ impl Head {
     /// again.
     pub(super) fn fail_connected(&mut self, id: JobId, code: u8, cx: &mut Cx) {
         let Some(job) = self.jobs.get(id) else { return };
-        let (request, cause) = (job.request, job.cause.clone());
+        let (request, cause) = (job.request, job.cause().to_owned());
         for other in self.bound_to(id) {
             let text = format!("Job {id}, which was connected with job {other}, failed.");
             if self.jobs.get(other).is_some_and(|other| other.request == request) {

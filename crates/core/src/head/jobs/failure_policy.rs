@@ -8,6 +8,7 @@ use ferrite_wire::{DaemonMessage, Dest, ProcFailure};
 
 use super::notices;
 use super::record::Job;
+use super::record::Outcome;
 use crate::cx::Cx;
 use crate::head::Head;
 
@@ -32,7 +33,7 @@ impl Job {
     /// True when the loss of a daemon does not end processes elsewhere. A job that is being launched begins whole or
     /// not at all, as after a start failure.
     pub(super) fn survives_losses(&self) -> bool {
-        self.survives_ends() && self.launching.is_empty()
+        self.survives_ends() && self.launch().is_some_and(|launch| launch.launching.is_empty())
     }
 }
 
@@ -47,12 +48,12 @@ impl Head {
             failure.text.push_str(notices::ended());
             return self.fail_job(id, failure.state, failure.code, failure.text, cx);
         }
-        if job.survived.is_none() {
+        if let Outcome::Open { survived: first @ None } = &mut job.outcome {
             failure.text.push_str(&notices::survived(&job.spec.options));
             if let Some(request) = job.request {
                 cx.notice_to(request, failure.text.clone());
             }
-            job.survived = Some(failure);
+            *first = Some(failure);
         }
     }
 
@@ -67,14 +68,14 @@ impl Head {
         let Some(job) = self.jobs.get_mut(id).filter(|_| !taken.is_empty()) else {
             return;
         };
-        let is_known = |rank: &Rank| job.lost.iter().any(|lost| job.map.node_of(*lost) == job.map.node_of(*rank));
+        let is_known = |rank: &Rank| job.lost.iter().any(|lost| job.map().node_of(*lost) == job.map().node_of(*rank));
         let is_news = !taken.iter().all(is_known);
         job.lost.extend(taken);
         let Some(job) = self.jobs.get(id).filter(|job| job.is_healthy() && is_news) else {
             return;
         };
         // The other processes on leaving nodes are being ended as well.
-        let goes = |rank: &Rank| job.map.daemon_of(*rank).is_some_and(|daemon| self.is_doomed(id, daemon));
+        let goes = |rank: &Rank| job.map().daemon_of(*rank).is_some_and(|daemon| self.is_doomed(id, daemon));
         let going: BTreeSet<Rank> = taken.iter().copied().chain(job.living().filter(goes)).collect();
         let goes_on = survives && job.living().any(|rank| !going.contains(&rank));
         let text = notices::nodes_left(job, &going, goes_on);
@@ -95,23 +96,22 @@ impl Head {
         if failed.is_empty() || !job.is_healthy() || job.all_ended() {
             return;
         }
-        let hosts = self.pool.reachable(&job.known_at);
+        let hosts = self.pool.reachable(&job.known_at());
         cx.multicast(Dest::Many(hosts), DaemonMessage::ProcsFailed { job: id, failed });
     }
 
     /// Gives a job without processes the first failure that it survived as its result (spec L33).
     pub(super) fn settle(&mut self, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(id).filter(|job| job.is_healthy()) else {
-            return;
-        };
-        if !job.lost.is_empty() && job.lost.len() == job.procs.len() {
+        let Some(job) = self.jobs.get_mut(id) else { return };
+        let is_empty = !job.lost.is_empty() && job.lost.len() == job.size();
+        let Outcome::Open { survived } = &mut job.outcome else { return };
+        if is_empty {
             // Without any surviving process the job is no success.
             let text = notices::nothing_is_left(id);
-            job.survived.get_or_insert(Failure { state: JobState::KilledByCmd, code: NODES_LEFT, text });
+            survived.get_or_insert(Failure { state: JobState::KilledByCmd, code: NODES_LEFT, text });
         }
-        if let Some(failure) = job.survived.take() {
-            job.exit_code = Some(failure.code);
-            job.cause = failure.text;
+        if let Some(failure) = survived.take() {
+            job.set_outcome(failure.code, failure.text);
             self.activate(id, failure.state, cx);
         }
     }

@@ -5,6 +5,7 @@ use ferrite_wire::{DaemonMessage, Dest, ProcEnd, ProcFailure, StartError};
 
 use super::failure_policy::Failure;
 use super::notices;
+use super::phase::ProcRecord;
 use crate::HeadTimer;
 use crate::cx::Cx;
 use crate::head::Head;
@@ -25,13 +26,8 @@ impl Head {
     fn on_proc_end(&mut self, id: JobId, end: &ProcEnd, cx: &mut Cx) -> Option<ProcFailure> {
         let job = self.jobs.get_mut(id)?;
         let survives_losses = job.survives_losses();
-        let proc = job.procs.get_mut(end.rank.0 as usize)?;
-        if proc.state.has_ended() {
-            return None;
-        }
-        proc.state = end.state;
-        let (pid, daemon) = (proc.pid, job.map.daemon_of(end.rank));
-        job.ended += 1;
+        let ProcRecord { pid, .. } = job.launch_mut()?.on_ended(end.rank, end.state)?;
+        let daemon = job.map().daemon_of(end.rank);
         if end.state == ProcState::KilledByCmd && daemon.is_some_and(|daemon| self.is_doomed(id, daemon)) {
             self.take_procs(id, &[end.rank], survives_losses, cx);
             return Some(ProcFailure { rank: end.rank, state: end.state, code: None });
@@ -46,7 +42,7 @@ impl Head {
         let job = self.jobs.get(id).filter(|job| job.is_healthy())?;
         let harmless = end.state == ProcState::TermNonZero && !job.spec.options.error_nonzero_status;
         let (state, code) = consequence(end).filter(|_| !harmless)?;
-        let node = job.map.node_of(end.rank).map_or("", |n| n.name.as_str());
+        let node = job.map().node_of(end.rank).map_or("", |n| n.name.as_str());
         let failure = Failure { state, code, text: notices::proc_end(id, end, node, pid) };
         let survived = job.survives_ends();
         self.on_failure(id, failure, survived, cx);
@@ -58,21 +54,13 @@ impl Head {
         let Some(job) = self.jobs.get_mut(id) else {
             return;
         };
-        let mut fresh = Vec::new();
-        for (rank, error) in failed {
-            let Some(proc) = job.procs.get_mut(rank.0 as usize) else {
-                continue;
-            };
-            if !proc.state.has_ended() {
-                proc.state = ProcState::FailedToStart;
-                job.ended += 1;
-                fresh.push((rank, error));
-            }
-        }
+        let Some(launch) = job.launch_mut() else { return };
+        let mut fresh = failed;
+        fresh.retain(|(rank, _)| launch.on_ended(*rank, ProcState::FailedToStart).is_some());
         if let Some((rank, error)) = fresh.first() {
-            let node = job.map.node_of(*rank).map_or("", |n| n.name.as_str());
+            let node = job.map().node_of(*rank).map_or("", |n| n.name.as_str());
             let program =
-                job.map.procs.get(rank.0 as usize).map_or("", |p| job.spec.apps[p.app as usize].argv[0].as_str());
+                job.map().procs.get(rank.0 as usize).map_or("", |p| job.spec.apps[p.app as usize].argv[0].as_str());
             let text = notices::start_failure(id, *rank, node, program, error, fresh.len());
             self.fail_job(id, JobState::FailedToStart, 1, text, cx);
             if self.jobs.get(id).is_some_and(|job| job.state == JobState::FailedToStart && job.cannot_be_launched()) {
@@ -88,7 +76,7 @@ impl Head {
         let Some(job) = self.jobs.get(proc.job) else {
             return;
         };
-        let node = job.map.node_of(proc.rank).map_or("", |n| n.name.as_str());
+        let node = job.map().node_of(proc.rank).map_or("", |n| n.name.as_str());
         let text = notices::abort(proc, node, code, message);
         // The exit code as a shell sees exit(code); an abort is never a success.
         let code = match (code & 0xff) as u8 {
@@ -138,21 +126,19 @@ impl Head {
             }
             return;
         }
-        job.exit_code = Some(code);
-        job.stdin.stop();
+        if let Some(launch) = job.launch_mut() {
+            launch.stdin.stop();
+        }
         cx.cancel_timer(HeadTimer::JobTimeout(id));
         cx.cancel_timer(HeadTimer::SpawnTimeout(id));
-        job.cause = text;
-        let (launched, hosts) = (job.launched, job.map.daemons());
+        job.set_outcome(code, text);
+        let (launched, hosts) = (job.is_launched(), job.map().daemons());
         self.activate(id, state, cx);
         if launched {
             let hosts = self.pool.reachable(&hosts);
             cx.multicast(Dest::Many(hosts), DaemonMessage::Kill(id));
         } else {
             self.jobs.queue.remove(id);
-            if let Some(job) = self.jobs.get_mut(id) {
-                job.ended = job.procs.len();
-            }
         }
         self.fail_in_tree(id, state, code, cx);
         self.fail_connected(id, code, cx);
@@ -166,7 +152,7 @@ impl Head {
             return;
         };
         // The job ends after the answer to its parent, which waits for daemons without its processes as well.
-        if job.all_ended() && (job.launched || !job.is_healthy()) && !job.birth.is_awaited() && !over(job.state) {
+        if job.all_ended() && (job.is_launched() || !job.is_healthy()) && !job.birth.is_awaited() && !over(job.state) {
             self.settle(id, cx);
             self.activate(id, JobState::Terminated, cx);
         }

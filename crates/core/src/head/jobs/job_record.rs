@@ -10,15 +10,16 @@ use crate::head::Head;
 
 impl Head {
     pub(super) fn job_record(&self, job: &Job) -> JobRecord {
-        let hosts = job.map.daemons();
+        let hosts = job.map().daemons();
         let silent = |waits_for: &RankSet| hosts.iter().filter(|daemon| waits_for.contains(*daemon)).count() as u32;
         let on = |is_meant: &dyn Fn(DaemonRank) -> bool| {
-            job.map.ranks().filter(|(rank, _)| job.map.daemon_of(*rank).is_some_and(is_meant)).count() as u32
+            job.map().ranks().filter(|(rank, _)| job.map().daemon_of(*rank).is_some_and(is_meant)).count() as u32
         };
         let mut apps: Vec<(String, u32)> = job.spec.apps.iter().map(|app| (app.argv[0].clone(), 0)).collect();
-        job.map.ranks().for_each(|(_, place)| apps[usize::from(place.app)].1 += 1);
+        job.map().ranks().for_each(|(_, place)| apps[usize::from(place.app)].1 += 1);
         let is_child = |other: &&Job| other.birth.parent().is_some_and(|parent| parent.job == job.id);
         let daemons = hosts.iter().count() as u32;
+        let launch = job.launch();
         JobRecord {
             session: job.session,
             personality: if job.personality.is_empty() { "prte".to_owned() } else { job.personality.clone() },
@@ -30,13 +31,13 @@ impl Head {
             slots: self.slots_for(job),
             bookmark: job.bookmark().map(|node| self.pool.record(node).name.clone()).unwrap_or_default(),
             daemons,
-            daemons_reported: if job.launched { daemons - silent(&job.launching) } else { 0 },
-            mapped: job.procs.len() as u32,
+            daemons_reported: launch.map_or(0, |launch| daemons - silent(&launch.launching)),
+            mapped: job.size() as u32,
             local: on(&|daemon| daemon == DaemonRank::HEAD),
-            launched: job.procs.iter().filter(|proc| proc.pid.is_some()).count() as u32,
-            registered: on(&|daemon| !job.registering.contains(daemon)),
-            ready_for_debug: on(&|daemon| !job.debugging.contains(daemon)),
-            terminated: job.ended as u32,
+            launched: job.procs().filter(|(_, proc)| proc.pid.is_some()).count() as u32,
+            registered: launch.map_or(0, |launch| on(&|daemon| !launch.registering.contains(daemon))),
+            ready_for_debug: launch.map_or(0, |launch| on(&|daemon| !launch.debugging.contains(daemon))),
+            terminated: job.ended() as u32,
             traces: 0,
         }
     }
@@ -59,6 +60,6 @@ impl Head {
 impl Job {
     /// The node of the last process that was mapped.
     pub(super) fn bookmark(&self) -> Option<NodeId> {
-        self.map.procs.last().map(|place| self.map.nodes[place.node as usize].id)
+        self.map().procs.last().map(|place| self.map().nodes[place.node as usize].id)
     }
 }

@@ -7,6 +7,7 @@ mod job_record;
 mod node_losses;
 pub(in crate::head) mod notices;
 mod output;
+mod phase;
 mod placement;
 mod placement_defaults;
 mod queue;

@@ -17,15 +17,16 @@ use crate::pmix_status::PMIX_ERR_LOST_CONNECTION;
 impl Jobs {
     /// Sends no more input to daemons that leave, so that they hold up no other.
     pub(in crate::head) fn stop_input_to(&mut self, daemons: &RankSet) {
-        let is_there = |job: &&mut Job| job.map.nodes.iter().any(|node| daemons.contains(node.daemon));
-        for job in self.known.values_mut().filter(is_there) {
-            daemons.iter().for_each(|rank| job.stdin.forget(rank));
+        for launch in self.known.values_mut().filter_map(Job::launch_mut) {
+            daemons.iter().for_each(|rank| launch.stdin.forget(rank));
         }
     }
 
     /// Jobs that any of these daemons knows: because it runs them, or because its processes may meet theirs.
     fn known_at(&self, daemons: &RankSet) -> Vec<JobId> {
-        let hit = self.iter().filter(|job| daemons.iter().any(|rank| job.known_at.contains(rank)));
+        let hit = self
+            .iter()
+            .filter(|job| job.launch().is_some_and(|launch| daemons.iter().any(|rank| launch.known_at.contains(rank))));
         hit.map(|job| job.id).collect()
     }
 }
@@ -40,27 +41,22 @@ impl Head {
     /// Ends the processes of a job on dead daemons (spec L32). True when it had any.
     fn lose_procs(&mut self, id: JobId, dead: &BTreeMap<DaemonRank, Loss>, cx: &mut Cx) -> bool {
         // A job on map hold has no processes there yet; it is mapped again when it is released.
-        let Some(job) = self.jobs.get_mut(id).filter(|job| job.held.is_none()) else {
+        let Some(job) = self.jobs.get_mut(id).filter(|job| job.hold().is_none()) else {
             return false;
         };
-        let map = job.map.clone();
         let survived = job.survives_losses();
-        let mut first: Option<&Loss> = None;
-        let mut failed = Vec::new();
-        for (rank, _) in map.ranks() {
-            let Some(loss) = map.daemon_of(rank).and_then(|daemon| dead.get(&daemon)) else {
-                continue;
-            };
-            let proc = &mut job.procs[rank.0 as usize];
-            if !proc.state.has_ended() {
-                proc.state = ProcState::CommFailed;
-                job.ended += 1;
-                failed.push(ProcFailure { rank, state: ProcState::CommFailed, code: None });
-                first.get_or_insert(loss);
+        let loss_of = |rank: Rank| job.map().daemon_of(rank).and_then(|daemon| dead.get(&daemon));
+        let gone: Vec<Rank> = job.living().filter(|rank| loss_of(*rank).is_some()).collect();
+        let first = gone.first().and_then(|rank| loss_of(*rank));
+        if let Some(launch) = job.launch_mut() {
+            for rank in &gone {
+                launch.on_ended(*rank, ProcState::CommFailed);
             }
+            dead.keys().for_each(|rank| launch.stdin.forget(*rank));
         }
-        job.lost.extend(failed.iter().map(|end| end.rank));
-        dead.keys().for_each(|rank| job.stdin.forget(*rank));
+        let failed: Vec<ProcFailure> =
+            gone.iter().map(|rank| ProcFailure { rank: *rank, state: ProcState::CommFailed, code: None }).collect();
+        job.lost.extend(gone);
         let hit = first.is_some();
         if let Some(Loss { node, cause }) = first {
             let text = notices::daemon_lost(id, node, cause, failed.len());
@@ -87,13 +83,14 @@ impl Head {
 
     /// Records the end of processes that went without an exit status.
     fn end_procs(&mut self, id: JobId, gone: &RankSet, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(id).filter(|job| job.launched) else { return };
-        let (map, survives) = (job.map.clone(), job.survives_losses());
-        let there = |rank: &Rank| map.daemon_of(*rank).is_some_and(|daemon| gone.contains(daemon));
+        let Some(job) = self.jobs.get_mut(id).filter(|job| job.is_launched()) else { return };
+        let survives = job.survives_losses();
+        let there = |rank: &Rank| job.map().daemon_of(*rank).is_some_and(|daemon| gone.contains(daemon));
         let silent: Vec<Rank> = job.living().filter(there).collect();
-        job.ended += silent.len();
-        for rank in &silent {
-            job.procs[rank.0 as usize].state = ProcState::KilledByCmd;
+        if let Some(launch) = job.launch_mut() {
+            for rank in &silent {
+                launch.on_ended(*rank, ProcState::KilledByCmd);
+            }
         }
         self.take_procs(id, &silent, survives, cx);
         let failed = |rank: Rank| ProcFailure { rank, state: ProcState::KilledByCmd, code: None };

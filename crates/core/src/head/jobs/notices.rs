@@ -94,7 +94,7 @@ pub(super) fn daemon_lost(job: JobId, node: &str, cause: &str, procs: usize) -> 
 
 /// Message for a job whose processes `ranks` have gone with their nodes, or are about to.
 pub(super) fn nodes_left(job: &Job, ranks: &BTreeSet<Rank>, goes_on: bool) -> String {
-    let nodes: BTreeSet<&str> = ranks.iter().filter_map(|rank| Some(job.map.node_of(*rank)?.name.as_str())).collect();
+    let nodes: BTreeSet<&str> = ranks.iter().filter_map(|rank| Some(job.map().node_of(*rank)?.name.as_str())).collect();
     let names: Vec<String> = ranks.iter().map(ToString::to_string).collect();
     let (node, leave) = if nodes.len() == 1 { ("Node", "leaves") } else { ("Nodes", "leave") };
     let (rank, was) = if ranks.len() == 1 { ("rank", "was") } else { ("ranks", "were") };
@@ -136,8 +136,8 @@ pub(super) fn spawn_timeout(seconds: u64) -> String {
 
 pub(super) fn states(job: &Job) -> String {
     let mut text = format!("\n\nState of job {} at that time: {}", job.id, job.state);
-    for (rank, proc) in (0..).map(Rank).zip(&job.procs) {
-        let node = job.map.node_of(rank).map_or("", |n| n.name.as_str());
+    for (rank, proc) in job.procs() {
+        let node = job.map().node_of(rank).map_or("", |n| n.name.as_str());
         let _ = write!(text, "\n  rank {rank} on {node}{}: {}", pid_text(proc.pid), job.state_of(rank));
     }
     text

@@ -120,8 +120,8 @@ fn prefix(head: &Head, job: &Job, proc: ProcId, stream: Stream, now: Timestamp) 
     }
     let nspace = || proc.job.nspace(&head.config.dvm);
     if options.tag_detailed {
-        let node = job.map.node_of(proc.rank).map_or("", |n| n.name.as_str());
-        let pid = job.procs.get(proc.rank.0 as usize).and_then(|p| p.pid).unwrap_or(0);
+        let node = job.map().node_of(proc.rank).map_or("", |n| n.name.as_str());
+        let pid = job.proc(proc.rank).and_then(|p| p.pid).unwrap_or(0);
         let _ = write!(text, "[{},{}][{node}:{pid}]<{}>: ", nspace(), proc.rank, stream.name());
     } else if options.tag_fullname {
         let _ = write!(text, "[{},{}]<{}>: ", nspace(), proc.rank, stream.name());

@@ -81,7 +81,7 @@ impl Head {
     /// Takes over the job's map; its time limits count from here (spec L16).
     pub(super) fn take_map(&mut self, id: JobId, map: JobMap, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(id) else { return };
-        job.set_map(map);
+        job.phase.set_map(map);
         if let Some(limit) = job.spec.options.timeout {
             cx.set_timer(HeadTimer::JobTimeout(id), cx.now + limit);
         }
@@ -142,8 +142,8 @@ impl Head {
     pub(in crate::head) fn map_again(&mut self, id: JobId, gone: Vec<NodeId>, cx: &mut Cx) {
         let Some(job) = self.jobs.known.get_mut(&id) else { return };
         job.missed.extend(gone);
-        self.pool.release(&mut self.jobs.occupancy, &job.map);
-        job.clear_map();
+        self.pool.release(&mut self.jobs.occupancy, job.map());
+        job.phase.clear_map();
         // The job had its slots: in a smaller DVM it may wait for others, and does not fail. A spawned job does not
         // wait: its parent waits for the answer, and may occupy the slots itself.
         job.wait_for_slots |= !job.birth.is_awaited();
@@ -158,8 +158,7 @@ impl Head {
         self.show_map(id, cx);
         let Some(job) = self.jobs.get_mut(id) else { return };
         if job.spec.options.do_not_launch {
-            job.ended = job.procs.len();
-            job.exit_code = Some(0);
+            job.set_outcome(0, String::new());
             return self.check_terminated(id, cx);
         }
         self.activate(id, JobState::SystemPrep, cx);
@@ -210,7 +209,7 @@ impl Head {
         let nspace = id.nspace(&self.config.dvm);
         let shown = Shown {
             job: &nspace,
-            map: &job.map,
+            map: job.map(),
             nodes: self.pool.records(),
             not_launched: job.spec.options.do_not_launch,
             numbers: numbers(&job.spec.display),
@@ -237,7 +236,7 @@ impl Head {
         let subject = Subject {
             job: &nspace,
             programs: &programs,
-            map: &job.map,
+            map: job.map(),
             nodes: self.pool.records(),
             not_launched: job.spec.options.do_not_launch,
         };
@@ -268,8 +267,8 @@ impl Head {
         let (pid, numbers) = (self.dvm.pid(daemon).unwrap_or(self.local.pid), numbers(&job.spec.display));
         let mut text = String::new();
         for (rank, _) in started {
-            let Some(placement) = job.map.procs.get(rank.0 as usize) else { continue };
-            let threads = job.map.policy(placement.app).is_some_and(|policy| policy.hwthreads);
+            let Some(placement) = job.map().procs.get(rank.0 as usize) else { continue };
+            let threads = job.map().policy(placement.app).is_some_and(|policy| policy.hwthreads);
             let what = match &placement.cpus {
                 Some(cpus) => format!("bound to {}", display::binding_by(&node.topology, Some(cpus), threads, numbers)),
                 None => "is not bound".to_owned(),
@@ -284,8 +283,8 @@ impl Head {
 
     /// Releases the slots of a job that is over.
     pub(super) fn release_slots(&mut self, job: &Job, cx: &mut Cx) {
-        if !job.procs.is_empty() {
-            self.pool.release(&mut self.jobs.occupancy, &job.map);
+        if job.is_mapped() {
+            self.pool.release(&mut self.jobs.occupancy, job.map());
         }
         self.serve_queue(cx);
     }

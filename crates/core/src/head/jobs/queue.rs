@@ -172,11 +172,12 @@ impl Head {
     fn wait_for_turns(&mut self) {
         let open: BTreeSet<CampaignId> = self.elastic.that_hold_all().collect();
         for id in self.jobs.queue.ids() {
-            let is_next = |job: &&Job| !job.is_due && job.kept_by.is_empty() && self.is_next(job);
+            let is_kept = |job: &Job| job.phase.wait().is_none_or(|wait| wait.is_due || !wait.kept_by.is_empty());
+            let is_next = |job: &&Job| !is_kept(job) && self.is_next(job);
             if self.jobs.get(id).filter(is_next).is_some()
-                && let Some(job) = self.jobs.get_mut(id)
+                && let Some(wait) = self.jobs.wait_mut(id)
             {
-                job.kept_by.clone_from(&open);
+                wait.kept_by.clone_from(&open);
             }
         }
     }

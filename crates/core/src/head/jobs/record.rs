@@ -7,11 +7,10 @@ use ferrite_types::{CampaignId, EnvOp, JobId, JobMap, JobSpec, JobState, NodeId,
 use ferrite_wire::control::Submission;
 
 use super::failure_policy::Failure;
+use super::phase::{Launch, Phase, ProcRecord, Wait};
 use super::spawn::Birth;
-use super::stdin::Pump;
 use crate::RequestId;
 use crate::head::clients::Counted;
-use crate::head::elastic::Hold;
 
 /// A job that is not over.
 #[derive(Debug)]
@@ -35,51 +34,34 @@ pub(in crate::head) struct Job {
     pub(super) launcher: String,
     /// Its current state.
     pub(super) state: JobState,
-    pub(super) map: Arc<JobMap>,
-    pub(super) procs: Vec<ProcRecord>,
-    /// Daemons that have not reported their part of the launch.
-    pub(super) launching: RankSet,
-    /// Daemons with processes that have not called init.
-    pub(super) registering: RankSet,
-    /// Daemons with processes that do not wait for a debugger yet.
-    pub(super) debugging: RankSet,
-    pub(super) ended: usize,
-    /// Set by the first failure; success when none has set it.
-    pub(super) exit_code: Option<u8>,
-    /// The cause of its failure, once it fails.
-    pub(super) cause: String,
-    /// The first failure that it survived, which is its result unless another failure ends it.
-    pub(super) survived: Option<Failure>,
-    /// Daemons that were sent the launch order: its hosts, and others whose processes may meet its own.
-    pub(super) known_at: RankSet,
-    /// True once the launch order was sent.
-    pub(super) launched: bool,
+    pub(super) phase: Phase,
+    pub(super) outcome: Outcome,
     /// The time at which it entered each state.
     pub(super) states: Vec<(JobState, Timestamp)>,
-    pub(super) stdin: Pump,
     /// Processes that went with their nodes, by a departure or a loss.
     pub(super) lost: Vec<Rank>,
     /// The session in which it runs; 0 = the DVM's own.
     pub(super) session: u32,
-    /// Its hold, while it is parked.
-    pub(super) held: Option<Hold>,
-    /// True after it was parked for the first time.
-    pub(super) was_parked: bool,
     /// Nodes of an earlier map that have gone before the launch: the next map does without them.
     pub(super) missed: BTreeSet<NodeId>,
-    /// True when it is to be launched before the DVM begins to grow again.
-    pub(super) is_due: bool,
-    /// Campaigns that hold it in the queue since its slots became free.
-    pub(super) kept_by: BTreeSet<CampaignId>,
     /// The campaign that brings the nodes of its own request.
     pub(super) grows: Option<CampaignId>,
 }
 
-/// The head's record of one process.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ProcRecord {
-    pub(super) state: ProcState,
-    pub(super) pid: Option<u32>,
+/// The result of a job, as far as it is known.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// It may still succeed.
+    Open {
+        /// The first failure that it survived, which is its result unless another failure ends it.
+        survived: Option<Failure>,
+    },
+    /// A failure or an order has set its end.
+    Set {
+        code: u8,
+        /// The cause of its failure, for people.
+        cause: String,
+    },
 }
 
 impl Job {
@@ -96,44 +78,14 @@ impl Job {
             personality: submission.personality,
             launcher: submission.launcher,
             state: JobState::Init,
-            map: Arc::default(),
-            procs: Vec::new(),
-            launching: RankSet::new(),
-            registering: RankSet::new(),
-            debugging: RankSet::new(),
-            ended: 0,
-            exit_code: None,
-            cause: String::new(),
-            survived: None,
-            known_at: RankSet::new(),
-            launched: false,
+            phase: Phase::Unmapped(Wait::default()),
+            outcome: Outcome::Open { survived: None },
             states: Vec::new(),
-            stdin: Pump::default(),
             lost: Vec::new(),
             session: 0,
-            held: None,
-            was_parked: false,
             missed: BTreeSet::new(),
-            is_due: false,
-            kept_by: BTreeSet::new(),
             grows: None,
         }
-    }
-
-    /// Takes over a map.
-    pub(super) fn set_map(&mut self, map: JobMap) {
-        self.procs = vec![ProcRecord { state: ProcState::Init, pid: None }; map.procs.len()];
-        self.launching = map.daemons();
-        self.registering = map.daemons();
-        self.debugging = map.daemons();
-        self.map = Arc::new(map);
-    }
-
-    /// Drops a map before anything was launched.
-    pub(super) fn clear_map(&mut self) {
-        self.procs.clear();
-        (self.launching, self.registering, self.debugging) = (RankSet::new(), RankSet::new(), RankSet::new());
-        self.map = Arc::default();
     }
 
     pub(in crate::head) fn id(&self) -> JobId {
@@ -146,23 +98,56 @@ impl Job {
     }
 
     /// The places of its processes; empty before it is mapped.
-    pub(in crate::head) fn map(&self) -> &JobMap {
-        &self.map
+    pub(in crate::head) fn map(&self) -> &Arc<JobMap> {
+        self.phase.map()
     }
 
     /// True while its processes have places.
     pub(in crate::head) fn is_mapped(&self) -> bool {
-        !self.procs.is_empty()
+        !matches!(self.phase, Phase::Unmapped(_))
+    }
+
+    /// Its launch, once the launch order was sent.
+    pub(super) fn launch(&self) -> Option<&Launch> {
+        if let Phase::Launched(launch) = &self.phase { Some(launch) } else { None }
+    }
+
+    pub(super) fn launch_mut(&mut self) -> Option<&mut Launch> {
+        if let Phase::Launched(launch) = &mut self.phase { Some(launch) } else { None }
     }
 
     /// True once the launch order was sent.
     pub(in crate::head) fn is_launched(&self) -> bool {
-        self.launched
+        self.launch().is_some()
+    }
+
+    /// The number of its processes; 0 before it is mapped.
+    pub(super) fn size(&self) -> usize {
+        self.map().procs.len()
+    }
+
+    /// Its processes in the order of their ranks.
+    pub(super) fn procs(&self) -> impl Iterator<Item = (Rank, ProcRecord)> + '_ {
+        let started = self.launch().map(Launch::procs);
+        (0..self.size()).map(move |at| (Rank(at as u32), started.map_or(ProcRecord::NEW, |procs| procs[at])))
+    }
+
+    /// A process by its rank.
+    pub(super) fn proc(&self, rank: Rank) -> Option<ProcRecord> {
+        match self.launch() {
+            Some(launch) => launch.procs().get(rank.0 as usize).copied(),
+            None => self.map().procs.get(rank.0 as usize).map(|_| ProcRecord::NEW),
+        }
     }
 
     /// True for a process of the job that has not ended.
     pub(in crate::head) fn has_living(&self, rank: Rank) -> bool {
-        self.procs.get(rank.0 as usize).is_some_and(|proc| !proc.state.has_ended())
+        self.proc(rank).is_some_and(|proc| !proc.state.has_ended())
+    }
+
+    /// Daemons that were sent the launch order.
+    pub(super) fn known_at(&self) -> RankSet {
+        self.launch().map(|launch| launch.known_at.clone()).unwrap_or_default()
     }
 
     /// True when only the final notice is outstanding.
@@ -172,14 +157,13 @@ impl Job {
 
     /// Ranks that have not ended.
     pub(super) fn living(&self) -> impl Iterator<Item = Rank> + '_ {
-        let alive = self.procs.iter().enumerate().filter(|(_, proc)| !proc.state.has_ended());
-        alive.map(|(rank, _)| Rank(rank as u32))
+        self.procs().filter(|(_, proc)| !proc.state.has_ended()).map(|(rank, _)| rank)
     }
 
     /// True when at least one program has no process that could be started.
     pub(super) fn cannot_be_launched(&self) -> bool {
         let mut could_not = vec![true; self.spec.apps.len()];
-        for ((_, place), proc) in self.map.ranks().zip(&self.procs) {
+        for ((_, place), (_, proc)) in self.map().ranks().zip(self.procs()) {
             could_not[usize::from(place.app)] &= proc.state == ProcState::FailedToStart;
         }
         could_not.contains(&true)
@@ -187,33 +171,65 @@ impl Job {
 
     /// The state of a process by the latest report of its daemon.
     pub(super) fn state_of(&self, rank: Rank) -> ProcState {
-        let known = self.procs[rank.0 as usize].state;
-        let has_said = |waits_for: &RankSet| self.map.daemon_of(rank).is_some_and(|daemon| !waits_for.contains(daemon));
+        let Some(launch) = self.launch() else { return ProcState::Init };
+        let known = launch.procs()[rank.0 as usize].state;
+        let has_said =
+            |waits_for: &RankSet| launch.map().daemon_of(rank).is_some_and(|daemon| !waits_for.contains(daemon));
         if known != ProcState::Running {
             known
-        } else if has_said(&self.debugging) {
+        } else if has_said(&launch.debugging) {
             ProcState::ReadyForDebug
-        } else if has_said(&self.registering) {
+        } else if has_said(&launch.registering) {
             ProcState::Registered
         } else {
             known
         }
     }
 
-    /// True when all its processes have ended.
+    /// The number of its processes that have ended, or will not begin.
+    pub(super) fn ended(&self) -> usize {
+        match &self.phase {
+            Phase::Launched(launch) => launch.ended(),
+            Phase::Unmapped(_) | Phase::Mapped(..) if self.is_healthy() => 0,
+            Phase::Unmapped(_) | Phase::Mapped(..) => self.size(),
+        }
+    }
+
+    /// True when all its processes have ended, or will not begin.
     pub(super) fn all_ended(&self) -> bool {
-        self.ended == self.procs.len()
+        self.ended() == self.size()
     }
 
     /// What the metrics count when all its processes run.
     pub(super) fn running_since(&self, now: Timestamp) -> Counted {
         let submitted = self.states.iter().find(|(state, _)| *state == JobState::Init);
         let took_us = submitted.map_or(0, |(_, at)| now.0.saturating_sub(at.0));
-        Counted::Running { procs: self.procs.len(), took_us }
+        Counted::Running { procs: self.size(), took_us }
     }
 
     /// True until a failure or an order has set its end.
     pub(in crate::head) fn is_healthy(&self) -> bool {
-        self.exit_code.is_none()
+        matches!(self.outcome, Outcome::Open { .. })
+    }
+
+    /// Sets its end.
+    pub(super) fn set_outcome(&mut self, code: u8, cause: String) {
+        self.outcome = Outcome::Set { code, cause };
+    }
+
+    /// Its exit code, once its end is set.
+    pub(super) fn exit_code(&self) -> Option<u8> {
+        match self.outcome {
+            Outcome::Open { .. } => None,
+            Outcome::Set { code, .. } => Some(code),
+        }
+    }
+
+    /// The cause of its failure; empty while it has not failed.
+    pub(super) fn cause(&self) -> &str {
+        match &self.outcome {
+            Outcome::Open { .. } => "",
+            Outcome::Set { cause, .. } => cause,
+        }
     }
 }

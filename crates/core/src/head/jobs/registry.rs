@@ -144,7 +144,9 @@ impl Jobs {
         let awaited = self.known.values_mut().filter(|job| job.request.is_some());
         awaited
             .map(|job| {
-                job.exit_code.get_or_insert(code);
+                if job.is_healthy() {
+                    job.set_outcome(code, String::new());
+                }
                 job.id
             })
             .collect()
@@ -152,12 +154,12 @@ impl Jobs {
 
     /// The numbers of jobs by what they do, for the status.
     pub(in crate::head) fn counts(&self) -> Counts {
-        let held = self.iter().filter(|job| job.held.is_some() && job.is_healthy()).count();
+        let held = self.iter().filter(|job| job.hold().is_some() && job.is_healthy()).count();
         Counts {
             running: self.known.len() - self.queue.len() - held,
             queued: self.queue.len() + self.early.len(),
             held,
-            procs: self.iter().map(|job| job.procs.len() - job.ended).sum(),
+            procs: self.iter().map(|job| job.size() - job.ended()).sum(),
         }
     }
 }

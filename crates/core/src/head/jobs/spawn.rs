@@ -92,7 +92,7 @@ impl Head {
     ) {
         let names_none = submission.spec.apps.is_empty() || submission.spec.apps.iter().any(|app| app.argv.is_empty());
         let refusal = match self.jobs.get(parent.job) {
-            Some(job) if job.launched && job.is_healthy() && !job.is_over() && !self.dvm.is_ending() => {
+            Some(job) if job.is_launched() && job.is_healthy() && !job.is_over() && !self.dvm.is_ending() => {
                 names_none.then_some(PMIX_ERR_BAD_PARAM)
             }
             _ => Some(PMIX_ERR_JOB_CANCELED),
@@ -158,13 +158,13 @@ impl Head {
     /// processes were started, the spawn counts as a success.
     pub(super) fn answer_failed_spawn(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get(id).filter(|job| !job.is_healthy()) else { return };
-        if job.lost.iter().any(|rank| job.procs[rank.0 as usize].pid.is_none()) {
+        if job.lost.iter().any(|rank| job.proc(*rank).is_none_or(|proc| proc.pid.is_none())) {
             return self.refuse_spawn(id, PMIX_ERR_LOST_CONNECTION, cx);
         }
         if matches!(job.birth, Birth::Submitted { .. }) {
             return self.answer_spawn(id, Ok(()), cx);
         }
-        let code = job.exit_code.unwrap_or(0);
+        let code = job.exit_code().unwrap_or(0);
         self.answer_spawn(id, Ok(()), cx);
         self.note_code(id, code);
         self.check_terminated(id, cx);
@@ -180,8 +180,8 @@ impl Head {
     pub(super) fn tell_parent(&mut self, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get(id) else { return };
         let Birth::Spawned { parent } = job.birth else { return };
-        let code = job.exit_code.unwrap_or(0);
-        let daemon = self.jobs.get(parent.job).and_then(|of| of.map.daemon_of(parent.rank));
+        let code = job.exit_code().unwrap_or(0);
+        let daemon = self.jobs.get(parent.job).and_then(|of| of.map().daemon_of(parent.rank));
         let is_there = |rank: &DaemonRank| self.pool.node_of(*rank).is_some();
         if let Some(daemon) = daemon.filter(is_there) {
             cx.send(daemon, DaemonMessage::SpawnedEnded { parent, job: id, code });
@@ -248,7 +248,7 @@ impl Head {
     /// of the tree go on.
     fn leave_tree(&mut self, id: JobId) -> Option<(u8, Option<JobStatus>)> {
         let job = self.jobs.get(id)?;
-        let (root, code, line) = (job.root, job.exit_code.unwrap_or(0), self.job_status(job));
+        let (root, code, line) = (job.root, job.exit_code().unwrap_or(0), self.job_status(job));
         if !self.jobs.trees.open.contains_key(&root) {
             return Some((code, Some(line)));
         }
@@ -268,7 +268,7 @@ impl Head {
     pub(super) fn code_after(&mut self, job: &Job) -> u8 {
         let tree = self.jobs.trees.open.get(&job.root);
         if tree.is_none_or(|tree| !tree.is_separate) {
-            let of_job = job.exit_code.unwrap_or(0);
+            let of_job = job.exit_code().unwrap_or(0);
             self.jobs.trees.submitted = tree.map_or(of_job, |tree| tree.code.unwrap_or(0));
         }
         if self.jobs.tree_of(job.root).is_empty() {
@@ -288,7 +288,7 @@ impl Head {
     /// it in a collective. Its kin are first made known to its daemons.
     pub(super) fn audience(&mut self, id: JobId, cx: &mut Cx) -> RankSet {
         let Some(job) = self.jobs.get(id) else { return RankSet::new() };
-        let (root, hosts, kin) = (job.root, job.map.daemons(), self.kin_of(job));
+        let (root, hosts, kin) = (job.root, job.map().daemons(), self.kin_of(job));
         if !self.jobs.trees.open.contains_key(&root) {
             return hosts;
         }
@@ -310,23 +310,24 @@ impl Head {
 
     /// The daemons that have been sent the job.
     fn known_at(&self, id: JobId) -> RankSet {
-        self.jobs.get(id).map(|job| job.known_at.clone()).unwrap_or_default()
+        self.jobs.get(id).map(Job::known_at).unwrap_or_default()
     }
 
     /// Makes a running job known to daemons that host none of its processes.
     fn introduce(&mut self, id: JobId, to: &RankSet, cx: &mut Cx) {
-        let Some(job) = self.jobs.get(id).filter(|job| job.launched && !job.is_over()) else {
+        let Some(job) = self.jobs.get(id).filter(|job| !job.is_over()) else {
             return;
         };
-        let strangers: RankSet = to.iter().filter(|rank| !job.known_at.contains(*rank)).collect();
+        let Some(launch) = job.launch() else { return };
+        let strangers: RankSet = to.iter().filter(|rank| !launch.known_at.contains(*rank)).collect();
         if strangers.is_empty() {
             return;
         }
         let strangers = self.pool.reachable(&strangers);
         let order = self.launch_order(job, Vec::new());
         cx.multicast(Dest::Many(strangers.clone()), DaemonMessage::Launch(Box::new(order)));
-        if let Some(job) = self.jobs.get_mut(id) {
-            job.known_at.insert_all(&strangers);
+        if let Some(launch) = self.jobs.get_mut(id).and_then(Job::launch_mut) {
+            launch.known_at.insert_all(&strangers);
         }
     }
 
@@ -337,7 +338,7 @@ impl Head {
             parent: job.birth.parent(),
             session: job.session,
             spec: (*job.spec).clone(),
-            map: (*job.map).clone(),
+            map: (**job.map()).clone(),
             env,
             univ_size: self.pool.total_slots(),
             exit_without_sync_ok: self.params.flag("prte_allowed_exit_without_sync").unwrap_or(false),
@@ -402,7 +403,7 @@ fn is_of_a_process(state: JobState) -> bool {
 /// parent. It has no standard input, which belongs to the submitted job.
 fn take_over(submission: &mut Submission, id: JobId, parent: &Job, rank: Rank, params: &Params) {
     let spec = &mut submission.spec;
-    let app = parent.map.procs.get(rank.0 as usize).and_then(|place| parent.spec.apps.get(usize::from(place.app)));
+    let app = parent.map().procs.get(rank.0 as usize).and_then(|place| parent.spec.apps.get(usize::from(place.app)));
     for (own, app) in spec.apps.iter_mut().filter(|own| own.submit_dir.is_empty()).zip(app.into_iter().cycle()) {
         own.submit_dir.clone_from(&app.submit_dir);
         own.wdir = own.wdir.take().or_else(|| app.wdir.clone());

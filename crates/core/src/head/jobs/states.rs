@@ -1,10 +1,11 @@
 //! The states of a job: one handler per state of the table (docs/spec/launch.md).
 
 use ferrite_rm::Source;
-use ferrite_types::{DaemonRank, Duration, JobId, JobState, PmixStatus, ProcState, Rank};
+use ferrite_types::{DaemonRank, Duration, JobId, JobState, PmixStatus, Rank};
 use ferrite_wire::control::{Reply, Submission};
 use ferrite_wire::{DaemonMessage, Dest, StartError};
 
+use super::phase::Launch;
 use super::placement_defaults;
 use super::record::Job;
 use crate::cx::Cx;
@@ -206,9 +207,8 @@ impl Head {
         let Some(job) = self.jobs.get_mut(id) else {
             return;
         };
-        job.launched = true;
-        job.launching.insert_all(&audience);
-        job.known_at.clone_from(&audience);
+        let ended = job.ended();
+        job.phase.launch(audience.clone(), ended);
         let Some(job) = self.jobs.get(id) else { return };
         let order = self.launch_order(job, job.env.clone());
         cx.multicast(Dest::Many(audience), DaemonMessage::Launch(Box::new(order)));
@@ -226,24 +226,18 @@ impl Head {
         let Some(job) = self.jobs.get_mut(id).filter(|job| !job.is_over()) else {
             return;
         };
-        if !job.launching.remove(daemon) {
+        let Some(launch) = job.launch_mut() else { return };
+        if !launch.launching.remove(daemon) {
             return;
         }
+        started.iter().for_each(|(rank, pid)| launch.on_started(*rank, *pid));
+        let all = launch.launching.is_empty();
         let has_entered = |state| job.states.iter().any(|(entered, _)| *entered == state);
         let first = !has_entered(JobState::Started);
         // A daemon without processes of the job only confirms that it knows the job.
         let first_host = job.is_healthy()
             && !has_entered(JobState::LocalLaunchComplete)
-            && job.map.on_daemon(daemon).next().is_some();
-        for (rank, pid) in &started {
-            if let Some(proc) = job.procs.get_mut(rank.0 as usize) {
-                proc.pid = Some(*pid);
-                if proc.state == ProcState::Init {
-                    proc.state = ProcState::Running;
-                }
-            }
-        }
-        let all = job.launching.is_empty();
+            && job.map().on_daemon(daemon).next().is_some();
         if job.spec.display.bind {
             self.show_bindings(id, daemon, &started, cx);
         }
@@ -280,10 +274,8 @@ impl Head {
 
     /// Handles a daemon's report that all its processes of a job have called init (spec L21).
     pub(in crate::head) fn on_registered(&mut self, daemon: DaemonRank, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(id) else {
-            return;
-        };
-        if job.registering.remove(daemon) {
+        let Some(launch) = self.jobs.get_mut(id).and_then(Job::launch_mut) else { return };
+        if launch.registering.remove(daemon) {
             self.note_registered(id, cx);
         }
     }
@@ -291,7 +283,7 @@ impl Head {
     /// Notes that all processes have called init. A spawned job may be this far before all other daemons have
     /// confirmed that they know it: it then runs first.
     fn note_registered(&mut self, id: JobId, cx: &mut Cx) {
-        let is_registered = |job: &Job| job.registering.is_empty() && job.launching.is_empty();
+        let is_registered = |job: &Job| job.launch().is_some_and(Launch::is_registered);
         if self.jobs.get(id).is_some_and(|job| is_registered(job) && job.is_healthy() && !job.is_over()) {
             self.activate(id, JobState::Registered, cx);
         }
@@ -302,7 +294,9 @@ impl Head {
         let Some(job) = self.jobs.get_mut(id).filter(|job| !job.is_over()) else {
             return;
         };
-        if job.debugging.remove(daemon) && job.debugging.is_empty() && job.is_healthy() {
+        let is_healthy = job.is_healthy();
+        let Some(launch) = job.launch_mut() else { return };
+        if launch.debugging.remove(daemon) && launch.debugging.is_empty() && is_healthy {
             self.activate(id, JobState::ReadyForDebug, cx);
         }
     }
@@ -331,8 +325,8 @@ impl Head {
         self.jobs.connections.forget(id);
         self.pmix.forget_job(id, cx);
         self.release_slots(&job, cx);
-        if job.launched {
-            cx.multicast(Dest::Many(self.pool.reachable(&job.known_at)), DaemonMessage::Forget(id));
+        if let Some(launch) = job.launch() {
+            cx.multicast(Dest::Many(self.pool.reachable(&launch.known_at)), DaemonMessage::Forget(id));
         }
         let code = self.code_after(&job);
         if !self.config.persistent && self.jobs.is_empty() {

@@ -25,11 +25,11 @@ impl Head {
         JobStatus {
             job: job.id,
             name: programs.join(" : "),
-            procs: job.procs.len() as u32,
-            nodes: job.map.nodes.len() as u32,
-            first_node: job.map.nodes.first().map(|node| node.name.clone()).unwrap_or_default(),
+            procs: job.size() as u32,
+            nodes: job.map().nodes.len() as u32,
+            first_node: job.map().nodes.first().map(|node| node.name.clone()).unwrap_or_default(),
             state: job.state,
-            exit_code: job.exit_code.or_else(|| job.is_over().then_some(0)),
+            exit_code: job.exit_code().or_else(|| job.is_over().then_some(0)),
             ending: job.is_over().then(|| ending(job)),
             waiting_for: self.waiting_for(job),
             submitted_us: entered(JobState::Init).unwrap_or(0),
@@ -46,7 +46,7 @@ impl Head {
             states: job.states.iter().map(|(state, at)| (*state, at.0)).collect(),
             procs: Vec::new(),
             places: Vec::new(),
-            cause: job.cause.clone(),
+            cause: job.cause().to_owned(),
             lost_ranks: job.lost.clone(),
             record: self.job_record(job),
         }
@@ -61,13 +61,13 @@ impl Head {
     fn proc_statuses(&self, job: &Job) -> Vec<ProcStatus> {
         let topologies: BTreeMap<NodeId, &Topology> =
             self.pool.records().iter().map(|node| (node.id, &*node.topology)).collect();
-        let says_bound = job.procs.len() <= MOST_BOUND;
-        let ranks = job.map.ranks().zip(&job.procs);
-        let status = ranks.map(|((rank, placement), proc)| {
-            let node = job.map.node_of(rank);
+        let says_bound = job.size() <= MOST_BOUND;
+        let ranks = job.map().ranks().zip(job.procs());
+        let status = ranks.map(|((rank, placement), (_, proc))| {
+            let node = job.map().node_of(rank);
             let topology = node.and_then(|node| topologies.get(&node.id));
             let bound = topology.filter(|_| says_bound && placement.cpus.is_some());
-            let threads = job.map.policy(placement.app).is_some_and(|policy| policy.hwthreads);
+            let threads = job.map().policy(placement.app).is_some_and(|policy| policy.hwthreads);
             let devices = topology.map_or(&[][..], |topology| &topology.devices);
             let device = |at: &u16| devices.get(usize::from(*at)).map(|device| device.name.clone());
             ProcStatus {
@@ -86,7 +86,7 @@ impl Head {
     /// The nodes of a job's processes; empty before the job is mapped.
     fn places(&self, job: &Job) -> Vec<String> {
         let nspace = job.id.nspace(&self.config.dvm);
-        let (map, nodes) = (&job.map, self.pool.records());
+        let (map, nodes) = (job.map(), self.pool.records());
         picture::lines(&Subject { job: &nspace, programs: &[], map, nodes, not_launched: false }, MOST_PLACES)
     }
 
@@ -98,15 +98,15 @@ impl Head {
         if self.jobs.queue.contains(job.id) {
             return self.queued_for(job);
         }
-        if let Some(hold) = &job.held {
+        if let Some(hold) = job.hold() {
             return self.held_for(hold);
         }
-        if !job.launched {
-            let what = if job.procs.is_empty() { "its placement" } else { "its launch to be prepared" };
+        let Some(launch) = job.launch() else {
+            let what = if job.is_mapped() { "its launch to be prepared" } else { "its placement" };
             return what.to_owned();
-        }
+        };
         let (hosts, others): (Vec<_>, Vec<_>) =
-            job.launching.iter().partition(|rank| job.map.on_daemon(*rank).next().is_some());
+            launch.launching.iter().partition(|rank| job.map().on_daemon(*rank).next().is_some());
         for (ranks, what) in [(hosts, "to start its processes"), (others, "to know of it")] {
             if !ranks.is_empty() {
                 let nodes = ranks.into_iter().map(|rank| self.node_name(rank));
@@ -118,7 +118,7 @@ impl Head {
         format!(
             "{} of {} processes {kill} (ranks {})",
             living.len(),
-            job.procs.len(),
+            job.size(),
             listed_names(living.iter().map(String::as_str))
         )
     }
@@ -129,9 +129,9 @@ fn ending(job: &Job) -> Ending {
     match job.states.iter().map(|(state, _)| *state).find(|state| state.is_error()) {
         None => Ending::Done,
         Some(JobState::CommFailed) => Ending::LostRanks,
-        Some(JobState::KilledByCmd) if job.exit_code == Some(NODES_LEFT) => Ending::LostRanks,
+        Some(JobState::KilledByCmd) if job.exit_code() == Some(NODES_LEFT) => Ending::LostRanks,
         Some(JobState::KilledByCmd) => Ending::Killed,
-        Some(_) if !job.launched => Ending::Refused,
+        Some(_) if !job.is_launched() => Ending::Refused,
         Some(_) => Ending::Failed,
     }
 }

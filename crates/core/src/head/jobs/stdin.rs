@@ -7,6 +7,7 @@ use bytes::Bytes;
 use ferrite_types::{DaemonRank, JobId, RankSet, StdinTarget};
 use ferrite_wire::{DaemonMessage, Dest, StdinDest};
 
+use super::record::Job;
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::clients::Counted;
@@ -56,12 +57,14 @@ impl Head {
         };
         let readers = match job.spec.stdin {
             StdinTarget::None => RankSet::new(),
-            StdinTarget::All => job.map.daemons(),
-            StdinTarget::Rank(rank) => job.map.daemon_of(rank).into_iter().collect(),
+            StdinTarget::All => job.map().daemons(),
+            StdinTarget::Rank(rank) => job.map().daemon_of(rank).into_iter().collect(),
         };
-        job.stdin.on_the_way = readers.iter().map(|daemon| (daemon, 0)).collect();
-        job.stdin.active = !readers.is_empty();
-        if job.request.is_none() && job.stdin.active {
+        let has_submitter = job.request.is_some();
+        let Some(launch) = job.launch_mut() else { return };
+        launch.stdin.on_the_way = readers.iter().map(|daemon| (daemon, 0)).collect();
+        launch.stdin.active = !readers.is_empty();
+        if !has_submitter && launch.stdin.active {
             return self.give(id, Bytes::new(), cx);
         }
         self.pump(id, cx);
@@ -71,15 +74,18 @@ impl Head {
         let Some(job) = self.jobs.get_mut(id) else {
             return;
         };
-        if let Some(request) = job.request.filter(|_| job.stdin.may_read()) {
-            job.stdin.reading = true;
+        let request = job.request;
+        let pump = job.launch_mut().map(|launch| &mut launch.stdin).filter(|pump| pump.may_read());
+        if let (Some(request), Some(pump)) = (request, pump) {
+            pump.reading = true;
             cx.effect(Effect::ReadStdin { request, limit: READ_LIMIT });
         }
     }
 
     pub(in crate::head) fn on_stdin(&mut self, request: RequestId, data: Bytes, cx: &mut Cx) {
         let id = self.jobs.of_submission(request);
-        if let Some(id) = id.filter(|id| self.jobs.get(*id).is_some_and(|job| job.stdin.reading)) {
+        let reads = |id: &JobId| self.jobs.get(*id).and_then(Job::launch).is_some_and(|launch| launch.stdin.reading);
+        if let Some(id) = id.filter(reads) {
             self.give(id, data, cx);
         }
     }
@@ -89,27 +95,29 @@ impl Head {
         let Some(job) = self.jobs.get_mut(id) else {
             return;
         };
+        let target = job.spec.stdin;
+        let Some(pump) = job.launch_mut().map(|launch| &mut launch.stdin) else { return };
         self.clients.count(Counted::Stdin(data.len()));
-        job.stdin.reading = false;
-        let dest = match job.spec.stdin {
+        pump.reading = false;
+        let dest = match target {
             StdinTarget::Rank(rank) => StdinDest::Rank(rank),
             StdinTarget::All => StdinDest::All,
             StdinTarget::None => return,
         };
-        for bytes in job.stdin.on_the_way.values_mut() {
+        for bytes in pump.on_the_way.values_mut() {
             *bytes += data.len() as u64;
         }
-        job.stdin.active &= !data.is_empty();
-        let daemons = Dest::Many(job.stdin.daemons());
+        pump.active &= !data.is_empty();
+        let daemons = Dest::Many(pump.daemons());
         cx.multicast(daemons, DaemonMessage::Stdin { job: id, dest, data });
         self.pump(id, cx);
     }
 
     pub(in crate::head) fn on_stdin_credit(&mut self, daemon: DaemonRank, id: JobId, bytes: u64, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(id) else {
+        let Some(launch) = self.jobs.get_mut(id).and_then(Job::launch_mut) else {
             return;
         };
-        if let Some(on_the_way) = job.stdin.on_the_way.get_mut(&daemon) {
+        if let Some(on_the_way) = launch.stdin.on_the_way.get_mut(&daemon) {
             *on_the_way = on_the_way.saturating_sub(bytes);
         }
         self.pump(id, cx);

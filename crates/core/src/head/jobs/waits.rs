@@ -2,6 +2,7 @@
 
 use ferrite_types::{CampaignId, JobId};
 
+use super::phase::Wait;
 use super::record::Job;
 use super::registry::Jobs;
 use crate::head::elastic::Hold;
@@ -9,7 +10,7 @@ use crate::head::elastic::Hold;
 impl Job {
     /// Its hold, while it is parked.
     pub(in crate::head) fn hold(&self) -> Option<&Hold> {
-        self.held.as_ref()
+        self.phase.wait()?.held.as_ref()
     }
 
     /// The campaign that brings the nodes of its own request.
@@ -19,12 +20,12 @@ impl Job {
 
     /// True after it was parked for the first time.
     pub(in crate::head) fn was_parked(&self) -> bool {
-        self.was_parked
+        self.phase.wait().is_some_and(|wait| wait.was_parked)
     }
 
     /// True when it is to be launched before the DVM begins to grow again.
     pub(in crate::head) fn is_due(&self) -> bool {
-        self.is_due
+        self.phase.wait().is_some_and(|wait| wait.is_due)
     }
 
     /// True when nodes of an earlier map have gone before the launch.
@@ -34,25 +35,30 @@ impl Job {
 }
 
 impl Jobs {
+    /// What a job waits for that is not launched.
+    pub(super) fn wait_mut(&mut self, id: JobId) -> Option<&mut Wait> {
+        self.get_mut(id)?.phase.wait_mut()
+    }
+
     /// Notes the hold of a job that is parked, or that goes on waiting for something else.
     pub(in crate::head) fn hold(&mut self, id: JobId, hold: Hold) {
-        if let Some(job) = self.get_mut(id) {
-            job.held = Some(hold);
-            job.was_parked = true;
+        if let Some(wait) = self.wait_mut(id) {
+            wait.held = Some(hold);
+            wait.was_parked = true;
         }
     }
 
     /// Ends the hold of a job.
     pub(in crate::head) fn admit(&mut self, id: JobId) {
-        if let Some(job) = self.get_mut(id) {
-            job.held = None;
+        if let Some(wait) = self.wait_mut(id) {
+            wait.held = None;
         }
     }
 
     /// Makes a job due: it is to be launched before the DVM begins to grow again (spec E15).
     pub(in crate::head) fn make_due(&mut self, id: JobId) {
-        if let Some(job) = self.get_mut(id) {
-            job.is_due = true;
+        if let Some(wait) = self.wait_mut(id) {
+            wait.is_due = true;
         }
     }
 
@@ -63,14 +69,14 @@ impl Jobs {
 
     /// Notes the end of a campaign. Jobs that were held for nothing else are due (spec E15).
     pub(in crate::head) fn on_campaign_over(&mut self, id: CampaignId) {
-        for job in self.known.values_mut() {
-            if let Some(Hold::Map(campaigns)) = &mut job.held
+        for wait in self.known.values_mut().filter_map(|job| job.phase.wait_mut()) {
+            if let Some(Hold::Map(campaigns)) = &mut wait.held
                 && campaigns.remove(&id)
                 && campaigns.is_empty()
             {
-                job.is_due = true;
+                wait.is_due = true;
             }
-            job.is_due |= job.kept_by.remove(&id) && job.kept_by.is_empty();
+            wait.is_due |= wait.kept_by.remove(&id) && wait.kept_by.is_empty();
         }
     }
 }

@@ -11,7 +11,6 @@ use ferrite_wire::{CollectiveKey, CollectiveKind, CollectiveResult, DaemonMessag
 use crate::cx::Cx;
 use crate::daemon::{concatenate, merge, participants};
 use crate::head::Head;
-use crate::head::jobs::Job;
 use crate::pmix_status::PMIX_ERR_LOST_CONNECTION;
 
 /// The head's record of the collectives of all jobs.
@@ -77,7 +76,7 @@ impl Head {
 
     /// The daemons that host participants; `None` when one of the jobs is over.
     fn participants(&self, members: &Members) -> Option<RankSet> {
-        participants(members, |job| self.jobs.get(job).map(Job::map))
+        participants(members, |job| self.jobs.get(job).map(|job| job.map().as_ref()))
     }
 
     /// Fails the collectives that wait for a dead daemon's contribution.
