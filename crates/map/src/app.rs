@@ -10,7 +10,7 @@ use crate::place::{lists, policy_of};
 use crate::placement_policy::{Mapper, PlacementPolicy};
 use crate::shape::Lists;
 
-/// See the module.
+/// An app while its job is placed.
 pub(crate) struct App<'a> {
     pub(crate) context: &'a AppContext,
     pub(crate) request: &'a MapRequest,
@@ -36,12 +36,12 @@ impl<'a> App<'a> {
         Ok(App { context, request, policy, places, lists: lists(request) })
     }
 
-    /// Placed by a list of places.
+    /// True when a rankfile or sequence places the app.
     pub(crate) fn is_listed(&self) -> bool {
         matches!(self.policy.map, Mapper::Seq | Mapper::RankFile)
     }
 
-    /// Not the processors: there are not enough devices for so many processes.
+    /// True when there are fewer devices than processes; otherwise processors are missing.
     pub(crate) fn devices_are_short(&self, there: u32) -> bool {
         let shared = matches!(&self.request.by, Some(MapBy::Device(device)) if device.shared);
         !shared && self.context.np.is_some_and(|np| np > there)

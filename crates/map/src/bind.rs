@@ -1,5 +1,5 @@
-//! Chooses the hardware threads of a process: the first object to bind to, inside of the object that it was mapped
-//! onto, that still has a free processor.
+//! Chooses the hardware threads of a process: the first target inside of the object that it was mapped onto which has a
+//! free processor.
 
 use ferrite_types::CpuSet;
 
@@ -24,8 +24,8 @@ impl Binder {
         Binder { load: vec![0; shape.targets.len()], cursor: vec![0; shape.inside.len()] }
     }
 
-    /// Binds one more process that was mapped onto `object`. With `overload`, the least loaded
-    /// target is shared when none is free; `limit` holds all the same.
+    /// Binds one more process that was mapped onto `object`. With `overload` it shares the least loaded target when
+    /// none is free; `limit` applies in any case.
     pub(crate) fn bind<'s>(
         &mut self,
         shape: &'s Shape,
@@ -48,8 +48,8 @@ impl Binder {
         Ok(&shape.targets[target as usize].cpus)
     }
 
-    /// The processors that are used up: one of its target's for each process, all of them where the target is a group
-    /// of its own (`whole`).
+    /// Returns the used processors: one of its target for each process, or the whole target when it is a group of its
+    /// own (`whole`).
     pub(crate) fn used(&self, shape: &Shape, units: &Units, whole: bool) -> CpuSet {
         let mut used = CpuSet::new();
         for (target, load) in shape.targets.iter().zip(&self.load).filter(|(_, load)| **load > 0) {

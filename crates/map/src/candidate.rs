@@ -21,7 +21,7 @@ impl<'a> Candidate<'a> {
         slots_for(self.record, cpus)
     }
 
-    /// Slots that are free, and processes that fit at all (`max_slots`).
+    /// Returns the number of free slots, and the number of processes that fit (`max_slots`).
     pub(crate) fn free_and_room(&self, cpus: CpuKind) -> (u32, u32) {
         let NodeRecord { max_slots, slots_inuse, .. } = *self.record;
         let max = if max_slots == 0 { u32::MAX } else { max_slots };
@@ -35,7 +35,7 @@ impl<'a> Candidate<'a> {
         self.record.slots_inuse.saturating_add(self.placed) > self.slots(cpus) && self.placed > 0
     }
 
-    /// Objects of a kind that may be used.
+    /// Returns the number of usable objects of a kind.
     pub(crate) fn usable(&self, kind: ObjectKind) -> u32 {
         usable(&self.record.topology, kind).count() as u32
     }

@@ -1,4 +1,4 @@
-//! How many processes of an app each of its nodes gets.
+//! Decides how many processes of an app each of its nodes gets.
 
 use crate::placement_policy::Mapper;
 
@@ -11,7 +11,7 @@ pub(crate) struct Limit {
     pub(crate) room: u32,
     /// Objects that `ppr` counts; 1 for the node itself.
     pub(crate) objects: u32,
-    /// Processes that there are processors (or devices) for; `None` = they are not counted.
+    /// Processes for which there are processors (or devices); `None` = they are not counted.
     pub(crate) processors: Option<u32>,
 }
 
@@ -22,32 +22,32 @@ impl Limit {
     }
 }
 
-/// Why the processes do not fit.
+/// The limit that the processes exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TooMany {
-    /// For the slots.
+    /// The slots.
     Slots,
-    /// For `max_slots`, with oversubscription.
+    /// `max_slots`, with oversubscription.
     Room,
-    /// For `ppr`, which gives this many in total.
+    /// `ppr`, which gives this many in total.
     Ppr(u32),
-    /// For the processors; there is room for so many.
+    /// The processors, which suffice for this many processes.
     Processors(u32),
 }
 
-/// How many are asked for.
+/// The requested number of processes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
     /// `None`: all free slots, or what `ppr` gives.
     pub(crate) np: Option<u32>,
-    /// Without a number: no more than there are processors or devices for.
+    /// True when a job without a number gets no more processes than there are processors or devices for.
     pub(crate) as_fits: bool,
     pub(crate) oversubscribe: bool,
-    /// Spread evenly over the nodes.
+    /// True when processes are spread evenly over the nodes.
     pub(crate) even: bool,
 }
 
-/// Processes per node.
+/// Returns the number of processes on each node.
 pub(crate) fn plan(map: Mapper, wanted: Wanted, limits: &[Limit]) -> Result<Vec<u32>, TooMany> {
     let bound: Vec<Limit> = limits.iter().map(|limit| limit.bound()).collect();
     let room = clamp(sum(&bound.iter().map(|l| l.room).collect::<Vec<_>>()));
@@ -75,7 +75,7 @@ fn plan_within(map: Mapper, wanted: Wanted, limits: &[Limit]) -> Result<Vec<u32>
     }
 }
 
-/// Node after node until all are placed; `ppr` is the limit of each.
+/// Fills node after node up to `ppr`, until all processes are placed.
 fn plan_ppr(per: u32, np: Option<u32>, oversubscribe: bool, limits: &[Limit]) -> Result<Vec<u32>, TooMany> {
     let wanted: Vec<u32> = limits.iter().map(|l| per.saturating_mul(l.objects)).collect();
     let total = sum(&wanted);
@@ -111,7 +111,7 @@ fn plan_total(
     if !oversubscribe {
         return Err(TooMany::Slots);
     }
-    // Every slot is taken; what is left over spreads evenly, as far as max_slots permits.
+    // Every slot is taken; further processes spread evenly, as far as max_slots allows.
     let beyond: Vec<u32> = limits.iter().map(|l| l.room - l.free).collect();
     if u64::from(np - slots) > sum(&beyond) {
         return Err(TooMany::Room);
@@ -131,8 +131,8 @@ fn fill(total: u32, limits: &[u32]) -> Vec<u32> {
     limits.iter().map(take).collect()
 }
 
-/// As if dealt one by one, round after round, over the nodes that still take one: all reach the
-/// same level, except those at their limit, and the first get the rest. Needs `total` <= the sum.
+/// Deals processes one by one, in rounds over the nodes that are below their limit. `total` is at most the sum of the
+/// limits.
 fn level(total: u32, limits: &[u32]) -> Vec<u32> {
     let at = |level: u32| limits.iter().map(|l| u64::from(level.min(*l))).sum::<u64>();
     let (mut low, mut high) = (0, total);

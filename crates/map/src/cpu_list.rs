@@ -1,5 +1,5 @@
-//! The processors that may be used at all (`hwloc_default_cpu_list`): logical numbers, `0-3,8`, of cores, or of
-//! hardware threads where these count as processors. Applied to a machine once, when it becomes known.
+//! The list of usable processors (`hwloc_default_cpu_list`): logical numbers such as `0-3,8`, of cores, or of hardware
+//! threads if these count as processors. It is applied to a topology once, when the topology becomes known.
 
 use ferrite_types::{CpuSet, ObjectKind, Topology};
 use thiserror::Error;
@@ -7,25 +7,25 @@ use thiserror::Error;
 /// A list that does not fit the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CpuListError {
-    /// Not of the form.
+    /// A text that is no list.
     #[error("{0:?} is no list of processors; write it as 0-3,8")]
     Form(String),
-    /// More than the machine has.
+    /// A number that the machine does not have.
     #[error("this machine has no {what} {number}; its {what}s are numbered from 0 to {last}")]
     Missing {
         /// `core` or `hardware thread`.
         what: &'static str,
         /// The number.
         number: u32,
-        /// The largest that there is.
+        /// The largest number of the machine.
         last: u32,
     },
-    /// The remaining processors may not be used for other reasons.
+    /// The listed processors may not be used for other reasons.
     #[error("none of the processors {0} may be used: this program was restricted to others (taskset, or a cgroup)")]
     Nothing(String),
 }
 
-/// Takes away the right to use processors that are not in the list. An empty list says nothing.
+/// Makes processors outside of the list unusable. An empty list changes nothing.
 ///
 /// # Errors
 /// The first entry that does not fit.

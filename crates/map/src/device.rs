@@ -8,29 +8,29 @@ use ferrite_types::{
 use crate::placement_policy::kind_word;
 use crate::units::usable;
 
-/// The processors of one process.
+/// The devices of one process, and the processors next to them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Group {
     /// Positions in the machine's list of devices.
     pub(crate) devices: Vec<u16>,
-    /// The processors of the smallest object that all of them hang on.
+    /// The processors of the smallest object that has all these devices.
     pub(crate) locality: CpuSet,
-    /// The processors next to one of them at least.
+    /// The processors next to at least one of them.
     pub(crate) near: CpuSet,
 }
 
 /// Why a machine cannot be mapped by these devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DeviceObstacle {
-    /// There are fewer than one process needs: so many, of so many.
+    /// There are fewer devices than one process needs.
     TooFew { there: u32, needed: u16 },
-    /// A graphics processor that its maker's libraries cannot be told by name.
+    /// A graphics processor without a name that its maker's libraries accept.
     Nameless(String),
-    /// The object to bind to is larger than what the device hangs on.
+    /// The object to bind to is larger than the locality of the device.
     BindTooLarge { device: String, bind: ObjectKind, within: &'static str },
 }
 
-/// The devices of one process after the other, in the order in which processes get them.
+/// Returns the devices of each process, in the order in which processes get them.
 pub(crate) fn groups(topology: &Topology, request: &DeviceRequest, bind: BindTo) -> Result<Vec<Group>, DeviceObstacle> {
     let mut order: Vec<u16> =
         (0..topology.devices.len() as u16).filter(|d| wanted(&topology.devices[*d as usize], request)).collect();
@@ -48,7 +48,7 @@ pub(crate) fn groups(topology: &Topology, request: &DeviceRequest, bind: BindTo)
 }
 
 fn wanted(device: &Device, request: &DeviceRequest) -> bool {
-    // What may not be used has nothing next to it that could be used.
+    // A device that may not be used has no usable processors next to it.
     match &request.wanted {
         DeviceWanted::Kind(kind) => device.kind == *kind,
         DeviceWanted::Named(name) => {
@@ -57,7 +57,7 @@ fn wanted(device: &Device, request: &DeviceRequest) -> bool {
     }
 }
 
-/// A process that cannot be told which one is its own would use the same as all others.
+/// True for a device whose process could not be told which one it has; it would use those of others.
 fn is_nameless(device: &Device) -> bool {
     let by_number = device.vendor == DeviceVendor::Intel;
     device.kind == DeviceKind::Gpu && !by_number && (device.uuid.is_none() || device.vendor == DeviceVendor::Other)
@@ -81,7 +81,7 @@ fn group(topology: &Topology, devices: &[u16], bind: BindTo) -> Result<Group, De
     Ok(Group { devices: devices.to_vec(), locality, near })
 }
 
-/// The smallest object that holds all of these processors.
+/// Returns the smallest object that holds all these processors.
 fn ancestor(topology: &Topology, cpus: &CpuSet) -> (&'static str, CpuSet) {
     let allowed = |o: &ferrite_types::TopologyObject| o.cpus.intersection(&topology.allowed);
     let holding = topology.objects.iter().flat_map(|(kind, list)| list.iter().map(move |o| (*kind, allowed(o))));
@@ -90,7 +90,7 @@ fn ancestor(topology: &Topology, cpus: &CpuSet) -> (&'static str, CpuSet) {
     smallest.map_or(("node", topology.allowed.clone()), |(kind, object)| (kind_word(kind), object))
 }
 
-/// One of each object of that level in turn.
+/// Reorders the devices: one of each object of the level in turn.
 fn interleaved(topology: &Topology, order: &[u16], level: ObjectKind) -> Vec<u16> {
     let objects = topology.of_kind(level);
     let place = |device: &u16| objects.iter().position(|o| o.cpus.intersects(&topology.devices[*device as usize].cpus));

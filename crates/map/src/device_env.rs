@@ -1,26 +1,26 @@
-//! Environment variables for a process that is mapped by devices, as the makers' libraries read them. The daemon that
-//! starts the process calls this; pure, the caller passes the environment in.
+//! Environment variables by which the makers' libraries learn the devices of a process. The daemon that starts the
+//! process calls this, and passes the environment in. Pure.
 
 use ferrite_types::{Device, DeviceKind, DeviceVendor};
 use thiserror::Error;
 
-/// How Intel's library counts: whole cards, as a topology does. In its other modes the same numbers name parts of
-/// cards.
+/// The variable that selects how Intel's library counts: whole cards, as a topology does. In other modes the numbers
+/// name parts of cards.
 const HIERARCHY: &str = "ZE_FLAT_DEVICE_HIERARCHY";
 const WHOLE_CARDS: &str = "COMPOSITE";
 
-/// Why a process cannot be told which devices are its own. It would use those of others.
+/// The reason why a process cannot be told which devices it has; it would use those of others.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DeviceEnvError {
-    /// The maker's library takes nothing but unique names.
+    /// A device without the unique name that the maker's library needs.
     #[error("device {device} has no unique name by which {variable} could name it; map by something else than devices")]
     Nameless {
-        /// Which.
+        /// The device.
         device: String,
         /// The variable.
         variable: &'static str,
     },
-    /// The user has chosen another way of counting.
+    /// The environment selects another way of counting.
     #[error(
         "{HIERARCHY}={value} of the environment counts other devices than ZE_AFFINITY_MASK={mask} would name; unset it, or set it to {WHOLE_CARDS}"
     )]
@@ -32,11 +32,11 @@ pub enum DeviceEnvError {
     },
 }
 
-/// The variables, in a fixed order; they replace what is set. `environment` is the process's own, as it would be
-/// without them.
+/// Returns the variables in a fixed order; they replace present values. `environment` is that of the process without
+/// them.
 ///
 /// # Errors
-/// Devices that cannot be told.
+/// The first device that the process cannot be told of.
 pub fn device_env(
     devices: &[Device],
     environment: impl Fn(&str) -> Option<String>,
@@ -61,7 +61,7 @@ pub fn device_env(
     let names = |vendor| of(vendor).map(|device| device.name.clone()).collect::<Vec<_>>();
     let adapters = names(DeviceVendor::OpenFabrics);
     add(&mut env, "NCCL_IB_HCA", &adapters);
-    // UCX counts ports; all of an adapter's.
+    // UCX counts ports; the process gets all ports of its adapters.
     add(&mut env, "UCX_NET_DEVICES", &adapters.iter().map(|name| format!("{name}:*")).collect::<Vec<_>>());
     add(&mut env, "PSM3_NIC", &names(DeviceVendor::Psm));
     Ok(env)
@@ -80,7 +80,7 @@ fn add(env: &mut Vec<(&'static str, String)>, variable: &'static str, values: &[
 fn unique_name(device: &Device, variable: &'static str, prefix: &str) -> Result<String, DeviceEnvError> {
     let nameless = || DeviceEnvError::Nameless { device: device.name.clone(), variable };
     let uuid = device.uuid.as_ref().ok_or_else(nameless)?;
-    // AMD's tools give the bare number, its library wants to see what it is a number of.
+    // AMD's tools print the bare number; its library needs a prefix.
     Ok(if uuid.starts_with(prefix) { uuid.clone() } else { format!("{prefix}{uuid}") })
 }
 

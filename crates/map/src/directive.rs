@@ -1,6 +1,5 @@
-//! The words of `--map-by`, `--rank-by` and `--bind-to`. They are case-insensitive and may be
-//! shortened as long as they stay unique. Called by the command line and for PMIx spawn requests.
-//! Nothing is read here: a file that a directive names is its caller's to read.
+//! Parses `--map-by`, `--rank-by` and `--bind-to`. Words may be in any case, and shortened as long as they stay unique.
+//! The command line and PMIx spawn requests use it. The caller reads files that a directive names.
 
 mod error;
 mod join;
@@ -53,7 +52,7 @@ pub struct BindDirective {
 }
 
 impl MapDirective {
-    /// Writes what was said into a request, and leaves the rest of it alone.
+    /// Writes the directive into a request; other fields stay.
     pub fn apply(&self, request: &mut MapRequest) {
         request.by = self.by.clone().or(request.by.take());
         request.pes = self.pes.or(request.pes);
@@ -64,8 +63,8 @@ impl MapDirective {
         request.inherit = self.inherit.or(request.inherit);
     }
 
-    /// Fills what a request leaves open. A default is for all jobs that can have it, so that what does not go with the
-    /// request's own policy is passed over.
+    /// Fills in what a request leaves open. A default applies to the jobs that can have it, so parts that do not fit
+    /// the request's own policy are skipped.
     pub fn fill(&self, request: &mut MapRequest) {
         let own = request.by.is_some();
         request.by = request.by.take().or_else(|| self.by.clone());
@@ -80,7 +79,7 @@ impl MapDirective {
 }
 
 impl BindDirective {
-    /// Writes what was said into a request, and leaves the rest of it alone.
+    /// Writes the directive into a request; other fields stay.
     pub fn apply(&self, request: &mut MapRequest) {
         request.bind_to = self.to.or(request.bind_to);
         request.overload = self.overload.or(request.overload);
@@ -88,7 +87,7 @@ impl BindDirective {
         request.bind_limit = self.limit.or(request.bind_limit);
     }
 
-    /// Fills what a request leaves open.
+    /// Fills in what a request leaves open.
     pub fn fill(&self, request: &mut MapRequest) {
         request.bind_to = request.bind_to.or(self.to);
         request.overload = request.overload.or(self.overload);
@@ -130,7 +129,7 @@ const BIND_QUALIFIERS: &[Entry<BindQualifier>] = &[
 /// Parses the value of `--map-by`.
 ///
 /// # Errors
-/// What is wrong, with what is valid.
+/// The error, with the valid words.
 pub fn parse_map_by(text: &str) -> Result<MapDirective, DirectiveError> {
     map::parse(text)
 }
@@ -138,7 +137,7 @@ pub fn parse_map_by(text: &str) -> Result<MapDirective, DirectiveError> {
 /// Parses the value of `--rank-by`.
 ///
 /// # Errors
-/// What is wrong, with what is valid.
+/// The error, with the valid words.
 pub fn parse_rank_by(text: &str) -> Result<RankBy, DirectiveError> {
     let this = Given { option: "--rank-by", text };
     this.find("directive", text, RANKERS).map(|found| found.means)
@@ -147,7 +146,7 @@ pub fn parse_rank_by(text: &str) -> Result<RankBy, DirectiveError> {
 /// Parses the value of `--bind-to`.
 ///
 /// # Errors
-/// What is wrong, with what is valid.
+/// The error, with the valid words.
 pub fn parse_bind_to(text: &str) -> Result<BindDirective, DirectiveError> {
     let this = Given { option: "--bind-to", text };
     let mut words = Words::of(text);

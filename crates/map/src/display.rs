@@ -1,5 +1,5 @@
-//! Job map and allocation as text, in the field's format to the letter: scripts and graphs read it.
-//! Source: output-formats, and the reference's own output.
+//! Job map and allocation as text, exactly in the field's format, because scripts read it. Source: output-formats, and
+//! the reference's own output.
 
 mod binding;
 mod devel;
@@ -14,7 +14,7 @@ pub use binding::{Numbers, binding, binding_by, devices};
 pub use xml::allocation as allocation_xml;
 pub(crate) use xml::escape;
 
-/// A job map that is to be shown.
+/// A job map to show.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown<'a> {
     /// The job's namespace.
@@ -23,20 +23,21 @@ pub struct Shown<'a> {
     pub map: &'a JobMap,
     /// The pool.
     pub nodes: &'a [NodeRecord],
-    /// Nothing is started (`--rtos donotlaunch`): a paragraph warns that no node was asked for its architecture.
+    /// True with `--rtos donotlaunch`: a paragraph warns that nothing is started and no node was asked for its
+    /// topology.
     pub not_launched: bool,
-    /// By which numbers cores and hardware threads are called.
+    /// The numbers by which cores and hardware threads are named.
     pub numbers: Numbers,
 }
 
-/// `--display map`, with the empty line in front. `job` is the job's namespace. With `not_launched`
-/// (`--rtos donotlaunch`) a paragraph warns that no node was asked for its architecture.
+/// Returns the text of `--display map`, with the empty line in front. `job` is the job's namespace. With `not_launched`
+/// (`--rtos donotlaunch`) a paragraph warns that no node was asked for its topology.
 #[must_use]
 pub fn job_map(job: &str, map: &JobMap, nodes: &[NodeRecord], not_launched: bool) -> String {
     Shown { job, map, nodes, not_launched, numbers: Numbers::Logical }.map()
 }
 
-/// `--display map:parseable`: the job map as XML.
+/// Returns the text of `--display map:parseable`: the job map as XML.
 #[must_use]
 pub fn job_map_xml(map: &JobMap, nodes: &[NodeRecord]) -> String {
     Shown { job: "", map, nodes, not_launched: false, numbers: Numbers::Logical }.xml()
@@ -91,7 +92,7 @@ impl Shown<'_> {
         }
     }
 
-    /// A line for each app, when they were not all placed alike.
+    /// Writes a line for each app, unless all were placed alike.
     fn app_lines(&self, text: &mut String, indent: &str) {
         for (app, policy) in self.map.policies.iter().enumerate() {
             let AppPolicy { mapper, map_by, rank_by, bind_to, .. } = policy;
@@ -139,11 +140,11 @@ impl Shown<'_> {
     }
 }
 
-/// A map without a launch knows no node.
+/// The warning of a map without a launch.
 const WARNING: &str = "Warning: nothing was started (DONOTLAUNCH): this map assumes that every node is built like this\n\
      machine. On nodes of another architecture the real map and bindings will differ.";
 
-/// `--display allocation`, with the empty line in front: the nodes that one app of a job may use.
+/// Returns the text of `--display allocation`, with the empty line in front: the nodes that one app of a job may use.
 #[must_use]
 pub fn allocation<'a>(job: &str, app: u32, nodes: impl IntoIterator<Item = &'a NodeRecord>) -> String {
     let mut text = format!("\n============   ALLOCATED NODES FOR JOB {job} APP {app} ============\n");
@@ -162,7 +163,7 @@ pub(crate) struct Node<'a> {
     pub(crate) ranks: Vec<Rank>,
 }
 
-/// Of a node that left the pool meanwhile.
+/// The topology of a node that has left the pool.
 static UNKNOWN: Topology = Topology { objects: Vec::new(), allowed: CpuSet::new(), devices: Vec::new() };
 
 impl<'a> Node<'a> {
@@ -177,7 +178,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// The nodes of a map in their order.
+/// Returns the nodes of a map in their order.
 pub(crate) fn by_node<'a>(map: &'a JobMap, nodes: &'a [NodeRecord]) -> Vec<Node<'a>> {
     let records: BTreeMap<NodeId, &NodeRecord> = nodes.iter().map(|n| (n.id, n)).collect();
     let node =

@@ -1,5 +1,4 @@
-//! The output of `--display topo` and `--display cpus`, in the field's form. The head calls it; nothing is decided
-//! here.
+//! The output of `--display topo` and `--display cpus`, in the field's form. The head calls it.
 
 use std::cmp::Reverse;
 use std::fmt::Write;
@@ -8,8 +7,8 @@ use ferrite_types::{CpuSet, Device, DeviceKind, ObjectKind, Topology, TopologyOb
 
 const RULE: &str = "=================================================================";
 
-/// The processors of a node that may be used, package by package, by their logical numbers: hardware threads where
-/// these are the job's processors, cores else.
+/// Returns the usable processors of a node by package and logical number: hardware threads if these are the job's
+/// processors, cores otherwise.
 #[must_use]
 pub fn processors(node: &str, topology: &Topology, threads: bool, parseable: bool) -> String {
     let cores = !threads && !topology.of_kind(ObjectKind::Core).is_empty();
@@ -45,7 +44,7 @@ fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
 }
 
-/// The tree of what a node is made of.
+/// Returns the objects of a node as a tree.
 #[must_use]
 pub fn topology(node: &str, topology: &Topology) -> String {
     let mut text = format!("{RULE}\nTOPOLOGY FOR NODE {node}\n");
@@ -65,7 +64,7 @@ struct Item<'a> {
 enum What<'a> {
     Machine,
     Object(ObjectKind, &'a TopologyObject),
-    /// Of a NUMA domain's processors, where nothing else consists of just these.
+    /// The processors of a NUMA domain, if no other object has exactly these.
     Group,
     Device(&'a Device),
 }
@@ -79,7 +78,8 @@ impl What<'_> {
     }
 }
 
-/// A topology knows which processors each object has and not what is inside of what: that follows.
+/// The tree of objects. A topology has the processors of each object; which object is inside of which follows from
+/// them.
 struct Tree<'a> {
     items: Vec<Item<'a>>,
     topology: &'a Topology,
@@ -95,7 +95,7 @@ impl<'a> Tree<'a> {
         let has_none = |cpus: &&CpuSet| !normal.iter().any(|(_, o)| o.cpus == **cpus) && **cpus != topology.allowed;
         let mut all: Vec<(What<'a>, &'a CpuSet)> = domains.filter(has_none).map(|cpus| (What::Group, cpus)).collect();
         all.extend(normal.into_iter().map(|(kind, object)| (What::Object(kind, object), &object.cpus)));
-        // The largest first, and of equal ones the outer kind: then everything's place is there before it comes.
+        // Larger objects come first, and of equal ones the outer kind, so that parents come before their children.
         all.sort_by_key(|(what, cpus)| (Reverse(cpus.len()), what.kind()));
         for (what, cpus) in all {
             tree.insert(what, cpus);
@@ -116,7 +116,7 @@ impl<'a> Tree<'a> {
         self.items[parent].children.push(new);
     }
 
-    /// The child that has all these processors.
+    /// Returns the child that has all these processors.
     fn inside(&self, parent: usize, cpus: &CpuSet) -> Option<usize> {
         let has_all = |child: &&usize| {
             let child = &self.items[**child];
@@ -135,7 +135,8 @@ impl<'a> Tree<'a> {
         self.add(parent, what, cpus);
     }
 
-    /// Memory and devices belong to the outermost object of just these processors, or to the smallest that has more.
+    /// Attaches memory or a device to the outermost object with exactly these processors, or to the smallest that has
+    /// more.
     fn attach(&mut self, what: What<'a>, cpus: &'a CpuSet) {
         let mut parent = 0;
         while let Some(child) = self.inside(parent, cpus) {
@@ -147,7 +148,7 @@ impl<'a> Tree<'a> {
         self.add(parent, what, cpus);
     }
 
-    /// Siblings go by the first of their hardware threads, in logical order.
+    /// Sorts siblings by their first hardware thread, in logical order.
     fn sort_children(&mut self) {
         let threads = self.topology.of_kind(ObjectKind::HwThread);
         let place = |cpus: &CpuSet| threads.iter().position(|t| t.cpus.intersects(cpus));
@@ -158,7 +159,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Memory of an object's part of the machine, in bytes.
+    /// Returns the memory of an object's part of the machine (bytes).
     fn memory(&self, at: usize) -> u64 {
         match self.items[at].what {
             What::Object(ObjectKind::Numa, domain) => domain.bytes,
@@ -228,7 +229,7 @@ fn type_name(what: What<'_>) -> &'static str {
     }
 }
 
-/// As hwloc writes sets: words of 32 bits, the highest first; of words without any only the lowest is written.
+/// Formats a set as hwloc does: words of 32 bits, the highest first, without leading zero words.
 fn mask(cpus: &CpuSet) -> String {
     let mut words = vec![0u32];
     for cpu in cpus.iter() {

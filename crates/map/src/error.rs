@@ -1,4 +1,4 @@
-//! Why a job cannot be placed: the arithmetic, and what would work instead.
+//! The errors of placement: the numbers, and what would work instead.
 
 use std::fmt::Write as _;
 
@@ -48,7 +48,7 @@ pub enum MapError {
         /// The rule that removed them.
         why: &'static str,
     },
-    /// A selection that names a node that is not there: it was removed in between.
+    /// A selected node has left the pool meanwhile.
     #[error("node {} of the selection is no longer part of the allocation; submit the job again", .0.0)]
     UnknownNode(NodeId),
     /// Mapping onto objects that a node does not have.
@@ -123,7 +123,7 @@ pub enum MapError {
         /// The required kind.
         unit: ObjectKind,
     },
-    /// More processes than processors to bind them to, without leave.
+    /// More processes than processors, without permission to overload.
     #[error("{}", overload(*asked, program, binding, nodes))]
     Overload {
         /// Processes asked for; `None` = as many as there are slots.
@@ -149,7 +149,7 @@ pub enum MapError {
         /// The smallest kind of object that has as many.
         larger: Option<ObjectKind>,
     },
-    /// A listed processor is not there.
+    /// A listed processor does not exist.
     #[error(
         "pe-list names {unit} {number}, but {unit}s of node {node} that may be used are {there} (logical numbers, as lstopo shows them); correct the list"
     )]
@@ -163,7 +163,7 @@ pub enum MapError {
         /// The existing processors.
         there: CpuSet,
     },
-    /// A list for all processes in several packages.
+    /// A list of processors in several packages.
     #[error(
         "pe-list={list} is in more than one package of node {node}, and each process would be bound to all of it; use pe-list={list}:ORDERED for a processor each, or list processors of one package"
     )]
@@ -173,7 +173,7 @@ pub enum MapError {
         /// A node.
         node: String,
     },
-    /// A line names what its node has not.
+    /// A line names processors that its node does not have.
     #[error("{what} is not on node {node} (or may not be used); correct the line of {rank}")]
     NoSuchPlace {
         /// `core 12 of package 0`.
@@ -233,7 +233,7 @@ pub enum MapError {
         /// The existing number.
         there: u32,
     },
-    /// A graphics processor that nobody could be told of.
+    /// A graphics processor without a name that its maker's libraries accept.
     #[error(
         "device {device} of node {node} has no name that its maker's libraries understand, so processes could not be told which one is theirs; map by the numa or package next to it instead"
     )]
@@ -243,14 +243,14 @@ pub enum MapError {
         /// The node.
         node: String,
     },
-    /// Binding to more than what the device hangs on.
+    /// Binding to more than the locality of the device.
     #[error("cannot bind to {} near device {device} of node {node}: the device belongs to one {within}, and no {} is inside of that; bind to {within} or something smaller", kind_word(*bind), kind_word(*bind))]
     BindBeyondDevice {
         /// The device.
         device: String,
         /// Binding.
         bind: ObjectKind,
-        /// The object that the device hangs on.
+        /// The locality of the device.
         within: &'static str,
         /// The node.
         node: String,
@@ -262,18 +262,18 @@ pub enum MapError {
     DevicesTaken {
         /// Processes asked for.
         asked: u32,
-        /// Processes that the devices are enough for.
+        /// Processes for which the devices suffice.
         there: u32,
         /// The app's program.
         program: String,
     },
-    /// More than a map holds.
+    /// More processes than a map can hold.
     #[error("{procs} processes are more than one job can have ({})", JobMap::MAX_PROCS)]
     TooManyProcs {
         /// How many.
         procs: u64,
     },
-    /// A local rank has 16 bits.
+    /// More processes on a node than a local rank (16 bits) can count.
     #[error("{procs} processes on node {node} are more than one node can have (65535)")]
     TooManyOnNode {
         /// The node.
@@ -328,7 +328,7 @@ pub struct NodeProcessors {
     pub room: u32,
 }
 
-/// Nodes that a message lists; the rest is a number.
+/// The most nodes that a message lists; the others are counted.
 const LISTED: usize = 8;
 
 fn shortage(asked: Option<u32>, program: &str, free: u32, nodes: &[NodeSlots]) -> String {

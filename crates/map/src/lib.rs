@@ -1,8 +1,7 @@
-//! Placement: map (how many processes on which node, on which object), rank (in which order),
-//! bind (to which hardware threads). Pure functions from a job and the nodes that it may use to a
-//! job map; called by the head when a job is mapped, and by the command line for directives.
-//! Nothing here knows daemons' states, starts anything or remembers a job ([`Occupancy`] is the
-//! head's memory of what mapped jobs use, and is passed in).
+//! Placement: map (how many processes on which node, on which object), rank (in which order), bind (to which hardware
+//! threads). Pure functions make a job map of a job and the nodes that it may use. The head calls them when it maps a
+//! job; the command line parses directives with them. Nothing here starts or remembers a job: the head passes in what
+//! mapped jobs use ([`Occupancy`]).
 //!
 //! Read `place.rs` first: it calls the steps in their order.
 

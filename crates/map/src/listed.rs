@@ -1,4 +1,4 @@
-//! Placement by a list: one process at each line of a sequence, or each rank where a rankfile says.
+//! Places processes by a list: one for each line of a sequence, or each rank as a rankfile says.
 
 use ferrite_types::{BindTo, CpuChoice, CpuSet, JobMap, MapBy};
 
@@ -8,13 +8,13 @@ use crate::mapped_node::MappedNodes;
 use crate::place::{Job, program};
 use crate::units::chosen;
 
-/// A process of the list: the position of its line, and what it is bound to.
+/// A process of the list: the position of its line, and its binding.
 struct Line<'a> {
     at: usize,
     cpus: Option<&'a CpuChoice>,
 }
 
-/// For each line of the app's list, how many processes it gives: one, or none when fewer are asked for.
+/// Returns the number of processes of each line: one, or none when fewer are requested.
 pub(crate) fn count(job: &Job<'_>, index: usize) -> Result<Vec<u32>, MapError> {
     let app = &job.apps[index];
     let mut counts = vec![0; app.places.len()];
@@ -40,7 +40,7 @@ fn check_slots(job: &Job<'_>, app: &App<'_>, counts: &[u32]) -> Result<(), MapEr
     Ok(())
 }
 
-/// The lines of the app's processes in the order of their ranks.
+/// Returns the lines of the app's processes in the order of their ranks.
 fn lines<'a>(job: &Job<'a>, index: usize) -> Result<Vec<Line<'a>>, MapError> {
     let app = &job.apps[index];
     let asked = app.context.np;
@@ -71,8 +71,8 @@ fn lines<'a>(job: &Job<'a>, index: usize) -> Result<Vec<Line<'a>>, MapError> {
     }
 }
 
-/// The rank of the app's first process as the file counts: the job's file counts over all apps, an app's own starts
-/// with it.
+/// Returns the rank at which the app begins in the file: a file of the job counts over all apps, a file of the app
+/// begins with it.
 fn ranks_before(job: &Job<'_>, index: usize) -> u32 {
     if job.apps[index].context.map.is_some() {
         return 0;
@@ -103,7 +103,7 @@ pub(crate) fn place<'a>(
         }
         bound.push((candidate, cpus));
     }
-    // The others are bound to what is left.
+    // Processes without a binding of their own are bound to the remaining processors.
     mapped_nodes.open(&job.candidates, app);
     let mut placements = Vec::with_capacity(bound.len());
     for (candidate, cpus) in bound {
@@ -120,7 +120,7 @@ pub(crate) fn place<'a>(
     Ok(())
 }
 
-/// The hardware threads of a line, none of which another process of the list has.
+/// Returns the hardware threads of a line; an error when another process of the list has one of them.
 fn own(
     job: &Job<'_>,
     app: &App<'_>,

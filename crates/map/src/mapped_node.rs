@@ -60,7 +60,7 @@ impl<'a> MappedNodes<'a> {
         }
         for (node, shape) in self.nodes.iter_mut().zip(&self.shapes) {
             let Some(node) = node else { continue };
-            // Also where this app has no process: what did not fit there was another's.
+            // This also applies to nodes without a process of this app: what did not fit there was another app's.
             node.overflowed = false;
             if let Some(shape) = shape {
                 node.binder = Binder::new(shape);

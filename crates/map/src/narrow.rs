@@ -1,6 +1,5 @@
-//! A job that fills node after node needs only those that it fills. Leaving out the others before anything is built for
-//! each of them makes a small job cost the same in a DVM of ten thousand nodes as in one of ten. Only `place` calls
-//! this, and it gives the same map with and without.
+//! Leaves out nodes that a job cannot reach because it fills node after node. A small job then costs the same in a DVM
+//! of ten thousand nodes as in one of ten. Only `place` calls this; the map is the same without it.
 
 use std::sync::Arc;
 
@@ -11,14 +10,14 @@ use crate::occupancy::Occupancy;
 use crate::place::{lists, policy_of, positions};
 use crate::shape::Shape;
 
-/// The nodes that a job fills, and what its map says of all of them.
+/// The nodes that a job fills, and the number of all slots for its map.
 pub(crate) struct Few {
     pub(crate) shares: Vec<NodeShare>,
     pub(crate) total_slots: u32,
 }
 
-/// The nodes that take the whole job; `None` when all have to be looked at: another way of mapping, not enough slots
-/// (the message shows every node), or machines that differ (defaults depend on what all of them have).
+/// Returns the nodes that take the whole job. `None` = all nodes matter: the job is mapped in another way, there are
+/// too few slots (the message shows every node), or the machines differ (defaults depend on all of them).
 pub(crate) fn narrowed(
     spec: &JobSpec,
     nodes: &[NodeRecord],
@@ -51,7 +50,7 @@ pub(crate) fn narrowed(
     let mut few = Vec::new();
     for share in shares {
         let Some(record) = usable(share) else { continue };
-        // Each taken hardware thread takes one process less, or less than that: this is the least that fits.
+        // Each used hardware thread costs room for at most one process, so this number fits in any case.
         let taken = || u32::try_from(occupancy.busy(record.id).len()).unwrap_or(u32::MAX);
         let room = processors.map_or(u32::MAX, |all| all.saturating_sub(taken()));
         let (slots, _) = Candidate::new(record).free_and_room(policy.cpus);

@@ -9,7 +9,7 @@ use thiserror::Error;
 use crate::candidate::slots_for;
 use crate::place::positions;
 
-/// See the module.
+/// The use of all nodes by running jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Occupancy {
     nodes: BTreeMap<NodeId, NodeUse>,
@@ -22,7 +22,7 @@ struct NodeUse {
     ranks: BTreeSet<u16>,
 }
 
-/// A claim that would exceed a node: the map was made from older records than those it is claimed in.
+/// A claim that would exceed a node: its map was made of older records.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("node {node} would have {wanted} processes, more than its {limit}")]
 pub struct Overcommitted {
@@ -35,7 +35,7 @@ pub struct Overcommitted {
 }
 
 impl Occupancy {
-    /// Takes what the job uses. All or nothing.
+    /// Claims what the job uses: all of it or nothing.
     ///
     /// # Errors
     /// A node would get more processes than its slots (without oversubscription) or its `max_slots`.
@@ -67,7 +67,7 @@ impl Occupancy {
         Ok(())
     }
 
-    /// Gives back what the job used. Nodes that have left the pool in between are passed over.
+    /// Releases what the job used. Nodes that have left the pool are skipped.
     pub fn release(&mut self, nodes: &mut [NodeRecord], map: &JobMap) {
         let position = positions(nodes);
         for (id, count) in per_node(map) {
@@ -99,20 +99,20 @@ impl Occupancy {
         self.nodes.remove(&node);
     }
 
-    /// Hardware threads of a node that processes of running jobs are bound to.
+    /// Returns the hardware threads of a node to which processes of running jobs are bound.
     #[must_use]
     pub fn busy(&self, node: NodeId) -> CpuSet {
         self.nodes.get(&node).map(|n| n.cpus.keys().copied().collect()).unwrap_or_default()
     }
 
-    /// The node ranks that are free, lowest first.
+    /// Returns the free node ranks, lowest first.
     pub(crate) fn free_ranks(&self, node: NodeId) -> impl Iterator<Item = LocalRank> + '_ {
         let taken = self.nodes.get(&node).map(|n| &n.ranks);
         (0..=u16::MAX).filter(move |r| taken.is_none_or(|t| !t.contains(r))).map(LocalRank)
     }
 }
 
-/// `max_slots`, or the slots where they are the limit.
+/// Returns `max_slots`, or the slots if they are the limit.
 fn hard_limit(node: &NodeRecord, oversubscribe: bool, cpus: CpuKind) -> u32 {
     let max = if node.max_slots == 0 { u32::MAX } else { node.max_slots };
     if oversubscribe { max } else { slots_for(node, cpus).min(max) }
@@ -128,7 +128,7 @@ fn placements(map: &JobMap) -> impl Iterator<Item = (NodeId, &ferrite_types::Pla
     map.procs.iter().map(|p| (map.nodes[p.node as usize].id, p))
 }
 
-/// Only cores and hardware threads are one process's own; a package is shared by many.
+/// Returns the exclusive processors of a process: cores and hardware threads; larger objects are shared.
 fn exclusive<'a>(map: &JobMap, placement: &'a ferrite_types::Placement) -> impl Iterator<Item = u32> + 'a {
     let own = map.policy(placement.app).is_some_and(|policy| policy.exclusive);
     placement.cpus.iter().filter(move |_| own).flat_map(CpuSet::iter)

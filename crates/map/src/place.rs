@@ -20,11 +20,11 @@ use crate::shape::Lists;
 use crate::unplaceable;
 
 /// Places a job: `apps` has, for each app context, the nodes that it may use in the order of use; for an app that is
-/// placed by a file (`seq` or `rankfile` with lines), the node of each line. Nodes without a daemon are passed over.
-/// Ranks are contiguous over the apps.
+/// placed by a file (`seq` or `rankfile` with lines), the node of each line. Nodes without a daemon are skipped. Ranks
+/// are contiguous over the apps.
 ///
 /// # Errors
-/// Says what does not fit, with the numbers, and what would.
+/// What does not fit, with the numbers, and what would.
 ///
 /// # Panics
 /// When there is not exactly one selection per app context.
@@ -44,7 +44,7 @@ pub fn place(
     }
 }
 
-/// Places a job on these nodes, looking at each of them.
+/// Places a job on these nodes, considering each of them.
 pub(crate) fn place_among(
     spec: &JobSpec,
     nodes: &[NodeRecord],
@@ -82,7 +82,7 @@ impl<'a> Job<'a> {
                 let local = record.daemon == Some(DaemonRank::HEAD);
                 if record.daemon.is_none() || (request.nolocal && local) {
                     if is_list(request) {
-                        // A line cannot be left out: the ones behind it would move up.
+                        // No line may be left out: the following ones would move up.
                         return Err(no_nodes(app, record.daemon.is_some()));
                     }
                     continue;
@@ -103,7 +103,7 @@ impl<'a> Job<'a> {
         Ok(Job { apps: apps.collect::<Result<_, _>>()?, candidates })
     }
 
-    /// Removes default bindings where a node has more processes than slots: a binding would make it worse.
+    /// Removes default bindings when a node has more processes than slots: bound processes would share processors.
     fn unbind_the_oversubscribed(&mut self) -> Result<(), MapError> {
         let mut over = false;
         for index in 0..self.apps.len() {
@@ -141,7 +141,7 @@ impl<'a> Job<'a> {
         self.rank_and_bind(index, &counts, mapped_nodes, map)
     }
 
-    /// Processes of the app for each of its nodes, all that they need considered.
+    /// Returns the number of processes on each node of the app, and checks that their objects exist.
     fn counted(&mut self, index: usize, mapped_nodes: &MappedNodes<'a>) -> Result<Vec<u32>, MapError> {
         let app = &self.apps[index];
         if let Some(error) = unplaceable::obstacle_to_all(self, app, mapped_nodes) {
@@ -220,7 +220,7 @@ impl<'a> Job<'a> {
         Limit { free, room, objects, processors }
     }
 
-    /// A binding that was asked for must be possible on every node before anything is placed.
+    /// Checks before placement that a requested binding is possible on every node.
     fn check_binding(&self, index: usize, counts: &[u32], mapped_nodes: &MappedNodes<'a>) -> Result<(), MapError> {
         let app = &self.apps[index];
         let BindTo::Object(kind) = app.policy.bind else {
@@ -260,7 +260,7 @@ impl<'a> Job<'a> {
             }
             Ok(())
         })?;
-        // Some bound and some floating over them would be worse than all floating.
+        // Unbound processes beside bound ones would be worse than no binding at all.
         if mapped_nodes.overflowed() {
             map.procs[first..].iter_mut().for_each(|placement| placement.cpus = None);
             self.apps[index].policy.unbind();
@@ -319,7 +319,7 @@ pub(crate) fn positions(nodes: &[NodeRecord]) -> impl Fn(NodeId) -> Option<usize
     }
 }
 
-/// Processes of the whole job before they are counted, for the choice of a default policy.
+/// Estimates the number of processes of the whole job, for the choice of default policies.
 fn expected_total(spec: &JobSpec, candidates: &[Candidate<'_>], places: &[Vec<(usize, Option<u32>)>]) -> u64 {
     let slots = |mine: &[(usize, Option<u32>)]| {
         let free = |&(candidate, cap): &(usize, Option<u32>)| {

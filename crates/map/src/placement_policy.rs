@@ -1,11 +1,11 @@
-//! From what was asked for to what is done: the field's defaults, conflicts, and the words that a
-//! job map shows. Source: the documentation and the printed maps of the reference (5.0).
+//! Resolves a request for placement to a placement policy: the field's defaults, conflicts, and the texts in a job map.
+//! Source: the documentation and the printed maps of the reference (5.0).
 
 use ferrite_types::{AppPolicy, BindTo, CpuKind, MapBy, MapRequest, ObjectKind, RankBy, Topology};
 
 use crate::error::MapError;
 
-/// How processes are spread, without the lists that some ways come with: those stay in the request.
+/// How processes are mapped. Lists of places or processors stay in the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mapper {
     Slot,
@@ -19,7 +19,7 @@ pub(crate) enum Mapper {
     Device,
 }
 
-/// Placement of one app with every question answered.
+/// The placement of one app, with all defaults filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PlacementPolicy {
     pub(crate) map: Mapper,
@@ -28,7 +28,7 @@ pub(crate) struct PlacementPolicy {
     pub(crate) span: bool,
     /// The kind of object that counts as a processor.
     pub(crate) cpus: CpuKind,
-    /// The kind that processes take: the same, unless they are bound to the other kind by name and number.
+    /// The kind that processes are bound to: the same, unless the user names processors of the other kind.
     pub(crate) unit: CpuKind,
     /// Processors for each process.
     pub(crate) pes: Option<u16>,
@@ -48,7 +48,7 @@ pub(crate) struct PlacementPolicy {
 pub(crate) struct Asked<'a> {
     /// The app's own request, or the job's.
     pub(crate) app: &'a MapRequest,
-    /// The job's: oversubscription is the same for all.
+    /// The job's request: oversubscription is the same for all apps.
     pub(crate) job: &'a MapRequest,
     /// Processes of the whole job; the defaults differ for a pair.
     pub(crate) total: u64,
@@ -97,10 +97,10 @@ impl PlacementPolicy {
             pes: app.pes,
             rank,
             bind,
-            // A number or a list of processors says what is wanted as clearly as --bind-to.
+            // A number or a list of processors is as explicit as --bind-to.
             bind_soft: app.bind_if_supported || (app.bind_to.is_none() && !exact),
             bind_modifier: bind_modifier(app),
-            // More processes than the list has processors are as welcome as more than slots.
+            // With oversubscription a list of processors may also be shared.
             overload: app.overload == Some(true)
                 || (oversubscribe && app.bind_to.is_none() && matches!(map, Mapper::PeList { .. })),
             limit: app.bind_limit,
@@ -117,13 +117,13 @@ impl PlacementPolicy {
         self.bind_modifier = "";
     }
 
-    /// Each process gets processors of its own, and none that are taken.
+    /// True when each process gets free processors of its own.
     pub(crate) fn is_exclusive(&self) -> bool {
         matches!(self.bind, BindTo::Object(ObjectKind::Core | ObjectKind::HwThread))
     }
 
-    /// A node takes no more processes than it has processors for: the map is made of objects that are used up, or the
-    /// binding was asked for.
+    /// True when a node takes no more processes than it has processors for: processes are mapped onto objects that each
+    /// takes, or the binding was requested.
     pub(crate) fn counts_processors(&self) -> bool {
         let of_objects = matches!(self.map, Mapper::Object(_) | Mapper::PeList { .. } | Mapper::Device);
         self.bind != BindTo::None && !self.overload && (of_objects || !self.bind_soft || self.pes.is_some())
@@ -202,7 +202,7 @@ fn mapper(app: &MapRequest, everywhere: impl Fn(ObjectKind) -> bool) -> Mapper {
         Some(MapBy::RankFile(_)) => Mapper::RankFile,
         Some(MapBy::Device(_)) => Mapper::Device,
         None => match app.bind_to {
-            // Several processors are not in one core.
+            // A process with several processors does not fit into a core.
             _ if app.pes.is_some_and(|n| n > 1) => Mapper::Slot,
             Some(BindTo::None) => Mapper::Slot,
             Some(BindTo::Object(kind)) if everywhere(kind) => Mapper::Object(kind),
@@ -232,8 +232,8 @@ fn default_rank(map: Mapper, span: bool) -> RankBy {
     }
 }
 
-/// The object that processes are mapped onto. A pair that is mapped onto whole nodes is bound to single processors,
-/// more processes to the memory that they share.
+/// Returns the default binding: the object that processes are mapped onto. Of a job that is mapped onto whole nodes,
+/// one or two processes are bound to processors, and more processes to NUMA domains.
 fn default_bind(
     map: Mapper,
     cpus: CpuKind,
@@ -254,8 +254,8 @@ fn default_bind(
     }
 }
 
-/// True when the one kind of object is larger than the other. Packages and NUMA domains contain each other in either
-/// order, so the machines decide; where they are the same, a package is larger.
+/// True when one kind of object is larger than the other. A package may contain NUMA domains or the reverse, so the
+/// machines decide; of equal ones the package counts as larger.
 fn is_above<'a>(bind: ObjectKind, map: ObjectKind, mut nodes: impl Iterator<Item = &'a Topology>) -> bool {
     let either = |kind| matches!(kind, ObjectKind::Package | ObjectKind::Numa);
     if !either(bind) || !either(map) {
@@ -275,7 +275,7 @@ fn bind_modifier(app: &MapRequest) -> &'static str {
     }
 }
 
-/// The kind of object that is one processor.
+/// Returns the kind of object that is one processor.
 pub(crate) fn unit_kind(cpus: CpuKind) -> ObjectKind {
     match cpus {
         CpuKind::Core => ObjectKind::Core,
@@ -283,7 +283,7 @@ pub(crate) fn unit_kind(cpus: CpuKind) -> ObjectKind {
     }
 }
 
-/// The kind of object that processes are mapped onto, if it is smaller than a node.
+/// Returns the kind of object that processes are mapped onto, if it is smaller than a node.
 pub(crate) fn map_kind(map: Mapper) -> Option<ObjectKind> {
     match map {
         Mapper::Object(kind) | Mapper::PerObject(_, kind) => Some(kind),
@@ -291,7 +291,7 @@ pub(crate) fn map_kind(map: Mapper) -> Option<ObjectKind> {
     }
 }
 
-/// As the user writes it.
+/// Returns the mapping as the user writes it.
 pub(crate) fn map_name(map: Mapper) -> String {
     match map {
         Mapper::PerNode(n) => format!("ppr:{n}:node"),
@@ -339,7 +339,7 @@ fn rank_word(rank: RankBy) -> &'static str {
     }
 }
 
-/// The user's word for a kind of object.
+/// Returns the user's word for a kind of object.
 pub(crate) fn kind_word(kind: ObjectKind) -> &'static str {
     match kind {
         ObjectKind::Package => "package",

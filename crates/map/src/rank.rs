@@ -1,4 +1,4 @@
-//! In which order the processes of an app are ranked.
+//! Orders the processes of an app by rank.
 
 use ferrite_types::RankBy;
 
@@ -47,7 +47,7 @@ pub(crate) fn each_in_order<E>(
     }
 }
 
-/// One of each per round, for as many rounds as it has members. Linear in the members.
+/// Takes one member of each group per round. Linear in the number of members.
 fn rounds<T: Copy, E>(
     groups: impl Iterator<Item = (T, usize)>,
     mut take: impl FnMut(T, usize) -> Result<(), E>,

@@ -1,5 +1,5 @@
-//! A topology seen through one policy: the objects to map onto in the order of use, and the objects
-//! to bind to inside of each. Computed once per distinct topology: ten thousand equal nodes share it.
+//! A topology as one placement policy uses it: the objects to map onto in the order of use, and the targets to bind to
+//! inside of each. It is computed once for each distinct topology; ten thousand equal nodes share it.
 
 use ferrite_types::{BindTo, CpuKind, CpuSet, DeviceRequest, ObjectKind, PeList, Topology};
 
@@ -7,7 +7,7 @@ use crate::device::{self, DeviceObstacle};
 use crate::placement_policy::{PlacementPolicy, map_kind};
 use crate::units::{Units, listed, usable};
 
-/// See the module.
+/// A topology as one placement policy uses it.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
     /// Objects to map onto that may be used; 1 (the node itself) when mapping is not by object.
@@ -23,13 +23,13 @@ pub(crate) struct Shape {
     pub(crate) devices: Vec<Vec<u16>>,
     /// Processes that the node has processors for; `None` when they are not counted.
     pub(crate) capacity: Option<u32>,
-    /// Processors that may be used, and those of them that nothing is bound to.
+    /// The number of usable processors, and of those among them without a bound process.
     pub(crate) processors: (u32, u32),
-    /// Why nothing can be placed here.
+    /// The reason why no process can be placed here, if there is one.
     pub(crate) obstacle: Option<Obstacle>,
 }
 
-/// Something to bind to.
+/// A set of processors to bind to.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     /// Its hardware threads that may be used.
@@ -38,7 +38,7 @@ pub(crate) struct Target {
     pub(crate) capacity: u32,
 }
 
-/// Why a machine cannot take a process of this policy at all.
+/// The reason why a machine cannot take any process of this policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle {
     /// `PE=n`: no object has so many processors; the most that one has.
@@ -47,9 +47,9 @@ pub(crate) enum Obstacle {
     NoSuchProcessor(u32),
     /// The list is in several packages.
     ListSpansPackages,
-    /// There is nothing to bind to of the kind that was asked for.
+    /// The machine has no objects of the requested kind to bind to.
     NothingToBindTo(ObjectKind),
-    /// By device.
+    /// The devices do not suffice.
     Device(DeviceObstacle),
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Lists<'a> {
 struct Mapped {
     objects: Vec<CpuSet>,
     devices: Vec<Vec<u16>>,
-    /// For each object: what processes there may be bound to, when that is not the whole object.
+    /// For each object: the processors to which its processes may be bound, if not all of it.
     within: Option<Vec<CpuSet>>,
 }
 
@@ -87,7 +87,7 @@ impl Shape {
         };
         if let (Some(pes), true, None) = (policy.pes, targets.is_empty(), &obstacle) {
             let most = mapped.objects.iter().map(|o| units.inside(o, false).len() as u32).max().unwrap_or(0);
-            // Enough processors, all of them taken: that is no fault of the request.
+            // When the processors exist and are in use, the request itself is valid.
             obstacle = (most < u32::from(pes)).then_some(Obstacle::ProcessTooLarge(most));
         }
         if let (BindTo::Object(kind), false, None) = (policy.bind, policy.bind_soft, &obstacle)
@@ -120,7 +120,7 @@ fn is_one_each(lists: Lists<'_>) -> bool {
     lists.device.is_some_and(|device| !device.shared)
 }
 
-/// The objects in the order in which they take processes, each as often as it has room.
+/// Returns the objects in the order in which they take processes, each as often as it has room.
 fn deal(policy: &PlacementPolicy, lists: Lists<'_>, targets: &[Target], inside: &[Vec<u32>]) -> Vec<u32> {
     let counted = policy.counts_processors();
     if lists.device.is_some() && counted {
@@ -131,7 +131,7 @@ fn deal(policy: &PlacementPolicy, lists: Lists<'_>, targets: &[Target], inside: 
     dealt(&weights)
 }
 
-/// Several devices are next to the same processors, which are there only once.
+/// Deals processes when several devices share processors, each of which is used once.
 fn dealt_from_shared(targets: &[Target], inside: &[Vec<u32>], one_each: bool) -> Vec<u32> {
     let mut left: Vec<u32> = targets.iter().map(|t| t.capacity).collect();
     let mut open: Vec<u32> = (0..inside.len() as u32).collect();
@@ -151,7 +151,7 @@ fn dealt_from_shared(targets: &[Target], inside: &[Vec<u32>], one_each: bool) ->
 
 fn mapped(topology: &Topology, policy: &PlacementPolicy, lists: Lists<'_>) -> Result<Mapped, DeviceObstacle> {
     if let Some(request) = lists.device {
-        // Only a binding that was asked for can be too large.
+        // Only a requested binding can be too large.
         let bind = if policy.bind_soft { BindTo::None } else { policy.bind };
         let groups = device::groups(topology, request, bind)?;
         return Ok(Mapped {
@@ -169,7 +169,7 @@ fn mapped(topology: &Topology, policy: &PlacementPolicy, lists: Lists<'_>) -> Re
 
 type Targets = (Vec<Target>, Vec<Vec<u32>>);
 
-/// Objects of a kind, or groups of processors, inside of each mapped object.
+/// Returns the targets inside of each mapped object: objects of a kind, or groups of processors.
 fn object_targets(
     topology: &Topology,
     policy: &PlacementPolicy,
@@ -183,7 +183,7 @@ fn object_targets(
         let mut known: Vec<(&CpuSet, Vec<u32>)> = Vec::new();
         let mut inside = Vec::new();
         for place in places {
-            // Several devices may be in one place, whose processors are there only once.
+            // Several devices may share one locality, whose processors are used once.
             if mapped.within.is_some()
                 && let Some((_, same)) = known.iter().find(|(other, _)| *other == place)
             {
@@ -262,7 +262,7 @@ fn listed_targets(
     Ok((targets, vec![all]))
 }
 
-/// Targets by the object that holds their first hardware thread, without comparing all with all.
+/// Assigns each target to the object with its first hardware thread, in linear time.
 fn by_first_thread(mapped: &[CpuSet], targets: &[Target]) -> Vec<Vec<u32>> {
     let mut object_of: Vec<Option<usize>> = Vec::new();
     for (position, object) in mapped.iter().enumerate() {
@@ -284,7 +284,7 @@ fn by_first_thread(mapped: &[CpuSet], targets: &[Target]) -> Vec<Vec<u32>> {
     inside
 }
 
-/// 0 1 0 1 1 for weights 2 and 3.
+/// Returns the dealing order for weights: 0 1 0 1 1 for weights 2 and 3.
 fn dealt(weights: &[u32]) -> Vec<u32> {
     let mut order = Vec::with_capacity(weights.iter().sum::<u32>() as usize);
     let mut open: Vec<u32> = (0..weights.len() as u32).filter(|object| weights[*object as usize] > 0).collect();

@@ -13,7 +13,7 @@ pub enum DefaultSlots {
     Cores,
     /// One per object of another kind.
     Objects(ObjectKind),
-    /// So many on every node.
+    /// This number on every node.
     Fixed(u32),
 }
 
@@ -38,7 +38,7 @@ impl FromStr for DefaultSlots {
 }
 
 impl DefaultSlots {
-    /// Slots of a node of this topology. At least one: a node whose topology is unknown runs something.
+    /// Returns the slots of a node of this topology, at least one, also when the topology is unknown.
     #[must_use]
     pub fn count(self, topology: &Topology) -> u32 {
         let usable = |kind| {

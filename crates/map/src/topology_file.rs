@@ -1,10 +1,10 @@
-//! Topology files (`hwloc_use_topo_file`): hwloc's XML, formats 1 and 2, as `lstopo FILE.xml` writes it. Text in,
-//! [`Topology`] out; the driver reads the file. Foreign input: whatever it says, the result is a machine that placement
-//! can trust, or one error.
+//! Topology files (`hwloc_use_topo_file`): hwloc's XML, formats 1 and 2, as `lstopo FILE.xml` writes it. The command
+//! line reads the file and passes its text. Whatever the text is, the result is a [`Topology`] that placement can use,
+//! or an error.
 //!
-//! The document's order is hwloc's logical order, so objects are taken as they come. What placement does not use (dies,
-//! groups, instruction caches, memory without processors) is passed over, and what a file does not have is not made up,
-//! but for a NUMA domain: hwloc gives every machine one.
+//! The document's order is hwloc's logical order. Objects that placement does not use are skipped: dies, groups,
+//! instruction caches, memory without processors. Missing objects are not added, except one NUMA domain: hwloc gives
+//! every machine one.
 
 mod cpus;
 mod devices;
@@ -26,13 +26,13 @@ pub struct TopologyFileError {
 /// The error in a topology file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Flaw {
-    /// Not even XML.
+    /// The text is no XML.
     #[error("this is not XML ({0})")]
     Xml(String),
-    /// XML of something else.
+    /// The text is other XML.
     #[error("this is <{0}> and not the <topology> of hwloc")]
     Foreign(String),
-    /// A format of the future.
+    /// The version of the format is unknown.
     #[error("this is hwloc's format {0}; formats 1 and 2 can be read")]
     Version(String),
     /// An attribute that cannot be understood.
@@ -50,7 +50,7 @@ pub enum Flaw {
     /// The same hardware thread a second time.
     #[error("hardware thread {0} is there twice")]
     Twice(u32),
-    /// Nothing to run on.
+    /// There are no processors.
     #[error("the machine has no hardware thread that may be used")]
     NoProcessors,
 }
@@ -69,7 +69,7 @@ pub fn parse(text: &str) -> Result<Topology, TopologyFileError> {
     machine.topology()
 }
 
-/// The library names row and column in its own way; the line is said once.
+/// Removes the place from the library's text, because the error names the line.
 fn without_place(text: &str) -> String {
     text.rsplit_once(" at ").map_or(text, |(what, _)| what).to_owned()
 }
@@ -80,7 +80,7 @@ fn check_root(document: &Document<'_>) -> Result<(), TopologyFileError> {
     if !root.has_tag_name("topology") {
         return at(Flaw::Foreign(root.tag_name().name().to_owned()));
     }
-    // Format 1 does not say what it is.
+    // Format 1 has no version.
     let version = root.attribute("version").unwrap_or("1");
     match version.split('.').next() {
         Some("1" | "2") => Ok(()),
@@ -132,13 +132,13 @@ struct Machine<'a, 'input> {
 }
 
 impl<'a, 'input> Machine<'a, 'input> {
-    /// All objects, parents before their children, siblings in logical order.
+    /// Returns all objects: parents before their children, siblings in logical order.
     fn objects(&self) -> impl Iterator<Item = Node<'a, 'input>> + use<'a, 'input> {
         self.document.root_element().descendants().filter(|node| node.has_tag_name("object"))
     }
 
     fn topology(&self) -> Result<Topology, TopologyFileError> {
-        // As hwloc does with a file, what may not be used is not counted: the machine is what is left.
+        // Unusable hardware threads are left out, as hwloc does with a file.
         let mut threads = self.hardware_threads()?;
         let allowed = self.allowed(&threads.iter().flat_map(|t| t.cpus.iter()).collect())?;
         threads.retain(|thread| thread.cpus.intersects(&allowed));
@@ -179,7 +179,7 @@ impl<'a, 'input> Machine<'a, 'input> {
         Ok(threads)
     }
 
-    /// Objects without any hardware thread are nothing to place on.
+    /// Returns the objects of a kind that have a hardware thread.
     fn of_kind(&self, kind: ObjectKind, all: &CpuSet) -> Result<Vec<TopologyObject>, TopologyFileError> {
         let mut found: Vec<TopologyObject> = Vec::new();
         let mut nodes: Vec<Node<'_, '_>> = self.objects().filter(|node| kind_of(*node) == Some(kind)).collect();
@@ -198,8 +198,8 @@ impl<'a, 'input> Machine<'a, 'input> {
         Ok(found)
     }
 
-    /// Memory of another sort beside processors that have their own (HBM, or expansion memory of the whole machine) is
-    /// no second place for processes. The system numbers the domains with processors first.
+    /// Returns the NUMA domains. Further memory beside processors that have a domain (HBM, or expansion memory of the
+    /// whole machine) makes no second one. The system numbers domains with processors first.
     fn numa_domains(&self, all: &CpuSet) -> Result<Vec<TopologyObject>, TopologyFileError> {
         let mut domains = self.of_kind(ObjectKind::Numa, all)?;
         let mut numbers: Vec<u32> = domains.iter().map(|domain| domain.os_index).collect();
@@ -221,15 +221,15 @@ impl<'a, 'input> Machine<'a, 'input> {
         Ok(domains)
     }
 
-    /// The machine says it; other objects of format 1 repeat their part of it.
+    /// Returns the usable hardware threads, which the machine object has; other objects of format 1 repeat their part.
     fn allowed(&self, all: &CpuSet) -> Result<CpuSet, TopologyFileError> {
         let stated = self.objects().next().map(|machine| cpus_of(machine, "allowed_cpuset")).transpose()?.flatten();
         Ok(stated.map_or_else(|| all.clone(), |stated| stated.intersection(all)))
     }
 }
 
-/// Memory is written before the processors that it belongs to, but hwloc counts it after the memory of each part of
-/// them. So domains go by the end of the object that they are memory of.
+/// Returns the end of the object to which a domain belongs; domains are ordered by it. The file has memory before its
+/// processors, but hwloc counts it after the memory of their parts.
 fn end_of_holder(domain: Node<'_, '_>) -> usize {
     let holds_processors = |node: &Node<'_, '_>| node.attribute("type") != Some("MemCache");
     domain.ancestors().skip(1).find(holds_processors).map_or(0, |holder| holder.range().end)

@@ -10,7 +10,7 @@ pub(crate) struct Units {
     sets: Vec<CpuSet>,
     /// Unit of each hardware thread.
     of_cpu: Vec<Option<u32>>,
-    /// For each unit: nothing is bound to it yet.
+    /// For each unit: true while no process is bound to it.
     free: Vec<bool>,
 }
 
@@ -20,7 +20,7 @@ impl Units {
         let objects = usable(topology, unit_kind(kind)).map(|o| o.cpus.intersection(&topology.allowed));
         let mut sets: Vec<CpuSet> = objects.collect();
         if sets.is_empty() {
-            // A machine of which only the processors are known.
+            // Only the processors of this machine are known.
             sets = topology.allowed.iter().map(|cpu| CpuSet::from_iter([cpu])).collect();
         }
         let mut of_cpu = Vec::new();
@@ -37,7 +37,7 @@ impl Units {
         Units { sets, of_cpu, free }
     }
 
-    /// Units with a hardware thread in the set, in logical order.
+    /// Returns the units with a hardware thread in the set, in logical order.
     pub(crate) fn inside(&self, cpus: &CpuSet, only_free: bool) -> Vec<u32> {
         let units = cpus.iter().filter_map(|cpu| self.of_cpu.get(cpu as usize).copied().flatten());
         let mut seen: Vec<u32> = units.filter(|u| !only_free || self.free[*u as usize]).collect();
@@ -46,24 +46,24 @@ impl Units {
         seen
     }
 
-    /// How many units that nothing is bound to have a hardware thread in the set.
+    /// Returns the number of free units with a hardware thread in the set.
     pub(crate) fn count_free(&self, cpus: &CpuSet) -> u32 {
         self.inside(cpus, true).len() as u32
     }
 
-    /// How many units there are.
+    /// Returns the number of units.
     pub(crate) fn len(&self) -> u32 {
         self.sets.len() as u32
     }
 
-    /// The hardware threads of these units.
+    /// Returns the hardware threads of these units.
     pub(crate) fn cpus_of(&self, units: &[u32]) -> CpuSet {
         let mut cpus = CpuSet::new();
         units.iter().for_each(|unit| cpus.union_with(&self.sets[*unit as usize]));
         cpus
     }
 
-    /// Each unit by itself.
+    /// Returns the hardware threads of each unit.
     pub(crate) fn each(&self) -> impl Iterator<Item = &CpuSet> {
         self.sets.iter()
     }
@@ -74,8 +74,8 @@ pub(crate) fn usable(topology: &Topology, kind: ObjectKind) -> impl Iterator<Ite
     topology.of_kind(kind).iter().filter(|o| o.cpus.intersects(&topology.allowed))
 }
 
-/// The hardware threads of a list of processors by their logical numbers over the whole machine, which counts those
-/// that may not be used as well.
+/// Returns the hardware threads of listed processors. Logical numbers count all processors of the machine, also
+/// unusable ones.
 ///
 /// # Errors
 /// The first number that is not there, or may not be used.
@@ -88,10 +88,10 @@ pub(crate) fn listed(topology: &Topology, kind: CpuKind, list: &CpuSet) -> Resul
     list.iter().map(one).collect()
 }
 
-/// The hardware threads that a line of a rankfile or sequence names.
+/// Returns the hardware threads that a line of a rankfile or sequence names.
 ///
 /// # Errors
-/// What is not there: `package 3`, `core 12 of package 0`.
+/// The missing object: `package 3`, `core 12 of package 0`.
 pub(crate) fn chosen(topology: &Topology, kind: CpuKind, choice: &CpuChoice) -> Result<CpuSet, String> {
     let mut cpus = CpuSet::new();
     let word = match kind {

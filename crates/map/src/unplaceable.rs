@@ -155,7 +155,7 @@ fn device_name(app: &App<'_>) -> String {
     }
 }
 
-/// The smallest kind of object one of which has the processors for a process.
+/// Returns the smallest kind of object that has enough processors for a process.
 fn smallest_with(topology: &Topology, app: &App<'_>) -> Option<ObjectKind> {
     let pes = usize::from(app.policy.pes?);
     let units = Units::new(topology, app.policy.unit, &CpuSet::new());
@@ -169,7 +169,7 @@ fn usable_numbers(topology: &Topology, kind: ObjectKind) -> CpuSet {
     all.filter(|(_, o)| o.cpus.intersects(&topology.allowed)).map(|(number, _)| number as u32).collect()
 }
 
-/// Kinds that a machine has, for a message.
+/// Returns the kinds of objects of a machine, for a message.
 pub(crate) fn kinds_of(topology: &Topology) -> String {
     let kinds: Vec<&str> = topology.objects.iter().filter(|(_, l)| !l.is_empty()).map(|(k, _)| kind_word(*k)).collect();
     if kinds.is_empty() { "nothing known".to_owned() } else { kinds.join(", ") }

@@ -1,4 +1,4 @@
-//! What a client finds in its environment.
+//! The environment of a PMI-1 client.
 
 /// A process and its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct ClientPlace {
     pub local_size: u32,
 }
 
-/// The variables for one process.
+/// Returns the variables for one process.
 pub fn client_env(place: ClientPlace) -> Vec<(String, String)> {
     let ClientPlace { fd, rank, size, local_rank, local_size } = place;
     let numbers = [
@@ -24,7 +24,7 @@ pub fn client_env(place: ClientPlace) -> Vec<(String, String)> {
         ("PMI_SIZE", size.into()),
         ("MPI_LOCALRANKID", local_rank.into()),
         ("MPI_LOCALNRANKS", local_size.into()),
-        // MPICH 5 would take the variables of PMIx for an offer, and aborts when it was built without it.
+        // MPICH 5 uses PMIx when it finds variables of PMIx, and aborts if it was built without PMIx.
         ("MPIR_CVAR_PMI_VERSION", 1),
     ];
     numbers.map(|(name, number)| (name.to_owned(), number.to_string())).into()

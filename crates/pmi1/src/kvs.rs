@@ -1,25 +1,25 @@
-//! The key-value space of a job, as one daemon holds it: everything up to the last barrier, and what its own
-//! processes put since.
+//! The key-value space of a job on one daemon: all values up to the last barrier, and those that its own processes have
+//! put since.
 
 use std::collections::BTreeMap;
 
-/// Why a delta of another daemon was not merged.
+/// The reason why a delta of another daemon was not merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MergeError {
-    /// A length points beyond the end.
+    /// A length exceeds the data.
     #[error("a key-value delta ends in the middle of a record")]
     Truncated,
-    /// Keys and values are text.
+    /// A key or value is not UTF-8.
     #[error("a key-value delta contains bytes that are not text")]
     NotText,
 }
 
-/// Keys with their values. The name of the space is the caller's affair: a job has one.
+/// Keys with their values. A job has one space; the caller checks its name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Kvs {
     values: BTreeMap<String, String>,
-    /// Records of what was put since the last barrier: key length and value length (u16 each, little-endian), then
-    /// both. A concatenation of deltas is a delta, which is all that a collective can do with them.
+    /// The records since the last barrier: key length and value length (u16 each, little-endian), then both. A
+    /// concatenation of deltas is a delta; a collective can only concatenate.
     delta: Vec<u8>,
 }
 
@@ -29,13 +29,13 @@ impl Kvs {
         Self::default()
     }
 
-    /// Stores a value that every daemon knows by itself, such as the process mapping: it does not travel.
+    /// Stores a value that every daemon has already, such as the process mapping; it is not sent.
     pub fn insert(&mut self, key: impl Into<String>, value: impl Into<String>) {
         self.values.insert(key.into(), value.into());
     }
 
-    /// Stores a value of a local process; it travels with the next barrier. False when a length is beyond 65,535
-    /// bytes, which the parser does not let through.
+    /// Stores a value of a local process; the next barrier sends it. False when a length exceeds 65,535 bytes, which
+    /// the parser refuses before.
     pub fn put(&mut self, key: String, value: String) -> bool {
         let (Ok(key_len), Ok(value_len)) = (u16::try_from(key.len()), u16::try_from(value.len())) else { return false };
         self.delta.extend_from_slice(&key_len.to_le_bytes());
@@ -46,21 +46,20 @@ impl Kvs {
         true
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.values.get(key).map(String::as_str)
     }
 
-    /// What was put since the last call: this daemon's contribution to a barrier.
+    /// Takes what was put since the last call: this daemon's contribution to a barrier.
     pub fn take_delta(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.delta)
     }
 
-    /// Adds the contributions of all daemons, this one's own included or not. Nothing is added unless all of it is
-    /// sound.
+    /// Merges the contributions of all daemons, with or without this one's own: all of them or nothing.
     ///
     /// # Errors
-    /// When the bytes are no concatenation of deltas.
+    /// The bytes are no concatenation of deltas.
     pub fn merge(&mut self, deltas: &[u8]) -> Result<(), MergeError> {
         let mut added = Vec::new();
         let mut rest = deltas;

@@ -18,9 +18,9 @@ struct Block {
     ranks: u32,
 }
 
-/// Describes where the ranks of a job are: `nodes[i]` holds the ranks of node `i`. Blocks are
-/// `(first node, nodes, ranks per node)`, in the order of ranks. `None` when the text would be longer than a value may
-/// be: clients that find no mapping exchange host names instead.
+/// Describes the nodes of a job's ranks: `nodes[i]` holds the ranks of node `i`. Blocks are `(first node, nodes, ranks
+/// per node)`, in the order of ranks. `None` when the text would exceed the limit of a value; clients without a mapping
+/// exchange host names.
 pub fn process_mapping(nodes: &[Vec<RangeInclusive<u32>>]) -> Option<String> {
     let blocks = blocks_of(&runs_of(nodes));
     let blocks = blocks.iter().map(|b| format!("({},{},{})", b.node, b.count, b.ranks)).collect::<Vec<_>>().join(",");
@@ -34,7 +34,7 @@ fn runs_of(nodes: &[Vec<RangeInclusive<u32>>]) -> Vec<Run> {
     let mut runs: Vec<_> =
         runs.map(|(node, range)| Run { node, first: *range.start(), count: range.end() - range.start() + 1 }).collect();
     runs.sort_by_key(|run| run.first);
-    // Neighbours on one node are one run, however the caller cut them.
+    // Consecutive ranks on one node are one run, even if the caller has split them.
     runs.dedup_by(|next, run| {
         let same = next.node == run.node;
         run.count += if same { next.count } else { 0 };

@@ -7,7 +7,7 @@ use crate::{MAX_KEY, MAX_KVSNAME, MAX_VALUE};
 /// An answer. `to_string()` is the line that goes to the client, its newline included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reply<'a> {
-    /// To `Init`: whether the version is spoken here.
+    /// To `Init`: whether the version is supported.
     Init {
         /// False for another version than 1.
         accepted: bool,
@@ -20,17 +20,17 @@ pub enum Reply<'a> {
     MyKvsname(&'a str),
     /// To `GetUniverseSize`.
     UniverseSize(u32),
-    /// To `Put` that was done.
+    /// To a `Put` that was stored.
     Put,
-    /// To `Put` that was refused: another space than the job's own.
+    /// To a `Put` into another space than the job's own.
     PutRefused,
     /// To `Get`.
     Value(&'a str),
-    /// To `Get` of what nobody put.
+    /// To a `Get` of a key that nobody has put.
     NoSuchKey,
-    /// To `BarrierIn`, when everyone is in.
+    /// To `BarrierIn`, when all processes are in.
     BarrierOut,
-    /// To `BarrierIn`, when someone never will be.
+    /// To `BarrierIn`, when a process can no longer come.
     BarrierFailed,
     /// To `Finalize`.
     Finalized,

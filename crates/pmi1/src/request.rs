@@ -1,9 +1,9 @@
-//! Requests of a client: lines of `name=value` words, the first of which is `cmd=`. Bytes come in any portions; every
-//! length is bounded, and the first thing that is no PMI-1 ends the conversation with a reason.
+//! Requests of a client: lines of `name=value` words, the first of which is `cmd=`. Bytes may come in portions of any
+//! size. Every length is bounded. The first error ends the conversation with its reason.
 
 use crate::{MAX_KEY, MAX_VALUE};
 
-/// Longer lines are no PMI-1: the longest legal one is a put with all its fields at their limits.
+/// The longest line (bytes): a put with all fields at their limits is shorter.
 const MAX_LINE: usize = 4096;
 /// Lines of one spawn request: arguments, variables and keys of one application.
 const MAX_SPAWN_LINES: usize = 4096;
@@ -24,7 +24,7 @@ pub enum Request {
     GetAppnum,
     /// The name of the job's key-value space. Answered with `Reply::MyKvsname`.
     GetMyKvsname,
-    /// The room for processes, as the job sees it. Answered with `Reply::UniverseSize`.
+    /// The number of processes that the job could have. Answered with `Reply::UniverseSize`.
     GetUniverseSize,
     /// Store a value. Answered with `Reply::Put`.
     Put {
@@ -44,11 +44,11 @@ pub enum Request {
     },
     /// Wait for every process of the job. Answered with `Reply::BarrierOut` when all are in.
     BarrierIn,
-    /// The client has done with PMI. Answered with `Reply::Finalized`.
+    /// The client no longer needs PMI. Answered with `Reply::Finalized`.
     Finalize,
     /// End the job. Not answered.
     Abort {
-        /// The status that the job is to end with.
+        /// The exit code for the job.
         exit_code: i32,
         /// The client's reason; may be empty.
         message: String,
@@ -66,7 +66,7 @@ pub enum Request {
     LookupName,
 }
 
-/// Why a client's bytes are no PMI-1.
+/// The reason why a client's bytes are no PMI-1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
     /// A line without end.
@@ -75,7 +75,7 @@ pub enum ParseError {
     /// A spawn request without end.
     #[error("a spawn request has more than {MAX_SPAWN_LINES} lines")]
     SpawnTooLong,
-    /// Not text.
+    /// The bytes are not UTF-8.
     #[error("a line is not UTF-8 text")]
     NotText,
     /// The client speaks the other protocol; `PMI_VERSION` or a build option told it to.
@@ -87,13 +87,13 @@ pub enum ParseError {
         /// Its first bytes.
         start: String,
     },
-    /// No command of PMI-1.
+    /// A command that PMI-1 does not have.
     #[error("unknown command {command:?}")]
     UnknownCommand {
         /// Its name.
         command: String,
     },
-    /// A field is missing, or no number, or too long.
+    /// A field that is missing, no number, or too long.
     #[error("command {command:?} has no valid {field:?}")]
     BadField {
         /// The command's name.
@@ -103,11 +103,11 @@ pub enum ParseError {
     },
 }
 
-/// Collects bytes of one client and gives its requests.
+/// Collects the bytes of one client and returns its requests.
 #[derive(Debug, Default)]
 pub struct Parser {
     buffer: Vec<u8>,
-    /// The lines of a spawn request so far, and what its counters say.
+    /// The lines of a spawn request so far, and its counters.
     spawn: Option<Spawn>,
     failed: bool,
 }
@@ -120,19 +120,20 @@ struct Spawn {
 }
 
 impl Parser {
-    /// A parser for one connection.
+    /// Makes a parser for one connection.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes what was read. At most one line is kept between calls, if [`Parser::next_request`] is drained in between.
+    /// Takes bytes that were read. It keeps at most one line, if the caller takes all requests
+    /// ([`Parser::next_request`]) in between.
     pub fn feed(&mut self, bytes: &[u8]) {
         if !self.failed {
             self.buffer.extend_from_slice(bytes);
         }
     }
 
-    /// The next complete request. After an error there are no more: the connection should be closed.
+    /// Returns the next complete request. After an error there are no more, and the connection should be closed.
     pub fn next_request(&mut self) -> Option<Result<Request, ParseError>> {
         while !self.failed {
             let parsed = match self.buffer.iter().take(MAX_LINE + 1).position(|&byte| byte == b'\n') {
@@ -141,7 +142,7 @@ impl Parser {
                     self.on_line(&line[..end])
                 }
                 None if self.buffer.len() > MAX_LINE => Err(ParseError::LineTooLong),
-                // PMI-2 has no newlines: waiting for one would hang its client.
+                // PMI-2 has no newlines; waiting for one would hang its client.
                 None if self.spawn.is_none() && !begins_like_a_command(&self.buffer) => {
                     Err(not_a_command(&String::from_utf8_lossy(&self.buffer)))
                 }
@@ -196,10 +197,10 @@ impl Parser {
     }
 }
 
-/// Every request in `bytes` up to the first error: the entry for tests and fuzzing.
+/// Returns every request in `bytes` up to the first error; for tests and fuzzing.
 ///
 /// # Errors
-/// The first thing that is no PMI-1.
+/// The first error.
 pub fn parse(bytes: &[u8]) -> Result<Vec<Request>, ParseError> {
     let mut parser = Parser::new();
     parser.feed(bytes);
@@ -237,12 +238,12 @@ fn parse_line(line: &str) -> Result<Request, ParseError> {
     })
 }
 
-/// True as long as `bytes` may become the start of a line. Some clients end a line with a second newline.
+/// True while `bytes` may become the start of a line. Some clients end a line with a second newline.
 fn begins_like_a_command(bytes: &[u8]) -> bool {
     let could_be = |start: &[u8]| bytes.iter().zip(start).all(|(byte, wanted)| byte == wanted);
-    // The digits of a PMI-2 frame are waited for, so that the error can name it.
+    // The parser waits for the digits of a PMI-2 frame, so that the error can name PMI-2.
     let digits = bytes.len() <= 10 && bytes.iter().take(6).all(|byte| byte.is_ascii_digit() || *byte == b' ');
-    // The rest of a line without words is waited for as well: it is skipped when it is whole.
+    // The parser also waits for the rest of a line without words, which is skipped.
     could_be(b"cmd=") || could_be(b"mcmd=") || digits || bytes.trim_ascii().is_empty()
 }
 
@@ -279,7 +280,7 @@ impl Fields<'_> {
         self.word(field)?.parse().map_err(|_| self.bad(field))
     }
 
-    /// Everything after `field=`: the last field of a line may contain spaces.
+    /// Returns everything after `field=`: the last field of a line may contain spaces.
     fn rest(&self, field: &str) -> Option<String> {
         let mut from = 0;
         loop {

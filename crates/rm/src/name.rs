@@ -1,23 +1,23 @@
-//! Names of hosts and users. They end up in the argv of a launcher, so only characters that no shell
-//! and no option parser looks at are let in; and one machine has several names.
+//! Checks and compares names of hosts and users. Names become arguments of launchers, so only characters without a
+//! meaning for shells and option parsers are allowed. One machine may have several names.
 
 use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-/// Why a host or user name is refused.
+/// The reason why a host or user name is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BadName {
-    /// Nothing there.
+    /// An empty name.
     #[error("a name is missing")]
     Empty,
     /// Longer than any host name.
     #[error("a name of {0} characters is too long (255 is the limit)")]
     TooLong(usize),
-    /// It would be taken for an option.
+    /// A first character that would make it an option.
     #[error("the name {0:?} begins with '{1}', which no name does")]
     FirstCharacter(String, char),
-    /// A character that is not let in.
+    /// A character that is not allowed.
     #[error("the character {1:?} in the name {0:?} is not allowed (letters, digits, '.', '-' and '_' are)")]
     Character(String, char),
     /// A bracket or colon, but no IPv6 address.
@@ -31,7 +31,7 @@ const LIMIT: usize = 255;
 /// Checks a host name, IPv4 or IPv6 address (with or without brackets); returns it without brackets.
 ///
 /// # Errors
-/// Says which character is not allowed in a name.
+/// The flaw of the name.
 pub fn check_host(text: &str) -> Result<&str, BadName> {
     let bracketed = text.strip_prefix('[').map(|t| t.strip_suffix(']').unwrap_or("?"));
     if bracketed.is_some() || is_ipv6(text) {
@@ -44,7 +44,7 @@ pub fn check_host(text: &str) -> Result<&str, BadName> {
 /// Checks a login name.
 ///
 /// # Errors
-/// Says which character is not allowed in a name.
+/// The flaw of the name.
 pub fn check_user(text: &str) -> Result<&str, BadName> {
     check_word(text)
 }
@@ -83,8 +83,8 @@ fn is_ipv4(text: &str) -> bool {
     text.split('.').count() == 4 && text.chars().all(|c| c.is_ascii_digit() || c == '.')
 }
 
-/// True when two names mean one host: equal but for case, or one of them is the other's short form.
-/// With `keep_fqdn` (`prte_keep_fqdn_hostnames`) the whole name counts.
+/// True when two names mean one host: they are equal in any case, or one is the short form of the other. With
+/// `keep_fqdn` (`prte_keep_fqdn_hostnames`) the whole name counts.
 #[must_use]
 pub fn same_host(a: &str, b: &str, keep_fqdn: bool) -> bool {
     if a.eq_ignore_ascii_case(b) {
@@ -98,8 +98,8 @@ pub fn same_host(a: &str, b: &str, keep_fqdn: bool) -> bool {
     short_of(a, b) || short_of(b, a)
 }
 
-/// Positions of many hosts by name, so that ten thousand lines are not compared with each other.
-/// Finds what [`same_host`] would; the host that was added first wins.
+/// Positions of many hosts by name, so that ten thousand names need not be compared with each other. It finds the first
+/// host that [`same_host`] would find.
 #[derive(Clone, Debug)]
 pub(crate) struct NameIndex {
     keep_fqdn: bool,
@@ -131,7 +131,7 @@ impl NameIndex {
         self.whole.get(&name).or_else(by_label).copied()
     }
 
-    /// The short form of a long name; addresses have none.
+    /// Returns the short form of a long name; addresses have none.
     fn label<'n>(&self, name: &'n str) -> Option<&'n str> {
         if self.keep_fqdn || is_ipv4(name) || is_ipv6(name) {
             return None;
@@ -140,12 +140,12 @@ impl NameIndex {
     }
 }
 
-/// The machine that this process runs on, by all the names that its user may call it.
+/// The machine of this process, with all its names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThisMachine {
     /// Its host name.
     pub name: String,
-    /// Its full name, its addresses.
+    /// Its full name and its addresses.
     pub aliases: Vec<String>,
 }
 
@@ -159,7 +159,7 @@ impl ThisMachine {
     }
 }
 
-/// `localhost` and the loopback addresses.
+/// True for `localhost` and the loopback addresses.
 #[must_use]
 pub fn is_loopback(name: &str) -> bool {
     name.eq_ignore_ascii_case("localhost")

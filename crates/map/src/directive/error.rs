@@ -18,7 +18,7 @@ pub struct DirectiveError {
 /// The error in a directive.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Problem {
-    /// No such word.
+    /// A word that does not exist.
     #[error("{word:?} is no {kind}; please check for a typo.\nValid {kind}s: {valid}")]
     Unknown {
         /// `directive`, `qualifier`, or what a word's value should be.
@@ -28,7 +28,7 @@ pub enum Problem {
         /// The list.
         valid: String,
     },
-    /// Too short.
+    /// A shortened word that is not unique.
     #[error("{word:?} may mean {matches}; write more of it")]
     Ambiguous {
         /// The word.

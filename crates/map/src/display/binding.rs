@@ -2,13 +2,13 @@
 
 use ferrite_types::{CpuSet, ObjectKind, Placement, Topology};
 
-/// By which numbers cores and hardware threads are called. Packages always go by the system's.
+/// The numbers by which cores and hardware threads are named. Packages always have the system's numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Numbers {
-    /// Their position among their kind: `L3`.
+    /// The position among objects of the kind: `L3`.
     #[default]
     Logical,
-    /// The system's: `P3` (`--display map:physical`).
+    /// The system's number: `P3` (`--display map:physical`).
     Physical,
 }
 
@@ -28,7 +28,7 @@ pub fn binding(topology: &Topology, cpus: Option<&CpuSet>, threads: bool) -> Str
     binding_by(topology, cpus, threads, Numbers::Logical)
 }
 
-/// The same by other numbers.
+/// Does what [`binding`] does, with the given numbers.
 #[must_use]
 pub fn binding_by(topology: &Topology, cpus: Option<&CpuSet>, threads: bool, numbers: Numbers) -> String {
     let Some(cpus) = cpus else { return "N/A".to_owned() };
@@ -40,13 +40,13 @@ pub fn binding_by(topology: &Topology, cpus: Option<&CpuSet>, threads: bool, num
     if packages.is_empty() {
         return inside(cpus);
     }
-    // By its place in the list, whatever the cores are counted by, as the reference has it.
+    // A package is named by its position, whatever numbers cores have, as in the reference.
     let bound = packages.iter().enumerate().filter(|(_, package)| package.cpus.intersects(cpus));
     let parts: Vec<String> = bound.map(|(at, p)| format!("package[{at}][{}]", inside(&p.cpus))).collect();
     parts.join(" ")
 }
 
-/// The names of a process's devices, separated by commas; `None` when it was given none.
+/// Returns the names of a process's devices, separated by commas; `None` when it has none.
 #[must_use]
 pub fn devices(topology: &Topology, placement: &Placement) -> Option<String> {
     let name = |at: &u16| topology.devices.get(usize::from(*at)).map_or("?", |device| device.name.as_str());
@@ -54,7 +54,7 @@ pub fn devices(topology: &Topology, placement: &Placement) -> Option<String> {
     (!names.is_empty()).then(|| names.join(","))
 }
 
-/// In what a binding is counted.
+/// The objects by which a binding is described.
 pub(super) struct Unit {
     /// `core` or `hwt`.
     pub(super) word: &'static str,
@@ -69,7 +69,7 @@ impl Unit {
         Unit { word: "hwt", kind: ObjectKind::HwThread }
     }
 
-    /// The numbers of the objects that have a part in the set.
+    /// Returns the numbers of the objects with a part in the set.
     pub(super) fn numbered(&self, topology: &Topology, cpus: &CpuSet, numbers: Numbers) -> CpuSet {
         let objects = topology.of_kind(self.kind).iter().zip(0..).filter(|(o, _)| o.cpus.intersects(cpus));
         objects
@@ -81,7 +81,7 @@ impl Unit {
     }
 }
 
-/// True when every core that is touched is bound as far as it may be used at all.
+/// True when the set has all usable hardware threads of each of its cores.
 fn covers_whole_cores(topology: &Topology, cpus: &CpuSet) -> bool {
     let cores = topology.of_kind(ObjectKind::Core);
     let whole = |core: &CpuSet| {

@@ -1,4 +1,4 @@
-//! `--display map-devel`: the job map with everything that is known of each node and process.
+//! `--display map-devel`: the job map with all details of each node and process.
 
 use std::fmt::Write as _;
 
@@ -34,7 +34,7 @@ impl Shown<'_> {
                 );
             }
         }
-        // Nodes are asked for before a job is mapped, so a map never begins any daemon.
+        // A map never starts daemons: a job gets its nodes before it is mapped.
         let _ = writeln!(text, "Num new daemons: 0\tNew daemon starting vpid INVALID\nNum nodes: {}", map.nodes.len());
         let daemons = JobId::DAEMONS.nspace(dvm);
         let first_ranks = self.first_ranks();
@@ -98,7 +98,7 @@ impl Shown<'_> {
         }
     }
 
-    /// For each app its first rank: ranks of an app follow each other.
+    /// Returns the first rank of each app.
     fn first_ranks(&self) -> Vec<u32> {
         let mut first: Vec<u32> = Vec::new();
         for (rank, placement) in self.map.ranks() {

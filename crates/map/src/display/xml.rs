@@ -1,5 +1,5 @@
-//! `--display map:parseable` and `allocation:parseable`: XML with the reference's elements. Beyond them a process that
-//! was given devices has a `<device>` for each.
+//! `--display map:parseable` and `allocation:parseable`: XML with the reference's elements. In addition a process has a
+//! `<device>` element for each of its devices.
 
 use std::fmt::Write as _;
 
@@ -67,7 +67,7 @@ impl Shown<'_> {
     }
 }
 
-/// Packages, and in each the cores or hardware threads that have a part in the set.
+/// Writes the packages, and in each the cores or hardware threads with a part in the set.
 fn bound_xml(text: &mut String, topology: &Topology, cpus: &CpuSet, threads: bool, numbers: Numbers) {
     let unit = Unit::of(topology, cpus, threads);
     let list = |text: &mut String, of: &CpuSet, indent: usize| {
@@ -101,7 +101,7 @@ pub fn allocation<'a>(nodes: impl IntoIterator<Item = &'a NodeRecord>) -> String
     text
 }
 
-/// A text between tags or quotes. What XML cannot hold at all is replaced.
+/// Escapes a text for XML; characters that XML cannot hold are replaced.
 pub(crate) fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {

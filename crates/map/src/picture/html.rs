@@ -1,5 +1,5 @@
-//! A picture as a page of its own: the image, more about what is pointed at, and the same as a table for who reads or
-//! listens rather than looks. Without its few lines of script it is a page still, with the titles of the image.
+//! A picture as a page: the image, details on pointing, and a table with the same content for screen readers. The page
+//! works without its script, with the titles of the image.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::scene::Scene;
 use super::svg;
 use crate::display::{self, escape};
 
-/// Ranks in the table.
+/// The most ranks in the table.
 const MOST_ROWS: usize = 4096;
 
 const SHEET: &str = "\
@@ -33,7 +33,7 @@ svg.ask .p{opacity:.3}
 svg.ask .p.on{opacity:1}
 ";
 
-/// Shows the other places of the ranks that are pointed at, and their lines of the table.
+/// Highlights the other places of the ranks that are pointed at, and their lines of the table.
 const SCRIPT: &str = "\
 const svg=document.querySelector('svg'),about=document.getElementById('about'),rows=new Map();
 document.querySelectorAll('tr[data-rank]').forEach(r=>rows.set(+r.dataset.rank,r));
@@ -54,7 +54,7 @@ g.addEventListener('mouseenter',()=>{about.textContent=t.textContent});g.addEven
 for(const[r,row]of rows){row.addEventListener('mouseenter',()=>on([[r,r]],''));row.addEventListener('mouseleave',off)}
 ";
 
-/// The whole page.
+/// Returns the whole page.
 pub(super) fn document(scene: &Scene<'_>) -> String {
     let title = escape(&svg::title(scene));
     format!(
@@ -115,7 +115,7 @@ fn row(text: &mut String, scene: &Scene<'_>, topologies: &Topologies<'_>, rank: 
     text.push_str("</tr>\n");
 }
 
-/// For each node of the map, what it is made of.
+/// The topology of each node of the map.
 struct Topologies<'a>(Vec<Option<&'a Topology>>);
 
 impl<'a> Topologies<'a> {

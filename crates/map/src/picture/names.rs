@@ -1,8 +1,8 @@
-//! Many names and many numbers in few characters.
+//! Shortens lists of names and numbers.
 
 use std::fmt::Write as _;
 
-/// `0-3,8`, at most so many ranges, then how many numbers are left out. The numbers ascend.
+/// Formats ascending numbers as `0-3,8`: at most `most` ranges, then how many numbers are left out.
 pub(super) fn ranges(numbers: &[u32], most: usize) -> String {
     let mut text = String::new();
     let mut rest = numbers;
@@ -25,7 +25,7 @@ pub(super) fn ranges(numbers: &[u32], most: usize) -> String {
     text
 }
 
-/// `node[3-998]`: names that differ in a number, in the order given; at most so many parts, then how many are left out.
+/// Formats names as `node[3-998]`, in the given order: at most `most` parts, then how many names are left out.
 pub(super) fn hosts(names: &[&str], most: usize) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut rest = names;
@@ -38,7 +38,7 @@ pub(super) fn hosts(names: &[&str], most: usize) -> String {
     parts.join(",") + &more
 }
 
-/// The longest beginning of a list that is one series, as text, and its length.
+/// Returns the longest series at the beginning of a list, as text, and its length.
 fn series(names: &[&str]) -> (String, usize) {
     let Some((prefix, digits, suffix)) = numbered(names[0]) else { return (names[0].to_owned(), 1) };
     let Ok(first) = digits.parse::<u64>() else { return (names[0].to_owned(), 1) };
@@ -53,7 +53,7 @@ fn series(names: &[&str]) -> (String, usize) {
     }
 }
 
-/// A name as what is before its last number, the number, and what follows.
+/// Splits a name at its last number: before it, the number, after it.
 fn numbered(name: &str) -> Option<(&str, &str, &str)> {
     let end = name.rfind(|c: char| c.is_ascii_digit())? + 1;
     let begin = name[..end]

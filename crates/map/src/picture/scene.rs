@@ -12,12 +12,12 @@ use crate::display::{self, Node};
 
 /// More nodes than this are drawn by kinds.
 const MOST_NODES: usize = 64;
-/// More processors than this are not drawn one by one: it keeps an image at a few megabytes.
+/// The most processors that are drawn one by one, so that an image has at most a few megabytes.
 const MOST_UNITS: usize = 8192;
-/// Parts of a list of names or ranks that are spelt out.
+/// The most parts of a list of names or ranks.
 pub(super) const SPELT: usize = 12;
 
-/// See the module.
+/// The content of a picture.
 pub(super) struct Scene<'a> {
     pub(super) subject: Subject<'a>,
     /// One for each app.
@@ -35,7 +35,7 @@ pub(super) struct App {
     pub(super) policy: AppPolicy,
 }
 
-/// Nodes that are equal, and hold equal processes.
+/// Nodes that are equal and have equally bound processes.
 pub(super) struct Group<'a> {
     /// The first of them, which is drawn.
     pub(super) node: Node<'a>,
@@ -64,7 +64,7 @@ pub(super) struct Rest {
 }
 
 impl<'a> Scene<'a> {
-    /// As it fits into a picture.
+    /// Makes the content of a picture, with what fits.
     pub(super) fn of(subject: &Subject<'a>) -> Scene<'a> {
         let mut trees = Trees::default();
         let nodes = display::by_node(subject.map, subject.nodes);
@@ -75,7 +75,7 @@ impl<'a> Scene<'a> {
         scene
     }
 
-    /// With a group for each node, or for each kind of nodes when there are more than `most`.
+    /// Makes a group for each node, or for each kind of nodes when there are more than `most`.
     pub(super) fn folded(subject: &Subject<'a>, most: usize) -> Scene<'a> {
         let nodes = display::by_node(subject.map, subject.nodes);
         let fold = nodes.len() > most;
@@ -105,7 +105,7 @@ impl<'a> Scene<'a> {
         Scene { subject: *subject, apps: apps(subject), groups, rest: None }
     }
 
-    /// Leaves out the groups that there is no room for; never the first.
+    /// Leaves out groups that do not fit; never the first one.
     fn cut(&mut self) {
         let mut units = 0;
         let fits = |group: &&Group<'_>| {
@@ -128,7 +128,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// Whatever makes two nodes look different, but for their names and the numbers of their ranks.
+/// What distinguishes the drawings of two nodes, except names and rank numbers.
 type Key<'a> = (usize, u32, u32, Vec<(u16, Option<&'a CpuSet>, &'a [u16])>);
 
 fn pattern<'a>(map: &'a JobMap, node: &Node<'_>) -> Vec<(u16, Option<&'a CpuSet>, &'a [u16])> {
@@ -170,7 +170,7 @@ impl<'a> Group<'a> {
         group
     }
 
-    /// Puts each rank where it belongs.
+    /// Puts each rank to its processors and devices.
     fn place_ranks(&mut self, map: &JobMap) {
         let unit_of = unit_of(&self.tree);
         for rank in &self.node.ranks {
@@ -199,7 +199,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// The unit of each processor.
+/// Returns the unit of each processor.
 fn unit_of(tree: &Tree) -> BTreeMap<u32, usize> {
     let units = tree.cores().into_iter().flat_map(|core| &core.units);
     units.flat_map(|unit| unit.cpus.iter().map(|cpu| (cpu, unit.at))).collect()
@@ -210,9 +210,9 @@ fn unit_of(tree: &Tree) -> BTreeMap<u32, usize> {
 struct Trees<'a>(Vec<(&'a Topology, Rc<Tree>)>);
 
 impl<'a> Trees<'a> {
-    /// The number of the kind, and its tree.
+    /// Returns the number of the kind, and its tree.
     fn of(&mut self, topology: &'a Topology) -> (usize, Rc<Tree>) {
-        // The latest first: nodes of a kind follow each other, and mostly share their topology.
+        // The latest kind is compared first: nodes of a kind follow each other, and mostly share their topology.
         let same = |known: &Topology| std::ptr::eq(known, topology) || known == topology;
         let at = self.0.iter().rposition(|(known, _)| same(known)).unwrap_or_else(|| {
             self.0.push((topology, Rc::new(Tree::of(topology))));

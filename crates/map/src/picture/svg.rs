@@ -1,5 +1,5 @@
-//! A picture as an image of vectors. It uses what every viewer knows: shapes, text, classes; a dark background is the
-//! viewer's wish (`prefers-color-scheme`), and where that is not understood the picture brings a light one along.
+//! A picture as SVG. It uses shapes, text and classes only, which every viewer knows. A viewer may ask for a dark
+//! background (`prefers-color-scheme`); otherwise the picture has a light one.
 
 mod area;
 mod block;
@@ -18,19 +18,19 @@ use block::{Block, column, fitted, flow, plain, styled, width_of};
 
 /// Width of the page (pixels) unless one node needs more.
 const PAGE: u32 = 1280;
-/// Around everything.
+/// The margin of the page.
 const MARGIN: u32 = 24;
 /// Horizontal start of the text beside a swatch.
 const SWATCH: u32 = 34;
-/// Apps that have their line.
+/// The most apps with a line of their own.
 const MOST_APPS: usize = 16;
 
-/// The whole file.
+/// Returns the whole file.
 pub(super) fn document(scene: &Scene<'_>) -> String {
     format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}", element(scene))
 }
 
-/// The image alone, to be put into a page.
+/// Returns the image alone, for a page.
 pub(super) fn element(scene: &Scene<'_>) -> String {
     let unit = area::wanted(scene);
     let width = cards_width(scene, unit);
@@ -47,7 +47,7 @@ pub(super) fn element(scene: &Scene<'_>) -> String {
     )
 }
 
-/// `Job prterun-n0-42@1: 96 ranks on 12 nodes`.
+/// Returns the title, such as `Job prterun-n0-42@1: 96 ranks on 12 nodes`.
 pub(super) fn title(scene: &Scene<'_>) -> String {
     let Subject { job, map, .. } = scene.subject;
     let count = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
@@ -57,7 +57,7 @@ pub(super) fn title(scene: &Scene<'_>) -> String {
 /// Note below the title when no process was started.
 const NOT_LAUNCHED: &str = "Not launched: this is where the processes would run.";
 
-/// As wide as the page, or as the widest node.
+/// Returns the width of the page, or of the widest node.
 fn cards_width(scene: &Scene<'_>, unit: u32) -> u32 {
     scene.groups.iter().map(|group| card::narrowest(scene, group, unit)).max().unwrap_or(0).max(PAGE)
 }
@@ -76,14 +76,14 @@ fn head(scene: &Scene<'_>, width: u32) -> Option<Block> {
     Some(column(lines, 6))
 }
 
-/// `mapped BYCORE · ranked FILL · bound CORE`.
+/// Returns the policies of an app, such as `mapped BYCORE · ranked FILL · bound CORE`.
 fn placed(policy: &AppPolicy) -> String {
     let how = [("mapped", &policy.map_by), ("ranked", &policy.rank_by), ("bound", &policy.bind_to)];
     let said = how.iter().filter(|(_, by)| !by.is_empty()).map(|(word, by)| format!("{word} {by}"));
     said.collect::<Vec<_>>().join(" · ")
 }
 
-/// A line for each app, then what the marks mean.
+/// Draws a line for each app, and the meaning of the marks.
 fn legend(scene: &Scene<'_>, width: u32) -> Option<Block> {
     let apps = scene.apps.iter().enumerate().take(MOST_APPS);
     let mut lines: Vec<Block> = apps.map(|(index, app)| entry(scene, index, app, width)).collect();

@@ -6,9 +6,9 @@ use super::names::{hosts, ranges};
 use super::scene::{Crowd, Group, Scene};
 use super::tree::Core;
 
-/// Cores in brackets that are spelt out.
+/// The most cores of a package that are written one by one.
 const SPELT: usize = 16;
-/// Parts of a list of names or ranks.
+/// The most parts of a list of names or ranks.
 const PARTS: usize = 4;
 
 pub(super) fn lines(scene: &Scene<'_>) -> Vec<String> {
@@ -59,7 +59,7 @@ fn listed(crowd: &Crowd) -> String {
 /// The occupation of a core.
 #[derive(PartialEq)]
 enum Mark {
-    /// One rank, everywhere in it.
+    /// One rank in the whole core.
     Rank(u32),
     Other(String),
 }
@@ -98,7 +98,7 @@ fn at(crowd: &Crowd) -> String {
     }
 }
 
-/// Marks of a package. Sets that are alike are put together, and where there are many marks the others too.
+/// Joins the marks of a package: equal sets are joined, and with many marks also others.
 fn joined(marks: &[Mark]) -> String {
     let many = marks.len() > SPELT;
     let mut texts = Vec::new();

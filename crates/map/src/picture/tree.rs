@@ -1,21 +1,21 @@
-//! What a node is made of, as areas within areas, from any topology: kinds may be missing, objects may lie across each
-//! other, and every processor is somewhere exactly once.
+//! The objects of a node as areas within areas. Any topology is accepted: kinds may be missing, and objects may
+//! overlap. Every processor is in exactly one area.
 
 use ferrite_types::{CpuSet, ObjectKind, Topology, TopologyObject};
 
-/// More processors of a node than this are drawn by cores, or by areas, instead.
+/// The most processors of a node that are drawn one by one; otherwise cores or areas are drawn.
 const MOST_UNITS: usize = 4096;
 
-/// A node.
+/// The objects of a node.
 #[derive(Debug)]
 pub(super) struct Tree {
-    /// The whole of it; has no label of its own.
+    /// The whole node; it has no label.
     pub(super) root: Area,
-    /// How many [`Unit`]s there are; they are numbered in the order in which they are drawn.
+    /// The number of [`Unit`]s; they are numbered in the order of drawing.
     pub(super) units: usize,
 }
 
-/// A package, a NUMA domain, or what shares a cache.
+/// A package, a NUMA domain, or the processors that share a cache.
 #[derive(Debug, Default)]
 pub(super) struct Area {
     /// `package 0 · L3 32 MiB`: several objects of the same processors are one area.
@@ -38,7 +38,7 @@ pub(super) struct Core {
     pub(super) units: Vec<Unit>,
 }
 
-/// The smallest thing that is drawn: a hardware thread, or several in a machine that is too large for that.
+/// The smallest part of a drawing: a hardware thread, or several in a very large machine.
 #[derive(Debug)]
 pub(super) struct Unit {
     /// Its place in the order of drawing.
@@ -80,7 +80,7 @@ impl Tree {
     }
 }
 
-/// Every processor that anything speaks of, in cores; those of no core are each a core of its own.
+/// Returns all processors in cores; a processor without a core gets one of its own.
 fn cores(topology: &Topology) -> Vec<Core> {
     let mut left = topology.allowed.clone();
     topology.objects.iter().flat_map(|(_, list)| list).for_each(|object| left.union_with(&object.cpus));
@@ -112,19 +112,19 @@ fn core(topology: &Topology, label: String, about: String, cpus: &[u32]) -> Core
     Core { label, about, package, units: cpus.iter().map(unit).collect() }
 }
 
-/// An object that may hold cores, or others.
+/// An object that may hold cores or other objects.
 struct Frame<'a> {
     cpus: Option<&'a CpuSet>,
     area: Area,
 }
 
-/// The whole node, then each object that says something about where cores are, the largest first.
+/// Returns the whole node, then each object that groups cores, the largest first.
 fn frames<'a>(topology: &'a Topology, cores: &[Core]) -> Vec<Frame<'a>> {
     const KINDS: [ObjectKind; 4] = [ObjectKind::Package, ObjectKind::Numa, ObjectKind::L3Cache, ObjectKind::L2Cache];
     let mut list = vec![Frame { cpus: None, area: Area::default() }];
     for kind in KINDS {
         let objects = topology.of_kind(kind);
-        // A second-level cache is of interest where cores share it.
+        // A second-level cache is drawn only if cores share it.
         if kind == ObjectKind::L2Cache && objects.len() >= cores.len() {
             continue;
         }
@@ -133,7 +133,7 @@ fn frames<'a>(topology: &'a Topology, cores: &[Core]) -> Vec<Frame<'a>> {
             list.push(Frame { cpus: Some(&object.cpus), area });
         }
     }
-    // Stable: what has the same processors stays in the order of kinds.
+    // The sort is stable: objects with the same processors stay in the order of kinds.
     list[1..].sort_by_key(|frame| std::cmp::Reverse(frame.cpus.map_or(0, CpuSet::len)));
     list
 }
@@ -158,7 +158,7 @@ fn size(bytes: u64) -> String {
     format!("{} {}", bytes >> (10 * step), UNITS[step])
 }
 
-/// For each core the smallest frame that has its first processor.
+/// Returns for each core the smallest frame with its first processor.
 fn homes(frames: &[Frame<'_>], cores: &[Core]) -> Vec<usize> {
     let first = |core: &Core| core.units[0].cpus.iter().next().unwrap_or(0);
     let most = cores.iter().map(first).max().unwrap_or(0);
@@ -171,7 +171,7 @@ fn homes(frames: &[Frame<'_>], cores: &[Core]) -> Vec<usize> {
     cores.iter().map(|core| home[first(core) as usize]).collect()
 }
 
-/// Puts each frame into the smallest one before it that holds it, and leaves out what is empty.
+/// Puts each frame into the smallest earlier one that holds it, and leaves out empty frames.
 fn nested(frames: Vec<Frame<'_>>) -> Area {
     let within = |inner: &CpuSet, outer: &CpuSet| &inner.intersection(outer) == inner;
     let parent_of = |at: usize| {
@@ -197,7 +197,7 @@ fn sort(area: &mut Area) {
     area.areas.iter_mut().for_each(sort);
 }
 
-/// Objects of the same processors need one frame only.
+/// Merges an area with its only child of the same processors.
 fn merge_only_child(area: &mut Area) {
     if area.cores.is_empty() && area.areas.len() == 1 {
         let Area { label, areas, cores, .. } = area.areas.remove(0);

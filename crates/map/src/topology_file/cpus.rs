@@ -6,7 +6,7 @@ use ferrite_types::CpuSet;
 /// Digits of one word.
 const WORD_DIGITS: usize = 8;
 
-/// `None` = not of that form. A set without an end (`0xf...f`) is no set of a machine's processors.
+/// Parses a set; `None` = the text has another form. A set without an end (`0xf...f`) is refused.
 pub(super) fn parse(text: &str) -> Option<CpuSet> {
     let mut set = CpuSet::new();
     for (word, digits) in text.rsplit(',').enumerate() {

@@ -8,7 +8,7 @@ use roxmltree::Node;
 
 use super::{TopologyFileError, cpus_of};
 
-/// All devices, in the order of the bus; those that are on none come last, as the file has them.
+/// Returns all devices in the order of the bus; devices without a bus address come last, in the order of the file.
 pub(super) fn devices<'a, 'input: 'a>(
     objects: impl Iterator<Item = Node<'a, 'input>>,
     all: &CpuSet,
@@ -54,7 +54,7 @@ enum Face {
     Block,
     Interface,
     Fabric,
-    /// `card0`, `renderD128`: the kernel's, which says nothing of computing.
+    /// `card0`, `renderD128`: the kernel's name, also of cards that only draw.
     Drawing,
     OpenCl,
     /// `nvml0`: knows the unique name.
@@ -99,7 +99,7 @@ struct Card<'a, 'input> {
 }
 
 impl<'a, 'input> Card<'a, 'input> {
-    /// `0000:3b:00.0` sorts as the bus does, because its parts have leading zeros.
+    /// Returns the key of the order: `0000:3b:00.0` sorts as the bus does, because its parts have leading zeros.
     fn place(&self) -> (bool, Option<&'a str>) {
         let bus = self.pci.and_then(|pci| pci.attribute("pci_busid"));
         (bus.is_none(), bus)
@@ -143,7 +143,7 @@ impl<'a, 'input> Card<'a, 'input> {
         }
     }
 
-    /// Of `0302 [10de:20b0] [10de:1463] a1`.
+    /// Returns the vendor in `0302 [10de:20b0] [10de:1463] a1`.
     fn pci_vendor(&self) -> Option<&'a str> {
         let text = self.pci?.attribute("pci_type")?;
         text.split_once('[')?.1.split_once(':').map(|(vendor, _)| vendor)
@@ -159,7 +159,7 @@ impl<'a, 'input> Card<'a, 'input> {
         ["NVIDIAUUID", "AMDUUID", "LevelZeroUUID", "NodeGUID", "Address"].iter().find_map(|name| self.info(name))
     }
 
-    /// The number by which the maker's library knows it.
+    /// Returns the number by which the maker's library names it.
     fn maker_index(&self, face: Face, name: &str) -> Option<u32> {
         if let Some(index) = self.info("LevelZeroDriverDeviceIndex") {
             return index.parse().ok();
@@ -169,7 +169,7 @@ impl<'a, 'input> Card<'a, 'input> {
     }
 }
 
-/// The nearest object above it that has processors.
+/// Returns the processors of the nearest object above it that has some.
 fn locality(object: Node<'_, '_>, all: &CpuSet) -> Result<CpuSet, TopologyFileError> {
     for above in object.ancestors().skip(1) {
         if let Some(cpus) = cpus_of(above, "cpuset")? {

@@ -11,26 +11,26 @@ use crate::picture::names::ranges;
 use crate::picture::scene::{Group, Scene};
 use crate::picture::tree::{Area, Core, Unit};
 
-/// Height of a processor; of each app's part of it, where apps share any.
+/// Height of a processor, or of each app's part of a shared one.
 const CELL: u32 = 24;
 const LANE: u32 = 19;
-/// Between the processors of a core.
+/// Space between the processors of a core.
 const GAP: u32 = 2;
-/// Around the processors of a core, and its label above them.
+/// Space around the processors of a core, and its label above them.
 const PAD: u32 = 3;
 const CAPTION: u32 = 13;
-/// Between cores.
+/// Space between cores.
 const SPACE: u32 = 5;
-/// Inside of an area, and between areas.
+/// Space inside of an area, and between areas.
 const INSET: u32 = 9;
 const BETWEEN: u32 = 10;
-/// An area is not made wider than this for its label.
+/// The greatest width of an area on account of its label.
 const CAPTIONED: u32 = 260;
 /// Size of labels on bars.
 const LABEL: u32 = 11;
-/// Ranges in what is shown of who is pointed at.
+/// The most ranges of ranks in a text on pointing.
 const POINTED: usize = 16;
-/// More apps at one place are drawn as one.
+/// The most apps with a lane at one place; more are drawn as one.
 const MOST_APPS: usize = 4;
 
 /// Draws the areas of one group's node.
@@ -43,7 +43,7 @@ pub(super) struct Pen<'a> {
 }
 
 impl<'a> Pen<'a> {
-    /// With processors as wide as [`wanted`], if that is neither too narrow nor too wide.
+    /// Chooses processors as wide as [`wanted`], within limits.
     pub(super) fn new(scene: &'a Scene<'a>, group: &'a Group<'a>, wanted: u32) -> Pen<'a> {
         let single = group.tree.cores().iter().all(|core| core.units.len() == 1);
         let lanes = group.crowds.iter().map(|crowd| by_app(scene, crowd).len()).max().unwrap_or(1);
@@ -51,7 +51,7 @@ impl<'a> Pen<'a> {
         Pen { scene, group, unit: wanted.clamp(if single { 28 } else { 17 }, 64), cell }
     }
 
-    /// The width below which nothing can be done.
+    /// Returns the least width of the drawing.
     pub(super) fn narrowest(&self) -> u32 {
         let widest = self.group.tree.cores().iter().map(|core| self.core_width(core)).max().unwrap_or(0);
         let mut depth = 0;
@@ -62,7 +62,7 @@ impl<'a> Pen<'a> {
         widest + 2 * INSET * depth
     }
 
-    /// What is inside of an area.
+    /// Draws the content of an area.
     pub(super) fn content(&self, area: &Area, width: u32, depth: u32) -> Block {
         let mut parts = Vec::new();
         if !area.cores.is_empty() {
@@ -166,7 +166,7 @@ impl<'a> Pen<'a> {
         }
     }
 
-    /// A bar with a lane for each app.
+    /// Draws a bar with a lane for each app.
     fn run(&self, body: &mut String, run: &Run<'_>) {
         if run.crowd.is_empty() {
             return;
@@ -187,13 +187,14 @@ impl<'a> Pen<'a> {
     }
 }
 
-/// How wide a processor has to be for all labels; one width for all nodes, so that equal ones look equal.
+/// Returns the width of a processor that has room for all labels; one width for all nodes, so that equal ones look
+/// equal.
 pub(super) fn wanted(scene: &Scene<'_>) -> u32 {
     let of_group = |group: &Group<'_>| group.tree.cores().iter().map(|core| wish(scene, group, core)).max();
     scene.groups.iter().filter_map(of_group).max().unwrap_or(0)
 }
 
-/// Neighbours in a row to which the same ranks are bound.
+/// Neighbours in a row with the same ranks.
 struct Run<'a> {
     x: u32,
     w: u32,
@@ -228,14 +229,14 @@ impl Bar {
     }
 }
 
-/// The best text for ranks that has room.
+/// Returns the longest text for ranks that fits.
 pub(super) fn short(numbers: &[u32], width: u32) -> String {
     let count = numbers.len();
     let texts = [ranges(numbers, 99), format!("{count} ranks"), format!("×{count}")];
     texts.into_iter().find(|text| width_of(text, LABEL) <= width).unwrap_or_default()
 }
 
-/// How wide a processor of a core would like to be: ranks that have several of them have room for their label.
+/// Returns the width of a core's processors at which the labels of its ranks fit.
 fn wish(scene: &Scene<'_>, group: &Group<'_>, core: &Core) -> u32 {
     let same = |a: &Unit, b: &Unit| group.crowds[a.at] == group.crowds[b.at];
     let runs = core.units.chunk_by(same);
@@ -264,7 +265,7 @@ fn by_app(scene: &Scene<'_>, crowd: &[Rank]) -> Vec<(usize, Vec<Rank>)> {
     parts
 }
 
-/// How many cores stand in a row: a number that leaves no row unfilled, where one is near.
+/// Returns the number of cores in a row; if possible one that leaves no row unfilled.
 fn columns(cores: usize, most: usize) -> usize {
     if cores <= 8.min(most) {
         return cores.max(1);

@@ -1,4 +1,4 @@
-//! Rectangles of drawing that are put beside and below each other.
+//! Rectangles of a drawing that are placed beside and below each other.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// The drawing at a place.
+    /// Returns the drawing, moved to a position.
     pub(super) fn at(&self, x: u32, y: u32) -> String {
         match (x, y) {
             (0, 0) => self.body.clone(),
@@ -22,7 +22,7 @@ impl Block {
     }
 }
 
-/// One below the other.
+/// Puts blocks below each other.
 pub(super) fn column(blocks: Vec<Block>, gap: u32) -> Block {
     let mut all = Block::default();
     for block in blocks {
@@ -34,7 +34,7 @@ pub(super) fn column(blocks: Vec<Block>, gap: u32) -> Block {
     all
 }
 
-/// Beside each other, in as many rows as the width makes needed.
+/// Puts blocks beside each other, in as many rows as the width needs.
 pub(super) fn flow(blocks: Vec<Block>, width: u32, gap: u32) -> Block {
     let mut all = Block::default();
     let (mut x, mut y) = (0, 0);
@@ -50,8 +50,7 @@ pub(super) fn flow(blocks: Vec<Block>, width: u32, gap: u32) -> Block {
     all
 }
 
-/// The width in which blocks of one size fill their rows evenly, when there is a good one below the width that there
-/// is.
+/// Returns a width in which blocks of one size fill their rows evenly, at most the given one.
 pub(super) fn evenly(blocks: &[Block], width: u32, gap: u32) -> u32 {
     let Some(first) = blocks.first().filter(|first| blocks.iter().all(|block| block.w == first.w)) else {
         return width;
@@ -61,25 +60,25 @@ pub(super) fn evenly(blocks: &[Block], width: u32, gap: u32) -> u32 {
     even.filter(|n| *n < blocks.len()).map_or(width, |n| n as u32 * (first.w + gap) - gap)
 }
 
-/// A line of text on its own.
+/// Makes a block with one line of text.
 pub(super) fn plain(class: &str, size: u32, text: &str) -> Block {
     Block { w: width_of(text, size), h: size + 4, body: styled(0, size, class, text) }
 }
 
-/// A text that begins at a place, on this line.
+/// Returns a text at a position.
 pub(super) fn styled(x: u32, y: u32, class: &str, text: &str) -> String {
     let mut out = String::new();
     let _ = write!(out, "<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{}</text>", escape(text));
     out
 }
 
-/// How wide a text is (pixels), rather a little too much: no viewer has to have any certain typeface.
+/// Estimates the width of a text (pixels), a little too large, because the typeface is not known.
 pub(super) fn width_of(text: &str, size: u32) -> u32 {
     let hundredths: u32 = text.chars().map(hundredths).sum();
     (hundredths * size).div_ceil(100)
 }
 
-/// Of the size of the type.
+/// Returns the width of a character in hundredths of the type size.
 const fn hundredths(c: char) -> u32 {
     match c {
         ' ' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | '(' | ')' | '[' | ']' | '/' | 'f' | 'i' | 'j' | 'l' | 't' => {
@@ -93,7 +92,7 @@ const fn hundredths(c: char) -> u32 {
     }
 }
 
-/// A text that is cut to a width.
+/// Cuts a text to a width.
 pub(super) fn fitted(text: &str, size: u32, width: u32) -> String {
     if width_of(text, size) <= width {
         return text.to_owned();

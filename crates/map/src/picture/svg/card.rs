@@ -1,4 +1,4 @@
-//! A node, or equal nodes, as a card: what it is called, what it is made of, and who is there without being bound.
+//! Draws a node, or equal nodes, as a card: names, objects, and ranks that are not bound.
 
 use std::fmt::Write as _;
 
@@ -10,19 +10,19 @@ use super::{names, ranks, style};
 use crate::display::escape;
 use crate::picture::scene::{Group, Scene};
 
-/// Inside of a card.
+/// Space inside of a card.
 const INSET: u32 = 14;
-/// A card has room for its own headline.
+/// The least width of a card, which has room for its headline (pixels).
 const NARROWEST: u32 = 250;
-/// Devices that are shown.
+/// The most devices that are shown.
 const MOST_DEVICES: usize = 32;
 
-/// The least width of a card (pixels).
+/// Returns the least width of a card (pixels).
 pub(super) fn narrowest(scene: &Scene<'_>, group: &Group<'_>, unit: u32) -> u32 {
     (Pen::new(scene, group, unit).narrowest() + 2 * INSET).max(NARROWEST)
 }
 
-/// The card, with processors of this width.
+/// Draws the card, with processors of this width.
 pub(super) fn block(scene: &Scene<'_>, group: &Group<'_>, width: u32, unit: u32) -> Block {
     let inner = width - 2 * INSET;
     let mut parts = vec![body(scene, group, inner, unit)];
@@ -48,7 +48,7 @@ fn body(scene: &Scene<'_>, group: &Group<'_>, width: u32, unit: u32) -> Block {
     Pen::new(scene, group, unit).content(&group.tree.root, width, 0)
 }
 
-/// Name, slots and ranks.
+/// Draws the names, slots and ranks.
 fn head(group: &Group<'_>, width: u32) -> Block {
     let here = group.node.ranks.len();
     let slots = group.node.slots();
@@ -69,7 +69,7 @@ fn head(group: &Group<'_>, width: u32) -> Block {
     column(lines, 3)
 }
 
-/// A text that is cut, and whole when it is pointed at.
+/// Draws a text that is cut; pointing at it shows all of it.
 fn titled(class: &str, size: u32, text: &str, width: u32) -> Block {
     let cut = fitted(text, size, width);
     let line = plain(class, size, &cut);
@@ -79,7 +79,7 @@ fn titled(class: &str, size: u32, text: &str, width: u32) -> Block {
     Block { body: format!("<g><title>{}</title>{}</g>", escape(text), line.body), ..line }
 }
 
-/// Ranks that are at no processor, app by app.
+/// Draws ranks without a processor, by app.
 fn strip(scene: &Scene<'_>, what: &str, crowd: &[Rank], width: u32) -> Block {
     if crowd.is_empty() {
         return Block::default();

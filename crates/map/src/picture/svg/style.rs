@@ -1,14 +1,14 @@
-//! Colours and marks. The apps' colours are those of Okabe and Ito, which people with any kind of colour vision can
-//! tell apart; numbers and outlines say the same without colour.
+//! Colours and marks. The apps have the colours of Okabe and Ito, which people with any colour vision can distinguish;
+//! numbers and outlines carry the same information.
 
 use std::fmt::Write as _;
 
 use super::block::{Block, plain};
 
-/// Apps with colours of their own; then they begin again, with a broken outline.
+/// Number of colours; further apps use them again, with a broken outline.
 pub(super) const COLOURS: usize = 8;
 
-/// Classes rather than variables, which many viewers do not know.
+/// The style sheet. It has classes instead of variables, which many viewers do not know.
 pub(super) const SHEET: &str = "\
 text{font-family:system-ui,'Segoe UI',Helvetica,Arial,'DejaVu Sans',sans-serif;fill:#1b1f24}
 .bg{fill:#ffffff}
@@ -61,13 +61,13 @@ svg{background:#0d1117}
 }
 ";
 
-/// The class of an app's colour.
+/// Returns the class of an app's colour.
 pub(super) fn colour(app: usize) -> String {
     let again = if app >= COLOURS { " d" } else { "" };
     format!("a{}{again}", app % COLOURS)
 }
 
-/// The class of a label on it.
+/// Returns the class of a label on that colour.
 pub(super) fn label(app: usize) -> &'static str {
     if app % COLOURS == 6 { "l v" } else { "l" }
 }
