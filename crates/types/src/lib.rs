@@ -28,7 +28,7 @@ pub use placement::{
 pub use pmix_status::PmixStatus;
 pub use printable::{printable, printable_line};
 pub use rankset::RankSet;
-pub use state::{JobState, ProcState};
+pub use state::{JobFailure, JobState, ProcState};
 pub use status::ExitStatus;
 pub use time::{Duration, Timestamp};
 pub use topology::{Device, DeviceVendor, ObjectKind, Topology, TopologyObject};

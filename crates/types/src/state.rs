@@ -168,6 +168,70 @@ impl JobState {
     }
 }
 
+/// The kind of a job's failure, by the state that it enters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobFailure {
+    /// The nodes that it is to have are not there.
+    NoNodes,
+    /// Its nodes have no room for it.
+    NoRoom,
+    /// A daemon with processes of it was lost.
+    LostDaemon,
+    /// It was ended by order.
+    Order,
+    /// A process could not be started, or the launch was given up.
+    Start,
+    /// A process that was started has ended abnormally.
+    Process,
+}
+
+impl JobState {
+    /// The kind of the failure; `None` for a state of a job that has not failed.
+    #[must_use]
+    pub fn failure(self) -> Option<JobFailure> {
+        match self {
+            JobState::AllocFailed => Some(JobFailure::NoNodes),
+            JobState::MapFailed => Some(JobFailure::NoRoom),
+            JobState::CommFailed => Some(JobFailure::LostDaemon),
+            JobState::KilledByCmd => Some(JobFailure::Order),
+            JobState::FailedToStart | JobState::CannotLaunch | JobState::NeverLaunched | JobState::ForcedExit => {
+                Some(JobFailure::Start)
+            }
+            JobState::Aborted
+            | JobState::AbortedBySig
+            | JobState::AbortedWoSync
+            | JobState::CalledAbort
+            | JobState::NonZeroTerm => Some(JobFailure::Process),
+            JobState::Init
+            | JobState::InitComplete
+            | JobState::Allocate
+            | JobState::AllocationComplete
+            | JobState::Map
+            | JobState::MapComplete
+            | JobState::SystemPrep
+            | JobState::LaunchDaemons
+            | JobState::DaemonsLaunched
+            | JobState::DaemonsReported
+            | JobState::VmReady
+            | JobState::LaunchApps
+            | JobState::SendLaunchMsg
+            | JobState::Running
+            | JobState::Registered
+            | JobState::WaitingForDaemons
+            | JobState::LocalLaunchComplete
+            | JobState::ReadyForDebug
+            | JobState::Started
+            | JobState::Unterminated
+            | JobState::Terminated
+            | JobState::AllJobsComplete
+            | JobState::DaemonsTerminated
+            | JobState::NotifyCompleted
+            | JobState::Notified
+            | JobState::Error => None,
+        }
+    }
+}
+
 impl ProcState {
     /// The states that only separate the others, and that no process enters.
     pub const BOUNDARIES: [ProcState; 2] = [ProcState::Unterminated, ProcState::Error];

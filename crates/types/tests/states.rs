@@ -18,6 +18,7 @@ fn every_state_has_the_number_that_the_specification_gives_it() {
     assert_eq!(jobs, listed("job"));
     for state in JobState::ALL {
         assert_eq!((state.is_unterminated(), state.is_error()), (state.number() < 30, state.number() >= 50), "{state}");
+        assert_eq!(state.failure().is_some(), state.is_error() && *state != JobState::Error, "{state}");
     }
 }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use ferrite_rm::params::Params;
 use ferrite_types::{
-    DaemonRank, EnvOp, JobId, JobState, OutputOptions, PmixStatus, ProcId, Rank, RankSet, StdinTarget,
+    DaemonRank, EnvOp, JobFailure, JobId, JobState, OutputOptions, PmixStatus, ProcId, Rank, RankSet, StdinTarget,
 };
 use ferrite_wire::control::{Done, JobStatus, Reply, Submission};
 use ferrite_wire::{DaemonMessage, Dest, LaunchOrder};
@@ -194,7 +194,7 @@ impl Head {
         let Some(job) = self.jobs.get(id) else { return };
         let (root, status) = (job.root, spawn_status(state));
         // The failure of a started process does not answer whether the job could be started.
-        if !is_of_a_process(state) {
+        if state.failure() != Some(JobFailure::Process) {
             self.answer_spawn(id, Err(status), cx);
         }
         if !self.jobs.trees.open.contains_key(&root) {
@@ -349,54 +349,13 @@ impl Head {
 
 /// The status that the parent gets for a job that failed in this state.
 fn spawn_status(state: JobState) -> PmixStatus {
-    match state {
-        // Nodes outside the DVM are another matter than slots.
-        JobState::MapFailed => PMIX_ERR_OUT_OF_RESOURCE,
-        JobState::AllocFailed => PMIX_ERR_JOB_ALLOC_FAILED,
-        JobState::CommFailed => PMIX_ERR_LOST_CONNECTION,
-        JobState::KilledByCmd => PMIX_ERR_JOB_KILLED_BY_CMD,
-        JobState::Init
-        | JobState::InitComplete
-        | JobState::Allocate
-        | JobState::AllocationComplete
-        | JobState::Map
-        | JobState::MapComplete
-        | JobState::SystemPrep
-        | JobState::LaunchDaemons
-        | JobState::DaemonsLaunched
-        | JobState::DaemonsReported
-        | JobState::VmReady
-        | JobState::LaunchApps
-        | JobState::SendLaunchMsg
-        | JobState::Running
-        | JobState::Registered
-        | JobState::WaitingForDaemons
-        | JobState::LocalLaunchComplete
-        | JobState::ReadyForDebug
-        | JobState::Started
-        | JobState::Unterminated
-        | JobState::Terminated
-        | JobState::AllJobsComplete
-        | JobState::DaemonsTerminated
-        | JobState::NotifyCompleted
-        | JobState::Notified
-        | JobState::Error
-        | JobState::Aborted
-        | JobState::FailedToStart
-        | JobState::AbortedBySig
-        | JobState::AbortedWoSync
-        | JobState::CalledAbort
-        | JobState::NeverLaunched
-        | JobState::NonZeroTerm
-        | JobState::ForcedExit
-        | JobState::CannotLaunch => PMIX_ERR_JOB_FAILED_TO_LAUNCH,
+    match state.failure() {
+        Some(JobFailure::NoRoom) => PMIX_ERR_OUT_OF_RESOURCE,
+        Some(JobFailure::NoNodes) => PMIX_ERR_JOB_ALLOC_FAILED,
+        Some(JobFailure::LostDaemon) => PMIX_ERR_LOST_CONNECTION,
+        Some(JobFailure::Order) => PMIX_ERR_JOB_KILLED_BY_CMD,
+        Some(JobFailure::Start | JobFailure::Process) | None => PMIX_ERR_JOB_FAILED_TO_LAUNCH,
     }
-}
-
-/// True for a failure of a process that was started.
-fn is_of_a_process(state: JobState) -> bool {
-    use JobState::{Aborted, AbortedBySig, AbortedWoSync, CalledAbort, NonZeroTerm};
-    matches!(state, Aborted | AbortedBySig | AbortedWoSync | CalledAbort | NonZeroTerm)
 }
 
 /// Fills in a spawned job's unstated directories, environment, output and, where requested, placement from its

@@ -39,11 +39,7 @@ impl Head {
     pub(in crate::head) fn run_activated(&mut self, cx: &mut Cx) {
         loop {
             while let Some((id, state)) = self.jobs.activated.pop_front() {
-                if id == JobId::DAEMONS {
-                    self.enter_dvm_state(state, cx);
-                } else {
-                    self.enter_job_state(id, state, cx);
-                }
+                self.enter_state(id, state, cx);
             }
             // Only now is every due job launched.
             if !self.open_queued(cx) {
@@ -52,63 +48,21 @@ impl Head {
         }
     }
 
-    fn enter_dvm_state(&mut self, state: JobState, cx: &mut Cx) {
+    /// Handles a state of a job or of the DVM, which is job 0: the next state follows, or the job waits (spec L3).
+    fn enter_state(&mut self, id: JobId, state: JobState, cx: &mut Cx) {
+        let is_dvm = id == JobId::DAEMONS;
         let next = match state {
             JobState::Init => JobState::InitComplete,
             JobState::InitComplete => JobState::Allocate,
             JobState::Allocate => JobState::AllocationComplete,
-            JobState::AllocationComplete if self.jobs.only_map() => return self.pretend_daemons(cx),
+            JobState::AllocationComplete if is_dvm && self.jobs.only_map() => return self.pretend_daemons(cx),
             JobState::AllocationComplete => JobState::LaunchDaemons,
-            JobState::LaunchDaemons => return self.launch_daemons(cx),
-            JobState::DaemonsReported => return self.wire_up(cx),
-            JobState::VmReady => return self.vm_ready(cx),
-            JobState::AllJobsComplete => return self.shut_down(0, cx),
-            // The job is parked until daemons report, or is already at its end.
-            JobState::Map
-            | JobState::MapComplete
-            | JobState::SystemPrep
-            | JobState::DaemonsLaunched
-            | JobState::LaunchApps
-            | JobState::SendLaunchMsg
-            | JobState::Running
-            | JobState::Registered
-            | JobState::WaitingForDaemons
-            | JobState::LocalLaunchComplete
-            | JobState::ReadyForDebug
-            | JobState::Started
-            | JobState::Unterminated
-            | JobState::Terminated
-            | JobState::DaemonsTerminated
-            | JobState::NotifyCompleted
-            | JobState::Notified
-            | JobState::Error
-            | JobState::KilledByCmd
-            | JobState::Aborted
-            | JobState::FailedToStart
-            | JobState::AbortedBySig
-            | JobState::AbortedWoSync
-            | JobState::CommFailed
-            | JobState::CalledAbort
-            | JobState::NeverLaunched
-            | JobState::NonZeroTerm
-            | JobState::ForcedExit
-            | JobState::AllocFailed
-            | JobState::MapFailed
-            | JobState::CannotLaunch => return,
-        };
-        self.activate(JobId::DAEMONS, next, cx);
-    }
-
-    /// Handles a state of a job: the next state follows, or the job waits (spec L3).
-    fn enter_job_state(&mut self, id: JobId, state: JobState, cx: &mut Cx) {
-        let next = match state {
-            JobState::Init => JobState::InitComplete,
-            JobState::InitComplete => JobState::Allocate,
-            JobState::Allocate => JobState::AllocationComplete,
-            JobState::AllocationComplete => JobState::LaunchDaemons,
+            JobState::LaunchDaemons if is_dvm => return self.launch_daemons(cx),
             // The DVM is up: no daemon needs a start.
             JobState::LaunchDaemons => JobState::DaemonsReported,
+            JobState::DaemonsReported if is_dvm => return self.wire_up(cx),
             JobState::DaemonsReported => JobState::VmReady,
+            JobState::VmReady if is_dvm => return self.vm_ready(cx),
             JobState::VmReady => return self.pass_map_hold(id, cx),
             JobState::Map => return self.map_job(id, cx),
             JobState::MapComplete => return self.mapping_complete(id, cx),
