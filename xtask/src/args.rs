@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, bail};
 
-/// The remaining arguments of a command line while a command takes its options out of it.
+/// The arguments of a command line that were not taken yet.
 #[derive(Debug, Clone)]
 pub(crate) struct Args {
     words: VecDeque<String>,
@@ -15,7 +15,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Splits at the first `--`: what follows belongs to somebody else's command line.
+    /// Splits at the first `--`: what follows is the command line of another program.
     pub(crate) fn new(words: impl IntoIterator<Item = String>) -> Self {
         let mut words: VecDeque<String> = words.into_iter().collect();
         let rest = words.iter().position(|w| w == "--").map(|at| {
@@ -73,7 +73,7 @@ impl Args {
         parse(what, &text)
     }
 
-    /// The words after `--`; without `--`, the operands that are left.
+    /// Returns the words after `--`; without `--`, the remaining operands.
     pub(crate) fn command(&mut self, what: &str) -> Result<Vec<String>> {
         let words = match self.rest.take() {
             Some(rest) => rest,

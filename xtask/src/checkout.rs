@@ -26,7 +26,7 @@ pub(crate) fn paths(and_new: bool) -> Result<Vec<String>> {
     Ok(names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
 }
 
-/// The texts of the files that are to be read by their names; one that was deleted and not committed is none.
+/// Returns the texts of the files with wanted names; a deleted file has none.
 pub(crate) fn texts(wanted: impl Fn(&str) -> bool) -> Result<Texts> {
     let mut texts = Texts::new();
     for path in paths(true)?.into_iter().filter(|path| wanted(path)) {

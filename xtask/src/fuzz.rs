@@ -1,6 +1,6 @@
 //! `cargo xtask fuzz`: builds all fuzz targets with the compiler of the house and runs each for a while, as many at a
-//! time as there are processors. What `cargo fuzz` needs a nightly compiler for is the address sanitizer; our parsers
-//! are safe code, and what they can do wrong is to panic, to hang or to eat memory, which libFuzzer sees without it.
+//! time as there are processors. `cargo fuzz` needs a nightly compiler for the address sanitizer. The parsers are safe
+//! code; libFuzzer sees panics, hangs and growing memory without it.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -18,10 +18,10 @@ use crate::workspace;
 /// Each target in CI; by hand it is [`SECONDS`].
 pub(crate) const SECONDS_IN_CI: u64 = 8;
 const SECONDS: u64 = 20;
-/// Beyond its time a target may finish what it is at (libFuzzer's own limit for one input is shorter).
+/// The time that a target may take for its last input (libFuzzer's own limit for an input is shorter).
 const GRACE: Duration = Duration::from_secs(60);
 
-/// Counters at the edges of the code and of comparisons, for libFuzzer; and what a debug build checks.
+/// Compiler flags: counters of edges and comparisons for libFuzzer, and the checks of a debug build.
 const FLAGS: [&str; 8] = [
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -110,13 +110,13 @@ fn keep_new(target: &str) -> Result<()> {
 
 fn build() -> Result<()> {
     let mut command = cargo();
-    // With a target named, what runs while building is built without counters.
+    // With `--target`, build scripts are built without counters.
     command.args(["build", "--locked", "--release", "--quiet", "--bins", "--target", &host()?]).current_dir(fuzz());
     command.env("RUSTFLAGS", FLAGS.join(" "));
     step("building the fuzz targets", &mut command).map(|_| ())
 }
 
-/// The names of the files; one that the manifest does not name would never be built.
+/// Returns the names of the target files; an error for one that the manifest lacks, because it would never be built.
 fn targets() -> Result<Vec<String>> {
     let manifest = fs::read_to_string(fuzz().join("Cargo.toml"))?;
     let mut names = Vec::new();

@@ -92,7 +92,8 @@ fn named(page: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// A path of ours that leads nowhere: `crate::module::Item`, `crate/module.rs`, or one from the root.
+/// Returns an error for a path of this repository that does not exist: `crate::module::Item`, `crate/module.rs`, or one
+/// from the root.
 fn missing(path: &str, texts: &Texts) -> Option<String> {
     let fault = || Some(format!("{PAGE}: `{path}` is not there"));
     let exists = |file: &str| texts.contains_key(file);
@@ -117,7 +118,7 @@ fn missing(path: &str, texts: &Texts) -> Option<String> {
         if let Some(next) = [format!("{dir}.rs"), format!("{dir}/mod.rs")].into_iter().find(|file| exists(file)) {
             file = next;
         } else {
-            // No module: an item, in the last one that there was or below it.
+            // The word is no module, so it must be an item of the last module or of one below it.
             let below =
                 format!("{}/", file.trim_end_matches("/mod.rs").trim_end_matches(".rs").trim_end_matches("/lib"));
             let may_have = |(name, _): &(&String, &String)| **name == file || name.starts_with(&below);

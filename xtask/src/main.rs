@@ -68,7 +68,7 @@ fn main() -> ExitCode {
 }
 
 fn dispatch(command: &str, words: Vec<String>) -> Result<u8> {
-    // These pass on a command line of somebody else, which may hold anything.
+    // These commands pass on the command line of another program.
     match command {
         "sim" => return sim::main(&words),
         "_agent" => return bench::agent_main(words).map(|()| 0),

@@ -1,4 +1,4 @@
-//! The purity check: the thinking crates have no clock, no sockets, no processes, no threads and no chance.
+//! The purity check: pure crates have no clock, sockets, processes, threads or random numbers.
 //!
 //! Two halves: which crates may depend on which (the levels of ARCHITECTURE.md), and which names of the standard
 //! library may stand in a source. Clippy checks the same names by type, with the `clippy.toml` of each pure crate,
@@ -111,7 +111,7 @@ fn shown(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()
 }
 
-/// The library's sources: binaries and test modules in files of their own may do what they like.
+/// Returns the library's sources, without binaries and test modules.
 fn sources(dir: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(dir).with_context(|| format!("cannot read {}", dir.display()))? {
@@ -197,7 +197,7 @@ fn source_violations(text: &str) -> Vec<String> {
                 let next = tokens.get(at + 1).map(|t| t.text);
                 found.extend(forbidden(&path, next).map(|name| format!("{}: names {name}", token.line)));
             }
-            // A block inside a group cannot be: count nothing, just start a new path.
+            // A group contains no block; this only starts a new path.
             _ => path.clear(),
         }
     }

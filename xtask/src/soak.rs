@@ -1,4 +1,4 @@
-//! `cargo xtask soak`: many one-process jobs through one DVM, and nothing of them is left in it.
+//! `cargo xtask soak`: runs many one-process jobs through one DVM, and checks that it keeps nothing of them.
 //!
 //! Called by hand with 100,000 jobs, and by `cargo xtask test` with fewer; the benchmark uses the same DVM.
 
@@ -18,16 +18,15 @@ use crate::workspace::product;
 /// Jobs of a full soak, and of that in the tests.
 pub(crate) const FULL: usize = 100_000;
 pub(crate) const QUICK: usize = 3_000;
-/// What is there after so many jobs is there after all.
+/// The number of jobs before the first measurement, after which all buffers are full.
 pub(crate) const BEFORE: usize = 1_000;
-/// Root is refused otherwise.
+/// Variables that allow root to run jobs.
 pub(crate) const AS_ROOT: [(&str, &str); 2] =
     [("PRTE_ALLOW_RUN_AS_ROOT", "1"), ("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1")];
-/// An allocator keeps a little: so much growth (bytes) over a whole soak is none. History and buffers are full long
-/// before.
+/// Allowed growth over a whole soak (bytes): an allocator keeps a little.
 const SLACK_BYTES: u64 = 2 << 20;
 const LIMIT: Duration = Duration::from_secs(3_600);
-/// A DVM has noticed the end of a client by then.
+/// The time within which a DVM notices the end of a client.
 const SETTLED: Duration = Duration::from_secs(10);
 /// Interval of looks: no event reports that another process closes a descriptor.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
@@ -61,7 +60,7 @@ pub(crate) fn run(jobs: usize) -> Result<()> {
 /// A DVM of its own in a directory of its own.
 pub(crate) struct Soak {
     dir: tempfile::TempDir,
-    /// The process that the user sees; it looks after the one that works. None when the DVM has ended.
+    /// The guard of the head; `None` when the DVM has ended.
     guard: Option<u32>,
     pid: u32,
 }

@@ -1,8 +1,7 @@
-//! `cargo xtask supply`: what we depend on has a licence that we allow, comes from the registry, is not banned, and has
-//! no known fault. The rules are those of `deny.toml`, so that `cargo deny` says the same where it is installed; to
-//! install it in CI would cost more minutes than everything else there. Faults are a list in the repository,
-//! `supply/advisories.txt`: it is read without a network, and `cargo xtask supply update DIR` writes it anew from a
-//! copy of the RustSec advisory database.
+//! `cargo xtask supply`: checks that every dependency has an allowed licence, comes from the registry, is not banned,
+//! and has no known fault. The rules are those of `deny.toml`, so that `cargo deny` gives the same result; installing
+//! it would take longer than all the rest of CI. The list of faults is `supply/advisories.txt`, which needs no network;
+//! `cargo xtask supply update DIR` makes it anew from a copy of the RustSec advisory database.
 
 mod advisories;
 mod licence;
@@ -49,7 +48,7 @@ struct Locked {
     source: Option<String>,
 }
 
-/// Everything at once; the error names all that is wrong.
+/// Checks all rules; the error names all violations.
 pub(crate) fn check() -> Result<()> {
     let rules = fs::read_to_string(workspace::root().join("deny.toml"))?;
     let locked = locked(&lock_file()?);

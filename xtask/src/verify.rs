@@ -34,7 +34,8 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
     test::run(quick)
 }
 
-/// `cargo xtask tidy`: what the tree says of itself is true, and its text can be read.
+/// `cargo xtask tidy`: checks the lists of modules and of files with `unsafe`, the width of lines, and the files in
+/// git.
 pub(crate) fn tidy() -> Result<()> {
     listed::check()?;
     unsafety::check()?;

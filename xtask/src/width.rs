@@ -8,7 +8,7 @@ use crate::checkout::{self, Texts};
 /// `max_width` of rustfmt.toml, counted in characters.
 const MOST: usize = 120;
 
-/// Written by programs.
+/// Files that programs write.
 const GENERATED: [&str; 2] = ["crates/pmix-sys/src/bindings.rs", "docs/man/"];
 
 pub(crate) fn check() -> Result<()> {

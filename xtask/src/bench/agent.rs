@@ -1,8 +1,8 @@
 //! A light launch agent: what `ssh host command` would be without encryption and sessions.
 //!
 //! The server (`xtask _agentd`) runs on every node of a benchmark's bed, the client (`xtask _agent [options] HOST
-//! WORDS...`) stands in for ssh. The command gets the connection as its standard streams. For benchmarks on virtual
-//! nodes alone: it asks nobody who they are.
+//! WORDS...`) stands in for ssh. The command gets the connection as its standard streams. It is for benchmarks on
+//! virtual nodes only: it does not authenticate its callers.
 
 use std::io::{Read, Write, stdin, stdout};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -16,7 +16,7 @@ use crate::args::Args;
 
 const PORT: u16 = 2222;
 
-/// Options of ssh that launchers like to give and that have a value.
+/// Options of ssh with a value that launchers use.
 const WITH_VALUE: [&str; 4] = ["-l", "-p", "-o", "-i"];
 
 /// `xtask _agentd`: serves until it is killed.
@@ -45,7 +45,7 @@ fn answer(mut stream: TcpStream) -> Result<()> {
     command.stdout(OwnedFd::from(stream.try_clone()?));
     command.stderr(OwnedFd::from(stream));
     let mut child = command.spawn()?;
-    // The command holds the connection now; ours must go, or the client would wait for ever.
+    // The command has the connection now; our copy is closed, or the client would wait for ever.
     drop(command);
     child.wait()?;
     Ok(())

@@ -1,7 +1,7 @@
-//! `cargo xtask bench dvm`: what a job costs in a DVM that is there already, and what many of them leave behind.
+//! `cargo xtask bench dvm`: measures the cost of a job in a running DVM, and what many jobs leave behind.
 //!
-//! The outer half makes the bed and the report; the inner half (`xtask _bench_dvm`) measures on node n0, where
-//! everything that it starts can be swept away.
+//! The outer half makes the bed and the report. The inner half (`xtask _bench_dvm`) measures on node n0, where all its
+//! processes can be ended.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -109,7 +109,7 @@ fn say(title: &str) {
     eprintln!("--- {title}");
 }
 
-/// Somebody's `prte`, `prun` and `pterm`.
+/// The `prte`, `prun` and `pterm` of Ferrite or of the reference.
 struct Launcher {
     name: &'static str,
     prte: Vec<String>,
@@ -125,7 +125,7 @@ impl Launcher {
 
     fn peer(root: &Path) -> Result<Launcher> {
         peer::enter(root)?;
-        // Its clients are servers too, and would be taken for the DVM when there are several at a time.
+        // The reference's clients are servers too; several at a time would be taken for the DVM.
         let call = |name: &str, option: &str, value: &str| {
             let mut words = peer::call(root, name);
             words.extend([option, value].map(str::to_owned));
@@ -157,7 +157,7 @@ impl Launcher {
         Ok(began.elapsed())
     }
 
-    /// A DVM that hangs cannot be asked to end.
+    /// Kills what is left: a DVM that hangs cannot be asked to end.
     fn sweep(&self) -> Result<()> {
         ensure!(self.name == peer::NAME, "our own DVM hangs");
         sweep_own_namespace()?;
@@ -179,7 +179,7 @@ fn command(words: &[String]) -> Command {
     command
 }
 
-/// True when it ended well; a hang is killed and counts as not.
+/// Runs a command; true when it ended well. One that hangs is killed and counts as failed.
 fn run(command: &mut Command) -> Result<bool> {
     let mut child = command.spawn()?;
     Ok(wait(&mut child, LIMIT)?.is_some_and(|status| status.success()))
@@ -265,7 +265,7 @@ fn at_a_time(launchers: &[Launcher], runs: usize) -> Result<()> {
     Ok(())
 }
 
-/// Keeps so many running until `count` have ended.
+/// Keeps several commands running until `count` have ended; returns commands per second.
 fn rate(make: &mut dyn FnMut() -> Command, count: usize) -> Result<String> {
     let began = Instant::now();
     let (mut running, mut times): (Vec<(Child, Instant)>, _) = (Vec::new(), Times::default());
@@ -288,7 +288,7 @@ fn rate(make: &mut dyn FnMut() -> Command, count: usize) -> Result<String> {
     Ok(format!("{rate:.0} | {} | {}", times.bad_runs(), times.worst()))
 }
 
-/// Tasks of a batch beside the same processes started by two threads that do nothing else.
+/// Measures the tasks of a batch, beside the same processes started by two threads.
 fn batch() -> Result<()> {
     const TASKS: usize = 10_000;
     say("batch");
@@ -311,7 +311,7 @@ fn batch() -> Result<()> {
     Ok(())
 }
 
-/// A gigabyte out of a job, and one into it.
+/// Measures a gigabyte of output of a job, and a gigabyte of input.
 fn streams() -> Result<()> {
     say("streams");
     let ours = Launcher::ours();

@@ -1,8 +1,7 @@
-//! `cargo xtask bench elastic`: how long the DVM takes to change its size, from the request to the moment when it is
-//! true.
+//! `cargo xtask bench elastic`: measures a change of the DVM's size, from the request to its end.
 //!
-//! The outer half makes the bed and the report; the inner half (`xtask _bench_elastic`) measures on node n0. A grow is
-//! measured beside a bare launch of `true` on the same nodes by the same agent, which is its floor.
+//! The outer half makes the bed and the report; the inner half (`xtask _bench_elastic`) measures on node n0. The floor
+//! of a grow is a launch of `true` on the same nodes by the same agent.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -72,7 +71,7 @@ pub(crate) fn inner(words: &[String]) -> Result<()> {
     stream(&agent)
 }
 
-/// A size change that is measured: the nodes, and the row of the table.
+/// Measures changes of size, one row of the table each.
 fn sizes(agent: &str, runs: usize) -> Result<()> {
     let (one, four) = (["n5"].as_slice(), ["n5", "n6", "n7", "n8"].as_slice());
     for (row, nodes) in [("floor: `true` on one node", one), ("floor: `true` on four nodes at once", four)] {
@@ -83,10 +82,10 @@ fn sizes(agent: &str, runs: usize) -> Result<()> {
         }
         println!("| {row} | {} |", times.long());
     }
-    // Of a DVM over n0-n4 by its tree: n5 and n6 hang below n2, n7 and n8 below n3.
+    // In the tree of a DVM over n0 to n4, n5 and n6 come below n2, n7 and n8 below n3.
     let dvm = Dvm::start(&["n0", "n1", "n2", "n3", "n4"], agent)?;
     let (mut grow_one, mut grow_four, mut less_one, mut less_four) = Default::default();
-    // The first grow on a node is no re-grow; all later ones are.
+    // The first grow is not counted: the rows are about nodes that were in the DVM before.
     dvm.grow(one)?;
     dvm.shrink(one)?;
     for _ in 0..runs {

@@ -1,4 +1,4 @@
-//! `cargo xtask bench launch`: how long it takes from the command to the end of a job, beside the peers.
+//! `cargo xtask bench launch`: measures the time from the command to the end of a job, beside other launchers.
 //!
 //! The outer half makes the bed and the report; the inner half (`xtask _bench`) measures on node n0.
 
@@ -108,7 +108,7 @@ fn announce_inner(title: &str) {
     eprintln!("--- {title}");
 }
 
-/// The launchers that are here, each with how it is called.
+/// The installed launchers, each with its call.
 struct Launchers {
     ours: String,
     hydra: Vec<(&'static str, String)>,
@@ -125,7 +125,7 @@ impl Launchers {
         if wheel_hydra.exists() {
             hydra.push(("Hydra of PyPI", text(wheel_hydra)));
         }
-        // The wheel looks for its daemon where it was built: it has to be told.
+        // The wheel looks for its daemon in the directory where it was built, so the path is set.
         let prted = text(wheel.join("prted"));
         let prterun = wheel.join("prterun");
         let call = format!("{} --allow-run-as-root --prtemca prte_launch_agent {prted}", prterun.display());
@@ -137,7 +137,8 @@ impl Launchers {
         }
     }
 
-    /// The same job for everybody: `ours` are words for the PRRTE family, `hydra` for Hydra, `orte` for Open MPI 4.
+    /// Returns the same job for every launcher: `ours` are words for the PRRTE family, `hydra` for Hydra, `orte` for
+    /// Open MPI 4.
     fn contenders(&self, ours: &str, hydra: &str, orte: &str) -> Vec<Contender> {
         let mut all = vec![Contender::new("**ours**", &format!("{} {ours}", self.ours))];
         all.extend(self.hydra.iter().map(|(name, call)| Contender::new(name, &format!("{call} {hydra}"))));
@@ -242,7 +243,7 @@ fn mpi(launchers: &Launchers, agent: &str) -> Vec<Group> {
 }
 
 fn versions(launchers: &Launchers) -> Vec<Contender> {
-    // Root is refused by some even for this.
+    // Some refuse root even for this.
     let mut all = launchers.contenders("--version", "--version", "--version");
     all.insert(0, Contender::new("floor: spawn and wait", "/bin/true"));
     all.into_iter().map(|c| c.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")).collect()
@@ -277,7 +278,7 @@ fn resident(bed: &Bed, call: &str, daemon: &str) -> Result<Option<f64>> {
     let mut sizes: Vec<u64> = all.filter(|p| p.name == daemon).filter_map(|p| p.resident_bytes()).collect();
     sizes.sort_unstable();
     if crate::runner::wait(&mut child, Duration::from_secs(20))?.is_none() {
-        // Hung or refused; the bed goes anyway.
+        // The launcher hung or refused; the bed is removed anyway.
         return Ok(None);
     }
     Ok(sizes.get(sizes.len() / 2).map(|bytes| *bytes as f64 / f64::from(1 << 20)))

@@ -1,4 +1,4 @@
-//! `cargo xtask bench map`: what placement costs, by itself and as the command that shows a map without a launch.
+//! `cargo xtask bench map`: measures placement alone, and the command that shows a map without a launch.
 //!
 //! The first table is `crates/map/examples/map_cost.rs`, which calls the placement of the head in a loop. For the
 //! second the whole command maps made-up nodes, and so does the reference where there is one (`--peer-root DIR`: a
@@ -21,7 +21,7 @@ const DEFAULT_RUNS: usize = 5;
 const CORES: u32 = 8;
 const TOPOLOGY: &str = "crates/map/tests/topologies/two-packages.xml";
 const NODES: [u32; 4] = [10, 100, 1_000, 10_000];
-/// The reference is not asked for more: its time grows with the square.
+/// The most nodes for the reference: its time grows with the square.
 const PEER_NODES: u32 = 1_000;
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -75,7 +75,7 @@ fn ours(nodes: u32) -> Result<Command> {
     Ok(command)
 }
 
-/// In a mount namespace of its own, which takes `/proc` and `/dev` along when it ends.
+/// Returns the reference's command in its own mount namespace, which unmounts `/proc` and `/dev` at its end.
 fn theirs(peer: &Path, nodes: u32) -> Result<Command> {
     let inside = "tmp/ferrite-bench-map.xml";
     std::fs::copy(root().join(TOPOLOGY), peer.join(inside)).with_context(|| format!("{}", peer.display()))?;

@@ -1,5 +1,5 @@
-//! `cargo xtask bench ...`: measurements in one run on one machine, side by side with the peers where they have the
-//! like.
+//! `cargo xtask bench ...`: measures in one run on one machine, side by side with other launchers where they can do the
+//! same.
 
 mod agent;
 pub(crate) mod dvm;

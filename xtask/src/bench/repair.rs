@@ -1,4 +1,4 @@
-//! `cargo xtask bench repair`: what it costs a daemon that others died, all at once or one after another.
+//! `cargo xtask bench repair`: measures the cost of deaths for a daemon, all at once or one after another.
 //!
 //! Each case is a process of its own (`crates/router/examples/repair_cost.rs`), so that callgrind counts the
 //! instructions of that case alone; a process that prepares the same and repairs nothing is subtracted. It needs no
@@ -156,7 +156,7 @@ fn spread(mut times: Vec<u64>) -> String {
     format!("{median} ({low} - {high})")
 }
 
-/// A thousandth, with a decimal while that says something.
+/// Formats thousandths, with a decimal for small numbers.
 fn short(number: u64) -> String {
     if number < 100_000 { format!("{:.1}", number as f64 / 1e3) } else { grouped((number + 500) / 1_000) }
 }

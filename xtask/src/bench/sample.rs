@@ -12,13 +12,13 @@ use crate::testbed::sweep_own_namespace;
 
 /// A run that takes longer hangs.
 const HANG_LIMIT: Duration = Duration::from_secs(10);
-/// A contender that has hung so often is left out of the remaining turns.
+/// The number of hangs after which a contender is left out.
 const ENOUGH_HANGS: usize = 3;
 
 /// One thing to measure.
 pub(super) struct Contender {
     pub(super) name: String,
-    /// All of them are started at once; the time is that until the last one has ended.
+    /// Commands that are started at once; the time ends with the last one.
     pub(super) commands: Vec<Vec<String>>,
     pub(super) env: Vec<(&'static str, String)>,
 }
@@ -141,11 +141,11 @@ enum End {
     Hung,
 }
 
-/// Runs every contender `runs` times, in turns, so that a change of the machine's load meets all of them.
+/// Runs every contender `runs` times, in turns, so that a change of the machine's load affects all of them.
 pub(super) fn compare(contenders: &[Contender], runs: usize, others: &[String]) -> Result<Vec<Times>> {
     let mut results: Vec<Times> = contenders.iter().map(|_| Times::default()).collect();
     for contender in contenders {
-        // Once for the caches, not counted.
+        // The first run fills the caches and is not counted.
         once(contender, others)?;
     }
     for _ in 0..runs {
@@ -177,7 +177,7 @@ fn once(contender: &Contender, others: &[String]) -> Result<End> {
     Ok(end)
 }
 
-/// After a bad run: nothing of it may slow the next one down.
+/// Ends all processes of a bad run, which could slow the next one down.
 fn clean(others: &[String]) -> Result<()> {
     sweep_own_namespace()?;
     let own = std::env::current_exe()?;

@@ -1,8 +1,8 @@
-//! `cargo xtask bench slurm`: what a job of Slurm costs with us: a start over its nodes, and a change of size by a
+//! `cargo xtask bench slurm`: measures Ferrite in a job of Slurm: a start on its nodes, and a change of size by a
 //! second job.
 //!
 //! The outer half makes a bed with a real Slurm and the report; the inner half (`xtask _bench_slurm`) measures on the
-//! login node. The floors are Slurm's own commands that do the same for nobody.
+//! login node. The floors are Slurm's own commands for the same work.
 
 use std::fs;
 use std::process::{Command, Stdio};

@@ -30,7 +30,7 @@ pub(super) fn all() -> Vec<Scenario> {
     ]
 }
 
-/// Someone who owns nothing here.
+/// A user id without files and processes.
 const STRANGER: &str = "61234";
 
 /// A shell script on n0.
@@ -38,7 +38,7 @@ fn shell<'a>(c: &'a Context, script: &str) -> Result<Call<'a>> {
     c.program_on(0, "bash", "-c")?.words([script])
 }
 
-/// The same as a user who is not root, in an empty directory of his own.
+/// Runs a shell script on n0 as a user who is not root, in an empty directory.
 fn shell_as_stranger<'a>(c: &'a Context, script: &str) -> Result<Call<'a>> {
     let script = format!(
         "umask 077; d=$(mktemp -d); export TMPDIR=$d HOME=$d; cd \"$d\"; trap 'cd /; rm -rf \"$d\"' EXIT; {script}"
@@ -54,8 +54,7 @@ fn shown(name: &str) -> String {
 fn a_flood_of_strangers_at_the_metrics_port_keeps_no_submission_out(c: &Context) -> Result<()> {
     let start = format!("ulimit -n 1024; exec {} --daemonize --prtemca ferrite_metrics 9464", shown("prte"));
     shell(c, &start)?.run()?.code(0)?;
-    // Together more connections than the head may have files, which say nothing, and new ones as long as the scenario
-    // goes on.
+    // Silent connections exceed the head's limit of open files, and new ones come throughout the scenario.
     let stop = c.bed().shared().join("stop");
     let flood = format!(
         "ulimit -n 20000; n=0
@@ -138,7 +137,7 @@ fn a_user_who_is_not_root_cannot_look_into_what_holds_a_key(c: &Context) -> Resu
     Ok(())
 }
 
-/// What the guard, bindings and `--display` need of `/proc` works for somebody who may not read everything there.
+/// Guard, bindings and `--display` work for a user who may not read all of `/proc`.
 fn processes_of_a_user_who_is_not_root_are_swept_when_the_head_is_killed(c: &Context) -> Result<()> {
     let bound =
         format!("{} --display bind --bind-to core -n 1 grep -c Cpus_allowed_list /proc/self/status", shown("prterun"));

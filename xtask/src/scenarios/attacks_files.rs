@@ -83,7 +83,7 @@ fn files_that_another_user_has_put_in_the_way_are_neither_written_to_nor_waited_
         refused("--system-server", "/tmp/pmix.sys.n0")?;
         refused("--report-uri /tmp/dvm.uri", "/tmp/dvm.uri")?;
         refused("--report-pid /tmp/dvm.uri", "/tmp/dvm.uri")?;
-        // The system's server belongs to root, who may always make it.
+        // Root may always start the system's server.
         c.tool("prte", "--daemonize --host n0 --system-server")?.run()?.code(0)?;
         c.tool("prun", "--system-server-only -n 1 true")?.run()?.code(0)?;
         stop_dvm(c)?;
@@ -106,7 +106,7 @@ fn a_dvm_is_found_in_the_users_own_directory_and_by_no_other_user(c: &Context) -
     tool(c, MALLORY, "prun", "-n 1 true")?.run()?.code(1)?.complains_about(&["no DVM of yours"])?;
     let named = tool(c, MALLORY, "prun", "--dvm-uri file:/tmp/alice.uri -n 1 true")?.run()?.code(1)?;
     named.complains_about(&["/tmp/alice.uri", &format!("belongs to user {ALICE}")])?;
-    // It has a place in each of the two, and its guard removes both.
+    // The head has a directory in each of the two places, and its guard removes both.
     let head = c.guard_and_worker(0, "prte").context("the head of the DVM")?[1].clone();
     head.signal(rustix::process::Signal::KILL)?;
     c.wait_for(0, "ferrite-guard")?;

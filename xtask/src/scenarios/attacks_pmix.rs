@@ -14,9 +14,9 @@ use super::{Scenario, scenarios};
 use crate::programs::{Mpi, mpi_program, plain_program, pmix_library};
 use crate::runner::{self, Outcome};
 
-/// A user whom the machine need not know.
+/// A user id without an account.
 const STRANGER: &str = "12001";
-/// One call may take this long: who is let in by mistake waits for an answer.
+/// Time limit of a call; a caller that is let in by mistake waits for an answer.
 const CALL_LIMIT: Duration = Duration::from_secs(60);
 
 pub(super) fn all() -> Vec<Scenario> {
@@ -105,9 +105,9 @@ fn nobody_speaks_for_a_process_of_another_job(c: &Context) -> Result<()> {
         is_answered(&c.tool("prun", "--host n0 -n 1 sh -c")?.words([&script, "sh", number])?.run()?)
     };
     ensure!(!by("1")?, "a process was taken for one of another job");
-    // The same process in its own name: the third job of this DVM.
+    // The same process calls in its own name: it is of the third job of this DVM.
     ensure!(by("3")?, "a process was not taken for itself");
-    // The user of this process has no name either.
+    // The user of this process has no account either.
     let nspace = first_nspace(c)?;
     for port in ports(c)? {
         let words = [port.as_str(), "client", "0", &nspace, "0"];
@@ -137,7 +137,7 @@ fn garbage_behind_a_valid_message_costs_the_job_and_no_daemon(c: &Context) -> Re
     let knock = plain_program("knock")?.display().to_string();
     let script = format!("exec {knock} 0 garbage $PMIX_NAMESPACE $PMIX_RANK 20");
     for _ in 0..3 {
-        // The library may bear it, die of it or never come back: the job ends in any case, and never well.
+        // The library may survive, die or hang; the job fails in any case.
         c.tool("prun", "--host n1 -n 2 sh -c")?.words([&script])?.run()?.failure()?.complains_about(&["n1"])?;
         // The library may still hang from it, and takes whoever calls it along when it is ended.
         let program = mpi_program("hello", Mpi::OpenMpi4)?;

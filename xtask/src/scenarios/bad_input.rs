@@ -1,4 +1,4 @@
-//! Bad input gets one message that says what, where and what next; nothing is started, nothing remains.
+//! Bad input gets one message that says what is wrong, where, and what to do; nothing is started or left behind.
 
 use std::fs;
 use std::time::Duration;
@@ -98,7 +98,7 @@ fn a_launch_agent_that_fails_is_named(c: &Context) -> Result<()> {
 
 fn root_is_refused_unless_allowed(c: &Context) -> Result<()> {
     let mut plain = c.bed().command(0, crate::workspace::product("prterun"))?;
-    // The user of the tests may be allowed to.
+    // The environment of the tests may allow root.
     for (name, _) in crate::soak::AS_ROOT {
         plain.env_remove(name);
     }
@@ -113,7 +113,7 @@ fn garbage_at_every_port_disturbs_no_job(c: &Context) -> Result<()> {
     let mut script = String::new();
     for node in 0..4 {
         for port in listening_ports(c, node)? {
-            // Short, long, and a connection that says nothing and stays.
+            // Short and long garbage, and a connection that stays silent.
             let place = format!("/dev/tcp/n{node}/{port}");
             script +=
                 &format!("(head -c 5 /dev/zero; sleep 0.1) > {place} &\nhead -c 300000 /dev/urandom > {place} &\n");

@@ -1,8 +1,9 @@
-//! Faults in daemons that have work: they are killed, stopped, cut off and slowed down.
+//! Faults of daemons whose jobs run: they are killed, stopped, cut off and slowed down.
 //!
 //! Plays [`CHAOS`], the list of the simulator, with real daemons on ten virtual nodes in a tree of radix 2, where
 //! daemon *i* is on node *i*. Around each deed two jobs do fence after fence: one that has processes with the victims,
-//! and one that has none there but whose way to the head leads through them. What the others do meanwhile is measured.
+//! and one that has none there but whose way to the head leads through them. The scenario measures the other jobs
+//! meanwhile.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,11 +26,11 @@ const BYSTANDERS: [usize; 3] = [2, 4, 8];
 const PARTNER: usize = 9;
 /// A daemon is called after three of these without a sign of life (milliseconds).
 const HEARTBEAT_MS: u64 = 400;
-/// Less than the patience of a neighbour.
+/// A pause that is shorter than the heartbeat limit of a neighbour.
 const SHORT_STOP: Duration = Duration::from_millis(600);
 /// The first job of the others comes through within this time after a loss is known.
 const RECOVERY_LIMIT: Duration = Duration::from_secs(1);
-/// Silence, then calls without an answer, one after another: the longest is that of a child of a victim of a victim.
+/// Time limit for detection: silence, then calls without an answer. A daemon below two victims takes longest.
 const DETECTION_LIMIT: Duration = Duration::from_secs(15);
 const GONE_LIMIT: Duration = Duration::from_secs(10);
 /// Time limit for a daemon without any link, which leaves after half a minute.
@@ -217,7 +218,7 @@ fn kill_under_load(c: &Context, victim: usize) -> Result<Duration> {
     Ok(time)
 }
 
-/// Job after job: how many ended well, and how many had a process with a victim.
+/// Runs one job after another; returns how many ended well, and how many had a process with a victim.
 fn stream(c: &Context, victims: &[usize], is_over: &AtomicBool) -> Result<(usize, usize)> {
     let (mut good, mut lost) = (0, 0);
     while !is_over.load(Ordering::Relaxed) {
@@ -246,12 +247,12 @@ fn chaos_head_the_death_of_the_head_ends_everything_on_all_nodes(c: &Context) ->
     nothing_left_on(c, &(0..NODES).collect::<Vec<_>>())
 }
 
-/// Lets a DVM live around `body`. When that fails, the error tells what the head had to say.
+/// Runs `body` in a DVM; an error includes the head's messages.
 fn in_dvm(c: &Context, body: impl FnOnce() -> Result<()>) -> Result<()> {
     let head = start_dvm(c)?;
     let result = body().and_then(|()| stop_dvm(c));
     if let Err(error) = result {
-        // It may be in no state to end; then the nodes are taken away.
+        // The DVM may be unable to end; then the nodes are removed.
         let _ = c.tool("pterm", "")?.start();
         let said = head.finish(GONE_LIMIT)?.stderr.trim().replace('\n', "\n      ");
         return Err(error.context(format!("the head said\n      {said}\n   ")));
@@ -332,7 +333,7 @@ fn first_prun(c: &Context, node: usize, since: Instant) -> Result<Duration> {
     }
 }
 
-/// The others know of the loss: their jobs come through at once, near the head and below the victims.
+/// Checks that jobs of other daemons run at once after the loss is known, near the head and below the victims.
 fn recovers_after_detection(c: &Context, victims: &[usize]) -> Result<()> {
     let known = Instant::now();
     let (beside, below) = (first_prun(c, 2, known)?, first_prun(c, 8, known)?);
@@ -341,7 +342,7 @@ fn recovers_after_detection(c: &Context, victims: &[usize]) -> Result<()> {
     expect_down(c, victims)
 }
 
-/// Exactly these nodes are listed as down, sooner or later: the victims may be found one after the other.
+/// Waits until exactly these nodes are listed as down.
 fn expect_down(c: &Context, nodes: &[usize]) -> Result<()> {
     let mut expected: Vec<String> = nodes.iter().map(|node| format!("n{node}")).collect();
     expected.sort();

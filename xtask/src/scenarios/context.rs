@@ -17,7 +17,7 @@ use crate::workspace::product;
 /// A job that takes longer than this is a hang.
 const JOB_LIMIT: Duration = Duration::from_secs(60);
 
-/// Not a failure: something that the scenario needs is not installed.
+/// The scenario is skipped: something that it needs is not installed.
 #[derive(Debug)]
 pub(super) struct Skipped(pub(super) String);
 
@@ -75,7 +75,7 @@ impl Context {
         Ok(path)
     }
 
-    /// The same, closed to others than its owner.
+    /// Writes such a file that only its owner may read.
     pub(super) fn private_file(&self, name: &str, text: &str) -> Result<PathBuf> {
         let path = self.file(name, text)?;
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
@@ -133,7 +133,7 @@ impl Context {
         Ok(())
     }
 
-    /// Waits until something is so, and says how long that took.
+    /// Waits until a condition is true, and returns how long that took.
     pub(super) fn until(&self, what: &str, limit: Duration, is_so: impl Fn() -> Result<bool>) -> Result<Duration> {
         let start = Instant::now();
         while !is_so()? {
@@ -143,7 +143,7 @@ impl Context {
         Ok(start.elapsed())
     }
 
-    /// The process called `name` on node `index` that does the work.
+    /// Returns the process called `name` on node `index`, not its guard.
     pub(super) fn worker(&self, index: usize, name: &str) -> Result<NodeProcess> {
         self.guard_and_worker(index, name).map(|[_, worker]| worker)
     }
@@ -162,7 +162,7 @@ impl Context {
     }
 }
 
-/// A call of a command that is being put together.
+/// A command and its arguments before the call.
 pub(super) struct Call<'a> {
     command: Command,
     _context: &'a Context,

@@ -111,7 +111,7 @@ fn a_batch_runs_every_task_once_and_tells_of_each(c: &Context) -> Result<()> {
     std::fs::create_dir_all(&done)?;
     let lines: Vec<String> = (0..count).map(|i| format!("-n 1 mkdir {}/{i}\n", done.display())).collect();
     let batch = c.file("batch", &lines.concat())?;
-    // A task that ran twice finds its directory there, and fails.
+    // A task that runs twice finds its directory and fails.
     let outcome = c.tool("prun", "--batch")?.words([batch])?.run()?.code(0)?;
     let results: BTreeSet<&str> = outcome.stdout.lines().collect();
     ensure!(results.len() == count, "{} results of {count}", results.len());
@@ -171,7 +171,7 @@ fn a_killed_daemon_ends_its_jobs_and_the_dvm_goes_on(c: &Context) -> Result<()> 
     stop_dvm(c)
 }
 
-/// The head is two processes: the one looks after the other, which works.
+/// The head consists of two processes, the guard and the worker.
 fn a_killed_head_takes_everything_along(c: &Context) -> Result<()> {
     for which in [0, 1] {
         start_dvm(c, 2)?;

@@ -1,4 +1,4 @@
-//! A DVM that grows and shrinks under real daemons: ten virtual nodes, a tree of radix 2, jobs all the while.
+//! A DVM of real daemons that grows and shrinks while jobs run: ten virtual nodes, a tree of radix 2.
 //!
 //! `pdvm grow --wait` and `pdvm shrink --wait` are checked at the moment when they print: a grown node runs a job at
 //! once, a node after a shrink has no daemon and no process left.
@@ -40,8 +40,7 @@ pub(super) fn all() -> Vec<Scenario> {
     all.into_iter().map(|scenario| scenario.on_nodes(NODES)).collect()
 }
 
-/// A DVM over the first nodes, with a tree of radix 2, around `body`. When that fails, the error tells what the head
-/// had to say.
+/// Runs `body` in a DVM on the first nodes, with a tree of radix 2; an error includes the head's messages.
 fn in_dvm(c: &Context, nodes: usize, options: &[&str], body: impl FnOnce() -> Result<()>) -> Result<()> {
     let head = start_dvm(c, nodes, options)?;
     let result = body().and_then(|()| stop_dvm(c));
@@ -85,7 +84,7 @@ fn grow(c: &Context, nodes: &[usize]) -> Result<()> {
     Ok(())
 }
 
-/// When it says that they are gone, they are.
+/// Shrinks the DVM, and checks that the daemons are gone when the command ends.
 fn shrink(c: &Context, nodes: &[usize]) -> Result<()> {
     let outcome = finish(start_shrink(c, nodes)?)?;
     let left = left_on(c, nodes);
@@ -94,12 +93,12 @@ fn shrink(c: &Context, nodes: &[usize]) -> Result<()> {
     Ok(())
 }
 
-/// Daemons, and what else runs on nodes.
+/// Returns the daemons and other processes on nodes.
 fn left_on(c: &Context, nodes: &[usize]) -> Vec<String> {
     let of = |node: &usize| {
         let node = *node;
         let ours = |name: &str| matches!(name, "prted" | "ferrite-guard" | "sleep" | "hostname");
-        // One without memory runs no more; its entry goes when somebody has reaped it.
+        // A process without memory has ended and waits to be reaped.
         let runs = |process: &NodeProcess| !process.is_zombie && !process.command.is_empty();
         let all = c.bed().processes(node).into_iter().filter(move |process| ours(&process.name) && runs(process));
         all.map(move |process| format!("n{node}: {} ({})", process.name, process.node_pid))
@@ -107,7 +106,7 @@ fn left_on(c: &Context, nodes: &[usize]) -> Vec<String> {
     nodes.iter().flat_map(of).collect()
 }
 
-/// One process on each of some nodes says where it is.
+/// Runs a process on each of these nodes, which prints its node.
 fn hostnames(c: &Context, nodes: &[usize]) -> Result<()> {
     let expected: Vec<String> = nodes.iter().map(|node| format!("n{node}")).collect();
     let prun = c.tool("prun", "--map-by node --host")?.words([plain(nodes)])?;
@@ -176,7 +175,7 @@ fn elastic_everything_but_the_head_leaves_and_comes_again(c: &Context) -> Result
 
 fn elastic_a_leaving_daemon_that_is_killed_has_left(c: &Context) -> Result<()> {
     in_dvm(c, NODES, &[], || {
-        // It stands still, so that the shrink is under way when it dies.
+        // The daemon is stopped, so that the shrink is under way when it dies.
         let victim = c.worker(3, "prted")?;
         victim.signal(Signal::STOP)?;
         let leaving = start_shrink(c, &[1, 3, 9])?;
@@ -232,7 +231,7 @@ fn elastic_a_grow_with_a_node_out_of_reach_is_undone_and_can_be_made_again(c: &C
 }
 
 fn elastic_a_daemon_that_comes_too_late_is_sent_away(c: &Context) -> Result<()> {
-    // It is started by ssh and then needs longer than the campaign has.
+    // This daemon starts later than the time limit of the grow allows.
     let slow = c.file("slow-prted", "#!/bin/sh\n[ \"$(hostname)\" != n3 ] || sleep 4\nexec \"$PRTED\" \"$@\"\n")?;
     let text = std::fs::read_to_string(&slow)?.replace("$PRTED", &crate::workspace::product("prted").to_string_lossy());
     std::fs::write(&slow, text)?;
@@ -252,7 +251,7 @@ fn elastic_a_grow_and_a_shrink_at_once_hold_jobs_and_fail_none(c: &Context) -> R
     in_dvm(c, 5, &[], || {
         let growing = start_grow(c, &[5, 6])?;
         let leaving = start_shrink(c, &[1, 4])?;
-        // Both ways for the same node, in both orders.
+        // A grow and a shrink of the same node, in both orders.
         let there = start_grow(c, &[7])?;
         c.until("n7 is on its way", GONE_LIMIT, || Ok(c.tool("pdvm", "nodes")?.run()?.stdout.contains("n7")))?;
         let back = start_shrink(c, &[7])?;
@@ -265,7 +264,7 @@ fn elastic_a_grow_and_a_shrink_at_once_hold_jobs_and_fail_none(c: &Context) -> R
         for job in jobs {
             finish(job)?.code(0)?;
         }
-        // The order in which the last two requests arrive is theirs to race for: n2 may be in or out.
+        // The last two requests may arrive in either order, so n2 may be in or out.
         let found = up(c)?;
         let sure: BTreeSet<String> = [0, 3, 5, 6].map(|node| format!("n{node}")).into();
         let gone = ["n1", "n4", "n7"].iter().all(|node| !found.contains(*node));
@@ -332,7 +331,7 @@ fn elastic_a_job_brings_its_nodes_along(c: &Context) -> Result<()> {
     })
 }
 
-/// Nodes are offered back before the requester hears (spec E35).
+/// Nodes are offered back before the requester gets its answer (spec E35).
 fn elastic_the_nodes_are_offered_back_before_anybody_is_told(c: &Context) -> Result<()> {
     let offered = c.bed().shared().join("offered");
     let hook = c.file("release", &format!("#!/bin/sh\nsleep 0.3\nsort > {}\n", offered.display()))?;
@@ -346,7 +345,7 @@ fn elastic_the_nodes_are_offered_back_before_anybody_is_told(c: &Context) -> Res
     })
 }
 
-/// A node was out of the DVM for so long.
+/// The time for which a node was out of the DVM.
 struct Absence {
     node: usize,
     from: Instant,

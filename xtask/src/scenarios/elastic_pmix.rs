@@ -29,7 +29,7 @@ pub(super) fn all() -> Vec<Scenario> {
     ]
 }
 
-/// An elastic DVM on n0 and n1 around `body`.
+/// Runs `body` in an elastic DVM on n0 and n1.
 fn in_dvm(c: &Context, options: &str, body: impl FnOnce() -> Result<()>) -> Result<()> {
     let prte = c.tool("prte", "--daemonize --host n0:4,n1:4 --prtemca prte_elastic_mode 1")?;
     prte.words(options.split_whitespace())?.run()?.code(0)?;
@@ -137,10 +137,10 @@ fn a_tool_of_pmix_grows_the_dvm_and_gives_the_nodes_back(c: &Context) -> Result<
             "requester unheard 0",
         ];
         ensure!(lines == expected, "it says {lines:?}");
-        // One that does not wait for the end: it comes all the same.
+        // A requester that does not wait for the end gets its nodes too.
         let lines = said(runner::run(c.bed().command(0, &tool)?.args(["tool", "new=n2"]), Duration::from_secs(60))?)?;
         ensure!(lines == ["new accepted a2 mine"], "it says {lines:?}");
-        // The tool is gone, and what it has asked for is everybody's once it is there.
+        // The tool is gone; its nodes are for everybody when they have come.
         c.until("n2 is everybody's", Duration::from_secs(20), || Ok(hostnames(c, "n2")?.is_success()))?;
         hostnames(c, "n1,n2")?.code(0)?.lines(&["n1".to_owned(), "n2".to_owned()])?;
         Ok(())

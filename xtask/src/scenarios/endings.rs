@@ -68,7 +68,7 @@ fn ctrl_c_ends_even_processes_that_ignore_signals(c: &Context) -> Result<()> {
         c.everywhere(1, "-n 4 sh -c")?.words(["trap '' INT TERM; sleep 1000 & while :; do wait; done"])?.start()?;
     c.wait_for(4, "sleep")?;
     for _ in 0..3 {
-        // Impatient, as people are; a prterun that is gone already is fine.
+        // Further interrupts; prterun may have ended already.
         let _ = c.signal(0, "prterun", Signal::INT);
         std::thread::sleep(Duration::from_millis(200));
     }
@@ -107,7 +107,7 @@ fn a_killed_daemon_ends_the_job_and_is_named(c: &Context) -> Result<()> {
 }
 
 fn a_crashed_node_ends_the_job_and_is_named(c: &Context) -> Result<()> {
-    // Its kernel answers no more, not even with a reset: only silence tells.
+    // Its kernel answers no more, not even with a reset; only silence shows the loss.
     let running = c.everywhere(1, "-n 4 sleep 1000")?.start()?;
     c.wait_for(4, "sleep")?;
     c.bed().link(3, false)?;

@@ -10,7 +10,7 @@ use super::context::{Context, Expect, Skipped};
 use super::{Scenario, scenarios};
 use crate::workspace::product;
 
-/// Says rank and processors of a process.
+/// A shell command that prints rank and processors of its process.
 const WHERE: &str = "echo $PMIX_RANK $(sed -n 's/Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)";
 
 pub(super) fn all() -> Vec<Scenario> {
@@ -101,7 +101,7 @@ fn a_command_under_taskset_stays_inside_of_it(c: &Context) -> Result<()> {
     Ok(())
 }
 
-/// A group of processors of the kernel; gone with the value.
+/// A cpuset of the kernel; dropping the value removes it.
 struct Group(PathBuf);
 
 impl Group {

@@ -1,6 +1,6 @@
-//! Under resource managers that are not here: their variables, files and commands are stood in for by what their
-//! manuals say of them. The commands are scripts that reach a node by ssh; what is shown is that the right one is
-//! called, and that a job runs.
+//! Resource managers that are not installed: the scenarios imitate their variables, files and commands by their
+//! manuals. The commands are scripts that reach a node by ssh. The scenarios show that the right command is called and
+//! that a job runs.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -21,7 +21,7 @@ pub(super) fn all() -> Vec<Scenario> {
     ]
 }
 
-/// A command of a manager on n0: it writes down how it was called, then does what `body` says.
+/// Makes a command of a manager on n0 that records its call and then runs `body`.
 fn stand_in(c: &Context, name: &str, body: &str) -> Result<()> {
     let shared = c.bed().shared();
     fs::create_dir_all(shared.join("bin"))?;
@@ -90,7 +90,7 @@ fn pbs_gives_its_hosts_and_ssh_starts_the_daemons(c: &Context) -> Result<()> {
     let nodes = pbs_nodes(c)?;
     let job = [("PBS_JOBID", "17.head"), ("PBS_NODEFILE", nodes.as_str())];
     six(c, &job, &["ssh -x n1", "ssh -x n2"])?;
-    // The others are to have the real one.
+    // The other scenarios get the real ssh.
     Ok(fs::remove_file(c.bed().shared().join("bin/ssh"))?)
 }
 

@@ -47,7 +47,7 @@ use context::{Context, Skipped};
 
 /// Nodes of the bed that most scenarios share.
 const NODES: usize = 4;
-/// After this the nodes are taken away, so that even a scenario that waits for output ends.
+/// The time after which the nodes are removed, so that even a scenario that waits for output ends.
 const SCENARIO_LIMIT: Duration = Duration::from_secs(180);
 /// Daemons may take this long to leave after `prterun` has ended.
 const LEAVE_LIMIT: Duration = Duration::from_secs(5);
@@ -63,7 +63,7 @@ pub(crate) struct Scenario {
     nodes: usize,
     /// The kind of bed that it needs.
     kind: Kind,
-    /// Left out by `--quick`: another one shows much the same.
+    /// True when `--quick` omits it, because another scenario shows nearly the same.
     is_extra: bool,
 }
 
@@ -80,7 +80,7 @@ impl Scenario {
         Self { kind: Kind::Slurm, ..self }
     }
 
-    /// Why it cannot be tried on this machine.
+    /// Returns the reason why it cannot run on this machine.
     fn obstacle(&self) -> Option<String> {
         let missing = if self.kind == Kind::Slurm { missing_of_slurm() } else { Vec::new() };
         (!missing.is_empty()).then(|| format!("Slurm is not installed: no {}", missing.join(", ")))
@@ -121,7 +121,7 @@ fn all() -> Vec<Scenario> {
     all.extend(objects::all());
     all.extend(managers::all());
     all.extend(turns::all());
-    // Last: they want a bed of another size.
+    // These come last, because they need a bed of another size.
     all.extend(elastic::all());
     all.extend(chaos::all());
     all.extend(slurm::all());

@@ -20,7 +20,7 @@ pub(super) fn all() -> Vec<Scenario> {
     ]
 }
 
-/// On node 2, whose daemon is not the head's.
+/// Runs a command on node 2, which is not the head's.
 fn on_n2(c: &Context, tool: &str, line: &str) -> Result<Outcome> {
     c.tool_on(2, tool, line)?.run()
 }

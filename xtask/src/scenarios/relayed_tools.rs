@@ -11,7 +11,7 @@ use super::{Scenario, scenarios};
 use crate::programs::pmix_program;
 use crate::runner::{self, Outcome, Running};
 
-/// Longer than any of these tools takes.
+/// Time limit of these tools.
 const LIMIT: Duration = Duration::from_secs(60);
 
 pub(super) fn all() -> Vec<Scenario> {

@@ -23,7 +23,7 @@ pub(super) fn all() -> Vec<Scenario> {
     ]
 }
 
-/// The program, where the library has what it calls.
+/// Returns the test program, if the library has the functions that it calls.
 fn program() -> Result<PathBuf> {
     let release = libpmix_release().unwrap_or_default();
     let major = release.split('.').next().and_then(|number| number.parse::<u32>().ok());

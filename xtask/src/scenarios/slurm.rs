@@ -17,7 +17,7 @@ use crate::runner::{Outcome, Running};
 use crate::testbed::{LOGIN, node_name};
 
 pub(super) const NODES: usize = 10;
-/// For a job to be over in Slurm's books: it lets processes end for two seconds before it kills them.
+/// Time limit for the end of a job in Slurm, which waits two seconds before it kills processes.
 pub(super) const GONE_LIMIT: Duration = Duration::from_secs(15);
 const BATCH_LIMIT: Duration = Duration::from_secs(60);
 
@@ -63,7 +63,7 @@ pub(super) fn slurm(c: &Context, program: &str, line: &str) -> Result<String> {
     Ok(c.program_on(LOGIN, program, line)?.run()?.code(0)?.stdout)
 }
 
-/// A command that `salloc` runs on the login node; its nodes are named, so that they are known to who checks.
+/// Returns a call of `salloc` on the login node; it names its nodes, so that the scenario can check them.
 pub(super) fn salloc<'a>(c: &'a Context, options: &str, line: &str) -> Result<Call<'a>> {
     c.program_on(LOGIN, "salloc", &format!("-Q {options} {line}"))
 }
@@ -75,7 +75,7 @@ fn submit(c: &Context, options: &str, script: &str) -> Result<()> {
     }
     let shared = c.bed().shared();
     let shared = shared.display();
-    // The code is written under another name first: who finds it finds all of it.
+    // The exit code is written under another name first, so that a reader finds all of it.
     let text = format!(
         "#!/bin/sh\n( {script}\n)\necho $? > {shared}/batch.new\nread code < {shared}/batch.new\n\
          mv {shared}/batch.new {shared}/batch.code\nexit $code\n"
@@ -86,7 +86,7 @@ fn submit(c: &Context, options: &str, script: &str) -> Result<()> {
     Ok(())
 }
 
-/// The same, and waits for its end. The output is that of the script, the code its last command's.
+/// Submits a script and waits for its end; returns its output and its exit code.
 fn batch(c: &Context, options: &str, script: &str) -> Result<(i32, String, String)> {
     submit(c, options, script)?;
     let read = |name: &str| fs::read_to_string(c.bed().shared().join(name)).unwrap_or_default();
@@ -95,7 +95,7 @@ fn batch(c: &Context, options: &str, script: &str) -> Result<(i32, String, Strin
     Ok((read("batch.code").trim().parse()?, read("batch.out"), read("batch.err")))
 }
 
-/// The same for a script that has to succeed.
+/// Runs a script that has to succeed.
 fn good_batch(c: &Context, options: &str, script: &str) -> Result<String> {
     let (code, stdout, stderr) = batch(c, options, script)?;
     ensure!(code == 0, "the batch script ended with {code}:\n{stdout}{stderr}");
@@ -231,7 +231,7 @@ pub(super) fn prun(c: &Context, line: &str) -> Result<Outcome> {
     c.tool_on(LOGIN, "prun", line)?.run()
 }
 
-/// The head is two processes behind the one that the user sees: the one looks after the other, which works.
+/// The head consists of two processes, guard and worker, behind the front.
 fn slurm_a_killed_head_leaves_nothing_in_the_allocation(c: &Context) -> Result<()> {
     for which in [0, 1] {
         let running = start_dvm(c, "")?;
@@ -256,7 +256,7 @@ fn slurm_a_crashed_node_of_the_allocation_is_lost_and_the_dvm_goes_on(c: &Contex
     c.bed().crash(3)?;
     finish(job)?.failure()?.complains_about(&["n3"])?;
     prun(c, "-n 3 --map-by node hostname")?.code(0)?.lines(&names(&[1, 2, 4], 1))?;
-    // An administrator who has seen it would do this; Slurm itself takes ten seconds to notice.
+    // The scenario marks the node as down; Slurm itself would take ten seconds.
     slurm(c, "scontrol", "update nodename=n3 state=down reason=crashed")?;
     prun(c, "-n 3 --map-by node hostname")?.code(0)?.lines(&names(&[1, 2, 4], 1))?;
     c.tool_on(LOGIN, "pterm", "")?.run()?.code(0)?;

@@ -76,7 +76,7 @@ fn slurm_nodes_of_the_allocation_join_when_they_are_asked_for_and_leave_no_step(
     })
 }
 
-/// On the node itself: Slurm's daemons are no business of those who look for what is left.
+/// Sends a signal to the node's `slurmd`, which the list of processes omits.
 pub(super) fn signal_slurmd(c: &Context, node: usize, signal: &str) -> Result<()> {
     let script = format!("kill -{signal} $(cat /run/slurm/slurmd.pid)");
     c.program_on(node, "sh", "-c")?.words([script])?.run()?.code(0)?;
@@ -85,7 +85,7 @@ pub(super) fn signal_slurmd(c: &Context, node: usize, signal: &str) -> Result<()
 
 fn slurm_a_grow_during_which_a_slurmd_dies_is_undone_and_can_be_made_without_its_node(c: &Context) -> Result<()> {
     in_dvm(c, "n[1-4]", "--prtemca ferrite_launch_timeout 5", || {
-        // It stands still first, so that the grow is under way when it dies.
+        // The daemon of Slurm is stopped first, so that the grow is under way when the node dies.
         signal_slurmd(c, 3, "STOP")?;
         let growing = start_pdvm(c, "grow --wait --host n3,n4")?;
         c.until("the grow is under way", GONE_LIMIT, || Ok(pdvm(c, "status")?.stdout.contains("grow")))?;

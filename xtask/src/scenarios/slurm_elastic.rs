@@ -1,5 +1,5 @@
-//! A DVM in a job of a real Slurm that asks Slurm for more nodes and gives nodes back. It begins on n1 to n4; the
-//! others are to be had. After each scenario nothing is allocated, whatever became of the DVM.
+//! A DVM in a job of a real Slurm that asks Slurm for more nodes and gives nodes back. It begins on n1 to n4; the other
+//! nodes are free. After each scenario nothing is allocated, however the DVM ended.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ fn pdvm(c: &Context, line: &str) -> Result<String> {
     Ok(c.tool_on(LOGIN, "pdvm", line)?.run()?.code(0)?.stdout)
 }
 
-/// Takes so many nodes away, and with them all that are to be had.
+/// Blocks this number of nodes with another job.
 fn block(c: &Context, count: usize) -> Result<()> {
     c.program_on(LOGIN, "salloc", &format!("-Q --no-shell --exclusive -J blocker -N {count}"))?.run()?.code(0)?;
     Ok(())

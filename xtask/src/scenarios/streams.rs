@@ -75,7 +75,7 @@ fn a_gigabyte_of_standard_input_comes_back_equal_with_flat_memory(c: &Context) -
         });
         let result = compare(&mut output, blocks);
         stop.store(true, Ordering::Relaxed);
-        // A reader that gave up must not leave the writer waiting.
+        // After an error the reader closes the pipe, so that the writer does not wait.
         drop(output);
         let written = writer.join();
         result?;

@@ -1,4 +1,4 @@
-//! Jobs have their turn although the DVM is asked for one size after the other without a pause.
+//! Jobs have their turn while requests for another size follow each other without a pause.
 
 use std::fs::File;
 use std::io::Write;
@@ -23,7 +23,7 @@ pub(super) fn all() -> Vec<Scenario> {
 }
 
 fn a_job_that_changes_of_size_have_held_runs_before_the_dvm_grows_again(c: &Context) -> Result<()> {
-    // So that changes overlap whatever the machine does: each node comes when it is let.
+    // Each node comes when the scenario allows it, so that changes overlap on any machine.
     let script = "#!/bin/sh\nif [ -p DIR/$(hostname) ]; then read -r _ <DIR/$(hostname); fi\nexec PRTED \"$@\"\n";
     let slow = c.file("slow-prted", "")?;
     let gates = slow.parent().expect("a file has a directory").join("gates");
@@ -33,7 +33,7 @@ fn a_job_that_changes_of_size_have_held_runs_before_the_dvm_grows_again(c: &Cont
     std::fs::set_permissions(&slow, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
     let gate = |node: &str| -> Result<File> {
         mknodat(CWD, gates.join(node), FileType::Fifo, Mode::RWXU, 0)?;
-        // Open at both ends: what is written here waits for the node, and nobody waits here.
+        // The pipe is open for reading and writing, so that writing does not wait for the node.
         Ok(File::options().read(true).write(true).open(gates.join(node))?)
     };
     let (mut n2, mut n3, mut n4) = (gate("n2")?, gate("n3")?, gate("n4")?);

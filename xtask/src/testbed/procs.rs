@@ -1,4 +1,4 @@
-//! Processes by PID namespace: who runs on a node, seen from outside or from within.
+//! The processes of a PID namespace: those of a node, seen from outside or inside.
 //!
 //! Reads `/proc` only; no tool has to exist on the node.
 
@@ -138,7 +138,7 @@ mod tests {
         NodeProcess { pid, node_pid: pid, parent, name, command, is_zombie: false }
     }
 
-    /// Somebody who wanted to kill a daemon once killed the process that it had just begun to start.
+    /// Without this check a scenario that kills a daemon could kill a process that the daemon is starting.
     #[test]
     fn a_process_that_is_being_started_is_no_daemon() {
         let all = [

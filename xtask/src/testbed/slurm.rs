@@ -20,7 +20,7 @@ use crate::workspace::which;
 pub(crate) const CPUS: usize = 4;
 /// Slurm's own processes, by the names that the kernel shows.
 pub(super) const DAEMONS: [&str; 4] = ["munged", "slurmctld", "slurmscriptd", "slurmd"];
-/// A controller that has not seen all nodes by then never will; a loaded machine needs a second or two.
+/// Time limit for the controller to see all nodes; a loaded machine needs a second or two.
 const IDLE_LIMIT: Duration = Duration::from_secs(30);
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const KEY_BYTES: usize = 128;
