@@ -1,6 +1,6 @@
 //! Timers, named by their purpose. Setting one again moves it; one that fires is gone.
 
-use ferrite_types::{CampaignId, JobId, ProcId};
+use ferrite_types::{CampaignId, JobId, ProcId, SessionId};
 use ferrite_wire::Stream;
 
 use crate::PmixToken;
@@ -35,7 +35,7 @@ pub enum HeadTimer {
     /// The deadline of a campaign.
     Campaign(CampaignId),
     /// The warning or the time limit of a session.
-    Session(u32),
+    Session(SessionId),
     /// The end of a mapped job's wait before the launch (`ferrite_debug_prep_ms`).
     Prep(JobId),
     /// `--timeout` of a job.

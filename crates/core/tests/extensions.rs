@@ -6,6 +6,7 @@ mod common;
 use common::{Cluster, job};
 use ferrite_core::{DaemonInput, HeadInput, HeadTimer, Input, PmixCall, PmixEffect, PmixToken, RequestId, Timer};
 use ferrite_rm::{GiveBack, Manager, Share, Source, Wish};
+use ferrite_types::SessionId;
 use ferrite_types::pmix_status::{
     PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_CANCELED, PMIX_ERR_JOB_FAILED_TO_LAUNCH, PMIX_ERR_NOT_FOUND,
     PMIX_ERR_NOT_SUPPORTED, PMIX_ERR_OUT_OF_RESOURCE, PMIX_ERR_UNREACH,
@@ -185,12 +186,12 @@ fn a_session_is_there_from_the_request_on_and_its_time_begins_with_its_nodes() {
     let mut dvm = dvm(1);
     let terms = SessionTerms { reserve: true, time_limit_s: Some(60), ..SessionTerms::default() };
     ask_grow(&mut dvm, 1, GrowRequest { terms, wait: false, ..more(1) });
-    assert_eq!((resize(&dvm, 1).alloc_id.as_str(), resize(&dvm, 1).session), ("a1", Some(1)));
+    assert_eq!((resize(&dvm, 1).alloc_id.as_str(), resize(&dvm, 1).session), ("a1", Some(SessionId(1))));
     assert_eq!(dvm.asked_for[0].1.time_limit_s, Some(60));
-    assert!(!dvm.timers.contains(&(DaemonRank::HEAD, Timer::Head(HeadTimer::Session(1)))));
+    assert!(!dvm.timers.contains(&(DaemonRank::HEAD, Timer::Head(HeadTimer::Session(SessionId(1))))));
     grant(&mut dvm, 1, "8", &["n5"]);
-    assert!(dvm.timers.contains(&(DaemonRank::HEAD, Timer::Head(HeadTimer::Session(1)))));
-    dvm.fire(0, Timer::Head(HeadTimer::Session(1)));
+    assert!(dvm.timers.contains(&(DaemonRank::HEAD, Timer::Head(HeadTimer::Session(SessionId(1))))));
+    dvm.fire(0, Timer::Head(HeadTimer::Session(SessionId(1))));
     assert_eq!(states(&mut dvm, 2), "n0 up, n5 up", "its time has not come");
 }
 
@@ -252,7 +253,7 @@ fn the_end_of_a_session_and_a_shrink_of_the_allocation_take_the_request_back() {
     ask_grow(&mut dvm, 1, more(1));
     ask_grow(&mut dvm, 2, more(1));
     let directive = SessionDirective::Terminate;
-    dvm.ask(3, Request::Session { session: SessionChoice::Id(1), directive });
+    dvm.ask(3, Request::Session { session: SessionChoice::Id(SessionId(1)), directive });
     assert_eq!(failed(&dvm, 1), (PMIX_ERR_JOB_CANCELED, "Session 1 was ended by request."));
     let release = ShrinkRequest { alloc_id: Some("a2".to_owned()), wait: true, ..ShrinkRequest::default() };
     dvm.ask(4, Request::Resize(Box::new(ResizeRequest::Shrink(release))));

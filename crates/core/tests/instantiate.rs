@@ -4,6 +4,7 @@ mod common;
 
 use common::{Cluster, job};
 use ferrite_core::{DaemonInput, HeadTimer, Input, PmixCall, PmixEffect, PmixToken, Timer};
+use ferrite_types::SessionId;
 use ferrite_types::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_EXISTS};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, SessionOrder, SessionStatus, Submission};
@@ -32,7 +33,7 @@ fn on(alloc_id: &str, names: &[&str]) -> GrowRequest {
 }
 
 fn order(dvm: &mut Cluster, id: u64, number: u32, directive: SessionDirective) {
-    dvm.ask(id, Request::Session { session: SessionChoice::Id(number), directive });
+    dvm.ask(id, Request::Session { session: SessionChoice::Id(SessionId(number)), directive });
 }
 
 fn make(dvm: &mut Cluster, id: u64, number: u32, wish: GrowRequest) -> Option<bool> {
@@ -44,7 +45,7 @@ fn make(dvm: &mut Cluster, id: u64, number: u32, wish: GrowRequest) -> Option<bo
 fn session(dvm: &mut Cluster, id: u64, number: u32) -> Option<SessionStatus> {
     dvm.ask(id, Request::Sessions);
     let Reply::Sessions(sessions) = dvm.reply(id) else { panic!("sessions") };
-    sessions.iter().find(|session| session.session == number).cloned()
+    sessions.iter().find(|session| session.session == SessionId(number)).cloned()
 }
 
 fn up(dvm: &mut Cluster, id: u64) -> Vec<String> {
@@ -54,7 +55,7 @@ fn up(dvm: &mut Cluster, id: u64) -> Vec<String> {
 }
 
 fn submit(dvm: &mut Cluster, id: u64, np: u32, number: u32) {
-    dvm.submit(id, Submission { session: SessionChoice::Id(number), ..Submission::of(job("a.out", np)) });
+    dvm.submit(id, Submission { session: SessionChoice::Id(SessionId(number)), ..Submission::of(job("a.out", np)) });
 }
 
 fn places(dvm: &Cluster) -> Vec<u32> {
@@ -71,7 +72,7 @@ fn a_session_on_an_allocation_shares_its_nodes_and_leaves_them_there() {
     assert_eq!(make(&mut dvm, 2, 17, on("a1", &[])), Some(true));
     assert_eq!(make(&mut dvm, 3, 18, on("a1", &["m1"])), Some(true));
     let made = session(&mut dvm, 4, 17).unwrap();
-    assert_eq!((made.alloc_id.as_str(), made.nodes.len(), made.parent), ("a1", 2, Some(1)));
+    assert_eq!((made.alloc_id.as_str(), made.nodes.len(), made.parent), ("a1", 2, Some(SessionId(1))));
     submit(&mut dvm, 5, 4, 17);
     submit(&mut dvm, 6, 1, 18);
     assert_eq!(places(&dvm), [1, 1, 2, 2, 2]);
@@ -155,6 +156,7 @@ fn a_process_makes_a_session_with_a_limit_and_is_answered_once() {
     let terms = SessionTerms { time_limit_s: Some(2), ..SessionTerms::default() };
     let wish = Box::new(GrowRequest { terms, ..on("batch.7", &["m0"]) });
     for (token, session) in [(5, Some(7)), (6, Some(7)), (7, None)] {
+        let session = session.map(SessionId);
         let order = SessionOrder { session, directive: SessionDirective::Instantiate(wish.clone()), job: None };
         dvm.input(
             DaemonRank::HEAD,
@@ -167,7 +169,7 @@ fn a_process_makes_a_session_with_a_limit_and_is_answered_once() {
         _ => None,
     });
     assert_eq!(answers.collect::<Vec<_>>(), [(5, Ok(())), (6, Err(PMIX_ERR_EXISTS)), (7, Err(PMIX_ERR_BAD_PARAM))]);
-    dvm.fire(0, Timer::Head(HeadTimer::Session(7)));
+    dvm.fire(0, Timer::Head(HeadTimer::Session(SessionId(7))));
     assert_eq!((up(&mut dvm, 2), session(&mut dvm, 3, 7)), (vec!["n0".to_owned()], None));
 }
 
@@ -177,7 +179,7 @@ fn what_a_job_of_a_shared_session_brings_along_is_for_it_and_stays_with_the_allo
         let mut dvm = dvm(1);
         grow(&mut dvm, 1, &["m0"]);
         assert_eq!(make(&mut dvm, 2, 17, on(alloc_id, &[])), Some(true));
-        let mut inside = Submission { session: SessionChoice::Id(17), ..Submission::of(job("a.out", 1)) };
+        let mut inside = Submission { session: SessionChoice::Id(SessionId(17)), ..Submission::of(job("a.out", 1)) };
         inside.spec.apps[0].hosts.hosts = vec![HostRef::Host(HostEntry::named("m1"))];
         inside.grow = Some(Box::new(GrowRequest { hosts: hosts(&["m1"]), ..GrowRequest::default() }));
         dvm.submit(3, inside);
@@ -191,7 +193,7 @@ fn what_a_job_of_a_shared_session_brings_along_is_for_it_and_stays_with_the_allo
 /// A session with a job in it, ordered by a process; token 5.
 fn make_with_job(dvm: &mut Cluster, number: u32, wish: GrowRequest, np: u32) {
     let (directive, first) = (SessionDirective::Instantiate(Box::new(wish)), Submission::of(job("first", np)));
-    let order = SessionOrder { session: Some(number), directive, job: Some(Box::new(first)) };
+    let order = SessionOrder { session: Some(SessionId(number)), directive, job: Some(Box::new(first)) };
     dvm.input(DaemonRank::HEAD, Input::Daemon(DaemonInput::Pmix(PmixCall::Session { order, token: PmixToken(5) })));
     dvm.run();
 }

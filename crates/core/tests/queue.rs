@@ -4,6 +4,7 @@ mod common;
 
 use common::{Cluster, job};
 use ferrite_core::{DaemonTimer, HeadTimer, Input, RequestId, Timer};
+use ferrite_types::SessionId;
 use ferrite_types::*;
 use ferrite_wire::control::{JobStatus, Reply, Request, SessionChoice, SessionDirective, Submission};
 use ferrite_wire::{AddedHost, GrowRequest, ResizeOutcome, ResizeRequest, SessionTerms, ShrinkRequest, SlotChange};
@@ -20,7 +21,7 @@ fn with(nodes: u32, params: &[(&str, &str)]) -> Cluster {
 }
 
 fn patient(np: u32, session: u32) -> Submission {
-    let session = SessionChoice::Id(session);
+    let session = SessionChoice::Id(SessionId(session));
     Submission { wait_for_slots: true, session, ..Submission::of(job("a.out", np)) }
 }
 
@@ -39,7 +40,7 @@ fn reserve(dvm: &mut Cluster, id: u64, name: &str) {
 }
 
 fn order(dvm: &mut Cluster, id: u64, session: u32, directive: SessionDirective) {
-    dvm.ask(id, Request::Session { session: SessionChoice::Id(session), directive });
+    dvm.ask(id, Request::Session { session: SessionChoice::Id(SessionId(session)), directive });
 }
 
 fn is_done(dvm: &Cluster, id: u64) -> bool {
@@ -159,7 +160,7 @@ fn a_job_that_is_resumed_during_a_grow_waits_for_that_and_has_its_turn() {
     let mut dvm = dvm(1);
     reserve(&mut dvm, 1, "m0");
     order(&mut dvm, 2, 1, SessionDirective::Pause);
-    dvm.submit(3, Submission { session: SessionChoice::Id(1), ..Submission::of(job("a.out", 1)) });
+    dvm.submit(3, Submission { session: SessionChoice::Id(SessionId(1)), ..Submission::of(job("a.out", 1)) });
     assert!(status(&mut dvm, 4, 1).waiting_for.contains("resumed"));
     dvm.silent_nodes.extend(["m1".to_owned()].into_iter().chain((0..9).map(|i| format!("x{i}"))));
     grow(&mut dvm, 5, "m1");

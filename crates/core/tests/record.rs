@@ -4,6 +4,7 @@ mod common;
 
 use common::{Cluster, job};
 use ferrite_core::{DaemonInput, Input, PmixCall, PmixToken};
+use ferrite_types::SessionId;
 use ferrite_types::*;
 use ferrite_wire::control::{JobRecord, Reply, Request, SessionStatus, Submission};
 use ferrite_wire::{AddedHost, GrowRequest, ResizeRequest, SlotChange};
@@ -49,7 +50,7 @@ fn a_job_has_a_record_of_where_it_comes_from_and_what_it_may_use() {
     dvm.submit(1, by_node(3));
     let shown = record(&mut dvm, 2, 1);
     assert_eq!((shown.personality.as_str(), shown.launcher.as_str()), ("ompi", "prun.n0.7"));
-    assert_eq!((shown.session, shown.parent, shown.stdin), (0, None, Some(StdinTarget::Rank(Rank(0)))));
+    assert_eq!((shown.session, shown.parent, shown.stdin), (SessionId::DVM, None, Some(StdinTarget::Rank(Rank(0)))));
     assert_eq!(shown.apps, [("a.out".to_owned(), 3)]);
     assert_eq!((shown.slots, shown.bookmark.as_str()), (16, "n2"), "four nodes with four slots each");
     let mut some = by_node(2);
@@ -96,7 +97,7 @@ fn a_session_shows_its_slots_and_the_sessions_that_end_with_it() {
     let host = |name: &str| AddedHost { host: HostEntry::named(name), slots: SlotChange::Set(3) };
     let grow = |name: &str| GrowRequest { hosts: vec![host(name)], wait: true, ..GrowRequest::default() };
     dvm.ask(1, Request::Resize(Box::new(ResizeRequest::Grow(grow("m0")))));
-    let inside = ferrite_wire::control::SessionChoice::Id(1);
+    let inside = ferrite_wire::control::SessionChoice::Id(SessionId(1));
     dvm.submit(2, Submission { session: inside, ..Submission::of(job("a.out", 2)) });
     let (at, _) = dvm.running[&common::proc(0)];
     let request = ResizeRequest::Grow(grow("m1"));
@@ -108,5 +109,5 @@ fn a_session_shows_its_slots_and_the_sessions_that_end_with_it() {
     dvm.ask(3, Request::Sessions);
     let Reply::Sessions(sessions) = dvm.reply(3) else { panic!("sessions") };
     let shown = |session: &SessionStatus| (session.slots, session.slots_in_use, session.children.clone());
-    assert_eq!(sessions.iter().map(shown).collect::<Vec<_>>(), [(3, 2, vec![2]), (3, 0, vec![])]);
+    assert_eq!(sessions.iter().map(shown).collect::<Vec<_>>(), [(3, 2, vec![SessionId(2)]), (3, 0, vec![])]);
 }

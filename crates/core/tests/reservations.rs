@@ -4,6 +4,7 @@ mod common;
 
 use common::{Cluster, job};
 use ferrite_core::{DaemonInput, Input};
+use ferrite_types::SessionId;
 use ferrite_types::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NO_PERMISSIONS};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, SessionStatus, Submission};
@@ -59,7 +60,7 @@ fn sessions(dvm: &mut Cluster, id: u64) -> Vec<SessionStatus> {
 }
 
 fn end(dvm: &mut Cluster, id: u64, session: u32) {
-    let (session, directive) = (SessionChoice::Id(session), SessionDirective::Terminate);
+    let (session, directive) = (SessionChoice::Id(SessionId(session)), SessionDirective::Terminate);
     dvm.ask(id, Request::Session { session, directive });
     assert!(matches!(dvm.reply(id), Reply::Ordered));
 }
@@ -71,7 +72,7 @@ fn up(dvm: &mut Cluster, id: u64) -> Vec<String> {
 }
 
 fn within(spec: JobSpec, session: u32) -> Submission {
-    Submission { session: SessionChoice::Id(session), ..Submission::of(spec) }
+    Submission { session: SessionChoice::Id(SessionId(session)), ..Submission::of(spec) }
 }
 
 fn places(dvm: &Cluster, job: u32) -> Vec<u32> {
@@ -130,12 +131,12 @@ fn a_reservation_gives_a_node_back_to_the_session_that_brought_it_with_which_it_
     assert_eq!(dvm.code_of(3), 1, "it is withheld for the other one");
     dvm.submit(4, within(job("borrower", 1), 2));
     assert_eq!(places(&dvm, 2), [1]);
-    dvm.fire(0, ferrite_core::Timer::Head(ferrite_core::HeadTimer::Session(2)));
+    dvm.fire(0, ferrite_core::Timer::Head(ferrite_core::HeadTimer::Session(SessionId(2))));
     assert_eq!((up(&mut dvm, 5), dvm.code_of(4)), (vec!["n0".to_owned(), "m0".to_owned()], 1));
     dvm.submit(6, within(job("lender", 1), 1));
     assert_eq!(places(&dvm, 3), [1], "it is the lender's again");
-    dvm.fire(0, ferrite_core::Timer::Head(ferrite_core::HeadTimer::Session(1)));
-    dvm.fire(0, ferrite_core::Timer::Head(ferrite_core::HeadTimer::Session(1)));
+    dvm.fire(0, ferrite_core::Timer::Head(ferrite_core::HeadTimer::Session(SessionId(1))));
+    dvm.fire(0, ferrite_core::Timer::Head(ferrite_core::HeadTimer::Session(SessionId(1))));
     assert_eq!((up(&mut dvm, 7), sessions(&mut dvm, 8).len()), (vec!["n0".to_owned()], 0));
 }
 
@@ -158,7 +159,10 @@ fn a_node_that_is_borrowed_counts_for_the_allocation_that_brought_it() {
     grow(&mut dvm, 1, request(&["m0"], SessionTerms::default()));
     grow(&mut dvm, 2, request(&["m0"], reserved()));
     assert_eq!(release(&mut dvm, 3, "a2", &[]), ResizeOutcome::Unchanged);
-    assert_eq!(sessions(&mut dvm, 4).iter().map(|s| (s.session, s.nodes.len())).collect::<Vec<_>>(), [(1, 1)]);
+    assert_eq!(
+        sessions(&mut dvm, 4).iter().map(|s| (s.session, s.nodes.len())).collect::<Vec<_>>(),
+        [(SessionId(1), 1)]
+    );
     assert_eq!(release(&mut dvm, 5, "a1", &[]), ResizeOutcome::Done);
     assert_eq!(up(&mut dvm, 6), ["n0"]);
 }
@@ -203,7 +207,7 @@ fn a_reservation_of_a_node_that_leaves_before_it_comes_again_waits_for_both_and_
     dvm.submit(7, Submission::of(job("outside", 5)));
     assert_eq!(dvm.code_of(7), 1, "the node is withheld");
     let holder = resized(&dvm, 5).session.unwrap();
-    dvm.submit(8, within(job("inside", 4), holder));
+    dvm.submit(8, within(job("inside", 4), holder.0));
     assert_eq!(places(&dvm, 2).len(), 4);
 }
 
@@ -278,7 +282,7 @@ fn a_session_whose_nodes_are_all_lost_is_over_with_its_children_and_keeps_nobody
     };
     dvm.input(DaemonRank(1), call("m0"));
     dvm.run();
-    assert_eq!(sessions(&mut dvm, 3)[1].parent, Some(1));
+    assert_eq!(sessions(&mut dvm, 3)[1].parent, Some(SessionId(1)));
     dvm.crash(1);
     assert_eq!(sessions(&mut dvm, 4)[0].nodes, ["n1", "n2"], "one of them is left");
     dvm.fire(0, ferrite_core::Timer::Head(ferrite_core::HeadTimer::Deaths));

@@ -4,6 +4,7 @@ mod common;
 
 use common::{Cluster, job};
 use ferrite_core::{DaemonInput, HeadInput, HeadTimer, Input, PmixCall, PmixEffect, PmixToken, Timer};
+use ferrite_types::SessionId;
 use ferrite_types::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_NOT_FOUND};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, SessionOrder, SessionStatus, Submission};
@@ -90,7 +91,7 @@ fn daemons_are_told_the_session_of_a_job() {
         PmixEffect::Register(registration) => Some((registration.order.job.0, registration.order.session)),
         _ => None,
     };
-    assert_eq!(dvm.pmix.iter().filter_map(told).collect::<Vec<_>>(), [(1, 0), (2, 1)]);
+    assert_eq!(dvm.pmix.iter().filter_map(told).collect::<Vec<_>>(), [(1, SessionId::DVM), (2, SessionId(1))]);
 }
 
 /// A request opens a session (spec S1, S3).
@@ -103,16 +104,16 @@ fn a_session_is_found_by_its_number_its_allocation_or_its_requesters_name_and_el
     };
     dvm.ask(1, Request::Resize(Box::new(ResizeRequest::Grow(grow))));
     for (id, choice) in [
-        (2, SessionChoice::Id(1)),
+        (2, SessionChoice::Id(SessionId(1))),
         (3, SessionChoice::Alloc("a1".to_owned())),
         (4, SessionChoice::Ref("mine".to_owned())),
     ] {
         dvm.submit(id, within(job("inside", 1), choice));
         assert_eq!(places(&dvm, id as u32 - 1), [1]);
     }
-    dvm.submit(5, within(job("own", 1), SessionChoice::Id(0)));
+    dvm.submit(5, within(job("own", 1), SessionChoice::Id(SessionId(0))));
     assert_eq!(places(&dvm, 4), [0]);
-    dvm.submit(6, within(job("nowhere", 1), SessionChoice::Id(7)));
+    dvm.submit(6, within(job("nowhere", 1), SessionChoice::Id(SessionId(7))));
     assert!(matches!(dvm.reply(6), Reply::Refused(_)));
     let all = sessions(&mut dvm, 7);
     assert_eq!(all.len(), 1);
@@ -147,12 +148,12 @@ fn what_is_on_its_way_to_one_cannot_be_had_by_another() {
 fn a_paused_session_stops_and_launches_nothing_until_it_is_resumed() {
     let mut dvm = dvm(1);
     reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
-    dvm.submit(2, within(job("runs", 1), SessionChoice::Id(1)));
-    assert!(matches!(control(&mut dvm, 3, SessionChoice::Id(1), SessionDirective::Pause), Reply::Ordered));
-    dvm.submit(4, within(job("waits", 1), SessionChoice::Id(1)));
+    dvm.submit(2, within(job("runs", 1), SessionChoice::Id(SessionId(1))));
+    assert!(matches!(control(&mut dvm, 3, SessionChoice::Id(SessionId(1)), SessionDirective::Pause), Reply::Ordered));
+    dvm.submit(4, within(job("waits", 1), SessionChoice::Id(SessionId(1))));
     dvm.submit(5, Submission::of(job("elsewhere", 1)));
     assert_eq!((places(&dvm, 2), places(&dvm, 3)), (vec![], vec![0]));
-    control(&mut dvm, 6, SessionChoice::Id(1), SessionDirective::Resume);
+    control(&mut dvm, 6, SessionChoice::Id(SessionId(1)), SessionDirective::Resume);
     assert_eq!(places(&dvm, 2), [1]);
     let signals: Vec<i32> = dvm.signals.iter().filter(|(proc, _)| proc.job == JobId(1)).map(|(_, s)| *s).collect();
     assert_eq!(signals, [19, 18]);
@@ -163,15 +164,24 @@ fn a_paused_session_stops_and_launches_nothing_until_it_is_resumed() {
 fn the_end_of_a_session_ends_its_jobs_and_gives_its_nodes_back_by_a_campaign() {
     let mut dvm = dvm(1);
     reserve(&mut dvm, 1, &["m0", "m1"], SessionTerms::default());
-    dvm.submit(2, within(job("inside", 2), SessionChoice::Id(1)));
-    assert!(matches!(control(&mut dvm, 3, SessionChoice::Id(1), SessionDirective::Terminate), Reply::Ordered));
+    dvm.submit(2, within(job("inside", 2), SessionChoice::Id(SessionId(1))));
+    assert!(matches!(
+        control(&mut dvm, 3, SessionChoice::Id(SessionId(1)), SessionDirective::Terminate),
+        Reply::Ordered
+    ));
     assert_eq!(dvm.code_of(2), 1);
     assert_eq!(dvm.offered, ["m0", "m1"]);
     assert!(dvm.transitions.contains(&"shrink 2 DONE".to_owned()), "{:?}", dvm.transitions);
     assert_eq!(up(&mut dvm, 4), ["n0"]);
     assert!(sessions(&mut dvm, 5).is_empty());
-    assert!(matches!(control(&mut dvm, 6, SessionChoice::Id(0), SessionDirective::Terminate), Reply::Refused(_)));
-    assert!(matches!(control(&mut dvm, 7, SessionChoice::Id(1), SessionDirective::Pause), Reply::Refused(_)));
+    assert!(matches!(
+        control(&mut dvm, 6, SessionChoice::Id(SessionId(0)), SessionDirective::Terminate),
+        Reply::Refused(_)
+    ));
+    assert!(matches!(
+        control(&mut dvm, 7, SessionChoice::Id(SessionId(1)), SessionDirective::Pause),
+        Reply::Refused(_)
+    ));
 }
 
 /// A session ends with its time (spec S19).
@@ -180,19 +190,19 @@ fn a_session_with_a_time_limit_warns_and_ends_and_may_be_extended() {
     let mut dvm = dvm(1);
     let terms = SessionTerms { time_limit_s: Some(3), warn_s: Some(1), ..SessionTerms::default() };
     reserve(&mut dvm, 1, &["m0"], terms);
-    dvm.submit(2, within(job("inside", 1), SessionChoice::Id(1)));
-    dvm.fire(0, Timer::Head(HeadTimer::Session(1)));
+    dvm.submit(2, within(job("inside", 1), SessionChoice::Id(SessionId(1))));
+    dvm.fire(0, Timer::Head(HeadTimer::Session(SessionId(1))));
     assert!(dvm.notices.iter().any(|text| text.contains("ends in 1 seconds")), "{:?}", dvm.notices);
-    control(&mut dvm, 3, SessionChoice::Id(1), SessionDirective::Extend { seconds: 3 });
-    dvm.fire(0, Timer::Head(HeadTimer::Session(1)));
+    control(&mut dvm, 3, SessionChoice::Id(SessionId(1)), SessionDirective::Extend { seconds: 3 });
+    dvm.fire(0, Timer::Head(HeadTimer::Session(SessionId(1))));
     assert_eq!(up(&mut dvm, 4), ["n0", "m0"], "not yet");
-    dvm.fire(0, Timer::Head(HeadTimer::Session(1)));
+    dvm.fire(0, Timer::Head(HeadTimer::Session(SessionId(1))));
     assert_eq!(dvm.code_of(2), 1);
     assert_eq!(up(&mut dvm, 5), ["n0"]);
 }
 
 /// What a process, or a tool, has heard of the end of its session.
-fn warnings(dvm: &Cluster) -> Vec<(u32, u32)> {
+fn warnings(dvm: &Cluster) -> Vec<(SessionId, u32)> {
     let event = |(_, effect): &(DaemonRank, PmixEffect)| match effect {
         PmixEffect::TimeWarning { proc, warning } => {
             assert_eq!((*proc, warning.alloc_id.as_str()), (common::proc(0), "a1"));
@@ -212,16 +222,16 @@ fn the_process_that_asked_for_a_warning_gets_it_once_for_each_end_and_nobody_els
     asked_by_a_process(&mut dvm, "m0", terms);
     let (before, _) = (sessions(&mut dvm, 2), assert_eq!(warnings(&dvm), []));
     assert_eq!((before[0].warns_s, before[0].warned), (Some(3), false));
-    dvm.fire(0, Timer::Head(HeadTimer::Session(1)));
-    assert_eq!(warnings(&dvm), [(1, 3)], "two seconds have passed");
+    dvm.fire(0, Timer::Head(HeadTimer::Session(SessionId(1))));
+    assert_eq!(warnings(&dvm), [(SessionId(1), 3)], "two seconds have passed");
     assert!(sessions(&mut dvm, 3)[0].warned);
-    control(&mut dvm, 4, SessionChoice::Id(1), SessionDirective::Extend { seconds: 4 });
+    control(&mut dvm, 4, SessionChoice::Id(SessionId(1)), SessionDirective::Extend { seconds: 4 });
     assert!(!sessions(&mut dvm, 5)[0].warned, "that end is not near");
-    dvm.fire(0, Timer::Head(HeadTimer::Session(1)));
-    dvm.fire(0, Timer::Head(HeadTimer::Session(1)));
-    assert_eq!(warnings(&dvm), [(1, 3), (1, 3)]);
-    dvm.fire(0, Timer::Head(HeadTimer::Session(1)));
-    dvm.fire(0, Timer::Head(HeadTimer::Session(1)));
+    dvm.fire(0, Timer::Head(HeadTimer::Session(SessionId(1))));
+    dvm.fire(0, Timer::Head(HeadTimer::Session(SessionId(1))));
+    assert_eq!(warnings(&dvm), [(SessionId(1), 3), (SessionId(1), 3)]);
+    dvm.fire(0, Timer::Head(HeadTimer::Session(SessionId(1))));
+    dvm.fire(0, Timer::Head(HeadTimer::Session(SessionId(1))));
     assert_eq!(up(&mut dvm, 6), ["n0"], "it has ended");
     assert_eq!(warnings(&dvm).len(), 2);
     assert_eq!(dvm.warned, [], "no client has asked");
@@ -233,13 +243,13 @@ fn a_tool_is_warned_by_its_request_and_a_warning_that_is_due_at_once_comes_at_on
     let terms = SessionTerms { time_limit_s: Some(4), warn_s: Some(60), ..SessionTerms::default() };
     let grow = GrowRequest { wait: false, req_id: Some("mine".to_owned()), ..request(&["m0"], terms) };
     dvm.ask(1, Request::Resize(Box::new(ResizeRequest::Grow(grow))));
-    dvm.fire(0, Timer::Head(HeadTimer::Session(1)));
+    dvm.fire(0, Timer::Head(HeadTimer::Session(SessionId(1))));
     let [(request, warning)] = &dvm.warned[..] else { panic!("{:?}", dvm.warned) };
     assert_eq!((request.0, warning.req_id.as_deref(), warning.seconds_left), (1, Some("mine"), 2));
     dvm.input(DaemonRank::HEAD, Input::Head(HeadInput::ClientGone(ferrite_core::RequestId(1))));
     dvm.run();
-    control(&mut dvm, 2, SessionChoice::Id(1), SessionDirective::Extend { seconds: 60 });
-    dvm.fire(0, Timer::Head(HeadTimer::Session(1)));
+    control(&mut dvm, 2, SessionChoice::Id(SessionId(1)), SessionDirective::Extend { seconds: 60 });
+    dvm.fire(0, Timer::Head(HeadTimer::Session(SessionId(1))));
     assert_eq!(dvm.warned.len(), 1, "it is gone");
 }
 
@@ -255,8 +265,8 @@ fn more_time_is_had_by_id_by_name_or_for_the_own_session_and_only_where_there_is
     let timed = GrowRequest { req_id: Some("mine".to_owned()), ..request(&["m0"], terms) };
     dvm.ask(1, Request::Resize(Box::new(ResizeRequest::Grow(timed))));
     reserve(&mut dvm, 2, &["m1"], SessionTerms::default());
-    dvm.submit(3, within(job("inside", 1), SessionChoice::Id(1)));
-    dvm.submit(4, within(job("inside", 1), SessionChoice::Id(2)));
+    dvm.submit(3, within(job("inside", 1), SessionChoice::Id(SessionId(1))));
+    dvm.submit(4, within(job("inside", 1), SessionChoice::Id(SessionId(2))));
     dvm.submit(5, Submission::of(job("outside", 1)));
     let mut ask = |proc: u32, named: Option<&str>| {
         let proc = ProcId { job: JobId(proc), rank: Rank(0) };
@@ -272,9 +282,9 @@ fn more_time_is_had_by_id_by_name_or_for_the_own_session_and_only_where_there_is
         };
         (session, if let ResizeOutcome::Refused { status, .. } = outcome { Some(status) } else { None })
     };
-    assert_eq!(ask(1, Some("a1")), (Some(1), None));
-    assert_eq!(ask(3, Some("mine")), (Some(1), None));
-    assert_eq!(ask(1, None), (Some(1), None));
+    assert_eq!(ask(1, Some("a1")), (Some(SessionId(1)), None));
+    assert_eq!(ask(3, Some("mine")), (Some(SessionId(1)), None));
+    assert_eq!(ask(1, None), (Some(SessionId(1)), None));
     assert_eq!(ask(2, None), (None, Some(PMIX_ERR_BAD_PARAM)), "it has no limit");
     assert_eq!(ask(3, None), (None, Some(PMIX_ERR_BAD_PARAM)), "the DVM's own has none");
     assert_eq!(ask(3, Some("nothing")), (None, Some(PMIX_ERR_NOT_FOUND)));
@@ -318,7 +328,7 @@ fn a_child_session_ends_with_its_parent_unless_it_was_separated() {
     for separate in [false, true] {
         let mut dvm = dvm(1);
         reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
-        dvm.submit(2, within(job("owner", 1), SessionChoice::Id(1)));
+        dvm.submit(2, within(job("owner", 1), SessionChoice::Id(SessionId(1))));
         let call_at = DaemonRank(1);
         let request =
             GrowRequest { wait: false, ..request(&["m1"], SessionTerms { reserve: true, ..SessionTerms::default() }) };
@@ -326,11 +336,11 @@ fn a_child_session_ends_with_its_parent_unless_it_was_separated() {
             PmixCall::Resize { proc: common::proc(0), request: ResizeRequest::Grow(request), token: PmixToken(5) };
         dvm.input(call_at, Input::Daemon(DaemonInput::Pmix(call)));
         dvm.run();
-        assert_eq!(sessions(&mut dvm, 3)[1].parent, Some(1));
+        assert_eq!(sessions(&mut dvm, 3)[1].parent, Some(SessionId(1)));
         if separate {
-            control(&mut dvm, 4, SessionChoice::Id(2), SessionDirective::Separate);
+            control(&mut dvm, 4, SessionChoice::Id(SessionId(2)), SessionDirective::Separate);
         }
-        control(&mut dvm, 5, SessionChoice::Id(1), SessionDirective::Terminate);
+        control(&mut dvm, 5, SessionChoice::Id(SessionId(1)), SessionDirective::Terminate);
         assert_eq!(up(&mut dvm, 6), if separate { &["n0", "m1"][..] } else { &["n0"] });
     }
 }
@@ -343,11 +353,11 @@ fn a_job_that_was_mapped_before_its_session_was_paused_is_launched_when_it_is_re
     dvm.input(DaemonRank::HEAD, Input::Start);
     dvm.run();
     reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
-    dvm.submit(2, within(job("mapped", 1), SessionChoice::Id(1)));
-    control(&mut dvm, 3, SessionChoice::Id(1), SessionDirective::Pause);
+    dvm.submit(2, within(job("mapped", 1), SessionChoice::Id(SessionId(1))));
+    control(&mut dvm, 3, SessionChoice::Id(SessionId(1)), SessionDirective::Pause);
     dvm.fire(0, Timer::Head(HeadTimer::Prep(JobId(1))));
     assert!(places(&dvm, 1).is_empty());
-    control(&mut dvm, 4, SessionChoice::Id(1), SessionDirective::Resume);
+    control(&mut dvm, 4, SessionChoice::Id(SessionId(1)), SessionDirective::Resume);
     assert_eq!(places(&dvm, 1), [1]);
 }
 
@@ -358,8 +368,8 @@ fn what_a_later_request_does_not_say_of_a_session_stays_as_it_was() {
     reserve(&mut dvm, 1, &["m0"], terms);
     let more = GrowRequest { alloc_id: Some("a1".to_owned()), ..request(&["m1"], SessionTerms::default()) };
     dvm.ask(2, Request::Resize(Box::new(ResizeRequest::Grow(more))));
-    dvm.submit(3, within(job("inside", 2), SessionChoice::Id(1)));
-    dvm.fire(0, Timer::Head(HeadTimer::Session(1)));
+    dvm.submit(3, within(job("inside", 2), SessionChoice::Id(SessionId(1))));
+    dvm.fire(0, Timer::Head(HeadTimer::Session(SessionId(1))));
     assert!(dvm.notices.iter().any(|text| text.contains("ends in 7 seconds")), "{:?}", dvm.notices);
 }
 
@@ -382,7 +392,7 @@ fn order(
     dvm.input(
         at,
         Input::Daemon(DaemonInput::Pmix(PmixCall::Session {
-            order: SessionOrder { session, directive, job: None },
+            order: SessionOrder { session: session.map(SessionId), directive, job: None },
             token,
         })),
     );
@@ -458,7 +468,10 @@ fn a_session_that_ends_while_its_nodes_are_coming_does_not_get_them() {
             dvm.exit_job(1);
         } else {
             dvm.ask(2, Request::Resize(Box::new(ResizeRequest::Grow(request(&["m0"], terms)))));
-            assert!(matches!(control(&mut dvm, 3, SessionChoice::Id(1), SessionDirective::Terminate), Reply::Ordered));
+            assert!(matches!(
+                control(&mut dvm, 3, SessionChoice::Id(SessionId(1)), SessionDirective::Terminate),
+                Reply::Ordered
+            ));
             let ResizeOutcome::Failed { cause, .. } = resized(&dvm, 2) else { panic!("it has not failed") };
             assert!(cause.contains("Session 1 was ended"), "{cause}");
         }
@@ -486,7 +499,7 @@ fn the_time_of_a_session_begins_with_its_nodes() {
 fn a_grow_that_fails_leaves_nothing_of_what_it_wanted_of_its_session() {
     let mut dvm = dvm(2);
     reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
-    control(&mut dvm, 2, SessionChoice::Id(1), SessionDirective::Separate);
+    control(&mut dvm, 2, SessionChoice::Id(SessionId(1)), SessionDirective::Separate);
     dvm.silent_nodes.extend(["bad", "worse"].map(str::to_owned));
     let terms = SessionTerms { reserve: true, time_limit_s: Some(3), ..SessionTerms::default() };
     dvm.ask(3, Request::Resize(Box::new(ResizeRequest::Grow(request(&["n1", "bad"], terms.clone())))));
@@ -504,11 +517,11 @@ fn a_grow_that_fails_leaves_nothing_of_what_it_wanted_of_its_session() {
     assert!(matches!(resized(&dvm, 3), ResizeOutcome::Failed { .. }), "{:?}", dvm.replies);
     assert!(matches!(resized(&dvm, 4), ResizeOutcome::Failed { .. }), "{:?}", dvm.replies);
     let all = sessions(&mut dvm, 6);
-    assert_eq!(all.iter().map(|s| (s.session, s.seconds_left)).collect::<Vec<_>>(), [(1, None)]);
+    assert_eq!(all.iter().map(|s| (s.session, s.seconds_left)).collect::<Vec<_>>(), [(SessionId(1), None)]);
     assert_eq!(all[0].nodes, ["m0"]);
     let wish = GrowRequest { wait: false, ..request(&["n1", "bad"], terms) };
     let make = SessionDirective::Instantiate(Box::new(wish));
-    dvm.ask(7, Request::Session { session: SessionChoice::Id(77), directive: make });
+    dvm.ask(7, Request::Session { session: SessionChoice::Id(SessionId(77)), directive: make });
     dvm.fire(0, Timer::Head(HeadTimer::Campaign(CampaignId(4))));
     assert!(matches!(dvm.reply(7), Reply::Refused(_)));
     assert_eq!(sessions(&mut dvm, 8).len(), 1);
@@ -521,11 +534,11 @@ fn a_node_that_was_there_before_a_session_stays_when_it_ends() {
     let mut dvm = dvm(2);
     reserve(&mut dvm, 1, &["n1", "m0"], SessionTerms::default());
     assert_eq!(sessions(&mut dvm, 2)[0].nodes, ["n1", "m0"]);
-    control(&mut dvm, 3, SessionChoice::Id(1), SessionDirective::Terminate);
+    control(&mut dvm, 3, SessionChoice::Id(SessionId(1)), SessionDirective::Terminate);
     assert_eq!(up(&mut dvm, 4), ["n0", "n1"]);
     let terms = SessionTerms { time_limit_s: Some(2), ..SessionTerms::default() };
     assert_eq!(reserve(&mut dvm, 5, &["n1"], terms).outcome, ResizeOutcome::Unchanged);
-    dvm.fire(0, Timer::Head(HeadTimer::Session(2)));
+    dvm.fire(0, Timer::Head(HeadTimer::Session(SessionId(2))));
     assert_eq!((up(&mut dvm, 6), sessions(&mut dvm, 7).len()), (vec!["n0".to_owned(), "n1".to_owned()], 0));
 }
 
@@ -534,7 +547,7 @@ fn a_node_that_was_there_before_a_session_stays_when_it_ends() {
 fn a_session_whose_nodes_were_all_released_takes_its_children_along() {
     let mut dvm = dvm(1);
     reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
-    dvm.submit(2, within(job("owner", 1), SessionChoice::Id(1)));
+    dvm.submit(2, within(job("owner", 1), SessionChoice::Id(SessionId(1))));
     let request = request(&["m1"], SessionTerms { reserve: true, ..SessionTerms::default() });
     let request = ResizeRequest::Grow(GrowRequest { wait: false, ..request });
     dvm.input(
@@ -542,7 +555,7 @@ fn a_session_whose_nodes_were_all_released_takes_its_children_along() {
         Input::Daemon(DaemonInput::Pmix(PmixCall::Resize { proc: common::proc(0), request, token: PmixToken(5) })),
     );
     dvm.run();
-    assert_eq!(sessions(&mut dvm, 3)[1].parent, Some(1));
+    assert_eq!(sessions(&mut dvm, 3)[1].parent, Some(SessionId(1)));
     let release = ShrinkRequest { alloc_id: Some("a1".to_owned()), wait: true, ..ShrinkRequest::default() };
     dvm.ask(4, Request::Resize(Box::new(ResizeRequest::Shrink(release))));
     dvm.exit_job(1);
@@ -554,7 +567,7 @@ fn a_session_whose_nodes_were_all_released_takes_its_children_along() {
 fn what_a_job_of_a_session_brings_along_is_of_that_session() {
     let mut dvm = dvm(1);
     reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
-    let mut inside = within(job("inside", 1), SessionChoice::Id(1));
+    let mut inside = within(job("inside", 1), SessionChoice::Id(SessionId(1)));
     inside.spec.apps[0].hosts.hosts = vec![HostRef::Host(HostEntry::named("m1"))];
     inside.grow = Some(Box::new(request(&["m1"], SessionTerms::default())));
     dvm.submit(2, inside);
@@ -588,7 +601,7 @@ fn a_node_that_leaves_is_for_whoever_asks_next_and_a_lost_one_that_is_reserved_i
     let mut dvm = dvm(2);
     reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
     let frozen = dvm.freeze_quietly(2);
-    control(&mut dvm, 2, SessionChoice::Id(1), SessionDirective::Terminate);
+    control(&mut dvm, 2, SessionChoice::Id(SessionId(1)), SessionDirective::Terminate);
     let again = request(&["m0"], SessionTerms { reserve: true, ..SessionTerms::default() });
     dvm.ask(3, Request::Resize(Box::new(ResizeRequest::Grow(again))));
     dvm.kill(frozen);

@@ -5,6 +5,7 @@ mod common;
 use bytes::Bytes;
 use common::{Cluster, app, job};
 use ferrite_core::{DaemonInput, HeadInput, HeadTimer, Input, LinkTimer, PmixCall, PmixEffect, PmixToken, Timer};
+use ferrite_types::SessionId;
 use ferrite_types::pmix_status::{
     PMIX_ERR_BAD_PARAM, PMIX_ERR_BAD_PARAM as BAD_PARAM, PMIX_ERR_JOB_CANCELED as CANCELED,
     PMIX_ERR_JOB_FAILED_TO_LAUNCH as FAILED_TO_LAUNCH, PMIX_ERR_JOB_KILLED_BY_CMD as KILLED_BY_CMD,
@@ -301,7 +302,7 @@ fn what_a_job_in_a_session_brings_along_comes_to_its_session() {
     let request = GrowRequest { hosts, terms, wait: true, ..GrowRequest::default() };
     dvm.ask(2, Request::Resize(Box::new(ResizeRequest::Grow(request))));
     dvm.exit_job(1);
-    let session = SessionChoice::Id(1);
+    let session = SessionChoice::Id(SessionId(1));
     dvm.submit(3, Submission { session, ..Submission::of(on_nodes("parent", &["m0"])) });
     let hosts = vec![AddedHost { host: HostEntry::named("m1"), slots: SlotChange::Unstated }];
     let grow = Some(Box::new(GrowRequest { hosts, ..GrowRequest::default() }));

@@ -1,7 +1,7 @@
 //! Further scenarios about sessions: repeated pauses; sessions of a scheduler, on nodes of their own and on
 //! allocations, with a time limit or without; and requests for more time alone.
 
-use ferrite_types::HostEntry;
+use ferrite_types::{HostEntry, SessionId};
 use ferrite_wire::control::{Request, SessionChoice, SessionDirective};
 use ferrite_wire::{AddedHost, ExtendRequest, GrowRequest, ResizeRequest, SessionTerms, SlotChange};
 
@@ -59,7 +59,7 @@ impl Scenario {
             } else {
                 wish.alloc_id = Some(format!("a{}", rng.between(1, 3)));
             }
-            let session = SessionChoice::Id(number);
+            let session = SessionChoice::Id(SessionId(number));
             let make = SessionDirective::Instantiate(Box::new(wish));
             self.questions.push((at, Request::Session { session: session.clone(), directive: make }));
             for _ in 0..rng.between(0, 3) {

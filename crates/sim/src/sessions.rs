@@ -1,7 +1,7 @@
 //! Scenarios about sessions: reserved nodes, time limits, inheritance, jobs that name their session, orders for
 //! sessions, and cancelled requests. They extend an elastic scenario without changing its draws.
 
-use ferrite_types::JobId;
+use ferrite_types::{JobId, SessionId};
 use ferrite_wire::control::{Request, SessionChoice, SessionDirective};
 use ferrite_wire::{CancelRequest, GrowRequest, Inheritance, ResizeRequest, SessionTerms};
 
@@ -71,7 +71,7 @@ impl Scenario {
                 7 => SessionDirective::Extend { seconds: rng.between(1, MOST_ADDED_S) as u32 },
                 8 => SessionDirective::Separate,
                 _ => {
-                    session = SessionChoice::Id(rng.between(50, 52) as u32);
+                    session = SessionChoice::Id(SessionId(rng.between(50, 52) as u32));
                     let alloc_id = Some(format!("a{}", rng.between(1, 3)));
                     SessionDirective::Instantiate(Box::new(GrowRequest { alloc_id, ..GrowRequest::default() }))
                 }
@@ -85,7 +85,7 @@ impl Scenario {
         let limited: Vec<Time> =
             self.elastic.resizes.iter().filter(|plan| is_limited(plan)).map(|plan| plan.at).collect();
         for at in limited.into_iter().filter(|_| rng.permille(400)).collect::<Vec<Time>>() {
-            let session = SessionChoice::Id(rng.between(1, 3) as u32);
+            let session = SessionChoice::Id(SessionId(rng.between(1, 3) as u32));
             let directive = SessionDirective::Extend { seconds: rng.between(2, MOST_ADDED_S) as u32 };
             self.questions.push((at + rng.between(SECOND / 2, 2 * SECOND), Request::Session { session, directive }));
         }
@@ -164,7 +164,7 @@ fn draw_terms(rng: &mut Rng) -> SessionTerms {
 
 pub(crate) fn draw_choice(rng: &mut Rng) -> SessionChoice {
     match rng.between(0, 5) {
-        0 | 1 => SessionChoice::Id(rng.between(1, 4) as u32),
+        0 | 1 => SessionChoice::Id(SessionId(rng.between(1, 4) as u32)),
         2 | 3 => SessionChoice::Alloc(format!("a{}", rng.between(1, 3))),
         _ => SessionChoice::Ref(format!("r{}", rng.between(0, 5))),
     }

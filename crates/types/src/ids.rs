@@ -36,6 +36,18 @@ impl JobId {
     }
 }
 
+/// The number of a session in its DVM. Requests for nodes get 1, 2 and so on; a scheduler chooses any other number.
+/// The default is the DVM's own session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct SessionId(pub u32);
+
+impl SessionId {
+    /// The DVM's own session: all nodes that no other session withholds.
+    pub const DVM: SessionId = SessionId(0);
+    /// No session: in an order it stands for all sessions (the standard's `UINT32_MAX`).
+    pub const ALL: SessionId = SessionId(u32::MAX);
+}
+
 /// Index of a machine record in the head's node pool. A node exists without a daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct NodeId(pub u32);
@@ -50,6 +62,11 @@ pub struct ProcId {
 }
 
 impl fmt::Display for DaemonRank {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+impl fmt::Display for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }

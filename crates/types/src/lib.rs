@@ -17,7 +17,7 @@ mod topology;
 
 pub use campaign::{CampaignId, CampaignKind, CampaignStep, ExtensionId};
 pub use cpuset::{CpuListError, CpuSet};
-pub use ids::{DaemonRank, JobId, LocalRank, NodeId, ProcId, Rank};
+pub use ids::{DaemonRank, JobId, LocalRank, NodeId, ProcId, Rank, SessionId};
 pub use job::{AppContext, Display, EnvOp, JobSpec, OutputOptions, PictureFormat, RuntimeOptions, StdinTarget};
 pub use jobmap::{AppPolicy, JobMap, JobNode, Placement};
 pub use node::{HostEntry, HostRef, HostSelection, NodeRecord, NodeShare, SlotCount};

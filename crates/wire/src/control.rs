@@ -7,7 +7,7 @@
 use bytes::Bytes;
 use ferrite_types::{
     CampaignId, CampaignKind, CampaignStep, DaemonRank, EnvOp, JobId, JobSpec, JobState, PictureFormat, PmixStatus,
-    ProcId, ProcState, Rank, StdinTarget,
+    ProcId, ProcState, Rank, SessionId, StdinTarget,
 };
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -212,7 +212,7 @@ pub enum SessionDirective {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionOrder {
     /// The session; `None` = all but the DVM's own.
-    pub session: Option<u32>,
+    pub session: Option<SessionId>,
     /// The order.
     pub directive: SessionDirective,
     /// The first job of a new session, which starts as soon as the session is there. It has no submitter.
@@ -226,7 +226,7 @@ pub enum SessionChoice {
     #[default]
     Default,
     /// `--session-id`.
-    Id(u32),
+    Id(SessionId),
     /// `--alloc-id`.
     Alloc(String),
     /// `--alloc-refid`: the requester's name for it.
@@ -463,7 +463,7 @@ pub struct CampaignStatus {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionStatus {
     /// Its number.
-    pub session: u32,
+    pub session: SessionId,
     /// The allocation's id.
     pub alloc_id: String,
     /// The requester's name for it.
@@ -475,7 +475,7 @@ pub struct SessionStatus {
     /// The slots of its nodes that any jobs use.
     pub slots_in_use: u32,
     /// Sessions that end with it.
-    pub children: Vec<u32>,
+    pub children: Vec<SessionId>,
     /// Its jobs that are not over.
     pub jobs: Vec<JobId>,
     /// True when its nodes are withheld from jobs of other sessions.
@@ -483,7 +483,7 @@ pub struct SessionStatus {
     /// True while its processes are stopped.
     pub paused: bool,
     /// The session with which it ends.
-    pub parent: Option<u32>,
+    pub parent: Option<SessionId>,
     /// The job with which it ends.
     pub owner: Option<JobId>,
     /// Seconds until its time limit, if it has one.
@@ -641,7 +641,7 @@ pub struct JobDetail {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobRecord {
     /// The session in which it runs.
-    pub session: u32,
+    pub session: SessionId,
     /// The personality that parsed its command line.
     pub personality: String,
     /// The tool that submitted it, or the job that it descends from; empty = unknown.

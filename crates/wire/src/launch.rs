@@ -1,6 +1,6 @@
 //! Launch orders, and the ends of processes.
 
-use ferrite_types::{Device, EnvOp, ExitStatus, JobId, JobMap, JobSpec, ProcId, ProcState, Rank};
+use ferrite_types::{Device, EnvOp, ExitStatus, JobId, JobMap, JobSpec, ProcId, ProcState, Rank, SessionId};
 use serde::{Deserialize, Serialize};
 
 /// The launch order: the data with which a daemon starts its processes of a job.
@@ -11,7 +11,7 @@ pub struct LaunchOrder {
     /// The process that spawned it; `None` = a submitter did.
     pub parent: Option<ProcId>,
     /// The session in which it runs; 0 = the DVM's own (`PMIX_SESSION_ID`).
-    pub session: u32,
+    pub session: SessionId,
     /// The job as requested.
     pub spec: JobSpec,
     /// The places of all its processes.

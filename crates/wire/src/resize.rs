@@ -1,7 +1,7 @@
 //! Requests to change the size of the DVM, and their answers: from clients over the control socket, and from
 //! processes through their daemon (`PMIx_Allocation_request`).
 
-use ferrite_types::{HostEntry, HostRef, PmixStatus};
+use ferrite_types::{HostEntry, HostRef, PmixStatus, SessionId};
 use serde::{Deserialize, Serialize};
 
 /// The slots of a node in a request.
@@ -162,7 +162,7 @@ pub struct Resize {
     /// The requester's own name from the request.
     pub req_id: Option<String>,
     /// Number of the allocation's session (`PMIX_SESSION_ID`); `None` in a refusal, and when it has ended.
-    pub session: Option<u32>,
+    pub session: Option<SessionId>,
     /// The nodes that come or go.
     pub nodes: Vec<String>,
     /// The progress of the request.
@@ -177,7 +177,7 @@ pub struct TimeWarning {
     /// The requester's own name for it.
     pub req_id: Option<String>,
     /// The session's number.
-    pub session: u32,
+    pub session: SessionId,
     /// The time that is left, rounded up (seconds).
     pub seconds_left: u32,
 }

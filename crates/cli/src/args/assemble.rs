@@ -3,7 +3,7 @@
 
 use clap::ArgMatches;
 use ferrite_rm::hostlist;
-use ferrite_types::{AppContext, EnvOp, JobSpec, StdinTarget};
+use ferrite_types::{AppContext, EnvOp, JobSpec, SessionId, StdinTarget};
 use ferrite_wire::control::SessionChoice;
 
 use super::env::root_by_environment;
@@ -163,7 +163,8 @@ impl Job {
         let number = |text: String| {
             let next = "Give the number of a session, as 3; an allocation is named by --alloc-id.";
             let wrong = || UsageError::value("--session-id", format!("{text:?} is not a number"), next);
-            Some(&text).filter(|t| t.bytes().all(|b| b.is_ascii_digit())).and_then(|t| t.parse().ok()).ok_or_else(wrong)
+            let digits = Some(&text).filter(|t| t.bytes().all(|b| b.is_ascii_digit()));
+            digits.and_then(|t| t.parse().ok()).map(SessionId).ok_or_else(wrong)
         };
         let said = [
             ("--alloc-id", alloc_id.map(|id| not_empty("--alloc-id", id).map(SessionChoice::Alloc))),

@@ -1,7 +1,7 @@
 //! The JSON of `pdvm`. Its schema does not depend on the control protocol, so that scripts work when the protocol
 //! changes. docs/pdvm-json.md describes it. A change that breaks a reader raises [`SCHEMA`]; new fields do not.
 
-use ferrite_types::{CampaignKind, JobState, ProcState, StdinTarget};
+use ferrite_types::{CampaignKind, JobState, ProcState, SessionId, StdinTarget};
 use ferrite_wire::control::{
     CampaignStatus, Ending, EventKind, JobDetail, JobRecord, JobStatus, NodeStatus, ProcStatus, SessionChoice,
     SessionStatus,
@@ -239,7 +239,7 @@ pub(crate) struct Detail {
     namespace: String,
     cause: Option<String>,
     lost_ranks: Vec<u32>,
-    session: u32,
+    session: SessionId,
     personality: String,
     launcher: Option<String>,
     originator: Option<Originator>,
@@ -387,17 +387,17 @@ pub(crate) struct Sessions {
 /// A session.
 #[derive(Serialize)]
 pub(crate) struct Session {
-    session: u32,
+    session: SessionId,
     allocation: String,
     request: Option<String>,
     nodes: Vec<String>,
     slots: u32,
     slots_in_use: u32,
-    children: Vec<u32>,
+    children: Vec<SessionId>,
     jobs: Vec<u32>,
     reserved: bool,
     paused: bool,
-    parent: Option<u32>,
+    parent: Option<SessionId>,
     owner_job: Option<u32>,
     time_left_s: Option<u64>,
     warns_s: Option<u64>,
@@ -430,7 +430,7 @@ impl Session {
 #[derive(Serialize)]
 pub(crate) struct SessionOrdered {
     pub(crate) order: &'static str,
-    session: Option<u32>,
+    session: Option<SessionId>,
     allocation: Option<String>,
     request: Option<String>,
     pub(crate) signal: Option<i32>,

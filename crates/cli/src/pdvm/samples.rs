@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use ferrite_types::{
-    CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, JobState, ProcId, ProcState, Rank, StdinTarget,
+    CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, JobState, ProcId, ProcState, Rank, SessionId,
+    StdinTarget,
 };
 use ferrite_wire::control::{
     CampaignStatus, DvmStatus, Ending, Event, EventKind, Histogram, JobDetail, JobRecord, JobStatus, Metrics,
@@ -81,7 +82,7 @@ pub(super) fn resize() -> Resize {
     Resize {
         alloc_id: "a2".to_owned(),
         req_id: Some("weekend".to_owned()),
-        session: Some(2),
+        session: Some(SessionId(2)),
         nodes: vec!["n5".to_owned(), "n6".to_owned()],
         outcome: ResizeOutcome::Begun,
     }
@@ -108,24 +109,24 @@ pub(super) fn nodes() -> Vec<NodeStatus> {
 /// A session with every field set, and one without.
 pub(super) fn sessions() -> Vec<SessionStatus> {
     let full = SessionStatus {
-        session: 2,
+        session: SessionId(2),
         alloc_id: "a2".to_owned(),
         req_id: Some("week\x1bend".to_owned()),
         nodes: vec!["n5".to_owned(), "n6".to_owned()],
         slots: 8,
         slots_in_use: 5,
-        children: vec![3, 4],
+        children: vec![SessionId(3), SessionId(4)],
         jobs: vec![JobId(41), JobId(42)],
         reserved: true,
         paused: true,
-        parent: Some(1),
+        parent: Some(SessionId(1)),
         owner: Some(JobId(40)),
         seconds_left: Some(3_900),
         warns_s: Some(600),
         warned: false,
     };
     let bare = SessionStatus {
-        session: 3,
+        session: SessionId(3),
         alloc_id: "a3".to_owned(),
         req_id: None,
         nodes: Vec::new(),
@@ -167,7 +168,7 @@ pub(super) fn jobs() -> Vec<JobStatus> {
 
 fn record() -> JobRecord {
     JobRecord {
-        session: 2,
+        session: SessionId(2),
         personality: "ompi".to_owned(),
         launcher: "prun.n0.812".to_owned(),
         parent: None,

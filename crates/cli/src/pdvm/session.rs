@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use ferrite_types::SessionId;
 use ferrite_wire::control::{Request, SessionChoice, SessionDirective, SessionStatus};
 
 use ferrite_wire::{GrowRequest, SessionTerms};
@@ -119,7 +120,7 @@ fn instantiation(plan: SessionPlan) -> Result<Order, Failure> {
     let terms = SessionTerms { reserve, time_limit_s: time_limit, warn_s: warn, ..SessionTerms::default() };
     let wish = GrowRequest { alloc_id, req_id, terms, ..named.unwrap_or_default() };
     let directive = SessionDirective::Instantiate(Box::new(wish));
-    Ok(Order { session: SessionChoice::Id(session), directive })
+    Ok(Order { session: SessionChoice::Id(SessionId(session)), directive })
 }
 
 fn chosen(name: SessionName, verb: &str) -> Result<SessionChoice, UsageError> {
@@ -128,7 +129,7 @@ fn chosen(name: SessionName, verb: &str) -> Result<SessionChoice, UsageError> {
         next: format!("{next}; `pdvm session list` lists what there is."),
     };
     match name {
-        SessionName { session_id: Some(id), alloc_id: None, alloc_refid: None } => Ok(SessionChoice::Id(id)),
+        SessionName { session_id: Some(id), alloc_id: None, alloc_refid: None } => Ok(SessionChoice::Id(SessionId(id))),
         SessionName { session_id: None, alloc_id: Some(id), alloc_refid: None } => Ok(SessionChoice::Alloc(id)),
         SessionName { session_id: None, alloc_id: None, alloc_refid: Some(name) } => Ok(SessionChoice::Ref(name)),
         SessionName { session_id: None, alloc_id: None, alloc_refid: None } => {
@@ -226,13 +227,16 @@ mod tests {
     fn each_order_is_confirmed() {
         let to = |directive| Order { session: SessionChoice::Alloc("a1".to_owned()), directive };
         let orders = [
-            Order { session: SessionChoice::Id(3), directive: SessionDirective::Pause },
+            Order { session: SessionChoice::Id(SessionId(3)), directive: SessionDirective::Pause },
             Order { session: SessionChoice::Ref("weekend".to_owned()), directive: SessionDirective::Resume },
             to(SessionDirective::Signal(10)),
             to(SessionDirective::Extend { seconds: 60 }),
             to(SessionDirective::Separate),
             to(SessionDirective::Terminate),
-            Order { session: SessionChoice::Id(7), directive: SessionDirective::Instantiate(Box::default()) },
+            Order {
+                session: SessionChoice::Id(SessionId(7)),
+                directive: SessionDirective::Instantiate(Box::default()),
+            },
         ];
         insta::assert_snapshot!(orders.each_ref().map(confirm).concat());
         insta::assert_snapshot!(orders.each_ref().map(|order| order_to_json(order, &samples::moment())).concat());
@@ -246,8 +250,10 @@ mod tests {
             alloc_id: alloc_id.first().map(|id| (*id).to_owned()),
             ..SessionPlan::default()
         };
-        let Ok(Some(Order { session: SessionChoice::Id(7), directive: SessionDirective::Instantiate(wish) })) =
-            order(SessionVerb::Instantiate(plan(&["n1:2,n2"], &["a1"])))
+        let Ok(Some(Order {
+            session: SessionChoice::Id(SessionId(7)),
+            directive: SessionDirective::Instantiate(wish),
+        })) = order(SessionVerb::Instantiate(plan(&["n1:2,n2"], &["a1"])))
         else {
             panic!("an order")
         };

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use ferrite_types::{JobId, JobState, ProcState, Rank};
+use ferrite_types::{JobId, JobState, ProcState, Rank, SessionId};
 use ferrite_wire::control::{
     CONTROL_VERSION, ClientMessage, DvmMessage, DvmStatus, Ending, GREETING_LEN, Histogram, JobDetail, JobStatus,
     Metrics, NodeStatus, ProcStatus, Reply, Request, SessionStatus, greeting,
@@ -169,7 +169,13 @@ pub(crate) fn usual(request: &Request) -> Reply {
 /// What becomes of a request for another size.
 pub(crate) fn resized(outcome: ResizeOutcome) -> Reply {
     let nodes = vec!["n5".to_owned(), "n6".to_owned()];
-    Reply::Resize(Box::new(Resize { alloc_id: "a1".to_owned(), req_id: None, session: Some(1), nodes, outcome }))
+    Reply::Resize(Box::new(Resize {
+        alloc_id: "a1".to_owned(),
+        req_id: None,
+        session: Some(SessionId(1)),
+        nodes,
+        outcome,
+    }))
 }
 
 fn status() -> DvmStatus {
@@ -210,7 +216,7 @@ fn session() -> SessionStatus {
         slots: 0,
         slots_in_use: 0,
         children: Vec::new(),
-        session: 1,
+        session: SessionId(1),
         alloc_id: "a1".to_owned(),
         req_id: None,
         nodes: vec!["n5".to_owned(), "n6".to_owned()],

@@ -1,5 +1,6 @@
 //! `pdvm session`: what the DVM is asked, and what is refused before.
 
+use ferrite_types::SessionId;
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective};
 
 use crate::fake::{Fake, pdvm};
@@ -22,12 +23,12 @@ fn orders_reach_the_dvm_for_the_session_that_was_named() {
     }
     let by_alloc = || SessionChoice::Alloc("a1".to_owned());
     let wanted = [
-        (SessionChoice::Id(3), SessionDirective::Pause),
+        (SessionChoice::Id(SessionId(3)), SessionDirective::Pause),
         (by_alloc(), SessionDirective::Resume),
         (SessionChoice::Ref("weekend".to_owned()), SessionDirective::Signal(10)),
         (by_alloc(), SessionDirective::Extend { seconds: 60 }),
         (by_alloc(), SessionDirective::Separate),
-        (SessionChoice::Id(3), SessionDirective::Terminate),
+        (SessionChoice::Id(SessionId(3)), SessionDirective::Terminate),
     ];
     assert_eq!(fake.asked(), wanted.map(|(session, directive)| Request::Session { session, directive }));
 }

@@ -202,7 +202,7 @@ fn identity_env(order: &LaunchOrder, rank: Rank, placement: &Placement, local_si
 
 #[cfg(test)]
 mod tests {
-    use ferrite_types::{CpuSet, DeviceKind, DeviceVendor, JobMap, JobNode, JobSpec, LocalRank, NodeId};
+    use ferrite_types::{CpuSet, DeviceKind, DeviceVendor, JobMap, JobNode, JobSpec, LocalRank, NodeId, SessionId};
 
     use super::*;
 
@@ -226,7 +226,7 @@ mod tests {
         let mut order = LaunchOrder {
             job: JobId(1),
             parent: None,
-            session: 0,
+            session: SessionId(0),
             spec: JobSpec::new(Vec::new()),
             map: JobMap { nodes: vec![node(0), node(1)], procs, ..JobMap::default() },
             env: Vec::new(),

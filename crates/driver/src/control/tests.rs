@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use ferrite_types::{DaemonRank, JobSpec, JobState};
+use ferrite_types::{DaemonRank, JobSpec, JobState, SessionId};
 use ferrite_wire::control::{
     ClientMessage, Done, DvmStatus, GREETING_LEN, Histogram, Metrics, Request, Submission, greeting,
 };
@@ -329,7 +329,7 @@ fn counted() -> Metrics {
 }
 
 fn resize(outcome: ResizeOutcome) -> Resize {
-    Resize { alloc_id: "a1".to_owned(), req_id: None, session: Some(1), nodes: Vec::new(), outcome }
+    Resize { alloc_id: "a1".to_owned(), req_id: None, session: Some(SessionId(1)), nodes: Vec::new(), outcome }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::fmt;
 use ferrite_pmix::{Audience, Info, Notice, Proc, Status};
 use ferrite_pmix_sys::{self as sys, PMIX_ALLOC_REQ_CANCEL};
 use ferrite_rm::hostlist::{HostItem, ItemSlots};
-use ferrite_types::{HostEntry, HostRef};
+use ferrite_types::{HostEntry, HostRef, SessionId};
 use ferrite_wire::{
     Activation, AddedHost, CancelRequest, ExtendRequest, GrowRequest, Resize, ResizeOutcome, ResizeRequest,
     SessionTerms, ShrinkRequest, SlotChange, TimeWarning,
@@ -151,7 +151,7 @@ pub(super) fn answer(resize: &Resize) -> Result<Vec<Info>, Status> {
         }
         ResizeOutcome::Unchanged | ResizeOutcome::Begun | ResizeOutcome::Requested { .. } | ResizeOutcome::Done => {
             // `PMIx_Session_control` names the session by this number.
-            let session = resize.session.map(|id| Info::new(sys::PMIX_SESSION_ID, id));
+            let session = resize.session.map(|id| Info::new(sys::PMIX_SESSION_ID, id.0));
             Ok(identity(resize).into_iter().chain(session).collect())
         }
     }
@@ -187,7 +187,7 @@ pub(super) fn event(server: Proc, to: Proc, resize: &Resize) -> Option<Notice> {
 pub(super) fn warning(server: Proc, to: Proc, warning: &TimeWarning) -> Notice {
     let mut info = vec![Info::new(sys::PMIX_EVENT_NON_DEFAULT, true)];
     info.extend(names(&warning.alloc_id, warning.req_id.as_deref()));
-    info.push(Info::new(sys::PMIX_SESSION_ID, warning.session));
+    info.push(Info::new(sys::PMIX_SESSION_ID, warning.session.0));
     info.push(Info::new(sys::PMIX_TIME_REMAINING, warning.seconds_left));
     Notice { code: Status::ALLOC_TIMEOUT_WARNING, source: server, to: Audience::Procs(vec![to]), info }
 }
@@ -432,7 +432,7 @@ mod tests {
         Resize {
             alloc_id: "a1".to_owned(),
             req_id,
-            session: Some(1),
+            session: Some(SessionId(1)),
             nodes: ["n1", "n2"].map(String::from).into(),
             outcome,
         }
@@ -483,8 +483,12 @@ mod tests {
 
     #[test]
     fn a_warning_says_which_session_and_how_long_it_has() {
-        let of =
-            TimeWarning { alloc_id: "a1".to_owned(), req_id: Some("mine".to_owned()), session: 7, seconds_left: 30 };
+        let of = TimeWarning {
+            alloc_id: "a1".to_owned(),
+            req_id: Some("mine".to_owned()),
+            session: SessionId(7),
+            seconds_left: 30,
+        };
         let notice = warning(Proc::new("d@0", 2), Proc::new("d@1", 3), &of);
         assert_eq!((notice.code.0, &notice.to), (-194, &Audience::Procs(vec![Proc::new("d@1", 3)])));
         let quietly = Info::new(sys::PMIX_EVENT_NON_DEFAULT, true);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use ferrite_core::{AbortScope, DaemonInput, Input, PmixCall, PmixToken};
 use ferrite_pmix::{Completer, Info, Proc, Published, Status, Upcall};
-use ferrite_types::{Duration, JobId, PmixStatus, ProcId, Rank};
+use ferrite_types::{Duration, JobId, PmixStatus, ProcId, Rank, SessionId};
 use ferrite_wire::control::SessionOrder;
 use ferrite_wire::{CollectiveResult, DataCall, Found, Members, Resize};
 
@@ -603,7 +603,10 @@ mod tests {
             else {
                 panic!("an order")
             };
-            assert_eq!(order, SessionOrder { session: Some(2), directive: SessionDirective::Pause, job: None });
+            assert_eq!(
+                order,
+                SessionOrder { session: Some(SessionId(2)), directive: SessionDirective::Pause, job: None }
+            );
             calls.reply(token, result.clone());
             calls.reply(token, result.clone());
             calls.fail(None, Status::ERROR);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ferrite_core::Registration;
 use ferrite_pmix::{AppInfo, JobInfo, LocalProc, NodeInfo, Proc};
-use ferrite_types::{AppContext, CpuSet, Device, JobMap};
+use ferrite_types::{AppContext, CpuSet, Device, JobMap, SessionId};
 use ferrite_wire::LaunchOrder;
 
 /// Describes the job as this node's server presents it; `session_dir` contains the directory of the job.
@@ -18,7 +18,7 @@ pub(super) fn job_info(registration: &Registration, session_dir: &Path) -> JobIn
     let size = map.procs.len() as u32;
     let policy = map.policy(0).cloned().unwrap_or_default();
     JobInfo {
-        session_id: order.session,
+        session_id: order.session.0,
         job_id: nspace.clone(),
         nspace,
         universe_size: order.univ_size,
@@ -158,7 +158,7 @@ pub(super) mod tests {
         let order = LaunchOrder {
             job: JobId(1),
             parent: None,
-            session: 5,
+            session: SessionId(5),
             spec: JobSpec::new(vec![app(program), app(program)]),
             map,
             env: Vec::new(),

@@ -5,6 +5,7 @@ use std::ffi::CStr;
 
 use ferrite_pmix::{Info, Proc, Status, Value};
 use ferrite_pmix_sys as sys;
+use ferrite_types::SessionId;
 use ferrite_wire::GrowRequest;
 use ferrite_wire::control::{SessionChoice, SessionDirective, SessionOrder, Submission};
 
@@ -101,7 +102,11 @@ pub(super) fn order(session: u32, directives: &[Info], required: &[String]) -> R
     if let Operation::Instantiate = operation {
         let directive = SessionDirective::Instantiate(Box::new(plan(directives, required)?));
         let job = first_job(directives)?.map(Box::new);
-        return Ok(SessionOrder { session: (session != u32::MAX).then_some(session), directive, job });
+        return Ok(SessionOrder {
+            session: Some(SessionId(session)).filter(|id| *id != SessionId::ALL),
+            directive,
+            job,
+        });
     }
     if let Some(info) = directives.iter().find(|info| RESOURCES.iter().any(|key| info.is(key))) {
         return Err(Refusal::unsupported(format!("{} is not offered here; PMIx_Allocation_request extends", info.key)));
@@ -120,7 +125,7 @@ pub(super) fn order(session: u32, directives: &[Info], required: &[String]) -> R
             return Err(Refusal::unsupported(format!("{} is not offered", info.key)));
         }
     };
-    Ok(SessionOrder { session: (session != u32::MAX).then_some(session), directive, job: None })
+    Ok(SessionOrder { session: Some(SessionId(session)).filter(|id| *id != SessionId::ALL), directive, job: None })
 }
 
 fn operation(info: &Info) -> Result<Option<Operation>, Refusal> {
@@ -260,7 +265,7 @@ mod tests {
     #[test]
     fn a_session_is_named_by_its_number_and_all_by_the_highest() {
         let session = |number| order(number, &[yes(sys::PMIX_SESSION_PAUSE)], &[]).unwrap().session;
-        assert_eq!((session(3), session(0), session(u32::MAX)), (Some(3), Some(0), None));
+        assert_eq!((session(3), session(0), session(u32::MAX)), (Some(SessionId(3)), Some(SessionId::DVM), None));
     }
 
     /// An order by PMIx is one operation (spec S29).
@@ -299,7 +304,9 @@ mod tests {
             order(7, &all, &["pmix.ssn.inst".to_owned()])
         };
         let made = |more: &[Info]| match make(more).expect("an order") {
-            SessionOrder { session: Some(7), directive: SessionDirective::Instantiate(wish), job: None } => *wish,
+            SessionOrder { session: Some(SessionId(7)), directive: SessionDirective::Instantiate(wish), job: None } => {
+                *wish
+            }
             other => panic!("{other:?}"),
         };
         let (id, name) = (Info::new(sys::PMIX_ALLOC_ID, "s-17"), Info::new(sys::PMIX_ALLOC_REQ_ID, "mine"));

@@ -7,7 +7,7 @@ use std::ffi::CStr;
 use ferrite_pmix::{App, Info, Status, Value};
 use ferrite_pmix_sys as sys;
 use ferrite_rm::hostlist;
-use ferrite_types::{AppContext, Duration, EnvOp, HostSelection, JobSpec, Rank, StdinTarget};
+use ferrite_types::{AppContext, Duration, EnvOp, HostSelection, JobSpec, Rank, SessionId, StdinTarget};
 use ferrite_wire::control::{SessionChoice, Submission};
 use thiserror::Error;
 
@@ -142,7 +142,9 @@ fn session(info: &[Info], apps: &[App]) -> Result<SessionChoice, String> {
     if let Some(info) = find(sys::PMIX_SESSION_ID, "PMIX_SESSION_ID") {
         let number = info.value.as_i64().or_else(|| info.value.as_str()?.parse().ok());
         let id = number.and_then(|id| u32::try_from(id).ok());
-        return id.map(SessionChoice::Id).ok_or_else(|| format!("{}: no number of a session", info.key));
+        return id
+            .map(|id| SessionChoice::Id(SessionId(id)))
+            .ok_or_else(|| format!("{}: no number of a session", info.key));
     }
     match (find(sys::PMIX_ALLOC_ID, "PMIX_ALLOC_ID"), find(sys::PMIX_ALLOC_REQ_ID, "PMIX_ALLOC_REQ_ID")) {
         (Some(info), _) => text(info).map(SessionChoice::Alloc),
@@ -312,11 +314,11 @@ mod tests {
         let (id, name) = (info("pmix.alloc.id", "a1"), info("pmix.alloc.reqid", "mine"));
         assert_eq!(session(std::slice::from_ref(&name)), SessionChoice::Ref("mine".to_owned()));
         assert_eq!(session(&[name, id.clone()]), SessionChoice::Alloc("a1".to_owned()));
-        assert_eq!(session(&[id, info("pmix.session.id", 3u32)]), SessionChoice::Id(3));
+        assert_eq!(session(&[id, info("pmix.session.id", 3u32)]), SessionChoice::Id(SessionId(3)));
         assert!(submission(&[info("pmix.session.id", "x")], &[app(vec![])], "").is_err());
         let of_app = |said: Info| submission(&[], &[app(vec![said])], "").unwrap().session;
         assert_eq!(of_app(info("PMIX_ALLOC_ID", "a1")), SessionChoice::Alloc("a1".to_owned()));
-        assert_eq!(of_app(info("PMIX_SESSION_ID", "3")), SessionChoice::Id(3));
+        assert_eq!(of_app(info("PMIX_SESSION_ID", "3")), SessionChoice::Id(SessionId(3)));
     }
 
     #[test]

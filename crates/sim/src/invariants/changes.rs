@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ferrite_core::{Effect, HeadInput, Input, RequestId, Transition};
-use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, RankSet};
+use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, JobId, RankSet, SessionId};
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, SessionStatus};
 use ferrite_wire::{FrameKind, Message, TreeMessage};
 
@@ -32,7 +32,7 @@ pub(super) struct Changes {
     /// The sessions of jobs, as their submitters name them; by number once the head has told it.
     jobs: BTreeMap<JobId, SessionChoice>,
     /// Paused sessions; a refused order changes nothing.
-    paused: BTreeSet<u32>,
+    paused: BTreeSet<SessionId>,
     /// Names of paused sessions whose numbers the head has not told yet.
     paused_by_name: BTreeSet<String>,
     /// The session that the present input resumes.
@@ -50,7 +50,7 @@ enum Asked {
 pub(super) fn plain(choice: &SessionChoice) -> SessionChoice {
     match choice {
         SessionChoice::Alloc(id) => match id.strip_prefix('a').and_then(|number| number.parse().ok()) {
-            Some(number) => SessionChoice::Id(number),
+            Some(number) => SessionChoice::Id(SessionId(number)),
             None => choice.clone(),
         },
         SessionChoice::Default | SessionChoice::Id(_) | SessionChoice::Ref(_) => choice.clone(),

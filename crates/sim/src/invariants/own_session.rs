@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_core::{Effect, HeadInput, Input, RequestId, Transition};
-use ferrite_types::{CampaignId, CampaignStep, DaemonRank, JobId, JobState, RankSet};
+use ferrite_types::{CampaignId, CampaignStep, DaemonRank, JobId, JobState, RankSet, SessionId};
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective};
 use ferrite_wire::{DaemonMessage, GrowRequest, Message, Resize, ResizeOutcome, ResizeRequest, Ticket, TreeMessage};
 
@@ -37,15 +37,15 @@ pub(super) struct OwnSession {
     /// Reserved nodes.
     reserved: BTreeMap<String, Reserved>,
     /// The time limits of sessions.
-    ends: BTreeMap<u32, Time>,
+    ends: BTreeMap<SessionId, Time>,
     /// The names of sessions.
-    called: BTreeMap<u32, Vec<SessionChoice>>,
+    called: BTreeMap<SessionId, Vec<SessionChoice>>,
     /// Sessions that share the nodes of an allocation; their jobs may use what its jobs may use.
-    shares: BTreeMap<u32, SessionChoice>,
+    shares: BTreeMap<SessionId, SessionChoice>,
     /// Allocations for which somebody may have got more time unseen.
     moved: BTreeSet<String>,
     /// Nodes that a session has brought and that have not left; they leave with it.
-    brought: BTreeMap<String, u32>,
+    brought: BTreeMap<String, SessionId>,
     changes: Changes,
     /// The campaign that has just ended well.
     done: Option<CampaignId>,
@@ -57,7 +57,7 @@ pub(super) struct OwnSession {
 struct Reserved {
     /// The number of reservations before it.
     nth: usize,
-    session: u32,
+    session: SessionId,
     /// The names of the session.
     names: Vec<SessionChoice>,
 }
@@ -171,11 +171,11 @@ impl OwnSession {
 
     /// At the order to end, sessions whose time is over must be gone.
     fn look_at_the_end(&self, at: Time) -> Result<(), String> {
-        let has_moved = |session: &u32| {
+        let has_moved = |session: &SessionId| {
             let names = self.called.get(session).into_iter().flatten();
             names.into_iter().any(|name| matches!(name, SessionChoice::Alloc(id) if self.moved.contains(id)))
         };
-        let is_missed = |(_, session): &(&String, &u32)| {
+        let is_missed = |(_, session): &(&String, &SessionId)| {
             self.ends.get(*session).is_some_and(|until| until + LATE < at) && !has_moved(session)
         };
         let missed = self.brought.iter().find(is_missed);

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use ferrite_core::{Effect, HeadInput, Input, RequestId};
+use ferrite_types::SessionId;
 use ferrite_wire::control::{Reply, Request};
 use ferrite_wire::{Resize, ResizeOutcome, ResizeRequest};
 
@@ -23,7 +24,7 @@ impl NobodysNodes {
             return Ok(());
         }
         self.pushed.insert(resize.alloc_id.clone());
-        let nobodys = resize.session.is_none_or(|session| session == 0);
+        let nobodys = resize.session.is_none_or(|session| session == SessionId(0));
         require(nobodys, || format!("a push has made session {:?}", resize.session))
     }
 }

@@ -7,7 +7,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_core::{Effect, HeadInput, Input, RequestId, Transition};
-use ferrite_types::{DaemonRank, JobId, JobState};
+use ferrite_types::{DaemonRank, JobId, JobState, SessionId};
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, SessionStatus};
 use ferrite_wire::{DaemonMessage, GrowRequest, Message, Resize, ResizeOutcome, ResizeRequest};
 
@@ -27,7 +27,7 @@ pub(super) struct SessionBook {
     extends: Vec<Option<u32>>,
     choices: Vec<SessionChoice>,
     /// Sessions whose limit may move to a later time unseen.
-    unsure: BTreeSet<u32>,
+    unsure: BTreeSet<SessionId>,
     /// Orders that were carried out for a session of this name since the last status of all sessions.
     by_name: Vec<(String, SessionDirective)>,
     /// Orders that have no answer yet.
@@ -35,12 +35,12 @@ pub(super) struct SessionBook {
     /// The last two times at which the head has handled an input: a head that stood still could not act.
     awake: [Time; 2],
     /// Sessions that clients have requested, and the ends of those with a limit.
-    limits: BTreeMap<u32, Option<Time>>,
+    limits: BTreeMap<SessionId, Option<Time>>,
     /// For each session: how long before its end it warns, and the request of the client that it warns.
-    warnings: BTreeMap<u32, (Time, RequestId)>,
+    warnings: BTreeMap<SessionId, (Time, RequestId)>,
     warned: BTreeSet<RequestId>,
-    paused: BTreeSet<u32>,
-    ended: BTreeSet<u32>,
+    paused: BTreeSet<SessionId>,
+    ended: BTreeSet<SessionId>,
     jobs: BTreeMap<JobId, SessionChoice>,
 }
 
@@ -52,7 +52,7 @@ fn seen_grow(plan: &ResizePlan) -> Option<GrowRequest> {
     Some(grow)
 }
 
-fn number(choice: &SessionChoice) -> Option<u32> {
+fn number(choice: &SessionChoice) -> Option<SessionId> {
     match plain(choice) {
         SessionChoice::Id(number) => Some(number),
         SessionChoice::Default | SessionChoice::Alloc(_) | SessionChoice::Ref(_) => None,
@@ -111,7 +111,7 @@ impl SessionBook {
         }
     }
 
-    fn extended(&mut self, session: u32, seconds: u32) {
+    fn extended(&mut self, session: SessionId, seconds: u32) {
         if let Some(Some(until)) = self.limits.get_mut(&session) {
             *until += Time::from(seconds) * SECOND;
         }
@@ -149,7 +149,7 @@ impl SessionBook {
             self.learn(at, status);
             self.judge(at, status)?;
         }
-        let of_one_that_is_gone = |id: &u32| sessions.iter().all(|status| status.session != *id);
+        let of_one_that_is_gone = |id: &SessionId| sessions.iter().all(|status| status.session != *id);
         self.paused.retain(|id| !of_one_that_is_gone(id));
         self.by_name.clear();
         Ok(())
@@ -275,7 +275,7 @@ impl Invariant for SessionBook {
                 self.says(*at, effect)?;
                 let Some(Message::Daemon(DaemonMessage::Launch(order))) = message else { return Ok(()) };
                 let named = match self.jobs.get(&order.job) {
-                    Some(SessionChoice::Default) => Some(0),
+                    Some(SessionChoice::Default) => Some(SessionId::DVM),
                     Some(SessionChoice::Id(number)) => Some(*number),
                     Some(SessionChoice::Alloc(_) | SessionChoice::Ref(_)) | None => None,
                 };

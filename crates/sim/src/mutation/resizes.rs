@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use ferrite_core::{Effect, HeadInput, Input, LinkInput, PmixEffect, Transition};
-use ferrite_types::{CampaignKind, CampaignStep, DaemonRank, JobId, JobState, RankSet};
+use ferrite_types::{CampaignKind, CampaignStep, DaemonRank, JobId, JobState, RankSet, SessionId};
 use ferrite_wire::control::{Reply, Request, SessionDirective};
 use ferrite_wire::{
     DaemonMessage, Dest, Frame, FrameKind, HeadMessage, LaunchFailure, Message, Resize, ResizeOutcome, ResizeRequest,
@@ -111,7 +111,7 @@ impl ResizeMutations {
             Mutation::OtherSession => frames(wanted).for_each(|frame| {
                 replace(frame, |message| match message {
                     Message::Daemon(DaemonMessage::Launch(mut order)) => {
-                        order.session += 1;
+                        order.session.0 += 1;
                         Some(Message::Daemon(DaemonMessage::Launch(order)))
                     }
                     _ => None,
@@ -189,7 +189,7 @@ impl ResizeMutations {
             }
             Mutation::OwnedPush if is_push(cause) => wanted.iter_mut().for_each(|effect| {
                 if let Effect::Reply { reply: Reply::Resize(resize), .. } = effect {
-                    resize.session = Some(7);
+                    resize.session = Some(SessionId(7));
                 }
             }),
             Mutation::SilentPush if is_push(cause) => wanted.retain(|e| !matches!(e, Effect::Reply { .. })),

@@ -1,7 +1,7 @@
 //! Choice of nodes for a grow that names none: a number of nodes, or as many nodes as give a number of slots. A
 //! resource manager may grant the nodes that the pool lacks.
 
-use ferrite_types::{NodeId, NodeRecord, SlotCount};
+use ferrite_types::{NodeId, NodeRecord, SessionId, SlotCount};
 use ferrite_wire::GrowRequest;
 
 use super::grow::Wanted;
@@ -15,7 +15,7 @@ impl Head {
         &self,
         request: &GrowRequest,
         wanted: &[Wanted<'_>],
-        session: Option<u32>,
+        session: Option<SessionId>,
     ) -> Result<(Vec<NodeId>, u32), Reason> {
         request.queue.as_ref().map_or(Ok(()), |queue| self.check_has_queues(queue))?;
         let slots_and_more = request.slots > 0 && (request.count > 0 || !wanted.is_empty());
@@ -105,7 +105,7 @@ impl Head {
     }
 
     /// Nodes of the pool that this session may use, that have no daemon and that no host of the request names.
-    fn idle_nodes(&self, wanted: &[Wanted<'_>], session: Option<u32>) -> Vec<NodeId> {
+    fn idle_nodes(&self, wanted: &[Wanted<'_>], session: Option<SessionId>) -> Vec<NodeId> {
         let named = |id: NodeId| wanted.iter().any(|wanted| wanted.at.node() == Some(id));
         let for_others = |id: NodeId| self.withheld_for(id).any(|other| Some(other) != session);
         let free = |node: &&NodeRecord| {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use ferrite_rm::extension::job_name;
 use ferrite_rm::{Manager, NodeAsk, Source, Wish};
-use ferrite_types::{ExtensionId, HostEntry, JobId, NodeId, PmixStatus, SlotCount, Timestamp};
+use ferrite_types::{ExtensionId, HostEntry, JobId, NodeId, PmixStatus, SessionId, SlotCount, Timestamp};
 use ferrite_wire::{CancelRequest, GrowRequest, Resize, ResizeOutcome, SessionTerms, ShrinkRequest, SlotChange};
 
 use super::phase::Phase;
@@ -311,7 +311,7 @@ impl Head {
         self.withdraw_requests(asked, PMIX_ERR_JOB_CANCELED, "The job that asked for the nodes is over.", cx);
     }
 
-    pub(in crate::head) fn withdraw_of_session(&mut self, session: u32, why: &str, cx: &mut Cx) {
+    pub(in crate::head) fn withdraw_of_session(&mut self, session: SessionId, why: &str, cx: &mut Cx) {
         self.withdraw_requests(|waiting| waiting.plan.session == Some(session), PMIX_ERR_JOB_CANCELED, why, cx);
     }
 

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_rm::Source;
-use ferrite_types::{CampaignId, DaemonRank, Duration, HostEntry, HostRef, NodeId, RankSet};
+use ferrite_types::{CampaignId, DaemonRank, Duration, HostEntry, HostRef, NodeId, RankSet, SessionId};
 use ferrite_wire::{
     Activation, AddedHost, DaemonMessage, DaemonReport, GrowRequest, LaunchFailure, Message, NodeLaunch, SlotChange,
     Ticket, TreeMessage, Wireup,
@@ -101,7 +101,7 @@ impl Head {
     }
 
     /// Refuses nodes that are reserved for another session (spec S8).
-    fn check_not_reserved(&self, wanted: &[Wanted<'_>], session: Option<u32>) -> Result<(), Reason> {
+    fn check_not_reserved(&self, wanted: &[Wanted<'_>], session: Option<SessionId>) -> Result<(), Reason> {
         for wanted in wanted {
             let Some(node) = wanted.at.node() else { continue };
             if let Some(other) = self.withheld_for(node).find(|id| Some(*id) != session) {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use ferrite_types::{CampaignId, CampaignKind, JobId, JobNode, JobState, NodeId, PmixStatus};
+use ferrite_types::{CampaignId, CampaignKind, JobId, JobNode, JobState, NodeId, PmixStatus, SessionId};
 
 use ferrite_wire::control::{SessionChoice, Submission};
 use ferrite_wire::{GrowRequest, ResizeOutcome, ResizeRequest};
@@ -30,7 +30,7 @@ pub(in crate::head) enum Hold {
 /// The session and the grow that a job depends on before it has begun.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::head) struct Berth {
-    pub(in crate::head) session: u32,
+    pub(in crate::head) session: SessionId,
     /// The campaign that brings the nodes of the job's own request.
     pub(in crate::head) grows: Option<CampaignId>,
 }

@@ -1,6 +1,6 @@
 //! Plans of requests: what a change of the DVM's size is to do, found before anything changes.
 
-use ferrite_types::{NodeId, PmixStatus};
+use ferrite_types::{NodeId, PmixStatus, SessionId};
 use ferrite_wire::{SessionTerms, SlotChange};
 
 use super::phase::Change;
@@ -12,7 +12,7 @@ pub(in crate::head) struct Joins {
     pub(in crate::head) nodes: Vec<NodeId>,
     pub(in crate::head) terms: SessionTerms,
     /// A session that shares this allocation; its job has brought the nodes for it.
-    pub(in crate::head) shared_by: Option<u32>,
+    pub(in crate::head) shared_by: Option<SessionId>,
 }
 
 /// The reason of a refused request or a failed campaign.
@@ -46,7 +46,7 @@ pub(in crate::head) struct Plan {
 #[derive(Debug)]
 pub(in crate::head) struct GrowPlan {
     /// The session; `None` = a new one.
-    pub(in crate::head) session: Option<u32>,
+    pub(in crate::head) session: Option<SessionId>,
     pub(in crate::head) req_id: Option<String>,
     /// All nodes that the request names.
     pub(in crate::head) members: Vec<NodeId>,

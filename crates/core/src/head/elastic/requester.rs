@@ -1,6 +1,6 @@
 //! Requesters of campaigns: each hears of the end by the reply to its request, by an event, or not at all.
 
-use ferrite_types::{DaemonRank, ProcId};
+use ferrite_types::{DaemonRank, ProcId, SessionId};
 use ferrite_wire::control::Reply;
 use ferrite_wire::{DaemonMessage, Resize, ResizeOutcome, SessionTerms};
 
@@ -100,10 +100,15 @@ impl Head {
     }
 
     /// Opens the session of a request; its requester owns it.
-    pub(super) fn open_session(&mut self, req_id: Option<String>, requester: Requester, terms: &SessionTerms) -> u32 {
+    pub(super) fn open_session(
+        &mut self,
+        req_id: Option<String>,
+        requester: Requester,
+        terms: &SessionTerms,
+    ) -> SessionId {
         let owner = Owner::of(requester);
         let session = owner.as_ref().and_then(Owner::job).and_then(|job| self.jobs.session_of(job));
-        let parent = session.filter(|session| *session > 0);
+        let parent = session.filter(|session| *session != SessionId::DVM);
         self.sessions.open(req_id, owner, parent, terms)
     }
 }

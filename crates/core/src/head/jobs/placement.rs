@@ -10,7 +10,7 @@ use ferrite_map::{Occupancy, display, display_topo, place};
 use ferrite_rm::{select, select_places};
 use ferrite_types::{
     AppContext, CpuKind, DaemonRank, Display, HostEntry, HostRef, JobId, JobMap, JobSpec, JobState, MapBy, NodeId,
-    NodeRecord, NodeShare, PictureFormat, Rank, SlotCount,
+    NodeRecord, NodeShare, PictureFormat, Rank, SessionId, SlotCount,
 };
 use ferrite_wire::Stream;
 
@@ -93,7 +93,7 @@ impl Head {
     }
 
     /// Places a job and claims its slots.
-    pub(super) fn placed(&mut self, spec: &JobSpec, session: u32) -> Result<JobMap, String> {
+    pub(super) fn placed(&mut self, spec: &JobSpec, session: SessionId) -> Result<JobMap, String> {
         let pool = self.pool_of(session);
         let map = self.place_among(spec, pool.as_deref().unwrap_or(self.pool.records()), &self.jobs.occupancy);
         let map = map.map_err(|text| match pool {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use ferrite_map::Occupancy;
-use ferrite_types::{CampaignId, JobId, JobSpec, NodeId, NodeRecord, RankSet};
+use ferrite_types::{CampaignId, JobId, JobSpec, NodeId, NodeRecord, RankSet, SessionId};
 
 use super::record::Job;
 use crate::cx::Cx;
@@ -48,13 +48,13 @@ impl Queue {
 
 impl Head {
     /// True when the job could run in the otherwise empty DVM, so that waiting makes sense.
-    pub(super) fn may_fit_later(&self, spec: &JobSpec, session: u32) -> bool {
+    pub(super) fn may_fit_later(&self, spec: &JobSpec, session: SessionId) -> bool {
         let nodes = self.pool_of(session).unwrap_or_else(|| self.pool.records().to_vec());
         self.place_among(spec, &idle(nodes), &Occupancy::default()).is_ok()
     }
 
     /// The nodes that jobs of a session may get later: all nodes of the session, even when used or reserved now.
-    fn hopes_of(&self, session: u32) -> Vec<NodeRecord> {
+    fn hopes_of(&self, session: SessionId) -> Vec<NodeRecord> {
         let mut nodes = idle(self.pool.records().to_vec());
         if let Some(own) = self.sessions.nodes(session) {
             nodes.iter_mut().filter(|node| !own.contains(&node.id)).for_each(|node| node.daemon = None);
@@ -95,14 +95,14 @@ impl Head {
     }
 
     /// Nodes with a daemon that jobs of a session may use.
-    fn may_run_on(&self, session: u32) -> BTreeSet<NodeId> {
+    fn may_run_on(&self, session: SessionId) -> BTreeSet<NodeId> {
         let pool = self.pool_of(session);
         let nodes = pool.as_deref().unwrap_or(self.pool.records());
         nodes.iter().filter(|node| node.daemon.is_some()).map(|node| node.id).collect()
     }
 
     /// The number of queued jobs that a job of this session waits for: those before `before`, or all.
-    pub(super) fn jobs_before(&self, session: u32, before: Option<JobId>) -> usize {
+    pub(super) fn jobs_before(&self, session: SessionId, before: Option<JobId>) -> usize {
         if self.jobs.queue.waiting.is_empty() {
             return 0;
         }

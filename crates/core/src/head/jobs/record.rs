@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use ferrite_types::{CampaignId, EnvOp, JobId, JobMap, JobSpec, JobState, NodeId, ProcState, Rank, RankSet, Timestamp};
+use ferrite_types::{
+    CampaignId, EnvOp, JobId, JobMap, JobSpec, JobState, NodeId, ProcState, Rank, RankSet, SessionId, Timestamp,
+};
 use ferrite_wire::control::Submission;
 
 use super::failure_policy::Failure;
@@ -41,7 +43,7 @@ pub(in crate::head) struct Job {
     /// Processes that went with their nodes, by a departure or a loss.
     pub(super) lost: Vec<Rank>,
     /// The session in which it runs; 0 = the DVM's own.
-    pub(super) session: u32,
+    pub(super) session: SessionId,
     /// Nodes of an earlier map that have gone before the launch: the next map does without them.
     pub(super) missed: BTreeSet<NodeId>,
     /// The campaign that brings the nodes of its own request.
@@ -82,7 +84,7 @@ impl Job {
             outcome: Outcome::Open { survived: None },
             states: Vec::new(),
             lost: Vec::new(),
-            session: 0,
+            session: SessionId::DVM,
             missed: BTreeSet::new(),
             grows: None,
         }
@@ -93,7 +95,7 @@ impl Job {
     }
 
     /// The session in which it runs; 0 = the DVM's own.
-    pub(in crate::head) fn session(&self) -> u32 {
+    pub(in crate::head) fn session(&self) -> SessionId {
         self.session
     }
 

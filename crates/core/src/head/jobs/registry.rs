@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use ferrite_map::Occupancy;
-use ferrite_types::{JobId, JobState};
+use ferrite_types::{JobId, JobState, SessionId};
 use ferrite_wire::control::Submission;
 
 use super::connections::Connections;
@@ -100,17 +100,17 @@ impl Jobs {
     }
 
     /// The jobs of a session.
-    pub(in crate::head) fn in_session(&self, session: u32) -> Vec<JobId> {
+    pub(in crate::head) fn in_session(&self, session: SessionId) -> Vec<JobId> {
         self.iter().filter(|job| job.session == session).map(|job| job.id).collect()
     }
 
     /// The submitters of the jobs of a session, one for each job that has one.
-    pub(in crate::head) fn submitters_in(&self, session: u32) -> Vec<RequestId> {
+    pub(in crate::head) fn submitters_in(&self, session: SessionId) -> Vec<RequestId> {
         self.iter().filter(|job| job.session == session).filter_map(|job| job.request).collect()
     }
 
     /// The session of a job.
-    pub(in crate::head) fn session_of(&self, id: JobId) -> Option<u32> {
+    pub(in crate::head) fn session_of(&self, id: JobId) -> Option<SessionId> {
         self.get(id).map(|job| job.session)
     }
 

@@ -1,7 +1,7 @@
 //! The states of a job: one handler per state of the table (docs/spec/launch.md).
 
 use ferrite_rm::Source;
-use ferrite_types::{DaemonRank, Duration, JobId, JobState, PmixStatus, Rank};
+use ferrite_types::{DaemonRank, Duration, JobId, JobState, PmixStatus, Rank, SessionId};
 use ferrite_wire::control::{Reply, Submission};
 use ferrite_wire::{DaemonMessage, Dest, StartError};
 
@@ -121,7 +121,7 @@ impl Head {
     }
 
     /// Starts a job without a submitter in a session.
-    pub(in crate::head) fn dispatch_in_session(&mut self, session: u32, mut submission: Submission, cx: &mut Cx) {
+    pub(in crate::head) fn dispatch_in_session(&mut self, session: SessionId, mut submission: Submission, cx: &mut Cx) {
         placement_defaults::from_params(&mut submission.spec, &self.params);
         let id = self.jobs.number();
         self.add_job(Job { session, ..Job::new(id, None, submission) }, cx);

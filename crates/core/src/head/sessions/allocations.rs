@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use ferrite_types::NodeId;
+use ferrite_types::{NodeId, SessionId};
 
 use crate::cx::Cx;
 use crate::head::Head;
@@ -11,7 +11,7 @@ use crate::head::Head;
 impl Head {
     /// The id of a session's allocation and its nodes. Nodes on their way count, so that a request can be cancelled
     /// before its end.
-    pub(in crate::head) fn allocation_of(&self, session: u32) -> (String, BTreeSet<NodeId>) {
+    pub(in crate::head) fn allocation_of(&self, session: SessionId) -> (String, BTreeSet<NodeId>) {
         let Some(session) = self.sessions.get(session) else { return (String::new(), BTreeSet::new()) };
         let joining = self.elastic.coming_to(&session.alloc_id).flat_map(|joins| &joins.nodes);
         let nodes = joining.chain(session.nodes.all()).copied().chain(self.elastic.brought_to(&session.alloc_id));
@@ -19,7 +19,7 @@ impl Head {
     }
 
     /// Lent nodes of a session, present or coming: a release gives them back to their lenders.
-    pub(in crate::head) fn lent_to(&self, session: u32) -> BTreeSet<NodeId> {
+    pub(in crate::head) fn lent_to(&self, session: SessionId) -> BTreeSet<NodeId> {
         let Some(session) = self.sessions.get(session) else { return BTreeSet::new() };
         let brought = |node: &&NodeId| session.nodes.is_brought(**node);
         let to_bring = |node: &&NodeId| self.elastic.brings(&session.alloc_id, **node);

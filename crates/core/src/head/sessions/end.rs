@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use ferrite_types::{CampaignKind, DaemonRank, JobState, NodeId};
+use ferrite_types::{CampaignKind, DaemonRank, JobState, NodeId, SessionId};
 
 use super::session::Session;
 use crate::HeadTimer;
@@ -15,7 +15,7 @@ use crate::head::elastic::{Change, Plan, Requester};
 impl Head {
     /// Ends a session, its jobs and the sessions that depend on it. The nodes that it has brought leave the DVM, and
     /// nodes on their way do not come (spec S22).
-    pub(super) fn end_session(&mut self, id: u32, why: &str, cx: &mut Cx) {
+    pub(super) fn end_session(&mut self, id: SessionId, why: &str, cx: &mut Cx) {
         let (mut shrinks, mut allocations) = (Vec::new(), Vec::new());
         for id in self.sessions.family_of(id).into_iter().rev() {
             for job in self.jobs.in_session(id) {
@@ -52,7 +52,7 @@ impl Head {
     }
 
     /// Drops lost nodes from a session; they are not given back.
-    pub(in crate::head) fn forget_lost_nodes(&mut self, id: u32) {
+    pub(in crate::head) fn forget_lost_nodes(&mut self, id: SessionId) {
         let Some(session) = self.sessions.get(id) else { return };
         let lost: Vec<NodeId> = session.nodes.all().iter().copied().filter(|node| self.is_lost(*node)).collect();
         if let Some(session) = self.sessions.get_mut(id) {
@@ -68,11 +68,11 @@ impl Head {
 
     /// Removes sessions without jobs, nodes, and nodes to come. Lost nodes do not count (spec S24).
     pub(in crate::head) fn sweep_sessions(&mut self, cx: &mut Cx) {
-        let empty = |(id, session): &(&u32, &Session)| {
+        let empty = |(id, session): &(&SessionId, &Session)| {
             let is_empty = session.nodes.all().iter().all(|node| self.is_lost(*node));
             is_empty && !self.elastic.concerns(&session.alloc_id) && self.jobs.in_session(**id).is_empty()
         };
-        let ended: Vec<u32> = self.sessions.known.iter().filter(empty).map(|(id, _)| *id).collect();
+        let ended: Vec<SessionId> = self.sessions.known.iter().filter(empty).map(|(id, _)| *id).collect();
         for id in ended {
             // Sessions that were made in it end with it.
             if self.sessions.has(id) {

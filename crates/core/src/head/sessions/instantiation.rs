@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use ferrite_types::{CampaignId, DaemonRank, NodeId, StdinTarget};
+use ferrite_types::{CampaignId, DaemonRank, NodeId, SessionId, StdinTarget};
 use ferrite_wire::control::{Reply, SessionChoice, SessionDirective, SessionOrder, Submission};
 use ferrite_wire::{DaemonMessage, GrowRequest, SessionTerms};
 
@@ -18,20 +18,17 @@ use crate::pmix_status::{
     PMIX_ERR_UNREACH,
 };
 
-/// The number that means all sessions.
-const ALL: u32 = u32::MAX;
-
 /// The nodes on which a session is made.
 enum Ground {
     /// Nodes of an existing allocation, with the session that owns them; `None` = the DVM's own.
-    Shared { alloc_id: String, owner: Option<u32>, nodes: BTreeSet<NodeId> },
+    Shared { alloc_id: String, owner: Option<SessionId>, nodes: BTreeSet<NodeId> },
     /// Nodes for this session alone.
     Own,
 }
 
 impl Sessions {
     /// The present nodes of an allocation; nodes to come may never arrive.
-    fn allocation_as_ground(&self, owner: u32) -> Result<(String, Option<u32>, BTreeSet<NodeId>), Reason> {
+    fn allocation_as_ground(&self, owner: SessionId) -> Result<(String, Option<SessionId>, BTreeSet<NodeId>), Reason> {
         let session = self.get(owner).filter(|session| !session.nodes.all().is_empty());
         let Some(session) = session else {
             let cause = "The nodes of the allocation have not come yet. Try again when they are there.";
@@ -52,7 +49,7 @@ impl Head {
     ) {
         let number = match choice {
             SessionChoice::Id(number) => *number,
-            SessionChoice::Default | SessionChoice::Alloc(_) | SessionChoice::Ref(_) => ALL,
+            SessionChoice::Default | SessionChoice::Alloc(_) | SessionChoice::Ref(_) => SessionId::ALL,
         };
         match self.instantiate(number, wish, None, Requester::OrderedBy(id), cx) {
             Ok(None) => cx.reply(id, Reply::Ordered),
@@ -70,7 +67,7 @@ impl Head {
         wish: &GrowRequest,
         cx: &mut Cx,
     ) {
-        let (number, requester) = (order.session.unwrap_or(ALL), Requester::OrderedAt(daemon, id));
+        let (number, requester) = (order.session.unwrap_or(SessionId::ALL), Requester::OrderedAt(daemon, id));
         let result = match self.instantiate(number, wish, order.job.clone(), requester, cx) {
             Ok(Some(campaign)) => return self.proceed(campaign, cx),
             Ok(None) => Ok(()),
@@ -82,7 +79,7 @@ impl Head {
     /// Makes the session, at once or with a campaign for its nodes. A refused order changes nothing (spec S31).
     fn instantiate(
         &mut self,
-        number: u32,
+        number: SessionId,
         wish: &GrowRequest,
         job: Option<Box<Submission>>,
         requester: Requester,
@@ -91,10 +88,10 @@ impl Head {
         if self.dvm.is_ending() || !self.dvm.is_ready() {
             return Err(Reason::new(PMIX_ERR_UNREACH, "The DVM is starting or ending."));
         }
-        if number == ALL {
+        if number == SessionId::ALL {
             return Err(Reason::new(PMIX_ERR_BAD_PARAM, "A session is made by a number of its own."));
         }
-        if number == 0 || self.sessions.has(number) {
+        if number == SessionId::DVM || self.sessions.has(number) {
             let cause = format!("There is a session {number}; `pdvm session list` lists what there is.");
             return Err(Reason::new(PMIX_ERR_EXISTS, cause));
         }
@@ -121,7 +118,7 @@ impl Head {
     /// Makes a session with nodes of its own; a grow brings those that are not there (spec S33).
     fn instantiate_anew(
         &mut self,
-        number: u32,
+        number: SessionId,
         wish: &GrowRequest,
         job: Option<Box<Submission>>,
         requester: Requester,
@@ -146,7 +143,7 @@ impl Head {
     }
 
     /// Starts the first job of a session whose nodes are there. The job has no submitter, and ends with the session.
-    pub(super) fn start_first_job(&mut self, number: u32, job: Submission, cx: &mut Cx) {
+    pub(super) fn start_first_job(&mut self, number: SessionId, job: Submission, cx: &mut Cx) {
         let mut submission = Submission { detach: true, session: SessionChoice::Id(number), ..job };
         submission.spec.stdin = StdinTarget::None;
         for app in submission.spec.apps.iter_mut().filter(|app| app.submit_dir.is_empty()) {

@@ -1,6 +1,6 @@
 //! Orders for sessions, of clients, processes and tools: pause, resume, signal, end, more time, separation.
 
-use ferrite_types::DaemonRank;
+use ferrite_types::{DaemonRank, SessionId};
 use ferrite_wire::DaemonMessage;
 use ferrite_wire::control::{Reply, SessionChoice, SessionDirective, SessionOrder};
 
@@ -43,7 +43,7 @@ impl Head {
 
     /// Applies an order to each session; the first refusal is the answer (spec S28).
     fn control_all_sessions(&mut self, directive: &SessionDirective, cx: &mut Cx) -> Result<(), Reason> {
-        let ids: Vec<u32> = self.sessions.ids();
+        let ids: Vec<SessionId> = self.sessions.ids();
         let mut answer = if ids.is_empty() { Err(no_such_session()) } else { Ok(()) };
         for id in ids {
             // A child session may have ended with its parent just before.
@@ -63,7 +63,7 @@ impl Head {
         cx: &mut Cx,
     ) -> Result<(), Reason> {
         let id = self.sessions.session_of(choice, None)?;
-        if id == 0 {
+        if id == SessionId::DVM {
             let cause = "Session 0 is the DVM's own: it ends with the DVM (pterm).";
             return Err(Reason::new(PMIX_ERR_NO_PERMISSIONS, cause));
         }
@@ -86,7 +86,7 @@ impl Head {
     }
 
     /// Stops the processes of a session and holds its jobs, or resumes both (spec S27).
-    fn pause_session(&mut self, id: u32, pause: bool, cx: &mut Cx) {
+    fn pause_session(&mut self, id: SessionId, pause: bool, cx: &mut Cx) {
         if !self.sessions.set_paused(id, pause) {
             return;
         }

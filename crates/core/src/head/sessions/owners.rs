@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use ferrite_types::{JobId, JobSpec, NodeId};
+use ferrite_types::{JobId, JobSpec, NodeId, SessionId};
 use ferrite_wire::Inheritance;
 
 use super::registry::Sessions;
@@ -48,10 +48,10 @@ impl Sessions {
     pub(in crate::head) fn own_session_of(
         &self,
         owner: JobId,
-        otherwise: u32,
+        otherwise: SessionId,
         spec: &JobSpec,
         pool: &Pool,
-    ) -> Option<u32> {
+    ) -> Option<SessionId> {
         let hosts = spec.apps.iter().flat_map(|app| app.hosts.hosts.iter().chain(&app.hosts.hostfile));
         let named: Vec<NodeId> = hosts.map(|host| pool.named(host)).collect::<Option<_>>()?;
         let is_out = |node: &NodeId| !self.may_use(otherwise, *node);
@@ -79,7 +79,7 @@ impl Head {
                 jobs.iter().all(|job| !self.jobs.has_family(*job)).then_some(gives_back)
             }
         };
-        let ended: Vec<(u32, bool)> =
+        let ended: Vec<(SessionId, bool)> =
             self.sessions.known.iter().filter_map(|(id, session)| Some((*id, over(session)?))).collect();
         let why = format!("job {}, which had asked for it", job);
         ended.into_iter().for_each(|(id, gives_back)| self.inherit(id, gives_back, &why, cx));
@@ -92,7 +92,7 @@ impl Head {
         let is_its =
             |session: &Session| matches!(&session.owner, Some(Owner::Client(request)) if requests.contains(request));
         let owned = self.sessions.known.iter().filter(|(_, session)| is_its(session));
-        let owned: Vec<(u32, Inheritance)> = owned.map(|(id, session)| (*id, session.inheritance)).collect();
+        let owned: Vec<(SessionId, Inheritance)> = owned.map(|(id, session)| (*id, session.inheritance)).collect();
         for (id, inheritance) in owned {
             match inheritance {
                 Inheritance::Child | Inheritance::ChildDefault if !left.is_empty() => {
@@ -108,7 +108,7 @@ impl Head {
     }
 
     /// Handles the end of a session's owner: the session ends, or its nodes stay for everybody and its jobs go on.
-    fn inherit(&mut self, id: u32, gives_back: bool, with: &str, cx: &mut Cx) {
+    fn inherit(&mut self, id: SessionId, gives_back: bool, with: &str, cx: &mut Cx) {
         if gives_back {
             return self.end_session(id, &format!("Session {id} has ended with {with}."), cx);
         }

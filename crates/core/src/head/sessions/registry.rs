@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ferrite_types::{NodeId, NodeRecord, Timestamp};
+use ferrite_types::{NodeId, NodeRecord, SessionId, Timestamp};
 use ferrite_wire::SessionTerms;
 use ferrite_wire::control::{SessionChoice, SessionStatus, Submission};
 
@@ -22,7 +22,7 @@ use crate::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_FOUND};
 pub(in crate::head) struct Sessions {
     /// The name of the DVM, which is the id of session 0's allocation.
     dvm: String,
-    pub(super) known: BTreeMap<u32, Session>,
+    pub(super) known: BTreeMap<SessionId, Session>,
     last: u32,
 }
 
@@ -37,13 +37,17 @@ impl Sessions {
         &mut self,
         req_id: Option<String>,
         owner: Option<Owner>,
-        parent: Option<u32>,
+        parent: Option<SessionId>,
         terms: &SessionTerms,
-    ) -> u32 {
+    ) -> SessionId {
         // Schedulers choose any numbers and ids.
-        let is_taken = |number: u32| self.known.contains_key(&number) || self.find(&format!("a{number}")).is_some();
-        let id = (self.last + 1..).find(|number| !is_taken(*number)).expect("there are fewer sessions than numbers");
-        self.last = id;
+        let is_taken =
+            |number: SessionId| self.known.contains_key(&number) || self.find(&format!("a{number}")).is_some();
+        let id = (self.last + 1..)
+            .map(SessionId)
+            .find(|number| !is_taken(*number))
+            .expect("there are fewer sessions than numbers");
+        self.last = id.0;
         let mut session = Session::coming(format!("a{id}"), req_id, None);
         (session.parent, session.owner) = (parent, owner);
         session.set_heirs(terms);
@@ -55,7 +59,7 @@ impl Sessions {
     /// that id.
     pub(super) fn open_as(
         &mut self,
-        number: u32,
+        number: SessionId,
         alloc_id: Option<String>,
         req_id: Option<String>,
         first_job: Option<Box<Submission>>,
@@ -69,10 +73,10 @@ impl Sessions {
     /// Opens a session on nodes of another session's allocation.
     pub(super) fn share(
         &mut self,
-        number: u32,
+        number: SessionId,
         alloc_id: String,
         req_id: Option<String>,
-        parent: Option<u32>,
+        parent: Option<SessionId>,
         nodes: BTreeSet<NodeId>,
     ) {
         let mut session = Session::sharing(nodes, alloc_id, req_id);
@@ -81,38 +85,38 @@ impl Sessions {
     }
 
     /// Sessions that own their nodes.
-    fn owners(&self) -> impl Iterator<Item = (&u32, &Session)> {
+    fn owners(&self) -> impl Iterator<Item = (&SessionId, &Session)> {
         self.known.iter().filter(|(_, session)| !session.shares())
     }
 
-    pub(super) fn get(&self, id: u32) -> Option<&Session> {
+    pub(super) fn get(&self, id: SessionId) -> Option<&Session> {
         self.known.get(&id)
     }
 
-    pub(super) fn get_mut(&mut self, id: u32) -> Option<&mut Session> {
+    pub(super) fn get_mut(&mut self, id: SessionId) -> Option<&mut Session> {
         self.known.get_mut(&id)
     }
 
-    pub(super) fn has(&self, id: u32) -> bool {
+    pub(super) fn has(&self, id: SessionId) -> bool {
         self.known.contains_key(&id)
     }
 
-    pub(super) fn ids(&self) -> Vec<u32> {
+    pub(super) fn ids(&self) -> Vec<SessionId> {
         self.known.keys().copied().collect()
     }
 
     /// The id of a session's allocation; `None` for session 0 and for a session that is over.
-    pub(in crate::head) fn alloc_id(&self, id: u32) -> Option<&str> {
+    pub(in crate::head) fn alloc_id(&self, id: SessionId) -> Option<&str> {
         self.get(id).map(|session| session.alloc_id.as_str())
     }
 
     /// The nodes of a session; `None` for session 0 and for a session that is over.
-    pub(in crate::head) fn nodes(&self, id: u32) -> Option<&BTreeSet<NodeId>> {
+    pub(in crate::head) fn nodes(&self, id: SessionId) -> Option<&BTreeSet<NodeId>> {
         self.get(id).map(|session| session.nodes.all())
     }
 
     /// True for a session on the nodes of another session's allocation, or of the DVM.
-    pub(in crate::head) fn is_shared(&self, id: u32) -> bool {
+    pub(in crate::head) fn is_shared(&self, id: SessionId) -> bool {
         self.get(id).is_some_and(Session::shares)
     }
 
@@ -122,17 +126,17 @@ impl Sessions {
     }
 
     /// Sessions that end with this one.
-    fn children_of(&self, id: u32) -> Vec<u32> {
+    fn children_of(&self, id: SessionId) -> Vec<SessionId> {
         self.known.iter().filter(|(_, session)| session.parent == Some(id)).map(|(child, _)| *child).collect()
     }
 
     /// The session with this allocation id.
-    pub(in crate::head) fn find(&self, alloc_id: &str) -> Option<u32> {
+    pub(in crate::head) fn find(&self, alloc_id: &str) -> Option<SessionId> {
         self.owners().find(|(_, session)| session.alloc_id == alloc_id).map(|(id, _)| *id)
     }
 
     /// Sessions with this name of their requesters.
-    pub(super) fn called(&self, req_id: &str) -> Vec<u32> {
+    pub(super) fn called(&self, req_id: &str) -> Vec<SessionId> {
         let called = self.owners().filter(|(_, session)| session.req_id.as_deref() == Some(req_id));
         called.map(|(id, _)| *id).collect()
     }
@@ -144,7 +148,7 @@ impl Sessions {
     }
 
     /// The session for which a node is withheld; a session that it is lent to goes before the lender.
-    fn holder(&self, node: NodeId) -> Option<u32> {
+    fn holder(&self, node: NodeId) -> Option<SessionId> {
         let holds = || self.owners().filter(|(_, session)| session.nodes.withholds(node));
         let lent = holds().find(|(_, session)| session.nodes.is_lent(node));
         lent.or_else(|| holds().next()).map(|(id, _)| *id)
@@ -166,13 +170,17 @@ impl Sessions {
 
     /// The session that a submission names, else its parent's, else the DVM's own. An unknown or ambiguous session is
     /// an error (spec S3, S4).
-    pub(in crate::head) fn session_of(&self, choice: &SessionChoice, parent: Option<u32>) -> Result<u32, Reason> {
+    pub(in crate::head) fn session_of(
+        &self,
+        choice: &SessionChoice,
+        parent: Option<SessionId>,
+    ) -> Result<SessionId, Reason> {
         let known = &self.known;
         let found = match choice {
-            SessionChoice::Default => Some(parent.filter(|id| known.contains_key(id)).unwrap_or(0)),
-            SessionChoice::Id(0) => Some(0),
+            SessionChoice::Default => Some(parent.filter(|id| known.contains_key(id)).unwrap_or(SessionId::DVM)),
+            SessionChoice::Id(SessionId::DVM) => Some(SessionId::DVM),
             SessionChoice::Id(id) => known.contains_key(id).then_some(*id),
-            SessionChoice::Alloc(alloc_id) if *alloc_id == self.dvm => Some(0),
+            SessionChoice::Alloc(alloc_id) if *alloc_id == self.dvm => Some(SessionId::DVM),
             SessionChoice::Alloc(alloc_id) => self.find(alloc_id),
             SessionChoice::Ref(name) => {
                 let mut called = known.iter().filter(|(_, session)| session.req_id.as_deref() == Some(name));
@@ -189,7 +197,7 @@ impl Sessions {
     }
 
     /// The session of a named allocation: by its id, or by its requester's name for it if that name is unique.
-    pub(in crate::head) fn allocation_named(&self, name: &str) -> Result<u32, Reason> {
+    pub(in crate::head) fn allocation_named(&self, name: &str) -> Result<SessionId, Reason> {
         if let Some(id) = self.find(name) {
             return Ok(id);
         }
@@ -204,12 +212,12 @@ impl Sessions {
     }
 
     /// A session and the sessions that depend on it, each after the one that it depends on (spec S23).
-    pub(super) fn family_of(&self, id: u32) -> Vec<u32> {
+    pub(super) fn family_of(&self, id: SessionId) -> Vec<SessionId> {
         let mut family = vec![id];
         let mut next = 0;
         while let Some(parent) = family.get(next).copied() {
-            let is_new = |(id, child): &(&u32, &Session)| child.parent == Some(parent) && !family.contains(id);
-            let children: Vec<u32> = self.known.iter().filter(is_new).map(|(id, _)| *id).collect();
+            let is_new = |(id, child): &(&SessionId, &Session)| child.parent == Some(parent) && !family.contains(id);
+            let children: Vec<SessionId> = self.known.iter().filter(is_new).map(|(id, _)| *id).collect();
             family.extend(children);
             next += 1;
         }
@@ -217,7 +225,7 @@ impl Sessions {
     }
 
     /// Sets the requester's terms of a session, beyond nodes.
-    pub(super) fn set_terms(&mut self, id: u32, terms: &SessionTerms, requester: Requester, cx: &mut Cx) {
+    pub(super) fn set_terms(&mut self, id: SessionId, terms: &SessionTerms, requester: Requester, cx: &mut Cx) {
         let Some(session) = self.known.get_mut(&id) else { return };
         if terms.reserve {
             session.nodes.set_reserved(true);
@@ -227,37 +235,37 @@ impl Sessions {
     }
 
     /// True when the job of this process has asked for the session.
-    pub(in crate::head) fn is_owned_by(&self, id: u32, requester: Requester) -> bool {
+    pub(in crate::head) fn is_owned_by(&self, id: SessionId, requester: Requester) -> bool {
         let owner = self.get(id).and_then(|session| session.owner.as_ref()?.job());
         matches!(requester, Requester::Proc(proc, _) if owner == Some(proc.job))
     }
 
     /// True while the session is paused, so that its jobs are not launched.
-    pub(in crate::head) fn is_paused(&self, id: u32) -> bool {
+    pub(in crate::head) fn is_paused(&self, id: SessionId) -> bool {
         self.known.get(&id).is_some_and(|session| session.paused)
     }
 
     /// Pauses or resumes a session. False when it is so already.
-    pub(super) fn set_paused(&mut self, id: u32, pause: bool) -> bool {
+    pub(super) fn set_paused(&mut self, id: SessionId, pause: bool) -> bool {
         let session = self.known.get_mut(&id).filter(|session| session.paused != pause);
         session.map(|session| session.paused = pause).is_some()
     }
 
     /// Separates a session from its parent and its owner: it ends with neither.
-    pub(super) fn separate(&mut self, id: u32) {
+    pub(super) fn separate(&mut self, id: SessionId) {
         if let Some(session) = self.known.get_mut(&id) {
             (session.parent, session.owner) = (None, None);
         }
     }
 
     /// True when jobs of this session may use the node (spec S7).
-    pub(super) fn may_use(&self, session: u32, node: NodeId) -> bool {
+    pub(super) fn may_use(&self, session: SessionId, node: NodeId) -> bool {
         let holder = self.holder(node);
         match self.known.get(&session) {
             None => holder.is_none(),
             // A session that shares an allocation may use its nodes too.
             Some(own) => {
-                let holds = |id: u32| id == session || (own.shares() && self.find(&own.alloc_id) == Some(id));
+                let holds = |id: SessionId| id == session || (own.shares() && self.find(&own.alloc_id) == Some(id));
                 own.nodes.has(node) && holder.is_none_or(holds)
             }
         }
@@ -267,8 +275,8 @@ impl Sessions {
 impl Head {
     /// The pool for jobs of a session, in which forbidden nodes have no daemon. `None` when they may use every node
     /// (spec S7).
-    pub(in crate::head) fn pool_of(&self, session: u32) -> Option<Vec<NodeRecord>> {
-        if session == 0 && self.sessions.known.values().all(|other| !other.nodes.is_reserved()) {
+    pub(in crate::head) fn pool_of(&self, session: SessionId) -> Option<Vec<NodeRecord>> {
+        if session == SessionId::DVM && self.sessions.known.values().all(|other| !other.nodes.is_reserved()) {
             return None;
         }
         let mut pool = self.pool.records().to_vec();
@@ -308,7 +316,7 @@ impl Head {
 
     /// The sessions for which a node is reserved, now or after it has come. A node that leaves is free for the next
     /// request (spec S8).
-    pub(in crate::head) fn withheld_for(&self, node: NodeId) -> impl Iterator<Item = u32> + '_ {
+    pub(in crate::head) fn withheld_for(&self, node: NodeId) -> impl Iterator<Item = SessionId> + '_ {
         let will_hold = move |session: &Session| {
             let mut coming = self.elastic.coming_with(&session.alloc_id, node);
             coming.any(|joins| session.nodes.is_reserved() || joins.terms.reserve)

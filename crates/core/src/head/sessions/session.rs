@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ferrite_types::NodeId;
+use ferrite_types::{NodeId, SessionId};
 use ferrite_wire::control::Submission;
 use ferrite_wire::{Inheritance, SessionTerms};
 
@@ -17,7 +17,7 @@ pub(super) struct Session {
     pub(super) req_id: Option<String>,
     pub(super) nodes: Nodes,
     /// The session in which the request was made; this one ends with it.
-    pub(super) parent: Option<u32>,
+    pub(super) parent: Option<SessionId>,
     /// The job or tool with whose end it ends.
     pub(super) owner: Option<Owner>,
     pub(super) inheritance: Inheritance,

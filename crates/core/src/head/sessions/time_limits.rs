@@ -1,6 +1,6 @@
 //! Time limits of sessions: the end of a session with a limit, and the warning before it. `end.rs` ends the session.
 
-use ferrite_types::{DaemonRank, Duration, JobId, Timestamp};
+use ferrite_types::{DaemonRank, Duration, JobId, SessionId, Timestamp};
 use ferrite_wire::control::Reply;
 use ferrite_wire::{DaemonMessage, ExtendRequest, Resize, ResizeOutcome, SessionTerms, TimeWarning};
 
@@ -93,7 +93,7 @@ impl SessionTime {
 
 impl Sessions {
     /// Sets limit and warning of a session, counted from now (spec S18).
-    pub(super) fn set_time(&mut self, id: u32, terms: &SessionTerms, requester: Requester, cx: &mut Cx) {
+    pub(super) fn set_time(&mut self, id: SessionId, terms: &SessionTerms, requester: Requester, cx: &mut Cx) {
         if let Some(session) = self.get_mut(id) {
             session.time.set(terms, requester, cx.now);
         }
@@ -101,7 +101,7 @@ impl Sessions {
     }
 
     /// Lengthens the limit of a session that has one (spec S21).
-    pub(super) fn extend(&mut self, id: u32, seconds: u32, cx: &mut Cx) -> Result<(), Reason> {
+    pub(super) fn extend(&mut self, id: SessionId, seconds: u32, cx: &mut Cx) -> Result<(), Reason> {
         if self.get_mut(id).is_some_and(|session| !session.time.extend(seconds)) {
             return Err(Reason::new(PMIX_ERR_BAD_PARAM, format!("Session {id} has no time limit.")));
         }
@@ -110,13 +110,13 @@ impl Sessions {
     }
 
     /// The remaining seconds of an allocation after an extension by `more_s`.
-    pub(in crate::head) fn lasts_s(&self, session: Option<u32>, more_s: u32, now: Timestamp) -> u32 {
+    pub(in crate::head) fn lasts_s(&self, session: Option<SessionId>, more_s: u32, now: Timestamp) -> u32 {
         let left = session.and_then(|id| self.get(id)).and_then(|session| session.time.seconds_left(now));
         more_s.saturating_add(left.map_or(0, |left| u32::try_from(left).unwrap_or(u32::MAX)))
     }
 
     /// Sets the timer for the session's next warning or end.
-    fn watch(&self, id: u32, cx: &mut Cx) {
+    fn watch(&self, id: SessionId, cx: &mut Cx) {
         let Some(session) = self.get(id) else { return };
         match session.time.until() {
             None => cx.cancel_timer(HeadTimer::Session(id)),
@@ -128,7 +128,7 @@ impl Sessions {
 
 impl Head {
     /// Refuses more time for an allocation without a limit, unless a request on its way brings one (spec S21).
-    pub(in crate::head) fn check_can_extend(&self, session: u32, terms: &SessionTerms) -> Result<(), Reason> {
+    pub(in crate::head) fn check_can_extend(&self, session: SessionId, terms: &SessionTerms) -> Result<(), Reason> {
         let Some(has) = self.sessions.get(session).filter(|_| terms.time_limit_s.is_some()) else { return Ok(()) };
         if has.time.limit.is_some() || self.elastic.brings_limit(&has.alloc_id) {
             return Ok(());
@@ -175,7 +175,7 @@ impl Head {
         }
     }
 
-    fn session_to_extend(&self, request: &ExtendRequest, asker: Option<JobId>) -> Result<u32, Reason> {
+    fn session_to_extend(&self, request: &ExtendRequest, asker: Option<JobId>) -> Result<SessionId, Reason> {
         if let Some(name) = request.alloc_id.as_ref().filter(|name| **name != self.config.dvm) {
             return self.sessions.allocation_named(name);
         }
@@ -187,7 +187,7 @@ impl Head {
     }
 
     /// Handles the timer of a session: its warning, or its end (spec S19).
-    pub(in crate::head) fn on_session_timer(&mut self, id: u32, cx: &mut Cx) {
+    pub(in crate::head) fn on_session_timer(&mut self, id: SessionId, cx: &mut Cx) {
         let Some(session) = self.sessions.get(id) else { return };
         let Some(until) = session.time.until() else { return };
         if until > cx.now {
@@ -202,7 +202,7 @@ impl Head {
 
     /// Warns of the near end: the submitters of its jobs get a message, the requester of the warning an event (spec
     /// S20).
-    fn warn_session(&mut self, id: u32, cx: &mut Cx) {
+    fn warn_session(&mut self, id: SessionId, cx: &mut Cx) {
         let Some(session) = self.sessions.get_mut(id) else { return };
         let SessionTime { limit: Some(limit), warning: Some(Warning { asked_by, .. }) } = &mut session.time else {
             return;
