@@ -6,7 +6,7 @@ use std::fmt;
 use ferrite_pmix::{Audience, Info, Notice, Proc, Status};
 use ferrite_pmix_sys::{self as sys, PMIX_ALLOC_REQ_CANCEL};
 use ferrite_rm::hostlist::{HostItem, ItemSlots};
-use ferrite_types::{HostEntry, HostRef, SessionId};
+use ferrite_types::{HostEntry, HostRef};
 use ferrite_wire::{
     Activation, AddedHost, CancelRequest, ExtendRequest, GrowRequest, Resize, ResizeOutcome, ResizeRequest,
     SessionTerms, ShrinkRequest, SlotChange, TimeWarning,
@@ -238,7 +238,7 @@ mod tests {
     use std::ffi::CStr;
 
     use ferrite_pmix::Value;
-    use ferrite_types::SlotCount;
+    use ferrite_types::{SessionId, SlotCount};
 
     use super::*;
 

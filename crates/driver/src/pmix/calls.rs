@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use ferrite_core::{AbortScope, DaemonInput, Input, PmixCall, PmixToken};
 use ferrite_pmix::{Completer, Info, Proc, Published, Status, Upcall};
-use ferrite_types::{Duration, JobId, PmixStatus, ProcId, Rank, SessionId};
+use ferrite_types::{Duration, JobId, PmixStatus, ProcId, Rank};
 use ferrite_wire::control::SessionOrder;
 use ferrite_wire::{CollectiveResult, DataCall, Found, Members, Resize};
 
@@ -359,6 +359,8 @@ fn ranks_of(mut ranks: Vec<u32>, size: u32) -> Result<Vec<Rank>, Status> {
 
 #[cfg(test)]
 mod tests {
+    use ferrite_types::SessionId;
+
     use ferrite_types::pmix_status::{PMIX_ERR_NOT_FOUND, PMIX_ERR_OUT_OF_RESOURCE};
     use std::sync::mpsc::{Receiver, channel};
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ferrite_core::Registration;
 use ferrite_pmix::{AppInfo, JobInfo, LocalProc, NodeInfo, Proc};
-use ferrite_types::{AppContext, CpuSet, Device, JobMap, SessionId};
+use ferrite_types::{AppContext, CpuSet, Device, JobMap};
 use ferrite_wire::LaunchOrder;
 
 /// Describes the job as this node's server presents it; `session_dir` contains the directory of the job.
@@ -134,7 +134,7 @@ fn hwloc_text(cpus: &CpuSet) -> String {
 pub(super) mod tests {
     use std::sync::Arc;
 
-    use ferrite_types::{DaemonRank, JobId, JobNode, JobSpec, LocalRank, NodeId, Placement};
+    use ferrite_types::{DaemonRank, JobId, JobNode, JobSpec, LocalRank, NodeId, Placement, SessionId};
 
     use super::*;
 
