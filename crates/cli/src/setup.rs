@@ -341,6 +341,9 @@ fn check_root(allowed: bool, around: &Surroundings) -> Result<(), SetupError> {
 fn apply_params(run: &mut Run, params: &Params) -> Result<(), SetupError> {
     run.apply_defaults(params)?;
     run.spec.options.fwd_environment |= params.flag("prte_fwd_environment")?;
+    let told = params.number("rmaps_base_verbose")?;
+    run.spec.display.map |= told >= 1;
+    run.spec.display.map_devel |= told >= 5;
     Ok(())
 }
 

@@ -116,6 +116,50 @@ fn open_mpis_parameters_hold_under_its_personality_and_those_of_the_runtime_come
     assert!(proxy.warnings.is_empty(), "{:?}", proxy.warnings);
 }
 
+#[test]
+fn the_number_of_daemons_is_limited_and_the_heads_node_is_one_of_them() {
+    let of = |line: &[&str]| Place::new().prepare(line).unwrap().allocation.needed;
+    assert_eq!(of(&["--host", "a,head,b", "./a"]), [0, 1, 2]);
+    assert_eq!(of(&["--prtemca", "prte_max_vm_size", "2", "--host", "a,b,head", "./a"]), [0, 2]);
+    assert_eq!(of(&["--prtemca", "prte_max_vm_size", "-1", "--host", "a,b", "./a"]), [0, 1]);
+}
+
+#[test]
+fn this_host_is_known_by_its_name_without_a_prefix_and_by_a_name_that_has_its_address() {
+    let here = |place: Place, line: &[&str]| place.prepare(line).unwrap().allocation.head;
+    let cray = || {
+        let mut place = Place::new();
+        place.around.hostname = "nid00012.site".to_owned();
+        place
+    };
+    assert_eq!(here(cray(), &["--host", "11,12", "./a"]), None);
+    assert_eq!(here(cray(), &["--prtemca", "prte_strip_prefix", "x,nid", "--host", "11,12", "./a"]), Some(1));
+    // A resolver reads every form of an address; a name is compared as it is written.
+    assert_eq!(here(Place::new(), &["--host", "9,0x7f000001", "./a"]), None);
+    let resolve = ["--prtemca", "prte_do_not_resolve", "0", "--host", "9,0x7f000001", "./a"];
+    assert_eq!(here(Place::new(), &resolve), Some(1));
+}
+
+#[test]
+fn parameters_of_the_environment_stay_at_the_head_when_they_are_not_to_be_passed_on() {
+    let kept = |passed: &str| {
+        let names = [("PRTE_MCA_plm_ssh_pass_environ_mca_params", passed), ("PRTE_MCA_rml_base_radix", "3")];
+        let prepared = Place::new().with(&names).prepare(&["--prtemca", "ferrite_log", "info", "./a"]).unwrap();
+        prepared.params.into_iter().find(|(name, _)| name == "ferrite_head_params").map(|(_, value)| value)
+    };
+    assert_eq!(kept("1"), None);
+    assert_eq!(kept("0").as_deref(), Some("plm_ssh_pass_environ_mca_params,rml_base_radix"));
+}
+
+#[test]
+fn networks_are_included_or_excluded_and_not_both() {
+    let refused = |line: &[&str]| Place::new().prepare(line).unwrap_err();
+    let both = ["--prtemca", "oob_tcp_if_include", "eth0", "--prtemca", "prte_if_exclude", "10.0.0.0/8", "./a"];
+    let limits = ["--prtemca", "prte_set_max_sys_limits", "files:3", "./a"];
+    let bad = ["--prtemca", "prte_if_include", "10.0.0.0/99", "./a"];
+    insta::assert_snapshot!([refused(&both), refused(&limits), refused(&bad)].join("\n"));
+}
+
 /// Sources of the programs, without tests and without the tables of names.
 fn sources(dir: &std::path::Path, into: &mut String) {
     for entry in std::fs::read_dir(dir).unwrap() {

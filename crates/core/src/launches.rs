@@ -38,7 +38,13 @@ impl TicketBase {
     }
 
     fn daemon(&self) -> DaemonCommand {
-        DaemonCommand { program: self.ticket.program.clone(), ..DaemonCommand::default() }
+        let set = self.ticket.params.iter().rev().find(|(name, _)| name == "plm_ssh_pass_libpath");
+        let directories = set.map(|(_, list)| list.split(':').filter(|dir| !dir.is_empty()).map(str::to_owned));
+        DaemonCommand {
+            program: self.ticket.program.clone(),
+            library_path: directories.into_iter().flatten().collect(),
+            ..DaemonCommand::default()
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use ferrite_types::{DaemonRank, Duration, RankSet, Timestamp};
 use ferrite_wire::{Message, Order as Passing, Ticket, TreeMessage};
 
 use crate::cx::{Cx, Outgoing, Purpose};
-use crate::daemon::Daemon;
+use crate::daemon::{Daemon, Settings};
 use crate::head::Head;
 use crate::transport::{Delivery, Transport};
 use crate::{Effect, Effects, HeadConfig, Input, LinkInput, LinkTimer, LocalNode, Timer};
@@ -47,9 +47,10 @@ impl Node {
     #[must_use]
     pub fn head(config: HeadConfig, local: LocalNode) -> Node {
         let heartbeat = Heartbeat::by(&config.params);
+        let settings = Settings::by(&config.params, heartbeat.limit());
         let head = Head::new(config, &local);
         let tree = Tree::new(head.radix(), 1);
-        let daemon = Daemon::on_head(head.dvm(), local, heartbeat.limit());
+        let daemon = Daemon::on_head(head.dvm(), local, settings);
         Node::made_of(DaemonRank::HEAD, tree, daemon, Some(head), heartbeat)
     }
 
@@ -60,8 +61,9 @@ impl Node {
         let holes = if ticket.joins { RankSet::new() } else { ticket.dead.clone() };
         let tree = Tree::with_holes(ticket.radix, ticket.size, holes);
         let heartbeat = Heartbeat::by(&ticket.params);
+        let settings = Settings::by(&ticket.params, heartbeat.limit());
         let rank = ticket.rank;
-        Node::made_of(rank, tree, Daemon::new(ticket, local, heartbeat.limit()), None, heartbeat)
+        Node::made_of(rank, tree, Daemon::new(ticket, local, settings), None, heartbeat)
     }
 
     fn made_of(me: DaemonRank, tree: Tree, daemon: Daemon, head: Option<Head>, heartbeat: Heartbeat) -> Node {

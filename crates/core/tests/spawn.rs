@@ -179,6 +179,19 @@ fn the_first_failure_of_the_tree_is_its_result_and_is_told() {
     assert_eq!(dvm.code_of(1), 9);
 }
 
+#[test]
+fn failures_of_spawned_jobs_do_not_count_when_they_are_reported_separately() {
+    let mut dvm = Cluster::build(4, &[("prte_report_child_jobs_separately", "1")], true);
+    dvm.input(DaemonRank::HEAD, Input::Start);
+    dvm.run();
+    dvm.submit(1, Submission::of(on_nodes("parent", &["n1", "n2"])));
+    spawn(&mut dvm, of(1, 0), on_nodes("child", &["n3"]), 7);
+    dvm.exit(of(2, 0), ExitStatus::Exited(9));
+    assert!(dvm.notices.iter().any(|text| text.contains("code 9")), "the failure is told: {:?}", dvm.notices);
+    dvm.exit_job(1);
+    assert_eq!(dvm.code_of(1), 0);
+}
+
 /// A DVM for one job ends with it (spec L35).
 #[test]
 fn a_spawned_job_is_registered_when_it_runs_and_not_before() {

@@ -8,6 +8,7 @@
 
 mod orphans;
 mod sockets;
+mod told;
 mod tree;
 
 use std::cell::{Cell, RefCell};
@@ -25,11 +26,13 @@ use tokio::io::unix::AsyncFd;
 use tokio::task::spawn_local;
 
 use crate::Inbox;
+use crate::params;
 use crate::session_dir::SessionDir;
 use crate::spawn::{MemoryPolicy, Spawner, Started};
 use crate::stdio::{Chunk, Progress, Reader, Writer, nonblocking, watched};
 use orphans::Orphans;
 pub(crate) use sockets::{Holder, Holders};
+use told::Told;
 
 /// Environment variable that marks every process of a job and its descendants, unless one clears its environment: `<pid
 /// of the daemon>.<job>.<rank>`.
@@ -45,6 +48,9 @@ pub(crate) struct Processes {
     spawner: Spawner,
     table: Table,
     running: Rc<Cell<usize>>,
+    /// Signals go to processes and not to what they have started.
+    direct_only: bool,
+    told: Told,
     orphans: Rc<Orphans>,
 }
 
@@ -82,11 +88,18 @@ impl Local {
 
 impl Processes {
     /// Makes this process a subreaper. Needs a runtime; the environment that processes inherit is read now.
-    pub(crate) fn new(inbox: Inbox, session_dir: &SessionDir, memory: Option<MemoryPolicy>) -> io::Result<Self> {
+    pub(crate) fn new(
+        inbox: Inbox,
+        session_dir: &SessionDir,
+        memory: Option<MemoryPolicy>,
+        parameters: &[(String, String)],
+    ) -> io::Result<Self> {
         Ok(Processes {
             inbox,
             session_dir: session_dir.clone(),
-            spawner: Spawner::new(memory)?,
+            spawner: Spawner::new(memory, parameters)?,
+            direct_only: params::is_on(parameters, "odls_base_signal_direct_children_only"),
+            told: Told::of(parameters),
             orphans: Rc::new(Orphans::adopt()?),
             table: Table::default(),
             running: Rc::new(Cell::new(0)),
@@ -108,6 +121,7 @@ impl Processes {
     ) {
         extra_env.push((MARK.to_owned(), mark(proc)));
         let started = self.spawner.start(&request, &extra_env, &extra_fds);
+        self.told.start(proc, &request, started.as_ref());
         match started.and_then(|s| self.adopt(proc, s).map_err(|e| no_room(&e))) {
             Ok(pid) => self.tell(Input::Daemon(DaemonInput::Spawned { proc, pid })),
             Err(error) => self.tell(Input::Daemon(DaemonInput::SpawnFailed { proc, error })),
@@ -122,6 +136,13 @@ impl Processes {
         let Some((pid, reaped)) = self.table.borrow().get(&proc).map(|l| (l.pid, l.reaped)) else {
             return;
         };
+        // What kills is for all of them: a job leaves nothing behind.
+        if self.direct_only && signal != Signal::KILL {
+            if !reaped {
+                let _ = kill_process(pid, signal);
+            }
+            return;
+        }
         let group = self.group_of(proc);
         let outside = || {
             let mut below = self.orphans.matching(|o| belongs_to(o, proc, group));

@@ -58,7 +58,7 @@ pub fn run_daemon(run: DaemonRun) -> i32 {
             return 1;
         }
     };
-    let base = session_dir::base(&ticket.params);
+    let base = session_dir::base(&ticket.params, session_dir::REMOTE_BASE);
     let session_dir = SessionDir::planned(&base.dir, session_dir::DAEMON_PREFIX, std::process::id());
     let tools = session_dir::for_tools(&base, &session_dir, session_dir::DAEMON_PREFIX);
     let ward = Ward {

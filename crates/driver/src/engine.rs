@@ -196,14 +196,15 @@ impl Engine {
     fn new(setup: &mut Setup, make: impl FnOnce(LocalNode) -> Node) -> Result<Engine, StartError> {
         let (inbox, outbox) = mpsc::unbounded_channel();
         let identity = Identity { dvm: setup.dvm.clone(), rank: setup.rank, key: Rc::clone(&setup.key) };
-        let mut links = Links::new(identity, inbox.clone()).map_err(failed("cannot listen for other daemons"))?;
+        let mut links =
+            Links::new(identity, inbox.clone(), &setup.params).map_err(failed("cannot listen for other daemons"))?;
         if matches!(setup.role, Role::Daemon(_)) {
             links.open().map_err(failed("cannot listen for other daemons"))?;
         }
         let mut topology = topology::discover().map_err(failed("cannot read the topology"))?;
         topology::restrict(&mut topology, &setup.params).map_err(failed("parameter hwloc_default_cpu_list"))?;
         let memory = MemoryPolicy::of(params::value(&setup.params, "ferrite_mem_policy"), &topology);
-        let processes = Processes::new(inbox.clone(), &setup.session_dir, memory);
+        let processes = Processes::new(inbox.clone(), &setup.session_dir, memory, &setup.params);
         let processes = processes.map_err(failed("cannot look after processes"))?;
         let launcher_watch = setup.watch_signals(&inbox).map_err(failed("cannot watch signals"))?;
         let control = setup.serving().map(|_| Control::new(inbox.clone(), &setup.dvm));

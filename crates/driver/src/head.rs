@@ -115,7 +115,7 @@ fn start(mut run: HeadRun, began: Instant) -> Result<u8, String> {
     let pid = std::process::id();
     let dvm = format!("{}-{hostname}-{pid}", run.tool);
     let prefix = if run.serve.is_none() { session_dir::RUN_PREFIX } else { "prte" };
-    let base = session_dir::base(&run.params);
+    let base = session_dir::base(&run.params, session_dir::LOCAL_BASE);
     if run.serve.is_some() {
         session_dir::remove_abandoned(&base.dir);
         if base.is_out_of_sight {

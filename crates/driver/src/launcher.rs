@@ -29,7 +29,7 @@ use tail::{TAIL, Tail};
 use crate::extension::command as manager;
 use crate::secret::Secret;
 use crate::stdio::watched;
-use crate::{Inbox, guard, params};
+use crate::{Inbox, guard, notice, params};
 
 const DEFAULT_CONCURRENT: u64 = 128;
 /// Times for a step at the end of the DVM: to end by itself, and to end after it is told to.
@@ -46,6 +46,9 @@ struct Shared {
     key: Rc<Secret>,
     /// Largest number of processes at a time; the others wait.
     limit: usize,
+    /// True when starts and ends of launchers are told (`plm_base_verbose`), and with their commands.
+    tells: bool,
+    tells_commands: bool,
     /// True when their output is shown as it comes (`--debug-daemons`).
     echo: bool,
     state: RefCell<State>,
@@ -74,6 +77,8 @@ impl Launcher {
                 inbox,
                 key,
                 limit: usize::try_from(limit).unwrap_or(usize::MAX),
+                tells: params::tells(parameters, "plm_base_verbose", 1),
+                tells_commands: params::tells(parameters, "plm_base_verbose", 5),
                 echo: stays_attached(parameters),
                 state: RefCell::default(),
                 one_ended: Notify::new(),
@@ -148,6 +153,10 @@ impl Shared {
 
     fn start(self: &Rc<Self>, launch: Launch) {
         let Launch { rank, command, mut ticket } = launch;
+        if self.tells {
+            let what = if self.tells_commands { command.argv.join(" ") } else { command.argv[..1].join(" ") };
+            notice::write_stderr(&format!("plm: daemon {rank} is started by {what}\n"));
+        }
         match Running::start(&command) {
             Ok(running) => {
                 let pid = running.pid;
@@ -173,6 +182,9 @@ impl Shared {
     }
 
     fn ended(self: &Rc<Self>, rank: DaemonRank, pid: Pid, status: ExitStatus, message: String) {
+        if self.tells {
+            notice::write_stderr(&format!("plm: the launcher of daemon {rank} has ended with {}\n", shown(status)));
+        }
         let mut state = self.state.borrow_mut();
         // A missing entry means that the launcher was abandoned.
         if state.running.get(&rank).is_some_and(|(running, _)| *running == pid) {
@@ -188,6 +200,13 @@ impl Shared {
 
     fn report(&self, rank: DaemonRank, status: Option<ExitStatus>, message: String) {
         let _ = self.inbox.send(Input::LauncherEnded { rank, status, message });
+    }
+}
+
+fn shown(status: ExitStatus) -> String {
+    match status {
+        ExitStatus::Exited(code) => format!("exit code {code}"),
+        ExitStatus::Signaled(signal) => format!("signal {signal}"),
     }
 }
 

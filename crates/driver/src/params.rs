@@ -13,8 +13,12 @@ pub(crate) fn number(params: &[(String, String)], name: &str) -> Option<u64> {
 
 /// True when a parameter is switched on.
 pub(crate) fn is_on(params: &[(String, String)], name: &str) -> bool {
-    let on = ["1", "true", "yes", "on", "enabled", "t", "y"];
-    value(params, name).is_some_and(|v| on.contains(&v.trim().to_ascii_lowercase().as_str()))
+    value(params, name).and_then(ferrite_rm::params::parse_flag) == Some(true)
+}
+
+/// True when a parameter of verbosity asks for this level.
+pub(crate) fn tells(params: &[(String, String)], name: &str, level: u64) -> bool {
+    number(params, name).is_some_and(|asked| asked >= level)
 }
 
 #[cfg(test)]

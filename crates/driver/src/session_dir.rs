@@ -49,10 +49,18 @@ pub(crate) struct Base {
 /// The common temporary directory.
 pub(crate) const COMMON: &str = "/tmp";
 
-/// Chooses the base: the configured one, the user's own directory if it exists, or the common one.
-pub(crate) fn base(parameters: &[(String, String)]) -> Base {
+/// The parameter that is `prte_tmpdir_base` of the head's node only.
+pub(crate) const LOCAL_BASE: &str = "prte_local_tmpdir_base";
+
+/// The parameter that is `prte_tmpdir_base` of all other nodes.
+pub(crate) const REMOTE_BASE: &str = "prte_remote_tmpdir_base";
+
+/// Chooses the base: the configured one (`own`: the parameter of this kind of node), the user's own directory if it
+/// exists, or the common one.
+pub(crate) fn base(parameters: &[(String, String)], own: &str) -> Base {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let asked = params::value(parameters, "prte_tmpdir_base").map(str::to_owned).or_else(|| variable("TMPDIR"));
+    let configured = [own, "prte_tmpdir_base"].into_iter().find_map(|name| params::value(parameters, name));
+    let asked = configured.map(str::to_owned).or_else(|| variable("TMPDIR"));
     if let Some(dir) = asked {
         return Base { dir: PathBuf::from(dir), is_out_of_sight: false };
     }

@@ -5,6 +5,7 @@
 //! clone and exec the child neither allocates nor locks nor searches.
 
 mod environ;
+mod limits;
 mod lookup;
 mod memory;
 
@@ -22,7 +23,9 @@ use ferrite_wire::{StartError, StartErrorKind};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Resource, Rlimit, WaitIdOptions, getrlimit, setrlimit};
 
+use crate::params;
 use environ::Environ;
+use limits::Limit;
 pub(crate) use memory::MemoryPolicy;
 
 /// Size of the child's stack (bytes) for the system calls between clone and exec. Measured use is below 2 KiB.
@@ -35,6 +38,9 @@ pub(crate) struct Spawner {
     nofile: Rlimit,
     stack: Vec<u128>,
     memory: Option<MemoryPolicy>,
+    /// Command that starts each process; empty = none.
+    agent: Vec<String>,
+    limits: Vec<Limit>,
 }
 
 /// A process that runs its program, and our ends of its pipes.
@@ -49,7 +55,8 @@ pub(crate) struct Started {
 
 impl Spawner {
     /// Takes this process's environment, as it is now, for new processes.
-    pub(crate) fn new(memory: Option<MemoryPolicy>) -> io::Result<Spawner> {
+    /// Parameters `odls_base_exec_agent` and `prte_set_max_sys_limits` hold for all of them.
+    pub(crate) fn new(memory: Option<MemoryPolicy>, parameters: &[(String, String)]) -> io::Result<Spawner> {
         let inherited = Environ::inherited();
         let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
         Ok(Spawner {
@@ -58,6 +65,8 @@ impl Spawner {
             nofile: raise_descriptor_limit(),
             stack: vec![0; STACK_BYTES / size_of::<u128>()],
             memory,
+            agent: params::value(parameters, "odls_base_exec_agent").map(words).unwrap_or_default(),
+            limits: limits::asked_for(params::value(parameters, "prte_set_max_sys_limits").unwrap_or_default()),
         })
     }
 
@@ -68,7 +77,7 @@ impl Spawner {
         extra_env: &[(String, String)],
         extra_fds: &[(RawFd, OwnedFd)],
     ) -> Result<Started, StartError> {
-        let image = Image::prepare(&self.inherited, request, extra_env)?;
+        let image = Image::prepare(&self.inherited, request, extra_env, &self.agent)?;
         let pipes = Pipes::open(request)?;
         let moves = Moves::plan(&self.null, &pipes, extra_fds)?;
         let cpus = request.cpus.as_ref().map(affinity_mask);
@@ -93,6 +102,8 @@ impl Spawner {
                 rlim_cur: self.nofile.current.unwrap_or(libc::RLIM_INFINITY),
                 rlim_max: self.nofile.maximum.unwrap_or(libc::RLIM_INFINITY),
             },
+            limits: self.limits.as_ptr(),
+            limit_count: self.limits.len(),
             failure: None,
         };
         let (pid, pidfd) = clone_child(&mut order, &mut self.stack).map_err(|e| system("clone", &e))?;
@@ -100,7 +111,11 @@ impl Spawner {
             // The child is dead already, and only this code knows of it.
             let wait = rustix::process::waitid(rustix::process::WaitId::Pid(pid), WaitIdOptions::EXITED);
             debug_assert!(wait.is_ok(), "the child was ours and not reaped");
-            return Err(image.explain(step, &io::Error::from_raw_os_error(errno)));
+            let error = io::Error::from_raw_os_error(errno);
+            return Err(match step {
+                Step::Limit(at) => system(&format!("setting the limit {}", self.limits[at]), &error),
+                step => image.explain(step, &error),
+            });
         }
         Ok(pipes.started(pid, pidfd))
     }
@@ -131,6 +146,7 @@ impl Image {
         inherited: &Environ,
         request: &SpawnRequest,
         extra_env: &[(String, String)],
+        agent: &[String],
     ) -> Result<Image, StartError> {
         let mut env = inherited.clone();
         for (name, value) in extra_env {
@@ -148,9 +164,19 @@ impl Image {
         devices.iter().for_each(|(name, value)| env.set(name, value));
         let name = request.argv.first().map_or("", String::as_str);
         let path = request.path.as_ref().map(|p| p.as_bytes());
-        let program = lookup::executable(name, path.or_else(|| env.value("PATH")), &wdir)?;
-        let words = request.arg0.iter().chain(request.argv.iter().skip(usize::from(request.arg0.is_some())));
-        let args = words.map(|a| c_string(a.as_bytes()));
+        let mut program = lookup::executable(name, path.or_else(|| env.value("PATH")), &wdir)?;
+        let found = program.clone();
+        let mut args: Vec<&[u8]> = Vec::new();
+        if let Some(first) = agent.first() {
+            program = lookup::executable(first, env.value("PATH"), &wdir)?;
+            args.extend(agent.iter().map(String::as_bytes));
+            // The agent may look elsewhere, so it is told what was found here.
+            args.push(found.as_os_str().as_bytes());
+        } else {
+            args.extend(request.arg0.as_ref().or(request.argv.first()).map(String::as_bytes));
+        }
+        args.extend(request.argv.iter().skip(1).map(String::as_bytes));
+        let args = args.into_iter().map(c_string);
         Ok(Image {
             program: c_string(program.as_os_str().as_bytes())?,
             directory: c_string(wdir.as_os_str().as_bytes())?,
@@ -211,11 +237,16 @@ impl Image {
                 }
             }
             Step::Memory => system("taking memory from the domains that the process is bound in", error),
+            Step::Limit(_) => system("setting a limit", error),
             Step::Group => system("setpgid", error),
             Step::DeathSignal => system("prctl(PR_SET_PDEATHSIG)", error),
             Step::Descriptors => system("dup2", error),
         }
     }
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
 }
 
 fn c_string(bytes: &[u8]) -> Result<CString, StartError> {
@@ -313,6 +344,8 @@ enum Step {
     DeathSignal,
     Affinity,
     Memory,
+    /// With its position in the list.
+    Limit(usize),
     Directory,
     Descriptors,
     Exec,
@@ -335,6 +368,8 @@ struct Order {
     memory_bits: c_ulong,
     parent: c_int,
     nofile: libc::rlimit,
+    limits: *const Limit,
+    limit_count: usize,
     failure: Option<(Step, c_int)>,
 }
 
@@ -429,6 +464,11 @@ unsafe fn run(order: &Order) -> (Step, c_int) {
             }
         }
         libc::setrlimit(libc::RLIMIT_NOFILE, &order.nofile);
+        for index in 0..order.limit_count {
+            if !(*order.limits.add(index)).set() {
+                return (Step::Limit(index), errno());
+            }
+        }
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &none, ptr::null_mut());

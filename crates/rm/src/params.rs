@@ -4,7 +4,9 @@
 //! with a reason. [`Params::check`] refuses what cannot be meant, and [`Params::remarks`] says what has no effect.
 
 mod kind;
+mod limits;
 mod names;
+mod networks;
 mod ompi;
 mod origin;
 mod table;
@@ -15,7 +17,9 @@ use std::collections::BTreeMap;
 use thiserror::Error;
 
 pub use kind::Kind;
+pub use limits::{SysLimit, SysLimitValue};
 pub use names::{Meaning, nearest};
+pub use networks::Networks;
 pub use origin::Origin;
 pub use table::{KNOWN, Known};
 pub use unused::{UNUSED, Unused};
@@ -61,6 +65,14 @@ pub enum ParamError {
         line: usize,
         /// What is there.
         text: String,
+    },
+    /// Two parameters that exclude each other.
+    #[error("{one} and {other} cannot both be set; remove one of them")]
+    Both {
+        /// One, with its origin.
+        one: String,
+        /// The other, with its origin.
+        other: String,
     },
     /// A name on the command line that means nothing.
     #[error("--prtemca {name}: there is no such parameter{}", hint(.name))]
@@ -158,6 +170,12 @@ impl Params {
         self.values.get(name)
     }
 
+    /// The names that the environment sets.
+    pub fn of_environment(&self) -> impl Iterator<Item = &str> {
+        let set = self.values.iter().filter(|(_, setting)| matches!(setting.origin, Origin::Environment(_)));
+        set.map(|(name, _)| name.as_str())
+    }
+
     /// Every parameter that is set, by name: what a daemon is to be told.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.values.iter().map(|(name, value)| (name.as_str(), value.value.as_str()))
@@ -185,7 +203,10 @@ impl Params {
                 _ => {}
             }
         }
-        Ok(())
+        match self.is_set("prte_if_include") && self.is_set("prte_if_exclude") {
+            true => Err(ParamError::Both { one: self.label("prte_if_include"), other: self.label("prte_if_exclude") }),
+            false => Ok(()),
+        }
     }
 
     /// The text of a parameter: as set, else its default, else nothing. `none` of a path or list

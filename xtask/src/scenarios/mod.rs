@@ -20,6 +20,7 @@ mod managers;
 mod mpi;
 mod objects;
 mod output;
+mod parameters;
 mod policies;
 mod push;
 mod relayed;
@@ -105,6 +106,7 @@ fn all() -> Vec<Scenario> {
     all.extend(mpi::all());
     all.extend(endings::all());
     all.extend(policies::all());
+    all.extend(parameters::all());
     all.extend(spawn::all());
     all.extend(limits::all());
     all.extend(bad_input::all());

@@ -1,6 +1,8 @@
 //! Finds the nodes: of a resource manager, of the line's hostfiles and host lists, of the default hostfile, or this
 //! machine.
 
+use std::net::ToSocketAddrs;
+
 use ferrite_rm::{
     Added, Allocation, AppHosts, HostList, Hostfile, ManagedAllocation, Params, Sources, ThisMachine, allocate,
     hostfile, hostlist, simulated,
@@ -10,6 +12,7 @@ use ferrite_types::{HostEntry, HostRef, HostSelection, SlotCount};
 use super::files::{read, read_if_there};
 use super::{SetupError, managed};
 use crate::args::{AppPlace, Run, UsageError};
+use crate::frame;
 use crate::machine::{Surroundings, addresses};
 
 /// Reads the hostfiles of the apps and fills in which hosts each app may use.
@@ -84,18 +87,89 @@ impl Places<'_> {
             })
             .collect();
         let default_hostfile = default_hostfile(self.default_hostfile, params, around)?;
-        Ok(allocate(&Sources {
+        let mut allocation = allocate(&Sources {
             apps: &apps,
             places: self.places,
             simulated: &simulated(params)?,
             managed: granted,
             default_hostfile: default_hostfile.as_ref(),
             added: self.added,
-            this: &this_machine(silent, around),
+            this: &self.this_machine(silent, params, around)?,
             keep_fqdn: params.flag("prte_keep_fqdn_hostnames")?,
             required: params.flag("prte_allocation_required")?,
-        })?)
+        })?;
+        if let Some(most) = usize::try_from(params.signed("prte_max_vm_size")?).ok().filter(|most| *most > 0) {
+            keep_first(&mut allocation, most);
+        }
+        tell(&allocation, params)?;
+        Ok(allocation)
     }
+
+    /// Returns the names of this machine; its addresses are read only when a host is named.
+    fn this_machine(&self, silent: bool, params: &Params, around: &Surroundings) -> Result<ThisMachine, SetupError> {
+        let mut aliases = Vec::new();
+        if let Some((short, _)) = around.hostname.split_once('.') {
+            aliases.push(short.to_owned());
+        }
+        aliases.push("localhost".to_owned());
+        aliases.extend(stripped(&around.hostname, params.text("prte_strip_prefix")?.unwrap_or_default()));
+        if !silent {
+            let own = addresses();
+            if !params.flag("prte_do_not_resolve")? {
+                aliases.extend(self.names().filter(|name| is_at(name, &own)));
+            }
+            aliases.extend(own);
+        }
+        Ok(ThisMachine { name: around.hostname.clone(), aliases })
+    }
+
+    /// All names of hosts that the line and its files have.
+    fn names(&self) -> impl Iterator<Item = String> {
+        let lists = self.run.iter().filter_map(|place| place.hosts.as_ref()).flat_map(HostList::refs);
+        let files = self.hostfiles.iter().flatten().chain(self.places).flat_map(|file| file.items.iter().cloned());
+        lists.chain(files).filter_map(|host| match host {
+            HostRef::Host(entry) => Some(entry.name),
+            _ => None,
+        })
+    }
+}
+
+/// Leaves daemons on this many nodes, the head's among them.
+fn keep_first(allocation: &mut Allocation, most: usize) {
+    let head = allocation.head;
+    allocation.needed.sort_by_key(|at| Some(*at) != head);
+    allocation.needed.truncate(most);
+    allocation.needed.sort_unstable();
+}
+
+/// Says what was found, as parameter `ras_base_verbose` asks.
+fn tell(allocation: &Allocation, params: &Params) -> Result<(), SetupError> {
+    let level = params.number("ras_base_verbose")?;
+    if level >= 1 {
+        let (nodes, daemons) = (allocation.nodes.len(), allocation.needed.len());
+        frame::print(&format!("ras: {nodes} nodes, daemons on {daemons}, from {:?}\n", allocation.source));
+    }
+    if level >= 5 {
+        for (at, node) in allocation.nodes.iter().enumerate() {
+            let here = if allocation.head == Some(at) { ", this host" } else { "" };
+            frame::print(&format!("ras: node {at}: {} (slots: {:?}{here})\n", node.name, node.slots));
+        }
+    }
+    Ok(())
+}
+
+/// The host's name without a prefix of the list and without the zeros behind it.
+fn stripped(hostname: &str, prefixes: &str) -> Option<String> {
+    let short = hostname.split('.').next().unwrap_or(hostname);
+    let rest = prefixes.split(',').map(str::trim).filter(|p| !p.is_empty()).find_map(|p| short.strip_prefix(p))?;
+    let rest = rest.trim_start_matches('0');
+    (!rest.is_empty()).then(|| rest.to_owned())
+}
+
+/// True when a name has one of these addresses.
+fn is_at(name: &str, addresses: &[String]) -> bool {
+    let found = (name, 0).to_socket_addrs().into_iter().flatten();
+    found.map(|found| found.ip().to_string()).any(|ip| addresses.contains(&ip))
 }
 
 fn default_dash_host(params: &Params, silent: bool) -> Result<Option<HostList>, SetupError> {
@@ -126,17 +200,4 @@ fn default_hostfile(
         Some(text) => Ok(Some(hostfile::parse(&path.to_string_lossy(), &text)?)),
         None => Ok(None),
     }
-}
-
-/// Returns the names of this machine; its addresses are read only when a host is named by an address.
-fn this_machine(silent: bool, around: &Surroundings) -> ThisMachine {
-    let mut aliases = Vec::new();
-    if let Some((short, _)) = around.hostname.split_once('.') {
-        aliases.push(short.to_owned());
-    }
-    aliases.push("localhost".to_owned());
-    if !silent {
-        aliases.extend(addresses());
-    }
-    ThisMachine { name: around.hostname.clone(), aliases }
 }

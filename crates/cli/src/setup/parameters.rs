@@ -49,7 +49,18 @@ pub fn load_params(
         load_own(&mut params, given, around)?;
     }
     params.check()?;
+    keep_at_head(&mut params)?;
     Ok(params)
+}
+
+/// Without `plm_ssh_pass_environ_mca_params` the parameters of the environment are the head's alone.
+fn keep_at_head(params: &mut Params) -> Result<(), SetupError> {
+    if !params.flag("plm_ssh_pass_environ_mca_params")? {
+        let asked = params.text("ferrite_head_params")?.map(str::to_owned);
+        let kept: Vec<String> = asked.into_iter().chain(params.of_environment().map(str::to_owned)).collect();
+        params.set("ferrite_head_params", &kept.join(","));
+    }
+    Ok(())
 }
 
 fn load_own(params: &mut Params, given: &[(String, String)], around: &Surroundings) -> Result<(), SetupError> {
@@ -68,5 +79,6 @@ fn variables(around: &Surroundings) -> impl Iterator<Item = (&str, &str)> {
 }
 
 pub(super) fn tmpdir_base(params: &Params) -> Result<Option<String>, SetupError> {
-    Ok(params.text("prte_tmpdir_base")?.map(str::to_owned))
+    let own = params.text("prte_local_tmpdir_base")?;
+    Ok(own.or(params.text("prte_tmpdir_base")?).map(str::to_owned))
 }

@@ -51,10 +51,10 @@ pub(super) struct Window {
 
 impl Window {
     /// The window for this number of daemons and local jobs: more of them get less each, which bounds the head's
-    /// memory.
-    pub(super) fn shared_between(daemons: u32, jobs: usize) -> Window {
+    /// memory. No window is larger than `limit` (bytes, `iof_base_output_limit`).
+    pub(super) fn shared_between(daemons: u32, jobs: usize, limit: usize) -> Window {
         let sharers = (daemons.max(1) as usize).saturating_mul(jobs.max(1));
-        let size = (WINDOW_OF_DVM / sharers).clamp(WINDOW_MIN, WINDOW_MAX);
+        let size = (WINDOW_OF_DVM / sharers).clamp(WINDOW_MIN, WINDOW_MAX).min(limit);
         Window { size, on_the_way: 0, starved: BTreeSet::new() }
     }
 

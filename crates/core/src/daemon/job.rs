@@ -89,7 +89,7 @@ impl Daemon {
             failed_ranks: BTreeSet::new(),
             stdin_uncredited: 0,
             pmi1: Pmi1Job::default(),
-            window: Window::shared_between(cx.tree.size(), self.jobs.len() + 1),
+            window: Window::shared_between(cx.tree.size(), self.jobs.len() + 1, self.output_limit),
         };
         self.jobs.insert(id, job);
         for (rank, placement) in &local {

@@ -11,11 +11,11 @@
 use std::collections::BTreeMap;
 
 use ferrite_router::Adoption;
-use ferrite_types::{DaemonRank, Duration, RankSet, Timestamp};
+use ferrite_types::{DaemonRank, RankSet, Timestamp};
 use ferrite_wire::{Contact, DaemonMessage, HeadMessage};
 
 use super::bringup::Phase;
-use super::{Daemon, after};
+use super::{Daemon, Settings, after};
 use crate::cx::{Cx, Outgoing};
 use crate::{DaemonTimer, Effect};
 
@@ -24,9 +24,6 @@ use crate::{DaemonTimer, Effect};
 const CALL_MS: u64 = 3_000;
 /// The time between two rounds of calls (milliseconds).
 const ROUND_MS: u64 = 250;
-/// The time after which a daemon without an uplink gives up (milliseconds).
-const ALONE_MS: u64 = 30_000;
-
 /// The state of a daemon's calls and of its search for an uplink.
 #[derive(Debug, Default)]
 pub(super) struct Lifeline {
@@ -34,6 +31,8 @@ pub(super) struct Lifeline {
     contacts: BTreeMap<DaemonRank, Contact>,
     /// The wait for the answer to a call (milliseconds).
     call_ms: u64,
+    /// The time after which a search for an uplink ends (milliseconds).
+    alone_ms: u64,
     wired: bool,
     /// The number of the latest shape of the DVM that this daemon has taken over.
     shape: u64,
@@ -47,13 +46,13 @@ pub(super) struct Lifeline {
 }
 
 impl Lifeline {
-    /// The lifeline for a DVM in which this much silence on a link is its loss; zero = never.
-    pub(super) fn for_silence(limit: Duration) -> Lifeline {
-        let call_ms = match limit.0 / 1_000 {
+    /// The lifeline for a daemon with these settings.
+    pub(super) fn by(settings: &Settings) -> Lifeline {
+        let call_ms = match settings.silence.0 / 1_000 {
             0 => CALL_MS,
             limit_ms => limit_ms.min(CALL_MS),
         };
-        Lifeline { call_ms, ..Lifeline::default() }
+        Lifeline { call_ms, alone_ms: settings.alone_ms, ..Lifeline::default() }
     }
 }
 
@@ -281,7 +280,7 @@ impl Daemon {
     /// Starts the search for an uplink.
     fn search(&mut self, cx: &mut Cx) {
         *cx.detour = None;
-        self.lifeline.search = Some(Search { until: after(cx.now, ALONE_MS), calling: None });
+        self.lifeline.search = Some(Search { until: after(cx.now, self.lifeline.alone_ms), calling: None });
         self.call_next(cx);
     }
 

@@ -17,11 +17,12 @@ mod proc;
 mod questions;
 mod resize;
 mod sessions;
+mod settings;
 
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use ferrite_types::{DaemonRank, Duration, JobId, ProcId, Timestamp};
+use ferrite_types::{DaemonRank, JobId, ProcId, Timestamp};
 use ferrite_wire::{CollectiveKind, DaemonMessage, Served, Ticket};
 
 use self::bringup::Phase;
@@ -32,6 +33,7 @@ use self::limits::Limits;
 use self::modex::Modexes;
 use self::proc::LocalProc;
 use self::questions::Questions;
+pub(crate) use self::settings::Settings;
 
 pub(crate) use self::bringup::describe as describe_end;
 pub(crate) use self::collective::{concatenate, merge, participants};
@@ -59,22 +61,25 @@ pub(crate) struct Daemon {
     /// The announcement for clients of this node, until they are admitted.
     served: Option<Served>,
     relays: Relays,
+    /// Bytes of output of one job that may be on their way to the head.
+    output_limit: usize,
 }
 
 impl Daemon {
     /// A daemon that a launcher has started.
-    pub(crate) fn new(ticket: Ticket, local: LocalNode, silence: Duration) -> Daemon {
+    pub(crate) fn new(ticket: Ticket, local: LocalNode, settings: Settings) -> Daemon {
         let served = ticket.served.clone();
-        let daemon = Daemon::in_phase(ticket.rank, ticket.dvm.clone(), local, silence, Phase::Homing(Box::new(ticket)));
+        let daemon =
+            Daemon::in_phase(ticket.rank, ticket.dvm.clone(), local, settings, Phase::Homing(Box::new(ticket)));
         Daemon { served, ..daemon }
     }
 
     /// The daemon of the head's own node, which is a member from the start.
-    pub(crate) fn on_head(dvm: &str, local: LocalNode, silence: Duration) -> Daemon {
-        Daemon::in_phase(DaemonRank::HEAD, dvm.to_owned(), local, silence, Phase::Member)
+    pub(crate) fn on_head(dvm: &str, local: LocalNode, settings: Settings) -> Daemon {
+        Daemon::in_phase(DaemonRank::HEAD, dvm.to_owned(), local, settings, Phase::Member)
     }
 
-    fn in_phase(me: DaemonRank, dvm: String, local: LocalNode, silence: Duration, phase: Phase) -> Daemon {
+    fn in_phase(me: DaemonRank, dvm: String, local: LocalNode, settings: Settings, phase: Phase) -> Daemon {
         Daemon {
             me,
             dvm,
@@ -86,7 +91,8 @@ impl Daemon {
             modexes: Modexes::default(),
             limits: Limits::default(),
             questions: Questions::default(),
-            lifeline: Lifeline::for_silence(silence),
+            lifeline: Lifeline::by(&settings),
+            output_limit: settings.output_limit,
             resizes: resize::Resizes::default(),
             session_orders: sessions::SessionOrders::default(),
             served: None,

@@ -26,12 +26,18 @@ struct World {
 
 /// Runs a scenario as the driver does: one thread, local tasks.
 fn world<F: Future<Output = ()>>(scenario: impl FnOnce(World) -> F) {
+    world_with(&[], scenario);
+}
+
+/// With these parameters.
+fn world_with<F: Future<Output = ()>>(parameters: &[(&str, &str)], scenario: impl FnOnce(World) -> F) {
+    let parameters: Vec<_> = parameters.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
     JOB.set(JOBS.fetch_add(2, Ordering::Relaxed));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     tokio::task::LocalSet::new().block_on(&runtime, async {
         let (inbox, inputs) = unbounded_channel();
         let session_dir = SessionDir::planned(Path::new("/nonexistent"), "test", 1);
-        let processes = Processes::new(inbox, &session_dir, None).unwrap();
+        let processes = Processes::new(inbox, &session_dir, None, &parameters).unwrap();
         let story = scenario(World { processes, inputs, ended: None });
         tokio::time::timeout(Duration::from_secs(20), story).await.expect("the scenario ends in time");
     });
@@ -373,4 +379,21 @@ fn throughput_beside_plain_pipes() {
             println!("ours, limit {limit} KiB: {rate:.0} MB/s");
         });
     }
+}
+
+#[test]
+fn a_signal_can_be_for_the_process_alone_and_the_end_is_for_all() {
+    const USR1: i32 = 10;
+    let script = "trap 'exit 5' USR1; sleep 100 & echo $!; wait";
+    world_with(&[("odls_base_signal_direct_children_only", "1")], |mut w| async move {
+        w.spawn(0, request(script));
+        let sleeper = w.line_of(0).await;
+        w.processes.signal(proc(0), USR1);
+        assert_eq!(w.exit().await, ExitStatus::Exited(5));
+        assert!(is_alive(&sleeper));
+        w.processes.signal(proc(0), 9);
+        while is_alive(&sleeper) {
+            tokio::task::yield_now().await;
+        }
+    });
 }

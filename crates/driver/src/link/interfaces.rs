@@ -3,8 +3,11 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use ferrite_rm::params::Networks;
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket, socket_with};
+
+use crate::params;
 
 const RTM_NEWADDR: u16 = 20;
 const RTM_GETADDR: u16 = 22;
@@ -14,14 +17,37 @@ const REQUEST_DUMP: u16 = 0x301;
 const IFA_ADDRESS: u16 = 1;
 const IFA_LOCAL: u16 = 2;
 
-/// Returns the addresses of all interfaces that are up: first those that other machines may reach, then loopback.
-/// Link-local IPv6 addresses are left out: they need the name of the caller's interface.
-pub(crate) fn addresses() -> io::Result<Vec<IpAddr>> {
-    let mut found = dump()?;
-    found.retain(|(interface, address)| is_usable(address) && is_up(*interface));
+/// Leaves the addresses that parameters `prte_if_include` and `prte_if_exclude` allow.
+///
+/// # Errors
+/// None is left.
+pub(crate) fn chosen(found: Vec<(String, IpAddr)>, parameters: &[(String, String)]) -> io::Result<Vec<IpAddr>> {
+    let networks = |name| params::value(parameters, name).and_then(Networks::parse);
+    let (include, exclude) = (networks("prte_if_include"), networks("prte_if_exclude"));
+    let is_allowed = |interface: &str, address: IpAddr| {
+        include.as_ref().is_none_or(|networks| networks.have(interface, address))
+            && exclude.as_ref().is_none_or(|networks| !networks.have(interface, address))
+    };
+    let left: Vec<IpAddr> = found.iter().filter(|(name, ip)| is_allowed(name, *ip)).map(|(_, ip)| *ip).collect();
+    if left.is_empty() {
+        let name = if include.is_some() { "prte_if_include" } else { "prte_if_exclude" };
+        let list = params::value(parameters, name).unwrap_or_default();
+        let known: Vec<String> = found.iter().map(|(interface, ip)| format!("{interface} {ip}")).collect();
+        let text = format!("parameter {name} ({list}) leaves no network of this host, which has {}", known.join(", "));
+        return Err(io::Error::other(text));
+    }
+    Ok(left)
+}
+
+/// Returns the addresses of all interfaces that are up, with the names of these: first those that other machines may
+/// reach, then loopback. Link-local IPv6 addresses are left out: they need the name of the caller's interface.
+pub(crate) fn addresses() -> io::Result<Vec<(String, IpAddr)>> {
+    let found = dump()?.into_iter().filter(|(_, address)| is_usable(address));
+    let named = found.map(|(index, address)| (name_of(index).unwrap_or_default(), address));
+    let mut found: Vec<(String, IpAddr)> = named.filter(|(name, _)| is_up(name)).collect();
     // IPv4 first within each group: on many clusters IPv6 exists but is not routed.
     found.sort_by_key(|(_, a)| (a.is_loopback(), a.is_ipv6()));
-    Ok(found.into_iter().map(|(_, a)| a).collect())
+    Ok(found)
 }
 
 fn is_usable(address: &IpAddr) -> bool {
@@ -32,16 +58,16 @@ fn is_usable(address: &IpAddr) -> bool {
 }
 
 /// False only for an interface that is known to be down.
-fn is_up(index: u32) -> bool {
-    let Ok(any) = socket(AddressFamily::INET, SocketType::DGRAM, None) else {
-        return true;
-    };
-    let Ok(name) = rustix::net::netdevice::index_to_name(&any, index) else {
-        return true;
-    };
+fn is_up(name: &str) -> bool {
     let flags = std::fs::read_to_string(format!("/sys/class/net/{name}/flags"));
     let flags = flags.ok().and_then(|text| u32::from_str_radix(text.trim().trim_start_matches("0x"), 16).ok());
     flags.is_none_or(|flags| flags & 1 == 1)
+}
+
+/// `None` = the interface is gone.
+fn name_of(index: u32) -> Option<String> {
+    let any = socket(AddressFamily::INET, SocketType::DGRAM, None).ok()?;
+    rustix::net::netdevice::index_to_name(&any, index).ok()
 }
 
 fn dump() -> io::Result<Vec<(u32, IpAddr)>> {
@@ -123,9 +149,29 @@ mod tests {
     #[test]
     fn loopback_comes_last_and_is_there() {
         let found = addresses().unwrap();
-        let first_loopback = found.iter().position(IpAddr::is_loopback);
+        let first_loopback = found.iter().position(|(_, ip)| ip.is_loopback());
         let first_loopback = first_loopback.expect("every machine has a loopback interface");
-        assert!(found[first_loopback..].iter().all(IpAddr::is_loopback));
+        assert!(found[first_loopback..].iter().all(|(name, ip)| ip.is_loopback() && name == "lo"));
+    }
+
+    #[test]
+    fn parameters_choose_networks_and_must_leave_one() {
+        let found = || {
+            [("eth0", "10.1.0.7"), ("ib0", "10.2.0.7"), ("lo", "127.0.0.1")]
+                .map(|(name, ip)| (name.to_owned(), ip.parse().unwrap()))
+                .to_vec()
+        };
+        let of = |name: &str, list: &str| {
+            let left = chosen(found(), &[(name.to_owned(), list.to_owned())]).map_err(|error| error.to_string());
+            left.map(|left| left.iter().map(IpAddr::to_string).collect::<Vec<_>>().join(" "))
+        };
+        assert_eq!(of("prte_if_include", "ib0"), Ok("10.2.0.7".to_owned()));
+        assert_eq!(of("prte_if_include", "10.1.0.0/16,lo"), Ok("10.1.0.7 127.0.0.1".to_owned()));
+        assert_eq!(of("prte_if_exclude", "10.1.0.0/16"), Ok("10.2.0.7 127.0.0.1".to_owned()));
+        let refused = of("prte_if_include", "eth9").unwrap_err();
+        let wanted = "parameter prte_if_include (eth9) leaves no network of this host, which has eth0 10.1.0.7, \
+                      ib0 10.2.0.7, lo 127.0.0.1";
+        assert_eq!(refused, wanted);
     }
 
     #[test]

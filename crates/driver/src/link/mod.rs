@@ -86,12 +86,13 @@ struct Link {
 
 impl Links {
     /// Reserves a free port on all interfaces for [`Links::open`].
-    pub(crate) fn new(me: Identity, inbox: Inbox) -> io::Result<Links> {
+    pub(crate) fn new(me: Identity, inbox: Inbox, parameters: &[(String, String)]) -> io::Result<Links> {
         let (reserved, port) = Reserved::bind(0)?;
-        let addresses = interfaces::addresses().unwrap_or_else(|error| {
+        let found = interfaces::addresses().unwrap_or_else(|error| {
             tracing::warn!(%error, "cannot list this machine's addresses");
-            vec![std::net::Ipv4Addr::LOCALHOST.into()]
+            vec![("lo".to_owned(), std::net::Ipv4Addr::LOCALHOST.into())]
         });
+        let addresses = interfaces::chosen(found, parameters)?;
         let contact = Contact(addresses.into_iter().map(|ip| SocketAddr::new(ip, port)).collect());
         let shared = Rc::new(Shared {
             me,

@@ -16,7 +16,7 @@ fn secret(key: u8) -> Rc<Secret> {
 fn daemon(rank: u32, key: u8) -> (Links, Outbox) {
     let (inbox, outbox) = mpsc::unbounded_channel();
     let me = Identity { dvm: "prterun-host-1".to_owned(), rank: DaemonRank(rank), key: secret(key) };
-    let mut links = Links::new(me, inbox).unwrap();
+    let mut links = Links::new(me, inbox, &[]).unwrap();
     links.open().unwrap();
     (links, outbox)
 }
@@ -363,7 +363,7 @@ fn nobody_can_call_before_the_port_is_open_and_the_address_stays() {
     run(async {
         let (inbox, mut head_out) = mpsc::unbounded_channel();
         let me = Identity { dvm: "prterun-host-1".to_owned(), rank: DaemonRank(0), key: secret(7) };
-        let mut head = Links::new(me, inbox).unwrap();
+        let mut head = Links::new(me, inbox, &[]).unwrap();
         let contact = head.contact().clone();
         for address in &contact.0 {
             let refused = tokio::net::TcpStream::connect(address).await.map(|_| ()).map_err(|error| error.kind());

@@ -29,7 +29,7 @@ fn world<F: Future<Output = ()>>(dir: &Path, story: impl FnOnce(World) -> F) {
     local.block_on(&runtime, async {
         let (inbox, inputs) = unbounded_channel();
         let session_dir = SessionDir::planned(dir, "test", std::process::id());
-        let processes = Processes::new(inbox.clone(), &session_dir, None).unwrap();
+        let processes = Processes::new(inbox.clone(), &session_dir, None, &[]).unwrap();
         let holders = processes.holders();
         let host = Host {
             dvm: "dvm",

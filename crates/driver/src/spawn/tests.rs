@@ -26,14 +26,14 @@ fn request(argv: &[&str]) -> SpawnRequest {
 
 /// Returns standard output and exit code of a process.
 fn run_to_end(request: &SpawnRequest, extra: &[(RawFd, OwnedFd)]) -> (String, i32) {
-    let started = Spawner::new(None).unwrap().start(request, &[], extra).unwrap();
+    let started = Spawner::new(None, &[]).unwrap().start(request, &[], extra).unwrap();
     let mut text = String::new();
     fs::File::from(started.stdout).read_to_string(&mut text).unwrap();
     let status = waitid(WaitId::Pid(started.pid), WaitIdOptions::EXITED).unwrap().unwrap();
     (text, status.exit_status().unwrap_or(-1))
 }
 fn error(request: &SpawnRequest) -> StartError {
-    Spawner::new(None).unwrap().start(request, &[], &[]).err().unwrap()
+    Spawner::new(None, &[]).unwrap().start(request, &[], &[]).err().unwrap()
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn memory_comes_from_where_the_policy_says() {
     request.cpus = Some(machine.allowed.clone());
     let maps_under = |value| {
         let memory = MemoryPolicy::of(Some(value), &machine);
-        let started = Spawner::new(memory).unwrap().start(&request, &[], &[]).unwrap();
+        let started = Spawner::new(memory, &[]).unwrap().start(&request, &[], &[]).unwrap();
         let mut text = String::new();
         fs::File::from(started.stdout).read_to_string(&mut text).unwrap();
         waitid(WaitId::Pid(started.pid), WaitIdOptions::EXITED).unwrap();
@@ -166,7 +166,7 @@ fn a_failed_start_leaves_no_child() {
     let garbage = dir.path().join("garbage");
     fs::write(&garbage, b"#!/nonexistent\n").unwrap();
     fs::set_permissions(&garbage, PermissionsExt::from_mode(0o755)).unwrap();
-    let mut spawner = Spawner::new(None).unwrap();
+    let mut spawner = Spawner::new(None, &[]).unwrap();
     let request = request(&[garbage.to_str().unwrap()]);
     assert!(spawner.start(&request, &[], &[]).is_err());
     let tid = rustix::thread::gettid().as_raw_nonzero();
@@ -180,7 +180,7 @@ fn a_failed_start_leaves_no_child() {
 fn cost_beside_the_floor() {
     use std::process::{Command, Stdio};
     use std::time::Instant;
-    let mut spawner = Spawner::new(None).unwrap();
+    let mut spawner = Spawner::new(None, &[]).unwrap();
     let request = request(&["/bin/true"]);
     let median = |what: &str, runs: usize, once: &mut dyn FnMut()| {
         let mut times: Vec<_> = (0..runs)
@@ -214,4 +214,35 @@ fn cost_beside_the_floor() {
             }
         });
     }
+}
+
+fn with(parameters: &[(&str, &str)], script: &str) -> Result<String, StartError> {
+    let parameters: Vec<_> = parameters.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
+    let request = request(&["/bin/sh", "-c", script]);
+    let started = Spawner::new(None, &parameters).unwrap().start(&request, &[], &[])?;
+    let mut text = String::new();
+    fs::File::from(started.stdout).read_to_string(&mut text).unwrap();
+    waitid(WaitId::Pid(started.pid), WaitIdOptions::EXITED).unwrap();
+    Ok(text.trim().to_owned())
+}
+
+#[test]
+fn processes_get_the_limits_that_the_parameter_asks_for() {
+    let limits = ("prte_set_max_sys_limits", "openfiles:77,core:0");
+    assert_eq!(with(&[limits], "ulimit -n; ulimit -c").unwrap(), "77\n0");
+    let most = with(&[("prte_set_max_sys_limits", "openfiles")], "ulimit -Sn; ulimit -Hn").unwrap();
+    let (soft, hard) = most.split_once('\n').unwrap();
+    assert_eq!(soft, hard);
+    // More descriptors than the kernel allows anybody.
+    let refused = with(&[("prte_set_max_sys_limits", "openfiles:999999999999")], "true").unwrap_err();
+    let wanted = "setting the limit openfiles:999999999999 of parameter prte_set_max_sys_limits";
+    assert!(refused.detail.starts_with(wanted), "{}", refused.detail);
+}
+
+#[test]
+fn an_exec_agent_starts_the_program_that_was_found() {
+    let agent = ("odls_base_exec_agent", "env -u NOTHING WRAPPED=yes");
+    assert_eq!(with(&[agent], "echo $WRAPPED $0").unwrap(), "yes /bin/sh");
+    let refused = with(&[("odls_base_exec_agent", "no-such-agent")], "true").unwrap_err();
+    assert!(refused.detail.contains("no-such-agent"), "{}", refused.detail);
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::limits::SysLimit;
+use super::networks::Networks;
 use super::{parse_flag, parse_number};
 
 /// Kinds of values.
@@ -17,6 +19,10 @@ pub enum Kind {
     OneOf(&'static [&'static str]),
     /// One of these words (in any case), or a number of at least 1.
     CountOr(&'static [&'static str]),
+    /// A list of limits of the system.
+    Limits,
+    /// A list of networks.
+    Networks,
 }
 
 impl Kind {
@@ -28,6 +34,8 @@ impl Kind {
             Kind::Number(least, most) => parse_number(value).is_some_and(|n| (*least..=*most).contains(&n)),
             Kind::Text => true,
             Kind::OneOf(words) => words.contains(&value),
+            Kind::Limits => SysLimit::parse_list(value).is_some(),
+            Kind::Networks => Networks::parse(value).is_some(),
             Kind::CountOr(words) => {
                 words.iter().any(|w| w.eq_ignore_ascii_case(value))
                     || parse_number(value).is_some_and(|n| (1..=i64::from(u32::MAX)).contains(&n))
@@ -45,6 +53,11 @@ impl fmt::Display for Kind {
             Kind::Number(least, most) => write!(f, "a whole number from {least} to {most}"),
             Kind::Text => f.write_str("text"),
             Kind::OneOf(words) => write!(f, "one of {}", words.join(", ")),
+            Kind::Limits => f.write_str(
+                "max, none, or a list of core, filesize, maxmem, openfiles, stack and maxchildren, each with :NUMBER or \
+                 :unlimited behind it",
+            ),
+            Kind::Networks => f.write_str("a list of interfaces and networks, as eth0,10.1.0.0/16"),
             Kind::CountOr(words) => write!(f, "a number of at least 1, or one of {}", words.join(", ")),
         }
     }

@@ -64,6 +64,7 @@ pub const KNOWN: &[Known] = &[
         Some("0"),
         "milliseconds between the mapping and the launch of a job, for those who try out what happens in between",
     ),
+    known("ferrite_head_params", Kind::Text, None, "names of parameters, with commas between them, that daemons are not told"),
     known(
         "ferrite_heartbeat_ms",
         Kind::Number(0, 1_000_000_000),
@@ -136,11 +137,15 @@ pub const KNOWN: &[Known] = &[
         None,
         "the topology that every node is taken to have: a file that lstopo wrote (FILE.xml)",
     ),
+    known("iof_base_output_limit", Kind::Number(1, i64::MAX), Some("2147483647"), "bytes of output of a job that may be on their way from a daemon to the head; beyond it its writers wait (never more than 4 MiB)").also(&["iof_output_limit"]),
     known("mapby", Kind::Text, None, "default of --map-by").also(&[
         "map_by",
         "rmaps_base_mapping_policy",
         "rmaps_default_mapping_policy",
     ]),
+    known("odls_base_exec_agent", Kind::Text, None, "command that starts each process: the path of the program and its arguments are put behind it"),
+    known("odls_base_signal_direct_children_only", Kind::Flag, Some("false"), "signals go to the processes of a job and not to what these have started; only what is left at the end of a job is killed with all that it has started"),
+    known("odls_base_verbose", VERBOSITY, Some("0"), "each daemon tells on its standard error (--leave-session-attached shows it) of each process: 1: its start; 5: its program, directory, binding and environment too"),
     known("output", Kind::Text, None, "default of --output"),
     known("personality", Kind::Text, None, "default of --personality"),
     known(
@@ -149,6 +154,7 @@ pub const KNOWN: &[Known] = &[
         Some("ssh"),
         "launcher of daemons: a remote shell, processes on this machine, or that of a resource manager (the default in its jobs)",
     ),
+    known("plm_base_verbose", VERBOSITY, Some("0"), "the head tells of each launcher: 1: its start and end; 5: its whole command too"),
     known("plm_slurm_args", Kind::Text, None, "more arguments of srun"),
     known(
         "plm_ssh_agent",
@@ -163,11 +169,15 @@ pub const KNOWN: &[Known] = &[
         .also(&["plm_rsh_no_tree_spawn"]),
     known("plm_ssh_num_concurrent", Kind::Number(1, 100_000), Some("128"), "remote shells that run at the same time")
         .also(&["plm_rsh_num_concurrent"]),
+    known("plm_ssh_pass_environ_mca_params", Kind::Flag, Some("true"), "daemons are told the parameters that come from the environment; false: only the head uses these").also(&["plm_rsh_pass_environ_mca_params"]),
+    known("plm_ssh_pass_libpath", Kind::Text, None, "directories, with colons between them, put in front of the LD_LIBRARY_PATH of daemons and so of processes").also(&["plm_rsh_pass_libpath"]),
     known("prte_allocation_required", Kind::Flag, Some("false"), "refuse to run without an allocation"),
     known("prte_allowed_exit_without_sync", Kind::Flag, Some("false"), "a process may leave without PMIx_Finalize"),
+    known("prte_connect_max_time", Kind::Number(0, 1_000_000), Some("0"), "seconds that a daemon without a link to the daemons above it looks for one before it leaves; 0: 30"),
     known("prte_debug_daemons", Kind::Flag, Some("false"), "as --debug-daemons"),
     known("prte_default_dash_host", Kind::Text, None, "default of --host"),
     known("prte_default_hostfile", Kind::Text, None, "hostfile used when none is given; none = no such file"),
+    known("prte_do_not_resolve", Kind::Flag, Some("true"), "false: the names of hosts are looked up, and one that has an address of this host means this host"),
     known(
         "prte_dvm_events",
         Kind::OneOf(&["auto", "always", "never"]),
@@ -181,15 +191,24 @@ pub const KNOWN: &[Known] = &[
         "the DVM may grow and shrink under the rules of the launch fence",
     ),
     known("prte_fwd_environment", Kind::Flag, Some("false"), "forward the submitter's whole environment"),
+    known("prte_if_exclude", Kind::Networks, None, "interfaces and networks over which daemons do not reach each other").also(&["oob_tcp_exclude", "oob_tcp_if_exclude"]),
+    known("prte_if_include", Kind::Networks, None, "interfaces and networks, as eth0,10.1.0.0/16, over which daemons reach each other; no others are used").also(&["oob_tcp_if_include", "oob_tcp_include"]),
     known("prte_keep_fqdn_hostnames", Kind::Flag, Some("false"), "n0.a.org is not n0"),
     known("prte_launch_agent", Kind::Text, Some("prted"), "command that starts a daemon on its node"),
     known("prte_leave_session_attached", Kind::Flag, Some("false"), "as --leave-session-attached"),
+    known("prte_local_tmpdir_base", Kind::Text, None, "prte_tmpdir_base of the head's node; prun, pterm and pdvm look there for the DVM").also(&["prte_tmpdir_local_base"]),
+    known("prte_max_vm_size", Kind::Number(-1, i64::MAX), Some("-1"), "largest number of nodes of the allocation on which daemons are started; -1 or 0: no limit"),
+    known("prte_remote_tmpdir_base", Kind::Text, None, "prte_tmpdir_base of the other nodes").also(&["prte_tmpdir_remote_base"]),
+    known("prte_report_child_jobs_separately", Kind::Flag, Some("false"), "the exit code is that of the submitted job alone, whatever happens to the jobs that it has spawned"),
     known(
         "prte_set_default_slots",
         Kind::CountOr(&["cores", "sockets", "packages", "numas", "hwthreads"]),
         Some("cores"),
         "slots of a node that has none stated: cores, sockets (or packages), numas, hwthreads, or a number",
     ),
+    known("prte_set_default_slots_override", Kind::Flag, Some("false"), "prte_set_default_slots holds for nodes with stated slots too"),
+    known("prte_set_max_sys_limits", Kind::Limits, None, "limits of the processes of jobs, as core:0,openfiles:4096,stack:unlimited (bytes, or a number); a word without a value: the most that the daemon may have; max: that for core, filesize, openfiles and maxchildren"),
+    known("prte_strip_prefix", Kind::Text, None, "prefixes, with commas between them: a name as nid0012 means this host also without one of them and the zeros behind it, as 12"),
     known("prte_tmpdir_base", Kind::Text, None, "directory of the session directories"),
     known("rankby", Kind::Text, None, "default of --rank-by").also(&[
         "rank_by",
@@ -202,6 +221,7 @@ pub const KNOWN: &[Known] = &[
         None,
         "resource managers that are looked for, as slurm,pbs; ^slurm = all but these; hosts = none",
     ),
+    known("ras_base_verbose", VERBOSITY, Some("0"), "tells of the nodes that were found: 1: where they come from; 5: each of them"),
     known(
         "ras_simulator_max_slots",
         Kind::Text,
@@ -226,6 +246,7 @@ pub const KNOWN: &[Known] = &[
         Some("false"),
         "in a job of Slurm all processors of its nodes are slots, not only those of its tasks",
     ),
+    known("rmaps_base_verbose", VERBOSITY, Some("0"), "shows maps of jobs: 1: as --display map; 5: as --display map-devel"),
     known("rmaps_default_inherit", Kind::Flag, Some("false"), "jobs started by a job inherit its placement"),
     known("rml_base_radix", Kind::Number(2, 1_000_000), Some("64"), "children of a daemon in the routing tree")
         .also(&["routed_radix"]),

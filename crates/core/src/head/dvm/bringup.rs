@@ -84,7 +84,7 @@ impl Head {
             radix: self.radix(),
             home: DaemonRank::HEAD,
             contact: Contact::default(),
-            params: self.config.params.clone(),
+            params: self.params_of_daemons(),
             program: launcher::daemon_program(&self.params, &self.config.prted)?,
             subtree: Vec::new(),
             group: Vec::new(),
@@ -107,6 +107,13 @@ impl Head {
         if let Some(failure) = self.launches.on_tasks_ended(launcher, nodes, message) {
             self.on_launch_failed(&failure, cx);
         }
+    }
+
+    /// The parameters that daemons are told (`ferrite_head_params`).
+    fn params_of_daemons(&self) -> Vec<(String, String)> {
+        let kept = self.params.text("ferrite_head_params").ok().flatten().unwrap_or_default();
+        let is_told = |name: &str| kept.split(',').all(|kept| kept.trim() != name);
+        self.config.params.iter().filter(|(name, _)| is_told(name)).cloned().collect()
     }
 
     fn launcher(&self) -> Result<Launcher, ParamError> {

@@ -54,8 +54,12 @@ impl Pool {
             record(at, entry, daemon_of(at), local)
         });
         let rule = params.text("prte_set_default_slots").ok().flatten();
+        let mut nodes: Vec<NodeRecord> = nodes.collect();
+        if params.flag("prte_set_default_slots_override").unwrap_or(false) {
+            nodes.iter_mut().for_each(|node| node.slots_given = false);
+        }
         Pool {
-            nodes: nodes.collect(),
+            nodes,
             hosts: allocation.nodes.clone(),
             outside: BTreeSet::new(),
             lost: BTreeSet::new(),

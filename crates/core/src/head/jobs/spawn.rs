@@ -223,7 +223,8 @@ impl Head {
     fn note_code(&mut self, id: JobId, code: u8) {
         let Some((root, birth)) = self.jobs.get(id).map(|job| (job.root, job.birth)) else { return };
         let counts = match birth {
-            Birth::Submitted { .. } | Birth::Spawned { .. } => true,
+            Birth::Submitted { .. } => true,
+            Birth::Spawned { .. } => !self.params.flag("prte_report_child_jobs_separately").unwrap_or(false),
             Birth::Awaited { .. } | Birth::Refused { .. } => false,
         };
         if let (Some(tree), true) = (self.jobs.trees.open.get_mut(&root), counts)
