@@ -46,7 +46,7 @@ const RULES: [Rule; 14] = [
 ];
 
 /// Crates without any effect of their own.
-const PURE_FOREIGN: [&str; 8] =
+const PURE_FOREIGN: [&str; 9] =
     ["bytes", "postcard", "roxmltree", "serde", "serde_json", "strsim", "thiserror", "tracing", "bitflags"];
 
 /// Paths that no pure source may name. A single word is forbidden wherever it stands as a name.
