@@ -29,7 +29,7 @@ pub(in crate::head) enum Hold {
 
 /// The session and the grow that a job depends on before it has begun.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::head) struct Berth {
+pub(in crate::head) struct JobAllocation {
     pub(in crate::head) session: SessionId,
     /// The campaign that brings the nodes of the job's own request.
     pub(in crate::head) grows: Option<CampaignId>,
@@ -38,12 +38,12 @@ pub(in crate::head) struct Berth {
 impl Head {
     /// Finds the session of a submission, and requests the nodes that the submission brings along. The caller lets
     /// the campaign proceed after it has created the job, because the campaign may end at once (spec E14, S6).
-    pub(in crate::head) fn find_berth(
+    pub(in crate::head) fn allocate_job(
         &mut self,
         submission: &Submission,
         parent: Option<JobId>,
         cx: &mut Cx,
-    ) -> Result<Berth, Reason> {
+    ) -> Result<JobAllocation, Reason> {
         let parent_session = parent.and_then(|id| self.jobs.session_of(id));
         let named = self.sessions.session_of(&submission.session, parent_session)?;
         let of_owner = parent.filter(|_| submission.session == SessionChoice::Default);
@@ -51,7 +51,7 @@ impl Head {
             .and_then(|owner| self.sessions.own_session_of(owner, named, &submission.spec, &self.pool))
             .unwrap_or(named);
         let Some(request) = &submission.grow else {
-            return Ok(Berth { session, grows: None });
+            return Ok(JobAllocation { session, grows: None });
         };
         // Nodes that a session's job brings along are for that session, unless the job names another allocation. A
         // session that shares an allocation adds them to that; beside the nodes with which the DVM began, a new
@@ -72,7 +72,7 @@ impl Head {
             | ResizeOutcome::Begun
             | ResizeOutcome::Requested { .. }
             | ResizeOutcome::Done
-            | ResizeOutcome::Failed { .. } => Ok(Berth { session, grows }),
+            | ResizeOutcome::Failed { .. } => Ok(JobAllocation { session, grows }),
         }
     }
 

@@ -24,7 +24,7 @@ use self::campaigns::{Campaign, Campaigns};
 use self::extensions::Extensions;
 use self::grants::Grants;
 
-pub(in crate::head) use self::launch_fence::{Berth, Hold};
+pub(in crate::head) use self::launch_fence::{Hold, JobAllocation};
 pub(in crate::head) use self::phase::Change;
 pub(in crate::head) use self::plan::{GrowPlan, Joins, Plan, Reason};
 pub(in crate::head) use self::requester::Requester;

@@ -20,7 +20,7 @@ use super::record::Job;
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::dvm::INTERRUPTED;
-use crate::head::elastic::Berth;
+use crate::head::elastic::JobAllocation;
 use crate::pmix_status::{
     PMIX_ERR_BAD_PARAM, PMIX_ERR_JOB_ALLOC_FAILED, PMIX_ERR_JOB_CANCELED, PMIX_ERR_JOB_FAILED_TO_LAUNCH,
     PMIX_ERR_JOB_KILLED_BY_CMD, PMIX_ERR_LOST_CONNECTION, PMIX_ERR_OUT_OF_RESOURCE,
@@ -99,10 +99,10 @@ impl Head {
         };
         match refusal {
             Some(status) => cx.send(daemon, DaemonMessage::SpawnReply { id, result: Err(status) }),
-            None => match self.find_berth(&submission, Some(parent.job), cx) {
-                Ok(berth) => {
+            None => match self.allocate_job(&submission, Some(parent.job), cx) {
+                Ok(allocation) => {
                     let birth = Birth::Awaited { parent, asker: (daemon, id) };
-                    self.dispatch_spawned(birth, parent, submission, berth, cx);
+                    self.dispatch_spawned(birth, parent, submission, allocation, cx);
                 }
                 Err(reason) => cx.send(daemon, DaemonMessage::SpawnReply { id, result: Err(reason.status) }),
             },
@@ -114,7 +114,7 @@ impl Head {
         birth: Birth,
         parent: ProcId,
         mut submission: Submission,
-        Berth { session, grows }: Berth,
+        JobAllocation { session, grows }: JobAllocation,
         cx: &mut Cx,
     ) {
         let id = self.jobs.number();

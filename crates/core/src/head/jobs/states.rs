@@ -11,7 +11,7 @@ use super::record::Job;
 use crate::cx::Cx;
 use crate::head::Head;
 use crate::head::clients::Counted;
-use crate::head::elastic::Berth;
+use crate::head::elastic::JobAllocation;
 use crate::{Effect, HeadTimer, RequestId};
 
 /// Refuses a submission before it becomes a job.
@@ -103,8 +103,8 @@ impl Head {
 
     pub(in crate::head) fn dispatch_job(&mut self, request: RequestId, mut submission: Submission, cx: &mut Cx) {
         placement_defaults::from_params(&mut submission.spec, &self.params);
-        let Berth { session, grows } = match self.find_berth(&submission, None, cx) {
-            Ok(berth) => berth,
+        let JobAllocation { session, grows } = match self.allocate_job(&submission, None, cx) {
+            Ok(allocation) => allocation,
             Err(reason) => return refuse(request, reason.status, reason.cause, cx),
         };
         let id = self.jobs.number();
