@@ -15,16 +15,16 @@ _pdvm() {
 
     local context curcontext="$curcontext" state line
     _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
-'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
-'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
-'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
 '-h[Print help]' \
 '--help[Print help]' \
 '-V[Print version]' \
@@ -40,64 +40,64 @@ _pdvm() {
         case $line[1] in
             (status)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
-'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
-'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
-'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (nodes)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
-'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
-'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
-'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (jobs)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
-'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
-'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
-'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (job)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
-'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
-'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
-'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':job -- Number of the job, or its namespace as prun --detach prints it:_default' \
@@ -105,16 +105,16 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (kill)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
-'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
-'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
-'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':job -- Number of the job, or its namespace as prun --detach prints it:_default' \
@@ -122,16 +122,16 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (signal)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
-'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
-'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
-'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':job -- Number of the job, or its namespace as prun --detach prints it:_default' \
@@ -140,71 +140,71 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (grow)
 _arguments "${_arguments_options[@]}" : \
-'*-H+[Hosts to add\: n5, n6\:4 (slots), n7\:+2 (more slots than it has); without a number\: those that it has, or one per core]:HOST[:SLOTS],...:_default' \
-'*--host=[Hosts to add\: n5, n6\:4 (slots), n7\:+2 (more slots than it has); without a number\: those that it has, or one per core]:HOST[:SLOTS],...:_default' \
-'--hostfile=[The same from a file with one host a line\: name \[slots=N|+N|-N\] \[max_slots=N\] \[username=U\] \[port=P\]]:FILE:_default' \
-'*--activate=[Nodes of the allocation that are to have a daemon\: names, +nK (the K-th node), +all, file=FILE]:NODE|+nK|+all|file=FILE,...:_default' \
-'--nodes=[So many nodes of the allocation that have no daemon yet; what it lacks, Slurm is asked for, if the DVM runs in a job of it]:N:_default' \
-'(-H --host --hostfile --activate)--queue=[All of them are asked for in this queue (of Slurm\: partition) instead of that of the DVM'\''s job]:NAME:_default' \
-'(-H --host --hostfile --activate --nodes)--rm-job=[The nodes of a job of Slurm that somebody has got for this DVM (salloc --no-shell); they are given back like others]:JOB:_default' \
-'--alloc-id=[The allocation that gets them; without it\: a new one]:ID:_default' \
+'*-H+[Hosts to add\: n5, n6\:4 (slots), n7\:+2 (two more slots). Without a number a host keeps its slots; a new one gets one slot per core]:HOST[:SLOTS],...:_default' \
+'*--host=[Hosts to add\: n5, n6\:4 (slots), n7\:+2 (two more slots). Without a number a host keeps its slots; a new one gets one slot per core]:HOST[:SLOTS],...:_default' \
+'--hostfile=[File of hosts to add, one a line\: name \[slots=N|+N|-N\] \[max_slots=N\] \[username=U\] \[port=P\]]:FILE:_default' \
+'*--activate=[Start daemons on nodes of the allocation that have none\: names, +nK (the K-th node), +all, file=FILE]:NODE|+nK|+all|file=FILE,...:_default' \
+'--nodes=[Add this number of nodes of the allocation that have no daemon. In a job of Slurm, missing nodes are requested from Slurm]:N:_default' \
+'(-H --host --hostfile --activate)--queue=[Request all nodes from this queue (Slurm\: partition) instead of that of the DVM'\''s job]:NAME:_default' \
+'(-H --host --hostfile --activate --nodes)--rm-job=[Add the nodes of this job of Slurm, which was made for the DVM (salloc --no-shell); they are given back like others]:JOB:_default' \
+'--alloc-id=[Add the nodes to this allocation; the default is a new one]:ID:_default' \
 '--req-id=[A name for the request, by which prun --alloc-refid finds the allocation]:NAME:_default' \
-'--time-limit=[The session ends so long after its nodes have come\: its jobs end, the nodes that it has brought leave. With --alloc-id, the limit of that is so much longer. Nodes of Slurm are asked for so long]:SECONDS:_default' \
-'--warn=[Its jobs are told so long before that]:SECONDS:_default' \
-'--inherit=[Of a session that a process asked for. When its job ends\: default = the nodes stay, for everybody; none = session and nodes go; child, child-default = none and default, when all that the job has spawned has ended too]:HOW:(default none child child-default)' \
-'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--time-limit=[End the session this long after its nodes have come\: its jobs are ended, and the nodes that it has brought leave. With --alloc-id the limit of that session becomes this much later. Nodes of Slurm are requested for this time]:SECONDS:_default' \
+'--warn=[Warn its jobs this long before its end]:SECONDS:_default' \
+'--inherit=[For a session that a process requests\: what happens when the job of the process ends. default\: the nodes stay, for everybody; none\: the session ends and its nodes leave; child, child-default\: as none and default, after the jobs that it has spawned have ended too]:HOW:(default none child child-default)' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
-'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
-'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
-'--reserve[Withhold the nodes from jobs of other sessions\: only prun --alloc-id (or --alloc-refid, --session-id) gets there]' \
-'--separate[Of a session that a process asked for\: it does not end with the session which that process runs in]' \
-'(--rm-job --reserve --time-limit --warn --inherit --separate)--push[As a scheduler\: nobody has asked for these nodes, nobody is told of them, and they are for everybody]' \
-'--wait[Answer when the DVM has the new size, not when the change has begun. Ctrl-C ends the wait, and not the change; nodes that Slurm has not granted by then are not asked for any more]' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
+'--reserve[Reserve the nodes\: only jobs of this session run there (prun --alloc-id, --alloc-refid or --session-id)]' \
+'--separate[For a session that a process requests\: it does not end with the session of that process]' \
+'(--rm-job --reserve --time-limit --warn --inherit --separate)--push[Push the nodes as a scheduler\: no requester is told, and the nodes are for everybody]' \
+'--wait[Answer when the DVM has the new size, not when the change has begun. Ctrl-C ends the wait and not the change, but withdraws a request that Slurm has not granted]' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
-'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (shrink)
 _arguments "${_arguments_options[@]}" : \
-'*-H+[Nodes that leave]:HOST,...:_default' \
-'*--host=[Nodes that leave]:HOST,...:_default' \
-'--nodes=[So many nodes leave\: idle ones first, and of those the latest; none that is reserved]:N:_default' \
-'--alloc-id=[The allocation that gives them back; alone\: all of its nodes]:ID:_default' \
+'*-H+[Nodes to remove]:HOST,...:_default' \
+'*--host=[Nodes to remove]:HOST,...:_default' \
+'--nodes=[Remove this number of nodes\: idle ones first, and of those the latest; reserved nodes stay]:N:_default' \
+'--alloc-id=[Remove nodes of this allocation; alone\: all of them]:ID:_default' \
 '--req-id=[A name for the request, which the answer repeats]:NAME:_default' \
-'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
-'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
-'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
-'--push[As a scheduler\: nobody has asked for it, and nobody is told]' \
-'--wait[Answer when the nodes are gone, not when the change has begun. Ctrl-C ends the wait, and not the change]' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
+'--push[Take the nodes out as a scheduler\: no requester is told]' \
+'--wait[Answer when the nodes are gone, not when the change has begun. Ctrl-C ends the wait and not the change]' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
-'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (session)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
-'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
-'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
-'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ":: :_pdvm__subcmd__session_commands" \
@@ -219,59 +219,59 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (list)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
-'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
-'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
-'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (instantiate)
 _arguments "${_arguments_options[@]}" : \
-'--alloc-id=[An allocation that is there, whose nodes it shares; with --host for other nodes\: the id that theirs gets]:ID:_default' \
-'*-H+[Nodes of the allocation, or others, which come for this session]:HOST[:SLOTS],...:_default' \
-'*--host=[Nodes of the allocation, or others, which come for this session]:HOST[:SLOTS],...:_default' \
-'--req-id=[A name for it, by which prun --alloc-refid finds it; without --alloc-id and --host\: the name of the allocation]:NAME:_default' \
-'--time-limit=[It ends after so long]:SECONDS:_default' \
-'--warn=[Its jobs are told so long before that]:SECONDS:_default' \
-'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--alloc-id=[An existing allocation whose nodes it shares; with --host\: the id of the new allocation]:ID:_default' \
+'*-H+[Nodes of the allocation, or nodes to add for this session]:HOST[:SLOTS],...:_default' \
+'*--host=[Nodes of the allocation, or nodes to add for this session]:HOST[:SLOTS],...:_default' \
+'--req-id=[A name for it, by which prun --alloc-refid finds it; without --alloc-id and --host\: the name of an existing allocation]:NAME:_default' \
+'--time-limit=[End it after this time]:SECONDS:_default' \
+'--warn=[Warn its jobs this long before its end]:SECONDS:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
-'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
-'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
-'--reserve[Withhold the nodes that come from jobs of other sessions]' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
+'--reserve[Reserve the added nodes\: only jobs of this session run there]' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
-'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':session -- Its number:_default' \
+':session -- Number of the new session:_default' \
 && ret=0
 ;;
 (pause)
 _arguments "${_arguments_options[@]}" : \
 '--session-id=[The session with this number]:N:_default' \
 '--alloc-id=[The session of the allocation with this id, which pdvm grow prints]:ID:_default' \
-'--alloc-refid=[The session that was asked for under this name (pdvm grow --req-id)]:NAME:_default' \
-'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--alloc-refid=[The session whose request has this name (pdvm grow --req-id)]:NAME:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
-'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
-'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
-'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
@@ -280,17 +280,17 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--session-id=[The session with this number]:N:_default' \
 '--alloc-id=[The session of the allocation with this id, which pdvm grow prints]:ID:_default' \
-'--alloc-refid=[The session that was asked for under this name (pdvm grow --req-id)]:NAME:_default' \
-'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--alloc-refid=[The session whose request has this name (pdvm grow --req-id)]:NAME:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
-'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
-'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
-'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
@@ -299,17 +299,17 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--session-id=[The session with this number]:N:_default' \
 '--alloc-id=[The session of the allocation with this id, which pdvm grow prints]:ID:_default' \
-'--alloc-refid=[The session that was asked for under this name (pdvm grow --req-id)]:NAME:_default' \
-'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--alloc-refid=[The session whose request has this name (pdvm grow --req-id)]:NAME:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
-'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
-'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
-'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':signal -- Name (USR1, SIGUSR1) or number:_default' \
@@ -319,37 +319,37 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--session-id=[The session with this number]:N:_default' \
 '--alloc-id=[The session of the allocation with this id, which pdvm grow prints]:ID:_default' \
-'--alloc-refid=[The session that was asked for under this name (pdvm grow --req-id)]:NAME:_default' \
-'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--alloc-refid=[The session whose request has this name (pdvm grow --req-id)]:NAME:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
-'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
-'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
-'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':seconds -- How much longer:_default' \
+':seconds -- The additional time:_default' \
 && ret=0
 ;;
 (separate)
 _arguments "${_arguments_options[@]}" : \
 '--session-id=[The session with this number]:N:_default' \
 '--alloc-id=[The session of the allocation with this id, which pdvm grow prints]:ID:_default' \
-'--alloc-refid=[The session that was asked for under this name (pdvm grow --req-id)]:NAME:_default' \
-'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--alloc-refid=[The session whose request has this name (pdvm grow --req-id)]:NAME:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
-'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
-'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
-'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
@@ -358,17 +358,17 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--session-id=[The session with this number]:N:_default' \
 '--alloc-id=[The session of the allocation with this id, which pdvm grow prints]:ID:_default' \
-'--alloc-refid=[The session that was asked for under this name (pdvm grow --req-id)]:NAME:_default' \
-'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--alloc-refid=[The session whose request has this name (pdvm grow --req-id)]:NAME:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
-'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
-'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
-'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
@@ -379,35 +379,35 @@ esac
 ;;
 (events)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
-'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
-'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
-'-f[Show what happens from now on, until the DVM ends or you press Ctrl-C; without it\: the steps of all jobs so far]' \
-'--follow[Show what happens from now on, until the DVM ends or you press Ctrl-C; without it\: the steps of all jobs so far]' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
+'-f[Print events as they happen, until the DVM ends or you press Ctrl-C; the default is the steps of all jobs so far]' \
+'--follow[Print events as they happen, until the DVM ends or you press Ctrl-C; the default is the steps of all jobs so far]' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
-'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (top)
 _arguments "${_arguments_options[@]}" : \
-'--interval=[Time between two looks]:SECONDS:_default' \
-'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--interval=[Time between two refreshes]:SECONDS:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
-'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
-'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
-'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
@@ -415,16 +415,16 @@ _arguments "${_arguments_options[@]}" : \
 (trace)
 _arguments "${_arguments_options[@]}" : \
 '(--json)--chrome=[Write a trace for Perfetto or chrome\://tracing to this file; \`-\` = standard output]:FILE|-:_files' \
-'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
-'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
-'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
-'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':job -- Number of the job, or its namespace as prun --detach prints it:_default' \
@@ -432,16 +432,16 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (metrics)
 _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
-'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
-'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
 '--json[Answer in JSON (schema\: docs/pdvm-json.md)]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
-'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
@@ -454,19 +454,19 @@ esac
 (( $+functions[_pdvm_commands] )) ||
 _pdvm_commands() {
     local commands; commands=(
-'status:How the DVM is, and what it and its jobs wait for' \
-'nodes:Its nodes, and how full they are' \
-'jobs:Its jobs, in the order of their submission' \
-'job:One job\: its states, its processes, why it failed' \
+'status:Show the state of the DVM, and what it and its jobs wait for' \
+'nodes:List its nodes and their used slots' \
+'jobs:List its jobs in the order of their submission' \
+'job:Show one job\: its states, its processes, why it failed' \
 'kill:End a job' \
 'signal:Send a signal to the processes of a job' \
-'grow:Give it more nodes' \
-'shrink:Take nodes from it; processes there are ended' \
-'session:Its sessions\: nodes that were asked for together, and the jobs that run there' \
-'events:The steps of its jobs and of its changes of size, one a line' \
-'top:Watch it\: jobs and nodes, refreshed until you press q' \
-'trace:How long a job was in each state' \
-'metrics:What it has counted since it began' \
+'grow:Add nodes to it' \
+'shrink:Remove nodes from it; their processes are ended' \
+'session:List its sessions (nodes that were requested together, and their jobs), or give one an order' \
+'events:Print the steps of its jobs and of its changes of size, one a line' \
+'top:Show jobs and nodes, refreshed until you press q' \
+'trace:Show how long a job was in each state' \
+'metrics:Show its counters since its start' \
     )
     _describe -t commands 'pdvm commands' commands "$@"
 }
@@ -508,14 +508,14 @@ _pdvm__subcmd__nodes_commands() {
 (( $+functions[_pdvm__subcmd__session_commands] )) ||
 _pdvm__subcmd__session_commands() {
     local commands; commands=(
-'list:All but session 0, the DVM'\''s own' \
-'instantiate:Make one, with a number of your choice\: on nodes of an allocation that is there, or on others, which come' \
-'pause:Stop its processes, and start none' \
-'resume:Let its processes go on, and start those of jobs that came meanwhile' \
+'list:List all sessions but session 0, the DVM'\''s own' \
+'instantiate:Make a session with a given number, on nodes of an existing allocation or on added ones' \
+'pause:Stop its processes, and hold its jobs' \
+'resume:Continue its processes, and start held jobs' \
 'signal:Send a signal to its processes' \
-'extend:Let it last longer than its time limit says' \
-'separate:Let it outlive the session and the job that it hangs on' \
-'terminate:End its jobs and the sessions that hang on it; the nodes that it has brought leave the DVM' \
+'extend:Lengthen its time limit' \
+'separate:Detach it from its parent and its owner, so that it outlives them' \
+'terminate:End it with its jobs and its child sessions; the nodes that it has brought leave the DVM' \
     )
     _describe -t commands 'pdvm session commands' commands "$@"
 }

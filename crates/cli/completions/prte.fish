@@ -1,20 +1,20 @@
 complete -c prte -s H -l host -d 'Hosts of the DVM: n0, n0:4 (slots), n0:* (all slots)' -r
 complete -c prte -l hostfile -d 'File with one host a line: name [slots=N] [max_slots=N] [username=U] [port=P]' -r
 complete -c prte -l default-hostfile -d 'Hostfile that is used when nothing else names hosts; `none` = no such file' -r
-complete -c prte -l keepalive -d 'End when nobody can write to this pipe (a file descriptor) any more' -r
+complete -c prte -l keepalive -d 'End when the last writer of this pipe (a file descriptor) is gone' -r
 complete -c prte -l report-uri -d 'Write how to find the DVM: `-` standard output, `+` standard error, or a file (removed at the end)' -r
 complete -c prte -l report-pid -d 'Write the process id: `-` standard output, `+` standard error, or a file (removed at the end)' -r
-complete -c prte -l listen -d 'Let clients of other hosts in, at a port (0 = any): they need the file of --report-uri, and the key file that it names. See --help dvm' -r
+complete -c prte -l listen -d 'Accept clients of other hosts at a port (0 = any). They need the file of --report-uri and the key file that it names. See --help dvm' -r
 complete -c prte -l forward-signals -d 'Signals to pass on to the processes of all jobs: `all` (default), `none`, or names and numbers' -r
 complete -c prte -l prtemca -d 'Set a parameter of the runtime' -r
-complete -c prte -l launch-agent -d 'Command that starts a daemon on a node; without it: the prted next to this program' -r
+complete -c prte -l launch-agent -d 'Command that starts a daemon on a node; the default is the prted next to this program' -r
 complete -c prte -l personality -d 'Accepted for scripts: prte or ompi' -r
-complete -c prte -s h -l help -d 'This text, or what is to be said of a topic' -r
-complete -c prte -l daemonize -d 'Go into the background when the DVM is ready; the command ends then'
-complete -c prte -l no-ready-msg -d 'Do not say `DVM ready`'
+complete -c prte -s h -l help -d 'Show this text, or the help on a topic' -r
+complete -c prte -l daemonize -d 'Go into the background when the DVM is ready'
+complete -c prte -l no-ready-msg -d 'Do not print `DVM ready`'
 complete -c prte -l set-sid -d 'Run in a session of its own'
-complete -c prte -l system-server -d 'This is the system\'s DVM, which --system-server-first and --system-server-only mean'
+complete -c prte -l system-server -d 'Make this the system\'s DVM, which --system-server-first and --system-server-only select'
 complete -c prte -l allow-run-as-root -d 'Allow root to run programs (also: PRTE_ALLOW_RUN_AS_ROOT=1 with PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)'
 complete -c prte -l leave-session-attached -d 'Keep the daemons attached to the command that started them, with their error output shown here'
 complete -c prte -l debug-daemons -d 'Show what the daemons do'
-complete -c prte -s V -l version -d 'Name and version'
+complete -c prte -s V -l version -d 'Show name and version'

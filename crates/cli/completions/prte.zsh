@@ -19,25 +19,25 @@ _prte() {
 '*--host=[Hosts of the DVM\: n0, n0\:4 (slots), n0\:* (all slots)]:HOST[:SLOTS],...:_default' \
 '--hostfile=[File with one host a line\: name \[slots=N\] \[max_slots=N\] \[username=U\] \[port=P\]]:FILE:_default' \
 '--default-hostfile=[Hostfile that is used when nothing else names hosts; \`none\` = no such file]:FILE:_default' \
-'--keepalive=[End when nobody can write to this pipe (a file descriptor) any more]:FD:_default' \
+'--keepalive=[End when the last writer of this pipe (a file descriptor) is gone]:FD:_default' \
 '--report-uri=[Write how to find the DVM\: \`-\` standard output, \`+\` standard error, or a file (removed at the end)]:-|+|FILE:_default' \
 '--report-pid=[Write the process id\: \`-\` standard output, \`+\` standard error, or a file (removed at the end)]:-|+|FILE:_default' \
-'--listen=[Let clients of other hosts in, at a port (0 = any)\: they need the file of --report-uri, and the key file that it names. See --help dvm]:[ADDRESS:]PORT:_default' \
+'--listen=[Accept clients of other hosts at a port (0 = any). They need the file of --report-uri and the key file that it names. See --help dvm]:[ADDRESS:]PORT:_default' \
 '--forward-signals=[Signals to pass on to the processes of all jobs\: \`all\` (default), \`none\`, or names and numbers]:SIGNAL,...:_default' \
 '*--prtemca=[Set a parameter of the runtime]:KEY:_default:KEY:_default' \
-'--launch-agent=[Command that starts a daemon on a node; without it\: the prted next to this program]:COMMAND:_default' \
+'--launch-agent=[Command that starts a daemon on a node; the default is the prted next to this program]:COMMAND:_default' \
 '--personality=[Accepted for scripts\: prte or ompi]:NAME:_default' \
-'*-h+[This text, or what is to be said of a topic]::TOPIC:_default' \
-'*--help=[This text, or what is to be said of a topic]::TOPIC:_default' \
-'--daemonize[Go into the background when the DVM is ready; the command ends then]' \
-'--no-ready-msg[Do not say \`DVM ready\`]' \
+'*-h+[Show this text, or the help on a topic]::TOPIC:_default' \
+'*--help=[Show this text, or the help on a topic]::TOPIC:_default' \
+'--daemonize[Go into the background when the DVM is ready]' \
+'--no-ready-msg[Do not print \`DVM ready\`]' \
 '--set-sid[Run in a session of its own]' \
-'--system-server[This is the system'\''s DVM, which --system-server-first and --system-server-only mean]' \
+'--system-server[Make this the system'\''s DVM, which --system-server-first and --system-server-only select]' \
 '--allow-run-as-root[Allow root to run programs (also\: PRTE_ALLOW_RUN_AS_ROOT=1 with PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)]' \
 '--leave-session-attached[Keep the daemons attached to the command that started them, with their error output shown here]' \
 '--debug-daemons[Show what the daemons do]' \
-'-V[Name and version]' \
-'--version[Name and version]' \
+'-V[Show name and version]' \
+'--version[Show name and version]' \
 && ret=0
 }
 

@@ -17,10 +17,10 @@ _prted() {
     _arguments "${_arguments_options[@]}" : \
 '--debug-daemons[Show what this daemon does]' \
 '--leave-session-attached[Stay attached to the command that started it]' \
-'-h[This text]' \
-'--help[This text]' \
-'-V[Name and version]' \
-'--version[Name and version]' \
+'-h[Show this text]' \
+'--help[Show this text]' \
+'-V[Show name and version]' \
+'--version[Show name and version]' \
 && ret=0
 }
 

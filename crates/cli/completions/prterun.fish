@@ -1,4 +1,4 @@
-complete -c prterun -s n -l np -d 'Number of processes of this program. Without it: one per slot, or what the mapping gives' -r
+complete -c prterun -s n -l np -d 'Number of processes of this program; the default is one per slot, or what the mapping gives' -r
 complete -c prterun -s N -d 'Processes on every node (the same as --map-by ppr:N:node)' -r
 complete -c prterun -l wdir -d 'Working directory of the processes' -r
 complete -c prterun -l path -d 'Directories in which to look for the program, separated by `:`, instead of PATH' -r
@@ -8,14 +8,14 @@ complete -c prterun -l hostfile -d 'File with one host a line: name [slots=N] [m
 complete -c prterun -l map-by -d 'How processes are spread: slot, node, core, package, ppr:N:node, rankfile:FILE=F ..., and qualifiers such as :PE=2' -r
 complete -c prterun -l rank-by -d 'How ranks are given to the placed processes: slot, node, fill, span' -r
 complete -c prterun -l bind-to -d 'What each process is bound to: none, core, hwthread, numa, package ..., and qualifiers such as :overload-allowed' -r
-complete -c prterun -l add-host -d 'Hosts that the DVM gets before the job is placed: n5, n6:4 (slots), n7:+2 (more slots than it has)' -r
-complete -c prterun -l add-hostfile -d 'The same from a file with one host a line; slots=+N and slots=-N change the slots that a host has' -r
+complete -c prterun -l add-host -d 'Hosts to add to the DVM before the job is placed: n5, n6:4 (slots), n7:+2 (two more slots)' -r
+complete -c prterun -l add-hostfile -d 'File of hosts to add, one a line; slots=+N and slots=-N change the slots of a host' -r
 complete -c prterun -l activate -d 'Start daemons on nodes of the allocation that have none: names, +nK (the K-th node), +all, file=FILE' -r
-complete -c prterun -s x -d 'Forward VAR as it is here, set it to a value, or forward all names that begin with PREFIX' -r
+complete -c prterun -s x -d 'Forward VAR with its present value, set it to a value, or forward all names that begin with PREFIX' -r
 complete -c prterun -l set-env -d 'Set a variable' -r
-complete -c prterun -l unset-env -d 'Remove a variable; a trailing `*` removes all names that begin so' -r
-complete -c prterun -l append-env -d 'Put VALUE behind the present one; the character in brackets stands between them, as in \'PATH[:]\'' -r
-complete -c prterun -l prepend-env -d 'Put VALUE in front of the present one' -r
+complete -c prterun -l unset-env -d 'Remove a variable; with a trailing `*`, all names with this prefix' -r
+complete -c prterun -l append-env -d 'Append VALUE to the present value; the character in brackets separates them, as in \'PATH[:]\'' -r
+complete -c prterun -l prepend-env -d 'Prepend VALUE to the present value' -r
 complete -c prterun -l mca -d 'Open MPI parameter of this program (it sees OMPI_MCA_KEY=VALUE)' -r
 complete -c prterun -l gmca -d 'Open MPI parameter of all programs of the job' -r
 complete -c prterun -l pmixmca -d 'Parameter of the PMIx library of all programs (they see PMIX_MCA_KEY=VALUE)' -r
@@ -28,20 +28,20 @@ complete -c prterun -l spawn-timeout -d 'Give up when the processes are not all 
 complete -c prterun -l runtime-options -d 'Options of the job: error-nonzero-status=B, donotlaunch, recoverable, continuous, notifyerrors, fwd-environment, timeout=T ...' -r
 complete -c prterun -l forward-signals -d 'Signals to pass on to the processes: `all` (default), `none`, or names and numbers' -r
 complete -c prterun -l prtemca -d 'Set a parameter of the runtime' -r
-complete -c prterun -l report-pid -d 'Write our process id: `-` standard output, `+` standard error, or a file (it stays)' -r
-complete -c prterun -l personality -d 'Whose command line this is: prte, or ompi and ompi5, which take deprecated options without a warning' -r
+complete -c prterun -l report-pid -d 'Write the process id: `-` standard output, `+` standard error, or a file (which is kept)' -r
+complete -c prterun -l personality -d 'Rules for the command line: prte, or ompi and ompi5, which accept deprecated options without a warning' -r
 complete -c prterun -l default-hostfile -d 'Hostfile that is used when nothing else names hosts; `none` = no such file' -r
-complete -c prterun -l launch-agent -d 'Command that starts a daemon on a node; without it: the prted next to this program' -r
-complete -c prterun -l dvm -d 'Run in a DVM that is running already: search, pid:N, pid:file:PATH, uri:URI, file:PATH, ns:NAME, system, system-first. Also: environment PRTEPROXY_USE_DVM' -r
+complete -c prterun -l launch-agent -d 'Command that starts a daemon on a node; the default is the prted next to this program' -r
+complete -c prterun -l dvm -d 'Run in a running DVM: search, pid:N, pid:file:PATH, uri:URI, file:PATH, ns:NAME, system, system-first. Also: environment PRTEPROXY_USE_DVM' -r
 complete -c prterun -l alloc-id -d 'The allocation with this id, which pdvm grow prints' -r
-complete -c prterun -l alloc-refid -d 'The allocation that was asked for under this name (pdvm grow --req-id)' -r
+complete -c prterun -l alloc-refid -d 'The allocation whose request has this name (pdvm grow --req-id)' -r
 complete -c prterun -l session-id -d 'The session with this number' -r
-complete -c prterun -s h -l help -d 'This text, or what is to be said of a topic' -r
-complete -c prterun -l report-state-on-timeout -d 'When a time limit strikes, show the state of every process'
+complete -c prterun -s h -l help -d 'Show this text, or the help on a topic' -r
+complete -c prterun -l report-state-on-timeout -d 'Show the state of every process when a time limit passes'
 complete -c prterun -l enable-recovery -d 'The failure of a process does not end the job (the same as --runtime-options recoverable)'
-complete -c prterun -l continuous -d 'The same, and the others get a PMIx event for each failure; nothing is restarted (--runtime-options continuous)'
+complete -c prterun -l continuous -d 'Like --enable-recovery, and the other processes get a PMIx event for each failure; nothing is restarted (--runtime-options continuous)'
 complete -c prterun -l allow-run-as-root -d 'Allow root to run programs (also: PRTE_ALLOW_RUN_AS_ROOT=1 with PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)'
 complete -c prterun -l leave-session-attached -d 'Keep the daemons attached to the command that started them, with their error output shown here'
 complete -c prterun -l debug-daemons -d 'Show what the daemons do'
 complete -c prterun -l no-ready-msg -d 'Accepted for scripts: prterun never announces that it is ready'
-complete -c prterun -s V -l version -d 'Name and version'
+complete -c prterun -s V -l version -d 'Show name and version'

@@ -15,8 +15,8 @@ _prterun() {
 
     local context curcontext="$curcontext" state line
     _arguments "${_arguments_options[@]}" : \
-'-n+[Number of processes of this program. Without it\: one per slot, or what the mapping gives]:N:_default' \
-'--np=[Number of processes of this program. Without it\: one per slot, or what the mapping gives]:N:_default' \
+'-n+[Number of processes of this program; the default is one per slot, or what the mapping gives]:N:_default' \
+'--np=[Number of processes of this program; the default is one per slot, or what the mapping gives]:N:_default' \
 '-N+[Processes on every node (the same as --map-by ppr\:N\:node)]:N:_default' \
 '--wdir=[Working directory of the processes]:DIR:_default' \
 '--path=[Directories in which to look for the program, separated by \`\:\`, instead of PATH]:DIRS:_default' \
@@ -27,14 +27,14 @@ _prterun() {
 '*--map-by=[How processes are spread\: slot, node, core, package, ppr\:N\:node, rankfile\:FILE=F ..., and qualifiers such as \:PE=2]:POLICY[:QUALIFIER]...:_default' \
 '*--rank-by=[How ranks are given to the placed processes\: slot, node, fill, span]:POLICY:_default' \
 '*--bind-to=[What each process is bound to\: none, core, hwthread, numa, package ..., and qualifiers such as \:overload-allowed]:OBJECT[:QUALIFIER]...:_default' \
-'*--add-host=[Hosts that the DVM gets before the job is placed\: n5, n6\:4 (slots), n7\:+2 (more slots than it has)]:HOST[:SLOTS],...:_default' \
-'--add-hostfile=[The same from a file with one host a line; slots=+N and slots=-N change the slots that a host has]:FILE:_default' \
+'*--add-host=[Hosts to add to the DVM before the job is placed\: n5, n6\:4 (slots), n7\:+2 (two more slots)]:HOST[:SLOTS],...:_default' \
+'--add-hostfile=[File of hosts to add, one a line; slots=+N and slots=-N change the slots of a host]:FILE:_default' \
 '*--activate=[Start daemons on nodes of the allocation that have none\: names, +nK (the K-th node), +all, file=FILE]:NODE|+nK|+all|file=FILE,...:_default' \
-'*-x+[Forward VAR as it is here, set it to a value, or forward all names that begin with PREFIX]:VAR|VAR=VALUE|PREFIX*:_default' \
+'*-x+[Forward VAR with its present value, set it to a value, or forward all names that begin with PREFIX]:VAR|VAR=VALUE|PREFIX*:_default' \
 '*--set-env=[Set a variable]:NAME=VALUE:_default' \
-'*--unset-env=[Remove a variable; a trailing \`*\` removes all names that begin so]:NAME:_default' \
-'*--append-env=[Put VALUE behind the present one; the character in brackets stands between them, as in '\''PATH\[\:\]'\'']:NAME[c]:_default:NAME[c]:_default' \
-'*--prepend-env=[Put VALUE in front of the present one]:NAME[c]:_default:NAME[c]:_default' \
+'*--unset-env=[Remove a variable; with a trailing \`*\`, all names with this prefix]:NAME:_default' \
+'*--append-env=[Append VALUE to the present value; the character in brackets separates them, as in '\''PATH\[\:\]'\'']:NAME[c]:_default:NAME[c]:_default' \
+'*--prepend-env=[Prepend VALUE to the present value]:NAME[c]:_default:NAME[c]:_default' \
 '*--mca=[Open MPI parameter of this program (it sees OMPI_MCA_KEY=VALUE)]:KEY:_default:KEY:_default' \
 '*--gmca=[Open MPI parameter of all programs of the job]:KEY:_default:KEY:_default' \
 '*--pmixmca=[Parameter of the PMIx library of all programs (they see PMIX_MCA_KEY=VALUE)]:KEY:_default:KEY:_default' \
@@ -47,25 +47,25 @@ _prterun() {
 '*--runtime-options=[Options of the job\: error-nonzero-status=B, donotlaunch, recoverable, continuous, notifyerrors, fwd-environment, timeout=T ...]:OPTION[=VALUE],...:_default' \
 '--forward-signals=[Signals to pass on to the processes\: \`all\` (default), \`none\`, or names and numbers]:SIGNAL,...:_default' \
 '*--prtemca=[Set a parameter of the runtime]:KEY:_default:KEY:_default' \
-'--report-pid=[Write our process id\: \`-\` standard output, \`+\` standard error, or a file (it stays)]:-|+|FILE:_default' \
-'--personality=[Whose command line this is\: prte, or ompi and ompi5, which take deprecated options without a warning]:NAME:_default' \
+'--report-pid=[Write the process id\: \`-\` standard output, \`+\` standard error, or a file (which is kept)]:-|+|FILE:_default' \
+'--personality=[Rules for the command line\: prte, or ompi and ompi5, which accept deprecated options without a warning]:NAME:_default' \
 '--default-hostfile=[Hostfile that is used when nothing else names hosts; \`none\` = no such file]:FILE:_default' \
-'--launch-agent=[Command that starts a daemon on a node; without it\: the prted next to this program]:COMMAND:_default' \
-'--dvm=[Run in a DVM that is running already\: search, pid\:N, pid\:file\:PATH, uri\:URI, file\:PATH, ns\:NAME, system, system-first. Also\: environment PRTEPROXY_USE_DVM]:WHICH:_default' \
+'--launch-agent=[Command that starts a daemon on a node; the default is the prted next to this program]:COMMAND:_default' \
+'--dvm=[Run in a running DVM\: search, pid\:N, pid\:file\:PATH, uri\:URI, file\:PATH, ns\:NAME, system, system-first. Also\: environment PRTEPROXY_USE_DVM]:WHICH:_default' \
 '--alloc-id=[The allocation with this id, which pdvm grow prints]:ID:_default' \
-'--alloc-refid=[The allocation that was asked for under this name (pdvm grow --req-id)]:NAME:_default' \
+'--alloc-refid=[The allocation whose request has this name (pdvm grow --req-id)]:NAME:_default' \
 '--session-id=[The session with this number]:N:_default' \
-'*-h+[This text, or what is to be said of a topic]::TOPIC:_default' \
-'*--help=[This text, or what is to be said of a topic]::TOPIC:_default' \
-'--report-state-on-timeout[When a time limit strikes, show the state of every process]' \
+'*-h+[Show this text, or the help on a topic]::TOPIC:_default' \
+'*--help=[Show this text, or the help on a topic]::TOPIC:_default' \
+'--report-state-on-timeout[Show the state of every process when a time limit passes]' \
 '--enable-recovery[The failure of a process does not end the job (the same as --runtime-options recoverable)]' \
-'--continuous[The same, and the others get a PMIx event for each failure; nothing is restarted (--runtime-options continuous)]' \
+'--continuous[Like --enable-recovery, and the other processes get a PMIx event for each failure; nothing is restarted (--runtime-options continuous)]' \
 '--allow-run-as-root[Allow root to run programs (also\: PRTE_ALLOW_RUN_AS_ROOT=1 with PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)]' \
 '--leave-session-attached[Keep the daemons attached to the command that started them, with their error output shown here]' \
 '--debug-daemons[Show what the daemons do]' \
 '--no-ready-msg[Accepted for scripts\: prterun never announces that it is ready]' \
-'-V[Name and version]' \
-'--version[Name and version]' \
+'-V[Show name and version]' \
+'--version[Show name and version]' \
 && ret=0
 }
 

@@ -1,4 +1,4 @@
-complete -c prun -s n -l np -d 'Number of processes of this program. Without it: one per slot, or what the mapping gives' -r
+complete -c prun -s n -l np -d 'Number of processes of this program; the default is one per slot, or what the mapping gives' -r
 complete -c prun -s N -d 'Processes on every node (the same as --map-by ppr:N:node)' -r
 complete -c prun -l wdir -d 'Working directory of the processes' -r
 complete -c prun -l path -d 'Directories in which to look for the program, separated by `:`, instead of PATH' -r
@@ -8,14 +8,14 @@ complete -c prun -l hostfile -d 'File with one host a line: name [slots=N] [max_
 complete -c prun -l map-by -d 'How processes are spread: slot, node, core, package, ppr:N:node, rankfile:FILE=F ..., and qualifiers such as :PE=2' -r
 complete -c prun -l rank-by -d 'How ranks are given to the placed processes: slot, node, fill, span' -r
 complete -c prun -l bind-to -d 'What each process is bound to: none, core, hwthread, numa, package ..., and qualifiers such as :overload-allowed' -r
-complete -c prun -l add-host -d 'Hosts that the DVM gets before the job is placed: n5, n6:4 (slots), n7:+2 (more slots than it has)' -r
-complete -c prun -l add-hostfile -d 'The same from a file with one host a line; slots=+N and slots=-N change the slots that a host has' -r
+complete -c prun -l add-host -d 'Hosts to add to the DVM before the job is placed: n5, n6:4 (slots), n7:+2 (two more slots)' -r
+complete -c prun -l add-hostfile -d 'File of hosts to add, one a line; slots=+N and slots=-N change the slots of a host' -r
 complete -c prun -l activate -d 'Start daemons on nodes of the allocation that have none: names, +nK (the K-th node), +all, file=FILE' -r
-complete -c prun -s x -d 'Forward VAR as it is here, set it to a value, or forward all names that begin with PREFIX' -r
+complete -c prun -s x -d 'Forward VAR with its present value, set it to a value, or forward all names that begin with PREFIX' -r
 complete -c prun -l set-env -d 'Set a variable' -r
-complete -c prun -l unset-env -d 'Remove a variable; a trailing `*` removes all names that begin so' -r
-complete -c prun -l append-env -d 'Put VALUE behind the present one; the character in brackets stands between them, as in \'PATH[:]\'' -r
-complete -c prun -l prepend-env -d 'Put VALUE in front of the present one' -r
+complete -c prun -l unset-env -d 'Remove a variable; with a trailing `*`, all names with this prefix' -r
+complete -c prun -l append-env -d 'Append VALUE to the present value; the character in brackets separates them, as in \'PATH[:]\'' -r
+complete -c prun -l prepend-env -d 'Prepend VALUE to the present value' -r
 complete -c prun -l mca -d 'Open MPI parameter of this program (it sees OMPI_MCA_KEY=VALUE)' -r
 complete -c prun -l gmca -d 'Open MPI parameter of all programs of the job' -r
 complete -c prun -l pmixmca -d 'Parameter of the PMIx library of all programs (they see PMIX_MCA_KEY=VALUE)' -r
@@ -28,31 +28,31 @@ complete -c prun -l spawn-timeout -d 'Give up when the processes are not all sta
 complete -c prun -l runtime-options -d 'Options of the job: error-nonzero-status=B, donotlaunch, recoverable, continuous, notifyerrors, fwd-environment, timeout=T ...' -r
 complete -c prun -l forward-signals -d 'Signals to pass on to the processes: `all` (default), `none`, or names and numbers' -r
 complete -c prun -l alloc-id -d 'The allocation with this id, which pdvm grow prints' -r
-complete -c prun -l alloc-refid -d 'The allocation that was asked for under this name (pdvm grow --req-id)' -r
+complete -c prun -l alloc-refid -d 'The allocation whose request has this name (pdvm grow --req-id)' -r
 complete -c prun -l session-id -d 'The session with this number' -r
 complete -c prun -l batch -d 'Run one job for each line of a file, or of standard input' -r
-complete -c prun -l results -d 'Write results to this file, and the output of the jobs where it belongs. Without it results go to standard output, and all output of jobs to standard error' -r
-complete -c prun -l retries -d 'Run a job that failed so often again' -r
-complete -c prun -l max-running -d 'Have at most so many jobs open at a time (256 without it)' -r
-complete -c prun -l dvm -d 'Run in a DVM that is running already: search, pid:N, pid:file:PATH, uri:URI, file:PATH, ns:NAME, system, system-first. Also: environment PRTEPROXY_USE_DVM' -r
-complete -c prun -l dvm-uri -d 'The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file' -r
+complete -c prun -l results -d 'Write results to this file, and output of jobs to standard output and standard error. Without this option results go to standard output, and all output of jobs to standard error' -r
+complete -c prun -l retries -d 'Run a failed job again, up to this number of times' -r
+complete -c prun -l max-running -d 'Limit the number of jobs that are open at a time (default 256)' -r
+complete -c prun -l dvm -d 'Run in a running DVM: search, pid:N, pid:file:PATH, uri:URI, file:PATH, ns:NAME, system, system-first. Also: environment PRTEPROXY_USE_DVM' -r
+complete -c prun -l dvm-uri -d 'The DVM with this URI (from prte --report-uri), or the one whose URI is in a file' -r
 complete -c prun -l dvm-key -d 'Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names' -r
 complete -c prun -l pid -d 'The DVM with this process id, or the one whose process id is in a file' -r
 complete -c prun -l namespace -d 'The DVM with this name or namespace' -r
-complete -c prun -l wait-to-connect -d 'Look for the DVM for so long; with --num-connect-retries: the time between two attempts' -r
-complete -c prun -l num-connect-retries -d 'Look for the DVM so often again, every second or as --wait-to-connect says' -r
+complete -c prun -l wait-to-connect -d 'Look for the DVM for this time; with --num-connect-retries: the time between two attempts' -r
+complete -c prun -l num-connect-retries -d 'Look for the DVM again this many times, every second or as --wait-to-connect says' -r
 complete -c prun -l prtemca -d 'Set a parameter of the runtime' -r
-complete -c prun -l report-pid -d 'Write our process id: `-` standard output, `+` standard error, or a file (it stays)' -r
-complete -c prun -l personality -d 'Whose command line this is: prte, or ompi and ompi5, which take deprecated options without a warning' -r
-complete -c prun -s h -l help -d 'This text, or what is to be said of a topic' -r
-complete -c prun -l report-state-on-timeout -d 'When a time limit strikes, show the state of every process'
+complete -c prun -l report-pid -d 'Write the process id: `-` standard output, `+` standard error, or a file (which is kept)' -r
+complete -c prun -l personality -d 'Rules for the command line: prte, or ompi and ompi5, which accept deprecated options without a warning' -r
+complete -c prun -s h -l help -d 'Show this text, or the help on a topic' -r
+complete -c prun -l report-state-on-timeout -d 'Show the state of every process when a time limit passes'
 complete -c prun -l enable-recovery -d 'The failure of a process does not end the job (the same as --runtime-options recoverable)'
-complete -c prun -l continuous -d 'The same, and the others get a PMIx event for each failure; nothing is restarted (--runtime-options continuous)'
+complete -c prun -l continuous -d 'Like --enable-recovery, and the other processes get a PMIx event for each failure; nothing is restarted (--runtime-options continuous)'
 complete -c prun -l allow-run-as-root -d 'Allow root to run programs (also: PRTE_ALLOW_RUN_AS_ROOT=1 with PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)'
-complete -c prun -l detach -d 'Print the namespace of the job and end; the job goes on. It has no standard input, and its output goes to files (--output dir=D) or nowhere'
-complete -c prun -l wait-for-slots -d 'When the slots are taken, wait for them; without it the job is refused then'
-complete -c prun -l keep-going -d 'Go on after a job that failed; without it no more jobs are submitted then'
+complete -c prun -l detach -d 'Print the namespace of the job and end; the job goes on. It has no standard input, and its output is dropped unless it goes to files (--output dir=D)'
+complete -c prun -l wait-for-slots -d 'Wait for slots when they are taken; without this option the job is refused'
+complete -c prun -l keep-going -d 'Go on after a failed job; without this option no more jobs are submitted'
 complete -c prun -l system-server-first -d 'The system\'s DVM (prte --system-server) if there is one, else another'
 complete -c prun -l system-server-only -d 'The system\'s DVM (prte --system-server), or none'
-complete -c prun -l do-not-connect -d 'Connect to no DVM; there is nothing that could be done then, so the command fails'
-complete -c prun -s V -l version -d 'Name and version'
+complete -c prun -l do-not-connect -d 'Connect to no DVM; the command then fails'
+complete -c prun -s V -l version -d 'Show name and version'

@@ -15,8 +15,8 @@ _prun() {
 
     local context curcontext="$curcontext" state line
     _arguments "${_arguments_options[@]}" : \
-'-n+[Number of processes of this program. Without it\: one per slot, or what the mapping gives]:N:_default' \
-'--np=[Number of processes of this program. Without it\: one per slot, or what the mapping gives]:N:_default' \
+'-n+[Number of processes of this program; the default is one per slot, or what the mapping gives]:N:_default' \
+'--np=[Number of processes of this program; the default is one per slot, or what the mapping gives]:N:_default' \
 '-N+[Processes on every node (the same as --map-by ppr\:N\:node)]:N:_default' \
 '--wdir=[Working directory of the processes]:DIR:_default' \
 '--path=[Directories in which to look for the program, separated by \`\:\`, instead of PATH]:DIRS:_default' \
@@ -27,14 +27,14 @@ _prun() {
 '*--map-by=[How processes are spread\: slot, node, core, package, ppr\:N\:node, rankfile\:FILE=F ..., and qualifiers such as \:PE=2]:POLICY[:QUALIFIER]...:_default' \
 '*--rank-by=[How ranks are given to the placed processes\: slot, node, fill, span]:POLICY:_default' \
 '*--bind-to=[What each process is bound to\: none, core, hwthread, numa, package ..., and qualifiers such as \:overload-allowed]:OBJECT[:QUALIFIER]...:_default' \
-'*--add-host=[Hosts that the DVM gets before the job is placed\: n5, n6\:4 (slots), n7\:+2 (more slots than it has)]:HOST[:SLOTS],...:_default' \
-'--add-hostfile=[The same from a file with one host a line; slots=+N and slots=-N change the slots that a host has]:FILE:_default' \
+'*--add-host=[Hosts to add to the DVM before the job is placed\: n5, n6\:4 (slots), n7\:+2 (two more slots)]:HOST[:SLOTS],...:_default' \
+'--add-hostfile=[File of hosts to add, one a line; slots=+N and slots=-N change the slots of a host]:FILE:_default' \
 '*--activate=[Start daemons on nodes of the allocation that have none\: names, +nK (the K-th node), +all, file=FILE]:NODE|+nK|+all|file=FILE,...:_default' \
-'*-x+[Forward VAR as it is here, set it to a value, or forward all names that begin with PREFIX]:VAR|VAR=VALUE|PREFIX*:_default' \
+'*-x+[Forward VAR with its present value, set it to a value, or forward all names that begin with PREFIX]:VAR|VAR=VALUE|PREFIX*:_default' \
 '*--set-env=[Set a variable]:NAME=VALUE:_default' \
-'*--unset-env=[Remove a variable; a trailing \`*\` removes all names that begin so]:NAME:_default' \
-'*--append-env=[Put VALUE behind the present one; the character in brackets stands between them, as in '\''PATH\[\:\]'\'']:NAME[c]:_default:NAME[c]:_default' \
-'*--prepend-env=[Put VALUE in front of the present one]:NAME[c]:_default:NAME[c]:_default' \
+'*--unset-env=[Remove a variable; with a trailing \`*\`, all names with this prefix]:NAME:_default' \
+'*--append-env=[Append VALUE to the present value; the character in brackets separates them, as in '\''PATH\[\:\]'\'']:NAME[c]:_default:NAME[c]:_default' \
+'*--prepend-env=[Prepend VALUE to the present value]:NAME[c]:_default:NAME[c]:_default' \
 '*--mca=[Open MPI parameter of this program (it sees OMPI_MCA_KEY=VALUE)]:KEY:_default:KEY:_default' \
 '*--gmca=[Open MPI parameter of all programs of the job]:KEY:_default:KEY:_default' \
 '*--pmixmca=[Parameter of the PMIx library of all programs (they see PMIX_MCA_KEY=VALUE)]:KEY:_default:KEY:_default' \
@@ -47,36 +47,36 @@ _prun() {
 '*--runtime-options=[Options of the job\: error-nonzero-status=B, donotlaunch, recoverable, continuous, notifyerrors, fwd-environment, timeout=T ...]:OPTION[=VALUE],...:_default' \
 '--forward-signals=[Signals to pass on to the processes\: \`all\` (default), \`none\`, or names and numbers]:SIGNAL,...:_default' \
 '--alloc-id=[The allocation with this id, which pdvm grow prints]:ID:_default' \
-'--alloc-refid=[The allocation that was asked for under this name (pdvm grow --req-id)]:NAME:_default' \
+'--alloc-refid=[The allocation whose request has this name (pdvm grow --req-id)]:NAME:_default' \
 '--session-id=[The session with this number]:N:_default' \
 '--batch=[Run one job for each line of a file, or of standard input]:FILE|-:_default' \
-'--results=[Write results to this file, and the output of the jobs where it belongs. Without it results go to standard output, and all output of jobs to standard error]:FILE:_default' \
-'--retries=[Run a job that failed so often again]:N:_default' \
-'--max-running=[Have at most so many jobs open at a time (256 without it)]:N:_default' \
-'--dvm=[Run in a DVM that is running already\: search, pid\:N, pid\:file\:PATH, uri\:URI, file\:PATH, ns\:NAME, system, system-first. Also\: environment PRTEPROXY_USE_DVM]:WHICH:_default' \
-'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--results=[Write results to this file, and output of jobs to standard output and standard error. Without this option results go to standard output, and all output of jobs to standard error]:FILE:_default' \
+'--retries=[Run a failed job again, up to this number of times]:N:_default' \
+'--max-running=[Limit the number of jobs that are open at a time (default 256)]:N:_default' \
+'--dvm=[Run in a running DVM\: search, pid\:N, pid\:file\:PATH, uri\:URI, file\:PATH, ns\:NAME, system, system-first. Also\: environment PRTEPROXY_USE_DVM]:WHICH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
-'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
-'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
 '*--prtemca=[Set a parameter of the runtime]:KEY:_default:KEY:_default' \
-'--report-pid=[Write our process id\: \`-\` standard output, \`+\` standard error, or a file (it stays)]:-|+|FILE:_default' \
-'--personality=[Whose command line this is\: prte, or ompi and ompi5, which take deprecated options without a warning]:NAME:_default' \
-'*-h+[This text, or what is to be said of a topic]::TOPIC:_default' \
-'*--help=[This text, or what is to be said of a topic]::TOPIC:_default' \
-'--report-state-on-timeout[When a time limit strikes, show the state of every process]' \
+'--report-pid=[Write the process id\: \`-\` standard output, \`+\` standard error, or a file (which is kept)]:-|+|FILE:_default' \
+'--personality=[Rules for the command line\: prte, or ompi and ompi5, which accept deprecated options without a warning]:NAME:_default' \
+'*-h+[Show this text, or the help on a topic]::TOPIC:_default' \
+'*--help=[Show this text, or the help on a topic]::TOPIC:_default' \
+'--report-state-on-timeout[Show the state of every process when a time limit passes]' \
 '--enable-recovery[The failure of a process does not end the job (the same as --runtime-options recoverable)]' \
-'--continuous[The same, and the others get a PMIx event for each failure; nothing is restarted (--runtime-options continuous)]' \
+'--continuous[Like --enable-recovery, and the other processes get a PMIx event for each failure; nothing is restarted (--runtime-options continuous)]' \
 '--allow-run-as-root[Allow root to run programs (also\: PRTE_ALLOW_RUN_AS_ROOT=1 with PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)]' \
-'--detach[Print the namespace of the job and end; the job goes on. It has no standard input, and its output goes to files (--output dir=D) or nowhere]' \
-'--wait-for-slots[When the slots are taken, wait for them; without it the job is refused then]' \
-'--keep-going[Go on after a job that failed; without it no more jobs are submitted then]' \
+'--detach[Print the namespace of the job and end; the job goes on. It has no standard input, and its output is dropped unless it goes to files (--output dir=D)]' \
+'--wait-for-slots[Wait for slots when they are taken; without this option the job is refused]' \
+'--keep-going[Go on after a failed job; without this option no more jobs are submitted]' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
-'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
-'-V[Name and version]' \
-'--version[Name and version]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
+'-V[Show name and version]' \
+'--version[Show name and version]' \
 && ret=0
 }
 

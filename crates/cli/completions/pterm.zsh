@@ -15,19 +15,19 @@ _pterm() {
 
     local context curcontext="$curcontext" state line
     _arguments "${_arguments_options[@]}" : \
-'--dvm-uri=[The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file]:URI|file:PATH:_default' \
+'--dvm-uri=[The DVM with this URI (from prte --report-uri), or the one whose URI is in a file]:URI|file:PATH:_default' \
 '--dvm-key=[Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names]:FILE:_default' \
 '--pid=[The DVM with this process id, or the one whose process id is in a file]:N|file:PATH:_default' \
 '--namespace=[The DVM with this name or namespace]:NAME:_default' \
-'--wait-to-connect=[Look for the DVM for so long; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
-'--num-connect-retries=[Look for the DVM so often again, every second or as --wait-to-connect says]:N:_default' \
-'*-h+[This text, or what is to be said of a topic]::TOPIC:_default' \
-'*--help=[This text, or what is to be said of a topic]::TOPIC:_default' \
+'--wait-to-connect=[Look for the DVM for this time; with --num-connect-retries\: the time between two attempts]:SECONDS:_default' \
+'--num-connect-retries=[Look for the DVM again this many times, every second or as --wait-to-connect says]:N:_default' \
+'*-h+[Show this text, or the help on a topic]::TOPIC:_default' \
+'*--help=[Show this text, or the help on a topic]::TOPIC:_default' \
 '--system-server-first[The system'\''s DVM (prte --system-server) if there is one, else another]' \
 '--system-server-only[The system'\''s DVM (prte --system-server), or none]' \
-'--do-not-connect[Connect to no DVM; there is nothing that could be done then, so the command fails]' \
-'-V[Name and version]' \
-'--version[Name and version]' \
+'--do-not-connect[Connect to no DVM; the command then fails]' \
+'-V[Show name and version]' \
+'--version[Show name and version]' \
 && ret=0
 }
 

@@ -22,10 +22,10 @@ pub struct DaemonOptions {
     /// Stay attached to the command that started it
     #[arg(long)]
     pub leave_session_attached: bool,
-    /// This text
+    /// Show this text
     #[arg(short = 'h', long)]
     pub help: bool,
-    /// Name and version
+    /// Show name and version
     #[arg(short = 'V', long)]
     pub version: bool,
 }

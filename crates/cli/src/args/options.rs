@@ -1,12 +1,11 @@
-//! The options that `prterun` and `prun` honour, as clap definitions. Help, man page, completions and parsing all come
-//! from here. Values are plain text: what they mean, and what to say of a wrong one, is the business of the other files
-//! of `args`.
+//! The options that `prterun` and `prun` honour, as clap definitions. They are the source of help, man page,
+//! completions and parsing. Values are plain text; the other files of `args` parse them.
 
 #![allow(rustdoc::broken_intra_doc_links, reason = "comments here are help texts, whose brackets are no links")]
 
 use clap::{ArgAction, Args, Parser};
 
-/// Everything in front of one executable of `prterun`.
+/// The options of `prterun` before one executable.
 #[derive(Clone, Debug, Default, Parser)]
 #[command(
     name = "prterun",
@@ -46,7 +45,7 @@ pub struct Options {
     pub(crate) about: AboutOptions,
 }
 
-/// Everything in front of one executable of `prun`.
+/// The options of `prun` before one executable.
 #[derive(Clone, Debug, Default, Parser)]
 #[command(
     name = "prun",
@@ -55,7 +54,7 @@ pub struct Options {
     after_help = "Options come before the program; everything after it belongs to the program. \
         `:` begins the next program of the same job. Options that shape a DVM (such as --launch-agent) are refused: give them \
         to prte.\n\
-        Without a word about the DVM it is the one of the same batch job, else the only one that is running here.\n\
+        Without an option for it, the DVM is that of the same batch job, else the only one that is running here.\n\
         `prun --help TOPIC` explains an option or one of: batch, dvm, mapping, ranking, binding, rankfiles, hosts, growing, \
         output, display, runtime-options, environment, apps, parameters, exit-codes, deprecated.",
     disable_help_flag = true,
@@ -96,7 +95,7 @@ pub struct PrunOptions {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Program")]
 pub(crate) struct AppOptions {
-    /// Number of processes of this program. Without it: one per slot, or what the mapping gives
+    /// Number of processes of this program; the default is one per slot, or what the mapping gives
     #[arg(short = 'n', long = "np", alias = "n", short_alias = 'c', alias = "c", value_name = "N")]
     pub(crate) np: Option<String>,
     /// Processes on every node (the same as --map-by ppr:N:node)
@@ -135,14 +134,14 @@ pub(crate) struct PlacementOptions {
     pub(crate) bind_to: Vec<String>,
 }
 
-/// Nodes that the DVM is to get for the job.
+/// Nodes that the DVM shall get for the job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = "More nodes for the job (see --help growing)")]
 pub(crate) struct GrowOptions {
-    /// Hosts that the DVM gets before the job is placed: n5, n6:4 (slots), n7:+2 (more slots than it has)
+    /// Hosts to add to the DVM before the job is placed: n5, n6:4 (slots), n7:+2 (two more slots)
     #[arg(long, value_name = "HOST[:SLOTS],...", action = ArgAction::Append)]
     pub(crate) add_host: Vec<String>,
-    /// The same from a file with one host a line; slots=+N and slots=-N change the slots that a host has
+    /// File of hosts to add, one a line; slots=+N and slots=-N change the slots of a host
     #[arg(long, value_name = "FILE")]
     pub(crate) add_hostfile: Option<String>,
     /// Start daemons on nodes of the allocation that have none: names, +nK (the K-th node), +all, file=FILE
@@ -154,19 +153,19 @@ pub(crate) struct GrowOptions {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Environment of the processes")]
 pub(crate) struct EnvOptions {
-    /// Forward VAR as it is here, set it to a value, or forward all names that begin with PREFIX
+    /// Forward VAR with its present value, set it to a value, or forward all names that begin with PREFIX
     #[arg(short = 'x', value_name = "VAR|VAR=VALUE|PREFIX*", action = ArgAction::Append)]
     pub(crate) x: Vec<String>,
     /// Set a variable
     #[arg(long, value_name = "NAME=VALUE", action = ArgAction::Append)]
     pub(crate) set_env: Vec<String>,
-    /// Remove a variable; a trailing `*` removes all names that begin so
+    /// Remove a variable; with a trailing `*`, all names with this prefix
     #[arg(long, value_name = "NAME", action = ArgAction::Append)]
     pub(crate) unset_env: Vec<String>,
-    /// Put VALUE behind the present one; the character in brackets stands between them, as in 'PATH[:]'
+    /// Append VALUE to the present value; the character in brackets separates them, as in 'PATH[:]'
     #[arg(long, value_names = ["NAME[c]", "VALUE"], num_args = 2, action = ArgAction::Append)]
     pub(crate) append_env: Vec<String>,
-    /// Put VALUE in front of the present one
+    /// Prepend VALUE to the present value
     #[arg(long, value_names = ["NAME[c]", "VALUE"], num_args = 2, action = ArgAction::Append)]
     pub(crate) prepend_env: Vec<String>,
     /// Open MPI parameter of this program (it sees OMPI_MCA_KEY=VALUE)
@@ -209,13 +208,14 @@ pub(crate) struct ControlOptions {
     /// Give up when the processes are not all started after this time
     #[arg(long, value_name = "TIME")]
     pub(crate) spawn_timeout: Option<String>,
-    /// When a time limit strikes, show the state of every process
+    /// Show the state of every process when a time limit passes
     #[arg(long)]
     pub(crate) report_state_on_timeout: bool,
     /// The failure of a process does not end the job (the same as --runtime-options recoverable)
     #[arg(long)]
     pub(crate) enable_recovery: bool,
-    /// The same, and the others get a PMIx event for each failure; nothing is restarted (--runtime-options continuous)
+    /// Like --enable-recovery, and the other processes get a PMIx event for each failure; nothing is restarted
+    /// (--runtime-options continuous)
     #[arg(long)]
     pub(crate) continuous: bool,
     /// Options of the job: error-nonzero-status=B, donotlaunch, recoverable, continuous, notifyerrors, fwd-environment,
@@ -237,10 +237,10 @@ pub(crate) struct RuntimeArgs {
     /// Set a parameter of the runtime
     #[arg(long, value_names = ["KEY", "VALUE"], num_args = 2, action = ArgAction::Append)]
     pub(crate) prtemca: Vec<String>,
-    /// Write our process id: `-` standard output, `+` standard error, or a file (it stays)
+    /// Write the process id: `-` standard output, `+` standard error, or a file (which is kept)
     #[arg(long, value_name = "-|+|FILE")]
     pub(crate) report_pid: Option<String>,
-    /// Whose command line this is: prte, or ompi and ompi5, which take deprecated options without a warning
+    /// Rules for the command line: prte, or ompi and ompi5, which accept deprecated options without a warning
     #[arg(long, value_name = "NAME")]
     pub(crate) personality: Option<String>,
 }
@@ -252,7 +252,7 @@ pub(crate) struct PrivateDvm {
     /// Hostfile that is used when nothing else names hosts; `none` = no such file
     #[arg(long, value_name = "FILE")]
     pub(crate) default_hostfile: Option<String>,
-    /// Command that starts a daemon on a node; without it: the prted next to this program
+    /// Command that starts a daemon on a node; the default is the prted next to this program
     #[arg(long, value_name = "COMMAND")]
     pub(crate) launch_agent: Option<String>,
     /// Keep the daemons attached to the command that started them, with their error output shown here
@@ -266,21 +266,21 @@ pub(crate) struct PrivateDvm {
     pub(crate) no_ready_msg: bool,
 }
 
-/// Which DVM.
+/// The DVM for a job.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "The DVM to run in")]
 pub(crate) struct DvmChoice {
-    /// Run in a DVM that is running already: search, pid:N, pid:file:PATH, uri:URI, file:PATH, ns:NAME, system,
-    /// system-first. Also: environment PRTEPROXY_USE_DVM
+    /// Run in a running DVM: search, pid:N, pid:file:PATH, uri:URI, file:PATH, ns:NAME, system, system-first. Also:
+    /// environment PRTEPROXY_USE_DVM
     #[arg(long, value_name = "WHICH")]
     pub(crate) dvm: Option<String>,
 }
 
-/// Which DVM, in the words of `prun` and `pterm`, and how long to look for it.
+/// The DVM that `prun` and `pterm` look for, and how long.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "The DVM to run in")]
 pub(crate) struct ConnectionOptions {
-    /// The DVM with this URI (what prte --report-uri wrote), or the one whose URI is in a file
+    /// The DVM with this URI (from prte --report-uri), or the one whose URI is in a file
     #[arg(long, value_name = "URI|file:PATH")]
     pub(crate) dvm_uri: Option<String>,
     /// Key file of a DVM on another host (prte --listen), instead of the one that the file of --dvm-uri names
@@ -298,26 +298,26 @@ pub(crate) struct ConnectionOptions {
     /// The system's DVM (prte --system-server), or none
     #[arg(long)]
     pub(crate) system_server_only: bool,
-    /// Connect to no DVM; there is nothing that could be done then, so the command fails
+    /// Connect to no DVM; the command then fails
     #[arg(long)]
     pub(crate) do_not_connect: bool,
-    /// Look for the DVM for so long; with --num-connect-retries: the time between two attempts
+    /// Look for the DVM for this time; with --num-connect-retries: the time between two attempts
     #[arg(long, value_name = "SECONDS")]
     pub(crate) wait_to_connect: Option<String>,
-    /// Look for the DVM so often again, every second or as --wait-to-connect says
+    /// Look for the DVM again this many times, every second or as --wait-to-connect says
     #[arg(long, value_name = "N")]
     pub(crate) num_connect_retries: Option<String>,
 }
 
-/// How a job is handed over.
+/// How a job is submitted.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Submission")]
 pub(crate) struct SubmitOptions {
-    /// Print the namespace of the job and end; the job goes on. It has no standard input, and its output goes to files
-    /// (--output dir=D) or nowhere
+    /// Print the namespace of the job and end; the job goes on. It has no standard input, and its output is dropped
+    /// unless it goes to files (--output dir=D)
     #[arg(long)]
     pub(crate) detach: bool,
-    /// When the slots are taken, wait for them; without it the job is refused then
+    /// Wait for slots when they are taken; without this option the job is refused
     #[arg(long)]
     pub(crate) wait_for_slots: bool,
 }
@@ -329,7 +329,7 @@ pub(crate) struct SessionOptions {
     /// The allocation with this id, which pdvm grow prints
     #[arg(long, value_name = "ID")]
     pub(crate) alloc_id: Option<String>,
-    /// The allocation that was asked for under this name (pdvm grow --req-id)
+    /// The allocation whose request has this name (pdvm grow --req-id)
     #[arg(long, value_name = "NAME")]
     pub(crate) alloc_refid: Option<String>,
     /// The session with this number
@@ -344,29 +344,29 @@ pub(crate) struct BatchOptions {
     /// Run one job for each line of a file, or of standard input
     #[arg(long, value_name = "FILE|-")]
     pub(crate) batch: Option<String>,
-    /// Write results to this file, and the output of the jobs where it belongs. Without it results go to standard
-    /// output, and all output of jobs to standard error
+    /// Write results to this file, and output of jobs to standard output and standard error. Without this option
+    /// results go to standard output, and all output of jobs to standard error
     #[arg(long, value_name = "FILE")]
     pub(crate) results: Option<String>,
-    /// Go on after a job that failed; without it no more jobs are submitted then
+    /// Go on after a failed job; without this option no more jobs are submitted
     #[arg(long)]
     pub(crate) keep_going: bool,
-    /// Run a job that failed so often again
+    /// Run a failed job again, up to this number of times
     #[arg(long, value_name = "N")]
     pub(crate) retries: Option<String>,
-    /// Have at most so many jobs open at a time (256 without it)
+    /// Limit the number of jobs that are open at a time (default 256)
     #[arg(long, value_name = "N")]
     pub(crate) max_running: Option<String>,
 }
 
-/// About the command. Seen before clap gets the line; defined here for help and completions.
+/// Options about the command. The walk handles them before clap; they are defined here for help and completions.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Help")]
 pub(crate) struct AboutOptions {
-    /// This text, or what is to be said of a topic
+    /// Show this text, or the help on a topic
     #[arg(short = 'h', long, value_name = "TOPIC", num_args = 0..=1, action = ArgAction::Append)]
     pub(crate) help: Vec<String>,
-    /// Name and version
+    /// Show name and version
     #[arg(short = 'V', long)]
     pub(crate) version: bool,
 }

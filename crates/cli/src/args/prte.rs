@@ -18,9 +18,9 @@ use super::{AppPlace, ReportTo, Tool, UsageError, matches_of};
 #[derive(Clone, Debug, Default, Parser)]
 #[command(
     name = "prte",
-    about = "Starts a DVM: a runtime on the nodes that stays, for any number of jobs (prun) until it is ended (pterm).",
+    about = "Starts a DVM: a runtime on the nodes that runs any number of jobs (prun) until it is ended (pterm).",
     override_usage = "prte [OPTIONS]",
-    after_help = "It says `DVM ready` on standard output when jobs can be submitted. It ends with pterm, or Ctrl-C.\n\
+    after_help = "It prints `DVM ready` on standard output when jobs can be submitted. pterm or Ctrl-C ends it.\n\
         `prte --help TOPIC` explains an option or one of: hosts, parameters, dvm.",
     disable_help_flag = true,
     disable_version_flag = true,
@@ -37,19 +37,19 @@ pub struct PrteOptions {
     /// Hostfile that is used when nothing else names hosts; `none` = no such file
     #[arg(long, value_name = "FILE", help_heading = "Hosts")]
     default_hostfile: Option<String>,
-    /// Go into the background when the DVM is ready; the command ends then
+    /// Go into the background when the DVM is ready
     #[arg(long, help_heading = "Life of the DVM")]
     daemonize: bool,
-    /// Do not say `DVM ready`
+    /// Do not print `DVM ready`
     #[arg(long, help_heading = "Life of the DVM")]
     no_ready_msg: bool,
     /// Run in a session of its own
     #[arg(long, help_heading = "Life of the DVM")]
     set_sid: bool,
-    /// End when nobody can write to this pipe (a file descriptor) any more
+    /// End when the last writer of this pipe (a file descriptor) is gone
     #[arg(long, value_name = "FD", help_heading = "Life of the DVM")]
     keepalive: Option<String>,
-    /// This is the system's DVM, which --system-server-first and --system-server-only mean
+    /// Make this the system's DVM, which --system-server-first and --system-server-only select
     #[arg(long, help_heading = "Life of the DVM")]
     system_server: bool,
     /// Write how to find the DVM: `-` standard output, `+` standard error, or a file (removed at the end)
@@ -58,7 +58,7 @@ pub struct PrteOptions {
     /// Write the process id: `-` standard output, `+` standard error, or a file (removed at the end)
     #[arg(long, value_name = "-|+|FILE", help_heading = "Life of the DVM")]
     report_pid: Option<String>,
-    /// Let clients of other hosts in, at a port (0 = any): they need the file of --report-uri, and the key file that it
+    /// Accept clients of other hosts at a port (0 = any). They need the file of --report-uri and the key file that it
     /// names. See --help dvm
     #[arg(long, value_name = "[ADDRESS:]PORT", help_heading = "Life of the DVM")]
     listen: Option<String>,
@@ -71,7 +71,7 @@ pub struct PrteOptions {
     /// Set a parameter of the runtime
     #[arg(long, value_names = ["KEY", "VALUE"], num_args = 2, action = ArgAction::Append, help_heading = "Runtime")]
     prtemca: Vec<String>,
-    /// Command that starts a daemon on a node; without it: the prted next to this program
+    /// Command that starts a daemon on a node; the default is the prted next to this program
     #[arg(long, value_name = "COMMAND", help_heading = "Runtime")]
     launch_agent: Option<String>,
     /// Keep the daemons attached to the command that started them, with their error output shown here

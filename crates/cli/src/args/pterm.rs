@@ -15,7 +15,7 @@ use super::{Connect, Tool, UsageError, matches_of};
     name = "pterm",
     about = "Ends a DVM that was started by prte, with all its jobs.",
     override_usage = "pterm [OPTIONS]",
-    after_help = "Without a word about the DVM it is the one of the same batch job, else the only one that is running here.\n\
+    after_help = "Without an option for it, the DVM is that of the same batch job, else the only one that is running here.\n\
         `pterm --help TOPIC` explains an option, or: dvm.",
     disable_help_flag = true,
     disable_version_flag = true,

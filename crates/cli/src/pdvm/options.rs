@@ -18,7 +18,7 @@ use crate::args::{ConnectionOptions, UsageError, version};
 #[command(
     name = "pdvm",
     about = "Shows what a DVM is doing and what it waits for, gives orders to its jobs and sessions, and changes its size.",
-    after_help = "Without a word about the DVM it is the one of the same batch job, else the only one that is running here.\n\
+    after_help = "Without an option for it, the DVM is that of the same batch job, else the only one that is running here.\n\
         Exit code: 0 done; 1 not done (no DVM, no such job, refused, failed), and standard error says why; 128 and the number of \
         the signal that ended a wait.",
     version,
@@ -41,31 +41,31 @@ pub struct PdvmOptions {
 /// The verb of a line.
 #[derive(Clone, Debug, PartialEq, Subcommand)]
 pub(crate) enum Verb {
-    /// How the DVM is, and what it and its jobs wait for
+    /// Show the state of the DVM, and what it and its jobs wait for
     Status,
-    /// Its nodes, and how full they are
+    /// List its nodes and their used slots
     Nodes,
-    /// Its jobs, in the order of their submission
+    /// List its jobs in the order of their submission
     Jobs,
-    /// One job: its states, its processes, why it failed
+    /// Show one job: its states, its processes, why it failed
     Job(OneJob),
     /// End a job
     Kill(OneJob),
     /// Send a signal to the processes of a job
     Signal(SignalOptions),
-    /// Give it more nodes
+    /// Add nodes to it
     Grow(GrowOptions),
-    /// Take nodes from it; processes there are ended
+    /// Remove nodes from it; their processes are ended
     Shrink(ShrinkOptions),
-    /// Its sessions: nodes that were asked for together, and the jobs that run there
+    /// List its sessions (nodes that were requested together, and their jobs), or give one an order
     Session(SessionOptions),
-    /// The steps of its jobs and of its changes of size, one a line
+    /// Print the steps of its jobs and of its changes of size, one a line
     Events(EventsOptions),
-    /// Watch it: jobs and nodes, refreshed until you press q
+    /// Show jobs and nodes, refreshed until you press q
     Top(TopOptions),
-    /// How long a job was in each state
+    /// Show how long a job was in each state
     Trace(TraceOptions),
-    /// What it has counted since it began
+    /// Show its counters since its start
     Metrics,
 }
 
@@ -91,56 +91,58 @@ pub(crate) struct SignalOptions {
 /// Options of `pdvm grow`.
 #[derive(Clone, Debug, PartialEq, Args)]
 pub(crate) struct GrowOptions {
-    /// Hosts to add: n5, n6:4 (slots), n7:+2 (more slots than it has); without a number: those that it has, or one per
-    /// core
+    /// Hosts to add: n5, n6:4 (slots), n7:+2 (two more slots). Without a number a host keeps its slots; a new one gets
+    /// one slot per core
     #[arg(short = 'H', long, value_name = "HOST[:SLOTS],...")]
     pub(crate) host: Vec<String>,
-    /// The same from a file with one host a line: name [slots=N|+N|-N] [max_slots=N] [username=U] [port=P]
+    /// File of hosts to add, one a line: name [slots=N|+N|-N] [max_slots=N] [username=U] [port=P]
     #[arg(long, value_name = "FILE")]
     pub(crate) hostfile: Option<String>,
-    /// Nodes of the allocation that are to have a daemon: names, +nK (the K-th node), +all, file=FILE
+    /// Start daemons on nodes of the allocation that have none: names, +nK (the K-th node), +all, file=FILE
     #[arg(long, value_name = "NODE|+nK|+all|file=FILE,...")]
     pub(crate) activate: Vec<String>,
-    /// So many nodes of the allocation that have no daemon yet; what it lacks, Slurm is asked for, if the DVM runs in a
-    /// job of it
+    /// Add this number of nodes of the allocation that have no daemon. In a job of Slurm, missing nodes are requested
+    /// from Slurm
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) nodes: Option<u32>,
-    /// All of them are asked for in this queue (of Slurm: partition) instead of that of the DVM's job
+    /// Request all nodes from this queue (Slurm: partition) instead of that of the DVM's job
     #[arg(long, value_name = "NAME", requires = "nodes", conflicts_with_all = ["host", "hostfile", "activate"],
           value_parser = NonEmptyStringValueParser::new())]
     pub(crate) queue: Option<String>,
-    /// The nodes of a job of Slurm that somebody has got for this DVM (salloc --no-shell); they are given back like
+    /// Add the nodes of this job of Slurm, which was made for the DVM (salloc --no-shell); they are given back like
     /// others
     #[arg(long, value_name = "JOB", conflicts_with_all = ["host", "hostfile", "activate", "nodes"])]
     pub(crate) rm_job: Option<String>,
-    /// The allocation that gets them; without it: a new one
+    /// Add the nodes to this allocation; the default is a new one
     #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) alloc_id: Option<String>,
     /// A name for the request, by which prun --alloc-refid finds the allocation
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) req_id: Option<String>,
-    /// Withhold the nodes from jobs of other sessions: only prun --alloc-id (or --alloc-refid, --session-id) gets there
+    /// Reserve the nodes: only jobs of this session run there (prun --alloc-id, --alloc-refid or --session-id)
     #[arg(long)]
     pub(crate) reserve: bool,
-    /// The session ends so long after its nodes have come: its jobs end, the nodes that it has brought leave. With
-    /// --alloc-id, the limit of that is so much longer. Nodes of Slurm are asked for so long
+    /// End the session this long after its nodes have come: its jobs are ended, and the nodes that it has brought
+    /// leave. With --alloc-id the limit of that session becomes this much later. Nodes of Slurm are requested for this
+    /// time
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) time_limit: Option<u32>,
-    /// Its jobs are told so long before that
+    /// Warn its jobs this long before its end
     #[arg(long, value_name = "SECONDS", requires = "time_limit", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) warn: Option<u32>,
-    /// Of a session that a process asked for. When its job ends: default = the nodes stay, for everybody; none =
-    /// session and nodes go; child, child-default = none and default, when all that the job has spawned has ended too
+    /// For a session that a process requests: what happens when the job of the process ends. default: the nodes stay,
+    /// for everybody; none: the session ends and its nodes leave; child, child-default: as none and default, after the
+    /// jobs that it has spawned have ended too
     #[arg(long, value_name = "HOW", hide_possible_values = true, value_parser = inheritance_parser())]
     pub(crate) inherit: Option<Inheritance>,
-    /// Of a session that a process asked for: it does not end with the session which that process runs in
+    /// For a session that a process requests: it does not end with the session of that process
     #[arg(long)]
     pub(crate) separate: bool,
-    /// As a scheduler: nobody has asked for these nodes, nobody is told of them, and they are for everybody
+    /// Push the nodes as a scheduler: no requester is told, and the nodes are for everybody
     #[arg(long, conflicts_with_all = ["rm_job", "reserve", "time_limit", "warn", "inherit", "separate"])]
     pub(crate) push: bool,
-    /// Answer when the DVM has the new size, not when the change has begun. Ctrl-C ends the wait, and not the change;
-    /// nodes that Slurm has not granted by then are not asked for any more
+    /// Answer when the DVM has the new size, not when the change has begun. Ctrl-C ends the wait and not the change,
+    /// but withdraws a request that Slurm has not granted
     #[arg(long)]
     pub(crate) wait: bool,
 }
@@ -149,22 +151,22 @@ pub(crate) struct GrowOptions {
 /// allocation.
 #[derive(Clone, Debug, PartialEq, Args)]
 pub(crate) struct ShrinkOptions {
-    /// Nodes that leave
+    /// Nodes to remove
     #[arg(short = 'H', long, value_name = "HOST,...")]
     pub(crate) host: Vec<String>,
-    /// So many nodes leave: idle ones first, and of those the latest; none that is reserved
+    /// Remove this number of nodes: idle ones first, and of those the latest; reserved nodes stay
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) nodes: Option<u32>,
-    /// The allocation that gives them back; alone: all of its nodes
+    /// Remove nodes of this allocation; alone: all of them
     #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) alloc_id: Option<String>,
     /// A name for the request, which the answer repeats
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) req_id: Option<String>,
-    /// As a scheduler: nobody has asked for it, and nobody is told
+    /// Take the nodes out as a scheduler: no requester is told
     #[arg(long)]
     pub(crate) push: bool,
-    /// Answer when the nodes are gone, not when the change has begun. Ctrl-C ends the wait, and not the change
+    /// Answer when the nodes are gone, not when the change has begun. Ctrl-C ends the wait and not the change
     #[arg(long)]
     pub(crate) wait: bool,
 }
@@ -185,21 +187,21 @@ pub(crate) struct SessionOptions {
 /// The order for a session, or the wish for a list.
 #[derive(Clone, Debug, PartialEq, Subcommand)]
 pub(crate) enum SessionVerb {
-    /// All but session 0, the DVM's own
+    /// List all sessions but session 0, the DVM's own
     List,
-    /// Make one, with a number of your choice: on nodes of an allocation that is there, or on others, which come
+    /// Make a session with a given number, on nodes of an existing allocation or on added ones
     Instantiate(SessionPlan),
-    /// Stop its processes, and start none
+    /// Stop its processes, and hold its jobs
     Pause(SessionName),
-    /// Let its processes go on, and start those of jobs that came meanwhile
+    /// Continue its processes, and start held jobs
     Resume(SessionName),
     /// Send a signal to its processes
     Signal(SessionSignal),
-    /// Let it last longer than its time limit says
+    /// Lengthen its time limit
     Extend(SessionExtension),
-    /// Let it outlive the session and the job that it hangs on
+    /// Detach it from its parent and its owner, so that it outlives them
     Separate(SessionName),
-    /// End its jobs and the sessions that hang on it; the nodes that it has brought leave the DVM
+    /// End it with its jobs and its child sessions; the nodes that it has brought leave the DVM
     Terminate(SessionName),
 }
 
@@ -213,7 +215,7 @@ pub(crate) struct SessionName {
     /// The session of the allocation with this id, which pdvm grow prints
     #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) alloc_id: Option<String>,
-    /// The session that was asked for under this name (pdvm grow --req-id)
+    /// The session whose request has this name (pdvm grow --req-id)
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) alloc_refid: Option<String>,
 }
@@ -221,25 +223,26 @@ pub(crate) struct SessionName {
 /// A session to make.
 #[derive(Clone, Debug, Default, PartialEq, Args)]
 pub(crate) struct SessionPlan {
-    /// Its number
+    /// Number of the new session
     #[arg(value_name = "N", value_parser = parse_session)]
     pub(crate) session: u32,
-    /// An allocation that is there, whose nodes it shares; with --host for other nodes: the id that theirs gets
+    /// An existing allocation whose nodes it shares; with --host: the id of the new allocation
     #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) alloc_id: Option<String>,
-    /// Nodes of the allocation, or others, which come for this session
+    /// Nodes of the allocation, or nodes to add for this session
     #[arg(short = 'H', long, value_name = "HOST[:SLOTS],...")]
     pub(crate) host: Vec<String>,
-    /// A name for it, by which prun --alloc-refid finds it; without --alloc-id and --host: the name of the allocation
+    /// A name for it, by which prun --alloc-refid finds it; without --alloc-id and --host: the name of an existing
+    /// allocation
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) req_id: Option<String>,
-    /// Withhold the nodes that come from jobs of other sessions
+    /// Reserve the added nodes: only jobs of this session run there
     #[arg(long)]
     pub(crate) reserve: bool,
-    /// It ends after so long
+    /// End it after this time
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) time_limit: Option<u32>,
-    /// Its jobs are told so long before that
+    /// Warn its jobs this long before its end
     #[arg(long, value_name = "SECONDS", requires = "time_limit", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) warn: Option<u32>,
 }
@@ -257,7 +260,7 @@ pub(crate) struct SessionSignal {
 /// A session, and how much longer it lasts.
 #[derive(Clone, Debug, PartialEq, Args)]
 pub(crate) struct SessionExtension {
-    /// How much longer
+    /// The additional time
     #[arg(value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) seconds: u32,
     #[command(flatten)]
@@ -267,7 +270,7 @@ pub(crate) struct SessionExtension {
 /// Options of `pdvm events`.
 #[derive(Clone, Debug, PartialEq, Args)]
 pub(crate) struct EventsOptions {
-    /// Show what happens from now on, until the DVM ends or you press Ctrl-C; without it: the steps of all jobs so far
+    /// Print events as they happen, until the DVM ends or you press Ctrl-C; the default is the steps of all jobs so far
     #[arg(long, short = 'f')]
     pub(crate) follow: bool,
 }
@@ -275,7 +278,7 @@ pub(crate) struct EventsOptions {
 /// Options of `pdvm top`.
 #[derive(Clone, Debug, PartialEq, Args)]
 pub(crate) struct TopOptions {
-    /// Time between two looks
+    /// Time between two refreshes
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = parse_interval)]
     pub(crate) interval: Duration,
 }
