@@ -86,7 +86,7 @@ impl Head {
     /// Ends the jobs that are connected with a failed one. A submitter that was told of the failure is not told
     /// again.
     pub(super) fn fail_connected(&mut self, id: JobId, code: u8, cx: &mut Cx) {
-        let Some(job) = self.jobs.get(id) else { return };
+        let job = self.jobs.at(id);
         let (request, cause) = (job.request, job.cause().to_owned());
         for other in self.bound_to(id) {
             let text = format!("Job {id}, which was connected with job {other}, failed.");

@@ -41,9 +41,7 @@ impl Head {
     /// Handles a failure. The submitter hears of the job's first failure, whether the job survives it or not (spec
     /// L33).
     pub(super) fn on_failure(&mut self, id: JobId, mut failure: Failure, survived: bool, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(id) else {
-            return;
-        };
+        let job = self.jobs.at_mut(id);
         if !survived {
             failure.text.push_str(notices::ended());
             return self.fail_job(id, failure.state, failure.code, failure.text, cx);
@@ -65,15 +63,17 @@ impl Head {
             self.close_lines(proc, cx);
             self.pmix.purge_failed(proc, cx);
         }
-        let Some(job) = self.jobs.get_mut(id).filter(|_| !taken.is_empty()) else {
+        if taken.is_empty() {
             return;
-        };
+        }
+        let job = self.jobs.at_mut(id);
         let is_known = |rank: &Rank| job.lost.iter().any(|lost| job.map().node_of(*lost) == job.map().node_of(*rank));
         let is_news = !taken.iter().all(is_known);
         job.lost.extend(taken);
-        let Some(job) = self.jobs.get(id).filter(|job| job.is_healthy() && is_news) else {
+        let job = self.jobs.at(id);
+        if !job.is_healthy() || !is_news {
             return;
-        };
+        }
         // The other processes on leaving nodes are being ended as well.
         let goes = |rank: &Rank| job.map().daemon_of(*rank).is_some_and(|daemon| self.is_doomed(id, daemon));
         let going: BTreeSet<Rank> = taken.iter().copied().chain(job.living().filter(goes)).collect();
@@ -90,9 +90,7 @@ impl Head {
     /// Tells the daemons of a surviving job which processes have failed: collectives must not wait for these, and
     /// survivors are told if the policy says so.
     pub(super) fn tell_survivors(&mut self, id: JobId, failed: Vec<ProcFailure>, cx: &mut Cx) {
-        let Some(job) = self.jobs.get(id) else {
-            return;
-        };
+        let job = self.jobs.at(id);
         if failed.is_empty() || !job.is_healthy() || job.all_ended() {
             return;
         }
@@ -102,7 +100,7 @@ impl Head {
 
     /// Gives a job without processes the first failure that it survived as its result (spec L33).
     pub(super) fn settle(&mut self, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(id) else { return };
+        let job = self.jobs.at_mut(id);
         let is_empty = !job.lost.is_empty() && job.lost.len() == job.size();
         let Outcome::Open { survived } = &mut job.outcome else { return };
         if is_empty {

@@ -17,6 +17,9 @@ const TIMEOUT_CODE: u8 = 124;
 impl Head {
     /// Handles processes that have ended and whose output is complete.
     pub(in crate::head) fn on_procs_ended(&mut self, id: JobId, ends: &[ProcEnd], cx: &mut Cx) {
+        if self.jobs.get(id).is_none() {
+            return;
+        }
         let survived = ends.iter().filter_map(|end| self.on_proc_end(id, end, cx)).collect();
         self.tell_survivors(id, survived, cx);
         self.check_terminated(id, cx);
@@ -24,7 +27,7 @@ impl Head {
 
     /// Handles the end of a process. Returns the failure when the job goes on in spite of it (spec L29).
     fn on_proc_end(&mut self, id: JobId, end: &ProcEnd, cx: &mut Cx) -> Option<ProcFailure> {
-        let job = self.jobs.get_mut(id)?;
+        let job = self.jobs.at_mut(id);
         let survives_losses = job.survives_losses();
         let ProcRecord { pid, .. } = job.launch_mut()?.on_ended(end.rank, end.state)?;
         let daemon = job.map().daemon_of(end.rank);
@@ -39,7 +42,7 @@ impl Head {
         } else {
             self.pmix.purge_proc(proc, cx)
         }
-        let job = self.jobs.get(id).filter(|job| job.is_healthy())?;
+        let job = Some(self.jobs.at(id)).filter(|job| job.is_healthy())?;
         let harmless = end.state == ProcState::TermNonZero && !job.spec.options.error_nonzero_status;
         let (state, code) = consequence(end).filter(|_| !harmless)?;
         let node = job.map().node_of(end.rank).map_or("", |n| n.name.as_str());
@@ -51,10 +54,8 @@ impl Head {
 
     /// Ends a job with start failures, whatever its policy is (spec L23).
     pub(super) fn on_start_failures(&mut self, id: JobId, failed: Vec<(Rank, StartError)>, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(id) else {
-            return;
-        };
-        let Some(launch) = job.launch_mut() else { return };
+        let job = self.jobs.at_mut(id);
+        let launch = job.launch_mut().expect("only a launched job has processes that could not be started");
         let mut fresh = failed;
         fresh.retain(|(rank, _)| launch.on_ended(*rank, ProcState::FailedToStart).is_some());
         if let Some((rank, error)) = fresh.first() {
@@ -63,7 +64,8 @@ impl Head {
                 job.map().procs.get(rank.0 as usize).map_or("", |p| job.spec.apps[p.app as usize].argv[0].as_str());
             let text = notices::start_failure(id, *rank, node, program, error, fresh.len());
             self.fail_job(id, JobState::FailedToStart, 1, text, cx);
-            if self.jobs.get(id).is_some_and(|job| job.state == JobState::FailedToStart && job.cannot_be_launched()) {
+            let job = self.jobs.at(id);
+            if job.state == JobState::FailedToStart && job.cannot_be_launched() {
                 self.activate(id, JobState::CannotLaunch, cx);
             }
             self.refuse_spawn(id, PMIX_ERR_JOB_FAILED_TO_LAUNCH, cx);
@@ -108,7 +110,8 @@ impl Head {
     /// Ends a job and tells its submitter. The first failure sets message and code; the remaining processes are
     /// killed.
     pub(in crate::head) fn fail_job(&mut self, id: JobId, state: JobState, code: u8, text: String, cx: &mut Cx) {
-        if let Some(request) = self.jobs.get(id).filter(|job| job.is_healthy()).and_then(|job| job.request) {
+        let job = self.jobs.at(id);
+        if let Some(request) = job.request.filter(|_| job.is_healthy()) {
             let more = self.who_ends_too(id).or_else(|| self.who_goes_on(id)).unwrap_or_default();
             cx.notice_to(request, format!("{text}{more}"));
         }
@@ -117,9 +120,7 @@ impl Head {
 
     /// Ends a job without notifying its submitter, who is told by another path (spec L26).
     pub(super) fn end_job(&mut self, id: JobId, state: JobState, code: u8, text: String, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(id) else {
-            return;
-        };
+        let job = self.jobs.at_mut(id);
         if !job.is_healthy() {
             if state == JobState::KilledByCmd {
                 self.refuse_spawn(id, PMIX_ERR_JOB_KILLED_BY_CMD, cx);
@@ -148,9 +149,7 @@ impl Head {
     /// Moves a job without living processes to TERMINATED (spec L34).
     pub(super) fn check_terminated(&mut self, id: JobId, cx: &mut Cx) {
         let over = |state| matches!(state, JobState::Terminated | JobState::NotifyCompleted | JobState::Notified);
-        let Some(job) = self.jobs.get(id) else {
-            return;
-        };
+        let job = self.jobs.at(id);
         // The job ends after the answer to its parent, which waits for daemons without its processes as well.
         if job.all_ended() && (job.is_launched() || !job.is_healthy()) && !job.birth.is_awaited() && !over(job.state) {
             self.settle(id, cx);

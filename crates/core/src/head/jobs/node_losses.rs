@@ -41,9 +41,10 @@ impl Head {
     /// Ends the processes of a job on dead daemons (spec L32). True when it had any.
     fn lose_procs(&mut self, id: JobId, dead: &BTreeMap<DaemonRank, Loss>, cx: &mut Cx) -> bool {
         // A job on map hold has no processes there yet; it is mapped again when it is released.
-        let Some(job) = self.jobs.get_mut(id).filter(|job| job.hold().is_none()) else {
+        let job = self.jobs.at_mut(id);
+        if job.hold().is_some() {
             return false;
-        };
+        }
         let survived = job.survives_losses();
         let loss_of = |rank: Rank| job.map().daemon_of(rank).and_then(|daemon| dead.get(&daemon));
         let gone: Vec<Rank> = job.living().filter(|rank| loss_of(*rank).is_some()).collect();
@@ -83,14 +84,13 @@ impl Head {
 
     /// Records the end of processes that went without an exit status.
     fn end_procs(&mut self, id: JobId, gone: &RankSet, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(id).filter(|job| job.is_launched()) else { return };
+        let job = self.jobs.at_mut(id);
         let survives = job.survives_losses();
         let there = |rank: &Rank| job.map().daemon_of(*rank).is_some_and(|daemon| gone.contains(daemon));
         let silent: Vec<Rank> = job.living().filter(there).collect();
-        if let Some(launch) = job.launch_mut() {
-            for rank in &silent {
-                launch.on_ended(*rank, ProcState::KilledByCmd);
-            }
+        let launch = job.launch_mut().expect("daemons know only jobs that are launched");
+        for rank in &silent {
+            launch.on_ended(*rank, ProcState::KilledByCmd);
         }
         self.take_procs(id, &silent, survives, cx);
         let failed = |rank: Rank| ProcFailure { rank, state: ProcState::KilledByCmd, code: None };

@@ -22,7 +22,7 @@ use crate::{Effect, HeadTimer, RequestId, Sink};
 impl Head {
     /// MAP: places the job's processes and claims their slots (spec L14, E12).
     pub(super) fn map_job(&mut self, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get(id) else { return };
+        let job = self.jobs.at(id);
         let spec = self.spec_of(job);
         self.show_machines(job.request, &spec, cx);
         self.show_allocation(job.request, id, &spec, cx);
@@ -47,7 +47,7 @@ impl Head {
 
     /// Fails a job without a place: its nodes are not there, or they have no room.
     pub(super) fn fail_placement(&mut self, id: JobId, text: String, cx: &mut Cx) {
-        let Some(job) = self.jobs.get(id) else { return };
+        let job = self.jobs.at(id);
         let (spec, pool) = (self.spec_of(job), self.pool_of(job.session));
         let nodes = pool.as_deref().unwrap_or(self.pool.records());
         let is_there = |share: &NodeShare| nodes[share.node.0 as usize].daemon.is_some();
@@ -80,7 +80,7 @@ impl Head {
 
     /// Takes over the job's map; its time limits count from here (spec L16).
     pub(super) fn take_map(&mut self, id: JobId, map: JobMap, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(id) else { return };
+        let job = self.jobs.at_mut(id);
         job.phase.set_map(map);
         if let Some(limit) = job.spec.options.timeout {
             cx.set_timer(HeadTimer::JobTimeout(id), cx.now + limit);
@@ -140,7 +140,7 @@ impl Head {
 
     /// Maps a job again of whose nodes some have gone before its launch (spec G3, E10).
     pub(in crate::head) fn map_again(&mut self, id: JobId, gone: Vec<NodeId>, cx: &mut Cx) {
-        let Some(job) = self.jobs.known.get_mut(&id) else { return };
+        let job = self.jobs.known.get_mut(&id).expect("the launch fence has just found the job");
         job.missed.extend(gone);
         self.pool.release(&mut self.jobs.occupancy, job.map());
         job.phase.clear_map();
@@ -156,7 +156,7 @@ impl Head {
 
     pub(super) fn mapping_complete(&mut self, id: JobId, cx: &mut Cx) {
         self.show_map(id, cx);
-        let Some(job) = self.jobs.get_mut(id) else { return };
+        let job = self.jobs.at_mut(id);
         if job.spec.options.do_not_launch {
             job.set_outcome(0, String::new());
             return self.check_terminated(id, cx);
@@ -204,7 +204,7 @@ impl Head {
 
     /// Shows the map in each requested form.
     fn show_map(&self, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get(id) else { return };
+        let job = self.jobs.at(id);
         let Display { map, map_devel, parseable, .. } = job.spec.display;
         let nspace = id.nspace(&self.config.dvm);
         let shown = Shown {

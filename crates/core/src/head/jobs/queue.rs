@@ -158,7 +158,7 @@ impl Head {
 
     /// Refuses a job that does not fit although all nodes that it may use are idle.
     fn refuse_if_idle(&mut self, id: JobId, text: String, cx: &mut Cx) {
-        let Some(job) = self.jobs.get(id) else { return };
+        let job = self.jobs.at(id);
         let own = self.sessions.nodes(job.session);
         let may_hope = |node: &&NodeRecord| own.is_none_or(|own| own.contains(&node.id));
         let is_busy = self.pool.records().iter().filter(may_hope).any(|node| node.slots_inuse > 0);

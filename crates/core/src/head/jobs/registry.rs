@@ -59,6 +59,21 @@ impl Jobs {
         self.known.get_mut(&id)
     }
 
+    /// A job that the caller has just found, or whose state it handles.
+    ///
+    /// # Panics
+    /// There is no such job: its caller has a number that it has not looked up.
+    #[track_caller]
+    pub(super) fn at(&self, id: JobId) -> &Job {
+        self.get(id).unwrap_or_else(|| panic!("job {id} is not known"))
+    }
+
+    /// Like [`Jobs::at`], for a change.
+    #[track_caller]
+    pub(super) fn at_mut(&mut self, id: JobId) -> &mut Job {
+        self.get_mut(id).unwrap_or_else(|| panic!("job {id} is not known"))
+    }
+
     /// The jobs in the order of their submission.
     pub(in crate::head) fn iter(&self) -> impl Iterator<Item = &Job> {
         self.known.values()

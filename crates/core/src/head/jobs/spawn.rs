@@ -118,7 +118,7 @@ impl Head {
         cx: &mut Cx,
     ) {
         let id = self.jobs.number();
-        let Some(of) = self.jobs.get(parent.job) else { return };
+        let of = self.jobs.at(parent.job);
         take_over(&mut submission, id, of, parent.rank, &self.params);
         let is_separate = submission.separate;
         // A persistent DVM treats a separate job as detached: the submitter does not wait for it. A DVM that lives
@@ -138,7 +138,7 @@ impl Head {
 
     /// Answers the parent of a spawned job: all processes run, or the job failed before they did (spec L22).
     pub(in crate::head) fn answer_spawn(&mut self, id: JobId, result: Result<(), PmixStatus>, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(id) else { return };
+        let job = self.jobs.at_mut(id);
         match job.birth {
             Birth::Awaited { parent, asker: (daemon, number) } => {
                 job.birth = if result.is_ok() { Birth::Spawned { parent } } else { Birth::Refused { parent } };
@@ -157,7 +157,10 @@ impl Head {
     /// Answers the parent of a failed job after every daemon has reported its part of the launch, or is gone: when all
     /// processes were started, the spawn counts as a success.
     pub(super) fn answer_failed_spawn(&mut self, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get(id).filter(|job| !job.is_healthy()) else { return };
+        let job = self.jobs.at(id);
+        if job.is_healthy() {
+            return;
+        }
         if job.lost.iter().any(|rank| job.proc(*rank).is_none_or(|proc| proc.pid.is_none())) {
             return self.refuse_spawn(id, PMIX_ERR_LOST_CONNECTION, cx);
         }
@@ -178,7 +181,7 @@ impl Head {
 
     /// Tells the parent that a job is over, if it has heard that the job runs.
     pub(super) fn tell_parent(&mut self, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get(id) else { return };
+        let job = self.jobs.at(id);
         let Birth::Spawned { parent } = job.birth else { return };
         let code = job.exit_code().unwrap_or(0);
         let daemon = self.jobs.get(parent.job).and_then(|of| of.map().daemon_of(parent.rank));
@@ -191,7 +194,7 @@ impl Head {
     /// Spreads a failure or kill through the spawn tree: answers a parent that waits, keeps the exit code, ends the
     /// children.
     pub(super) fn fail_in_tree(&mut self, id: JobId, state: JobState, code: u8, cx: &mut Cx) {
-        let Some(job) = self.jobs.get(id) else { return };
+        let job = self.jobs.at(id);
         let (root, status) = (job.root, spawn_status(state));
         // The failure of a started process does not answer whether the job could be started.
         if state.failure() != Some(JobFailure::Process) {
@@ -211,7 +214,7 @@ impl Head {
 
     /// A sentence for the user about jobs that go on after a spawned job has failed.
     pub(super) fn who_goes_on(&self, id: JobId) -> Option<String> {
-        let Birth::Spawned { parent } = self.jobs.get(id)?.birth else {
+        let Birth::Spawned { parent } = self.jobs.at(id).birth else {
             return None;
         };
         let parent = self.jobs.get(parent.job).filter(|job| job.is_healthy() && !job.is_over())?;
@@ -221,7 +224,7 @@ impl Head {
     /// Keeps the first failure of a tree as its result. A failed spawn whose parent was told, or is about to be told,
     /// does not count.
     fn note_code(&mut self, id: JobId, code: u8) {
-        let Some((root, birth)) = self.jobs.get(id).map(|job| (job.root, job.birth)) else { return };
+        let Job { root, birth, .. } = *self.jobs.at(id);
         let counts = match birth {
             Birth::Submitted { .. } => true,
             Birth::Spawned { .. } => !self.params.flag("prte_report_child_jobs_separately").unwrap_or(false),
@@ -236,9 +239,7 @@ impl Head {
 
     /// Replies to the submitter of a job that is over. While other jobs of its spawn tree run, the reply waits.
     pub(in crate::head) fn reply_to_submitter(&mut self, id: JobId, cx: &mut Cx) {
-        let Some(request) = self.jobs.get_mut(id).and_then(|job| job.request.take()) else {
-            return;
-        };
+        let Some(request) = self.jobs.at_mut(id).request.take() else { return };
         if let Some((exit_code, job)) = self.leave_tree(id) {
             self.jobs.submitted.remove(&request);
             cx.reply(request, Reply::Done(Done { exit_code, job }));
@@ -248,7 +249,7 @@ impl Head {
     /// Takes a job that is over out of its tree: the exit code and last status for the submitter, unless other jobs
     /// of the tree go on.
     fn leave_tree(&mut self, id: JobId) -> Option<(u8, Option<JobStatus>)> {
-        let job = self.jobs.get(id)?;
+        let job = self.jobs.at(id);
         let (root, code, line) = (job.root, job.exit_code().unwrap_or(0), self.job_status(job));
         if !self.jobs.trees.open.contains_key(&root) {
             return Some((code, Some(line)));
@@ -288,7 +289,7 @@ impl Head {
     /// The daemons that have to know a job before its launch: its own, and those of its kin, whose processes may join
     /// it in a collective. Its kin are first made known to its daemons.
     pub(super) fn audience(&mut self, id: JobId, cx: &mut Cx) -> RankSet {
-        let Some(job) = self.jobs.get(id) else { return RankSet::new() };
+        let job = self.jobs.at(id);
         let (root, hosts, kin) = (job.root, job.map().daemons(), self.kin_of(job));
         if !self.jobs.trees.open.contains_key(&root) {
             return hosts;

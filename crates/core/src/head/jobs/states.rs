@@ -51,6 +51,10 @@ impl Head {
     /// Handles a state of a job or of the DVM, which is job 0: the next state follows, or the job waits (spec L3).
     fn enter_state(&mut self, id: JobId, state: JobState, cx: &mut Cx) {
         let is_dvm = id == JobId::DAEMONS;
+        if !is_dvm && self.jobs.get(id).is_none() {
+            debug_assert!(false, "job {id} enters {state} after its end");
+            return;
+        }
         let next = match state {
             JobState::Init => JobState::InitComplete,
             JobState::InitComplete => JobState::Allocate,
@@ -158,12 +162,10 @@ impl Head {
     /// Sends the launch order to the hosting daemons and those of the spawn tree (spec L17).
     fn send_launch(&mut self, id: JobId, cx: &mut Cx) {
         let audience = self.audience(id, cx);
-        let Some(job) = self.jobs.get_mut(id) else {
-            return;
-        };
+        let job = self.jobs.at_mut(id);
         let ended = job.ended();
         job.phase.launch(audience.clone(), ended);
-        let Some(job) = self.jobs.get(id) else { return };
+        let job = self.jobs.at(id);
         let order = self.launch_order(job, job.env.clone());
         cx.multicast(Dest::Many(audience), DaemonMessage::Launch(Box::new(order)));
     }
@@ -195,7 +197,7 @@ impl Head {
         if job.spec.display.bind {
             self.show_bindings(id, daemon, &started, cx);
         }
-        let Some(job) = self.jobs.get(id) else { return };
+        let job = self.jobs.at(id);
         let healthy = job.is_healthy() && failed.is_empty();
         // When all daemons that had to start processes have left, no report comes from them.
         let none_yet = all && first;
@@ -217,9 +219,7 @@ impl Head {
 
     fn post_launch(&mut self, id: JobId, cx: &mut Cx) {
         cx.cancel_timer(HeadTimer::SpawnTimeout(id));
-        if let Some(job) = self.jobs.get(id) {
-            self.clients.count(job.running_since(cx.now));
-        }
+        self.clients.count(self.jobs.at(id).running_since(cx.now));
         self.start_stdin(id, cx);
         self.answer_spawn(id, Ok(()), cx);
         // A short job may be over already.
@@ -238,7 +238,8 @@ impl Head {
     /// confirmed that they know it: it then runs first.
     fn note_registered(&mut self, id: JobId, cx: &mut Cx) {
         let is_registered = |job: &Job| job.launch().is_some_and(Launch::is_registered);
-        if self.jobs.get(id).is_some_and(|job| is_registered(job) && job.is_healthy() && !job.is_over()) {
+        let job = self.jobs.at(id);
+        if is_registered(job) && job.is_healthy() && !job.is_over() {
             self.activate(id, JobState::Registered, cx);
         }
     }
@@ -264,9 +265,7 @@ impl Head {
 
     /// Removes a job that is over and keeps its history; a DVM for one job ends with its last (spec L35).
     fn clean_up(&mut self, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.known.remove(&id) else {
-            return;
-        };
+        let job = self.jobs.known.remove(&id).expect("a job is cleaned up once");
         cx.cancel_timer(HeadTimer::JobTimeout(id));
         cx.cancel_timer(HeadTimer::SpawnTimeout(id));
         cx.cancel_timer(HeadTimer::Prep(id));

@@ -52,16 +52,14 @@ impl Head {
     /// Starts the input of a job that runs. A job without a submitter has none: its readers get the end of input at
     /// once, because they would wait for ever.
     pub(super) fn start_stdin(&mut self, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(id) else {
-            return;
-        };
+        let job = self.jobs.at_mut(id);
         let readers = match job.spec.stdin {
             StdinTarget::None => RankSet::new(),
             StdinTarget::All => job.map().daemons(),
             StdinTarget::Rank(rank) => job.map().daemon_of(rank).into_iter().collect(),
         };
         let has_submitter = job.request.is_some();
-        let Some(launch) = job.launch_mut() else { return };
+        let launch = job.launch_mut().expect("only a job that runs gets input");
         launch.stdin.on_the_way = readers.iter().map(|daemon| (daemon, 0)).collect();
         launch.stdin.active = !readers.is_empty();
         if !has_submitter && launch.stdin.active {
@@ -71,9 +69,7 @@ impl Head {
     }
 
     fn pump(&mut self, id: JobId, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(id) else {
-            return;
-        };
+        let job = self.jobs.at_mut(id);
         let request = job.request;
         let pump = job.launch_mut().map(|launch| &mut launch.stdin).filter(|pump| pump.may_read());
         if let (Some(request), Some(pump)) = (request, pump) {
@@ -92,11 +88,9 @@ impl Head {
 
     /// Hands input to a job's readers; empty data mean the end of input.
     fn give(&mut self, id: JobId, data: Bytes, cx: &mut Cx) {
-        let Some(job) = self.jobs.get_mut(id) else {
-            return;
-        };
+        let job = self.jobs.at_mut(id);
         let target = job.spec.stdin;
-        let Some(pump) = job.launch_mut().map(|launch| &mut launch.stdin) else { return };
+        let pump = &mut job.launch_mut().expect("only a job that runs gets input").stdin;
         self.clients.count(Counted::Stdin(data.len()));
         pump.reading = false;
         let dest = match target {
