@@ -143,6 +143,8 @@ fn shrinks_of_one_job_at_the_same_time_give_each_node_back_once() {
 fn a_node_that_is_granted_twice_is_not_chosen_when_its_daemon_is_lost() {
     // The manager ends a job, and grants its nodes to another before the head has missed their daemons.
     hold(&Scenario::managed(2_011_353));
+    // The other grant is given back at once.
+    hold(&Scenario::managed(90_015_511));
 }
 
 #[test]

@@ -16,6 +16,8 @@ use crate::world::Gone;
 pub(super) struct GivenBack {
     /// Granted nodes by job, the first job's included.
     granted: BTreeMap<String, BTreeSet<String>>,
+    /// Nodes that other jobs had when one was granted by the present input.
+    taken: Vec<(String, String)>,
     /// Offered parts of jobs, until the answer.
     offered: BTreeMap<CampaignId, Vec<(String, BTreeSet<String>)>>,
     /// Requests that are neither decided nor withdrawn.
@@ -32,6 +34,7 @@ impl GivenBack {
         let first = (0..scenario.daemons).map(|i| format!("n{i}")).collect();
         GivenBack {
             granted: [(FIRST_JOB.to_owned(), first)].into(),
+            taken: Vec::new(),
             offered: BTreeMap::new(),
             open: BTreeSet::new(),
             asking: None,
@@ -44,6 +47,7 @@ impl GivenBack {
     fn hears(&mut self, input: &Input) -> Result<(), String> {
         let kept = self.unwanted.take().filter(|extension| self.open.contains(extension));
         require(kept.is_none(), || format!("the client of request {kept:?} is gone, and it is not withdrawn"))?;
+        self.taken.clear();
         self.asking = match input {
             Input::Head(HeadInput::Request { id, .. }) => Some(*id),
             _ => None,
@@ -53,8 +57,9 @@ impl GivenBack {
                 self.open.remove(extension);
                 let names: BTreeSet<String> = nodes.iter().map(|host| host.name.clone()).collect();
                 // The manager has taken the nodes back already, although its answer is still on its way.
-                for granted in self.granted.values_mut() {
-                    granted.retain(|name| !names.contains(name));
+                for (other, granted) in &mut self.granted {
+                    self.taken
+                        .extend(granted.extract_if(.., |name| names.contains(name)).map(|name| (other.clone(), name)));
                 }
                 self.granted.insert(job.clone(), names);
             }
@@ -71,6 +76,12 @@ impl GivenBack {
     fn ends(&mut self, job: &str) -> Result<(), String> {
         require(job != FIRST_JOB, || "the job that the DVM began with is ended".to_owned())?;
         let known = self.granted.remove(job).is_some();
+        // A grant that the head gives back at once leaves the nodes where they were: it has not heard yet of their end.
+        for (other, name) in self.taken.drain(..) {
+            if let Some(granted) = self.granted.get_mut(&other) {
+                granted.insert(name);
+            }
+        }
         require(known, || format!("job {job} is given back, which is not granted any more or never was"))
     }
 

@@ -3,13 +3,12 @@
 //! orders by an ambiguous name, and more time that a process has requested. It accepts them for the session concerned,
 //! until the next status.
 
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_core::{Effect, HeadInput, Input, RequestId, Transition};
 use ferrite_types::{DaemonRank, JobId, JobState, SessionId};
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, SessionStatus};
-use ferrite_wire::{DaemonMessage, GrowRequest, Message, Resize, ResizeOutcome, ResizeRequest};
+use ferrite_wire::{DaemonMessage, GrowRequest, Message, Resize, ResizeOutcome, ResizeRequest, SessionTerms};
 
 use super::changes::plain;
 use super::own_session::{more_seconds, more_time_unseen};
@@ -36,6 +35,8 @@ pub(super) struct SessionBook {
     awake: [Time; 2],
     /// Sessions that clients have requested, and the ends of those with a limit.
     limits: BTreeMap<SessionId, Option<Time>>,
+    /// Limits by requests for more nodes that were answered before the first request of their session.
+    early: BTreeMap<SessionId, Time>,
     /// For each session: how long before its end it warns, and the request of the client that it warns.
     warnings: BTreeMap<SessionId, (Time, RequestId)>,
     warned: BTreeSet<RequestId>,
@@ -74,6 +75,7 @@ impl SessionBook {
             orders: BTreeMap::new(),
             awake: [0; 2],
             limits: BTreeMap::new(),
+            early: BTreeMap::new(),
             warnings: BTreeMap::new(),
             warned: BTreeSet::new(),
             paused: BTreeSet::new(),
@@ -129,11 +131,18 @@ impl SessionBook {
         let (ResizeOutcome::Done | ResizeOutcome::Unchanged, Some(session)) = (&resize.outcome, resize.session) else {
             return;
         };
-        // An earlier session that somebody else has requested stays unknown.
-        let until = match (&grow.alloc_id, self.limits.entry(session)) {
-            (Some(_), Entry::Vacant(_)) => return,
-            (_, limit) => limit.or_default(),
-        };
+        // A session that somebody else has requested, and that this request only meets, stays unknown.
+        let meets = resize.outcome == ResizeOutcome::Unchanged && grow.terms == SessionTerms::default();
+        if !self.limits.contains_key(&session) && (grow.alloc_id.is_some() || meets) {
+            // It may be one of which the first request is answered later.
+            if let Some(seconds) = grow.terms.time_limit_s {
+                let until = self.early.get(&session).copied().unwrap_or(at);
+                self.early.insert(session, until + Time::from(seconds) * SECOND);
+            }
+            return;
+        }
+        let early = self.early.remove(&session);
+        let until = self.limits.entry(session).or_insert(early);
         if let Some(seconds) = grow.terms.time_limit_s {
             // More time for a session with a limit.
             *until = Some(until.unwrap_or(at) + Time::from(seconds) * SECOND);
