@@ -1,7 +1,7 @@
 //! Inputs: all events that reach a daemon (or the head), as data. The driver and the simulator make them.
 
 use bytes::Bytes;
-use ferrite_types::{CampaignId, DaemonRank, Duration, ExitStatus, ExtensionId, HostEntry, ProcId};
+use ferrite_types::{CampaignId, DaemonRank, Duration, ExitStatus, ExtensionId, HostEntry, JobId, ProcId, Rank};
 use ferrite_wire::control::{Request, SessionOrder, Submission};
 use ferrite_wire::{CollectiveResult, DataCall, Frame, Members, ResizeRequest, StartError, Stream};
 
@@ -298,6 +298,20 @@ pub enum PmixCall {
         message: String,
         /// The processes that it wants to end.
         scope: AbortScope,
+        /// The upcall's token for the reply.
+        token: PmixToken,
+    },
+    /// A process calls `PMIx_Abort` for processes of other jobs, or for some of its own.
+    /// [`crate::PmixEffect::Reply`] answers.
+    AbortOthers {
+        /// The process that calls.
+        proc: ProcId,
+        /// The exit code that it asks for.
+        code: i32,
+        /// Its message for the user.
+        message: String,
+        /// The processes, by job; no ranks = the whole job.
+        targets: Vec<(JobId, Vec<Rank>)>,
         /// The upcall's token for the reply.
         token: PmixToken,
     },

@@ -5,6 +5,7 @@ use std::ffi::CString;
 
 use ferrite_pmix_sys as sys;
 
+use crate::value::plain_size;
 use crate::{Info, Proc, Published, Value};
 
 /// Owns the infos and everything they point to.
@@ -151,8 +152,26 @@ fn encode(value: &Value) -> sys::pmix_value_t {
             let size = raw.len();
             (sys::PMIX_DATA_ARRAY, encode_array(sys::PMIX_UINT32, Box::into_raw(raw).cast(), size))
         }
+        Value::Envar(name, value, separator) => {
+            let separator = u8::try_from(*separator).unwrap_or_default() as std::os::raw::c_char;
+            let envar = sys::pmix_envar_t { envar: c_text(name), value: c_text(value), separator };
+            (sys::PMIX_ENVAR, Data { envar })
+        }
+        Value::Plain(type_, seconds, micros) if u32::from(*type_) == sys::PMIX_TIMEVAL => {
+            let tv = sys::timeval { tv_sec: *seconds as _, tv_usec: *micros as _ };
+            (sys::PMIX_TIMEVAL, Data { tv })
+        }
+        Value::Plain(type_, number, _) => {
+            let data = match plain_size(*type_) {
+                Some(1) => Data { uint8: *number as u8 },
+                Some(2) => Data { uint16: *number as u16 },
+                Some(4) => Data { uint32: *number as u32 },
+                Some(_) | None => Data { uint64: *number },
+            };
+            (u32::from(*type_), data)
+        }
         // A value that could not be decoded cannot be passed on. The server only reads such values.
-        Value::Envar(..) | Value::Apps(_) | Value::Other(_) => (sys::PMIX_UNDEF, Data { uint64: 0 }),
+        Value::Apps(_) | Value::Other(_) => (sys::PMIX_UNDEF, Data { uint64: 0 }),
     };
     sys::pmix_value_t { type_: type_ as u16, data }
 }
@@ -174,6 +193,10 @@ unsafe fn free_value(value: &mut sys::pmix_value_t) {
     unsafe {
         match u32::from(value.type_) {
             sys::PMIX_STRING if !value.data.string.is_null() => drop(CString::from_raw(value.data.string)),
+            sys::PMIX_ENVAR => {
+                let texts = [value.data.envar.envar, value.data.envar.value];
+                texts.into_iter().filter(|text| !text.is_null()).for_each(|text| drop(CString::from_raw(text)));
+            }
             sys::PMIX_PROC => drop(Box::from_raw(value.data.proc_)),
             sys::PMIX_BYTE_OBJECT | sys::PMIX_REGEX => free_slice::<u8>(value.data.bo.bytes.cast(), value.data.bo.size),
             sys::PMIX_DATA_ARRAY => {
@@ -220,6 +243,12 @@ mod tests {
             Info::new(c"k", Value::Double(0.5)),
             Info::new(c"l", Value::U32s(vec![7, 8])),
             Info::new(c"m", Value::Persistence(1)),
+            Info::new(c"n", Value::Envar("PATH".to_owned(), "/bin".to_owned(), ':')),
+            Info::new(c"o", Value::Plain(sys::PMIX_TIMEVAL as u16, 5, 7)),
+            Info::new(c"p", Value::Plain(sys::PMIX_SCOPE as u16, 3, 0)),
+            Info::new(c"q", Value::Plain(sys::PMIX_LOCTYPE as u16, 300, 0)),
+            Info::new(c"r", Value::Plain(sys::PMIX_INFO_DIRECTIVES as u16, 70_000, 0)),
+            Info::new(c"s", Value::Plain(sys::PMIX_TIME as u16, u64::MAX, 0)),
         ];
         let mut array = InfoArray::new(&infos);
         // SAFETY: the array was just made.

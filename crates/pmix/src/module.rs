@@ -1,6 +1,7 @@
 //! The functions that the library calls. Each copies its arguments, hands an [`Upcall`] to the one receiver, and
 //! returns; none of them decides or blocks.
 
+use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::os::raw::{c_char, c_void};
 use std::sync::Arc;
@@ -476,10 +477,14 @@ unsafe extern "C" fn lookup(
 ) -> sys::pmix_status_t {
     // SAFETY: see `client_connected`; keys are a list that a null ends.
     let (proc, keys, info) = unsafe { (Proc::from_raw(proc), argv(keys), Info::from_array(info, ninfo)) };
+    let wanted = keys.iter().collect::<BTreeSet<_>>().len();
     raise_from(proc, |inner, proc| {
         let reply =
-            answer(inner.progress(), callback, data, |callback, data, result: Result<Vec<Published>, Status>| {
-                let status = status_of(&result);
+            answer(inner.progress(), callback, data, move |callback, data, result: Result<Vec<Published>, Status>| {
+                let found =
+                    result.as_ref().map_or(0, |all| all.iter().map(|one| &one.key).collect::<BTreeSet<_>>().len());
+                let is_partial = result.is_ok() && found < wanted;
+                let status = if is_partial { Status::PARTIAL_SUCCESS.0 } else { status_of(&result) };
                 let mut found = PdataArray::new(&result.unwrap_or_default());
                 // SAFETY: the library gave the pair for one call, and packs the array before it returns.
                 unsafe { callback(status, found.as_mut_ptr(), found.len(), data) };
@@ -632,10 +637,14 @@ unsafe extern "C" fn group(
     nprocs: usize,
     _directives: *const sys::pmix_info_t,
     _ndirectives: usize,
-    _callback: sys::pmix_info_cbfunc_t,
-    _data: *mut c_void,
+    callback: sys::pmix_info_cbfunc_t,
+    data: *mut c_void,
 ) -> sys::pmix_status_t {
+    let Some(inner) = active() else { return Status::NOT_SUPPORTED.0 };
     let first = if nprocs == 0 { std::ptr::null() } else { procs };
     // SAFETY: see `monitor`; the first of the members stands for all.
-    unsafe { refuse("group", first) }
+    unsafe { refuse("group", first) };
+    // libpmix 4.2.2 keeps the clients waiting when it is refused by the return value.
+    info_reply(&inner, callback, data).refuse();
+    ACCEPTED
 }

@@ -14,6 +14,8 @@ impl Status {
     pub const OPERATION_SUCCEEDED: Self = Self(sys::PMIX_OPERATION_SUCCEEDED);
     /// Something failed for an unknown reason.
     pub const ERROR: Self = Self(sys::PMIX_ERROR);
+    /// Some of what was asked for is there.
+    pub const PARTIAL_SUCCESS: Self = Self(sys::PMIX_ERR_PARTIAL_SUCCESS);
     /// This environment does not offer the service.
     pub const NOT_SUPPORTED: Self = Self(sys::PMIX_ERR_NOT_SUPPORTED);
     /// No such key, process or namespace.
@@ -71,6 +73,7 @@ impl Status {
             Self::SUCCESS => "SUCCESS",
             Self::OPERATION_SUCCEEDED => "OPERATION_SUCCEEDED",
             Self::ERROR => "ERROR",
+            Self::PARTIAL_SUCCESS => "ERR_PARTIAL_SUCCESS",
             Self::NOT_SUPPORTED => "ERR_NOT_SUPPORTED",
             Self::NOT_FOUND => "ERR_NOT_FOUND",
             Self::TIMEOUT => "ERR_TIMEOUT",

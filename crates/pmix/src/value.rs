@@ -138,6 +138,9 @@ pub enum Value {
     U32s(Vec<u32>),
     /// A change to an environment: name, value, and the separator where there is one.
     Envar(String, String, char),
+    /// A number of a type that nobody here reads, such as a state or a time: the type's number in the PMIx standard, and
+    /// the number; a time of day has its microseconds beside it.
+    Plain(u16, u64, u64),
     /// A type that is not decoded: its number in the PMIx standard.
     Other(u16),
 }
@@ -308,8 +311,28 @@ unsafe fn decode(raw: &sys::pmix_value_t, depth: usize) -> Value {
                 Value::Envar(text(data.envar.envar), text(data.envar.value), separator)
             }
             sys::PMIX_DATA_ARRAY => decode_array(data.darray, depth + 1),
-            _ => Value::Other(raw.type_),
+            sys::PMIX_TIMEVAL => Value::Plain(raw.type_, data.tv.tv_sec as u64, data.tv.tv_usec as u64),
+            _ => match plain_size(raw.type_) {
+                Some(1) => Value::Plain(raw.type_, data.uint8.into(), 0),
+                Some(2) => Value::Plain(raw.type_, data.uint16.into(), 0),
+                Some(4) => Value::Plain(raw.type_, data.uint32.into(), 0),
+                Some(_) => Value::Plain(raw.type_, data.uint64, 0),
+                None => Value::Other(raw.type_),
+            },
         }
+    }
+}
+
+/// Returns the size of a number of this type (bytes), where no other arm reads it.
+pub(crate) fn plain_size(type_: u16) -> Option<usize> {
+    match u32::from(type_) {
+        sys::PMIX_SCOPE | sys::PMIX_COMMAND | sys::PMIX_PROC_STATE | sys::PMIX_ALLOC_DIRECTIVE => Some(1),
+        sys::PMIX_JOB_STATE | sys::PMIX_LINK_STATE => Some(1),
+        sys::PMIX_DATA_TYPE | sys::PMIX_IOF_CHANNEL | sys::PMIX_LOCTYPE | sys::PMIX_STOR_ACCESS_TYPE => Some(2),
+        sys::PMIX_INFO_DIRECTIVES => Some(4),
+        sys::PMIX_TIME | sys::PMIX_DEVTYPE => Some(8),
+        sys::PMIX_STOR_MEDIUM | sys::PMIX_STOR_ACCESS | sys::PMIX_STOR_PERSIST => Some(8),
+        _ => None,
     }
 }
 

@@ -87,6 +87,17 @@ pub enum HeadMessage {
         /// Its message for the user.
         message: String,
     },
+    /// From a process's daemon: the process asks to abort processes of other jobs, or some of its own.
+    AbortOthers {
+        /// The process that asks.
+        proc: ProcId,
+        /// The exit code that it asks for.
+        code: i32,
+        /// Its message for the user.
+        message: String,
+        /// The processes, by job; no ranks = the whole job.
+        targets: Vec<(JobId, Vec<Rank>)>,
+    },
     /// From a hosting daemon: output of a process.
     Output {
         /// The process that has written it.
@@ -218,6 +229,15 @@ pub enum DaemonMessage {
         job: JobId,
         /// Signal number.
         signal: i32,
+    },
+    /// Head to hosting daemons: they end these processes, as failures of their own in a job that goes on.
+    AbortProcs {
+        /// The job.
+        job: JobId,
+        /// The processes.
+        ranks: Vec<Rank>,
+        /// The exit code of the call.
+        code: i32,
     },
     /// Head to hosting daemons: they forget the job, which is over everywhere.
     Forget(JobId),
@@ -362,6 +382,7 @@ impl HeadMessage {
             HeadMessage::Registered(_) => "registered",
             HeadMessage::ProcsEnded { .. } => "procs-ended",
             HeadMessage::Abort { .. } => "abort",
+            HeadMessage::AbortOthers { .. } => "abort-others",
             HeadMessage::Output { .. } => "output",
             HeadMessage::StdinCredit { .. } => "stdin-credit",
             HeadMessage::CollectiveFailed { .. } => "collective-failed",
@@ -399,6 +420,7 @@ impl DaemonMessage {
             DaemonMessage::ProcsFailed { .. } => "procs-failed",
             DaemonMessage::Kill(_) => "kill",
             DaemonMessage::Signal { .. } => "signal",
+            DaemonMessage::AbortProcs { .. } => "abort-procs",
             DaemonMessage::Forget(_) => "forget",
             DaemonMessage::OutputCredit { .. } => "output-credit",
             DaemonMessage::Stdin { .. } => "stdin",

@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use ferrite_types::{DaemonRank, JobId, ProcId, Timestamp};
-use ferrite_wire::{CollectiveKind, DaemonMessage, Served, Ticket};
+use ferrite_wire::{CollectiveKind, DaemonMessage, HeadMessage, Served, Ticket};
 
 use self::bringup::Phase;
 use self::collective::Collectives;
@@ -132,6 +132,7 @@ impl Daemon {
             DaemonMessage::ProcsFailed { job, failed } => self.on_procs_failed(job, failed, cx),
             DaemonMessage::Kill(job) => self.on_kill(job, cx),
             DaemonMessage::Signal { job, signal } => self.on_signal(job, signal, cx),
+            DaemonMessage::AbortProcs { job, ranks, code } => self.on_abort_procs(job, &ranks, code, cx),
             DaemonMessage::Forget(job) => self.on_forget(job, cx),
             DaemonMessage::OutputCredit { job, bytes } => self.on_output_credit(job, bytes, cx),
             DaemonMessage::Stdin { job, dest, data } => self.on_stdin(job, dest, data, cx),
@@ -167,6 +168,10 @@ impl Daemon {
             PmixCall::ClientFinalized(proc) => self.on_client_finalized(proc),
             PmixCall::Abort { proc, code, message, scope, token } => {
                 self.on_abort(proc, code, message, scope, cx);
+                cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Ok(Bytes::new()) }));
+            }
+            PmixCall::AbortOthers { proc, code, message, targets, token } => {
+                cx.send_head(HeadMessage::AbortOthers { proc, code, message, targets });
                 cx.effect(Effect::Pmix(PmixEffect::Reply { token, result: Ok(Bytes::new()) }));
             }
             PmixCall::Resize { proc, request, token } => self.on_resize(proc, request, token, cx),

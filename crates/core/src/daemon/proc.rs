@@ -222,7 +222,12 @@ impl Daemon {
         }
     }
 
-    /// Ends a process that asked for its own end, in a job that goes on without it.
+    /// Ends local processes whose end another one has asked for, in a job that goes on without them.
+    pub(super) fn on_abort_procs(&mut self, job: JobId, ranks: &[Rank], code: i32, cx: &mut Cx) {
+        ranks.iter().for_each(|rank| self.abort_alone(ProcId { job, rank: *rank }, code, cx));
+    }
+
+    /// Ends a process whose own end was asked for, in a job that goes on without it.
     fn abort_alone(&mut self, proc: ProcId, code: i32, cx: &mut Cx) {
         let Some(local) = self.proc_mut(proc).filter(|local| local.exit.is_none()) else {
             return;

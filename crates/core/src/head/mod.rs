@@ -149,6 +149,9 @@ impl Head {
             HeadMessage::Registered(job) => self.on_registered(origin, job, cx),
             HeadMessage::ProcsEnded { job, ends } => self.on_procs_ended(job, &ends, cx),
             HeadMessage::Abort { proc, code, message } => self.on_abort(proc, code, &message, cx),
+            HeadMessage::AbortOthers { proc, code, message, targets } => {
+                self.on_abort_others(proc, code, &message, targets, cx);
+            }
             HeadMessage::Output { proc, stream, data } => self.on_output(origin, proc, stream, data, cx),
             HeadMessage::StdinCredit { job, bytes } => self.on_stdin_credit(origin, job, bytes, cx),
             HeadMessage::CollectiveFailed { key, status } => self.decide_collective(&key, Err(status), cx),

@@ -78,12 +78,19 @@ impl Calls {
             }
             Upcall::Abort { proc, status, message, targets, reply } => {
                 tracing::debug!(?targets, "a process asks for an abort");
-                let scope = if targets == [proc.clone()] { AbortScope::Caller } else { AbortScope::Job };
-                let Some(proc) = find(&proc, names) else {
+                let Some(caller) = find(&proc, names) else {
                     return reply.complete(Err(Status::NOT_FOUND));
                 };
-                let token = self.keep(proc.job, Reply::Done(reply));
-                self.pass(PmixCall::Abort { proc, code: status, message, scope, token });
+                let targets = match aborted(caller, &targets, names) {
+                    Ok(targets) => targets,
+                    Err(status) => return reply.complete(Err(status)),
+                };
+                let token = self.keep(caller.job, Reply::Done(reply));
+                let (proc, code) = (caller, status);
+                self.pass(match targets {
+                    Targets::Usual(scope) => PmixCall::Abort { proc, code, message, scope, token },
+                    Targets::Others(targets) => PmixCall::AbortOthers { proc, code, message, targets, token },
+                });
             }
             Upcall::Fence { procs, data, collect, timeout_s, local_status, reply } => {
                 let members = local_status.into_result().and_then(|()| participants(&procs, names));
@@ -300,13 +307,45 @@ impl Calls {
     /// Gives the call that was just passed on its limit (seconds), if it has one.
     fn limit(&self, token: PmixToken, timeout_s: Option<u32>) {
         if let Some(seconds) = timeout_s.filter(|seconds| *seconds > 0) {
-            self.pass(PmixCall::Limit { token, limit: Duration::from_secs(seconds.into()) });
+            self.pass(PmixCall::Limit { token, limit: limit_of(seconds) });
         }
     }
 
     fn pass(&self, call: PmixCall) {
         // The machine is gone only while this process is ending.
         let _ = self.inbox.send(Input::Daemon(DaemonInput::Pmix(call)));
+    }
+}
+
+/// The time for an answer (seconds): a little less than the limit of the caller, whose own library calls an answer
+/// after it an unexpected message.
+pub(super) fn limit_of(seconds: u32) -> Duration {
+    Duration::from_millis(u64::from(seconds) * 1_000 - 100)
+}
+
+/// The processes that an abort ends.
+#[derive(Debug, PartialEq, Eq)]
+enum Targets {
+    /// The caller, or its job.
+    Usual(AbortScope),
+    /// Others, by job; no ranks = the whole job.
+    Others(Vec<(JobId, Vec<Rank>)>),
+}
+
+/// Finds out whom a process wants to end. No targets mean its job.
+fn aborted(caller: ProcId, targets: &[Proc], names: &Names) -> Result<Targets, Status> {
+    if targets.is_empty() {
+        return Ok(Targets::Usual(AbortScope::Job));
+    }
+    if let [only] = targets
+        && find(only, names) == Some(caller)
+    {
+        return Ok(Targets::Usual(AbortScope::Caller));
+    }
+    let jobs = by_job(targets, names)?;
+    match &jobs[..] {
+        [(job, ranks)] if *job == caller.job && ranks.is_empty() => Ok(Targets::Usual(AbortScope::Job)),
+        _ => Ok(Targets::Others(jobs)),
     }
 }
 
@@ -332,17 +371,22 @@ fn known(proc: &Proc, names: &Names) -> Result<ProcId, Status> {
     find(proc, names).ok_or(Status::NOT_FOUND)
 }
 
-/// Converts the participants for the machine: for each job its ranks, sorted, and an empty list for the whole job.
+/// Converts the participants for the machine.
 fn participants(procs: &[Proc], names: &Names) -> Result<Members, Status> {
+    Members::of_jobs(by_job(procs, names)?).ok_or(Status::BAD_PARAM)
+}
+
+/// Returns for each job its ranks, sorted, and an empty list for the whole job.
+fn by_job(procs: &[Proc], names: &Names) -> Result<Vec<(JobId, Vec<Rank>)>, Status> {
     let mut jobs: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
     for proc in procs {
         jobs.entry(&proc.nspace).or_default().push(proc.rank);
     }
-    let members = jobs.into_iter().map(|(nspace, ranks)| {
+    let jobs = jobs.into_iter().map(|(nspace, ranks)| {
         let known = names.get(nspace).ok_or(Status::NOT_FOUND)?;
         Ok((known.job, ranks_of(ranks, known.size)?))
     });
-    Members::of_jobs(members.collect::<Result<_, Status>>()?).ok_or(Status::BAD_PARAM)
+    jobs.collect()
 }
 
 fn ranks_of(mut ranks: Vec<u32>, size: u32) -> Result<Vec<Rank>, Status> {
@@ -416,6 +460,29 @@ mod tests {
             calls.receive(fence(&procs).0, &names);
             assert_eq!(ranks_of(inputs.try_recv().unwrap()).0, ranks);
         }
+    }
+
+    #[test]
+    fn an_abort_ends_the_job_the_caller_or_whom_it_names() {
+        let (_, _, mut names) = world();
+        names.insert("d@2".to_owned(), Known { job: JobId(2), size: 3 });
+        let caller = ProcId { job: JobId(1), rank: Rank(1) };
+        let named = |procs: &[(&str, u32)]| {
+            let targets: Vec<Proc> = procs.iter().map(|(nspace, rank)| Proc::new(*nspace, *rank)).collect();
+            aborted(caller, &targets, &names)
+        };
+        let others = |all: &[(u32, &[u32])]| {
+            let ranks = |ranks: &[u32]| ranks.iter().copied().map(Rank).collect();
+            Ok(Targets::Others(all.iter().map(|(job, all)| (JobId(*job), ranks(all))).collect()))
+        };
+        for own in [&[][..], &[("d@1", Proc::WILDCARD)], &[("d@1", 0), ("d@1", 1), ("d@1", 2), ("d@1", 3)]] {
+            assert_eq!(named(own), Ok(Targets::Usual(AbortScope::Job)));
+        }
+        assert_eq!(named(&[("d@1", 1)]), Ok(Targets::Usual(AbortScope::Caller)));
+        assert_eq!(named(&[("d@1", 3), ("d@1", 1)]), others(&[(1, &[1, 3])]));
+        assert_eq!(named(&[("d@2", Proc::WILDCARD)]), others(&[(2, &[])]));
+        assert_eq!(named(&[("d@2", 1), ("d@1", Proc::WILDCARD)]), others(&[(1, &[]), (2, &[1])]));
+        assert_eq!(named(&[("d@7", 0)]), Err(Status::NOT_FOUND));
     }
 
     #[test]

@@ -6,8 +6,10 @@ use std::ffi::CStr;
 use bytes::Bytes;
 use ferrite_pmix::{Info, Proc, Published, Status, Value};
 use ferrite_pmix_sys as sys;
-use ferrite_types::{Duration, ProcId};
+use ferrite_types::ProcId;
 use ferrite_wire::{Access, DataCall, DataRange, DataRequest, Found, Persistence};
+
+use super::calls::limit_of;
 
 /// Keys that direct a publication or a lookup, and are no data.
 const DIRECTIVES: [&CStr; 9] = [
@@ -41,8 +43,8 @@ pub(super) fn lookup(proc: ProcId, keys: Vec<String>, info: &[Info]) -> Result<D
             value.as_i64().and_then(|n| u32::try_from(n).ok()).filter(|n| (1..all).contains(n)).unwrap_or(all)
         }
     };
-    let seconds = find(info, sys::PMIX_TIMEOUT).and_then(Value::as_i64).and_then(|s| u64::try_from(s).ok());
-    let timeout = seconds.filter(|s| *s > 0).map(Duration::from_secs);
+    let seconds = find(info, sys::PMIX_TIMEOUT).and_then(Value::as_i64).and_then(|s| u32::try_from(s).ok());
+    let timeout = seconds.filter(|s| *s > 0).map(limit_of);
     let range = range(info)?.unwrap_or(DataRange::Dvm);
     Ok(call(proc, info, DataRequest::Lookup { keys, range, wait, timeout }))
 }
@@ -76,7 +78,7 @@ fn find<'a>(info: &'a [Info], key: &CStr) -> Option<&'a Value> {
 fn pack(value: &Value) -> Result<Bytes, Status> {
     match value {
         // The value was not decoded, so it could not be returned.
-        Value::Other(_) | Value::Envar(..) => Err(Status::NOT_SUPPORTED),
+        Value::Other(_) | Value::Apps(_) => Err(Status::NOT_SUPPORTED),
         value => postcard::to_stdvec(value).map(Bytes::from).map_err(|_| Status::BAD_PARAM),
     }
 }
@@ -130,7 +132,7 @@ fn access(info: &[Info]) -> Result<Access, Status> {
 
 #[cfg(test)]
 mod tests {
-    use ferrite_types::{JobId, Rank};
+    use ferrite_types::{Duration, JobId, Rank};
 
     use super::*;
 
@@ -188,6 +190,6 @@ mod tests {
         assert_eq!(wait(&[info(sys::PMIX_WAIT, Value::Int(0))]), (2, None));
         assert_eq!(wait(&[info(sys::PMIX_WAIT, Value::Int(1))]), (1, None));
         let limited = [info(sys::PMIX_WAIT, true), info(sys::PMIX_TIMEOUT, Value::Int(3))];
-        assert_eq!(wait(&limited), (2, Some(Duration::from_secs(3))));
+        assert_eq!(wait(&limited), (2, Some(Duration::from_millis(2_900))));
     }
 }

@@ -3,6 +3,7 @@
 use ferrite_types::{JobId, JobState, ProcId, ProcState, Rank};
 use ferrite_wire::{DaemonMessage, Dest, ProcEnd, ProcFailure, StartError};
 
+use super::aborts;
 use super::failure_policy::Failure;
 use super::notices;
 use super::phase::ProcRecord;
@@ -80,12 +81,7 @@ impl Head {
         };
         let node = job.map().node_of(proc.rank).map_or("", |n| n.name.as_str());
         let text = notices::abort(proc, node, code, message);
-        // The exit code as a shell sees exit(code); an abort is never a success.
-        let code = match (code & 0xff) as u8 {
-            0 => 1,
-            code => code,
-        };
-        self.fail_job(proc.job, JobState::Aborted, code, text, cx);
+        self.fail_job(proc.job, JobState::Aborted, aborts::shown(code), text, cx);
     }
 
     /// Ends a job that has reached its time limit (spec L31).

@@ -1,5 +1,6 @@
 //! Jobs: their records, states, placement, queue, failures, spawn trees, connections, output and input.
 
+mod aborts;
 mod connections;
 mod failure_policy;
 mod failures;

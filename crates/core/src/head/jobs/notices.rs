@@ -88,6 +88,17 @@ pub(super) fn abort(proc: ProcId, node: &str, code: i32, message: &str) -> Strin
     )
 }
 
+pub(super) fn abort_by(job: JobId, caller: ProcId, code: i32, message: &str) -> String {
+    let message = match message.trim() {
+        "" => String::new(),
+        text => format!("\n  message: {text}"),
+    };
+    let ProcId { job: of, rank } = caller;
+    format!(
+        "Process rank {rank} of job {of} called abort with code {code} for job {job}.{message}\nThat job was ended."
+    )
+}
+
 pub(super) fn daemon_lost(job: JobId, node: &str, cause: &str, procs: usize) -> String {
     format!("The daemon on node {node} was lost ({cause}).\nJob {job} had {procs} process(es) that are gone with it.")
 }
