@@ -79,6 +79,16 @@ impl Campaign {
 }
 
 impl Campaigns {
+    /// A campaign that its caller knows to be open.
+    pub(super) fn expect(&self, id: CampaignId) -> &Campaign {
+        self.open.get(&id).unwrap_or_else(|| panic!("campaign {id} is not open"))
+    }
+
+    /// A campaign that its caller knows to be open.
+    pub(super) fn expect_mut(&mut self, id: CampaignId) -> &mut Campaign {
+        self.open.get_mut(&id).unwrap_or_else(|| panic!("campaign {id} is not open"))
+    }
+
     /// True while any campaign is open, so that jobs may not be mapped.
     pub(super) fn any(&self) -> bool {
         self.that_hold(None).next().is_some()
@@ -121,19 +131,21 @@ impl Campaigns {
 
     /// Enters a phase.
     pub(super) fn enter(&mut self, id: CampaignId, phase: Phase, cx: &mut Cx) {
-        if let Some(campaign) = self.open.get_mut(&id) {
-            campaign.phase = phase;
-            let (kind, step) = (campaign.kind(), campaign.step());
-            cx.effect(Effect::Trace(Transition::Campaign { campaign: id, kind, step }));
-        }
+        let campaign = self.expect_mut(id);
+        campaign.phase = phase;
+        let (kind, step) = (campaign.kind(), campaign.step());
+        cx.effect(Effect::Trace(Transition::Campaign { campaign: id, kind, step }));
     }
 
     /// Makes a campaign wait for the end of another.
     pub(super) fn wait_behind(&mut self, id: CampaignId, other: CampaignId, cx: &mut Cx) {
-        if let Some(campaign) = self.open.get_mut(&id) {
-            campaign.behind.insert(other);
-        }
+        self.expect_mut(id).behind.insert(other);
         self.enter(id, Phase::Behind, cx);
+    }
+
+    /// Takes a campaign out.
+    fn close(&mut self, id: CampaignId) -> Campaign {
+        self.open.remove(&id).unwrap_or_else(|| panic!("campaign {id} is not open"))
     }
 
     /// Ends the wait of others for a campaign that is over. Returns those that wait for no other one.
@@ -199,6 +211,7 @@ impl Head {
     /// Begins a campaign that waits for no other (spec E5).
     pub(in crate::head) fn proceed(&mut self, id: CampaignId, cx: &mut Cx) {
         let is_to_begin = |campaign: &&Campaign| matches!(campaign.phase, Phase::Open | Phase::Behind);
+        // One of several that could begin may have begun or ended with another.
         let Some(campaign) = self.elastic.campaigns.open.get(&id).filter(is_to_begin) else { return };
         match (campaign.behind.is_empty(), campaign.kind()) {
             (false, _) => self.elastic.campaigns.enter(id, Phase::Behind, cx),
@@ -209,7 +222,7 @@ impl Head {
 
     /// Closes a campaign by its phase: with the reason of its rollback, or with success (spec G8).
     pub(super) fn end_campaign(&mut self, id: CampaignId, cx: &mut Cx) {
-        let failure = self.elastic.campaigns.open.get(&id).and_then(Campaign::failure).cloned();
+        let failure = self.elastic.campaigns.expect(id).failure().cloned();
         self.close_campaign(id, failure, cx);
     }
 
@@ -217,7 +230,7 @@ impl Head {
     /// once, and lowers the launch fence (spec G8).
     pub(super) fn close_campaign(&mut self, id: CampaignId, failure: Option<Reason>, cx: &mut Cx) {
         cx.cancel_timer(HeadTimer::Campaign(id));
-        let Some(campaign) = self.elastic.campaigns.open.remove(&id) else { return };
+        let campaign = self.elastic.campaigns.close(id);
         let (kind, failed) = (campaign.kind(), failure.is_some());
         let step = if failed { CampaignStep::Failed } else { CampaignStep::Done };
         cx.effect(Effect::Trace(Transition::Campaign { campaign: id, kind, step }));
@@ -238,6 +251,7 @@ impl Head {
     }
 
     pub(in crate::head) fn on_campaign_deadline(&mut self, id: CampaignId, cx: &mut Cx) {
+        // The timer may have fired before the campaign ended.
         let Some(campaign) = self.elastic.campaigns.open.get(&id) else { return };
         match campaign.phase {
             Phase::Launching { .. } => self.on_grow_deadline(id, cx),
@@ -268,7 +282,7 @@ impl Head {
 
     /// The reason why a campaign waits, in words.
     pub(super) fn campaign_waits_for(&self, id: CampaignId) -> String {
-        let Some(campaign) = self.elastic.campaigns.open.get(&id) else { return String::new() };
+        let campaign = self.elastic.campaigns.expect(id);
         let of = |ranks: &RankSet| {
             let names = campaign.targets.iter().filter(|(rank, _)| ranks.contains(**rank));
             crate::head::clients::listed_names(names.map(|(_, node)| self.pool.record(*node).name.as_str()))

@@ -213,7 +213,7 @@ impl Head {
 
     /// Starts the daemons of the newcomers (spec E19).
     pub(super) fn launch_newcomers(&mut self, id: CampaignId, cx: &mut Cx) {
-        let Some(campaign) = self.elastic.campaigns.open.get(&id) else { return };
+        let campaign = self.elastic.campaigns.expect(id);
         // An earlier campaign may have brought some of the nodes.
         let nodes: Vec<NodeId> =
             campaign.nodes.iter().copied().filter(|node| self.pool.record(*node).daemon.is_none()).collect();
@@ -239,9 +239,7 @@ impl Head {
         let launch =
             |(rank, node): (&DaemonRank, &NodeId)| NodeLaunch { rank: *rank, host: self.pool.host(*node).clone() };
         let launches: Vec<NodeLaunch> = targets.iter().map(launch).collect();
-        if let Some(campaign) = self.elastic.campaigns.open.get_mut(&id) {
-            campaign.targets = targets;
-        }
+        self.elastic.campaigns.expect_mut(id).targets = targets;
         self.elastic.campaigns.enter(id, Phase::Launching { missing: kept }, cx);
         let limit = Duration::from_secs(u64::from(self.launch_timeout_s()));
         cx.set_timer(HeadTimer::Campaign(id), cx.now + limit);
@@ -256,7 +254,7 @@ impl Head {
     /// Handles the report of a newcomer (spec E20).
     pub(in crate::head) fn on_newcomer_report(&mut self, id: CampaignId, report: DaemonReport, cx: &mut Cx) {
         let DaemonReport { rank, hostname, contact, topology, pid } = report;
-        let Some(campaign) = self.elastic.campaigns.open.get_mut(&id) else { return };
+        let campaign = self.elastic.campaigns.expect_mut(id);
         let Phase::Launching { missing } = &mut campaign.phase else { return };
         if !missing.remove(rank) {
             return;
@@ -271,7 +269,7 @@ impl Head {
 
     /// Gives the newcomers their places and sends the wireup, once all have reported (spec E21).
     fn wire_newcomers(&mut self, id: CampaignId, cx: &mut Cx) {
-        let Some(campaign) = self.elastic.campaigns.open.get(&id) else { return };
+        let campaign = self.elastic.campaigns.expect(id);
         let come: RankSet = campaign.targets.keys().copied().collect();
         self.elastic.campaigns.enter(id, Phase::WiringUp { late: Late::default() }, cx);
         cx.tree.fill(&come);
@@ -297,9 +295,9 @@ impl Head {
 
     /// Enters the nodes into the books, and gives the session the nodes of the request (spec G2).
     fn commit_grow(&mut self, id: CampaignId, cx: &mut Cx) {
-        let Some(campaign) = self.elastic.campaigns.open.get(&id) else { return };
+        let campaign = self.elastic.campaigns.expect(id);
         let targets = campaign.targets.clone();
-        let Change::Grow { joins, slots } = &campaign.change else { return };
+        let Change::Grow { joins, slots } = &campaign.change else { panic!("campaign {id} is no grow") };
         let (joins, slots) = (joins.clone(), slots.clone());
         let (alloc_id, requester) = (campaign.alloc_id.clone(), campaign.requester);
         self.pool.change_slots(&slots);
@@ -320,7 +318,7 @@ impl Head {
     /// Handles the lost link of a daemon without a place: a newcomer on its way in, or one that was dismissed.
     pub(crate) fn on_newcomer_lost(&mut self, rank: DaemonRank, cause: &str, cx: &mut Cx) {
         let Some(id) = self.elastic.campaigns.of_newcomer(rank) else { return };
-        let Some(campaign) = self.elastic.campaigns.open.get_mut(&id) else { return };
+        let campaign = self.elastic.campaigns.expect_mut(id);
         if let Phase::RollingBack { alive, .. } = &mut campaign.phase {
             if alive.remove(rank) && alive.is_empty() {
                 self.end_campaign(id, cx);
@@ -361,10 +359,9 @@ impl Head {
 
     /// Rolls a campaign back (spec G5).
     pub(super) fn fail_grow(&mut self, id: CampaignId, reason: Reason, cx: &mut Cx) {
-        let Some(campaign) = self.elastic.campaigns.open.get_mut(&id) else { return };
-        if !campaign.is_coming() {
-            return;
-        }
+        // It may have failed or ended already: several causes may come together.
+        let campaign = self.elastic.campaigns.open.get(&id).filter(|campaign| campaign.is_coming());
+        let Some(campaign) = campaign else { return };
         let have_places = matches!(campaign.phase, Phase::WiringUp { .. });
         let ranks: RankSet = campaign.targets.keys().copied().collect();
         self.elastic.campaigns.enter(id, Phase::RollingBack { alive: RankSet::new(), cause: reason }, cx);
@@ -396,14 +393,16 @@ impl Head {
             return self.end_campaign(id, cx);
         }
         cx.set_timer(HeadTimer::Campaign(id), cx.now + Duration::from_millis(ROLLBACK_MS));
-        if let Some(Phase::RollingBack { alive, .. }) = self.elastic.campaigns.open.get_mut(&id).map(|c| &mut c.phase) {
-            *alive = linked;
-        }
+        let Phase::RollingBack { alive, .. } = &mut self.elastic.campaigns.expect_mut(id).phase else {
+            panic!("campaign {id} is not rolled back")
+        };
+        *alive = linked;
     }
 
     pub(super) fn give_up_on_newcomers(&mut self, id: CampaignId, cx: &mut Cx) {
-        let phase = self.elastic.campaigns.open.get(&id).map(|campaign| &campaign.phase);
-        let Some(Phase::RollingBack { alive, .. }) = phase else { return };
+        let Phase::RollingBack { alive, .. } = &self.elastic.campaigns.expect(id).phase else {
+            panic!("campaign {id} is not rolled back")
+        };
         alive.iter().for_each(|rank| cx.close(rank));
         self.end_campaign(id, cx);
     }

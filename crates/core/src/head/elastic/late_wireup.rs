@@ -38,9 +38,9 @@ impl Head {
     pub(super) fn on_late_wireup(&mut self, id: CampaignId, cx: &mut Cx) {
         let silent = cx.silent(Duration::from_millis(SILENT_MS));
         let answers = |rank: DaemonRank| cx.tree.ancestors(rank).all(|above| !silent.contains(above));
-        let Some(campaign) = self.elastic.campaigns.open.get_mut(&id) else { return };
+        let campaign = self.elastic.campaigns.expect_mut(id);
         let silent: RankSet = silent.iter().filter(|rank| answers(*rank)).collect();
-        let Phase::WiringUp { late } = &mut campaign.phase else { return };
+        let Phase::WiringUp { late } = &mut campaign.phase else { panic!("campaign {id} is not being wired up") };
         let before = std::mem::replace(&mut late.silent, silent);
         let again = |rank: &DaemonRank| before.contains(*rank) && late.silent.contains(*rank);
         let guilty = campaign.targets.keys().copied().find(again);
@@ -56,8 +56,9 @@ impl Head {
     }
 
     fn tell_of_suspects(&mut self, id: CampaignId, cx: &mut Cx) {
-        let phase = self.elastic.campaigns.open.get_mut(&id).map(|campaign| &mut campaign.phase);
-        let Some(Phase::WiringUp { late }) = phase else { return };
+        let Phase::WiringUp { late } = &mut self.elastic.campaigns.expect_mut(id).phase else {
+            panic!("campaign {id} is not being wired up")
+        };
         if late.silent.is_empty() || std::mem::replace(&mut late.told, true) {
             return;
         }

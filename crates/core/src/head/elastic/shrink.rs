@@ -102,7 +102,7 @@ impl Head {
 
     /// Fixes the targets: they get no more processes, and all daemons hear which ones leave (spec G2, E28).
     pub(super) fn order_departure(&mut self, id: CampaignId, cx: &mut Cx) {
-        let Some(campaign) = self.elastic.campaigns.open.get(&id) else { return };
+        let campaign = self.elastic.campaigns.expect(id);
         let nodes = campaign.nodes.clone();
         let targets: BTreeMap<DaemonRank, NodeId> =
             nodes.iter().filter_map(|node| Some((self.pool.record(*node).daemon?, *node))).collect();
@@ -112,9 +112,7 @@ impl Head {
             return self.end_campaign(id, cx);
         }
         targets.values().for_each(|node| self.pool.leave(*node));
-        if let Some(campaign) = self.elastic.campaigns.open.get_mut(&id) {
-            campaign.targets = targets;
-        }
+        self.elastic.campaigns.expect_mut(id).targets = targets;
         self.elastic.campaigns.enter(id, Phase::Leaving, cx);
         self.clients.count(Counted::Xcast);
         let purpose = Purpose::Shrink { campaign: id, targets: ranks.clone() };
@@ -138,6 +136,7 @@ impl Head {
         self.clients.count(Counted::Repair);
         self.clients.lose(ranks, cx);
         self.dvm.part_with(ranks);
+        // The end of the DVM may have ended the campaign before.
         let Some(campaign) = self.elastic.campaigns.open.get(&id) else { return };
         if campaign.kind() == CampaignKind::Grow {
             // The departure was a rollback's.
@@ -149,7 +148,7 @@ impl Head {
 
     /// Offers the nodes of departed daemons to their managers (spec E35).
     fn offer_release(&mut self, id: CampaignId, cx: &mut Cx) {
-        let Some(campaign) = self.elastic.campaigns.open.get(&id) else { return };
+        let campaign = self.elastic.campaigns.expect(id);
         let leaving = campaign.nodes.clone();
         self.elastic.campaigns.enter(id, Phase::Releasing { offered: BTreeMap::new() }, cx);
         let back = self.plan_give_back(id, &leaving);
@@ -164,8 +163,11 @@ impl Head {
         error: Option<String>,
         cx: &mut Cx,
     ) {
+        // The end of the DVM may have ended the campaign before.
         let Some(campaign) = self.elastic.campaigns.open.get_mut(&id) else { return };
-        let Phase::Releasing { offered } = &mut campaign.phase else { return };
+        let Phase::Releasing { offered } = &mut campaign.phase else {
+            panic!("campaign {id} has not offered its nodes")
+        };
         let (nodes, offered) = (campaign.nodes.clone(), std::mem::take(offered));
         if let Some(error) = error {
             cx.notice(format!("The nodes {} have left the DVM, but: {error}", self.pool.names(&nodes).join(", ")));

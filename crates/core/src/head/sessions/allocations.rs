@@ -12,7 +12,7 @@ impl Head {
     /// The id of a session's allocation and its nodes. Nodes on their way count, so that a request can be cancelled
     /// before its end.
     pub(in crate::head) fn allocation_of(&self, session: SessionId) -> (String, BTreeSet<NodeId>) {
-        let Some(session) = self.sessions.get(session) else { return (String::new(), BTreeSet::new()) };
+        let session = self.sessions.expect(session);
         let joining = self.elastic.coming_to(&session.alloc_id).flat_map(|joins| &joins.nodes);
         let nodes = joining.chain(session.nodes.all()).copied().chain(self.elastic.brought_to(&session.alloc_id));
         (session.alloc_id.clone(), nodes.collect())
@@ -20,7 +20,7 @@ impl Head {
 
     /// Lent nodes of a session, present or coming: a release gives them back to their lenders.
     pub(in crate::head) fn lent_to(&self, session: SessionId) -> BTreeSet<NodeId> {
-        let Some(session) = self.sessions.get(session) else { return BTreeSet::new() };
+        let session = self.sessions.expect(session);
         let brought = |node: &&NodeId| session.nodes.is_brought(**node);
         let to_bring = |node: &&NodeId| self.elastic.brings(&session.alloc_id, **node);
         let joins = self.elastic.coming_to(&session.alloc_id).flat_map(|joins| &joins.nodes);

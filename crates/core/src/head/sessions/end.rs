@@ -53,11 +53,9 @@ impl Head {
 
     /// Drops lost nodes from a session; they are not given back.
     pub(in crate::head) fn forget_lost_nodes(&mut self, id: SessionId) {
-        let Some(session) = self.sessions.get(id) else { return };
+        let session = self.sessions.expect(id);
         let lost: Vec<NodeId> = session.nodes.all().iter().copied().filter(|node| self.is_lost(*node)).collect();
-        if let Some(session) = self.sessions.get_mut(id) {
-            session.nodes.remove(|node| lost.contains(node));
-        }
+        self.sessions.expect_mut(id).nodes.remove(|node| lost.contains(node));
     }
 
     /// True for a node that is up, is not the head's and is not leaving.

@@ -112,6 +112,7 @@ impl Head {
         if gives_back {
             return self.end_session(id, &format!("Session {id} has ended with {with}."), cx);
         }
+        // It may have ended with another one of the same owner.
         let Some(session) = self.sessions.get_mut(id) else { return };
         session.nodes.set_reserved(false);
         session.owner = None;

@@ -93,6 +93,16 @@ impl Sessions {
         self.known.get(&id)
     }
 
+    /// A session that its caller knows to be there.
+    pub(super) fn expect(&self, id: SessionId) -> &Session {
+        self.get(id).unwrap_or_else(|| panic!("there is no session {id}"))
+    }
+
+    /// A session that its caller knows to be there.
+    pub(super) fn expect_mut(&mut self, id: SessionId) -> &mut Session {
+        self.get_mut(id).unwrap_or_else(|| panic!("there is no session {id}"))
+    }
+
     pub(super) fn get_mut(&mut self, id: SessionId) -> Option<&mut Session> {
         self.known.get_mut(&id)
     }
@@ -226,7 +236,7 @@ impl Sessions {
 
     /// Sets the requester's terms of a session, beyond nodes.
     pub(super) fn set_terms(&mut self, id: SessionId, terms: &SessionTerms, requester: Requester, cx: &mut Cx) {
-        let Some(session) = self.known.get_mut(&id) else { return };
+        let session = self.expect_mut(id);
         if terms.reserve {
             session.nodes.set_reserved(true);
         }
@@ -253,9 +263,8 @@ impl Sessions {
 
     /// Separates a session from its parent and its owner: it ends with neither.
     pub(super) fn separate(&mut self, id: SessionId) {
-        if let Some(session) = self.known.get_mut(&id) {
-            (session.parent, session.owner) = (None, None);
-        }
+        let session = self.expect_mut(id);
+        (session.parent, session.owner) = (None, None);
     }
 
     /// True when jobs of this session may use the node (spec S7).
@@ -295,22 +304,22 @@ impl Head {
         cx: &mut Cx,
     ) {
         self.sessions.remove(&came.iter().copied().collect::<Vec<_>>());
+        // The session may have ended while its nodes were on their way; a push has none.
         let Some(id) = self.sessions.find(alloc_id) else { return };
         if joins.terms != SessionTerms::default() {
             self.sessions.set_terms(id, &joins.terms, requester, cx);
         }
         // Another request may have reserved the node meanwhile.
         let is_withheld = |node: &NodeId| self.sessions.holder(*node).is_some_and(|other| other != id);
-        let has = &self.sessions.known[&id];
+        let has = self.sessions.expect(id);
         let is_new = |node: &NodeId| !has.nodes.has(*node) && !is_withheld(node);
         let new: Vec<NodeId> = joins.nodes.iter().copied().filter(is_new).collect();
-        if let Some(session) = self.sessions.known.get_mut(&id) {
-            session.nodes.add(new, came);
-        }
+        let session = self.sessions.expect_mut(id);
+        session.nodes.add(new, came);
+        let first_job = session.arrive();
         if let Some(session) = joins.shared_by.and_then(|id| self.sessions.known.get_mut(&id)) {
             session.nodes.add(came.iter().copied(), came);
         }
-        let first_job = self.sessions.known.get_mut(&id).and_then(Session::arrive);
         first_job.into_iter().for_each(|job| self.start_first_job(id, *job, cx));
     }
 

@@ -94,15 +94,13 @@ impl SessionTime {
 impl Sessions {
     /// Sets limit and warning of a session, counted from now (spec S18).
     pub(super) fn set_time(&mut self, id: SessionId, terms: &SessionTerms, requester: Requester, cx: &mut Cx) {
-        if let Some(session) = self.get_mut(id) {
-            session.time.set(terms, requester, cx.now);
-        }
+        self.expect_mut(id).time.set(terms, requester, cx.now);
         self.watch(id, cx);
     }
 
     /// Lengthens the limit of a session that has one (spec S21).
     pub(super) fn extend(&mut self, id: SessionId, seconds: u32, cx: &mut Cx) -> Result<(), Reason> {
-        if self.get_mut(id).is_some_and(|session| !session.time.extend(seconds)) {
+        if !self.expect_mut(id).time.extend(seconds) {
             return Err(Reason::new(PMIX_ERR_BAD_PARAM, format!("Session {id} has no time limit.")));
         }
         self.watch(id, cx);
@@ -117,7 +115,7 @@ impl Sessions {
 
     /// Sets the timer for the session's next warning or end.
     fn watch(&self, id: SessionId, cx: &mut Cx) {
-        let Some(session) = self.get(id) else { return };
+        let session = self.expect(id);
         match session.time.until() {
             None => cx.cancel_timer(HeadTimer::Session(id)),
             // When the limit is nearer than its warning, the warning is due now.
@@ -188,6 +186,7 @@ impl Head {
 
     /// Handles the timer of a session: its warning, or its end (spec S19).
     pub(in crate::head) fn on_session_timer(&mut self, id: SessionId, cx: &mut Cx) {
+        // The timer may have fired before the session ended; another one may have its number now.
         let Some(session) = self.sessions.get(id) else { return };
         let Some(until) = session.time.until() else { return };
         if until > cx.now {
@@ -203,9 +202,9 @@ impl Head {
     /// Warns of the near end: the submitters of its jobs get a message, the requester of the warning an event (spec
     /// S20).
     fn warn_session(&mut self, id: SessionId, cx: &mut Cx) {
-        let Some(session) = self.sessions.get_mut(id) else { return };
+        let session = self.sessions.expect_mut(id);
         let SessionTime { limit: Some(limit), warning: Some(Warning { asked_by, .. }) } = &mut session.time else {
-            return;
+            panic!("session {id} has no warning to give")
         };
         limit.warned = true;
         let (left, asked_by) = (Timestamp(limit.until.0.max(cx.now.0)) - cx.now, *asked_by);
