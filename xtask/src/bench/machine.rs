@@ -5,9 +5,9 @@ use std::fs;
 /// Machine, load and number of runs as lines of Markdown.
 pub(super) fn describe(runs: usize) -> String {
     format!(
-        "{} Runs: {runs} for what is cheap, a half or a quarter of it for what is dear, all contenders in turns; one \
-         run each before that is not counted. A run that takes 10 s is a hang: killed, counted, not timed; neither \
-         are failures.\n",
+        "{} Runs: {runs} of short commands, a half or a quarter of that for long ones, all contenders in turns; one run \
+         each before that is not counted. A run that takes 10 s is a hang: it is killed, counted and not timed. \
+         Neither hangs nor failures are in the times.\n",
         hardware_and_load()
     )
 }

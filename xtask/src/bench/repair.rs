@@ -27,10 +27,11 @@ const VIEWPOINTS: [(&str, &str); 3] = [
 const WAYS: [&str; 3] = ["batched", "single", "adopting"];
 
 const LEGEND: &str = "\
-A daemon learns of the dead in one repair (*batched*) or in one each (*single*), and asks after each repair for its parent, its \
-children and the next hops to 16 daemons. *Adopting* are single repairs of which each says what it changed, so that the children \
-are not asked for again. *Places* are those of the tree that the answers lead to by definition: each rank taken out, each place \
-above until the answer is known, each child, each dead place passed through. Instructions by callgrind, without preparation.";
+A daemon handles all deaths in one repair (*batched*) or each in its own (*single*), and computes after each repair its \
+parent, its children and the next hops to 16 daemons. *Adopting* repairs are single ones that return what they have changed, so \
+that the list of children is not computed again. *Places* counts the places of the tree that these computations visit by \
+definition: each removed rank, each place above until the answer is known, each child, each dead place on the way. Callgrind \
+counts the instructions, without preparation.";
 
 const HEADER: &str = "\
 | daemons | radix | dead | pattern | places: batched | single | 1,000 instructions: batched | single | adopting | µs, median (p10 - p90): batched | single | adopting |
