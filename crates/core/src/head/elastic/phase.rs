@@ -26,7 +26,7 @@ pub(in crate::head) enum Change {
 }
 
 impl Change {
-    pub(in crate::head) fn kind(&self) -> CampaignKind {
+    pub(super) fn kind(&self) -> CampaignKind {
         match self {
             Change::Grow { .. } => CampaignKind::Grow,
             Change::Shrink { .. } => CampaignKind::Shrink,
