@@ -37,23 +37,23 @@ pub struct Params {
 pub struct Setting {
     /// Its value; empty only for an unknown name on the command line.
     pub value: String,
-    /// Where the value comes from.
+    /// The origin of the value.
     pub origin: Origin,
 }
 
 /// A parameter that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ParamError {
-    /// Its value is not of its kind.
+    /// A value that is not of the parameter's kind.
     #[error("parameter {name} has the value {value:?} ({origin}), but it must be {allowed}")]
     BadValue {
         /// Name.
         name: String,
-        /// What was given.
+        /// The value as given.
         value: String,
         /// Where it comes from.
         origin: Origin,
-        /// What would be right.
+        /// The valid values.
         allowed: String,
     },
     /// A file with a line that is no `name = value`.
@@ -74,7 +74,7 @@ pub enum ParamError {
         /// The other, with its origin.
         other: String,
     },
-    /// A name on the command line that means nothing.
+    /// A name on the command line that no parameter has.
     #[error("--prtemca {name}: there is no such parameter{}", hint(.name))]
     Unknown {
         /// As written.
@@ -106,7 +106,7 @@ impl Params {
         self.put(name, value, Origin::CommandLine(name.to_owned()));
     }
 
-    /// A synonym sets the parameter that it stands for. An empty value unsets it.
+    /// Sets a parameter by its name or a synonym. An empty value unsets it.
     fn put(&mut self, name: &str, value: &str, origin: Origin) {
         let meaning = Meaning::of(name);
         let name = match meaning {
@@ -164,7 +164,7 @@ impl Params {
         self.values.iter().filter_map(remark).collect()
     }
 
-    /// The setting of a parameter that is set.
+    /// Returns the setting of a parameter, if it is set.
     #[must_use]
     pub fn setting(&self, name: &str) -> Option<&Setting> {
         self.values.get(name)
@@ -176,12 +176,12 @@ impl Params {
         set.map(|(name, _)| name.as_str())
     }
 
-    /// Every parameter that is set, by name: what a daemon is to be told.
+    /// Returns every parameter that is set, by name; daemons get these.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.values.iter().map(|(name, value)| (name.as_str(), value.value.as_str()))
     }
 
-    /// True when somebody set it.
+    /// True when the parameter is set.
     #[must_use]
     pub fn is_set(&self, name: &str) -> bool {
         self.values.contains_key(name)
@@ -308,7 +308,7 @@ fn parse_number(text: &str) -> Option<i64> {
     text.trim().parse().ok()
 }
 
-/// The words for yes and no that the field takes anywhere; any number but 0 is yes.
+/// Parses the words for yes and no that the field accepts anywhere; any number but 0 is yes.
 #[must_use]
 pub fn parse_flag(text: &str) -> Option<bool> {
     match text.trim().to_ascii_uppercase().as_str() {

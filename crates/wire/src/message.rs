@@ -37,7 +37,7 @@ pub enum HeadMessage {
         /// The cause, in words.
         cause: String,
     },
-    /// From a daemon that has lost its parent: it now hangs on a daemon further up.
+    /// From a daemon that has lost its parent: it is now linked to a daemon further up.
     Rejoined {
         /// The lost parent.
         lost: DaemonRank,

@@ -25,7 +25,8 @@ Host *
   KexAlgorithms curve25519-sha256
 ";
 
-// No PAM: it would start session managers. No DNS: there is none. Any environment may come, as a site might allow.
+// PAM is off, because it would start session managers; so is DNS, which the nodes lack. Any environment is accepted, as
+// a site might allow.
 const SERVER: &str = "\
 Port 22
 HostKey /etc/ssh/ssh_host_ed25519_key
@@ -48,7 +49,7 @@ Subsystem sftp internal-sftp
 pub(super) fn write(etc: &Path, nodes: &[usize]) -> Result<()> {
     let ssh = etc.join("ssh");
     fs::create_dir_all(&ssh)?;
-    // Both keys at once: ssh-keygen spends its time in starting.
+    // Both keys are made at the same time, because the start of ssh-keygen takes most of it.
     let (host, user) = (start_keygen(&ssh, "ssh_host_ed25519_key")?, start_keygen(&ssh, "bed_user_key")?);
     fs::write(etc.join("hosts"), hosts(nodes))?;
     for &index in nodes {

@@ -16,7 +16,7 @@ impl Bed {
         self.switch(self.head(), &format!("v{index}"), up).with_context(|| format!("the link of {}", node_name(index)))
     }
 
-    /// Switches a node's own interface: there the kernel says at once that no way leads to the others.
+    /// Switches a node's own interface; its kernel reports at once that there is no route.
     pub(crate) fn interface(&self, index: usize, up: bool) -> Result<()> {
         self.switch(self.node(index)?, "eth0", up).with_context(|| format!("the interface of {}", node_name(index)))
     }

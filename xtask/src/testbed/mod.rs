@@ -45,7 +45,7 @@ pub(crate) fn node_name(index: usize) -> String {
     if index == LOGIN { "login".into() } else { format!("n{index}") }
 }
 
-/// More would not fit into the last byte of an address.
+/// The most nodes: the last byte of an address has room for no more.
 const MAX_NODES: usize = 250;
 
 /// The index of the login node, which a bed with Slurm has beside the nodes that it counts.

@@ -23,7 +23,7 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
     let dir = PathBuf::from(args.operand("directory")?);
     let index = args.parsed_operand("index")?;
     say(&namespace_pids()?)?;
-    // Opened now: the directory is out of sight behind the node's own /tmp.
+    // The log is opened now, because the node's own /tmp will hide the directory.
     let log = File::options().append(true).create(true).open(dir.join(format!("log/sshd.{}", node_name(index))))?;
     let slurm = slurm::Daemons::of_node(&dir, index)?;
     private_files(&dir, index, slurm.as_ref()).with_context(|| format!("cannot set up {}", node_name(index)))?;
@@ -42,7 +42,7 @@ pub(crate) fn main(mut args: Args) -> Result<()> {
     reap_for_ever()
 }
 
-/// One line to the head.
+/// Writes a line to the head.
 fn say(line: &str) -> Result<()> {
     let mut out = stdout().lock();
     writeln!(out, "{line}")?;

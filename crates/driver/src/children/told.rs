@@ -1,4 +1,4 @@
-//! What is told of the starts of processes (`odls_base_verbose`).
+//! Messages about starts of processes (`odls_base_verbose`).
 
 use ferrite_core::SpawnRequest;
 use ferrite_types::ProcId;
@@ -8,7 +8,7 @@ use crate::notice;
 use crate::params;
 use crate::spawn::Started;
 
-/// How much is told.
+/// Which messages are printed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Told {
     starts: bool,
@@ -21,7 +21,7 @@ impl Told {
         Told { starts: tells(1), details: tells(5) }
     }
 
-    /// One line for a start that has succeeded or failed.
+    /// Prints a line for a start that has succeeded or failed.
     pub(super) fn start(self, proc: ProcId, request: &SpawnRequest, started: Result<&Started, &StartError>) {
         if self.starts {
             notice::write_stderr(&line(

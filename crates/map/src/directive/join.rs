@@ -4,7 +4,8 @@
 use super::error::{DirectiveError, Problem};
 use super::words::Words;
 
-/// Joins pieces of which one may have a policy; all qualifiers stand behind it. `None` = there are no pieces.
+/// Joins parts of a directive, of which at most one names a policy; all qualifiers follow it. `None` = there are no
+/// parts.
 ///
 /// # Errors
 /// Two different policies.

@@ -23,7 +23,7 @@ pub(super) struct Found<'a, T> {
     pub(super) means: T,
 }
 
-/// Spellings of other releases, still in many scripts.
+/// Spellings of other releases, which many scripts still have.
 const OTHER_SPELLINGS: [(&str, &str); 2] = [("socket", "package"), ("pkg", "package")];
 
 impl<'a> Given<'a> {
@@ -31,7 +31,7 @@ impl<'a> Given<'a> {
         DirectiveError { option: self.option, text: self.text.to_owned(), problem }
     }
 
-    /// Parses the policy in front. A missing colon before a qualifier gets its own message.
+    /// Parses the directive before the first colon. A missing colon before a qualifier gets its own message.
     pub(super) fn policy<T: Copy, Q>(
         &self,
         word: &'a str,
@@ -45,7 +45,7 @@ impl<'a> Given<'a> {
         }
     }
 
-    /// The entry that a word means, in any case and shortened as far as it stays unique.
+    /// Returns the entry that a word means, in any case and shortened as long as it is unique.
     pub(super) fn find<T: Copy>(
         &self,
         kind: &'static str,
@@ -93,7 +93,7 @@ impl<'a> Given<'a> {
         }
     }
 
-    /// A value from 1 that has 16 bits.
+    /// Parses a number from 1 to 65,535.
     pub(super) fn number<T>(&self, found: &Found<'_, T>) -> Result<u16, DirectiveError> {
         let value = found.value.unwrap_or_default();
         let digits = Some(value).filter(|v| v.bytes().all(|b| b.is_ascii_digit()));
@@ -101,7 +101,7 @@ impl<'a> Given<'a> {
         number.ok_or_else(|| self.error(Problem::Number { word: found.name, value: value.to_owned() }))
     }
 
-    /// A value that is a yes or a no; none is a yes.
+    /// Parses a boolean; without a value it is true.
     pub(super) fn boolean<T>(&self, found: &Found<'_, T>) -> Result<bool, DirectiveError> {
         let Some(value) = found.value else { return Ok(true) };
         if let Ok(number) = value.parse::<i64>() {
@@ -114,7 +114,7 @@ impl<'a> Given<'a> {
         }
     }
 
-    /// Says a thing once, or again in agreement.
+    /// Sets a value; an error when another was given before.
     pub(super) fn say<T: PartialEq>(
         &self,
         place: &mut Option<T>,
@@ -130,7 +130,7 @@ impl<'a> Given<'a> {
         }
     }
 
-    /// Says one of two opposites.
+    /// Sets one of two opposite words; an error when the other was given before.
     pub(super) fn choose<T: PartialEq>(
         &self,
         place: &mut Option<T>,
@@ -141,7 +141,7 @@ impl<'a> Given<'a> {
     }
 }
 
-/// The name of an entry: `PE` of `PE=n`.
+/// Returns the name of an entry: `PE` of `PE=n`.
 fn name(form: &str) -> &str {
     form.split(['=', '[']).next().unwrap_or_default()
 }
@@ -164,7 +164,7 @@ impl<'a> Words<'a> {
         Words { rest: Some(text), first: true }
     }
 
-    /// Everything that was not taken yet; `None` when the text is used up.
+    /// Returns the text that was not taken yet; `None` at its end.
     pub(super) fn rest(&self) -> Option<&'a str> {
         self.rest
     }

@@ -44,7 +44,7 @@ impl Kind {
     }
 }
 
-/// What would be right, as the end of the sentence "it must be ...".
+/// Formats the valid values as the end of the sentence "it must be ...".
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

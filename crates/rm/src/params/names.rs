@@ -10,7 +10,7 @@ pub enum Meaning {
     Used(&'static Known),
     /// A parameter of the field that is not used, with the reason.
     Unused(&'static Unused),
-    /// Neither.
+    /// No parameter.
     Unknown,
 }
 
@@ -26,10 +26,10 @@ impl Meaning {
     }
 }
 
-/// Least likeness, from 0 to 1, of a name that is worth a hint.
+/// The least likeness (0 to 1) of a name in a hint.
 const ALIKE: f64 = 0.75;
 
-/// The known name that looks most like this one, if any does.
+/// Returns the known name that is most like this one, if one is.
 #[must_use]
 pub fn nearest(name: &str) -> Option<&'static str> {
     let used = KNOWN.iter().flat_map(|known| std::iter::once(&known.name).chain(known.synonyms));

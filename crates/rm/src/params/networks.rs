@@ -16,7 +16,7 @@ enum Network {
 pub struct Networks(Vec<Network>);
 
 impl Networks {
-    /// Reads a list as `eth0,10.1.0.0/16`. `None` = it means nothing.
+    /// Parses a list such as `eth0,10.1.0.0/16`; `None` = the text is no such list.
     #[must_use]
     pub fn parse(list: &str) -> Option<Networks> {
         list.split(',').map(|item| parse_one(item.trim())).collect::<Option<_>>().map(Networks)

@@ -8,11 +8,11 @@ use super::kind::Kind;
 pub struct Known {
     /// Name, without `PRTE_MCA_`.
     pub name: &'static str,
-    /// What values it takes.
+    /// The kind of its values.
     pub kind: Kind,
-    /// What holds when nobody sets it.
+    /// The default.
     pub default: Option<&'static str>,
-    /// What it is for.
+    /// Its purpose, as the help shows it.
     pub doc: &'static str,
     /// Other names, most of them former ones.
     pub synonyms: &'static [&'static str],

@@ -6,7 +6,7 @@
 pub struct Unused {
     /// Their names.
     pub names: &'static [&'static str],
-    /// Why they are not used, or what to use instead, as the end of a sentence.
+    /// The reason why they are not used, or what to use instead, as the end of a sentence.
     pub reason: &'static str,
 }
 
@@ -22,7 +22,7 @@ const fn unused(reason: &'static str, names: &'static [&'static str]) -> Unused 
     Unused { names, reason }
 }
 
-/// All of them, by reason.
+/// All such parameters, by reason.
 pub const UNUSED: &[Unused] = &[
     unused(
         "it has no components that could be chosen",
