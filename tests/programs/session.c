@@ -4,7 +4,8 @@
    STEP: `new=LIST` (a session of these nodes; told with its number), `spawn=PROGRAM` (one process of `PROGRAM 1000`
    there), `pause`, `resume`, `separate`, `terminate`, `instantiate`, `complete`, `nothing`, `two` (of them at once),
    `signal=N`, `extend=N` (seconds): one order each, told with its answer, for that session; `of=N` and `of=all` choose
-   another. `on=ALLOCATION` makes the session of the chosen number on that allocation, `with=LIST` on these nodes.
+   another. `on=ALLOCATION` makes the session of the chosen number on that allocation, `with=LIST` on these nodes, and
+   `run=LIST` on these nodes with a first job of two processes.
    `later` answers by callback from then on. `wait=SECONDS` waits. */
 
 #include <pmix.h>
@@ -116,7 +117,7 @@ static void spawn(char *program)
 
 static void take(char *step)
 {
-    pmix_info_t info[2];
+    pmix_info_t info[3];
     bool yes = true;
     char *value = strchr(step, '=');
     int number;
@@ -158,6 +159,20 @@ static void take(char *step)
         PMIX_INFO_LOAD(&info[0], "pmix.ssn.inst", &yes, PMIX_BOOL);
         PMIX_INFO_LOAD(&info[1], "pmix.ssn.res", &nodes, PMIX_DATA_ARRAY);
         order(step, info, 2);
+    }
+    if (!strcmp(step, "run")) {
+        pmix_data_array_t apps;
+        PMIX_DATA_ARRAY_CONSTRUCT(&apps, 1, PMIX_APP);
+        pmix_app_t *app = (pmix_app_t *)apps.array;
+        app->cmd = strdup("sleep");
+        app->argv = (char **)calloc(3, sizeof(char *));
+        app->argv[0] = strdup("sleep");
+        app->argv[1] = strdup("1000");
+        app->maxprocs = 2;
+        PMIX_INFO_LOAD(&info[0], "pmix.ssn.inst", &yes, PMIX_BOOL);
+        PMIX_INFO_LOAD(&info[1], PMIX_ALLOC_NODE_LIST, value, PMIX_STRING);
+        PMIX_INFO_LOAD(&info[2], "pmix.ssn.app", &apps, PMIX_DATA_ARRAY);
+        order(step, info, 3);
     }
     if (!strcmp(step, "nothing"))
         flagged(step, "pmix.ssnctrl.id");

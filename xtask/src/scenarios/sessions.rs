@@ -19,6 +19,7 @@ pub(super) fn all() -> Vec<Scenario> {
         programs_make_sessions_on_allocations_and_on_nodes_of_their_own,
         sessions_are_made_on_allocations_and_on_nodes_of_their_own,
         a_tool_of_pmix_ends_sessions_that_it_has_made,
+        a_tool_of_pmix_makes_a_session_together_with_its_first_job,
         orders_for_sessions_that_make_no_sense_are_refused_with_a_status,
     ]
 }
@@ -154,6 +155,19 @@ fn a_tool_of_pmix_ends_sessions_that_it_has_made(c: &Context) -> Result<()> {
             "terminate done",
         ];
         is(outcome, &expected)
+    })
+}
+
+/// The job has no submitter, and ends with its session.
+fn a_tool_of_pmix_makes_a_session_together_with_its_first_job(c: &Context) -> Result<()> {
+    in_dvm(c, |program| {
+        let run = |steps: &[&str]| runner::run(c.bed().command(0, program)?.args(steps), Duration::from_secs(60));
+        is(run(&["tool", "of=7", "run=n2:2"])?, &["run done"])?;
+        c.until("the job runs on n2", Duration::from_secs(10), || {
+            Ok(c.named("sleep").iter().filter(|(node, _)| *node == 2).count() == 2)
+        })?;
+        is(run(&["tool", "of=7", "terminate"])?, &["terminate done"])?;
+        c.wait_for(0, "sleep")
     })
 }
 
