@@ -138,8 +138,8 @@ pub enum Value {
     U32s(Vec<u32>),
     /// A change to an environment: name, value, and the separator where there is one.
     Envar(String, String, char),
-    /// A number of a type that nobody here reads, such as a state or a time: the type's number in the PMIx standard, and
-    /// the number; a time of day has its microseconds beside it.
+    /// A number of a type that nobody here reads, such as a state or a time: the type's number in the PMIx standard,
+    /// and the number; a time of day has its microseconds beside it.
     Plain(u16, u64, u64),
     /// A type that is not decoded: its number in the PMIx standard.
     Other(u16),
