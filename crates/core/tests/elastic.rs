@@ -10,7 +10,7 @@ use ferrite_types::pmix_status::{
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use common::{Cluster, job};
+use common::{Cluster, dvm_with, job, resize};
 use ferrite_core::{
     DaemonInput, DaemonTimer, HeadInput, HeadTimer, Input, LinkInput, LinkTimer, PmixCall, PmixEffect, PmixToken,
     RequestId, Timer,
@@ -27,14 +27,7 @@ const LEFT: u8 = 75;
 
 /// An elastic DVM that is up, with a tree of radix 2.
 fn dvm(nodes: u32) -> Cluster {
-    with(nodes, ELASTIC)
-}
-
-fn with(nodes: u32, params: &[(&str, &str)]) -> Cluster {
-    let mut dvm = Cluster::build(nodes, params, true);
-    dvm.input(DaemonRank::HEAD, Input::Start);
-    dvm.run();
-    dvm
+    dvm_with(nodes, ELASTIC)
 }
 
 fn added(name: &str) -> AddedHost {
@@ -56,13 +49,6 @@ fn ask_grow(dvm: &mut Cluster, id: u64, names: &[&str]) {
 
 fn ask_shrink(dvm: &mut Cluster, id: u64, names: &[&str]) {
     dvm.ask(id, Request::Resize(Box::new(ResizeRequest::Shrink(shrink(names)))));
-}
-
-fn resize(dvm: &Cluster, id: u64) -> &Resize {
-    match dvm.reply(id) {
-        Reply::Resize(resize) => resize,
-        other => panic!("no answer to a change of size: {other:?}"),
-    }
 }
 
 fn outcome(dvm: &Cluster, id: u64) -> &ResizeOutcome {
@@ -217,7 +203,7 @@ fn a_slow_grow_does_not_delay_another_and_takes_its_place_later() {
 #[test]
 fn a_job_that_waits_for_slots_waits_for_an_open_grow_before_a_loss_refuses_it() {
     for (params, grows) in [(ELASTIC, true), (ELASTIC, false), (&ELASTIC[..1], true), (&ELASTIC[..1], false)] {
-        let mut dvm = with(3, params);
+        let mut dvm = dvm_with(3, params);
         dvm.submit(1, on("a.out", &["n0"]));
         let patient = Submission { wait_for_slots: true, ..Submission::of(job("all", 12)) };
         dvm.submit(2, patient);
@@ -239,7 +225,7 @@ fn a_job_that_waits_for_slots_waits_for_an_open_grow_before_a_loss_refuses_it() 
 #[test]
 fn a_job_that_waits_for_nodes_that_came_while_nobody_waited_is_refused_when_they_are_lost() {
     for params in [ELASTIC, &ELASTIC[..1]] {
-        let mut dvm = with(3, params);
+        let mut dvm = dvm_with(3, params);
         let patient = |np| Submission { wait_for_slots: true, ..Submission::of(job("a.out", np)) };
         dvm.submit(1, on("a.out", &["n0"]));
         dvm.submit(2, patient(12));
@@ -289,7 +275,7 @@ fn a_target_that_is_lost_before_the_end_takes_its_campaign_back_and_nothing_else
 #[test]
 fn a_target_that_is_lost_while_everybody_is_being_told_is_no_node_of_the_dvm_elastic_or_not() {
     for params in [ELASTIC, &[("rml_base_radix", "2")][..]] {
-        let mut dvm = with(4, params);
+        let mut dvm = dvm_with(4, params);
         let held = dvm.freeze_quietly(2);
         ask_grow(&mut dvm, 1, &["m0"]);
         assert!(unanswered(&dvm, 1), "2 has not acknowledged the wireup");
@@ -387,7 +373,7 @@ fn slots_are_set_and_adjusted() {
 #[test]
 fn a_job_that_brings_its_nodes_along_runs_on_them_or_not_at_all() {
     for params in [ELASTIC, &[("rml_base_radix", "2")][..]] {
-        let mut dvm = with(2, params);
+        let mut dvm = dvm_with(2, params);
         dvm.bad_nodes.insert("m1".to_owned(), "no route to host".to_owned());
         dvm.submit(1, Submission { grow: Some(Box::new(grow(&["m0"]))), ..on("a.out", &["m0", "n1"]) });
         assert_eq!(dvm.running.len(), 2);
@@ -671,7 +657,7 @@ fn a_survivor_that_is_lost_in_mid_shrink_costs_itself() {
 #[test]
 fn a_held_job_whose_nodes_leave_is_mapped_again_and_one_whose_nodes_stay_is_not() {
     let params = [ELASTIC, &[("ferrite_debug_prep_ms", "50")]].concat();
-    let mut dvm = with(4, &params);
+    let mut dvm = dvm_with(4, &params);
     let mut two = job("moves", 2);
     two.apps[0].hosts.hosts = Vec::new();
     dvm.submit(1, Submission::of(two));
@@ -697,7 +683,7 @@ fn a_held_job_whose_nodes_leave_is_mapped_again_and_one_whose_nodes_stay_is_not(
 fn a_held_job_that_names_a_node_that_leaves_is_mapped_again_to_the_others_that_it_names() {
     let params = [ELASTIC, &[("ferrite_debug_prep_ms", "50")]].concat();
     for by_file in [false, true] {
-        let mut dvm = with(4, &params);
+        let mut dvm = dvm_with(4, &params);
         let mut moves = on("moves", &["n3", "n1"]);
         if by_file {
             moves.spec.apps[0].hosts.hostfile = std::mem::take(&mut moves.spec.apps[0].hosts.hosts);
@@ -721,7 +707,7 @@ fn a_held_job_that_names_a_node_that_leaves_is_mapped_again_to_the_others_that_i
 #[test]
 fn a_job_that_was_mapped_before_a_grow_began_is_not_aborted_with_it_when_it_has_to_be_mapped_again() {
     let params = [ELASTIC, &[("ferrite_debug_prep_ms", "50")]].concat();
-    let mut dvm = with(4, &params);
+    let mut dvm = dvm_with(4, &params);
     dvm.submit(1, Submission::of(job("moves", 5)));
     let frozen = dvm.freeze_quietly(3);
     ask_shrink(&mut dvm, 2, &["n2", "n3"]);
@@ -743,7 +729,7 @@ fn a_job_that_was_mapped_before_a_grow_began_is_not_aborted_with_it_when_it_has_
 #[test]
 fn a_job_that_has_to_be_mapped_again_waits_for_slots_when_it_must() {
     let params = [ELASTIC, &[("ferrite_debug_prep_ms", "50")]].concat();
-    let mut dvm = with(2, &params);
+    let mut dvm = dvm_with(2, &params);
     dvm.submit(1, on("fills", &["n0"; 4]));
     dvm.fire(0, Timer::Head(HeadTimer::Prep(JobId(1))));
     dvm.submit(2, Submission::of(job("moves", 1)));
@@ -760,7 +746,7 @@ fn a_job_that_has_to_be_mapped_again_waits_for_slots_when_it_must() {
 #[test]
 fn a_held_job_whose_node_is_lost_is_mapped_again_too() {
     let params = [ELASTIC, &[("ferrite_debug_prep_ms", "50")]].concat();
-    let mut dvm = with(4, &params);
+    let mut dvm = dvm_with(4, &params);
     dvm.submit(1, Submission::of(job("moves", 5)));
     let frozen = dvm.freeze_quietly(3);
     ask_shrink(&mut dvm, 2, &["n3"]);
@@ -778,7 +764,7 @@ fn a_held_job_whose_node_is_lost_is_mapped_again_too() {
 #[test]
 fn a_grow_does_not_hold_a_mapped_job_after_the_shrink_has_ended() {
     let params = [ELASTIC, &[("ferrite_debug_prep_ms", "50")]].concat();
-    let mut dvm = with(4, &params);
+    let mut dvm = dvm_with(4, &params);
     dvm.submit(1, on("stays", &["n2"]));
     dvm.silent_nodes.insert("m0".to_owned());
     let frozen = dvm.freeze_quietly(3);
@@ -940,7 +926,7 @@ fn an_allocation_may_be_given_back_by_its_id_before_it_is_there() {
 #[test]
 fn the_answer_comes_before_the_end_also_when_the_end_comes_at_once() {
     // Nothing was launched yet, so that nobody has noticed.
-    let mut dvm = with(1, &[("prte_elastic_mode", "1"), ("plm", "pigeons")]);
+    let mut dvm = dvm_with(1, &[("prte_elastic_mode", "1"), ("plm", "pigeons")]);
     dvm.submit(1, on("a.out", &["n0"]));
     let request = ResizeRequest::Grow(GrowRequest { wait: false, ..grow(&["m0"]) });
     dvm.input(
@@ -1006,7 +992,7 @@ fn a_requester_that_vanishes_changes_nothing_for_its_campaign() {
 /// Elastic mode is a parameter (spec E1).
 #[test]
 fn without_elastic_mode_nothing_waits_and_no_event_is_sent() {
-    let mut dvm = with(3, &[("rml_base_radix", "2")]);
+    let mut dvm = dvm_with(3, &[("rml_base_radix", "2")]);
     dvm.silent_nodes.insert("m0".to_owned());
     let request = GrowRequest { wait: false, ..grow(&["m0"]) };
     dvm.ask(1, Request::Resize(Box::new(ResizeRequest::Grow(request))));

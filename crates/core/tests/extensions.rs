@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Cluster, job};
+use common::{Cluster, job, resize};
 use ferrite_core::{DaemonInput, HeadInput, HeadTimer, Input, PmixCall, PmixEffect, PmixToken, RequestId, Timer};
 use ferrite_rm::{GiveBack, Manager, Share, Source, Wish};
 use ferrite_types::SessionId;
@@ -14,8 +14,7 @@ use ferrite_types::pmix_status::{
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, Submission};
 use ferrite_wire::{
-    AddedHost, CancelRequest, GrowRequest, Resize, ResizeOutcome, ResizeRequest, SessionTerms, ShrinkRequest,
-    SlotChange,
+    AddedHost, CancelRequest, GrowRequest, ResizeOutcome, ResizeRequest, SessionTerms, ShrinkRequest, SlotChange,
 };
 
 /// A DVM on all nodes of Slurm job 7, two slots each.
@@ -61,13 +60,6 @@ fn grown(names: &[&str]) -> Cluster {
     grant(&mut dvm, 1, "8", names);
     assert_eq!(resize(&dvm, 1).outcome, ResizeOutcome::Done);
     dvm
-}
-
-fn resize(dvm: &Cluster, id: u64) -> &Resize {
-    match dvm.reply(id) {
-        Reply::Resize(resize) => resize,
-        other => panic!("no answer to a change of size: {other:?}"),
-    }
 }
 
 fn failed(dvm: &Cluster, id: u64) -> (PmixStatus, &str) {

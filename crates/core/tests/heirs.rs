@@ -2,18 +2,11 @@
 
 mod common;
 
-use common::{Cluster, job};
+use common::{Cluster, elastic_dvm, job};
 use ferrite_core::{DaemonInput, HeadInput, Input, PmixCall, PmixToken, RequestId};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionStatus, Submission};
 use ferrite_wire::{AddedHost, GrowRequest, Inheritance, ResizeRequest, SessionTerms, SlotChange};
-
-fn dvm(nodes: u32) -> Cluster {
-    let mut dvm = Cluster::build(nodes, &[("prte_elastic_mode", "1")], true);
-    dvm.input(DaemonRank::HEAD, Input::Start);
-    dvm.run();
-    dvm
-}
 
 fn of(job: u32) -> ProcId {
     ProcId { job: JobId(job), rank: Rank(0) }
@@ -58,7 +51,7 @@ fn up(dvm: &mut Cluster, id: u64) -> Vec<String> {
 #[test]
 fn a_session_of_a_spawned_job_ends_with_the_last_that_descends_from_it() {
     for (inheritance, after) in [(Inheritance::Child, &["n0"][..]), (Inheritance::ChildDefault, &["n0", "m0"])] {
-        let mut dvm = dvm(1);
+        let mut dvm = elastic_dvm(1);
         dvm.submit(1, Submission::of(job("submitted", 1)));
         spawn(&mut dvm, 1, Submission::of(job("owner", 1)));
         asks(&mut dvm, of(2), "m0", inheritance);
@@ -93,7 +86,7 @@ fn jobs_on(dvm: &Cluster, at: u32) -> usize {
 
 #[test]
 fn what_a_tool_has_asked_for_is_everybodys_when_it_is_gone() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     tool_asks(&mut dvm, 1, "m0", None);
     tool_asks(&mut dvm, 2, "m1", None);
     tool_goes(&mut dvm, &[1]);
@@ -113,7 +106,7 @@ fn a_session_of_a_tool_ends_with_it_as_its_inheritance_says() {
         (Inheritance::Child, &["n0"]),
         (Inheritance::ChildDefault, &["n0", "m0"]),
     ] {
-        let mut dvm = dvm(1);
+        let mut dvm = elastic_dvm(1);
         tool_asks(&mut dvm, 1, "m0", Some(inheritance));
         tool_goes(&mut dvm, &[1]);
         assert_eq!(up(&mut dvm, 2), after, "{inheritance:?}");
@@ -123,7 +116,7 @@ fn a_session_of_a_tool_ends_with_it_as_its_inheritance_says() {
 
 #[test]
 fn a_session_for_a_tools_children_ends_with_the_last_of_its_jobs() {
-    let mut dvm = dvm(2);
+    let mut dvm = elastic_dvm(2);
     tool_asks(&mut dvm, 1, "m0", Some(Inheritance::Child));
     let mut there = Submission::of(job("of the tool", 1));
     there.spec.apps[0].hosts.hosts = vec![HostRef::Host(HostEntry::named("n1"))];
@@ -138,7 +131,7 @@ fn a_session_for_a_tools_children_ends_with_the_last_of_its_jobs() {
 #[test]
 fn what_is_on_its_way_to_a_tool_that_is_gone_is_everybodys_or_does_not_come() {
     for (inheritance, after) in [(None, &["n0", "m0"][..]), (Some(Inheritance::None), &["n0"])] {
-        let mut dvm = dvm(1);
+        let mut dvm = elastic_dvm(1);
         dvm.silent_nodes.insert("m0".to_owned());
         tool_asks(&mut dvm, 1, "m0", inheritance);
         tool_goes(&mut dvm, &[1]);
@@ -158,7 +151,7 @@ fn on(program: &str, hosts: &[&str]) -> Submission {
 /// Who has asked for nodes gets there by their names (spec S5).
 #[test]
 fn a_job_spawns_onto_nodes_that_it_has_asked_for_by_their_names_or_their_allocation() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     dvm.submit(1, Submission::of(job("owner", 1)));
     asks(&mut dvm, of(1), "m0", Inheritance::Default);
     spawn(&mut dvm, 1, on("by name", &["m0"]));

@@ -2,20 +2,13 @@
 
 mod common;
 
-use common::{Cluster, job};
+use common::{Cluster, elastic_dvm, job};
 use ferrite_core::{DaemonInput, HeadTimer, Input, PmixCall, PmixEffect, PmixToken, Timer};
 use ferrite_types::SessionId;
 use ferrite_types::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_EXISTS};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, SessionOrder, SessionStatus, Submission};
 use ferrite_wire::{AddedHost, GrowRequest, ResizeRequest, SessionTerms, SlotChange};
-
-fn dvm(nodes: u32) -> Cluster {
-    let mut dvm = Cluster::build(nodes, &[("prte_elastic_mode", "1")], true);
-    dvm.input(DaemonRank::HEAD, Input::Start);
-    dvm.run();
-    dvm
-}
 
 fn hosts(names: &[&str]) -> Vec<AddedHost> {
     names.iter().map(|name| AddedHost { host: HostEntry::named(name), slots: SlotChange::Unstated }).collect()
@@ -67,7 +60,7 @@ fn places(dvm: &Cluster) -> Vec<u32> {
 /// A session on an allocation shares its nodes (spec S32).
 #[test]
 fn a_session_on_an_allocation_shares_its_nodes_and_leaves_them_there() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     grow(&mut dvm, 1, &["m0", "m1"]);
     assert_eq!(make(&mut dvm, 2, 17, on("a1", &[])), Some(true));
     assert_eq!(make(&mut dvm, 3, 18, on("a1", &["m1"])), Some(true));
@@ -88,7 +81,7 @@ fn a_session_on_an_allocation_shares_its_nodes_and_leaves_them_there() {
 
 #[test]
 fn a_session_is_made_on_what_its_name_or_the_dvm_says() {
-    let mut dvm = dvm(2);
+    let mut dvm = elastic_dvm(2);
     grow(&mut dvm, 1, &["m0"]);
     let by_name = GrowRequest { req_id: Some("mine".to_owned()), ..GrowRequest::default() };
     assert_eq!(make(&mut dvm, 2, 5, by_name), Some(true));
@@ -103,7 +96,7 @@ fn a_session_is_made_on_what_its_name_or_the_dvm_says() {
 /// A session with nodes of its own is answered when they are there (spec S33).
 #[test]
 fn a_session_with_nodes_of_its_own_is_there_when_its_maker_hears_it() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     dvm.silent_nodes.insert("m0".to_owned());
     let terms = SessionTerms { reserve: true, ..SessionTerms::default() };
     assert_eq!(make(&mut dvm, 1, 40, GrowRequest { terms, ..on("batch.7", &["m0"]) }), None, "not yet");
@@ -125,7 +118,7 @@ fn a_session_with_nodes_of_its_own_is_there_when_its_maker_hears_it() {
 /// A scheduler makes sessions by number (spec S31).
 #[test]
 fn what_cannot_be_made_is_refused_and_leaves_nothing() {
-    let mut dvm = dvm(2);
+    let mut dvm = elastic_dvm(2);
     grow(&mut dvm, 1, &["m0"]);
     let refused = [
         (1, on("a1", &[]), "There is a session 1"),
@@ -151,7 +144,7 @@ fn what_cannot_be_made_is_refused_and_leaves_nothing() {
 
 #[test]
 fn a_process_makes_a_session_with_a_limit_and_is_answered_once() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     dvm.submit(1, Submission::of(job("scheduler", 1)));
     let terms = SessionTerms { time_limit_s: Some(2), ..SessionTerms::default() };
     let wish = Box::new(GrowRequest { terms, ..on("batch.7", &["m0"]) });
@@ -176,7 +169,7 @@ fn a_process_makes_a_session_with_a_limit_and_is_answered_once() {
 #[test]
 fn what_a_job_of_a_shared_session_brings_along_is_for_it_and_stays_with_the_allocation() {
     for (alloc_id, nodes) in [("a1", &["m0", "m1"][..]), ("prterun-n0-1", &["n0", "m1"])] {
-        let mut dvm = dvm(1);
+        let mut dvm = elastic_dvm(1);
         grow(&mut dvm, 1, &["m0"]);
         assert_eq!(make(&mut dvm, 2, 17, on(alloc_id, &[])), Some(true));
         let mut inside = Submission { session: SessionChoice::Id(SessionId(17)), ..Submission::of(job("a.out", 1)) };
@@ -200,7 +193,7 @@ fn make_with_job(dvm: &mut Cluster, number: u32, wish: GrowRequest, np: u32) {
 
 #[test]
 fn the_job_that_a_session_is_made_with_runs_there_as_soon_as_its_nodes_have_come() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     dvm.silent_nodes.insert("m0".to_owned());
     make_with_job(&mut dvm, 7, on("batch.7", &["m0"]), 2);
     assert_eq!(dvm.running.len(), 0, "there is no node yet");
@@ -219,7 +212,7 @@ fn the_job_that_a_session_is_made_with_runs_there_as_soon_as_its_nodes_have_come
 
 #[test]
 fn the_job_of_a_session_on_an_allocation_that_is_there_starts_at_once() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     grow(&mut dvm, 1, &["m0"]);
     make_with_job(&mut dvm, 17, on("a1", &[]), 4);
     assert_eq!(places(&dvm), [1; 4]);
@@ -229,7 +222,7 @@ fn the_job_of_a_session_on_an_allocation_that_is_there_starts_at_once() {
 
 #[test]
 fn a_session_whose_nodes_do_not_come_starts_nothing() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     dvm.bad_nodes.insert("m0".to_owned(), "no route to host".to_owned());
     make_with_job(&mut dvm, 7, on("batch.7", &["m0"]), 2);
     assert!(dvm.running.is_empty() && session(&mut dvm, 1, 7).is_none());

@@ -2,23 +2,12 @@
 
 mod common;
 
-use common::{Cluster, job};
-use ferrite_core::{DaemonTimer, HeadTimer, Input, RequestId, Timer};
+use common::{Cluster, dvm_with, elastic_dvm, job};
+use ferrite_core::{DaemonTimer, HeadTimer, RequestId, Timer};
 use ferrite_types::SessionId;
 use ferrite_types::*;
 use ferrite_wire::control::{JobStatus, Reply, Request, SessionChoice, SessionDirective, Submission};
 use ferrite_wire::{AddedHost, GrowRequest, ResizeOutcome, ResizeRequest, SessionTerms, ShrinkRequest, SlotChange};
-
-fn dvm(nodes: u32) -> Cluster {
-    with(nodes, &[("prte_elastic_mode", "1")])
-}
-
-fn with(nodes: u32, params: &[(&str, &str)]) -> Cluster {
-    let mut dvm = Cluster::build(nodes, params, true);
-    dvm.input(DaemonRank::HEAD, Input::Start);
-    dvm.run();
-    dvm
-}
 
 fn patient(np: u32, session: u32) -> Submission {
     let session = SessionChoice::Id(SessionId(session));
@@ -76,7 +65,7 @@ fn overlap(dvm: &mut Cluster, first: u64, job: u32) -> u64 {
 /// A job of the queue has its turn when its slots are free (spec E18).
 #[test]
 fn a_job_in_the_queue_whose_slots_are_free_has_its_turn_among_grows_that_overlap() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     dvm.silent_nodes.extend(["m0".to_owned()].into_iter().chain((0..9).map(|i| format!("x{i}"))));
     dvm.submit(1, Submission::of(job("runs", 4)));
     dvm.submit(2, patient(4, 0));
@@ -95,7 +84,7 @@ fn a_job_in_the_queue_whose_slots_are_free_has_its_turn_among_grows_that_overlap
 /// A job of the queue has its turn when its slots are free (spec E18).
 #[test]
 fn a_queued_job_that_has_no_slots_keeps_no_grow_waiting() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     dvm.silent_nodes.extend(["m0".to_owned(), "m1".to_owned()]);
     dvm.submit(1, Submission::of(job("short", 2)));
     dvm.submit(2, Submission::of(job("long", 2)));
@@ -121,7 +110,7 @@ fn a_queued_job_that_has_no_slots_keeps_no_grow_waiting() {
 
 #[test]
 fn a_job_that_is_mapped_again_is_the_first_of_those_that_wait_for_slots() {
-    let mut dvm = with(2, &[("prte_elastic_mode", "1"), ("ferrite_debug_prep_ms", "5")]);
+    let mut dvm = dvm_with(2, &[("prte_elastic_mode", "1"), ("ferrite_debug_prep_ms", "5")]);
     dvm.submit(1, Submission::of(job("mapped", 6)));
     dvm.submit(2, patient(4, 0));
     let shrink = ShrinkRequest { nodes: vec!["n1".to_owned()], wait: true, ..ShrinkRequest::default() };
@@ -136,7 +125,7 @@ fn a_job_that_is_mapped_again_is_the_first_of_those_that_wait_for_slots() {
 /// A job that is mapped again comes first (spec E12).
 #[test]
 fn a_job_that_was_mapped_before_comes_before_those_that_were_not() {
-    let mut dvm = with(2, &[("prte_elastic_mode", "1"), ("ferrite_debug_prep_ms", "5")]);
+    let mut dvm = dvm_with(2, &[("prte_elastic_mode", "1"), ("ferrite_debug_prep_ms", "5")]);
     let mut short = job("short", 2);
     // It goes on with its process on n0 when the other one's node leaves.
     short.options.recoverable = true;
@@ -157,7 +146,7 @@ fn a_job_that_was_mapped_before_comes_before_those_that_were_not() {
 
 #[test]
 fn a_job_that_is_resumed_during_a_grow_waits_for_that_and_has_its_turn() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     reserve(&mut dvm, 1, "m0");
     order(&mut dvm, 2, 1, SessionDirective::Pause);
     dvm.submit(3, Submission { session: SessionChoice::Id(SessionId(1)), ..Submission::of(job("a.out", 1)) });
@@ -172,7 +161,7 @@ fn a_job_that_is_resumed_during_a_grow_waits_for_that_and_has_its_turn() {
 
 #[test]
 fn each_pool_of_nodes_has_a_queue_of_its_own() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     reserve(&mut dvm, 1, "m0");
     dvm.submit(2, Submission::of(job("runs", 4)));
     dvm.submit(3, patient(2, 0));
@@ -191,7 +180,7 @@ fn each_pool_of_nodes_has_a_queue_of_its_own() {
 /// Jobs that wait for slots are served in their order (spec L15).
 #[test]
 fn pools_that_share_a_node_have_one_queue() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     grow(&mut dvm, 1, "m0");
     dvm.submit(2, Submission::of(job("runs", 6)));
     dvm.submit(3, patient(4, 0));
@@ -203,7 +192,7 @@ fn pools_that_share_a_node_have_one_queue() {
 
 #[test]
 fn a_queued_job_of_a_paused_session_waits_for_that_and_keeps_nobody_waiting() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     grow(&mut dvm, 1, "m0");
     dvm.submit(2, Submission::of(job("runs", 8)));
     dvm.submit(3, patient(4, 1));
@@ -220,7 +209,7 @@ fn a_queued_job_of_a_paused_session_waits_for_that_and_keeps_nobody_waiting() {
 
 #[test]
 fn a_queued_job_that_waits_for_what_stays_reserved_is_refused_when_all_is_idle() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     dvm.submit(1, Submission::of(job("runs", 4)));
     dvm.submit(2, patient(4, 0));
     reserve(&mut dvm, 3, "m0");

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Cluster, job};
+use common::{Cluster, elastic_dvm, job};
 use ferrite_core::{DaemonInput, Input};
 use ferrite_types::SessionId;
 use ferrite_types::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NO_PERMISSIONS};
@@ -11,13 +11,6 @@ use ferrite_wire::control::{Reply, Request, SessionChoice, SessionDirective, Ses
 use ferrite_wire::{
     AddedHost, GrowRequest, Resize, ResizeOutcome, ResizeRequest, SessionTerms, ShrinkRequest, SlotChange,
 };
-
-fn dvm(nodes: u32) -> Cluster {
-    let mut dvm = Cluster::build(nodes, &[("prte_elastic_mode", "1")], true);
-    dvm.input(DaemonRank::HEAD, Input::Start);
-    dvm.run();
-    dvm
-}
 
 fn reserved() -> SessionTerms {
     SessionTerms { reserve: true, ..SessionTerms::default() }
@@ -84,7 +77,7 @@ fn places(dvm: &Cluster, job: u32) -> Vec<u32> {
 
 #[test]
 fn a_release_of_an_allocation_takes_what_it_has_brought_and_gives_the_rest_back() {
-    let mut dvm = dvm(2);
+    let mut dvm = elastic_dvm(2);
     dvm.submit(1, Submission::of(job("a.out", 4)));
     assert_eq!(grow(&mut dvm, 2, request(&["n1", "m0"], reserved())), ResizeOutcome::Done);
     assert_eq!(release(&mut dvm, 3, "a1", &[]), ResizeOutcome::Done);
@@ -98,7 +91,7 @@ fn a_release_of_an_allocation_takes_what_it_has_brought_and_gives_the_rest_back(
 /// Nodes that were lent go back (spec S16).
 #[test]
 fn a_release_of_nodes_that_were_there_before_gives_them_back_at_once_the_heads_own_too() {
-    let mut dvm = dvm(2);
+    let mut dvm = elastic_dvm(2);
     assert_eq!(grow(&mut dvm, 1, request(&["n0", "n1"], reserved())), ResizeOutcome::Unchanged);
     assert_eq!(release(&mut dvm, 2, "a1", &["n1"]), ResizeOutcome::Unchanged);
     assert_eq!(sessions(&mut dvm, 3)[0].nodes, ["n0"]);
@@ -111,7 +104,7 @@ fn a_release_of_nodes_that_were_there_before_gives_them_back_at_once_the_heads_o
 
 #[test]
 fn a_release_counts_what_is_still_to_be_lent_to_the_allocation() {
-    let mut dvm = dvm(2);
+    let mut dvm = elastic_dvm(2);
     dvm.silent_nodes.insert("m0".to_owned());
     dvm.ask(1, Request::Resize(Box::new(ResizeRequest::Grow(request(&["n1", "m0"], reserved())))));
     let shrink = ShrinkRequest { alloc_id: Some("a1".to_owned()), wait: true, ..ShrinkRequest::default() };
@@ -123,7 +116,7 @@ fn a_release_counts_what_is_still_to_be_lent_to_the_allocation() {
 
 #[test]
 fn a_reservation_gives_a_node_back_to_the_session_that_brought_it_with_which_it_leaves() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     assert_eq!(grow(&mut dvm, 1, request(&["m0"], limited(6))), ResizeOutcome::Done);
     let borrowed = SessionTerms { reserve: true, ..limited(2) };
     assert_eq!(grow(&mut dvm, 2, request(&["m0"], borrowed)), ResizeOutcome::Unchanged);
@@ -143,7 +136,7 @@ fn a_reservation_gives_a_node_back_to_the_session_that_brought_it_with_which_it_
 /// A lent node leaves with the session that has brought it (spec S17).
 #[test]
 fn a_node_leaves_with_the_session_that_brought_it_whoever_has_borrowed_it() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     grow(&mut dvm, 1, request(&["m0", "m1"], SessionTerms::default()));
     grow(&mut dvm, 2, request(&["m0"], reserved()));
     dvm.submit(3, within(job("borrower", 1), 2));
@@ -155,7 +148,7 @@ fn a_node_leaves_with_the_session_that_brought_it_whoever_has_borrowed_it() {
 
 #[test]
 fn a_node_that_is_borrowed_counts_for_the_allocation_that_brought_it() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     grow(&mut dvm, 1, request(&["m0"], SessionTerms::default()));
     grow(&mut dvm, 2, request(&["m0"], reserved()));
     assert_eq!(release(&mut dvm, 3, "a2", &[]), ResizeOutcome::Unchanged);
@@ -169,7 +162,7 @@ fn a_node_that_is_borrowed_counts_for_the_allocation_that_brought_it() {
 
 #[test]
 fn a_session_whose_nodes_are_lent_to_another_may_be_reserved_and_gets_them_when_they_are_back() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     grow(&mut dvm, 1, request(&["m0"], SessionTerms::default()));
     grow(&mut dvm, 2, request(&["m0"], reserved()));
     let more = GrowRequest { alloc_id: Some("a1".to_owned()), ..request(&["m1"], reserved()) };
@@ -186,7 +179,7 @@ fn a_session_whose_nodes_are_lent_to_another_may_be_reserved_and_gets_them_when_
 
 #[test]
 fn a_reservation_of_a_node_that_leaves_before_it_comes_again_waits_for_both_and_holds() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     dvm.silent_nodes.insert("x".to_owned());
     grow(&mut dvm, 1, request(&["m0"], SessionTerms::default()));
     // The release waits behind a grow that is slow, and another grow of the node behind that.
@@ -213,7 +206,7 @@ fn a_reservation_of_a_node_that_leaves_before_it_comes_again_waits_for_both_and_
 
 #[test]
 fn who_has_a_node_reserved_that_is_to_leave_keeps_nobody_from_it() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     dvm.silent_nodes.insert("x".to_owned());
     grow(&mut dvm, 1, request(&["m0"], reserved()));
     dvm.ask(2, Request::Resize(Box::new(ResizeRequest::Grow(request(&["x"], SessionTerms::default())))));
@@ -234,7 +227,7 @@ fn seconds_left(dvm: &mut Cluster, id: u64) -> Option<u64> {
 
 #[test]
 fn nodes_and_time_for_an_allocation_lengthen_its_limit() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     grow(&mut dvm, 1, request(&["m0"], limited(3600)));
     let more = |name: &str| GrowRequest { alloc_id: Some("a1".to_owned()), ..request(&[name], limited(5)) };
     assert_eq!(grow(&mut dvm, 2, more("m1")), ResizeOutcome::Done);
@@ -249,7 +242,7 @@ fn nodes_and_time_for_an_allocation_lengthen_its_limit() {
 /// Only a limit can be lengthened (spec S21).
 #[test]
 fn an_allocation_without_a_limit_has_none_that_could_be_lengthened() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     grow(&mut dvm, 1, request(&["m0"], SessionTerms::default()));
     let more = GrowRequest { alloc_id: Some("a1".to_owned()), ..request(&["m1"], limited(5)) };
     let refused = grow(&mut dvm, 2, more);
@@ -260,7 +253,7 @@ fn an_allocation_without_a_limit_has_none_that_could_be_lengthened() {
 
 #[test]
 fn a_limit_that_is_still_coming_can_be_lengthened() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     dvm.silent_nodes.insert("m0".to_owned());
     dvm.ask(1, Request::Resize(Box::new(ResizeRequest::Grow(request(&["m0"], limited(60))))));
     let more = GrowRequest { alloc_id: Some("a1".to_owned()), ..request(&["m1"], limited(5)) };
@@ -272,7 +265,7 @@ fn a_limit_that_is_still_coming_can_be_lengthened() {
 /// A session without nodes and jobs is over (spec S24).
 #[test]
 fn a_session_whose_nodes_are_all_lost_is_over_with_its_children_and_keeps_nobody_from_them() {
-    let mut dvm = dvm(3);
+    let mut dvm = elastic_dvm(3);
     assert_eq!(grow(&mut dvm, 1, request(&["n1", "n2"], reserved())), ResizeOutcome::Unchanged);
     dvm.submit(2, within(job("owner", 2), 1));
     let call = |name: &str| {

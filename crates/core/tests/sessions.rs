@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Cluster, job};
+use common::{Cluster, elastic_dvm, job};
 use ferrite_core::{DaemonInput, HeadInput, HeadTimer, Input, PmixCall, PmixEffect, PmixToken, Timer};
 use ferrite_types::SessionId;
 use ferrite_types::pmix_status::{PMIX_ERR_BAD_PARAM, PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_NOT_FOUND};
@@ -12,13 +12,6 @@ use ferrite_wire::{
     AddedHost, ExtendRequest, GrowRequest, Inheritance, Resize, ResizeOutcome, ResizeRequest, SessionTerms,
     ShrinkRequest, SlotChange,
 };
-
-fn dvm(nodes: u32) -> Cluster {
-    let mut dvm = Cluster::build(nodes, &[("prte_elastic_mode", "1")], true);
-    dvm.input(DaemonRank::HEAD, Input::Start);
-    dvm.run();
-    dvm
-}
 
 fn request(names: &[&str], terms: SessionTerms) -> GrowRequest {
     let host = |name: &&str| AddedHost { host: HostEntry::named(name), slots: SlotChange::Unstated };
@@ -67,7 +60,7 @@ fn places(dvm: &Cluster, job: u32) -> Vec<u32> {
 /// Reserved nodes are for the jobs of their session (spec S7).
 #[test]
 fn reserved_nodes_are_for_the_jobs_of_their_session_and_no_other() {
-    let mut dvm = dvm(2);
+    let mut dvm = elastic_dvm(2);
     let resize = reserve(&mut dvm, 1, &["m0", "m1"], SessionTerms::default());
     assert_eq!((resize.alloc_id.as_str(), &resize.outcome), ("a1", &ResizeOutcome::Done));
     dvm.submit(2, Submission::of(job("outside", 4)));
@@ -83,7 +76,7 @@ fn reserved_nodes_are_for_the_jobs_of_their_session_and_no_other() {
 /// Daemons are told the session of a job (spec S35).
 #[test]
 fn daemons_are_told_the_session_of_a_job() {
-    let mut dvm = dvm(2);
+    let mut dvm = elastic_dvm(2);
     reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
     dvm.submit(2, Submission::of(job("outside", 1)));
     dvm.submit(3, within(job("inside", 1), SessionChoice::Alloc("a1".to_owned())));
@@ -97,7 +90,7 @@ fn daemons_are_told_the_session_of_a_job() {
 /// A request opens a session (spec S1, S3).
 #[test]
 fn a_session_is_found_by_its_number_its_allocation_or_its_requesters_name_and_else_refused() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     let grow = GrowRequest {
         req_id: Some("mine".to_owned()),
         ..request(&["m0"], SessionTerms { reserve: true, ..SessionTerms::default() })
@@ -123,7 +116,7 @@ fn a_session_is_found_by_its_number_its_allocation_or_its_requesters_name_and_el
 /// What is reserved for one cannot be had by another (spec S8).
 #[test]
 fn what_is_reserved_for_one_cannot_be_had_by_another() {
-    let mut dvm = dvm(2);
+    let mut dvm = elastic_dvm(2);
     reserve(&mut dvm, 1, &["n1"], SessionTerms::default());
     let refused = reserve(&mut dvm, 2, &["n1"], SessionTerms::default());
     assert!(matches!(refused.outcome, ResizeOutcome::Refused { status: PMIX_ERR_NO_PERMISSIONS, .. }), "{refused:?}");
@@ -133,7 +126,7 @@ fn what_is_reserved_for_one_cannot_be_had_by_another() {
 /// What is reserved for one cannot be had by another (spec S8).
 #[test]
 fn what_is_on_its_way_to_one_cannot_be_had_by_another() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     dvm.submit(1, Submission::of(job("owner", 1)));
     dvm.silent_nodes.insert("m0".to_owned());
     asked_by_a_process(&mut dvm, "m0", SessionTerms::default());
@@ -146,7 +139,7 @@ fn what_is_on_its_way_to_one_cannot_be_had_by_another() {
 /// A paused session launches nothing (spec S27).
 #[test]
 fn a_paused_session_stops_and_launches_nothing_until_it_is_resumed() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
     dvm.submit(2, within(job("runs", 1), SessionChoice::Id(SessionId(1))));
     assert!(matches!(control(&mut dvm, 3, SessionChoice::Id(SessionId(1)), SessionDirective::Pause), Reply::Ordered));
@@ -162,7 +155,7 @@ fn a_paused_session_stops_and_launches_nothing_until_it_is_resumed() {
 /// What the end of a session means (spec S22).
 #[test]
 fn the_end_of_a_session_ends_its_jobs_and_gives_its_nodes_back_by_a_campaign() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     reserve(&mut dvm, 1, &["m0", "m1"], SessionTerms::default());
     dvm.submit(2, within(job("inside", 2), SessionChoice::Id(SessionId(1))));
     assert!(matches!(
@@ -187,7 +180,7 @@ fn the_end_of_a_session_ends_its_jobs_and_gives_its_nodes_back_by_a_campaign() {
 /// A session ends with its time (spec S19).
 #[test]
 fn a_session_with_a_time_limit_warns_and_ends_and_may_be_extended() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     let terms = SessionTerms { time_limit_s: Some(3), warn_s: Some(1), ..SessionTerms::default() };
     reserve(&mut dvm, 1, &["m0"], terms);
     dvm.submit(2, within(job("inside", 1), SessionChoice::Id(SessionId(1))));
@@ -216,7 +209,7 @@ fn warnings(dvm: &Cluster) -> Vec<(SessionId, u32)> {
 /// A warning is given once for each end (spec S20).
 #[test]
 fn the_process_that_asked_for_a_warning_gets_it_once_for_each_end_and_nobody_else_does() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     dvm.submit(1, Submission::of(job("owner", 2)));
     let terms = SessionTerms { time_limit_s: Some(5), warn_s: Some(3), ..SessionTerms::default() };
     asked_by_a_process(&mut dvm, "m0", terms);
@@ -239,7 +232,7 @@ fn the_process_that_asked_for_a_warning_gets_it_once_for_each_end_and_nobody_els
 
 #[test]
 fn a_tool_is_warned_by_its_request_and_a_warning_that_is_due_at_once_comes_at_once() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     let terms = SessionTerms { time_limit_s: Some(4), warn_s: Some(60), ..SessionTerms::default() };
     let grow = GrowRequest { wait: false, req_id: Some("mine".to_owned()), ..request(&["m0"], terms) };
     dvm.ask(1, Request::Resize(Box::new(ResizeRequest::Grow(grow))));
@@ -260,7 +253,7 @@ fn extend(alloc_id: Option<&str>) -> ResizeRequest {
 /// Only a limit can be lengthened (spec S21).
 #[test]
 fn more_time_is_had_by_id_by_name_or_for_the_own_session_and_only_where_there_is_a_limit() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     let terms = SessionTerms { time_limit_s: Some(30), ..SessionTerms::default() };
     let timed = GrowRequest { req_id: Some("mine".to_owned()), ..request(&["m0"], terms) };
     dvm.ask(1, Request::Resize(Box::new(ResizeRequest::Grow(timed))));
@@ -311,7 +304,7 @@ fn a_session_ends_with_its_owner_as_its_inheritance_says() {
     for (inheritance, after) in
         [(Inheritance::Default, &["n0", "m0"][..]), (Inheritance::None, &["n0"]), (Inheritance::Child, &["n0"])]
     {
-        let mut dvm = dvm(1);
+        let mut dvm = elastic_dvm(1);
         dvm.submit(1, Submission::of(job("owner", 1)));
         asked_by_a_process(&mut dvm, "m0", SessionTerms { inheritance: Some(inheritance), ..SessionTerms::default() });
         assert_eq!(sessions(&mut dvm, 2)[0].owner, Some(JobId(1)));
@@ -326,7 +319,7 @@ fn a_session_ends_with_its_owner_as_its_inheritance_says() {
 #[test]
 fn a_child_session_ends_with_its_parent_unless_it_was_separated() {
     for separate in [false, true] {
-        let mut dvm = dvm(1);
+        let mut dvm = elastic_dvm(1);
         reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
         dvm.submit(2, within(job("owner", 1), SessionChoice::Id(SessionId(1))));
         let call_at = DaemonRank(1);
@@ -363,7 +356,7 @@ fn a_job_that_was_mapped_before_its_session_was_paused_is_launched_when_it_is_re
 
 #[test]
 fn what_a_later_request_does_not_say_of_a_session_stays_as_it_was() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     let terms = SessionTerms { time_limit_s: Some(9), warn_s: Some(7), ..SessionTerms::default() };
     reserve(&mut dvm, 1, &["m0"], terms);
     let more = GrowRequest { alloc_id: Some("a1".to_owned()), ..request(&["m1"], SessionTerms::default()) };
@@ -406,7 +399,7 @@ fn order(
 /// An order is answered once (spec S30).
 #[test]
 fn an_order_by_pmix_does_what_the_command_does_and_is_answered_once_with_a_status() {
-    let mut dvm = dvm(2);
+    let mut dvm = elastic_dvm(2);
     reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
     let elsewhere = DaemonRank(1);
     assert_eq!(order(&mut dvm, elsewhere, Some(1), SessionDirective::Pause), Ok(()));
@@ -432,7 +425,7 @@ fn an_order_by_pmix_does_what_the_command_does_and_is_answered_once_with_a_statu
 /// Session 0 takes no orders (spec S28).
 #[test]
 fn an_order_for_all_sessions_spares_the_dvms_own_and_says_when_there_are_none() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     assert_eq!(order(&mut dvm, DaemonRank::HEAD, None, SessionDirective::Pause), Err(PMIX_ERR_NOT_FOUND));
     reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
     reserve(&mut dvm, 2, &["m1"], SessionTerms { time_limit_s: Some(60), ..SessionTerms::default() });
@@ -459,7 +452,7 @@ fn resized(dvm: &Cluster, id: u64) -> ResizeOutcome {
 fn a_session_that_ends_while_its_nodes_are_coming_does_not_get_them() {
     let reserved = SessionTerms { reserve: true, ..SessionTerms::default() };
     for of_process in [false, true] {
-        let mut dvm = dvm(1);
+        let mut dvm = elastic_dvm(1);
         dvm.submit(1, Submission::of(job("owner", 1)));
         dvm.silent_nodes.insert("m0".to_owned());
         let terms = SessionTerms { inheritance: Some(Inheritance::None), ..reserved.clone() };
@@ -485,7 +478,7 @@ fn a_session_that_ends_while_its_nodes_are_coming_does_not_get_them() {
 /// The time of a session begins with its nodes (spec S18).
 #[test]
 fn the_time_of_a_session_begins_with_its_nodes() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     dvm.silent_nodes.insert("m0".to_owned());
     let terms = SessionTerms { time_limit_s: Some(3), ..SessionTerms::default() };
     dvm.ask(1, Request::Resize(Box::new(ResizeRequest::Grow(request(&["m0"], terms)))));
@@ -497,7 +490,7 @@ fn the_time_of_a_session_begins_with_its_nodes() {
 /// What is wanted of a session is true with its nodes (spec S10).
 #[test]
 fn a_grow_that_fails_leaves_nothing_of_what_it_wanted_of_its_session() {
-    let mut dvm = dvm(2);
+    let mut dvm = elastic_dvm(2);
     reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
     control(&mut dvm, 2, SessionChoice::Id(SessionId(1)), SessionDirective::Separate);
     dvm.silent_nodes.extend(["bad", "worse"].map(str::to_owned));
@@ -531,7 +524,7 @@ fn a_grow_that_fails_leaves_nothing_of_what_it_wanted_of_its_session() {
 
 #[test]
 fn a_node_that_was_there_before_a_session_stays_when_it_ends() {
-    let mut dvm = dvm(2);
+    let mut dvm = elastic_dvm(2);
     reserve(&mut dvm, 1, &["n1", "m0"], SessionTerms::default());
     assert_eq!(sessions(&mut dvm, 2)[0].nodes, ["n1", "m0"]);
     control(&mut dvm, 3, SessionChoice::Id(SessionId(1)), SessionDirective::Terminate);
@@ -545,7 +538,7 @@ fn a_node_that_was_there_before_a_session_stays_when_it_ends() {
 /// A session without nodes and jobs is over (spec S24).
 #[test]
 fn a_session_whose_nodes_were_all_released_takes_its_children_along() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
     dvm.submit(2, within(job("owner", 1), SessionChoice::Id(SessionId(1))));
     let request = request(&["m1"], SessionTerms { reserve: true, ..SessionTerms::default() });
@@ -565,7 +558,7 @@ fn a_session_whose_nodes_were_all_released_takes_its_children_along() {
 /// What a job of a session brings along is the session's (spec S6).
 #[test]
 fn what_a_job_of_a_session_brings_along_is_of_that_session() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
     let mut inside = within(job("inside", 1), SessionChoice::Id(SessionId(1)));
     inside.spec.apps[0].hosts.hosts = vec![HostRef::Host(HostEntry::named("m1"))];
@@ -578,7 +571,7 @@ fn what_a_job_of_a_session_brings_along_is_of_that_session() {
 /// Which nodes a number releases (spec S15).
 #[test]
 fn a_number_of_nodes_is_never_taken_from_what_is_reserved_for_others() {
-    let mut dvm = dvm(2);
+    let mut dvm = elastic_dvm(2);
     dvm.submit(1, Submission::of(job("owner", 1)));
     asked_by_a_process(&mut dvm, "m0", SessionTerms::default());
     let release = |count, wait| ResizeRequest::Shrink(ShrinkRequest { count, wait, ..ShrinkRequest::default() });
@@ -598,7 +591,7 @@ fn a_number_of_nodes_is_never_taken_from_what_is_reserved_for_others() {
 /// A number of nodes is taken from what is free (spec S9).
 #[test]
 fn a_node_that_leaves_is_for_whoever_asks_next_and_a_lost_one_that_is_reserved_is_not_for_a_number() {
-    let mut dvm = dvm(2);
+    let mut dvm = elastic_dvm(2);
     reserve(&mut dvm, 1, &["m0"], SessionTerms::default());
     let frozen = dvm.freeze_quietly(2);
     control(&mut dvm, 2, SessionChoice::Id(SessionId(1)), SessionDirective::Terminate);
@@ -618,7 +611,7 @@ fn a_node_that_leaves_is_for_whoever_asks_next_and_a_lost_one_that_is_reserved_i
 /// A name that fits several sessions is refused (spec S4).
 #[test]
 fn a_name_that_fits_several_sessions_names_none() {
-    let mut dvm = dvm(1);
+    let mut dvm = elastic_dvm(1);
     for (id, node) in [(1, "m0"), (2, "m1")] {
         let named = GrowRequest { req_id: Some("same".to_owned()), ..request(&[node], SessionTerms::default()) };
         dvm.ask(id, Request::Resize(Box::new(ResizeRequest::Grow(named))));

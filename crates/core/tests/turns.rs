@@ -2,27 +2,14 @@
 
 mod common;
 
-use common::{Cluster, job};
-use ferrite_core::{Input, RequestId};
+use common::{Cluster, dvm_with, elastic_dvm, job, resize};
+use ferrite_core::RequestId;
 use ferrite_types::pmix_status::{
     PMIX_ERR_INVALID_OPERATION as HAS_BEGUN, PMIX_ERR_JOB_CANCELED as CANCELED, PMIX_ERR_NOT_FOUND as NOT_FOUND,
 };
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, Submission};
-use ferrite_wire::{
-    AddedHost, CancelRequest, GrowRequest, Resize, ResizeOutcome, ResizeRequest, ShrinkRequest, SlotChange,
-};
-
-fn dvm(nodes: u32) -> Cluster {
-    with(nodes, &[("prte_elastic_mode", "1")])
-}
-
-fn with(nodes: u32, params: &[(&str, &str)]) -> Cluster {
-    let mut dvm = Cluster::build(nodes, params, true);
-    dvm.input(DaemonRank::HEAD, Input::Start);
-    dvm.run();
-    dvm
-}
+use ferrite_wire::{AddedHost, CancelRequest, GrowRequest, ResizeOutcome, ResizeRequest, ShrinkRequest, SlotChange};
 
 /// A grow whose requester waits for its end.
 fn grow(dvm: &mut Cluster, id: u64, name: &str) {
@@ -44,13 +31,6 @@ fn cancel(dvm: &mut Cluster, id: u64, alloc_id: Option<&str>, req_id: Option<&st
     resize(dvm, id).outcome.clone()
 }
 
-fn resize(dvm: &Cluster, id: u64) -> &Resize {
-    match dvm.reply(id) {
-        Reply::Resize(resize) => resize,
-        other => panic!("no answer to a change of size: {other:?}"),
-    }
-}
-
 fn is_answered(dvm: &Cluster, id: u64) -> bool {
     dvm.replies.iter().any(|(request, _)| *request == RequestId(id))
 }
@@ -69,7 +49,7 @@ fn status(outcome: &ResizeOutcome) -> PmixStatus {
 /// What has not begun can be taken back (spec E38).
 #[test]
 fn a_request_that_waits_behind_another_is_taken_back_and_its_requester_hears_it_once() {
-    let mut dvm = dvm(2);
+    let mut dvm = elastic_dvm(2);
     dvm.silent_nodes.insert("m0".to_owned());
     grow(&mut dvm, 1, "m0");
     shrink(&mut dvm, 2, "m0");
@@ -91,7 +71,7 @@ fn a_request_that_waits_behind_another_is_taken_back_and_its_requester_hears_it_
 /// What has not begun can be taken back (spec E38).
 #[test]
 fn what_has_begun_is_not_taken_back_and_what_is_not_there_is_not_found() {
-    let mut dvm = dvm(2);
+    let mut dvm = elastic_dvm(2);
     dvm.silent_nodes.insert("m0".to_owned());
     grow(&mut dvm, 1, "m0");
     assert_eq!(status(&cancel(&mut dvm, 2, None, Some("r1"))), HAS_BEGUN);
@@ -105,7 +85,7 @@ fn what_has_begun_is_not_taken_back_and_what_is_not_there_is_not_found() {
 
 #[test]
 fn what_was_taken_back_can_be_asked_for_again() {
-    let mut dvm = dvm(2);
+    let mut dvm = elastic_dvm(2);
     dvm.silent_nodes.insert("m0".to_owned());
     grow(&mut dvm, 1, "m0");
     shrink(&mut dvm, 2, "m0");
@@ -136,7 +116,7 @@ fn steps(dvm: &mut Cluster, id: u64) -> Vec<String> {
 /// Requests that overlap, each made before the one before has ended, for ever (spec E15).
 #[test]
 fn a_job_is_held_by_the_changes_that_were_there_and_not_by_an_endless_sequence_of_later_ones() {
-    let mut dvm = dvm(2);
+    let mut dvm = elastic_dvm(2);
     dvm.silent_nodes.extend((0..20).map(|i| format!("m{i}")));
     grow(&mut dvm, 1, "m0");
     dvm.submit(2, Submission::of(job("a.out", 2)));
@@ -165,7 +145,7 @@ fn a_job_is_held_by_the_changes_that_were_there_and_not_by_an_endless_sequence_o
 /// A queued grow holds nobody (spec E16).
 #[test]
 fn a_grow_that_lets_a_job_have_its_turn_says_so_holds_nobody_and_can_be_taken_back() {
-    let mut dvm = with(2, &[("prte_elastic_mode", "1"), ("ferrite_debug_prep_ms", "5")]);
+    let mut dvm = dvm_with(2, &[("prte_elastic_mode", "1"), ("ferrite_debug_prep_ms", "5")]);
     dvm.silent_nodes.extend((0..4).map(|i| format!("m{i}")));
     grow(&mut dvm, 1, "m0");
     dvm.submit(2, Submission::of(job("a.out", 1)));
@@ -191,7 +171,7 @@ fn a_grow_that_lets_a_job_have_its_turn_says_so_holds_nobody_and_can_be_taken_ba
 /// Shrinks do not wait for jobs (spec E17).
 #[test]
 fn nodes_leave_at_once_whoever_waits_and_a_job_that_has_lost_its_place_twice_has_its_turn() {
-    let mut dvm = with(4, &[("prte_elastic_mode", "1"), ("ferrite_debug_prep_ms", "5")]);
+    let mut dvm = dvm_with(4, &[("prte_elastic_mode", "1"), ("ferrite_debug_prep_ms", "5")]);
     dvm.silent_nodes.extend(["m0".to_owned(), "m1".to_owned(), "m2".to_owned()]);
     dvm.submit(1, Submission::of(job("a.out", 4)));
     grow(&mut dvm, 2, "m0");
@@ -216,7 +196,7 @@ fn nodes_leave_at_once_whoever_waits_and_a_job_that_has_lost_its_place_twice_has
 /// Shrinks do not wait for jobs (spec E17).
 #[test]
 fn what_is_about_the_nodes_of_a_queued_grow_is_queued_behind_it() {
-    let mut dvm = dvm(2);
+    let mut dvm = elastic_dvm(2);
     dvm.silent_nodes.extend((0..3).map(|i| format!("m{i}")));
     grow(&mut dvm, 1, "m0");
     dvm.submit(2, Submission::of(job("a.out", 1)));
@@ -234,7 +214,7 @@ fn what_is_about_the_nodes_of_a_queued_grow_is_queued_behind_it() {
 
 #[test]
 fn of_two_requests_of_one_name_that_are_taken_back_neither_begins() {
-    let mut dvm = dvm(2);
+    let mut dvm = elastic_dvm(2);
     dvm.silent_nodes.insert("m0".to_owned());
     let named = |nodes: &[&str]| {
         let nodes = nodes.iter().map(|name| (*name).to_owned()).collect();

@@ -12,7 +12,7 @@ use ferrite_core::{
 use ferrite_rm::{Allocation, GiveBack, NodeAsk, Share};
 use ferrite_types::*;
 use ferrite_wire::control::{Reply, Request, Submission};
-use ferrite_wire::{Contact, Members, Message, Stream, Ticket};
+use ferrite_wire::{Contact, Members, Message, Resize, Stream, Ticket};
 
 /// See the module.
 pub struct Cluster {
@@ -114,6 +114,27 @@ pub fn job(program: &str, np: u32) -> JobSpec {
 
 pub fn proc(rank: u32) -> ProcId {
     ProcId { job: JobId(1), rank: Rank(rank) }
+}
+
+/// A DVM in elastic mode that is up and outlives its jobs.
+pub fn elastic_dvm(nodes: u32) -> Cluster {
+    dvm_with(nodes, &[("prte_elastic_mode", "1")])
+}
+
+/// A DVM with these parameters that is up and outlives its jobs.
+pub fn dvm_with(nodes: u32, params: &[(&str, &str)]) -> Cluster {
+    let mut dvm = Cluster::build(nodes, params, true);
+    dvm.input(DaemonRank::HEAD, Input::Start);
+    dvm.run();
+    dvm
+}
+
+/// The answer to a request for another size.
+pub fn resize(dvm: &Cluster, id: u64) -> &Resize {
+    match dvm.reply(id) {
+        Reply::Resize(resize) => resize,
+        other => panic!("no answer to a request for another size: {other:?}"),
+    }
 }
 
 impl Cluster {
