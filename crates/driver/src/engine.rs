@@ -43,6 +43,8 @@ const BATCH: usize = 128;
 const FLUSH_LIMIT: Duration = Duration::from_secs(2);
 /// From this value of `state_base_verbose` on, each step of a state machine is shown.
 const VERBOSE_STEPS: u64 = 5;
+/// From this value on, each step of jobs and campaigns is shown.
+const VERBOSE_JOBS: u64 = 1;
 
 /// The parts that the engine is made from.
 pub(crate) struct Setup {
@@ -171,7 +173,8 @@ struct Engine {
     launcher_watch: Option<JoinHandle<()>>,
     /// Ends when that process, which may end by now, is gone.
     launcher_end: Option<Pin<Box<dyn Future<Output = ()>>>>,
-    verbose: bool,
+    /// Parameter `state_base_verbose`.
+    verbose: u64,
     timing: Option<Timing>,
     /// Receiver of the pictures of the map of this process's own job.
     pictures: Option<Box<dyn KeepPicture>>,
@@ -255,7 +258,7 @@ impl Engine {
             launcher_watch,
             launcher_end: None,
             release_command: params::value(&setup.params, "ferrite_release_command").map(str::to_owned),
-            verbose: params::number(&setup.params, "state_base_verbose").is_some_and(|v| v >= VERBOSE_STEPS),
+            verbose: params::number(&setup.params, "state_base_verbose").unwrap_or(0),
             timing: is_timed.then(|| Timing::new(clock.now())),
             pictures: setup.take_pictures(),
             picture_lost: false,
@@ -274,7 +277,7 @@ impl Engine {
                 let request = Request::Submit(submission);
                 let _ = self.inbox.send(Input::Head(HeadInput::Request { id: RequestId::OWN, request }));
             }
-            if self.verbose {
+            if self.verbose >= VERBOSE_STEPS {
                 notice::print_table();
             }
         }
@@ -489,7 +492,8 @@ impl Engine {
         if let Some(timing) = &mut self.timing {
             timing.note(now, step);
         }
-        if self.verbose {
+        let is_of_proc = matches!(step, Transition::Proc { .. });
+        if self.verbose >= if is_of_proc { VERBOSE_STEPS } else { VERBOSE_JOBS } {
             notice::print_transition(now.0, step);
         }
         if let Some(control) = &self.control {

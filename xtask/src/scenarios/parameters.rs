@@ -83,12 +83,15 @@ fn a_parameter_without_effect_costs_one_warning(c: &Context) -> Result<()> {
 }
 
 fn each_kind_of_node_has_its_own_base_of_session_directories(c: &Context) -> Result<()> {
-    let words = ["--prtemca", "prte_local_tmpdir_base", "/run", "--prtemca", "prte_tmpdir_remote_base", "/dev/shm"];
+    let tool = |name: &str, line: &str| {
+        let call = c.tool(name, line)?.env("PRTE_MCA_prte_local_tmpdir_base", "/run");
+        Ok::<_, anyhow::Error>(call.env("PRTE_MCA_prte_tmpdir_remote_base", "/dev/shm"))
+    };
+    tool("prte", "--daemonize --host n0,n1")?.run()?.code(0)?;
     let script = "ls -d /run/pr* /dev/shm/pr* 2>/dev/null | cut -d/ -f2 | sort -u";
-    let job = c.prterun("--host n0,n1 -n 2 --map-by node --output tag")?.words(words)?;
-    let outcome = job.words(["sh", "-c", script])?.run()?.code(0)?;
-    let seen =
-        |rank: u32, place: &str| outcome.stdout.lines().any(|l| l.contains(&format!(",{rank}]")) && l.ends_with(place));
-    ensure!(seen(0, "run") && seen(1, "dev"), "{}", outcome.tail());
+    let job = tool("prun", "-n 2 --map-by node --output tag")?.words(["sh", "-c", script])?;
+    let outcome = job.run()?.code(0)?;
+    tool("pterm", "")?.run()?.code(0)?;
+    outcome.lines(&["[1,0]<stdout>: run".to_owned(), "[1,1]<stdout>: dev".to_owned()])?;
     Ok(())
 }

@@ -270,6 +270,6 @@ pub const KNOWN: &[Known] = &[
         "state_base_verbose",
         VERBOSITY,
         Some("0"),
-        "5 = the table of states at start, then each transition as one line",
+        "1: each step of jobs and campaigns as one line; 5: the table of states at start, then also each step of processes",
     ),
 ];
