@@ -28,7 +28,7 @@ struct OnTerminal {
 
 impl OnTerminal {
     fn start(fake: &Fake) -> OnTerminal {
-        let user = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        let user = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&user).unwrap();
         unlockpt(&user).unwrap();
         let path = ptsname(&user, Vec::new()).unwrap();
@@ -100,6 +100,28 @@ fn the_terminal_is_given_back_after_keys_and_signals() {
         top.signal(signal);
         top.ends_well();
     }
+}
+
+#[test]
+fn the_end_of_the_terminal_is_the_end_of_top() {
+    let fake = Fake::new();
+    let mut top = OnTerminal::start(&fake);
+    top.until_drawn();
+    let OnTerminal { mut child, user, terminal, .. } = top;
+    drop((user, terminal));
+    let began = Instant::now();
+    let ended = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break Some(status);
+        }
+        if began.elapsed() > LIMIT {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            break None;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    assert_eq!(ended.expect("top goes on without a terminal").code(), Some(129));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! or a panic; after SIGKILL it is not.
 
 use std::io::{self, Stdout, stdout};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,6 +11,7 @@ use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use ratatui::prelude::CrosstermBackend;
 use ratatui::{Frame, Terminal};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Signal, getpid, kill_process};
 
 /// The actions that signals request.
@@ -41,6 +43,8 @@ impl Screen {
         }
         signal_hook::flag::register(Signal::TSTP.as_raw(), stop.clone())?;
         leave_before_panic();
+        let terminal = stdout().as_fd().try_clone_to_owned()?;
+        std::thread::Builder::new().spawn(move || end_with(&terminal))?;
         let terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
         let screen = Screen { terminal, end, stop };
         // From here on dropping `screen` restores the terminal, even when the next line fails half-way.
@@ -75,6 +79,23 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         leave();
+    }
+}
+
+/// Exit code when the terminal is gone, as for a process that SIGHUP has ended.
+const HUNG_UP: i32 = 128 + Signal::HUP.as_raw();
+
+/// Ends the process when its terminal is gone: crossterm reads the end of a terminal again and again, and then no key
+/// and no signal is noticed.
+fn end_with(terminal: &OwnedFd) {
+    loop {
+        let mut watched = [PollFd::new(terminal, PollFlags::empty())];
+        match poll(&mut watched, None) {
+            Ok(_) if watched[0].revents().intersects(PollFlags::HUP | PollFlags::ERR) => std::process::exit(HUNG_UP),
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            // Without a watch `top` still ends by keys and signals.
+            Err(_) => return,
+        }
     }
 }
 
