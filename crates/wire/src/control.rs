@@ -15,7 +15,7 @@ use thiserror::Error;
 use crate::{CodecError, GrowRequest, Resize, ResizeRequest, Stream, TimeWarning};
 
 /// Version of the control protocol: increased with every change of one of its types.
-pub const CONTROL_VERSION: u16 = 11;
+pub const CONTROL_VERSION: u16 = 12;
 
 /// Length of a greeting (bytes).
 pub const GREETING_LEN: usize = 10;
@@ -525,6 +525,9 @@ pub struct Metrics {
     pub shrinks: u64,
     /// Detours: daemons that lost their parent and found another daemon further up.
     pub rejoins: u64,
+    /// Messages of daemons about jobs, processes or collectives that were over, by their kind; kinds without any are
+    /// left out.
+    pub late_messages: Vec<(String, u64)>,
 }
 
 /// A histogram: the number of values below each limit.

@@ -493,6 +493,7 @@ pub(crate) struct Metrics {
     pub(crate) daemons_lost: u64,
     pub(crate) repairs: u64,
     pub(crate) rejoins: u64,
+    pub(crate) late_messages: std::collections::BTreeMap<String, u64>,
     pub(crate) grows: u64,
     pub(crate) grows_failed: u64,
     pub(crate) shrinks: u64,

@@ -319,6 +319,7 @@ pub(super) fn metrics() -> Metrics {
         daemons_lost: 1,
         repairs: 1,
         rejoins: 2,
+        late_messages: vec![("launch".to_owned(), 1), ("output".to_owned(), 4)],
         grows: 4,
         grows_failed: 1,
         shrinks: 3,

@@ -282,6 +282,7 @@ fn metrics() -> Metrics {
         daemons_lost: 1,
         repairs: 1,
         rejoins: 2,
+        late_messages: Vec::new(),
         grows: 4,
         grows_failed: 1,
         shrinks: 3,

@@ -130,6 +130,13 @@ fn text(metrics: &Metrics) -> String {
     one("daemons", "gauge", "Nodes with a daemon.", status.daemons.into());
     one("slots", "gauge", "Slots of the nodes with a daemon.", status.slots.into());
     one("slots_in_use", "gauge", "Slots in use.", status.slots_in_use.into());
+    if !metrics.late_messages.is_empty() {
+        let name = "ferrite_late_messages_total";
+        let _ = writeln!(out, "# HELP {name} Messages about what was over.\n# TYPE {name} counter");
+        for (kind, count) in &metrics.late_messages {
+            let _ = writeln!(out, "{name}{{kind=\"{kind}\"}} {count}");
+        }
+    }
     histogram(&mut out, &metrics.launch);
     out
 }

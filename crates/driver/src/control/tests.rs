@@ -322,6 +322,7 @@ fn counted() -> Metrics {
         daemons_lost: 2,
         repairs: 1,
         rejoins: 3,
+        late_messages: vec![("output".to_owned(), 2)],
         grows: 4,
         grows_failed: 1,
         shrinks: 3,

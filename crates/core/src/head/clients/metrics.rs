@@ -1,5 +1,7 @@
 //! Counters of the head for monitoring: totals that only grow, and a histogram of launch times.
 
+use std::collections::BTreeMap;
+
 use ferrite_types::{CampaignKind, Timestamp};
 use ferrite_wire::control::{Histogram, Metrics};
 
@@ -26,12 +28,50 @@ pub(in crate::head) enum Counted {
     Xcast,
     /// So many daemons were declared dead.
     DaemonsLost(usize),
+    /// A message of a daemon has come about something that is over.
+    Late(Late),
     /// All daemons have repaired the tree.
     Repair,
     /// A daemon has found a place in the tree again.
     Rejoin,
     /// A campaign has ended.
     Campaign { kind: CampaignKind, failed: bool },
+}
+
+/// The kinds of messages that may come late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::head) enum Late {
+    /// A daemon has attempted to start its processes.
+    Launch,
+    /// All processes of a daemon have called init, or wait for a debugger.
+    Init,
+    /// Processes have ended.
+    End,
+    /// A process has called abort.
+    Abort,
+    /// Output of a process.
+    Output,
+    /// Room for more input.
+    Credit,
+    /// A part of a collective, or its failure.
+    Collective,
+    /// A call of the data server.
+    Data,
+}
+
+impl Late {
+    fn name(self) -> &'static str {
+        match self {
+            Late::Launch => "launch",
+            Late::Init => "init",
+            Late::End => "end",
+            Late::Abort => "abort",
+            Late::Output => "output",
+            Late::Credit => "credit",
+            Late::Collective => "collective",
+            Late::Data => "data",
+        }
+    }
 }
 
 /// The totals and the histogram of launch times.
@@ -49,6 +89,7 @@ pub(super) struct Counters {
     daemons_lost: u64,
     repairs: u64,
     rejoins: u64,
+    late: BTreeMap<Late, u64>,
     grows: u64,
     grows_failed: u64,
     shrinks: u64,
@@ -71,12 +112,19 @@ impl Counters {
             Counted::Stdin(bytes) => self.stdin_bytes += bytes as u64,
             Counted::Xcast => self.xcasts += 1,
             Counted::DaemonsLost(daemons) => self.daemons_lost += daemons as u64,
+            Counted::Late(kind) => *self.late.entry(kind).or_default() += 1,
             Counted::Repair => self.repairs += 1,
             Counted::Rejoin => self.rejoins += 1,
             Counted::Campaign { kind: CampaignKind::Grow, failed: false } => self.grows += 1,
             Counted::Campaign { kind: CampaignKind::Grow, failed: true } => self.grows_failed += 1,
             Counted::Campaign { kind: CampaignKind::Shrink, failed: _ } => self.shrinks += 1,
         }
+    }
+}
+
+impl Counters {
+    fn late_messages(&self) -> Vec<(String, u64)> {
+        self.late.iter().map(|(kind, count)| (kind.name().to_owned(), *count)).collect()
     }
 }
 
@@ -99,9 +147,22 @@ impl Head {
             daemons_lost: counters.daemons_lost,
             repairs: counters.repairs,
             rejoins: counters.rejoins,
+            late_messages: counters.late_messages(),
             grows: counters.grows,
             grows_failed: counters.grows_failed,
             shrinks: counters.shrinks,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn late_messages_are_counted_by_their_kind() {
+        let mut counters = Counters::default();
+        [Late::Output, Late::Abort, Late::Output].into_iter().for_each(|kind| counters.count(Counted::Late(kind)));
+        assert_eq!(counters.late_messages(), [("abort".to_owned(), 1), ("output".to_owned(), 2)]);
     }
 }

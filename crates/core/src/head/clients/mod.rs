@@ -6,7 +6,7 @@ mod relayed;
 mod requests;
 mod status;
 
-pub(in crate::head) use self::metrics::Counted;
+pub(in crate::head) use self::metrics::{Counted, Late};
 pub(in crate::head) use self::status::listed_names;
 
 use ferrite_types::DaemonRank;

@@ -10,7 +10,7 @@ use super::placement_defaults;
 use super::record::Job;
 use crate::cx::Cx;
 use crate::head::Head;
-use crate::head::clients::Counted;
+use crate::head::clients::{Counted, Late};
 use crate::head::elastic::JobAllocation;
 use crate::{Effect, HeadTimer, RequestId};
 
@@ -179,10 +179,11 @@ impl Head {
         failed: Vec<(Rank, StartError)>,
         cx: &mut Cx,
     ) {
-        let Some(job) = self.jobs.get_mut(id).filter(|job| !job.is_over()) else {
-            return;
+        let Some(job) = self.jobs.get_mut(id) else {
+            return self.clients.count(Counted::Late(Late::Launch));
         };
-        let Some(launch) = job.launch_mut() else { return };
+        let is_over = job.is_over();
+        let Some(launch) = job.launch_mut().filter(|_| !is_over) else { return };
         if !launch.launching.remove(daemon) {
             return;
         }
@@ -228,7 +229,10 @@ impl Head {
 
     /// Handles a daemon's report that all its processes of a job have called init (spec L21).
     pub(in crate::head) fn on_registered(&mut self, daemon: DaemonRank, id: JobId, cx: &mut Cx) {
-        let Some(launch) = self.jobs.get_mut(id).and_then(Job::launch_mut) else { return };
+        let Some(job) = self.jobs.get_mut(id) else {
+            return self.clients.count(Counted::Late(Late::Init));
+        };
+        let Some(launch) = job.launch_mut() else { return };
         if launch.registering.remove(daemon) {
             self.note_registered(id, cx);
         }
@@ -247,7 +251,7 @@ impl Head {
     /// Handles a daemon's report that all its processes of a job wait for a debugger.
     pub(in crate::head) fn on_ready_for_debug(&mut self, daemon: DaemonRank, id: JobId, cx: &mut Cx) {
         let Some(job) = self.jobs.get_mut(id).filter(|job| !job.is_over()) else {
-            return;
+            return self.clients.count(Counted::Late(Late::Init));
         };
         let is_healthy = job.is_healthy();
         let Some(launch) = job.launch_mut() else { return };

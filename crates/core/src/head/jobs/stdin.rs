@@ -10,7 +10,7 @@ use ferrite_wire::{DaemonMessage, Dest, StdinDest};
 use super::record::Job;
 use crate::cx::Cx;
 use crate::head::Head;
-use crate::head::clients::Counted;
+use crate::head::clients::{Counted, Late};
 use crate::{Effect, RequestId};
 
 /// The size of one read (bytes).
@@ -109,7 +109,7 @@ impl Head {
 
     pub(in crate::head) fn on_stdin_credit(&mut self, daemon: DaemonRank, id: JobId, bytes: u64, cx: &mut Cx) {
         let Some(launch) = self.jobs.get_mut(id).and_then(Job::launch_mut) else {
-            return;
+            return self.clients.count(Counted::Late(Late::Credit));
         };
         if let Some(on_the_way) = launch.stdin.on_the_way.get_mut(&daemon) {
             *on_the_way = on_the_way.saturating_sub(bytes);
