@@ -1,4 +1,4 @@
-/* A tool of PMIx: tells its namespace and those of the jobs of the DVM that it finds. With `asks stay` it then waits
+/* A tool of PMIx: attaches to the DVM that it finds and tells its own namespace. With `asks stay` it then waits
    until it loses its server. */
 
 #include <pmix_tool.h>
@@ -30,16 +30,6 @@ int main(int argc, char **argv)
     }
     printf("named %s\n", me.nspace);
     PMIx_Register_event_handler(NULL, 0, NULL, 0, happened, NULL, NULL);
-    pmix_query_t query;
-    PMIX_QUERY_CONSTRUCT(&query);
-    PMIX_ARGV_APPEND(status, query.keys, PMIX_QUERY_NAMESPACES);
-    pmix_info_t *found = NULL;
-    size_t count = 0;
-    status = PMIx_Query_info(&query, 1, &found, &count);
-    if (status == PMIX_SUCCESS && count > 0 && found[0].value.type == PMIX_STRING)
-        printf("jobs %s\n", found[0].value.data.string);
-    else
-        printf("jobs unknown %s\n", PMIx_Error_string(status));
     fflush(stdout);
     while (argc > 1 && strcmp(argv[1], "stay") == 0)
         pause();

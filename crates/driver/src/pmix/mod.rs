@@ -20,7 +20,6 @@ mod library;
 mod placing;
 mod pmi1;
 mod published;
-mod queries;
 mod rendezvous;
 mod session_control;
 mod spawn;

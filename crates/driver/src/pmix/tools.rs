@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use ferrite_core::RequestId;
-use ferrite_pmix::{Completer, Info, Proc, Question, Status, Upcall, Value};
+use ferrite_pmix::{Completer, Info, Proc, Status, Upcall, Value};
 use ferrite_pmix_sys as sys;
 use ferrite_types::{DaemonRank, JobId, PmixStatus};
 use ferrite_wire::control::{Reply, Request, Submission};
@@ -17,7 +17,7 @@ use ferrite_wire::{ResizeOutcome, ResizeRequest, Stream};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::library::Library;
-use super::{allocate, queries, spawn};
+use super::{allocate, spawn};
 use crate::control::{Later, Lines, Receipt, Requests, Submitter};
 use crate::notice;
 
@@ -95,9 +95,6 @@ impl Tools {
                     true => self.push_change(&proc, wish, reply),
                     false => self.resize(proc, wish, reply),
                 }
-            }
-            Upcall::Query { proc, questions, reply } if self.tools.contains_key(&proc) => {
-                self.query(&proc, &questions, reply);
             }
             Upcall::Lost { proc } => self.forget(&proc),
             Upcall::ClientFinalized { proc, reply } if self.tools.contains_key(&proc) => {
@@ -201,15 +198,6 @@ impl Tools {
                 _ => Ok(Vec::new()),
             });
         });
-    }
-
-    fn query(&self, tool: &Proc, questions: &[Question], reply: Completer<Vec<Info>>) {
-        let Some(Tool { requests, .. }) = self.tools.get(tool) else { return };
-        if let Err(status) = queries::check(questions) {
-            return reply.complete(Err(status));
-        }
-        let dvm = self.dvm.clone();
-        requests.ask(Request::Jobs, move |answer| reply.complete(queries::namespaces(&dvm, answer)));
     }
 
     fn resize(&mut self, tool: Proc, wish: Result<ResizeRequest, allocate::Refusal>, reply: Completer<Vec<Info>>) {
