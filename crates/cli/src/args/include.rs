@@ -1,5 +1,5 @@
 //! Options that name files with more of the line: `--app` (programs), and `--tune` or `--am` (parameters, variables).
-//! [`include`] puts the words of the files in the place of the options, before the line is parsed.
+//! [`include()`] puts the words of the files in the place of the options, before the line is parsed.
 
 use std::io;
 
