@@ -147,14 +147,15 @@ impl DvmContact {
     }
 }
 
-/// The name of the DVM and its endpoints from a rendezvous URI; `None` for any other text.
+/// The name of the DVM and its endpoints from a rendezvous URI; `None` for any other text. Neither has white space or
+/// control characters.
 #[must_use]
 pub fn parse_uri(uri: &str) -> Option<(String, Vec<String>)> {
     let mut parts = uri.trim_end().split(';');
     let dvm = parts.next()?.strip_suffix("@0.0").filter(|name| !name.is_empty())?;
-    let named = !dvm.contains(|c: char| c.is_whitespace() || c.is_control());
     let endpoints: Vec<String> = parts.filter(|part| !part.is_empty()).map(str::to_owned).collect();
-    named.then(|| (dvm.to_owned(), endpoints))
+    let visible = |text: &str| !text.contains(|c: char| c.is_whitespace() || c.is_control());
+    (visible(dvm) && endpoints.iter().all(|endpoint| visible(endpoint))).then(|| (dvm.to_owned(), endpoints))
 }
 
 /// The batch job of a process, by the variables of the field's schedulers.
@@ -325,7 +326,7 @@ mod tests {
     fn a_rendezvous_uri_is_a_name_and_endpoints() {
         assert_eq!(parse_uri("d@0.0"), Some(("d".to_owned(), Vec::new())));
         assert_eq!(parse_uri("d@0.0;tcp4://h:1\n"), Some(("d".to_owned(), vec!["tcp4://h:1".to_owned()])));
-        for bad in ["", "@0.0", "d", "d@1.0", "a b@0.0", ";tcp4://h:1"] {
+        for bad in ["", "@0.0", "d", "d@1.0", "a b@0.0", ";tcp4://h:1", "d@0.0;tcp4://h:1\0", "d@0.0;;\u{b};x"] {
             assert_eq!(parse_uri(bad), None, "{bad}");
         }
     }
