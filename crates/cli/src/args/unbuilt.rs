@@ -24,7 +24,10 @@ const OF_JOBS: &[Refusal] = &[
     ),
     (&["set-cwd-to-session-dir"], "Use --wdir with a directory that exists on every node."),
     (&["pset"], "Remove it: process sets come with a later version."),
-    (&["exec-agent"], "Put the agent in front of the program: prterun -n 4 AGENT ./program"),
+    (
+        &["exec-agent"],
+        "Give the DVM --prtemca odls_base_exec_agent AGENT, or put the agent in front of the program: -n 4 AGENT ./program",
+    ),
     (&["memory-alloc-kinds", "gpu-support"], "Set it by the MPI library's own parameters (--mca KEY VALUE)."),
     (&["max-restarts"], "Processes are not restarted; use --runtime-options recoverable to keep the others running."),
     (&["uniform-nodes"], "Remove it: equal topologies are noticed by themselves."),
@@ -47,7 +50,7 @@ const OF_PRTERUN: &[Refusal] = &[
         &["batch", "detach", "wait-for-slots"],
         "It needs a DVM that outlives its jobs: start one with prte, and use prun.",
     ),
-    (&["max-vm-size"], "Limit the hosts with --host or --hostfile."),
+    (&["max-vm-size"], "Use --prtemca prte_max_vm_size N, or name fewer hosts with --host or --hostfile."),
 ];
 
 const OF_PRUN: &[Refusal] = &[
@@ -90,7 +93,7 @@ const OF_A_DVM: &[Refusal] = &[
     (&["verbose", "v"], "Use --prtemca state_base_verbose 5 to see what happens."),
     (&["singleton"], "Start the program itself with prterun or prun."),
     (&["bootstrap"], "This is an option of prted."),
-    (&["max-vm-size"], "Limit the hosts with --host or --hostfile."),
+    (&["max-vm-size"], "Use --prtemca prte_max_vm_size N, or name fewer hosts with --host or --hostfile."),
     (&["pmixmca"], "Set it in the environment of prte (PMIX_MCA_KEY=VALUE), or give it to prun."),
 ];
 
