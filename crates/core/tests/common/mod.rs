@@ -2,6 +2,8 @@
 //! unless a test fires a timer.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
+pub mod elastic;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
