@@ -16,7 +16,6 @@ pub use self::jobs::{ERROR_STATES, LAUNCH_STATES, state_tables};
 
 use self::clients::Counted;
 use crate::cx::Cx;
-use crate::launches::Launches;
 use crate::{HeadConfig, HeadInput, HeadTimer, LocalNode, RelayInput};
 
 /// The head of a DVM.
@@ -29,7 +28,6 @@ pub struct Head {
     dvm: dvm::Dvm,
     elastic: elastic::Elastic,
     sessions: sessions::Sessions,
-    launches: Launches,
     jobs: jobs::Jobs,
     clients: clients::Clients,
     pmix: pmix::Pmix,
@@ -47,7 +45,6 @@ impl Head {
             dvm: dvm::Dvm::of_head(&local.contact),
             local: local.clone(),
             config,
-            launches: Launches::default(),
             jobs: jobs::Jobs::default(),
             clients: clients::Clients::new(),
             pmix: pmix::Pmix::default(),

@@ -60,7 +60,7 @@ impl Head {
         self.dvm.bringup.missing = targets.iter().map(|t| t.rank).collect();
         let limit = Duration::from_secs(u64::from(self.launch_timeout_s()));
         cx.set_timer(HeadTimer::BringUp, cx.now + limit);
-        self.launches.start(&base, DaemonRank::HEAD, &targets, &self.local, cx);
+        self.dvm.launches.start(&base, DaemonRank::HEAD, &targets, &self.local, cx);
         self.activate(JobId::DAEMONS, JobState::DaemonsLaunched, cx);
     }
 
@@ -104,7 +104,7 @@ impl Head {
         message: &str,
         cx: &mut Cx,
     ) {
-        if let Some(failure) = self.launches.on_tasks_ended(launcher, nodes, message) {
+        if let Some(failure) = self.dvm.launches.on_tasks_ended(launcher, nodes, message) {
             self.on_launch_failed(&failure, cx);
         }
     }
@@ -129,7 +129,7 @@ impl Head {
     }
 
     pub(crate) fn on_link_up(&mut self, peer: DaemonRank) {
-        self.launches.on_linked(peer);
+        self.dvm.launches.on_linked(peer);
     }
 
     /// Handles the call of a daemon whose tree parent is another: the head names the parent as soon as that is up.
@@ -202,7 +202,7 @@ impl Head {
         message: &str,
         cx: &mut Cx,
     ) {
-        let ended = self.launches.on_ended(rank, status, message, &describe_end(status));
+        let ended = self.dvm.launches.on_ended(rank, status, message, &describe_end(status));
         if let Some(failure) = ended.failure {
             self.on_launch_failed(&failure, cx);
         }
@@ -270,7 +270,7 @@ impl Head {
 
     fn missing_text(&self, rank: DaemonRank) -> String {
         let node = self.node_name(rank);
-        match self.launches.command(rank) {
+        match self.dvm.launches.command(rank) {
             Some(command) => format!("  {node} (by: {command})"),
             None => format!("  {node}"),
         }

@@ -32,7 +32,7 @@ impl Head {
         self.dvm.exit.code = Some(code);
         self.drain_campaigns(cx);
         self.drain_extensions(cx);
-        self.launches.abandon(cx);
+        self.dvm.launches.abandon(cx);
         for daemon in self.dvm.contacts.homeless().iter() {
             cx.out.push_back(Outgoing::Direct(daemon, Message::Daemon(DaemonMessage::Exit)));
         }

@@ -7,13 +7,15 @@ mod losses;
 mod nodes;
 
 use ferrite_types::{DaemonRank, JobId, JobState, RankSet};
-use ferrite_wire::Contact;
+use ferrite_wire::{Contact, NodeLaunch};
 
 use self::bringup::BringUp;
 use self::contacts::Contacts;
 use self::end::Exit;
 use self::losses::Losses;
+use crate::LocalNode;
 use crate::cx::Cx;
+use crate::launches::{Launches, TicketBase};
 
 pub(in crate::head) use self::end::INTERRUPTED;
 pub(in crate::head) use self::losses::Loss;
@@ -25,6 +27,8 @@ pub(in crate::head) struct Dvm {
     /// State of the daemons' own job.
     state: Option<JobState>,
     bringup: BringUp,
+    /// Launchers of daemons that have not linked, and those that live as long as their daemons.
+    launches: Launches,
     contacts: Contacts,
     /// The number of wireups sent.
     wireups: u64,
@@ -38,6 +42,7 @@ impl Dvm {
         Dvm {
             state: None,
             bringup: BringUp::default(),
+            launches: Launches::default(),
             contacts: Contacts::of_head(contact),
             wireups: 0,
             losses: Losses::default(),
@@ -80,6 +85,22 @@ impl Dvm {
     pub(in crate::head) fn next_wireup(&mut self) -> u64 {
         self.wireups += 1;
         self.wireups
+    }
+
+    /// Starts the daemons of newcomers, each of which calls the head and waits for its place.
+    pub(in crate::head) fn launch_newcomers(
+        &mut self,
+        base: &TicketBase,
+        targets: &[NodeLaunch],
+        local: &LocalNode,
+        cx: &mut Cx,
+    ) {
+        self.launches.start_joining(base, DaemonRank::HEAD, targets, local, cx);
+    }
+
+    /// Gives up the start of a daemon that has not linked.
+    pub(in crate::head) fn abandon_launch(&mut self, rank: DaemonRank, cx: &mut Cx) {
+        self.launches.abandon_one(rank, cx);
     }
 
     /// Notes where a daemon listens that has reported, and its process id.

@@ -267,7 +267,7 @@ impl Head {
             cx.cancel_timer(HeadTimer::Campaign(id));
             let outside: RankSet = campaign.targets.keys().copied().filter(|rank| !cx.tree.contains(*rank)).collect();
             for rank in outside.iter() {
-                self.launches.abandon_one(rank, cx);
+                self.dvm.abandon_launch(rank, cx);
                 if cx.is_linked(rank) && campaign.kind() == CampaignKind::Grow {
                     cx.direct(rank, DaemonMessage::Exit);
                 }

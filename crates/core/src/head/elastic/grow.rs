@@ -243,7 +243,7 @@ impl Head {
         self.elastic.campaigns.enter(id, Phase::Launching { missing: kept }, cx);
         let limit = Duration::from_secs(u64::from(self.launch_timeout_s()));
         cx.set_timer(HeadTimer::Campaign(id), cx.now + limit);
-        self.launches.start_joining(&base, DaemonRank::HEAD, &launches, &self.local, cx);
+        self.dvm.launch_newcomers(&base, &launches, &self.local, cx);
     }
 
     fn joining_base(&self, size: u32) -> Result<TicketBase, Reason> {
@@ -365,7 +365,7 @@ impl Head {
         let have_places = matches!(campaign.phase, Phase::WiringUp { .. });
         let ranks: RankSet = campaign.targets.keys().copied().collect();
         self.elastic.campaigns.enter(id, Phase::RollingBack { alive: RankSet::new(), cause: reason }, cx);
-        ranks.iter().for_each(|rank| self.launches.abandon_one(rank, cx));
+        ranks.iter().for_each(|rank| self.dvm.abandon_launch(rank, cx));
         match have_places {
             true => self.send_away(id, ranks, cx),
             false => self.dismiss_newcomers(id, &ranks, cx),
