@@ -33,6 +33,9 @@ const IN_TUNE: [(&str, usize); 8] = [
 /// # Errors
 /// A file that cannot be read, a line of it that cannot be used, or programs in the file and on the line.
 pub fn include(tool: Tool, args: &[String], read: Read<'_>) -> Result<Vec<String>, UsageError> {
+    if !args.iter().any(|word| may_name_a_file(word)) {
+        return Ok(args.to_vec());
+    }
     let mut command = tool.command();
     let mut args = args.to_vec();
     let mut programs: Option<(String, Vec<String>)> = None;
@@ -61,6 +64,13 @@ pub fn include(tool: Tool, args: &[String], read: Read<'_>) -> Result<Vec<String
     }
     args.extend(words);
     Ok(args)
+}
+
+/// True for a word that is one of the options, wherever it stands: the definitions of all options need not be made to
+/// look for what is hardly ever there.
+fn may_name_a_file(word: &str) -> bool {
+    let name = word.split_once('=').map_or(word, |(name, _)| name);
+    matches!(name.trim_start_matches('-'), "app" | "tune" | "am") && name.starts_with('-')
 }
 
 fn text(option: &str, path: &str, read: Read<'_>) -> Result<String, UsageError> {
