@@ -150,7 +150,7 @@ fn a_node_that_is_granted_twice_is_not_chosen_when_its_daemon_is_lost() {
 #[test]
 fn no_daemon_is_started_on_a_waiting_node_that_another_job_gets() {
     // The manager does the same while a grow with these nodes waits behind another change.
-    for seed in [50_004_429, 50_007_700] {
+    for seed in [50_004_429, 50_007_700, 130_015_227] {
         hold(&Scenario::managed(seed));
     }
 }

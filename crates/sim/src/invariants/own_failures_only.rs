@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ferrite_core::{DaemonInput, Effect, HeadInput, HeadTimer, Input, PmixCall, Timer, Transition};
-use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, ExitStatus, JobId, JobState};
+use ferrite_types::{CampaignId, CampaignKind, CampaignStep, DaemonRank, ExitStatus, HostEntry, JobId, JobState};
 use ferrite_wire::control::{Request, SessionDirective};
 use ferrite_wire::{HeadMessage, Message, ResizeRequest};
 
@@ -36,6 +36,11 @@ pub(super) struct OwnFailuresOnly {
     ends_sessions: bool,
     /// Grows that were cancelled this way.
     recalled: BTreeSet<CampaignId>,
+    /// The manager's job of each granted node.
+    granted: BTreeMap<String, String>,
+    /// Grows that were open when the manager granted a node to a second job: one of the two jobs has ended, and a grow
+    /// that waits with its nodes fails.
+    contested: BTreeSet<CampaignId>,
     /// Grows that have failed.
     undone: BTreeSet<CampaignId>,
     ending: bool,
@@ -57,8 +62,21 @@ impl OwnFailuresOnly {
             cancelling: false,
             ends_sessions: false,
             recalled: BTreeSet::new(),
+            granted: BTreeMap::new(),
+            contested: BTreeSet::new(),
             undone: BTreeSet::new(),
             ending: false,
+        }
+    }
+
+    /// Notes nodes that come with a job of the manager, and grows that this puts in doubt.
+    fn grants(&mut self, job: &str, nodes: &[HostEntry]) {
+        let mut is_second = false;
+        for node in nodes {
+            is_second |= self.granted.insert(node.name.clone(), job.to_owned()).is_some();
+        }
+        if is_second {
+            self.contested.extend(self.changes.open().map(|(id, _)| id));
         }
     }
 
@@ -70,7 +88,7 @@ impl OwnFailuresOnly {
             let absent = late && !self.reported.contains(&rank);
             absent || self.failed.contains(&rank) || self.struck.contains(rank)
         };
-        let excused = change.targets.iter().any(to_blame);
+        let excused = change.targets.iter().any(to_blame) || self.contested.contains(&id);
         require(excused || self.ending, || format!("grow {id} fails, and nothing is wrong with its own daemons"))
     }
 
@@ -114,10 +132,17 @@ impl Invariant for OwnFailuresOnly {
                         self.failed.insert(*rank);
                     }
                     Input::Timer(Timer::Head(HeadTimer::Campaign(id))) => self.overdue = Some(*id),
+                    Input::Head(HeadInput::NodesGranted { job, nodes, .. }) => self.grants(job, nodes),
                     Input::Terminate { .. } | Input::Head(HeadInput::Interrupt) => self.ending = true,
                     _ => {}
                 }
                 return self.still_waits();
+            }
+            Observation::Effect { effect: Effect::EndAllocation { job }, .. } => {
+                self.granted.retain(|_, of| of != job);
+            }
+            Observation::Effect { effect: Effect::OfferRelease { nodes, .. }, .. } => {
+                self.granted.retain(|name, _| !nodes.contains(name));
             }
             // Child sessions end with the last node of their parent.
             Observation::Effect {
