@@ -191,6 +191,8 @@ fn seeds_that_once_found_something_hold() {
     // behind a grow which was true at once. 9013313: a neighbour's word that a daemon leaves overtakes the order
     // itself, and those below still have something to say. 11049541: a child is lost whose address its new parent has
     // not heard yet. 12085258: a daemon that stood still while it should have ended its processes and left.
+    // 140009018, 140009814, 140036792, and 140005460, 140008052 by steps: a daemon that stands still while it calls
+    // newcomers.
     //
     // And what the referee had to learn. 13280, 221496: a broadcast that waits for a link is older than the newcomers.
     // 104826, 244601, 262212, 285141: a daemon that hears of the order before its parent. 250233: jobs that bring nodes
@@ -204,8 +206,12 @@ fn seeds_that_once_found_something_hold() {
         278_885, 285_141, 291_065, 295_526, 298_709, 1_090_583, 1_097_659, 7_010_679, 7_035_890, 7_046_600, 9_013_313,
         10_074_435, 11_049_541, 12_059_945, 12_085_258,
     ];
-    for seed in seeds {
+    let late = [140_009_018, 140_009_814, 140_036_792];
+    for seed in seeds.into_iter().chain(late) {
         hold(&Scenario::elastic(seed));
+    }
+    for seed in [140_005_460, 140_008_052] {
+        hold(&Scenario::elastic(seed).by_steps());
     }
 }
 

@@ -24,6 +24,10 @@ use crate::{DaemonTimer, Effect};
 const CALL_MS: u64 = 3_000;
 /// The time between two rounds of calls (milliseconds).
 const ROUND_MS: u64 = 250;
+/// A call whose failure is noticed so long after its limit (milliseconds) says nothing: this daemon stood still, and
+/// could not take the answer.
+const LATE_MS: u64 = 50;
+
 /// The state of a daemon's calls and of its search for an uplink.
 #[derive(Debug, Default)]
 pub(super) struct Lifeline {
@@ -37,8 +41,8 @@ pub(super) struct Lifeline {
     /// The number of the latest shape of the DVM that this daemon has taken over.
     shape: u64,
     search: Option<Search>,
-    /// Children that are being called, each with the cause to report when it does not answer.
-    called: BTreeMap<DaemonRank, String>,
+    /// Children that are being called.
+    called: BTreeMap<DaemonRank, Called>,
     /// Children with new places here that are being called for the first time.
     fresh: RankSet,
     /// Daemons above that were being called when a search ended with another; their answers come too late.
@@ -54,6 +58,16 @@ impl Lifeline {
         };
         Lifeline { call_ms, alone_ms: settings.alone_ms, ..Lifeline::default() }
     }
+}
+
+/// The call of a child.
+#[derive(Debug)]
+struct Called {
+    /// The cause to report when it does not answer.
+    cause: String,
+    until: Timestamp,
+    /// True for the second call, after the first failed because this daemon stood still.
+    again: bool,
 }
 
 /// The search for an uplink.
@@ -229,7 +243,12 @@ impl Daemon {
     }
 
     fn call_child(&mut self, child: DaemonRank, otherwise: String, cx: &mut Cx) {
-        self.lifeline.called.insert(child, otherwise);
+        self.call_for(child, otherwise, false, cx);
+    }
+
+    fn call_for(&mut self, child: DaemonRank, cause: String, again: bool, cx: &mut Cx) {
+        let until = after(cx.now, self.lifeline.call_ms);
+        self.lifeline.called.insert(child, Called { cause, until, again });
         self.call(child, cx);
     }
 
@@ -255,9 +274,12 @@ impl Daemon {
         if cx.is_linked(peer) {
             return;
         }
-        if let Some(cause) = self.lifeline.called.remove(&peer) {
+        if let Some(Called { cause, until, again }) = self.lifeline.called.remove(&peer) {
             // A daemon that was told to leave meanwhile, or has left, is not lost.
             if cx.tree.parent(peer) == Some(self.me) && cx.tree.contains(peer) {
+                if !refused && !again && cx.now > after(until, LATE_MS) {
+                    return self.call_for(peer, cause, true, cx);
+                }
                 let proof = if refused { "nobody listens there any more" } else { "it does not answer a call" };
                 let cause = format!("{cause}; {proof}");
                 cx.send_head(HeadMessage::DaemonLost { rank: peer, cause });
