@@ -40,6 +40,8 @@ pub(super) struct SessionBook {
     /// For each session: how long before its end it warns, and the request of the client that it warns.
     warnings: BTreeMap<SessionId, (Time, RequestId)>,
     warned: BTreeSet<RequestId>,
+    /// Sessions for which a requester that the referee cannot follow asks to be warned: the last such request counts.
+    warns_others: BTreeSet<SessionId>,
     paused: BTreeSet<SessionId>,
     ended: BTreeSet<SessionId>,
     jobs: BTreeMap<JobId, SessionChoice>,
@@ -51,6 +53,13 @@ fn seen_grow(plan: &ResizePlan) -> Option<GrowRequest> {
     let mut grow = grow.clone();
     grow.terms.warn_s = grow.terms.warn_s.filter(|_| plan.by == Asker::Client(None));
     Some(grow)
+}
+
+/// Returns the session of an allocation for which a request asks to be warned.
+fn warned_alloc(plan: &ResizePlan) -> Option<SessionId> {
+    let ResizeRequest::Grow(grow) = &plan.request else { return None };
+    grow.terms.warn_s?;
+    number(&SessionChoice::Alloc(grow.alloc_id.clone()?))
 }
 
 fn number(choice: &SessionChoice) -> Option<SessionId> {
@@ -65,6 +74,7 @@ impl SessionBook {
         let plans = &scenario.elastic.resizes;
         let unseen =
             plans.iter().filter_map(|plan| more_time_unseen(plan, scenario.elastic.mode)).map(SessionChoice::Alloc);
+        let warns_others = plans.iter().filter(|plan| plan.by != Asker::Client(None)).filter_map(warned_alloc);
         SessionBook {
             first: scenario.resize_request(0),
             grows: plans.iter().map(seen_grow).collect(),
@@ -78,6 +88,7 @@ impl SessionBook {
             early: BTreeMap::new(),
             warnings: BTreeMap::new(),
             warned: BTreeSet::new(),
+            warns_others: warns_others.collect(),
             paused: BTreeSet::new(),
             ended: BTreeSet::new(),
             jobs: BTreeMap::new(),
@@ -211,7 +222,8 @@ impl SessionBook {
         })?;
         let Some((before, request)) = self.warnings.get(&id) else { return Ok(()) };
         let is_late = self.is_late(at, until.saturating_sub(*before));
-        require(!is_late || self.warned.contains(request), || {
+        let is_warned = self.warned.contains(request) || (self.warns_others.contains(&id) && status.warned);
+        require(!is_late || is_warned, || {
             format!("session {id} is about to end, and request {request:?} was not warned")
         })
     }
