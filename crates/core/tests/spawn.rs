@@ -669,7 +669,7 @@ fn a_child_that_fails_right_after_its_start_was_spawned_all_the_same() {
         let mut dvm = parents();
         a_child_that_n2_is_to_know(&mut dvm, on_nodes("child", &["n3", "n3"]));
         dvm.exit(of(2, 0), status);
-        assert_eq!(answers(&dvm), []);
+        assert_eq!(answers(&dvm), [(7, Ok(2))], "n2, which has no process of it, is not waited for");
         assert!(dvm.running.keys().all(|proc| proc.job == JobId(1)), "what is left of it has ended");
         n2_speaks(&mut dvm);
         assert_eq!(answers(&dvm), [(7, Ok(2))]);
@@ -724,7 +724,7 @@ fn a_child_that_has_failed_and_whose_other_daemon_leaves_before_its_launch_was_n
 #[test]
 fn a_child_that_has_failed_can_still_be_ended_while_a_daemon_keeps_silent() {
     let mut dvm = parents();
-    a_child_that_n2_is_to_know(&mut dvm, on_nodes("child", &["n3"]));
+    a_child_that_n2_is_to_know(&mut dvm, on_nodes("child", &["n3", "n2"]));
     dvm.exit(of(2, 0), ExitStatus::Exited(9));
     dvm.input(DaemonRank::HEAD, Input::Head(HeadInput::Cancel(ferrite_core::RequestId(1))));
     dvm.run();

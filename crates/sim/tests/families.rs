@@ -16,12 +16,13 @@ fn seeds_that_a_sweep_found_hold() {
     // What the product had to learn. 9: the launch of a spawned job waits for daemons that have none of its processes,
     // and its own have called init. 14: a process has ended, and others of its node go on. 401524: the node of a
     // spawned job leaves before its launch, and its parent has the slots that are left. 300528, 500121: a daemon stands
-    // still and is told to leave in vain, and the processes that it never started do not count as started.
+    // still and is told to leave in vain, and the processes that it never started do not count as started. 150009577,
+    // 150004337: a spawned job has failed, and a daemon without processes of it stands still.
     //
     // And what the referee had to learn. 343: a spawned job brings a node along. 200338, 300148: the partner of a
     // meeting is over before all have come.
     // 2011505: a launch order waits for a link that is cut, and the node of the job leaves.
-    for seed in [9, 14, 343, 200_338, 300_148, 300_528, 401_524, 500_121, 2_011_505] {
+    for seed in [9, 14, 343, 200_338, 300_148, 300_528, 401_524, 500_121, 2_011_505, 150_004_337, 150_009_577] {
         hold(&Scenario::families(seed));
     }
 }

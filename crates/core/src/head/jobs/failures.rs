@@ -147,7 +147,7 @@ impl Head {
     pub(super) fn check_terminated(&mut self, id: JobId, cx: &mut Cx) {
         let over = |state| matches!(state, JobState::Terminated | JobState::NotifyCompleted | JobState::Notified);
         let job = self.jobs.at(id);
-        // The job ends after the answer to its parent, which waits for daemons without its processes as well.
+        // The job ends after the answer to its parent, which may wait for daemons without its processes as well.
         if job.all_ended() && (job.is_launched() || !job.is_healthy()) && !job.birth.is_awaited() && !over(job.state) {
             self.settle(id, cx);
             self.activate(id, JobState::Terminated, cx);

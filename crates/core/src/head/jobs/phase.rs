@@ -155,6 +155,12 @@ impl Launch {
         Some(*proc)
     }
 
+    /// True when every daemon with processes of the job has tried to start them.
+    pub(super) fn is_attempted(&self) -> bool {
+        let hosts = self.map.daemons();
+        self.launching.iter().all(|daemon| !hosts.contains(daemon))
+    }
+
     /// True when every daemon has reported its part of the launch and the init calls of its processes.
     pub(super) fn is_registered(&self) -> bool {
         self.registering.is_empty() && self.launching.is_empty()

@@ -15,6 +15,7 @@ use ferrite_types::{
 use ferrite_wire::control::{Done, JobStatus, Reply, Submission};
 use ferrite_wire::{DaemonMessage, Dest, LaunchOrder};
 
+use super::phase::Launch;
 use super::placement_defaults;
 use super::record::Job;
 use crate::cx::Cx;
@@ -154,23 +155,28 @@ impl Head {
         }
     }
 
-    /// Answers the parent of a failed job after every daemon has reported its part of the launch, or is gone: when all
-    /// processes were started, the spawn counts as a success.
+    /// Goes on with a failed job after a daemon has reported its part of the launch, or is gone.
     pub(super) fn answer_failed_spawn(&mut self, id: JobId, cx: &mut Cx) {
-        let job = self.jobs.at(id);
-        if job.is_healthy() {
+        if self.jobs.at(id).is_healthy() {
             return;
         }
-        if job.lost.iter().any(|rank| job.proc(*rank).is_none_or(|proc| proc.pid.is_none())) {
-            return self.refuse_spawn(id, PMIX_ERR_LOST_CONNECTION, cx);
-        }
-        if matches!(job.birth, Birth::Submitted { .. }) {
-            return self.answer_spawn(id, Ok(()), cx);
-        }
-        let code = job.exit_code().unwrap_or(0);
-        self.answer_spawn(id, Ok(()), cx);
+        self.answer_attempt(id, cx);
+        let code = self.jobs.at(id).exit_code().unwrap_or(0);
         self.note_code(id, code);
         self.check_terminated(id, cx);
+    }
+
+    /// Answers the parent of a failed job once every daemon with processes of it has tried to start them, or is gone:
+    /// when all were started, the spawn counts as a success. The other daemons that hear of the launch are not waited
+    /// for, because nobody can meet the processes of a failed job.
+    fn answer_attempt(&mut self, id: JobId, cx: &mut Cx) {
+        let job = self.jobs.at(id);
+        if !job.launch().is_some_and(Launch::is_attempted) {
+            return;
+        }
+        let is_lost = |rank: &Rank| job.proc(*rank).is_none_or(|proc| proc.pid.is_none());
+        let result = if job.lost.iter().any(is_lost) { Err(PMIX_ERR_LOST_CONNECTION) } else { Ok(()) };
+        self.answer_spawn(id, result, cx);
     }
 
     /// Answers the parent of a job that cannot start for another reason than the failure of a process.
@@ -197,8 +203,9 @@ impl Head {
         let job = self.jobs.at(id);
         let (root, status) = (job.root, spawn_status(state));
         // The failure of a started process does not answer whether the job could be started.
-        if state.failure() != Some(JobFailure::Process) {
-            self.answer_spawn(id, Err(status), cx);
+        match state.failure() {
+            Some(JobFailure::Process) => self.answer_attempt(id, cx),
+            _ => self.answer_spawn(id, Err(status), cx),
         }
         if !self.jobs.trees.open.contains_key(&root) {
             return;

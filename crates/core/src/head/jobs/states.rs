@@ -213,9 +213,7 @@ impl Head {
             self.note_registered(id, cx);
         }
         self.on_start_failures(id, failed, cx);
-        if all {
-            self.answer_failed_spawn(id, cx);
-        }
+        self.answer_failed_spawn(id, cx);
     }
 
     fn post_launch(&mut self, id: JobId, cx: &mut Cx) {
