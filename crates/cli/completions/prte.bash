@@ -23,7 +23,7 @@ _prte() {
 
     case "${cmd}" in
         prte)
-            opts="-H -h -V --host --hostfile --default-hostfile --daemonize --no-ready-msg --set-sid --keepalive --system-server --report-uri --report-pid --listen --forward-signals --allow-run-as-root --prtemca --launch-agent --leave-session-attached --debug-daemons --personality --help --version"
+            opts="-H -h -V --host --hostfile --default-hostfile --daemonize --no-ready-msg --set-sid --keepalive --system-server --report-uri --report-pid --listen --forward-signals --allow-run-as-root --prtemca --launch-agent --prefix --noprefix --pmix-prefix --max-vm-size --exec-agent --leave-session-attached --debug-daemons --personality --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -70,6 +70,22 @@ _prte() {
                     return 0
                     ;;
                 --launch-agent)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --prefix)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pmix-prefix)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-vm-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --exec-agent)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

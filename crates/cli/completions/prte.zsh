@@ -26,6 +26,10 @@ _prte() {
 '--forward-signals=[Signals to pass on to the processes of all jobs\: \`all\` (default), \`none\`, or names and numbers]:SIGNAL,...:_default' \
 '*--prtemca=[Set a parameter of the runtime]:KEY:_default:KEY:_default' \
 '--launch-agent=[Command that starts a daemon on a node; the default is the prted next to this program]:COMMAND:_default' \
+'--prefix=[Directory where Ferrite is installed on the other nodes\: DIR/bin/prted is the daemon. DIR/lib comes first in the LD_LIBRARY_PATH of processes]:DIR:_default' \
+'--pmix-prefix=[Directory where PMIx is installed on every node\: DIR/lib comes first in the LD_LIBRARY_PATH of daemons and processes, and PMIX_PREFIX is DIR]:DIR:_default' \
+'--max-vm-size=[Start daemons on no more than this number of nodes]:N:_default' \
+'--exec-agent=[Command that starts each process of all jobs; the path of the program and its arguments are put behind it]:COMMAND:_default' \
 '--personality=[Accepted for scripts\: prte or ompi]:NAME:_default' \
 '*-h+[Show this text, or the help on a topic]::TOPIC:_default' \
 '*--help=[Show this text, or the help on a topic]::TOPIC:_default' \
@@ -34,6 +38,7 @@ _prte() {
 '--set-sid[Run in a session of its own]' \
 '--system-server[Make this the system'\''s DVM, which --system-server-first and --system-server-only select]' \
 '--allow-run-as-root[Allow root to run programs (also\: PRTE_ALLOW_RUN_AS_ROOT=1 with PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)]' \
+'--noprefix[Start prted from the PATH of each node, in the place of the one that is beside this program there]' \
 '--leave-session-attached[Keep the daemons attached to the command that started them, with their error output shown here]' \
 '--debug-daemons[Show what the daemons do]' \
 '-V[Show name and version]' \

@@ -23,7 +23,7 @@ _prterun() {
 
     case "${cmd}" in
         prterun)
-            opts="-n -N -H -x -h -V --np --wdir --path --app --host --hostfile --map-by --rank-by --bind-to --add-host --add-hostfile --activate --set-env --unset-env --append-env --prepend-env --mca --gmca --pmixmca --tune --stdin --output --display --timeout --spawn-timeout --report-state-on-timeout --enable-recovery --continuous --runtime-options --forward-signals --allow-run-as-root --prtemca --report-pid --personality --default-hostfile --launch-agent --leave-session-attached --debug-daemons --no-ready-msg --dvm --alloc-id --alloc-refid --session-id --help --version"
+            opts="-n -N -H -x -h -V --np --wdir --set-cwd-to-session-dir --path --app --exec-agent --app-prefix --app-pmix-prefix --no-app-prefix --host --hostfile --map-by --rank-by --bind-to --add-host --add-hostfile --activate --set-env --unset-env --append-env --prepend-env --mca --gmca --pmixmca --tune --stdin --output --display --timeout --spawn-timeout --report-state-on-timeout --enable-recovery --continuous --runtime-options --forward-signals --allow-run-as-root --prtemca --report-pid --personality --default-hostfile --launch-agent --prefix --noprefix --pmix-prefix --max-vm-size --leave-session-attached --debug-daemons --no-ready-msg --dvm --alloc-id --alloc-refid --session-id --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -50,6 +50,18 @@ _prterun() {
                     return 0
                     ;;
                 --app)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --exec-agent)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --app-prefix)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --app-pmix-prefix)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -170,6 +182,18 @@ _prterun() {
                     return 0
                     ;;
                 --launch-agent)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --prefix)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pmix-prefix)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-vm-size)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -3,6 +3,9 @@ complete -c prterun -s N -d 'Processes on every node (the same as --map-by ppr:N
 complete -c prterun -l wdir -d 'Working directory of the processes' -r
 complete -c prterun -l path -d 'Directories in which to look for the program, separated by `:`, instead of PATH' -r
 complete -c prterun -l app -d 'File with one program a line, each with its options in front, in the place of programs on the line' -r
+complete -c prterun -l exec-agent -d 'Command that starts each process, in the place of the parameter odls_base_exec_agent; the path of the program and its arguments are put behind it' -r
+complete -c prterun -l app-prefix -d 'Directory where the program and its MPI library are installed on every node: DIR/bin comes first in its PATH, DIR/lib in its LD_LIBRARY_PATH, and OPAL_PREFIX is DIR' -r
+complete -c prterun -l app-pmix-prefix -d 'Directory where the PMIx library of the program is installed on every node: DIR/lib comes first in its LD_LIBRARY_PATH, and PMIX_PREFIX is DIR. Also: environment PMIX_APP_PREFIX' -r
 complete -c prterun -s H -l host -d 'Hosts to use: n0, n0:4 (slots), n0:* (all slots), +n2 (third node of the allocation), +e (idle nodes)' -r
 complete -c prterun -l hostfile -d 'File with one host a line: name [slots=N] [max_slots=N] [username=U] [port=P]' -r
 complete -c prterun -l map-by -d 'How processes are spread: slot, node, core, package, ppr:N:node, rankfile:FILE=F ..., and qualifiers such as :PE=2' -r
@@ -32,15 +35,21 @@ complete -c prterun -l report-pid -d 'Write the process id: `-` standard output,
 complete -c prterun -l personality -d 'Rules for the command line: prte, or ompi and ompi5, which accept deprecated options without a warning' -r
 complete -c prterun -l default-hostfile -d 'Hostfile that is used when nothing else names hosts; `none` = no such file' -r
 complete -c prterun -l launch-agent -d 'Command that starts a daemon on a node; the default is the prted next to this program' -r
+complete -c prterun -l prefix -d 'Directory where Ferrite is installed on the other nodes: DIR/bin/prted is the daemon. DIR/lib comes first in the LD_LIBRARY_PATH of processes' -r
+complete -c prterun -l pmix-prefix -d 'Directory where PMIx is installed on every node: DIR/lib comes first in the LD_LIBRARY_PATH of daemons and processes, and PMIX_PREFIX is DIR' -r
+complete -c prterun -l max-vm-size -d 'Start daemons on no more than this number of nodes' -r
 complete -c prterun -l dvm -d 'Run in a running DVM: search, pid:N, pid:file:PATH, uri:URI, file:PATH, ns:NAME, system, system-first. Also: environment PRTEPROXY_USE_DVM' -r
 complete -c prterun -l alloc-id -d 'The allocation with this id, which pdvm grow prints' -r
 complete -c prterun -l alloc-refid -d 'The allocation whose request has this name (pdvm grow --req-id)' -r
 complete -c prterun -l session-id -d 'The session with this number' -r
 complete -c prterun -s h -l help -d 'Show this text, or the help on a topic' -r
+complete -c prterun -l set-cwd-to-session-dir -d 'Start each process in a directory of its own, which is removed with the job'
+complete -c prterun -l no-app-prefix -d 'The program gets no directory of PMIx, neither that of the DVM (--pmix-prefix) nor PMIX_APP_PREFIX. Also: environment PMIX_APP_NO_PREFIX'
 complete -c prterun -l report-state-on-timeout -d 'Show the state of every process when a time limit passes'
 complete -c prterun -l enable-recovery -d 'The failure of a process does not end the job (the same as --runtime-options recoverable)'
 complete -c prterun -l continuous -d 'Like --enable-recovery, and the other processes get a PMIx event for each failure; nothing is restarted (--runtime-options continuous)'
 complete -c prterun -l allow-run-as-root -d 'Allow root to run programs (also: PRTE_ALLOW_RUN_AS_ROOT=1 with PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)'
+complete -c prterun -l noprefix -d 'Start prted from the PATH of each node, in the place of the one that is beside this program there'
 complete -c prterun -l leave-session-attached -d 'Keep the daemons attached to the command that started them, with their error output shown here'
 complete -c prterun -l debug-daemons -d 'Show what the daemons do'
 complete -c prterun -l no-ready-msg -d 'Accepted for scripts: prterun never announces that it is ready'

@@ -21,6 +21,9 @@ _prterun() {
 '--wdir=[Working directory of the processes]:DIR:_default' \
 '--path=[Directories in which to look for the program, separated by \`\:\`, instead of PATH]:DIRS:_default' \
 '--app=[File with one program a line, each with its options in front, in the place of programs on the line]:FILE:_default' \
+'--exec-agent=[Command that starts each process, in the place of the parameter odls_base_exec_agent; the path of the program and its arguments are put behind it]:COMMAND:_default' \
+'--app-prefix=[Directory where the program and its MPI library are installed on every node\: DIR/bin comes first in its PATH, DIR/lib in its LD_LIBRARY_PATH, and OPAL_PREFIX is DIR]:DIR:_default' \
+'--app-pmix-prefix=[Directory where the PMIx library of the program is installed on every node\: DIR/lib comes first in its LD_LIBRARY_PATH, and PMIX_PREFIX is DIR. Also\: environment PMIX_APP_PREFIX]:DIR:_default' \
 '*-H+[Hosts to use\: n0, n0\:4 (slots), n0\:* (all slots), +n2 (third node of the allocation), +e (idle nodes)]:HOST[:SLOTS],...:_default' \
 '*--host=[Hosts to use\: n0, n0\:4 (slots), n0\:* (all slots), +n2 (third node of the allocation), +e (idle nodes)]:HOST[:SLOTS],...:_default' \
 '--hostfile=[File with one host a line\: name \[slots=N\] \[max_slots=N\] \[username=U\] \[port=P\]]:FILE:_default' \
@@ -51,16 +54,22 @@ _prterun() {
 '--personality=[Rules for the command line\: prte, or ompi and ompi5, which accept deprecated options without a warning]:NAME:_default' \
 '--default-hostfile=[Hostfile that is used when nothing else names hosts; \`none\` = no such file]:FILE:_default' \
 '--launch-agent=[Command that starts a daemon on a node; the default is the prted next to this program]:COMMAND:_default' \
+'--prefix=[Directory where Ferrite is installed on the other nodes\: DIR/bin/prted is the daemon. DIR/lib comes first in the LD_LIBRARY_PATH of processes]:DIR:_default' \
+'--pmix-prefix=[Directory where PMIx is installed on every node\: DIR/lib comes first in the LD_LIBRARY_PATH of daemons and processes, and PMIX_PREFIX is DIR]:DIR:_default' \
+'--max-vm-size=[Start daemons on no more than this number of nodes]:N:_default' \
 '--dvm=[Run in a running DVM\: search, pid\:N, pid\:file\:PATH, uri\:URI, file\:PATH, ns\:NAME, system, system-first. Also\: environment PRTEPROXY_USE_DVM]:WHICH:_default' \
 '--alloc-id=[The allocation with this id, which pdvm grow prints]:ID:_default' \
 '--alloc-refid=[The allocation whose request has this name (pdvm grow --req-id)]:NAME:_default' \
 '--session-id=[The session with this number]:N:_default' \
 '*-h+[Show this text, or the help on a topic]::TOPIC:_default' \
 '*--help=[Show this text, or the help on a topic]::TOPIC:_default' \
+'--set-cwd-to-session-dir[Start each process in a directory of its own, which is removed with the job]' \
+'--no-app-prefix[The program gets no directory of PMIx, neither that of the DVM (--pmix-prefix) nor PMIX_APP_PREFIX. Also\: environment PMIX_APP_NO_PREFIX]' \
 '--report-state-on-timeout[Show the state of every process when a time limit passes]' \
 '--enable-recovery[The failure of a process does not end the job (the same as --runtime-options recoverable)]' \
 '--continuous[Like --enable-recovery, and the other processes get a PMIx event for each failure; nothing is restarted (--runtime-options continuous)]' \
 '--allow-run-as-root[Allow root to run programs (also\: PRTE_ALLOW_RUN_AS_ROOT=1 with PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1)]' \
+'--noprefix[Start prted from the PATH of each node, in the place of the one that is beside this program there]' \
 '--leave-session-attached[Keep the daemons attached to the command that started them, with their error output shown here]' \
 '--debug-daemons[Show what the daemons do]' \
 '--no-ready-msg[Accepted for scripts\: prterun never announces that it is ready]' \

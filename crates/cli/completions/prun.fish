@@ -3,6 +3,9 @@ complete -c prun -s N -d 'Processes on every node (the same as --map-by ppr:N:no
 complete -c prun -l wdir -d 'Working directory of the processes' -r
 complete -c prun -l path -d 'Directories in which to look for the program, separated by `:`, instead of PATH' -r
 complete -c prun -l app -d 'File with one program a line, each with its options in front, in the place of programs on the line' -r
+complete -c prun -l exec-agent -d 'Command that starts each process, in the place of the parameter odls_base_exec_agent; the path of the program and its arguments are put behind it' -r
+complete -c prun -l app-prefix -d 'Directory where the program and its MPI library are installed on every node: DIR/bin comes first in its PATH, DIR/lib in its LD_LIBRARY_PATH, and OPAL_PREFIX is DIR' -r
+complete -c prun -l app-pmix-prefix -d 'Directory where the PMIx library of the program is installed on every node: DIR/lib comes first in its LD_LIBRARY_PATH, and PMIX_PREFIX is DIR. Also: environment PMIX_APP_PREFIX' -r
 complete -c prun -s H -l host -d 'Hosts to use: n0, n0:4 (slots), n0:* (all slots), +n2 (third node of the allocation), +e (idle nodes)' -r
 complete -c prun -l hostfile -d 'File with one host a line: name [slots=N] [max_slots=N] [username=U] [port=P]' -r
 complete -c prun -l map-by -d 'How processes are spread: slot, node, core, package, ppr:N:node, rankfile:FILE=F ..., and qualifiers such as :PE=2' -r
@@ -45,6 +48,8 @@ complete -c prun -l prtemca -d 'Set a parameter of the runtime' -r
 complete -c prun -l report-pid -d 'Write the process id: `-` standard output, `+` standard error, or a file (which is kept)' -r
 complete -c prun -l personality -d 'Rules for the command line: prte, or ompi and ompi5, which accept deprecated options without a warning' -r
 complete -c prun -s h -l help -d 'Show this text, or the help on a topic' -r
+complete -c prun -l set-cwd-to-session-dir -d 'Start each process in a directory of its own, which is removed with the job'
+complete -c prun -l no-app-prefix -d 'The program gets no directory of PMIx, neither that of the DVM (--pmix-prefix) nor PMIX_APP_PREFIX. Also: environment PMIX_APP_NO_PREFIX'
 complete -c prun -l report-state-on-timeout -d 'Show the state of every process when a time limit passes'
 complete -c prun -l enable-recovery -d 'The failure of a process does not end the job (the same as --runtime-options recoverable)'
 complete -c prun -l continuous -d 'Like --enable-recovery, and the other processes get a PMIx event for each failure; nothing is restarted (--runtime-options continuous)'

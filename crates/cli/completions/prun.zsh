@@ -21,6 +21,9 @@ _prun() {
 '--wdir=[Working directory of the processes]:DIR:_default' \
 '--path=[Directories in which to look for the program, separated by \`\:\`, instead of PATH]:DIRS:_default' \
 '--app=[File with one program a line, each with its options in front, in the place of programs on the line]:FILE:_default' \
+'--exec-agent=[Command that starts each process, in the place of the parameter odls_base_exec_agent; the path of the program and its arguments are put behind it]:COMMAND:_default' \
+'--app-prefix=[Directory where the program and its MPI library are installed on every node\: DIR/bin comes first in its PATH, DIR/lib in its LD_LIBRARY_PATH, and OPAL_PREFIX is DIR]:DIR:_default' \
+'--app-pmix-prefix=[Directory where the PMIx library of the program is installed on every node\: DIR/lib comes first in its LD_LIBRARY_PATH, and PMIX_PREFIX is DIR. Also\: environment PMIX_APP_PREFIX]:DIR:_default' \
 '*-H+[Hosts to use\: n0, n0\:4 (slots), n0\:* (all slots), +n2 (third node of the allocation), +e (idle nodes)]:HOST[:SLOTS],...:_default' \
 '*--host=[Hosts to use\: n0, n0\:4 (slots), n0\:* (all slots), +n2 (third node of the allocation), +e (idle nodes)]:HOST[:SLOTS],...:_default' \
 '--hostfile=[File with one host a line\: name \[slots=N\] \[max_slots=N\] \[username=U\] \[port=P\]]:FILE:_default' \
@@ -65,6 +68,8 @@ _prun() {
 '--personality=[Rules for the command line\: prte, or ompi and ompi5, which accept deprecated options without a warning]:NAME:_default' \
 '*-h+[Show this text, or the help on a topic]::TOPIC:_default' \
 '*--help=[Show this text, or the help on a topic]::TOPIC:_default' \
+'--set-cwd-to-session-dir[Start each process in a directory of its own, which is removed with the job]' \
+'--no-app-prefix[The program gets no directory of PMIx, neither that of the DVM (--pmix-prefix) nor PMIX_APP_PREFIX. Also\: environment PMIX_APP_NO_PREFIX]' \
 '--report-state-on-timeout[Show the state of every process when a time limit passes]' \
 '--enable-recovery[The failure of a process does not end the job (the same as --runtime-options recoverable)]' \
 '--continuous[Like --enable-recovery, and the other processes get a PMIx event for each failure; nothing is restarted (--runtime-options continuous)]' \

@@ -180,6 +180,13 @@ pub fn prepare(mut run: Run, around: &Surroundings) -> Result<Prepared, SetupErr
     check_root(run.allow_root, around)?;
     let mut params = load_params(&run.params, run.said_personality(), around)?;
     run.warnings.extend(params.remarks());
+    let daemons = DaemonWords {
+        debug: run.debug_daemons,
+        attached: run.leave_session_attached,
+        agent: run.launch_agent.take(),
+        params: std::mem::take(&mut run.daemon_params),
+    };
+    set_words(&daemons, &mut params)?;
     apply_params(&mut run, &params)?;
     let hostfiles = read_hosts(&mut run, around)?;
     let named = read_places(&mut run, around)?;
@@ -199,9 +206,6 @@ pub fn prepare(mut run: Run, around: &Surroundings) -> Result<Prepared, SetupErr
     }
     let topology = read_topology(&params, around)?;
     let cwd = set_submit_dir(&mut run, around);
-    let daemons =
-        DaemonWords { debug: run.debug_daemons, attached: run.leave_session_attached, agent: run.launch_agent.take() };
-    set_words(&daemons, &mut params);
     Ok(Prepared {
         personality: run.personality,
         forwarded_env: forwarded(around, run.spec.options.fwd_environment, run.job_env),
@@ -288,6 +292,7 @@ pub fn prepare_dvm(run: &PrteRun, around: &Surroundings) -> Result<DvmSetup, Set
     check_root(run.allow_root, around)?;
     let mut params = load_params(&run.params, None, around)?;
     let warnings = params.remarks();
+    set_words(&run.daemons, &mut params)?;
     PlacementDefaults::of(&params)?.check_for_dvm()?;
     let hostfile = run.place.hostfile.as_ref().map(|name| read_hostfile(name, around)).transpose()?;
     let places = Places {
@@ -303,7 +308,6 @@ pub fn prepare_dvm(run: &PrteRun, around: &Surroundings) -> Result<DvmSetup, Set
         return Err(SetupError::Simulated);
     }
     let topology = read_topology(&params, around)?;
-    set_words(&run.daemons, &mut params);
     let parameter = params.text("ess_base_forward_signals")?.filter(|_| run.forward_signals.is_none());
     let from_parameter =
         parameter.map(|list| parse_signals(&params.label("ess_base_forward_signals"), list)).transpose()?;
@@ -364,20 +368,32 @@ fn list(params: &Params) -> Vec<(String, String)> {
 }
 
 /// Sets the options about daemons as parameters, from which daemons learn them.
-fn set_words(words: &DaemonWords, params: &mut Params) {
+fn set_words(words: &DaemonWords, params: &mut Params) -> Result<(), SetupError> {
     let on = |yes: bool| yes.then(|| "1".to_owned());
     let spoken = [
         ("prte_debug_daemons", on(words.debug)),
         ("prte_leave_session_attached", on(words.attached)),
         ("prte_launch_agent", words.agent.clone()),
     ];
+    for (name, value) in &words.params {
+        params.set(name, value);
+    }
     for (name, value) in spoken {
         value.iter().for_each(|value| params.set(name, value));
+    }
+    if params.is_set("ferrite_prefix") && params.is_set("prte_launch_agent") {
+        return Err(SetupError::Usage(UsageError::Conflict {
+            what:
+                "ferrite_prefix (--prefix) and prte_launch_agent (--launch-agent) both name the program of the daemons"
+                    .to_owned(),
+            next: "Keep one of them; a launch agent may name its prted with the whole path.".to_owned(),
+        }));
     }
     // `--debug-daemons` also raises the level of the daemons' log.
     if words.debug && !params.is_set("ferrite_log") {
         params.set("ferrite_log", "debug");
     }
+    Ok(())
 }
 
 /// Returns the environment for all apps: variables of MPI libraries, or all variables; root's permission, so that a

@@ -66,6 +66,55 @@ fn programs_of_one_job_are_separated_by_a_colon() {
 }
 
 #[test]
+fn prefixes_change_the_environment_before_the_options_about_single_variables() {
+    let front = |name: &str, dir: &str| EnvOp::Prepend(name.to_owned(), ':', dir.to_owned());
+    let app = [front("PATH", "/opt/a/bin"), front("LD_LIBRARY_PATH", "/opt/a/lib"), set("OPAL_PREFIX", "/opt/a")];
+    let pmix = |dir: &str| [front("LD_LIBRARY_PATH", &format!("{dir}/lib")), set("PMIX_PREFIX", dir)];
+    let env = |environment: &Environment, line: &str| run_in(environment, line).spec.apps[0].env.clone();
+    let nothing = Environment::new();
+    let both = [&pmix("/opt/p")[..], &app, &[set("A", "1")]].concat();
+    assert_eq!(env(&nothing, "-x A=1 --app-prefix /opt/a/ --app-pmix-prefix /opt/p ./a"), both);
+    assert_eq!(env(&nothing, "--no-app-prefix ./a"), [EnvOp::Unset("PMIX_PREFIX".to_owned())]);
+    let set_there = |name: &str| Environment::from([(name.to_owned(), "/opt/e".to_owned())]);
+    assert_eq!(env(&set_there("PMIX_APP_PREFIX"), "./a"), pmix("/opt/e"));
+    assert_eq!(env(&set_there("PMIX_APP_PREFIX"), "--app-pmix-prefix /opt/p ./a"), pmix("/opt/p"));
+    assert_eq!(env(&set_there("PMIX_APP_NO_PREFIX"), "./a"), [EnvOp::Unset("PMIX_PREFIX".to_owned())]);
+    assert_eq!(run("--app-prefix /opt/a ./a : ./b").spec.apps[1].env, []);
+}
+
+#[test]
+fn options_about_daemons_are_parameters() {
+    let params = |line: &str| run(line).daemon_params;
+    let of = |name, value: &str| vec![(name, value.to_owned())];
+    assert_eq!(params("--prefix /opt/f/ ./a"), of("ferrite_prefix", "/opt/f"));
+    assert_eq!(params("--pmix-prefix /opt/p ./a"), of("ferrite_pmix_prefix", "/opt/p"));
+    assert_eq!(params("--noprefix ./a"), of("prte_launch_agent", "prted"));
+    assert_eq!(params("--max-vm-size 3 ./a"), of("prte_max_vm_size", "3"));
+}
+
+#[test]
+fn each_program_has_its_exec_agent_else_that_of_the_job() {
+    let agents = |line: &str| {
+        let mut run = run(line);
+        run.apply_defaults(&params(&[("rtos", "exec-agent=default")])).unwrap();
+        let agent = |app: &ferrite_types::AppContext| app.exec_agent.clone().map(|words| words.join("|"));
+        run.spec.apps.iter().map(agent).map(Option::unwrap_or_default).collect::<Vec<_>>()
+    };
+    let agent = ["--exec-agent=nice -n 5".to_owned(), "./a".to_owned()];
+    let Ok(Parsed::Run(alone)) = parse(&agent, &Environment::new()) else { panic!("the line is right") };
+    assert_eq!(alone.spec.apps[0].exec_agent.as_ref().unwrap().join("|"), "nice|-n|5");
+    assert_eq!(agents("--exec-agent own ./a : ./b"), ["own", "default"]);
+    assert_eq!(agents("--rtos exec-agent=job ./a : --exec-agent own ./b"), ["job", "own"]);
+    assert_eq!(agents("--rtos default-exec-agent ./a"), [""]);
+}
+
+#[test]
+fn processes_can_start_in_directories_of_their_own() {
+    let run = run("--set-cwd-to-session-dir ./a : ./b");
+    assert_eq!([run.spec.apps[0].session_cwd, run.spec.apps[1].session_cwd], [true, false]);
+}
+
+#[test]
 fn options_of_the_job_may_stand_at_any_program() {
     let run = run("-n 1 ./a : --output tag --display map --rtos recoverable --timeout 1:00 ./b");
     assert!(run.spec.output.tag && run.spec.display.map && run.spec.options.recoverable);

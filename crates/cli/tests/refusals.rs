@@ -131,6 +131,20 @@ fn environment() {
 }
 
 #[test]
+fn places_of_installations() {
+    insta::assert_snapshot!(all(&[
+        "--prefix opt ./a",
+        "--prefix /opt --noprefix ./a",
+        "--pmix-prefix p ./a",
+        "--app-prefix a ./a",
+        "--app-pmix-prefix /p --no-app-prefix ./a",
+        "--prefix /opt --dvm search ./a",
+        "--max-vm-size none ./a",
+        "--wdir /tmp --set-cwd-to-session-dir ./a",
+    ]));
+}
+
+#[test]
 fn hosts_and_placement() {
     insta::assert_snapshot!(all(&[
         "--host n0,,n1 ./a",
@@ -160,7 +174,6 @@ fn options_of_the_field_that_are_not_built() {
         "--preload-binary ./a",
         "-s ./a",
         "--tune f ./a",
-        "--prefix /opt ./a",
         "--report-uri - ./a",
         "-v ./a",
         "--xterm 1 ./a",

@@ -167,6 +167,17 @@ fn the_launch_agent_is_that_of_the_option_then_of_the_parameter() {
 }
 
 #[test]
+fn the_daemons_program_has_one_name() {
+    let place = Place::new();
+    let prepared = place.prepare("--prefix /opt/f --pmix-prefix /opt/p ./a").unwrap();
+    assert_eq!(param(&prepared, "ferrite_prefix"), Some("/opt/f"));
+    assert_eq!(param(&prepared, "ferrite_pmix_prefix"), Some("/opt/p"));
+    let told = place.told("--prefix /opt/f --prtemca prte_launch_agent x ./a");
+    assert!(told.contains("--prefix") && told.contains("both name"), "{told}");
+    assert_eq!(place.prepare("--max-vm-size 2 --host n1,n2,n3 ./a").unwrap().allocation.needed, [0, 1]);
+}
+
+#[test]
 fn debugging_of_daemons_travels_as_parameters() {
     let prepared = Place::new().prepare("--debug-daemons --leave-session-attached ./a").unwrap();
     assert_eq!(param(&prepared, "prte_debug_daemons"), Some("1"));

@@ -291,6 +291,10 @@ pub struct SpawnRequest {
     pub wdir_given: bool,
     /// Changes to the daemon's own environment, in order.
     pub env: Vec<EnvOp>,
+    /// Command that starts the process; `None` = that of the parameters, empty = none.
+    pub agent: Option<Vec<String>>,
+    /// True when the process starts in its own directory below the session directory, and not in `wdir`.
+    pub session_cwd: bool,
     /// Hardware threads to which the process is bound.
     pub cpus: Option<CpuSet>,
     /// Devices of the process, which its environment names.

@@ -115,17 +115,34 @@ impl Processes {
     pub(crate) fn spawn(
         &mut self,
         proc: ProcId,
-        request: SpawnRequest,
+        mut request: SpawnRequest,
         mut extra_env: Vec<(String, String)>,
         extra_fds: Vec<(RawFd, OwnedFd)>,
     ) {
         extra_env.push((MARK.to_owned(), mark(proc)));
-        let started = self.spawner.start(&request, &extra_env, &extra_fds);
+        let prepared = if request.session_cwd { self.own_dir(proc, &mut request) } else { Ok(()) };
+        let started = prepared.and_then(|()| self.spawner.start(&request, &extra_env, &extra_fds));
         self.told.start(proc, &request, started.as_ref());
         match started.and_then(|s| self.adopt(proc, s).map_err(|e| no_room(&e))) {
             Ok(pid) => self.tell(Input::Daemon(DaemonInput::Spawned { proc, pid })),
             Err(error) => self.tell(Input::Daemon(DaemonInput::SpawnFailed { proc, error })),
         }
+    }
+
+    /// Makes the process's own directory its working directory. The directory goes with the job.
+    fn own_dir(&self, proc: ProcId, request: &mut SpawnRequest) -> Result<(), StartError> {
+        let make = || -> io::Result<String> {
+            let dir = self.session_dir.dir()?.join(proc.job.to_string()).join(proc.rank.to_string());
+            std::fs::create_dir_all(&dir)?;
+            Ok(dir.to_string_lossy().into_owned())
+        };
+        let failed = |error| StartError {
+            kind: StartErrorKind::Directory,
+            detail: format!("a directory below the session directory: {error}"),
+        };
+        request.wdir = make().map_err(failed)?;
+        request.wdir_given = true;
+        Ok(())
     }
 
     /// Signals a process and all of its descendants, including its orphans.

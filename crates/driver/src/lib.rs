@@ -16,6 +16,7 @@ mod extension;
 mod files;
 mod guard;
 mod head;
+mod install;
 mod launcher;
 mod link;
 mod local_time;

@@ -23,7 +23,7 @@ use ferrite_wire::{StartError, StartErrorKind};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Resource, Rlimit, WaitIdOptions, getrlimit, setrlimit};
 
-use crate::params;
+use crate::{install, params};
 use environ::Environ;
 use limits::Limit;
 pub(crate) use memory::MemoryPolicy;
@@ -55,9 +55,13 @@ pub(crate) struct Started {
 
 impl Spawner {
     /// Takes this process's environment, as it is now, for new processes.
-    /// Parameters `odls_base_exec_agent` and `prte_set_max_sys_limits` hold for all of them.
+    /// Parameters `odls_base_exec_agent`, `prte_set_max_sys_limits`, `ferrite_prefix` and `ferrite_pmix_prefix` hold
+    /// for all of them.
     pub(crate) fn new(memory: Option<MemoryPolicy>, parameters: &[(String, String)]) -> io::Result<Spawner> {
-        let inherited = Environ::inherited();
+        let mut inherited = Environ::inherited();
+        for op in install::env(parameters) {
+            inherited.apply(&op);
+        }
         let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
         Ok(Spawner {
             inherited,
@@ -77,7 +81,8 @@ impl Spawner {
         extra_env: &[(String, String)],
         extra_fds: &[(RawFd, OwnedFd)],
     ) -> Result<Started, StartError> {
-        let image = Image::prepare(&self.inherited, request, extra_env, &self.agent)?;
+        let agent = request.agent.as_ref().unwrap_or(&self.agent);
+        let image = Image::prepare(&self.inherited, request, extra_env, agent)?;
         let pipes = Pipes::open(request)?;
         let moves = Moves::plan(&self.null, &pipes, extra_fds)?;
         let cpus = request.cpus.as_ref().map(affinity_mask);

@@ -197,14 +197,15 @@ fn usual(manager: Manager) -> Option<&'static str> {
     }
 }
 
-/// Returns the daemon's program: `prte_launch_agent` when it is set, otherwise `prted`.
+/// Returns the daemon's program: `prte_launch_agent` when it is set, otherwise `bin/prted` below `ferrite_prefix`,
+/// otherwise `prted`.
 ///
 /// # Errors
 /// None at present.
 pub fn daemon_program(params: &Params, prted: &str) -> Result<Vec<String>, ParamError> {
     Ok(match params.text("prte_launch_agent")? {
         Some(agent) if params.is_set("prte_launch_agent") => words(agent),
-        _ => vec![prted.to_owned()],
+        _ => vec![params.text("ferrite_prefix")?.map_or_else(|| prted.to_owned(), |dir| format!("{dir}/bin/prted"))],
     })
 }
 
@@ -387,5 +388,11 @@ mod tests {
         assert_eq!(daemon_program(&params(&[]), "/x y/prted").unwrap(), ["/x y/prted"]);
         let agent = params(&[("prte_launch_agent", "valgrind prted")]);
         assert_eq!(daemon_program(&agent, "/x/prted").unwrap(), ["valgrind", "prted"]);
+    }
+
+    #[test]
+    fn a_prefix_names_the_daemons_program() {
+        let prefix = params(&[("ferrite_prefix", "/opt/my ferrite")]);
+        assert_eq!(daemon_program(&prefix, "/x/prted").unwrap(), ["/opt/my ferrite/bin/prted"]);
     }
 }

@@ -272,6 +272,8 @@ mod tests {
             wdir: "/".into(),
             wdir_given: false,
             env: vec![],
+            agent: None,
+            session_cwd: false,
             cpus: None,
             devices: Vec::new(),
             stdin: false,

@@ -42,6 +42,10 @@ pub struct AppContext {
     pub path: Option<String>,
     /// Changes to the environment, in the order given.
     pub env: Vec<EnvOp>,
+    /// Command that starts each process; `None` = that of the daemon's parameters, empty = none.
+    pub exec_agent: Option<Vec<String>>,
+    /// True when each process starts in a directory of its own below its daemon's session directory.
+    pub session_cwd: bool,
 }
 
 /// One change to a process's environment, which the daemon makes before it starts the process.

@@ -10,6 +10,7 @@ use super::env::root_by_environment;
 
 use super::ask::Asked;
 use super::connect::{self, ConnectAsk};
+use super::daemons::Spoken;
 use super::display::DisplayAsk;
 use super::env::{self, EnvArg, Environment};
 use super::error::UsageError;
@@ -20,6 +21,7 @@ use super::options::{
     RuntimeArgs, SessionOptions, SubmitOptions,
 };
 use super::placement::{self, Placement, Said};
+use super::prefixes::Prefixes;
 use super::rtos::{RuntimeAsk, time};
 use super::tool::{JobOptions, Tool};
 use super::{App, AppPlace, BatchRun, Connect, MapFiles, ReportTo, Run, signals};
@@ -49,6 +51,7 @@ struct Job {
     default_hostfile: Asked<String>,
     signals: Asked<Vec<i32>>,
     agent: Asked<String>,
+    daemons: Spoken,
     report_pid: Asked<ReportTo>,
     personality: Asked<String>,
     params: Vec<(String, String)>,
@@ -113,12 +116,31 @@ impl Job {
             return self.batch_of(batch);
         }
         self.batch_of(batch)?;
-        let AppOptions { np, per_node, wdir, path, app: file } = app;
+        let AppOptions {
+            np,
+            per_node,
+            wdir,
+            set_cwd_to_session_dir,
+            path,
+            app: file,
+            exec_agent,
+            app_prefix,
+            app_pmix_prefix,
+            no_app_prefix,
+        } = app;
+        let prefixes = Prefixes::of(app_prefix, app_pmix_prefix, no_app_prefix, environment)?;
+        if set_cwd_to_session_dir && wdir.is_some() {
+            return Err(UsageError::Conflict {
+                what: "--wdir and --set-cwd-to-session-dir are both given".to_owned(),
+                next: "Keep one of them: they name different directories for the same processes.".to_owned(),
+            });
+        }
         not_included("--app", file.as_deref())?;
         self.placement_of(placement, per_node)?;
         self.grow_of(grow)?;
         self.session_of(session)?;
-        let env = self.env_of(&env, &matches, environment)?;
+        // What the line says of single variables comes behind, and so wins.
+        let env = prefixes.env().into_iter().chain(self.env_of(&env, &matches, environment)?).collect();
         self.io_of(io)?;
         self.control_of(control)?;
         self.apps.push(AppContext {
@@ -127,6 +149,8 @@ impl Job {
             wdir: wdir.map(|d| not_empty("--wdir", d)).transpose()?,
             path: path.map(|d| not_empty("--path", d)).transpose()?,
             env,
+            exec_agent: exec_agent.map(|agent| words_of("--exec-agent", &agent)).transpose()?,
+            session_cwd: set_cwd_to_session_dir,
             ..AppContext::default()
         });
         Ok(())
@@ -279,6 +303,10 @@ impl Job {
         let PrivateDvm {
             default_hostfile,
             launch_agent,
+            prefix,
+            noprefix,
+            pmix_prefix,
+            max_vm_size,
             leave_session_attached,
             debug_daemons,
             // Only a DVM that outlives its jobs says that it is ready, so there is nothing to suppress.
@@ -296,6 +324,18 @@ impl Job {
         }
         if let Some(agent) = launch_agent {
             self.agent.say("--launch-agent", "the command", not_empty("--launch-agent", agent)?)?;
+        }
+        let spoken = &mut self.daemons;
+        spoken.noprefix |= noprefix;
+        let texts = [
+            ("--prefix", prefix, &mut spoken.prefix),
+            ("--pmix-prefix", pmix_prefix, &mut spoken.pmix_prefix),
+            ("--max-vm-size", max_vm_size, &mut spoken.max_vm_size),
+        ];
+        for (option, text, kept) in texts {
+            let mut asked = Asked(kept.take());
+            text.map_or(Ok(()), |text| asked.say(option, "the value", text))?;
+            *kept = asked.0;
         }
         self.attached |= leave_session_attached;
         self.debug |= debug_daemons;
@@ -324,6 +364,10 @@ impl Job {
     fn check_proxy(&self) -> Result<(), UsageError> {
         let said = [
             ("--launch-agent", self.agent.0.is_some()),
+            ("--prefix", self.daemons.prefix.is_some()),
+            ("--noprefix", self.daemons.noprefix),
+            ("--pmix-prefix", self.daemons.pmix_prefix.is_some()),
+            ("--max-vm-size", self.daemons.max_vm_size.is_some()),
             ("--leave-session-attached", self.attached),
             ("--debug-daemons", self.debug),
             ("--default-hostfile", self.default_hostfile.0.is_some()),
@@ -393,6 +437,7 @@ impl Job {
             allow_root: self.allow_root,
             forward_signals: self.signals.0,
             launch_agent: self.agent.0,
+            daemon_params: self.daemons.into_params()?,
             leave_session_attached: self.attached,
             debug_daemons: self.debug,
             report_pid: self.report_pid.0,
@@ -424,10 +469,18 @@ fn not_included(option: &str, file: Option<&str>) -> Result<(), UsageError> {
     })
 }
 
-fn not_empty(option: &str, value: String) -> Result<String, UsageError> {
+pub(super) fn not_empty(option: &str, value: String) -> Result<String, UsageError> {
     match value.is_empty() {
         true => Err(UsageError::value(option, "the value is empty", "Give a value, or remove the option.")),
         false => Ok(value),
+    }
+}
+
+fn words_of(option: &str, text: &str) -> Result<Vec<String>, UsageError> {
+    let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+    match words.is_empty() {
+        true => Err(UsageError::value(option, "the value is empty", "Give a command, or remove the option.")),
+        false => Ok(words),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Defaults from parameters for the options that a job's line leaves open.
 
 use ferrite_rm::Params;
-use ferrite_types::{Display, OutputOptions, RuntimeOptions};
+use ferrite_types::{AppContext, Display, OutputOptions, RuntimeOptions};
 
 use super::assemble::known_personality;
 use super::display::{DisplayAsk, Picture};
@@ -41,7 +41,7 @@ impl Run {
             (self.spec.display, self.pictures) = default_display(&params.label("display"), list)?;
             self.spec.display.bind |= report;
         }
-        self.spec.options = options(&self.unsaid.rtos, params)?;
+        self.spec.options = options(&self.unsaid.rtos, params, &mut self.spec.apps)?;
         if let Some(list) = param("ess_base_forward_signals").filter(|_| self.forward_signals.is_none()) {
             self.forward_signals = Some(signals::parse(&params.label("ess_base_forward_signals"), list)?);
         }
@@ -85,8 +85,9 @@ const POLICIES: [(&str, &str); 4] = [
     ("state_base_notify_errors", "notifyerrors"),
 ];
 
-/// Merges runtime options: the line comes first, then `rtos`, then the parameters of single options.
-fn options(said: &RuntimeAsk, params: &Params) -> Result<RuntimeOptions, UsageError> {
+/// Merges runtime options: the line comes first, then `rtos`, then the parameters of single options. Programs without
+/// an exec agent get that of the job.
+fn options(said: &RuntimeAsk, params: &Params, apps: &mut [AppContext]) -> Result<RuntimeOptions, UsageError> {
     let param = |name: &str| params.text(name).ok().flatten();
     let mut list = RuntimeAsk::default();
     if let Some(text) = param("rtos") {
@@ -100,6 +101,7 @@ fn options(said: &RuntimeAsk, params: &Params) -> Result<RuntimeOptions, UsageEr
     }
     let asked = said.clone().or(list);
     let wants_events = asked.notify_errors.0 == Some(true);
+    asked.give_agent(apps);
     let options = asked.or(single).finish();
     // The parameter applies to jobs that can have events; it must not make every other job an error.
     match wants_events && !options.tolerates_failures() {

@@ -179,6 +179,8 @@ const RTOS: &str = "\
   timeout=TIME                 as --timeout
   spawn-timeout=TIME           as --spawn-timeout
   report-state-on-timeout[=B]  as the option of that name
+  exec-agent=COMMAND           as --exec-agent, for all programs that have none of their own
+  default-exec-agent           the one of the parameter odls_base_exec_agent, whatever rtos says
 
 B: 1, true, yes, 0, false, no; without =B it is true. TIME: seconds, or [[dd:]hh:]mm:ss.
 
@@ -209,6 +211,12 @@ MPICH_*, MPIR_*, and what these options say, in their order:
   --gmca KEY VALUE                      the same for all programs
   --pmixmca KEY VALUE                   PMIX_MCA_KEY=VALUE for all programs
   --runtime-options fwd-environment     everything
+
+Places where something is installed on every node come before these options:
+
+  --pmix-prefix P       (of the DVM) LD_LIBRARY_PATH begins with P/lib, PMIX_PREFIX is P
+  --app-pmix-prefix P   the same for this program alone; --no-app-prefix takes PMIX_PREFIX away
+  --app-prefix A        PATH begins with A/bin, LD_LIBRARY_PATH with A/lib, OPAL_PREFIX is A
 
 Variables that say who a process is (PMIX_RANK and the like) are never forwarded.
 ";

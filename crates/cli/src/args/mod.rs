@@ -7,6 +7,7 @@
 mod ask;
 mod assemble;
 mod connect;
+mod daemons;
 mod defaults;
 mod deprecated;
 mod display;
@@ -18,6 +19,7 @@ mod include;
 mod io;
 mod options;
 mod placement;
+mod prefixes;
 pub mod prte;
 pub mod pterm;
 mod rtos;
@@ -86,6 +88,8 @@ pub struct Run {
     pub forward_signals: Option<Vec<i32>>,
     /// `--launch-agent`.
     pub launch_agent: Option<String>,
+    /// Options about daemons that say the same as a parameter, and their values.
+    pub daemon_params: Vec<(&'static str, String)>,
     /// `--leave-session-attached`.
     pub leave_session_attached: bool,
     /// `--debug-daemons`.

@@ -104,12 +104,31 @@ pub(crate) struct AppOptions {
     /// Working directory of the processes
     #[arg(long, alias = "wd", value_name = "DIR")]
     pub(crate) wdir: Option<String>,
+    /// Start each process in a directory of its own, which is removed with the job
+    #[arg(long)]
+    pub(crate) set_cwd_to_session_dir: bool,
     /// Directories in which to look for the program, separated by `:`, instead of PATH
     #[arg(long, value_name = "DIRS")]
     pub(crate) path: Option<String>,
     /// File with one program a line, each with its options in front, in the place of programs on the line
     #[arg(long, value_name = "FILE")]
     pub(crate) app: Option<String>,
+    /// Command that starts each process, in the place of the parameter odls_base_exec_agent; the path of the program
+    /// and its arguments are put behind it
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) exec_agent: Option<String>,
+    /// Directory where the program and its MPI library are installed on every node: DIR/bin comes first in its PATH,
+    /// DIR/lib in its LD_LIBRARY_PATH, and OPAL_PREFIX is DIR
+    #[arg(long, value_name = "DIR")]
+    pub(crate) app_prefix: Option<String>,
+    /// Directory where the PMIx library of the program is installed on every node: DIR/lib comes first in its
+    /// LD_LIBRARY_PATH, and PMIX_PREFIX is DIR. Also: environment PMIX_APP_PREFIX
+    #[arg(long, value_name = "DIR")]
+    pub(crate) app_pmix_prefix: Option<String>,
+    /// The program gets no directory of PMIx, neither that of the DVM (--pmix-prefix) nor PMIX_APP_PREFIX. Also:
+    /// environment PMIX_APP_NO_PREFIX
+    #[arg(long)]
+    pub(crate) no_app_prefix: bool,
 }
 
 /// Where processes go.
@@ -255,6 +274,20 @@ pub(crate) struct PrivateDvm {
     /// Command that starts a daemon on a node; the default is the prted next to this program
     #[arg(long, value_name = "COMMAND")]
     pub(crate) launch_agent: Option<String>,
+    /// Directory where Ferrite is installed on the other nodes: DIR/bin/prted is the daemon. DIR/lib comes first in
+    /// the LD_LIBRARY_PATH of processes
+    #[arg(long, value_name = "DIR")]
+    pub(crate) prefix: Option<String>,
+    /// Start prted from the PATH of each node, in the place of the one that is beside this program there
+    #[arg(long)]
+    pub(crate) noprefix: bool,
+    /// Directory where PMIx is installed on every node: DIR/lib comes first in the LD_LIBRARY_PATH of daemons and
+    /// processes, and PMIX_PREFIX is DIR
+    #[arg(long, value_name = "DIR")]
+    pub(crate) pmix_prefix: Option<String>,
+    /// Start daemons on no more than this number of nodes
+    #[arg(long, value_name = "N")]
+    pub(crate) max_vm_size: Option<String>,
     /// Keep the daemons attached to the command that started them, with their error output shown here
     #[arg(long)]
     pub(crate) leave_session_attached: bool,

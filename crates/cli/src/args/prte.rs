@@ -8,6 +8,7 @@ use ferrite_rm::hostlist;
 use ferrite_wire::remote::split_address;
 
 use super::assemble::report_to;
+use super::daemons::Spoken;
 use super::env::{Environment, root_by_environment};
 use super::options::AboutOptions;
 use super::signals::parse as parse_signals;
@@ -74,6 +75,23 @@ pub struct PrteOptions {
     /// Command that starts a daemon on a node; the default is the prted next to this program
     #[arg(long, value_name = "COMMAND", help_heading = "Runtime")]
     launch_agent: Option<String>,
+    /// Directory where Ferrite is installed on the other nodes: DIR/bin/prted is the daemon. DIR/lib comes first in
+    /// the LD_LIBRARY_PATH of processes
+    #[arg(long, value_name = "DIR", help_heading = "Runtime")]
+    prefix: Option<String>,
+    /// Start prted from the PATH of each node, in the place of the one that is beside this program there
+    #[arg(long, help_heading = "Runtime")]
+    noprefix: bool,
+    /// Directory where PMIx is installed on every node: DIR/lib comes first in the LD_LIBRARY_PATH of daemons and
+    /// processes, and PMIX_PREFIX is DIR
+    #[arg(long, value_name = "DIR", help_heading = "Runtime")]
+    pmix_prefix: Option<String>,
+    /// Start daemons on no more than this number of nodes
+    #[arg(long, value_name = "N", help_heading = "Runtime")]
+    max_vm_size: Option<String>,
+    /// Command that starts each process of all jobs; the path of the program and its arguments are put behind it
+    #[arg(long, value_name = "COMMAND", help_heading = "Runtime")]
+    exec_agent: Option<String>,
     /// Keep the daemons attached to the command that started them, with their error output shown here
     #[arg(long, help_heading = "Runtime")]
     leave_session_attached: bool,
@@ -96,6 +114,8 @@ pub struct DaemonWords {
     pub attached: bool,
     /// `--launch-agent`.
     pub agent: Option<String>,
+    /// Options that say the same as a parameter, and their values.
+    pub params: Vec<(&'static str, String)>,
 }
 
 /// The request of a `prte` line.
@@ -163,6 +183,13 @@ impl PrteOptions {
             false => Some(hostlist::parse(&self.host.join(",")).map_err(|e| UsageError::foreign(&e, ""))?),
         };
         let params = self.prtemca.as_chunks::<2>().0.iter().map(|[key, value]| (key.clone(), value.clone())).collect();
+        let spoken = Spoken {
+            prefix: self.prefix,
+            noprefix: self.noprefix,
+            pmix_prefix: self.pmix_prefix,
+            max_vm_size: self.max_vm_size,
+            exec_agent: self.exec_agent,
+        };
         let report = |option, to: Option<String>| to.map(|to| report_to(option, to)).transpose();
         Ok(PrteRun {
             place: AppPlace { hostfile: self.hostfile, hosts, ..AppPlace::default() },
@@ -172,6 +199,7 @@ impl PrteOptions {
                 debug: self.debug_daemons,
                 attached: self.leave_session_attached,
                 agent: self.launch_agent,
+                params: spoken.into_params()?,
             },
             forward_signals: self.forward_signals.map(|l| parse_signals("--forward-signals", &l)).transpose()?,
             allow_root: self.allow_run_as_root,

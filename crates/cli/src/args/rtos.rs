@@ -1,6 +1,6 @@
 //! Parses `--runtime-options` (`--rtos`) and the single options that mean the same.
 
-use ferrite_types::{Duration, RuntimeOptions};
+use ferrite_types::{AppContext, Duration, RuntimeOptions};
 
 use super::ask::{Asked, Word};
 use super::error::UsageError;
@@ -18,6 +18,8 @@ pub(crate) struct RuntimeAsk {
     pub(crate) timeout: Asked<Option<Duration>>,
     pub(crate) spawn_timeout: Asked<Option<Duration>>,
     pub(crate) report_state: Asked<bool>,
+    /// Words of the command that starts each process; `None` = that of the parameter.
+    pub(crate) exec_agent: Asked<Option<Vec<String>>>,
 }
 
 #[derive(Clone, Copy)]
@@ -31,6 +33,8 @@ enum Opt {
     Timeout,
     SpawnTimeout,
     ReportState,
+    ExecAgent,
+    DefaultExecAgent,
     Unbuilt(&'static str),
 }
 
@@ -50,8 +54,8 @@ const OPTIONS: &[(&str, Opt)] = &[
     ("show-progress", Opt::Unbuilt("Use --prtemca state_base_verbose 5 to see every step.")),
     ("autorestart", Opt::Unbuilt("Processes are not restarted; restart the job.")),
     ("max-restarts", Opt::Unbuilt("Processes are not restarted; restart the job.")),
-    ("exec-agent", Opt::Unbuilt("Put the agent in front of the program: prterun -n 4 AGENT ./program")),
-    ("default-exec-agent", Opt::Unbuilt("Remove it: there is no other agent to go back from.")),
+    ("exec-agent", Opt::ExecAgent),
+    ("default-exec-agent", Opt::DefaultExecAgent),
     ("output-proctable", Opt::Unbuilt("Use --display map: it shows every process and its node.")),
     ("stop-on-exec", Opt::Unbuilt(NO_DEBUGGER)),
     ("stop-in-init", Opt::Unbuilt(NO_DEBUGGER)),
@@ -82,6 +86,17 @@ impl RuntimeAsk {
                     self.spawn_timeout.say(option, word.name, time(option, &word.text("TIME")?)?)?;
                     continue;
                 }
+                Opt::ExecAgent => {
+                    let agent = word.text("COMMAND")?.split_whitespace().map(str::to_owned).collect();
+                    self.exec_agent.say(option, "exec-agent (or default-exec-agent)", Some(agent))?;
+                    continue;
+                }
+                Opt::DefaultExecAgent => {
+                    if word.boolean()? {
+                        self.exec_agent.say(option, "exec-agent (or default-exec-agent)", None)?;
+                    }
+                    continue;
+                }
                 Opt::Unbuilt(instead) => return Err(word.unbuilt(instead)),
             };
             flag.say(option, word.name, word.boolean()?)?;
@@ -101,6 +116,16 @@ impl RuntimeAsk {
             timeout: self.timeout.or(defaults.timeout),
             spawn_timeout: self.spawn_timeout.or(defaults.spawn_timeout),
             report_state: self.report_state.or(defaults.report_state),
+            exec_agent: self.exec_agent.or(defaults.exec_agent),
+        }
+    }
+
+    /// Gives the command that starts each process to the programs that have none of their own.
+    pub(crate) fn give_agent(&self, apps: &mut [AppContext]) {
+        if let Some(Some(agent)) = &self.exec_agent.0 {
+            for app in apps {
+                app.exec_agent.get_or_insert_with(|| agent.clone());
+            }
         }
     }
 

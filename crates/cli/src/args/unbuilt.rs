@@ -18,16 +18,7 @@ const NO_DEBUGGER: &str = "Attach a debugger to the running processes instead (-
 const OF_JOBS: &[Refusal] = &[
     (&["preload-binary", "s", "preload-files"], NO_STAGING),
     (&["stop-on-exec", "stop-in-init", "stop-in-app", "get-stack-traces", "xterm", "tv"], NO_DEBUGGER),
-    (
-        &["prefix", "pmix-prefix", "app-prefix", "app-pmix-prefix", "noprefix", "no-app-prefix"],
-        "Use --launch-agent DIR/bin/prted for the daemons and --prepend-env 'LD_LIBRARY_PATH[:]' DIR/lib for the program.",
-    ),
-    (&["set-cwd-to-session-dir"], "Use --wdir with a directory that exists on every node."),
     (&["pset"], "Remove it: process sets come with a later version."),
-    (
-        &["exec-agent"],
-        "Give the DVM --prtemca odls_base_exec_agent AGENT, or put the agent in front of the program: -n 4 AGENT ./program",
-    ),
     (&["memory-alloc-kinds", "gpu-support"], "Set it by the MPI library's own parameters (--mca KEY VALUE)."),
     (&["max-restarts"], "Processes are not restarted; use --runtime-options recoverable to keep the others running."),
     (&["uniform-nodes"], "Remove it: equal topologies are noticed by themselves."),
@@ -50,12 +41,12 @@ const OF_PRTERUN: &[Refusal] = &[
         &["batch", "detach", "wait-for-slots"],
         "It needs a DVM that outlives its jobs: start one with prte, and use prun.",
     ),
-    (&["max-vm-size"], "Use --prtemca prte_max_vm_size N, or name fewer hosts with --host or --hostfile."),
 ];
 
 const OF_PRUN: &[Refusal] = &[
     (&["launch-agent", "leave-session-attached", "debug-daemons", "default-hostfile", "system-server"], OF_THE_DVM),
     (&["daemonize", "set-sid", "keepalive", "listen", "no-ready-msg", "max-vm-size"], OF_THE_DVM),
+    (&["prefix", "noprefix", "pmix-prefix"], OF_THE_DVM),
     (&["report-uri"], "Use --report-pid to find the process: prun is no server that one could connect to."),
 ];
 
@@ -63,7 +54,6 @@ const OF_PRTE: &[Refusal] = &[(
     &[
         "timeout",
         "x",
-        "exec-agent",
         "runtime-options",
         "rtos",
         "display",
@@ -85,7 +75,6 @@ const OF_PRTE: &[Refusal] = &[(
 
 const OF_A_DVM: &[Refusal] = &[
     (&["add-host", "add-hostfile", "activate"], GROW_LATER),
-    (&["prefix", "pmix-prefix", "noprefix"], "Use --launch-agent DIR/bin/prted for the daemons."),
     (&["tune", "am"], "Put the parameters into ~/.prte/mca-params.conf, or give them with --prtemca KEY VALUE."),
     (&["uniform-nodes"], "Remove it: equal topologies are noticed by themselves."),
     (&["debug-daemons-file"], "Use --debug-daemons with --leave-session-attached, and redirect standard error."),
@@ -93,7 +82,6 @@ const OF_A_DVM: &[Refusal] = &[
     (&["verbose", "v"], "Use --prtemca state_base_verbose 5 to see what happens."),
     (&["singleton"], "Start the program itself with prterun or prun."),
     (&["bootstrap"], "This is an option of prted."),
-    (&["max-vm-size"], "Use --prtemca prte_max_vm_size N, or name fewer hosts with --host or --hostfile."),
     (&["pmixmca"], "Set it in the environment of prte (PMIX_MCA_KEY=VALUE), or give it to prun."),
 ];
 

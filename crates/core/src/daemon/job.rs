@@ -168,6 +168,8 @@ fn spawn_request(order: &LaunchOrder, rank: Rank, placement: &Placement, local_s
         wdir_given: wdir.is_some(),
         wdir: wdir.unwrap_or_else(|| app.submit_dir.clone()),
         env,
+        agent: app.exec_agent.clone(),
+        session_cwd: app.session_cwd,
         devices: Vec::new(),
         cpus: placement.cpus.clone(),
         stdin: reads_stdin(order, rank),
@@ -202,13 +204,46 @@ fn identity_env(order: &LaunchOrder, rank: Rank, placement: &Placement, local_si
 
 #[cfg(test)]
 mod tests {
-    use ferrite_types::{CpuSet, DeviceKind, DeviceVendor, JobMap, JobNode, JobSpec, LocalRank, NodeId, SessionId};
+    use ferrite_types::{
+        AppContext, CpuSet, DeviceKind, DeviceVendor, JobMap, JobNode, JobSpec, LocalRank, NodeId, SessionId,
+    };
 
     use super::*;
 
     fn device(name: &str) -> Device {
         let (kind, vendor) = (DeviceKind::Gpu, DeviceVendor::Nvidia);
         Device { kind, name: name.to_owned(), vendor, index: 0, uuid: None, cpus: CpuSet::new() }
+    }
+
+    #[test]
+    fn the_wishes_of_a_program_about_its_start_reach_its_processes() {
+        let agent = vec!["nice".to_owned()];
+        let wishes = AppContext { exec_agent: Some(agent.clone()), session_cwd: true, ..AppContext::default() };
+        let place = |app| Placement {
+            node: 0,
+            app,
+            local_rank: LocalRank(0),
+            node_rank: LocalRank(0),
+            cpus: None,
+            devices: Vec::new(),
+        };
+        let order = LaunchOrder {
+            job: JobId(1),
+            parent: None,
+            session: SessionId(0),
+            spec: JobSpec::new(vec![wishes, AppContext::default()]),
+            map: JobMap { procs: vec![place(0), place(1)], ..JobMap::default() },
+            env: Vec::new(),
+            univ_size: 2,
+            exit_without_sync_ok: false,
+            devices: None,
+        };
+        let of = |rank: u32| {
+            let request = spawn_request(&order, Rank(rank), &order.map.procs[rank as usize], 2);
+            (request.agent, request.session_cwd)
+        };
+        assert_eq!(of(0), (Some(agent), true));
+        assert_eq!(of(1), (None, false));
     }
 
     #[test]

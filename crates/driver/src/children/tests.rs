@@ -31,12 +31,17 @@ fn world<F: Future<Output = ()>>(scenario: impl FnOnce(World) -> F) {
 
 /// With these parameters.
 fn world_with<F: Future<Output = ()>>(parameters: &[(&str, &str)], scenario: impl FnOnce(World) -> F) {
+    world_in(Path::new("/nonexistent"), parameters, scenario);
+}
+
+/// With the session directory below this one.
+fn world_in<F: Future<Output = ()>>(base: &Path, parameters: &[(&str, &str)], scenario: impl FnOnce(World) -> F) {
     let parameters: Vec<_> = parameters.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
     JOB.set(JOBS.fetch_add(2, Ordering::Relaxed));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     tokio::task::LocalSet::new().block_on(&runtime, async {
         let (inbox, inputs) = unbounded_channel();
-        let session_dir = SessionDir::planned(Path::new("/nonexistent"), "test", 1);
+        let session_dir = SessionDir::planned(base, "test", 1);
         let processes = Processes::new(inbox, &session_dir, None, &parameters).unwrap();
         let story = scenario(World { processes, inputs, ended: None });
         tokio::time::timeout(Duration::from_secs(20), story).await.expect("the scenario ends in time");
@@ -59,6 +64,8 @@ fn request(script: &str) -> SpawnRequest {
         wdir: "/".to_owned(),
         wdir_given: true,
         env: Vec::new(),
+        agent: None,
+        session_cwd: false,
         cpus: None,
         devices: Vec::new(),
         stdin: false,
@@ -134,6 +141,24 @@ fn a_process_is_spawned_then_exits_once_with_its_code() {
         assert_eq!(w.processes.running(), 0);
         tokio::time::sleep(Duration::from_millis(50)).await;
         assert!(w.inputs.try_recv().is_err());
+    });
+}
+
+#[test]
+fn a_process_can_have_a_directory_of_its_own_that_goes_with_its_job() {
+    let base = tempfile::tempdir().unwrap();
+    world_in(base.path(), &[], |mut w| async move {
+        let own = |script: &str| SpawnRequest { session_cwd: true, ..request(script) };
+        w.spawn(0, own("pwd; echo $PWD; touch left"));
+        w.spawn(1, own("pwd"));
+        let (first, _) = w.output_of(0).await;
+        let (second, _) = w.output_of(1).await;
+        let (dir, variable) = first.trim().split_once('\n').unwrap();
+        assert_eq!(dir, variable);
+        assert_ne!(dir, second.trim());
+        assert!(std::path::Path::new(dir).join("left").exists());
+        w.processes.clean_job(job());
+        assert!(!std::path::Path::new(dir).exists());
     });
 }
 

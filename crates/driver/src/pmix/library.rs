@@ -106,7 +106,7 @@ impl Library {
         events: UnboundedSender<Event>,
     ) -> Result<Library, String> {
         let program = &runner.program;
-        let begun = begin(program);
+        let begun = begin(runner);
         let begun = begun.map_err(|error| format!("{} cannot be started: {error}; it belongs beside prte and prted, or name it by --prtemca ferrite_pmixd", program.display()))?;
         let (orders, todo) = unbounded_channel();
         let shared = Rc::new(Shared {

@@ -14,7 +14,7 @@ use ferrite_core::DaemonInput;
 fn helper() -> Runner {
     let program = std::env::current_exe().unwrap().parent().unwrap().with_file_name(library::PROGRAM);
     assert!(program.exists(), "{} is missing: cargo build -p ferrite-pmixd", program.display());
-    Runner { program, patience: Duration::from_secs(30) }
+    Runner { program, patience: Duration::from_secs(30), env: Default::default() }
 }
 
 struct World {
@@ -60,6 +60,8 @@ impl World {
             wdir: "/".to_owned(),
             wdir_given: true,
             env: Vec::new(),
+            agent: None,
+            session_cwd: false,
             cpus: None,
             devices: Vec::new(),
             stdin: false,

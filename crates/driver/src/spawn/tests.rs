@@ -17,6 +17,8 @@ fn request(argv: &[&str]) -> SpawnRequest {
         wdir: "/".to_owned(),
         wdir_given: true,
         env: Vec::new(),
+        agent: None,
+        session_cwd: false,
         cpus: None,
         devices: Vec::new(),
         stdin: false,
@@ -237,6 +239,30 @@ fn processes_get_the_limits_that_the_parameter_asks_for() {
     let refused = with(&[("prte_set_max_sys_limits", "openfiles:999999999999")], "true").unwrap_err();
     let wanted = "setting the limit openfiles:999999999999 of parameter prte_set_max_sys_limits";
     assert!(refused.detail.starts_with(wanted), "{}", refused.detail);
+}
+
+#[test]
+fn the_exec_agent_of_a_program_replaces_that_of_the_parameter() {
+    let parameters = [("odls_base_exec_agent".to_owned(), "env WRAPPED=parameter".to_owned())];
+    let wrapped_by = |agent: Option<&str>| {
+        let agent = agent.map(|text| text.split_whitespace().map(str::to_owned).collect());
+        let request = SpawnRequest { agent, ..request(&["sh", "-c", "echo $WRAPPED"]) };
+        let started = Spawner::new(None, &parameters).unwrap().start(&request, &[], &[]).unwrap();
+        let mut text = String::new();
+        fs::File::from(started.stdout).read_to_string(&mut text).unwrap();
+        waitid(WaitId::Pid(started.pid), WaitIdOptions::EXITED).unwrap();
+        text.trim().to_owned()
+    };
+    assert_eq!(wrapped_by(None), "parameter");
+    assert_eq!(wrapped_by(Some("env WRAPPED=program")), "program");
+    assert_eq!(wrapped_by(Some("")), "");
+}
+
+#[test]
+fn processes_find_what_is_installed_below_a_prefix() {
+    let prefixes = [("ferrite_prefix", "/opt/f"), ("ferrite_pmix_prefix", "/opt/p")];
+    let told = with(&prefixes, "echo ${LD_LIBRARY_PATH%%/f/lib*} $PMIX_PREFIX").unwrap();
+    assert_eq!(told, "/opt/p/lib:/opt /opt/p");
 }
 
 #[test]

@@ -111,11 +111,18 @@ pub const KNOWN: &[Known] = &[
          and its process is ended",
     ),
     known(
+        "ferrite_pmix_prefix",
+        Kind::Text,
+        None,
+        "as --pmix-prefix: the directory where PMIx is installed on every node",
+    ),
+    known(
         "ferrite_pmixd",
         Kind::Text,
         None,
         "the program that runs libpmix for a daemon; otherwise ferrite-pmixd beside prte and prted",
     ),
+    known("ferrite_prefix", Kind::Text, None, "as --prefix: the directory where Ferrite is installed on every other node"),
     known(
         "ferrite_release_command",
         Kind::Text,

@@ -1,8 +1,9 @@
 //! Chooses and starts the program that runs libpmix. Only [`super::Library`] uses it.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::net::UnixStream;
 
 use crate::stdio::watched;
-use crate::{guard, params};
+use crate::{guard, install, params};
 
 /// The program that runs libpmix.
 pub(crate) const PROGRAM: &str = "ferrite-pmixd";
@@ -28,10 +29,13 @@ pub(crate) struct Runner {
     pub(in crate::pmix) program: PathBuf,
     /// The time that the library has for an order.
     pub(in crate::pmix) patience: Duration,
+    /// Variables that the program gets, beside those of this process.
+    pub(in crate::pmix) env: BTreeMap<String, String>,
 }
 
 impl Runner {
-    /// Reads the parameters `ferrite_pmixd` (default: the program beside this one) and `ferrite_pmix_patience_ms`.
+    /// Reads the parameters `ferrite_pmixd` (default: the program beside this one), `ferrite_pmix_patience_ms`, and
+    /// those about the places of installations.
     pub(crate) fn of(parameters: &[(String, String)]) -> Runner {
         let beside =
             || std::env::current_exe().map(|own| own.with_file_name(PROGRAM)).unwrap_or_else(|_| PROGRAM.into());
@@ -39,6 +43,7 @@ impl Runner {
         Runner {
             program: params::value(parameters, "ferrite_pmixd").map_or_else(beside, PathBuf::from),
             patience: Duration::from_millis(patience_ms),
+            env: install::variables(&install::env(parameters), |name| std::env::var(name).ok()),
         }
     }
 }
@@ -55,16 +60,16 @@ pub(super) struct Begun {
 }
 
 /// Starts the program with its two sockets; it dies with this process.
-pub(super) fn begin(program: &Path) -> io::Result<Begun> {
+pub(super) fn begin(runner: &Runner) -> io::Result<Begun> {
     let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
     ours.set_nonblocking(true)?;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let (entrance, inside) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
-    let mut command = Command::new(program);
+    let mut command = Command::new(&runner.program);
     command.arg(BUILD).stdin(OwnedFd::from(theirs)).stdout(Stdio::from(inside)).current_dir("/");
     // Variables that the user has set keep their values.
     let preset = PROCESS_ENV.iter().filter(|(name, _)| std::env::var_os(name).is_none());
-    command.envs(preset.copied());
+    command.envs(preset.copied()).envs(&runner.env);
     guard::tie(&mut command);
     let mut child = command.spawn()?;
     let begun = pidfd_open(Pid::from_child(&child), PidfdFlags::NONBLOCK).map_err(io::Error::from);
